@@ -1,0 +1,58 @@
+//! The front door: what every request passes, and what every handler is handed.
+
+mod pass;
+mod rate;
+mod request_id;
+
+use std::sync::Arc;
+
+use axum::{Router, extract::DefaultBodyLimit, middleware};
+use ledger::Ledger;
+
+use crate::{
+    Error, Metrics, Settings,
+    ids::{Ids, SystemIds},
+    routes,
+};
+
+/// Whether a URL that a user set may be called at all (scheme, literal addresses); tied to `outside`'s guard in
+/// `src/wiring.rs`.
+pub type CheckUrl = Arc<dyn Fn(&str) -> bool + Send + Sync>;
+
+/// 4 MiB (DECISIONS §3, "bodies").
+const BODY_LIMIT: usize = 4 * 1_024 * 1_024;
+
+/// What handlers work with; cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Door {
+    pub(crate) ledger: Ledger,
+    pub(crate) check_url: CheckUrl,
+    pub(crate) settings: Arc<Settings>,
+    pub(crate) metrics: Metrics,
+    pub(crate) rate: Arc<rate::Limiter>,
+    pub(crate) ids: Arc<dyn Ids>,
+}
+
+/// The whole public interface as one service.
+pub fn router(ledger: Ledger, check_url: CheckUrl, settings: Settings, metrics: Metrics) -> Router {
+    router_with_ids(ledger, check_url, settings, metrics, Arc::new(SystemIds))
+}
+
+/// The same, with ids and secrets from elsewhere.
+pub fn router_with_ids(
+    ledger: Ledger,
+    check_url: CheckUrl,
+    settings: Settings,
+    metrics: Metrics,
+    ids: Arc<dyn Ids>,
+) -> Router {
+    let rate = Arc::new(rate::Limiter::per_minute(settings.rate_per_minute));
+    let door = Door { ledger, check_url, settings: Arc::new(settings), metrics, rate, ids };
+    routes::all()
+        .fallback(async || Error::UnknownPath)
+        .method_not_allowed_fallback(async || Error::MethodNotAllowed)
+        .layer(DefaultBodyLimit::max(BODY_LIMIT))
+        .layer(pass::catch_panics())
+        .layer(middleware::from_fn_with_state(door.clone(), pass::attend))
+        .with_state(door)
+}

@@ -1,0 +1,79 @@
+//! What happens around every request: its id, its span, its log line, its headers, and its panic.
+
+use std::{any::Any, time::Instant};
+
+use axum::{
+    extract::{MatchedPath, Request, State},
+    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
+    middleware::Next,
+    response::Response,
+};
+use tower_http::catch_panic::CatchPanicLayer;
+use tracing::Instrument;
+
+use super::{Door, request_id};
+use crate::error::{Cause, detail};
+
+/// Answers of JSON and personal data: not to be sniffed, framed, leaked or kept.
+const HEADERS: [(HeaderName, &str); 4] = [
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (header::CONTENT_SECURITY_POLICY, "default-src 'none'; frame-ancestors 'none'"),
+    (header::REFERRER_POLICY, "no-referrer"),
+    (header::CACHE_CONTROL, "no-store"),
+];
+
+/// Names the request, runs it inside a span that holds neither words nor headers, and finishes its answer.
+pub(super) async fn attend(State(door): State<Door>, request: Request, next: Next) -> Response {
+    let id = request_id::of(request.headers(), door.ids.as_ref());
+    // The route's pattern and not the path: paths hold ids, and whatever else a client makes up.
+    let route = request.extensions().get::<MatchedPath>().map_or("unknown", |path| path.as_str()).to_owned();
+    let method = request.method().clone();
+    let span = tracing::info_span!("request", %id, %method, route);
+    let begun = Instant::now();
+    async {
+        let answer = finish(next.run(request).await, &id);
+        let status = answer.status();
+        tracing::debug!(status = status.as_u16(), ms = begun.elapsed().as_millis() as u64, "answered");
+        let class = format!("{}xx", status.as_u16() / 100);
+        door.metrics.requests.with_label_values(&[known(method.as_str()), &route, &class]).inc();
+        answer
+    }
+    .instrument(span)
+    .await
+}
+
+/// Turns a panic into the answer of an error that will not pass; the panic hook has told the log already.
+pub(super) fn catch_panics() -> CatchPanicLayer<fn(Box<dyn Any + Send>) -> Response> {
+    CatchPanicLayer::custom(|_| detail(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error"))
+}
+
+fn finish(mut answer: Response, id: &str) -> Response {
+    if let Some(Cause(error)) = answer.extensions_mut().remove::<Cause>() {
+        // The error's own words never include the database's.
+        match error.is_passing() {
+            true => tracing::warn!(%error, "the ledger is unavailable"),
+            false => tracing::error!(%error, "the ledger broke"),
+        }
+    }
+    if answer.status() == StatusCode::INTERNAL_SERVER_ERROR {
+        answer = detail(StatusCode::INTERNAL_SERVER_ERROR, format!("Internal Server Error (request {id})"));
+    }
+    put_headers(answer.headers_mut());
+    request_id::put(answer.headers_mut(), id);
+    answer
+}
+
+/// What a handler has said itself (the poll's `Cache-Control`) stands.
+fn put_headers(headers: &mut HeaderMap) {
+    for (name, value) in HEADERS {
+        headers.entry(name).or_insert(HeaderValue::from_static(value));
+    }
+}
+
+/// A method's name as a label: a client may make methods up, and labels must be few.
+fn known(method: &str) -> &str {
+    match method {
+        "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS" => method,
+        _ => "other",
+    }
+}

@@ -1,0 +1,138 @@
+//! What can be answered instead of what was asked for. Bodies are FastAPI's (`{"detail": …}`).
+
+use std::sync::Arc;
+
+use axum::{
+    Json,
+    http::{HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use serde_json::{Value, json};
+
+use crate::{Scope, read::Problem};
+
+/// The documented statuses other than success.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    /// 401: no key, or none that is known, live and well formed.
+    #[error("not authenticated")]
+    NotAuthenticated,
+    /// 403: the key lacks a scope.
+    #[error("missing scope {0}")]
+    Forbidden(Scope),
+    /// 422: every failing field.
+    #[error("invalid request")]
+    Invalid(Vec<Problem>),
+    /// 400: the body is not UTF-8, or broke off.
+    #[error("unreadable body")]
+    UnreadableBody,
+    /// 404: the user has no such thing; names the kind of thing.
+    #[error("{0} not found")]
+    NotFound(&'static str),
+    /// 404: no such path.
+    #[error("unknown path")]
+    UnknownPath,
+    /// 405; the router adds `Allow`.
+    #[error("method not allowed")]
+    MethodNotAllowed,
+    /// 409: right, but not now.
+    #[error("conflict")]
+    Conflict(&'static str),
+    /// 413: over 4 MiB.
+    #[error("body too large")]
+    TooLarge,
+    /// 429: the key's bucket is empty.
+    #[error("rate limit reached")]
+    TooManyRequests {
+        /// The bucket's size per minute.
+        per_minute: u32,
+        /// Whole seconds until the next request is let in.
+        retry_after: u64,
+    },
+    /// 503: durable dispatch is not configured; nothing was changed.
+    #[error("finalization is not configured")]
+    FinalizationUnavailable,
+    /// 503 when it may pass, else 500.
+    #[error(transparent)]
+    Ledger(#[from] ledger::Error),
+}
+
+/// Left on an answer for the front door, which knows the request's id: it logs the cause, once.
+#[derive(Clone, Debug)]
+pub(crate) struct Cause(pub(crate) Arc<ledger::Error>);
+
+/// How long a client should leave a service alone that is unavailable for the moment.
+const PASSING_SECONDS: u64 = 2;
+/// How long before asking again whether finalization is configured: somebody must change that first.
+const UNCONFIGURED_SECONDS: u64 = 60;
+
+impl IntoResponse for Error {
+    fn into_response(self) -> Response {
+        match self {
+            Self::NotAuthenticated => {
+                let mut response = detail(StatusCode::UNAUTHORIZED, "Not authenticated");
+                response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+                response
+            }
+            Self::Forbidden(scope) => {
+                detail(StatusCode::FORBIDDEN, format!("Missing required scope: {scope}"))
+            }
+            Self::Invalid(problems) => detail(
+                StatusCode::UNPROCESSABLE_ENTITY,
+                problems.iter().map(Problem::shape).collect::<Value>(),
+            ),
+            Self::UnreadableBody => detail(StatusCode::BAD_REQUEST, "There was an error parsing the body"),
+            Self::NotFound(kind) => detail(StatusCode::NOT_FOUND, format!("{kind} not found")),
+            Self::UnknownPath => detail(StatusCode::NOT_FOUND, "Not Found"),
+            Self::MethodNotAllowed => detail(StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed"),
+            Self::Conflict(reason) => detail(StatusCode::CONFLICT, reason),
+            Self::TooLarge => detail(StatusCode::PAYLOAD_TOO_LARGE, "Request body too large"),
+            Self::TooManyRequests { per_minute, retry_after } => too_many(per_minute, retry_after),
+            Self::FinalizationUnavailable => later(
+                detail(
+                    StatusCode::SERVICE_UNAVAILABLE,
+                    "Conversation finalization is temporarily unavailable",
+                ),
+                UNCONFIGURED_SECONDS,
+            ),
+            Self::Ledger(error) => broken(error),
+        }
+    }
+}
+
+/// An answer with FastAPI's `detail`.
+pub(crate) fn detail(status: StatusCode, detail: impl Into<Value>) -> Response {
+    (status, Json(json!({ "detail": detail.into() }))).into_response()
+}
+
+fn later(mut response: Response, seconds: u64) -> Response {
+    response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
+    response
+}
+
+fn broken(error: ledger::Error) -> Response {
+    let mut response = match error.is_passing() {
+        true => later(
+            detail(StatusCode::SERVICE_UNAVAILABLE, "The service is temporarily unavailable"),
+            PASSING_SECONDS,
+        ),
+        false => detail(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error"),
+    };
+    response.extensions_mut().insert(Cause(Arc::new(error)));
+    response
+}
+
+/// `Retry-After`, and the fields of draft-ietf-httpapi-ratelimit-headers-10.
+fn too_many(per_minute: u32, retry_after: u64) -> Response {
+    let mut response = later(detail(StatusCode::TOO_MANY_REQUESTS, "Too many requests"), retry_after);
+    let fields = [
+        ("ratelimit-policy", format!("\"key\";q={per_minute};w=60")),
+        ("ratelimit", format!("\"key\";r=0;t={retry_after}")),
+    ];
+    for (name, text) in fields {
+        if let Ok(value) = HeaderValue::from_str(&text) {
+            response.headers_mut().insert(name, value);
+        }
+    }
+    response
+}

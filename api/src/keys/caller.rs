@@ -1,0 +1,50 @@
+//! Who calls: the bearer key of a request, looked up anew every time, so that a revocation holds at once.
+
+use axum::{
+    extract::FromRequestParts,
+    http::{HeaderMap, header, request::Parts},
+};
+use records::UserId;
+
+use super::{Scope, text::hash_of_presented};
+use crate::{Error, door::Door};
+
+/// The person behind a request, with what the key may do.
+pub(crate) struct Caller {
+    /// Whose data is seen and changed.
+    pub(crate) user: UserId,
+    /// The key that was used.
+    pub(crate) key_id: String,
+    scopes: Vec<Scope>,
+}
+
+impl Caller {
+    /// Goes on only if the key holds `scope`.
+    ///
+    /// # Errors
+    /// [`Error::Forbidden`], which names the scope.
+    pub(crate) fn require(&self, scope: Scope) -> Result<(), Error> {
+        match self.scopes.iter().any(|held| scope.is_granted_by(*held)) {
+            true => Ok(()),
+            false => Err(Error::Forbidden(scope)),
+        }
+    }
+}
+
+impl FromRequestParts<Door> for Caller {
+    type Rejection = Error;
+
+    async fn from_request_parts(parts: &mut Parts, door: &Door) -> Result<Self, Error> {
+        let hash = bearer(&parts.headers).and_then(hash_of_presented).ok_or(Error::NotAuthenticated)?;
+        let owner = door.ledger.key_owner(&hash).await?.ok_or(Error::NotAuthenticated)?;
+        door.rate.admit(&owner.key_id)?;
+        // A scope that this version does not know (yet, or any more) grants nothing.
+        let scopes = owner.scopes.iter().filter_map(|name| Scope::from_name(name)).collect();
+        Ok(Self { user: owner.user_id, key_id: owner.key_id, scopes })
+    }
+}
+
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let (scheme, token) = headers.get(header::AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+}

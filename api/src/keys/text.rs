@@ -1,0 +1,97 @@
+//! The text of a developer key: `lsk_`, 32 base62 digits, and 6 base62 digits of the CRC-32 of what stands before
+//! (DECISIONS §1). The checksum lets scanners and the door tell a typing error from a key without asking the
+//! database; it protects nothing. The prefix may never change: secret scanners know it.
+
+use secrecy::SecretString;
+use sha2::{Digest, Sha256};
+
+use super::base62::{digits, is_base62};
+
+const PREFIX: &str = "lsk_";
+const RANDOM_DIGITS: usize = 32;
+const CHECKSUM_DIGITS: usize = 6;
+
+/// A key that was just made. Its plain text is shown once and never stored.
+#[derive(Debug)]
+pub struct NewKeyText {
+    /// The key itself.
+    pub plaintext: SecretString,
+    /// A hint by which its owner knows it again, such as `lsk_1a2B…9xYz`.
+    pub hint: String,
+    /// SHA-256 of the text: what is stored, and looked up.
+    pub sha256: [u8; 32],
+}
+
+/// Makes a key out of 32 unguessable bytes. Every base62 digit comes from the bytes as one large number, so 190 of
+/// their 256 bits end up in the key.
+pub fn generate(random: [u8; 32]) -> NewKeyText {
+    let (high, low) = random.split_at(16);
+    let half = |bytes: &[u8]| bytes.iter().fold(0_u128, |number, byte| number << 8 | u128::from(*byte));
+    let body = format!("{PREFIX}{}{}", digits::<16>(half(high)), digits::<16>(half(low)));
+    let text = format!("{body}{}", checksum(&body));
+    let hint = format!("{}…{}", &text[..PREFIX.len() + 4], &text[text.len() - 4..]);
+    let sha256 = digest(&text);
+    NewKeyText { plaintext: SecretString::from(text), hint, sha256 }
+}
+
+/// The look-up hash of a presented key; `None` when it cannot be one of ours.
+pub(super) fn hash_of_presented(text: &str) -> Option<[u8; 32]> {
+    let rest = text.strip_prefix(PREFIX)?;
+    if rest.len() != RANDOM_DIGITS + CHECKSUM_DIGITS || !is_base62(rest) {
+        return None;
+    }
+    let (body, check) = text.split_at(text.len() - CHECKSUM_DIGITS);
+    (checksum(body) == check).then(|| digest(text))
+}
+
+fn checksum(body: &str) -> String {
+    digits::<CHECKSUM_DIGITS>(u128::from(crc32fast::hash(body.as_bytes())))
+}
+
+fn digest(text: &str) -> [u8; 32] {
+    Sha256::digest(text.as_bytes()).into()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
+mod tests {
+    use proptest::prelude::*;
+    use secrecy::ExposeSecret;
+
+    use super::*;
+
+    #[test]
+    fn a_known_key_has_its_known_checksum() {
+        let made = generate([0; 32]);
+        let text = made.plaintext.expose_secret();
+        // CRC-32 (IEEE) of "lsk_" and 32 zeros, computed with zlib.
+        assert_eq!(text, concat!("lsk_", "00000000000000000000000000000000", "31vNzW"));
+        assert_eq!(made.hint, format!("lsk_0000…{}", &text[38..]));
+    }
+
+    proptest! {
+        #[test]
+        fn every_key_that_is_made_is_known_again(random: [u8; 32]) {
+            let made = generate(random);
+            let text = made.plaintext.expose_secret();
+            prop_assert_eq!(text.len(), 42);
+            prop_assert_eq!(hash_of_presented(text), Some(made.sha256));
+        }
+
+        #[test]
+        fn one_wrong_digit_is_no_key(random: [u8; 32], place in 4_usize..42, digit in "[0-9A-Za-z]") {
+            let made = generate(random);
+            let mut text = made.plaintext.expose_secret().to_owned();
+            prop_assume!(text[place..=place] != digit);
+            text.replace_range(place..=place, &digit);
+            prop_assert_eq!(hash_of_presented(&text), None);
+        }
+    }
+
+    #[test]
+    fn what_is_not_of_our_form_is_no_key() {
+        for text in ["", "lsk_", "lak_0000", "lsk_é", &"0".repeat(42), &format!("lsk_{}", "é".repeat(19))] {
+            assert_eq!(hash_of_presented(text), None, "{text}");
+        }
+    }
+}

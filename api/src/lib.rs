@@ -1,0 +1,21 @@
+//! HTTP in: parse, ask the ledger, shape the answer.
+//!
+//! One file per resource under `routes/`; `read/` takes requests apart as FastAPI does, `shapes/` is what goes out
+//! (webhooks included), `keys/` knows who calls, and `door/` is what every request passes. Nothing here decides
+//! about a job, and nothing here can name a stage.
+
+mod door;
+mod error;
+pub mod ids;
+pub mod keys;
+mod metrics;
+mod read;
+mod routes;
+mod settings;
+pub mod shapes;
+
+pub use door::{CheckUrl, router, router_with_ids};
+use error::Error;
+pub use keys::Scope;
+pub use metrics::Metrics;
+pub use settings::Settings;

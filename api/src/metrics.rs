@@ -1,0 +1,33 @@
+//! What the API counts. Labels are names of ours, never anything that was sent.
+
+use prometheus::{IntCounterVec, Opts, Registry};
+
+/// The API's counters; cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Metrics {
+    pub(crate) admissions: IntCounterVec,
+    pub(crate) requests: IntCounterVec,
+}
+
+impl Metrics {
+    /// Makes the counters, born at zero, and registers them.
+    ///
+    /// # Errors
+    /// When the registry has counters of these names already.
+    pub fn register(registry: &Registry) -> Result<Self, prometheus::Error> {
+        let admissions = IntCounterVec::new(
+            Opts::new("listen_finalization_admissions_total", "Admissions that were answered, by origin."),
+            &["origin"],
+        )?;
+        for origin in ["create", "finalize"] {
+            admissions.with_label_values(&[origin]).inc_by(0);
+        }
+        let requests = IntCounterVec::new(
+            Opts::new("listen_http_requests_total", "Requests answered, by route and class of status."),
+            &["method", "route", "class"],
+        )?;
+        registry.register(Box::new(admissions.clone()))?;
+        registry.register(Box::new(requests.clone()))?;
+        Ok(Self { admissions, requests })
+    }
+}

@@ -1,0 +1,108 @@
+//! A JSON body, by FastAPI's rules.
+
+use axum::{
+    body::Bytes,
+    extract::{FromRequest, Request},
+    http::{HeaderMap, StatusCode, header::CONTENT_TYPE},
+};
+use serde_json::{Value, json};
+
+use super::{Fields, Object, Problem, Report, Take, python_json};
+use crate::Error;
+
+/// A body as it came. It is only judged when a handler reads it, because who asks comes before what is asked
+/// (DECISIONS §3, "order of checks").
+pub(crate) struct Body {
+    bytes: Result<Bytes, Error>,
+    is_json: bool,
+}
+
+impl<S: Send + Sync> FromRequest<S> for Body {
+    type Rejection = Error;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Error> {
+        let is_json = claims_json(request.headers());
+        let bytes = Bytes::from_request(request, state).await.map_err(|rejection| match rejection.status() {
+            StatusCode::PAYLOAD_TOO_LARGE => Error::TooLarge,
+            _ => Error::UnreadableBody,
+        });
+        Ok(Self { bytes, is_json })
+    }
+}
+
+/// Reads a body that must be an object.
+pub(crate) fn object<T>(body: Body, read: impl Fn(&mut Fields<'_>) -> Option<T>) -> Result<T, Error> {
+    let mut report = Report::of("body");
+    let taken = match body.value()? {
+        None | Some(Value::Null) => report.refuse("missing", "Field required"),
+        Some(value) => Object(read).take(&value, &mut report),
+    };
+    report.finish(taken).map_err(Error::Invalid)
+}
+
+/// Reads a body that may be absent (or null); absent is `None`.
+pub(crate) fn optional_object<T>(
+    body: Body,
+    read: impl Fn(&mut Fields<'_>) -> Option<T>,
+) -> Result<Option<T>, Error> {
+    match body.value()? {
+        None | Some(Value::Null) => Ok(None),
+        Some(value) => {
+            let mut report = Report::of("body");
+            let taken = Object(read).take(&value, &mut report);
+            report.finish(taken).map(Some).map_err(Error::Invalid)
+        }
+    }
+}
+
+impl Body {
+    /// The body as JSON; `None` when there is none.
+    fn value(self) -> Result<Option<Value>, Error> {
+        let bytes = self.bytes?;
+        if bytes.is_empty() {
+            return Ok(None);
+        }
+        if !self.is_json {
+            // Not parsed, and therefore no object: FastAPI passes the bytes on as they are.
+            return Ok(Some(Value::String(String::new())));
+        }
+        parse(&bytes).map(Some)
+    }
+}
+
+/// UTF-8, with or without a byte order mark. A NUL among the first four bytes is UTF-16 or UTF-32 (RFC 4627).
+fn parse(bytes: &[u8]) -> Result<Value, Error> {
+    if bytes.iter().take(4).any(|byte| *byte == 0) {
+        return Err(Error::UnreadableBody);
+    }
+    let text = std::str::from_utf8(bytes).map_err(|_| Error::UnreadableBody)?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    serde_json::from_str(text).map_err(|_| {
+        let fault = python_json::fault(text);
+        Error::Invalid(vec![Problem {
+            kind: "json_invalid",
+            loc: vec!["body".into(), fault.at.into()],
+            msg: "JSON decode error".to_owned(),
+            ctx: Some(json!({ "error": fault.message })),
+        }])
+    })
+}
+
+/// `application/json`, or any `application/*+json`.
+fn claims_json(headers: &HeaderMap) -> bool {
+    let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    kind.strip_prefix("application/").is_some_and(|subtype| subtype == "json" || subtype.ends_with("+json"))
+}
+
+#[cfg(test)]
+impl Body {
+    /// A body of the given content type, for the reader's own tests.
+    pub(crate) fn sent(bytes: &[u8], content_type: &str) -> Self {
+        let mut headers = HeaderMap::new();
+        if let Ok(value) = content_type.parse() {
+            headers.insert(CONTENT_TYPE, value);
+        }
+        Self { bytes: Ok(Bytes::copy_from_slice(bytes)), is_json: claims_json(&headers) }
+    }
+}

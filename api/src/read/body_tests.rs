@@ -1,0 +1,120 @@
+//! Whole bodies and queries against the answers that FastAPI gives.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::Error;
+
+/// Reads a body with two required fields and one optional one, and gives the `detail` of its refusal.
+fn detail_of(bytes: &[u8], content_type: &str) -> Value {
+    let read = object(Body::sent(bytes, content_type), |fields| {
+        let a = fields.required("a", Text::between(1, 9));
+        let b = fields.required("b", Bool);
+        let c = fields.optional("c", Bool);
+        Some((a?, b?, c))
+    });
+    match read {
+        Ok(_) => json!("taken"),
+        Err(Error::Invalid(problems)) => problems.iter().map(Problem::shape).collect(),
+        Err(other) => json!(other.to_string()),
+    }
+}
+
+const JSON: &str = "application/json";
+
+#[test]
+fn every_failing_field_of_a_body_is_in_one_answer_in_order() {
+    let detail = detail_of(br#"{"c": "x", "a": ""}"#, JSON);
+    let places: Vec<&Value> = detail.as_array().unwrap().iter().map(|problem| &problem["loc"]).collect();
+    assert_eq!(places, [&json!(["body", "a"]), &json!(["body", "b"]), &json!(["body", "c"])]);
+    assert_eq!(detail[1], json!({ "type": "missing", "loc": ["body", "b"], "msg": "Field required" }));
+}
+
+#[test]
+fn a_body_that_is_no_object_is_answered_as_fastapi_does() {
+    let missing = json!([{ "type": "missing", "loc": ["body"], "msg": "Field required" }]);
+    assert_eq!(detail_of(b"", JSON), missing);
+    assert_eq!(detail_of(b"null", JSON), missing);
+    let shape = json!([{
+        "type": "model_attributes_type", "loc": ["body"],
+        "msg": "Input should be a valid dictionary or object to extract fields from",
+    }]);
+    assert_eq!(detail_of(b"[]", JSON), shape);
+    assert_eq!(
+        detail_of(br#"{"a":"x","b":true}"#, "text/plain"),
+        shape,
+        "not parsed without a JSON content type"
+    );
+    assert_eq!(detail_of(br#"{"a":"x","b":true}"#, ""), shape);
+}
+
+#[test]
+fn content_types_of_json_a_byte_order_mark_and_the_last_of_two_equal_keys_are_taken() {
+    for kind in [JSON, "application/json; charset=utf-8", "application/vnd.api+json", "Application/JSON"] {
+        assert_eq!(detail_of(br#"{"a":"x","b":true}"#, kind), "taken", "{kind}");
+    }
+    assert_eq!(detail_of("\u{feff}{\"a\":\"x\",\"b\":true}".as_bytes(), JSON), "taken");
+    assert_eq!(detail_of(br#"{"a":1,"b":2,"a":"x","b":true}"#, JSON), "taken");
+}
+
+#[test]
+fn what_is_not_utf8_is_unreadable() {
+    assert_eq!(detail_of(b"{\"a\":\"\xff\"}", JSON), "unreadable body");
+    let utf16: Vec<u8> = "{\"a\":\"x\"}".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    assert_eq!(detail_of(&utf16, JSON), "unreadable body");
+}
+
+#[test]
+fn broken_json_is_told_in_pythons_words_and_characters() {
+    // Offsets and messages as CPython 3.11's `json` gives them.
+    for (text, at, message) in [
+        (" ", 1, "Expecting value"),
+        ("{", 1, "Expecting property name enclosed in double quotes"),
+        ("{\"a\"", 4, "Expecting ':' delimiter"),
+        ("{\"a\":", 5, "Expecting value"),
+        ("{\"a\":1", 6, "Expecting ',' delimiter"),
+        ("{\"a\":1,}", 7, "Expecting property name enclosed in double quotes"),
+        ("{\"a\":1 ,  }", 10, "Expecting property name enclosed in double quotes"),
+        ("[1,]", 3, "Expecting value"),
+        ("[1 2]", 3, "Expecting ',' delimiter"),
+        ("[", 1, "Expecting value"),
+        ("\"abc", 0, "Unterminated string starting at"),
+        ("\"a\nb\"", 2, "Invalid control character at"),
+        ("\"\\x\"", 1, "Invalid \\escape"),
+        ("\"\\u12\"", 2, "Invalid \\uXXXX escape"),
+        ("\"\\u12G4\"", 2, "Invalid \\uXXXX escape"),
+        ("\"\\", 0, "Unterminated string starting at"),
+        ("nul", 0, "Expecting value"),
+        ("1 2", 2, "Extra data"),
+        ("-", 0, "Expecting value"),
+        ("01", 1, "Extra data"),
+        ("1.", 1, "Extra data"),
+        ("{\"é\":\"日", 5, "Unterminated string starting at"),
+        ("{\"a\":\"b\" \"c\"}", 9, "Expecting ',' delimiter"),
+    ] {
+        let expected = json!([{
+            "type": "json_invalid", "loc": ["body", at], "msg": "JSON decode error", "ctx": { "error": message },
+        }]);
+        assert_eq!(detail_of(text.as_bytes(), JSON), expected, "{text:?}");
+    }
+}
+
+#[test]
+fn a_tower_of_brackets_is_refused_and_breaks_nothing() {
+    let detail = detail_of("[".repeat(1_000_000).as_bytes(), JSON);
+    assert_eq!(detail[0]["type"], "json_invalid");
+}
+
+#[test]
+fn a_range_that_ends_before_it_begins_is_told_at_its_end() {
+    let sent = Query::sent(&[("start_date", "2024-01-02"), ("end_date", "2024-01-01")]);
+    let Err(Error::Invalid(problems)) = query(&sent, |fields| Some(date_range(fields))) else {
+        panic!("taken")
+    };
+    assert_eq!(problems.len(), 1);
+    assert_eq!(problems[0].shape()["loc"], json!(["query", "end_date"]));
+    assert_eq!(problems[0].kind, "value_error");
+    let day = Query::sent(&[("start_date", "2024-01-02"), ("end_date", "2024-01-02")]);
+    assert!(query(&day, |fields| Some(date_range(fields))).is_ok(), "a date is its whole day at that end");
+}

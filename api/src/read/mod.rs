@@ -1,0 +1,34 @@
+//! Reading requests as FastAPI with pydantic 2 reads them: lax where it is lax, all failing fields of a
+//! request in one answer, the same types, places and messages. What was sent is never echoed: it would put
+//! a person's words into client logs.
+//!
+//! A field is described by a [`Take`] (a bounded string, a lax integer, a list of something …) and taken out of
+//! [`Fields`]; what is wrong collects in a [`Report`].
+
+mod body;
+mod choice;
+mod fields;
+mod moment;
+mod number;
+mod page;
+mod python_json;
+mod query;
+mod report;
+mod text;
+mod truth;
+
+pub(crate) use body::{Body, object, optional_object};
+pub(crate) use choice::{Choice, CommaSeparated};
+pub(crate) use fields::{Fields, ListOf, Object, Take};
+pub(crate) use moment::Moment;
+pub(crate) use number::{Float, Int};
+pub(crate) use page::{Page, date_range, page};
+pub(crate) use query::{Query, query};
+pub(crate) use report::{Problem, Report};
+pub(crate) use text::Text;
+pub(crate) use truth::Bool;
+
+#[cfg(test)]
+mod body_tests;
+#[cfg(test)]
+mod take_tests;

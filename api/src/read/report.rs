@@ -1,0 +1,129 @@
+//! What is wrong with a request, in the shape of FastAPI's 422 answers.
+
+use std::borrow::Cow;
+
+use serde_json::{Map, Value, json};
+
+/// One step of a place inside a request: a field's name, or an index or offset.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// A part of the request, or a field.
+    Name(Cow<'static, str>),
+    /// A list's index, or the offset of a syntax error in characters.
+    Index(usize),
+}
+
+impl From<&'static str> for Step {
+    fn from(name: &'static str) -> Self {
+        Self::Name(Cow::Borrowed(name))
+    }
+}
+
+impl From<usize> for Step {
+    fn from(index: usize) -> Self {
+        Self::Index(index)
+    }
+}
+
+/// One failing field.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Problem {
+    /// pydantic's error type, for example `string_too_long`.
+    pub(crate) kind: &'static str,
+    /// Where, beginning with `body`, `query` or `path`.
+    pub(crate) loc: Vec<Step>,
+    /// pydantic's message.
+    pub(crate) msg: String,
+    /// pydantic's context, when the type has one.
+    pub(crate) ctx: Option<Value>,
+}
+
+impl Problem {
+    /// A rule of our own that does not hold: pydantic's `value_error`, whose context carries no text.
+    pub(crate) fn rule(loc: Vec<Step>, text: &str) -> Self {
+        let ctx = Some(json!({ "error": {} }));
+        Self { kind: "value_error", loc, msg: format!("Value error, {text}"), ctx }
+    }
+
+    /// The entry of the `detail` array.
+    pub(crate) fn shape(&self) -> Value {
+        let loc = self.loc.iter().map(|step| match step {
+            Step::Name(name) => Value::from(name.as_ref()),
+            Step::Index(index) => Value::from(*index),
+        });
+        let mut entry = Map::new();
+        entry.insert("type".to_owned(), self.kind.into());
+        entry.insert("loc".to_owned(), loc.collect());
+        entry.insert("msg".to_owned(), self.msg.as_str().into());
+        if let Some(ctx) = &self.ctx {
+            entry.insert("ctx".to_owned(), ctx.clone());
+        }
+        Value::Object(entry)
+    }
+}
+
+/// Collects problems while a request is read; knows the place that is being read.
+#[derive(Debug)]
+pub(crate) struct Report {
+    place: Vec<Step>,
+    problems: Vec<Problem>,
+}
+
+impl Report {
+    /// Begins at a part of the request: `body`, `query` or `path`.
+    pub(crate) fn of(part: &'static str) -> Self {
+        Self { place: vec![part.into()], problems: Vec::new() }
+    }
+
+    /// Reads something one step further in.
+    pub(crate) fn at<T>(&mut self, step: impl Into<Step>, read: impl FnOnce(&mut Self) -> T) -> T {
+        self.place.push(step.into());
+        let taken = read(self);
+        self.place.pop();
+        taken
+    }
+
+    /// Something is wrong here. Answers `None`, so that a take can end with it.
+    pub(crate) fn refuse<T>(&mut self, kind: &'static str, msg: impl Into<String>) -> Option<T> {
+        self.push(kind, msg.into(), None)
+    }
+
+    /// Something is wrong here, with the numbers or names that say what.
+    pub(crate) fn refuse_with<T>(
+        &mut self,
+        kind: &'static str,
+        msg: impl Into<String>,
+        ctx: Value,
+    ) -> Option<T> {
+        self.push(kind, msg.into(), Some(ctx))
+    }
+
+    /// A rule of our own does not hold here.
+    pub(crate) fn rule<T>(&mut self, text: &str) -> Option<T> {
+        self.problems.push(Problem::rule(self.place.clone(), text));
+        None
+    }
+
+    /// Whether nothing was wrong so far: rules between fields are only asked of fields that are right.
+    pub(crate) fn is_clean(&self) -> bool {
+        self.problems.is_empty()
+    }
+
+    /// How many problems there are so far.
+    pub(crate) fn len(&self) -> usize {
+        self.problems.len()
+    }
+
+    /// What was read, or everything that is wrong with it.
+    pub(crate) fn finish<T>(self, taken: Option<T>) -> Result<T, Vec<Problem>> {
+        match taken {
+            Some(taken) if self.problems.is_empty() => Ok(taken),
+            _ => Err(self.problems),
+        }
+    }
+
+    fn push<T>(&mut self, kind: &'static str, msg: String, ctx: Option<Value>) -> Option<T> {
+        self.problems.push(Problem { kind, loc: self.place.clone(), msg, ctx });
+        None
+    }
+}

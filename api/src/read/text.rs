@@ -1,0 +1,52 @@
+//! Strings, bounded in code points.
+
+use serde_json::{Value, json};
+
+use super::{Report, Take};
+
+/// A string of `min` to `max` code points, as it was sent (nothing is trimmed).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Text {
+    min: usize,
+    max: usize,
+}
+
+impl Text {
+    /// Bounded on both sides.
+    pub(crate) const fn between(min: usize, max: usize) -> Self {
+        Self { min, max }
+    }
+
+    /// As long as the body allows.
+    pub(crate) const fn any() -> Self {
+        Self { min: 0, max: usize::MAX }
+    }
+}
+
+impl Take for Text {
+    type Out = String;
+
+    fn take(&self, value: &Value, report: &mut Report) -> Option<String> {
+        let Value::String(text) = value else {
+            return report.refuse("string_type", "Input should be a valid string");
+        };
+        let length = text.chars().count();
+        if length < self.min {
+            let msg = format!("String should have at least {}", characters(self.min));
+            return report.refuse_with("string_too_short", msg, json!({ "min_length": self.min }));
+        }
+        if length > self.max {
+            let msg = format!("String should have at most {}", characters(self.max));
+            return report.refuse_with("string_too_long", msg, json!({ "max_length": self.max }));
+        }
+        // Postgres' text cannot hold U+0000: better refused here than broken there.
+        match text.contains('\0') {
+            true => report.rule("the character U+0000 is not allowed"),
+            false => Some(text.clone()),
+        }
+    }
+}
+
+fn characters(count: usize) -> String {
+    format!("{count} character{}", if count == 1 { "" } else { "s" })
+}

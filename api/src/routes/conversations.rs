@@ -1,0 +1,119 @@
+//! `P/conversations`: reading, changing, deleting.
+
+use axum::{Json, extract::State, http::Uri, response::Response};
+use ledger::{ConversationChange, ConversationFilter, DatePage};
+use records::{Category, ConversationId, FolderId, UserId};
+use serde_json::{Value, json};
+
+use super::{links, path::Ids};
+use crate::{
+    Error, Scope,
+    door::Door,
+    keys::Caller,
+    read::{Body, Bool, Choice, CommaSeparated, Page, Query, Text, date_range, object, page, query},
+    shapes,
+};
+
+/// What a 404 says is missing.
+pub(super) const KIND: &str = "Conversation";
+
+/// GET: a page of completed, not discarded conversations, newest first.
+pub(super) async fn list(
+    State(door): State<Door>,
+    caller: Caller,
+    uri: Uri,
+    parameters: Query,
+) -> Result<Response, Error> {
+    caller.require(Scope::ConversationsRead)?;
+    let (page, filter) = filter(&parameters)?;
+    let views = door.ledger.conversations(&caller.user, &filter).await?;
+    Ok(links::answer(&uri, page, &views, |view| shapes::conversation(view, filter.with_transcript)))
+}
+
+fn filter(parameters: &Query) -> Result<(Page, ConversationFilter), Error> {
+    query(parameters, |fields| {
+        let page = page(fields, 25, 100);
+        let (start, end) = date_range(fields);
+        let with_transcript = fields.present("include_transcript", Bool).unwrap_or(false);
+        let known = Choice::of(Category::ALL.iter().map(|category| (category.as_str(), *category)));
+        let categories = fields.present("categories", CommaSeparated(known)).unwrap_or_default();
+        let folder_id = fields.present("folder_id", Text::between(1, usize::MAX)).map(FolderId::new);
+        let starred = fields.present("starred", Bool);
+        let dates = DatePage { start, end, limit: links::one_more(page), offset: page.offset };
+        Some((page, ConversationFilter { page: dates, categories, folder_id, starred, with_transcript }))
+    })
+}
+
+/// GET one, whatever its status.
+pub(super) async fn one(
+    State(door): State<Door>,
+    caller: Caller,
+    Ids(id): Ids<String>,
+    parameters: Query,
+) -> Result<Json<Value>, Error> {
+    caller.require(Scope::ConversationsRead)?;
+    let with_transcript =
+        query(&parameters, |fields| Some(fields.present("include_transcript", Bool).unwrap_or(false)))?;
+    show(&door, &caller.user, &ConversationId::new(id), with_transcript).await
+}
+
+/// PATCH: at least one of title, discarded, starred, folder_id.
+pub(super) async fn change(
+    State(door): State<Door>,
+    caller: Caller,
+    Ids(id): Ids<String>,
+    body: Body,
+) -> Result<Json<Value>, Error> {
+    caller.require(Scope::ConversationsWrite)?;
+    let change = read_change(body)?;
+    let id = ConversationId::new(id);
+    if let Some(Some(folder)) = &change.folder_id
+        && !door.ledger.has_folder(&caller.user, folder).await?
+    {
+        return Err(Error::NotFound("Folder"));
+    }
+    match door.ledger.change_conversation(&caller.user, &id, &change).await? {
+        true => show(&door, &caller.user, &id, false).await,
+        false => Err(Error::NotFound(KIND)),
+    }
+}
+
+fn read_change(body: Body) -> Result<ConversationChange, Error> {
+    object(body, |fields| {
+        let change = ConversationChange {
+            title: fields.present("title", Text::between(1, 500)),
+            discarded: fields.present("discarded", Bool),
+            starred: fields.present("starred", Bool),
+            folder_id: fields
+                .nullable("folder_id", Text::between(1, usize::MAX))
+                .map(|id| id.map(FolderId::new)),
+        };
+        if !fields.has_any(&["title", "discarded", "starred", "folder_id"]) {
+            return fields.report.rule("at least one field must be provided");
+        }
+        Some(change)
+    })
+}
+
+/// DELETE: for good, with everything that hangs on it.
+pub(super) async fn delete(
+    State(door): State<Door>,
+    caller: Caller,
+    Ids(id): Ids<String>,
+) -> Result<Json<Value>, Error> {
+    caller.require(Scope::ConversationsWrite)?;
+    match door.ledger.delete_conversation(&caller.user, &ConversationId::new(id)).await? {
+        true => Ok(Json(json!({ "success": true }))),
+        false => Err(Error::NotFound(KIND)),
+    }
+}
+
+async fn show(
+    door: &Door,
+    user: &UserId,
+    id: &ConversationId,
+    with_transcript: bool,
+) -> Result<Json<Value>, Error> {
+    let view = door.ledger.conversation(user, id, with_transcript).await?.ok_or(Error::NotFound(KIND))?;
+    Ok(Json(shapes::conversation(&view, with_transcript)))
+}

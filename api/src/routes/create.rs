@@ -1,0 +1,154 @@
+//! `POST P/conversations` and `POST P/conversations/from-segments`: a conversation and its job are committed
+//! first; then the request waits for the job, a while.
+
+use axum::{Json, extract::State};
+use ledger::{CreateOutcome, NewContent, NewConversation};
+use records::{Conversation, ConversationId, Geolocation, Source, Timestamp, UserId};
+use serde_json::{Value, json};
+
+use super::{geolocation::geolocation, segments, speakers, waiting};
+use crate::{
+    Error, Scope, Settings,
+    door::Door,
+    ids::of_client_session,
+    keys::Caller,
+    read::{Body, Bool, Choice, Fields, Moment, Object, Text, object},
+};
+
+/// POST from plain text.
+pub(super) async fn from_text(
+    State(door): State<Door>,
+    caller: Caller,
+    body: Body,
+) -> Result<Json<Value>, Error> {
+    caller.require(Scope::ConversationsWrite)?;
+    let fresh = ConversationId::new(door.ids.fresh().to_string());
+    let new = object(body, |fields| read_text(fields, &fresh))?;
+    create(&door, &caller.user, new).await
+}
+
+/// POST from diarized segments; a repeat of a `client_session_id` names the same conversation.
+pub(super) async fn from_segments(
+    State(door): State<Door>,
+    caller: Caller,
+    body: Body,
+) -> Result<Json<Value>, Error> {
+    caller.require(Scope::ConversationsWrite)?;
+    let fresh = ConversationId::new(door.ids.fresh().to_string());
+    let mut new = object(body, |fields| read_segments(fields, &fresh, &door.settings))?;
+    if let Some(session) = &new.client_session_id {
+        new.id = ConversationId::new(of_client_session(caller.user.as_str(), session).to_string());
+    }
+    if new.deferred && !door.settings.finalize_enabled {
+        return Err(Error::FinalizationUnavailable);
+    }
+    create(&door, &caller.user, new).await
+}
+
+fn read_text(fields: &mut Fields<'_>, fresh: &ConversationId) -> Option<NewConversation> {
+    let text = fields.required("text", Text::between(1, 100_000));
+    if text.as_deref().is_some_and(|text| text.trim().is_empty()) {
+        let _: Option<()> = fields.report.at("text", |report| report.rule("text must not be blank"));
+    }
+    let kinds = Choice::of(["audio_transcript", "message", "other_text"].map(|name| (name, name)));
+    let text_source = fields.present("text_source", kinds).unwrap_or("other_text").to_owned();
+    let text_source_spec = fields.optional("text_source_spec", Text::any());
+    let setting = setting(fields)?;
+    let text = text?.trim().to_owned();
+    let content = NewContent::Text { text, text_source, text_source_spec };
+    Some(setting.of(fresh, content, Source::new("external_integration")))
+}
+
+fn read_segments(
+    fields: &mut Fields<'_>,
+    fresh: &ConversationId,
+    settings: &Settings,
+) -> Option<NewConversation> {
+    let spoken = segments::list(fields);
+    let vendors = settings.vendor_sources.iter().map(String::as_str);
+    let known = Choice::of(Source::GENERIC.into_iter().chain(vendors).map(|name| (name, name)));
+    let source = Source::new(fields.optional("source", known).unwrap_or("phone"));
+    let setting = setting(fields);
+    let client_session_id = fields.optional("client_session_id", Text::between(1, 200));
+    let client_device_id = fields.optional("client_device_id", Text::any());
+    let client_platform = fields.optional("client_platform", Text::any());
+    let deferred = fields.optional("defer_processing", Bool).unwrap_or(false);
+    let mut spoken = spoken?;
+    speakers::number_others(&mut spoken);
+    let new = setting?.of(fresh, NewContent::Segments(spoken), source);
+    Some(NewConversation { client_session_id, client_device_id, client_platform, deferred, ..new })
+}
+
+/// What both creates say about a talk besides its words.
+struct Setting {
+    started_at: Option<Timestamp>,
+    finished_at: Option<Timestamp>,
+    language: String,
+    geolocation: Option<Geolocation>,
+}
+
+fn setting(fields: &mut Fields<'_>) -> Option<Setting> {
+    let started_at = fields.optional("started_at", Moment).map(|started| started.at);
+    let finished_at = fields.optional("finished_at", Moment).map(|finished| finished.at);
+    let language = fields.optional("language", Text::any()).unwrap_or_else(|| "en".to_owned());
+    let geolocation = fields.optional("geolocation", Object(geolocation));
+    match (started_at, finished_at) {
+        (Some(started), Some(finished)) if finished < started && fields.report.is_clean() => {
+            fields.report.rule("finished_at must not be before started_at")
+        }
+        _ => Some(Setting { started_at, finished_at, language, geolocation }),
+    }
+}
+
+impl Setting {
+    fn of(self, id: &ConversationId, content: NewContent, source: Source) -> NewConversation {
+        NewConversation {
+            id: id.clone(),
+            content,
+            started_at: self.started_at,
+            finished_at: self.finished_at,
+            language: self.language,
+            source,
+            geolocation: self.geolocation,
+            client_session_id: None,
+            client_device_id: None,
+            client_platform: None,
+            deferred: false,
+        }
+    }
+}
+
+async fn create(door: &Door, user: &UserId, new: NewConversation) -> Result<Json<Value>, Error> {
+    let id = new.id.clone();
+    match door.ledger.create_conversation(user, new).await? {
+        CreateOutcome::Deferred(conversation) | CreateOutcome::Known(conversation) => {
+            Ok(answer(&conversation))
+        }
+        CreateOutcome::Deleted => Ok(deleted(&id)),
+        CreateOutcome::Admitted(admitted) => {
+            if admitted.fresh {
+                door.metrics.admissions.with_label_values(&["create"]).inc();
+            }
+            waiting::for_the_end(&door.ledger, user, &id, door.settings.create_wait).await;
+            Ok(match door.ledger.conversation(user, &id, false).await {
+                Ok(Some(view)) => answer(&view.conversation),
+                Ok(None) => deleted(&id),
+                // Committed is committed: what is not known now is told as it stood.
+                Err(_) => answer(&admitted.conversation),
+            })
+        }
+    }
+}
+
+fn answer(conversation: &Conversation) -> Json<Value> {
+    Json(json!({
+        "id": conversation.id.as_str(),
+        "status": conversation.status.as_str(),
+        "discarded": conversation.discarded,
+    }))
+}
+
+/// Deleted by its owner, before or meanwhile (DECISIONS §3, "client_session_id").
+fn deleted(id: &ConversationId) -> Json<Value> {
+    Json(json!({ "id": id.as_str(), "status": "deleted", "discarded": true }))
+}

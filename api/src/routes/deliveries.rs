@@ -1,0 +1,62 @@
+//! `P/webhooks/{id}/…`: what was told, what failed, and telling it again.
+
+use axum::{Json, extract::State, http::Uri, response::Response};
+use records::UserId;
+use serde_json::Value;
+
+use super::{links, path::Ids, webhooks::KIND};
+use crate::{
+    Error, Scope,
+    door::Door,
+    keys::Caller,
+    read::{Query, page, query},
+    shapes,
+};
+
+/// POST `…/test`: writes a `webhook.test` delivery, which is sent like any other.
+pub(super) async fn test(
+    State(door): State<Door>,
+    caller: Caller,
+    Ids(endpoint): Ids<String>,
+) -> Result<Json<Value>, Error> {
+    caller.require(Scope::WebhooksWrite)?;
+    let delivery_id = door.ids.fresh().to_string();
+    let written = door.ledger.test_delivery(&caller.user, &endpoint, &delivery_id).await?;
+    Ok(Json(shapes::delivery(&written.ok_or(Error::NotFound(KIND))?)))
+}
+
+/// GET `…/deliveries`: a page, newest first.
+pub(super) async fn list(
+    State(door): State<Door>,
+    caller: Caller,
+    Ids(endpoint): Ids<String>,
+    uri: Uri,
+    parameters: Query,
+) -> Result<Response, Error> {
+    caller.require(Scope::WebhooksRead)?;
+    let page = query(&parameters, |fields| Some(page(fields, 25, 100)))?;
+    must_exist(&door, &caller.user, &endpoint).await?;
+    let rows = door.ledger.deliveries(&caller.user, &endpoint, links::one_more(page), page.offset).await?;
+    Ok(links::answer(&uri, page, &rows, shapes::delivery))
+}
+
+/// POST `…/deliveries/{delivery}/redeliver`: a finished delivery once more, under its own id.
+pub(super) async fn redeliver(
+    State(door): State<Door>,
+    caller: Caller,
+    Ids((endpoint, delivery)): Ids<(String, String)>,
+) -> Result<Json<Value>, Error> {
+    caller.require(Scope::WebhooksWrite)?;
+    match door.ledger.redeliver(&caller.user, &endpoint, &delivery).await? {
+        Some(Some(again)) => Ok(Json(shapes::delivery(&again))),
+        Some(None) => Err(Error::Conflict("Delivery is still under way")),
+        None => {
+            must_exist(&door, &caller.user, &endpoint).await?;
+            Err(Error::NotFound("Delivery"))
+        }
+    }
+}
+
+async fn must_exist(door: &Door, user: &UserId, endpoint: &str) -> Result<(), Error> {
+    door.ledger.endpoint(user, endpoint).await?.map(|_| ()).ok_or(Error::NotFound(KIND))
+}

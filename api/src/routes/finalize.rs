@@ -1,0 +1,124 @@
+//! Finalization: admitting a persisted conversation into the outbox, and polling its job.
+
+use axum::{
+    Json,
+    extract::State,
+    http::{HeaderMap, HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use ledger::{AdmitRefusal, Poll};
+use records::{ConversationId, UserId};
+use serde_json::{Value, json};
+
+use super::{conversations::KIND, path::Ids};
+use crate::{
+    Error, Scope,
+    door::Door,
+    keys::Caller,
+    read::{Body, Fields, Int, ListOf, Moment, Object, Problem, Text, optional_object},
+    shapes,
+};
+
+/// Seconds between two polls of a job that runs or will soon.
+const POLL_SECONDS: u64 = 2;
+/// Seconds between two polls of a job that waits for a later moment, or for keys.
+const SLOW_POLL_SECONDS: u64 = 5;
+
+/// POST `…/finalize`: answers as soon as the admission is committed. A repeat changes nothing.
+pub(super) async fn admit(
+    State(door): State<Door>,
+    caller: Caller,
+    Ids(id): Ids<String>,
+    body: Body,
+) -> Result<Response, Error> {
+    caller.require(Scope::ConversationsWrite)?;
+    if !door.settings.finalize_enabled {
+        return Err(Error::FinalizationUnavailable);
+    }
+    let context = optional_object(body, read_context)?.flatten();
+    let id = ConversationId::new(id);
+    match door.ledger.finalize(&caller.user, &id, context).await? {
+        Ok(_) => {
+            door.metrics.admissions.with_label_values(&["finalize"]).inc();
+            show(&door, &caller.user, &id).await
+        }
+        Err(AdmitRefusal::NoConversation) => Err(Error::NotFound(KIND)),
+        Err(AdmitRefusal::NoContent) => Err(Error::Invalid(vec![Problem::rule(
+            vec!["path".into(), "conversation_id".into()],
+            "the conversation has no content",
+        )])),
+    }
+}
+
+async fn show(door: &Door, user: &UserId, id: &ConversationId) -> Result<Response, Error> {
+    let view = door.ledger.conversation(user, id, true).await?.ok_or(Error::NotFound(KIND))?;
+    let body = json!({ "conversation": shapes::conversation(&view, true), "messages": [] });
+    let mut response = Json(body).into_response();
+    if let Ok(place) = HeaderValue::from_str(&format!("/v1/conversations/{}/finalization", id.as_str())) {
+        response.headers_mut().insert(header::LOCATION, place);
+    }
+    Ok(response)
+}
+
+/// The optional body (DECISIONS §4, "body of finalize"), as it is kept: only known fields, in one form.
+fn read_context(fields: &mut Fields<'_>) -> Option<Option<Value>> {
+    Some(fields.optional("calendar_meeting_context", Object(meeting)))
+}
+
+fn meeting(fields: &mut Fields<'_>) -> Option<Value> {
+    let people = ListOf { item: Object(participant), min: 0, max: 1_000 };
+    Some(json!({
+        "title": fields.optional("title", Text::any()),
+        "start_time": fields.optional("start_time", Moment).map(|start| shapes::moment(start.at)),
+        "duration_minutes": fields.optional("duration_minutes", Int::between(0, i64::from(i32::MAX))),
+        "platform": fields.optional("platform", Text::any()),
+        "participants": fields.optional("participants", people).unwrap_or_default(),
+        "notes": fields.optional("notes", Text::any()),
+        "meeting_link": fields.optional("meeting_link", Text::any()),
+    }))
+}
+
+fn participant(fields: &mut Fields<'_>) -> Option<Value> {
+    Some(json!({
+        "name": fields.optional("name", Text::any()),
+        "email": fields.optional("email", Text::any()),
+    }))
+}
+
+/// GET `…/finalization`: the newest revision's job.
+pub(super) async fn poll(
+    State(door): State<Door>,
+    caller: Caller,
+    Ids(id): Ids<String>,
+    headers: HeaderMap,
+) -> Result<Response, Error> {
+    caller.require(Scope::ConversationsRead)?;
+    let found = door.ledger.poll(&caller.user, &ConversationId::new(id)).await?;
+    let job = found.ok_or(Error::NotFound("Conversation finalization job"))?;
+    // The job's id names user, conversation and revision; its row's version every change.
+    let tag = format!("W/\"{}-{}\"", job.job_id.as_str(), job.version);
+    let mut response = match is_current(&headers, &tag) {
+        true => StatusCode::NOT_MODIFIED.into_response(),
+        false => Json(shapes::poll(&job)).into_response(),
+    };
+    put_headers(response.headers_mut(), &job, &tag);
+    Ok(response)
+}
+
+fn put_headers(headers: &mut HeaderMap, job: &Poll, tag: &str) {
+    if let Ok(tag) = HeaderValue::from_str(tag) {
+        headers.insert(header::ETAG, tag);
+    }
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
+    if !job.terminal {
+        let slow = job.backing_off || job.status == "blocked_byok";
+        headers.insert(header::RETRY_AFTER, if slow { SLOW_POLL_SECONDS } else { POLL_SECONDS }.into());
+    }
+}
+
+/// `If-None-Match` by weak comparison (RFC 9110, 13.1.2).
+fn is_current(headers: &HeaderMap, tag: &str) -> bool {
+    let opaque = |tag: &str| tag.trim().trim_start_matches("W/").to_owned();
+    let sent = headers.get_all(header::IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
+    sent.flat_map(|list| list.split(',')).any(|known| known.trim() == "*" || opaque(known) == opaque(tag))
+}

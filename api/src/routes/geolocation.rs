@@ -1,0 +1,15 @@
+//! Where a conversation took place, as it is sent.
+
+use records::Geolocation;
+
+use crate::read::{Fields, Float, Text};
+
+/// Reads a `Geolocation`; the bounds are enforced before anything is stored (DECISIONS §1).
+pub(super) fn geolocation(fields: &mut Fields<'_>) -> Option<Geolocation> {
+    let latitude = fields.required("latitude", Float::between(-90.0, 90.0));
+    let longitude = fields.required("longitude", Float::between(-180.0, 180.0));
+    let address = fields.optional("address", Text::any());
+    let google_place_id = fields.optional("google_place_id", Text::any());
+    let location_type = fields.optional("location_type", Text::any());
+    Some(Geolocation { latitude: latitude?, longitude: longitude?, address, google_place_id, location_type })
+}

@@ -1,0 +1,66 @@
+//! Transcript segments as they are sent, and appending them.
+
+use axum::{Json, extract::State};
+use ledger::AppendRefusal;
+use records::{ConversationId, Segment};
+use serde_json::{Value, json};
+
+use super::{conversations::KIND, path::Ids, speakers};
+use crate::{
+    Error, Scope,
+    door::Door,
+    keys::Caller,
+    read::{Body, Bool, Fields, Float, Int, ListOf, Object, Problem, Text, object},
+};
+
+/// Later than any talk ends, also for clients that count from the unix epoch: times are added to moments, and
+/// must stay moments.
+const LATEST_SECOND: f64 = 1e10;
+
+/// POST `…/{id}/segments`: more words for a conversation that is still in progress.
+pub(super) async fn append(
+    State(door): State<Door>,
+    caller: Caller,
+    Ids(id): Ids<String>,
+    body: Body,
+) -> Result<Json<Value>, Error> {
+    caller.require(Scope::ConversationsWrite)?;
+    let segments = object(body, list)?;
+    let id = ConversationId::new(id);
+    match door.ledger.append_segments(&caller.user, &id, &segments).await? {
+        Ok(count) => Ok(Json(json!({ "id": id.as_str(), "status": "in_progress", "segment_count": count }))),
+        Err(AppendRefusal::NoConversation) => Err(Error::NotFound(KIND)),
+        Err(AppendRefusal::NotInProgress) => Err(Error::Conflict("Conversation is no longer in progress")),
+        Err(AppendRefusal::TooMuch) => Err(Error::Invalid(vec![Problem::rule(
+            vec!["body".into(), "transcript_segments".into()],
+            "a conversation holds at most 10,000 segments and 4 MiB of text",
+        )])),
+    }
+}
+
+/// Reads `transcript_segments`: 1–500. Labels other than `SPEAKER_n` have no number yet.
+pub(super) fn list(fields: &mut Fields<'_>) -> Option<Vec<Segment>> {
+    fields.required("transcript_segments", ListOf { item: Object(segment), min: 1, max: 500 })
+}
+
+fn segment(fields: &mut Fields<'_>) -> Option<Segment> {
+    let before = fields.report.len();
+    let text = fields.required("text", Text::any());
+    if text.as_deref().is_some_and(|text| text.trim().is_empty()) {
+        let _: Option<()> = fields.report.at("text", |report| report.rule("text must not be blank"));
+    }
+    let start = fields.required("start", Float::between(0.0, LATEST_SECOND));
+    let end = fields.required("end", Float::between(f64::MIN, LATEST_SECOND));
+    let speaker = fields.optional("speaker", Text::any()).unwrap_or_else(|| "SPEAKER_00".to_owned());
+    let speaker_id = fields.optional("speaker_id", Int::between(0, i64::from(i32::MAX)));
+    let is_user = fields.present("is_user", Bool).unwrap_or(false);
+    let person_id = fields.optional("person_id", Text::any());
+    let id = fields.optional("id", Text::between(1, 128));
+    let (text, start, end) = (text?, start?, end?);
+    if end < start && fields.report.len() == before {
+        return fields.report.rule("end must not be before start");
+    }
+    let given = speaker_id.and_then(|number| i32::try_from(number).ok());
+    let speaker_id = given.or_else(|| speakers::number_in(&speaker));
+    Some(Segment { id, text, speaker: Some(speaker), speaker_id, is_user, person_id, start, end })
+}

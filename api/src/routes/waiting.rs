@@ -1,0 +1,46 @@
+//! Waiting for the end of a job that was admitted a moment ago.
+
+use std::pin::pin;
+
+use futures::poll;
+use ledger::{Ledger, Poll};
+use records::{ConversationId, UserId};
+use tokio::time::{Duration, Instant, sleep, timeout_at};
+
+/// How often the job's row is read: a worker of this process wakes us, one of another cannot.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+
+/// Waits until the newest job of `conversation` is at rest or will not be soon, at most `longest`. No connection
+/// is held meanwhile. A database that does not answer is asked again: the intent is committed, and only the
+/// waiting is at stake.
+pub(super) async fn for_the_end(
+    ledger: &Ledger,
+    user: &UserId,
+    conversation: &ConversationId,
+    longest: Duration,
+) {
+    let until = Instant::now() + longest;
+    loop {
+        // Listening begins before the row is read, or an end between the two would go unheard.
+        let mut settled = pin!(ledger.waker().some_job_settled());
+        let heard = poll!(settled.as_mut()).is_ready();
+        match timeout_at(until, ledger.poll(user, conversation)).await {
+            Err(_) => return,
+            Ok(Ok(found)) if found.as_ref().is_none_or(is_decided) => return,
+            Ok(_) if Instant::now() >= until => return,
+            Ok(_) if heard => {}
+            Ok(_) => {
+                tokio::select! {
+                    () = settled => {}
+                    () = sleep(LOOK_EVERY.min(until.saturating_duration_since(Instant::now()))) => {}
+                }
+            }
+        }
+    }
+}
+
+/// Whether an answer can be given: at rest, parked, put off, or with a first attempt behind it (DECISIONS §3,
+/// "create answer").
+fn is_decided(job: &Poll) -> bool {
+    job.terminal || job.status == "blocked_byok" || job.backing_off || job.task_retry_count > 0
+}

@@ -1,0 +1,131 @@
+//! `P/webhooks`: who is told about what.
+
+use axum::{Json, extract::State};
+use base64::{Engine, engine::general_purpose::STANDARD};
+use ledger::{EndpointChange, EventKind, NewEndpoint, WebhookFormat};
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::{Value, json};
+
+use super::path::Ids;
+use crate::{
+    Error, Scope,
+    door::Door,
+    keys::Caller,
+    read::{Body, Bool, Choice, Fields, ListOf, Text, object},
+    shapes,
+};
+
+/// What a 404 says is missing.
+pub(super) const KIND: &str = "Webhook";
+
+/// GET: all of a person's endpoints.
+pub(super) async fn list(State(door): State<Door>, caller: Caller) -> Result<Json<Value>, Error> {
+    caller.require(Scope::WebhooksRead)?;
+    let endpoints = door.ledger.endpoints(&caller.user).await?;
+    Ok(Json(endpoints.iter().map(shapes::endpoint).collect()))
+}
+
+/// POST: a new endpoint; the answer carries `secret`, this once.
+pub(super) async fn create(
+    State(door): State<Door>,
+    caller: Caller,
+    body: Body,
+) -> Result<Json<Value>, Error> {
+    caller.require(Scope::WebhooksWrite)?;
+    let (url, wanted, form) = object(body, |fields| {
+        let url = fields.required("url", Text::between(1, 2_048));
+        refuse_bad_url(fields, url.as_deref(), &door);
+        let wanted = fields.optional("events", events());
+        let form = fields.optional("format", format()).unwrap_or(WebhookFormat::Full);
+        Some((url?, wanted, form))
+    })?;
+    let new = NewEndpoint {
+        id: door.ids.fresh().to_string(),
+        url,
+        events: once_each(wanted.unwrap_or_else(|| vec![EventKind::ConversationCompleted])),
+        format: form,
+        secret: SecretString::from(format!("whsec_{}", STANDARD.encode(door.ids.secret()))),
+    };
+    let stored = door.ledger.create_endpoint(&caller.user, &new).await?;
+    let mut shape = shapes::endpoint(&stored);
+    shape["secret"] = json!(new.secret.expose_secret());
+    Ok(Json(shape))
+}
+
+/// GET one.
+pub(super) async fn one(
+    State(door): State<Door>,
+    caller: Caller,
+    Ids(id): Ids<String>,
+) -> Result<Json<Value>, Error> {
+    caller.require(Scope::WebhooksRead)?;
+    let found = door.ledger.endpoint(&caller.user, &id).await?.ok_or(Error::NotFound(KIND))?;
+    Ok(Json(shapes::endpoint(&found)))
+}
+
+/// PATCH: at least one of url, events, format, enabled.
+pub(super) async fn change(
+    State(door): State<Door>,
+    caller: Caller,
+    Ids(id): Ids<String>,
+    body: Body,
+) -> Result<Json<Value>, Error> {
+    caller.require(Scope::WebhooksWrite)?;
+    let change = object(body, |fields| read_change(fields, &door))?;
+    let changed = door.ledger.change_endpoint(&caller.user, &id, &change).await?;
+    Ok(Json(shapes::endpoint(&changed.ok_or(Error::NotFound(KIND))?)))
+}
+
+fn read_change(fields: &mut Fields<'_>, door: &Door) -> Option<EndpointChange> {
+    let url = fields.present("url", Text::between(1, 2_048));
+    refuse_bad_url(fields, url.as_deref(), door);
+    let change = EndpointChange {
+        url,
+        events: fields.present("events", events()).map(once_each),
+        format: fields.present("format", format()),
+        enabled: fields.present("enabled", Bool),
+    };
+    if !fields.has_any(&["url", "events", "format", "enabled"]) {
+        return fields.report.rule("at least one field must be provided");
+    }
+    Some(change)
+}
+
+/// DELETE: the endpoint, and whatever was still to be told to it.
+pub(super) async fn delete(
+    State(door): State<Door>,
+    caller: Caller,
+    Ids(id): Ids<String>,
+) -> Result<Json<Value>, Error> {
+    caller.require(Scope::WebhooksWrite)?;
+    match door.ledger.delete_endpoint(&caller.user, &id).await? {
+        true => Ok(Json(json!({ "success": true }))),
+        false => Err(Error::NotFound(KIND)),
+    }
+}
+
+fn events() -> ListOf<Choice<&'static str, EventKind>> {
+    let known = Choice::of(EventKind::ALL.map(|event| (event.as_str(), event)));
+    ListOf { item: known, min: 1, max: EventKind::ALL.len() }
+}
+
+fn format() -> Choice<&'static str, WebhookFormat> {
+    Choice::of([WebhookFormat::Full, WebhookFormat::Thin].map(|format| (format.as_str(), format)))
+}
+
+fn once_each(mut events: Vec<EventKind>) -> Vec<EventKind> {
+    let mut seen = Vec::with_capacity(events.len());
+    events.retain(|event| {
+        let new = !seen.contains(event);
+        seen.push(*event);
+        new
+    });
+    events
+}
+
+fn refuse_bad_url(fields: &mut Fields<'_>, url: Option<&str>, door: &Door) {
+    if url.is_some_and(|url| !(door.check_url)(url)) {
+        let _: Option<()> =
+            fields.report.at("url", |report| report.rule("url must be an https URL of a public address"));
+    }
+}

@@ -1,0 +1,206 @@
+//! Field lists, to the letter.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
+
+use chrono::{TimeZone, Utc};
+use ledger::{ClaimedDelivery, ConversationView, EventKind, WebhookFormat};
+use records::{
+    ActionItem, ActionItemId, Conversation, ConversationId, Geolocation, Segment, Source, Status, Structured,
+    Timestamp, UserId, Visibility,
+};
+use serde_json::{Value, json};
+
+use super::*;
+
+fn noon() -> Timestamp {
+    Utc.with_ymd_and_hms(2026, 1, 2, 12, 0, 0).unwrap()
+}
+
+fn view() -> ConversationView {
+    ConversationView {
+        conversation: Conversation {
+            user_id: UserId::new("u"),
+            id: ConversationId::new("c"),
+            created_at: noon(),
+            updated_at: noon(),
+            started_at: noon(),
+            finished_at: noon(),
+            language: "en".to_owned(),
+            source: Source::new("phone"),
+            status: Status::Completed,
+            structured: Structured::default(),
+            discarded: false,
+            starred: true,
+            visibility: Visibility::Private,
+            folder_id: None,
+            geolocation: None,
+            finalization_revision: 1,
+        },
+        folder_name: None,
+        action_items: vec![ActionItem {
+            id: ActionItemId::new("a"),
+            description: "Call Tom".to_owned(),
+            completed: false,
+            created_at: noon(),
+            updated_at: noon(),
+            due_at: None,
+            completed_at: None,
+            conversation_id: Some(ConversationId::new("c")),
+        }],
+        segments: None,
+        user_name: None,
+        people: vec![("p1".to_owned(), "Tom".to_owned())],
+        apps_results: Vec::new(),
+    }
+}
+
+fn said(speaker_id: Option<i32>, is_user: bool, person: Option<&str>) -> Segment {
+    Segment {
+        id: None,
+        text: "hello".to_owned(),
+        speaker: None,
+        speaker_id,
+        is_user,
+        person_id: person.map(str::to_owned),
+        start: 0.0,
+        end: 1.5,
+    }
+}
+
+fn names(value: &Value) -> Vec<&str> {
+    value.as_object().unwrap().keys().map(String::as_str).collect()
+}
+
+#[test]
+fn moments_show_microseconds_only_when_there_are_some() {
+    assert_eq!(moment(noon()), "2026-01-02T12:00:00Z");
+    assert_eq!(moment(noon() + chrono::TimeDelta::microseconds(1_500)), "2026-01-02T12:00:00.001500Z");
+}
+
+#[test]
+fn a_bare_conversation_leaves_out_what_it_has_not_and_says_null_of_its_folder() {
+    let shape = conversation(&view(), false);
+    assert_eq!(
+        names(&shape),
+        [
+            "id",
+            "created_at",
+            "started_at",
+            "finished_at",
+            "language",
+            "source",
+            "structured",
+            "folder_name",
+            "status",
+            "discarded",
+            "starred",
+            "visibility",
+            "updated_at",
+        ]
+    );
+    assert_eq!(shape["folder_name"], Value::Null);
+    assert_eq!(
+        names(&shape["structured"]),
+        ["title", "overview", "emoji", "category", "action_items", "events"]
+    );
+    assert_eq!(
+        names(&shape["structured"]["action_items"][0]),
+        ["description", "completed", "created_at", "updated_at", "due_at", "completed_at"]
+    );
+}
+
+#[test]
+fn a_conversation_from_text_has_an_empty_transcript_when_asked_for_one() {
+    assert_eq!(conversation(&view(), true)["transcript_segments"], json!([]));
+}
+
+#[test]
+fn speakers_are_named_by_user_person_or_number() {
+    let mut view = view();
+    view.segments = Some(vec![
+        said(Some(0), true, None),
+        said(Some(1), false, Some("p1")),
+        said(Some(2), false, Some("stranger")),
+        said(None, false, None),
+    ]);
+    let shape = conversation(&view, true);
+    let segments = &shape["transcript_segments"];
+    assert_eq!(segments[0]["speaker_name"], "User");
+    assert_eq!(segments[1]["speaker_name"], "Tom");
+    assert_eq!(segments[2]["speaker_name"], "Speaker 2");
+    assert_eq!(names(&segments[3]), ["text", "start", "end"]);
+    view.user_name = Some("Ann".to_owned());
+    assert_eq!(conversation(&view, true)["transcript_segments"][0]["speaker_name"], "Ann");
+}
+
+#[test]
+fn a_place_shows_what_is_known_of_it() {
+    let mut view = view();
+    view.conversation.geolocation = Some(Geolocation {
+        latitude: 1.5,
+        longitude: -2.0,
+        address: None,
+        google_place_id: None,
+        location_type: Some("premise".to_owned()),
+    });
+    let expected = json!({ "latitude": 1.5, "longitude": -2.0, "location_type": "premise" });
+    assert_eq!(conversation(&view, false)["geolocation"], expected);
+}
+
+fn delivery(event: Option<EventKind>, format: WebhookFormat, subject: Option<&str>) -> ClaimedDelivery {
+    ClaimedDelivery {
+        user_id: UserId::new("u"),
+        endpoint_id: "e".to_owned(),
+        delivery_id: "d".to_owned(),
+        epoch: 1,
+        try_number: 1,
+        url: "https://example.org".to_owned(),
+        secret: secrecy::SecretString::from("whsec_"),
+        format,
+        event,
+        occurred_at: noon(),
+        conversation_id: Some(ConversationId::new("c")),
+        subject_id: subject.map(str::to_owned),
+        body: None,
+        now: noon(),
+    }
+}
+
+fn body(delivery: &ClaimedDelivery, view: Option<&ConversationView>) -> Option<Value> {
+    WebhookBodies.body(delivery, view).map(|bytes| serde_json::from_slice(&bytes).unwrap())
+}
+
+#[test]
+fn a_full_webhook_carries_the_conversation_with_its_transcript() {
+    let told =
+        body(&delivery(Some(EventKind::ConversationCompleted), WebhookFormat::Full, None), Some(&view()))
+            .unwrap();
+    assert_eq!(names(&told), ["type", "timestamp", "data"]);
+    assert_eq!(told["type"], "conversation.completed");
+    assert_eq!(told["timestamp"], "2026-01-02T12:00:00Z");
+    assert_eq!(told["data"], conversation(&view(), true));
+}
+
+#[test]
+fn a_thin_webhook_carries_ids_and_status_only() {
+    let told = body(&delivery(Some(EventKind::MemoryCreated), WebhookFormat::Thin, Some("m")), Some(&view()))
+        .unwrap();
+    let expected =
+        json!({ "memory_id": "m", "conversation_id": "c", "status": "completed", "discarded": false });
+    assert_eq!(told["data"], expected);
+}
+
+#[test]
+fn a_full_webhook_about_an_item_carries_the_item() {
+    let told =
+        body(&delivery(Some(EventKind::ActionItemCreated), WebhookFormat::Full, Some("a")), Some(&view()))
+            .unwrap();
+    assert_eq!(told["data"]["description"], "Call Tom");
+    assert_eq!(told["data"]["id"], "a");
+}
+
+#[test]
+fn nothing_is_told_of_a_conversation_that_is_gone_and_a_test_needs_none() {
+    assert_eq!(body(&delivery(Some(EventKind::ConversationFailed), WebhookFormat::Full, None), None), None);
+    let test = body(&delivery(None, WebhookFormat::Full, None), None).unwrap();
+    assert_eq!(test["type"], "webhook.test");
+}

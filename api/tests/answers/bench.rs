@@ -1,0 +1,131 @@
+//! A service over a database of its own, with one person and a key.
+
+use std::{sync::Arc, time::Duration};
+
+use api::{CheckUrl, Metrics, Scope, Settings};
+use axum::{
+    Router,
+    body::{Body, to_bytes},
+    http::{HeaderMap, Method, Request, StatusCode},
+};
+use job::{Outcome, Queue, WorkerId};
+use ledger::{Announcement, EventKind, Ledger, NewKey, Results, UserChange};
+use records::UserId;
+use secrecy::ExposeSecret;
+use serde_json::Value;
+use testbed::TestDatabase;
+use tower::ServiceExt;
+
+/// The prefix that the documents call P.
+pub(crate) const P: &str = "/v1/dev/user";
+
+/// An answer, read.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Value,
+}
+
+impl Answer {
+    pub(crate) fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", |value| value.to_str().unwrap())
+    }
+
+    /// The types of a 422's problems.
+    pub(crate) fn kinds(&self) -> Vec<(&str, &Value)> {
+        let problems = self.body["detail"].as_array().unwrap();
+        problems.iter().map(|problem| (problem["type"].as_str().unwrap(), &problem["loc"])).collect()
+    }
+}
+
+pub(crate) struct Bench {
+    pub(crate) ledger: Ledger,
+    pub(crate) app: Router,
+    /// A key of the user `ann` that may do everything.
+    pub(crate) key: String,
+    _database: TestDatabase,
+}
+
+impl Bench {
+    pub(crate) async fn new() -> Self {
+        Self::with(quick()).await
+    }
+
+    pub(crate) async fn with(settings: Settings) -> Self {
+        let database = TestDatabase::new().await;
+        let ledger = Ledger::new(
+            database.options(),
+            ledger::Settings { connections: 8, ..ledger::Settings::default() },
+        );
+        let metrics = Metrics::register(&prometheus::Registry::new()).unwrap();
+        let check: CheckUrl = Arc::new(|url| url.starts_with("https://"));
+        let app = api::router(ledger.clone(), check, settings, metrics);
+        let mut bench = Self { ledger, app, key: String::new(), _database: database };
+        bench.key = bench.person("ann", Scope::ALL).await;
+        bench
+    }
+
+    /// Makes a person (if need be) with one more key, and gives the key.
+    pub(crate) async fn person(&self, user: &str, scopes: &[Scope]) -> String {
+        let user = UserId::new(user);
+        self.ledger.create_user(&user, &UserChange::default()).await.unwrap();
+        let made = api::keys::generate(rand::random());
+        let key = NewKey {
+            id: made.hint.clone(),
+            name: "test".to_owned(),
+            prefix: made.hint,
+            sha256: made.sha256,
+            scopes: scopes.iter().map(|scope| scope.as_str().to_owned()).collect(),
+            expires_at: None,
+        };
+        assert!(self.ledger.create_key(&user, &key).await.unwrap());
+        made.plaintext.expose_secret().to_owned()
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Answer {
+        self.ask(&self.key, Method::GET, path, None).await
+    }
+
+    pub(crate) async fn post(&self, path: &str, body: Value) -> Answer {
+        self.ask(&self.key, Method::POST, path, Some(body)).await
+    }
+
+    pub(crate) async fn ask(&self, key: &str, method: Method, path: &str, body: Option<Value>) -> Answer {
+        let body = body.map(|body| body.to_string());
+        let mut request =
+            Request::builder().method(method).uri(path).header("authorization", format!("Bearer {key}"));
+        if body.is_some() {
+            request = request.header("content-type", "application/json");
+        }
+        self.send(request.body(Body::from(body.unwrap_or_default())).unwrap()).await
+    }
+
+    pub(crate) async fn send(&self, request: Request<Body>) -> Answer {
+        let response = self.app.clone().oneshot(request).await.unwrap();
+        let (parts, body) = response.into_parts();
+        let bytes = to_bytes(body, usize::MAX).await.unwrap();
+        let body = if bytes.is_empty() { Value::Null } else { serde_json::from_slice(&bytes).unwrap() };
+        Answer { status: parts.status, headers: parts.headers, body }
+    }
+
+    /// Takes everything that waits in a queue and completes it, as a worker would. Gives how many there were.
+    pub(crate) async fn complete_all(&self, queue: Queue) -> usize {
+        let taken = self.ledger.take(queue, &WorkerId("test".to_owned()), 100).await.unwrap();
+        for claimed in &taken.claims {
+            let results = Results {
+                engine: "test".to_owned(),
+                announcements: vec![Announcement { event: EventKind::ConversationCompleted }],
+                ..Results::default()
+            };
+            let differ = |_: &str, _: &str| false;
+            self.ledger.complete(claimed, Outcome::Kept, &results, (&differ, &differ)).await.unwrap();
+        }
+        taken.claims.len()
+    }
+}
+
+/// Settings that do not wait for a worker that is not there.
+pub(crate) fn quick() -> Settings {
+    Settings { create_wait: Duration::ZERO, rate_per_minute: 0, ..Settings::default() }
+}

@@ -1,0 +1,148 @@
+//! 401, 403, 404, 405, 413, 429, and the headers of every answer.
+
+use api::{Scope, Settings};
+use axum::{
+    body::Body,
+    http::{Method, Request},
+};
+use serde_json::json;
+
+use crate::bench::{Bench, P, quick};
+
+/// Every route with a scope, and the scope.
+const ROUTES: [(&str, &str, Scope); 19] = [
+    ("GET", "/v1/dev/user/conversations", Scope::ConversationsRead),
+    ("POST", "/v1/dev/user/conversations", Scope::ConversationsWrite),
+    ("POST", "/v1/dev/user/conversations/from-segments", Scope::ConversationsWrite),
+    ("GET", "/v1/dev/user/conversations/x", Scope::ConversationsRead),
+    ("PATCH", "/v1/dev/user/conversations/x", Scope::ConversationsWrite),
+    ("DELETE", "/v1/dev/user/conversations/x", Scope::ConversationsWrite),
+    ("POST", "/v1/dev/user/conversations/x/segments", Scope::ConversationsWrite),
+    ("GET", "/v1/dev/user/action-items", Scope::ActionItemsRead),
+    ("GET", "/v1/dev/user/memories", Scope::MemoriesRead),
+    ("GET", "/v1/dev/user/folders", Scope::FoldersRead),
+    ("GET", "/v1/dev/user/webhooks", Scope::WebhooksRead),
+    ("POST", "/v1/dev/user/webhooks", Scope::WebhooksWrite),
+    ("PATCH", "/v1/dev/user/webhooks/x", Scope::WebhooksWrite),
+    ("POST", "/v1/dev/user/webhooks/x/test", Scope::WebhooksWrite),
+    ("GET", "/v1/dev/user/webhooks/x/deliveries", Scope::WebhooksRead),
+    ("POST", "/v1/conversations/x/finalize", Scope::ConversationsWrite),
+    ("GET", "/v1/conversations/x/finalization", Scope::ConversationsRead),
+    ("GET", "/v1/dev/keys", Scope::KeysRead),
+    ("POST", "/v1/dev/keys", Scope::KeysWrite),
+];
+
+#[tokio::test]
+async fn every_route_asks_who_calls_and_then_what_the_key_may_do_before_it_looks_at_the_body() {
+    let bench = Bench::new().await;
+    for (method, path, scope) in ROUTES {
+        let method = Method::from_bytes(method.as_bytes()).unwrap();
+        let broken = || Body::from("{broken");
+        let anonymous = Request::builder().method(&method).uri(path).body(broken()).unwrap();
+        let answer = bench.send(anonymous).await;
+        assert_eq!(answer.status, 401, "{method} {path}");
+        assert_eq!(answer.body, json!({ "detail": "Not authenticated" }));
+        assert_eq!(answer.header("www-authenticate"), "Bearer");
+
+        let others: Vec<Scope> = Scope::ALL
+            .iter()
+            .copied()
+            .filter(|held| {
+                *held != scope && !(scope == Scope::FoldersRead && *held == Scope::ConversationsRead)
+            })
+            .collect();
+        let key = bench.person("ann", &others).await;
+        let poor = Request::builder()
+            .method(&method)
+            .uri(path)
+            .header("authorization", format!("Bearer {key}"))
+            .header("content-type", "application/json")
+            .body(broken())
+            .unwrap();
+        let answer = bench.send(poor).await;
+        assert_eq!(answer.status, 403, "{method} {path}");
+        assert_eq!(answer.body, json!({ "detail": format!("Missing required scope: {scope}") }));
+    }
+}
+
+#[tokio::test]
+async fn a_key_with_a_typing_error_an_unknown_key_and_another_scheme_are_all_401() {
+    let bench = Bench::new().await;
+    let mut typo = bench.key.clone();
+    let last = if typo.pop() == Some('0') { '1' } else { '0' };
+    typo.push(last);
+    let unknown = {
+        use secrecy::ExposeSecret;
+        api::keys::generate([7; 32]).plaintext.expose_secret().to_owned()
+    };
+    for sent in [
+        format!("Bearer {typo}"),
+        format!("Bearer {unknown}"),
+        format!("Basic {}", bench.key),
+        "Bearer".into(),
+    ] {
+        let request = Request::builder()
+            .uri(format!("{P}/folders"))
+            .header("authorization", sent)
+            .body(Body::empty())
+            .unwrap();
+        assert_eq!(bench.send(request).await.status, 401);
+    }
+}
+
+#[tokio::test]
+async fn unknown_paths_and_wrong_methods_are_told_as_fastapi_tells_them() {
+    let bench = Bench::new().await;
+    let unknown = bench.get("/v1/dev/user/nothing").await;
+    assert_eq!((unknown.status.as_u16(), &unknown.body), (404, &json!({ "detail": "Not Found" })));
+    let wrong = bench.ask(&bench.key, Method::DELETE, &format!("{P}/folders"), None).await;
+    assert_eq!((wrong.status.as_u16(), &wrong.body), (405, &json!({ "detail": "Method Not Allowed" })));
+    assert!(wrong.header("allow").contains("GET"), "{:?}", wrong.headers);
+}
+
+#[tokio::test]
+async fn a_body_over_four_mebibytes_is_413() {
+    let bench = Bench::new().await;
+    let answer =
+        bench.post(&format!("{P}/conversations"), json!({ "text": "x".repeat(4 * 1_024 * 1_024) })).await;
+    assert_eq!(answer.status, 413);
+    assert_eq!(answer.body, json!({ "detail": "Request body too large" }));
+}
+
+#[tokio::test]
+async fn every_answer_carries_a_request_id_and_forbids_keeping_and_sniffing() {
+    let bench = Bench::new().await;
+    let request =
+        |id: &'static str| Request::builder().uri("/nothing").header("x-request-id", id).body(Body::empty());
+    let answer = bench.send(request("mine-1").unwrap()).await;
+    assert_eq!(answer.header("x-request-id"), "mine-1");
+    assert_eq!(answer.header("cache-control"), "no-store");
+    assert_eq!(answer.header("x-content-type-options"), "nosniff");
+    assert_eq!(answer.header("content-security-policy"), "default-src 'none'; frame-ancestors 'none'");
+    let odd = bench.send(request("not harmless\u{20}{}").unwrap()).await;
+    assert_eq!(odd.header("x-request-id").len(), 36, "a fresh id replaces one that is not safe to log");
+}
+
+#[tokio::test]
+async fn a_key_that_asks_too_often_is_429_with_the_fields_that_say_when() {
+    let bench = Bench::with(Settings { rate_per_minute: 2, ..quick() }).await;
+    for _ in 0..2 {
+        assert_eq!(bench.get(&format!("{P}/folders")).await.status, 200);
+    }
+    let answer = bench.get(&format!("{P}/folders")).await;
+    assert_eq!(answer.status, 429);
+    assert_eq!(answer.header("ratelimit-policy"), "\"key\";q=2;w=60");
+    let seconds = answer.header("retry-after");
+    assert_eq!(answer.header("ratelimit"), format!("\"key\";r=0;t={seconds}"));
+    assert!((1..=31).contains(&seconds.parse::<u64>().unwrap()));
+}
+
+#[tokio::test]
+async fn a_database_that_is_away_is_503_with_retry_after() {
+    let bench = Bench::new().await;
+    bench.ledger.close().await;
+    let answer = bench.get(&format!("{P}/folders")).await;
+    assert_eq!(answer.status, 503);
+    assert_eq!(answer.header("retry-after"), "2");
+    assert_eq!(answer.body, json!({ "detail": "The service is temporarily unavailable" }));
+}

@@ -1,0 +1,45 @@
+//! Keys that make keys.
+
+use api::Scope;
+use axum::http::Method;
+use serde_json::json;
+
+use crate::bench::{Bench, P};
+
+#[tokio::test]
+async fn a_new_key_is_shown_once_works_at_once_and_stops_at_once() {
+    let bench = Bench::new().await;
+    let made = bench.post("/v1/dev/keys", json!({ "name": "laptop" })).await;
+    assert_eq!(made.status, 200, "{made:?}");
+    let key = made.body["key"].as_str().unwrap();
+    assert_eq!(
+        made.body["scopes"],
+        json!(["conversations:read", "action_items:read", "memories:read", "goals:read"])
+    );
+    assert_eq!(bench.ask(key, Method::GET, &format!("{P}/folders"), None).await.status, 200);
+    let own = bench.ask(key, Method::GET, "/v1/dev/key", None).await;
+    assert_eq!(own.body["id"], made.body["id"]);
+    assert!(own.body.get("key").is_none());
+    assert!(!bench.get("/v1/dev/keys").await.body.to_string().contains(key));
+
+    let path = format!("/v1/dev/keys/{}", made.body["id"].as_str().unwrap());
+    assert_eq!(bench.ask(&bench.key, Method::DELETE, &path, None).await.status, 204);
+    assert_eq!(bench.ask(key, Method::GET, "/v1/dev/key", None).await.status, 401);
+    let again = bench.ask(&bench.key, Method::DELETE, &path, None).await;
+    assert_eq!((again.status.as_u16(), &again.body), (404, &json!({ "detail": "Key not found" })));
+}
+
+#[tokio::test]
+async fn a_key_never_grants_more_than_it_holds() {
+    let bench = Bench::new().await;
+    let poor = bench.person("ann", &[Scope::KeysWrite, Scope::MemoriesRead]).await;
+    let ask = async |scopes| {
+        let body = json!({ "name": "more", "scopes": scopes });
+        bench.ask(&poor, Method::POST, "/v1/dev/keys", Some(body)).await
+    };
+    let denied = ask(json!(["memories:read", "memories:write"])).await;
+    assert_eq!(denied.status, 403);
+    assert_eq!(denied.body, json!({ "detail": "Missing required scope: memories:write" }));
+    assert_eq!(ask(json!(["memories:read"])).await.status, 200);
+    assert_eq!(ask(json!(["everything"])).await.kinds(), [("enum", &json!(["body", "scopes", 0]))]);
+}

@@ -1,0 +1,16 @@
+//! Is each documented answer given, to the letter? (DESIGN §10)
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test may fail loudly"
+)]
+
+mod bench;
+mod conversations;
+mod creates;
+mod finalization;
+mod gate;
+mod keys;
+mod webhooks;

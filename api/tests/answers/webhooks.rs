@@ -1,0 +1,65 @@
+//! Endpoints and their deliveries.
+
+use axum::http::Method;
+use serde_json::json;
+
+use crate::bench::{Bench, P};
+
+#[tokio::test]
+async fn an_endpoint_shows_its_secret_once_and_can_be_changed_and_deleted() {
+    let bench = Bench::new().await;
+    let made = bench.post(&format!("{P}/webhooks"), json!({ "url": "https://example.org/hook" })).await;
+    assert_eq!(made.status, 200, "{made:?}");
+    assert!(made.body["secret"].as_str().unwrap().starts_with("whsec_"));
+    assert_eq!(made.body["events"], json!(["conversation.completed"]));
+    assert_eq!(made.body["format"], "full");
+    let path = format!("{P}/webhooks/{}", made.body["id"].as_str().unwrap());
+    let shown = bench.get(&path).await;
+    assert!(shown.body.get("secret").is_none());
+    assert_eq!(bench.get(&format!("{P}/webhooks")).await.body, json!([shown.body]));
+    let change = json!({ "format": "thin", "enabled": false });
+    let changed = bench.ask(&bench.key, Method::PATCH, &path, Some(change)).await;
+    assert_eq!((&changed.body["format"], &changed.body["enabled"]), (&json!("thin"), &json!(false)));
+    assert_eq!(bench.ask(&bench.key, Method::DELETE, &path, None).await.body, json!({ "success": true }));
+    assert_eq!(bench.get(&path).await.body, json!({ "detail": "Webhook not found" }));
+}
+
+#[tokio::test]
+async fn a_url_that_may_not_be_called_and_an_unknown_event_are_422() {
+    let bench = Bench::new().await;
+    let body = json!({ "url": "http://127.0.0.1", "events": ["conversation.eaten"], "format": "thick" });
+    let answer = bench.post(&format!("{P}/webhooks"), body).await;
+    assert_eq!(
+        answer.kinds(),
+        [
+            ("value_error", &json!(["body", "url"])),
+            ("enum", &json!(["body", "events", 0])),
+            ("enum", &json!(["body", "format"])),
+        ]
+    );
+    let path = format!("{P}/webhooks/unknown");
+    let empty = bench.ask(&bench.key, Method::PATCH, &path, Some(json!({}))).await;
+    assert_eq!(empty.kinds(), [("value_error", &json!(["body"]))], "the body comes before 404");
+}
+
+#[tokio::test]
+async fn a_test_delivery_is_written_and_listed() {
+    let bench = Bench::new().await;
+    let made = bench.post(&format!("{P}/webhooks"), json!({ "url": "https://example.org/hook" })).await;
+    let path = format!("{P}/webhooks/{}", made.body["id"].as_str().unwrap());
+    let test = bench.ask(&bench.key, Method::POST, &format!("{path}/test"), None).await;
+    assert_eq!(test.status, 200, "{test:?}");
+    assert_eq!((&test.body["event"], &test.body["status"]), (&json!("webhook.test"), &json!("pending")));
+    let listed = bench.get(&format!("{path}/deliveries")).await;
+    assert_eq!(listed.body[0]["id"], test.body["id"]);
+    let again = format!("{path}/deliveries/{}/redeliver", test.body["id"].as_str().unwrap());
+    assert_eq!(bench.ask(&bench.key, Method::POST, &again, None).await.status, 409, "it is still under way");
+    for (path, kind) in [
+        (format!("{path}/deliveries/unknown/redeliver"), "Delivery"),
+        (format!("{P}/webhooks/unknown/deliveries/x/redeliver"), "Webhook"),
+        (format!("{P}/webhooks/unknown/test"), "Webhook"),
+    ] {
+        let answer = bench.ask(&bench.key, Method::POST, &path, None).await;
+        assert_eq!(answer.body, json!({ "detail": format!("{kind} not found") }), "{path}");
+    }
+}

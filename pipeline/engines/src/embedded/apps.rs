@@ -1,0 +1,124 @@
+//! The built-in apps as templates over what was said: minutes, decisions, open questions.
+
+use std::sync::LazyLock;
+
+use job::FailureCode;
+use records::Talk;
+use regex::Regex;
+use stages::{AppResult, Structure};
+
+use super::text::{Sentence, content_stems, pattern, sentences};
+use super::{items, overview};
+
+/// Longer lists are cut: nobody reads on.
+const MOST: usize = 12;
+
+static DECISION: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?ix)\b(?:we|they|i|us|everyone|the\ \w+)(?:'ve|\ have|\ has|\ all|\ both)?\ (?:agreed|decided|settled|chose|resolved|voted|approved|concluded|committed)\b
+        | \b(?:it's|it\ is|it\ was|that's|that\ is)\ (?:decided|agreed|settled|approved)\b
+        | \bthe\ decision\ is\b | \bwe(?:'re|\ are)\ going\ with\b | \bwe(?:'ll|\ will)\ go\ with\b | \bfinal\ decision\b | ^\W*agreed,\ we\b
+        | \blet's\ (?:go\ with|postpone|run|move|use|switch|drop|cancel|adopt|keep)\b",
+    )
+});
+static DENIED: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"(?i)\b(?:haven't|have not|not yet|didn't|hasn't|never|have you|should we|what have we|if)\b")
+});
+/// Questions that ask for nothing: courtesies, requests, tags.
+static NO_QUESTION: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?ix)^\W*(?:(?:so|and|but|ok|okay|well|hey|hi)\W+)*(?:how\ are\ you|can\ you\ hear|is\ this\ thing|how\ can\ i\ help|(?:\w+,\ )?(?:can|could|would|will)\ you\b
+        |you\ know|isn't\ it|right|really|shall\ i)|,\ (?:right|ok|okay|yeah|isn't\ it|don't\ you)\?$",
+    )
+});
+
+/// The text of `app_id` about `talk`; empty when there is nothing to say.
+pub(super) fn run(app_id: &str, talk: &Talk, structure: &Structure) -> Result<AppResult, FailureCode> {
+    let content = match app_id {
+        "minutes" => minutes(talk, structure),
+        "decisions" => bullets(&decisions(&sentences(talk))),
+        "questions" => bullets(&questions(&sentences(talk))),
+        _ => return Err(FailureCode::AppFailed),
+    };
+    Ok(AppResult { app_id: app_id.to_owned(), content })
+}
+
+/// Whether a sentence states a decision.
+pub(super) fn is_decision(sentence: &str) -> bool {
+    DECISION.is_match(sentence) && !sentence.ends_with('?') && !DENIED.is_match(sentence)
+}
+
+fn minutes(talk: &Talk, structure: &Structure) -> String {
+    let sentences = sentences(talk);
+    if sentences.is_empty() {
+        return String::new();
+    }
+    let tasks: Vec<String> = items::extract(talk).iter().map(|item| task_line(item, talk)).collect();
+    let sections = [
+        ("Present", speakers(&sentences).join(", ")),
+        ("Summary", structure.overview.clone()),
+        ("Decisions", bullets(&decisions(&sentences))),
+        ("Action items", bullets(&tasks)),
+        ("Open questions", bullets(&questions(&sentences))),
+    ];
+    let date = talk.started_at.with_timezone(&talk.time_zone).format("%-d %B %Y, %H:%M");
+    let mut text = format!("{}\n{date}", structure.title);
+    for (heading, body) in sections.iter().filter(|(_, body)| !body.is_empty()) {
+        text.push_str(&format!("\n\n{heading}\n{body}"));
+    }
+    text
+}
+
+fn task_line(item: &stages::ItemDraft, talk: &Talk) -> String {
+    let owner = item.owner.as_deref().map(|owner| format!(" ({owner})")).unwrap_or_default();
+    let due = item
+        .due_at
+        .map(|due| due.with_timezone(&talk.time_zone).format(", due %-d %B").to_string())
+        .unwrap_or_default();
+    format!("{}{owner}{due}", item.description)
+}
+
+fn speakers<'a>(sentences: &[Sentence<'a>]) -> Vec<&'a str> {
+    let mut names: Vec<&str> = Vec::new();
+    for name in sentences.iter().filter_map(|sentence| sentence.speaker) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+fn decisions(sentences: &[Sentence<'_>]) -> Vec<String> {
+    let decided = sentences.iter().filter(|sentence| is_decision(&sentence.text));
+    decided.map(|sentence| overview::plain(&sentence.text)).take(MOST).collect()
+}
+
+/// Questions with a subject that nobody answers: the next sentence is another question, or there is none,
+/// or it says that the answer is not known.
+fn questions(sentences: &[Sentence<'_>]) -> Vec<String> {
+    let asks =
+        |text: &str| text.ends_with('?') && !NO_QUESTION.is_match(text) && !content_stems(text).is_empty();
+    let open = |at: usize| {
+        sentences.get(at + 1).is_none_or(|next| next.text.ends_with('?') || is_unsure(&next.text))
+    };
+    sentences
+        .iter()
+        .enumerate()
+        .filter(|(at, sentence)| asks(&sentence.text) && open(*at))
+        .map(|(_, sentence)| overview::plain(&sentence.text))
+        .take(MOST)
+        .collect()
+}
+
+fn is_unsure(answer: &str) -> bool {
+    static UNSURE: LazyLock<Regex> = LazyLock::new(|| {
+        pattern(
+            r"(?i)\b(?:not sure|don't know|no idea|not yet|good question|maybe|perhaps|probably|have to (?:check|ask|see|find out)|need to (?:check|ask|find out)|i'll (?:check|ask|find out)|to be decided|unclear)\b",
+        )
+    });
+    UNSURE.is_match(answer)
+}
+
+fn bullets(lines: &[String]) -> String {
+    lines.iter().map(|line| format!("- {line}")).collect::<Vec<_>>().join("\n")
+}

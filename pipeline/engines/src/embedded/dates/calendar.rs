@@ -1,0 +1,85 @@
+//! Arithmetic on days, weeks and months.
+
+use chrono::{Datelike, Duration, Months, NaiveDate, Weekday};
+
+/// The next `weekday` strictly after `day`: "by Friday", said on a Friday, is a week away.
+pub(super) fn following(day: NaiveDate, weekday: Weekday) -> NaiveDate {
+    let ahead = (7 + weekday.num_days_from_monday() - day.weekday().num_days_from_monday()) % 7;
+    day + Duration::days(if ahead == 0 { 7 } else { i64::from(ahead) })
+}
+
+/// `weekday` of the Monday-to-Sunday week that is `weeks` after the one of `day`.
+pub(super) fn in_week(day: NaiveDate, weeks: i64, weekday: Weekday) -> NaiveDate {
+    let monday = day - Duration::days(i64::from(day.weekday().num_days_from_monday()));
+    monday + Duration::days(7 * weeks + i64::from(weekday.num_days_from_monday()))
+}
+
+/// The last day of the month that is `months` after the one of `day`.
+pub(super) fn month_end(day: NaiveDate, months: u32) -> Option<NaiveDate> {
+    month_start(day, months + 1)?.pred_opt()
+}
+
+/// The first day of the month that is `months` after the one of `day`.
+pub(super) fn month_start(day: NaiveDate, months: u32) -> Option<NaiveDate> {
+    day.with_day(1)?.checked_add_months(Months::new(months))
+}
+
+/// The last day of the quarter that is `quarters` after the one of `day`.
+pub(super) fn quarter_end(day: NaiveDate, quarters: u32) -> Option<NaiveDate> {
+    month_end(day, 2 - day.month0() % 3 + 3 * quarters)
+}
+
+/// The last day of the year that is `years` after the one of `day`.
+pub(super) fn year_end(day: NaiveDate, years: i32) -> Option<NaiveDate> {
+    NaiveDate::from_ymd_opt(day.year() + years, 12, 31)
+}
+
+/// The next day that is the `number`th of its month, today included.
+pub(super) fn day_of_month(day: NaiveDate, number: u32) -> Option<NaiveDate> {
+    (0..4).filter_map(|months| month_start(day, months)?.with_day(number)).find(|candidate| *candidate >= day)
+}
+
+/// A day without a year is the nearest one ahead; one that was at most a month ago is meant as past.
+pub(super) fn of_year(day: NaiveDate, year: Option<i32>, month: u32, number: u32) -> Option<NaiveDate> {
+    if let Some(year) = year {
+        return NaiveDate::from_ymd_opt(if year < 100 { 2000 + year } else { year }, month, number);
+    }
+    let recently = day - Duration::days(31);
+    (day.year()..day.year() + 5)
+        .filter_map(|year| NaiveDate::from_ymd_opt(year, month, number))
+        .find(|candidate| *candidate >= recently)
+}
+
+/// The weekday that a name or its abbreviation begins.
+pub(super) fn weekday(name: &str) -> Option<Weekday> {
+    name.get(..3)?.parse().ok()
+}
+
+/// The number of the month that a name or its abbreviation begins.
+pub(super) fn month(name: &str) -> Option<u32> {
+    name.get(..3)?.parse::<chrono::Month>().ok().map(|month| month.number_from_month())
+}
+
+/// Small numbers in words or digits; "a couple" is two, "a few" three.
+pub(super) fn number(words: &str) -> Option<i64> {
+    let words = words.trim().trim_end_matches(" of");
+    let at =
+        ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
+            .iter()
+            .position(|word| *word == words);
+    match (words, at) {
+        (_, Some(at)) => i64::try_from(at).ok().map(|at| at + 1),
+        ("a" | "an", _) => Some(1),
+        ("a couple" | "couple", _) => Some(2),
+        ("a few" | "few", _) => Some(3),
+        _ => words.parse().ok(),
+    }
+}
+
+/// "first" to "tenth", or digits.
+pub(super) fn ordinal(words: &str) -> Option<u32> {
+    let names =
+        ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"];
+    let at = names.iter().position(|name| *name == words);
+    at.and_then(|at| u32::try_from(at + 1).ok()).or_else(|| words.parse().ok())
+}

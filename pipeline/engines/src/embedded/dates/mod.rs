@@ -1,0 +1,143 @@
+//! Dates and times inside sentences, resolved against the moment of the talk.
+//!
+//! Crates that parse dates take a whole string and find no spans; hence our own. Past references are
+//! masked first, a date introduced as a deadline wins, and what cannot be dated stays undated.
+
+mod calendar;
+mod clock;
+mod days;
+mod past;
+mod periods;
+
+use std::ops::Range;
+
+use chrono::{DateTime, Duration, NaiveDate, NaiveDateTime, NaiveTime, TimeZone, Utc};
+use chrono_tz::Tz;
+use records::{Talk, Timestamp};
+
+/// The moment in which a talk began, as its person's wall clock showed it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reference {
+    now: NaiveDateTime,
+    zone: Tz,
+}
+
+/// A date that a text names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Found {
+    /// The bytes of the text that name it, in order.
+    pub(super) spans: Vec<Range<usize>>,
+    date: NaiveDate,
+    time: Option<NaiveTime>,
+    /// Introduced by "by", "before", "until", "due".
+    pub(super) deadline: bool,
+    /// A day or a time, and not merely "next month".
+    pub(super) precise: bool,
+}
+
+/// What a date without a time is due at (DECISIONS §5): the last minute of the day.
+const END_OF_DAY: (u32, u32) = (23, 59);
+
+/// A time belongs to a day that stands at most this many bytes away.
+const NEAR: usize = 25;
+
+impl Reference {
+    /// The reference of `talk`: its start, in its person's time zone.
+    pub(super) fn of(talk: &Talk) -> Self {
+        Self { now: talk.started_at.with_timezone(&talk.time_zone).naive_local(), zone: talk.time_zone }
+    }
+
+    /// Every date in `text` that is not past by its own words, in order of appearance.
+    pub(super) fn find(&self, text: &str) -> Vec<Found> {
+        let text = past::masked(&text.to_ascii_lowercase());
+        let mut found = days::find(&text, self.now);
+        let days = found.len();
+        for time in clock::find(&text) {
+            match nearest(&mut found[..days], &time.span) {
+                Some(day) => day.take_time(&time),
+                None if time.introduced => found.push(self.bare(&time)),
+                None => {}
+            }
+        }
+        found.sort_by_key(|date| date.spans.first().map(|span| span.start));
+        found
+    }
+
+    /// The moment of `found` in UTC; `None` when it is more than a day past.
+    pub(super) fn moment(&self, found: &Found) -> Option<Timestamp> {
+        let time = found.time.or_else(|| NaiveTime::from_hms_opt(END_OF_DAY.0, END_OF_DAY.1, 0))?;
+        let local = found.date.and_time(time);
+        if local < self.now - Duration::days(1) {
+            return None;
+        }
+        self.to_utc(local)
+    }
+
+    /// The date that a task in `text` is due at: one introduced as a deadline, else the first.
+    pub(super) fn due(&self, text: &str) -> Option<(Found, Timestamp)> {
+        let mut dates = self.find(text);
+        dates.sort_by_key(|date| !date.deadline);
+        dates.into_iter().find_map(|found| self.moment(&found).map(|moment| (found, moment)))
+    }
+
+    /// A clock time without a day: today, or tomorrow when it has passed.
+    fn bare(&self, time: &clock::Clock) -> Found {
+        let passed = time.at <= self.now.time();
+        let date = self.now.date() + Duration::days(i64::from(passed));
+        Found {
+            spans: vec![time.span.clone()],
+            date,
+            time: Some(time.at),
+            deadline: time.deadline,
+            precise: true,
+        }
+    }
+
+    /// A local time that a change of clocks skips is taken an hour later; one that comes twice, the first time.
+    fn to_utc(self, local: NaiveDateTime) -> Option<Timestamp> {
+        let at = |local| self.zone.from_local_datetime(&local).earliest();
+        at(local)
+            .or_else(|| at(local + Duration::hours(1)))
+            .map(|moment: DateTime<Tz>| moment.with_timezone(&Utc))
+    }
+}
+
+impl Found {
+    fn take_time(&mut self, time: &clock::Clock) {
+        let exact_already = self.time.is_some() && self.spans.len() > 1;
+        if exact_already {
+            return;
+        }
+        self.time = Some(time.at);
+        self.deadline |= time.deadline;
+        self.precise = true;
+        self.spans.push(time.span.clone());
+        self.spans.sort_by_key(|span| span.start);
+    }
+
+    /// `text` without the words that name this date.
+    pub(super) fn removed_from(&self, text: &str) -> String {
+        let mut rest = String::with_capacity(text.len());
+        let mut at = 0;
+        for span in &self.spans {
+            rest.push_str(text.get(at..span.start).unwrap_or_default());
+            rest.push(' ');
+            at = span.end;
+        }
+        rest.push_str(text.get(at..).unwrap_or_default());
+        rest
+    }
+}
+
+fn nearest<'a>(days: &'a mut [Found], time: &Range<usize>) -> Option<&'a mut Found> {
+    let gap = |day: &Found| {
+        day.spans
+            .iter()
+            .map(|span| time.start.saturating_sub(span.end).max(span.start.saturating_sub(time.end)))
+            .min()
+    };
+    days.iter_mut().filter(|day| gap(day).is_some_and(|gap| gap <= NEAR)).min_by_key(|day| gap(day))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,38 @@
+//! References to what was: they are masked before dates are looked for.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use crate::embedded::text::pattern;
+
+static PAST: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?x)
+        \b(?:the\s+day\s+before\s+)?yesterday(?:\s+(?:morning|afternoon|evening))? \b
+        | \b(?:last|past|previous)\s+(?:\w+\s+)?(?:mon|tues|wednes|thurs|fri|satur|sun)day\b(?:\s+(?:morning|afternoon|evening|night))?
+        | \b(?:last|past|previous)\s+(?:\w+\s+)?(?:night|days?|weeks?|weekends?|months?|quarters?|years?|summer|winter|spring|autumn|fall|time)\b
+        | \blast\s+(?:january|february|march|april|may|june|july|august|september|october|november|december)\b
+        | \b(?:an?|one|two|three|four|five|six|seven|eight|nine|ten|\d+|a\ couple\ of|a\ few|several|some)\s+
+          (?:minutes?|hours?|days?|weeks?|months?|years?)\s+(?:ago|earlier|old)\b
+        | \b(?:for|took|takes|lasted|spent|after)\s+(?:about\s+|around\s+|almost\s+|over\s+)?(?:an?|the\ last|one|two|three|four|five|six|seven|eight|nine|ten|\d+|a\ couple\ of|a\ few)\s+
+          (?:minutes?|hours?|days?|nights?|weeks?|months?|years?)\b
+        | \bsince\s+(?:\w+\s+)?\w+\b
+        | \bevery\s+\w+(?:\s+(?:morning|afternoon|evening|night))?\b
+        | \b(?:today|tonight|tomorrow|yesterday)'s\b
+    ",
+    )
+});
+
+/// `text` (lower case) with every past, lasting or repeated time replaced by as many `#`.
+pub(super) fn masked(text: &str) -> String {
+    let mut masked = String::with_capacity(text.len());
+    let mut at = 0;
+    for found in PAST.find_iter(text) {
+        masked.push_str(&text[at..found.start()]);
+        masked.extend(std::iter::repeat_n('#', found.len()));
+        at = found.end();
+    }
+    masked.push_str(&text[at..]);
+    masked
+}

@@ -1,0 +1,72 @@
+//! Spans, traps and changes of clocks; the phrases themselves are in `corpus/dates.txt`.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use super::*;
+
+fn reference(zone: Tz) -> Reference {
+    Reference { now: NaiveDate::from_ymd_opt(2026, 11, 20).unwrap().and_hms_opt(10, 0, 0).unwrap(), zone }
+}
+
+fn due(text: &str) -> Option<String> {
+    reference(Tz::UTC).due(text).map(|(_, at)| at.format("%m-%d %H:%M").to_string())
+}
+
+#[test]
+fn what_only_sounds_like_a_date_is_none() {
+    for trap in [
+        "The sun was out all afternoon",
+        "May I ask who may join?",
+        "March through the list",
+        "Last Friday we missed the deadline",
+        "It took two weeks to arrive",
+        "We met yesterday afternoon",
+        "I practise every Monday",
+        "Three days ago it rained",
+    ] {
+        assert_eq!(due(trap), None, "{trap}");
+    }
+}
+
+#[test]
+fn a_deadline_wins_over_the_date_of_its_subject() {
+    assert_eq!(due("send the notes of Monday's lecture by Wednesday").as_deref(), Some("11-25 23:59"));
+}
+
+#[test]
+fn a_time_finds_its_day_and_a_bare_time_the_next_such_hour() {
+    assert_eq!(due("meet at 3 on Tuesday").as_deref(), Some("11-24 15:00"));
+    assert_eq!(due("call her at 9:30").as_deref(), Some("11-21 09:30"));
+    assert_eq!(due("call her at half past two").as_deref(), Some("11-20 14:30"));
+}
+
+#[test]
+fn a_date_that_is_long_past_is_dropped() {
+    assert_eq!(due("sign it by November 3rd"), None);
+    assert_eq!(due("sign it by November 18"), None);
+    assert_eq!(due("sign it by November 19").as_deref(), Some("11-19 23:59"), "not more than a day ago");
+}
+
+#[test]
+fn local_times_are_resolved_in_the_persons_zone() {
+    let berlin = reference(chrono_tz::Europe::Berlin);
+    let (_, at) = berlin.due("pay by Friday").unwrap();
+    assert_eq!(at.to_rfc3339(), "2026-11-27T22:59:00+00:00");
+}
+
+#[test]
+fn a_time_that_a_change_of_clocks_skips_is_taken_an_hour_later() {
+    let zone = chrono_tz::America::New_York;
+    let (_, at) = reference(zone).due("restart it on 2027-03-14 at 2:30 am").unwrap();
+    assert_eq!(at.with_timezone(&zone).format("%H:%M").to_string(), "03:30");
+}
+
+#[test]
+fn the_words_of_a_date_can_be_taken_out() {
+    let text = "Email Hannah the draft by noon tomorrow please";
+    let (found, _) = reference(Tz::UTC).due(text).unwrap();
+    assert_eq!(
+        found.removed_from(text).split_whitespace().collect::<Vec<_>>().join(" "),
+        "Email Hannah the draft please"
+    );
+}

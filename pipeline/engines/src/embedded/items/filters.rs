@@ -1,0 +1,71 @@
+//! What sounds like a task and is none.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use crate::embedded::lexicon::{is_task_verb, is_vague_verb};
+use crate::embedded::text::{content_stems, is_content, pattern, words};
+
+static DENIED: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\b(?:not|never|no need|\w+n't|cannot|wish|might|maybe|perhaps|used to|was going to|were going to|would have|should have|could have|pretend|imagine|supposedly)\b",
+    )
+});
+static SUBORDINATE: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\b(?:if|when|whenever|what|which|who|how|where|why|unless|than|until|before|after|once|whatever|everything|all|things?|do|did|does|when)\s+(?:that\s+)?$",
+    )
+});
+/// First words after a modal that are no verb.
+const NO_VERBS: &[&str] = &[
+    "the", "a", "an", "my", "your", "our", "his", "her", "their", "to", "in", "on", "at", "of", "it", "that",
+    "this", "there", "here", "with", "for", "and", "or", "no", "so", "all", "both", "only", "ever", "i",
+    "you", "we", "they", "been", "more",
+];
+
+/// Whether the words before a claim deny it, doubt it, or make it part of another clause.
+pub(super) fn is_undone_by(before: &str) -> bool {
+    DENIED.is_match(before) || SUBORDINATE.is_match(before)
+}
+
+/// Whether words that begin with a verb are something to do: a verb of doing, and an object with content.
+pub(super) fn is_task(task: &str, dated: bool) -> bool {
+    let mut all = words(task);
+    let Some(verb) = all.next() else { return false };
+    let rest: Vec<String> = all.collect();
+    let capital = task.starts_with(char::is_uppercase) && !is_task_verb(&verb);
+    if capital || verb.len() < 2 || NO_VERBS.contains(&verb.as_str()) || !is_doing(&verb, &rest, dated) {
+        return false;
+    }
+    let undated_content = rest.iter().any(|word| is_content(word) && word.chars().any(char::is_alphabetic));
+    undated_content && !content_stems(task).is_empty()
+}
+
+/// Vague verbs make no task, apart from "see the doctor on Monday", "let Tom know" and "try the new key".
+fn is_doing(verb: &str, rest: &[String], dated: bool) -> bool {
+    match verb {
+        "let" => rest.iter().any(|word| word == "know"),
+        "see" => dated && matches!(rest.first().map(String::as_str), Some("the" | "my" | "a")),
+        "follow" | "look" | "check" => true,
+        _ => !is_vague_verb(verb) && !is_idle_talk(verb, rest),
+    }
+}
+
+/// "Talk about", "start with", "move on", "call it a day": conduct of the conversation itself.
+fn is_idle_talk(verb: &str, rest: &[String]) -> bool {
+    let next = rest.first().map_or("", String::as_str);
+    matches!(
+        (verb, next),
+        ("talk" | "speak", "about" | "through" | "over")
+            | ("start", "with" | "by")
+            | ("move", "on")
+            | ("take", "a" | "care" | "it")
+            | ("call", "it" | "that")
+            | ("tell", "you")
+            | ("give", "you" | "it")
+            | ("get", "it" | "back" | "there" | "going" | "started" | "into" | "used" | "better")
+            | ("run", "through" | "out" | "with")
+            | ("make", "it" | "sense")
+    ) || (verb == "ask" && next == "you")
+}

@@ -1,0 +1,129 @@
+//! Action items: what somebody took on, was asked for, or was told to do.
+//!
+//! Rules read clear, addressed language well and spontaneous talk among many badly; where a rule is
+//! in doubt it stays silent.
+
+mod filters;
+mod requests;
+mod statements;
+mod wording;
+
+use records::Talk;
+use stages::ItemDraft;
+
+use super::clauses::{self, Clause};
+use super::dates::Reference;
+use super::same::same_task;
+use super::text::{Sentence, sentences};
+
+/// A task that a clause claims, before its date is found.
+#[derive(Clone, Debug)]
+struct Claim {
+    /// The words from the verb on.
+    task: String,
+    /// Who is to do it.
+    owner: Option<String>,
+    /// How it was said.
+    force: Force,
+}
+
+/// How a task was put, which decides what else it must show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Force {
+    /// "I'll", "I have to".
+    Commitment,
+    /// "Can you", "please", "don't forget to".
+    Request,
+    /// "We need to", "Jordan should", "the domain must be renewed".
+    Obligation,
+    /// "Let's": counts with a date only.
+    Suggestion,
+    /// "Acme wants the proposal by Friday": counts with a deadline only.
+    Demand,
+    /// "Check the passports".
+    Imperative,
+}
+
+/// The action items of `talk`, one per task, in the order in which they were first said.
+pub(super) fn extract(talk: &Talk) -> Vec<ItemDraft> {
+    let reference = Reference::of(talk);
+    let mut items = Kept::default();
+    for sentence in sentences(talk) {
+        for item in of_sentence(&sentence, &reference) {
+            items.add(item);
+        }
+    }
+    items.all
+}
+
+fn of_sentence(sentence: &Sentence<'_>, reference: &Reference) -> Vec<ItemDraft> {
+    let mut items = Vec::new();
+    let mut previous: Option<Claim> = None;
+    let mut conditional = false;
+    for clause in clauses::split(&sentence.text) {
+        let claim = claim(&clause, sentence, previous.as_ref());
+        let stands =
+            |claim: &Claim| !conditional || matches!(claim.force, Force::Request | Force::Imperative);
+        let item = claim
+            .as_ref()
+            .filter(|claim| stands(claim))
+            .and_then(|claim| draft(claim, clause.text, reference));
+        conditional = clauses::is_condition(clause.text);
+        items.extend(item);
+        previous = claim;
+    }
+    items
+}
+
+/// What a clause claims: requests first, because "can you" is the clearest of all.
+fn claim(clause: &Clause<'_>, sentence: &Sentence<'_>, previous: Option<&Claim>) -> Option<Claim> {
+    let speaker = sentence.speaker.map(str::to_owned);
+    let question = sentence.text.ends_with('?');
+    requests::read(clause.text)
+        .or_else(|| statements::read(clause.text, speaker, question))
+        .or_else(|| requests::imperative(clause, question, previous))
+}
+
+fn draft(claim: &Claim, clause: &str, reference: &Reference) -> Option<ItemDraft> {
+    let due = reference.due(clause);
+    let needed = match claim.force {
+        Force::Suggestion => due.is_some(),
+        Force::Demand => due.as_ref().is_some_and(|(date, _)| date.deadline),
+        _ => true,
+    };
+    if !needed || !filters::is_task(&claim.task, due.is_some()) {
+        return None;
+    }
+    let description = wording::description(&claim.task, reference)?;
+    Some(ItemDraft { description, owner: claim.owner.clone(), due_at: due.map(|(_, moment)| moment) })
+}
+
+/// The items so far. A long talk has many, so that only the latest are compared: one that comes up
+/// again after so many others is a new reminder of it, and completion compares once more.
+#[derive(Default)]
+struct Kept {
+    all: Vec<ItemDraft>,
+}
+
+/// How many of the latest items a new one is compared with.
+const COMPARED: usize = 40;
+
+impl Kept {
+    fn add(&mut self, item: ItemDraft) {
+        let from = self.all.len().saturating_sub(COMPARED);
+        match self.all[from..].iter_mut().find(|known| same_task(&known.description, &item.description)) {
+            Some(known) => merge(known, item),
+            None => self.all.push(item),
+        }
+    }
+}
+
+/// The fuller wording, the first date and the first owner.
+fn merge(known: &mut ItemDraft, again: ItemDraft) {
+    let length = |item: &ItemDraft| item.description.split_whitespace().count();
+    if length(&again) > length(known) {
+        known.description = again.description;
+    }
+    known.due_at = known.due_at.or(again.due_at);
+    known.owner = known.owner.take().or(again.owner);
+}

@@ -1,0 +1,148 @@
+//! Tasks that are asked of somebody: requests, reminders and imperatives.
+
+use std::sync::LazyLock;
+
+use regex::{Captures, Regex};
+
+use super::{Claim, Force, filters};
+use crate::embedded::clauses::Clause;
+use crate::embedded::lexicon::{base_of_gerund, is_stop_word, is_task_verb};
+use crate::embedded::text::pattern;
+
+/// Words between a modal and its verb.
+pub(super) const ADVERBS: &str = r"(?:(?:please|also|maybe|just|kindly|possibly|quickly|still|really|definitely|probably|then|first|now|again|perhaps|finally|actually|like|uh|um|at\s+least|at\s+some\s+point),?\s+)*";
+
+static ASKED: LazyLock<Vec<Regex>> = LazyLock::new(|| {
+    let rule = |body: &str| pattern(&format!(r"(?i)^(?P<before>.*?)\b{body}{ADVERBS}(?P<task>\p{{L}}.*)$"));
+    vec![
+        rule(
+            r"(?:can|could|would|will)\s+(?:you|someone|somebody|anyone)(?:,?\s+(?-i:(?P<name>\p{Lu}\p{Ll}+)),?)?\s+(?:be\s+able\s+to\s+)?(?:please\s+)?(?P<gerund>mind\s+)?",
+        ),
+        rule(
+            r"(?:it\s+would\s+be\s+(?:great|nice|good|helpful)|i'd\s+(?:appreciate\s+it|be\s+grateful))\s+if\s+you\s+(?:could|would)\s+",
+        ),
+        rule(
+            r"(?:i\s+need|i'd\s+like|i\s+would\s+like|i\s+want)\s+(?:you|(?-i:(?P<name>\p{Lu}\p{Ll}+)))\s+to\s+",
+        ),
+        rule(r"(?:please\s+)?(?:make|be)\s+sure\s+(?:that\s+)?(?:you\s+|to\s+|we\s+)?(?:remember\s+to\s+)?"),
+        rule(r"(?:don't|do\s+not|can't|mustn't|let's\s+not|not\s+to)\s+forget\s+(?:to\s+)"),
+        rule(r"(?:please\s+|must\s+|also\s+|^)remember\s+to\s+"),
+        rule(
+            r"(?:someone|somebody|one\s+of\s+us|you)(?:'ll)?\s+(?:has\s+to|have\s+to|needs\s+to|need\s+to|should|must|ought\s+to|really\s+should)\s+",
+        ),
+        rule(r"remind\s+me\s+to\s+"),
+        rule(r"please,?\s+"),
+    ]
+});
+
+/// "Tom, …" at the start, or "…, Tom?" at the end.
+static ADDRESSED: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"^(?:(?i:ok|okay|and|so|well|hey|hi|also|then|but|alright|right)[,\s]+)*(?P<name>\p{Lu}\p{Ll}+),\s",
+    )
+});
+static ADDRESSED_LAST: LazyLock<Regex> = LazyLock::new(|| pattern(r",\s+(?P<name>\p{Lu}\p{Ll}+)[?.!]*$"));
+static OPENING: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"^(?:(?i:ok|okay|oh|so|and|also|then|but|please|note to self|first|secondly|second|next|finally|right|yes|yeah|well|now|alright|after that|todo|to do|reminder|action item|sure|great|good)[,:.]?\s+)*(?:(?P<name>\p{Lu}\p{Ll}+),\s+)?(?P<task>(?P<verb>\p{L}+)\s+(?P<next>[\p{L}\d$€£']+).*)$",
+    )
+});
+
+/// Verbs that ask the listener for attention and not for work.
+static ATTENTION: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:hear|see|believe|imagine|tell\s+(?:me|us)|remember|explain|repeat|say|hold|wait|help|understand|stop|come|speak\s+up|pass\s+(?:me|the)\s+(?:salt|butter)|excuse|forgive|join|stay|be|do\s+(?:that|it|me))\b",
+    )
+});
+
+/// The task that a clause asks for.
+pub(super) fn read(clause: &str) -> Option<Claim> {
+    let found = ASKED.iter().find_map(|rule| rule.captures(clause))?;
+    let before = &found["before"];
+    let task = asked_for(&found)?;
+    if filters::is_undone_by(before) || ATTENTION.is_match(&task) {
+        return None;
+    }
+    Some(Claim { task, owner: addressee(&found, clause), force: Force::Request })
+}
+
+/// After "mind", the verb is a gerund.
+fn asked_for(found: &Captures<'_>) -> Option<String> {
+    let task = &found["task"];
+    if found.name("gerund").is_none() {
+        return Some(task.to_owned());
+    }
+    let (gerund, rest) = task.split_once(' ')?;
+    Some(format!("{} {rest}", base_of_gerund(&gerund.to_lowercase())?))
+}
+
+fn addressee(found: &Captures<'_>, clause: &str) -> Option<String> {
+    let named = found.name("name").map(|name| name.as_str().to_owned());
+    let by = |rule: &Regex| rule.captures(clause).map(|found| found["name"].to_owned());
+    named.or_else(|| by(&ADDRESSED)).or_else(|| by(&ADDRESSED_LAST)).filter(|name| is_name(name))
+}
+
+/// A capitalised word that is no ordinary opener such as "Thanks" or "Monday".
+pub(super) fn is_name(word: &str) -> bool {
+    let lower = word.to_lowercase();
+    !is_stop_word(&lower) && !is_task_verb(&lower)
+}
+
+/// An instruction: a clause that begins with the base form of a verb of tasks. One that "and" joins to
+/// another task shares its owner; one that "and" joins to a statement is part of that.
+pub(super) fn imperative(clause: &Clause<'_>, question: bool, previous: Option<&Claim>) -> Option<Claim> {
+    let found = OPENING.captures(clause.text)?;
+    let verb = found["verb"].to_lowercase();
+    if question && previous.is_none() || !is_task_verb(&verb) || is_subject(&verb, &found["next"]) {
+        return None;
+    }
+    if clause.coordinated && previous.is_none() {
+        return None;
+    }
+    let named = found.name("name").map(|name| name.as_str().to_owned()).filter(|name| is_name(name));
+    let (inherited, force) = match previous {
+        Some(previous) if clause.coordinated => (previous.owner.clone(), previous.force),
+        _ => (None, Force::Imperative),
+    };
+    Some(Claim { task: found["task"].to_owned(), owner: named.or(inherited), force })
+}
+
+/// "Order is everything", "Report of the year": the verb was a noun.
+fn is_subject(verb: &str, next: &str) -> bool {
+    if next == "to" {
+        return !matches!(
+            verb,
+            "talk" | "speak" | "write" | "reply" | "respond" | "return" | "switch" | "subscribe"
+        );
+    }
+    matches!(
+        next.to_lowercase().as_str(),
+        "is" | "was"
+            | "are"
+            | "were"
+            | "has"
+            | "had"
+            | "will"
+            | "of"
+            | "and"
+            | "or"
+            | "would"
+            | "can"
+            | "could"
+            | "should"
+            | "went"
+            | "isn't"
+            | "wasn't"
+            | "one"
+            | "costs"
+            | "i"
+            | "we"
+            | "he"
+            | "she"
+            | "they"
+            | "said"
+            | "says"
+            | "did"
+            | "does"
+    )
+}

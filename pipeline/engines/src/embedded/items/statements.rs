@@ -1,0 +1,131 @@
+//! Tasks that are stated: what the speaker, the group or somebody else takes on or has to do.
+
+use std::sync::LazyLock;
+
+use regex::{Captures, Regex};
+
+use super::requests::{ADVERBS, is_name};
+use super::{Claim, Force, filters};
+use crate::embedded::lexicon::{PAYABLES, base_of_participle, is_stop_word, is_task_verb};
+use crate::embedded::text::{pattern, words};
+
+static MINE: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(&format!(
+        r"(?i)^(?P<before>.*?)\b(?:(?P<offer>shall\s+i)|let\s+me|i{ADVERBS_BEFORE}(?:'ll|\s+will|\s+shall|\s+(?:still\s+|also\s+|really\s+)?(?:need|have|ought|plan|intend|promised?|agreed)\s+to|\s+must|\s+should|\s+(?:gotta|have\s+got\s+to)|'ve\s+(?:got|promised|agreed)\s+to|'m\s+(?:going|supposed|planning)\s+to|\s+am\s+(?:going|supposed)\s+to|'m\s+gonna|'d\s+better))\s+{ADVERBS}(?P<task>\p{{L}}.*)$",
+        ADVERBS_BEFORE = r"(?:\s+(?:still|also|really|definitely|probably))?"
+    ))
+});
+static OURS: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(&format!(
+        r"(?i)^(?P<before>.*?)\bwe(?:'ll|'ve\s+got\s+to|'re\s+(?:going|supposed)\s+to|\s+(?:{ADVERBS}(?:need\s+to|have\s+to|ought\s+to|should|must|will|shall|are\s+going\s+to|are\s+supposed\s+to|gotta)))\s+{ADVERBS}(?P<task>\p{{L}}.*)$"
+    ))
+});
+static LETS: LazyLock<Regex> =
+    LazyLock::new(|| pattern(&format!(r"(?i)^(?P<before>.*?)\blet's\s+{ADVERBS}(?P<task>\p{{L}}.*)$")));
+static THEIRS: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(&format!(
+        r"^(?P<before>(?:.*?(?:[,;:]\s+|\b(?:and|but|so|then|that|think|said|says|because)\s+))??)(?P<who>\p{{Lu}}\p{{Ll}}+(?:\s\p{{Lu}}\p{{Ll}}+)?|(?i:my|our|your|his|her|the)\s\p{{L}}+|\p{{Ll}}+)(?:'ll|\s+(?:also\s+|still\s+)?(?:needs\s+to|has\s+to|should|will|must|is\s+going\s+to|is\s+supposed\s+to|agreed\s+to|promised\s+to|offered\s+to|volunteered\s+to|ought\s+to))\s+{ADVERBS}(?P<task>\p{{Ll}}.*)$"
+    ))
+});
+static PASSIVE: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?P<before>.*?)\b(?P<what>(?:the|our|my|your|this|that|all|those|these)\s+(?:[\p{L}\d'-]+\s+){1,5}?|\p{L}{3,}s\s+)(?:still\s+|also\s+)?(?:needs?\s+to|has\s+to|have\s+to|must|should)\s+be\s+(?P<done>\p{L}+)(?P<rest>.*)$",
+    )
+});
+static DUE: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?P<before>.*?)\b(?P<what>(?:the|our|my|your|this)\s+(?:[\p{L}\d'-]+\s+){1,4}?)(?:is|are)\s+due\b(?P<rest>.*)$",
+    )
+});
+static WANTED: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"^(?P<before>.*?)(?P<who>(?:\p{Lu}\p{Ll}+|the\s\p{Ll}+|my\s\p{Ll}+)(?:\s\p{Lu}\p{Ll}+)?)\s+(?:wants|expects|needs|requires|asked\s+for|is\s+expecting|is\s+waiting\s+for)\s+(?P<what>(?:the|our|my|your|a|an)\s+.+)$",
+    )
+});
+
+/// The task that a clause states.
+pub(super) fn read(clause: &str, speaker: Option<String>, question: bool) -> Option<Claim> {
+    if let Some(found) = MINE.captures(clause) {
+        let offered = found.name("offer").is_some();
+        return claim(&found, speaker, Force::Commitment).filter(|_| !question || offered);
+    }
+    if question {
+        return None;
+    }
+    passive(clause)
+        .or_else(|| due(clause))
+        .or_else(|| theirs(clause))
+        .or_else(|| claim(&OURS.captures(clause)?, None, Force::Obligation))
+        .or_else(|| claim(&LETS.captures(clause)?, None, Force::Suggestion))
+        .or_else(|| wanted(clause))
+}
+
+fn claim(found: &Captures<'_>, owner: Option<String>, force: Force) -> Option<Claim> {
+    let task = found["task"].to_owned();
+    (!filters::is_undone_by(&found["before"])).then_some(Claim { task, owner, force })
+}
+
+/// Somebody by name, somebody's brother, or a department. Of a thing nothing is expected.
+fn theirs(clause: &str) -> Option<Claim> {
+    let found = THEIRS.captures(clause)?;
+    let who = &found["who"];
+    let named = who.starts_with(char::is_uppercase) && who.split(' ').all(is_name) && !is_article(who);
+    let known = named
+        || who
+            .split(' ')
+            .next_back()
+            .is_some_and(|last| !is_stop_word(&last.to_lowercase()) && last.len() > 2);
+    let verb = words(&found["task"]).next()?;
+    if !known || !is_task_verb(&verb) {
+        return None;
+    }
+    claim(&found, Some(who.to_owned()).filter(|_| named), Force::Obligation)
+}
+
+fn is_article(who: &str) -> bool {
+    matches!(who.split(' ').next(), Some("The" | "My" | "Our" | "Your" | "His" | "Her"))
+}
+
+/// "The domain must be renewed": renew the domain.
+fn passive(clause: &str) -> Option<Claim> {
+    let found = PASSIVE.captures(clause)?;
+    let verb = base_of_participle(&found["done"].to_lowercase())?;
+    let task = format!("{verb} {}{}", decapitalised(found["what"].trim()), &found["rest"]);
+    (!filters::is_undone_by(&found["before"])).then_some(Claim {
+        task,
+        owner: None,
+        force: Force::Obligation,
+    })
+}
+
+/// "The rent is due on Monday": pay the rent. Other things are completed.
+fn due(clause: &str) -> Option<Claim> {
+    let found = DUE.captures(clause)?;
+    let what = found["what"].trim();
+    let payable = words(what).any(|word| PAYABLES.contains(&word.as_str()));
+    let verb = if payable { "pay" } else { "complete" };
+    let task = format!("{verb} {} due{}", decapitalised(what), &found["rest"]);
+    (!filters::is_undone_by(&found["before"])).then_some(Claim { task, owner: None, force: Force::Demand })
+}
+
+/// "The client wants the proposal by Friday": deliver the proposal to the client.
+fn wanted(clause: &str) -> Option<Claim> {
+    let found = WANTED.captures(clause)?;
+    let who = &found["who"];
+    let first = who.split(' ').next().unwrap_or_default();
+    if filters::is_undone_by(&found["before"])
+        || (is_stop_word(&first.to_lowercase()) && who.split(' ').count() < 2)
+    {
+        return None;
+    }
+    Some(Claim {
+        task: format!("deliver {} to {who}", found["what"].trim_end_matches(['.', '!', ' '])),
+        owner: None,
+        force: Force::Demand,
+    })
+}
+
+fn decapitalised(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_lowercase().chain(chars).collect())
+}

@@ -1,0 +1,75 @@
+//! From the words of a task to its description.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use crate::embedded::dates::Reference;
+use crate::embedded::text::{capitalised, content_stems, first_words, pattern};
+
+/// DECISIONS §5.
+const LONGEST: usize = 15;
+
+/// Where the task ends and its reason, condition or circumstance begins.
+static TAIL: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?ix)(?: ,?\s+(?:because|since|so\ that|so\ (?:we|i|you|they|it)|which|unless|otherwise|as\ soon\ as|once|whenever|right\ (?:after|away|now)|when|while|although|though
+            |(?:before|after|until)\ (?:i|we|you|they|he|she|it|this|that)|in\ case|to\ see|in\ order\ to|and\ then|and\ (?:we|i|you|they|he|she|it))\b
+        | ,\s+(?:he|she|they|it|we|i|you|but|so|or\ else|don't|just|then|like|yes|no|please|thanks|thank\ you|ok|okay|right|if|as|not)\b
+        | \s+[-–—]+\s | ;\s | [?!]\s ).*$",
+    )
+});
+/// A condition: not after verbs that ask one ("check if").
+static CONDITION: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?i)^(?P<task>.*?\b(?P<last>\w+))\s+if\s+.*$"));
+static FILLER: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i),?\s*\b(?:just|actually|basically|really|kindly|please|you\s+know|i\s+mean|uh|um|kind\s+of|sort\s+of)\b,?",
+    )
+});
+static TRAILING: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)[\s,]+(?:by|on|at|in|before|for|until|to|and|or|with|of|the|a|an|too|as\s+well|instead|then|again|though|anyway|first|also|that\s+day|by\s+then|ok|okay|thanks|either|now|from|due|latest|at\s+the\s+latest|sometime|some\s+time|right|somehow|early|late)\W*$",
+    )
+});
+static SPACES: LazyLock<Regex> = LazyLock::new(|| pattern(r"\s+"));
+
+/// A description of at most 15 words that starts with a capitalised verb; `None` when its object is empty.
+pub(super) fn description(task: &str, reference: &Reference) -> Option<String> {
+    let task = without_condition(&without_date(task, reference));
+    let task = TAIL.replace(&task, "");
+    let task = FILLER.replace_all(&task, "");
+    let task = SPACES.replace_all(task.trim(), " ");
+    let task = without_trailing(&first_words(&task, LONGEST));
+    let object = task.split_once(' ')?.1;
+    let whole = !content_stems(object).is_empty();
+    whole.then(|| capitalised(&task))
+}
+
+fn without_date(task: &str, reference: &Reference) -> String {
+    reference.due(task).map_or_else(|| task.to_owned(), |(date, _)| date.removed_from(task))
+}
+
+fn without_condition(task: &str) -> String {
+    let Some(found) = CONDITION.captures(task) else { return task.to_owned() };
+    let asks = matches!(
+        found["last"].to_lowercase().as_str(),
+        "check" | "see" | "ask" | "know" | "test" | "verify" | "confirm" | "out" | "him" | "her" | "them"
+    );
+    if asks { task.to_owned() } else { found["task"].to_owned() }
+}
+
+fn without_trailing(task: &str) -> String {
+    let mut task = trimmed(task);
+    while let Some(found) = TRAILING.find(&task) {
+        task = trimmed(&task[..found.start()]);
+    }
+    task
+}
+
+fn trimmed(task: &str) -> String {
+    task.trim_matches(|c: char| {
+        c.is_whitespace() || matches!(c, '.' | ',' | ';' | ':' | '!' | '?' | '-' | '"')
+    })
+    .to_owned()
+}

@@ -1,0 +1,14 @@
+//! General English word lists. None of them is tuned to a sample: a word is here because of what it
+//! means in the language.
+
+mod categories;
+mod nouns;
+mod stop_words;
+mod verbs;
+
+pub(super) use categories::{CATEGORIES, emoji_of};
+pub(super) use nouns::{AMBIGUOUS_EVENT_NOUNS, EVENT_NOUNS, PAYABLES};
+pub(super) use stop_words::{FILLERS, MIC_TEST, is_stop_word};
+pub(super) use verbs::{
+    SYNONYMS, base_of_gerund, base_of_participle, is_narrative_verb, is_task_verb, is_vague_verb, task_verbs,
+};

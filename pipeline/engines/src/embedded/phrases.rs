@@ -1,0 +1,119 @@
+//! Key phrases, after RAKE: runs of words that carry a topic, by how often their stems are said.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::LazyLock;
+
+use regex::Regex;
+use unicode_segmentation::UnicodeSegmentation;
+
+use super::lexicon::{is_narrative_verb, is_task_verb, is_vague_verb};
+use super::text::{Sentence, is_content, pattern, stem};
+
+/// A phrase as it was said, and its stems.
+#[derive(Clone, Debug)]
+pub(super) struct Phrase {
+    /// The words, as they were first said.
+    pub(super) text: String,
+    /// Their stems.
+    pub(super) stems: Vec<String>,
+    score: f64,
+}
+
+/// Longer runs are cut.
+const LONGEST: usize = 3;
+
+/// Verbs of narration: they end with "ed" or "ing", or are inflected with an auxiliary's help.
+static VERBAL: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\p{L}{3,}(?:ing|ed|n't)$"));
+
+/// How often each stem that carries a topic is said.
+pub(super) fn frequencies(sentences: &[Sentence<'_>]) -> HashMap<String, f64> {
+    let mut count = HashMap::new();
+    for sentence in sentences {
+        for stem in super::text::content_stems(&sentence.text) {
+            *count.entry(stem).or_insert(0.0) += 1.0;
+        }
+    }
+    count
+}
+
+/// Key phrases, the best first. Among phrases with equal scores the earlier one wins.
+/// `weights` says how much each stem counts.
+pub(super) fn key_phrases(
+    sentences: &[Sentence<'_>],
+    weights: &HashMap<String, f64>,
+    limit: usize,
+) -> Vec<Phrase> {
+    let mut best: HashMap<Vec<String>, (usize, Phrase)> = HashMap::new();
+    let mut order = 0;
+    for (place, sentence) in sentences.iter().enumerate() {
+        for run in runs(&sentence.text) {
+            order += 1;
+            let phrase = scored(&run, place, weights);
+            let entry = best.entry(phrase.stems.clone()).or_insert_with(|| (order, phrase.clone()));
+            entry.1.score = entry.1.score.max(phrase.score) + 0.2;
+        }
+    }
+    let mut phrases: Vec<(usize, Phrase)> = best.into_values().collect();
+    phrases.sort_by(|a, b| b.1.score.total_cmp(&a.1.score).then(a.0.cmp(&b.0)));
+    distinct(phrases.into_iter().map(|(_, phrase)| phrase), limit)
+}
+
+/// The phrases that share no stem with a better one.
+fn distinct(phrases: impl Iterator<Item = Phrase>, limit: usize) -> Vec<Phrase> {
+    let mut seen = HashSet::new();
+    let mut kept = Vec::new();
+    for phrase in phrases {
+        if kept.len() == limit {
+            break;
+        }
+        if phrase.stems.iter().all(|stem| !seen.contains(stem)) {
+            seen.extend(phrase.stems.iter().cloned());
+            kept.push(phrase);
+        }
+    }
+    kept
+}
+
+/// Sum of stem weights over the root of the length; names and the first sentences count more.
+fn scored(run: &[&str], place: usize, weights: &HashMap<String, f64>) -> Phrase {
+    let stems: Vec<String> = run.iter().map(|word| stem(&word.to_lowercase())).collect();
+    let said: f64 = stems.iter().filter_map(|stem| weights.get(stem)).sum();
+    let named = run.iter().any(|word| word.starts_with(char::is_uppercase));
+    let early = if place < 3 { 1.2 } else { 1.0 };
+    let score = said / (run.len() as f64).sqrt() * early * if named { 1.25 } else { 1.0 };
+    Phrase { text: run.join(" "), stems, score }
+}
+
+/// Runs of at most [`LONGEST`] adjoining content words without verbs.
+fn runs(sentence: &str) -> Vec<Vec<&str>> {
+    let mut runs = Vec::new();
+    let mut run: Vec<&str> = Vec::new();
+    for (at, piece) in sentence.split_word_bound_indices() {
+        if piece == " " {
+            continue;
+        }
+        if is_topical(piece, at == 0) {
+            run.push(piece);
+        } else {
+            runs.extend(close(&mut run));
+        }
+    }
+    runs.extend(close(&mut run));
+    runs
+}
+
+/// Of a long run, its last words: the noun of an English noun phrase stands last.
+fn close<'t>(run: &mut Vec<&'t str>) -> Option<Vec<&'t str>> {
+    let run = std::mem::take(run);
+    let from = run.len().saturating_sub(LONGEST);
+    (!run.is_empty()).then(|| run[from..].to_vec())
+}
+
+fn is_topical(piece: &str, first: bool) -> bool {
+    let lower = piece.to_lowercase();
+    let word = piece.chars().any(char::is_alphabetic) && lower.chars().count() > 2;
+    let name = !first && piece.starts_with(char::is_uppercase);
+    let verb =
+        VERBAL.is_match(&lower) || is_task_verb(&lower) || is_vague_verb(&lower) || is_narrative_verb(&lower);
+    word && is_content(&lower) && (name || !verb)
+}

@@ -1,0 +1,113 @@
+//! The engine from outside, where a sentence decides.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use super::*;
+
+/// A plain talk on Friday 2026-11-20, 10:00 UTC.
+pub(super) fn talk(text: &str) -> Talk {
+    Talk {
+        lines: Talk::lines_of_text(text),
+        started_at: "2026-11-20T10:00:00Z".parse().unwrap(),
+        time_zone: chrono_tz::Tz::UTC,
+        language: "en".to_owned(),
+        user_name: None,
+    }
+}
+
+fn items(text: &str) -> Vec<String> {
+    items::extract(&talk(text)).into_iter().map(|item| item.description).collect()
+}
+
+#[test]
+fn what_is_denied_doubted_past_or_asked_is_no_task() {
+    for none in [
+        "I won't call the bank.",
+        "We don't need to print the manuals.",
+        "Maybe I should paint the fence.",
+        "I had to fix the roof.",
+        "I should have sent the letter.",
+        "Can you hear the music?",
+        "Do I need to sign the form?",
+        "If I send the letter, they answer.",
+        "We could take the train and visit the castle.",
+        "I'll do it right away.",
+    ] {
+        assert_eq!(items(none), [] as [&str; 0], "{none}");
+    }
+}
+
+#[test]
+fn tasks_are_worded_from_their_verb_on() {
+    for (said, task) in [
+        ("I will send the revised budget to Maria by Friday.", "Send the revised budget to Maria"),
+        ("Would you mind checking the oil, please?", "Check the oil"),
+        ("The domain needs to be renewed before Monday.", "Renew the domain"),
+        ("The rent is due on Monday, as always.", "Pay the rent"),
+        ("Okay, so, Tom, please water the plants while we are away.", "Water the plants"),
+        ("Remind me to feed the cat tonight.", "Feed the cat"),
+    ] {
+        let found = items(said);
+        // A rent that is due "on" a day has no deadline word before the date but has one in itself.
+        assert_eq!(found, [task], "{said}");
+    }
+}
+
+#[test]
+fn two_tasks_in_one_sentence_share_their_owner() {
+    let found = items::extract(&talk("SPEAKER_00: I'll open a ticket and email you the number today."));
+    let read: Vec<_> = found.iter().map(|item| (item.description.as_str(), item.owner.as_deref())).collect();
+    assert_eq!(read, [("Open a ticket", Some("SPEAKER_00")), ("Email you the number", Some("SPEAKER_00"))]);
+}
+
+#[test]
+fn facts_are_told_of_the_user_and_only_of_the_user_when_the_user_is_known() {
+    let mut talk = talk("SPEAKER_00: I'm allergic to peanuts, by the way.\nSPEAKER_01: I live in Lisbon.");
+    talk.lines[0].is_user = true;
+    let found: Vec<_> = memories::extract(&talk).into_iter().map(|memory| memory.content).collect();
+    assert_eq!(found, ["User is allergic to peanuts"]);
+}
+
+#[test]
+fn other_languages_get_a_title_and_an_overview_and_nothing_else() {
+    let mut german = talk(
+        "Wir haben gestern die Rechnung vom Lieferanten bekommen. Die Rechnung ist viel zu hoch. Bitte ruf ihn an.",
+    );
+    german.language = "de-DE".to_owned();
+    let structure = describe(&german, &[]);
+    assert!(structure.title.contains("Rechnung"), "{}", structure.title);
+    assert!(structure.overview.contains("Rechnung"));
+    assert_eq!(structure.category, Category::Other);
+    let found = futures::executor::block_on(Embedded::new().extract_items(&german)).unwrap();
+    assert!(found.is_empty());
+}
+
+#[test]
+fn titles_are_short_and_end_without_a_stop() {
+    let structure = describe(&talk(&"Supercalifragilistic antidisestablishmentarianism. ".repeat(9)), &[]);
+    assert!(structure.title.chars().count() <= 80 && !structure.title.ends_with('.'));
+}
+
+#[tokio::test]
+async fn long_talk_is_worked_on_elsewhere_with_the_same_result() {
+    let text = "I will send the budget to Maria by Friday. The harbour was quiet and grey.\n".repeat(400);
+    let long = talk(&text);
+    let found = Embedded::new().extract_items(&long).await.unwrap();
+    assert_eq!(found, items::extract(&long));
+    assert_eq!(found.len(), 1);
+}
+
+#[test]
+fn apps_quote_decisions_and_open_questions_and_refuse_unknown_names() {
+    let talk = talk(
+        "SPEAKER_00: We decided to move the launch. Who will pay for the hotel?\nSPEAKER_01: I don't know yet.",
+    );
+    let structure = describe(&talk, &[]);
+    assert_eq!(
+        apps::run("decisions", &talk, &structure).unwrap().content,
+        "- We decided to move the launch."
+    );
+    assert_eq!(apps::run("questions", &talk, &structure).unwrap().content, "- Who will pay for the hotel?");
+    assert!(apps::run("minutes", &talk, &structure).unwrap().content.contains("Decisions\n- We decided"));
+    assert_eq!(apps::run("poems", &talk, &structure), Err(FailureCode::AppFailed));
+}

@@ -1,0 +1,146 @@
+//! From lines to sentences, words and stems.
+
+use std::sync::LazyLock;
+
+use records::Talk;
+use regex::Regex;
+use rust_stemmers::{Algorithm, Stemmer};
+use unicode_segmentation::UnicodeSegmentation;
+
+use super::lexicon::is_stop_word;
+
+/// A sentence and who said it.
+#[derive(Clone, Debug)]
+pub(super) struct Sentence<'a> {
+    /// The words, trimmed, with straight apostrophes.
+    pub(super) text: String,
+    /// The speaker's name, as the talk shows it.
+    pub(super) speaker: Option<&'a str>,
+    /// Said by the person whose conversation it is.
+    pub(super) is_user: bool,
+}
+
+/// Speech recognition without punctuation gives endless sentences; they are cut after this many words.
+const LONGEST_SENTENCE: usize = 60;
+
+static STEMMER: LazyLock<Stemmer> = LazyLock::new(|| Stemmer::create(Algorithm::English));
+static SPACES: LazyLock<Regex> = LazyLock::new(|| pattern(r"\s+"));
+/// A stop that ends no sentence: titles, months, Latin, initials.
+static ABBREVIATION: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?:^|[\s(])(?:(?i:dr|mr|mrs|ms|prof|sr|jr|st|vs|etc|e\.g|i\.e|no|approx|dept|inc|ltd|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec|a\.m|p\.m)|[A-Z])\.\s*$",
+    )
+});
+
+/// Compiles a pattern of ours, once per process: callers keep it in a `LazyLock`.
+pub(super) fn pattern(source: &str) -> Regex {
+    #[expect(
+        clippy::expect_used,
+        reason = "patterns are literals and word lists of this crate; the tests compile every one"
+    )]
+    Regex::new(source).expect("a pattern of ours")
+}
+
+/// The sentences of `talk`, in order.
+pub(super) fn sentences(talk: &Talk) -> Vec<Sentence<'_>> {
+    let mut all = Vec::new();
+    for line in &talk.lines {
+        for text in split(&line.text) {
+            all.push(Sentence { text, speaker: line.speaker.as_deref(), is_user: line.is_user });
+        }
+    }
+    all
+}
+
+/// UAX 29 sentence boundaries, less those after an abbreviation.
+fn split(line: &str) -> Vec<String> {
+    let line = SPACES.replace_all(line.trim(), " ").replace(['\u{2019}', '\u{2018}'], "'");
+    let mut sentences: Vec<String> = Vec::new();
+    let mut open = String::new();
+    for piece in line.split_sentence_bounds() {
+        open.push_str(piece);
+        if !ends_with_abbreviation(&open) {
+            sentences.extend(cut(open.trim()));
+            open.clear();
+        }
+    }
+    sentences.extend(cut(open.trim()));
+    sentences
+}
+
+/// Looks at the last few bytes alone, so that a line costs what its length is.
+fn ends_with_abbreviation(text: &str) -> bool {
+    let from = text.len().saturating_sub(12);
+    let from = (from..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    ABBREVIATION.is_match(&text[from..])
+}
+
+fn cut(sentence: &str) -> Vec<String> {
+    let words: Vec<&str> = sentence.split(' ').filter(|word| !word.is_empty()).collect();
+    words.chunks(LONGEST_SENTENCE).map(|chunk| chunk.join(" ")).collect()
+}
+
+/// The words of `text`, in lower case.
+pub(super) fn words(text: &str) -> impl Iterator<Item = String> + '_ {
+    text.unicode_words().map(str::to_lowercase)
+}
+
+/// The stem of a word in lower case; numbers stay as they are.
+pub(super) fn stem(word: &str) -> String {
+    STEMMER.stem(word.strip_suffix("'s").unwrap_or(word)).into_owned()
+}
+
+/// The stems of the words that carry a topic, with repetitions.
+pub(super) fn content_stems(text: &str) -> Vec<String> {
+    words(text).filter(|word| is_content(word)).map(|word| stem(&word)).collect()
+}
+
+/// Whether a word (lower case) carries a topic: numbers do, single letters do not.
+pub(super) fn is_content(word: &str) -> bool {
+    let numeric = word.starts_with(|c: char| c.is_ascii_digit());
+    let bare = word.strip_suffix("'s").unwrap_or(word);
+    numeric || (word.chars().count() > 1 && !is_stop_word(word) && !is_stop_word(bare))
+}
+
+/// `text` with a capital first letter.
+pub(super) fn capitalised(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+}
+
+/// At most `limit` words of `text`.
+pub(super) fn first_words(text: &str, limit: usize) -> String {
+    text.split_whitespace().take(limit).collect::<Vec<_>>().join(" ")
+}
+
+/// At most `limit` characters of `text`, cut after a whole word.
+pub(super) fn shortened(text: &str, limit: usize) -> String {
+    if text.chars().count() <= limit {
+        return text.to_owned();
+    }
+    let cut: String = text.chars().take(limit).collect();
+    let whole = cut.rfind(' ').map_or(cut.as_str(), |at| &cut[..at]);
+    whole.trim_end_matches([',', ';', ':', ' ', '-']).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn abbreviations_do_not_end_a_sentence() {
+        let found = split("Dr. Smith comes on Jan. 5 at 9 a.m. sharp. Please be there. Ask J. Doe.");
+        assert_eq!(found, ["Dr. Smith comes on Jan. 5 at 9 a.m. sharp.", "Please be there.", "Ask J. Doe."]);
+    }
+
+    #[test]
+    fn a_line_without_punctuation_is_cut_into_bearable_pieces() {
+        let line = "word ".repeat(150);
+        assert_eq!(split(&line).len(), 3);
+    }
+
+    #[test]
+    fn text_is_shortened_after_a_whole_word() {
+        assert_eq!(shortened("one two, three", 10), "one two");
+    }
+}

@@ -1,0 +1,7 @@
+//! What understands text: two families behind the ability traits of `stages` (DESIGN §7).
+
+mod embedded;
+mod openai;
+
+pub use embedded::Embedded;
+pub use openai::{BadConfig, OpenAi, OpenAiConfig, Usage};

@@ -1,0 +1,78 @@
+//! Dates that a model reports, resolved here: a model may say which words name a date, and what local time
+//! it takes them for, but never a moment.
+
+use chrono::{DateTime, Duration, NaiveDate, NaiveDateTime, TimeZone, Utc};
+use records::{Talk, Timestamp};
+
+/// The last minute of the day, for a date without a time.
+const END_OF_DAY: (u32, u32) = (23, 59);
+/// A date further ahead is more likely a slip of the model than a plan.
+const MAX_AHEAD: Duration = Duration::days(2 * 366);
+/// What is due longer ago than this is no longer to be done (DECISIONS §5).
+const MAX_PAST: Duration = Duration::days(1);
+
+/// The moment of `local`, a date or time of the talk's time zone, if it can be meant: somebody must have
+/// said `words` for it.
+pub(super) fn resolve(words: Option<&str>, local: Option<&str>, talk: &Talk) -> Option<Timestamp> {
+    words.filter(|words| !words.trim().is_empty())?;
+    let moment = to_utc(read(local?.trim())?, talk)?;
+    let range = talk.started_at - MAX_PAST..talk.started_at + MAX_AHEAD;
+    range.contains(&moment).then_some(moment)
+}
+
+fn read(local: &str) -> Option<NaiveDateTime> {
+    const TIMES: [&str; 4] = ["%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S"];
+    let time = TIMES.iter().find_map(|form| NaiveDateTime::parse_from_str(local, form).ok());
+    time.or_else(|| {
+        let date = NaiveDate::parse_from_str(local, "%Y-%m-%d").ok()?;
+        date.and_hms_opt(END_OF_DAY.0, END_OF_DAY.1, 0)
+    })
+}
+
+/// A local time that a change of clocks skips is taken an hour later; one that comes twice, the first time.
+fn to_utc(local: NaiveDateTime, talk: &Talk) -> Option<Timestamp> {
+    let at = |local| talk.time_zone.from_local_datetime(&local).earliest();
+    at(local).or_else(|| at(local + Duration::hours(1))).map(|moment: DateTime<_>| moment.with_timezone(&Utc))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A talk on Friday, 27 March 2026, 11:00 in Berlin, two days before the clocks go forward.
+    fn due(words: Option<&str>, local: Option<&str>) -> Option<String> {
+        let talk = Talk {
+            lines: vec![],
+            started_at: Utc.with_ymd_and_hms(2026, 3, 27, 10, 0, 0).single()?,
+            time_zone: chrono_tz::Europe::Berlin,
+            language: "en".to_owned(),
+            user_name: None,
+        };
+        resolve(words, local, &talk).map(|moment| moment.format("%Y-%m-%dT%H:%M").to_string())
+    }
+
+    #[test]
+    fn local_times_become_moments_of_the_persons_time_zone() {
+        for (local, expected) in [
+            ("2026-03-27T17:30", Some("2026-03-27T16:30")),
+            ("2026-03-30 09:00:00", Some("2026-03-30T07:00")),
+            ("2026-03-28", Some("2026-03-28T22:59")),
+            ("2026-03-29T02:30", Some("2026-03-29T01:30")),
+            ("2026-10-25T02:30", Some("2026-10-25T00:30")),
+        ] {
+            assert_eq!(due(Some("then"), Some(local)).as_deref(), expected, "{local}");
+        }
+    }
+
+    #[test]
+    fn what_nobody_said_what_is_past_and_what_is_no_date_is_dropped() {
+        assert_eq!(due(None, Some("2026-03-28")), None);
+        assert_eq!(due(Some(" "), Some("2026-03-28")), None);
+        assert_eq!(due(Some("then"), None), None);
+        for local in
+            ["2026-03-26T10:00", "2029-01-01", "2026-02-30", "tomorrow", "", "2026-03-28T25:00", "-1"]
+        {
+            assert_eq!(due(Some("then"), Some(local)), None, "{local}");
+        }
+    }
+}

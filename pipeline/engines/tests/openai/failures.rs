@@ -1,0 +1,163 @@
+//! Servers that refuse, stall, speak an older dialect or make no sense.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::http::StatusCode;
+use engines::{BadConfig, OpenAi, OpenAiConfig};
+use job::FailureCode;
+use secrecy::SecretString;
+use serde_json::{Value, json};
+use stages::{Describe, Embed, Judge, Verdict};
+
+use crate::world::{Reply, World, config, description, says, says_text, status, talk};
+
+#[tokio::test]
+async fn every_failure_of_a_server_has_its_code() {
+    for (code, expected) in [
+        (429, FailureCode::ModelRateLimited),
+        (500, FailureCode::ModelUnavailable),
+        (503, FailureCode::ModelUnavailable),
+        (408, FailureCode::ModelTimeout),
+        (504, FailureCode::ModelTimeout),
+        (401, FailureCode::ModelRejected),
+        (402, FailureCode::ModelRejected),
+        (403, FailureCode::ModelRejected),
+        (413, FailureCode::ModelRejected),
+    ] {
+        let world = World::new([status(code)]).await;
+        assert_eq!(world.engine.judge(&talk()).await, Err(expected), "{code}");
+        assert_eq!(world.heard().len(), 1, "{code}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_never_answers_is_a_timeout_and_one_that_is_gone_is_unavailable() {
+    let world = World::with_timeout([Reply::Never, Reply::Never], Duration::from_millis(100)).await;
+    assert_eq!(world.engine.judge(&talk()).await, Err(FailureCode::ModelTimeout));
+    assert_eq!(world.engine.embed("x").await, Err(FailureCode::ModelTimeout));
+    let closed = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+    let gone = config(&format!("http://{closed}/v1"), Duration::from_secs(20));
+    let engine = OpenAi::new(gone, Arc::new(|_, _, _| {}), [0; 32]).unwrap();
+    assert_eq!(engine.judge(&talk()).await, Err(FailureCode::ModelUnavailable));
+}
+
+#[tokio::test]
+async fn a_redirect_is_not_followed_with_the_key() {
+    let world = World::new([Reply::Moved]).await;
+    assert_eq!(world.engine.judge(&talk()).await, Err(FailureCode::ModelRejected));
+    assert_eq!(world.heard().len(), 1);
+}
+
+#[tokio::test]
+async fn an_answer_without_the_agreed_shape_is_malformed_and_still_counted() {
+    for text in [
+        "{\"reason\": \"a task\", \"ke",
+        "",
+        "yes",
+        "{\"reason\": \"x\"}",
+        "{\"keep\": \"maybe\"}",
+        "[]",
+        "}{",
+    ] {
+        let world = World::new([says_text(text)]).await;
+        assert_eq!(world.engine.judge(&talk()).await, Err(FailureCode::ModelMalformed), "{text}");
+        assert_eq!(world.tokens.lock().unwrap().len(), 3);
+    }
+    for reply in
+        [Reply::Raw("<html>busy</html>"), Reply::Raw(""), Reply::Json(StatusCode::OK, json!({"choices": []}))]
+    {
+        let world = World::new([reply]).await;
+        assert_eq!(world.engine.judge(&talk()).await, Err(FailureCode::ModelMalformed));
+    }
+    let mut empty = description();
+    empty["title"] = json!("https://evil.example");
+    let world = World::new([says(&empty)]).await;
+    assert_eq!(world.engine.describe(&talk(), &[]).await, Err(FailureCode::ModelMalformed));
+}
+
+#[tokio::test]
+async fn a_cut_answer_is_malformed_and_a_refusal_is_a_rejection() {
+    let choice = |choice: Value| Reply::Json(StatusCode::OK, json!({"choices": [choice]}));
+    let good = "{\"reason\": \"\", \"keep\": true}";
+    let cases = [
+        (json!({"message": {"content": good}, "finish_reason": "length"}), FailureCode::ModelMalformed),
+        (json!({"message": {"content": null}, "finish_reason": "tool_calls"}), FailureCode::ModelMalformed),
+        (
+            json!({"message": {"content": good}, "finish_reason": "content_filter"}),
+            FailureCode::ModelRejected,
+        ),
+        (
+            json!({"message": {"content": null, "refusal": "I cannot"}, "finish_reason": "stop"}),
+            FailureCode::ModelRejected,
+        ),
+    ];
+    for (answer, expected) in cases {
+        let world = World::new([choice(answer.clone())]).await;
+        assert_eq!(world.engine.judge(&talk()).await, Err(expected), "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn an_older_server_is_asked_in_its_own_way_and_remembered() {
+    let good = json!({"reason": "", "keep": true});
+    let world = World::new([status(400), status(422), says(&good), says(&good)]).await;
+    assert_eq!(world.engine.judge(&talk()).await, Ok(Verdict::Keep));
+    assert_eq!(world.engine.clone().judge(&talk()).await, Ok(Verdict::Keep), "clones share what was learnt");
+    let asked: Vec<_> = world.heard().into_iter().map(|request| request.body).collect();
+    let formats: Vec<_> =
+        asked.iter().map(|body| body["response_format"]["type"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(formats, ["json_schema", "json_schema", "json_object", "json_object"]);
+    assert!(asked[0].get("max_completion_tokens").is_some() && asked[1].get("max_tokens").is_some());
+    let text = asked[2]["messages"][1]["content"].as_str().unwrap();
+    assert!(text.contains("JSON schema") && text.contains("\"additionalProperties\":false"), "{text}");
+}
+
+#[tokio::test]
+async fn a_server_without_any_json_mode_may_fence_its_answer() {
+    let fenced = "<think>{maybe}</think>Here you are:\n```json\n{\"reason\": \"\", \"keep\": false}\n```";
+    let world = World::new([status(400), status(400), status(404), says_text(fenced)]).await;
+    assert_eq!(world.engine.judge(&talk()).await, Ok(Verdict::Discard));
+    assert!(world.heard()[3].body.get("response_format").is_none());
+}
+
+#[tokio::test]
+async fn what_every_way_to_ask_is_refused_for_is_a_rejection_and_teaches_nothing() {
+    let good = json!({"reason": "", "keep": true});
+    let world = World::new([status(404), status(404), status(404), status(404), says(&good)]).await;
+    assert_eq!(world.engine.judge(&talk()).await, Err(FailureCode::ModelRejected));
+    assert_eq!(world.engine.judge(&talk()).await, Ok(Verdict::Keep));
+    assert_eq!(world.heard()[4].body["response_format"]["type"], "json_schema");
+}
+
+#[tokio::test]
+async fn a_users_own_key_is_used_alone_and_its_refusal_is_told_apart() {
+    let good = json!({"reason": "", "keep": true});
+    let world = World::new([says(&good), status(401), status(403), status(429)]).await;
+    let own = world.engine.with_users_key(&SecretString::from("sk-own")).unwrap();
+    assert_eq!(own.judge(&talk()).await, Ok(Verdict::Keep));
+    assert_eq!(own.judge(&talk()).await, Err(FailureCode::ByokKeyRejected));
+    assert_eq!(own.embed("x").await, Err(FailureCode::ByokKeyRejected));
+    assert_eq!(own.judge(&talk()).await, Err(FailureCode::ModelRateLimited));
+    assert!(world.heard().iter().all(|request| request.authorization.as_deref() == Some("Bearer sk-own")));
+}
+
+#[tokio::test]
+async fn a_configuration_that_cannot_work_is_refused_at_the_start() {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let build = |config| OpenAi::new(config, Arc::new(|_, _, _| {}), [0; 32]).err();
+    let good = || config("https://models.example/v1", Duration::from_secs(1));
+    assert_eq!(build(good()), None);
+    for url in ["", "models", "ftp://models.example", "https://me:pw@models.example"] {
+        assert_eq!(
+            build(OpenAiConfig { base_url: url.to_owned(), ..good() }),
+            Some(BadConfig::BaseUrl),
+            "{url}"
+        );
+    }
+    assert_eq!(build(OpenAiConfig { model: " ".to_owned(), ..good() }), Some(BadConfig::Model));
+    let key = Some(SecretString::from("sk\n"));
+    assert_eq!(build(OpenAiConfig { api_key: key, ..good() }), Some(BadConfig::Key));
+    let shown = format!("{:?}", good());
+    assert!(!shown.contains("sk-service"), "{shown}");
+}

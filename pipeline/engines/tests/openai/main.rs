@@ -1,0 +1,6 @@
+//! The OpenAI engine against a server on this machine that answers from a script.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot set itself up must fail")]
+
+mod answers;
+mod failures;
+mod world;

@@ -1,0 +1,79 @@
+//! What may be asked of a job, and by whom.
+
+use chrono::Duration;
+
+use crate::{Epoch, FailureCode, Generation, Outcome, WorkerId};
+
+/// What somebody wants of a job (DESIGN §3).
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Command {
+    /// Another admission of this job's conversation is asked for: refused with `LiveJob` while the job is
+    /// live, granted without any change once it is terminal. New jobs are built by [`Job::admit`](crate::Job::admit).
+    Admit,
+    /// Somebody wants to run it.
+    Claim {
+        /// The generation that the delivery names.
+        generation: Generation,
+        /// Who asks.
+        worker: WorkerId,
+        /// Whether the claimant holds the user's own keys.
+        keys: bool,
+    },
+    /// The holder lives.
+    Renew {
+        /// The holder's claim.
+        epoch: Epoch,
+    },
+    /// The holder gives the job back unharmed: at once (it is being stopped, or the session that held the
+    /// keys ends) or later (an engine's circuit is open).
+    Release {
+        /// The holder's claim.
+        epoch: Epoch,
+        /// Not before this long from now; zero, or less, for at once.
+        delay: Duration,
+    },
+    /// The run succeeded.
+    Complete {
+        /// The holder's claim.
+        epoch: Epoch,
+        /// How it ended.
+        outcome: Outcome,
+    },
+    /// The run failed.
+    Fail {
+        /// The holder's claim.
+        epoch: Epoch,
+        /// Why.
+        code: FailureCode,
+        /// A provider's Retry-After, if it gave one.
+        retry_after: Option<Duration>,
+        /// Back-off jitter in thousandths, −200..=200 (what lies outside is cut): chance is an argument.
+        jitter_permille: i32,
+    },
+    /// The provider refused the user's key: parked again, no attempt.
+    Park {
+        /// The holder's claim.
+        epoch: Epoch,
+    },
+    /// The user was marked as bringing own keys: from now on the job requires them. Said for each of the
+    /// user's live jobs; a run in progress may finish.
+    RequireKeys,
+    /// The reconciler or the lease watch looks.
+    Reconcile {
+        /// A bell of the present generation waits in the job's queue with its ring time come.
+        bell_waiting: bool,
+    },
+    /// An operator fixed the cause.
+    Replay {
+        /// A newer revision of the conversation exists.
+        superseded: bool,
+        /// The conversation was deleted.
+        conversation_gone: bool,
+        /// The user's mark, read again.
+        requires_keys: bool,
+    },
+    /// An operator marks a dead letter as settled.
+    Discard,
+    /// The user deletes the conversation.
+    Withdraw,
+}

@@ -1,0 +1,33 @@
+//! The one function that says what happens next.
+
+use crate::operator::Replay;
+use crate::run::Failure;
+use crate::{Command, Job, Policy, Refusal, Step, Timestamp, claim, operator, repair, run, user};
+
+/// Decides `command` on `job` at `now`: total, pure, and the only place where a job's next state is made.
+///
+/// # Errors
+/// The refusals of DESIGN §3, in the order of its table; the job is then unchanged.
+pub fn decide(job: &Job, command: Command, now: Timestamp, policy: &Policy) -> Result<Step, Refusal> {
+    match command {
+        Command::Admit if job.state.is_terminal() => Ok(Step { job: job.clone(), effects: Vec::new() }),
+        Command::Admit => Err(Refusal::LiveJob),
+        Command::Claim { generation, worker, keys } => {
+            claim::claim(job, generation, worker, keys, now, policy)
+        }
+        Command::Renew { epoch } => run::renew(job, epoch, now, policy),
+        Command::Release { epoch, delay } => run::release(job, epoch, delay, now, policy),
+        Command::Complete { epoch, outcome } => run::complete(job, epoch, outcome),
+        Command::Fail { epoch, code, retry_after, jitter_permille } => {
+            run::fail(job, epoch, &Failure { code, retry_after, jitter_permille }, now, policy)
+        }
+        Command::Park { epoch } => run::park(job, epoch, now),
+        Command::RequireKeys => user::require_keys(job, now),
+        Command::Reconcile { bell_waiting } => repair::reconcile(job, bell_waiting, now, policy),
+        Command::Replay { superseded, conversation_gone, requires_keys } => {
+            operator::replay(job, &Replay { superseded, conversation_gone, requires_keys }, now)
+        }
+        Command::Discard => operator::discard(job, now),
+        Command::Withdraw => user::withdraw(job),
+    }
+}

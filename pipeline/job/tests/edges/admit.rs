@@ -1,0 +1,57 @@
+//! Admission.
+
+use job::{Command, Effect, Epoch, Generation, Job, Origin, Queue, Refusal, Ring, State};
+
+use crate::fixture::{admission, at, completed, dead, granted, leased, one_of_each, parked, queued, refused};
+
+#[test]
+fn an_admitted_job_is_queued_at_once_and_rung_once() {
+    let step = Job::admit(admission(false), at(0));
+    assert_eq!(step.effects, [Effect::Ring { at: at(0) }]);
+    let job = step.job;
+    assert_eq!(job.state, State::Queued { ready_at: at(0) });
+    assert_eq!((job.epoch, job.generation, job.ring), (Epoch(0), Generation(1), Ring(1)));
+    assert_eq!((job.attempts, job.crashes, job.runs), (0, 0, 0));
+    assert_eq!((job.queue, job.force_process, job.requires_keys), (Queue::Creation, true, false));
+    assert_eq!(job.admitted_at, at(0));
+    assert_eq!((job.first_blocked_at, job.last_code, job.settled_at, job.look_at), (None, None, None, None));
+    assert!(!job.unrung);
+}
+
+#[test]
+fn an_admitted_job_that_requires_keys_is_parked_and_rings_nothing() {
+    let step = Job::admit(admission(true), at(0));
+    assert_eq!(step.effects, []);
+    assert_eq!(step.job.state, State::BlockedByok);
+    assert_eq!(step.job.first_blocked_at, Some(at(0)));
+    assert_eq!(step.job.ring, Ring(0));
+    assert!(step.job.requires_keys);
+}
+
+#[test]
+fn each_origin_has_its_queue() {
+    assert_eq!(Origin::Finalize.queue(), Queue::Finalization);
+    assert_eq!(Origin::Create.queue(), Queue::Creation);
+    assert_eq!(Origin::Reprocess.queue(), Queue::Creation);
+}
+
+#[test]
+fn a_live_job_stands_in_the_way_of_another_admission() {
+    for job in [queued(), leased(), parked()] {
+        assert_eq!(refused(&job, Command::Admit, 0), Refusal::LiveJob);
+    }
+}
+
+#[test]
+fn a_terminal_job_stands_in_nobodys_way_and_is_left_as_it_is() {
+    for job in [completed(), dead()] {
+        let step = granted(&job, Command::Admit, 50);
+        assert_eq!((step.job, step.effects), (job, vec![]));
+    }
+}
+
+#[test]
+fn the_fixture_has_one_job_of_each_state() {
+    let statuses = one_of_each().map(|job| job.state.status());
+    assert_eq!(statuses, ["queued", "leased", "blocked_byok", "completed", "dead_letter"]);
+}

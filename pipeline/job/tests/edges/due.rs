@@ -1,0 +1,37 @@
+//! When somebody must look.
+
+use job::{Command, FailureCode, Job, State};
+
+use crate::fixture::{at, completed, dead, fail, granted, leased, parked, policy, queued};
+
+#[test]
+fn each_state_says_when_somebody_must_look() {
+    let due = |job: &Job| job.reconcile_after_at(&policy());
+    assert_eq!(due(&queued()), Some(at(300)));
+    assert_eq!(due(&Job { unrung: true, ..queued() }), Some(at(0)));
+    assert_eq!(due(&Job { look_at: Some(at(77)), ..queued() }), Some(at(77)));
+    assert_eq!(due(&Job { look_at: Some(at(77)), unrung: true, ..queued() }), Some(at(77)));
+    assert_eq!(due(&leased()), Some(at(40)));
+    assert_eq!(due(&parked()), Some(at(14 * 24 * 3_600)));
+    assert_eq!(due(&completed()), None);
+    assert_eq!(due(&dead()), None);
+}
+
+#[test]
+fn a_job_that_backs_off_is_stale_only_after_its_own_moment() {
+    let backing_off = granted(&leased(), fail(1, FailureCode::Internal), 20).job;
+    assert_eq!(backing_off.reconcile_after_at(&policy()), Some(at(50 + 300)));
+}
+
+#[test]
+fn a_parked_row_that_lost_its_first_moment_counts_from_its_admission() {
+    let job = Job { first_blocked_at: None, ..parked() };
+    assert_eq!(job.reconcile_after_at(&policy()), Some(at(14 * 24 * 3_600)));
+}
+
+#[test]
+fn a_withdrawn_job_is_nobodys_business() {
+    let job = granted(&queued(), Command::Withdraw, 1).job;
+    assert!(matches!(job.state, State::Completed { .. }));
+    assert_eq!(job.reconcile_after_at(&policy()), None);
+}

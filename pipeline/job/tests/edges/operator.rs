@@ -1,0 +1,95 @@
+//! Replay and discard.
+
+use job::{Command, Effect, Epoch, FailureCode, Generation, Job, Queue, Refusal, Ring, State};
+
+use crate::fixture::{
+    at, claim, complete, completed, dead, granted, keyed, leased, parked, queued, ready_at, refused, replay,
+};
+
+fn replay_when(superseded: bool, conversation_gone: bool, requires_keys: bool) -> Command {
+    Command::Replay { superseded, conversation_gone, requires_keys }
+}
+
+#[test]
+fn a_replay_begins_anew_but_for_the_epoch() {
+    let worn = Job {
+        attempts: 5,
+        crashes: 3,
+        runs: 8,
+        epoch: Epoch(8),
+        ring: Ring(6),
+        generation: Generation(4),
+        settled_at: Some(at(30)),
+        first_blocked_at: Some(at(1)),
+        ..dead()
+    };
+    let step = granted(&worn, replay(), 100);
+    let expected = [Effect::ReopenConversation, Effect::RecordAction, Effect::Ring { at: at(100) }];
+    assert_eq!(step.effects, expected);
+    let fresh = step.job;
+    assert_eq!(fresh.state, State::Queued { ready_at: at(100) });
+    assert_eq!((fresh.attempts, fresh.crashes, fresh.runs), (0, 0, 0));
+    assert_eq!((fresh.generation, fresh.epoch, fresh.ring), (Generation(5), Epoch(8), Ring(7)));
+    assert_eq!((fresh.queue, fresh.admitted_at), (Queue::Finalization, at(100)));
+    assert_eq!((fresh.last_code, fresh.settled_at, fresh.first_blocked_at), (None, None, None));
+    assert_eq!((fresh.force_process, fresh.origin), (worn.force_process, worn.origin));
+}
+
+#[test]
+fn a_replayed_job_that_requires_keys_is_parked_and_its_days_begin_anew() {
+    let keyless = Job { requires_keys: true, first_blocked_at: Some(at(1)), ..dead() };
+    let marked_since = (dead(), replay_when(false, false, true));
+    for (job, command) in [(keyless, replay()), marked_since] {
+        let step = granted(&job, command, 100);
+        assert_eq!(step.job.state, State::BlockedByok);
+        assert_eq!((step.job.requires_keys, step.job.first_blocked_at), (true, Some(at(100))));
+        assert_eq!((step.job.generation, step.job.ring), (Generation(2), job.ring));
+        assert_eq!(step.effects, [Effect::ReopenConversation, Effect::RecordAction]);
+    }
+}
+
+#[test]
+fn a_replay_makes_deliveries_and_holders_of_before_stale() {
+    let replayed = granted(&dead(), replay(), 100).job;
+    assert_eq!(refused(&replayed, claim(1, false), 100), Refusal::StaleGeneration);
+    assert_eq!(refused(&replayed, complete(1), 100), Refusal::LeaseLost);
+    let claimed = granted(&replayed, claim(2, false), 100).job;
+    assert_eq!(claimed.epoch, Epoch(2));
+    assert_eq!(refused(&claimed, complete(1), 100), Refusal::LeaseLost);
+}
+
+#[test]
+fn only_a_dead_letter_is_replayed() {
+    for job in [queued(), leased(), keyed(), completed()] {
+        assert_eq!(refused(&job, replay_when(true, true, true), 100), Refusal::NotDead);
+    }
+}
+
+#[test]
+fn a_replay_of_a_parked_job_is_refused_for_want_of_keys() {
+    assert_eq!(refused(&parked(), replay_when(true, true, true), 100), Refusal::Blocked);
+}
+
+#[test]
+fn a_replay_yields_to_a_newer_revision_and_to_a_deletion_in_this_order() {
+    assert_eq!(refused(&dead(), replay_when(true, true, false), 100), Refusal::Superseded);
+    assert_eq!(refused(&dead(), replay_when(true, false, false), 100), Refusal::Superseded);
+    assert_eq!(refused(&dead(), replay_when(false, true, false), 100), Refusal::ConversationGone);
+}
+
+#[test]
+fn a_settled_dead_letter_stays_dead_and_keeps_the_moment() {
+    let step = granted(&dead(), Command::Discard, 100);
+    assert_eq!(step.job, Job { settled_at: Some(at(100)), ..dead() });
+    assert_eq!(step.job.last_code, Some(FailureCode::InvalidJob));
+    assert_eq!(step.effects, [Effect::RecordAction]);
+    assert_eq!(granted(&step.job, Command::Discard, 200).job.settled_at, Some(at(100)));
+    assert_eq!(ready_at(&granted(&step.job, replay(), 300).job), at(300), "a settled one may be replayed");
+}
+
+#[test]
+fn only_a_dead_letter_is_settled() {
+    for job in [queued(), leased(), parked(), completed()] {
+        assert_eq!(refused(&job, Command::Discard, 100), Refusal::NotDead);
+    }
+}

@@ -1,0 +1,105 @@
+//! The reconciler and the lease watch.
+
+use job::{Command, Effect, Epoch, FailureCode, Generation, Job, Refusal, Ring, State};
+
+use crate::fixture::{
+    at, claim, completed, dead, funeral, granted, keyed, leased, parked, queued, ready_at, reconcile, refused,
+};
+
+const DAY: i64 = 24 * 3_600;
+
+#[test]
+fn a_stale_queued_job_is_rung_again_under_its_first_ready_at() {
+    assert_eq!(refused(&queued(), reconcile(false), 299), Refusal::NotDue);
+    let step = granted(&queued(), reconcile(false), 300);
+    assert_eq!(step.effects, [Effect::Ring { at: at(0) }]);
+    assert_eq!(ready_at(&step.job), at(0));
+    assert_eq!((step.job.generation, step.job.ring, step.job.epoch), (Generation(2), Ring(2), Epoch(0)));
+    assert_eq!((step.job.attempts, step.job.crashes), (0, 0));
+}
+
+#[test]
+fn a_job_that_was_just_rung_again_is_not_due_at_once() {
+    let rung = granted(&queued(), reconcile(false), 1_000).job;
+    assert_eq!(refused(&rung, reconcile(false), 1_299), Refusal::NotDue);
+    assert_eq!(granted(&rung, reconcile(false), 1_300).job.generation, Generation(3));
+}
+
+#[test]
+fn a_job_whose_bell_waits_its_turn_is_only_looked_at_later() {
+    let step = granted(&queued(), reconcile(true), 300);
+    assert_eq!(step.effects, []);
+    assert_eq!(step.job, Job { look_at: Some(at(600)), ..queued() });
+    assert_eq!(refused(&step.job, reconcile(false), 599), Refusal::NotDue);
+    assert_eq!(granted(&step.job, reconcile(false), 600).job.generation, Generation(2));
+}
+
+#[test]
+fn a_job_whose_bell_could_not_be_written_is_rung_as_soon_as_it_is_ready() {
+    let job = Job { unrung: true, ..queued() };
+    let step = granted(&job, reconcile(false), 0);
+    assert_eq!(step.effects, [Effect::Ring { at: at(0) }]);
+    assert_eq!((step.job.unrung, step.job.generation), (false, Generation(2)));
+}
+
+#[test]
+fn an_expired_lease_counts_a_crash_and_rings_under_the_first_ready_at() {
+    assert_eq!(refused(&leased(), reconcile(false), 39), Refusal::NotDue);
+    for bell_waiting in [false, true] {
+        let step = granted(&leased(), reconcile(bell_waiting), 40);
+        assert_eq!(step.effects, [Effect::CountRetry, Effect::Ring { at: at(0) }]);
+        assert_eq!(ready_at(&step.job), at(0));
+        assert_eq!((step.job.crashes, step.job.attempts, step.job.runs), (1, 0, 1));
+        assert_eq!((step.job.generation, step.job.epoch), (Generation(2), Epoch(1)));
+        assert_eq!(step.job.look_at, Some(at(340)));
+    }
+}
+
+#[test]
+fn the_fifth_crash_found_by_the_lease_watch_is_a_dead_letter() {
+    let step = granted(&Job { crashes: 4, ..leased() }, reconcile(false), 40);
+    assert_eq!(step.job.state, State::DeadLetter { code: FailureCode::PoisonCrash });
+    assert_eq!(step.effects, funeral(FailureCode::PoisonCrash));
+    assert_eq!((step.job.crashes, step.job.last_code), (5, Some(FailureCode::PoisonCrash)));
+    assert_eq!(granted(&Job { crashes: 3, ..leased() }, reconcile(false), 40).job.state.status(), "queued");
+}
+
+#[test]
+fn an_expired_lease_of_a_job_that_requires_keys_is_counted_and_parked() {
+    let step = granted(&keyed(), reconcile(false), 40);
+    assert_eq!((&step.job.state, step.effects), (&State::BlockedByok, vec![Effect::CountRetry]));
+    assert_eq!((step.job.crashes, step.job.generation, step.job.ring), (1, Generation(2), Ring(0)));
+    assert_eq!((step.job.first_blocked_at, step.job.look_at), (Some(at(0)), None));
+}
+
+#[test]
+fn a_parked_job_is_given_up_fourteen_days_after_it_was_first_parked() {
+    assert_eq!(refused(&parked(), reconcile(false), 14 * DAY - 1), Refusal::NotDue);
+    let step = granted(&parked(), reconcile(false), 14 * DAY);
+    assert_eq!(step.job.state, State::DeadLetter { code: FailureCode::ByokSessionAbandoned });
+    assert_eq!(step.job.last_code, Some(FailureCode::ByokSessionAbandoned));
+    assert_eq!(step.effects, funeral(FailureCode::ByokSessionAbandoned));
+}
+
+#[test]
+fn parking_again_does_not_restart_the_fourteen_days() {
+    let resumed = granted(&parked(), claim(1, true), 13 * DAY).job;
+    let parked_again = granted(&resumed, crate::fixture::park(1), 13 * DAY + 10).job;
+    assert_eq!(granted(&parked_again, reconcile(false), 14 * DAY).job.state.status(), "dead_letter");
+}
+
+#[test]
+fn terminal_jobs_are_never_due() {
+    for job in [completed(), dead()] {
+        assert_eq!(refused(&job, reconcile(false), 1_000 * DAY), Refusal::NotDue);
+    }
+}
+
+#[test]
+fn any_other_edge_takes_back_the_look_of_a_reconcile() {
+    let looked = granted(&queued(), reconcile(false), 300).job;
+    assert!(looked.look_at.is_some());
+    for command in [claim(2, false), Command::RequireKeys, Command::Withdraw] {
+        assert_eq!(granted(&looked, command, 310).job.look_at, None);
+    }
+}

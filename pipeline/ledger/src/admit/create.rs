@@ -1,0 +1,180 @@
+//! Creating a conversation: stored and admitted, or stored to be finalized later.
+
+use chrono::Duration;
+use job::Origin;
+use records::{Conversation, ConversationId, Segment, Status, Timestamp, UserId};
+use sqlx::{PgConnection, Postgres, Transaction};
+
+use super::{Admitted, Admitting, CreateOutcome, NewContent, NewConversation, requires_keys};
+use crate::{
+    Ledger,
+    conversations::{row::read_conversation, shapes::geolocation_to_json},
+    effects::{Bell, Stumble, until_stored},
+    error::{Doing, Error},
+    segments::insert_segments,
+};
+
+impl Ledger {
+    /// Persists a conversation and, unless it is deferred, admits it (origin `create`, queue `creation`, force_process
+    /// false), in one transaction. A repeat of a `client_session_id` makes nothing twice, also when two arrive at once.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn create_conversation(&self, user: &UserId, new: NewConversation) -> Result<CreateOutcome, Error> {
+        until_stored!(self, "creating a conversation", |bell| self.try_create(user, &new, bell))
+    }
+
+    async fn try_create(&self, user: &UserId, new: &NewConversation, bell: Bell) -> Result<CreateOutcome, Stumble> {
+        let (mut transaction, now) = self.begin("creating a conversation").await?;
+        let requires_keys = requires_keys(&mut transaction, user).await?;
+        if !insert_conversation(&mut transaction, user, new, now).await.doing("storing a conversation")? {
+            return self.repeat(transaction, user, &new.id, requires_keys, now, bell).await;
+        }
+        if new.client_session_id.is_some() && was_deleted(&mut transaction, user, &new.id).await? {
+            return Ok(CreateOutcome::Deleted);
+        }
+        if let NewContent::Segments(segments) = &new.content {
+            insert_segments(&mut transaction, user, &new.id, 0, segments).await.doing("storing segments")?;
+        }
+        if new.deferred {
+            let conversation = must_read(&mut transaction, user, &new.id).await?;
+            transaction.commit().await.doing("creating a conversation")?;
+            return Ok(CreateOutcome::Deferred(conversation));
+        }
+        let admitting = Admitting {
+            user,
+            conversation: &new.id,
+            revision: 1,
+            origin: Origin::Create,
+            force_process: false,
+            requires_keys,
+        };
+        let (job, effects) = self.admit(&mut transaction, admitting, now, bell).await?;
+        let conversation = must_read(&mut transaction, user, &new.id).await?;
+        transaction.commit().await.doing("creating a conversation")?;
+        self.wake(&job, &effects, 0);
+        Ok(CreateOutcome::Admitted(Admitted { conversation, job_id: job.id, fresh: true }))
+    }
+
+    /// The id is taken: a repeat of a `client_session_id`. One that failed is admitted again.
+    async fn repeat(
+        &self,
+        mut transaction: Transaction<'static, Postgres>,
+        user: &UserId,
+        id: &ConversationId,
+        requires_keys: bool,
+        now: Timestamp,
+        bell: Bell,
+    ) -> Result<CreateOutcome, Stumble> {
+        let known = must_read(&mut transaction, user, id).await?;
+        if known.status != Status::Failed {
+            return Ok(CreateOutcome::Known(known));
+        }
+        // Compare-and-set on the status: of two repeats at once, one admits and the other finds it processing.
+        let reopened: Option<i64> = sqlx::query_scalar(
+            "update conversations set status = 'processing', finalization_revision = finalization_revision + 1, \
+                 discarded = discarded and not discarded_by_failure, discarded_by_failure = false, updated_at = $3 \
+             where user_id = $1 and conversation_id = $2 and status = 'failed' returning finalization_revision",
+        )
+        .bind(user.as_str())
+        .bind(id.as_str())
+        .bind(now)
+        .fetch_optional(&mut *transaction)
+        .await
+        .doing("reopening a conversation")?;
+        let Some(revision) = reopened else { return Err(Stumble::Lost) };
+        let admitting = Admitting {
+            user,
+            conversation: id,
+            revision,
+            origin: Origin::Create,
+            force_process: false,
+            requires_keys,
+        };
+        let (job, effects) = self.admit(&mut transaction, admitting, now, bell).await?;
+        let conversation = must_read(&mut transaction, user, id).await?;
+        transaction.commit().await.doing("creating a conversation")?;
+        self.wake(&job, &effects, 0);
+        Ok(CreateOutcome::Admitted(Admitted { conversation, job_id: job.id, fresh: true }))
+    }
+}
+
+/// `false`: the id is taken.
+async fn insert_conversation(
+    connection: &mut PgConnection,
+    user: &UserId,
+    new: &NewConversation,
+    now: Timestamp,
+) -> Result<bool, sqlx::Error> {
+    let (started_at, finished_at) = times(new, now);
+    let geolocation = new.geolocation.as_ref().map(geolocation_to_json).transpose().map_err(|error| sqlx::Error::Encode(error.into()))?;
+    let (text, text_source, text_source_spec) = match &new.content {
+        NewContent::Text { text, text_source, text_source_spec } => {
+            (Some(text), Some(text_source), text_source_spec.as_ref())
+        }
+        NewContent::Segments(_) => (None, None, None),
+    };
+    let status = if new.deferred { Status::InProgress } else { Status::Processing };
+    let inserted = sqlx::query(
+        "insert into conversations (user_id, conversation_id, created_at, updated_at, started_at, finished_at, \
+             language, source, status, geolocation, private_text, text_source, text_source_spec, \
+             client_session_id, client_device_id, client_platform, finalization_revision, last_append_at) \
+         values ($1, $2, $3, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) \
+         on conflict (user_id, conversation_id) do nothing",
+    )
+    .bind(user.as_str())
+    .bind(new.id.as_str())
+    .bind(now)
+    .bind(started_at)
+    .bind(finished_at)
+    .bind(&new.language)
+    .bind(new.source.as_str())
+    .bind(status.as_str())
+    .bind(geolocation)
+    .bind(text)
+    .bind(text_source)
+    .bind(text_source_spec)
+    .bind(&new.client_session_id)
+    .bind(&new.client_device_id)
+    .bind(&new.client_platform)
+    .bind(i64::from(!new.deferred))
+    .bind(new.deferred.then_some(now))
+    .execute(connection)
+    .await?;
+    Ok(inserted.rows_affected() > 0)
+}
+
+/// The times of a conversation that its client left open (spec; DECISIONS §3, "times, derived").
+fn times(new: &NewConversation, now: Timestamp) -> (Timestamp, Timestamp) {
+    let length = match &new.content {
+        NewContent::Text { .. } => Duration::minutes(5),
+        NewContent::Segments(segments) => length(segments),
+    };
+    match (new.started_at, new.finished_at) {
+        (Some(started), Some(finished)) => (started, finished),
+        (Some(started), None) => (started, started + length),
+        (None, Some(finished)) => (finished - length, finished),
+        (None, None) => (now, now + length),
+    }
+}
+
+/// The largest end of the segments, to the microsecond.
+fn length(segments: &[Segment]) -> Duration {
+    let seconds = segments.iter().map(|segment| segment.end).fold(0.0, f64::max);
+    Duration::microseconds((seconds * 1e6).round() as i64)
+}
+
+async fn was_deleted(connection: &mut PgConnection, user: &UserId, id: &ConversationId) -> Result<bool, Error> {
+    sqlx::query_scalar(
+        "select exists (select from deleted_conversations where user_id = $1 and conversation_id = $2)",
+    )
+    .bind(user.as_str())
+    .bind(id.as_str())
+    .fetch_one(connection)
+    .await
+    .doing("looking for a deletion")
+}
+
+async fn must_read(connection: &mut PgConnection, user: &UserId, id: &ConversationId) -> Result<Conversation, Stumble> {
+    read_conversation(connection, user, id).await?.ok_or(Stumble::Lost)
+}

@@ -1,0 +1,129 @@
+//! The pools, and how a verb begins.
+
+use std::{sync::Arc, time::Duration};
+
+use job::{Policy, Timestamp};
+use sqlx::{PgConnection, PgPool, Postgres, Transaction, migrate::Migrator, postgres::{PgConnectOptions, PgPoolOptions}};
+
+use crate::{Waker, error::{Doing, Error}};
+
+/// The schema, forward only (`migrations/`).
+pub static MIGRATOR: Migrator = sqlx::migrate!("../../migrations");
+
+/// How a process talks to its database.
+#[derive(Clone)]
+pub struct Settings {
+    /// Connections for everything but renewals.
+    pub connections: u32,
+    /// Whether admission writes bells: `postgres` and `cloud_tasks` do, `inline` does not (DESIGN §5).
+    pub bells: bool,
+    /// The numbers that decisions go by.
+    pub policy: Policy,
+    /// Called for every bell that could not be written (`listen_fallback_total`).
+    pub enqueue_failed: Arc<dyn Fn() + Send + Sync>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { connections: 20, bells: true, policy: Policy::default(), enqueue_failed: Arc::new(|| ()) }
+    }
+}
+
+/// The ledger of one process: two pools, the policy, and the waker of its own workers. Cheap to clone.
+#[derive(Clone)]
+pub struct Ledger {
+    pub(crate) pool: PgPool,
+    pub(crate) renewals: PgPool,
+    pub(crate) policy: Policy,
+    pub(crate) bells: bool,
+    pub(crate) waker: Waker,
+    pub(crate) enqueue_failed: Arc<dyn Fn() + Send + Sync>,
+}
+
+impl Ledger {
+    /// Makes the pools without connecting yet: a database that is down at start is a matter of readiness,
+    /// not of start-up. Leases are renewed through a pool of their own, so that a busy API cannot kill them.
+    pub fn new(options: PgConnectOptions, settings: Settings) -> Self {
+        let pool = |size: u32| {
+            PgPoolOptions::new()
+                .max_connections(size)
+                .acquire_timeout(Duration::from_secs(3))
+                .connect_lazy_with(options.clone())
+        };
+        Self {
+            pool: pool(settings.connections),
+            renewals: pool(2),
+            policy: settings.policy,
+            bells: settings.bells,
+            waker: Waker::default(),
+            enqueue_failed: settings.enqueue_failed,
+        }
+    }
+
+    /// Applies the migrations.
+    ///
+    /// # Errors
+    /// When the database cannot be reached or a migration fails.
+    pub async fn migrate(&self) -> Result<(), Error> {
+        MIGRATOR.run(&self.pool).await.map_err(sqlx::Error::from).doing("migrating the schema")
+    }
+
+    /// Whether the schema is the one this binary was built for: part of readiness.
+    ///
+    /// # Errors
+    /// When the database cannot be reached.
+    pub async fn is_migrated(&self) -> Result<bool, Error> {
+        let newest = MIGRATOR.iter().map(|migration| migration.version).max().unwrap_or(0);
+        let found: Option<bool> = sqlx::query_scalar(
+            "select exists (select from _sqlx_migrations where version = $1 and success) \
+             where to_regclass('_sqlx_migrations') is not null",
+        )
+        .bind(newest)
+        .fetch_optional(&self.pool)
+        .await
+        .doing("looking at the schema's version")?;
+        Ok(found.unwrap_or(false))
+    }
+
+    /// The database's clock: the only clock that decisions know.
+    ///
+    /// # Errors
+    /// When the database cannot be reached.
+    pub async fn now(&self) -> Result<Timestamp, Error> {
+        sqlx::query_scalar("select clock_timestamp()").fetch_one(&self.pool).await.doing("reading the clock")
+    }
+
+    /// The policy that this process decides by.
+    pub fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    /// The waker of this process: rung after commits, heard by its workers.
+    pub fn waker(&self) -> &Waker {
+        &self.waker
+    }
+
+    /// Closes the pools; verbs in flight finish first.
+    pub async fn close(&self) {
+        self.renewals.close().await;
+        self.pool.close().await;
+    }
+
+    /// Begins a verb: a transaction in which nobody waits for ever (DESIGN §4), and the database's clock.
+    pub(crate) async fn begin(&self, doing: &'static str) -> Result<(Transaction<'static, Postgres>, Timestamp), Error> {
+        let mut transaction = self.pool.begin().await.doing(doing)?;
+        let now = bound(&mut transaction).await.doing(doing)?;
+        Ok((transaction, now))
+    }
+}
+
+/// Bounds every wait of the present transaction and reads the clock, in one round trip.
+pub(crate) async fn bound(connection: &mut PgConnection) -> Result<Timestamp, sqlx::Error> {
+    sqlx::query_scalar(
+        "select clock_timestamp() from (select set_config('lock_timeout', '2s', true), \
+         set_config('statement_timeout', '10s', true), \
+         set_config('idle_in_transaction_session_timeout', '5s', true)) limits",
+    )
+    .fetch_one(connection)
+    .await
+}

@@ -1,0 +1,132 @@
+//! Conversations as their owner sees and changes them.
+
+mod list;
+pub(crate) mod row;
+pub(crate) mod shapes;
+
+use records::{ActionItem, Category, Conversation, ConversationId, FolderId, Segment, Timestamp, UserId};
+
+use crate::{
+    Ledger,
+    error::{Doing, Error},
+};
+
+/// Bounds on `created_at`, both inclusive, with offset paging.
+#[derive(Clone, Debug, Default)]
+pub struct DatePage {
+    /// Not before.
+    pub start: Option<Timestamp>,
+    /// Not after.
+    pub end: Option<Timestamp>,
+    /// At most this many.
+    pub limit: i64,
+    /// Skip this many.
+    pub offset: i64,
+}
+
+/// Which conversations to list: only completed, not discarded ones (spec).
+#[derive(Clone, Debug, Default)]
+pub struct ConversationFilter {
+    /// Dates and paging.
+    pub page: DatePage,
+    /// Any of these; empty is all.
+    pub categories: Vec<Category>,
+    /// In this folder.
+    pub folder_id: Option<FolderId>,
+    /// Starred, not starred, or both.
+    pub starred: Option<bool>,
+    /// Whether to read the segments.
+    pub with_transcript: bool,
+}
+
+/// A conversation with everything that the developer interface shows of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ConversationView {
+    /// The record.
+    pub conversation: Conversation,
+    /// Its folder's name.
+    pub folder_name: Option<String>,
+    /// Read live from the action items, oldest first.
+    pub action_items: Vec<ActionItem>,
+    /// Its segments, when asked for.
+    pub segments: Option<Vec<Segment>>,
+    /// The owner's own name (for speaker names).
+    pub user_name: Option<String>,
+    /// Names of known people by id, of those that the segments name.
+    pub people: Vec<(String, String)>,
+    /// What apps made of it: (app id, content).
+    pub apps_results: Vec<(Option<String>, String)>,
+}
+
+/// What a PATCH changes; `None` leaves it.
+#[derive(Clone, Debug, Default)]
+pub struct ConversationChange {
+    /// 1–500 characters.
+    pub title: Option<String>,
+    /// Hide or show.
+    pub discarded: Option<bool>,
+    /// Mark.
+    pub starred: Option<bool>,
+    /// File, or take out (`Some(None)`).
+    pub folder_id: Option<Option<FolderId>>,
+}
+
+impl Ledger {
+    /// A page of completed, not discarded conversations, created_at descending, then id.
+    ///
+    /// # Errors
+    /// When the database does not answer, or a row cannot be read.
+    pub async fn conversations(&self, user: &UserId, filter: &ConversationFilter) -> Result<Vec<ConversationView>, Error> {
+        self.list(user, filter).await
+    }
+
+    /// One conversation, whatever its status.
+    ///
+    /// # Errors
+    /// When the database does not answer, or the row cannot be read.
+    pub async fn conversation(
+        &self,
+        user: &UserId,
+        conversation: &ConversationId,
+        with_transcript: bool,
+    ) -> Result<Option<ConversationView>, Error> {
+        self.one_view(user, conversation, with_transcript).await
+    }
+
+    /// Applies a person's change; what a person set survives completion and replay. `false`: no such conversation.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn change_conversation(
+        &self,
+        user: &UserId,
+        conversation: &ConversationId,
+        change: &ConversationChange,
+    ) -> Result<bool, Error> {
+        const DOING: &str = "changing a conversation";
+        let (mut transaction, now) = self.begin(DOING).await?;
+        // A discarded mark that a person gave or took is no longer the dead letter's to take back.
+        let changed = sqlx::query(
+            "update conversations set updated_at = $3, \
+                 title = coalesce($4, title), title_by_person = title_by_person or $4 is not null, \
+                 discarded = coalesce($5, discarded), discarded_by_person = discarded_by_person or $5 is not null, \
+                 discarded_by_failure = discarded_by_failure and $5 is null, \
+                 starred = coalesce($6, starred), \
+                 folder_id = case when $7 then $8 else folder_id end, folder_by_person = folder_by_person or $7 \
+             where user_id = $1 and conversation_id = $2",
+        )
+        .bind(user.as_str())
+        .bind(conversation.as_str())
+        .bind(now)
+        .bind(change.title.as_deref())
+        .bind(change.discarded)
+        .bind(change.starred)
+        .bind(change.folder_id.is_some())
+        .bind(change.folder_id.as_ref().and_then(|folder| folder.as_ref().map(FolderId::as_str)))
+        .execute(&mut *transaction)
+        .await
+        .doing(DOING)?;
+        transaction.commit().await.doing(DOING)?;
+        Ok(changed.rows_affected() > 0)
+    }
+}

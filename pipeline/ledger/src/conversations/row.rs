@@ -1,0 +1,112 @@
+//! A conversation's row, read into `records::Conversation`.
+
+use records::{Conversation, ConversationId, FolderId, Source, Structured, Timestamp, UserId};
+use serde_json::Value;
+use sqlx::{AssertSqlSafe, PgConnection};
+
+use super::shapes;
+use crate::error::{Doing, Error};
+
+/// What [`ConversationRow`] reads, in `select` lists and `returning` clauses.
+pub(crate) const CONVERSATION_COLUMNS: &str = "user_id, conversation_id, created_at, updated_at, started_at, \
+     finished_at, language, source, status, title, overview, emoji, category, events, apps_results, folder_id, \
+     starred, visibility, discarded, geolocation, finalization_revision";
+
+/// The columns as the table holds them.
+#[derive(Clone, Debug, sqlx::FromRow)]
+pub(crate) struct ConversationRow {
+    user_id: String,
+    conversation_id: String,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+    started_at: Timestamp,
+    finished_at: Timestamp,
+    language: String,
+    source: String,
+    status: String,
+    title: String,
+    overview: String,
+    emoji: String,
+    category: String,
+    events: Value,
+    apps_results: Value,
+    folder_id: Option<String>,
+    starred: bool,
+    visibility: String,
+    discarded: bool,
+    geolocation: Option<Value>,
+    finalization_revision: i64,
+}
+
+impl ConversationRow {
+    /// What apps made of it: (app id, content).
+    pub(super) fn take_apps_results(&mut self) -> Result<Vec<(Option<String>, String)>, Error> {
+        shapes::apps_from_json(self.apps_results.take()).map_err(|_| wrong(&self.conversation_id, "apps_results"))
+    }
+}
+
+impl TryFrom<ConversationRow> for Conversation {
+    type Error = Error;
+
+    fn try_from(row: ConversationRow) -> Result<Self, Error> {
+        let id = row.conversation_id;
+        Ok(Self {
+            created_at: row.created_at,
+            updated_at: row.updated_at,
+            started_at: row.started_at,
+            finished_at: row.finished_at,
+            language: row.language,
+            source: Source::new(row.source),
+            status: row.status.parse().map_err(|_| wrong(&id, "status"))?,
+            structured: Structured {
+                title: row.title,
+                overview: row.overview,
+                emoji: row.emoji,
+                category: row.category.parse().map_err(|_| wrong(&id, "category"))?,
+                events: shapes::events_from_json(row.events).map_err(|_| wrong(&id, "events"))?,
+            },
+            discarded: row.discarded,
+            starred: row.starred,
+            visibility: row.visibility.parse().map_err(|_| wrong(&id, "visibility"))?,
+            folder_id: row.folder_id.map(FolderId::new),
+            geolocation: row
+                .geolocation
+                .map(shapes::geolocation_from_json)
+                .transpose()
+                .map_err(|_| wrong(&id, "geolocation"))?,
+            finalization_revision: row.finalization_revision,
+            user_id: UserId::new(row.user_id),
+            id: ConversationId::new(id),
+        })
+    }
+}
+
+/// Reads one conversation, whatever its status; takes no lock.
+pub(crate) async fn read_conversation(
+    connection: &mut PgConnection,
+    user: &UserId,
+    conversation: &ConversationId,
+) -> Result<Option<Conversation>, Error> {
+    read_row(connection, user, conversation).await?.map(Conversation::try_from).transpose()
+}
+
+pub(super) async fn read_row(
+    connection: &mut PgConnection,
+    user: &UserId,
+    conversation: &ConversationId,
+) -> Result<Option<ConversationRow>, Error> {
+    let sql = format!(
+        "select {CONVERSATION_COLUMNS} from conversations where user_id = $1 and conversation_id = $2"
+    );
+    // Only constants of ours are in the text.
+    sqlx::query_as(AssertSqlSafe(sql))
+        .bind(user.as_str())
+        .bind(conversation.as_str())
+        .fetch_optional(connection)
+        .await
+        .doing("reading a conversation")
+}
+
+fn wrong(id: &str, column: &'static str) -> Error {
+    Error::ImpossibleRow { table: "conversations", id: id.to_owned(), column }
+}

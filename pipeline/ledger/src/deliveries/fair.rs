@@ -1,0 +1,168 @@
+//! Fairness among endpoints: how many tries each may still begin, counted exactly and across processes.
+
+use std::collections::{HashMap, HashSet};
+
+use records::Timestamp;
+use sqlx::PgConnection;
+
+use super::{DeliveryPolicy, claim::DOING};
+use crate::error::{Doing, Error};
+
+/// A row that may be taken.
+#[derive(Clone, Debug, sqlx::FromRow)]
+pub(super) struct Due {
+    pub(super) user_id: String,
+    pub(super) endpoint_id: String,
+    pub(super) delivery_id: String,
+}
+
+impl Due {
+    fn endpoint(&self) -> (&str, &str) {
+        (&self.user_id, &self.endpoint_id)
+    }
+}
+
+/// A locked endpoint, and what it lets through.
+#[derive(Debug)]
+pub(super) struct Gate {
+    pub(super) user_id: String,
+    pub(super) endpoint_id: String,
+    /// Tries that may begin now.
+    pub(super) room: i64,
+    /// Closed until the breaker's moment, or (`Some(None)`) until the owner enables the endpoint.
+    pub(super) closed_until: Option<Option<Timestamp>>,
+}
+
+/// Endpoints that this claim looks past from now on.
+#[derive(Debug, Default)]
+pub(super) struct Passed(HashSet<(String, String)>);
+
+impl Passed {
+    /// (user ids, endpoint ids), for `unnest`.
+    pub(super) fn columns(&self) -> (Vec<&str>, Vec<&str>) {
+        self.0.iter().map(|(user, endpoint)| (user.as_str(), endpoint.as_str())).unzip()
+    }
+
+    fn add(&mut self, (user, endpoint): (&str, &str)) {
+        self.0.insert((user.to_owned(), endpoint.to_owned()));
+    }
+}
+
+#[derive(sqlx::FromRow)]
+struct EndpointState {
+    user_id: String,
+    endpoint_id: String,
+    enabled: bool,
+    consecutive_failures: i32,
+    open_until: Option<Timestamp>,
+}
+
+/// Locks the endpoints of `due` in key order and says what each lets through. `no key update` lets completions
+/// go on announcing to them. The count is a statement of its own: only one that begins under the locks sees what
+/// the locks' last holders committed.
+pub(super) async fn gates(
+    connection: &mut PgConnection,
+    due: &[Due],
+    policy: &DeliveryPolicy,
+    now: Timestamp,
+) -> Result<Vec<Gate>, Error> {
+    let (users, endpoints): (Vec<&str>, Vec<&str>) = due.iter().map(Due::endpoint).unzip();
+    let locked: Vec<EndpointState> = sqlx::query_as(
+        "select user_id, endpoint_id, enabled, consecutive_failures, open_until from webhook_endpoints \
+         where (user_id, endpoint_id) in (select * from unnest($1::text[], $2::text[])) \
+         order by user_id, endpoint_id for no key update skip locked",
+    )
+    .bind(users)
+    .bind(endpoints)
+    .fetch_all(&mut *connection)
+    .await
+    .doing(DOING)?;
+    let under_way = under_way(connection, &locked, now).await?;
+    let gate = |state: EndpointState| {
+        let closed_until = match state.open_until.filter(|open| *open > now) {
+            _ if !state.enabled => Some(None),
+            Some(open) => Some(Some(open)),
+            None => None,
+        };
+        // Half open: one try finds out whether the endpoint lives again.
+        let most = if state.consecutive_failures >= policy.breaker_after { 1 } else { policy.per_endpoint };
+        let busy = under_way.get(&(state.user_id.clone(), state.endpoint_id.clone())).copied().unwrap_or(0);
+        let room = if closed_until.is_some() { 0 } else { (most - busy).max(0) };
+        Gate { user_id: state.user_id, endpoint_id: state.endpoint_id, room, closed_until }
+    };
+    Ok(locked.into_iter().map(gate).collect())
+}
+
+async fn under_way(
+    connection: &mut PgConnection,
+    locked: &[EndpointState],
+    now: Timestamp,
+) -> Result<HashMap<(String, String), i64>, Error> {
+    let (users, endpoints): (Vec<&str>, Vec<&str>) =
+        locked.iter().map(|state| (state.user_id.as_str(), state.endpoint_id.as_str())).unzip();
+    let counts: Vec<(String, String, i64)> = sqlx::query_as(
+        "select user_id, endpoint_id, count(*) from webhook_deliveries \
+         where status = 'sending' and sending_until > $3 \
+             and (user_id, endpoint_id) in (select * from unnest($1::text[], $2::text[])) \
+         group by user_id, endpoint_id",
+    )
+    .bind(users)
+    .bind(endpoints)
+    .bind(now)
+    .fetch_all(connection)
+    .await
+    .doing(DOING)?;
+    Ok(counts.into_iter().map(|(user, endpoint, count)| ((user, endpoint), count)).collect())
+}
+
+/// Deals at most `wanted` due rows, in their order, to the gates that have room. Endpoints that are locked by
+/// others, closed, or full afterwards are passed by from now on.
+pub(super) fn deal<'a>(due: &'a [Due], gates: &[Gate], wanted: i64, passed: &mut Passed) -> Vec<&'a Due> {
+    let mut room: HashMap<(&str, &str), i64> =
+        gates.iter().map(|gate| ((gate.user_id.as_str(), gate.endpoint_id.as_str()), gate.room)).collect();
+    let mut dealt = Vec::new();
+    for row in due {
+        match room.get_mut(&row.endpoint()).filter(|room| **room > 0) {
+            Some(room) if i64::try_from(dealt.len()).is_ok_and(|taken| taken < wanted) => {
+                *room -= 1;
+                dealt.push(row);
+            }
+            Some(_) => break,
+            None => passed.add(row.endpoint()),
+        }
+    }
+    dealt
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn due(endpoint: &str, delivery: usize) -> Due {
+        Due { user_id: "u".into(), endpoint_id: endpoint.into(), delivery_id: delivery.to_string() }
+    }
+
+    fn gate(endpoint: &str, room: i64) -> Gate {
+        Gate { user_id: "u".into(), endpoint_id: endpoint.into(), room, closed_until: None }
+    }
+
+    #[test]
+    fn a_full_endpoint_is_passed_by_and_the_rest_is_dealt_in_order() {
+        let rows: Vec<Due> = (0..4).map(|n| due("full", n)).chain([due("free", 4), due("locked", 5)]).collect();
+        let mut passed = Passed::default();
+        let dealt = deal(&rows, &[gate("full", 2), gate("free", 4)], 10, &mut passed);
+        let ids: Vec<_> = dealt.iter().map(|due| due.delivery_id.as_str()).collect();
+        assert_eq!(ids, ["0", "1", "4"]);
+        let mut endpoints = passed.columns().1;
+        endpoints.sort_unstable();
+        assert_eq!(endpoints, ["full", "locked"]);
+    }
+
+    #[test]
+    fn no_more_is_dealt_than_wanted() {
+        let rows: Vec<Due> = (0..4).map(|n| due("free", n)).collect();
+        let mut passed = Passed::default();
+        assert_eq!(deal(&rows, &[gate("free", 4)], 3, &mut passed).len(), 3);
+        assert!(passed.columns().0.is_empty(), "an endpoint with room left is not passed by");
+    }
+}

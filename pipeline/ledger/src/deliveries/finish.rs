@@ -1,0 +1,235 @@
+//! How a try ended: the delivery's next state, and the endpoint's health, in one transaction under the epoch.
+
+use std::time::Duration;
+
+use chrono::TimeDelta;
+use records::Timestamp;
+use sqlx::PgConnection;
+
+use super::{ClaimedDelivery, DeliveryOutcome, DeliveryPolicy};
+use crate::{
+    Ledger,
+    endpoints::row::park_deliveries,
+    error::{Doing, Error},
+};
+
+const DOING: &str = "finishing a delivery";
+/// A receiver's Retry-After counts up to this long (DECISIONS §6).
+const LONGEST_WISH: Duration = Duration::from_secs(24 * 3_600);
+
+/// What to write of a delivery.
+#[derive(Debug, PartialEq, Eq)]
+struct Verdict {
+    status: &'static str,
+    next_at: Option<Timestamp>,
+    last_status: Option<u16>,
+    last_error: Option<&'static str>,
+}
+
+/// What a try says about its endpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Health {
+    Alive,
+    Failing,
+    Gone,
+    Unknown,
+}
+
+impl Ledger {
+    pub(super) async fn finish(
+        &self,
+        claimed: &ClaimedDelivery,
+        outcome: DeliveryOutcome,
+        policy: &DeliveryPolicy,
+    ) -> Result<bool, Error> {
+        let (mut transaction, now) = self.begin(DOING).await?;
+        // The endpoint's row is locked first, as the claim does it.
+        if !lock_endpoint(&mut transaction, claimed).await? {
+            return Ok(false);
+        }
+        let verdict = verdict(outcome, claimed.try_number, policy, now);
+        if !write(&mut transaction, claimed, &verdict, now).await? {
+            return Ok(false);
+        }
+        match health(outcome) {
+            Health::Alive => note_success(&mut transaction, claimed, now).await?,
+            Health::Failing => note_failure(&mut transaction, claimed, policy, now).await?,
+            Health::Gone => disable_gone(&mut transaction, claimed, now).await?,
+            Health::Unknown => {}
+        }
+        transaction.commit().await.doing(DOING)?;
+        Ok(true)
+    }
+}
+
+fn verdict(outcome: DeliveryOutcome, tries: i32, policy: &DeliveryPolicy, now: Timestamp) -> Verdict {
+    let end = |status, last_status, last_error| Verdict { status, next_at: None, last_status, last_error };
+    match outcome {
+        DeliveryOutcome::Delivered { status } => end("delivered", Some(status), None),
+        DeliveryOutcome::Final { status, error } => end("exhausted", status, Some(error)),
+        DeliveryOutcome::Gone => end("exhausted", Some(410), Some("status")),
+        DeliveryOutcome::Cancelled => end("cancelled", None, None),
+        DeliveryOutcome::Retry { status, error, retry_after, jitter_permille } => {
+            match wait(tries, policy, retry_after, jitter_permille) {
+                Some(wait) => Verdict {
+                    status: "pending",
+                    next_at: Some(now + wait),
+                    last_status: status,
+                    last_error: Some(error),
+                },
+                None => end("exhausted", status, Some(error)),
+            }
+        }
+    }
+}
+
+/// How long after the `tries`-th try the next one comes; `None` after the last.
+fn wait(tries: i32, policy: &DeliveryPolicy, wish: Option<Duration>, jitter_permille: i32) -> Option<TimeDelta> {
+    let scheduled = policy.schedule.get(usize::try_from(tries - 1).ok()?)?;
+    let scheduled = TimeDelta::from_std(*scheduled).ok()?;
+    let jittered = scheduled + scheduled * jitter_permille.clamp(-100, 100) / 1_000;
+    let wish = TimeDelta::from_std(wish.unwrap_or_default().min(LONGEST_WISH)).ok()?;
+    Some(jittered.max(wish))
+}
+
+fn health(outcome: DeliveryOutcome) -> Health {
+    match outcome {
+        DeliveryOutcome::Delivered { .. } => Health::Alive,
+        DeliveryOutcome::Retry { .. } | DeliveryOutcome::Final { .. } => Health::Failing,
+        DeliveryOutcome::Gone => Health::Gone,
+        DeliveryOutcome::Cancelled => Health::Unknown,
+    }
+}
+
+async fn lock_endpoint(connection: &mut PgConnection, claimed: &ClaimedDelivery) -> Result<bool, Error> {
+    let found: Option<bool> = sqlx::query_scalar(
+        "select true from webhook_endpoints where user_id = $1 and endpoint_id = $2 for no key update",
+    )
+    .bind(claimed.user_id.as_str())
+    .bind(&claimed.endpoint_id)
+    .fetch_optional(connection)
+    .await
+    .doing(DOING)?;
+    Ok(found.is_some())
+}
+
+/// Writes the verdict under the claim's epoch. The body goes with a delivered or cancelled one; what is to be
+/// tried again at an endpoint that was disabled meanwhile waits for it.
+async fn write(
+    connection: &mut PgConnection,
+    claimed: &ClaimedDelivery,
+    verdict: &Verdict,
+    now: Timestamp,
+) -> Result<bool, Error> {
+    let written = sqlx::query(
+        "update webhook_deliveries d set status = $5, sending_until = null, \
+             next_at = case when $6::timestamptz is null or e.enabled then $6 else 'infinity' end, \
+             last_status = coalesce($7, case when $5 = 'cancelled' then last_status end), last_error = $8, \
+             finished_at = case when $5 <> 'pending' then $9::timestamptz end, \
+             body = case when $5 in ('delivered', 'cancelled') then null else body end \
+         from webhook_endpoints e \
+         where d.user_id = $1 and d.endpoint_id = $2 and d.delivery_id = $3 and d.epoch = $4 and d.status = 'sending' \
+             and e.user_id = d.user_id and e.endpoint_id = d.endpoint_id",
+    )
+    .bind(claimed.user_id.as_str())
+    .bind(&claimed.endpoint_id)
+    .bind(&claimed.delivery_id)
+    .bind(claimed.epoch)
+    .bind(verdict.status)
+    .bind(verdict.next_at)
+    .bind(verdict.last_status.map(i32::from))
+    .bind(verdict.last_error)
+    .bind(now)
+    .execute(connection)
+    .await
+    .doing(DOING)?;
+    Ok(written.rows_affected() > 0)
+}
+
+/// A success closes the breaker and ends every count of failure.
+async fn note_success(connection: &mut PgConnection, claimed: &ClaimedDelivery, now: Timestamp) -> Result<(), Error> {
+    sqlx::query(
+        "update webhook_endpoints set last_success_at = $3, failing_since = null, consecutive_failures = 0, \
+             open_until = null \
+         where user_id = $1 and endpoint_id = $2",
+    )
+    .bind(claimed.user_id.as_str())
+    .bind(&claimed.endpoint_id)
+    .bind(now)
+    .execute(connection)
+    .await
+    .doing(DOING)
+    .map(drop)
+}
+
+/// A failure may open the breaker, and after `disable_after` of nothing else it disables the endpoint.
+async fn note_failure(
+    connection: &mut PgConnection,
+    claimed: &ClaimedDelivery,
+    policy: &DeliveryPolicy,
+    now: Timestamp,
+) -> Result<(), Error> {
+    let span = |duration| TimeDelta::from_std(duration).unwrap_or(TimeDelta::days(36_500));
+    let disabled: Option<bool> = sqlx::query_scalar(
+        "update webhook_endpoints set failing_since = coalesce(failing_since, $3), \
+             consecutive_failures = consecutive_failures + 1, \
+             open_until = case when consecutive_failures + 1 >= $4 then $5 else open_until end, \
+             enabled = enabled and coalesce(failing_since > $6, true), \
+             disabled_reason = case when not enabled then disabled_reason \
+                 when failing_since <= $6 then 'failing' end, \
+             updated_at = case when enabled and failing_since <= $6 then $3 else updated_at end \
+         where user_id = $1 and endpoint_id = $2 returning not enabled",
+    )
+    .bind(claimed.user_id.as_str())
+    .bind(&claimed.endpoint_id)
+    .bind(now)
+    .bind(policy.breaker_after)
+    .bind(now + span(policy.breaker_open))
+    .bind(now - span(policy.disable_after))
+    .fetch_optional(&mut *connection)
+    .await
+    .doing(DOING)?;
+    if disabled == Some(true) {
+        park_deliveries(connection, claimed.user_id.as_str(), &claimed.endpoint_id).await.doing(DOING)?;
+    }
+    Ok(())
+}
+
+/// 410: the endpoint wants nothing more, and what waits for it is cancelled.
+async fn disable_gone(connection: &mut PgConnection, claimed: &ClaimedDelivery, now: Timestamp) -> Result<(), Error> {
+    sqlx::query(
+        "with gone as (update webhook_endpoints set enabled = false, disabled_reason = 'gone', updated_at = $3, \
+                 failing_since = coalesce(failing_since, $3), consecutive_failures = consecutive_failures + 1 \
+             where user_id = $1 and endpoint_id = $2) \
+         update webhook_deliveries set status = 'cancelled', next_at = null, body = null, finished_at = $3 \
+         where user_id = $1 and endpoint_id = $2 and status = 'pending'",
+    )
+    .bind(claimed.user_id.as_str())
+    .bind(&claimed.endpoint_id)
+    .bind(now)
+    .execute(connection)
+    .await
+    .doing(DOING)
+    .map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_schedule_ends_and_a_wish_counts_when_it_is_longer_up_to_a_day() {
+        let policy = DeliveryPolicy::default();
+        let seconds = |tries, wish: Option<u64>, jitter| {
+            wait(tries, &policy, wish.map(Duration::from_secs), jitter).map(|wait| wait.num_seconds())
+        };
+        assert_eq!(seconds(1, None, 0), Some(5));
+        assert_eq!(seconds(2, None, 100), Some(33));
+        assert_eq!(seconds(2, None, -5_000), Some(27), "jitter is cut to a tenth");
+        assert_eq!(seconds(1, Some(60), 0), Some(60));
+        assert_eq!(seconds(3, Some(60), 0), Some(300));
+        assert_eq!(seconds(1, Some(10_000_000), 0), Some(86_400));
+        assert_eq!(seconds(10, None, 0), Some(86_400));
+        assert_eq!(seconds(11, None, 0), None, "ten waits, eleven tries");
+    }
+}

@@ -1,0 +1,115 @@
+//! Bounded pages for the lease watch and the reconciler, and the sweep.
+
+use job::{JobId, Timestamp};
+use records::{ConversationId, UserId};
+
+use crate::{
+    Ledger,
+    effects::tell_failed,
+    error::{Doing, Error},
+};
+
+/// A page of due jobs: keyset by (reconcile_after_at, job id).
+pub type Passed = (Timestamp, UserId, JobId);
+
+/// What a sweep did to one conversation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Swept {
+    /// Whose.
+    pub user_id: UserId,
+    /// Which.
+    pub conversation_id: ConversationId,
+}
+
+impl Ledger {
+    /// At most `limit` jobs whose `reconcile_after_at` has passed, after `after`, oldest first; locked rows are skipped.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn due_page(&self, after: Option<(Timestamp, JobId)>, limit: i64) -> Result<Vec<Passed>, Error> {
+        let (at, id) = after.unzip();
+        let rows: Vec<(Timestamp, String, String)> = sqlx::query_as(
+            "select reconcile_after_at, user_id, job_id from finalization_jobs \
+             where reconcile_after_at <= clock_timestamp() \
+                 and ($1::timestamptz is null or (reconcile_after_at, job_id) > ($1, $2)) \
+             order by reconcile_after_at, job_id limit $3 for no key update skip locked",
+        )
+        .bind(at)
+        .bind(id.as_ref().map(JobId::as_str))
+        .bind(limit)
+        .fetch_all(&self.pool)
+        .await
+        .doing("reading due jobs")?;
+        Ok(rows.into_iter().map(passed).collect())
+    }
+
+    /// At most `limit` expired leases, oldest first; locked rows are skipped.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn expired_leases(&self, limit: i64) -> Result<Vec<Passed>, Error> {
+        let rows: Vec<(Timestamp, String, String)> = sqlx::query_as(
+            "select reconcile_after_at, user_id, job_id from finalization_jobs \
+             where status = 'leased' and reconcile_after_at <= clock_timestamp() \
+             order by reconcile_after_at, job_id limit $1 for no key update skip locked",
+        )
+        .bind(limit)
+        .fetch_all(&self.pool)
+        .await
+        .doing("reading expired leases")?;
+        Ok(rows.into_iter().map(passed).collect())
+    }
+
+    /// Marks conversations failed that stood in `processing` without a live job for 900 s (DECISIONS §4, last row).
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn sweep_processing(&self, limit: i64) -> Result<Vec<Swept>, Error> {
+        let (mut transaction, now) = self.begin("sweeping conversations").await?;
+        let rows: Vec<(String, String, i64)> = sqlx::query_as(
+            "update conversations c set status = 'failed', updated_at = $1, \
+                 discarded_by_failure = c.discarded_by_failure or not c.discarded, discarded = true \
+             from (select user_id, conversation_id from conversations s \
+                 where status = 'processing' and updated_at < $1 - interval '900 seconds' \
+                     and not exists (select from finalization_jobs j where j.user_id = s.user_id \
+                         and j.conversation_id = s.conversation_id \
+                         and j.status in ('queued', 'leased', 'blocked_byok')) \
+                 order by updated_at limit $2 for no key update skip locked) stuck \
+             where c.user_id = stuck.user_id and c.conversation_id = stuck.conversation_id \
+             returning c.user_id, c.conversation_id, c.finalization_revision",
+        )
+        .bind(now)
+        .bind(limit)
+        .fetch_all(&mut *transaction)
+        .await
+        .doing("sweeping conversations")?;
+        let mut swept = Vec::new();
+        for (user, conversation, revision) in rows {
+            let (user_id, conversation_id) = (UserId::new(user), ConversationId::new(conversation));
+            tell_failed(&mut transaction, &user_id, &conversation_id, revision, now).await?;
+            swept.push(Swept { user_id, conversation_id });
+        }
+        transaction.commit().await.doing("sweeping conversations")?;
+        Ok(swept)
+    }
+
+    /// Deferred conversations whose last append is 24 h old, at most `limit`.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn abandoned_page(&self, limit: i64) -> Result<Vec<(UserId, ConversationId)>, Error> {
+        let rows: Vec<(String, String)> = sqlx::query_as(
+            "select user_id, conversation_id from conversations where status = 'in_progress' \
+                 and last_append_at < clock_timestamp() - interval '24 hours' order by last_append_at limit $1",
+        )
+        .bind(limit)
+        .fetch_all(&self.pool)
+        .await
+        .doing("reading abandoned conversations")?;
+        Ok(rows.into_iter().map(|(user, id)| (UserId::new(user), ConversationId::new(id))).collect())
+    }
+}
+
+fn passed((at, user, job): (Timestamp, String, String)) -> Passed {
+    (at, UserId::new(user), JobId::from_text(job))
+}

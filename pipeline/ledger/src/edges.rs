@@ -1,0 +1,280 @@
+//! The other edges of a job: release, fail, park, reconcile, and parking by its user's mark.
+
+use chrono::Duration;
+use job::{Command, Effect, FailureCode, JobId, Refusal, State, Timestamp};
+use records::{ConversationId, UserId};
+use sqlx::PgConnection;
+
+use crate::{
+    Ledger,
+    effects::{Bell, Stumble, Written, until_stored},
+    error::{Doing, Error},
+    row::{self, JobRow, Stored},
+    take::{Holding, put_off},
+};
+
+/// What a holder says of its run when it did not succeed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Edge {
+    /// Given back unharmed, at once or later.
+    Release {
+        /// Zero for at once.
+        delay: Duration,
+    },
+    /// Failed.
+    Fail {
+        /// Why.
+        code: FailureCode,
+        /// A provider's Retry-After.
+        retry_after: Option<Duration>,
+        /// −200..=200.
+        jitter_permille: i32,
+    },
+    /// The user's key was refused.
+    Park,
+}
+
+/// What came of an edge.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// Stored.
+    Granted {
+        /// Where the job stands now.
+        state: State,
+        /// Another run follows (`listen_finalization_retries_total`).
+        retry: bool,
+        /// It became a dead letter (`listen_finalization_dead_letter_total`).
+        dead_letter: bool,
+    },
+    /// The domain says no.
+    Refused(Refusal),
+    /// There is no such job.
+    Missing,
+}
+
+impl Edge {
+    fn command(self, holding: &Holding) -> Command {
+        let epoch = holding.epoch;
+        match self {
+            Self::Release { delay } => Command::Release { epoch, delay },
+            Self::Fail { code, retry_after, jitter_permille } => {
+                Command::Fail { epoch, code, retry_after, jitter_permille }
+            }
+            Self::Park => Command::Park { epoch },
+        }
+    }
+}
+
+impl From<&Written> for Answer {
+    fn from(written: &Written) -> Self {
+        Self::Granted {
+            state: written.stored.job.state.clone(),
+            retry: written.counts(Effect::CountRetry),
+            dead_letter: written.counts(Effect::CountDeadLetter),
+        }
+    }
+}
+
+impl Ledger {
+    /// Says `edge` for the holder of `holding`.
+    ///
+    /// # Errors
+    /// When the database does not answer: the holder repeats the same verb.
+    pub async fn settle(&self, holding: &Holding, edge: Edge) -> Result<Answer, Error> {
+        let command = edge.command(holding);
+        until_stored!(self, "settling a run", |bell| self.try_edge(&holding.job_id, command.clone(), bell))
+    }
+
+    /// Says `Reconcile` to one job (lease watch and reconciler). When its bell cannot be written, nothing changes but
+    /// the next look, 60 s away, and the error tells the caller to end its pass.
+    ///
+    /// # Errors
+    /// When the database does not answer, the bell cannot be written, or the row cannot be read.
+    pub async fn reconcile(&self, user: &UserId, job: &JobId) -> Result<Answer, Error> {
+        for _ in 0..crate::effects::TRIES {
+            match self.try_reconcile(job).await {
+                Ok(answer) => return Ok(answer),
+                Err(Stumble::Lost) => {}
+                Err(Stumble::Broken(error)) => return Err(error),
+                Err(Stumble::Bell(source)) => {
+                    self.bell_failed(&source);
+                    self.look_later(user, job).await?;
+                    return Err(Error::Unavailable { doing: crate::error::RINGING, source });
+                }
+            }
+        }
+        Err(Error::Contended { doing: "reconciling a job" })
+    }
+
+    async fn try_edge(&self, job: &JobId, command: Command, bell: Bell) -> Result<Answer, Stumble> {
+        let (mut transaction, now) = self.begin("settling a run").await?;
+        let Some(stored) = row::read(&mut transaction, job).await? else { return Ok(Answer::Missing) };
+        match self.decide_and_write(&mut transaction, &stored, command, now, bell).await? {
+            Err(refusal) => Ok(Answer::Refused(refusal)),
+            Ok(written) => {
+                transaction.commit().await.doing("settling a run")?;
+                self.wake(&written.stored.job, &written.effects, written.told);
+                Ok(Answer::from(&written))
+            }
+        }
+    }
+
+    async fn try_reconcile(&self, job: &JobId) -> Result<Answer, Stumble> {
+        let (mut transaction, now) = self.begin("reconciling a job").await?;
+        let Some(stored) = row::read(&mut transaction, job).await? else { return Ok(Answer::Missing) };
+        let bell_waiting = bell_waits(&mut transaction, &stored, now).await?;
+        let command = Command::Reconcile { bell_waiting };
+        match self.decide_and_write(&mut transaction, &stored, command, now, Bell::Write).await? {
+            Err(refusal) => Ok(Answer::Refused(refusal)),
+            Ok(written) => {
+                transaction.commit().await.doing("reconciling a job")?;
+                self.wake(&written.stored.job, &written.effects, written.told);
+                Ok(Answer::from(&written))
+            }
+        }
+    }
+
+    async fn look_later(&self, user: &UserId, job: &JobId) -> Result<(), Error> {
+        sqlx::query(
+            "update finalization_jobs set version = version + 1, reconcile_after_at = l.at, \
+                 look_at = case when status = 'queued' then l.at else look_at end \
+             from (select clock_timestamp() + make_interval(secs => $3) as at) l \
+             where user_id = $1 and job_id = $2 and reconcile_after_at is not null",
+        )
+        .bind(user.as_str())
+        .bind(job.as_str())
+        .bind(self.policy.retry_look.as_seconds_f64())
+        .execute(&self.pool)
+        .await
+        .doing("putting a look off")
+        .map(drop)
+    }
+
+    /// Puts a row that errors off on its own, so that it poisons no page: its next look is 5 minutes away.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn put_off(&self, user: &UserId, job: &JobId) -> Result<(), Error> {
+        let mut connection = self.pool.acquire().await.doing("putting a job off")?;
+        put_off(&mut connection, user.as_str(), job.as_str()).await
+    }
+
+    /// Says `RequireKeys` to each live job of a person who was just marked, in the marking transaction, which holds
+    /// the person's row: no admission can slip in between.
+    pub(crate) async fn require_keys(
+        &self,
+        connection: &mut PgConnection,
+        user: &UserId,
+        now: Timestamp,
+    ) -> Result<(), Stumble> {
+        let rows: Vec<JobRow> = sqlx::query_as(
+            "select * from finalization_jobs where user_id = $1 and status in ('queued', 'leased', 'blocked_byok') \
+             order by job_id for no key update",
+        )
+        .bind(user.as_str())
+        .fetch_all(&mut *connection)
+        .await
+        .doing("reading a person's jobs")?;
+        for row in rows {
+            let stored = Stored::try_from(row)?;
+            // Every live job grants this; a refusal would mean that it came to rest, which its lock forbids.
+            let _ = self.decide_and_write(connection, &stored, Command::RequireKeys, now, Bell::Write).await?;
+        }
+        Ok(())
+    }
+
+    /// Deletes a conversation with everything that hangs on it, and withdraws its live job, in one transaction
+    /// (DECISIONS §3, "delete a conversation"). `false`: no such conversation.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn delete_conversation(&self, user: &UserId, conversation: &ConversationId) -> Result<bool, Error> {
+        until_stored!(self, "deleting a conversation", |bell| self.try_delete(user, conversation, bell))
+    }
+
+    async fn try_delete(&self, user: &UserId, conversation: &ConversationId, bell: Bell) -> Result<bool, Stumble> {
+        let (mut transaction, now) = self.begin("deleting a conversation").await?;
+        if let Some(live) = live_job(&mut transaction, user, conversation).await? {
+            // A refusal is a job that came to rest meanwhile: nothing to withdraw.
+            let _ = self.decide_and_write(&mut transaction, &live, Command::Withdraw, now, bell).await?;
+        }
+        let deleted = sqlx::query("delete from conversations where user_id = $1 and conversation_id = $2")
+            .bind(user.as_str())
+            .bind(conversation.as_str())
+            .execute(&mut *transaction)
+            .await
+            .doing("deleting a conversation")?;
+        if deleted.rows_affected() == 0 {
+            return Ok(false);
+        }
+        if live_job(&mut transaction, user, conversation).await?.is_some() {
+            return Err(Stumble::Lost); // admitted between our look and the deletion: withdraw that one, too
+        }
+        erase_traces(&mut transaction, user, conversation, now).await.doing("erasing a conversation's traces")?;
+        transaction.commit().await.doing("deleting a conversation")?;
+        self.waker.job_settled();
+        Ok(true)
+    }
+}
+
+/// The non-terminal job of a conversation; there is one at most.
+pub(crate) async fn live_job(
+    connection: &mut PgConnection,
+    user: &UserId,
+    conversation: &ConversationId,
+) -> Result<Option<Stored>, Error> {
+    let row: Option<JobRow> = sqlx::query_as(
+        "select * from finalization_jobs where user_id = $1 and conversation_id = $2 \
+             and status in ('queued', 'leased', 'blocked_byok')",
+    )
+    .bind(user.as_str())
+    .bind(conversation.as_str())
+    .fetch_optional(connection)
+    .await
+    .doing("looking for a live job")?;
+    row.map(Stored::try_from).transpose()
+}
+
+/// What is left of a deleted conversation outside the tables that follow it by foreign key: checkpoints, bells,
+/// deliveries (undelivered ones go, the bodies of the others are erased), and the mark that it was deleted.
+async fn erase_traces(
+    connection: &mut PgConnection,
+    user: &UserId,
+    conversation: &ConversationId,
+    now: Timestamp,
+) -> Result<(), sqlx::Error> {
+    for statement in [
+        "delete from stage_checkpoints c using finalization_jobs j where j.user_id = $1 and j.conversation_id = $2 \
+             and c.user_id = j.user_id and c.job_id = j.job_id and $3::timestamptz is not null",
+        "delete from webhook_deliveries where user_id = $1 and conversation_id = $2 \
+             and status in ('pending', 'sending') and $3::timestamptz is not null",
+        "update webhook_deliveries set body = null where user_id = $1 and conversation_id = $2 \
+             and body is not null and $3::timestamptz is not null",
+        "insert into deleted_conversations (user_id, conversation_id, deleted_at) values ($1, $2, $3) \
+             on conflict do nothing",
+        "delete from finalization_bells b using finalization_jobs j where j.user_id = $1 \
+             and j.conversation_id = $2 and b.job_id = j.job_id and $3::timestamptz is not null",
+    ] {
+        sqlx::query(statement)
+            .bind(user.as_str())
+            .bind(conversation.as_str())
+            .bind(now)
+            .execute(&mut *connection)
+            .await?;
+    }
+    Ok(())
+}
+
+async fn bell_waits(connection: &mut PgConnection, stored: &Stored, now: Timestamp) -> Result<bool, Error> {
+    sqlx::query_scalar(
+        "select exists (select from finalization_bells where job_id = $1 and dispatch_generation = $2 \
+             and queue = $3 and ring_at <= $4)",
+    )
+    .bind(stored.job.id.as_str())
+    .bind(stored.job.generation.0)
+    .bind(stored.job.queue.as_str())
+    .bind(now)
+    .fetch_one(connection)
+    .await
+    .doing("looking for a waiting bell")
+}

@@ -1,0 +1,249 @@
+//! A verb on one job: decide, store by compare-and-set, and write what the decision wants written with it.
+
+use job::{Command, Effect, Job, Refusal, Step, Timestamp, decide};
+use records::{ConversationId, UserId};
+use sqlx::PgConnection;
+
+use crate::{
+    EventKind, Ledger,
+    announce::{About, announce},
+    error::{Doing, Error},
+    row::{self, Stored},
+};
+
+/// Whether a verb writes its bell, or goes on without it because the bell could not be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Bell {
+    /// Written in the deciding transaction.
+    Write,
+    /// Left out; the job is marked `unrung`, so that the reconciler looks at once.
+    Skip,
+}
+
+/// Why one try of a verb did not commit.
+#[derive(Debug)]
+pub(crate) enum Stumble {
+    /// The bell could not be written: once more without it.
+    Bell(sqlx::Error),
+    /// Somebody else stored in between: read again, decide again.
+    Lost,
+    /// The machine broke.
+    Broken(Error),
+}
+
+impl From<Error> for Stumble {
+    fn from(error: Error) -> Self {
+        Self::Broken(error)
+    }
+}
+
+/// How often a verb reads again before it says `Contended`.
+pub(crate) const TRIES: usize = 16;
+
+/// Runs a verb's try until it commits: `$bell` is what the try is to do about its bell.
+macro_rules! until_stored {
+    ($ledger:expr, $doing:literal, |$bell:ident| $try:expr) => {{
+        let mut $bell = $crate::effects::Bell::Write;
+        let mut tries = 0;
+        loop {
+            match $try.await {
+                Ok(done) => break Ok(done),
+                Err($crate::effects::Stumble::Broken(error)) => break Err(error),
+                Err($crate::effects::Stumble::Bell(error)) if $bell == $crate::effects::Bell::Write => {
+                    $ledger.bell_failed(&error);
+                    $bell = $crate::effects::Bell::Skip;
+                }
+                Err($crate::effects::Stumble::Bell(source)) => {
+                    break Err($crate::error::Error::Unavailable { doing: $doing, source });
+                }
+                Err($crate::effects::Stumble::Lost) if tries < $crate::effects::TRIES => tries += 1,
+                Err($crate::effects::Stumble::Lost) => {
+                    break Err($crate::error::Error::Contended { doing: $doing });
+                }
+            }
+        }
+    }};
+}
+pub(crate) use until_stored;
+
+/// What a granted command left to be done after the commit.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Written {
+    pub(crate) stored: Stored,
+    pub(crate) effects: Vec<Effect>,
+    pub(crate) told: u64,
+}
+
+impl Written {
+    pub(crate) fn counts(&self, effect: Effect) -> bool {
+        self.effects.contains(&effect)
+    }
+}
+
+impl Ledger {
+    /// Decides `command` on a job that was read, stores it and writes its effects, inside the caller's transaction.
+    /// Completion writes the conversation itself; every other effect is written here.
+    pub(crate) async fn decide_and_write(
+        &self,
+        connection: &mut PgConnection,
+        read: &Stored,
+        command: Command,
+        now: Timestamp,
+        bell: Bell,
+    ) -> Result<Result<Written, Refusal>, Stumble> {
+        let step = match decide(&read.job, command, now, &self.policy) {
+            Ok(step) => step,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        let stored = after(read, step.job.clone(), &step, bell);
+        let kept = row::store(connection, &[&stored], now, &self.policy).await.doing("storing a job")?;
+        if kept.is_empty() {
+            return Err(Stumble::Lost);
+        }
+        let told = self.write_effects(connection, read, &stored, &step, now, bell).await?;
+        Ok(Ok(Written { stored, effects: step.effects, told }))
+    }
+
+    /// Writes the effects of a stored step in the lock order: conversation, deliveries, totals, bell.
+    pub(crate) async fn write_effects(
+        &self,
+        connection: &mut PgConnection,
+        before: &Stored,
+        after: &Stored,
+        step: &Step,
+        now: Timestamp,
+        bell: Bell,
+    ) -> Result<u64, Stumble> {
+        let mut told = 0;
+        for effect in &step.effects {
+            match effect {
+                Effect::FailConversation { .. } => told += fail_conversation(connection, after, now).await?,
+                Effect::ReopenConversation => reopen_conversation(connection, after, now).await?,
+                Effect::CompleteConversation { .. }
+                | Effect::CountRetry
+                | Effect::CountDeadLetter
+                | Effect::RecordAction
+                | Effect::Ring { .. } => {}
+            }
+        }
+        count_totals(connection, &before.job, &after.job).await?;
+        if bell == Bell::Write && self.bells {
+            for effect in &step.effects {
+                if let Effect::Ring { at } = effect {
+                    ring(connection, &after.job, *at).await.map_err(Stumble::Bell)?;
+                }
+            }
+        }
+        Ok(told)
+    }
+
+    /// After the commit: wakes whoever waits in this process.
+    pub(crate) fn wake(&self, job: &Job, effects: &[Effect], told: u64) {
+        if effects.iter().any(|effect| matches!(effect, Effect::Ring { .. })) {
+            self.waker.ring(job.queue);
+        }
+        if told > 0 {
+            self.waker.deliveries_written();
+        }
+        self.waker.job_settled();
+    }
+
+    /// Counts a bell that could not be written (`listen_fallback_total{component="pusher"}`).
+    pub(crate) fn bell_failed(&self, error: &sqlx::Error) {
+        tracing::warn!(database = error.as_database_error().is_some(), "a bell could not be written; the job is marked unrung");
+        (self.enqueue_failed)();
+    }
+}
+
+/// The row to store: one version on is the statement's business, `unrung` is ours.
+pub(crate) fn after(read: &Stored, job: Job, step: &Step, bell: Bell) -> Stored {
+    let rings = step.effects.iter().any(|effect| matches!(effect, Effect::Ring { .. }));
+    Stored { job: Job { unrung: rings && bell == Bell::Skip, ..job }, ..read.clone() }
+}
+
+/// Writes the bell of the job's present ring.
+pub(crate) async fn ring(connection: &mut PgConnection, job: &Job, at: Timestamp) -> Result<(), sqlx::Error> {
+    sqlx::query(
+        "insert into finalization_bells (job_id, ring, dispatch_generation, queue, ring_at) values ($1, $2, $3, $4, $5) \
+         on conflict (job_id, ring) do update set dispatch_generation = excluded.dispatch_generation, \
+             queue = excluded.queue, ring_at = excluded.ring_at",
+    )
+    .bind(job.id.as_str())
+    .bind(job.ring.0)
+    .bind(job.generation.0)
+    .bind(job.queue.as_str())
+    .bind(at)
+    .execute(connection)
+    .await
+    .map(drop)
+}
+
+/// A dead letter's conversation is failed and discarded, whichever edge led here; the completed conversation
+/// of a reprocess stays as it was and nobody is told (DECISIONS §4).
+async fn fail_conversation(connection: &mut PgConnection, job: &Stored, now: Timestamp) -> Result<u64, Error> {
+    let failed = sqlx::query(
+        "update conversations set status = 'failed', discarded_by_failure = discarded_by_failure or not discarded, \
+             discarded = true, updated_at = $3 \
+         where user_id = $1 and conversation_id = $2 and status = 'processing'",
+    )
+    .bind(job.user_id.as_str())
+    .bind(job.conversation_id.as_str())
+    .bind(now)
+    .execute(&mut *connection)
+    .await
+    .doing("failing a conversation")?;
+    if failed.rows_affected() == 0 {
+        return Ok(0);
+    }
+    tell_failed(connection, &job.user_id, &job.conversation_id, job.revision, now).await
+}
+
+/// Writes the `conversation.failed` deliveries of a revision.
+pub(crate) async fn tell_failed(
+    connection: &mut PgConnection,
+    user: &UserId,
+    conversation: &ConversationId,
+    revision: i64,
+    now: Timestamp,
+) -> Result<u64, Error> {
+    let about = [About { event: EventKind::ConversationFailed, subject: None }];
+    announce(connection, user, conversation, revision, &about, now).await
+}
+
+async fn reopen_conversation(connection: &mut PgConnection, job: &Stored, now: Timestamp) -> Result<(), Error> {
+    sqlx::query(
+        "update conversations set status = 'processing', discarded = discarded and not discarded_by_failure, \
+             discarded_by_failure = false, updated_at = $3 \
+         where user_id = $1 and conversation_id = $2 and status = 'failed'",
+    )
+    .bind(job.user_id.as_str())
+    .bind(job.conversation_id.as_str())
+    .bind(now)
+    .execute(connection)
+    .await
+    .doing("reopening a conversation")
+    .map(drop)
+}
+
+/// Totals of finished jobs follow every edge into and out of rest, in one of sixteen stripes.
+async fn count_totals(connection: &mut PgConnection, before: &Job, after: &Job) -> Result<(), Error> {
+    let total = |job: &Job| job.state.is_terminal().then(|| job.state.status());
+    let (from, to) = (total(before), total(after));
+    if from == to {
+        return Ok(());
+    }
+    for (status, change) in [(from, -1_i64), (to, 1)] {
+        let Some(status) = status else { continue };
+        sqlx::query(
+            "update finalization_totals set jobs = jobs + $3 \
+             where status = $1 and stripe = abs(hashtext($2) % 16)::smallint",
+        )
+        .bind(status)
+        .bind(after.id.as_str())
+        .bind(change)
+        .execute(&mut *connection)
+        .await
+        .doing("counting finished jobs")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,240 @@
+//! Webhook endpoints (DECISIONS §6).
+
+use std::str::FromStr;
+
+use records::{Timestamp, UserId};
+use secrecy::{ExposeSecret, SecretString};
+
+use crate::{
+    Ledger,
+    error::{Doing, Error},
+};
+
+pub(crate) mod row;
+
+use row::EndpointRow;
+
+/// What an endpoint can be told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum EventKind {
+    /// `conversation.completed`: what an endpoint gets unless it asks for others.
+    ConversationCompleted,
+    /// `conversation.failed`
+    ConversationFailed,
+    /// `conversation.discarded`
+    ConversationDiscarded,
+    /// `action_item.created`
+    ActionItemCreated,
+    /// `memory.created`
+    MemoryCreated,
+}
+
+impl EventKind {
+    /// Every kind.
+    pub const ALL: [Self; 5] = [
+        Self::ConversationCompleted,
+        Self::ConversationFailed,
+        Self::ConversationDiscarded,
+        Self::ActionItemCreated,
+        Self::MemoryCreated,
+    ];
+
+    /// The name on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::ConversationCompleted => "conversation.completed",
+            Self::ConversationFailed => "conversation.failed",
+            Self::ConversationDiscarded => "conversation.discarded",
+            Self::ActionItemCreated => "action_item.created",
+            Self::MemoryCreated => "memory.created",
+        }
+    }
+}
+
+impl FromStr for EventKind {
+    type Err = ();
+
+    fn from_str(name: &str) -> Result<Self, ()> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == name).ok_or(())
+    }
+}
+
+/// Whether a delivery carries the conversation or ids and status only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WebhookFormat {
+    /// The full conversation.
+    Full,
+    /// Ids and status.
+    Thin,
+}
+
+impl WebhookFormat {
+    /// The name on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::Thin => "thin",
+        }
+    }
+}
+
+impl FromStr for WebhookFormat {
+    type Err = ();
+
+    fn from_str(name: &str) -> Result<Self, ()> {
+        [Self::Full, Self::Thin].into_iter().find(|format| format.as_str() == name).ok_or(())
+    }
+}
+
+/// An endpoint to be created.
+#[derive(Clone, Debug)]
+pub struct NewEndpoint {
+    /// Its id.
+    pub id: String,
+    /// Checked by the guard.
+    pub url: String,
+    /// What it wants to be told.
+    pub events: Vec<EventKind>,
+    /// Full or thin.
+    pub format: WebhookFormat,
+    /// `whsec_…`.
+    pub secret: SecretString,
+}
+
+/// A stored endpoint, without its secret.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Endpoint {
+    /// Its id.
+    pub id: String,
+    /// Where to post.
+    pub url: String,
+    /// What it is told.
+    pub events: Vec<EventKind>,
+    /// Full or thin.
+    pub format: WebhookFormat,
+    /// Whether it is told anything.
+    pub enabled: bool,
+    /// Why not: `by_owner`, `gone` (410) or `failing` (5 days of nothing but failures).
+    pub disabled_reason: Option<String>,
+    /// Since when nothing got through.
+    pub failing_since: Option<Timestamp>,
+    /// The last 2xx.
+    pub last_success_at: Option<Timestamp>,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+}
+
+/// What a PATCH changes; `None` leaves it.
+#[derive(Clone, Debug, Default)]
+pub struct EndpointChange {
+    /// Checked by the guard.
+    pub url: Option<String>,
+    /// What it wants to be told.
+    pub events: Option<Vec<EventKind>>,
+    /// Full or thin.
+    pub format: Option<WebhookFormat>,
+    /// Enabling clears every mark of failure.
+    pub enabled: Option<bool>,
+}
+
+impl Ledger {
+    /// Stores an endpoint.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn create_endpoint(&self, user: &UserId, new: &NewEndpoint) -> Result<Endpoint, Error> {
+        let events: Vec<&str> = new.events.iter().map(|event| event.as_str()).collect();
+        let row: EndpointRow = sqlx::query_as(
+            "insert into webhook_endpoints (user_id, endpoint_id, url, events, format, secret) \
+             values ($1, $2, $3, $4, $5, $6) \
+             returning endpoint_id, url, events, format, enabled, disabled_reason, failing_since, last_success_at, \
+                 created_at, updated_at",
+        )
+        .bind(user.as_str())
+        .bind(&new.id)
+        .bind(&new.url)
+        .bind(events)
+        .bind(new.format.as_str())
+        .bind(new.secret.expose_secret())
+        .fetch_one(&self.pool)
+        .await
+        .doing("storing an endpoint")?;
+        row.try_into()
+    }
+
+    /// A person's endpoints, newest first.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn endpoints(&self, user: &UserId) -> Result<Vec<Endpoint>, Error> {
+        let rows: Vec<EndpointRow> = sqlx::query_as(
+            "select endpoint_id, url, events, format, enabled, disabled_reason, failing_since, last_success_at, \
+                 created_at, updated_at \
+             from webhook_endpoints where user_id = $1 order by created_at desc, endpoint_id",
+        )
+        .bind(user.as_str())
+        .fetch_all(&self.pool)
+        .await
+        .doing("listing endpoints")?;
+        rows.into_iter().map(Endpoint::try_from).collect()
+    }
+
+    /// One endpoint.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn endpoint(&self, user: &UserId, id: &str) -> Result<Option<Endpoint>, Error> {
+        let row: Option<EndpointRow> = sqlx::query_as(
+            "select endpoint_id, url, events, format, enabled, disabled_reason, failing_since, last_success_at, \
+                 created_at, updated_at \
+             from webhook_endpoints where user_id = $1 and endpoint_id = $2",
+        )
+        .bind(user.as_str())
+        .bind(id)
+        .fetch_optional(&self.pool)
+        .await
+        .doing("reading an endpoint")?;
+        row.map(Endpoint::try_from).transpose()
+    }
+
+    /// Changes an endpoint. `None`: no such endpoint.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn change_endpoint(&self, user: &UserId, id: &str, change: &EndpointChange) -> Result<Option<Endpoint>, Error> {
+        const DOING: &str = "changing an endpoint";
+        let (mut transaction, now) = self.begin(DOING).await?;
+        let Some(row) = row::change(&mut transaction, user, id, change, now).await.doing(DOING)? else {
+            return Ok(None);
+        };
+        match change.enabled {
+            Some(true) => row::wake_deliveries(&mut transaction, user, id, now).await.doing(DOING)?,
+            Some(false) => row::park_deliveries(&mut transaction, user.as_str(), id).await.doing(DOING)?,
+            None => {}
+        }
+        transaction.commit().await.doing(DOING)?;
+        if change.enabled == Some(true) {
+            self.waker.deliveries_written();
+        }
+        row.try_into().map(Some)
+    }
+
+    /// Deletes an endpoint with its deliveries. `false`: no such endpoint.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn delete_endpoint(&self, user: &UserId, id: &str) -> Result<bool, Error> {
+        const DOING: &str = "deleting an endpoint";
+        let (mut transaction, _) = self.begin(DOING).await?;
+        let deleted = sqlx::query("delete from webhook_endpoints where user_id = $1 and endpoint_id = $2")
+            .bind(user.as_str())
+            .bind(id)
+            .execute(&mut *transaction)
+            .await
+            .doing(DOING)?;
+        transaction.commit().await.doing(DOING)?;
+        Ok(deleted.rows_affected() > 0)
+    }
+}

@@ -1,0 +1,91 @@
+//! How the machine can break. `Display` never includes the source: a database's words may hold a person's.
+
+/// Something that was being done with the database did not work.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The database did not answer, or refused for a reason that may pass (a lost connection, a lock or
+    /// statement timeout, a full pool, a serialization failure). Repeating the same verb is right.
+    #[error("the database is unavailable while {doing}")]
+    Unavailable {
+        /// What was being done.
+        doing: &'static str,
+        /// Why.
+        #[source]
+        source: sqlx::Error,
+    },
+    /// A statement is wrong, or a constraint was hit that no rule of ours allows for.
+    #[error("the database refused while {doing}")]
+    Refused {
+        /// What was being done.
+        doing: &'static str,
+        /// Why.
+        #[source]
+        source: sqlx::Error,
+    },
+    /// A row holds what the types cannot express (written by hand, or by a newer version).
+    #[error("row {id} of {table} cannot be read: {column}")]
+    ImpossibleRow {
+        /// Which table.
+        table: &'static str,
+        /// Which row.
+        id: String,
+        /// Which column is wrong.
+        column: &'static str,
+    },
+    /// A compare-and-set kept losing against others.
+    #[error("too many others were changing the same job while {doing}")]
+    Contended {
+        /// What was being done.
+        doing: &'static str,
+    },
+}
+
+/// What a verb was doing that could not write its bell.
+pub(crate) const RINGING: &str = "ringing a bell";
+
+impl Error {
+    /// Whether a `Reconcile` could not write its bell: the next look at the row is set already, and the pass that
+    /// was being made ends (DESIGN §5).
+    pub fn is_bell(&self) -> bool {
+        matches!(self, Self::Unavailable { doing: RINGING, .. })
+    }
+
+    /// Whether repeating the same verb later is right.
+    pub fn is_passing(&self) -> bool {
+        matches!(self, Self::Unavailable { .. } | Self::Contended { .. })
+    }
+}
+
+/// Sorts a driver's error into ours, with what was being done.
+pub(crate) trait Doing<T> {
+    /// Names what was being done.
+    fn doing(self, doing: &'static str) -> Result<T, Error>;
+}
+
+impl<T> Doing<T> for Result<T, sqlx::Error> {
+    fn doing(self, doing: &'static str) -> Result<T, Error> {
+        self.map_err(|source| match is_passing(&source) {
+            true => Error::Unavailable { doing, source },
+            false => Error::Refused { doing, source },
+        })
+    }
+}
+
+fn is_passing(error: &sqlx::Error) -> bool {
+    match error {
+        sqlx::Error::Io(_)
+        | sqlx::Error::Tls(_)
+        | sqlx::Error::Protocol(_)
+        | sqlx::Error::PoolTimedOut
+        | sqlx::Error::PoolClosed
+        | sqlx::Error::WorkerCrashed => true,
+        // 08 connection, 40 rollback, 53 resources, 55P03 lock, 57 operator intervention (shutdown,
+        // statement timeout), 58 system, 25P03 idle-in-transaction timeout.
+        sqlx::Error::Database(database) => database.code().is_some_and(|code| {
+            ["08", "40", "53", "57", "58"].iter().any(|class| code.starts_with(class))
+                || code == "55P03"
+                || code == "25P03"
+        }),
+        _ => false,
+    }
+}

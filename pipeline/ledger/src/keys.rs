@@ -1,0 +1,183 @@
+//! Developer keys: SHA-256 at rest (DECISIONS §1).
+
+use records::{Timestamp, UserId};
+
+use crate::{
+    Ledger,
+    error::{Doing, Error},
+};
+
+/// A key to be stored; its plain text never gets here.
+#[derive(Clone, Debug)]
+pub struct NewKey {
+    /// Its id.
+    pub id: String,
+    /// What its owner calls it.
+    pub name: String,
+    /// A hint such as `lsk_ab…wxyz`.
+    pub prefix: String,
+    /// SHA-256 of the key's text.
+    pub sha256: [u8; 32],
+    /// Scopes in canonical order.
+    pub scopes: Vec<String>,
+    /// When it stops working.
+    pub expires_at: Option<Timestamp>,
+}
+
+/// A stored key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Key {
+    /// Its id.
+    pub id: String,
+    /// What its owner calls it.
+    pub name: String,
+    /// The hint.
+    pub prefix: String,
+    /// Scopes.
+    pub scopes: Vec<String>,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it was last used (to the minute).
+    pub last_used_at: Option<Timestamp>,
+    /// When it stops working.
+    pub expires_at: Option<Timestamp>,
+    /// When it was revoked.
+    pub revoked_at: Option<Timestamp>,
+}
+
+/// Who stands behind a presented key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyOwner {
+    /// The person.
+    pub user_id: UserId,
+    /// The key's id.
+    pub key_id: String,
+    /// What it may do.
+    pub scopes: Vec<String>,
+}
+
+impl Ledger {
+    /// Stores a key. `false`: no such person.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn create_key(&self, user: &UserId, key: &NewKey) -> Result<bool, Error> {
+        let stored = sqlx::query(
+            "insert into developer_keys (user_id, key_id, name, key_prefix, key_sha256, scopes, expires_at) \
+             select user_id, $2, $3, $4, $5, $6, $7 from users where user_id = $1",
+        )
+        .bind(user.as_str())
+        .bind(&key.id)
+        .bind(&key.name)
+        .bind(&key.prefix)
+        .bind(key.sha256.as_slice())
+        .bind(&key.scopes)
+        .bind(key.expires_at)
+        .execute(&self.pool)
+        .await
+        .doing("storing a key")?;
+        Ok(stored.rows_affected() > 0)
+    }
+
+    /// The owner of a live (neither revoked nor expired) key; `last_used_at` is written at most once a minute.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn key_owner(&self, sha256: &[u8; 32]) -> Result<Option<KeyOwner>, Error> {
+        let owner: Option<(String, String, Vec<String>, bool)> = sqlx::query_as(
+            "select user_id, key_id, scopes, \
+                 coalesce(last_used_at < clock_timestamp() - interval '1 minute', true) \
+             from developer_keys where key_sha256 = $1 and revoked_at is null \
+                 and coalesce(expires_at > clock_timestamp(), true)",
+        )
+        .bind(sha256.as_slice())
+        .fetch_optional(&self.pool)
+        .await
+        .doing("looking a key up")?;
+        let Some((user_id, key_id, scopes, unnoted)) = owner else {
+            return Ok(None);
+        };
+        if unnoted {
+            self.note_key_use(&user_id, &key_id).await?;
+        }
+        Ok(Some(KeyOwner { user_id: UserId::new(user_id), key_id, scopes }))
+    }
+
+    /// A person's keys, newest first.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn keys(&self, user: &UserId) -> Result<Vec<Key>, Error> {
+        let rows: Vec<KeyRow> = sqlx::query_as(
+            "select key_id, name, key_prefix, scopes, created_at, last_used_at, expires_at, revoked_at \
+             from developer_keys where user_id = $1 order by created_at desc, key_id",
+        )
+        .bind(user.as_str())
+        .fetch_all(&self.pool)
+        .await
+        .doing("listing keys")?;
+        Ok(rows.into_iter().map(Key::from).collect())
+    }
+
+    /// Revokes a key at once. `false`: the person has no live key of that id.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn revoke_key(&self, user: &UserId, key_id: &str) -> Result<bool, Error> {
+        let revoked = sqlx::query(
+            "update developer_keys set revoked_at = clock_timestamp() \
+             where user_id = $1 and key_id = $2 and revoked_at is null",
+        )
+        .bind(user.as_str())
+        .bind(key_id)
+        .execute(&self.pool)
+        .await
+        .doing("revoking a key")?;
+        Ok(revoked.rows_affected() > 0)
+    }
+
+    /// Notes that a key was used. Requests that come together note it once: the rest passes the locked row by.
+    async fn note_key_use(&self, user: &str, key_id: &str) -> Result<(), Error> {
+        sqlx::query(
+            "with stale as (select user_id, key_id from developer_keys where user_id = $1 and key_id = $2 \
+                 and coalesce(last_used_at < clock_timestamp() - interval '1 minute', true) \
+                 for no key update skip locked) \
+             update developer_keys k set last_used_at = clock_timestamp() from stale s \
+             where k.user_id = s.user_id and k.key_id = s.key_id",
+        )
+        .bind(user)
+        .bind(key_id)
+        .execute(&self.pool)
+        .await
+        .doing("noting the use of a key")
+        .map(drop)
+    }
+}
+
+/// The columns as the table holds them.
+#[derive(sqlx::FromRow)]
+struct KeyRow {
+    key_id: String,
+    name: String,
+    key_prefix: String,
+    scopes: Vec<String>,
+    created_at: Timestamp,
+    last_used_at: Option<Timestamp>,
+    expires_at: Option<Timestamp>,
+    revoked_at: Option<Timestamp>,
+}
+
+impl From<KeyRow> for Key {
+    fn from(row: KeyRow) -> Self {
+        Self {
+            id: row.key_id,
+            name: row.name,
+            prefix: row.key_prefix,
+            scopes: row.scopes,
+            created_at: row.created_at,
+            last_used_at: row.last_used_at,
+            expires_at: row.expires_at,
+            revoked_at: row.revoked_at,
+        }
+    }
+}

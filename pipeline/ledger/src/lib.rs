@@ -1,0 +1,55 @@
+//! What is remembered: Postgres, and the only room with SQL (DESIGN §4).
+//!
+//! Every verb on a job is short: read, `job::decide`, store by compare-and-set on the row's version,
+//! effects, commit. Locks are taken in one order everywhere: user, job, conversation, its children,
+//! deliveries, totals, bell.
+
+mod admit;
+mod announce;
+mod checkpoints;
+mod complete;
+mod connect;
+mod conversations;
+mod deliveries;
+mod due;
+mod edges;
+mod effects;
+mod endpoints;
+mod error;
+mod folders;
+mod gauges;
+mod items;
+mod keys;
+mod memories;
+mod operator;
+mod prune;
+mod read_job;
+mod row;
+mod run_input;
+mod segments;
+mod take;
+mod users;
+mod waker;
+
+pub use admit::{AdmitRefusal, Admitted, CreateOutcome, NewContent, NewConversation};
+pub use checkpoints::CheckpointKey;
+pub use complete::{Announcement, Finished, NewItem, NewMemory, Results, Same};
+pub use connect::{Ledger, MIGRATOR, Settings};
+pub use conversations::{ConversationChange, ConversationFilter, ConversationView, DatePage};
+pub use deliveries::{ClaimedDelivery, DeliveryOutcome, DeliveryPolicy, DeliveryView};
+pub use due::{Passed, Swept};
+pub use edges::{Answer, Edge};
+pub use endpoints::{Endpoint, EndpointChange, EventKind, NewEndpoint, WebhookFormat};
+pub use error::Error;
+pub use gauges::Gauges;
+pub use items::ItemFilter;
+pub use keys::{Key, KeyOwner, NewKey};
+pub use memories::MemoryFilter;
+pub use operator::{JobFilter, JobView, OperatorAction};
+pub use prune::Pruned;
+pub use read_job::Poll;
+pub use run_input::{Content, RunInput};
+pub use segments::AppendRefusal;
+pub use take::{Claimed, Holding, Renewal, Taken};
+pub use users::{User, UserChange};
+pub use waker::Waker;

@@ -1,0 +1,120 @@
+//! Retention: what is finished has an age after which it goes, in bounded batches (DESIGN §4).
+
+use std::time::Duration;
+
+use chrono::TimeDelta;
+use job::Timestamp;
+
+use crate::{
+    Ledger,
+    error::{Doing, Error},
+};
+
+/// What a batch removed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pruned {
+    /// Finished jobs (never a dead letter that nobody settled, replayed, superseded, or whose conversation still exists).
+    pub jobs: u64,
+    /// Finished deliveries.
+    pub deliveries: u64,
+    /// Operator actions.
+    pub actions: u64,
+}
+
+impl Ledger {
+    /// Removes one batch of at most `batch` of each, older than `age`; locked rows are skipped; totals follow.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn prune(&self, age: Duration, batch: i64) -> Result<Pruned, Error> {
+        let age = TimeDelta::from_std(age).unwrap_or(TimeDelta::MAX);
+        Ok(Pruned {
+            jobs: self.prune_jobs(age, batch).await?,
+            deliveries: self.prune_deliveries(age, batch).await?,
+            actions: self.prune_actions(age, batch).await?,
+        })
+    }
+
+    /// Jobs, with their checkpoints; the stripes of the totals are lowered by what went. A dead letter goes only
+    /// when somebody settled it, a newer revision superseded it, or its conversation is gone; a replayed one is
+    /// no dead letter any more.
+    async fn prune_jobs(&self, age: TimeDelta, batch: i64) -> Result<u64, Error> {
+        const DOING: &str = "pruning jobs";
+        let (mut transaction, now) = self.begin(DOING).await?;
+        let gone: Vec<(String, i16, i64)> = sqlx::query_as(
+            "with doomed as (select user_id, job_id from finalization_jobs j \
+                 where finished_at < $1 and (status = 'completed' or settled_at is not null \
+                     or exists (select from finalization_admissions a where a.user_id = j.user_id \
+                         and a.conversation_id = j.conversation_id and a.revision > j.revision) \
+                     or not exists (select from conversations c where c.user_id = j.user_id \
+                         and c.conversation_id = j.conversation_id)) \
+                 order by finished_at limit $2 for update skip locked), \
+             gone as (delete from finalization_jobs j using doomed d \
+                 where j.user_id = d.user_id and j.job_id = d.job_id returning j.status, j.job_id) \
+             select status, abs(hashtext(job_id) % 16)::smallint as stripe, count(*) from gone \
+             group by 1, 2 order by 1, 2",
+        )
+        .bind(cutoff(now, age))
+        .bind(batch)
+        .fetch_all(&mut *transaction)
+        .await
+        .doing(DOING)?;
+        for (status, stripe, count) in &gone {
+            sqlx::query("update finalization_totals set jobs = jobs - $3 where status = $1 and stripe = $2")
+                .bind(status)
+                .bind(stripe)
+                .bind(count)
+                .execute(&mut *transaction)
+                .await
+                .doing(DOING)?;
+        }
+        transaction.commit().await.doing(DOING)?;
+        Ok(gone.iter().map(|(_, _, count)| count.unsigned_abs()).sum())
+    }
+
+    /// Finished deliveries, and those that waited as long for an endpoint that nobody enabled again.
+    async fn prune_deliveries(&self, age: TimeDelta, batch: i64) -> Result<u64, Error> {
+        const DOING: &str = "pruning deliveries";
+        let (mut transaction, now) = self.begin(DOING).await?;
+        let gone = sqlx::query(
+            "with finished as (select user_id, endpoint_id, delivery_id from webhook_deliveries \
+                 where finished_at < $1 order by finished_at limit $2 for update skip locked), \
+             parked as (select user_id, endpoint_id, delivery_id from webhook_deliveries \
+                 where status in ('pending', 'sending') and occurred_at < $1 and next_at = 'infinity' \
+                 order by occurred_at limit greatest($2 - (select count(*) from finished), 0) \
+                 for update skip locked) \
+             delete from webhook_deliveries w using (select * from finished union all select * from parked) d \
+             where w.user_id = d.user_id and w.endpoint_id = d.endpoint_id and w.delivery_id = d.delivery_id",
+        )
+        .bind(cutoff(now, age))
+        .bind(batch)
+        .execute(&mut *transaction)
+        .await
+        .doing(DOING)?;
+        transaction.commit().await.doing(DOING)?;
+        Ok(gone.rows_affected())
+    }
+
+    async fn prune_actions(&self, age: TimeDelta, batch: i64) -> Result<u64, Error> {
+        const DOING: &str = "pruning operator actions";
+        let (mut transaction, now) = self.begin(DOING).await?;
+        let gone = sqlx::query(
+            "with doomed as (select user_id, action_id from operator_actions where created_at < $1 \
+                 order by created_at limit $2 for update skip locked) \
+             delete from operator_actions a using doomed d \
+             where a.user_id = d.user_id and a.action_id = d.action_id",
+        )
+        .bind(cutoff(now, age))
+        .bind(batch)
+        .execute(&mut *transaction)
+        .await
+        .doing(DOING)?;
+        transaction.commit().await.doing(DOING)?;
+        Ok(gone.rows_affected())
+    }
+}
+
+/// The moment before which things are old; an age beyond all calendars makes nothing old.
+fn cutoff(now: Timestamp, age: TimeDelta) -> Timestamp {
+    now.checked_sub_signed(age).unwrap_or(Timestamp::UNIX_EPOCH)
+}

@@ -1,0 +1,85 @@
+//! The poll: what a client sees of its newest job.
+
+use job::{Generation, JobId, State, Timestamp};
+use records::{ConversationId, UserId};
+
+use crate::{
+    Ledger,
+    error::{Doing, Error},
+    row::{JobRow, Stored},
+};
+
+/// What a poll shows of the newest revision's job (DECISIONS §4, "poll").
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Poll {
+    /// Its id.
+    pub job_id: JobId,
+    /// queued, leased, completed, dead_letter or blocked_byok.
+    pub status: &'static str,
+    /// Completed or dead_letter.
+    pub terminal: bool,
+    /// Queued.
+    pub retryable: bool,
+    /// Runs begun and not released.
+    pub attempt_count: u32,
+    /// Failed runs and crashes so far.
+    pub task_retry_count: u32,
+    /// The newest dispatch.
+    pub dispatch_generation: Generation,
+    /// The newest failure.
+    pub failure_code: Option<&'static str>,
+    /// How it completed.
+    pub outcome: Option<&'static str>,
+    /// When it was admitted first.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+    /// The row's version: an ETag's matter.
+    pub version: i64,
+    /// Whether it waits for a later moment (a back-off, or a release with a delay).
+    pub backing_off: bool,
+}
+
+impl Ledger {
+    /// The poll of a conversation's newest revision; `None` when there is no conversation or no job.
+    ///
+    /// # Errors
+    /// When the database does not answer, or the row cannot be read.
+    pub async fn poll(&self, user: &UserId, conversation: &ConversationId) -> Result<Option<Poll>, Error> {
+        let row: Option<JobRow> = sqlx::query_as(
+            "select j.* from finalization_jobs j join conversations c using (user_id, conversation_id) \
+             where j.user_id = $1 and j.conversation_id = $2 order by j.revision desc limit 1",
+        )
+        .bind(user.as_str())
+        .bind(conversation.as_str())
+        .fetch_optional(&self.pool)
+        .await
+        .doing("polling a job")?;
+        Ok(row.map(Stored::try_from).transpose()?.map(poll))
+    }
+}
+
+fn poll(stored: Stored) -> Poll {
+    let job = stored.job;
+    Poll {
+        status: job.state.status(),
+        terminal: job.state.is_terminal(),
+        retryable: matches!(job.state, State::Queued { .. }),
+        attempt_count: job.runs,
+        task_retry_count: job.attempts + job.crashes,
+        dispatch_generation: job.generation,
+        failure_code: match job.state {
+            State::DeadLetter { code } => Some(code.as_str()),
+            _ => job.last_code.map(|code| code.as_str()),
+        },
+        outcome: match job.state {
+            State::Completed { outcome } => Some(outcome.as_str()),
+            _ => None,
+        },
+        created_at: stored.created_at,
+        updated_at: stored.updated_at,
+        version: stored.version,
+        backing_off: matches!(job.state, State::Queued { ready_at } if ready_at > stored.updated_at),
+        job_id: job.id,
+    }
+}

@@ -1,0 +1,229 @@
+//! A job's row: read into `job::Job`, stored by compare-and-set on its version.
+
+use job::{
+    Epoch, FailureCode, Generation, Job, JobId, Lease, Origin, Outcome, Policy, Queue, Ring, State, Timestamp, WorkerId,
+};
+use records::{ConversationId, UserId};
+use serde::Serialize;
+use sqlx::PgConnection;
+
+use crate::error::{Doing, Error};
+
+/// A job with where it belongs and the version it was read at.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Stored {
+    pub(crate) user_id: UserId,
+    pub(crate) conversation_id: ConversationId,
+    pub(crate) revision: i64,
+    pub(crate) version: i64,
+    pub(crate) created_at: Timestamp,
+    pub(crate) updated_at: Timestamp,
+    pub(crate) job: Job,
+}
+
+/// The row as the table holds it. Its columns are those of `finalization_jobs`; `Serialize` is how many rows
+/// travel in one parameter (`jsonb_populate_recordset`).
+#[derive(Clone, Debug, sqlx::FromRow, Serialize)]
+pub(crate) struct JobRow {
+    pub(crate) user_id: String,
+    pub(crate) job_id: String,
+    conversation_id: String,
+    revision: i64,
+    version: i64,
+    origin: String,
+    queue: String,
+    status: String,
+    ready_at: Option<Timestamp>,
+    epoch: i64,
+    lease_worker: Option<String>,
+    lease_claimed_at: Option<Timestamp>,
+    lease_expires_at: Option<Timestamp>,
+    lease_ready_at: Option<Timestamp>,
+    outcome: Option<String>,
+    dead_code: Option<String>,
+    generation: i64,
+    ring: i64,
+    attempts: i32,
+    crashes: i32,
+    runs: i32,
+    requires_keys: bool,
+    force_process: bool,
+    unrung: bool,
+    admitted_at: Timestamp,
+    first_blocked_at: Option<Timestamp>,
+    last_code: Option<String>,
+    settled_at: Option<Timestamp>,
+    look_at: Option<Timestamp>,
+    reconcile_after_at: Option<Timestamp>,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+    finished_at: Option<Timestamp>,
+}
+
+impl TryFrom<JobRow> for Stored {
+    type Error = Error;
+
+    fn try_from(row: JobRow) -> Result<Self, Error> {
+        let wrong = |column| Error::ImpossibleRow { table: "finalization_jobs", id: row.job_id.clone(), column };
+        let count = |number: i32, column| u32::try_from(number).map_err(|_| wrong(column));
+        let code = |name: &Option<String>, column| {
+            name.as_deref().map(|name| FailureCode::from_name(name).ok_or_else(|| wrong(column))).transpose()
+        };
+        let job = Job {
+            id: JobId::from_text(row.job_id.clone()),
+            origin: Origin::from_name(&row.origin).ok_or_else(|| wrong("origin"))?,
+            queue: Queue::from_name(&row.queue).ok_or_else(|| wrong("queue"))?,
+            state: state(&row).ok_or_else(|| wrong("status"))?,
+            epoch: Epoch(row.epoch),
+            generation: Generation(row.generation),
+            ring: Ring(row.ring),
+            attempts: count(row.attempts, "attempts")?,
+            crashes: count(row.crashes, "crashes")?,
+            runs: count(row.runs, "runs")?,
+            requires_keys: row.requires_keys,
+            force_process: row.force_process,
+            unrung: row.unrung,
+            admitted_at: row.admitted_at,
+            first_blocked_at: row.first_blocked_at,
+            last_code: code(&row.last_code, "last_code")?,
+            settled_at: row.settled_at,
+            look_at: row.look_at,
+        };
+        Ok(Self {
+            user_id: UserId::new(row.user_id),
+            conversation_id: ConversationId::new(row.conversation_id),
+            revision: row.revision,
+            version: row.version,
+            created_at: row.created_at,
+            updated_at: row.updated_at,
+            job,
+        })
+    }
+}
+
+/// The state that the columns express, or `None` where they express none.
+fn state(row: &JobRow) -> Option<State> {
+    Some(match row.status.as_str() {
+        "queued" => State::Queued { ready_at: row.ready_at? },
+        "leased" => State::Leased(Lease {
+            epoch: Epoch(row.epoch),
+            worker: WorkerId(row.lease_worker.clone()?),
+            claimed_at: row.lease_claimed_at?,
+            expires_at: row.lease_expires_at?,
+            ready_at: row.lease_ready_at?,
+        }),
+        "blocked_byok" => State::BlockedByok,
+        "completed" => State::Completed { outcome: Outcome::from_name(row.outcome.as_deref()?)? },
+        "dead_letter" => State::DeadLetter { code: FailureCode::from_name(row.dead_code.as_deref()?)? },
+        _ => return None,
+    })
+}
+
+/// The row of a job, to be stored at `now` over the version it was read at.
+fn row(stored: &Stored, now: Timestamp, policy: &Policy) -> JobRow {
+    let job = &stored.job;
+    let lease = match &job.state {
+        State::Leased(lease) => Some(lease),
+        _ => None,
+    };
+    JobRow {
+        user_id: stored.user_id.as_str().to_owned(),
+        job_id: job.id.as_str().to_owned(),
+        conversation_id: stored.conversation_id.as_str().to_owned(),
+        revision: stored.revision,
+        version: stored.version,
+        origin: job.origin.as_str().to_owned(),
+        queue: job.queue.as_str().to_owned(),
+        status: job.state.status().to_owned(),
+        ready_at: match job.state {
+            State::Queued { ready_at } => Some(ready_at),
+            _ => None,
+        },
+        epoch: job.epoch.0,
+        lease_worker: lease.map(|lease| lease.worker.0.clone()),
+        lease_claimed_at: lease.map(|lease| lease.claimed_at),
+        lease_expires_at: lease.map(|lease| lease.expires_at),
+        lease_ready_at: lease.map(|lease| lease.ready_at),
+        outcome: match job.state {
+            State::Completed { outcome } => Some(outcome.as_str().to_owned()),
+            _ => None,
+        },
+        dead_code: match job.state {
+            State::DeadLetter { code } => Some(code.as_str().to_owned()),
+            _ => None,
+        },
+        generation: job.generation.0,
+        ring: job.ring.0,
+        attempts: job.attempts.cast_signed(),
+        crashes: job.crashes.cast_signed(),
+        runs: job.runs.cast_signed(),
+        requires_keys: job.requires_keys,
+        force_process: job.force_process,
+        unrung: job.unrung,
+        admitted_at: job.admitted_at,
+        first_blocked_at: job.first_blocked_at,
+        last_code: job.last_code.map(|code| code.as_str().to_owned()),
+        settled_at: job.settled_at,
+        look_at: job.look_at,
+        reconcile_after_at: job.reconcile_after_at(policy),
+        created_at: stored.created_at,
+        updated_at: now,
+        finished_at: job.state.is_terminal().then_some(now),
+    }
+}
+
+/// Reads a job by its id alone, as a delivery names it; takes no lock, the compare-and-set protects the store.
+pub(crate) async fn read(connection: &mut PgConnection, job: &JobId) -> Result<Option<Stored>, Error> {
+    let row: Option<JobRow> = sqlx::query_as("select * from finalization_jobs where job_id = $1")
+        .bind(job.as_str())
+        .fetch_optional(connection)
+        .await
+        .doing("reading a job")?;
+    row.map(Stored::try_from).transpose()
+}
+
+/// Inserts the row of a fresh admission.
+pub(crate) async fn insert(
+    connection: &mut PgConnection,
+    stored: &Stored,
+    now: Timestamp,
+    policy: &Policy,
+) -> Result<(), sqlx::Error> {
+    sqlx::query(
+        "with job as (insert into finalization_jobs \
+             select (jsonb_populate_record(null::finalization_jobs, $1)).* \
+             returning user_id, conversation_id, revision, job_id, admitted_at) \
+         insert into finalization_admissions select * from job",
+    )
+    .bind(sqlx::types::Json(row(stored, now, policy)))
+    .execute(connection)
+    .await
+    .map(drop)
+}
+
+/// Stores jobs over the versions they were read at, in one statement, and answers the ids of those that were
+/// stored: a missing one was changed by somebody else in between.
+pub(crate) async fn store(
+    connection: &mut PgConnection,
+    jobs: &[&Stored],
+    now: Timestamp,
+    policy: &Policy,
+) -> Result<Vec<String>, sqlx::Error> {
+    let rows: Vec<JobRow> = jobs.iter().map(|stored| row(stored, now, policy)).collect();
+    sqlx::query_scalar(
+        "update finalization_jobs j set version = j.version + 1, queue = r.queue, status = r.status, \
+             ready_at = r.ready_at, epoch = r.epoch, lease_worker = r.lease_worker, \
+             lease_claimed_at = r.lease_claimed_at, lease_expires_at = r.lease_expires_at, \
+             lease_ready_at = r.lease_ready_at, outcome = r.outcome, dead_code = r.dead_code, \
+             generation = r.generation, ring = r.ring, attempts = r.attempts, crashes = r.crashes, runs = r.runs, \
+             requires_keys = r.requires_keys, unrung = r.unrung, admitted_at = r.admitted_at, \
+             first_blocked_at = r.first_blocked_at, last_code = r.last_code, settled_at = r.settled_at, \
+             look_at = r.look_at, reconcile_after_at = r.reconcile_after_at, updated_at = r.updated_at, \
+             finished_at = r.finished_at \
+         from jsonb_populate_recordset(null::finalization_jobs, $1) r \
+         where j.user_id = r.user_id and j.job_id = r.job_id and j.version = r.version returning j.job_id",
+    )
+    .bind(sqlx::types::Json(rows))
+    .fetch_all(connection)
+    .await
+}

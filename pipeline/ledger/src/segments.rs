@@ -1,0 +1,39 @@
+//! Appending words to a conversation that is still in progress.
+
+mod append;
+mod row;
+mod speakers;
+
+pub(crate) use row::{insert_segments, read_segments, read_segments_of};
+
+use records::{ConversationId, Segment, UserId};
+
+use crate::{Ledger, error::Error};
+
+/// Why words were not appended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AppendRefusal {
+    /// Unknown, deleted or another user's.
+    NoConversation,
+    /// Its words are already being processed: 409.
+    NotInProgress,
+    /// More than 10,000 segments, or 4 MiB of text: 422.
+    TooMuch,
+}
+
+impl Ledger {
+    /// Appends segments in order, with the conversation locked and its status re-checked, so that a segment is in the
+    /// revision or is refused. A segment whose id is stored already is left as it is. Speaker numbers of labels that are not
+    /// `SPEAKER_n` continue the conversation's own. Answers how many segments it has now.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn append_segments(
+        &self,
+        user: &UserId,
+        conversation: &ConversationId,
+        segments: &[Segment],
+    ) -> Result<Result<i64, AppendRefusal>, Error> {
+        self.append(user, conversation, segments).await
+    }
+}

@@ -1,0 +1,151 @@
+//! The append itself: what is new of it, whether it fits, and what it does to the conversation.
+
+use std::collections::HashSet;
+
+use records::{ConversationId, Segment, Timestamp, UserId};
+use sqlx::PgConnection;
+
+use super::{AppendRefusal, row::insert_segments, speakers::Speakers};
+use crate::{
+    Ledger,
+    error::{Doing, Error},
+};
+
+/// Segments that a conversation may have (DECISIONS §3, "ingest now, finalize later").
+const MOST_SEGMENTS: i64 = 10_000;
+/// Bytes of text that a conversation may have.
+const MOST_BYTES: i64 = 4 * 1024 * 1024;
+
+const DOING: &str = "appending segments";
+
+/// What a conversation holds before the append.
+#[derive(sqlx::FromRow)]
+struct Held {
+    segments: i64,
+    bytes: i64,
+    next_position: i32,
+}
+
+impl Ledger {
+    pub(super) async fn append(
+        &self,
+        user: &UserId,
+        conversation: &ConversationId,
+        segments: &[Segment],
+    ) -> Result<Result<i64, AppendRefusal>, Error> {
+        let (mut transaction, now) = self.begin(DOING).await?;
+        match lock(&mut transaction, user, conversation).await?.as_deref() {
+            None => return Ok(Err(AppendRefusal::NoConversation)),
+            Some("in_progress") => {}
+            Some(_) => return Ok(Err(AppendRefusal::NotInProgress)),
+        }
+        let held = held(&mut transaction, user, conversation).await?;
+        let mut new = unknown(&mut transaction, user, conversation, segments).await?;
+        let segments = held.segments + i64::try_from(new.len()).unwrap_or(i64::MAX);
+        let bytes = new.iter().map(|segment| i64::try_from(segment.text.len()).unwrap_or(i64::MAX));
+        if segments > MOST_SEGMENTS || bytes.fold(held.bytes, i64::saturating_add) > MOST_BYTES {
+            return Ok(Err(AppendRefusal::TooMuch));
+        }
+        speakers(&mut transaction, user, conversation).await?.number(&mut new);
+        insert_segments(&mut transaction, user, conversation, held.next_position, &new).await.doing(DOING)?;
+        touch(&mut transaction, user, conversation, &new, now).await?;
+        transaction.commit().await.doing(DOING)?;
+        Ok(Ok(segments))
+    }
+}
+
+/// Locks the conversation, so that its words cannot be admitted meanwhile, and answers its status.
+async fn lock(
+    connection: &mut PgConnection,
+    user: &UserId,
+    conversation: &ConversationId,
+) -> Result<Option<String>, Error> {
+    sqlx::query_scalar("select status from conversations where user_id = $1 and conversation_id = $2 for update")
+        .bind(user.as_str())
+        .bind(conversation.as_str())
+        .fetch_optional(connection)
+        .await
+        .doing(DOING)
+}
+
+async fn held(connection: &mut PgConnection, user: &UserId, conversation: &ConversationId) -> Result<Held, Error> {
+    sqlx::query_as(
+        "select count(*) as segments, coalesce(sum(octet_length(content)), 0)::bigint as bytes, \
+             coalesce(max(position) + 1, 0) as next_position \
+         from transcript_segments where user_id = $1 and conversation_id = $2",
+    )
+    .bind(user.as_str())
+    .bind(conversation.as_str())
+    .fetch_one(connection)
+    .await
+    .doing(DOING)
+}
+
+/// The segments whose ids are not stored yet; of two with one id in the same append, the first.
+async fn unknown(
+    connection: &mut PgConnection,
+    user: &UserId,
+    conversation: &ConversationId,
+    segments: &[Segment],
+) -> Result<Vec<Segment>, Error> {
+    let ids: Vec<&str> = segments.iter().filter_map(|segment| segment.id.as_deref()).collect();
+    let stored: Vec<String> = sqlx::query_scalar(
+        "select segment_id from transcript_segments \
+         where user_id = $1 and conversation_id = $2 and segment_id = any($3)",
+    )
+    .bind(user.as_str())
+    .bind(conversation.as_str())
+    .bind(&ids)
+    .fetch_all(connection)
+    .await
+    .doing(DOING)?;
+    let mut known: HashSet<&str> = stored.iter().map(String::as_str).collect();
+    let mut new = Vec::new();
+    for segment in segments {
+        if segment.id.as_deref().is_none_or(|id| known.insert(id)) {
+            new.push(segment.clone());
+        }
+    }
+    Ok(new)
+}
+
+async fn speakers(
+    connection: &mut PgConnection,
+    user: &UserId,
+    conversation: &ConversationId,
+) -> Result<Speakers, Error> {
+    let labels: Vec<(Option<String>, i32)> = sqlx::query_as(
+        "select distinct speaker, speaker_id from transcript_segments \
+         where user_id = $1 and conversation_id = $2 and speaker_id is not null",
+    )
+    .bind(user.as_str())
+    .bind(conversation.as_str())
+    .fetch_all(connection)
+    .await
+    .doing(DOING)?;
+    Ok(Speakers::stored(labels))
+}
+
+/// The conversation lasts as long as its words do, and waits anew for its finalize.
+async fn touch(
+    connection: &mut PgConnection,
+    user: &UserId,
+    conversation: &ConversationId,
+    new: &[Segment],
+    now: Timestamp,
+) -> Result<(), Error> {
+    let end = new.iter().map(|segment| segment.end).fold(0.0, f64::max);
+    sqlx::query(
+        "update conversations set updated_at = $3, last_append_at = $3, \
+             finished_at = greatest(finished_at, started_at + make_interval(secs => $4)) \
+         where user_id = $1 and conversation_id = $2",
+    )
+    .bind(user.as_str())
+    .bind(conversation.as_str())
+    .bind(now)
+    .bind(end)
+    .execute(connection)
+    .await
+    .doing(DOING)
+    .map(drop)
+}

@@ -1,0 +1,123 @@
+//! Segments as the table holds them.
+
+use std::collections::HashMap;
+
+use records::{ConversationId, Segment, UserId};
+use sqlx::PgConnection;
+
+use crate::error::{Doing, Error};
+
+/// What [`SegmentRow`] reads, as a literal, so that whole statements stay static.
+macro_rules! segment_columns {
+    () => {
+        "conversation_id, segment_id, content, speaker, speaker_id, is_user, person_id, start_seconds, end_seconds"
+    };
+}
+
+/// The columns as the table holds them.
+#[derive(Clone, Debug, sqlx::FromRow)]
+pub(crate) struct SegmentRow {
+    conversation_id: String,
+    segment_id: Option<String>,
+    content: String,
+    speaker: Option<String>,
+    speaker_id: Option<i32>,
+    is_user: bool,
+    person_id: Option<String>,
+    start_seconds: f64,
+    end_seconds: f64,
+}
+
+impl From<SegmentRow> for Segment {
+    fn from(row: SegmentRow) -> Self {
+        Self {
+            id: row.segment_id,
+            text: row.content,
+            speaker: row.speaker,
+            speaker_id: row.speaker_id,
+            is_user: row.is_user,
+            person_id: row.person_id,
+            start: row.start_seconds,
+            end: row.end_seconds,
+        }
+    }
+}
+
+/// Writes segments in order, the first at `first_position`. Ids must be new to the conversation.
+pub(crate) async fn insert_segments(
+    connection: &mut PgConnection,
+    user: &UserId,
+    conversation: &ConversationId,
+    first_position: i32,
+    segments: &[Segment],
+) -> Result<(), sqlx::Error> {
+    if segments.is_empty() {
+        return Ok(());
+    }
+    let of = |field: fn(&Segment) -> Option<&str>| segments.iter().map(field).collect::<Vec<_>>();
+    sqlx::query(
+        "insert into transcript_segments (user_id, conversation_id, position, segment_id, content, speaker, \
+             speaker_id, is_user, person_id, start_seconds, end_seconds) \
+         select $1, $2, $3 + t.ordinal::integer - 1, t.segment_id, t.content, t.speaker, t.speaker_id, t.is_user, \
+             t.person_id, t.start_seconds, t.end_seconds \
+         from unnest($4::text[], $5::text[], $6::text[], $7::integer[], $8::boolean[], $9::text[], $10::float8[], \
+             $11::float8[]) with ordinality \
+             t (segment_id, content, speaker, speaker_id, is_user, person_id, start_seconds, end_seconds, ordinal)",
+    )
+    .bind(user.as_str())
+    .bind(conversation.as_str())
+    .bind(first_position)
+    .bind(of(|segment| segment.id.as_deref()))
+    .bind(of(|segment| Some(&segment.text)))
+    .bind(of(|segment| segment.speaker.as_deref()))
+    .bind(segments.iter().map(|segment| segment.speaker_id).collect::<Vec<_>>())
+    .bind(segments.iter().map(|segment| segment.is_user).collect::<Vec<_>>())
+    .bind(of(|segment| segment.person_id.as_deref()))
+    .bind(segments.iter().map(|segment| segment.start).collect::<Vec<_>>())
+    .bind(segments.iter().map(|segment| segment.end).collect::<Vec<_>>())
+    .execute(connection)
+    .await
+    .map(drop)
+}
+
+/// Reads a conversation's segments in their order.
+pub(crate) async fn read_segments(
+    connection: &mut PgConnection,
+    user: &UserId,
+    conversation: &ConversationId,
+) -> Result<Vec<Segment>, Error> {
+    let rows: Vec<SegmentRow> = sqlx::query_as(concat!(
+        "select ",
+        segment_columns!(),
+        " from transcript_segments where user_id = $1 and conversation_id = $2 order by position"
+    ))
+    .bind(user.as_str())
+    .bind(conversation.as_str())
+    .fetch_all(connection)
+    .await
+    .doing("reading segments")?;
+    Ok(rows.into_iter().map(Segment::from).collect())
+}
+
+/// Reads the segments of a page of conversations at once, by conversation id, in their order.
+pub(crate) async fn read_segments_of(
+    connection: &mut PgConnection,
+    user: &UserId,
+    conversations: &[&str],
+) -> Result<HashMap<String, Vec<Segment>>, Error> {
+    let rows: Vec<SegmentRow> = sqlx::query_as(concat!(
+        "select ",
+        segment_columns!(),
+        " from transcript_segments where user_id = $1 and conversation_id = any($2) order by conversation_id, position"
+    ))
+    .bind(user.as_str())
+    .bind(conversations)
+    .fetch_all(connection)
+    .await
+    .doing("reading segments")?;
+    let mut of: HashMap<String, Vec<Segment>> = HashMap::new();
+    for row in rows {
+        of.entry(row.conversation_id.clone()).or_default().push(row.into());
+    }
+    Ok(of)
+}

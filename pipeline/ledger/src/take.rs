@@ -1,0 +1,149 @@
+//! Taking bells, deciding, and storing the claims: one transaction for as many jobs as there are free slots.
+
+use job::{Epoch, Job, JobId, Queue, Refusal, State, Timestamp, WorkerId};
+use records::{ConversationId, UserId};
+
+use sqlx::PgConnection;
+
+use crate::{
+    Ledger,
+    effects::Written,
+    error::{Doing, Error},
+    row::Stored,
+};
+
+mod bells;
+mod inline;
+mod one;
+mod renew;
+
+/// A job that this process may run now.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Claimed {
+    /// Whose.
+    pub user_id: UserId,
+    /// Which conversation.
+    pub conversation_id: ConversationId,
+    /// Which revision of it.
+    pub revision: i64,
+    /// The job as stored, `State::Leased`.
+    pub job: Job,
+}
+
+/// What a take found: the claims, and how every delivery was answered.
+#[derive(Clone, Debug, Default)]
+pub struct Taken {
+    /// To be run.
+    pub claims: Vec<Claimed>,
+    /// An answer per bell (`listen_finalization_deliveries_total{answer}`): claimed, leased, not_yet, completed,
+    /// stale_generation, unknown_generation, missing, dead_letter, blocked_byok, error.
+    pub answers: Vec<&'static str>,
+    /// Dead letters made by claims that hit the crash limit.
+    pub dead_letters: u32,
+    /// Retries counted.
+    pub retries: u32,
+}
+
+/// A lease that this process holds.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Holding {
+    /// Whose job.
+    pub user_id: UserId,
+    /// Which.
+    pub job_id: JobId,
+    /// The claim.
+    pub epoch: Epoch,
+}
+
+/// What became of a renewal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Renewal {
+    /// Later `expires_at`.
+    Renewed {
+        /// When the lease now ends.
+        until: Timestamp,
+    },
+    /// Somebody else has the job, or it is at rest: stop the run, write nothing more.
+    Lost,
+    /// The run limit is over: say `Fail(run_timeout)`.
+    RunLimit,
+}
+
+impl Ledger {
+    /// Takes at most `slots` due bells of `queue` (in `inline` mode: due `Queued` rows), decides each and stores
+    /// the claims under `worker`. An unreadable job's bell is put off by itself; the rest goes on.
+    ///
+    /// # Errors
+    /// When the database does not answer; nothing was then taken.
+    pub async fn take(&self, queue: Queue, worker: &WorkerId, slots: u32) -> Result<Taken, Error> {
+        match self.bells {
+            true => self.take_bells(queue, worker, slots).await,
+            false => self.take_rows(queue, worker, slots).await,
+        }
+    }
+}
+
+impl Taken {
+    /// Sorts what a granted claim became: a run, or the dead letter of its crash limit.
+    fn granted(&mut self, written: Written) {
+        self.retries += u32::from(written.counts(job::Effect::CountRetry));
+        self.dead_letters += u32::from(written.counts(job::Effect::CountDeadLetter));
+        if let State::Leased(_) = written.stored.job.state {
+            self.answers.push("claimed");
+            self.claims.push(Claimed::from(written.stored));
+        } else {
+            self.answers.push("dead_letter");
+        }
+    }
+}
+
+impl From<Stored> for Claimed {
+    fn from(stored: Stored) -> Self {
+        Self {
+            user_id: stored.user_id,
+            conversation_id: stored.conversation_id,
+            revision: stored.revision,
+            job: stored.job,
+        }
+    }
+}
+
+impl Claimed {
+    /// The lease that this claim holds.
+    pub fn holding(&self) -> Holding {
+        Holding { user_id: self.user_id.clone(), job_id: self.job.id.clone(), epoch: self.job.epoch }
+    }
+}
+
+/// How a refused delivery is answered (DECISIONS §4, "answer of a delivery").
+fn answer(refusal: Refusal, state: &State) -> &'static str {
+    match refusal {
+        Refusal::StaleGeneration => "stale_generation",
+        Refusal::UnknownGeneration => "unknown_generation",
+        Refusal::LeaseHeld { .. } => "leased",
+        Refusal::Blocked => "blocked_byok",
+        Refusal::NotYet { .. } => "not_yet",
+        Refusal::AtRest => match state {
+            State::DeadLetter { .. } => "dead_letter",
+            _ => "completed",
+        },
+        _ => "error",
+    }
+}
+
+/// Puts an unreadable row off by itself, so that it poisons no page: the columns are moved, whatever they mean.
+pub(crate) async fn put_off(connection: &mut PgConnection, user: &str, job: &str) -> Result<(), Error> {
+    sqlx::query(
+        "update finalization_jobs set version = version + 1, \
+             ready_at = case when status = 'queued' then clock_timestamp() + interval '5 minutes' end, \
+             reconcile_after_at = case when reconcile_after_at is not null \
+                 then clock_timestamp() + interval '5 minutes' end \
+         where user_id = $1 and job_id = $2",
+    )
+    .bind(user)
+    .bind(job)
+    .execute(connection)
+    .await
+    .doing("putting a job off")
+    .map(drop)
+}

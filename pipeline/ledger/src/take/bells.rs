@@ -1,0 +1,249 @@
+//! The take of the `postgres` carrier: bells, decisions and claims in one transaction.
+
+use std::collections::HashMap;
+
+use job::{Command, Generation, Queue, Refusal, Timestamp, WorkerId};
+use sqlx::PgConnection;
+
+use super::{Taken, answer};
+use crate::{
+    Ledger,
+    effects::{Bell, Stumble, until_stored},
+    error::{Doing, Error},
+    row::{JobRow, Stored},
+};
+
+/// A bell as its row holds it.
+#[derive(Clone, Debug, sqlx::FromRow)]
+struct BellRow {
+    job_id: String,
+    ring: i64,
+    dispatch_generation: i64,
+}
+
+/// What becomes of the bells of one take.
+#[derive(Default)]
+struct Verdicts {
+    delete: (Vec<String>, Vec<i64>),
+    move_to: (Vec<String>, Vec<i64>, Vec<Timestamp>),
+}
+
+impl Verdicts {
+    fn delete(&mut self, bell: &BellRow) {
+        self.delete.0.push(bell.job_id.clone());
+        self.delete.1.push(bell.ring);
+    }
+
+    fn move_to(&mut self, bell: &BellRow, at: Timestamp) {
+        self.move_to.0.push(bell.job_id.clone());
+        self.move_to.1.push(bell.ring);
+        self.move_to.2.push(at);
+    }
+}
+
+/// How long a bell is put off whose job cannot be read, decided or stored.
+const PUT_OFF: chrono::Duration = chrono::Duration::minutes(5);
+
+impl Ledger {
+    pub(super) async fn take_bells(&self, queue: Queue, worker: &WorkerId, slots: u32) -> Result<Taken, Error> {
+        let limit = i64::from(slots);
+        match until_stored!(self, "taking bells", |bell| self.try_take(queue, worker, limit, bell)) {
+            Err(Error::Refused { .. } | Error::Contended { .. }) => self.take_one_by_one(queue, worker, slots).await,
+            other => other,
+        }
+    }
+
+    /// A take that fails as a whole is repeated one bell at a time, so that one bad row stops nobody.
+    async fn take_one_by_one(&self, queue: Queue, worker: &WorkerId, slots: u32) -> Result<Taken, Error> {
+        let mut taken = Taken::default();
+        for _ in 0..slots {
+            match until_stored!(self, "taking a bell", |bell| self.try_take(queue, worker, 1, bell)) {
+                Ok(one) if one.answers.is_empty() => break,
+                Ok(one) => {
+                    taken.claims.extend(one.claims);
+                    taken.answers.extend(one.answers);
+                    taken.dead_letters += one.dead_letters;
+                    taken.retries += one.retries;
+                }
+                Err(Error::Refused { .. } | Error::Contended { .. }) => {
+                    taken.answers.push("error");
+                    self.put_off_oldest_bell(queue).await?;
+                }
+                Err(error) if taken.claims.is_empty() => return Err(error),
+                Err(_) => break,
+            }
+        }
+        Ok(taken)
+    }
+
+    async fn try_take(&self, queue: Queue, worker: &WorkerId, limit: i64, bell: Bell) -> Result<Taken, Stumble> {
+        let (mut transaction, now) = self.begin("taking bells").await?;
+        let bells: Vec<BellRow> = sqlx::query_as(
+            "select job_id, ring, dispatch_generation from finalization_bells \
+             where queue = $1 and ring_at <= $2 order by ring_at, job_id limit $3 for update skip locked",
+        )
+        .bind(queue.as_str())
+        .bind(now)
+        .bind(limit)
+        .fetch_all(&mut *transaction)
+        .await
+        .doing("taking bells")?;
+        if bells.is_empty() {
+            return Ok(Taken::default());
+        }
+        let mut jobs = read_locked(&mut transaction, &bells).await?;
+        let mut taken = Taken::default();
+        let mut verdicts = Verdicts::default();
+        for waiting in &bells {
+            self.answer_bell(&mut transaction, waiting, &mut jobs, worker, now, bell, &mut taken, &mut verdicts).await?;
+        }
+        dispose(&mut transaction, &verdicts).await.doing("disposing of bells")?;
+        transaction.commit().await.doing("taking bells")?;
+        Ok(taken)
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the state of one take, used by this one step of it")]
+    async fn answer_bell(
+        &self,
+        connection: &mut PgConnection,
+        waiting: &BellRow,
+        jobs: &mut HashMap<String, Found>,
+        worker: &WorkerId,
+        now: Timestamp,
+        bell: Bell,
+        taken: &mut Taken,
+        verdicts: &mut Verdicts,
+    ) -> Result<(), Stumble> {
+        let stored = match jobs.get(&waiting.job_id) {
+            None => {
+                taken.answers.push("missing");
+                verdicts.delete(waiting);
+                return Ok(());
+            }
+            Some(Found::Locked) => return Ok(()),
+            Some(Found::Unreadable) => {
+                tracing::error!(job_id = waiting.job_id, "a job cannot be read; its bell is put off");
+                taken.answers.push("error");
+                verdicts.move_to(waiting, now + PUT_OFF);
+                return Ok(());
+            }
+            Some(Found::Read(stored)) => stored.as_ref().clone(),
+        };
+        let claim =
+            Command::Claim { generation: Generation(waiting.dispatch_generation), worker: worker.clone(), keys: false };
+        match self.decide_and_write(connection, &stored, claim, now, bell).await? {
+            Ok(written) => {
+                jobs.insert(waiting.job_id.clone(), Found::Read(Box::new(written.stored.clone())));
+                taken.granted(written);
+                verdicts.delete(waiting);
+            }
+            Err(refusal) => {
+                taken.answers.push(answer(refusal, &stored.job.state));
+                match refusal {
+                    Refusal::NotYet { until } => verdicts.move_to(waiting, until),
+                    _ => verdicts.delete(waiting),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn put_off_oldest_bell(&self, queue: Queue) -> Result<(), Error> {
+        let put_off: Option<String> = sqlx::query_scalar(
+            "update finalization_bells set ring_at = clock_timestamp() + interval '5 minutes' \
+             where (job_id, ring) in (select job_id, ring from finalization_bells \
+                 where queue = $1 and ring_at <= clock_timestamp() order by ring_at, job_id limit 1 \
+                 for update skip locked) returning job_id",
+        )
+        .bind(queue.as_str())
+        .fetch_optional(&self.pool)
+        .await
+        .doing("putting a bell off")?;
+        if let Some(job_id) = put_off {
+            tracing::error!(job_id, "a job cannot be stored; its bell is put off");
+        }
+        Ok(())
+    }
+
+    /// (now, when the next bell of `queue` is due), if one waits: how long an empty-handed taker may sleep at most. In
+    /// `inline` mode the job table itself is asked.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn next_ring_at(&self, queue: Queue) -> Result<Option<(Timestamp, Timestamp)>, Error> {
+        let next = match self.bells {
+            true => "select clock_timestamp(), ring_at from finalization_bells where queue = $1 order by ring_at limit 1",
+            false => {
+                "select clock_timestamp(), ready_at from finalization_jobs \
+                 where queue = $1 and status = 'queued' order by ready_at limit 1"
+            }
+        };
+        sqlx::query_as(next).bind(queue.as_str()).fetch_optional(&self.pool).await.doing("looking for the next bell")
+    }
+}
+
+/// The job of a bell, as the take found it.
+enum Found {
+    Read(Box<Stored>),
+    /// Held by somebody's transaction: its bell waits for the next take.
+    Locked,
+    Unreadable,
+}
+
+/// Reads the jobs of `bells` in key order, each locked; what somebody else holds is passed by.
+async fn read_locked(connection: &mut PgConnection, bells: &[BellRow]) -> Result<HashMap<String, Found>, Error> {
+    let ids: Vec<&str> = bells.iter().map(|bell| bell.job_id.as_str()).collect();
+    let rows: Vec<JobRow> = sqlx::query_as(
+        "select * from finalization_jobs where job_id = any($1) order by user_id, job_id \
+         for no key update skip locked",
+    )
+    .bind(&ids)
+    .fetch_all(&mut *connection)
+    .await
+    .doing("reading the jobs of bells")?;
+    let mut found: HashMap<String, Found> = rows
+        .into_iter()
+        .map(|row| {
+            let id = row.job_id.clone();
+            (id, Stored::try_from(row).map_or(Found::Unreadable, |stored| Found::Read(Box::new(stored))))
+        })
+        .collect();
+    if ids.iter().any(|id| !found.contains_key(*id)) {
+        let there: Vec<String> = sqlx::query_scalar("select job_id from finalization_jobs where job_id = any($1)")
+            .bind(&ids)
+            .fetch_all(connection)
+            .await
+            .doing("looking for locked jobs")?;
+        for id in there {
+            found.entry(id).or_insert(Found::Locked);
+        }
+    }
+    Ok(found)
+}
+
+/// Deletes the bells that led to an answer and moves those that rang too early.
+async fn dispose(connection: &mut PgConnection, verdicts: &Verdicts) -> Result<(), sqlx::Error> {
+    if !verdicts.delete.0.is_empty() {
+        sqlx::query(
+            "delete from finalization_bells b using unnest($1::text[], $2::bigint[]) t (job_id, ring) \
+             where b.job_id = t.job_id and b.ring = t.ring",
+        )
+        .bind(&verdicts.delete.0)
+        .bind(&verdicts.delete.1)
+        .execute(&mut *connection)
+        .await?;
+    }
+    if !verdicts.move_to.0.is_empty() {
+        sqlx::query(
+            "update finalization_bells b set ring_at = t.ring_at \
+             from unnest($1::text[], $2::bigint[], $3::timestamptz[]) t (job_id, ring, ring_at) \
+             where b.job_id = t.job_id and b.ring = t.ring",
+        )
+        .bind(&verdicts.move_to.0)
+        .bind(&verdicts.move_to.1)
+        .bind(&verdicts.move_to.2)
+        .execute(connection)
+        .await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,86 @@
+//! Renewal: all leases of a process at once, through a pool of its own.
+
+use std::collections::HashMap;
+
+use job::{Command, Refusal, State, Timestamp, decide};
+
+use super::{Holding, Renewal};
+use crate::{
+    Ledger,
+    connect::bound,
+    error::{Doing, Error},
+    row::{self, JobRow, Stored},
+};
+
+impl Ledger {
+    /// Renews all leases of a process. Answers in the order of `holdings`. A row that somebody's transaction holds is
+    /// passed by: its lease stands as it is until the next heartbeat.
+    ///
+    /// # Errors
+    /// When the database does not answer: the holder repeats until it is answered.
+    pub async fn renew(&self, holdings: &[Holding]) -> Result<Vec<Renewal>, Error> {
+        if holdings.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut transaction = self.renewals.begin().await.doing("renewing leases")?;
+        let now = bound(&mut transaction).await.doing("renewing leases")?;
+        let users: Vec<&str> = holdings.iter().map(|holding| holding.user_id.as_str()).collect();
+        let ids: Vec<&str> = holdings.iter().map(|holding| holding.job_id.as_str()).collect();
+        let free: Vec<JobRow> = sqlx::query_as(
+            "select j.* from finalization_jobs j where j.user_id = any($1) and j.job_id = any($2) \
+             order by j.user_id, j.job_id for no key update skip locked",
+        )
+        .bind(&users)
+        .bind(&ids)
+        .fetch_all(&mut *transaction)
+        .await
+        .doing("reading leases")?;
+        let mut answers = HashMap::new();
+        let mut renewed = Vec::new();
+        for row in free {
+            let stored = Stored::try_from(row)?;
+            let Some(holding) = holdings.iter().find(|holding| holding.job_id == stored.job.id) else { continue };
+            let (answer, renewed_job) = self.renewal(holding, &stored, now);
+            answers.insert(stored.job.id.clone(), answer);
+            renewed.extend(renewed_job);
+        }
+        row::store(&mut transaction, &renewed.iter().collect::<Vec<_>>(), now, &self.policy)
+            .await
+            .doing("storing renewals")?;
+        let passed: Vec<&str> =
+            holdings.iter().filter(|held| !answers.contains_key(&held.job_id)).map(|held| held.job_id.as_str()).collect();
+        if !passed.is_empty() {
+            let held: Vec<JobRow> = sqlx::query_as("select * from finalization_jobs where job_id = any($1)")
+                .bind(&passed)
+                .fetch_all(&mut *transaction)
+                .await
+                .doing("reading held leases")?;
+            for row in held {
+                let stored = Stored::try_from(row)?;
+                let Some(holding) = holdings.iter().find(|holding| holding.job_id == stored.job.id) else { continue };
+                answers.insert(stored.job.id.clone(), standing(holding, &stored));
+            }
+        }
+        transaction.commit().await.doing("renewing leases")?;
+        Ok(holdings.iter().map(|held| answers.get(&held.job_id).copied().unwrap_or(Renewal::Lost)).collect())
+    }
+
+    fn renewal(&self, holding: &Holding, stored: &Stored, now: Timestamp) -> (Renewal, Option<Stored>) {
+        match decide(&stored.job, Command::Renew { epoch: holding.epoch }, now, &self.policy) {
+            Ok(step) => {
+                let renewed = Stored { job: step.job, ..stored.clone() };
+                (standing(holding, &renewed), Some(renewed))
+            }
+            Err(Refusal::RunLimit) => (Renewal::RunLimit, None),
+            Err(_) => (Renewal::Lost, None),
+        }
+    }
+}
+
+/// What a lease is worth as it stands.
+fn standing(holding: &Holding, stored: &Stored) -> Renewal {
+    match &stored.job.state {
+        State::Leased(lease) if lease.epoch == holding.epoch => Renewal::Renewed { until: lease.expires_at },
+        _ => Renewal::Lost,
+    }
+}

@@ -1,0 +1,60 @@
+//! Wake-ups: a signal after commit that says "look", nothing more. Polling is the truth.
+
+use std::sync::Arc;
+
+use job::Queue;
+use tokio::sync::Notify;
+
+/// Wakes the workers of this process when work was committed here, and those who wait for a job's end.
+/// A ring that is heard while a take is in flight is kept (`Notify` holds one permit), so the taker looks again.
+#[derive(Clone, Default)]
+pub struct Waker {
+    inner: Arc<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    finalization: Notify,
+    creation: Notify,
+    deliveries: Notify,
+    finished: Notify,
+}
+
+impl Waker {
+    /// Work was committed in `queue`.
+    pub fn ring(&self, queue: Queue) {
+        self.of(queue).notify_one();
+    }
+
+    /// Waits for the next ring of `queue`; a ring since the last wait counts.
+    pub async fn rung(&self, queue: Queue) {
+        self.of(queue).notified().await;
+    }
+
+    /// Deliveries were committed.
+    pub fn deliveries_written(&self) {
+        self.inner.deliveries.notify_one();
+    }
+
+    /// Waits for the next committed deliveries.
+    pub async fn deliveries_waiting(&self) {
+        self.inner.deliveries.notified().await;
+    }
+
+    /// A job of this process came to rest, or went back to its queue.
+    pub fn job_settled(&self) {
+        self.inner.finished.notify_waiters();
+    }
+
+    /// Waits until some job of this process comes to rest. Create the future before reading the row.
+    pub async fn some_job_settled(&self) {
+        self.inner.finished.notified().await;
+    }
+
+    fn of(&self, queue: Queue) -> &Notify {
+        match queue {
+            Queue::Finalization => &self.inner.finalization,
+            Queue::Creation => &self.inner.creation,
+        }
+    }
+}

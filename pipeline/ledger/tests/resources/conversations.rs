@@ -1,0 +1,142 @@
+//! The list, the view and a person's changes.
+
+use ledger::{ConversationChange, ConversationFilter, DatePage, Error};
+use records::{Category, ConversationId, FolderId, Status};
+
+use crate::world::{World, nine, said};
+
+fn all() -> ConversationFilter {
+    ConversationFilter { page: DatePage { limit: 100, ..DatePage::default() }, ..ConversationFilter::default() }
+}
+
+async fn ids(world: &World, filter: &ConversationFilter) -> Vec<String> {
+    let views = world.ledger.conversations(&world.ann, filter).await.unwrap();
+    views.into_iter().map(|view| view.conversation.id.as_str().to_owned()).collect()
+}
+
+async fn with_four() -> World {
+    let world = World::new().await;
+    for (id, status, minute) in [
+        ("a", "completed", 1),
+        ("b", "completed", 1),
+        ("c", "completed", 2),
+        ("hidden", "completed", 3),
+        ("running", "processing", 4),
+        ("failed", "failed", 5),
+    ] {
+        world.conversation(&world.ann, id, status, minute).await;
+    }
+    world.conversation(&world.bob, "his", "completed", 9).await;
+    world.run("update conversations set discarded = true where conversation_id = 'hidden'").await;
+    world
+}
+
+#[tokio::test]
+async fn the_list_holds_completed_ones_that_are_not_discarded_newest_first() {
+    let world = with_four().await;
+    assert_eq!(ids(&world, &all()).await, ["c", "a", "b"]);
+    let page = DatePage { limit: 1, offset: 1, ..DatePage::default() };
+    assert_eq!(ids(&world, &ConversationFilter { page, ..all() }).await, ["a"]);
+    let page = DatePage { start: Some(nine(2)), end: Some(nine(2)), ..all().page };
+    assert_eq!(ids(&world, &ConversationFilter { page, ..all() }).await, ["c"], "both ends are inclusive");
+}
+
+#[tokio::test]
+async fn the_list_is_filtered_by_category_folder_and_star() {
+    let world = with_four().await;
+    world
+        .run(
+            "update conversations set category = 'health' where conversation_id = 'a'; \
+             update conversations set starred = true where conversation_id = 'b'; \
+             update conversations set folder_id = 'f' where conversation_id = 'c'",
+        )
+        .await;
+    let health = ConversationFilter { categories: vec![Category::Health, Category::Work], ..all() };
+    assert_eq!(ids(&world, &health).await, ["a"]);
+    assert_eq!(ids(&world, &ConversationFilter { starred: Some(true), ..all() }).await, ["b"]);
+    assert_eq!(ids(&world, &ConversationFilter { starred: Some(false), ..all() }).await, ["c", "a"]);
+    let filed = ConversationFilter { folder_id: Some(FolderId::new("f")), ..all() };
+    assert_eq!(ids(&world, &filed).await, ["c"]);
+}
+
+#[tokio::test]
+async fn a_view_shows_everything_that_hangs_on_the_conversation() {
+    let world = World::new().await;
+    let id = world.conversation(&world.ann, "c", "in_progress", 0).await;
+    let mut tom = said(None, "SPEAKER_01", "Hello.", 0.0);
+    tom.person_id = Some("p1".into());
+    world.ledger.append_segments(&world.ann, &id, &[tom.clone(), tom]).await.unwrap().unwrap();
+    let folder = world.ledger.folders(&world.ann).await.unwrap()[0].id.clone();
+    world
+        .run(
+            "insert into people (user_id, person_id, name) values ('ann', 'p1', 'Tom'), ('bob', 'p1', 'Tim'); \
+             insert into action_items (user_id, action_item_id, description, created_at, updated_at, conversation_id) \
+             values ('ann', 'i2', 'Second', now(), now(), 'c'), \
+                 ('ann', 'i1', 'First', now() - interval '1 day', now(), 'c'); \
+             update conversations set events = '[{\"title\": \"Dinner\", \"start\": \"2026-03-05T19:00:00Z\"}]', \
+                 apps_results = '[{\"app_id\": \"minutes\", \"content\": \"We met.\"}, {\"content\": \"x\"}]', \
+                 geolocation = '{\"latitude\": 52.5, \"longitude\": 13.4, \"address\": \"Berlin\"}'",
+        )
+        .await;
+    let change = ConversationChange { folder_id: Some(Some(folder)), ..ConversationChange::default() };
+    assert!(world.ledger.change_conversation(&world.ann, &id, &change).await.unwrap());
+
+    let view = world.ledger.conversation(&world.ann, &id, true).await.unwrap().unwrap();
+    assert_eq!(view.conversation.status, Status::InProgress);
+    assert_eq!(view.folder_name.as_deref(), Some("Work"));
+    assert_eq!(view.user_name.as_deref(), Some("ANN"));
+    assert_eq!(view.people, [("p1".to_owned(), "Tom".to_owned())]);
+    assert_eq!(view.segments.as_ref().map(Vec::len), Some(2));
+    let items: Vec<_> = view.action_items.iter().map(|item| item.description.as_str()).collect();
+    assert_eq!(items, ["First", "Second"], "oldest first");
+    assert_eq!(view.apps_results[0], (Some("minutes".to_owned()), "We met.".to_owned()));
+    assert_eq!(view.apps_results[1].0, None);
+    let event = &view.conversation.structured.events[0];
+    assert_eq!((event.duration, event.created, event.description.as_str()), (30, false, ""));
+    assert_eq!(view.conversation.geolocation.as_ref().and_then(|place| place.address.as_deref()), Some("Berlin"));
+
+    let plain = world.ledger.conversation(&world.ann, &id, false).await.unwrap().unwrap();
+    assert_eq!((plain.segments, plain.people), (None, vec![]));
+    assert_eq!(world.ledger.conversation(&world.bob, &id, true).await.unwrap(), None, "another person's");
+}
+
+#[tokio::test]
+async fn what_a_person_sets_is_marked_as_the_persons() {
+    let world = World::new().await;
+    let id = world.conversation(&world.ann, "c", "failed", 0).await;
+    world.run("update conversations set discarded = true, discarded_by_failure = true").await;
+    let change = ConversationChange {
+        title: Some("Mine".into()),
+        discarded: Some(true),
+        starred: Some(true),
+        folder_id: Some(None),
+    };
+    assert!(!world.ledger.change_conversation(&world.bob, &id, &change).await.unwrap());
+    assert!(!world.ledger.change_conversation(&world.ann, &ConversationId::new("none"), &change).await.unwrap());
+    assert!(world.ledger.change_conversation(&world.ann, &id, &change).await.unwrap());
+    let marks = "select count(*) from conversations where title = 'Mine' and title_by_person and discarded \
+                 and discarded_by_person and not discarded_by_failure and starred and folder_id is null \
+                 and folder_by_person";
+    assert_eq!(world.count(marks).await, 1);
+}
+
+#[tokio::test]
+async fn a_change_of_one_thing_marks_nothing_else() {
+    let world = World::new().await;
+    let id = world.conversation(&world.ann, "c", "completed", 0).await;
+    let star = ConversationChange { starred: Some(true), ..ConversationChange::default() };
+    assert!(world.ledger.change_conversation(&world.ann, &id, &star).await.unwrap());
+    let untouched = "select count(*) from conversations where starred and title = 'Talk c' and not title_by_person \
+                     and not discarded_by_person and not folder_by_person";
+    assert_eq!(world.count(untouched).await, 1);
+}
+
+#[tokio::test]
+async fn events_that_cannot_be_read_name_the_row_and_not_the_words() {
+    let world = World::new().await;
+    let id = world.conversation(&world.ann, "c", "completed", 0).await;
+    world.run("update conversations set events = '[{\"title\": \"Secret dinner\"}]'").await;
+    let error = world.ledger.conversation(&world.ann, &id, false).await.unwrap_err();
+    assert!(matches!(&error, Error::ImpossibleRow { column: "events", id, .. } if id == "c"));
+    assert!(!format!("{error}").contains("Secret"));
+}

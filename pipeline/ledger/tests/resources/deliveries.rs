@@ -1,0 +1,192 @@
+//! The life of one delivery.
+
+use std::time::Duration;
+
+use ledger::{ClaimedDelivery, DeliveryOutcome, DeliveryPolicy, DeliveryView, EventKind, WebhookFormat};
+use secrecy::ExposeSecret;
+
+use crate::world::World;
+
+const RETRY: DeliveryOutcome =
+    DeliveryOutcome::Retry { status: Some(503), error: "status", retry_after: None, jitter_permille: 0 };
+
+async fn with_one() -> World {
+    let world = World::new().await;
+    world.endpoint(&world.ann, "w").await;
+    world.pending(&world.ann, "w", 1).await;
+    world
+}
+
+async fn claim(world: &World) -> ClaimedDelivery {
+    world.ledger.claim_deliveries(1, &DeliveryPolicy::default()).await.unwrap().pop().expect("one is due")
+}
+
+async fn finish(world: &World, claimed: &ClaimedDelivery, outcome: DeliveryOutcome) -> bool {
+    world.ledger.finish_delivery(claimed, outcome, &DeliveryPolicy::default()).await.unwrap()
+}
+
+async fn view(world: &World) -> DeliveryView {
+    world.ledger.deliveries(&world.ann, "w", 1, 0).await.unwrap().pop().unwrap()
+}
+
+/// Lets time pass: whatever waits is due, whoever sends has died.
+async fn later(world: &World) {
+    world
+        .run(
+            "update webhook_deliveries set next_at = next_at - interval '30 hours', \
+                 sending_until = sending_until - interval '30 hours'; \
+             update webhook_endpoints set open_until = open_until - interval '30 hours'",
+        )
+        .await;
+}
+
+#[tokio::test]
+async fn a_delivery_is_claimed_once_rendered_once_and_delivered() {
+    let world = with_one().await;
+    let claimed = claim(&world).await;
+    assert_eq!((claimed.delivery_id.as_str(), claimed.epoch, claimed.try_number), ("w_0", 1, 1));
+    assert_eq!((claimed.event, claimed.format), (Some(EventKind::ConversationCompleted), WebhookFormat::Full));
+    assert_eq!(claimed.secret.expose_secret(), "whsec_c2VjcmV0");
+    assert!(world.ledger.claim_deliveries(9, &DeliveryPolicy::default()).await.unwrap().is_empty());
+    assert!(world.ledger.keep_body(&claimed, b"{}").await.unwrap());
+    assert!(finish(&world, &claimed, DeliveryOutcome::Delivered { status: 204 }).await);
+    let view = view(&world).await;
+    assert_eq!((view.status.as_str(), view.tries, view.last_status), ("delivered", 1, Some(204)));
+    assert!(view.finished_at.is_some());
+    assert_eq!(world.count("select count(*) from webhook_deliveries where body is not null").await, 0);
+    assert!(world.ledger.endpoint(&world.ann, "w").await.unwrap().unwrap().last_success_at.is_some());
+    assert_eq!(world.ledger.next_delivery_in().await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn a_failed_try_is_repeated_by_the_schedule_with_the_same_body() {
+    let world = with_one().await;
+    let first = claim(&world).await;
+    world.ledger.keep_body(&first, b"once").await.unwrap();
+    assert!(finish(&world, &first, RETRY).await);
+    let wait = world.ledger.next_delivery_in().await.unwrap().unwrap();
+    assert!(wait > Duration::from_secs(1) && wait <= Duration::from_secs(5), "{wait:?}");
+    later(&world).await;
+    let second = claim(&world).await;
+    assert_eq!((second.epoch, second.try_number, second.body.as_deref()), (2, 2, Some(b"once".as_slice())));
+    let wish = DeliveryOutcome::Retry {
+        status: Some(429),
+        error: "status",
+        retry_after: Some(Duration::from_secs(10 * 86_400)),
+        jitter_permille: 0,
+    };
+    assert!(finish(&world, &second, wish).await);
+    let wait = world.ledger.next_delivery_in().await.unwrap().unwrap();
+    assert!(wait > Duration::from_secs(86_300) && wait <= Duration::from_secs(86_400), "a day at most: {wait:?}");
+}
+
+#[tokio::test]
+async fn a_delivery_is_exhausted_when_its_schedule_is_over() {
+    let world = with_one().await;
+    for number in 1..=11 {
+        let claimed = claim(&world).await;
+        assert_eq!(claimed.try_number, number);
+        assert!(finish(&world, &claimed, RETRY).await);
+        later(&world).await;
+    }
+    let view = view(&world).await;
+    assert_eq!((view.status.as_str(), view.tries, view.last_error.as_deref()), ("exhausted", 11, Some("status")));
+    assert!(world.ledger.claim_deliveries(1, &DeliveryPolicy::default()).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_sender_that_died_loses_its_claim_to_the_next() {
+    let world = with_one().await;
+    let dead = claim(&world).await;
+    later(&world).await;
+    let next = claim(&world).await;
+    assert_eq!((next.epoch, next.try_number), (2, 2));
+    assert!(!world.ledger.keep_body(&dead, b"late").await.unwrap());
+    assert!(!finish(&world, &dead, DeliveryOutcome::Delivered { status: 200 }).await, "its claim is lost");
+    assert!(world.ledger.endpoint(&world.ann, "w").await.unwrap().unwrap().last_success_at.is_none());
+    assert!(finish(&world, &next, DeliveryOutcome::Delivered { status: 200 }).await);
+}
+
+#[tokio::test]
+async fn a_delivery_that_kills_its_sender_every_time_ends() {
+    let world = with_one().await;
+    for _ in 1..=11 {
+        claim(&world).await;
+        later(&world).await;
+    }
+    assert!(world.ledger.claim_deliveries(1, &DeliveryPolicy::default()).await.unwrap().is_empty());
+    let view = view(&world).await;
+    assert_eq!((view.status.as_str(), view.last_error.as_deref()), ("exhausted", Some("abandoned")));
+}
+
+#[tokio::test]
+async fn final_and_cancelled_tries_are_never_repeated() {
+    for (outcome, status) in [
+        (DeliveryOutcome::Final { status: Some(400), error: "status" }, "exhausted"),
+        (DeliveryOutcome::Cancelled, "cancelled"),
+    ] {
+        let world = with_one().await;
+        let claimed = claim(&world).await;
+        world.ledger.keep_body(&claimed, b"{}").await.unwrap();
+        assert!(finish(&world, &claimed, outcome).await);
+        later(&world).await;
+        assert_eq!(view(&world).await.status, status);
+        assert!(world.ledger.claim_deliveries(1, &DeliveryPolicy::default()).await.unwrap().is_empty());
+    }
+}
+
+#[tokio::test]
+async fn gone_disables_the_endpoint_and_cancels_what_waits_for_it() {
+    let world = World::new().await;
+    world.endpoint(&world.ann, "w").await;
+    world.endpoint(&world.ann, "other").await;
+    world.pending(&world.ann, "w", 3).await;
+    world.pending(&world.ann, "other", 1).await;
+    let claimed = claim(&world).await;
+    assert!(finish(&world, &claimed, DeliveryOutcome::Gone).await);
+    let endpoint = world.ledger.endpoint(&world.ann, "w").await.unwrap().unwrap();
+    assert_eq!((endpoint.enabled, endpoint.disabled_reason.as_deref()), (false, Some("gone")));
+    let of = |status| {
+        let sql = "select count(*) from webhook_deliveries where endpoint_id = 'w' and status = $1";
+        sqlx::query_scalar::<_, i64>(sql).bind(status).fetch_one(&world.pool)
+    };
+    assert_eq!((of("exhausted").await.unwrap(), of("cancelled").await.unwrap()), (1, 2));
+    assert_eq!(claim(&world).await.endpoint_id, "other", "nobody else is touched");
+}
+
+#[tokio::test]
+async fn a_test_event_is_written_once_and_sent_like_any_other() {
+    let world = World::new().await;
+    world.endpoint(&world.ann, "w").await;
+    assert_eq!(world.ledger.test_delivery(&world.bob, "w", "t1").await.unwrap(), None);
+    let written = world.ledger.test_delivery(&world.ann, "w", "t1").await.unwrap().unwrap();
+    assert_eq!((written.event.as_str(), written.status.as_str()), ("webhook.test", "pending"));
+    assert_eq!(world.ledger.test_delivery(&world.ann, "w", "t1").await.unwrap(), Some(written));
+    let claimed = claim(&world).await;
+    assert_eq!((claimed.event, claimed.delivery_id.as_str()), (None, "t1"));
+}
+
+#[tokio::test]
+async fn a_finished_delivery_gets_one_more_round_of_tries() {
+    let world = with_one().await;
+    assert_eq!(world.ledger.redeliver(&world.ann, "w", "none").await.unwrap(), None);
+    assert_eq!(world.ledger.redeliver(&world.bob, "w", "w_0").await.unwrap(), None);
+    assert_eq!(world.ledger.redeliver(&world.ann, "w", "w_0").await.unwrap(), Some(None), "still under way");
+    let claimed = claim(&world).await;
+    finish(&world, &claimed, DeliveryOutcome::Final { status: Some(404), error: "status" }).await;
+    let again = world.ledger.redeliver(&world.ann, "w", "w_0").await.unwrap().unwrap().unwrap();
+    assert_eq!((again.status.as_str(), again.tries), ("pending", 0));
+    let claimed = claim(&world).await;
+    assert_eq!((claimed.delivery_id.as_str(), claimed.try_number, claimed.epoch), ("w_0", 1, 2));
+}
+
+#[tokio::test]
+async fn an_event_of_a_newer_version_stops_nobody_elses_delivery() {
+    let world = with_one().await;
+    world.run("update webhook_deliveries set event = 'moon.risen', next_at = next_at - interval '1 hour'").await;
+    world.endpoint(&world.ann, "other").await;
+    world.pending(&world.ann, "other", 1).await;
+    let claimed = world.ledger.claim_deliveries(9, &DeliveryPolicy::default()).await.unwrap();
+    assert_eq!(claimed.len(), 1);
+    assert_eq!(claimed[0].endpoint_id, "other");
+}

@@ -1,0 +1,51 @@
+//! What the service says about itself.
+
+use crate::world::World;
+
+#[tokio::test]
+async fn an_empty_service_shows_all_five_statuses_and_no_age() {
+    let world = World::new().await;
+    let gauges = world.ledger.gauges().await.unwrap();
+    let zeros = ["queued", "leased", "blocked_byok", "completed", "dead_letter"].map(|status| (status, 0));
+    assert_eq!(gauges.jobs, zeros);
+    let ages = [gauges.oldest_nonterminal_age, gauges.oldest_ready_age, gauges.oldest_pending_delivery_age];
+    assert!(ages.iter().all(|age| *age == 0.0));
+    assert_eq!(gauges.orphans, 0);
+}
+
+#[tokio::test]
+async fn gauges_count_the_living_from_rows_and_the_finished_from_totals() {
+    let world = World::new().await;
+    world
+        .run(
+            "insert into finalization_jobs (user_id, job_id, conversation_id, revision, origin, queue, status, \
+                 ready_at, requires_keys, force_process, admitted_at, first_blocked_at, reconcile_after_at, created_at, \
+                 updated_at) values \
+             ('ann', 'ready', 'c1', 1, 'finalize', 'finalization', 'queued', now() - interval '1 minute', false, \
+                 false, now() - interval '100 s', null, now() + interval '1 hour', now(), now()), \
+             ('ann', 'backing_off', 'c2', 1, 'finalize', 'finalization', 'queued', now() + interval '1 hour', false, \
+                 false, now() - interval '200 s', null, now() - interval '2 hours', now(), now()), \
+             ('ann', 'parked', 'c3', 1, 'finalize', 'finalization', 'blocked_byok', null, true, \
+                 false, now() - interval '300 s', now(), now() + interval '1 hour', now(), now()); \
+             update finalization_totals set jobs = stripe where status = 'completed'",
+        )
+        .await;
+    world.endpoint(&world.ann, "w").await;
+    world.pending(&world.ann, "w", 2).await;
+    world
+        .run(
+            "insert into webhook_deliveries (user_id, endpoint_id, delivery_id, event, status, next_at, occurred_at) \
+             values ('ann', 'w', 'parked', 'webhook.test', 'pending', 'infinity', now() - interval '1 day')",
+        )
+        .await;
+    let gauges = world.ledger.gauges().await.unwrap();
+    assert_eq!(
+        gauges.jobs,
+        [("queued", 2), ("leased", 0), ("blocked_byok", 1), ("completed", 120), ("dead_letter", 0)]
+    );
+    let about = |age: f64, seconds: f64| age >= seconds && age < seconds + 30.0;
+    assert!(about(gauges.oldest_nonterminal_age, 300.0), "{gauges:?}");
+    assert!(about(gauges.oldest_ready_age, 100.0), "{gauges:?}");
+    assert!(about(gauges.oldest_pending_delivery_age, 60.0), "a disabled endpoint's backlog does not count: {gauges:?}");
+    assert_eq!(gauges.orphans, 1, "nobody looked at the second for two hours");
+}

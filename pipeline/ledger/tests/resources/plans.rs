@@ -1,0 +1,131 @@
+//! The hot reads use their indexes at realistic sizes and default planner settings. Asked of the server's own
+//! counters after the real verb ran, so that no copy of a query is explained instead.
+
+use ledger::{ConversationFilter, DatePage, DeliveryPolicy, ItemFilter, Ledger, Settings};
+use sqlx::PgPool;
+
+use crate::world::World;
+
+/// Scans of a table since the database was made: sequential ones, and those of one index.
+async fn scans(pool: &PgPool, table: &str, index: &str) -> (i64, i64) {
+    sqlx::query_as(
+        "select t.seq_scan, i.idx_scan from pg_stat_user_tables t join pg_stat_user_indexes i using (relid) \
+         where t.relname = $1 and i.indexrelname = $2",
+    )
+    .bind(table)
+    .bind(index)
+    .fetch_one(pool)
+    .await
+    .unwrap()
+}
+
+/// Runs a verb in a process of its own and asserts that it read `table` through `index`, and never whole. A
+/// session reports its counts when it ends at the latest, so the process's sessions are awaited to their end.
+async fn assert_uses(world: &World, table: &str, index: &str, verb: impl AsyncFnOnce(&Ledger)) {
+    let before = scans(&world.pool, table, index).await;
+    let options = world.database.options().application_name("verb");
+    let process = Ledger::new(options, Settings::default());
+    verb(&process).await;
+    process.close().await;
+    let living = "select count(*) from pg_stat_activity where application_name = 'verb' and datname = current_database()";
+    while world.count(living).await > 0 {}
+    let after = scans(&world.pool, table, index).await;
+    assert!(after.1 > before.1, "{index} was not used");
+    assert_eq!(after.0, before.0, "{table} was read whole");
+}
+
+/// 50,000 conversations of 50 people, an action item each, and vacuumed statistics.
+async fn with_history() -> World {
+    let world = World::new().await;
+    world
+        .run(
+            "insert into users (user_id) select 'u' || n from generate_series(0, 49) n; \
+             insert into conversations (user_id, conversation_id, created_at, updated_at, started_at, finished_at, \
+                 language, source, status, discarded) \
+             select 'u' || n % 50, 'c' || n, at, at, at, at, 'en', 'phone', \
+                 case when n % 20 = 0 then 'failed' else 'completed' end, n % 7 = 0 \
+             from (select n, now() - n * interval '1 minute' as at from generate_series(0, 49999) n) s; \
+             insert into action_items (user_id, action_item_id, description, created_at, updated_at, conversation_id) \
+             select user_id, 'i' || conversation_id, 'Do', created_at, created_at, conversation_id from conversations; \
+             analyze",
+        )
+        .await;
+    world
+}
+
+fn page() -> DatePage {
+    DatePage { limit: 25, ..DatePage::default() }
+}
+
+#[tokio::test]
+async fn the_list_page_of_conversations_uses_its_index() {
+    let world = with_history().await;
+    let user = records::UserId::new("u3");
+    let list = async |ledger: &Ledger| {
+        let filter = ConversationFilter { page: page(), ..ConversationFilter::default() };
+        assert_eq!(ledger.conversations(&user, &filter).await.unwrap().len(), 25);
+    };
+    assert_uses(&world, "conversations", "conversations_listed", list).await;
+    assert_uses(&world, "action_items", "action_items_of_conversation", list).await;
+}
+
+#[tokio::test]
+async fn the_list_page_of_action_items_uses_its_index() {
+    let world = with_history().await;
+    let user = records::UserId::new("u3");
+    assert_uses(&world, "action_items", "action_items_listed", async |ledger| {
+        let filter = ItemFilter { page: page(), ..ItemFilter::default() };
+        assert_eq!(ledger.action_items(&user, &filter).await.unwrap().len(), 25);
+    })
+    .await;
+}
+
+/// 50,000 delivered ones, 500 that are due, and 20 senders that died.
+#[tokio::test]
+async fn the_claim_of_deliveries_uses_its_indexes() {
+    let world = World::new().await;
+    for id in ["w0", "w1", "w2", "w3", "w4"] {
+        world.endpoint(&world.ann, id).await;
+    }
+    world
+        .run(
+            "insert into webhook_deliveries (user_id, endpoint_id, delivery_id, event, status, next_at, sending_until, \
+                 finished_at, occurred_at) \
+             select 'ann', 'w' || n % 5, 'd' || n, 'conversation.completed', \
+                 case when n < 500 then 'pending' when n < 520 then 'sending' else 'delivered' end, \
+                 case when n < 500 then now() - interval '1 minute' end, \
+                 case when n between 500 and 519 then now() - interval '1 minute' end, \
+                 case when n >= 520 then now() end, now() - n * interval '1 second' \
+             from generate_series(0, 50519) n; \
+             analyze",
+        )
+        .await;
+    let claim = async |ledger: &Ledger| {
+        assert!(!ledger.claim_deliveries(8, &DeliveryPolicy::default()).await.unwrap().is_empty());
+    };
+    assert_uses(&world, "webhook_deliveries", "webhook_deliveries_due", claim).await;
+    assert_uses(&world, "webhook_deliveries", "webhook_deliveries_sending", claim).await;
+}
+
+#[tokio::test]
+async fn gauges_cost_nothing_that_grows_with_history() {
+    let world = World::new().await;
+    world
+        .run(
+            "insert into finalization_jobs (user_id, job_id, conversation_id, revision, origin, queue, status, \
+                 ready_at, outcome, requires_keys, force_process, admitted_at, reconcile_after_at, created_at, \
+                 updated_at, finished_at) \
+             select 'ann', 'fj' || n, 'c' || n, 1, 'finalize', 'finalization', \
+                 case when live then 'queued' else 'completed' end, case when live then now() end, \
+                 case when not live then 'kept' end, false, false, now(), case when live then now() end, now(), now(), \
+                 case when not live then now() end \
+             from (select n, n % 500 = 0 live from generate_series(0, 49999) n) s; \
+             analyze",
+        )
+        .await;
+    let gauges = async |ledger: &Ledger| {
+        assert!(ledger.gauges().await.unwrap().jobs.contains(&("queued", 100)));
+    };
+    assert_uses(&world, "finalization_jobs", "finalization_jobs_age", gauges).await;
+    assert_uses(&world, "finalization_jobs", "finalization_jobs_due", gauges).await;
+}

@@ -1,0 +1,112 @@
+//! What may go, and what must stay.
+
+use std::time::Duration;
+
+use ledger::Pruned;
+
+use crate::world::World;
+
+const MONTH: Duration = Duration::from_secs(30 * 86_400);
+
+/// Finished jobs 40 days ago: `done`, and dead letters that are `fresh`, `settled`, `superseded`, `bereft` (their
+/// conversation is gone) and `alive` (nothing happened to them); `young` was done yesterday.
+async fn with_jobs() -> World {
+    let world = World::new().await;
+    for id in ["done", "settled", "superseded", "alive", "young"] {
+        world.conversation(&world.ann, id, "failed", 0).await;
+    }
+    world
+        .run(
+            "insert into finalization_jobs (user_id, job_id, conversation_id, revision, origin, queue, status, \
+                 outcome, dead_code, requires_keys, force_process, admitted_at, settled_at, created_at, updated_at, \
+                 finished_at) \
+             select 'ann', name, name, 1, 'finalize', 'finalization', status, \
+                 case when status = 'completed' then 'kept' end, case when status = 'dead_letter' then 'internal' end, \
+                 false, false, at, case when name = 'settled' then at end, at, at, at \
+             from (select name, status, now() - make_interval(days => days) as at from (values \
+                 ('done', 'completed', 40), ('settled', 'dead_letter', 40), ('superseded', 'dead_letter', 40), \
+                 ('bereft', 'dead_letter', 40), ('alive', 'dead_letter', 40), ('young', 'completed', 1)) \
+                 v (name, status, days)) s; \
+             insert into finalization_admissions select user_id, conversation_id, revision, job_id, admitted_at \
+                 from finalization_jobs; \
+             insert into finalization_admissions values ('ann', 'superseded', 2, 'newer', now()); \
+             insert into stage_checkpoints (user_id, job_id, stage, version, digest, output, epoch) \
+                 values ('ann', 'done', 'describe', 1, '', '{}', 1); \
+             update finalization_totals t set jobs = (select count(*) from finalization_jobs j \
+                 where j.status = t.status and abs(hashtext(j.job_id) % 16) = t.stripe)",
+        )
+        .await;
+    world
+}
+
+async fn left(world: &World) -> Vec<String> {
+    sqlx::query_scalar("select job_id from finalization_jobs order by job_id").fetch_all(&world.pool).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_dead_letter_that_nobody_settled_is_never_pruned() {
+    let world = with_jobs().await;
+    let pruned = world.ledger.prune(MONTH, 100).await.unwrap();
+    assert_eq!(pruned, Pruned { jobs: 4, deliveries: 0, actions: 0 });
+    assert_eq!(left(&world).await, ["alive", "young"]);
+    assert_eq!(world.count("select count(*) from stage_checkpoints").await, 0);
+    assert_eq!(world.count("select count(*) from finalization_admissions").await, 7, "admissions outlive their jobs");
+    let gauges = world.ledger.gauges().await.unwrap();
+    assert!(gauges.jobs.contains(&("completed", 1)) && gauges.jobs.contains(&("dead_letter", 1)), "totals follow");
+    let below_zero = "select count(*) from finalization_totals where jobs < 0";
+    assert_eq!(world.count(below_zero).await, 0, "each stripe is lowered by what it had counted");
+    assert_eq!(world.ledger.prune(MONTH, 100).await.unwrap(), Pruned::default());
+}
+
+#[tokio::test]
+async fn a_batch_is_bounded_and_passes_locked_rows_by() {
+    let world = with_jobs().await;
+    assert_eq!(world.ledger.prune(MONTH, 1).await.unwrap().jobs, 1);
+    let mut holder = world.pool.begin().await.unwrap();
+    let held: Vec<String> = sqlx::query_scalar(
+        "select job_id from finalization_jobs where job_id in ('done', 'settled', 'superseded', 'bereft') \
+         order by job_id limit 1 for update",
+    )
+    .fetch_all(&mut *holder)
+    .await
+    .unwrap();
+    assert_eq!(world.ledger.prune(MONTH, 100).await.unwrap().jobs, 2, "all but the held one");
+    holder.rollback().await.unwrap();
+    assert!(left(&world).await.contains(&held[0]));
+    assert_eq!(world.ledger.prune(MONTH, 100).await.unwrap().jobs, 1);
+}
+
+#[tokio::test]
+async fn finished_deliveries_and_operator_actions_go_with_age() {
+    let world = World::new().await;
+    world.endpoint(&world.ann, "w").await;
+    world
+        .run(
+            "insert into webhook_deliveries (user_id, endpoint_id, delivery_id, event, status, next_at, finished_at, \
+                 occurred_at) \
+             select 'ann', 'w', name, 'webhook.test', status, next_at, \
+                 case when status <> 'pending' then at end, at \
+             from (select name, status, next_at::timestamptz, now() - make_interval(days => days) as at from (values \
+                 ('old', 'delivered', null, 40), ('young', 'delivered', null, 1), ('due', 'pending', 'now', 40), \
+                 ('parked', 'pending', 'infinity', 40), ('parked_young', 'pending', 'infinity', 1)) \
+                 v (name, status, next_at, days)) s; \
+             insert into operator_actions (user_id, action_id, action, operator, reason, created_at) \
+             values ('ann', 'a1', 'replay', 'op', 'why', now() - interval '40 days'), \
+                 ('ann', 'a2', 'replay', 'op', 'why', now())",
+        )
+        .await;
+    let pruned = world.ledger.prune(MONTH, 100).await.unwrap();
+    assert_eq!(pruned, Pruned { jobs: 0, deliveries: 2, actions: 1 });
+    let left: Vec<String> = sqlx::query_scalar("select delivery_id from webhook_deliveries order by delivery_id")
+        .fetch_all(&world.pool)
+        .await
+        .unwrap();
+    assert_eq!(left, ["due", "parked_young", "young"]);
+}
+
+#[tokio::test]
+async fn an_age_beyond_all_calendars_prunes_nothing() {
+    let world = with_jobs().await;
+    assert_eq!(world.ledger.prune(Duration::MAX, 100).await.unwrap(), Pruned::default());
+    assert_eq!(left(&world).await.len(), 6);
+}

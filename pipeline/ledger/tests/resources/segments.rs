@@ -1,0 +1,94 @@
+//! Appending words: order, repeats, limits and races.
+
+use std::sync::Arc;
+
+use ledger::AppendRefusal;
+use records::{ConversationId, Segment};
+use tokio::sync::Barrier;
+
+use crate::world::{World, said};
+
+async fn stored(world: &World, id: &ConversationId) -> Vec<Segment> {
+    world.ledger.conversation(&world.ann, id, true).await.unwrap().unwrap().segments.unwrap()
+}
+
+#[tokio::test]
+async fn words_are_appended_in_order_and_a_repeat_doubles_nothing() {
+    let world = World::new().await;
+    let id = world.conversation(&world.ann, "c", "in_progress", 0).await;
+    let first = [said(Some("s1"), "Anna", "One.", 0.0), said(None, "SPEAKER_00", "Two.", 1.0)];
+    assert_eq!(world.ledger.append_segments(&world.ann, &id, &first).await.unwrap(), Ok(2));
+    let second = [
+        said(Some("s1"), "Anna", "Changed.", 0.0),
+        said(Some("s2"), "Tom", "Three.", 2.0),
+        said(Some("s2"), "Tom", "Again.", 2.0),
+        said(None, "Anna", "Four.", 600.0),
+    ];
+    assert_eq!(world.ledger.append_segments(&world.ann, &id, &second).await.unwrap(), Ok(4));
+    let segments = stored(&world, &id).await;
+    let words: Vec<_> = segments.iter().map(|segment| segment.text.as_str()).collect();
+    assert_eq!(words, ["One.", "Two.", "Three.", "Four."]);
+    let speakers: Vec<_> = segments.iter().map(|segment| segment.speaker_id).collect();
+    assert_eq!(speakers, [Some(1), Some(0), Some(2), Some(1)]);
+    let length = "select extract(epoch from finished_at - started_at)::bigint from conversations \
+                  where last_append_at is not null";
+    assert_eq!(world.count(length).await, 601, "the conversation lasts as long as its words");
+}
+
+#[tokio::test]
+async fn words_are_refused_where_they_would_not_be_processed() {
+    let world = World::new().await;
+    let open = world.conversation(&world.ann, "open", "in_progress", 0).await;
+    let running = world.conversation(&world.ann, "running", "processing", 0).await;
+    let words = [said(None, "SPEAKER_00", "Hello.", 0.0)];
+    let append = async |user, id| world.ledger.append_segments(user, id, &words).await.unwrap();
+    assert_eq!(append(&world.ann, &running).await, Err(AppendRefusal::NotInProgress));
+    assert_eq!(append(&world.bob, &open).await, Err(AppendRefusal::NoConversation));
+    assert_eq!(append(&world.ann, &ConversationId::new("none")).await, Err(AppendRefusal::NoConversation));
+    assert_eq!(world.count("select count(*) from transcript_segments").await, 0);
+}
+
+#[tokio::test]
+async fn a_conversation_holds_so_many_segments_and_bytes_and_no_more() {
+    let world = World::new().await;
+    let id = world.conversation(&world.ann, "c", "in_progress", 0).await;
+    world
+        .run(
+            "insert into transcript_segments (user_id, conversation_id, position, content, start_seconds, end_seconds) \
+             select 'ann', 'c', n, 'x', 0, 1 from generate_series(0, 9998) n",
+        )
+        .await;
+    let append = async |words: &[Segment]| world.ledger.append_segments(&world.ann, &id, words).await.unwrap();
+    let one = said(None, "SPEAKER_00", "y", 0.0);
+    assert_eq!(append(&[one.clone(), one.clone()]).await, Err(AppendRefusal::TooMuch));
+    let long = said(None, "SPEAKER_00", &"y".repeat(4 * 1024 * 1024 - 9_998), 0.0);
+    assert_eq!(append(&[long]).await, Err(AppendRefusal::TooMuch));
+    let fits = said(None, "SPEAKER_00", &"y".repeat(4 * 1024 * 1024 - 9_999), 0.0);
+    assert_eq!(append(&[fits]).await, Ok(10_000));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn the_same_segment_sent_eight_times_at_once_is_stored_once() {
+    let world = World::new().await;
+    let id = world.conversation(&world.ann, "c", "in_progress", 0).await;
+    let barrier = Arc::new(Barrier::new(8));
+    let senders = (0..8).map(|n| {
+        let (ledger, user, id, barrier) = (world.ledger.clone(), world.ann.clone(), id.clone(), barrier.clone());
+        tokio::spawn(async move {
+            let own = format!("own{n}");
+            let words = [said(Some("same"), "Anna", "Hello.", 0.0), said(Some(&own), "Tom", "Mine.", 1.0)];
+            barrier.wait().await;
+            ledger.append_segments(&user, &id, &words).await.unwrap().unwrap()
+        })
+    });
+    let mut counts = Vec::new();
+    for sender in senders.collect::<Vec<_>>() {
+        counts.push(sender.await.unwrap());
+    }
+    counts.sort_unstable();
+    assert_eq!(counts, [2, 3, 4, 5, 6, 7, 8, 9], "one after the other, each adding its own");
+    let segments = stored(&world, &id).await;
+    assert_eq!(segments.len(), 9);
+    assert_eq!(segments.iter().filter(|segment| segment.id.as_deref() == Some("same")).count(), 1);
+    assert!(segments.iter().skip(1).all(|segment| segment.speaker_id == Some(1)), "Tom has one number");
+}

@@ -1,0 +1,111 @@
+//! A database with a person or two in it, and short ways to fill it.
+
+use ledger::{EventKind, Ledger, NewEndpoint, Settings, UserChange, WebhookFormat};
+use records::{ConversationId, Segment, Timestamp, UserId};
+use secrecy::SecretString;
+use sqlx::PgPool;
+use testbed::TestDatabase;
+
+/// A ledger over a database of its own, and a pool to look behind it.
+pub(crate) struct World {
+    pub(crate) ledger: Ledger,
+    pub(crate) pool: PgPool,
+    pub(crate) ann: UserId,
+    pub(crate) bob: UserId,
+    pub(crate) database: TestDatabase,
+}
+
+impl World {
+    /// Two people, Ann and Bob, with nothing but their folders.
+    pub(crate) async fn new() -> Self {
+        let database = TestDatabase::new().await;
+        let ledger = Ledger::new(database.options(), Settings::default());
+        let pool = database.pool(4).await;
+        let (ann, bob) = (UserId::new("ann"), UserId::new("bob"));
+        for user in [&ann, &bob] {
+            let change = UserChange { name: Some(user.as_str().to_uppercase()), ..UserChange::default() };
+            assert!(ledger.create_user(user, &change).await.unwrap());
+        }
+        Self { ledger, pool, ann, bob, database }
+    }
+
+    /// Runs statements as they are.
+    pub(crate) async fn run(&self, sql: &'static str) {
+        sqlx::raw_sql(sql).execute(&self.pool).await.unwrap();
+    }
+
+    /// One number out of the database.
+    pub(crate) async fn count(&self, sql: &'static str) -> i64 {
+        sqlx::query_scalar(sql).fetch_one(&self.pool).await.unwrap()
+    }
+
+    /// A conversation that began at 9:00 and was created `minute` minutes after.
+    pub(crate) async fn conversation(&self, user: &UserId, id: &str, status: &str, minute: i64) -> ConversationId {
+        sqlx::query(
+            "insert into conversations (user_id, conversation_id, created_at, updated_at, started_at, finished_at, \
+                 language, source, status, title) \
+             values ($1, $2, $4, $4, $5, $4, 'en', 'phone', $3, 'Talk ' || $2)",
+        )
+        .bind(user.as_str())
+        .bind(id)
+        .bind(status)
+        .bind(nine(minute))
+        .bind(nine(0))
+        .execute(&self.pool)
+        .await
+        .unwrap();
+        ConversationId::new(id)
+    }
+
+    /// An endpoint that wants to be told of completed conversations.
+    pub(crate) async fn endpoint(&self, user: &UserId, id: &str) {
+        let new = NewEndpoint {
+            id: id.to_owned(),
+            url: format!("https://example.com/{id}"),
+            events: vec![EventKind::ConversationCompleted],
+            format: WebhookFormat::Full,
+            secret: SecretString::from("whsec_c2VjcmV0"),
+        };
+        self.ledger.create_endpoint(user, &new).await.unwrap();
+    }
+
+    /// Pending deliveries `{endpoint}_0…` that have been due for a minute.
+    pub(crate) async fn pending(&self, user: &UserId, endpoint: &str, many: i64) {
+        sqlx::query(
+            "insert into webhook_deliveries (user_id, endpoint_id, delivery_id, event, status, next_at, occurred_at) \
+             select $1, $2, $2 || '_' || n, 'conversation.completed', 'pending', \
+                 clock_timestamp() - interval '1 minute', clock_timestamp() - interval '1 minute' \
+             from generate_series(0, $3 - 1) n",
+        )
+        .bind(user.as_str())
+        .bind(endpoint)
+        .bind(many)
+        .execute(&self.pool)
+        .await
+        .unwrap();
+    }
+
+    /// A second process over the same database.
+    pub(crate) fn other_process(&self) -> Ledger {
+        Ledger::new(self.database.options(), Settings::default())
+    }
+}
+
+/// Minutes after 9:00 on a day in March.
+pub(crate) fn nine(minute: i64) -> Timestamp {
+    "2026-03-02T09:00:00Z".parse::<Timestamp>().unwrap() + chrono::TimeDelta::minutes(minute)
+}
+
+/// A second of speech.
+pub(crate) fn said(id: Option<&str>, speaker: &str, text: &str, start: f64) -> Segment {
+    Segment {
+        id: id.map(str::to_owned),
+        text: text.to_owned(),
+        speaker: Some(speaker.to_owned()),
+        speaker_id: None,
+        is_user: false,
+        person_id: None,
+        start,
+        end: start + 1.0,
+    }
+}

@@ -1,0 +1,21 @@
+//! Guarded HTTP to other people's servers (DECISIONS §6): nobody may use this service to reach what
+//! only the service can reach, or to hold it up.
+//!
+//! A URL is judged twice. [`Guard::check_url`] judges what can be seen in it, at the API's door and again
+//! before each call; a [`Sender`]'s own resolver judges the addresses that its name turns out to have, so
+//! that a name which changes its mind between the two gains nothing.
+
+mod guard;
+mod resolver;
+mod retry_after;
+mod sender;
+mod signature;
+mod special;
+
+pub use guard::{Guard, Refused};
+/// The URL type of [`Guard::check_url`] and [`Sender::post`].
+pub use reqwest::Url;
+pub use resolver::{Lookup, SystemLookup};
+pub use retry_after::{MAX_RETRY_AFTER, retry_after};
+pub use sender::{Answer, CannotSend, Sender};
+pub use signature::{BadSecret, new_secret, sign};

@@ -1,0 +1,81 @@
+//! Resolves names for a [`crate::Sender`] and keeps the addresses that its guard permits.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::{fmt, io};
+
+use futures::future::BoxFuture;
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+
+use crate::guard::{Guard, Reach};
+
+/// Turns a name into addresses. A port of its own, so that tests can make a name resolve to anything.
+pub trait Lookup: Send + Sync {
+    /// Every address of `name`.
+    fn lookup<'a>(&'a self, name: &'a str) -> BoxFuture<'a, io::Result<Vec<IpAddr>>>;
+}
+
+/// The operating system's resolver.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SystemLookup;
+
+impl Lookup for SystemLookup {
+    fn lookup<'a>(&'a self, name: &'a str) -> BoxFuture<'a, io::Result<Vec<IpAddr>>> {
+        Box::pin(async move {
+            Ok(tokio::net::lookup_host((name, 0)).await?.map(|address| address.ip()).collect())
+        })
+    }
+}
+
+/// The error that stands in a failed call's chain when every address of a name was refused.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NoPermittedAddress;
+
+impl fmt::Display for NoPermittedAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the name has no address that may be called")
+    }
+}
+
+impl std::error::Error for NoPermittedAddress {}
+
+/// A resolver for one scheme. The connection is made to the very addresses judged here, so a name whose
+/// answer changes from look-up to look-up cannot slip through.
+pub(crate) struct GuardedResolver {
+    pub(crate) guard: Guard,
+    pub(crate) reach: Reach,
+    pub(crate) lookup: Arc<dyn Lookup>,
+}
+
+impl GuardedResolver {
+    /// Over `https` the permitted addresses are kept: a host with a public and a private address is
+    /// common. Over `http` one address outside the allowed ranges refuses the name, since plain text
+    /// is meant for names that the operator wholly vouches for.
+    fn choose(guard: &Guard, reach: Reach, mut found: Vec<IpAddr>) -> Vec<IpAddr> {
+        let before = found.len();
+        found.retain(|&address| guard.permits(address, reach));
+        if reach == Reach::Http && found.len() < before {
+            found.clear();
+        }
+        found
+    }
+}
+
+impl Resolve for GuardedResolver {
+    fn resolve(&self, name: Name) -> Resolving {
+        let (guard, reach, lookup) = (self.guard.clone(), self.reach, Arc::clone(&self.lookup));
+        Box::pin(async move {
+            let found = lookup.lookup(name.as_str()).await?;
+            if found.is_empty() {
+                return Err(io::Error::from(io::ErrorKind::NotFound).into());
+            }
+            let chosen = Self::choose(&guard, reach, found);
+            if chosen.is_empty() {
+                return Err(NoPermittedAddress.into());
+            }
+            // Port 0 stands for the port of the URL.
+            let addresses: Addrs = Box::new(chosen.into_iter().map(|address| SocketAddr::new(address, 0)));
+            Ok(addresses)
+        })
+    }
+}

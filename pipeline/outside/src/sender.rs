@@ -1,0 +1,148 @@
+//! Posts to URLs that users set, within limits that no receiver can stretch.
+
+use std::error::Error;
+use std::sync::Arc;
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
+use reqwest::redirect::Policy;
+use reqwest::{Client, Response, Url};
+
+use crate::guard::{Guard, Reach};
+use crate::resolver::{GuardedResolver, Lookup, NoPermittedAddress, SystemLookup};
+use crate::retry_after::retry_after;
+
+/// Until a connection (name, TCP, TLS) stands.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
+/// The whole call, the reading of the answer included.
+const TOTAL_TIMEOUT: Duration = Duration::from_secs(15);
+/// How much of an answer is read.
+const MAX_ANSWER_BYTES: usize = 64 * 1024;
+/// Kept open per receiver: deliveries to one endpoint are few at a time (DECISIONS §6).
+const IDLE_PER_HOST: usize = 2;
+
+/// What became of a call. Nothing that the receiver wrote is in it but numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// The receiver answered. Redirects are not followed, so 3xx appear here.
+    Status {
+        /// The HTTP status.
+        code: u16,
+        /// How long it wants to be left alone, at most [`crate::MAX_RETRY_AFTER`].
+        retry_after: Option<Duration>,
+    },
+    /// Nothing was sent: the guard refused the URL or every address of its name, or a header cannot be one.
+    Refused,
+    /// No connection within 3 s, or no answer within 15 s.
+    Timeout,
+    /// No such name, no connection, no valid TLS, or no HTTP.
+    Unreachable,
+}
+
+/// The client could not be built; the process has no TLS provider or no root certificates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no HTTP client could be built")]
+pub struct CannotSend;
+
+/// Calls other people's servers. Cheap to clone; keeps connections.
+#[derive(Clone, Debug)]
+pub struct Sender {
+    guard: Guard,
+    // A resolver sees a name but not the scheme, and the two schemes reach differently far.
+    http: Client,
+    https: Client,
+}
+
+impl Sender {
+    /// A sender behind `guard`, with the system's resolver.
+    pub fn new(guard: Guard) -> Result<Self, CannotSend> {
+        Self::with_lookup(guard, Arc::new(SystemLookup))
+    }
+
+    /// The same with a resolver of one's own.
+    pub fn with_lookup(guard: Guard, lookup: Arc<dyn Lookup>) -> Result<Self, CannotSend> {
+        let client = |reach| {
+            let resolver = GuardedResolver { guard: guard.clone(), reach, lookup: Arc::clone(&lookup) };
+            Client::builder()
+                .dns_resolver(resolver)
+                .redirect(Policy::none())
+                .no_proxy()
+                .referer(false)
+                .user_agent(concat!("listen/", env!("CARGO_PKG_VERSION")))
+                .connect_timeout(CONNECT_TIMEOUT)
+                .timeout(TOTAL_TIMEOUT)
+                .pool_max_idle_per_host(IDLE_PER_HOST)
+                .https_only(reach == Reach::Https)
+                .build()
+                .map_err(|_| CannotSend)
+        };
+        Ok(Self { http: client(Reach::Http)?, https: client(Reach::Https)?, guard })
+    }
+
+    /// Posts `body` once, never twice. `now` is what a date in `Retry-After` is compared with.
+    pub async fn post(
+        &self,
+        url: &Url,
+        headers: Vec<(String, String)>,
+        body: Vec<u8>,
+        now: DateTime<Utc>,
+    ) -> Answer {
+        // Again, since an endpoint may be older than today's allowed ranges.
+        let (Ok(()), Some(reach), Some(headers)) =
+            (self.guard.check(url), Reach::of(url), header_map(headers))
+        else {
+            return Answer::Refused;
+        };
+        let client = match reach {
+            Reach::Http => &self.http,
+            Reach::Https => &self.https,
+        };
+        match client.post(url.clone()).headers(headers).body(body).send().await {
+            Ok(response) => {
+                let answer = status_of(&response, now);
+                read_to_limit(response).await;
+                answer
+            }
+            Err(error) => failure_of(&error),
+        }
+    }
+}
+
+fn header_map(headers: Vec<(String, String)>) -> Option<HeaderMap> {
+    let pairs = headers
+        .into_iter()
+        .map(|(name, value)| Some((HeaderName::try_from(name).ok()?, HeaderValue::try_from(value).ok()?)));
+    pairs.collect()
+}
+
+fn status_of(response: &Response, now: DateTime<Utc>) -> Answer {
+    let asked = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok());
+    Answer::Status {
+        code: response.status().as_u16(),
+        retry_after: asked.and_then(|value| retry_after(value, now)),
+    }
+}
+
+/// Reads a short answer to its end, so that its connection can be used again. What is longer, slow or
+/// broken loses its connection instead: the status has already been heard, and it counts.
+async fn read_to_limit(mut response: Response) {
+    let mut read = 0;
+    while let Ok(Some(chunk)) = response.chunk().await {
+        read += chunk.len();
+        if read > MAX_ANSWER_BYTES {
+            return;
+        }
+    }
+}
+
+fn failure_of(error: &reqwest::Error) -> Answer {
+    let mut cause: Option<&(dyn Error + 'static)> = Some(error);
+    while let Some(error) = cause {
+        if error.is::<NoPermittedAddress>() {
+            return Answer::Refused;
+        }
+        cause = error.source();
+    }
+    if error.is_timeout() { Answer::Timeout } else { Answer::Unreachable }
+}

@@ -1,0 +1,81 @@
+//! Signatures of the Standard Webhooks specification, symmetric scheme `v1`.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use hmac::{Hmac, KeyInit, Mac};
+use secrecy::{ExposeSecret, SecretString};
+use sha2::Sha256;
+
+const PREFIX: &str = "whsec_";
+
+/// The secret is not `whsec_` and the base64 of 24 to 64 bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not a webhook secret")]
+pub struct BadSecret;
+
+/// A new secret for one endpoint, from 32 bytes of chance.
+pub fn new_secret(random: [u8; 32]) -> SecretString {
+    SecretString::from(format!("{PREFIX}{}", STANDARD.encode(random)))
+}
+
+/// The value of `webhook-signature` for one attempt: `v1,` and the base64 of the HMAC-SHA256 of
+/// `id.timestamp.body`. `id` is the `webhook-id`, without a dot; `timestamp` the attempt's
+/// `webhook-timestamp` in Unix seconds. While a secret is being rotated, join two values by a space.
+pub fn sign(secret: &SecretString, id: &str, timestamp: i64, body: &[u8]) -> Result<String, BadSecret> {
+    let key = key_of(secret)?;
+    let mut mac = Hmac::<Sha256>::new_from_slice(&key).map_err(|_| BadSecret)?;
+    mac.update(format!("{id}.{timestamp}.").as_bytes());
+    mac.update(body);
+    Ok(format!("v1,{}", STANDARD.encode(mac.finalize().into_bytes())))
+}
+
+fn key_of(secret: &SecretString) -> Result<Vec<u8>, BadSecret> {
+    let encoded = secret.expose_secret().strip_prefix(PREFIX).ok_or(BadSecret)?;
+    let key = STANDARD.decode(encoded).map_err(|_| BadSecret)?;
+    if (24..=64).contains(&key.len()) { Ok(key) } else { Err(BadSecret) }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up must fail")]
+
+    use proptest::prelude::*;
+    use standardwebhooks::Webhook;
+
+    use super::*;
+
+    #[test]
+    fn the_example_of_the_specification_comes_out() {
+        let secret = SecretString::from("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw");
+        let signed = sign(&secret, "msg_p5jXN8AQM9LWM0D4loKWxJek", 1_614_265_330, br#"{"test": 2432232314}"#);
+        assert_eq!(signed.as_deref(), Ok("v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="));
+    }
+
+    #[test]
+    fn what_is_no_secret_signs_nothing() {
+        for text in
+            ["", "whsec_", "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "whsec_!!!", "whsec_c2hvcnQ=", "whsk_AAAA"]
+        {
+            assert_eq!(sign(&SecretString::from(text), "id", 0, b""), Err(BadSecret), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn an_independent_implementation_signs_alike(
+            random: [u8; 32], id in "[a-zA-Z0-9_-]{1,40}", timestamp in 0i64..4_000_000_000, body in "\\PC{0,200}",
+        ) {
+            let secret = new_secret(random);
+            let theirs = Webhook::new(secret.expose_secret()).unwrap().sign(&id, timestamp, body.as_bytes()).unwrap();
+            prop_assert_eq!(sign(&secret, &id, timestamp, body.as_bytes()).unwrap(), theirs);
+        }
+
+        #[test]
+        fn bytes_that_are_no_text_are_signed_too(random: [u8; 32], body: Vec<u8>) {
+            let one = sign(&new_secret(random), "id", 1, &body).unwrap();
+            let mut other = body;
+            other.push(0);
+            prop_assert_ne!(one, sign(&new_secret(random), "id", 1, &other).unwrap());
+        }
+    }
+}

@@ -1,0 +1,273 @@
+//! A sender against a receiver on this machine: hostile names, redirects, endless and slow answers.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot set itself up must fail")]
+
+use std::collections::HashMap;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::{io, time::Duration};
+
+use axum::body::{Body, Bytes};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::routing::post;
+use axum::{Router, response::IntoResponse};
+use chrono::{DateTime, Utc};
+use futures::future::BoxFuture;
+use outside::{Answer, Guard, Lookup, Sender, Url};
+use tokio::net::TcpListener;
+use tokio::sync::mpsc;
+
+/// Answers each name from a table, one answer after the other; the last one stays.
+#[derive(Default)]
+struct Names {
+    answers: HashMap<String, Vec<Vec<IpAddr>>>,
+    asked: AtomicUsize,
+}
+
+impl Names {
+    fn of(name: &str, answers: &[&[&str]]) -> Arc<Self> {
+        let parse = |list: &&[&str]| list.iter().map(|text| text.parse().unwrap()).collect();
+        Arc::new(Self {
+            answers: HashMap::from([(name.to_owned(), answers.iter().map(parse).collect())]),
+            asked: AtomicUsize::new(0),
+        })
+    }
+}
+
+impl Lookup for Names {
+    fn lookup<'a>(&'a self, name: &'a str) -> BoxFuture<'a, io::Result<Vec<IpAddr>>> {
+        let turn = self.asked.fetch_add(1, Ordering::SeqCst);
+        let found = self.answers.get(name).map(|list| list[turn.min(list.len() - 1)].clone());
+        Box::pin(async move { found.ok_or_else(|| io::ErrorKind::NotFound.into()) })
+    }
+}
+
+fn install_tls() {
+    // Fails when another test of this process was first, which is as good.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+}
+
+fn sender(allow: &[&str], names: Arc<Names>) -> Sender {
+    install_tls();
+    let guard = Guard::new(allow.iter().map(|range| range.parse().unwrap()).collect());
+    Sender::with_lookup(guard, names).unwrap()
+}
+
+async fn receiver(router: Router) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    address
+}
+
+fn counting(hits: &Arc<AtomicUsize>) -> Router {
+    let hits = Arc::clone(hits);
+    Router::new().route(
+        "/hook",
+        post(move || async move {
+            hits.fetch_add(1, Ordering::SeqCst);
+        }),
+    )
+}
+
+fn now() -> DateTime<Utc> {
+    DateTime::from_timestamp(1_800_000_000, 0).unwrap()
+}
+
+async fn call(sender: &Sender, url: &str) -> Answer {
+    sender.post(&Url::parse(url).unwrap(), vec![], b"{}".to_vec(), now()).await
+}
+
+const OK: Answer = Answer::Status { code: 200, retry_after: None };
+
+#[tokio::test]
+async fn headers_and_body_arrive_as_given() {
+    let (heard, mut hears) = mpsc::channel::<(HeaderMap, Bytes)>(1);
+    let router = Router::new().route(
+        "/hook",
+        post(move |headers: HeaderMap, body: Bytes| async move {
+            heard.send((headers, body)).await.unwrap();
+            StatusCode::ACCEPTED
+        }),
+    );
+    let address = receiver(router).await;
+    let sender = sender(&["127.0.0.0/8"], Arc::default());
+    let url = Url::parse(&format!("http://{address}/hook?uid=u1")).unwrap();
+    let headers = vec![("webhook-id".to_owned(), "msg_1".to_owned())];
+    let answer = sender.post(&url, headers, b"\x00body".to_vec(), now()).await;
+    assert_eq!(answer, Answer::Status { code: 202, retry_after: None });
+    let (headers, body) = hears.recv().await.unwrap();
+    assert_eq!(headers["webhook-id"], "msg_1");
+    assert_eq!(&body[..], b"\x00body");
+}
+
+#[tokio::test]
+async fn a_name_that_resolves_to_an_inner_address_is_refused_without_a_connection() {
+    let hits = Arc::new(AtomicUsize::new(0));
+    let port = receiver(counting(&hits)).await.port();
+    for inner in [
+        "127.0.0.1",
+        "::1",
+        "::ffff:127.0.0.1",
+        "10.0.0.1",
+        "169.254.169.254",
+        "100.64.0.1",
+        "fd00::1",
+        "64:ff9b::7f00:1",
+        "2002:7f00:1::",
+        "0.0.0.0",
+        "::",
+    ] {
+        let sender = sender(&[], Names::of("evil.example", &[&[inner]]));
+        assert_eq!(
+            call(&sender, &format!("https://evil.example:{port}/hook")).await,
+            Answer::Refused,
+            "{inner}"
+        );
+    }
+    assert_eq!(hits.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test]
+async fn a_literal_is_checked_again_when_sending() {
+    let hits = Arc::new(AtomicUsize::new(0));
+    let port = receiver(counting(&hits)).await.port();
+    let sender = sender(&[], Arc::default());
+    for host in ["127.0.0.1", "2130706433", "[::ffff:127.0.0.1]", "[::1]"] {
+        for scheme in ["http", "https"] {
+            assert_eq!(
+                call(&sender, &format!("{scheme}://{host}:{port}/hook")).await,
+                Answer::Refused,
+                "{host}"
+            );
+        }
+    }
+    assert_eq!(hits.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test]
+async fn plain_http_to_a_name_needs_every_address_in_an_allowed_range() {
+    let hits = Arc::new(AtomicUsize::new(0));
+    let url = format!("http://inner.example:{}/hook", receiver(counting(&hits)).await.port());
+    let allowed = sender(&["127.0.0.0/8"], Names::of("inner.example", &[&["127.0.0.1"]]));
+    assert_eq!(call(&allowed, &url).await, OK);
+    for found in [&["127.0.0.1", "8.8.8.8"][..], &["8.8.8.8"], &["127.0.0.1", "10.0.0.1"]] {
+        let mixed = sender(&["127.0.0.0/8"], Names::of("inner.example", &[found]));
+        assert_eq!(call(&mixed, &url).await, Answer::Refused, "{found:?}");
+    }
+    assert_eq!(hits.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
+async fn a_name_that_changes_its_mind_is_judged_by_the_address_that_is_called() {
+    let hits = Arc::new(AtomicUsize::new(0));
+    let router = counting(&hits).layer(axum::middleware::map_response(
+        |mut response: axum::response::Response| async {
+            response.headers_mut().insert(header::CONNECTION, header::HeaderValue::from_static("close"));
+            response
+        },
+    ));
+    let url = format!("http://turncoat.example:{}/hook", receiver(router).await.port());
+    let names = Names::of("turncoat.example", &[&["127.0.0.1"], &["127.9.9.9"]]);
+    let sender = sender(&["127.0.0.1/32"], names);
+    assert_eq!(call(&sender, &url).await, OK);
+    assert_eq!(call(&sender, &url).await, Answer::Refused);
+    assert_eq!(hits.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
+async fn a_redirect_is_an_answer_and_is_not_followed() {
+    let hits = Arc::new(AtomicUsize::new(0));
+    let redirects = [StatusCode::FOUND, StatusCode::TEMPORARY_REDIRECT, StatusCode::PERMANENT_REDIRECT];
+    for status in redirects {
+        let router = counting(&hits)
+            .route("/moved", post(move || async move { (status, [(header::LOCATION, "/hook")]) }));
+        let address = receiver(router).await;
+        let answer =
+            call(&sender(&["127.0.0.0/8"], Arc::default()), &format!("http://{address}/moved")).await;
+        assert_eq!(answer, Answer::Status { code: status.as_u16(), retry_after: None });
+    }
+    assert_eq!(hits.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test]
+async fn retry_after_is_heard() {
+    let answer_with = |value: &'static str| {
+        post(move || async move {
+            (StatusCode::TOO_MANY_REQUESTS, [(header::RETRY_AFTER, value)]).into_response()
+        })
+    };
+    let router = Router::new()
+        .route("/seconds", answer_with("90"))
+        .route("/date", answer_with("Fri, 15 Jan 2027 08:01:30 GMT"))
+        .route("/nonsense", answer_with("later"));
+    let address = receiver(router).await;
+    let sender = sender(&["127.0.0.0/8"], Arc::default());
+    let wait = Some(Duration::from_secs(90));
+    for (path, retry_after) in [("seconds", wait), ("date", wait), ("nonsense", None)] {
+        let answer = call(&sender, &format!("http://{address}/{path}")).await;
+        assert_eq!(answer, Answer::Status { code: 429, retry_after }, "{path}");
+    }
+}
+
+/// Tells when the server lets go of an answer's body.
+struct TellDrop(mpsc::Sender<usize>, usize);
+
+impl Drop for TellDrop {
+    fn drop(&mut self) {
+        let _ = self.0.try_send(self.1);
+    }
+}
+
+#[tokio::test]
+async fn an_endless_answer_is_cut() {
+    const CHUNK: usize = 16 * 1024;
+    let (dropped, mut drops) = mpsc::channel(1);
+    let router = Router::new().route(
+        "/hook",
+        post(move || async move {
+            let endless = futures::stream::unfold(TellDrop(dropped, 0), |mut sent| async {
+                sent.1 += CHUNK;
+                Some((Ok::<_, io::Error>(Bytes::from_static(&[b'x'; CHUNK])), sent))
+            });
+            Body::from_stream(endless)
+        }),
+    );
+    let address = receiver(router).await;
+    let answer = call(&sender(&["127.0.0.0/8"], Arc::default()), &format!("http://{address}/hook")).await;
+    assert_eq!(answer, OK);
+    let sent = drops.recv().await.unwrap();
+    // What was sent beyond the limit sat in the sockets' buffers.
+    assert!(sent < 32 * 1024 * 1024, "{sent}");
+}
+
+#[tokio::test]
+async fn nobody_home_is_unreachable_and_a_wrong_header_is_refused() {
+    let closed = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+    let sender = sender(&["127.0.0.0/8"], Names::of("known.example", &[&["127.0.0.1"]]));
+    assert_eq!(call(&sender, &format!("http://{closed}/")).await, Answer::Unreachable);
+    assert_eq!(call(&sender, "https://unknown.example/").await, Answer::Unreachable);
+    let url = Url::parse(&format!("http://{closed}/")).unwrap();
+    for (name, value) in [("x", "a\r\nb: c"), ("x y", "a"), ("", "a")] {
+        let headers = vec![(name.to_owned(), value.to_owned())];
+        assert_eq!(sender.post(&url, headers, vec![], now()).await, Answer::Refused, "{name:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_plain_text_server_does_not_pass_for_https() {
+    let address = receiver(Router::new().route("/hook", post(|| async {}))).await;
+    let answer = call(&sender(&["127.0.0.0/8"], Arc::default()), &format!("https://{address}/hook")).await;
+    assert_eq!(answer, Answer::Unreachable);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_receiver_that_never_answers_times_out() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let url = format!("http://{address}/");
+    let sender = sender(&["127.0.0.0/8"], Arc::default());
+    let started = tokio::time::Instant::now();
+    assert_eq!(call(&sender, &url).await, Answer::Timeout);
+    assert!(started.elapsed() <= Duration::from_secs(16), "{:?}", started.elapsed());
+}

@@ -1,0 +1,21 @@
+//! What is kept: the plain, validated things that the service remembers of a person.
+//!
+//! Nothing here is `Serialize`: wire shapes live in `api`, rows in `ledger`, checkpoint shapes in
+//! `stages`. Constructors refuse; inside, nothing is checked twice.
+
+mod category;
+mod conversation;
+mod ids;
+mod segment;
+mod talk;
+mod things;
+
+pub use category::{Category, MemoryCategory};
+pub use conversation::{Conversation, Event, Geolocation, Source, Status, Structured, UnknownName, Visibility};
+pub use ids::{ActionItemId, ConversationId, FolderId, MemoryId, UserId};
+pub use segment::Segment;
+pub use talk::{Line, Talk};
+pub use things::{ActionItem, Folder, Memory};
+
+/// A moment, in UTC. Where it comes from is always somebody's argument.
+pub type Timestamp = chrono::DateTime<chrono::Utc>;

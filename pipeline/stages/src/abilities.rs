@@ -1,0 +1,94 @@
+//! The abilities that stages ask for, one trait each. Engines implement them; a stage never knows
+//! which engine it talks to.
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use job::FailureCode;
+use records::{Folder, Talk};
+
+use crate::drafts::{AppResult, Embedding, ItemDraft, MemoryDraft, Structure, Verdict};
+
+/// What every engine says of itself.
+pub trait Engine: Send + Sync {
+    /// Engine, model and prompt version, for example `embedded/1` or `openai:gpt-x@host/p1`: part of a
+    /// checkpoint's key, stored with the result, so that no engine's output passes for another's.
+    fn id(&self) -> &str;
+
+    /// Whether an output cost something: only then is a checkpoint worth a commit (DESIGN §6).
+    fn costs(&self) -> bool;
+}
+
+/// Judges whether a talk is worth keeping. Unsure means `Keep`.
+pub trait Judge: Engine {
+    /// The verdict on `talk`.
+    fn judge<'a>(&'a self, talk: &'a Talk) -> BoxFuture<'a, Result<Verdict, FailureCode>>;
+}
+
+/// Gives a talk its title, overview, category, emoji, events and perhaps a folder.
+pub trait Describe: Engine {
+    /// The structure of `talk`; `folders` are the person's, any of which may be picked by its description.
+    fn describe<'a>(
+        &'a self,
+        talk: &'a Talk,
+        folders: &'a [Folder],
+    ) -> BoxFuture<'a, Result<Structure, FailureCode>>;
+}
+
+/// Finds what is to be done.
+pub trait ExtractItems: Engine {
+    /// The action items of `talk`, with due dates resolved.
+    fn extract_items<'a>(&'a self, talk: &'a Talk) -> BoxFuture<'a, Result<Vec<ItemDraft>, FailureCode>>;
+}
+
+/// Finds what is worth remembering about the user.
+pub trait ExtractMemories: Engine {
+    /// At most four memories of `talk`.
+    fn extract_memories<'a>(&'a self, talk: &'a Talk)
+    -> BoxFuture<'a, Result<Vec<MemoryDraft>, FailureCode>>;
+}
+
+/// Turns text into a vector.
+pub trait Embed: Engine {
+    /// The vector of `text`.
+    fn embed<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<Embedding, FailureCode>>;
+}
+
+/// Runs one of the built-in summarization apps (`minutes`, `decisions`, `questions`).
+pub trait RunApp: Engine {
+    /// The app's text about `talk`; an unknown app is `app_failed`.
+    fn run_app<'a>(
+        &'a self,
+        app_id: &'a str,
+        talk: &'a Talk,
+        structure: &'a Structure,
+    ) -> BoxFuture<'a, Result<AppResult, FailureCode>>;
+}
+
+/// Whether two action items, or two memories, say the same thing. Deterministic and free, so that
+/// completion can ask it again under the user's lock. Prefers a missed merge to a lost task.
+pub trait SameThing: Send + Sync {
+    /// Whether `one` and `other` name the same task.
+    fn same_task(&self, one: &str, other: &str) -> bool;
+    /// Whether `one` and `other` state the same fact.
+    fn same_fact(&self, one: &str, other: &str) -> bool;
+}
+
+/// One engine per ability; the same engine may serve several.
+#[derive(Clone)]
+pub struct Engines {
+    /// Judges.
+    pub judge: Arc<dyn Judge>,
+    /// Describes.
+    pub describe: Arc<dyn Describe>,
+    /// Finds action items.
+    pub items: Arc<dyn ExtractItems>,
+    /// Finds memories.
+    pub memories: Arc<dyn ExtractMemories>,
+    /// Embeds.
+    pub embed: Arc<dyn Embed>,
+    /// Runs apps.
+    pub apps: Arc<dyn RunApp>,
+    /// Compares.
+    pub same: Arc<dyn SameThing>,
+}

@@ -1,0 +1,47 @@
+//! The digest of what a revision fixes.
+
+use std::collections::HashMap;
+
+use records::Talk;
+use sha2::{Digest, Sha256};
+
+/// Feeds fields into a hash with their lengths, so that no two different lists of fields give one digest.
+struct Fields(Sha256);
+
+impl Fields {
+    fn put(&mut self, field: &[u8]) {
+        self.0.update((field.len() as u64).to_be_bytes());
+        self.0.update(field);
+    }
+
+    fn finish(self) -> [u8; 32] {
+        self.0.finalize().into()
+    }
+}
+
+/// SHA-256 of transcript or text, started_at, language and time zone. Speakers count by the order in which
+/// they first speak and not by name: renaming a person between two runs pays for nothing twice.
+pub(crate) fn of_revision(talk: &Talk) -> [u8; 32] {
+    let mut fields = Fields(Sha256::new());
+    fields.put(b"listen-revision/1");
+    fields.put(&talk.started_at.timestamp_micros().to_be_bytes());
+    fields.put(talk.language.as_bytes());
+    fields.put(talk.time_zone.name().as_bytes());
+    let mut speakers = HashMap::new();
+    for line in &talk.lines {
+        let next = speakers.len() as u64;
+        let speaker = *speakers.entry((line.speaker.as_deref(), line.is_user)).or_insert(next);
+        fields.put(&speaker.to_be_bytes());
+        fields.put(&[u8::from(line.is_user)]);
+        fields.put(line.text.as_bytes());
+    }
+    fields.finish()
+}
+
+/// SHA-256 of a revision and of the engine that worked on it.
+pub(crate) fn of_step(revision: &[u8; 32], engine: &str) -> [u8; 32] {
+    let mut fields = Fields(Sha256::new());
+    fields.put(revision);
+    fields.put(engine.as_bytes());
+    fields.finish()
+}

@@ -1,0 +1,100 @@
+//! The pipeline, top to bottom.
+
+use futures::join;
+use job::FailureCode;
+
+use crate::{
+    AppResult, Context, DescribeTalk, DetectDiscard, EmbedTalk, Embedding, Engines, ExtractActionItems,
+    FindMemories, Interrupted, Items, Material, MemoryDraft, ReadContext, Run, Structure, TriggerApps,
+    Verdict,
+};
+
+/// What became of a conversation. [`plan_fan_out`](crate::plan_fan_out) says what to tell of it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Finalized {
+    /// Not worth keeping.
+    Discarded,
+    /// Worth keeping, with what was made of it.
+    Kept(Box<Kept>),
+}
+
+/// What the stages made of a conversation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Kept {
+    /// Title, overview, category, emoji, events, folder.
+    pub structure: Structure,
+    /// New action items, and due dates for older ones.
+    pub items: Items,
+    /// New memories.
+    pub memories: Vec<MemoryDraft>,
+    /// The conversation's vector.
+    pub embedding: Embedding,
+    /// What the person's summarization apps made of it.
+    pub apps: Vec<AppResult>,
+}
+
+/// The stages with their engines.
+pub struct Stages {
+    read_context: ReadContext,
+    detect_discard: DetectDiscard,
+    describe: DescribeTalk,
+    extract_action_items: ExtractActionItems,
+    extract_memories: FindMemories,
+    embed: EmbedTalk,
+    trigger_apps: TriggerApps,
+}
+
+impl Stages {
+    /// The stages of one run, or of a whole process: they keep nothing between runs.
+    pub fn new(engines: Engines) -> Self {
+        Self {
+            read_context: ReadContext::before(&engines),
+            detect_discard: DetectDiscard::new(engines.judge),
+            describe: DescribeTalk::new(engines.describe),
+            extract_action_items: ExtractActionItems::new(engines.items, engines.same.clone()),
+            extract_memories: FindMemories::new(engines.memories, engines.same),
+            embed: EmbedTalk::new(engines.embed),
+            trigger_apps: TriggerApps::new(engines.apps),
+        }
+    }
+}
+
+/// Finalizes one revision. `force_process` comes from the job: discard detection is skipped.
+///
+/// # Errors
+/// When the run is interrupted; what was recorded until then stands, and the next run goes on from there.
+pub async fn finalize(
+    run: &Run<'_>,
+    stages: &Stages,
+    material: &Material,
+    force_process: bool,
+) -> Result<Finalized, Interrupted> {
+    let talk = &material.talk;
+    let context: Context = run.step(&stages.read_context, material).await?;
+
+    if !force_process && run.step(&stages.detect_discard, talk).await? == Verdict::Discard {
+        return Ok(Finalized::Discarded);
+    }
+    if talk.char_count() == 0 {
+        return Err(Interrupted::Failed(FailureCode::NoContent));
+    }
+
+    // join!, not try_join!: when one fails, the others still record what they paid for.
+    let (structure, items, memories, embedding) = join!(
+        run.step(&stages.describe, (talk, context.folders.as_slice())),
+        run.step(&stages.extract_action_items, (talk, context.recent_items.as_slice())),
+        run.step(&stages.extract_memories, (talk, context.memories.as_slice())),
+        run.step(&stages.embed, talk),
+    );
+    let interruptions =
+        [structure.as_ref().err(), items.as_ref().err(), memories.as_ref().err(), embedding.as_ref().err()];
+    if let Some(gravest) =
+        interruptions.into_iter().flatten().rev().max_by_key(|interrupted| interrupted.weight())
+    {
+        return Err(*gravest);
+    }
+    let (structure, items, memories, embedding) = (structure?, items?, memories?, embedding?);
+
+    let apps = run.step(&stages.trigger_apps, (talk, &structure, context.apps.as_slice())).await?;
+    Ok(Finalized::Kept(Box::new(Kept { structure, items, memories, embedding, apps })))
+}

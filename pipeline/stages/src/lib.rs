@@ -1,0 +1,31 @@
+//! The work itself, as typed stages: an illegal order does not compile, and what was paid for once is
+//! never paid for again (DESIGN §6).
+//!
+//! [`finalize`] is the whole pipeline on one screen. [`Run::step`] is what makes it durable. This room has
+//! no SQL and no HTTP: a run keeps its checkpoints through the port [`Notebook`], tells its progress
+//! through [`Observer`], and understands text through the abilities in [`Engines`].
+
+mod finalize;
+mod run;
+mod stage;
+
+mod abilities;
+mod digest;
+mod drafts;
+mod fan_out;
+mod material;
+mod ports;
+
+pub use abilities::{
+    Describe, Embed, Engine, Engines, ExtractItems, ExtractMemories, Judge, RunApp, SameThing,
+};
+pub use drafts::{AppResult, Embedding, EventDraft, ItemDraft, Items, MemoryDraft, Structure, Verdict};
+pub use fan_out::{Announcement, plan_fan_out};
+pub use finalize::{Finalized, Kept, Stages, finalize};
+pub use material::{Context, Material, RecentItem};
+pub use ports::{Interrupted, Notebook, Observer, StepKey, Unobserved};
+pub use run::Run;
+pub use stage::{
+    DescribeTalk, DetectDiscard, EmbedTalk, ExtractActionItems, FindMemories, Provenance, ReadContext, Stage,
+    StageName, TriggerApps,
+};

@@ -1,0 +1,86 @@
+//! What a run works on: the words, and what the stages read besides them.
+
+use records::{Folder, FolderId, Talk, Timestamp};
+use serde::{Deserialize, Serialize};
+
+/// An action item of the last two days, as the item stage compares new ones with it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecentItem {
+    /// Its id.
+    pub id: String,
+    /// What is, or was, to be done; completed items are compared too.
+    pub description: String,
+    /// When it is due, if it has a due date.
+    pub due_at: Option<Timestamp>,
+}
+
+/// All that one run is given, read when it begins.
+#[derive(Clone, Debug)]
+pub struct Material {
+    /// The words and what is needed to understand them; fixed by the revision.
+    pub talk: Talk,
+    /// The person's folders.
+    pub folders: Vec<Folder>,
+    /// The person's action items created in the 2 days before now, without this conversation's.
+    pub recent_items: Vec<RecentItem>,
+    /// The contents of the person's memories, without this conversation's.
+    pub memories: Vec<String>,
+    /// The summarization apps that the person enabled.
+    pub apps: Vec<String>,
+}
+
+/// What the stages read besides the words, as the first run of a revision found it: an output that an
+/// earlier run paid for and one that this run makes must rest on the same.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Context {
+    /// The person's folders.
+    #[serde(with = "folders_as_rules")]
+    pub folders: Vec<Folder>,
+    /// What new action items are compared with.
+    pub recent_items: Vec<RecentItem>,
+    /// What new memories are compared with.
+    pub memories: Vec<String>,
+    /// Enabled summarization apps.
+    pub apps: Vec<String>,
+}
+
+impl From<&Material> for Context {
+    fn from(material: &Material) -> Self {
+        Self {
+            folders: material.folders.clone(),
+            recent_items: material.recent_items.clone(),
+            memories: material.memories.clone(),
+            apps: material.apps.clone(),
+        }
+    }
+}
+
+/// A folder as a checkpoint keeps it; `records` has no serialized shape of its own.
+mod folders_as_rules {
+    use serde::{Deserializer, Serializer};
+
+    use super::{Deserialize, Folder, FolderId, Serialize};
+
+    #[derive(Serialize, Deserialize)]
+    struct Rule {
+        id: String,
+        name: String,
+        description: Option<String>,
+    }
+
+    pub(super) fn serialize<S: Serializer>(folders: &[Folder], to: S) -> Result<S::Ok, S::Error> {
+        to.collect_seq(folders.iter().map(|folder| Rule {
+            id: folder.id.as_str().to_owned(),
+            name: folder.name.clone(),
+            description: folder.description.clone(),
+        }))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Folder>, D::Error> {
+        let rules = Vec::<Rule>::deserialize(from)?;
+        Ok(rules
+            .into_iter()
+            .map(|rule| Folder { id: FolderId::new(rule.id), name: rule.name, description: rule.description })
+            .collect())
+    }
+}

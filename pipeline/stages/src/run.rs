@@ -1,0 +1,82 @@
+//! Durability: a step recalls what an earlier run paid for, or computes and records it.
+
+use std::time::Instant;
+
+use records::Talk;
+use serde::de::DeserializeOwned;
+
+use crate::{Interrupted, Notebook, Observer, Stage, StageName, StepKey, digest};
+
+/// One run of one job over one revision.
+pub struct Run<'a> {
+    notebook: &'a dyn Notebook,
+    observer: &'a dyn Observer,
+    revision: [u8; 32],
+}
+
+impl<'a> Run<'a> {
+    /// A run over `talk` that keeps its checkpoints in `notebook` and is watched by `observer`.
+    pub fn new(notebook: &'a dyn Notebook, observer: &'a dyn Observer, talk: &Talk) -> Self {
+        Self { notebook, observer, revision: digest::of_revision(talk) }
+    }
+
+    /// The output of `stage`: recalled, or else computed, and recorded if it cost something.
+    ///
+    /// # Errors
+    /// `Stopping` when the process wants to stop and the stage has not begun; `LeaseLost` when the output
+    /// could not be recorded because somebody else has the job; `Failed` with the stage's code.
+    pub async fn step<'s, S: Stage>(
+        &self,
+        stage: &'s S,
+        input: S::Input<'s>,
+    ) -> Result<S::Output, Interrupted> {
+        if self.notebook.should_stop() {
+            return Err(Interrupted::Stopping);
+        }
+        self.observer.stage_started(S::NAME);
+        let began = Instant::now();
+        let (output, recalled) = match self.recall_or_run(stage, input).await {
+            Ok(done) => done,
+            Err(interrupted) => {
+                if let Interrupted::Failed(code) = interrupted {
+                    self.observer.stage_failed(S::NAME, began.elapsed(), code);
+                }
+                return Err(interrupted);
+            }
+        };
+        self.observer.stage_done(S::NAME, began.elapsed(), recalled).await;
+        Ok(output)
+    }
+
+    /// The output, and whether it was recalled. A stage that costs nothing has no checkpoint: it is simply asked again.
+    async fn recall_or_run<'s, S: Stage>(
+        &self,
+        stage: &'s S,
+        input: S::Input<'s>,
+    ) -> Result<(S::Output, bool), Interrupted> {
+        let provenance = stage.provenance();
+        if !provenance.costs {
+            return Ok((stage.run(input).await?, false));
+        }
+        let digest = digest::of_step(&self.revision, provenance.engine);
+        let key = StepKey { stage: S::NAME, version: S::VERSION, digest };
+        if let Some(kept) = self.notebook.recall(&key).await?
+            && let Some(output) = decode(S::NAME, &kept)
+        {
+            return Ok((output, true));
+        }
+        let output = stage.run(input).await?;
+        let kept = serde_json::to_value(&output).map_err(|_| job::FailureCode::Internal)?;
+        self.notebook.record(&key, kept).await?;
+        Ok((output, false))
+    }
+}
+
+/// An undecodable checkpoint is a miss: paying again is better than failing for ever.
+fn decode<O: DeserializeOwned>(stage: StageName, kept: &serde_json::Value) -> Option<O> {
+    let output = O::deserialize(kept).ok();
+    if output.is_none() {
+        tracing::warn!(stage, "a checkpoint cannot be decoded; the stage runs again");
+    }
+    output
+}

@@ -1,0 +1,46 @@
+//! `detect_discard`: whether a conversation is worth keeping.
+
+use std::sync::Arc;
+
+use job::FailureCode;
+use records::Talk;
+
+use super::{Provenance, Stage, StageName};
+use crate::{Judge, Verdict};
+
+/// A longer talk is kept unasked (DECISIONS §5).
+const KEPT_ABOVE_WORDS: usize = 100;
+
+/// Decides by rule where a rule speaks, else asks the judge.
+pub struct DetectDiscard {
+    judge: Arc<dyn Judge>,
+}
+
+impl DetectDiscard {
+    /// Asks `judge` about short talk.
+    pub fn new(judge: Arc<dyn Judge>) -> Self {
+        Self { judge }
+    }
+}
+
+impl Stage for DetectDiscard {
+    const NAME: StageName = "detect_discard";
+    type Input<'a> = &'a Talk;
+    type Output = Verdict;
+
+    fn provenance(&self) -> Provenance<'_> {
+        Provenance::of(&*self.judge)
+    }
+
+    /// Never fails: a judge that cannot answer must not cost a person the conversation.
+    async fn run<'a>(&'a self, talk: &'a Talk) -> Result<Verdict, FailureCode> {
+        Ok(match talk.word_count() {
+            0 => Verdict::Discard,
+            words if words > KEPT_ABOVE_WORDS => Verdict::Keep,
+            _ => self.judge.judge(talk).await.unwrap_or_else(|code| {
+                tracing::warn!(code = code.as_str(), "the judge failed; the conversation is kept");
+                Verdict::Keep
+            }),
+        })
+    }
+}

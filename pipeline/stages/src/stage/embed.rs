@@ -1,0 +1,36 @@
+//! `embed`: one vector per conversation.
+
+use std::sync::Arc;
+
+use job::FailureCode;
+use records::Talk;
+
+use super::{Provenance, Stage, StageName};
+use crate::{Embed, Embedding};
+
+/// Turns the words of a talk into a vector.
+pub struct EmbedTalk {
+    engine: Arc<dyn Embed>,
+}
+
+impl EmbedTalk {
+    /// Asks `engine`.
+    pub fn new(engine: Arc<dyn Embed>) -> Self {
+        Self { engine }
+    }
+}
+
+impl Stage for EmbedTalk {
+    const NAME: StageName = "embed";
+    type Input<'a> = &'a Talk;
+    type Output = Embedding;
+
+    fn provenance(&self) -> Provenance<'_> {
+        Provenance::of(&*self.engine)
+    }
+
+    async fn run<'a>(&'a self, talk: &'a Talk) -> Result<Embedding, FailureCode> {
+        let words: Vec<&str> = talk.lines.iter().map(|line| line.text.trim()).collect();
+        self.engine.embed(&words.join("\n")).await
+    }
+}

@@ -1,0 +1,58 @@
+//! `trigger_apps`: the person's summarization apps read the transcript and the structure.
+
+use std::sync::Arc;
+
+use futures::future::join_all;
+use job::FailureCode;
+use records::Talk;
+
+use super::{Provenance, Stage, StageName};
+use crate::{AppResult, RunApp, Structure};
+
+/// The apps that are built in (DECISIONS §5); an enabled name that is none of them is passed over.
+const BUILT_IN: [&str; 3] = ["minutes", "decisions", "questions"];
+/// How often an app is tried before its result is dropped.
+const TRIES: usize = 2;
+
+/// Runs the enabled apps, all at once. An app that fails never fails the job.
+pub struct TriggerApps {
+    engine: Arc<dyn RunApp>,
+}
+
+impl TriggerApps {
+    /// Asks `engine`.
+    pub fn new(engine: Arc<dyn RunApp>) -> Self {
+        Self { engine }
+    }
+
+    async fn run_app(&self, app: &'static str, talk: &Talk, structure: &Structure) -> Option<AppResult> {
+        let mut code = FailureCode::AppFailed;
+        for _ in 0..TRIES {
+            match self.engine.run_app(app, talk, structure).await {
+                Ok(result) => return Some(result).filter(|result| !result.content.trim().is_empty()),
+                Err(failure) => code = failure,
+            }
+        }
+        tracing::warn!(app, code = code.as_str(), "a summarization app failed; its result is dropped");
+        None
+    }
+}
+
+impl Stage for TriggerApps {
+    const NAME: StageName = "trigger_apps";
+    type Input<'a> = (&'a Talk, &'a Structure, &'a [String]);
+    type Output = Vec<AppResult>;
+
+    fn provenance(&self) -> Provenance<'_> {
+        Provenance::of(&*self.engine)
+    }
+
+    async fn run<'a>(
+        &'a self,
+        (talk, structure, enabled): Self::Input<'a>,
+    ) -> Result<Vec<AppResult>, FailureCode> {
+        let apps = BUILT_IN.into_iter().filter(|app| enabled.iter().any(|name| name == app));
+        let results = join_all(apps.map(|app| self.run_app(app, talk, structure))).await;
+        Ok(results.into_iter().flatten().collect())
+    }
+}

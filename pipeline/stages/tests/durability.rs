@@ -1,0 +1,167 @@
+//! What a run repeats and what it keeps (DESIGN §6).
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
+
+mod fakes;
+
+use std::{collections::HashMap, sync::Arc, time::Duration};
+
+use fakes::*;
+use job::FailureCode;
+use serde_json::{Value, json};
+use stages::*;
+
+const WORDS: &str = "Tomorrow we will paint the old boat together.";
+const ALL: [&str; 7] = [
+    "describe",
+    "detect_discard",
+    "embed",
+    "extract_action_items",
+    "extract_memories",
+    "read_context",
+    "trigger_apps",
+];
+
+#[tokio::test]
+async fn a_stumble_repeats_only_the_stage_that_stumbled() {
+    let fake = Arc::new(Fake::default().fails("memories", &[FailureCode::ModelTimeout]));
+    let memory = Memory::default();
+    let material = material(WORDS);
+
+    let stumbled = finalize_with(&fake, &memory, &material, false).await;
+    assert_eq!(stumbled, Err(Interrupted::Failed(FailureCode::ModelTimeout)));
+    assert!(!memory.stages().contains(&"extract_memories"), "a failure is not kept");
+
+    let diary = Diary::default();
+    let run = Run::new(&memory, &diary, &material.talk);
+    kept(finalize(&run, &Stages::new(fake.engines()), &material, false).await);
+
+    assert_eq!(fake.called("memories"), 2);
+    for once in ["judge", "describe", "items", "embed"] {
+        assert_eq!(fake.called(once), 1, "{once} was paid for and must not be asked again");
+    }
+    let mut asked: Vec<_> = diary
+        .done
+        .lock()
+        .unwrap()
+        .iter()
+        .filter(|(_, recalled)| !recalled)
+        .map(|(stage, _)| *stage)
+        .collect();
+    asked.sort_unstable();
+    assert_eq!(asked, ["extract_memories", "trigger_apps"], "all others were recalled");
+    assert_eq!(memory.stages(), ALL);
+}
+
+#[tokio::test]
+async fn a_failing_stage_does_not_stop_its_neighbours_from_recording() {
+    let mut fake = Fake::default().fails("describe", &[FailureCode::ModelUnavailable]);
+    fake.delays = HashMap::from([("items", Duration::from_secs(5)), ("embed", Duration::from_secs(9))]);
+    let (fake, memory) = (Arc::new(fake), Memory::default());
+
+    tokio::time::pause();
+    let stumbled = finalize_with(&fake, &memory, &material(WORDS), true).await;
+
+    assert_eq!(stumbled, Err(Interrupted::Failed(FailureCode::ModelUnavailable)));
+    assert_eq!(memory.stages(), ["embed", "extract_action_items", "extract_memories", "read_context"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn wall_time_is_the_longest_chain() {
+    let seconds = |ability, seconds| (ability, Duration::from_secs(seconds));
+    let fake = Arc::new(Fake {
+        delays: HashMap::from([
+            seconds("judge", 1),
+            seconds("describe", 10),
+            seconds("items", 7),
+            seconds("memories", 8),
+            seconds("embed", 9),
+            seconds("minutes", 3),
+            seconds("decisions", 2),
+        ]),
+        ..Fake::default()
+    });
+    let material = Material { apps: vec!["minutes".to_owned(), "decisions".to_owned()], ..material(WORDS) };
+
+    let began = tokio::time::Instant::now();
+    kept(finalize_with(&fake, &Memory::default(), &material, false).await);
+
+    assert_eq!(began.elapsed().as_secs(), 14, "judge, then the slowest of four, then the slowest app");
+}
+
+#[tokio::test]
+async fn an_undecodable_checkpoint_is_a_miss() {
+    let (fake, memory) = (Arc::new(Fake::default()), Memory::default());
+    kept(finalize_with(&fake, &memory, &material(WORDS), false).await);
+    for (key, output) in memory.pages.lock().unwrap().iter_mut() {
+        if key.stage == "describe" {
+            *output = json!({ "title": 7 });
+        }
+    }
+
+    let again = kept(finalize_with(&fake, &memory, &material(WORDS), false).await);
+
+    assert_eq!(again.structure.title, "Plans");
+    assert_eq!(fake.called("describe"), 2);
+    assert_eq!(fake.called("judge"), 1);
+}
+
+#[tokio::test]
+async fn free_engines_leave_no_checkpoints() {
+    let fake = Arc::new(Fake { costs: false, ..Fake::default() });
+    let memory = Memory::default();
+
+    kept(finalize_with(&fake, &memory, &material(WORDS), false).await);
+    kept(finalize_with(&fake, &memory, &material(WORDS), false).await);
+
+    assert!(memory.stages().is_empty());
+    assert_eq!(fake.called("describe"), 2, "what is free is simply asked again");
+}
+
+#[tokio::test]
+async fn another_engine_or_another_transcript_recalls_nothing() {
+    let (first, memory) = (Arc::new(Fake::default()), Memory::default());
+    kept(finalize_with(&first, &memory, &material(WORDS), false).await);
+
+    let second = Arc::new(Fake { id: "fake/2".to_owned(), ..Fake::default() });
+    kept(finalize_with(&second, &memory, &material(WORDS), false).await);
+    assert_eq!(second.called("describe"), 1, "no engine's output passes for another's");
+
+    kept(finalize_with(&first, &memory, &material("Tomorrow we will sell the old boat."), false).await);
+    assert_eq!(first.called("describe"), 2);
+}
+
+#[tokio::test]
+async fn renaming_a_speaker_pays_for_nothing_twice() {
+    let (fake, memory) = (Arc::new(Fake::default()), Memory::default());
+    kept(finalize_with(&fake, &memory, &material(WORDS), false).await);
+
+    let mut renamed = material(WORDS);
+    renamed.talk.lines[0].speaker = Some("Maria".to_owned());
+    kept(finalize_with(&fake, &memory, &renamed, false).await);
+
+    assert_eq!(fake.called("describe"), 1);
+}
+
+#[tokio::test]
+async fn a_retry_rests_on_what_the_first_run_read() {
+    let fake = Fake { items: vec![item("Paint the boat", None)], ..Fake::default() };
+    let fake = Arc::new(fake.fails("items", &[FailureCode::ModelTimeout]));
+    let memory = Memory::default();
+    let known = RecentItem { id: "a1".to_owned(), description: "paint the boat".to_owned(), due_at: None };
+    let first = Material { recent_items: vec![known], ..material(WORDS) };
+    assert!(finalize_with(&fake, &memory, &first, false).await.is_err());
+
+    let later = material(WORDS);
+    let items = kept(finalize_with(&fake, &memory, &later, false).await).items;
+
+    assert!(items.new.is_empty(), "the first run's list still counts");
+    let context = memory
+        .pages
+        .lock()
+        .unwrap()
+        .iter()
+        .find(|(key, _)| key.stage == "read_context")
+        .map(|(_, v)| v.clone());
+    assert_eq!(context.as_ref().map(|context| &context["folders"][0]["id"]), Some(&Value::from("f1")));
+}

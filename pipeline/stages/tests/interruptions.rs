@@ -1,0 +1,136 @@
+//! What ends a run, and what holds it (DESIGN §6).
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
+
+mod fakes;
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
+
+use fakes::*;
+use futures::{FutureExt, future::BoxFuture};
+use job::FailureCode;
+use stages::*;
+use tokio::sync::Notify;
+
+const WORDS: &str = "Tomorrow we will paint the old boat together.";
+
+#[tokio::test]
+async fn a_lost_lease_ends_the_run_and_writes_nothing() {
+    let (fake, memory) = (Arc::new(Fake::default()), Memory::default());
+    memory.lease_lost.store(true, Ordering::SeqCst);
+
+    let lost = finalize_with(&fake, &memory, &material(WORDS), false).await;
+
+    assert_eq!(lost, Err(Interrupted::LeaseLost));
+    assert!(memory.stages().is_empty());
+    assert_eq!(fake.called("judge"), 0, "nothing is paid for by a run that cannot keep it");
+}
+
+/// Loses the lease while the parallel stages run.
+struct LosesTheLease<'a>(&'a Memory);
+
+impl Observer for LosesTheLease<'_> {
+    fn stage_started(&self, _: StageName) {}
+    fn stage_done(&self, stage: StageName, _: Duration, _: bool) -> BoxFuture<'_, ()> {
+        if stage == "describe" {
+            self.0.lease_lost.store(true, Ordering::SeqCst);
+        }
+        async {}.boxed()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lost_lease_outweighs_a_failure() {
+    let mut fake = Fake::default().fails("items", &[FailureCode::ModelTimeout]);
+    fake.delays = HashMap::from([("embed", Duration::from_secs(1))]);
+    let (fake, memory, material) = (Arc::new(fake), Memory::default(), material(WORDS));
+    let observer = LosesTheLease(&memory);
+
+    let run = Run::new(&memory, &observer, &material.talk);
+    let ended = finalize(&run, &Stages::new(fake.engines()), &material, true).await;
+
+    assert_eq!(
+        ended,
+        Err(Interrupted::LeaseLost),
+        "a failure of a job that is not ours is not ours to report"
+    );
+}
+
+#[tokio::test]
+async fn a_refused_key_outweighs_other_failures() {
+    let fake = Fake::default().fails("describe", &[FailureCode::ModelTimeout]);
+    let fake = Arc::new(fake.fails("embed", &[FailureCode::ByokKeyRejected]));
+
+    let ended = finalize_with(&fake, &Memory::default(), &material(WORDS), true).await;
+
+    assert_eq!(ended, Err(Interrupted::Failed(FailureCode::ByokKeyRejected)), "the job must be parked");
+}
+
+/// Asks the process to stop after a stage.
+struct StopsAfter<'a>(&'a Memory, StageName);
+
+impl Observer for StopsAfter<'_> {
+    fn stage_started(&self, _: StageName) {}
+    fn stage_done(&self, stage: StageName, _: Duration, _: bool) -> BoxFuture<'_, ()> {
+        self.0.stopping.fetch_or(stage == self.1, Ordering::SeqCst);
+        async {}.boxed()
+    }
+}
+
+#[tokio::test]
+async fn a_soft_stop_ends_the_run_at_a_checkpoint_that_stands() {
+    let (fake, memory, material) = (Arc::new(Fake::default()), Memory::default(), material(WORDS));
+    let observer = StopsAfter(&memory, "detect_discard");
+
+    let run = Run::new(&memory, &observer, &material.talk);
+    let ended = finalize(&run, &Stages::new(fake.engines()), &material, false).await;
+    assert_eq!(ended, Err(Interrupted::Stopping));
+    assert_eq!(memory.stages(), ["detect_discard", "read_context"]);
+
+    memory.stopping.store(false, Ordering::SeqCst);
+    kept(finalize_with(&fake, &memory, &material, false).await);
+    assert_eq!(fake.called("judge"), 1);
+}
+
+/// Holds the run after `describe` until it is told to go on.
+#[derive(Default)]
+struct Holds {
+    reached: Notify,
+    go_on: Notify,
+}
+
+impl Observer for Holds {
+    fn stage_started(&self, _: StageName) {}
+    fn stage_done(&self, stage: StageName, _: Duration, _: bool) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            if stage == "describe" {
+                self.reached.notify_one();
+                self.go_on.notified().await;
+            }
+        })
+    }
+}
+
+#[tokio::test]
+async fn an_observer_can_hold_a_run_between_two_stages_and_the_run_can_be_spawned() {
+    let (fake, memory, holds) =
+        (Arc::new(Fake::default()), Arc::new(Memory::default()), Arc::new(Holds::default()));
+    let running = tokio::spawn({
+        let (fake, memory, holds) = (fake.clone(), memory.clone(), holds.clone());
+        async move {
+            let material = Material { apps: vec!["minutes".to_owned()], ..material(WORDS) };
+            let run = Run::new(&*memory, &*holds, &material.talk);
+            finalize(&run, &Stages::new(fake.engines()), &material, false).await
+        }
+    });
+
+    holds.reached.notified().await;
+    assert!(memory.stages().contains(&"describe"), "what is done is recorded before the hold");
+    assert_eq!(fake.called("minutes"), 0);
+    holds.go_on.notify_one();
+    assert_eq!(kept(running.await.unwrap()).apps.len(), 1);
+}

@@ -1,0 +1,192 @@
+//! The rules of each stage (DECISIONS §5).
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
+
+mod fakes;
+
+use std::sync::Arc;
+
+use fakes::*;
+use job::FailureCode;
+use stages::*;
+
+const WORDS: &str = "Tomorrow we will paint the old boat together.";
+
+async fn finalized(fake: Fake, material: Material) -> (Arc<Fake>, Finalized) {
+    let fake = Arc::new(fake);
+    let finalized = finalize_with(&fake, &Memory::default(), &material, false).await.unwrap();
+    (fake, finalized)
+}
+
+fn discards() -> Fake {
+    Fake { verdict: Verdict::Discard, ..Fake::default() }
+}
+
+#[tokio::test]
+async fn short_talk_that_the_judge_discards_goes_no_further() {
+    let (fake, finalized) = finalized(discards(), material("Hello. Testing, testing.")).await;
+    assert_eq!(finalized, Finalized::Discarded);
+    assert_eq!(fake.called("describe"), 0);
+    assert_eq!(plan_fan_out(&finalized), [Announcement::ConversationDiscarded]);
+}
+
+#[tokio::test]
+async fn more_than_a_hundred_words_are_kept_unasked() {
+    let (fake, long) = finalized(discards(), material(&"word ".repeat(101))).await;
+    assert!(matches!(long, Finalized::Kept(_)));
+    assert_eq!(fake.called("judge"), 0);
+    let (_, hundred) = finalized(discards(), material(&"word ".repeat(100))).await;
+    assert_eq!(hundred, Finalized::Discarded, "a hundred are not more than a hundred");
+}
+
+#[tokio::test]
+async fn no_words_are_discarded_unasked() {
+    let (fake, finalized) = finalized(Fake::default(), material("  ")).await;
+    assert_eq!(finalized, Finalized::Discarded);
+    assert_eq!(fake.called("judge"), 0);
+}
+
+#[tokio::test]
+async fn a_failing_judge_costs_nobody_a_conversation() {
+    let fake = discards().fails("judge", &[FailureCode::ModelUnavailable]);
+    assert!(matches!(finalized(fake, material(WORDS)).await.1, Finalized::Kept(_)));
+}
+
+#[tokio::test]
+async fn forced_processing_skips_the_judge_but_needs_words() {
+    let fake = Arc::new(discards());
+    kept(finalize_with(&fake, &Memory::default(), &material(WORDS), true).await);
+    assert_eq!(fake.called("judge"), 0);
+    let empty = finalize_with(&fake, &Memory::default(), &material(" "), true).await;
+    assert_eq!(empty, Err(Interrupted::Failed(FailureCode::NoContent)));
+}
+
+#[tokio::test]
+async fn a_folder_that_is_not_the_persons_is_not_taken() {
+    for (named, taken) in [("f1", Some("f1")), ("f9", None)] {
+        let mut fake = Fake::default();
+        fake.structure.folder_id = Some(named.to_owned());
+        let kept = kept(Ok(finalized(fake, material(WORDS)).await.1));
+        assert_eq!(kept.structure.folder_id.as_deref(), taken);
+    }
+}
+
+async fn items(drafts: Vec<ItemDraft>, recent_items: Vec<RecentItem>) -> Items {
+    let fake = Fake { items: drafts, ..Fake::default() };
+    kept(Ok(finalized(fake, Material { recent_items, ..material(WORDS) }).await.1)).items
+}
+
+fn recent(id: &str, description: &str, due_at: Option<records::Timestamp>) -> RecentItem {
+    RecentItem { id: id.to_owned(), description: description.to_owned(), due_at }
+}
+
+#[tokio::test]
+async fn an_item_has_at_most_fifteen_words() {
+    let items = items(vec![item(&"go ".repeat(20), None), item("  ", None)], Vec::new()).await;
+    assert_eq!(items.new, [item(&["go"; 15].join(" "), None)], "a longer one is cut, a blank one left out");
+}
+
+#[tokio::test]
+async fn a_due_date_more_than_a_day_past_is_dropped() {
+    let drafts = vec![
+        item("Call Ana", Some(hours(-25))),
+        item("Pay rent", Some(hours(-24))),
+        item("Fly", Some(hours(48))),
+    ];
+    let dues: Vec<_> = items(drafts, Vec::new()).await.new.into_iter().map(|item| item.due_at).collect();
+    assert_eq!(dues, [None, Some(hours(-24)), Some(hours(48))]);
+}
+
+#[tokio::test]
+async fn a_topic_becomes_one_item_with_the_date_that_was_named() {
+    let drafts =
+        vec![item("Call Ana", None), item("call ana", Some(hours(5))), item("Ana call", Some(hours(9)))];
+    assert_eq!(items(drafts, Vec::new()).await.new, [item("Call Ana", Some(hours(5)))]);
+}
+
+#[tokio::test]
+async fn a_repetition_is_not_created_again_and_hands_its_date_to_an_older_item_without_one() {
+    let drafts = vec![
+        item("call Ana", Some(hours(5))),
+        item("Ana call", Some(hours(6))),
+        item("pay rent", Some(hours(7))),
+    ];
+    let known = vec![recent("a1", "Call Ana", None), recent("a2", "Pay rent", Some(hours(1)))];
+    let items = items(drafts, known).await;
+    assert!(items.new.is_empty());
+    assert_eq!(
+        items.due_dates,
+        [("a1".to_owned(), hours(5))],
+        "the first date stands, and one that was there stays"
+    );
+}
+
+async fn memories(drafts: &[&str], known: &[&str], words: &str) -> Vec<String> {
+    let fake = Fake { memories: drafts.iter().map(|content| memory(content)).collect(), ..Fake::default() };
+    let known = known.iter().map(|content| (*content).to_owned()).collect();
+    let kept = kept(Ok(finalized(fake, Material { memories: known, ..material(words) }).await.1));
+    kept.memories.into_iter().map(|memory| memory.content).collect()
+}
+
+#[tokio::test]
+async fn at_most_four_memories_and_none_that_is_known() {
+    let drafts =
+        ["Has a boat", "boat has a", "Likes tea", "Is a baker", "Has two cats", "Plays chess", "Runs"];
+    assert_eq!(
+        memories(&drafts, &["likes TEA"], WORDS).await,
+        ["Has a boat", "Is a baker", "Has two cats", "Plays chess"]
+    );
+}
+
+#[tokio::test]
+async fn a_memory_that_is_too_long_is_left_out() {
+    assert!(memories(&[&"so ".repeat(16), " "], &[], WORDS).await.is_empty());
+}
+
+#[tokio::test]
+async fn talk_under_twenty_five_characters_leaves_no_memories() {
+    assert!(memories(&["Has a boat"], &[], "I bought a boat at last.").await.is_empty(), "24 characters");
+    assert_eq!(memories(&["Has a boat"], &[], "I bought a boat at last!!").await.len(), 1);
+}
+
+async fn apps(fake: Fake, enabled: &[&str]) -> (Arc<Fake>, Vec<String>) {
+    let apps = enabled.iter().map(|app| (*app).to_owned()).collect();
+    let (fake, finalized) = finalized(fake, Material { apps, ..material(WORDS) }).await;
+    (fake, kept(Ok(finalized)).apps.into_iter().map(|app| app.app_id).collect())
+}
+
+#[tokio::test]
+async fn only_enabled_apps_run() {
+    let (fake, results) = apps(Fake::default(), &["questions", "horoscope"]).await;
+    assert_eq!(results, ["questions"]);
+    assert_eq!(fake.called("minutes"), 0);
+}
+
+#[tokio::test]
+async fn an_app_that_fails_is_tried_twice_and_dropped() {
+    let failing = Fake::default().fails("minutes", &[FailureCode::AppFailed; 2]);
+    let (fake, results) =
+        apps(failing.fails("decisions", &[FailureCode::ModelTimeout]), &["minutes", "decisions"]).await;
+    assert_eq!(results, ["decisions"], "one that recovers is kept");
+    assert_eq!((fake.called("minutes"), fake.called("decisions")), (2, 2));
+}
+
+#[tokio::test]
+async fn an_app_without_words_leaves_no_result() {
+    let silent = Fake { app_content: " \n".to_owned(), ..Fake::default() };
+    assert!(apps(silent, &["minutes"]).await.1.is_empty());
+}
+
+#[tokio::test]
+async fn only_what_there_is_is_announced() {
+    let (_, bare) = finalized(Fake::default(), material(WORDS)).await;
+    assert_eq!(plan_fan_out(&bare), [Announcement::ConversationCompleted]);
+
+    let rich =
+        Fake { items: vec![item("Call Ana", None)], memories: vec![memory("Has a boat")], ..Fake::default() };
+    let names: Vec<_> = plan_fan_out(&finalized(rich, material(WORDS)).await.1)
+        .into_iter()
+        .map(Announcement::as_str)
+        .collect();
+    assert_eq!(names, ["conversation.completed", "action_item.created", "memory.created"]);
+}

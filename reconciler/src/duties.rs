@@ -1,0 +1,82 @@
+//! What every mode needs done, by every process with the worker or reconciler role: bounded pages, and
+//! nothing that two processes could not do at once.
+
+use ledger::Error;
+use tokio::time::Instant;
+
+use crate::{
+    Reconciler,
+    plan::{Action, goes_on},
+};
+
+impl Reconciler {
+    /// Admits abandoned conversations, marks stuck ones, prunes what is old. Each duty is done even when
+    /// one before it failed.
+    ///
+    /// # Errors
+    /// The first error, once all three were tried.
+    pub async fn do_duties(&self) -> Result<(), Error> {
+        let done = [self.admit_abandoned().await, self.sweep().await, self.prune().await];
+        done.into_iter().collect()
+    }
+
+    /// Admits deferred conversations whose last append is 24 h old, one transaction each. A page that
+    /// brought no progress is the last one: what cannot be admitted would be found again for ever.
+    async fn admit_abandoned(&self) -> Result<(), Error> {
+        let began = Instant::now();
+        loop {
+            let page = self.ledger.abandoned_page(self.settings.page).await?;
+            let mut admitted = 0;
+            for (user, conversation) in &page {
+                if self.stop.is_cancelled() {
+                    return Ok(());
+                }
+                match self.ledger.admit_abandoned(user, conversation).await {
+                    Ok(fresh) => admitted += u64::from(fresh),
+                    Err(error) if error.is_passing() => return Err(error),
+                    Err(error) => tracing::error!(%error, "an abandoned conversation cannot be admitted"),
+                }
+            }
+            self.metrics.count(Action::Admitted, admitted);
+            if admitted == 0 || !self.goes_on(page.len(), began) {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Marks conversations that stand in `processing` without a live job. There should be none.
+    async fn sweep(&self) -> Result<(), Error> {
+        let began = Instant::now();
+        loop {
+            let swept = self.ledger.sweep_processing(self.settings.page).await?;
+            for found in &swept {
+                let conversation_id = found.conversation_id.as_str();
+                tracing::error!(
+                    conversation_id,
+                    "a conversation stood in processing without a job; it is marked failed"
+                );
+            }
+            self.metrics.count(Action::Swept, swept.len() as u64);
+            if !self.goes_on(swept.len(), began) {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Removes what is older than the retention, batch by batch.
+    async fn prune(&self) -> Result<(), Error> {
+        let began = Instant::now();
+        loop {
+            let pruned = self.ledger.prune(self.settings.retention, self.settings.page).await?;
+            self.metrics.count(Action::Pruned, pruned.jobs + pruned.deliveries + pruned.actions);
+            let most = pruned.jobs.max(pruned.deliveries).max(pruned.actions);
+            if !self.goes_on(usize::try_from(most).unwrap_or(usize::MAX), began) {
+                return Ok(());
+            }
+        }
+    }
+
+    fn goes_on(&self, found: usize, began: Instant) -> bool {
+        !self.stop.is_cancelled() && goes_on(found, self.settings.page, began.elapsed(), self.settings.budget)
+    }
+}

@@ -1,0 +1,168 @@
+//! What follows from what was found: pure.
+
+use std::time::Duration;
+
+use job::State;
+use ledger::{Answer, Error};
+
+/// What was done to a row (`listen_reconciler_actions_total{action}`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Action {
+    /// A queued job was rung again, or left while its bell still waits for its turn.
+    Queued,
+    /// A job whose lease ran out went back to its queue.
+    Recovered,
+    /// A job whose lease ran out was parked until its user brings keys.
+    Parked,
+    /// A job was given up.
+    DeadLetter,
+    /// Nothing: somebody else was faster, or the job is gone.
+    None,
+    /// A row that errors was put off on its own.
+    PutOff,
+    /// A deferred conversation was admitted.
+    Admitted,
+    /// A conversation without a live job was marked failed.
+    Swept,
+    /// A row whose retention is over was removed.
+    Pruned,
+}
+
+impl Action {
+    pub(crate) const ALL: [Self; 9] = [
+        Self::Queued,
+        Self::Recovered,
+        Self::Parked,
+        Self::DeadLetter,
+        Self::None,
+        Self::PutOff,
+        Self::Admitted,
+        Self::Swept,
+        Self::Pruned,
+    ];
+
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Queued => "queued",
+            Self::Recovered => "recovered",
+            Self::Parked => "parked",
+            Self::DeadLetter => "dead_letter",
+            Self::None => "none",
+            Self::PutOff => "put_off",
+            Self::Admitted => "admitted",
+            Self::Swept => "swept",
+            Self::Pruned => "pruned",
+        }
+    }
+
+    /// What a `Reconcile` did.
+    pub(crate) fn of(answer: &Answer) -> Self {
+        match answer {
+            Answer::Granted { state: State::DeadLetter { .. }, .. } => Self::DeadLetter,
+            Answer::Granted { state: State::BlockedByok, .. } => Self::Parked,
+            Answer::Granted { retry: true, .. } => Self::Recovered,
+            Answer::Granted { .. } => Self::Queued,
+            Answer::Refused(_) | Answer::Missing => Self::None,
+        }
+    }
+}
+
+/// What a pass does about a row that errs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OnError {
+    /// The row is at fault: it is put off, so that it poisons no page, and the pass goes on.
+    PutOff,
+    /// Something passing, perhaps a lock that another process holds: the row stays due and the pass goes
+    /// on. Putting it off would delay the recovery of a lease by minutes.
+    GoOn,
+    /// Bells cannot be written, or the database does not answer: the next rows would fare no better.
+    End,
+}
+
+impl OnError {
+    /// `again`: the row before met a passing error too. One may be the row's; two in a row are the database's.
+    pub(crate) fn of(error: &Error, again: bool) -> Self {
+        match error {
+            bell if bell.is_bell() => Self::End,
+            Error::Unavailable { .. } if again => Self::End,
+            Error::Unavailable { .. } => Self::GoOn,
+            Error::Refused { .. } | Error::ImpossibleRow { .. } | Error::Contended { .. } => Self::PutOff,
+        }
+    }
+}
+
+/// Whether another page may be due: this one was full, and there is time.
+pub(crate) fn goes_on(found: usize, page: i64, spent: Duration, budget: Duration) -> bool {
+    i64::try_from(found).is_ok_and(|found| found >= page) && spent < budget
+}
+
+/// How long the lease watch waits: five seconds with up to a fifth added or taken away, so that
+/// processes do not all look at the same moment. The same seed gives the same waits.
+pub(crate) fn wait_before_look(seed: u64, look: u64) -> Duration {
+    const REACH: u64 = 2_000;
+    // SplitMix64: enough to spread processes, and a pure function of its arguments.
+    let mut bits = seed.wrapping_add(look.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+    bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    bits ^= bits >> 31;
+    Duration::from_millis(4_000 + bits % (REACH + 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use job::{FailureCode, Refusal};
+    use records::Timestamp;
+
+    use super::*;
+
+    const BUDGET: Duration = Duration::from_secs(30);
+
+    #[test]
+    fn a_pass_goes_on_while_pages_are_full_and_time_is_left() {
+        assert!(goes_on(100, 100, Duration::from_secs(29), BUDGET));
+        assert!(!goes_on(99, 100, Duration::ZERO, BUDGET), "a page that is not full was the last");
+        assert!(!goes_on(100, 100, BUDGET, BUDGET));
+    }
+
+    #[test]
+    fn a_row_at_fault_is_put_off_and_a_contended_one_too() {
+        let impossible =
+            Error::ImpossibleRow { table: "finalization_jobs", id: "fj_1".to_owned(), column: "status" };
+        assert_eq!(OnError::of(&impossible, false), OnError::PutOff);
+        assert_eq!(OnError::of(&impossible, true), OnError::PutOff);
+        assert_eq!(OnError::of(&Error::Contended { doing: "reconciling a job" }, true), OnError::PutOff);
+    }
+
+    #[test]
+    fn one_unanswered_row_stays_due_and_a_second_in_a_row_ends_the_pass() {
+        let unanswered = |doing| Error::Unavailable { doing, source: sqlx::Error::PoolTimedOut };
+        assert_eq!(OnError::of(&unanswered("reconciling a job"), false), OnError::GoOn);
+        assert_eq!(OnError::of(&unanswered("reconciling a job"), true), OnError::End);
+        assert_eq!(
+            OnError::of(&unanswered("ringing a bell"), false),
+            OnError::End,
+            "no other bell could be written"
+        );
+    }
+
+    #[test]
+    fn every_answer_has_its_action() {
+        let granted = |state, retry| Answer::Granted { state, retry, dead_letter: false };
+        let queued = State::Queued { ready_at: Timestamp::UNIX_EPOCH };
+        assert_eq!(Action::of(&granted(queued.clone(), false)), Action::Queued);
+        assert_eq!(Action::of(&granted(queued, true)), Action::Recovered);
+        assert_eq!(Action::of(&granted(State::BlockedByok, true)), Action::Parked);
+        let dead = State::DeadLetter { code: FailureCode::PoisonCrash };
+        assert_eq!(Action::of(&granted(dead, false)), Action::DeadLetter);
+        assert_eq!(Action::of(&Answer::Refused(Refusal::NotDue)), Action::None);
+    }
+
+    #[test]
+    fn looks_are_four_to_six_seconds_apart_and_differ_between_processes() {
+        let waits = |seed| (0..200).map(|look| wait_before_look(seed, look)).collect::<Vec<_>>();
+        assert!(waits(7).iter().all(|wait| (4_000..=6_000).contains(&wait.as_millis())));
+        assert_ne!(waits(7), waits(8));
+        let mean = waits(7).iter().sum::<Duration>() / 200;
+        assert!((4_800..=5_200).contains(&mean.as_millis()), "on average every five seconds: {mean:?}");
+    }
+}

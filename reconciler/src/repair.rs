@@ -1,0 +1,59 @@
+//! `Reconcile`, said to one row after the other: what the pass and the lease watch share.
+
+use job::JobId;
+use ledger::{Error, Ledger};
+use records::UserId;
+
+use crate::{
+    Metrics,
+    plan::{Action, OnError},
+};
+
+/// Repairs the rows of one pass, or of one look.
+pub(crate) struct Repairs<'a> {
+    ledger: &'a Ledger,
+    metrics: &'a Metrics,
+    /// The row before met a passing error.
+    trouble: bool,
+    /// Some row did.
+    troubled: bool,
+}
+
+impl<'a> Repairs<'a> {
+    pub(crate) fn new(ledger: &'a Ledger, metrics: &'a Metrics) -> Self {
+        Self { ledger, metrics, trouble: false, troubled: false }
+    }
+
+    /// Whether the database failed to answer at least once.
+    pub(crate) fn met_trouble(&self) -> bool {
+        self.troubled
+    }
+
+    /// Says `Reconcile` to one job, in a transaction of its own.
+    ///
+    /// # Errors
+    /// When the pass must end.
+    pub(crate) async fn repair(&mut self, user: &UserId, job: &JobId) -> Result<(), Error> {
+        let again = std::mem::take(&mut self.trouble);
+        let error = match self.ledger.reconcile(user, job).await {
+            Ok(answer) => {
+                self.metrics.count_answer(&answer);
+                return Ok(());
+            }
+            Err(error) => error,
+        };
+        match OnError::of(&error, again) {
+            OnError::End => Err(error),
+            OnError::GoOn => {
+                tracing::warn!(job_id = job.as_str(), %error, "a job could not be reconciled; it stays due");
+                (self.trouble, self.troubled) = (true, true);
+                Ok(())
+            }
+            OnError::PutOff => {
+                tracing::error!(job_id = job.as_str(), %error, "a job cannot be reconciled; it is put off");
+                self.metrics.count(Action::PutOff, 1);
+                self.ledger.put_off(user, job).await
+            }
+        }
+    }
+}

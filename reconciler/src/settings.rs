@@ -1,0 +1,28 @@
+//! The numbers of a round.
+
+use std::time::Duration;
+
+/// What a process repairs, and how much of it at once (DECISIONS §4, "reconciler"; §7).
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Whether a round makes a pass over due jobs: in durable dispatch modes, by processes with the
+    /// reconciler role. The duties are done either way.
+    pub dispatching: bool,
+    /// The age at which finished jobs, deliveries and operator actions are pruned: 30 days.
+    pub retention: Duration,
+    /// Rows a page: 100.
+    pub page: i64,
+    /// How long a pass, or one duty, may go on: 30 s. What is left is the next round's.
+    pub budget: Duration,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            dispatching: true,
+            retention: Duration::from_secs(30 * 24 * 3_600),
+            page: 100,
+            budget: Duration::from_secs(30),
+        }
+    }
+}

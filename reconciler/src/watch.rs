@@ -1,0 +1,52 @@
+//! The lease watch: the promise that a dead worker's job goes on within 45 seconds rests on it, in every
+//! dispatch mode (DESIGN §3).
+
+use std::time::Duration;
+
+use ledger::{Error, Ledger};
+use tokio_util::sync::CancellationToken;
+
+use crate::{Metrics, plan::wait_before_look, repair::Repairs};
+
+/// Leases a look: a bounded, indexed page.
+const PAGE: i64 = 100;
+
+/// Looks every five seconds (jitter out of `seed`) at the leases that ran out, and says `Reconcile` to each,
+/// until `stop`. At its start and after a database error it waits one `heartbeat` more, so that living
+/// holders, who could not renew either, renew first.
+pub async fn watch_leases(
+    ledger: Ledger,
+    heartbeat: Duration,
+    seed: u64,
+    metrics: Metrics,
+    stop: CancellationToken,
+) {
+    let mut wait = heartbeat;
+    for number in 0.. {
+        if tokio::time::timeout(wait, stop.cancelled()).await.is_ok() {
+            return;
+        }
+        wait = match look(&ledger, &metrics, &stop).await {
+            Ok(Calm(true)) => wait_before_look(seed, number),
+            Ok(Calm(false)) => heartbeat,
+            Err(error) => {
+                tracing::warn!(%error, "the lease watch could not look");
+                heartbeat
+            }
+        };
+    }
+}
+
+/// Whether the database answered every question of a look.
+struct Calm(bool);
+
+async fn look(ledger: &Ledger, metrics: &Metrics, stop: &CancellationToken) -> Result<Calm, Error> {
+    let mut repairs = Repairs::new(ledger, metrics);
+    for (_, user, job) in ledger.expired_leases(PAGE).await? {
+        if stop.is_cancelled() {
+            break;
+        }
+        repairs.repair(&user, &job).await?;
+    }
+    Ok(Calm(!repairs.met_trouble()))
+}

@@ -1,0 +1,176 @@
+//! A database with people, conversations and jobs in the states that repair is for.
+
+#![allow(
+    dead_code,
+    unreachable_pub,
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "shared by test files; a test may panic"
+)]
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use job::{JobId, Queue};
+use ledger::{CreateOutcome, Ledger, NewContent, NewConversation, UserChange};
+use prometheus::{Registry, TextEncoder};
+use reconciler::{Counts, Metrics, Reconciler, Settings};
+use records::{ConversationId, Segment, Source, UserId};
+use sqlx::{AssertSqlSafe, PgPool};
+use testbed::TestDatabase;
+use tokio_util::sync::CancellationToken;
+
+#[derive(Default)]
+pub struct Tally {
+    pub retries: AtomicU64,
+    pub dead_letters: AtomicU64,
+}
+
+impl Counts for Tally {
+    fn retry(&self) {
+        self.retries.fetch_add(1, Ordering::SeqCst);
+    }
+    fn dead_letter(&self) {
+        self.dead_letters.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+pub struct House {
+    pub pool: PgPool,
+    pub ledger: Ledger,
+    pub metrics: Metrics,
+    pub tally: Arc<Tally>,
+    pub stop: CancellationToken,
+    registry: Registry,
+    _database: TestDatabase,
+}
+
+pub fn user() -> UserId {
+    UserId::new("ana")
+}
+
+impl House {
+    pub async fn new() -> Self {
+        let database = TestDatabase::new().await;
+        let ledger =
+            Ledger::new(database.options(), ledger::Settings { connections: 4, ..Default::default() });
+        assert!(ledger.create_user(&user(), &UserChange::default()).await.unwrap());
+        let (registry, tally) = (Registry::new(), Arc::new(Tally::default()));
+        let metrics = Metrics::new(&registry, tally.clone()).unwrap();
+        let pool = database.pool(2).await;
+        Self { pool, ledger, metrics, tally, stop: CancellationToken::new(), registry, _database: database }
+    }
+
+    pub fn reconciler(&self, page: i64) -> Reconciler {
+        let settings = Settings { page, ..Settings::default() };
+        Reconciler::new(self.ledger.clone(), settings, self.metrics.clone(), self.stop.clone())
+    }
+
+    async fn create(&self, id: &str, deferred: bool) -> CreateOutcome {
+        let segment = Segment {
+            id: None,
+            text: "I will call the dentist tomorrow.".to_owned(),
+            speaker: None,
+            speaker_id: Some(0),
+            is_user: true,
+            person_id: None,
+            start: 0.0,
+            end: 3.0,
+        };
+        let new = NewConversation {
+            id: ConversationId::new(id),
+            content: NewContent::Segments(vec![segment]),
+            started_at: None,
+            finished_at: None,
+            language: "en".to_owned(),
+            source: Source::new("phone"),
+            geolocation: None,
+            client_session_id: None,
+            client_device_id: None,
+            client_platform: None,
+            deferred,
+        };
+        self.ledger.create_conversation(&user(), new).await.unwrap()
+    }
+
+    /// A conversation whose job waits with its bell.
+    pub async fn queued(&self, id: &str) -> JobId {
+        match self.create(id, false).await {
+            CreateOutcome::Admitted(admitted) => {
+                self.ledger.waker().rung(Queue::Creation).await;
+                admitted.job_id
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// A job that nobody claimed for `minutes`, with its bell gone.
+    pub async fn stale(&self, id: &str, minutes: i32) -> JobId {
+        let job = self.queued(id).await;
+        self.sql(&format!("delete from finalization_bells where job_id = '{job}'")).await;
+        self.sql(&format!(
+            "update finalization_jobs set ready_at = clock_timestamp() - make_interval(mins => {minutes}), \
+             reconcile_after_at = clock_timestamp() - make_interval(mins => {minutes} - 5) where job_id = '{job}'"
+        ))
+        .await;
+        job
+    }
+
+    /// A conversation that waits for its finalize.
+    pub async fn deferred(&self, id: &str) {
+        assert!(matches!(self.create(id, true).await, CreateOutcome::Deferred(_)));
+    }
+
+    pub async fn sql(&self, statement: &str) {
+        sqlx::raw_sql(AssertSqlSafe(statement)).execute(&self.pool).await.unwrap();
+    }
+
+    /// What a query for one number says.
+    pub async fn count(&self, query: &str) -> i64 {
+        sqlx::query_scalar(AssertSqlSafe(query)).fetch_one(&self.pool).await.unwrap()
+    }
+
+    /// Status, generation and crashes of a job.
+    pub async fn job(&self, job: &JobId) -> (String, i64, i32) {
+        sqlx::query_as("select status, generation, crashes from finalization_jobs where job_id = $1")
+            .bind(job.as_str())
+            .fetch_one(&self.pool)
+            .await
+            .unwrap()
+    }
+
+    /// The bells of a job: their generations.
+    pub async fn bells(&self, job: &JobId) -> Vec<i64> {
+        sqlx::query_scalar(
+            "select dispatch_generation from finalization_bells where job_id = $1 order by ring",
+        )
+        .bind(job.as_str())
+        .fetch_all(&self.pool)
+        .await
+        .unwrap()
+    }
+
+    /// How many rows an action counts.
+    pub fn actions(&self, action: &str) -> String {
+        let text = TextEncoder::new().encode_to_string(&self.registry.gather()).unwrap();
+        let series = format!("listen_reconciler_actions_total{{action=\"{action}\"}} ");
+        text.lines().find_map(|line| line.strip_prefix(&series)).unwrap().to_owned()
+    }
+
+    pub fn last_success(&self) -> f64 {
+        let text = TextEncoder::new().encode_to_string(&self.registry.gather()).unwrap();
+        let series = "listen_reconciler_last_success_timestamp_seconds ";
+        text.lines().find_map(|line| line.strip_prefix(series)).unwrap().parse().unwrap()
+    }
+
+    /// Waits for the ring that follows a repair; a repair that never comes fails the test.
+    pub async fn rung(&self) {
+        let rung = self.ledger.waker().rung(Queue::Creation);
+        tokio::time::timeout(Duration::from_secs(20), rung).await.unwrap();
+    }
+}

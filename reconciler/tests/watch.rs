@@ -1,0 +1,180 @@
+//! The lease watch, the duties, and the clock.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod house;
+
+use std::{
+    sync::atomic::Ordering,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use apalis_cron::{Schedule, Tick};
+use chrono::Utc;
+use house::House;
+use job::{JobId, Queue, WorkerId};
+use reconciler::{Settings, run, watch_leases};
+
+const SOON: Duration = Duration::from_millis(10);
+
+/// A job whose worker died.
+async fn abandoned_lease(house: &House, crashes: i32) -> JobId {
+    let job = house.queued("c1").await;
+    let taken = house.ledger.take(Queue::Creation, &WorkerId("dead".to_owned()), 1).await.unwrap();
+    assert_eq!(taken.claims.len(), 1);
+    house
+        .sql(&format!(
+            "update finalization_jobs set lease_expires_at = clock_timestamp() - interval '1 second', \
+             reconcile_after_at = clock_timestamp() - interval '1 second', crashes = {crashes}"
+        ))
+        .await;
+    job
+}
+
+#[tokio::test]
+async fn an_expired_lease_is_recovered_by_the_watch() {
+    let house = House::new().await;
+    let job = abandoned_lease(&house, 0).await;
+    let watch = watch_leases(house.ledger.clone(), SOON, 7, house.metrics.clone(), house.stop.clone());
+    let watch = tokio::spawn(watch);
+
+    house.rung().await;
+
+    assert_eq!(house.job(&job).await, ("queued".to_owned(), 2, 1));
+    assert_eq!(house.bells(&job).await, [2]);
+    house.stop.cancel();
+    watch.await.unwrap();
+    assert_eq!(house.actions("recovered"), "1");
+    assert_eq!(house.tally.retries.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
+async fn the_fifth_crash_is_a_dead_letter() {
+    let house = House::new().await;
+    let job = abandoned_lease(&house, 4).await;
+
+    house.reconciler(100).pass().await.unwrap();
+
+    assert_eq!(house.job(&job).await, ("dead_letter".to_owned(), 1, 5));
+    assert_eq!(house.actions("dead_letter"), "1");
+    assert_eq!(house.tally.dead_letters.load(Ordering::SeqCst), 1);
+    assert_eq!(house.tally.retries.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test]
+async fn a_deferred_conversation_that_nobody_finalized_is_admitted() {
+    let house = House::new().await;
+    house.deferred("old").await;
+    house.deferred("new").await;
+    house
+        .sql(
+            "update conversations set last_append_at = clock_timestamp() - interval '25 hours' \
+             where conversation_id = 'old'",
+        )
+        .await;
+
+    house.reconciler(100).do_duties().await.unwrap();
+
+    let admitted = "select count(*) from finalization_jobs where conversation_id = 'old' and origin = 'finalize' \
+                    and not force_process and status = 'queued'";
+    assert_eq!(house.count(admitted).await, 1);
+    assert_eq!(house.count("select count(*) from finalization_jobs").await, 1, "the new one still waits");
+    assert_eq!(house.actions("admitted"), "1");
+}
+
+#[tokio::test]
+async fn a_conversation_that_stands_in_processing_without_a_job_is_marked_failed() {
+    let house = House::new().await;
+    house.queued("stuck").await;
+    house.queued("running").await;
+    house.sql("delete from finalization_jobs where conversation_id = 'stuck'").await;
+    house.sql("update conversations set updated_at = updated_at - interval '16 minutes'").await;
+
+    house.reconciler(100).do_duties().await.unwrap();
+
+    let failed = "select count(*) from conversations where status = 'failed' and conversation_id = 'stuck'";
+    assert_eq!(house.count(failed).await, 1);
+    assert_eq!(house.count("select count(*) from conversations where status = 'processing'").await, 1);
+    assert_eq!(house.actions("swept"), "1");
+}
+
+#[tokio::test]
+async fn finished_jobs_are_pruned_when_their_time_is_over() {
+    let house = House::new().await;
+    house.queued("old").await;
+    house.queued("new").await;
+    for (conversation, days) in [("old", 31), ("new", 29)] {
+        house
+            .sql(&format!(
+                "update finalization_jobs set status = 'completed', outcome = 'kept', ready_at = null, \
+                 reconcile_after_at = null, finished_at = clock_timestamp() - interval '{days} days' \
+                 where conversation_id = '{conversation}'"
+            ))
+            .await;
+    }
+    house.sql("update conversations set status = 'completed'").await;
+
+    house.reconciler(100).do_duties().await.unwrap();
+
+    assert_eq!(house.count("select count(*) from finalization_jobs where conversation_id = 'old'").await, 0);
+    assert_eq!(house.count("select count(*) from finalization_jobs").await, 1);
+    assert_eq!(
+        house.count("select count(*) from finalization_admissions").await,
+        2,
+        "admissions outlive jobs"
+    );
+}
+
+/// Ticks at every full second.
+#[derive(Clone)]
+struct EverySecond;
+
+impl Schedule<Utc> for EverySecond {
+    #[expect(clippy::disallowed_methods, reason = "a schedule is asked what comes after now")]
+    fn next_tick(&mut self, _: &Utc) -> Option<Tick<Utc>> {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
+        Some(Tick::new(now.as_secs() + 1))
+    }
+}
+
+#[tokio::test]
+async fn rounds_are_made_at_start_and_by_the_clock_until_the_process_stops() {
+    let house = House::new().await;
+    house.stale("c1", 10).await;
+    let round = run(
+        house.ledger.clone(),
+        Settings::default(),
+        EverySecond,
+        house.metrics.clone(),
+        house.stop.clone(),
+    );
+    let running = tokio::spawn(round);
+
+    house.rung().await;
+    let again = house.stale("c2", 10).await;
+    house.rung().await;
+
+    assert_eq!(house.bells(&again).await, [2], "a later round rang it");
+    house.stop.cancel();
+    tokio::time::timeout(Duration::from_secs(10), running).await.unwrap().unwrap();
+    assert!(house.last_success() > 1.0e9, "a time of the database's clock");
+}
+
+#[tokio::test]
+async fn a_process_that_does_not_dispatch_does_its_duties_only() {
+    let house = House::new().await;
+    house.stale("c1", 10).await;
+    house.deferred("old").await;
+    house.sql("update conversations set last_append_at = clock_timestamp() - interval '25 hours' where conversation_id = 'old'").await;
+    let settings = Settings { dispatching: false, ..Settings::default() };
+    let reconciler = reconciler::Reconciler::new(
+        house.ledger.clone(),
+        settings,
+        house.metrics.clone(),
+        house.stop.clone(),
+    );
+
+    reconciler.make_round().await;
+
+    assert_eq!((house.actions("queued"), house.actions("admitted")), ("0".to_owned(), "1".to_owned()));
+}

@@ -1,0 +1,110 @@
+//! The command line: subcommands, and the file that stands between environment and default.
+
+use std::path::PathBuf;
+
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, error::ErrorKind};
+
+use crate::{
+    commands::{jobs::Jobs, keys::Keys, users::Users},
+    config::Config,
+    telemetry::Logs,
+};
+
+/// Keeps a person's conversations and turns each of them, durably, into a title, an overview, action items and memories.
+#[derive(Debug, Parser)]
+#[command(name = "listen", version, propagate_version = true, max_term_width = 100)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) logs: Logs,
+    /// A TOML file of settings; flags and environment go before it.
+    #[arg(long, env = "LISTEN_CONFIG", global = true, value_name = "FILE")]
+    config: Option<PathBuf>,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Show the whole thing at work on real conversations, on a private database, and exit.
+    Demo(Box<crate::commands::demo::Demo>),
+    /// Run everything on a private database and stay up: for trying it out.
+    Dev(Box<Config>),
+    /// Run the service.
+    Serve(Box<Config>),
+    /// Bring the database's schema up to date.
+    Migrate(Box<Config>),
+    /// Look at finalization jobs and repair them.
+    Jobs(Jobs),
+    /// People whose conversations are kept.
+    Users(Users),
+    /// Developer keys.
+    Keys(Keys),
+    /// Print the effective settings, secrets masked; exit 2 when they cannot work.
+    Config(Box<Config>),
+    /// Print a shell's completions.
+    Completions {
+        /// Which shell.
+        shell: clap_complete::Shell,
+    },
+}
+
+/// Parses the command line over the file's values.
+///
+/// # Errors
+/// When the words are wrong, the file cannot be read, or it names a setting that does not exist.
+pub(crate) fn parse() -> Result<Cli, clap::Error> {
+    let command = match config_file() {
+        Some(path) => over_file(Cli::command(), &path)?,
+        None => Cli::command(),
+    };
+    let cli = Cli::from_arg_matches(&command.get_matches())?;
+    Ok(cli)
+}
+
+/// The file is needed before the words are parsed: its values are their defaults.
+fn config_file() -> Option<PathBuf> {
+    let mut words = std::env::args_os().skip(1);
+    while let Some(word) = words.next() {
+        let Some(text) = word.to_str() else { continue };
+        if text == "--config" {
+            return words.next().map(PathBuf::from);
+        }
+        if let Some(path) = text.strip_prefix("--config=") {
+            return Some(PathBuf::from(path));
+        }
+    }
+    std::env::var_os("LISTEN_CONFIG").map(PathBuf::from)
+}
+
+fn over_file(command: clap::Command, path: &std::path::Path) -> Result<clap::Command, clap::Error> {
+    let refuse = |words: String| Cli::command().error(ErrorKind::InvalidValue, words);
+    let text = std::fs::read_to_string(path).map_err(|error| refuse(format!("cannot read {}: {error}", path.display())))?;
+    let table: toml::Table =
+        text.parse().map_err(|error| refuse(format!("{} is not TOML: {error}", path.display())))?;
+    let known: Vec<String> =
+        command.find_subcommand("serve").map(|serve| serve.get_arguments().map(|arg| arg.get_id().to_string()).collect()).unwrap_or_default();
+    let unknown: Vec<&str> = table.keys().filter(|key| !known.contains(key)).map(String::as_str).collect();
+    if !unknown.is_empty() {
+        return Err(refuse(format!("{} names unknown settings: {}", path.display(), unknown.join(", "))));
+    }
+    let value = move |arg: &clap::Arg| table.get(arg.get_id().as_str()).map(plain);
+    let with_defaults = move |subcommand: clap::Command| {
+        subcommand.mut_args(|arg| match value(&arg) {
+            Some(text) => arg.default_value(text),
+            None => arg,
+        })
+    };
+    Ok(["serve", "dev", "demo", "migrate", "config"]
+        .into_iter()
+        .fold(command, |command, name| command.mut_subcommand(name, with_defaults.clone())))
+}
+
+/// A TOML value as the words of a flag.
+fn plain(value: &toml::Value) -> String {
+    match value {
+        toml::Value::String(text) => text.clone(),
+        toml::Value::Array(items) => items.iter().map(plain).collect::<Vec<_>>().join(","),
+        other => other.to_string(),
+    }
+}

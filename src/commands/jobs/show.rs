@@ -1,0 +1,85 @@
+//! One job as an operator sees it: never a person's words.
+
+use chrono::SecondsFormat;
+use job::{Job, State, Timestamp};
+use ledger::JobView;
+use serde_json::{Value, json};
+
+use crate::commands::table::print_json;
+
+/// Prints a job, line by line.
+pub(super) fn print(view: &JobView, as_json: bool) {
+    if as_json {
+        return print_json(&to_json(view));
+    }
+    for (name, value) in lines(view) {
+        anstream::println!("{name:<18} {value}");
+    }
+    if let Some(code) = code(&view.job) {
+        anstream::println!("{:<18} docs/failures/{code}.md", "about the code");
+    }
+}
+
+/// A job as a JSON object.
+pub(super) fn to_json(view: &JobView) -> Value {
+    json!({
+        "job_id": view.job.id.as_str(), "user_id": view.user_id.as_str(),
+        "conversation_id": view.conversation_id.as_str(), "revision": view.revision,
+        "status": view.job.state.status(), "failure_code": code(&view.job),
+        "outcome": match view.job.state { State::Completed { outcome } => Some(outcome.as_str()), _ => None },
+        "origin": view.job.origin.as_str(), "queue": view.job.queue.as_str(),
+        "dispatch_generation": view.job.generation.0, "epoch": view.job.epoch.0, "version": view.version,
+        "attempts": view.job.attempts, "crashes": view.job.crashes, "runs": view.job.runs,
+        "requires_keys": view.job.requires_keys, "force_process": view.job.force_process,
+        "worker": match &view.job.state { State::Leased(lease) => Some(lease.worker.0.clone()), _ => None },
+        "lease_expires_at": match &view.job.state { State::Leased(lease) => Some(time(lease.expires_at)), _ => None },
+        "ready_at": match view.job.state { State::Queued { ready_at } => Some(time(ready_at)), _ => None },
+        "reconcile_after_at": view.reconcile_after_at.map(time),
+        "created_at": time(view.created_at), "updated_at": time(view.updated_at),
+        "settled_at": view.job.settled_at.map(time), "checkpoints": view.checkpoints,
+        "bells": view.bells.iter().map(|(ring, generation, at)| json!({
+            "ring": ring, "dispatch_generation": generation, "ring_at": time(*at),
+        })).collect::<Vec<_>>(),
+    })
+}
+
+/// The code of a dead letter, or the newest failure of a job that goes on.
+pub(super) fn code(job: &Job) -> Option<&'static str> {
+    match job.state {
+        State::DeadLetter { code } => Some(code.as_str()),
+        _ => job.last_code.map(|code| code.as_str()),
+    }
+}
+
+/// A moment, to the millisecond.
+pub(super) fn time(at: Timestamp) -> String {
+    at.to_rfc3339_opts(SecondsFormat::Millis, true)
+}
+
+fn lines(view: &JobView) -> Vec<(&'static str, String)> {
+    let job = &view.job;
+    let state = match &job.state {
+        State::Queued { ready_at } => format!("queued, ready at {}", time(*ready_at)),
+        State::Leased(lease) => format!("leased by {} until {}", lease.worker.0, time(lease.expires_at)),
+        State::BlockedByok => "blocked_byok: waits for its user's own keys".to_owned(),
+        State::Completed { outcome } => format!("completed, {outcome}"),
+        State::DeadLetter { code } => format!("dead_letter, {code}"),
+    };
+    let bells = view.bells.iter().map(|(ring, generation, at)| format!("#{ring} of generation {generation} at {}", time(*at)));
+    let or_none = |text: String| if text.is_empty() { "none".to_owned() } else { text };
+    vec![
+        ("job", job.id.to_string()),
+        ("state", state),
+        ("conversation", format!("{} revision {}", view.conversation_id, view.revision)),
+        ("user", view.user_id.to_string()),
+        ("origin", format!("{}, queue {}", job.origin, job.queue)),
+        ("generation, epoch", format!("{}, {} (row version {})", job.generation, job.epoch, view.version)),
+        ("failed, crashed", format!("{}, {}; {} runs begun", job.attempts, job.crashes, job.runs)),
+        ("last code", job.last_code.map_or("none".to_owned(), |code| code.to_string())),
+        ("own keys", if job.requires_keys { "required" } else { "not required" }.to_owned()),
+        ("bells", or_none(bells.collect::<Vec<_>>().join("; "))),
+        ("checkpoints", or_none(view.checkpoints.join(", "))),
+        ("looked at", view.reconcile_after_at.map_or("never again by itself".to_owned(), time)),
+        ("admitted, changed", format!("{}, {}", time(view.created_at), time(view.updated_at))),
+    ]
+}

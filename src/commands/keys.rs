@@ -1,0 +1,153 @@
+//! `listen keys`: developer keys. The first key of a person comes from here.
+
+use std::process::ExitCode;
+
+use anyhow::bail;
+use chrono::SecondsFormat;
+use clap::{Args, Subcommand};
+use ledger::{Ledger, NewKey};
+use rand::RngExt;
+use records::{Timestamp, UserId};
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::json;
+
+use super::table::{self, Asked, print_json};
+use crate::{exit::Exit, wiring::chance};
+
+/// Developer keys.
+#[derive(Args, Debug)]
+pub(crate) struct Keys {
+    #[command(flatten)]
+    asked: Asked,
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Create a key; its text is printed once and never again.
+    Create {
+        /// Whose.
+        #[arg(long)]
+        user: String,
+        /// What to call it.
+        #[arg(long, default_value = "key")]
+        name: String,
+        /// What it may do; omitted: everything.
+        #[arg(long, value_delimiter = ',')]
+        scopes: Option<Vec<String>>,
+    },
+    /// List a person's keys.
+    List {
+        /// Whose.
+        #[arg(long)]
+        user: String,
+    },
+    /// Revoke a key at once.
+    Revoke {
+        /// Whose.
+        #[arg(long)]
+        user: String,
+        /// Which.
+        id: String,
+    },
+}
+
+/// Runs one verb.
+///
+/// # Errors
+/// When the database does not answer, or there is no such person or key.
+pub(crate) async fn run(keys: Keys) -> anyhow::Result<ExitCode> {
+    let ledger = keys.asked.ledger()?;
+    match keys.verb {
+        Verb::Create { user, name, scopes } => {
+            let (id, key) = create(&ledger, &UserId::new(user), &name, &scopes_named(scopes)?).await?;
+            match keys.asked.json {
+                true => print_json(&json!({ "id": id, "key": key.expose_secret() })),
+                false => anstream::println!("{}", key.expose_secret()),
+            }
+        }
+        Verb::List { user } => list(&ledger, &UserId::new(user), keys.asked.json).await?,
+        Verb::Revoke { user, id } => {
+            if !ledger.revoke_key(&UserId::new(user), &id).await? {
+                return Err(Exit::NotFound(format!("the person has no live key {id}")).into());
+            }
+            match keys.asked.json {
+                true => print_json(&json!({ "id": id, "revoked": true })),
+                false => anstream::println!("revoked {id}"),
+            }
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Makes a key and stores its hash; the text is in the answer and nowhere else.
+///
+/// # Errors
+/// When the database does not answer, or there is no such person.
+pub(crate) async fn create(
+    ledger: &Ledger,
+    user: &UserId,
+    name: &str,
+    scopes: &[api::keys::Scope],
+) -> anyhow::Result<(String, SecretString)> {
+    let text = api::keys::generate(chance().random());
+    let id = uuid::Builder::from_random_bytes(chance().random()).into_uuid().to_string();
+    let key = NewKey {
+        id: id.clone(),
+        name: name.to_owned(),
+        prefix: text.hint,
+        sha256: text.sha256,
+        scopes: scopes.iter().map(|scope| scope.as_str().to_owned()).collect(),
+        expires_at: None,
+    };
+    if !ledger.create_key(user, &key).await? {
+        return Err(Exit::NotFound(format!("there is no person {user}: `listen users create` makes one")).into());
+    }
+    Ok((id, text.plaintext))
+}
+
+/// The scopes of those names; an operator who names none grants all.
+fn scopes_named(names: Option<Vec<String>>) -> anyhow::Result<Vec<api::keys::Scope>> {
+    let Some(names) = names else { return Ok(api::keys::Scope::ALL.to_vec()) };
+    let mut scopes = Vec::new();
+    for name in &names {
+        match api::keys::Scope::from_name(name) {
+            Some(scope) => scopes.push(scope),
+            None => {
+                let known: Vec<&str> = api::keys::Scope::ALL.iter().map(|scope| scope.as_str()).collect();
+                bail!("there is no scope {name}; there are {}", known.join(", "));
+            }
+        }
+    }
+    Ok(scopes)
+}
+
+async fn list(ledger: &Ledger, user: &UserId, as_json: bool) -> anyhow::Result<()> {
+    let keys = ledger.keys(user).await?;
+    let time = |at: Option<Timestamp>| at.map(|at| at.to_rfc3339_opts(SecondsFormat::Secs, true));
+    if as_json {
+        let keys: Vec<_> = keys
+            .iter()
+            .map(|key| {
+                json!({
+                    "id": key.id, "name": key.name, "key_prefix": key.prefix, "scopes": key.scopes,
+                    "created_at": time(Some(key.created_at)), "last_used_at": time(key.last_used_at),
+                    "expires_at": time(key.expires_at), "revoked_at": time(key.revoked_at),
+                })
+            })
+            .collect();
+        print_json(&json!(keys));
+        return Ok(());
+    }
+    let rows = keys
+        .into_iter()
+        .map(|key| {
+            let state = if key.revoked_at.is_some() { "revoked" } else { "live" };
+            let used = time(key.last_used_at).unwrap_or_else(|| "never".to_owned());
+            vec![key.id, key.name, key.prefix, state.to_owned(), used, key.scopes.join(" ")]
+        })
+        .collect();
+    table::print(&["id", "name", "key", "state", "last used", "scopes"], rows);
+    Ok(())
+}

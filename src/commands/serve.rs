@@ -1,0 +1,100 @@
+//! `listen serve`: the service, until it is asked to stop.
+
+use std::{process::ExitCode, sync::Arc};
+
+use anyhow::Context;
+use axum::Router;
+use tokio::net::TcpListener;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use worker::{Unwatched, Watch};
+
+use crate::{
+    admin,
+    config::{Config, Role},
+    lifecycle::Lifecycle,
+    wiring::{App, database},
+};
+
+/// Runs the roles of this process. A database that is down at start is a matter of readiness: the process
+/// stays and recovers by itself.
+///
+/// # Errors
+/// When the configuration cannot work or an address cannot be listened on.
+pub(crate) async fn run(config: Config) -> anyhow::Result<ExitCode> {
+    let options = database(config.database_url.as_deref())?;
+    let app = App::wire(config, options)?;
+    let lifecycle = Lifecycle::of_signals().context("listening for signals")?;
+    let service = start(&app, &lifecycle, Arc::new(Unwatched)).await?;
+    service.stopped(&app, &lifecycle).await;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A running process of the service.
+pub(crate) struct Service {
+    tasks: TaskTracker,
+    /// Where the API listens, if this process has that role.
+    pub(crate) api: Option<std::net::SocketAddr>,
+    /// Where metrics and health are.
+    pub(crate) admin: std::net::SocketAddr,
+}
+
+/// Starts everything that the roles ask for.
+///
+/// # Errors
+/// When an address cannot be listened on, or a part cannot be made.
+pub(crate) async fn start(app: &App, lifecycle: &Lifecycle, watch: Arc<dyn Watch>) -> anyhow::Result<Service> {
+    let tasks = TaskTracker::new();
+    let health = app.start_worker(&tasks, lifecycle, watch)?;
+    app.start_repair(&tasks, lifecycle)?;
+    let admin_router = admin::router(app.ledger.clone(), app.registry.clone(), health, lifecycle.soft.clone());
+    let admin = listen(&tasks, app.config.admin_addr, admin_router, lifecycle.hard.clone()).await?;
+    let api = match app.config.has(Role::Api) {
+        true => Some(listen(&tasks, app.config.addr, app.router(), lifecycle.soft.clone()).await?),
+        false => None,
+    };
+    tracing::info!(api = api.map(tracing::field::display), %admin, "listening");
+    Ok(Service { tasks, api, admin })
+}
+
+impl Service {
+    /// Waits for the first signal, and then until everything has come to rest, or the second signal.
+    pub(crate) async fn stopped(self, app: &App, lifecycle: &Lifecycle) {
+        lifecycle.soft.cancelled().await;
+        self.tasks.close();
+        let admin = lifecycle.hard.clone();
+        let others = async {
+            // The admin listener stays up while runs drain, so that somebody can watch them: it is the last task.
+            while self.tasks.len() > 1 {
+                tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+            }
+        };
+        tokio::select! {
+            () = others => admin.cancel(),
+            () = lifecycle.hard.cancelled() => {}
+        }
+        let _ = tokio::time::timeout(std::time::Duration::from_secs(2), self.tasks.wait()).await;
+        app.ledger.close().await;
+        tracing::info!("stopped");
+    }
+}
+
+/// Serves `router` on `addr` until `stop`; requests in flight finish first. Answers the bound address.
+///
+/// # Errors
+/// When the address cannot be listened on.
+pub(crate) async fn listen(
+    tasks: &TaskTracker,
+    addr: std::net::SocketAddr,
+    router: Router,
+    stop: CancellationToken,
+) -> anyhow::Result<std::net::SocketAddr> {
+    let listener = TcpListener::bind(addr).await.with_context(|| format!("listening on {addr}"))?;
+    let bound = listener.local_addr().context("reading the bound address")?;
+    tasks.spawn(async move {
+        let served = axum::serve(listener, router).with_graceful_shutdown(stop.cancelled_owned()).await;
+        if let Err(error) = served {
+            tracing::error!(%error, "a listener ended");
+        }
+    });
+    Ok(bound)
+}

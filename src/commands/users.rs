@@ -1,0 +1,116 @@
+//! `listen users`: people whose conversations are kept.
+
+use std::process::ExitCode;
+
+use anyhow::bail;
+use clap::{Args, Subcommand};
+use ledger::{Ledger, UserChange};
+use records::UserId;
+use serde_json::json;
+
+use super::table::{Asked, print_json};
+use crate::{exit::Exit, wiring::chance};
+
+/// People whose conversations are kept.
+#[derive(Args, Debug)]
+pub(crate) struct Users {
+    #[command(flatten)]
+    asked: Asked,
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Create a person.
+    Create {
+        /// An id of your own; else one is made.
+        #[arg(long)]
+        id: Option<String>,
+        #[command(flatten)]
+        settings: Settings,
+    },
+    /// Change a person's settings.
+    Set {
+        /// The person.
+        id: String,
+        /// Only runs that hold the person's own keys are allowed.
+        #[arg(long)]
+        requires_byok: Option<bool>,
+        #[command(flatten)]
+        settings: Settings,
+    },
+}
+
+#[derive(Args, Debug)]
+struct Settings {
+    /// The person's name.
+    #[arg(long)]
+    name: Option<String>,
+    /// An IANA time zone, for example Europe/Berlin: in it "by Friday" is resolved.
+    #[arg(long, value_parser = time_zone)]
+    time_zone: Option<String>,
+    /// Summarization apps: minutes, decisions, questions.
+    #[arg(long, value_delimiter = ',', value_parser = ["minutes", "decisions", "questions"])]
+    apps: Option<Vec<String>>,
+}
+
+/// Runs one verb.
+///
+/// # Errors
+/// When the database does not answer, the id is taken, or there is no such person.
+pub(crate) async fn run(users: Users) -> anyhow::Result<ExitCode> {
+    let ledger = users.asked.ledger()?;
+    let (id, change) = match users.verb {
+        Verb::Create { id, settings } => {
+            let id = UserId::new(id.unwrap_or_else(fresh_id));
+            if id.as_str().is_empty() || id.as_str().chars().count() > 128 {
+                bail!("an id has 1 to 128 characters");
+            }
+            if !create(&ledger, &id, &settings.change(None)).await? {
+                return Err(Exit::Refused(format!("there is a person {id} already")).into());
+            }
+            (id, None)
+        }
+        Verb::Set { id, requires_byok, settings } => (UserId::new(id), Some(settings.change(requires_byok))),
+    };
+    if let Some(change) = &change
+        && ledger.change_user(&id, change).await?.is_none()
+    {
+        return Err(Exit::NotFound(format!("there is no person {id}")).into());
+    }
+    match users.asked.json {
+        true => print_json(&json!({ "id": id.as_str() })),
+        false => anstream::println!("{id}"),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Creates a person; `false` when the id is taken.
+///
+/// # Errors
+/// When the database does not answer.
+pub(crate) async fn create(ledger: &Ledger, id: &UserId, change: &UserChange) -> anyhow::Result<bool> {
+    Ok(ledger.create_user(id, change).await?)
+}
+
+impl Settings {
+    fn change(&self, requires_byok: Option<bool>) -> UserChange {
+        UserChange {
+            name: self.name.clone(),
+            time_zone: self.time_zone.clone(),
+            requires_byok,
+            apps: self.apps.clone(),
+            ..UserChange::default()
+        }
+    }
+}
+
+fn fresh_id() -> String {
+    use rand::RngExt;
+    uuid::Builder::from_random_bytes(chance().random()).into_uuid().to_string()
+}
+
+fn time_zone(name: &str) -> Result<String, String> {
+    name.parse::<chrono_tz::Tz>().map(|zone| zone.name().to_owned()).map_err(|_| "not an IANA time zone".to_owned())
+}

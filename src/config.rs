@@ -1,0 +1,245 @@
+//! Configuration: flag, then environment, then file, then default (DECISIONS §7). Impossible combinations are
+//! refused at start, all of them at once.
+
+use std::{net::SocketAddr, time::Duration};
+
+use clap::{Args, ValueEnum};
+use ipnet::IpNet;
+use job::Policy;
+
+/// A role of `serve`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Role {
+    /// HTTP in.
+    Api,
+    /// Claims, runs, completes, and tells.
+    Worker,
+    /// Repairs.
+    Reconciler,
+}
+
+/// How work is announced (DESIGN §5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub(crate) enum Dispatch {
+    /// Taken from the job table by the process that admitted it; finalize answers 503.
+    Inline,
+    /// Bells in the deciding transaction.
+    Postgres,
+    /// Named HTTP tasks; not built yet, refused at start.
+    CloudTasks,
+}
+
+/// Who understands text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TextEngine {
+    /// The OpenAI-compatible one where a base URL or key is set, else the embedded one.
+    Auto,
+    /// Ours: no network, no key.
+    Embedded,
+    /// Any server that speaks the OpenAI API.
+    Openai,
+}
+
+/// Everything that can be set. The name of a setting in a file is its flag's, with `_` for `-`.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Settings")]
+pub(crate) struct Config {
+    /// Where PostgreSQL is (`dev`, `demo`: a private one of their own).
+    #[arg(long, env = "DATABASE_URL", hide_env_values = true, value_name = "URL")]
+    pub(crate) database_url: Option<String>,
+    /// Connections to it, besides two that are kept for renewals.
+    #[arg(long, env = "LISTEN_DATABASE_CONNECTIONS", default_value_t = 20, value_name = "N")]
+    pub(crate) database_connections: u32,
+    /// The public address.
+    #[arg(long, env = "LISTEN_ADDR", default_value = "127.0.0.1:8080", value_name = "ADDR")]
+    pub(crate) addr: SocketAddr,
+    /// The address of metrics and health.
+    #[arg(long, env = "LISTEN_ADMIN_ADDR", default_value = "127.0.0.1:8081", value_name = "ADDR")]
+    pub(crate) admin_addr: SocketAddr,
+    /// What this process does.
+    #[arg(long, env = "LISTEN_ROLES", value_delimiter = ',', default_value = "api,worker,reconciler", value_name = "ROLES")]
+    pub(crate) roles: Vec<Role>,
+    /// How work is announced.
+    #[arg(long, env = "LISTEN_FINALIZATION_DISPATCH_MODE", default_value = "inline", value_name = "MODE")]
+    pub(crate) finalization_dispatch_mode: Dispatch,
+    /// Runs at once from the queue `finalization`.
+    #[arg(long, env = "LISTEN_FINALIZATION_CONCURRENCY", default_value_t = 4, value_name = "N")]
+    pub(crate) finalization_concurrency: usize,
+    /// Runs at once from the queue `creation`.
+    #[arg(long, env = "LISTEN_CREATION_CONCURRENCY", default_value_t = 4, value_name = "N")]
+    pub(crate) creation_concurrency: usize,
+    /// How long a create waits for its job, in seconds.
+    #[arg(long, env = "LISTEN_CREATE_WAIT_SECONDS", default_value_t = 25, value_name = "S")]
+    pub(crate) create_wait_seconds: u64,
+    /// Failures that end in a dead letter.
+    #[arg(long, env = "LISTEN_FINALIZATION_MAX_ATTEMPTS", default_value_t = 5, value_name = "N")]
+    pub(crate) finalization_max_attempts: u32,
+    /// Expired leases that end in a dead letter.
+    #[arg(long, env = "LISTEN_FINALIZATION_MAX_CRASHES", default_value_t = 5, value_name = "N")]
+    pub(crate) finalization_max_crashes: u32,
+    /// Requests per minute and key; 0 switches the limit off.
+    #[arg(long, env = "LISTEN_RATE_PER_MINUTE", default_value_t = 600, value_name = "N")]
+    pub(crate) rate_per_minute: u32,
+    /// How long finished jobs, deliveries and operator actions are kept.
+    #[arg(long, env = "LISTEN_RETENTION_DAYS", default_value_t = 30, value_name = "DAYS")]
+    pub(crate) retention_days: u64,
+    /// How long a lease lasts without renewal, in seconds.
+    #[arg(long, env = "LISTEN_FINALIZATION_LEASE_SECONDS", default_value_t = 30, value_name = "S")]
+    pub(crate) finalization_lease_seconds: i64,
+    /// How often leases are renewed, in seconds.
+    #[arg(long, env = "LISTEN_FINALIZATION_HEARTBEAT_SECONDS", default_value_t = 10, value_name = "S")]
+    pub(crate) finalization_heartbeat_seconds: u64,
+    /// How long one run may take, in seconds.
+    #[arg(long, env = "LISTEN_FINALIZATION_RUN_TIMEOUT_SECONDS", default_value_t = 1_500, value_name = "S")]
+    pub(crate) finalization_run_timeout_seconds: i64,
+    /// After how long a queued job that nobody claimed is looked at, in seconds.
+    #[arg(long, env = "LISTEN_FINALIZATION_STALE_SECONDS", default_value_t = 300, value_name = "S")]
+    pub(crate) finalization_stale_seconds: i64,
+    /// When the reconciler passes, besides at start: second minute hour day month weekday.
+    #[arg(long, env = "LISTEN_RECONCILER_CRON", default_value = "0 */5 * * * *", value_name = "CRON")]
+    pub(crate) reconciler_cron: String,
+    /// Who understands text.
+    #[arg(long, env = "LISTEN_TEXT_ENGINE", default_value = "auto", value_name = "ENGINE")]
+    pub(crate) text_engine: TextEngine,
+    /// The OpenAI-compatible server, up to and including its version path.
+    #[arg(long, env = "LISTEN_OPENAI_BASE_URL", value_name = "URL")]
+    pub(crate) openai_base_url: Option<String>,
+    /// Its key.
+    #[arg(long, env = "LISTEN_OPENAI_API_KEY", hide_env_values = true, value_name = "KEY")]
+    pub(crate) openai_api_key: Option<String>,
+    /// Its model for text.
+    #[arg(long, env = "LISTEN_OPENAI_MODEL", value_name = "MODEL")]
+    pub(crate) openai_model: Option<String>,
+    /// Its model for embeddings; without one, embeddings are the embedded engine's.
+    #[arg(long, env = "LISTEN_OPENAI_EMBED_MODEL", value_name = "MODEL")]
+    pub(crate) openai_embed_model: Option<String>,
+    /// Addresses that users' URLs may reach besides public ones.
+    #[arg(long, env = "LISTEN_ALLOW_OUTGOING", value_delimiter = ',', value_name = "CIDR,…")]
+    pub(crate) allow_outgoing: Vec<IpNet>,
+    /// Vendor names accepted as the source of a conversation, besides the eight generic ones.
+    #[arg(long, env = "LISTEN_VENDOR_SOURCES", value_delimiter = ',', value_name = "NAME,…")]
+    pub(crate) vendor_sources: Vec<String>,
+    /// Holds every run for a while after a stage: STAGE=SECONDS. The demo sets it to kill a worker in mid-run.
+    #[arg(long, env = "LISTEN_DEMO_PAUSE_AFTER", hide = true, value_name = "STAGE=SECONDS")]
+    pub(crate) demo_pause_after: Option<String>,
+}
+
+impl Config {
+    /// Whether this process has `role`.
+    pub(crate) fn has(&self, role: Role) -> bool {
+        self.roles.contains(&role)
+    }
+
+    /// The numbers that decisions go by.
+    pub(crate) fn policy(&self) -> Policy {
+        Policy {
+            lease: chrono::Duration::seconds(self.finalization_lease_seconds),
+            run_limit: chrono::Duration::seconds(self.finalization_run_timeout_seconds),
+            staleness: chrono::Duration::seconds(self.finalization_stale_seconds),
+            max_attempts: self.finalization_max_attempts,
+            max_crashes: self.finalization_max_crashes,
+            ..Policy::default()
+        }
+    }
+
+    /// How often leases are renewed.
+    pub(crate) fn heartbeat(&self) -> Duration {
+        Duration::from_secs(self.finalization_heartbeat_seconds)
+    }
+
+    /// The pause that the demo sets.
+    pub(crate) fn pause_after(&self) -> Option<(String, Duration)> {
+        let (stage, seconds) = self.demo_pause_after.as_deref()?.split_once('=')?;
+        Some((stage.to_owned(), Duration::from_secs(seconds.parse().ok()?)))
+    }
+
+    /// Whether the OpenAI-compatible engine is to be used.
+    pub(crate) fn uses_openai(&self) -> bool {
+        match self.text_engine {
+            TextEngine::Embedded => false,
+            TextEngine::Openai => true,
+            TextEngine::Auto => self.openai_base_url.is_some() || self.openai_api_key.is_some(),
+        }
+    }
+
+    /// Everything that is wrong with this combination, in words; empty when it can work.
+    pub(crate) fn problems(&self) -> Vec<String> {
+        let heartbeat = i64::try_from(self.finalization_heartbeat_seconds).unwrap_or(i64::MAX);
+        let checks = [
+            (
+                self.finalization_lease_seconds <= heartbeat.saturating_mul(2),
+                "the lease must be longer than two heartbeats (finalization-lease-seconds, finalization-heartbeat-seconds)",
+            ),
+            (
+                self.finalization_run_timeout_seconds <= self.finalization_lease_seconds,
+                "the run timeout must be longer than the lease (finalization-run-timeout-seconds)",
+            ),
+            (heartbeat == 0, "finalization-heartbeat-seconds must be at least 1"),
+            (
+                self.finalization_concurrency == 0 || self.creation_concurrency == 0,
+                "concurrency must be at least 1 (finalization-concurrency, creation-concurrency)",
+            ),
+            (
+                self.finalization_max_attempts == 0 || self.finalization_max_crashes == 0,
+                "attempts and crashes must be at least 1 (finalization-max-attempts, finalization-max-crashes)",
+            ),
+            (self.create_wait_seconds >= 55, "create-wait-seconds must be below 55"),
+            (
+                self.finalization_dispatch_mode == Dispatch::CloudTasks,
+                "finalization-dispatch-mode cloud_tasks is not built yet: use postgres",
+            ),
+            (
+                self.finalization_dispatch_mode == Dispatch::Inline
+                    && self.has(Role::Api) != self.has(Role::Worker),
+                "finalization-dispatch-mode inline needs the roles api and worker in one process: use postgres to part them",
+            ),
+            (self.roles.is_empty(), "roles must name at least one of api, worker, reconciler"),
+            (
+                self.uses_openai() && self.openai_model.is_none(),
+                "the OpenAI-compatible engine needs openai-model",
+            ),
+            (
+                self.uses_openai() && self.openai_base_url.is_none(),
+                "the OpenAI-compatible engine needs openai-base-url",
+            ),
+            (self.database_connections < 4, "database-connections must be at least 4"),
+        ];
+        checks.into_iter().filter(|(wrong, _)| *wrong).map(|(_, words)| words.to_owned()).collect()
+    }
+
+    /// The effective values by name, secrets masked.
+    pub(crate) fn effective(&self) -> Vec<(&'static str, String)> {
+        let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "(none)".to_owned());
+        let masked = |value: &Option<String>| value.as_ref().map_or("(none)", |_| "(set)").to_owned();
+        let join = |names: Vec<String>| if names.is_empty() { "(none)".to_owned() } else { names.join(",") };
+        let name = |value: &dyn std::fmt::Debug| format!("{value:?}").to_lowercase();
+        vec![
+            ("database_url", masked(&self.database_url)),
+            ("database_connections", self.database_connections.to_string()),
+            ("addr", self.addr.to_string()),
+            ("admin_addr", self.admin_addr.to_string()),
+            ("roles", join(self.roles.iter().map(|role| name(role)).collect())),
+            ("finalization_dispatch_mode", name(&self.finalization_dispatch_mode).replace("cloudtasks", "cloud_tasks")),
+            ("finalization_concurrency", self.finalization_concurrency.to_string()),
+            ("creation_concurrency", self.creation_concurrency.to_string()),
+            ("create_wait_seconds", self.create_wait_seconds.to_string()),
+            ("finalization_max_attempts", self.finalization_max_attempts.to_string()),
+            ("finalization_max_crashes", self.finalization_max_crashes.to_string()),
+            ("rate_per_minute", self.rate_per_minute.to_string()),
+            ("retention_days", self.retention_days.to_string()),
+            ("finalization_lease_seconds", self.finalization_lease_seconds.to_string()),
+            ("finalization_heartbeat_seconds", self.finalization_heartbeat_seconds.to_string()),
+            ("finalization_run_timeout_seconds", self.finalization_run_timeout_seconds.to_string()),
+            ("finalization_stale_seconds", self.finalization_stale_seconds.to_string()),
+            ("reconciler_cron", self.reconciler_cron.clone()),
+            ("text_engine", name(&self.text_engine)),
+            ("openai_base_url", text(&self.openai_base_url)),
+            ("openai_api_key", masked(&self.openai_api_key)),
+            ("openai_model", text(&self.openai_model)),
+            ("openai_embed_model", text(&self.openai_embed_model)),
+            ("allow_outgoing", join(self.allow_outgoing.iter().map(ToString::to_string).collect())),
+            ("vendor_sources", join(self.vendor_sources.clone())),
+        ]
+    }
+}

@@ -1,0 +1,53 @@
+//! Exit codes (DECISIONS §7) and the last words of a command that failed.
+
+use std::process::ExitCode;
+
+/// Why a command ends with a code of its own.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Exit {
+    /// 3: there is no such thing.
+    #[error("{0}")]
+    NotFound(String),
+    /// 4: the job's state does not allow it.
+    #[error("{0}")]
+    Refused(String),
+    /// 69: the service or the database cannot be reached.
+    #[error("{0}")]
+    Unavailable(String),
+}
+
+/// Prints an error with its causes and a next step, and gives its code.
+pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
+    anstream::eprintln!("{}error:{} {error}", crate::telemetry::RED, crate::telemetry::PLAIN);
+    for cause in error.chain().skip(1) {
+        anstream::eprintln!("  because: {cause}");
+    }
+    let code = code(error);
+    if code == UNAVAILABLE {
+        anstream::eprintln!("  try: check DATABASE_URL, and that PostgreSQL answers there; `listen config` shows what is set");
+    }
+    ExitCode::from(code)
+}
+
+/// Prints what clap, or the configuration, has to say; 2 for wrong usage, 0 for `--help`.
+pub(crate) fn usage(refusal: &clap::Error) -> ExitCode {
+    // Nothing is left to be told to when the terminal is gone.
+    let _ = refusal.print();
+    ExitCode::from(u8::try_from(refusal.exit_code()).unwrap_or(2))
+}
+
+fn code(error: &anyhow::Error) -> u8 {
+    if let Some(exit) = error.downcast_ref::<Exit>() {
+        return match exit {
+            Exit::NotFound(_) => 3,
+            Exit::Refused(_) => 4,
+            Exit::Unavailable(_) => UNAVAILABLE,
+        };
+    }
+    match error.downcast_ref::<ledger::Error>() {
+        Some(broken) if broken.is_passing() => UNAVAILABLE,
+        _ => 1,
+    }
+}
+
+const UNAVAILABLE: u8 = 69;

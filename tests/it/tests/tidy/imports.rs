@@ -1,0 +1,133 @@
+//! Who may import whom (ARCHITECTURE.md, "Invariants").
+
+use std::collections::BTreeSet;
+
+use crate::house::{Crate, crates, names, product_of};
+
+/// Every crate of ours and the crates of ours that its product may name.
+const ALLOWED: [(&str, &[&str]); 13] = [
+    ("records", &[]),
+    ("job", &[]),
+    ("outside", &[]),
+    ("embedded", &[]),
+    ("stages", &["records", "job"]),
+    ("engines", &["records", "job", "stages"]),
+    ("ledger", &["records", "job"]),
+    ("api", &["records", "job", "ledger"]),
+    ("worker", &["records", "job", "ledger", "stages", "outside"]),
+    ("reconciler", &["records", "job", "ledger"]),
+    (
+        "listen",
+        &[
+            "records", "job", "outside", "embedded", "stages", "engines", "ledger", "api", "worker", "reconciler",
+        ],
+    ),
+    ("testbed", &["embedded", "ledger"]),
+    ("it", &[]),
+];
+
+fn one(name: &str) -> Crate {
+    crates().into_iter().find(|krate| krate.name == name).unwrap_or_else(|| panic!("there is a crate {name}"))
+}
+
+fn users_of(dependency: &str) -> Vec<String> {
+    crates().into_iter().filter(|krate| krate.needs.contains(dependency)).map(|krate| krate.name).collect()
+}
+
+#[test]
+fn every_crate_is_on_the_plan() {
+    let there: BTreeSet<String> = crates().into_iter().map(|krate| krate.name).collect();
+    let planned: BTreeSet<String> = ALLOWED.iter().map(|(name, _)| (*name).to_owned()).collect();
+    assert_eq!(there, planned);
+}
+
+#[test]
+fn a_crate_is_built_only_with_those_below_it() {
+    let ours: BTreeSet<&str> = ALLOWED.iter().map(|(name, _)| *name).collect();
+    for (name, allowed) in ALLOWED {
+        for needed in one(name).needs.iter().filter(|needed| ours.contains(needed.as_str())) {
+            assert!(allowed.contains(&needed.as_str()), "{name} must not import {needed}");
+        }
+    }
+}
+
+#[test]
+fn tests_borrow_nothing_of_ours_but_databases() {
+    let ours: BTreeSet<&str> = ALLOWED.iter().map(|(name, _)| *name).collect();
+    for krate in crates() {
+        for borrowed in krate.tested_with.iter().filter(|borrowed| ours.contains(borrowed.as_str())) {
+            let is_below = krate.needs.contains(borrowed);
+            assert!(is_below || borrowed == "testbed", "the tests of {} must not import {borrowed}", krate.name);
+        }
+    }
+}
+
+#[test]
+fn the_rules_of_a_job_are_built_with_dates_and_a_hash_alone() {
+    let expected: BTreeSet<String> = ["chrono", "sha2"].map(str::to_owned).into();
+    assert_eq!(one("job").needs, expected);
+}
+
+#[test]
+fn the_rules_of_a_job_know_no_clock_no_chance_no_database_and_no_runtime() {
+    let forbidden = [
+        "async", "await", "tokio", "sqlx", "rand", "Utc::now", "Local::now", "SystemTime", "Instant", "std::env",
+        "std::fs", "std::io", "std::net", "std::thread", "println", "tracing",
+    ];
+    for source in product_of(&one("job")) {
+        for word in forbidden {
+            assert!(!names(&source.text, word), "{} names {word}", source.path);
+        }
+    }
+}
+
+#[test]
+fn what_is_kept_and_what_may_happen_are_not_wire_shapes() {
+    for krate in ["records", "job"].map(one) {
+        assert!(!krate.needs.contains("serde"), "{} must not need serde", krate.name);
+        for source in product_of(&krate) {
+            for word in ["Serialize", "Deserialize", "serde"] {
+                assert!(!names(&source.text, word), "{} names {word}", source.path);
+            }
+        }
+    }
+}
+
+#[test]
+fn only_the_ledger_and_those_who_run_a_private_server_speak_sql() {
+    let speakers = ["embedded", "ledger", "listen", "testbed"];
+    for user in users_of("sqlx") {
+        assert!(speakers.contains(&user.as_str()), "{user} must not need sqlx");
+    }
+    // In the binary: its private server, and the options of a connection.
+    let places = ["src/embedded.rs", "src/wiring.rs"];
+    for source in product_of(&one("listen")).iter().filter(|source| names(&source.text, "sqlx")) {
+        assert!(places.contains(&source.path.as_str()), "{} names sqlx", source.path);
+    }
+}
+
+#[test]
+fn only_engines_and_outside_call_other_peoples_servers() {
+    let callers = ["engines", "outside", "listen"];
+    for user in users_of("reqwest") {
+        assert!(callers.contains(&user.as_str()), "{user} must not need reqwest");
+    }
+    // The demo is a client of the service that it shows.
+    for source in product_of(&one("listen")).iter().filter(|source| names(&source.text, "reqwest")) {
+        assert!(source.path.starts_with("src/commands/demo"), "{} names reqwest", source.path);
+    }
+}
+
+#[test]
+fn errors_lose_their_types_in_the_binary_alone() {
+    assert_eq!(users_of("anyhow"), ["listen"]);
+}
+
+#[test]
+fn the_door_cannot_name_a_stage() {
+    for source in product_of(&one("api")) {
+        for word in ["stages", "engines", "worker", "reconciler"] {
+            assert!(!source.text.contains(&format!("{word}::")), "{} names {word}", source.path);
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! What holds for every source file.
+
+use crate::house::{all_sources, names, read};
+
+/// A file that has more to say than this is about two things.
+const LONGEST_FILE: usize = 450;
+
+#[test]
+fn no_file_is_longer_than_one_subject() {
+    let sources = all_sources();
+    assert!(sources.len() > 100, "the tree was found");
+    for source in sources {
+        let lines = source.text.lines().count();
+        assert!(lines <= LONGEST_FILE, "{} has {lines} lines", source.path);
+    }
+}
+
+#[test]
+fn nothing_is_left_to_be_done_in_a_macro() {
+    for source in all_sources() {
+        for left in ["todo", "unimplemented", "dbg"] {
+            let called = format!("{left}!(");
+            assert!(!source.text.contains(&called), "{} calls {left}", source.path);
+        }
+    }
+}
+
+#[test]
+fn every_crate_root_and_every_module_says_what_it_is_for() {
+    for source in all_sources().iter().filter(|source| source.path.contains("src/")) {
+        assert!(source.text.starts_with("//!"), "{} begins with a sentence about itself", source.path);
+    }
+}
+
+#[test]
+fn every_crate_obeys_the_shared_lints() {
+    for krate in crate::house::crates() {
+        let manifest = krate.folder.join("Cargo.toml");
+        let text = read(&manifest.to_string_lossy());
+        assert!(text.contains("[lints]\nworkspace = true"), "{}", manifest.display());
+    }
+}
+
+#[test]
+fn nobody_sleeps_a_thread() {
+    for source in all_sources().iter().filter(|source| source.path.contains("src/")) {
+        assert!(!names(&source.text, concat!("thread::", "sleep")), "{} sleeps a thread", source.path);
+    }
+}

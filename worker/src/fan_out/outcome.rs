@@ -1,0 +1,84 @@
+//! What an answer means for the delivery (DECISIONS §6).
+
+use std::time::Duration;
+
+use ledger::DeliveryOutcome;
+use outside::Answer;
+
+use crate::chance::Chance;
+
+/// Sorts an answer: 2xx is delivered, 410 disables the endpoint, other 4xx are final but for 408 and 429;
+/// everything else may pass. A redirect is a failure like a server error: it is not followed, and its owner
+/// may move it back.
+pub(super) fn of(answer: Answer, chance: &Chance) -> DeliveryOutcome {
+    match answer {
+        Answer::Status { code: status @ 200..=299, .. } => DeliveryOutcome::Delivered { status },
+        Answer::Status { code: 410, .. } => DeliveryOutcome::Gone,
+        Answer::Status { code: code @ (408 | 429), retry_after } => {
+            again(Some(code), "status", retry_after, chance)
+        }
+        Answer::Status { code: code @ 400..=499, .. } => {
+            DeliveryOutcome::Final { status: Some(code), error: "status" }
+        }
+        Answer::Status { code, retry_after } => again(Some(code), "status", retry_after, chance),
+        Answer::Refused => DeliveryOutcome::Final { status: None, error: "refused_address" },
+        Answer::Timeout => again(None, "timeout", None, chance),
+        Answer::Unreachable => again(None, "unreachable", None, chance),
+    }
+}
+
+/// What the delivery is about cannot be read at present: a defect that may be repaired before the last try.
+pub(super) fn unreadable(chance: &Chance) -> DeliveryOutcome {
+    again(None, "unreadable", None, chance)
+}
+
+/// The label of `listen_webhook_deliveries_total`.
+pub(super) fn label(outcome: DeliveryOutcome) -> &'static str {
+    match outcome {
+        DeliveryOutcome::Delivered { .. } => "delivered",
+        DeliveryOutcome::Retry { .. } => "retry",
+        DeliveryOutcome::Final { .. } => "final",
+        DeliveryOutcome::Gone => "gone",
+        DeliveryOutcome::Cancelled => "cancelled",
+    }
+}
+
+fn again(
+    status: Option<u16>,
+    error: &'static str,
+    retry_after: Option<Duration>,
+    chance: &Chance,
+) -> DeliveryOutcome {
+    DeliveryOutcome::Retry { status, error, retry_after, jitter_permille: chance.permille(100) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_answer_has_its_outcome() {
+        let chance = Chance::new(5);
+        let status = |code| of(Answer::Status { code, retry_after: None }, &chance);
+        let labels: Vec<_> = [200, 204, 301, 400, 404, 408, 410, 429, 500, 503].map(status).map(label).into();
+        assert_eq!(
+            labels,
+            ["delivered", "delivered", "retry", "final", "final", "retry", "gone", "retry", "retry", "retry"]
+        );
+        let others: Vec<_> = [Answer::Refused, Answer::Timeout, Answer::Unreachable]
+            .map(|answer| label(of(answer, &chance)))
+            .into();
+        assert_eq!(others, ["final", "retry", "retry"]);
+    }
+
+    #[test]
+    fn a_receivers_wish_is_passed_on() {
+        let wish = Some(Duration::from_secs(90));
+        let outcome = of(Answer::Status { code: 429, retry_after: wish }, &Chance::new(5));
+        let DeliveryOutcome::Retry { status, error, retry_after, jitter_permille } = outcome else {
+            unreachable!("429 is retried")
+        };
+        assert_eq!((status, error, retry_after), (Some(429), "status", wish));
+        assert!(jitter_permille.abs() <= 100);
+    }
+}

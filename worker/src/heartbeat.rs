@@ -1,0 +1,148 @@
+//! The leases that this process holds, and the heartbeat that renews them all in one statement.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use ledger::{Holding, Ledger, Renewal};
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep_until};
+
+use crate::answered::BackOff;
+use crate::chance::Chance;
+
+/// What the ledger said of a lease that cannot be renewed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// Somebody else has the job, or it is at rest: the run writes nothing more.
+    Lost,
+    /// The run limit is over: the run ends in `Fail(run_timeout)`.
+    RunLimit,
+}
+
+type Told = watch::Sender<Option<Fate>>;
+
+/// The registry of this process's leases. Cheap to clone.
+#[derive(Clone, Default)]
+pub(crate) struct Holdings(Arc<Mutex<HashMap<Holding, Told>>>);
+
+/// A lease in the registry, for as long as this lives.
+pub(crate) struct Held {
+    holding: Holding,
+    told: watch::Receiver<Option<Fate>>,
+    holdings: Holdings,
+}
+
+impl Held {
+    /// The lease.
+    pub(crate) fn holding(&self) -> &Holding {
+        &self.holding
+    }
+
+    /// Waits until the heartbeat says that the run must end; for ever, when it never does.
+    pub(crate) async fn fate(&self) -> Fate {
+        let mut told = self.told.clone();
+        match told.wait_for(Option::is_some).await.map(|fate| *fate) {
+            Ok(Some(fate)) => fate,
+            _ => std::future::pending().await,
+        }
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.holdings.lock().remove(&self.holding);
+    }
+}
+
+impl Holdings {
+    /// Registers a lease, to be renewed from now on.
+    pub(crate) fn hold(&self, holding: Holding) -> Held {
+        let (tell, told) = watch::channel(None);
+        self.lock().insert(holding.clone(), tell);
+        Held { holding, told, holdings: self.clone() }
+    }
+
+    fn present(&self) -> Vec<Holding> {
+        self.lock().keys().cloned().collect()
+    }
+
+    fn tell(&self, holdings: &[Holding], renewals: &[Renewal]) {
+        let registry = self.lock();
+        for (holding, renewal) in holdings.iter().zip(renewals) {
+            let fate = match renewal {
+                Renewal::Renewed { .. } => continue,
+                Renewal::Lost => Fate::Lost,
+                Renewal::RunLimit => Fate::RunLimit,
+            };
+            if let Some(tell) = registry.get(holding) {
+                tell.send_replace(Some(fate));
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Holding, Told>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Renews all leases every `every`, for ever. After a database error it asks again sooner: what is left of
+/// the leases is the time in which it must get through.
+pub(crate) async fn beat(ledger: Ledger, holdings: Holdings, every: Duration, chance: Chance) {
+    let mut back_off = BackOff::new(&chance);
+    let mut next = Instant::now() + every;
+    loop {
+        sleep_until(next).await;
+        let asked_at = Instant::now();
+        let present = holdings.present();
+        next = match renewed(&ledger, &present).await {
+            Ok(renewals) => {
+                holdings.tell(&present, &renewals);
+                back_off.reset();
+                asked_at + every
+            }
+            Err(error) => {
+                tracing::warn!(%error, leases = present.len(), "leases could not be renewed");
+                Instant::now() + back_off.wait().min(every)
+            }
+        };
+    }
+}
+
+async fn renewed(ledger: &Ledger, present: &[Holding]) -> Result<Vec<Renewal>, ledger::Error> {
+    match present {
+        [] => Ok(Vec::new()),
+        _ => ledger.renew(present).await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use job::{Epoch, JobId};
+    use records::UserId;
+
+    use super::*;
+
+    fn holding(epoch: i64) -> Holding {
+        Holding { user_id: UserId::new("u"), job_id: JobId::derive("u", "c", 1), epoch: Epoch(epoch) }
+    }
+
+    #[tokio::test]
+    async fn a_run_hears_of_its_own_lease_alone() {
+        let holdings = Holdings::default();
+        let (lost, overdue) = (holdings.hold(holding(1)), holdings.hold(holding(2)));
+        holdings.tell(&[holding(2), holding(1)], &[Renewal::RunLimit, Renewal::Lost]);
+        assert_eq!(lost.fate().await, Fate::Lost);
+        assert_eq!(overdue.fate().await, Fate::RunLimit);
+    }
+
+    #[tokio::test]
+    async fn a_run_that_ended_is_renewed_no_more() {
+        let holdings = Holdings::default();
+        let first = holdings.hold(holding(1));
+        let _second = holdings.hold(holding(2));
+        drop(first);
+        assert_eq!(holdings.present(), [holding(2)]);
+        holdings.tell(&[holding(1)], &[Renewal::Lost]);
+    }
+}

@@ -1,0 +1,30 @@
+//! Claim, run, complete, and tell (DESIGN §1).
+//!
+//! [`Worker::run`] is the whole of it: per queue a pump that takes bells for its free slots, behind an apalis
+//! worker that starts each claimed job; per process a heartbeat that renews every lease in one statement,
+//! and a fan-out that tells endpoints. No decision is made here: the ledger is asked, and its answer is
+//! what counts.
+
+mod worker;
+
+mod backend;
+mod pump;
+
+mod material;
+mod notebook;
+mod run;
+
+mod answered;
+mod chance;
+mod heartbeat;
+
+mod fan_out;
+mod metrics;
+mod settings;
+mod watch;
+
+pub use fan_out::Render;
+pub use metrics::{ANSWERS, Metrics, OUTCOMES, STAGES, TOKEN_KINDS};
+pub use settings::Settings;
+pub use watch::{Ended, Moment, Unwatched, Watch};
+pub use worker::{Health, Worker};

@@ -1,0 +1,151 @@
+//! From what the ledger read to what the stages read, and back.
+
+use std::collections::HashMap;
+
+use ledger::{Content, EventKind, NewItem, NewMemory, Results, RunInput};
+use records::{Event, Line, Segment, Structured, Talk};
+use stages::{Announcement, Engines, Finalized, Kept, Material, RecentItem, plan_fan_out};
+
+/// What one run works on.
+pub(crate) fn material(input: RunInput) -> Material {
+    let user_name = input.user.name.as_deref();
+    let lines = match &input.content {
+        Content::Text(text) => Talk::lines_of_text(text),
+        Content::Segments(segments) => named_lines(segments, user_name, input.people),
+    };
+    Material {
+        talk: Talk {
+            lines,
+            started_at: input.conversation.started_at,
+            // The ledger keeps only names that are known; should one be dropped from the list, UTC is honest.
+            time_zone: input.user.time_zone.parse().unwrap_or_default(),
+            language: input.conversation.language,
+            user_name: input.user.name,
+        },
+        folders: input.folders,
+        recent_items: input
+            .recent_items
+            .into_iter()
+            .map(|item| RecentItem {
+                id: item.id.as_str().to_owned(),
+                description: item.description,
+                due_at: item.due_at,
+            })
+            .collect(),
+        memories: input.memories.into_iter().map(|memory| memory.content).collect(),
+        apps: input.user.apps,
+    }
+}
+
+/// Lines in which people whom the user knows go by their names (DECISIONS §3, "speaker").
+fn named_lines(segments: &[Segment], user_name: Option<&str>, people: Vec<(String, String)>) -> Vec<Line> {
+    let people: HashMap<String, String> = people.into_iter().collect();
+    let mut lines = Talk::lines_of_segments(segments, user_name);
+    for (line, segment) in lines.iter_mut().zip(segments) {
+        let known = segment.person_id.as_ref().and_then(|person| people.get(person));
+        if let (Some(name), false) = (known, segment.is_user) {
+            line.speaker = Some(name.clone());
+        }
+    }
+    lines
+}
+
+/// What completion commits.
+pub(crate) fn results(finalized: Finalized, engines: &Engines) -> Results {
+    let announcements = plan_fan_out(&finalized).into_iter().map(announcement).collect();
+    let results = match finalized {
+        Finalized::Discarded => Results { engine: engines.judge.id().to_owned(), ..Results::default() },
+        Finalized::Kept(kept) => kept_results(*kept, engines),
+    };
+    Results { announcements, ..results }
+}
+
+fn kept_results(kept: Kept, engines: &Engines) -> Results {
+    let events = kept.structure.events.into_iter().map(|event| Event {
+        title: event.title,
+        description: event.description,
+        start: event.start,
+        duration: event.duration,
+        created: false,
+    });
+    Results {
+        structured: Structured {
+            title: kept.structure.title,
+            overview: kept.structure.overview,
+            emoji: kept.structure.emoji,
+            category: kept.structure.category,
+            events: events.collect(),
+        },
+        folder_id: kept.structure.folder_id,
+        items: kept
+            .items
+            .new
+            .into_iter()
+            .map(|item| NewItem { description: item.description, due_at: item.due_at })
+            .collect(),
+        due_dates: kept.items.due_dates,
+        memories: kept
+            .memories
+            .into_iter()
+            .map(|memory| NewMemory { content: memory.content, category: memory.category })
+            .collect(),
+        embedding: Some((kept.embedding.model, kept.embedding.vector)),
+        apps: kept.apps.into_iter().map(|app| (app.app_id, app.content)).collect(),
+        engine: engines.describe.id().to_owned(),
+        announcements: Vec::new(),
+    }
+}
+
+fn announcement(planned: Announcement) -> ledger::Announcement {
+    let event = match planned {
+        Announcement::ConversationCompleted => EventKind::ConversationCompleted,
+        Announcement::ConversationDiscarded => EventKind::ConversationDiscarded,
+        Announcement::ActionItemCreated => EventKind::ActionItemCreated,
+        Announcement::MemoryCreated => EventKind::MemoryCreated,
+    };
+    ledger::Announcement { event }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn segment(speaker_id: i32, is_user: bool, person: Option<&str>) -> Segment {
+        Segment {
+            id: None,
+            text: "Good morning".to_owned(),
+            speaker: None,
+            speaker_id: Some(speaker_id),
+            is_user,
+            person_id: person.map(str::to_owned),
+            start: 0.0,
+            end: 1.0,
+        }
+    }
+
+    #[test]
+    fn speakers_go_by_the_names_that_the_user_gave_them() {
+        let segments = [
+            segment(0, true, None),
+            segment(1, false, Some("p1")),
+            segment(2, false, Some("unknown")),
+            segment(3, false, None),
+        ];
+        let people = vec![("p1".to_owned(), "Ada".to_owned())];
+        let lines = named_lines(&segments, Some("Kim"), people);
+        let names: Vec<_> = lines.iter().map(|line| line.speaker.as_deref().unwrap_or("")).collect();
+        assert_eq!(names, ["Kim", "Ada", "Speaker 2", "Speaker 3"]);
+    }
+
+    #[test]
+    fn the_event_names_of_the_plan_are_those_of_the_ledger() {
+        for planned in [
+            Announcement::ConversationCompleted,
+            Announcement::ConversationDiscarded,
+            Announcement::ActionItemCreated,
+            Announcement::MemoryCreated,
+        ] {
+            assert_eq!(announcement(planned).event.as_str(), planned.as_str());
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! What this process counts. Counters are per process and born at zero, so that the first failure shows.
+
+use std::time::Duration;
+
+use prometheus::{
+    Error, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, Opts, Registry, core::Collector,
+};
+
+/// How a delivery of a bell can be answered (DECISIONS §4, "answer").
+pub const ANSWERS: [&str; 10] = [
+    "claimed",
+    "leased",
+    "not_yet",
+    "completed",
+    "stale_generation",
+    "unknown_generation",
+    "missing",
+    "dead_letter",
+    "blocked_byok",
+    "error",
+];
+
+/// The stages whose time is measured (DECISIONS §5).
+pub const STAGES: [&str; 7] = [
+    "read_context",
+    "detect_discard",
+    "describe",
+    "extract_action_items",
+    "extract_memories",
+    "embed",
+    "trigger_apps",
+];
+
+/// How a try to tell an endpoint can end.
+pub const OUTCOMES: [&str; 6] = ["delivered", "retry", "final", "gone", "cancelled", "lost"];
+
+/// Kinds of tokens that engines count; `cached` is a part of `prompt`.
+pub const TOKEN_KINDS: [&str; 3] = ["prompt", "cached", "completion"];
+
+const SECONDS: [f64; 14] =
+    [0.001, 0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 15.0, 60.0, 180.0, 600.0, 1_500.0];
+
+/// The worker's metrics, registered once per process. Cheap to clone.
+#[derive(Clone)]
+pub struct Metrics {
+    deliveries: IntCounterVec,
+    retries: IntCounter,
+    dead_letters: IntCounter,
+    stage_seconds: HistogramVec,
+    run_seconds: Histogram,
+    webhook_deliveries: IntCounterVec,
+    engine_tokens: IntCounterVec,
+    fallback: IntCounterVec,
+}
+
+impl Metrics {
+    /// Registers every metric with all values of its labels at zero.
+    ///
+    /// # Errors
+    /// When one of the names is registered already.
+    pub fn new(registry: &Registry) -> Result<Self, Error> {
+        let metrics = Self {
+            deliveries: labelled(
+                registry,
+                "listen_finalization_deliveries_total",
+                "Deliveries of bells by how they were answered.",
+                &["answer"],
+            )?,
+            retries: counter(
+                registry,
+                "listen_finalization_retries_total",
+                "Failed or crashed runs that led to another one.",
+            )?,
+            dead_letters: counter(
+                registry,
+                "listen_finalization_dead_letter_total",
+                "Jobs that were given up, as seen by this process.",
+            )?,
+            stage_seconds: registered(
+                registry,
+                HistogramVec::new(
+                    histogram("listen_finalization_stage_seconds", "Seconds that a stage took."),
+                    &["stage"],
+                )?,
+            )?,
+            run_seconds: registered(
+                registry,
+                Histogram::with_opts(histogram(
+                    "listen_finalization_run_seconds",
+                    "Seconds from a claim to the end of its run.",
+                ))?,
+            )?,
+            webhook_deliveries: labelled(
+                registry,
+                "listen_webhook_deliveries_total",
+                "Tries to tell an endpoint by how they ended.",
+                &["outcome"],
+            )?,
+            engine_tokens: labelled(
+                registry,
+                "listen_engine_tokens_total",
+                "Tokens that engines spent.",
+                &["stage", "kind"],
+            )?,
+            fallback: labelled(
+                registry,
+                "listen_fallback_total",
+                "Times a component took its fallback.",
+                &["component", "reason"],
+            )?,
+        };
+        metrics.be_born();
+        Ok(metrics)
+    }
+
+    /// The counter of runs that led to another one; the reconciler raises the same one.
+    pub fn retries(&self) -> &IntCounter {
+        &self.retries
+    }
+
+    /// The counter of jobs given up; every edge into a dead letter raises the same one.
+    pub fn dead_letters(&self) -> &IntCounter {
+        &self.dead_letters
+    }
+
+    /// The counter of bells that could not be written (`component="pusher", reason="enqueue_failed"`).
+    pub fn enqueue_failures(&self) -> IntCounter {
+        self.fallback.with_label_values(&["pusher", "enqueue_failed"])
+    }
+
+    /// Tokens of one of [`TOKEN_KINDS`] that one of [`STAGES`] spent.
+    pub fn count_tokens(&self, stage: &str, kind: &str, tokens: u64) {
+        self.engine_tokens.with_label_values(&[stage, kind]).inc_by(tokens);
+    }
+
+    pub(crate) fn count_take(&self, taken: &ledger::Taken) {
+        for answer in &taken.answers {
+            self.deliveries.with_label_values(&[answer]).inc();
+        }
+        self.retries.inc_by(taken.retries.into());
+        self.dead_letters.inc_by(taken.dead_letters.into());
+    }
+
+    pub(crate) fn count_edge(&self, retry: bool, dead_letter: bool) {
+        self.retries.inc_by(retry.into());
+        self.dead_letters.inc_by(dead_letter.into());
+    }
+
+    pub(crate) fn observe_stage(&self, stage: &str, took: Duration) {
+        self.stage_seconds.with_label_values(&[stage]).observe(took.as_secs_f64());
+    }
+
+    pub(crate) fn observe_run(&self, took: Duration) {
+        self.run_seconds.observe(took.as_secs_f64());
+    }
+
+    /// `outcome` is one of [`OUTCOMES`].
+    pub(crate) fn count_try(&self, outcome: &'static str) {
+        self.webhook_deliveries.with_label_values(&[outcome]).inc();
+    }
+
+    /// A series exists from the moment that its labels are first named.
+    fn be_born(&self) {
+        for answer in ANSWERS {
+            self.deliveries.with_label_values(&[answer]);
+        }
+        for outcome in OUTCOMES {
+            self.webhook_deliveries.with_label_values(&[outcome]);
+        }
+        for stage in STAGES {
+            self.stage_seconds.with_label_values(&[stage]);
+            for kind in TOKEN_KINDS {
+                self.engine_tokens.with_label_values(&[stage, kind]);
+            }
+        }
+        self.enqueue_failures();
+    }
+}
+
+fn histogram(name: &str, help: &str) -> HistogramOpts {
+    HistogramOpts::new(name, help).buckets(SECONDS.to_vec())
+}
+
+fn counter(registry: &Registry, name: &str, help: &str) -> Result<IntCounter, Error> {
+    registered(registry, IntCounter::new(name, help)?)
+}
+
+fn labelled(registry: &Registry, name: &str, help: &str, labels: &[&str]) -> Result<IntCounterVec, Error> {
+    registered(registry, IntCounterVec::new(Opts::new(name, help), labels)?)
+}
+
+fn registered<M: Collector + Clone + 'static>(registry: &Registry, metric: M) -> Result<M, Error> {
+    registry.register(Box::new(metric.clone()))?;
+    Ok(metric)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up must fail")]
+
+    use prometheus::TextEncoder;
+
+    use super::*;
+
+    #[test]
+    fn every_series_is_born_at_zero() {
+        let registry = Registry::new();
+        Metrics::new(&registry).unwrap();
+        let text = TextEncoder::new().encode_to_string(&registry.gather()).unwrap();
+        for line in [
+            "listen_finalization_deliveries_total{answer=\"blocked_byok\"} 0",
+            "listen_finalization_retries_total 0",
+            "listen_finalization_dead_letter_total 0",
+            "listen_finalization_stage_seconds_count{stage=\"trigger_apps\"} 0",
+            "listen_finalization_run_seconds_count 0",
+            "listen_webhook_deliveries_total{outcome=\"gone\"} 0",
+            "listen_engine_tokens_total{kind=\"completion\",stage=\"describe\"} 0",
+            "listen_fallback_total{component=\"pusher\",reason=\"enqueue_failed\"} 0",
+        ] {
+            assert!(text.contains(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_name_is_registered_once_only() {
+        let registry = Registry::new();
+        Metrics::new(&registry).unwrap();
+        assert!(Metrics::new(&registry).is_err());
+    }
+}

@@ -1,0 +1,57 @@
+//! A run's checkpoints, kept in the ledger under the fence of its lease.
+
+use futures::future::BoxFuture;
+use job::FailureCode;
+use ledger::{CheckpointKey, Holding, Ledger};
+use serde_json::Value;
+use stages::{Interrupted, Notebook, StepKey};
+use tokio_util::sync::CancellationToken;
+
+use crate::answered::{Unanswered, until_answered};
+use crate::chance::Chance;
+
+/// The notebook of one run.
+pub(crate) struct Checkpoints {
+    pub(crate) ledger: Ledger,
+    pub(crate) holding: Holding,
+    pub(crate) chance: Chance,
+    pub(crate) soft: CancellationToken,
+    pub(crate) hard: CancellationToken,
+}
+
+impl Notebook for Checkpoints {
+    fn recall<'a>(&'a self, key: &'a StepKey) -> BoxFuture<'a, Result<Option<Value>, Interrupted>> {
+        let key = checkpoint(key);
+        Box::pin(async move {
+            let verb = || self.ledger.recall(&self.holding, &key);
+            until_answered(&self.chance, &self.hard, verb).await.map_err(interrupted)
+        })
+    }
+
+    fn record<'a>(&'a self, key: &'a StepKey, output: Value) -> BoxFuture<'a, Result<(), Interrupted>> {
+        let key = checkpoint(key);
+        Box::pin(async move {
+            let verb = || self.ledger.record(&self.holding, &key, &output);
+            match until_answered(&self.chance, &self.hard, verb).await {
+                Ok(true) => Ok(()),
+                Ok(false) => Err(Interrupted::LeaseLost),
+                Err(unanswered) => Err(interrupted(unanswered)),
+            }
+        })
+    }
+
+    fn should_stop(&self) -> bool {
+        self.soft.is_cancelled() || self.hard.is_cancelled()
+    }
+}
+
+fn checkpoint(key: &StepKey) -> CheckpointKey {
+    CheckpointKey { stage: key.stage, version: key.version, digest: key.digest }
+}
+
+fn interrupted(unanswered: Unanswered) -> Interrupted {
+    match unanswered {
+        Unanswered::Stopped => Interrupted::Stopping,
+        Unanswered::Broken => Interrupted::Failed(FailureCode::Internal),
+    }
+}

@@ -1,0 +1,147 @@
+//! The pump of one queue: takes bells for as many jobs as there are free slots, never more.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use apalis_core::worker::context::WorkerContext;
+use job::{Queue, WorkerId};
+use ledger::{Claimed, Edge, Ledger, Taken};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio_util::sync::CancellationToken;
+
+use crate::answered::{BackOff, until_answered};
+use crate::chance::Chance;
+use crate::metrics::Metrics;
+
+/// How often the table is asked though nobody rang: polling is the truth, a ring only a wake-up.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
+/// A bell whose time has come between two looks is asked for a little later, not in a tight loop.
+const SHORTEST_SLEEP: Duration = Duration::from_millis(50);
+
+/// A claimed job with the slot that it occupies until it is dropped.
+pub(crate) struct Assignment {
+    /// The job, leased by this process.
+    pub(crate) claimed: Claimed,
+    /// Its slot.
+    pub(crate) slot: OwnedSemaphorePermit,
+}
+
+/// Everything that a pump needs.
+#[derive(Clone)]
+pub(crate) struct Pump {
+    pub(crate) ledger: Ledger,
+    pub(crate) queue: Queue,
+    pub(crate) worker: WorkerId,
+    pub(crate) slots: Arc<Semaphore>,
+    pub(crate) metrics: Metrics,
+    pub(crate) chance: Chance,
+    /// Stop claiming.
+    pub(crate) soft: CancellationToken,
+    /// Stop at once.
+    pub(crate) hard: CancellationToken,
+}
+
+impl Pump {
+    /// Takes and hands over until the worker is stopped.
+    pub(crate) async fn run(self, context: WorkerContext, jobs: mpsc::UnboundedSender<Assignment>) {
+        let mut back_off = BackOff::new(&self.chance);
+        while let Some(free) = self.free_slots().await {
+            // A worker that ended by itself has dropped the other end.
+            if self.is_stopping(&context) || jobs.is_closed() {
+                return;
+            }
+            let sleep = match self.take(&free).await {
+                Ok(taken) => {
+                    back_off.reset();
+                    let was_empty = taken.answers.is_empty() && taken.claims.is_empty();
+                    self.hand_over(taken, free, &context, &jobs).await;
+                    was_empty
+                }
+                Err(error) => {
+                    drop(free);
+                    tracing::warn!(%error, queue = %self.queue, "bells could not be taken");
+                    self.unless_stopped(tokio::time::sleep(back_off.wait())).await;
+                    false
+                }
+            };
+            if sleep {
+                self.sleep().await;
+            }
+        }
+    }
+
+    /// Gives back a job that was not started; it costs nothing (DESIGN §3, `Release`).
+    pub(crate) async fn release(&self, claimed: &Claimed) {
+        let holding = claimed.holding();
+        let edge = Edge::Release { delay: chrono::Duration::zero() };
+        let answer = until_answered(&self.chance, &self.hard, || self.ledger.settle(&holding, edge)).await;
+        tracing::info!(job_id = %holding.job_id, epoch = %holding.epoch, granted = answer.is_ok(), "released unstarted");
+    }
+
+    async fn take(&self, free: &OwnedSemaphorePermit) -> Result<Taken, ledger::Error> {
+        let slots = u32::try_from(free.num_permits()).unwrap_or(u32::MAX);
+        let taken = self.ledger.take(self.queue, &self.worker, slots).await?;
+        self.metrics.count_take(&taken);
+        Ok(taken)
+    }
+
+    /// Waits for one free slot and gathers all that are free by then; `None` when the pump is to stop.
+    async fn free_slots(&self) -> Option<OwnedSemaphorePermit> {
+        // In a backlog, runs that have just ended get to free their slots first.
+        tokio::task::yield_now().await;
+        let first = self.unless_stopped(Arc::clone(&self.slots).acquire_owned()).await?;
+        let mut free = first.ok()?;
+        let more = u32::try_from(self.slots.available_permits()).unwrap_or(u32::MAX);
+        if let Ok(more) = Arc::clone(&self.slots).try_acquire_many_owned(more) {
+            free.merge(more);
+        }
+        Some(free)
+    }
+
+    /// One slot travels with each job; what is left over is free again. A worker that was stopped
+    /// meanwhile starts nothing.
+    async fn hand_over(
+        &self,
+        taken: Taken,
+        mut free: OwnedSemaphorePermit,
+        context: &WorkerContext,
+        jobs: &mpsc::UnboundedSender<Assignment>,
+    ) {
+        for claimed in taken.claims {
+            let slot = match free.split(1) {
+                Some(slot) if !self.is_stopping(context) => slot,
+                _ => {
+                    self.release(&claimed).await;
+                    continue;
+                }
+            };
+            if let Err(unsent) = jobs.send(Assignment { claimed, slot }) {
+                self.release(&unsent.0.claimed).await;
+            }
+        }
+    }
+
+    /// Sleeps until a ring, or until a bell's time has come. A ring that was heard since the last sleep
+    /// counts, so none is lost while a take is in flight.
+    async fn sleep(&self) {
+        let until_next = match self.ledger.next_ring_at(self.queue).await {
+            Ok(Some((now, at))) => (at - now).to_std().unwrap_or_default().max(SHORTEST_SLEEP),
+            Ok(None) | Err(_) => POLL_INTERVAL,
+        };
+        let rung = self.ledger.waker().rung(self.queue);
+        self.unless_stopped(tokio::time::timeout(until_next.min(POLL_INTERVAL), rung)).await;
+    }
+
+    fn is_stopping(&self, context: &WorkerContext) -> bool {
+        self.soft.is_cancelled() || self.hard.is_cancelled() || context.is_shutting_down()
+    }
+
+    async fn unless_stopped<T>(&self, wait: impl Future<Output = T>) -> Option<T> {
+        tokio::select! {
+            biased;
+            () = self.soft.cancelled() => None,
+            () = self.hard.cancelled() => None,
+            done = wait => Some(done),
+        }
+    }
+}

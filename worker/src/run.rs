@@ -1,0 +1,214 @@
+//! One run: a claimed job's material, its stages, and what the ledger is told in the end.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::FutureExt;
+use job::{FailureCode, Outcome, Refusal};
+use ledger::{Answer, Claimed, Edge, Finished, Ledger, Results};
+use stages::{Engines, Finalized, Interrupted, Run, Stages};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use tracing::Instrument;
+
+use crate::answered::{Unanswered, until_answered};
+use crate::chance::Chance;
+use crate::heartbeat::{Fate, Held, Holdings};
+use crate::material::{material, results};
+use crate::metrics::Metrics;
+use crate::notebook::Checkpoints;
+use crate::watch::{Ended, Watch, Witness};
+
+/// Runs claimed jobs, one call per job. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Runner {
+    pub(crate) ledger: Ledger,
+    pub(crate) engines: Engines,
+    pub(crate) stages: Arc<Stages>,
+    pub(crate) holdings: Holdings,
+    pub(crate) metrics: Metrics,
+    pub(crate) watch: Arc<dyn Watch>,
+    pub(crate) pause: Option<(String, Duration)>,
+    pub(crate) chance: Chance,
+    pub(crate) soft: CancellationToken,
+    pub(crate) hard: CancellationToken,
+}
+
+/// What is to be said of a run that did not complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Unfinished {
+    /// Nothing: the fence said no, or nobody waits any more.
+    Silent,
+    /// The process is being stopped.
+    Stopping,
+    /// The user's key was refused.
+    KeyRefused,
+    /// An attempt is spent.
+    Failed(FailureCode),
+}
+
+/// An id for one claim of one dispatch, never repeated.
+pub(crate) fn dispatch_id(claimed: &Claimed) -> String {
+    format!("{}/{}/{}", claimed.job.id, claimed.job.generation, claimed.job.epoch)
+}
+
+impl Runner {
+    /// Runs `claimed` to its end, whatever that is. Never panics: a run's panic is a failed attempt.
+    pub(crate) async fn run(self, claimed: Claimed) {
+        let span = tracing::info_span!(
+            "run",
+            job_id = %claimed.job.id,
+            conversation_id = %claimed.conversation_id,
+            generation = claimed.job.generation.0,
+            epoch = claimed.job.epoch.0,
+        );
+        self.watched(claimed).instrument(span).await;
+    }
+
+    async fn watched(self, claimed: Claimed) {
+        let began = Instant::now();
+        let held = self.holdings.hold(claimed.holding());
+        let witness = Witness {
+            claimed,
+            metrics: self.metrics.clone(),
+            watch: Arc::clone(&self.watch),
+            pause: self.pause.clone(),
+        };
+        witness.run_started();
+        let end = match self.guarded(&witness, &held).await {
+            Ok(()) => Ended::Completed,
+            Err(unfinished) => self.settle(&held, unfinished).await,
+        };
+        witness.run_ended(end, began.elapsed());
+    }
+
+    /// The work, until it is done, or the heartbeat or a hard stop ends it.
+    async fn guarded(&self, witness: &Witness, held: &Held) -> Result<(), Unfinished> {
+        let limit = self.ledger.policy().run_limit.to_std().unwrap_or(Duration::MAX);
+        let work = AssertUnwindSafe(self.work(witness, held)).catch_unwind();
+        tokio::select! {
+            biased;
+            done = work => done.unwrap_or_else(|_| {
+                tracing::error!("the run panicked");
+                Err(Unfinished::Failed(FailureCode::Internal))
+            }),
+            () = self.hard.cancelled() => Err(Unfinished::Silent),
+            fate = held.fate() => Err(match fate {
+                Fate::Lost => Unfinished::Silent,
+                Fate::RunLimit => Unfinished::Failed(FailureCode::RunTimeout),
+            }),
+            // The heartbeat says the same by the database's clock; this is for a database that is away.
+            () = tokio::time::sleep(limit) => Err(Unfinished::Failed(FailureCode::RunTimeout)),
+        }
+    }
+
+    async fn work(&self, witness: &Witness, held: &Held) -> Result<(), Unfinished> {
+        let claimed = &witness.claimed;
+        let input = self.until_answered(|| self.ledger.run_input(claimed)).await?;
+        let material = material(input.ok_or(Unfinished::Failed(FailureCode::ConversationMissing))?);
+        let notebook = Checkpoints {
+            ledger: self.ledger.clone(),
+            holding: held.holding().clone(),
+            chance: self.chance.clone(),
+            soft: self.soft.clone(),
+            hard: self.hard.clone(),
+        };
+        let run = Run::new(&notebook, witness, &material.talk);
+        let finalized = stages::finalize(&run, &self.stages, &material, claimed.job.force_process).await?;
+        let outcome = match finalized {
+            Finalized::Discarded => Outcome::Discarded,
+            Finalized::Kept(_) => Outcome::Kept,
+        };
+        self.complete(claimed, outcome, &results(finalized, &self.engines)).await
+    }
+
+    async fn complete(
+        &self,
+        claimed: &Claimed,
+        outcome: Outcome,
+        results: &Results,
+    ) -> Result<(), Unfinished> {
+        let same = &self.engines.same;
+        let same_task = |one: &str, other: &str| same.same_task(one, other);
+        let same_fact = |one: &str, other: &str| same.same_fact(one, other);
+        let verb = || self.ledger.complete(claimed, outcome, results, (&same_task, &same_fact));
+        match self.until_answered(verb).await? {
+            Finished::Completed { items, memories, deliveries } => {
+                tracing::info!(outcome = outcome.as_str(), items, memories, deliveries, "committed");
+                Ok(())
+            }
+            Finished::Refused(_) => Err(Unfinished::Silent),
+        }
+    }
+
+    /// Tells the ledger how the run ended; the answer, not the wish, is what is reported.
+    async fn settle(&self, held: &Held, unfinished: Unfinished) -> Ended {
+        let edge = match unfinished {
+            Unfinished::Silent => return Ended::Lost,
+            Unfinished::Stopping => Edge::Release { delay: chrono::Duration::zero() },
+            Unfinished::KeyRefused => Edge::Park,
+            Unfinished::Failed(code) => {
+                Edge::Fail { code, retry_after: None, jitter_permille: self.chance.permille(200) }
+            }
+        };
+        match self.say(held, edge).await {
+            Ok(Answer::Granted { retry, dead_letter, .. }) => {
+                self.metrics.count_edge(retry, dead_letter);
+                ended(edge)
+            }
+            Ok(Answer::Refused(refusal)) => {
+                tracing::info!(?refusal, "the ledger refused the run's end");
+                Ended::Lost
+            }
+            Ok(Answer::Missing) | Err(_) => Ended::Lost,
+        }
+    }
+
+    /// Repeats `edge` until it is answered, or somebody else is known to have the job.
+    async fn say(&self, held: &Held, edge: Edge) -> Result<Answer, Unanswered> {
+        let verb = || self.ledger.settle(held.holding(), edge);
+        tokio::select! {
+            biased;
+            answer = until_answered(&self.chance, &self.hard, verb) => answer,
+            () = lost(held) => Ok(Answer::Refused(Refusal::LeaseLost)),
+        }
+    }
+
+    async fn until_answered<T, F>(&self, verb: impl FnMut() -> F) -> Result<T, Unfinished>
+    where
+        F: Future<Output = Result<T, ledger::Error>>,
+    {
+        until_answered(&self.chance, &self.hard, verb).await.map_err(|unanswered| match unanswered {
+            Unanswered::Stopped => Unfinished::Silent,
+            Unanswered::Broken => Unfinished::Failed(FailureCode::Internal),
+        })
+    }
+}
+
+/// Waits until the lease is lost; a run limit that is over does not end the repeating of its own edge.
+async fn lost(held: &Held) {
+    match held.fate().await {
+        Fate::Lost => {}
+        Fate::RunLimit => std::future::pending().await,
+    }
+}
+
+fn ended(edge: Edge) -> Ended {
+    match edge {
+        Edge::Release { .. } => Ended::Released,
+        Edge::Fail { code, .. } => Ended::Failed(code),
+        Edge::Park => Ended::Parked,
+    }
+}
+
+impl From<Interrupted> for Unfinished {
+    fn from(interrupted: Interrupted) -> Self {
+        match interrupted {
+            Interrupted::LeaseLost => Self::Silent,
+            Interrupted::Stopping => Self::Stopping,
+            Interrupted::Failed(FailureCode::ByokKeyRejected) => Self::KeyRefused,
+            Interrupted::Failed(code) => Self::Failed(code),
+        }
+    }
+}

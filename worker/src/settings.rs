@@ -1,0 +1,45 @@
+//! The numbers that a worker goes by.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ledger::DeliveryPolicy;
+
+use crate::watch::{Unwatched, Watch};
+
+/// How a process works (DECISIONS §7). Defaults are the documented ones.
+#[derive(Clone)]
+pub struct Settings {
+    /// Runs at once from the queue `finalization`: 4.
+    pub finalization_concurrency: usize,
+    /// Runs at once from the queue `creation`: 4.
+    pub creation_concurrency: usize,
+    /// How often all leases are renewed: 10 s, less than half of a lease.
+    pub heartbeat: Duration,
+    /// What this process is called in leases, so that an operator finds it: host and process id, say.
+    pub worker_name: String,
+    /// Waits after every end of this stage: (stage, how long). For the demo and for tests that need to
+    /// catch a run in the middle; `None` otherwise.
+    pub pause_after: Option<(String, Duration)>,
+    /// Seeds all jitter: chance is an argument.
+    pub seed: u64,
+    /// How deliveries are tried.
+    pub deliveries: DeliveryPolicy,
+    /// Who is shown the progress of runs.
+    pub watch: Arc<dyn Watch>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            finalization_concurrency: 4,
+            creation_concurrency: 4,
+            heartbeat: Duration::from_secs(10),
+            worker_name: "listen".to_owned(),
+            pause_after: None,
+            seed: 0,
+            deliveries: DeliveryPolicy::default(),
+            watch: Arc::new(Unwatched),
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Who watches the runs of this process: the log, the metrics, and whoever asks to (the demo's progress).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use job::FailureCode;
+use ledger::Claimed;
+use stages::{Observer, StageName};
+
+use crate::metrics::Metrics;
+
+/// What a run does, told as it happens. Never a person's words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moment {
+    /// It was claimed and begins.
+    RunStarted,
+    /// A stage begins, or is about to be recalled.
+    StageStarted {
+        /// Which.
+        stage: StageName,
+    },
+    /// A stage is done.
+    StageDone {
+        /// Which.
+        stage: StageName,
+        /// How long it took.
+        elapsed: Duration,
+        /// An earlier run's output was taken.
+        recalled: bool,
+    },
+    /// A stage failed; others may still be running.
+    StageFailed {
+        /// Which.
+        stage: StageName,
+        /// After how long.
+        elapsed: Duration,
+        /// Why.
+        code: FailureCode,
+    },
+    /// The run ended.
+    RunEnded {
+        /// How.
+        end: Ended,
+        /// Counted from its claim.
+        elapsed: Duration,
+    },
+}
+
+/// How a run ended, as the ledger took it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// Its results are committed.
+    Completed,
+    /// Given back unharmed.
+    Released,
+    /// Failed.
+    Failed(FailureCode),
+    /// Parked until the user brings keys again.
+    Parked,
+    /// The fence said no, or the process was stopped hard: nothing was written.
+    Lost,
+}
+
+impl Ended {
+    /// The word for it in logs.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Completed => "completed",
+            Self::Released => "released",
+            Self::Failed(_) => "failed",
+            Self::Parked => "parked",
+            Self::Lost => "lost",
+        }
+    }
+}
+
+/// A port for those who show the progress of runs. Called from the run itself: must return at once.
+pub trait Watch: Send + Sync {
+    /// `moment` happened in the run of `claimed`.
+    fn see(&self, claimed: &Claimed, moment: Moment);
+}
+
+/// Nobody watches.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Unwatched;
+
+impl Watch for Unwatched {
+    fn see(&self, _: &Claimed, _: Moment) {}
+}
+
+/// The observer of one run: log lines, metrics, the watcher, and the demo's pause.
+pub(crate) struct Witness {
+    pub(crate) claimed: Claimed,
+    pub(crate) metrics: Metrics,
+    pub(crate) watch: Arc<dyn Watch>,
+    pub(crate) pause: Option<(String, Duration)>,
+}
+
+impl Witness {
+    pub(crate) fn run_started(&self) {
+        tracing::info!("run started");
+        self.watch.see(&self.claimed, Moment::RunStarted);
+    }
+
+    pub(crate) fn run_ended(&self, end: Ended, elapsed: Duration) {
+        self.metrics.observe_run(elapsed);
+        let failure_code = match end {
+            Ended::Failed(code) => code.as_str(),
+            _ => "",
+        };
+        tracing::info!(end = end.as_str(), failure_code, elapsed_ms = millis(elapsed), "run ended");
+        self.watch.see(&self.claimed, Moment::RunEnded { end, elapsed });
+    }
+}
+
+impl Observer for Witness {
+    fn stage_started(&self, stage: StageName) {
+        tracing::debug!(stage, "stage started");
+        self.watch.see(&self.claimed, Moment::StageStarted { stage });
+    }
+
+    fn stage_done(&self, stage: StageName, elapsed: Duration, recalled: bool) -> BoxFuture<'_, ()> {
+        // A recalled stage took no time of its own: it would only blur the others'.
+        if !recalled {
+            self.metrics.observe_stage(stage, elapsed);
+        }
+        tracing::info!(stage, recalled, elapsed_ms = millis(elapsed), "stage done");
+        self.watch.see(&self.claimed, Moment::StageDone { stage, elapsed, recalled });
+        let pause = self.pause.as_ref().filter(|(paused, _)| paused == stage).map(|(_, pause)| *pause);
+        Box::pin(async move {
+            if let Some(pause) = pause {
+                tokio::time::sleep(pause).await;
+            }
+        })
+    }
+
+    fn stage_failed(&self, stage: StageName, elapsed: Duration, code: FailureCode) {
+        self.metrics.observe_stage(stage, elapsed);
+        tracing::warn!(stage, failure_code = code.as_str(), elapsed_ms = millis(elapsed), "stage failed");
+        self.watch.see(&self.claimed, Moment::StageFailed { stage, elapsed, code });
+    }
+}
+
+fn millis(elapsed: Duration) -> u64 {
+    u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX)
+}

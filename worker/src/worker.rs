@@ -1,0 +1,223 @@
+//! The process's worker: two queues, a heartbeat and the fan-out, from the first claim to the last release.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use apalis_core::worker::{builder::WorkerBuilder, context::WorkerContext};
+use job::{Queue, WorkerId};
+use ledger::Ledger;
+use outside::Sender;
+use stages::{Engines, Stages};
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::answered::BackOff;
+use crate::backend::Bells;
+use crate::chance::Chance;
+use crate::fan_out::{FanOut, Render};
+use crate::heartbeat::{Holdings, beat};
+use crate::metrics::Metrics;
+use crate::pump::{Assignment, Pump};
+use crate::run::Runner;
+use crate::settings::Settings;
+
+const QUEUES: [Queue; 2] = [Queue::Finalization, Queue::Creation];
+
+/// Claims, runs and completes jobs, and tells endpoints. One per process.
+pub struct Worker {
+    ledger: Ledger,
+    engines: Engines,
+    sender: Sender,
+    render: Arc<dyn Render>,
+    metrics: Metrics,
+    settings: Settings,
+    health: Health,
+}
+
+/// Whether a worker works: part of readiness. Cheap to clone; outlives the worker.
+#[derive(Clone, Debug, Default)]
+pub struct Health(Arc<AtomicUsize>);
+
+impl Health {
+    /// `true` while every queue of the process has a worker that runs.
+    pub fn is_healthy(&self) -> bool {
+        self.0.load(Ordering::Acquire) == QUEUES.len()
+    }
+
+    fn works(&self) -> Working<'_> {
+        self.0.fetch_add(1, Ordering::AcqRel);
+        Working(self)
+    }
+}
+
+/// A queue has a worker, for as long as this lives.
+struct Working<'a>(&'a Health);
+
+impl Drop for Working<'_> {
+    fn drop(&mut self) {
+        self.0.0.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+impl Worker {
+    /// A worker that does nothing until it is run.
+    pub fn new(
+        ledger: Ledger,
+        engines: Engines,
+        sender: Sender,
+        render: Arc<dyn Render>,
+        metrics: Metrics,
+        settings: Settings,
+    ) -> Self {
+        Self { ledger, engines, sender, render, metrics, settings, health: Health::default() }
+    }
+
+    /// A handle for readiness, to be taken before [`run`](Self::run).
+    pub fn health(&self) -> Health {
+        self.health.clone()
+    }
+
+    /// Whether every queue has a worker that runs.
+    pub fn is_healthy(&self) -> bool {
+        self.health.is_healthy()
+    }
+
+    /// Works until stopped. `soft`: claims nothing more, lets every run reach its next checkpoint, gives back what is
+    /// not done (that costs no attempt), lets tries to tell endpoints end, then returns. `hard`: drops everything and
+    /// returns; what was leased is taken over when its lease expires.
+    pub async fn run(self, soft: CancellationToken, hard: CancellationToken) {
+        let tracker = TaskTracker::new();
+        let chance = Chance::new(self.settings.seed);
+        let holdings = Holdings::default();
+        let runner = self.runner(&holdings, &chance, &soft, &hard);
+        let beat = beat(self.ledger.clone(), holdings, self.settings.heartbeat, chance.clone());
+        let fan_out = keep_telling(self.fan_out(&chance, &soft, &hard), &tracker);
+        let work = async {
+            let [finalization, creation] = QUEUES.map(|queue| self.tend(queue, &runner, &chance, &tracker));
+            futures::join!(finalization, creation, fan_out);
+            tracker.close();
+            tracker.wait().await;
+        };
+        tokio::select! {
+            () = work => {}
+            () = beat => {}
+            () = hard.cancelled() => {}
+        }
+    }
+
+    /// Keeps a worker of apalis running on `queue`; one that ends before it is told to is started again.
+    async fn tend(&self, queue: Queue, runner: &Runner, chance: &Chance, tracker: &TaskTracker) {
+        let mut back_off = BackOff::new(chance);
+        let slots = Arc::new(Semaphore::new(self.concurrency(queue)));
+        while !runner.soft.is_cancelled() {
+            let pump = self.pump(queue, runner, &slots);
+            let working = self.health.works();
+            work_once(pump, runner.clone(), tracker.clone()).await;
+            drop(working);
+            if !runner.soft.is_cancelled() {
+                tracing::error!(%queue, "the worker ended by itself and is started again");
+                runner.soft.run_until_cancelled(tokio::time::sleep(back_off.wait())).await;
+            }
+        }
+    }
+
+    fn concurrency(&self, queue: Queue) -> usize {
+        match queue {
+            Queue::Finalization => self.settings.finalization_concurrency,
+            Queue::Creation => self.settings.creation_concurrency,
+        }
+    }
+
+    fn pump(&self, queue: Queue, runner: &Runner, slots: &Arc<Semaphore>) -> Pump {
+        Pump {
+            ledger: self.ledger.clone(),
+            queue,
+            worker: WorkerId(format!("{}/{queue}", self.settings.worker_name)),
+            slots: Arc::clone(slots),
+            metrics: self.metrics.clone(),
+            chance: runner.chance.clone(),
+            soft: runner.soft.clone(),
+            hard: runner.hard.clone(),
+        }
+    }
+
+    fn runner(
+        &self,
+        holdings: &Holdings,
+        chance: &Chance,
+        soft: &CancellationToken,
+        hard: &CancellationToken,
+    ) -> Runner {
+        Runner {
+            ledger: self.ledger.clone(),
+            stages: Arc::new(Stages::new(self.engines.clone())),
+            engines: self.engines.clone(),
+            holdings: holdings.clone(),
+            metrics: self.metrics.clone(),
+            watch: Arc::clone(&self.settings.watch),
+            pause: self.settings.pause_after.clone(),
+            chance: chance.clone(),
+            soft: soft.clone(),
+            hard: hard.clone(),
+        }
+    }
+
+    fn fan_out(&self, chance: &Chance, soft: &CancellationToken, hard: &CancellationToken) -> FanOut {
+        FanOut {
+            ledger: self.ledger.clone(),
+            sender: self.sender.clone(),
+            render: Arc::clone(&self.render),
+            policy: self.settings.deliveries.clone(),
+            metrics: self.metrics.clone(),
+            chance: chance.clone(),
+            soft: soft.clone(),
+            hard: hard.clone(),
+        }
+    }
+}
+
+/// Keeps the fan-out running until it is told to stop: what breaks it must not break the runs.
+async fn keep_telling(fan_out: FanOut, tracker: &TaskTracker) {
+    let mut back_off = BackOff::new(&fan_out.chance);
+    let hard = fan_out.hard.clone();
+    loop {
+        let once = hard.clone().run_until_cancelled_owned(fan_out.clone().run(tracker.clone()));
+        if tracker.spawn(once).await.is_ok() {
+            return;
+        }
+        tracing::error!("the fan-out ended by itself and is started again");
+        hard.run_until_cancelled(tokio::time::sleep(back_off.wait())).await;
+    }
+}
+
+/// One life of an apalis worker. Runs are the tracker's: a worker that ends takes none of them with it.
+async fn work_once(pump: Pump, runner: Runner, tracker: TaskTracker) {
+    let context = WorkerContext::new(&pump.worker.0);
+    let soft = runner.soft.clone();
+    let handler = move |assignment: Assignment| {
+        let run = tracker.spawn(run_in_slot(runner.clone(), assignment));
+        async move {
+            // A run reports its own end to the ledger, a panic included.
+            let _ = run.await;
+        }
+    };
+    let worker = WorkerBuilder::new(&context).backend(Bells::new(pump)).build(handler);
+    // Polled in this order: a worker must have started before it can be stopped.
+    let stopped = async {
+        soft.cancelled().await;
+        context.stop()
+    };
+    let working = std::pin::pin!(worker.run());
+    let stopped = std::pin::pin!(stopped);
+    match futures::future::select(working, stopped).await {
+        futures::future::Either::Left(_) => {}
+        futures::future::Either::Right((_, working)) => drop(working.await),
+    }
+}
+
+async fn run_in_slot(runner: Runner, assignment: Assignment) {
+    let Assignment { claimed, slot } = assignment;
+    runner.run(claimed).await;
+    drop(slot);
+}

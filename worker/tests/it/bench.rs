@@ -1,0 +1,176 @@
+//! A database, a person, and workers whose moments a test can wait for.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ledger::{
+    Claimed, ClaimedDelivery, ConversationView, CreateOutcome, JobView, Ledger, NewContent, NewConversation,
+    UserChange,
+};
+use outside::{Guard, Sender};
+use prometheus::Registry;
+use records::{ConversationId, Source, UserId};
+use testbed::TestDatabase;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+use worker::{Ended, Metrics, Moment, Render, Settings, Watch, Worker};
+
+use crate::engines::Script;
+
+/// Nothing in these tests takes this long; what does has hung.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A database of the test's own with one person in it.
+pub(crate) struct Bench {
+    pub(crate) ledger: Ledger,
+    pub(crate) user: UserId,
+    pub(crate) database: TestDatabase,
+}
+
+impl Bench {
+    pub(crate) async fn new() -> Self {
+        let database = TestDatabase::new().await;
+        let ledger = Ledger::new(database.options(), ledger::Settings::default());
+        let user = UserId::new("kim");
+        assert!(ledger.create_user(&user, &UserChange::default()).await.unwrap());
+        Self { ledger, user, database }
+    }
+
+    /// A ledger as another process has it: with a waker of its own, which nobody here rings.
+    pub(crate) fn elsewhere(&self) -> Ledger {
+        Ledger::new(self.database.options(), ledger::Settings::default())
+    }
+
+    /// Admits a conversation; its bell rings in the queue `creation`.
+    pub(crate) async fn admit(&self, id: &str) -> (ConversationId, job::JobId) {
+        let text = "Kim: please send the report on Friday, and book the room for the meeting.".to_owned();
+        let new = NewConversation {
+            id: ConversationId::new(id),
+            content: NewContent::Text { text, text_source: "other_text".to_owned(), text_source_spec: None },
+            started_at: None,
+            finished_at: None,
+            language: "en".to_owned(),
+            source: Source::new("external_integration"),
+            geolocation: None,
+            client_session_id: None,
+            client_device_id: None,
+            client_platform: None,
+            deferred: false,
+        };
+        match self.ledger.create_conversation(&self.user, new).await.unwrap() {
+            CreateOutcome::Admitted(admitted) => (admitted.conversation.id, admitted.job_id),
+            other => panic!("not admitted: {other:?}"),
+        }
+    }
+
+    pub(crate) async fn job(&self, id: &job::JobId) -> JobView {
+        self.ledger.job(id).await.unwrap().unwrap()
+    }
+
+    pub(crate) async fn conversation(&self, id: &ConversationId) -> ConversationView {
+        self.ledger.conversation(&self.user, id, false).await.unwrap().unwrap()
+    }
+
+    /// A worker of this process with one slot per queue.
+    pub(crate) fn work(&self, script: &Arc<Script>) -> Working {
+        work(self.ledger.clone(), script, Settings { heartbeat: Duration::from_millis(20), ..slots(1) })
+    }
+}
+
+/// Settings with that many slots per queue.
+pub(crate) fn slots(slots: usize) -> Settings {
+    Settings { finalization_concurrency: slots, creation_concurrency: slots, seed: 11, ..Settings::default() }
+}
+
+/// A worker that runs until it is stopped.
+pub(crate) struct Working {
+    moments: mpsc::UnboundedReceiver<(Claimed, Moment)>,
+    pub(crate) soft: CancellationToken,
+    pub(crate) health: worker::Health,
+    pub(crate) registry: Registry,
+    task: JoinHandle<()>,
+    _hard: tokio_util::sync::DropGuard,
+}
+
+pub(crate) fn work(ledger: Ledger, script: &Arc<Script>, settings: Settings) -> Working {
+    // Fails when another test of this process was first, which is as good.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let (send, moments) = mpsc::unbounded_channel();
+    let registry = Registry::new();
+    let guard = Guard::new(vec!["127.0.0.0/8".parse().unwrap()]);
+    let worker = Worker::new(
+        ledger,
+        script.engines(),
+        Sender::new(guard).unwrap(),
+        Arc::new(Plain),
+        Metrics::new(&registry).unwrap(),
+        Settings { watch: Arc::new(Recorder(send)), ..settings },
+    );
+    let (soft, hard) = (CancellationToken::new(), CancellationToken::new());
+    let health = worker.health();
+    let task = tokio::spawn(worker.run(soft.clone(), hard.clone()));
+    Working { moments, soft, health, registry, task, _hard: hard.drop_guard() }
+}
+
+impl Working {
+    /// The next moment of any run.
+    pub(crate) async fn next(&mut self) -> (Claimed, Moment) {
+        let next = tokio::time::timeout(PATIENCE, self.moments.recv()).await;
+        next.expect("no run does anything").expect("the worker is gone")
+    }
+
+    /// Waits until `stage` begins.
+    pub(crate) async fn until_started(&mut self, stage: &str) -> Claimed {
+        loop {
+            if let (claimed, Moment::StageStarted { stage: started }) = self.next().await
+                && started == stage
+            {
+                return claimed;
+            }
+        }
+    }
+
+    /// Waits until a run ends.
+    pub(crate) async fn until_ended(&mut self) -> (Claimed, Ended) {
+        loop {
+            if let (claimed, Moment::RunEnded { end, .. }) = self.next().await {
+                return (claimed, end);
+            }
+        }
+    }
+
+    /// Asks the worker to stop, waits until it has, and gives what was not yet waited for.
+    pub(crate) async fn stop(mut self) -> Vec<Moment> {
+        self.soft.cancel();
+        tokio::time::timeout(PATIENCE, &mut self.task).await.expect("the worker does not stop").unwrap();
+        let mut rest = Vec::new();
+        while let Ok((_, moment)) = self.moments.try_recv() {
+            rest.push(moment);
+        }
+        rest
+    }
+
+    pub(crate) fn metrics(&self) -> String {
+        prometheus::TextEncoder::new().encode_to_string(&self.registry.gather()).unwrap()
+    }
+}
+
+struct Recorder(mpsc::UnboundedSender<(Claimed, Moment)>);
+
+impl Watch for Recorder {
+    fn see(&self, claimed: &Claimed, moment: Moment) {
+        let _nobody_listens_any_more = self.0.send((claimed.clone(), moment));
+    }
+}
+
+/// Names what happened, and counts nothing else.
+struct Plain;
+
+impl Render for Plain {
+    fn body(&self, delivery: &ClaimedDelivery, conversation: Option<&ConversationView>) -> Option<Vec<u8>> {
+        let event = delivery.event.map_or("webhook.test", |event| event.as_str());
+        let title = conversation.map(|view| view.conversation.structured.title.clone());
+        Some(serde_json::json!({ "type": event, "data": { "title": title } }).to_string().into_bytes())
+    }
+}

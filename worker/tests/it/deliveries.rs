@@ -1,0 +1,130 @@
+use std::time::Duration;
+
+use axum::http::StatusCode;
+use ledger::{DeliveryPolicy, EventKind, NewEndpoint, WebhookFormat};
+use secrecy::{ExposeSecret, SecretString};
+use standardwebhooks::Webhook;
+use worker::{Ended, Settings};
+
+use crate::bench::{Bench, Working, slots, work};
+use crate::engines::Script;
+use crate::receiver::Receiver;
+
+/// Retries at once, so that a test need not wait.
+fn hurried(bench: &Bench) -> Working {
+    let deliveries =
+        DeliveryPolicy { schedule: vec![Duration::from_millis(1); 3], ..DeliveryPolicy::default() };
+    work(bench.ledger.clone(), &Script::open(), Settings { deliveries, ..slots(1) })
+}
+
+async fn endpoint(bench: &Bench, id: &str, url: &str) -> SecretString {
+    let secret = outside::new_secret([7; 32]);
+    let new = NewEndpoint {
+        id: id.to_owned(),
+        url: url.to_owned(),
+        events: vec![EventKind::ConversationCompleted],
+        format: WebhookFormat::Full,
+        secret: secret.clone(),
+    };
+    bench.ledger.create_endpoint(&bench.user, &new).await.unwrap();
+    secret
+}
+
+#[tokio::test]
+async fn a_completion_is_told_signed_and_retried_under_the_same_id() {
+    let bench = Bench::new().await;
+    let mut receiver = Receiver::answering(&[StatusCode::INTERNAL_SERVER_ERROR]).await;
+    let secret = endpoint(&bench, "e1", &receiver.url).await;
+    let mut working = hurried(&bench);
+    bench.admit("c1").await;
+    assert_eq!(working.until_ended().await.1, Ended::Completed);
+
+    let (first, second) = (receiver.next().await, receiver.next().await);
+
+    let verifier = Webhook::new(secret.expose_secret()).unwrap();
+    for heard in [&first, &second] {
+        verifier.verify(&heard.body, &heard.headers).unwrap();
+        assert_eq!(heard.uri.query(), Some("uid=kim"));
+        assert_eq!(heard.header("content-type"), "application/json");
+        assert_eq!(heard.header("idempotency-key"), heard.header("webhook-id"));
+    }
+    assert_eq!(first.header("webhook-id"), second.header("webhook-id"));
+    assert_eq!(first.body, second.body);
+    let body: serde_json::Value = serde_json::from_slice(&first.body).unwrap();
+    assert_eq!(body["type"], "conversation.completed");
+    assert_eq!(body["data"]["title"], "A plan for Friday");
+
+    let registry = working.registry.clone();
+    working.stop().await;
+    let [delivery] = &bench.ledger.deliveries(&bench.user, "e1", 10, 0).await.unwrap()[..] else {
+        panic!("one delivery")
+    };
+    assert_eq!((delivery.status.as_str(), delivery.tries, delivery.last_status), ("delivered", 2, Some(204)));
+    let metrics = prometheus::TextEncoder::new().encode_to_string(&registry.gather()).unwrap();
+    assert!(metrics.contains("listen_webhook_deliveries_total{outcome=\"delivered\"} 1"));
+    assert!(metrics.contains("listen_webhook_deliveries_total{outcome=\"retry\"} 1"));
+}
+
+#[tokio::test]
+async fn an_endpoint_that_says_410_is_disabled() {
+    let bench = Bench::new().await;
+    let mut receiver = Receiver::answering(&[StatusCode::GONE]).await;
+    endpoint(&bench, "e1", &receiver.url).await;
+    let working = hurried(&bench);
+    bench.ledger.test_delivery(&bench.user, "e1", "d1").await.unwrap().unwrap();
+
+    receiver.next().await;
+    working.stop().await;
+
+    let endpoint = bench.ledger.endpoint(&bench.user, "e1").await.unwrap().unwrap();
+    assert!(!endpoint.enabled);
+    assert_eq!(endpoint.disabled_reason.as_deref(), Some("gone"));
+}
+
+#[tokio::test]
+async fn a_dead_endpoint_does_not_slow_another() {
+    let bench = Bench::new().await;
+    let mut dead = Receiver::silent().await;
+    let mut alive = Receiver::answering(&[]).await;
+    endpoint(&bench, "dead", &dead.url).await;
+    endpoint(&bench, "alive", &alive.url).await;
+    let write = async |endpoint: &str, id: String| {
+        bench.ledger.test_delivery(&bench.user, endpoint, &id).await.unwrap().unwrap();
+    };
+    for number in 0..20 {
+        write("dead", format!("dead-{number}")).await;
+    }
+    let working = hurried(&bench);
+    dead.next().await;
+    for number in 0..20 {
+        write("alive", format!("alive-{number}")).await;
+    }
+
+    // The dead one has answered nothing yet.
+    for _ in 0..20 {
+        alive.next().await;
+    }
+    dead.wake();
+    working.stop().await;
+}
+
+#[tokio::test]
+async fn what_no_longer_exists_is_not_told() {
+    let bench = Bench::new().await;
+    let mut receiver = Receiver::answering(&[]).await;
+    endpoint(&bench, "e1", &receiver.url).await;
+    let working = work(bench.ledger.clone(), &Script::open(), slots(1));
+    let pool = bench.database.pool(1).await;
+    let orphan = "insert into webhook_deliveries \
+                  (user_id, endpoint_id, delivery_id, event, conversation_id, status, next_at, occurred_at) \
+                  values ('kim', 'e1', 'd1', 'conversation.completed', 'gone', 'pending', now(), now())";
+    sqlx::query(orphan).execute(&pool).await.unwrap();
+    bench.ledger.test_delivery(&bench.user, "e1", "d2").await.unwrap().unwrap();
+
+    let heard = receiver.next().await;
+    assert_eq!(heard.header("webhook-id"), "d2");
+    working.stop().await;
+    let told = bench.ledger.deliveries(&bench.user, "e1", 10, 0).await.unwrap();
+    let cancelled = told.iter().find(|delivery| delivery.id == "d1").unwrap();
+    assert_eq!(cancelled.status, "cancelled");
+}

@@ -1,0 +1,142 @@
+//! Engines that do as they are told: the describing one can be held, or made to panic.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use futures::future::{BoxFuture, ready};
+use job::FailureCode;
+use records::{Category, Folder, MemoryCategory, Talk};
+use stages::{
+    AppResult, Describe, Embed, Embedding, Engine, Engines, ExtractItems, ExtractMemories, ItemDraft, Judge,
+    MemoryDraft, RunApp, SameThing, Structure, Verdict,
+};
+use tokio::sync::Semaphore;
+
+/// How the fake engines behave, and how often the describing one was asked.
+pub(crate) struct Script {
+    /// A description waits for a permit.
+    pub(crate) gate: Semaphore,
+    /// That many descriptions panic first.
+    pub(crate) panics: AtomicU32,
+    /// Descriptions asked for.
+    pub(crate) asked: AtomicU32,
+}
+
+impl Script {
+    /// Engines that answer at once.
+    pub(crate) fn open() -> Arc<Self> {
+        Self::with(Semaphore::MAX_PERMITS, 0)
+    }
+
+    /// Engines whose description waits until the test adds permits to the gate.
+    pub(crate) fn held() -> Arc<Self> {
+        Self::with(0, 0)
+    }
+
+    /// Engines whose first `panics` descriptions panic.
+    pub(crate) fn panicking(panics: u32) -> Arc<Self> {
+        Self::with(Semaphore::MAX_PERMITS, panics)
+    }
+
+    fn with(permits: usize, panics: u32) -> Arc<Self> {
+        Arc::new(Self {
+            gate: Semaphore::new(permits),
+            panics: AtomicU32::new(panics),
+            asked: AtomicU32::new(0),
+        })
+    }
+
+    /// One engine for every ability.
+    pub(crate) fn engines(self: &Arc<Self>) -> Engines {
+        let engine = Arc::new(Scripted(Arc::clone(self)));
+        Engines {
+            judge: engine.clone(),
+            describe: engine.clone(),
+            items: engine.clone(),
+            memories: engine.clone(),
+            embed: engine.clone(),
+            apps: engine.clone(),
+            same: engine,
+        }
+    }
+}
+
+struct Scripted(Arc<Script>);
+
+impl Engine for Scripted {
+    fn id(&self) -> &str {
+        "scripted/1"
+    }
+
+    fn costs(&self) -> bool {
+        true
+    }
+}
+
+impl Judge for Scripted {
+    fn judge<'a>(&'a self, _: &'a Talk) -> BoxFuture<'a, Result<Verdict, FailureCode>> {
+        Box::pin(ready(Ok(Verdict::Keep)))
+    }
+}
+
+impl Describe for Scripted {
+    fn describe<'a>(&'a self, _: &'a Talk, _: &'a [Folder]) -> BoxFuture<'a, Result<Structure, FailureCode>> {
+        let script = &self.0;
+        script.asked.fetch_add(1, Ordering::SeqCst);
+        Box::pin(async move {
+            script.gate.acquire().await.unwrap().forget();
+            let left =
+                script.panics.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
+            assert!(left.is_err(), "this description was told to panic");
+            Ok(Structure {
+                title: "A plan for Friday".to_owned(),
+                overview: "They agreed to send the report.".to_owned(),
+                category: Category::Work,
+                emoji: "📄".to_owned(),
+                events: Vec::new(),
+                folder_id: None,
+            })
+        })
+    }
+}
+
+impl ExtractItems for Scripted {
+    fn extract_items<'a>(&'a self, _: &'a Talk) -> BoxFuture<'a, Result<Vec<ItemDraft>, FailureCode>> {
+        let item = ItemDraft { description: "Send the report".to_owned(), owner: None, due_at: None };
+        Box::pin(ready(Ok(vec![item])))
+    }
+}
+
+impl ExtractMemories for Scripted {
+    fn extract_memories<'a>(&'a self, _: &'a Talk) -> BoxFuture<'a, Result<Vec<MemoryDraft>, FailureCode>> {
+        let memory = MemoryDraft { content: "Works on reports".to_owned(), category: MemoryCategory::Work };
+        Box::pin(ready(Ok(vec![memory])))
+    }
+}
+
+impl Embed for Scripted {
+    fn embed<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Embedding, FailureCode>> {
+        Box::pin(ready(Ok(Embedding { model: "scripted".to_owned(), vector: vec![1.0, 0.0] })))
+    }
+}
+
+impl RunApp for Scripted {
+    fn run_app<'a>(
+        &'a self,
+        _: &'a str,
+        _: &'a Talk,
+        _: &'a Structure,
+    ) -> BoxFuture<'a, Result<AppResult, FailureCode>> {
+        Box::pin(ready(Err(FailureCode::AppFailed)))
+    }
+}
+
+impl SameThing for Scripted {
+    fn same_task(&self, one: &str, other: &str) -> bool {
+        one == other
+    }
+
+    fn same_fact(&self, one: &str, other: &str) -> bool {
+        one == other
+    }
+}

@@ -1,0 +1,14 @@
+//! Does a bell become a completion, and does an endpoint hear of it? Real Postgres, engines that do as
+//! told, a receiver on this machine.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test that cannot set itself up must fail"
+)]
+
+mod bench;
+mod deliveries;
+mod engines;
+mod receiver;
+mod runs;

@@ -1,0 +1,217 @@
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use job::{FailureCode, Outcome, State, WorkerId};
+use records::Status;
+use worker::{Ended, Moment};
+
+use crate::bench::{Bench, slots, work};
+use crate::engines::Script;
+
+#[tokio::test]
+async fn a_bell_becomes_a_completion() {
+    let bench = Bench::new().await;
+    let mut working = bench.work(&Script::open());
+    let (conversation, job) = bench.admit("c1").await;
+
+    let (_, end) = working.until_ended().await;
+
+    assert_eq!(end, Ended::Completed);
+    assert_eq!(bench.job(&job).await.job.state, State::Completed { outcome: Outcome::Kept });
+    let view = bench.conversation(&conversation).await;
+    assert_eq!(view.conversation.status, Status::Completed);
+    assert_eq!(view.conversation.structured.title, "A plan for Friday");
+    assert_eq!(view.action_items.len(), 1);
+    let metrics = working.metrics();
+    assert!(metrics.contains("listen_finalization_deliveries_total{answer=\"claimed\"} 1"));
+    assert!(metrics.contains("listen_finalization_stage_seconds_count{stage=\"describe\"} 1"));
+    assert!(metrics.contains("listen_finalization_run_seconds_count 1"));
+    assert!(working.health.is_healthy());
+    let health = working.health.clone();
+    working.stop().await;
+    assert!(!health.is_healthy());
+}
+
+#[tokio::test]
+async fn without_bells_a_free_slot_takes_the_row_itself() {
+    let mut bench = Bench::new().await;
+    let inline = ledger::Settings { bells: false, ..ledger::Settings::default() };
+    bench.ledger = ledger::Ledger::new(bench.database.options(), inline);
+    let mut working = bench.work(&Script::open());
+    let (_, job) = bench.admit("c1").await;
+
+    assert_eq!(working.until_ended().await.1, Ended::Completed);
+    assert!(bench.job(&job).await.job.state.is_terminal());
+}
+
+#[tokio::test]
+async fn two_workers_and_one_bell_make_one_run() {
+    let bench = Bench::new().await;
+    let script = Script::held();
+    let mut one = bench.work(&script);
+    let mut other = work(bench.elsewhere(), &script, slots(4));
+    let (_, job) = bench.admit("c1").await;
+
+    let one_has_it = tokio::select! {
+        _ = one.until_started("describe") => true,
+        _ = other.until_started("describe") => false,
+    };
+    script.gate.add_permits(2);
+    let (claimed, end) = if one_has_it { one.until_ended().await } else { other.until_ended().await };
+
+    assert_eq!(end, Ended::Completed);
+    assert_eq!(claimed.job.id, job);
+    let rest = [one.stop().await, other.stop().await].concat();
+    assert!(!rest.contains(&Moment::RunStarted), "{rest:?}");
+    assert_eq!(script.asked.load(Ordering::SeqCst), 1);
+    let view = bench.job(&job).await;
+    assert_eq!((view.job.epoch, view.job.runs), (job::Epoch(1), 1));
+    assert!(view.bells.is_empty());
+}
+
+#[tokio::test]
+async fn a_run_whose_lease_was_taken_over_writes_nothing() {
+    let bench = Bench::new().await;
+    let script = Script::held();
+    // No heartbeat falls into the test: the fence alone must hold.
+    let settings = worker::Settings { heartbeat: Duration::from_secs(3_600), ..slots(1) };
+    let mut working = work(bench.ledger.clone(), &script, settings);
+    let (conversation, id) = bench.admit("c1").await;
+    working.until_started("describe").await;
+
+    expire_lease(&bench, &id).await;
+    bench.ledger.reconcile(&bench.user, &id).await.unwrap();
+    let generation = bench.job(&id).await.job.generation;
+    let (answer, taken) = bench.ledger.claim(&id, generation, &WorkerId("other".to_owned())).await.unwrap();
+    assert_eq!(answer, "claimed");
+    script.gate.add_permits(1);
+
+    assert_eq!(working.until_ended().await.1, Ended::Lost);
+    let view = bench.job(&id).await;
+    assert_eq!(view.job, taken.unwrap().job, "the other's lease stands as it was");
+    assert!(!view.checkpoints.iter().any(|stage| stage == "describe"), "{:?}", view.checkpoints);
+    assert_eq!(bench.conversation(&conversation).await.conversation.structured.title, "");
+}
+
+#[tokio::test]
+async fn a_heartbeat_that_hears_of_a_lost_lease_ends_the_run() {
+    let bench = Bench::new().await;
+    let script = Script::held();
+    let mut working = bench.work(&script);
+    let (conversation, job) = bench.admit("c1").await;
+    working.until_started("describe").await;
+
+    assert!(bench.ledger.delete_conversation(&bench.user, &conversation).await.unwrap());
+
+    // The gate stays shut: only the heartbeat can end this run.
+    assert_eq!(working.until_ended().await.1, Ended::Lost);
+    let state = bench.ledger.job(&job).await.unwrap().map(|view| view.job.state);
+    assert_eq!(state, Some(State::Completed { outcome: Outcome::Withdrawn }));
+}
+
+#[tokio::test]
+async fn a_run_over_its_limit_is_failed() {
+    let mut bench = Bench::new().await;
+    let policy = job::Policy { run_limit: chrono::Duration::milliseconds(200), ..job::Policy::default() };
+    let settings = ledger::Settings { policy, ..ledger::Settings::default() };
+    bench.ledger = ledger::Ledger::new(bench.database.options(), settings);
+    let mut working = bench.work(&Script::held());
+    let (_, id) = bench.admit("c1").await;
+
+    assert_eq!(working.until_ended().await.1, Ended::Failed(FailureCode::RunTimeout));
+    let job = bench.job(&id).await.job;
+    assert_eq!((job.attempts, job.last_code), (1, Some(FailureCode::RunTimeout)));
+}
+
+#[tokio::test]
+async fn a_panic_fails_the_attempt_and_the_worker_lives() {
+    let bench = Bench::new().await;
+    let mut working = bench.work(&Script::panicking(1));
+    let (_, first) = bench.admit("c1").await;
+    assert_eq!(working.until_ended().await.1, Ended::Failed(FailureCode::Internal));
+
+    let job = bench.job(&first).await.job;
+    assert_eq!((job.attempts, job.last_code), (1, Some(FailureCode::Internal)));
+    assert!(matches!(job.state, State::Queued { .. }));
+    assert!(working.metrics().contains("listen_finalization_retries_total 1"));
+
+    let (_, second) = bench.admit("c2").await;
+    let (claimed, end) = working.until_ended().await;
+    assert_eq!((claimed.job.id, end), (second, Ended::Completed));
+}
+
+#[tokio::test]
+async fn a_soft_stop_releases_at_the_next_checkpoint_and_costs_nothing() {
+    let bench = Bench::new().await;
+    let script = Script::held();
+    let mut working = bench.work(&script);
+    let (_, id) = bench.admit("c1").await;
+    working.until_started("describe").await;
+
+    working.soft.cancel();
+    script.gate.add_permits(1);
+
+    assert_eq!(working.until_ended().await.1, Ended::Released);
+    working.stop().await;
+    let view = bench.job(&id).await;
+    assert!(matches!(view.job.state, State::Queued { .. }));
+    assert_eq!((view.job.attempts, view.job.crashes, view.job.runs), (0, 0, 0));
+    assert!(view.checkpoints.iter().any(|stage| stage == "describe"), "{:?}", view.checkpoints);
+
+    let mut next = bench.work(&script);
+    assert_eq!(next.until_ended().await.1, Ended::Completed);
+    assert_eq!(script.asked.load(Ordering::SeqCst), 1, "what was paid for is recalled");
+}
+
+#[tokio::test]
+async fn a_worker_never_claims_beyond_its_free_slots() {
+    let bench = Bench::new().await;
+    let script = Script::held();
+    let mut working = bench.work(&script);
+    for id in ["c1", "c2", "c3"] {
+        bench.admit(id).await;
+    }
+    working.until_started("describe").await;
+
+    let leased = ledger::JobFilter { status: Some("leased".to_owned()), limit: 10, ..Default::default() };
+    assert_eq!(bench.ledger.jobs(&leased).await.unwrap().len(), 1);
+    script.gate.add_permits(3);
+    for _ in 0..3 {
+        assert_eq!(working.until_ended().await.1, Ended::Completed);
+    }
+}
+
+#[tokio::test]
+async fn a_database_that_drops_its_sessions_costs_no_attempt_and_no_result() {
+    let bench = Bench::new().await;
+    let script = Script::held();
+    let settings = worker::Settings { heartbeat: Duration::from_secs(3_600), ..slots(1) };
+    let mut working = work(bench.ledger.clone(), &script, settings);
+    let (_, id) = bench.admit("c1").await;
+    working.until_started("describe").await;
+    let pool = bench.database.pool(2).await;
+    let mut lock = pool.begin().await.unwrap();
+    sqlx::query("lock table finalization_jobs in access exclusive mode").execute(&mut *lock).await.unwrap();
+    script.gate.add_permits(1);
+
+    // The run's own write waits for the lock, and loses its session while it does.
+    let dropped = "select count(pg_terminate_backend(pid)) from pg_stat_activity \
+                   where datname = current_database() and wait_event_type = 'Lock'";
+    while sqlx::query_scalar::<_, i64>(dropped).fetch_one(&pool).await.unwrap() == 0 {
+        tokio::task::yield_now().await;
+    }
+    lock.commit().await.unwrap();
+
+    assert_eq!(working.until_ended().await.1, Ended::Completed);
+    let job = bench.job(&id).await.job;
+    assert_eq!((job.attempts, job.epoch, job.last_code), (0, job::Epoch(1), None));
+    assert_eq!(script.asked.load(Ordering::SeqCst), 1);
+}
+
+async fn expire_lease(bench: &Bench, id: &job::JobId) {
+    let pool = bench.database.pool(1).await;
+    let expired = "update finalization_jobs set version = version + 1, \
+                   lease_expires_at = clock_timestamp() - interval '1 second', \
+                   reconcile_after_at = clock_timestamp() - interval '1 second' where job_id = $1";
+    sqlx::query(expired).bind(id.as_str()).execute(&pool).await.unwrap();
+}
