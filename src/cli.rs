@@ -49,6 +49,16 @@ pub(crate) enum Command {
     },
 }
 
+impl Command {
+    /// What is logged when nobody said otherwise.
+    pub(crate) fn default_log(&self) -> &'static str {
+        match self {
+            Self::Demo(_) => "error",
+            _ => "info",
+        }
+    }
+}
+
 /// Parses the command line over the file's values.
 ///
 /// # Errors

@@ -17,7 +17,7 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(refusal) => return exit::usage(&refusal),
     };
-    telemetry::start(&cli.logs);
+    telemetry::start(&cli.logs, cli.command.default_log());
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return exit::report(&anyhow::Error::new(error).context("starting the runtime")),

@@ -15,8 +15,9 @@ pub(crate) const PLAIN: Reset = Reset;
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Logs {
     /// What to log, as an env-filter: a level, or `target=level` pairs.
-    #[arg(long = "log", env = "LISTEN_LOG", default_value = "info", global = true, value_name = "FILTER")]
-    filter: String,
+    /// Default: info; for the demo, whose page tells the story itself, error.
+    #[arg(long = "log", env = "LISTEN_LOG", global = true, value_name = "FILTER")]
+    filter: Option<String>,
     /// Human lines, or JSON; auto chooses by whether stderr is a terminal.
     #[arg(long = "log-format", env = "LISTEN_LOG_FORMAT", default_value = "auto", global = true)]
     format: Format,
@@ -30,15 +31,15 @@ enum Format {
 }
 
 /// Starts logging; a filter that does not parse is said and replaced by `info`.
-pub(crate) fn start(logs: &Logs) {
-    let filter = EnvFilter::try_new(&logs.filter).unwrap_or_else(|_| {
+pub(crate) fn start(logs: &Logs, default: &str) {
+    let filter = EnvFilter::try_new(logs.filter.as_deref().unwrap_or(default)).unwrap_or_else(|_| {
         anstream::eprintln!("LISTEN_LOG is not a filter; logging at info");
         EnvFilter::new("info")
     });
     let terminal = std::io::stderr().is_terminal();
     let subscriber = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     match (logs.format, terminal) {
-        (Format::Json, _) | (Format::Auto, false) => subscriber.json().flatten_event(true).init(),
+        (Format::Json, _) | (Format::Auto, false) => subscriber.json().flatten_event(true).with_span_list(false).init(),
         (Format::Human | Format::Auto, _) => subscriber.with_ansi(terminal).compact().with_target(false).init(),
     }
 }

@@ -140,6 +140,15 @@ impl App {
         Ok(())
     }
 
+    /// Starts carrying wake-ups between processes, where bells announce work.
+    pub(crate) fn start_wakes(&self, tasks: &TaskTracker, lifecycle: &Lifecycle) {
+        if self.config.finalization_dispatch_mode == Dispatch::Inline {
+            return;
+        }
+        let (ledger, stop) = (self.ledger.clone(), lifecycle.soft.clone());
+        tasks.spawn(async move { stop.run_until_cancelled(ledger.carry_wakes()).await });
+    }
+
     /// Starts the worker, if this process has the role; its health is a matter of readiness.
     ///
     /// # Errors

@@ -7,17 +7,37 @@ use tokio::time::Instant;
 use crate::{
     Reconciler,
     plan::{Action, goes_on},
+    repair::Repairs,
 };
 
 impl Reconciler {
-    /// Admits abandoned conversations, marks stuck ones, prunes what is old. Each duty is done even when
-    /// one before it failed.
+    /// Gives up jobs that were parked too long, admits abandoned conversations, marks stuck ones, prunes what is
+    /// old. Each duty is done even when one before it failed.
     ///
     /// # Errors
-    /// The first error, once all three were tried.
+    /// The first error, once all were tried.
     pub async fn do_duties(&self) -> Result<(), Error> {
-        let done = [self.admit_abandoned().await, self.sweep().await, self.prune().await];
+        let done =
+            [self.give_up_parked().await, self.admit_abandoned().await, self.sweep().await, self.prune().await];
         done.into_iter().collect()
+    }
+
+    /// Says `Reconcile` to jobs that were parked past their deadline: without a pass, nobody else would.
+    async fn give_up_parked(&self) -> Result<(), Error> {
+        let began = Instant::now();
+        let mut repairs = Repairs::new(&self.ledger, &self.metrics);
+        loop {
+            let page = self.ledger.parked_too_long(self.settings.page).await?;
+            for (_, user, job) in &page {
+                if self.stop.is_cancelled() {
+                    return Ok(());
+                }
+                repairs.repair(user, job).await?;
+            }
+            if repairs.met_trouble() || !self.goes_on(page.len(), began) {
+                return Ok(());
+            }
+        }
     }
 
     /// Admits deferred conversations whose last append is 24 h old, one transaction each. A page that

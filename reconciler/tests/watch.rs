@@ -161,6 +161,26 @@ async fn rounds_are_made_at_start_and_by_the_clock_until_the_process_stops() {
 }
 
 #[tokio::test]
+async fn a_job_that_was_parked_too_long_is_given_up_in_every_mode() {
+    let house = House::new().await;
+    let job = house.queued("c1").await;
+    let marked = ledger::UserChange { requires_byok: Some(true), ..Default::default() };
+    house.ledger.change_user(&house::user(), &marked).await.unwrap();
+    house.reconciler(100).do_duties().await.unwrap();
+    assert_eq!(house.job(&job).await.0, "blocked_byok", "fourteen days are not over");
+    house
+        .sql(
+            "update finalization_jobs set first_blocked_at = first_blocked_at - interval '15 days', \
+             reconcile_after_at = reconcile_after_at - interval '15 days'",
+        )
+        .await;
+    house.reconciler(100).do_duties().await.unwrap();
+    assert_eq!(house.job(&job).await.0, "dead_letter");
+    let failed = "select count(*) from conversations where status = 'failed' and discarded";
+    assert_eq!(house.count(failed).await, 1, "its conversation goes with it");
+}
+
+#[tokio::test]
 async fn a_process_that_does_not_dispatch_does_its_duties_only() {
     let house = House::new().await;
     house.stale("c1", 10).await;

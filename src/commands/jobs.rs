@@ -162,7 +162,7 @@ fn words(refusal: Refusal) -> &'static str {
     match refusal {
         Refusal::NotDead => "only a dead letter can be replayed or settled; this job is not one",
         Refusal::Blocked => {
-            "it waits for its user's own keys and is never run with the service's: finalize with X-BYOK-OpenAI resumes it"
+            "it waits for its user's own keys and is never run with the service's"
         }
         Refusal::Superseded => "a newer revision of its conversation exists; look at that one",
         Refusal::ConversationGone => "its conversation was deleted; `listen jobs discard` settles it",

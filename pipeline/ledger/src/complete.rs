@@ -14,7 +14,7 @@ use self::{
 use crate::{
     Ledger,
     announce::{About, announce},
-    effects::{Bell, Stumble, until_stored},
+    effects::{Bell, Stumble, count_totals, until_stored},
     endpoints::EventKind,
     error::{Doing, Error},
     row,
@@ -144,6 +144,7 @@ impl Ledger {
             now,
         )
         .await?;
+        count_totals(&mut transaction, &stored.job, &written.stored.job).await?;
         transaction.commit().await.doing("completing a run")?;
         self.wake(&written.stored.job, &written.effects, deliveries);
         Ok(Finished::Completed { items: items.len(), memories: memories.len(), deliveries })

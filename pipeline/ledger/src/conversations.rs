@@ -76,7 +76,11 @@ impl Ledger {
     ///
     /// # Errors
     /// When the database does not answer, or a row cannot be read.
-    pub async fn conversations(&self, user: &UserId, filter: &ConversationFilter) -> Result<Vec<ConversationView>, Error> {
+    pub async fn conversations(
+        &self,
+        user: &UserId,
+        filter: &ConversationFilter,
+    ) -> Result<Vec<ConversationView>, Error> {
         self.list(user, filter).await
     }
 

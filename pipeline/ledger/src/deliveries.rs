@@ -16,7 +16,6 @@ mod fair;
 mod finish;
 mod read;
 
-
 /// The event of a test delivery: no endpoint has to ask for it.
 const TEST_EVENT: &str = "webhook.test";
 
@@ -147,7 +146,11 @@ impl Ledger {
     ///
     /// # Errors
     /// When the database does not answer.
-    pub async fn claim_deliveries(&self, limit: i64, policy: &DeliveryPolicy) -> Result<Vec<ClaimedDelivery>, Error> {
+    pub async fn claim_deliveries(
+        &self,
+        limit: i64,
+        policy: &DeliveryPolicy,
+    ) -> Result<Vec<ClaimedDelivery>, Error> {
         self.claim_due(limit, policy).await
     }
 
@@ -175,7 +178,12 @@ impl Ledger {
     ///
     /// # Errors
     /// When the database does not answer.
-    pub async fn finish_delivery(&self, claimed: &ClaimedDelivery, outcome: DeliveryOutcome, policy: &DeliveryPolicy) -> Result<bool, Error> {
+    pub async fn finish_delivery(
+        &self,
+        claimed: &ClaimedDelivery,
+        outcome: DeliveryOutcome,
+        policy: &DeliveryPolicy,
+    ) -> Result<bool, Error> {
         self.finish(claimed, outcome, policy).await
     }
 
@@ -191,7 +199,13 @@ impl Ledger {
     ///
     /// # Errors
     /// When the database does not answer.
-    pub async fn deliveries(&self, user: &UserId, endpoint: &str, limit: i64, offset: i64) -> Result<Vec<DeliveryView>, Error> {
+    pub async fn deliveries(
+        &self,
+        user: &UserId,
+        endpoint: &str,
+        limit: i64,
+        offset: i64,
+    ) -> Result<Vec<DeliveryView>, Error> {
         self.list_deliveries(user, endpoint, limit, offset).await
     }
 
@@ -199,7 +213,12 @@ impl Ledger {
     ///
     /// # Errors
     /// When the database does not answer.
-    pub async fn test_delivery(&self, user: &UserId, endpoint: &str, delivery_id: &str) -> Result<Option<DeliveryView>, Error> {
+    pub async fn test_delivery(
+        &self,
+        user: &UserId,
+        endpoint: &str,
+        delivery_id: &str,
+    ) -> Result<Option<DeliveryView>, Error> {
         self.write_test(user, endpoint, delivery_id).await
     }
 
@@ -208,7 +227,12 @@ impl Ledger {
     ///
     /// # Errors
     /// When the database does not answer.
-    pub async fn redeliver(&self, user: &UserId, endpoint: &str, delivery: &str) -> Result<Option<Option<DeliveryView>>, Error> {
+    pub async fn redeliver(
+        &self,
+        user: &UserId,
+        endpoint: &str,
+        delivery: &str,
+    ) -> Result<Option<Option<DeliveryView>>, Error> {
         self.make_due_again(user, endpoint, delivery).await
     }
 }

@@ -48,15 +48,33 @@ impl Ledger {
     /// # Errors
     /// When the database does not answer.
     pub async fn expired_leases(&self, limit: i64) -> Result<Vec<Passed>, Error> {
-        let rows: Vec<(Timestamp, String, String)> = sqlx::query_as(
+        self.due_in(
             "select reconcile_after_at, user_id, job_id from finalization_jobs \
              where status = 'leased' and reconcile_after_at <= clock_timestamp() \
              order by reconcile_after_at, job_id limit $1 for no key update skip locked",
+            limit,
         )
-        .bind(limit)
-        .fetch_all(&self.pool)
         .await
-        .doing("reading expired leases")?;
+    }
+
+    /// At most `limit` jobs that were parked for their user's keys longer than anybody waits, oldest first; locked
+    /// rows are skipped.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn parked_too_long(&self, limit: i64) -> Result<Vec<Passed>, Error> {
+        self.due_in(
+            "select reconcile_after_at, user_id, job_id from finalization_jobs \
+             where status = 'blocked_byok' and reconcile_after_at <= clock_timestamp() \
+             order by reconcile_after_at, job_id limit $1 for no key update skip locked",
+            limit,
+        )
+        .await
+    }
+
+    async fn due_in(&self, page: &'static str, limit: i64) -> Result<Vec<Passed>, Error> {
+        let rows: Vec<(Timestamp, String, String)> =
+            sqlx::query_as(page).bind(limit).fetch_all(&self.pool).await.doing("reading due jobs")?;
         Ok(rows.into_iter().map(passed).collect())
     }
 

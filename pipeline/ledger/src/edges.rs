@@ -122,7 +122,7 @@ impl Ledger {
     async fn try_reconcile(&self, job: &JobId) -> Result<Answer, Stumble> {
         let (mut transaction, now) = self.begin("reconciling a job").await?;
         let Some(stored) = row::read(&mut transaction, job).await? else { return Ok(Answer::Missing) };
-        let bell_waiting = bell_waits(&mut transaction, &stored, now).await?;
+        let bell_waiting = bell_waits(&mut transaction, &stored, now).await.map_err(Stumble::Bell)?;
         let command = Command::Reconcile { bell_waiting };
         match self.decide_and_write(&mut transaction, &stored, command, now, Bell::Write).await? {
             Err(refusal) => Ok(Answer::Refused(refusal)),
@@ -265,7 +265,12 @@ async fn erase_traces(
     Ok(())
 }
 
-async fn bell_waits(connection: &mut PgConnection, stored: &Stored, now: Timestamp) -> Result<bool, Error> {
+/// Where bells cannot even be read, none can be written: the caller treats it as that.
+async fn bell_waits(
+    connection: &mut PgConnection,
+    stored: &Stored,
+    now: Timestamp,
+) -> Result<bool, sqlx::Error> {
     sqlx::query_scalar(
         "select exists (select from finalization_bells where job_id = $1 and dispatch_generation = $2 \
              and queue = $3 and ring_at <= $4)",
@@ -276,5 +281,4 @@ async fn bell_waits(connection: &mut PgConnection, stored: &Stored, now: Timesta
     .bind(now)
     .fetch_one(connection)
     .await
-    .doing("looking for a waiting bell")
 }

@@ -82,7 +82,7 @@ impl Written {
 
 impl Ledger {
     /// Decides `command` on a job that was read, stores it and writes its effects, inside the caller's transaction.
-    /// Completion writes the conversation itself; every other effect is written here.
+    /// Completion writes the conversation and the totals itself; every other effect is written here.
     pub(crate) async fn decide_and_write(
         &self,
         connection: &mut PgConnection,
@@ -126,7 +126,10 @@ impl Ledger {
                 | Effect::Ring { .. } => {}
             }
         }
-        count_totals(connection, &before.job, &after.job).await?;
+        // Totals come behind deliveries in the lock order, and completion has deliveries to write yet.
+        if !step.effects.iter().any(|effect| matches!(effect, Effect::CompleteConversation { .. })) {
+            count_totals(connection, &before.job, &after.job).await?;
+        }
         if bell == Bell::Write && self.bells {
             for effect in &step.effects {
                 if let Effect::Ring { at } = effect {
@@ -226,7 +229,7 @@ async fn reopen_conversation(connection: &mut PgConnection, job: &Stored, now: T
 }
 
 /// Totals of finished jobs follow every edge into and out of rest, in one of sixteen stripes.
-async fn count_totals(connection: &mut PgConnection, before: &Job, after: &Job) -> Result<(), Error> {
+pub(crate) async fn count_totals(connection: &mut PgConnection, before: &Job, after: &Job) -> Result<(), Error> {
     let total = |job: &Job| job.state.is_terminal().then(|| job.state.status());
     let (from, to) = (total(before), total(after));
     if from == to {

@@ -203,7 +203,12 @@ impl Ledger {
     ///
     /// # Errors
     /// When the database does not answer.
-    pub async fn change_endpoint(&self, user: &UserId, id: &str, change: &EndpointChange) -> Result<Option<Endpoint>, Error> {
+    pub async fn change_endpoint(
+        &self,
+        user: &UserId,
+        id: &str,
+        change: &EndpointChange,
+    ) -> Result<Option<Endpoint>, Error> {
         const DOING: &str = "changing an endpoint";
         let (mut transaction, now) = self.begin(DOING).await?;
         let Some(row) = row::change(&mut transaction, user, id, change, now).await.doing(DOING)? else {

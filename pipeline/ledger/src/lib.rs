@@ -30,6 +30,7 @@ mod segments;
 mod take;
 mod users;
 mod waker;
+mod wakes;
 
 pub use admit::{AdmitRefusal, Admitted, CreateOutcome, NewContent, NewConversation};
 pub use checkpoints::CheckpointKey;

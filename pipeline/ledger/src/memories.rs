@@ -33,7 +33,8 @@ impl Ledger {
         }
         query.push(" order by created_at desc, memory_id limit ").push_bind(filter.limit);
         query.push(" offset ").push_bind(filter.offset);
-        let rows: Vec<MemoryRow> = query.build_query_as().fetch_all(&self.pool).await.doing("listing memories")?;
+        let rows: Vec<MemoryRow> =
+            query.build_query_as().fetch_all(&self.pool).await.doing("listing memories")?;
         rows.into_iter().map(Memory::try_from).collect()
     }
 }

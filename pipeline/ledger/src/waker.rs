@@ -1,6 +1,9 @@
 //! Wake-ups: a signal after commit that says "look", nothing more. Polling is the truth.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 
 use job::Queue;
 use tokio::sync::Notify;
@@ -18,12 +21,29 @@ struct Inner {
     creation: Notify,
     deliveries: Notify,
     finished: Notify,
+    others: Notify,
+    /// Which queues other processes are still to be told of.
+    untold: [AtomicBool; 2],
 }
 
 impl Waker {
-    /// Work was committed in `queue`.
+    /// Work was committed in `queue`: wakes this process at once, and others through `Ledger::carry_wakes`.
     pub fn ring(&self, queue: Queue) {
+        self.hear(queue);
+        self.inner.untold[place(queue)].store(true, Ordering::Release);
+        self.inner.others.notify_one();
+    }
+
+    /// Another process committed work in `queue`.
+    pub(crate) fn hear(&self, queue: Queue) {
         self.of(queue).notify_one();
+    }
+
+    /// Waits for the next ring of this process, and answers the queues that were rung since the last answer.
+    pub(crate) async fn rung_here(&self) -> Vec<Queue> {
+        self.inner.others.notified().await;
+        let untold = |queue: &Queue| self.inner.untold[place(*queue)].swap(false, Ordering::AcqRel);
+        Queue::ALL.iter().copied().filter(untold).collect()
     }
 
     /// Waits for the next ring of `queue`; a ring since the last wait counts.
@@ -56,5 +76,12 @@ impl Waker {
             Queue::Finalization => &self.inner.finalization,
             Queue::Creation => &self.inner.creation,
         }
+    }
+}
+
+const fn place(queue: Queue) -> usize {
+    match queue {
+        Queue::Finalization => 0,
+        Queue::Creation => 1,
     }
 }

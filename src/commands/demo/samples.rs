@@ -90,8 +90,9 @@ fn long_talk() -> Value {
         let room = ROOMS[index % ROOMS.len()];
         let remark = REMARKS[(index / ROOMS.len()) % REMARKS.len()];
         let opinion = OPINIONS[(index * 7 + index / 3) % OPINIONS.len()];
+        let memory = STORIES[(index * 3 + index / 11) % STORIES.len()];
         let task = if index % 100 == 50 { TASKS[(index / 100) % TASKS.len()] } else { "" };
-        lines.push((index % 2 == 0, format!("About {room}: {remark} {opinion} {task}").trim().to_owned()));
+        lines.push((index % 2 == 0, format!("About {room}: {remark} {opinion} {memory} {task}").trim().to_owned()));
     }
     let segment = |(index, (is_user, text)): (usize, &(bool, String))| {
         json!({
@@ -173,6 +174,14 @@ const OPINIONS: [&str; 9] = [
     "It smells of old wood and linseed oil, which everybody seems to like.",
     "The photographs from the archive show that it once had a green stove.",
     "There is enough room for two desks and a sofa once the boxes are gone.",
+];
+
+const STORIES: [&str; 5] = [
+    "The neighbour told us a story about it.",
+    "That was before the road was built.",
+    "It is marked in red on the plan.",
+    "We looked at it twice on the tour.",
+    "The surveyor measured it with a laser.",
 ];
 
 const TASKS: [&str; 5] = [

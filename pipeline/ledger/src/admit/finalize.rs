@@ -68,7 +68,11 @@ impl Ledger {
         };
         if !ready.admissible {
             let unchanged = read_conversation(&mut transaction, user, conversation).await?.ok_or(Stumble::Lost)?;
-            return Ok(Ok((unchanged, newest_job(&mut transaction, user, conversation).await?)));
+            let job = match asker {
+                Asker::Owner => newest_job(&mut transaction, user, conversation).await?,
+                Asker::Reconciler => None, // Admitted by somebody else: not by this call.
+            };
+            return Ok(Ok((unchanged, job)));
         }
         if !ready.has_content {
             return Ok(Err(AdmitRefusal::NoContent));

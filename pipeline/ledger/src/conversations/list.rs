@@ -99,7 +99,10 @@ async fn views(
         let id = conversation.id.as_str();
         let segments = with_transcript.then(|| segments.remove(id).unwrap_or_default());
         ConversationView {
-            folder_name: conversation.folder_id.as_ref().and_then(|id| names.folders.get(id.as_str()).cloned()),
+            folder_name: conversation
+                .folder_id
+                .as_ref()
+                .and_then(|id| names.folders.get(id.as_str()).cloned()),
             action_items: items.remove(id).unwrap_or_default(),
             people: names.people_in(segments.as_deref().unwrap_or_default()),
             segments,
@@ -152,7 +155,8 @@ impl Names {
     ) -> Result<Self, Error> {
         let folders: Vec<&str> =
             conversations.iter().filter_map(|one| one.folder_id.as_ref().map(|id| id.as_str())).collect();
-        let people: Vec<&str> = segments.values().flatten().filter_map(|one| one.person_id.as_deref()).collect();
+        let people: Vec<&str> =
+            segments.values().flatten().filter_map(|one| one.person_id.as_deref()).collect();
         let rows: Vec<(String, String, Option<String>)> = sqlx::query_as(
             "select 'user', user_id, name from users where user_id = $1 \
              union all select 'folder', folder_id, name from folders where user_id = $1 and folder_id = any($2) \

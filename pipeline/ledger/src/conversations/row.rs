@@ -41,7 +41,8 @@ pub(crate) struct ConversationRow {
 impl ConversationRow {
     /// What apps made of it: (app id, content).
     pub(super) fn take_apps_results(&mut self) -> Result<Vec<(Option<String>, String)>, Error> {
-        shapes::apps_from_json(self.apps_results.take()).map_err(|_| wrong(&self.conversation_id, "apps_results"))
+        shapes::apps_from_json(self.apps_results.take())
+            .map_err(|_| wrong(&self.conversation_id, "apps_results"))
     }
 }
 

@@ -46,7 +46,11 @@ impl Ledger {
     /// Each round reads a page of due rows, locks their endpoints (passing locked ones by: another process is
     /// claiming for them), and takes what these may still have under way. An endpoint that can take no more is
     /// left out of the next round, so its backlog hides nobody else's deliveries.
-    pub(super) async fn claim_due(&self, limit: i64, policy: &DeliveryPolicy) -> Result<Vec<ClaimedDelivery>, Error> {
+    pub(super) async fn claim_due(
+        &self,
+        limit: i64,
+        policy: &DeliveryPolicy,
+    ) -> Result<Vec<ClaimedDelivery>, Error> {
         let (mut transaction, now) = self.begin(DOING).await?;
         give_up_dead(&mut transaction, policy, now).await?;
         let (mut claimed, mut passed) = (Vec::new(), Passed::default());
@@ -169,7 +173,11 @@ fn claimed(row: TakenRow, now: Timestamp) -> Option<ClaimedDelivery> {
 }
 
 /// Rows whose sender died in their last try are exhausted: a delivery that kills its sender must end.
-async fn give_up_dead(connection: &mut PgConnection, policy: &DeliveryPolicy, now: Timestamp) -> Result<(), Error> {
+async fn give_up_dead(
+    connection: &mut PgConnection,
+    policy: &DeliveryPolicy,
+    now: Timestamp,
+) -> Result<(), Error> {
     sqlx::query(
         "with dead as (select user_id, endpoint_id, delivery_id from webhook_deliveries \
              where status = 'sending' and sending_until <= $1 and tries > $2 limit $3 for update skip locked) \

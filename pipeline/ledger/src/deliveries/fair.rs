@@ -148,7 +148,8 @@ mod tests {
 
     #[test]
     fn a_full_endpoint_is_passed_by_and_the_rest_is_dealt_in_order() {
-        let rows: Vec<Due> = (0..4).map(|n| due("full", n)).chain([due("free", 4), due("locked", 5)]).collect();
+        let rows: Vec<Due> =
+            (0..4).map(|n| due("full", n)).chain([due("free", 4), due("locked", 5)]).collect();
         let mut passed = Passed::default();
         let dealt = deal(&rows, &[gate("full", 2), gate("free", 4)], 10, &mut passed);
         let ids: Vec<_> = dealt.iter().map(|due| due.delivery_id.as_str()).collect();

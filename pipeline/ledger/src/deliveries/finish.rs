@@ -84,7 +84,12 @@ fn verdict(outcome: DeliveryOutcome, tries: i32, policy: &DeliveryPolicy, now: T
 }
 
 /// How long after the `tries`-th try the next one comes; `None` after the last.
-fn wait(tries: i32, policy: &DeliveryPolicy, wish: Option<Duration>, jitter_permille: i32) -> Option<TimeDelta> {
+fn wait(
+    tries: i32,
+    policy: &DeliveryPolicy,
+    wish: Option<Duration>,
+    jitter_permille: i32,
+) -> Option<TimeDelta> {
     let scheduled = policy.schedule.get(usize::try_from(tries - 1).ok()?)?;
     let scheduled = TimeDelta::from_std(*scheduled).ok()?;
     let jittered = scheduled + scheduled * jitter_permille.clamp(-100, 100) / 1_000;
@@ -147,7 +152,11 @@ async fn write(
 }
 
 /// A success closes the breaker and ends every count of failure.
-async fn note_success(connection: &mut PgConnection, claimed: &ClaimedDelivery, now: Timestamp) -> Result<(), Error> {
+async fn note_success(
+    connection: &mut PgConnection,
+    claimed: &ClaimedDelivery,
+    now: Timestamp,
+) -> Result<(), Error> {
     sqlx::query(
         "update webhook_endpoints set last_success_at = $3, failing_since = null, consecutive_failures = 0, \
              open_until = null \
@@ -196,7 +205,11 @@ async fn note_failure(
 }
 
 /// 410: the endpoint wants nothing more, and what waits for it is cancelled.
-async fn disable_gone(connection: &mut PgConnection, claimed: &ClaimedDelivery, now: Timestamp) -> Result<(), Error> {
+async fn disable_gone(
+    connection: &mut PgConnection,
+    claimed: &ClaimedDelivery,
+    now: Timestamp,
+) -> Result<(), Error> {
     sqlx::query(
         "with gone as (update webhook_endpoints set enabled = false, disabled_reason = 'gone', updated_at = $3, \
                  failing_since = coalesce(failing_since, $3), consecutive_failures = consecutive_failures + 1 \

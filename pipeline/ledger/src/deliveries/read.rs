@@ -188,9 +188,11 @@ async fn share_endpoint(
     user: &UserId,
     endpoint: &str,
 ) -> Result<Option<bool>, sqlx::Error> {
-    sqlx::query_scalar("select enabled from webhook_endpoints where user_id = $1 and endpoint_id = $2 for share")
-        .bind(user.as_str())
-        .bind(endpoint)
-        .fetch_optional(connection)
-        .await
+    sqlx::query_scalar(
+        "select enabled from webhook_endpoints where user_id = $1 and endpoint_id = $2 for share",
+    )
+    .bind(user.as_str())
+    .bind(endpoint)
+    .fetch_optional(connection)
+    .await
 }

@@ -25,7 +25,8 @@ impl TryFrom<EndpointRow> for Endpoint {
     type Error = Error;
 
     fn try_from(row: EndpointRow) -> Result<Self, Error> {
-        let wrong = |column| Error::ImpossibleRow { table: "webhook_endpoints", id: row.endpoint_id.clone(), column };
+        let wrong =
+            |column| Error::ImpossibleRow { table: "webhook_endpoints", id: row.endpoint_id.clone(), column };
         Ok(Self {
             events: row
                 .events

@@ -60,15 +60,21 @@ async fn lock(
     user: &UserId,
     conversation: &ConversationId,
 ) -> Result<Option<String>, Error> {
-    sqlx::query_scalar("select status from conversations where user_id = $1 and conversation_id = $2 for update")
-        .bind(user.as_str())
-        .bind(conversation.as_str())
-        .fetch_optional(connection)
-        .await
-        .doing(DOING)
+    sqlx::query_scalar(
+        "select status from conversations where user_id = $1 and conversation_id = $2 for update",
+    )
+    .bind(user.as_str())
+    .bind(conversation.as_str())
+    .fetch_optional(connection)
+    .await
+    .doing(DOING)
 }
 
-async fn held(connection: &mut PgConnection, user: &UserId, conversation: &ConversationId) -> Result<Held, Error> {
+async fn held(
+    connection: &mut PgConnection,
+    user: &UserId,
+    conversation: &ConversationId,
+) -> Result<Held, Error> {
     sqlx::query_as(
         "select count(*) as segments, coalesce(sum(octet_length(content)), 0)::bigint as bytes, \
              coalesce(max(position) + 1, 0) as next_position \

@@ -2,15 +2,15 @@
 
 use std::collections::HashMap;
 
-use job::{Command, Generation, Queue, Refusal, Timestamp, WorkerId};
+use job::{Command, Generation, Policy, Queue, Refusal, Step, Timestamp, WorkerId, decide};
 use sqlx::PgConnection;
 
 use super::{Taken, answer};
 use crate::{
     Ledger,
-    effects::{Bell, Stumble, until_stored},
+    effects::{Bell, Stumble, Written, after, until_stored},
     error::{Doing, Error},
-    row::{JobRow, Stored},
+    row::{self, JobRow, Stored},
 };
 
 /// A bell as its row holds it.
@@ -43,6 +43,65 @@ impl Verdicts {
 
 /// How long a bell is put off whose job cannot be read, decided or stored.
 const PUT_OFF: chrono::Duration = chrono::Duration::minutes(5);
+
+/// One take, while it decides; nothing is written before all bells are answered.
+struct Take<'a> {
+    worker: &'a WorkerId,
+    now: Timestamp,
+    policy: &'a Policy,
+    bell: Bell,
+    /// (before, after, step), in the order of the bells.
+    granted: Vec<(Stored, Stored, Step)>,
+    answers: Vec<&'static str>,
+    verdicts: Verdicts,
+}
+
+impl Take<'_> {
+    /// Answers one bell on its job as it stands, earlier bells of this take included.
+    fn answer(&mut self, waiting: &BellRow, jobs: &mut HashMap<String, Found>) {
+        let stored = match jobs.get(&waiting.job_id) {
+            None => {
+                self.answers.push("missing");
+                return self.verdicts.delete(waiting);
+            }
+            Some(Found::Locked) => return,
+            Some(Found::Unreadable) => {
+                tracing::error!(job_id = waiting.job_id, "a job cannot be read; its bell is put off");
+                self.answers.push("error");
+                return self.verdicts.move_to(waiting, self.now + PUT_OFF);
+            }
+            Some(Found::Read(stored)) => stored.as_ref().clone(),
+        };
+        let claim = Command::Claim {
+            generation: Generation(waiting.dispatch_generation),
+            worker: self.worker.clone(),
+            keys: false,
+        };
+        match decide(&stored.job, claim, self.now, self.policy) {
+            Ok(step) => {
+                let granted = after(&stored, step.job.clone(), &step, self.bell);
+                jobs.insert(waiting.job_id.clone(), Found::Read(Box::new(granted.clone())));
+                self.granted.push((stored, granted, step));
+                self.verdicts.delete(waiting);
+            }
+            Err(refusal) => {
+                self.answers.push(answer(refusal, &stored.job.state));
+                match refusal {
+                    Refusal::NotYet { until } => self.verdicts.move_to(waiting, until),
+                    _ => self.verdicts.delete(waiting),
+                }
+            }
+        }
+    }
+
+    fn taken(self) -> Taken {
+        let mut taken = Taken { answers: self.answers, ..Taken::default() };
+        for (_, stored, step) in self.granted {
+            taken.granted(Written { stored, effects: step.effects, told: 0 });
+        }
+        taken
+    }
+}
 
 impl Ledger {
     pub(super) async fn take_bells(&self, queue: Queue, worker: &WorkerId, slots: u32) -> Result<Taken, Error> {
@@ -92,60 +151,33 @@ impl Ledger {
             return Ok(Taken::default());
         }
         let mut jobs = read_locked(&mut transaction, &bells).await?;
-        let mut taken = Taken::default();
-        let mut verdicts = Verdicts::default();
-        for waiting in &bells {
-            self.answer_bell(&mut transaction, waiting, &mut jobs, worker, now, bell, &mut taken, &mut verdicts).await?;
-        }
-        dispose(&mut transaction, &verdicts).await.doing("disposing of bells")?;
-        transaction.commit().await.doing("taking bells")?;
-        Ok(taken)
-    }
-
-    #[expect(clippy::too_many_arguments, reason = "the state of one take, used by this one step of it")]
-    async fn answer_bell(
-        &self,
-        connection: &mut PgConnection,
-        waiting: &BellRow,
-        jobs: &mut HashMap<String, Found>,
-        worker: &WorkerId,
-        now: Timestamp,
-        bell: Bell,
-        taken: &mut Taken,
-        verdicts: &mut Verdicts,
-    ) -> Result<(), Stumble> {
-        let stored = match jobs.get(&waiting.job_id) {
-            None => {
-                taken.answers.push("missing");
-                verdicts.delete(waiting);
-                return Ok(());
-            }
-            Some(Found::Locked) => return Ok(()),
-            Some(Found::Unreadable) => {
-                tracing::error!(job_id = waiting.job_id, "a job cannot be read; its bell is put off");
-                taken.answers.push("error");
-                verdicts.move_to(waiting, now + PUT_OFF);
-                return Ok(());
-            }
-            Some(Found::Read(stored)) => stored.as_ref().clone(),
+        let mut take = Take {
+            worker,
+            now,
+            policy: &self.policy,
+            bell,
+            granted: Vec::new(),
+            answers: Vec::new(),
+            verdicts: Verdicts::default(),
         };
-        let claim =
-            Command::Claim { generation: Generation(waiting.dispatch_generation), worker: worker.clone(), keys: false };
-        match self.decide_and_write(connection, &stored, claim, now, bell).await? {
-            Ok(written) => {
-                jobs.insert(waiting.job_id.clone(), Found::Read(Box::new(written.stored.clone())));
-                taken.granted(written);
-                verdicts.delete(waiting);
-            }
-            Err(refusal) => {
-                taken.answers.push(answer(refusal, &stored.job.state));
-                match refusal {
-                    Refusal::NotYet { until } => verdicts.move_to(waiting, until),
-                    _ => verdicts.delete(waiting),
-                }
-            }
+        for waiting in &bells {
+            take.answer(waiting, &mut jobs);
         }
-        Ok(())
+        let granted: Vec<&Stored> = take.granted.iter().map(|(_, after, _)| after).collect();
+        let kept = row::store(&mut transaction, &granted, now, &self.policy).await.doing("storing claims")?;
+        if kept.len() < granted.len() {
+            return Err(Stumble::Lost);
+        }
+        let mut told = 0;
+        for (before, after, step) in take.granted.iter().filter(|(_, _, step)| !step.effects.is_empty()) {
+            told += self.write_effects(&mut transaction, before, after, step, now, bell).await?;
+        }
+        dispose(&mut transaction, &take.verdicts).await.doing("disposing of bells")?;
+        transaction.commit().await.doing("taking bells")?;
+        if told > 0 {
+            self.waker.deliveries_written();
+        }
+        Ok(take.taken())
     }
 
     async fn put_off_oldest_bell(&self, queue: Queue) -> Result<(), Error> {

@@ -38,7 +38,7 @@ impl Ledger {
         let mut answers = HashMap::new();
         let mut renewed = Vec::new();
         for row in free {
-            let stored = Stored::try_from(row)?;
+            let Some(stored) = readable(row) else { continue };
             let Some(holding) = holdings.iter().find(|holding| holding.job_id == stored.job.id) else { continue };
             let (answer, renewed_job) = self.renewal(holding, &stored, now);
             answers.insert(stored.job.id.clone(), answer);
@@ -56,7 +56,7 @@ impl Ledger {
                 .await
                 .doing("reading held leases")?;
             for row in held {
-                let stored = Stored::try_from(row)?;
+                let Some(stored) = readable(row) else { continue };
                 let Some(holding) = holdings.iter().find(|holding| holding.job_id == stored.job.id) else { continue };
                 answers.insert(stored.job.id.clone(), standing(holding, &stored));
             }
@@ -75,6 +75,14 @@ impl Ledger {
             Err(_) => (Renewal::Lost, None),
         }
     }
+}
+
+/// An unreadable row costs its own lease, never the others of the process.
+fn readable(row: JobRow) -> Option<Stored> {
+    let job_id = row.job_id.clone();
+    Stored::try_from(row)
+        .inspect_err(|_| tracing::error!(job_id, "a job cannot be read; its lease is not renewed"))
+        .ok()
 }
 
 /// What a lease is worth as it stands.

@@ -6,7 +6,10 @@ use records::{Category, ConversationId, FolderId, Status};
 use crate::world::{World, nine, said};
 
 fn all() -> ConversationFilter {
-    ConversationFilter { page: DatePage { limit: 100, ..DatePage::default() }, ..ConversationFilter::default() }
+    ConversationFilter {
+        page: DatePage { limit: 100, ..DatePage::default() },
+        ..ConversationFilter::default()
+    }
 }
 
 async fn ids(world: &World, filter: &ConversationFilter) -> Vec<String> {
@@ -93,7 +96,10 @@ async fn a_view_shows_everything_that_hangs_on_the_conversation() {
     assert_eq!(view.apps_results[1].0, None);
     let event = &view.conversation.structured.events[0];
     assert_eq!((event.duration, event.created, event.description.as_str()), (30, false, ""));
-    assert_eq!(view.conversation.geolocation.as_ref().and_then(|place| place.address.as_deref()), Some("Berlin"));
+    assert_eq!(
+        view.conversation.geolocation.as_ref().and_then(|place| place.address.as_deref()),
+        Some("Berlin")
+    );
 
     let plain = world.ledger.conversation(&world.ann, &id, false).await.unwrap().unwrap();
     assert_eq!((plain.segments, plain.people), (None, vec![]));
@@ -112,7 +118,9 @@ async fn what_a_person_sets_is_marked_as_the_persons() {
         folder_id: Some(None),
     };
     assert!(!world.ledger.change_conversation(&world.bob, &id, &change).await.unwrap());
-    assert!(!world.ledger.change_conversation(&world.ann, &ConversationId::new("none"), &change).await.unwrap());
+    assert!(
+        !world.ledger.change_conversation(&world.ann, &ConversationId::new("none"), &change).await.unwrap()
+    );
     assert!(world.ledger.change_conversation(&world.ann, &id, &change).await.unwrap());
     let marks = "select count(*) from conversations where title = 'Mine' and title_by_person and discarded \
                  and discarded_by_person and not discarded_by_failure and starred and folder_id is null \

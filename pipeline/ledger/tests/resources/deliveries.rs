@@ -45,7 +45,10 @@ async fn a_delivery_is_claimed_once_rendered_once_and_delivered() {
     let world = with_one().await;
     let claimed = claim(&world).await;
     assert_eq!((claimed.delivery_id.as_str(), claimed.epoch, claimed.try_number), ("w_0", 1, 1));
-    assert_eq!((claimed.event, claimed.format), (Some(EventKind::ConversationCompleted), WebhookFormat::Full));
+    assert_eq!(
+        (claimed.event, claimed.format),
+        (Some(EventKind::ConversationCompleted), WebhookFormat::Full)
+    );
     assert_eq!(claimed.secret.expose_secret(), "whsec_c2VjcmV0");
     assert!(world.ledger.claim_deliveries(9, &DeliveryPolicy::default()).await.unwrap().is_empty());
     assert!(world.ledger.keep_body(&claimed, b"{}").await.unwrap());
@@ -77,7 +80,10 @@ async fn a_failed_try_is_repeated_by_the_schedule_with_the_same_body() {
     };
     assert!(finish(&world, &second, wish).await);
     let wait = world.ledger.next_delivery_in().await.unwrap().unwrap();
-    assert!(wait > Duration::from_secs(86_300) && wait <= Duration::from_secs(86_400), "a day at most: {wait:?}");
+    assert!(
+        wait > Duration::from_secs(86_300) && wait <= Duration::from_secs(86_400),
+        "a day at most: {wait:?}"
+    );
 }
 
 #[tokio::test]
@@ -90,7 +96,10 @@ async fn a_delivery_is_exhausted_when_its_schedule_is_over() {
         later(&world).await;
     }
     let view = view(&world).await;
-    assert_eq!((view.status.as_str(), view.tries, view.last_error.as_deref()), ("exhausted", 11, Some("status")));
+    assert_eq!(
+        (view.status.as_str(), view.tries, view.last_error.as_deref()),
+        ("exhausted", 11, Some("status"))
+    );
     assert!(world.ledger.claim_deliveries(1, &DeliveryPolicy::default()).await.unwrap().is_empty());
 }
 
@@ -183,7 +192,9 @@ async fn a_finished_delivery_gets_one_more_round_of_tries() {
 #[tokio::test]
 async fn an_event_of_a_newer_version_stops_nobody_elses_delivery() {
     let world = with_one().await;
-    world.run("update webhook_deliveries set event = 'moon.risen', next_at = next_at - interval '1 hour'").await;
+    world
+        .run("update webhook_deliveries set event = 'moon.risen', next_at = next_at - interval '1 hour'")
+        .await;
     world.endpoint(&world.ann, "other").await;
     world.pending(&world.ann, "other", 1).await;
     let claimed = world.ledger.claim_deliveries(9, &DeliveryPolicy::default()).await.unwrap();

@@ -9,7 +9,8 @@ async fn an_endpoint_is_created_changed_and_deleted_by_its_owner_alone() {
     let world = World::new().await;
     world.endpoint(&world.ann, "w1").await;
     world.endpoint(&world.ann, "w2").await;
-    let ids: Vec<_> = world.ledger.endpoints(&world.ann).await.unwrap().into_iter().map(|one| one.id).collect();
+    let ids: Vec<_> =
+        world.ledger.endpoints(&world.ann).await.unwrap().into_iter().map(|one| one.id).collect();
     assert_eq!(ids, ["w2", "w1"], "newest first");
     assert!(world.ledger.endpoints(&world.bob).await.unwrap().is_empty());
     assert_eq!(world.ledger.endpoint(&world.bob, "w1").await.unwrap(), None);
@@ -23,7 +24,10 @@ async fn an_endpoint_is_created_changed_and_deleted_by_its_owner_alone() {
     assert_eq!(world.ledger.change_endpoint(&world.bob, "w1", &change).await.unwrap(), None);
     let changed = world.ledger.change_endpoint(&world.ann, "w1", &change).await.unwrap().unwrap();
     assert_eq!(changed.url, "https://example.com/new");
-    assert_eq!((changed.events.as_slice(), changed.format), ([EventKind::MemoryCreated].as_slice(), WebhookFormat::Thin));
+    assert_eq!(
+        (changed.events.as_slice(), changed.format),
+        ([EventKind::MemoryCreated].as_slice(), WebhookFormat::Thin)
+    );
     assert!(changed.enabled && changed.disabled_reason.is_none());
     assert_eq!(world.ledger.endpoint(&world.ann, "w1").await.unwrap(), Some(changed));
 
@@ -31,7 +35,11 @@ async fn an_endpoint_is_created_changed_and_deleted_by_its_owner_alone() {
     assert!(!world.ledger.delete_endpoint(&world.bob, "w1").await.unwrap());
     assert!(world.ledger.delete_endpoint(&world.ann, "w1").await.unwrap());
     assert!(!world.ledger.delete_endpoint(&world.ann, "w1").await.unwrap());
-    assert_eq!(world.count("select count(*) from webhook_deliveries").await, 0, "its deliveries went with it");
+    assert_eq!(
+        world.count("select count(*) from webhook_deliveries").await,
+        0,
+        "its deliveries went with it"
+    );
 }
 
 #[tokio::test]
@@ -45,7 +53,11 @@ async fn deliveries_of_a_disabled_endpoint_wait_until_it_is_enabled() {
     };
     assert_eq!(set(false).await.disabled_reason.as_deref(), Some("by_owner"));
     assert!(world.ledger.claim_deliveries(9, &DeliveryPolicy::default()).await.unwrap().is_empty());
-    assert_eq!(world.ledger.next_delivery_in().await.unwrap(), None, "nobody spins over what waits for its owner");
+    assert_eq!(
+        world.ledger.next_delivery_in().await.unwrap(),
+        None,
+        "nobody spins over what waits for its owner"
+    );
     let waiting = world.ledger.deliveries(&world.ann, "w", 9, 0).await.unwrap();
     assert!(waiting.iter().all(|delivery| delivery.status == "pending" && delivery.next_at.is_none()));
 

@@ -33,7 +33,13 @@ async fn a_backlog_of_one_endpoint_hides_nobody_elses_deliveries() {
     assert!(world.ledger.claim_deliveries(10, &policy).await.unwrap().is_empty(), "both have all they may");
     let wait = world.ledger.next_delivery_in().await.unwrap().unwrap();
     assert!(wait >= Duration::from_millis(100), "rows that must wait for their endpoint are not spun over");
-    assert!(world.ledger.finish_delivery(&claimed[0], DeliveryOutcome::Delivered { status: 200 }, &policy).await.unwrap());
+    assert!(
+        world
+            .ledger
+            .finish_delivery(&claimed[0], DeliveryOutcome::Delivered { status: 200 }, &policy)
+            .await
+            .unwrap()
+    );
     let next = world.ledger.claim_deliveries(10, &policy).await.unwrap();
     assert_eq!(per_endpoint(&next), HashMap::from([("busy", 1)]), "a place became free");
 }

@@ -46,6 +46,9 @@ async fn gauges_count_the_living_from_rows_and_the_finished_from_totals() {
     let about = |age: f64, seconds: f64| age >= seconds && age < seconds + 30.0;
     assert!(about(gauges.oldest_nonterminal_age, 300.0), "{gauges:?}");
     assert!(about(gauges.oldest_ready_age, 100.0), "{gauges:?}");
-    assert!(about(gauges.oldest_pending_delivery_age, 60.0), "a disabled endpoint's backlog does not count: {gauges:?}");
+    assert!(
+        about(gauges.oldest_pending_delivery_age, 60.0),
+        "a disabled endpoint's backlog does not count: {gauges:?}"
+    );
     assert_eq!(gauges.orphans, 1, "nobody looked at the second for two hours");
 }

@@ -11,11 +11,17 @@ async fn a_person_is_created_once_and_has_three_folders() {
     let world = World::new().await;
     assert!(!world.ledger.create_user(&world.ann, &UserChange::default()).await.unwrap(), "the id is taken");
     let ann = world.ledger.user(&world.ann).await.unwrap().unwrap();
-    assert_eq!((ann.name.as_deref(), ann.time_zone.as_str(), ann.language.as_str()), (Some("ANN"), "UTC", "en"));
+    assert_eq!(
+        (ann.name.as_deref(), ann.time_zone.as_str(), ann.language.as_str()),
+        (Some("ANN"), "UTC", "en")
+    );
     let folders = world.ledger.folders(&world.ann).await.unwrap();
     let names: Vec<_> = folders.iter().map(|folder| folder.name.as_str()).collect();
     assert_eq!(names, ["Work", "Personal", "Social"]);
-    assert!(folders.iter().all(|folder| folder.description.is_some()), "automatic filing goes by the description");
+    assert!(
+        folders.iter().all(|folder| folder.description.is_some()),
+        "automatic filing goes by the description"
+    );
     assert!(world.ledger.has_folder(&world.ann, &folders[0].id).await.unwrap());
     assert!(!world.ledger.has_folder(&world.bob, &folders[0].id).await.unwrap(), "another person's folder");
     assert!(!world.ledger.has_folder(&world.ann, &FolderId::new("none")).await.unwrap());
@@ -78,7 +84,13 @@ async fn a_key_works_until_it_is_revoked_or_expires() {
     let world = World::new().await;
     assert!(world.ledger.create_key(&world.ann, &key("k1", 1, None)).await.unwrap());
     assert!(!world.ledger.create_key(&UserId::new("nobody"), &key("k2", 2, None)).await.unwrap());
-    assert!(world.ledger.create_key(&world.ann, &key("old", 3, Some(nine(0) - TimeDelta::days(9_000)))).await.unwrap());
+    assert!(
+        world
+            .ledger
+            .create_key(&world.ann, &key("old", 3, Some(nine(0) - TimeDelta::days(9_000))))
+            .await
+            .unwrap()
+    );
     let owner = world.ledger.key_owner(&[1; 32]).await.unwrap().unwrap();
     assert_eq!((owner.user_id, owner.key_id.as_str()), (world.ann.clone(), "k1"));
     assert_eq!(owner.scopes, ["conversations:read"]);

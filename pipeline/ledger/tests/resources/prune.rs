@@ -40,7 +40,10 @@ async fn with_jobs() -> World {
 }
 
 async fn left(world: &World) -> Vec<String> {
-    sqlx::query_scalar("select job_id from finalization_jobs order by job_id").fetch_all(&world.pool).await.unwrap()
+    sqlx::query_scalar("select job_id from finalization_jobs order by job_id")
+        .fetch_all(&world.pool)
+        .await
+        .unwrap()
 }
 
 #[tokio::test]
@@ -50,9 +53,16 @@ async fn a_dead_letter_that_nobody_settled_is_never_pruned() {
     assert_eq!(pruned, Pruned { jobs: 4, deliveries: 0, actions: 0 });
     assert_eq!(left(&world).await, ["alive", "young"]);
     assert_eq!(world.count("select count(*) from stage_checkpoints").await, 0);
-    assert_eq!(world.count("select count(*) from finalization_admissions").await, 7, "admissions outlive their jobs");
+    assert_eq!(
+        world.count("select count(*) from finalization_admissions").await,
+        7,
+        "admissions outlive their jobs"
+    );
     let gauges = world.ledger.gauges().await.unwrap();
-    assert!(gauges.jobs.contains(&("completed", 1)) && gauges.jobs.contains(&("dead_letter", 1)), "totals follow");
+    assert!(
+        gauges.jobs.contains(&("completed", 1)) && gauges.jobs.contains(&("dead_letter", 1)),
+        "totals follow"
+    );
     let below_zero = "select count(*) from finalization_totals where jobs < 0";
     assert_eq!(world.count(below_zero).await, 0, "each stripe is lowered by what it had counted");
     assert_eq!(world.ledger.prune(MONTH, 100).await.unwrap(), Pruned::default());
@@ -97,10 +107,11 @@ async fn finished_deliveries_and_operator_actions_go_with_age() {
         .await;
     let pruned = world.ledger.prune(MONTH, 100).await.unwrap();
     assert_eq!(pruned, Pruned { jobs: 0, deliveries: 2, actions: 1 });
-    let left: Vec<String> = sqlx::query_scalar("select delivery_id from webhook_deliveries order by delivery_id")
-        .fetch_all(&world.pool)
-        .await
-        .unwrap();
+    let left: Vec<String> =
+        sqlx::query_scalar("select delivery_id from webhook_deliveries order by delivery_id")
+            .fetch_all(&world.pool)
+            .await
+            .unwrap();
     assert_eq!(left, ["due", "parked_young", "young"]);
 }
 

@@ -58,7 +58,8 @@ async fn a_conversation_holds_so_many_segments_and_bytes_and_no_more() {
              select 'ann', 'c', n, 'x', 0, 1 from generate_series(0, 9998) n",
         )
         .await;
-    let append = async |words: &[Segment]| world.ledger.append_segments(&world.ann, &id, words).await.unwrap();
+    let append =
+        async |words: &[Segment]| world.ledger.append_segments(&world.ann, &id, words).await.unwrap();
     let one = said(None, "SPEAKER_00", "y", 0.0);
     assert_eq!(append(&[one.clone(), one.clone()]).await, Err(AppendRefusal::TooMuch));
     let long = said(None, "SPEAKER_00", &"y".repeat(4 * 1024 * 1024 - 9_998), 0.0);
@@ -73,7 +74,8 @@ async fn the_same_segment_sent_eight_times_at_once_is_stored_once() {
     let id = world.conversation(&world.ann, "c", "in_progress", 0).await;
     let barrier = Arc::new(Barrier::new(8));
     let senders = (0..8).map(|n| {
-        let (ledger, user, id, barrier) = (world.ledger.clone(), world.ann.clone(), id.clone(), barrier.clone());
+        let (ledger, user, id, barrier) =
+            (world.ledger.clone(), world.ann.clone(), id.clone(), barrier.clone());
         tokio::spawn(async move {
             let own = format!("own{n}");
             let words = [said(Some("same"), "Anna", "Hello.", 0.0), said(Some(&own), "Tom", "Mine.", 1.0)];

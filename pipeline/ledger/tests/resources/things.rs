@@ -33,7 +33,10 @@ fn page(limit: i64) -> DatePage {
 #[tokio::test]
 async fn action_items_come_newest_first_then_by_id_and_only_ones_own() {
     let world = with_items().await;
-    assert_eq!(ids(&world, ItemFilter { page: page(9), ..Default::default() }).await, ["i2", "i3", "i0", "i1"]);
+    assert_eq!(
+        ids(&world, ItemFilter { page: page(9), ..Default::default() }).await,
+        ["i2", "i3", "i0", "i1"]
+    );
     let second = DatePage { offset: 1, ..page(2) };
     assert_eq!(ids(&world, ItemFilter { page: second, ..Default::default() }).await, ["i3", "i0"]);
 }
@@ -47,7 +50,8 @@ async fn action_items_are_filtered_by_date_state_and_conversation() {
     assert_eq!(ids(&world, ItemFilter { page: from, ..Default::default() }).await, ["i2", "i3"], "inclusive");
     let done = ItemFilter { page: page(9), completed: Some(true), ..Default::default() };
     assert_eq!(ids(&world, done).await, ["i2"]);
-    let of = ItemFilter { page: page(9), conversation_id: Some(ConversationId::new("c1")), ..Default::default() };
+    let of =
+        ItemFilter { page: page(9), conversation_id: Some(ConversationId::new("c1")), ..Default::default() };
     assert_eq!(ids(&world, of).await, ["i1"]);
 }
 
@@ -83,7 +87,11 @@ async fn a_category_that_this_version_does_not_know_is_an_impossible_row() {
              values ('ann', 'm', 'Private words', 'astrology', now(), now())",
         )
         .await;
-    let error = world.ledger.memories(&world.ann, &MemoryFilter { limit: 1, ..Default::default() }).await.unwrap_err();
+    let error = world
+        .ledger
+        .memories(&world.ann, &MemoryFilter { limit: 1, ..Default::default() })
+        .await
+        .unwrap_err();
     assert!(matches!(error, Error::ImpossibleRow { table: "memories", column: "category", .. }));
     assert!(!error.to_string().contains("Private words"));
 }

@@ -40,7 +40,13 @@ impl World {
     }
 
     /// A conversation that began at 9:00 and was created `minute` minutes after.
-    pub(crate) async fn conversation(&self, user: &UserId, id: &str, status: &str, minute: i64) -> ConversationId {
+    pub(crate) async fn conversation(
+        &self,
+        user: &UserId,
+        id: &str,
+        status: &str,
+        minute: i64,
+    ) -> ConversationId {
         sqlx::query(
             "insert into conversations (user_id, conversation_id, created_at, updated_at, started_at, finished_at, \
                  language, source, status, title) \

@@ -18,7 +18,8 @@ fn failure_codes() -> Vec<String> {
 /// The variants that `is_retryable` names, as they are written in columns.
 fn retryable_codes() -> BTreeSet<String> {
     let list = read("pipeline/job/src/code.rs");
-    let named = between(&list, "matches!(", ")\n    }").next().expect("retryable codes are a list").to_owned();
+    let named =
+        between(&list, "matches!(", ")\n    }").next().expect("retryable codes are a list").to_owned();
     let written = |variant: &str| {
         let open = format!("{variant} = \"");
         between(&list, &open, "\"").next().map(str::to_owned)
@@ -45,7 +46,11 @@ fn a_failure_page_says_what_the_code_does() {
     for code in failure_codes() {
         let page = read(&format!("docs/failures/{code}.md"));
         assert!(page.starts_with(&format!("# `{code}`\n")), "{code}: the heading names the code");
-        let tried = if retryable.contains(&code) { "**Tried again by itself:** yes" } else { "**Tried again by itself:** no" };
+        let tried = if retryable.contains(&code) {
+            "**Tried again by itself:** yes"
+        } else {
+            "**Tried again by itself:** no"
+        };
         assert!(page.contains(tried), "{code}: the page must say {tried:?}");
         for part in ["**Who sees it:**", "**What to do:**"] {
             assert!(page.contains(part), "{code}: the page lacks {part}");
@@ -68,7 +73,9 @@ fn the_architecture_names_only_places_that_exist() {
     let map = read("ARCHITECTURE.md");
     let quoted: Vec<&str> = between_backticks(&map);
     let is_place = |word: &&&str| word.contains('/') && !word.contains([' ', '*', '{', '<', ':']);
-    let is_file = |word: &str| word.ends_with('/') || [".rs", ".sql", ".md", ".json", ".toml"].iter().any(|end| word.ends_with(end));
+    let is_file = |word: &str| {
+        word.ends_with('/') || [".rs", ".sql", ".md", ".json", ".toml"].iter().any(|end| word.ends_with(end))
+    };
     let places: Vec<&&str> = quoted.iter().filter(is_place).filter(|word| is_file(word)).collect();
     assert!(places.len() > 20, "the walkthroughs name places");
     for place in places {
@@ -95,7 +102,9 @@ fn every_link_between_pages_leads_somewhere() {
     for page in PAGES {
         let text = read(page);
         let folder = root().join(page).parent().expect("a page lies in a folder").to_owned();
-        for target in between(&text, "](", ")").filter(|target| !target.contains("://") && !target.starts_with('#')) {
+        for target in
+            between(&text, "](", ")").filter(|target| !target.contains("://") && !target.starts_with('#'))
+        {
             let file = target.split('#').next().unwrap_or(target);
             assert!(folder.join(file).exists(), "{page} links to {target}");
         }

@@ -70,7 +70,10 @@ fn the_readme_gives_every_setting_with_its_default() {
         let row = text.lines().find(|line| line.starts_with('|') && line.contains(&format!("`{name}`")));
         let row = row.unwrap_or_else(|| panic!("README.md has no row for {name}"));
         if let Some(default) = default {
-            assert!(row.replace('_', "").contains(&default), "README.md gives {name} another default than {default}");
+            assert!(
+                row.replace('_', "").contains(&default),
+                "README.md gives {name} another default than {default}"
+            );
         }
     }
 }
@@ -89,7 +92,8 @@ fn the_readme_gives_no_setting_that_nobody_reads() {
 #[test]
 fn the_routes_of_the_readme_are_routes() {
     let routes = read("api/src/routes/mod.rs");
-    let known: Vec<Vec<&str>> = between(&routes, "\"/v1/", "\"").map(|path| path.split('/').collect()).collect();
+    let known: Vec<Vec<&str>> =
+        between(&routes, "\"/v1/", "\"").map(|path| path.split('/').collect()).collect();
     let text = read("README.md");
     let end = |at: char| at.is_whitespace() || "\"'`)?,;|".contains(at);
     let named: Vec<&str> = text.split("/v1/").skip(1).filter_map(|rest| rest.split(end).next()).collect();
@@ -107,8 +111,14 @@ fn the_routes_of_the_readme_are_routes() {
 #[test]
 fn the_gate_runs_the_test_command_of_the_readme() {
     let command = "cargo test --workspace";
-    assert!(read("README.md").lines().any(|line| line == command), "the README shows it on a line of its own");
-    assert!(read(".ci/run").lines().any(|line| line.trim().ends_with(command)), "the gate runs it as it stands");
+    assert!(
+        read("README.md").lines().any(|line| line == command),
+        "the README shows it on a line of its own"
+    );
+    assert!(
+        read(".ci/run").lines().any(|line| line.trim().ends_with(command)),
+        "the gate runs it as it stands"
+    );
 }
 
 #[cfg(unix)]

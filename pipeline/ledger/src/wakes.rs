@@ -1,0 +1,68 @@
+//! Wake-ups between processes: at most one `NOTIFY` every few milliseconds, always after the commit and never in
+//! a deciding transaction, where it would destroy group commit (DESIGN §5). A lost one costs a poll interval.
+
+use std::time::Duration;
+
+use job::Queue;
+use sqlx::postgres::PgListener;
+
+use crate::{
+    Ledger,
+    error::{Doing, Error},
+};
+
+/// Notifications of many commits travel as one.
+const GATHER: Duration = Duration::from_millis(5);
+/// How long to wait before a broken connection is made anew.
+const AGAIN: Duration = Duration::from_secs(1);
+const CHANNEL: &str = "listen_wake";
+
+impl Ledger {
+    /// Tells other processes of work that was committed here, and this one of theirs, until dropped. Needs two
+    /// connections of its own; where a pooler swallows notifications, polling does the same a little later.
+    pub async fn carry_wakes(&self) {
+        tokio::join!(self.tell_others(), self.hear_others());
+    }
+
+    async fn tell_others(&self) {
+        loop {
+            for queue in self.waker.rung_here().await {
+                if let Err(error) = self.notify(queue).await {
+                    tracing::debug!(%error, "other processes were not woken; they poll");
+                }
+            }
+            tokio::time::sleep(GATHER).await;
+        }
+    }
+
+    async fn notify(&self, queue: Queue) -> Result<(), Error> {
+        sqlx::query("select pg_notify($1, $2)")
+            .bind(CHANNEL)
+            .bind(queue.as_str())
+            .execute(&self.pool)
+            .await
+            .doing("waking other processes")
+            .map(drop)
+    }
+
+    async fn hear_others(&self) {
+        loop {
+            if let Err(error) = self.hear_until_broken().await {
+                tracing::debug!(%error, "wake-ups of other processes are not heard; polling goes on");
+            }
+            tokio::time::sleep(AGAIN).await;
+        }
+    }
+
+    async fn hear_until_broken(&self) -> Result<(), Error> {
+        const HEARING: &str = "listening for wake-ups";
+        let mut listener = PgListener::connect_with(&self.pool).await.doing(HEARING)?;
+        listener.listen(CHANNEL).await.doing(HEARING)?;
+        loop {
+            let heard = listener.recv().await.doing(HEARING)?;
+            if let Some(queue) = Queue::from_name(heard.payload()) {
+                self.waker.hear(queue);
+            }
+        }
+    }
+}

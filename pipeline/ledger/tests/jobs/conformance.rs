@@ -1,0 +1,309 @@
+//! The ledger does what `job::decide` says, and nothing else: thousands of random commands go through the public
+//! verbs, a mirror is changed by the pure machine alone, and after each command both must be equal.
+
+use chrono::Duration;
+use job::{
+    Admission, Command, Effect, Epoch, FailureCode, Generation, Job, JobId, Origin, Outcome, Policy, Queue,
+    Refusal, State, Step, Timestamp, decide,
+};
+use ledger::{Claimed, JobView, UserChange};
+use records::UserId;
+
+use crate::chance::Chance;
+use crate::mirror::{Mirror, Person, Talk, aged};
+use crate::said::{answer, say};
+use crate::seen::Seen;
+use crate::world::{World, said, talk, worker};
+
+const STEPS: usize = 3_000;
+const TALKS: usize = 40;
+const PEOPLE: usize = 5;
+
+#[tokio::test]
+async fn every_verb_stores_what_the_machine_decides() {
+    let mut walk = Walk::new(0x5eed).await;
+    for _ in 0..STEPS {
+        walk.step().await;
+    }
+    walk.check_totals().await;
+    let missing = walk.seen.missing();
+    assert!(missing.is_empty(), "never met: {missing:#?}\nmet: {:#?}", walk.seen.met);
+}
+
+struct Walk {
+    world: World,
+    people: Vec<Person>,
+    talks: Vec<Talk>,
+    retired: Vec<Talk>,
+    chance: Chance,
+    seen: Seen,
+    made: usize,
+    actions: i64,
+}
+
+impl Walk {
+    async fn new(seed: u64) -> Self {
+        let world = World::new().await;
+        let mut people = Vec::new();
+        for n in 0..PEOPLE {
+            let id = UserId::new(format!("person {n}"));
+            assert!(world.ledger.create_user(&id, &UserChange::default()).await.unwrap());
+            people.push(Person { id, marked: false });
+        }
+        let (chance, seen) = (Chance(seed), Seen::default());
+        let mut walk = Self {
+            world, people, talks: Vec::new(), retired: Vec::new(), chance, seen, made: 0, actions: 0,
+        };
+        for _ in 0..TALKS {
+            let talk = walk.new_talk().await;
+            walk.talks.push(talk);
+        }
+        walk
+    }
+
+    /// A conversation, created and admitted, or left to be finalized by a later step.
+    async fn new_talk(&mut self) -> Talk {
+        let user = self.chance.below(PEOPLE);
+        let id = format!("talk {}", self.made);
+        self.made += 1;
+        let new = ledger::NewConversation { deferred: self.chance.percent(30), ..talk(&id) };
+        let person = self.people[user].id.clone();
+        let (deferred, id) = (new.deferred, new.id.clone());
+        self.world.ledger.create_conversation(&person, new).await.unwrap();
+        let mut talk = Talk { user, id, status: Some("in_progress"), jobs: Vec::new() };
+        if deferred {
+            let appended = self.world.ledger.append_segments(&person, &talk.id, &[said("s")]).await.unwrap();
+            assert_eq!(appended, Ok(1));
+        } else {
+            self.admitted(&mut talk, Origin::Create).await;
+        }
+        talk
+    }
+
+    /// The next revision of `talk` was admitted: its job must be the one that `Job::admit` makes.
+    async fn admitted(&mut self, talk: &mut Talk, origin: Origin) {
+        let person = &self.people[talk.user];
+        let revision = talk.jobs.len() as i64 + 1;
+        let id = JobId::derive(person.id.as_str(), talk.id.as_str(), revision);
+        let view = self.world.view(&id).await;
+        let force_process = origin == Origin::Finalize;
+        let admission = Admission { id, origin, force_process, requires_keys: person.marked };
+        let step = Job::admit(admission, view.created_at);
+        assert_eq!((&view.job, view.version), (&step.job, 1));
+        assert_rung(&view, &step);
+        talk.jobs.push(Mirror { job: step.job, version: 1 });
+        talk.status = Some("processing");
+    }
+
+    async fn step(&mut self) {
+        if self.chance.percent(8) {
+            return self.take().await;
+        }
+        let place = self.chance.below(TALKS);
+        if matches!(self.talks[place].status, None | Some("completed")) && self.chance.percent(25) {
+            let fresh = self.new_talk().await;
+            let old = std::mem::replace(&mut self.talks[place], fresh);
+            return self.retired.push(old);
+        }
+        let jobs = self.talks[place].jobs.len();
+        if jobs == 0 {
+            return self.finalize(place).await;
+        }
+        let newest = self.chance.percent(90);
+        let which = if newest { jobs - 1 } else { self.chance.below(jobs) };
+        self.let_time_pass(place, which).await;
+        let leased = matches!(self.talks[place].jobs[which].job.state, State::Leased(_));
+        match self.chance.below(100) {
+            0..4 => self.finalize(place).await,
+            4..6 => self.delete(place).await,
+            6..8 => self.mark(place).await,
+            8..12 if leased => self.record(place, which).await,
+            _ => {
+                let command = self.command(place, which);
+                self.apply(place, which, command).await;
+            }
+        }
+    }
+
+    async fn let_time_pass(&mut self, place: usize, which: usize) {
+        if !self.chance.percent(45) {
+            return;
+        }
+        let by = *self.chance.one_of(&[31, 31, 31, 121, 301, 301, 1_501, 1_801, 86_401, 14 * 86_400 + 1]);
+        let by = Duration::seconds(by);
+        let mirror = &mut self.talks[place].jobs[which];
+        self.world.age(&mirror.job.id, by).await;
+        mirror.job = aged(&mirror.job, by);
+    }
+
+    fn command(&mut self, place: usize, which: usize) -> Command {
+        let chance = &mut self.chance;
+        let talk = &self.talks[place];
+        let job = &talk.jobs[which].job;
+        let epoch = Epoch(job.epoch.0 + chance.offset());
+        match chance.below(32) {
+            0..12 => Command::Claim {
+                generation: Generation(job.generation.0 + chance.offset()),
+                worker: worker("w"),
+                keys: false,
+            },
+            12..14 => Command::Renew { epoch },
+            14..16 => Command::Release { epoch, delay: Duration::seconds(*chance.one_of(&[-1, 0, 20, 600])) },
+            16 => Command::Complete { epoch, outcome: *chance.one_of(&[Outcome::Kept, Outcome::Discarded]) },
+            17..21 => Command::Fail {
+                epoch,
+                code: if chance.percent(20) { *chance.one_of(FailureCode::ALL) } else { FailureCode::ModelTimeout },
+                retry_after: chance.percent(30).then(|| Duration::seconds(90)),
+                jitter_permille: chance.below(800) as i32 - 400,
+            },
+            21 => Command::Park { epoch },
+            // Whether a bell waits is read when the command is said.
+            22..28 => Command::Reconcile { bell_waiting: false },
+            28..31 => Command::Replay {
+                superseded: which + 1 < talk.jobs.len(),
+                conversation_gone: talk.status.is_none(),
+                requires_keys: self.people[talk.user].marked,
+            },
+            _ => Command::Discard,
+        }
+    }
+
+    /// Says the command to both, and compares.
+    async fn apply(&mut self, place: usize, which: usize, command: Command) {
+        let talk = &self.talks[place];
+        let mirror = talk.jobs[which].clone();
+        let before = self.world.view(&mirror.job.id).await;
+        assert_same(&before, &mirror, &"nothing yet");
+        let now = self.world.ledger.now().await.unwrap();
+        let command = match command {
+            Command::Reconcile { .. } => Command::Reconcile { bell_waiting: bell_waits(&before, now) },
+            other => other,
+        };
+        let whose = Claimed {
+            user_id: before.user_id,
+            conversation_id: before.conversation_id,
+            revision: before.revision,
+            job: Job { epoch: named_epoch(&command), ..mirror.job.clone() },
+        };
+        let answered = say(&self.world.ledger, &whose, &command).await;
+        let decided = self.settle(place, which, &command, now).await;
+        assert_eq!(answered, answer(&mirror.job, &command, &decided), "{command:?} on {mirror:?}");
+        if decided.is_ok() && matches!(command, Command::Replay { .. } | Command::Discard) {
+            self.actions += 1;
+        }
+    }
+
+    /// Decides `command` on the mirror at the moment at which the ledger stored it, and compares what is stored.
+    async fn settle(
+        &mut self,
+        place: usize,
+        which: usize,
+        command: &Command,
+        now: Timestamp,
+    ) -> Result<Step, Refusal> {
+        let mirror = &self.talks[place].jobs[which];
+        let view = self.world.view(&mirror.job.id).await;
+        let stored = view.version != mirror.version;
+        let now = if stored { view.updated_at } else { now };
+        let decided = self.decide(place, which, command, now);
+        assert_eq!(decided.is_ok(), stored, "{command:?} and then {view:?}");
+        if let Ok(step) = &decided {
+            assert_rung(&view, step);
+        }
+        self.check(place, which, command).await;
+        decided
+    }
+
+    /// Changes the mirror, and nothing else, as the machine says.
+    fn decide(
+        &mut self,
+        place: usize,
+        which: usize,
+        command: &Command,
+        now: Timestamp,
+    ) -> Result<Step, Refusal> {
+        let talk = &mut self.talks[place];
+        let mirror = &mut talk.jobs[which];
+        let decided = decide(&mirror.job, command.clone(), now, &Policy::default());
+        let from = mirror.job.state.status();
+        match &decided {
+            Err(refusal) => self.seen.refused(from, command, *refusal),
+            Ok(step) => {
+                self.seen.granted(from, command, step.job.state.status());
+                *mirror = Mirror { job: step.job.clone(), version: mirror.version + 1 };
+                follow(&mut talk.status, step);
+            }
+        }
+        decided
+    }
+
+    /// What is stored is the mirror.
+    async fn check(&self, place: usize, which: usize, command: &Command) {
+        let mirror = &self.talks[place].jobs[which];
+        assert_same(&self.world.view(&mirror.job.id).await, mirror, command);
+        self.check_row(place, which).await;
+    }
+
+    /// What a view does not show: the moment of the next look as it is stored, and the conversation's status.
+    async fn check_row(&self, place: usize, which: usize) {
+        let (talk, mirror) = (&self.talks[place], &self.talks[place].jobs[which]);
+        let look: Option<Timestamp> =
+            sqlx::query_scalar("select reconcile_after_at from finalization_jobs where job_id = $1")
+                .bind(mirror.job.id.as_str())
+                .fetch_one(&self.world.pool)
+                .await
+                .unwrap();
+        assert_eq!(look, mirror.job.reconcile_after_at(&Policy::default()), "{mirror:?}");
+        let status: Option<String> = sqlx::query_scalar(
+            "select status from conversations where user_id = $1 and conversation_id = $2",
+        )
+        .bind(self.people[talk.user].id.as_str())
+        .bind(talk.id.as_str())
+        .fetch_optional(&self.world.pool)
+        .await
+        .unwrap();
+        assert_eq!(status.as_deref(), talk.status, "{mirror:?}");
+    }
+}
+
+mod whole;
+
+fn bell_waits(view: &JobView, now: Timestamp) -> bool {
+    view.bells.iter().any(|(_, generation, at)| *generation == view.job.generation.0 && *at <= now)
+}
+
+fn named_epoch(command: &Command) -> Epoch {
+    match command {
+        Command::Renew { epoch }
+        | Command::Release { epoch, .. }
+        | Command::Complete { epoch, .. }
+        | Command::Fail { epoch, .. }
+        | Command::Park { epoch } => *epoch,
+        _ => Epoch(0),
+    }
+}
+
+/// What a step's effects make of the conversation's status.
+fn follow(status: &mut Option<&'static str>, step: &Step) {
+    for effect in &step.effects {
+        match effect {
+            Effect::CompleteConversation { .. } => *status = Some("completed"),
+            Effect::FailConversation { .. } if *status == Some("processing") => *status = Some("failed"),
+            Effect::ReopenConversation if *status == Some("failed") => *status = Some("processing"),
+            _ => {}
+        }
+    }
+}
+
+fn assert_same(view: &JobView, mirror: &Mirror, after: &dyn std::fmt::Debug) {
+    assert_eq!((&view.job, view.version), (&mirror.job, mirror.version), "after {after:?}");
+}
+
+fn assert_rung(view: &JobView, step: &Step) {
+    for effect in &step.effects {
+        if let Effect::Ring { at } = effect {
+            let bell = (step.job.ring.0, step.job.generation.0, *at);
+            assert!(view.bells.contains(&bell), "no {bell:?} in {:?}", view.bells);
+        }
+    }
+}

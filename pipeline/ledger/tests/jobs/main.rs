@@ -1,0 +1,14 @@
+//! The verbs on jobs, against a real Postgres: each test has a database of its own.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests stop at the first surprise")]
+
+mod world;
+
+mod chance;
+mod conformance;
+mod explain;
+mod fences;
+mod mirror;
+mod races;
+mod said;
+mod seen;
+mod unreadable;

@@ -1,0 +1,50 @@
+//! What the tests expect to be stored: jobs that only `job::decide` has changed.
+
+use chrono::Duration;
+use job::{Job, Lease, State, Timestamp};
+use records::{ConversationId, UserId};
+
+/// A conversation and the jobs of its revisions, oldest first.
+pub(crate) struct Talk {
+    pub(crate) user: usize,
+    pub(crate) id: ConversationId,
+    /// The conversation's status; `None` once it is deleted.
+    pub(crate) status: Option<&'static str>,
+    pub(crate) jobs: Vec<Mirror>,
+}
+
+/// A job as it should be stored.
+#[derive(Clone, Debug)]
+pub(crate) struct Mirror {
+    pub(crate) job: Job,
+    pub(crate) version: i64,
+}
+
+/// A person, and whether the person's jobs require keys.
+pub(crate) struct Person {
+    pub(crate) id: UserId,
+    pub(crate) marked: bool,
+}
+
+/// The job, with `by` having passed: all its times lie that much further back.
+pub(crate) fn aged(job: &Job, by: Duration) -> Job {
+    let back = |at: Timestamp| at - by;
+    let state = match &job.state {
+        State::Queued { ready_at } => State::Queued { ready_at: back(*ready_at) },
+        State::Leased(lease) => State::Leased(Lease {
+            ready_at: back(lease.ready_at),
+            claimed_at: back(lease.claimed_at),
+            expires_at: back(lease.expires_at),
+            ..lease.clone()
+        }),
+        other => other.clone(),
+    };
+    Job {
+        state,
+        admitted_at: back(job.admitted_at),
+        first_blocked_at: job.first_blocked_at.map(back),
+        settled_at: job.settled_at.map(back),
+        look_at: job.look_at.map(back),
+        ..job.clone()
+    }
+}

@@ -1,0 +1,250 @@
+//! Two at once: whoever comes second is refused, or finds the work done. Barriers, no sleeps; each race is run
+//! several times, as the winner is not always the same.
+
+use std::sync::Arc;
+
+use job::{Outcome, Queue, Refusal, State};
+use ledger::{Claimed, CreateOutcome, Edge, Finished, Ledger, NewConversation, NewItem, NewMemory, Results};
+use records::{ConversationId, MemoryCategory};
+use tokio::sync::Barrier;
+
+use crate::world::{World, equal, said, talk, worker};
+
+const ROUNDS: usize = 12;
+
+/// Starts both at the same moment and answers what became of them.
+async fn at_once<A: Send + 'static, B: Send + 'static>(
+    one: impl Future<Output = A> + Send + 'static,
+    other: impl Future<Output = B> + Send + 'static,
+) -> (A, B) {
+    let start = Arc::new(Barrier::new(2));
+    let also = Arc::clone(&start);
+    let one = tokio::spawn(async move {
+        start.wait().await;
+        one.await
+    });
+    let other = tokio::spawn(async move {
+        also.wait().await;
+        other.await
+    });
+    (one.await.unwrap(), other.await.unwrap())
+}
+
+/// An action item and a memory, always the same.
+fn results() -> Results {
+    Results {
+        items: vec![NewItem { description: "Call Bob".into(), due_at: None }],
+        memories: vec![NewMemory { content: "Likes tea".into(), category: MemoryCategory::Core }],
+        embedding: Some(("m".into(), vec![1.0])),
+        engine: "e".into(),
+        ..Results::default()
+    }
+}
+
+async fn complete(ledger: Ledger, claimed: Claimed) -> Finished {
+    ledger.complete(&claimed, Outcome::Kept, &results(), (&equal, &equal)).await.unwrap()
+}
+
+/// How many rows a completion would have left.
+async fn written(world: &World) -> i64 {
+    world
+        .count(
+            "select (select count(*) from action_items) + (select count(*) from memories) \
+                 + (select count(*) from embeddings)",
+        )
+        .await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_two_takers_of_one_bell_one_gets_the_claim() {
+    let world = World::new().await;
+    for round in 0..ROUNDS {
+        let job = world.admitted(&format!("c{round}")).await;
+        let (one, other) = (world.ledger.clone(), world.other_process());
+        let (one, other) = at_once(
+            async move { one.take(Queue::Creation, &worker("one"), 5).await.unwrap() },
+            async move { other.take(Queue::Creation, &worker("other"), 5).await.unwrap() },
+        )
+        .await;
+        let claims: Vec<_> = one.claims.iter().chain(&other.claims).collect();
+        assert_eq!(claims.len(), 1);
+        assert_eq!(claims[0].job, world.job(&job).await);
+        assert!(world.view(&job).await.bells.is_empty());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_two_deliveries_of_one_generation_one_gets_the_claim() {
+    let world = World::new().await;
+    for round in 0..ROUNDS {
+        let job = world.admitted(&format!("c{round}")).await;
+        let generation = world.job(&job).await.generation;
+        let (one, other) = (world.ledger.clone(), world.other_process());
+        let (first, second) = (job.clone(), job.clone());
+        let (one, other) = at_once(
+            async move { one.claim(&first, generation, &worker("one")).await.unwrap().0 },
+            async move { other.claim(&second, generation, &worker("other")).await.unwrap().0 },
+        )
+        .await;
+        let mut answers = [one, other];
+        answers.sort_unstable();
+        assert_eq!(answers, ["claimed", "leased"]);
+        assert_eq!(world.job(&job).await.runs, 1);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_completion_and_a_takeover_exclude_each_other() {
+    let world = World::new().await;
+    for round in 0..ROUNDS {
+        let old = world.claimed(&format!("c{round}")).await;
+        world.age(&old.job.id, chrono::Duration::seconds(31)).await;
+        let before = written(&world).await;
+        let (holder, taker) = (world.ledger.clone(), world.other_process());
+        let (job, generation, run) = (old.job.id.clone(), old.job.generation, old.clone());
+        let (finished, (answer, _)) = at_once(complete(holder, run), async move {
+            taker.claim(&job, generation, &worker("taker")).await.unwrap()
+        })
+        .await;
+        match finished {
+            Finished::Completed { .. } => assert_eq!(answer, "completed"),
+            Finished::Refused(refusal) => {
+                assert_eq!((refusal, answer), (Refusal::LeaseLost, "claimed"));
+                assert_eq!(written(&world).await, before);
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_holder_that_was_taken_over_writes_nothing() {
+    let world = World::new().await;
+    let old = world.claimed("c").await;
+    world.age(&old.job.id, chrono::Duration::seconds(31)).await;
+    let new = world.claim(&old.job.id).await;
+    let refused = complete(world.ledger.clone(), old).await;
+    assert_eq!(refused, Finished::Refused(Refusal::LeaseLost));
+    assert_eq!(written(&world).await, 0);
+    assert_eq!(world.count("select count(*) from conversations where status = 'processing'").await, 1);
+    let finished = complete(world.ledger.clone(), new).await;
+    assert_eq!(finished, Finished::Completed { items: 1, memories: 1, deliveries: 0 });
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_deletion_during_a_run_leaves_nothing_of_it() {
+    let world = World::new().await;
+    for round in 0..ROUNDS {
+        let id = ConversationId::new(format!("c{round}"));
+        let claimed = world.claimed(id.as_str()).await;
+        let (holder, deleter, ann, run) =
+            (world.ledger.clone(), world.other_process(), world.ann.clone(), claimed.clone());
+        let (finished, deleted) = at_once(complete(holder, run), async move {
+            deleter.delete_conversation(&ann, &id).await.unwrap()
+        })
+        .await;
+        assert!(deleted);
+        assert_eq!(written(&world).await, 0);
+        let outcome = match finished {
+            Finished::Completed { .. } => Outcome::Kept,
+            Finished::Refused(refusal) => {
+                assert_eq!(refusal, Refusal::LeaseLost);
+                Outcome::Withdrawn
+            }
+        };
+        assert_eq!(world.job(&claimed.job.id).await.state, State::Completed { outcome });
+    }
+}
+
+#[tokio::test]
+async fn a_run_whose_conversation_was_deleted_is_refused_every_verb() {
+    let world = World::new().await;
+    let claimed = world.claimed("c").await;
+    assert!(world.ledger.delete_conversation(&world.ann, &ConversationId::new("c")).await.unwrap());
+    let refused = complete(world.ledger.clone(), claimed.clone()).await;
+    assert_eq!(refused, Finished::Refused(Refusal::LeaseLost));
+    let answer = world.ledger.settle(&claimed.holding(), Edge::Park).await.unwrap();
+    assert_eq!(answer, ledger::Answer::Refused(Refusal::LeaseLost));
+    assert_eq!(world.ledger.renew(&[claimed.holding()]).await.unwrap(), [ledger::Renewal::Lost]);
+    assert_eq!(written(&world).await, 0);
+    assert!(!world.ledger.delete_conversation(&world.ann, &ConversationId::new("c")).await.unwrap());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_finalizes_at_once_make_one_job() {
+    let world = World::new().await;
+    for round in 0..ROUNDS {
+        let id = world.deferred(&format!("c{round}")).await;
+        let finalize = |ledger: Ledger| {
+            let (ann, id) = (world.ann.clone(), id.clone());
+            async move { ledger.finalize(&ann, &id, None).await.unwrap().unwrap().1.unwrap() }
+        };
+        let (one, other) = at_once(finalize(world.ledger.clone()), finalize(world.other_process())).await;
+        assert_eq!(one, other);
+        let jobs = world.count("select count(*) from finalization_jobs").await;
+        assert_eq!(jobs, round as i64 + 1);
+        assert_eq!(world.view(&one).await.bells.len(), 1);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_creates_of_one_session_at_once_make_one_conversation_and_one_job() {
+    let world = World::new().await;
+    for round in 0..ROUNDS {
+        let create = |ledger: Ledger| {
+            let ann = world.ann.clone();
+            let id = format!("c{round}");
+            let new = NewConversation { client_session_id: Some(format!("s{round}")), ..talk(&id) };
+            async move { ledger.create_conversation(&ann, new).await.unwrap() }
+        };
+        let (one, other) = at_once(create(world.ledger.clone()), create(world.other_process())).await;
+        let fresh = [&one, &other].iter().filter(|made| matches!(made, CreateOutcome::Admitted(_))).count();
+        let known = [&one, &other].iter().filter(|made| matches!(made, CreateOutcome::Known(_))).count();
+        assert_eq!((fresh, known), (1, 1), "{one:?} {other:?}");
+        assert_eq!(world.count("select count(*) from conversations").await, round as i64 + 1);
+        assert_eq!(world.count("select count(*) from finalization_jobs").await, round as i64 + 1);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_two_equal_things_heard_at_once_one_is_kept() {
+    let world = World::new().await;
+    for round in 0..ROUNDS {
+        world.run("delete from action_items; delete from memories; delete from embeddings").await;
+        let one = world.claimed(&format!("a{round}")).await;
+        let other = world.claimed(&format!("b{round}")).await;
+        let (one, other) =
+            at_once(complete(world.ledger.clone(), one), complete(world.other_process(), other)).await;
+        let kept = Finished::Completed { items: 1, memories: 1, deliveries: 0 };
+        let known = Finished::Completed { items: 0, memories: 0, deliveries: 0 };
+        assert!((&one, &other) == (&kept, &known) || (&one, &other) == (&known, &kept), "{one:?} {other:?}");
+        assert_eq!(world.count("select count(*) from action_items").await, 1);
+        assert_eq!(world.count("select count(*) from memories").await, 1);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn words_that_arrive_with_the_finalize_are_in_the_revision_or_refused() {
+    let world = World::new().await;
+    for round in 0..ROUNDS {
+        let id = world.deferred(&format!("c{round}")).await;
+        let (appender, finalizer) = (world.ledger.clone(), world.other_process());
+        let (ann, bystander, first, second) = (world.ann.clone(), world.ann.clone(), id.clone(), id.clone());
+        let (appended, finalized) = at_once(
+            async move { appender.append_segments(&ann, &first, &[said("s")]).await.unwrap() },
+            async move { finalizer.finalize(&bystander, &second, None).await.unwrap() },
+        )
+        .await;
+        let (conversation, job) = finalized.unwrap();
+        assert!(job.is_some());
+        let stored: i64 = sqlx::query_scalar("select count(*) from transcript_segments where conversation_id = $1")
+            .bind(id.as_str())
+            .fetch_one(&world.pool)
+            .await
+            .unwrap();
+        match appended {
+            Ok(segments) => assert_eq!((segments, stored), (1, 1)),
+            Err(refusal) => assert_eq!((refusal, stored), (ledger::AppendRefusal::NotInProgress, 0)),
+        }
+        assert_eq!(conversation.status, records::Status::Processing);
+    }
+}

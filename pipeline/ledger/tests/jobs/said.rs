@@ -1,0 +1,86 @@
+//! A command said through the ledger's public verb, and the answer that the machine's decision calls for.
+
+use job::{Command, Job, Refusal, State, Step};
+use ledger::{Answer, Claimed, Edge, Finished, Ledger, OperatorAction, Renewal, Results};
+
+use crate::world::equal;
+
+/// Says `command` of the job in `whose`, and answers what the verb answered, as text.
+pub(crate) async fn say(ledger: &Ledger, whose: &Claimed, command: &Command) -> String {
+    let id = &whose.job.id;
+    let action = OperatorAction { operator: "olga".into(), reason: "fixed".into() };
+    match command.clone() {
+        Command::Claim { generation, worker, .. } => {
+            let (answer, claimed) = ledger.claim(id, generation, &worker).await.unwrap();
+            assert_eq!(claimed.is_some(), answer == "claimed");
+            answer.to_owned()
+        }
+        Command::Renew { .. } => text(ledger.renew(&[whose.holding()]).await.unwrap()[0]),
+        Command::Release { delay, .. } => settle(ledger, whose, Edge::Release { delay }).await,
+        Command::Fail { code, retry_after, jitter_permille, .. } => {
+            settle(ledger, whose, Edge::Fail { code, retry_after, jitter_permille }).await
+        }
+        Command::Park { .. } => settle(ledger, whose, Edge::Park).await,
+        Command::Complete { outcome, .. } => {
+            match ledger.complete(whose, outcome, &Results::default(), (&equal, &equal)).await.unwrap() {
+                Finished::Completed { .. } => "Completed".to_owned(),
+                Finished::Refused(refusal) => text(refusal),
+            }
+        }
+        Command::Reconcile { .. } => text(ledger.reconcile(&whose.user_id, id).await.unwrap()),
+        Command::Replay { .. } => text(ledger.replay(id, &action).await.unwrap().unwrap()),
+        Command::Discard => text(ledger.discard(id, &action).await.unwrap().unwrap()),
+        Command::Admit | Command::RequireKeys | Command::Withdraw => {
+            panic!("said of a conversation or a person, not of a job")
+        }
+    }
+}
+
+async fn settle(ledger: &Ledger, whose: &Claimed, edge: Edge) -> String {
+    text(ledger.settle(&whose.holding(), edge).await.unwrap())
+}
+
+/// The answer that a verb must give when the machine decided so of `job`.
+pub(crate) fn answer(job: &Job, command: &Command, decided: &Result<Step, Refusal>) -> String {
+    match (command, decided) {
+        (Command::Claim { .. }, Ok(step)) => match step.job.state {
+            State::Leased(_) => "claimed".to_owned(),
+            _ => "dead_letter".to_owned(),
+        },
+        (Command::Claim { .. }, Err(refusal)) => delivery_answer(job, *refusal).to_owned(),
+        (Command::Renew { .. }, Ok(step)) => match &step.job.state {
+            State::Leased(lease) => text(Renewal::Renewed { until: lease.expires_at }),
+            other => panic!("renewed, and then {other:?}"),
+        },
+        (Command::Renew { .. }, Err(Refusal::RunLimit)) => text(Renewal::RunLimit),
+        (Command::Renew { .. }, Err(_)) => text(Renewal::Lost),
+        (Command::Complete { .. }, Ok(_)) => "Completed".to_owned(),
+        (Command::Complete { .. }, Err(refusal)) => text(refusal),
+        (Command::Replay { .. } | Command::Discard, decided) => {
+            text(decided.as_ref().map(|step| &step.job))
+        }
+        (_, Ok(step)) => text(Answer::Granted {
+            state: step.job.state.clone(),
+            retry: step.effects.contains(&job::Effect::CountRetry),
+            dead_letter: step.effects.contains(&job::Effect::CountDeadLetter),
+        }),
+        (_, Err(refusal)) => text(Answer::Refused(*refusal)),
+    }
+}
+
+/// The documented answers of a delivery (DECISIONS §4).
+fn delivery_answer(job: &Job, refusal: Refusal) -> &'static str {
+    match refusal {
+        Refusal::StaleGeneration => "stale_generation",
+        Refusal::UnknownGeneration => "unknown_generation",
+        Refusal::LeaseHeld { .. } => "leased",
+        Refusal::Blocked => "blocked_byok",
+        Refusal::NotYet { .. } => "not_yet",
+        Refusal::AtRest => job.state.status(),
+        other => panic!("a claim says {other:?}"),
+    }
+}
+
+fn text(answer: impl std::fmt::Debug) -> String {
+    format!("{answer:?}")
+}

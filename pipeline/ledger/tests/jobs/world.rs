@@ -1,0 +1,155 @@
+//! A database with a person in it, and short ways to admit and to run jobs.
+
+use chrono::Duration;
+use job::{Job, JobId, Queue, WorkerId};
+use ledger::{Claimed, CreateOutcome, JobView, Ledger, NewContent, NewConversation, Settings};
+use records::{ConversationId, Segment, Source, UserId};
+use sqlx::PgPool;
+use testbed::TestDatabase;
+
+/// A ledger over a database of its own, and a pool to look behind it.
+pub(crate) struct World {
+    pub(crate) ledger: Ledger,
+    pub(crate) pool: PgPool,
+    pub(crate) ann: UserId,
+    pub(crate) database: TestDatabase,
+}
+
+impl World {
+    /// One person, Ann.
+    pub(crate) async fn new() -> Self {
+        let database = TestDatabase::new().await;
+        let ledger = Ledger::new(database.options(), Settings::default());
+        let pool = database.pool(4).await;
+        let ann = UserId::new("ann");
+        assert!(ledger.create_user(&ann, &Default::default()).await.unwrap());
+        Self { ledger, pool, ann, database }
+    }
+
+    /// A second process over the same database.
+    pub(crate) fn other_process(&self) -> Ledger {
+        Ledger::new(self.database.options(), Settings::default())
+    }
+
+    /// Runs statements as they are.
+    pub(crate) async fn run(&self, sql: &'static str) {
+        sqlx::raw_sql(sql).execute(&self.pool).await.unwrap();
+    }
+
+    /// One number out of the database.
+    pub(crate) async fn count(&self, sql: &'static str) -> i64 {
+        sqlx::query_scalar(sql).fetch_one(&self.pool).await.unwrap()
+    }
+
+    /// A conversation of Ann's that was created from text and admitted.
+    pub(crate) async fn admitted(&self, id: &str) -> JobId {
+        match self.ledger.create_conversation(&self.ann, talk(id)).await.unwrap() {
+            CreateOutcome::Admitted(admitted) => admitted.job_id,
+            other => panic!("not admitted: {other:?}"),
+        }
+    }
+
+    /// A conversation of Ann's that waits for its finalize.
+    pub(crate) async fn deferred(&self, id: &str) -> ConversationId {
+        let new = NewConversation { deferred: true, ..talk(id) };
+        let outcome = self.ledger.create_conversation(&self.ann, new).await.unwrap();
+        assert!(matches!(outcome, CreateOutcome::Deferred(_)), "{outcome:?}");
+        ConversationId::new(id)
+    }
+
+    /// A conversation of Ann's whose run has begun.
+    pub(crate) async fn claimed(&self, id: &str) -> Claimed {
+        let job = self.admitted(id).await;
+        self.claim(&job).await
+    }
+
+    /// A granted claim of the job's present dispatch.
+    pub(crate) async fn claim(&self, job: &JobId) -> Claimed {
+        let generation = self.job(job).await.generation;
+        let (answer, claimed) = self.ledger.claim(job, generation, &worker("w")).await.unwrap();
+        assert_eq!(answer, "claimed");
+        claimed.unwrap()
+    }
+
+    /// All that operators see of a job.
+    pub(crate) async fn view(&self, job: &JobId) -> JobView {
+        self.ledger.job(job).await.unwrap().unwrap()
+    }
+
+    /// A job as it is stored.
+    pub(crate) async fn job(&self, job: &JobId) -> Job {
+        self.view(job).await.job
+    }
+
+    /// Lets `by` pass for one job and its bells: all their times move into the past.
+    pub(crate) async fn age(&self, job: &JobId, by: Duration) {
+        for statement in AGE {
+            sqlx::query(statement)
+                .bind(job.as_str())
+                .bind(by.num_seconds() as f64)
+                .execute(&self.pool)
+                .await
+                .unwrap();
+        }
+    }
+
+    /// What one take of up to ten bells of a queue answers.
+    pub(crate) async fn answers(&self, queue: Queue) -> Vec<&'static str> {
+        self.ledger.take(queue, &worker("w"), 10).await.unwrap().answers
+    }
+}
+
+const AGE: [&str; 2] = [
+    "update finalization_jobs j set admitted_at = admitted_at - t.by, ready_at = ready_at - t.by, \
+         lease_claimed_at = lease_claimed_at - t.by, lease_expires_at = lease_expires_at - t.by, \
+         lease_ready_at = lease_ready_at - t.by, first_blocked_at = first_blocked_at - t.by, \
+         settled_at = settled_at - t.by, look_at = look_at - t.by, \
+         reconcile_after_at = reconcile_after_at - t.by \
+     from (select make_interval(secs => $2) as by) t where job_id = $1",
+    "update finalization_bells set ring_at = ring_at - make_interval(secs => $2) where job_id = $1",
+];
+
+/// A worker of that name.
+pub(crate) fn worker(name: &str) -> WorkerId {
+    WorkerId(name.into())
+}
+
+/// A conversation that its client created from text.
+pub(crate) fn talk(id: &str) -> NewConversation {
+    NewConversation {
+        id: ConversationId::new(id),
+        content: NewContent::Text {
+            text: "We should meet on Monday.".into(),
+            text_source: "message".into(),
+            text_source_spec: None,
+        },
+        started_at: None,
+        finished_at: None,
+        language: "en".into(),
+        source: Source::new("phone"),
+        geolocation: None,
+        client_session_id: None,
+        client_device_id: None,
+        client_platform: None,
+        deferred: false,
+    }
+}
+
+/// A second of speech.
+pub(crate) fn said(id: &str) -> Segment {
+    Segment {
+        id: Some(id.into()),
+        text: "Well.".into(),
+        speaker: Some("SPEAKER_00".into()),
+        speaker_id: None,
+        is_user: false,
+        person_id: None,
+        start: 0.0,
+        end: 1.0,
+    }
+}
+
+/// Two things are the same when their words are.
+pub(crate) fn equal(one: &str, other: &str) -> bool {
+    one == other
+}

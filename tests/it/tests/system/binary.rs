@@ -1,0 +1,64 @@
+//! Where the program under test is, and its commands.
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+
+use serde_json::Value;
+
+/// The program. `LISTEN_BINARY` names another one, for a binary that was built elsewhere; one that is not there
+/// is built. One that is there is taken as it is: build it first.
+pub(crate) fn path() -> &'static PathBuf {
+    static PATH: OnceLock<PathBuf> = OnceLock::new();
+    PATH.get_or_init(|| match std::env::var_os("LISTEN_BINARY") {
+        Some(named) => PathBuf::from(named),
+        None => beside_this_test(),
+    })
+}
+
+/// Tests are built into `<profile>/deps`, programs into `<profile>`.
+fn beside_this_test() -> PathBuf {
+    let test = std::env::current_exe().expect("this test has a path");
+    let profile = test.ancestors().nth(2).expect("a test lives two folders below its profile");
+    let program = profile.join("listen");
+    if !program.exists() {
+        build(profile.ends_with("release"));
+    }
+    assert!(program.exists(), "{} is missing: run `cargo build --bin listen`", program.display());
+    program
+}
+
+fn build(release: bool) {
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["build", "--package", "listen", "--bin", "listen"]).current_dir(env!("CARGO_MANIFEST_DIR"));
+    if release {
+        cargo.arg("--release");
+    }
+    assert!(cargo.status().expect("cargo can be run").success(), "the program could not be built");
+}
+
+/// Runs a command to its end on a database.
+pub(crate) fn command(database: &str, words: &[&str]) -> Output {
+    Command::new(path()).args(words).env("DATABASE_URL", database).output().expect("the program can be run")
+}
+
+/// What a command that must succeed wrote on stdout.
+pub(crate) fn told(database: &str, words: &[&str]) -> String {
+    let output = command(database, words);
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "listen {words:?} ended with {}: {complaint}", output.status);
+    String::from_utf8(output.stdout).expect("commands speak UTF-8").trim().to_owned()
+}
+
+/// `listen jobs list --json`.
+pub(crate) fn jobs(database: &str) -> Vec<Value> {
+    let text = told(database, &["jobs", "list", "--json", "--limit", "1000"]);
+    serde_json::from_str(&text).expect("the list is a JSON array")
+}
+
+/// The one job of a database that has one.
+pub(crate) fn the_job(database: &str) -> Value {
+    let mut jobs = jobs(database);
+    assert_eq!(jobs.len(), 1, "{jobs:?}");
+    jobs.remove(0)
+}

@@ -1,0 +1,105 @@
+//! Workers that are killed, frozen, and asked to go in the middle of a run.
+
+use std::collections::BTreeSet;
+
+use rustix::process::Signal;
+use serde_json::json;
+
+use crate::binary;
+use crate::client::Client;
+use crate::process::Process;
+use crate::receiver::Receiver;
+use crate::world::{GARDEN, World};
+
+/// Longer than any test waits: such a run never goes on by itself.
+const FOR_EVER: u32 = 600;
+
+/// Facts that were kept more than once.
+const MEMORIES_TWICE: &str = "select count(*) - count(distinct (user_id, content)) from memories";
+
+#[tokio::test]
+async fn a_worker_killed_after_each_stage_is_replaced_and_nothing_comes_twice() {
+    tokio::join!(
+        killed_after("describe"),
+        killed_after("extract_action_items"),
+        killed_after("trigger_apps")
+    );
+}
+
+async fn killed_after(stage: &str) {
+    let world = World::new().await;
+    let receiver = Receiver::start().await;
+    let mut doomed = Process::held_after(&world.url, stage, FOR_EVER).await;
+    let client = world.client(&doomed);
+    client.tell(&receiver.url()).await;
+    let id = client.admit(GARDEN).await;
+    doomed.stage_done(stage).await;
+    doomed.kill().await;
+
+    let mut second = Process::serve(&world.url, &[]).await;
+
+    told_and_kept_once(&world.client(&second), &id, &receiver).await;
+    second.line("stage done", |line| line["stage"] == stage && line["recalled"] == true).await;
+    assert_eq!(world.count(MEMORIES_TWICE).await, 0);
+    let job = binary::the_job(&world.url);
+    assert_eq!((&job["attempts"], &job["crashes"]), (&json!(0), &json!(1)), "after {stage}: {job}");
+}
+
+#[tokio::test]
+async fn a_frozen_worker_writes_nothing_when_it_thaws() {
+    let world = World::new().await;
+    let receiver = Receiver::start().await;
+    let mut frozen = Process::held_after(&world.url, "describe", 3).await;
+    let client = world.client(&frozen);
+    client.tell(&receiver.url()).await;
+    let id = client.admit(GARDEN).await;
+    frozen.stage_done("describe").await;
+    frozen.signal(Signal::STOP);
+    let second = Process::serve(&world.url, &[]).await;
+    let client = world.client(&second);
+    assert_eq!(client.finished(&id).await["status"], "completed");
+    let shown = client.conversation(&id).await;
+
+    frozen.signal(Signal::CONT);
+
+    let ended = frozen.line("run ended", |_| true).await;
+    assert_eq!(ended["end"], "lost");
+    told_and_kept_once(&client, &id, &receiver).await;
+    assert_eq!(client.conversation(&id).await, shown);
+    assert_eq!(world.count(MEMORIES_TWICE).await, 0);
+    let job = binary::the_job(&world.url);
+    assert_eq!((&job["attempts"], &job["crashes"], &job["runs"]), (&json!(0), &json!(1), &json!(2)), "{job}");
+    assert!(!frozen.logs().contains("\"committed\""), "{}", frozen.logs());
+}
+
+#[tokio::test]
+async fn sigterm_releases_a_run_without_cost() {
+    let world = World::new().await;
+    let mut leaving = Process::held_after(&world.url, "describe", 1).await;
+    let id = world.client(&leaving).admit(GARDEN).await;
+    leaving.stage_done("describe").await;
+
+    leaving.signal(Signal::TERM);
+
+    assert!(leaving.ended().await.success(), "{}", leaving.logs());
+    let job = binary::the_job(&world.url);
+    assert_eq!(job["status"], "queued", "{job}");
+    assert_eq!((&job["attempts"], &job["crashes"]), (&json!(0), &json!(0)), "{job}");
+    let second = Process::serve(&world.url, &[]).await;
+    assert_eq!(world.client(&second).finished(&id).await["status"], "completed");
+    let job = binary::the_job(&world.url);
+    assert_eq!((&job["attempts"], &job["crashes"]), (&json!(0), &json!(0)), "{job}");
+}
+
+/// Waits for the end of the conversation's job and its event, and looks for anything that came twice.
+async fn told_and_kept_once(client: &Client, id: &str, receiver: &Receiver) {
+    assert_eq!(client.finished(id).await["status"], "completed");
+    let items = client.items(id).await;
+    assert!(items.len() >= 2, "{items:?}");
+    assert_eq!(items.iter().collect::<BTreeSet<_>>().len(), items.len(), "{items:?}");
+    receiver.posts(1).await;
+    receiver.quiet().await;
+    assert!(receiver.ids().values().all(|times| *times == 1), "{:?}", receiver.ids());
+    let told = receiver.events();
+    assert_eq!(told.get(&("conversation.completed".to_owned(), id.to_owned())), Some(&1), "{told:?}");
+}

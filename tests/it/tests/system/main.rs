@@ -1,0 +1,20 @@
+//! The whole system from outside: the real binary, HTTP, SQL and signals. Nothing of ours is linked in, so that
+//! what these tests see is what an operator sees.
+#![allow(
+    clippy::panic,
+    clippy::expect_used,
+    clippy::unwrap_used,
+    reason = "these are tests: whatever is not as expected must fail them"
+)]
+
+mod binary;
+mod client;
+mod process;
+mod receiver;
+mod world;
+
+mod failures;
+mod operations;
+mod outbox;
+mod repair;
+mod secrecy;

@@ -1,0 +1,54 @@
+//! What operators repair.
+
+use serde_json::json;
+
+use crate::binary;
+use crate::process::Process;
+use crate::receiver::Receiver;
+use crate::world::{GARDEN, World};
+
+/// A model that nobody serves, and no second try.
+const BROKEN: &[(&str, &str)] = &[
+    ("LISTEN_TEXT_ENGINE", "openai"),
+    ("LISTEN_OPENAI_BASE_URL", "http://127.0.0.1:1/v1"),
+    ("LISTEN_OPENAI_MODEL", "none"),
+    ("LISTEN_FINALIZATION_MAX_ATTEMPTS", "1"),
+];
+
+#[tokio::test]
+async fn a_dead_letter_is_replayed_by_the_operator() {
+    let world = World::new().await;
+    let receiver = Receiver::start().await;
+    let broken = Process::serve(&world.url, BROKEN).await;
+    let client = world.client(&broken);
+    client.tell(&receiver.url()).await;
+    let id = client.admit(GARDEN).await;
+    let died = client.finished(&id).await;
+    assert_eq!(died["status"], "dead_letter");
+    let dead = binary::the_job(&world.url);
+    assert_eq!(dead["attempts"], json!(1), "{dead}");
+    let job_id = dead["job_id"].as_str().expect("a job has an id");
+    broken.kill().await;
+    let mended = Process::serve(&world.url, &[]).await;
+
+    binary::told(
+        &world.url,
+        &["jobs", "replay", job_id, "--reason", "the model is back", "--operator", "ann"],
+    );
+
+    let client = world.client(&mended);
+    assert_eq!(client.finished(&id).await["status"], "completed");
+    let replayed = binary::the_job(&world.url);
+    assert_eq!(replayed["job_id"], dead["job_id"]);
+    assert_ne!(replayed["dispatch_generation"], dead["dispatch_generation"]);
+    assert_eq!(replayed["attempts"], json!(0), "{replayed}");
+    let conversation = client.conversation(&id).await;
+    assert_eq!((&conversation["status"], &conversation["discarded"]), (&json!("completed"), &json!(false)));
+    assert!(client.items(&id).await.len() >= 2, "{conversation}");
+    assert_eq!(world.count("select count(*) from operator_actions where operator = 'ann'").await, 1);
+    let twice = binary::command(&world.url, &["jobs", "replay", job_id, "--reason", "again"]);
+    assert!(!twice.status.success(), "only a dead letter is replayed");
+    receiver.posts(1).await;
+    let told = receiver.events();
+    assert_eq!(told.get(&("conversation.completed".to_owned(), id)), Some(&1), "{told:?}");
+}

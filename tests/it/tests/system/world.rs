@@ -1,0 +1,55 @@
+//! A database with a person and her key, and words that the tests are about.
+
+use testbed::TestDatabase;
+
+use crate::binary::told;
+use crate::client::Client;
+use crate::process::Process;
+
+/// Kept conversations with things to do: the embedded engine finds items in them.
+pub(crate) const GARDEN: &[&str] = &[
+    "Let's plan the garden for spring.",
+    "The apple tree needs pruning, and the shed has a hole in the roof.",
+    "I will order new roof tiles by Friday.",
+    "Can you ask the neighbour about the ladder on Saturday?",
+    "Yes. I love gardening, my favourite flowers are dahlias.",
+    "We need to empty the rain barrel before the first frost.",
+];
+
+/// What several processes share.
+pub(crate) struct World {
+    // Dropped with the test, and the database with it.
+    database: TestDatabase,
+    /// For `DATABASE_URL`.
+    pub(crate) url: String,
+    key: String,
+}
+
+impl World {
+    /// A migrated database with the person `u1`, who has an app, and a key of hers; made by the commands.
+    pub(crate) async fn new() -> Self {
+        let database = TestDatabase::new().await;
+        let url = database.url();
+        told(&url, &["users", "create", "--id", "u1", "--apps", "minutes"]);
+        let key = told(&url, &["keys", "create", "--user", "u1"]);
+        Self { database, url, key }
+    }
+
+    /// The person as a client of `process`.
+    pub(crate) fn client(&self, process: &Process) -> Client {
+        Client::new(&process.api, &self.key)
+    }
+
+    /// One number that the database answers.
+    pub(crate) async fn count(&self, query: &'static str) -> i64 {
+        let pool = self.database.pool(1).await;
+        let counted = sqlx::query_scalar(query).fetch_one(&pool).await.expect("the query is good");
+        pool.close().await;
+        counted
+    }
+
+    /// The person's key, which no log may hold.
+    pub(crate) fn key(&self) -> &str {
+        &self.key
+    }
+}
