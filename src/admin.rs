@@ -52,7 +52,9 @@ async fn metrics(State(admin): State<Admin>) -> Response {
     families.sort_by(|one, other| one.name().cmp(other.name()));
     let mut text = Vec::new();
     match TextEncoder::new().encode(&families, &mut text) {
-        Ok(()) => ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text).into_response(),
+        Ok(()) => {
+            ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text).into_response()
+        }
         Err(error) => {
             tracing::error!(%error, "metrics could not be encoded");
             StatusCode::INTERNAL_SERVER_ERROR.into_response()

@@ -89,11 +89,14 @@ fn config_file() -> Option<PathBuf> {
 
 fn over_file(command: clap::Command, path: &std::path::Path) -> Result<clap::Command, clap::Error> {
     let refuse = |words: String| Cli::command().error(ErrorKind::InvalidValue, words);
-    let text = std::fs::read_to_string(path).map_err(|error| refuse(format!("cannot read {}: {error}", path.display())))?;
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| refuse(format!("cannot read {}: {error}", path.display())))?;
     let table: toml::Table =
         text.parse().map_err(|error| refuse(format!("{} is not TOML: {error}", path.display())))?;
-    let known: Vec<String> =
-        command.find_subcommand("serve").map(|serve| serve.get_arguments().map(|arg| arg.get_id().to_string()).collect()).unwrap_or_default();
+    let known: Vec<String> = command
+        .find_subcommand("serve")
+        .map(|serve| serve.get_arguments().map(|arg| arg.get_id().to_string()).collect())
+        .unwrap_or_default();
     let unknown: Vec<&str> = table.keys().filter(|key| !known.contains(key)).map(String::as_str).collect();
     if !unknown.is_empty() {
         return Err(refuse(format!("{} names unknown settings: {}", path.display(), unknown.join(", "))));

@@ -58,7 +58,13 @@ pub(crate) struct Config {
     #[arg(long, env = "LISTEN_ADMIN_ADDR", default_value = "127.0.0.1:8081", value_name = "ADDR")]
     pub(crate) admin_addr: SocketAddr,
     /// What this process does.
-    #[arg(long, env = "LISTEN_ROLES", value_delimiter = ',', default_value = "api,worker,reconciler", value_name = "ROLES")]
+    #[arg(
+        long,
+        env = "LISTEN_ROLES",
+        value_delimiter = ',',
+        default_value = "api,worker,reconciler",
+        value_name = "ROLES"
+    )]
     pub(crate) roles: Vec<Role>,
     /// How work is announced.
     #[arg(long, env = "LISTEN_FINALIZATION_DISPATCH_MODE", default_value = "inline", value_name = "MODE")]
@@ -220,7 +226,10 @@ impl Config {
             ("addr", self.addr.to_string()),
             ("admin_addr", self.admin_addr.to_string()),
             ("roles", join(self.roles.iter().map(|role| name(role)).collect())),
-            ("finalization_dispatch_mode", name(&self.finalization_dispatch_mode).replace("cloudtasks", "cloud_tasks")),
+            (
+                "finalization_dispatch_mode",
+                name(&self.finalization_dispatch_mode).replace("cloudtasks", "cloud_tasks"),
+            ),
             ("finalization_concurrency", self.finalization_concurrency.to_string()),
             ("creation_concurrency", self.creation_concurrency.to_string()),
             ("create_wait_seconds", self.create_wait_seconds.to_string()),

@@ -21,7 +21,8 @@ impl Private {
         let dir = default_dir("listen").context("choosing a directory for the private database")?;
         let cluster = Cluster { dir, durable: true, linger: Duration::from_secs(10) };
         let running = cluster.ensure().await.context("starting the private database")?;
-        let mut connection = running.options().connect().await.context("connecting to the private database")?;
+        let mut connection =
+            running.options().connect().await.context("connecting to the private database")?;
         if fresh {
             execute(&mut connection, format!("drop database if exists {name} with (force)")).await?;
         }

@@ -24,7 +24,9 @@ pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
     }
     let code = code(error);
     if code == UNAVAILABLE {
-        anstream::eprintln!("  try: check DATABASE_URL, and that PostgreSQL answers there; `listen config` shows what is set");
+        anstream::eprintln!(
+            "  try: check DATABASE_URL, and that PostgreSQL answers there; `listen config` shows what is set"
+        );
     }
     ExitCode::from(code)
 }

@@ -39,7 +39,11 @@ pub(crate) fn start(logs: &Logs, default: &str) {
     let terminal = std::io::stderr().is_terminal();
     let subscriber = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     match (logs.format, terminal) {
-        (Format::Json, _) | (Format::Auto, false) => subscriber.json().flatten_event(true).with_span_list(false).init(),
-        (Format::Human | Format::Auto, _) => subscriber.with_ansi(terminal).compact().with_target(false).init(),
+        (Format::Json, _) | (Format::Auto, false) => {
+            subscriber.json().flatten_event(true).with_span_list(false).init()
+        }
+        (Format::Human | Format::Auto, _) => {
+            subscriber.with_ansi(terminal).compact().with_target(false).init()
+        }
     }
 }

@@ -47,7 +47,8 @@ impl App {
         let registry = Registry::new();
         let worker_metrics = worker::Metrics::new(&registry).context("registering metrics")?;
         let counts = Arc::new(Counts(worker_metrics.clone()));
-        let reconciler_metrics = reconciler::Metrics::new(&registry, counts).context("registering metrics")?;
+        let reconciler_metrics =
+            reconciler::Metrics::new(&registry, counts).context("registering metrics")?;
         let api_metrics = api::Metrics::register(&registry).context("registering metrics")?;
         let failed = worker_metrics.enqueue_failures();
         let ledger = Ledger::new(
@@ -175,9 +176,13 @@ impl App {
 /// When it is not the URL of a PostgreSQL database. The URL itself is not repeated: it may hold a password.
 pub(crate) fn database(url: Option<&str>) -> anyhow::Result<PgConnectOptions> {
     let Some(url) = url else {
-        return Err(Exit::Unavailable("DATABASE_URL is not set: this command needs a database of yours".to_owned()).into());
+        return Err(Exit::Unavailable(
+            "DATABASE_URL is not set: this command needs a database of yours".to_owned(),
+        )
+        .into());
     };
-    PgConnectOptions::from_str(url).map_err(|_| anyhow::anyhow!("DATABASE_URL is not a PostgreSQL URL (postgresql://…)"))
+    PgConnectOptions::from_str(url)
+        .map_err(|_| anyhow::anyhow!("DATABASE_URL is not a PostgreSQL URL (postgresql://…)"))
 }
 
 /// Chance comes in here, once per use.

@@ -17,8 +17,12 @@ impl Reconciler {
     /// # Errors
     /// The first error, once all were tried.
     pub async fn do_duties(&self) -> Result<(), Error> {
-        let done =
-            [self.give_up_parked().await, self.admit_abandoned().await, self.sweep().await, self.prune().await];
+        let done = [
+            self.give_up_parked().await,
+            self.admit_abandoned().await,
+            self.sweep().await,
+            self.prune().await,
+        ];
         done.into_iter().collect()
     }
 

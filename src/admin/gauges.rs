@@ -60,7 +60,11 @@ fn families(gauges: Option<&Gauges>) -> Result<Vec<MetricFamily>, prometheus::Er
         registry.register(Box::new(gauge))
     };
     let up = if gauges.is_some() { 1.0 } else { 0.0 };
-    add("listen_collector_up", "Whether the service's gauges could be read from the database (1) or not (0).", up)?;
+    add(
+        "listen_collector_up",
+        "Whether the service's gauges could be read from the database (1) or not (0).",
+        up,
+    )?;
     if let Some(gauges) = gauges {
         add(
             "listen_finalization_oldest_nonterminal_age_seconds",
@@ -77,14 +81,19 @@ fn families(gauges: Option<&Gauges>) -> Result<Vec<MetricFamily>, prometheus::Er
             "Seconds since the oldest event happened that an endpoint has not been told of.",
             gauges.oldest_pending_delivery_age,
         )?;
-        add("listen_finalization_orphans", "Live jobs that nobody will look at: always 0.", gauges.orphans as f64)?;
+        add(
+            "listen_finalization_orphans",
+            "Live jobs that nobody will look at: always 0.",
+            gauges.orphans as f64,
+        )?;
         let jobs = GaugeVec::new(Opts::new("listen_finalization_jobs", "Jobs by status."), &["status"])?;
         for (status, count) in &gauges.jobs {
             jobs.with_label_values(&[status]).set(*count as f64);
         }
         registry.register(Box::new(jobs))?;
     }
-    let build = GaugeVec::new(Opts::new("listen_build_info", "Always 1; the labels tell the build."), &["version"])?;
+    let build =
+        GaugeVec::new(Opts::new("listen_build_info", "Always 1; the labels tell the build."), &["version"])?;
     build.with_label_values(&[env!("CARGO_PKG_VERSION")]).set(1.0);
     let mut families = registry.gather();
     families.extend(build.collect());

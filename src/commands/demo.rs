@@ -94,7 +94,8 @@ async fn show(private: &Private, config: Config, screen: &Screen) -> anyhow::Res
     let first_tasks = TaskTracker::new();
     app.start_worker(&first_tasks, &first, Arc::new(screen.clone()))?;
     for sample in samples::all() {
-        let card = finish(&client, screen, &sample).await.with_context(|| format!("running {}", sample.name))?;
+        let card =
+            finish(&client, screen, &sample).await.with_context(|| format!("running {}", sample.name))?;
         screen.card(&card);
         sample.check(&card, &mut report.surprises);
         report.conversations.push(card);
@@ -104,7 +105,8 @@ async fn show(private: &Private, config: Config, screen: &Screen) -> anyhow::Res
     first_tasks.close();
     first_tasks.wait().await;
 
-    let interrupted = recovery::interrupt(private, &app, &client, screen).await.context("interrupting a run")?;
+    let interrupted =
+        recovery::interrupt(private, &app, &client, screen).await.context("interrupting a run")?;
     let second = Lifecycle::default();
     app.start_worker(&tasks, &second, Arc::new(screen.clone()))?;
     let recovery = interrupted.finished(&app, &client).await.context("recovering a run")?;

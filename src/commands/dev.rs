@@ -62,7 +62,8 @@ pub(crate) fn durable_on_loopback(config: &mut Config) {
         config.finalization_dispatch_mode = Dispatch::Postgres;
     }
     if config.allow_outgoing.is_empty() {
-        config.allow_outgoing = [LOOPBACK_V4, LOOPBACK_V6].iter().filter_map(|range| range.parse().ok()).collect();
+        config.allow_outgoing =
+            [LOOPBACK_V4, LOOPBACK_V6].iter().filter_map(|range| range.parse().ok()).collect();
     }
 }
 

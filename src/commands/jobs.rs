@@ -144,7 +144,11 @@ fn report(
                     &json!({ "job_id": id, "done": done, "status": job.state.status(), "dispatch_generation": job.generation.0 }),
                 ),
                 false => {
-                    let parked = if matches!(job.state, State::BlockedByok) { ", parked until its user brings keys" } else { "" };
+                    let parked = if matches!(job.state, State::BlockedByok) {
+                        ", parked until its user brings keys"
+                    } else {
+                        ""
+                    };
                     anstream::println!("{done} {id}, generation {}{parked}", job.generation);
                 }
             }
@@ -161,9 +165,7 @@ fn no_job(id: &str) -> anyhow::Error {
 fn words(refusal: Refusal) -> &'static str {
     match refusal {
         Refusal::NotDead => "only a dead letter can be replayed or settled; this job is not one",
-        Refusal::Blocked => {
-            "it waits for its user's own keys and is never run with the service's"
-        }
+        Refusal::Blocked => "it waits for its user's own keys and is never run with the service's",
         Refusal::Superseded => "a newer revision of its conversation exists; look at that one",
         Refusal::ConversationGone => "its conversation was deleted; `listen jobs discard` settles it",
         _ => "its state does not allow that",

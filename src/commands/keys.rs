@@ -102,7 +102,9 @@ pub(crate) async fn create(
         expires_at: None,
     };
     if !ledger.create_key(user, &key).await? {
-        return Err(Exit::NotFound(format!("there is no person {user}: `listen users create` makes one")).into());
+        return Err(
+            Exit::NotFound(format!("there is no person {user}: `listen users create` makes one")).into()
+        );
     }
     Ok((id, text.plaintext))
 }

@@ -42,12 +42,17 @@ pub(crate) struct Service {
 ///
 /// # Errors
 /// When an address cannot be listened on, or a part cannot be made.
-pub(crate) async fn start(app: &App, lifecycle: &Lifecycle, watch: Arc<dyn Watch>) -> anyhow::Result<Service> {
+pub(crate) async fn start(
+    app: &App,
+    lifecycle: &Lifecycle,
+    watch: Arc<dyn Watch>,
+) -> anyhow::Result<Service> {
     let tasks = TaskTracker::new();
     let health = app.start_worker(&tasks, lifecycle, watch)?;
     app.start_repair(&tasks, lifecycle)?;
     app.start_wakes(&tasks, lifecycle);
-    let admin_router = admin::router(app.ledger.clone(), app.registry.clone(), health, lifecycle.soft.clone());
+    let admin_router =
+        admin::router(app.ledger.clone(), app.registry.clone(), health, lifecycle.soft.clone());
     let admin = listen(&tasks, app.config.admin_addr, admin_router, lifecycle.hard.clone()).await?;
     let api = match app.config.has(Role::Api) {
         true => Some(listen(&tasks, app.config.addr, app.router(), lifecycle.soft.clone()).await?),

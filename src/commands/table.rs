@@ -31,7 +31,10 @@ impl Asked {
 /// Prints rows under headings, fitted to the terminal.
 pub(crate) fn print(headings: &[&str], rows: Vec<Vec<String>>) {
     let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic).set_header(headings);
+    table
+        .load_style(presets::NOTHING)
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_header(headings);
     table.add_rows(rows);
     anstream::println!("{table}");
 }

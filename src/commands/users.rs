@@ -112,5 +112,7 @@ fn fresh_id() -> String {
 }
 
 fn time_zone(name: &str) -> Result<String, String> {
-    name.parse::<chrono_tz::Tz>().map(|zone| zone.name().to_owned()).map_err(|_| "not an IANA time zone".to_owned())
+    name.parse::<chrono_tz::Tz>()
+        .map(|zone| zone.name().to_owned())
+        .map_err(|_| "not an IANA time zone".to_owned())
 }

@@ -143,10 +143,11 @@ impl Ledger {
 
 /// Whether a person's jobs require the person's own keys. The row is held against being marked meanwhile.
 async fn requires_keys(connection: &mut PgConnection, user: &UserId) -> Result<bool, Error> {
-    let marked: Option<bool> = sqlx::query_scalar("select requires_byok from users where user_id = $1 for share")
-        .bind(user.as_str())
-        .fetch_optional(connection)
-        .await
-        .doing("reading a person's mark")?;
+    let marked: Option<bool> =
+        sqlx::query_scalar("select requires_byok from users where user_id = $1 for share")
+            .bind(user.as_str())
+            .fetch_optional(connection)
+            .await
+            .doing("reading a person's mark")?;
     Ok(marked.unwrap_or(false))
 }

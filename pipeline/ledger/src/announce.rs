@@ -74,7 +74,13 @@ pub(crate) async fn announce(
     Ok(written.rows_affected())
 }
 
-fn delivery_id(user: &UserId, endpoint: &str, conversation: &ConversationId, revision: i64, about: &About) -> String {
+fn delivery_id(
+    user: &UserId,
+    endpoint: &str,
+    conversation: &ConversationId,
+    revision: i64,
+    about: &About,
+) -> String {
     let subject = about.subject.as_deref().unwrap_or("");
     let name = format!("{user}\n{endpoint}\n{conversation}\n{revision}\n{}\n{subject}", about.event.as_str());
     format!("msg_{}", Uuid::new_v5(&DELIVERIES, name.as_bytes()).simple())

@@ -22,7 +22,11 @@ impl Ledger {
     ///
     /// # Errors
     /// When the database does not answer.
-    pub async fn recall(&self, holding: &Holding, key: &CheckpointKey) -> Result<Option<serde_json::Value>, Error> {
+    pub async fn recall(
+        &self,
+        holding: &Holding,
+        key: &CheckpointKey,
+    ) -> Result<Option<serde_json::Value>, Error> {
         sqlx::query_scalar(
             "select output from stage_checkpoints \
              where user_id = $1 and job_id = $2 and stage = $3 and version = $4 and digest = $5",
@@ -42,7 +46,12 @@ impl Ledger {
     ///
     /// # Errors
     /// When the database does not answer.
-    pub async fn record(&self, holding: &Holding, key: &CheckpointKey, output: &serde_json::Value) -> Result<bool, Error> {
+    pub async fn record(
+        &self,
+        holding: &Holding,
+        key: &CheckpointKey,
+        output: &serde_json::Value,
+    ) -> Result<bool, Error> {
         let (mut transaction, _) = self.begin("recording a checkpoint").await?;
         let fenced: i64 = sqlx::query_scalar(
             "with fence as (select user_id, job_id from finalization_jobs \

@@ -102,7 +102,8 @@ impl Ledger {
         results: &Results,
         same: Same<'_>,
     ) -> Result<Finished, Error> {
-        until_stored!(self, "completing a run", |bell| self.try_complete(claimed, outcome, results, same, bell))
+        until_stored!(self, "completing a run", |bell| self
+            .try_complete(claimed, outcome, results, same, bell))
     }
 
     async fn try_complete(
@@ -167,7 +168,8 @@ fn abouts(announcements: &[Announcement], items: &[String], memories: &[String])
         .iter()
         .flat_map(|announcement| {
             let event = announcement.event;
-            let each = |ids: &[String]| ids.iter().map(|id| About { event, subject: Some(id.clone()) }).collect();
+            let each =
+                |ids: &[String]| ids.iter().map(|id| About { event, subject: Some(id.clone()) }).collect();
             match event {
                 EventKind::ActionItemCreated => each(items),
                 EventKind::MemoryCreated => each(memories),

@@ -3,9 +3,16 @@
 use std::{sync::Arc, time::Duration};
 
 use job::{Policy, Timestamp};
-use sqlx::{PgConnection, PgPool, Postgres, Transaction, migrate::Migrator, postgres::{PgConnectOptions, PgPoolOptions}};
+use sqlx::{
+    PgConnection, PgPool, Postgres, Transaction,
+    migrate::Migrator,
+    postgres::{PgConnectOptions, PgPoolOptions},
+};
 
-use crate::{Waker, error::{Doing, Error}};
+use crate::{
+    Waker,
+    error::{Doing, Error},
+};
 
 /// The schema, forward only (`migrations/`).
 pub static MIGRATOR: Migrator = sqlx::migrate!("../../migrations");
@@ -110,7 +117,10 @@ impl Ledger {
     }
 
     /// Begins a verb: a transaction in which nobody waits for ever (DESIGN §4), and the database's clock.
-    pub(crate) async fn begin(&self, doing: &'static str) -> Result<(Transaction<'static, Postgres>, Timestamp), Error> {
+    pub(crate) async fn begin(
+        &self,
+        doing: &'static str,
+    ) -> Result<(Transaction<'static, Postgres>, Timestamp), Error> {
         let mut transaction = self.pool.begin().await.doing(doing)?;
         let now = bound(&mut transaction).await.doing(doing)?;
         Ok((transaction, now))

@@ -26,7 +26,11 @@ impl Ledger {
     ///
     /// # Errors
     /// When the database does not answer.
-    pub async fn due_page(&self, after: Option<(Timestamp, JobId)>, limit: i64) -> Result<Vec<Passed>, Error> {
+    pub async fn due_page(
+        &self,
+        after: Option<(Timestamp, JobId)>,
+        limit: i64,
+    ) -> Result<Vec<Passed>, Error> {
         let (at, id) = after.unzip();
         let rows: Vec<(Timestamp, String, String)> = sqlx::query_as(
             "select reconcile_after_at, user_id, job_id from finalization_jobs \

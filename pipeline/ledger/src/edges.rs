@@ -178,7 +178,8 @@ impl Ledger {
         for row in rows {
             let stored = Stored::try_from(row)?;
             // Every live job grants this; a refusal would mean that it came to rest, which its lock forbids.
-            let _ = self.decide_and_write(connection, &stored, Command::RequireKeys, now, Bell::Write).await?;
+            let _ =
+                self.decide_and_write(connection, &stored, Command::RequireKeys, now, Bell::Write).await?;
         }
         Ok(())
     }
@@ -188,11 +189,20 @@ impl Ledger {
     ///
     /// # Errors
     /// When the database does not answer.
-    pub async fn delete_conversation(&self, user: &UserId, conversation: &ConversationId) -> Result<bool, Error> {
+    pub async fn delete_conversation(
+        &self,
+        user: &UserId,
+        conversation: &ConversationId,
+    ) -> Result<bool, Error> {
         until_stored!(self, "deleting a conversation", |bell| self.try_delete(user, conversation, bell))
     }
 
-    async fn try_delete(&self, user: &UserId, conversation: &ConversationId, bell: Bell) -> Result<bool, Stumble> {
+    async fn try_delete(
+        &self,
+        user: &UserId,
+        conversation: &ConversationId,
+        bell: Bell,
+    ) -> Result<bool, Stumble> {
         let (mut transaction, now) = self.begin("deleting a conversation").await?;
         if let Some(live) = live_job(&mut transaction, user, conversation).await? {
             // A refusal is a job that came to rest meanwhile: nothing to withdraw.
@@ -210,7 +220,9 @@ impl Ledger {
         if live_job(&mut transaction, user, conversation).await?.is_some() {
             return Err(Stumble::Lost); // admitted between our look and the deletion: withdraw that one, too
         }
-        erase_traces(&mut transaction, user, conversation, now).await.doing("erasing a conversation's traces")?;
+        erase_traces(&mut transaction, user, conversation, now)
+            .await
+            .doing("erasing a conversation's traces")?;
         transaction.commit().await.doing("deleting a conversation")?;
         self.waker.job_settled();
         Ok(true)

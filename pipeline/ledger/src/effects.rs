@@ -153,7 +153,10 @@ impl Ledger {
 
     /// Counts a bell that could not be written (`listen_fallback_total{component="pusher"}`).
     pub(crate) fn bell_failed(&self, error: &sqlx::Error) {
-        tracing::warn!(database = error.as_database_error().is_some(), "a bell could not be written; the job is marked unrung");
+        tracing::warn!(
+            database = error.as_database_error().is_some(),
+            "a bell could not be written; the job is marked unrung"
+        );
         (self.enqueue_failed)();
     }
 }
@@ -183,7 +186,11 @@ pub(crate) async fn ring(connection: &mut PgConnection, job: &Job, at: Timestamp
 
 /// A dead letter's conversation is failed and discarded, whichever edge led here; the completed conversation
 /// of a reprocess stays as it was and nobody is told (DECISIONS §4).
-async fn fail_conversation(connection: &mut PgConnection, job: &Stored, now: Timestamp) -> Result<u64, Error> {
+async fn fail_conversation(
+    connection: &mut PgConnection,
+    job: &Stored,
+    now: Timestamp,
+) -> Result<u64, Error> {
     let failed = sqlx::query(
         "update conversations set status = 'failed', discarded_by_failure = discarded_by_failure or not discarded, \
              discarded = true, updated_at = $3 \
@@ -213,7 +220,11 @@ pub(crate) async fn tell_failed(
     announce(connection, user, conversation, revision, &about, now).await
 }
 
-async fn reopen_conversation(connection: &mut PgConnection, job: &Stored, now: Timestamp) -> Result<(), Error> {
+async fn reopen_conversation(
+    connection: &mut PgConnection,
+    job: &Stored,
+    now: Timestamp,
+) -> Result<(), Error> {
     sqlx::query(
         "update conversations set status = 'processing', discarded = discarded and not discarded_by_failure, \
              discarded_by_failure = false, updated_at = $3 \
@@ -229,7 +240,11 @@ async fn reopen_conversation(connection: &mut PgConnection, job: &Stored, now: T
 }
 
 /// Totals of finished jobs follow every edge into and out of rest, in one of sixteen stripes.
-pub(crate) async fn count_totals(connection: &mut PgConnection, before: &Job, after: &Job) -> Result<(), Error> {
+pub(crate) async fn count_totals(
+    connection: &mut PgConnection,
+    before: &Job,
+    after: &Job,
+) -> Result<(), Error> {
     let total = |job: &Job| job.state.is_terminal().then(|| job.state.status());
     let (from, to) = (total(before), total(after));
     if from == to {

@@ -117,7 +117,11 @@ impl Ledger {
     ///
     /// # Errors
     /// When the database does not answer.
-    pub async fn replay(&self, job: &JobId, action: &OperatorAction) -> Result<Option<Result<Job, Refusal>>, Error> {
+    pub async fn replay(
+        &self,
+        job: &JobId,
+        action: &OperatorAction,
+    ) -> Result<Option<Result<Job, Refusal>>, Error> {
         until_stored!(self, "replaying a job", |bell| self.try_operate(job, Operation::Replay, action, bell))
     }
 
@@ -125,8 +129,17 @@ impl Ledger {
     ///
     /// # Errors
     /// When the database does not answer.
-    pub async fn discard(&self, job: &JobId, action: &OperatorAction) -> Result<Option<Result<Job, Refusal>>, Error> {
-        until_stored!(self, "settling a dead letter", |bell| self.try_operate(job, Operation::Discard, action, bell))
+    pub async fn discard(
+        &self,
+        job: &JobId,
+        action: &OperatorAction,
+    ) -> Result<Option<Result<Job, Refusal>>, Error> {
+        until_stored!(self, "settling a dead letter", |bell| self.try_operate(
+            job,
+            Operation::Discard,
+            action,
+            bell
+        ))
     }
 
     async fn try_operate(
@@ -179,11 +192,12 @@ enum Operation {
 
 /// The facts of a replay, read under the person's row, so that marking the person and replaying exclude each other.
 async fn replay_command(connection: &mut PgConnection, stored: &Stored) -> Result<Command, Error> {
-    let marked: Option<bool> = sqlx::query_scalar("select requires_byok from users where user_id = $1 for share")
-        .bind(stored.user_id.as_str())
-        .fetch_optional(&mut *connection)
-        .await
-        .doing("reading a person's mark")?;
+    let marked: Option<bool> =
+        sqlx::query_scalar("select requires_byok from users where user_id = $1 for share")
+            .bind(stored.user_id.as_str())
+            .fetch_optional(&mut *connection)
+            .await
+            .doing("reading a person's mark")?;
     let (superseded, there): (bool, bool) = sqlx::query_as(
         "select exists (select from finalization_admissions where user_id = $1 and conversation_id = $2 \
                  and revision > $3), \

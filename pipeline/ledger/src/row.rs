@@ -1,7 +1,8 @@
 //! A job's row: read into `job::Job`, stored by compare-and-set on its version.
 
 use job::{
-    Epoch, FailureCode, Generation, Job, JobId, Lease, Origin, Outcome, Policy, Queue, Ring, State, Timestamp, WorkerId,
+    Epoch, FailureCode, Generation, Job, JobId, Lease, Origin, Outcome, Policy, Queue, Ring, State,
+    Timestamp, WorkerId,
 };
 use records::{ConversationId, UserId};
 use serde::Serialize;
@@ -64,7 +65,8 @@ impl TryFrom<JobRow> for Stored {
     type Error = Error;
 
     fn try_from(row: JobRow) -> Result<Self, Error> {
-        let wrong = |column| Error::ImpossibleRow { table: "finalization_jobs", id: row.job_id.clone(), column };
+        let wrong =
+            |column| Error::ImpossibleRow { table: "finalization_jobs", id: row.job_id.clone(), column };
         let count = |number: i32, column| u32::try_from(number).map_err(|_| wrong(column));
         let code = |name: &Option<String>, column| {
             name.as_deref().map(|name| FailureCode::from_name(name).ok_or_else(|| wrong(column))).transpose()

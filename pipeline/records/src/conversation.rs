@@ -66,12 +66,30 @@ pub struct Source(String);
 
 impl Source {
     /// The eight generic values (spec, "Source enumeration").
-    pub const GENERIC: [&'static str; 8] =
-        ["phone", "phone_call", "desktop", "workflow", "sdcard", "external_integration", "onboarding", "unknown"];
+    pub const GENERIC: [&'static str; 8] = [
+        "phone",
+        "phone_call",
+        "desktop",
+        "workflow",
+        "sdcard",
+        "external_integration",
+        "onboarding",
+        "unknown",
+    ];
     /// The vendor values that are accepted by default (DECISIONS §1).
     pub const VENDORS: [&'static str; 12] = [
-        "friend", "omi", "fieldy", "bee", "plaud", "frame", "friend_com", "apple_watch", "openglass", "screenpipe",
-        "limitless", "rayban_meta",
+        "friend",
+        "omi",
+        "fieldy",
+        "bee",
+        "plaud",
+        "frame",
+        "friend_com",
+        "apple_watch",
+        "openglass",
+        "screenpipe",
+        "limitless",
+        "rayban_meta",
     ];
 
     /// Takes a name that the door has already accepted, or that a row holds.

@@ -11,7 +11,9 @@ mod talk;
 mod things;
 
 pub use category::{Category, MemoryCategory};
-pub use conversation::{Conversation, Event, Geolocation, Source, Status, Structured, UnknownName, Visibility};
+pub use conversation::{
+    Conversation, Event, Geolocation, Source, Status, Structured, UnknownName, Visibility,
+};
 pub use ids::{ActionItemId, ConversationId, FolderId, MemoryId, UserId};
 pub use segment::Segment;
 pub use talk::{Line, Talk};

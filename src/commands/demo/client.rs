@@ -71,7 +71,8 @@ impl Client {
 
     /// The action items of a conversation.
     pub(super) async fn items(&self, id: &str) -> anyhow::Result<Vec<String>> {
-        let all = self.call(Method::GET, &format!("/v1/dev/user/action-items?conversation_id={id}"), None).await?;
+        let all =
+            self.call(Method::GET, &format!("/v1/dev/user/action-items?conversation_id={id}"), None).await?;
         let words = |item: &Value| item["description"].as_str().unwrap_or_default().to_owned();
         Ok(all.as_array().into_iter().flatten().map(words).collect())
     }
@@ -85,14 +86,17 @@ impl Client {
     }
 
     async fn call(&self, method: Method, path: &str, body: Option<&Value>) -> anyhow::Result<Value> {
-        let mut request =
-            self.http.request(method.clone(), format!("{}{path}", self.base)).bearer_auth(self.key.expose_secret());
+        let mut request = self
+            .http
+            .request(method.clone(), format!("{}{path}", self.base))
+            .bearer_auth(self.key.expose_secret());
         if let Some(body) = body {
             request = request.json(body);
         }
         let answer = request.send().await.with_context(|| format!("{method} {path}"))?;
         let status = answer.status();
-        let value: Value = answer.json().await.with_context(|| format!("reading the answer of {method} {path}"))?;
+        let value: Value =
+            answer.json().await.with_context(|| format!("reading the answer of {method} {path}"))?;
         if !status.is_success() {
             bail!("{method} {path} answered {status}: {}", value["detail"]);
         }

@@ -53,7 +53,12 @@ impl Receiver {
 
     /// What arrived, once `expected` different events are here, or patience is over; a moment longer, so that a
     /// doubled post would be seen, too.
-    pub(super) async fn settled(&self, secret: &SecretString, expected: usize, patience: Duration) -> Deliveries {
+    pub(super) async fn settled(
+        &self,
+        secret: &SecretString,
+        expected: usize,
+        patience: Duration,
+    ) -> Deliveries {
         let begun = Instant::now();
         while self.read(secret).events < expected && begun.elapsed() < patience {
             tokio::time::sleep(Duration::from_millis(20)).await;
@@ -68,7 +73,8 @@ impl Receiver {
         ids.sort_unstable();
         ids.dedup();
         let good = |post: &&Post| {
-            outside::sign(secret, &post.id, post.timestamp, &post.body).is_ok_and(|ours| ours == post.signature)
+            outside::sign(secret, &post.id, post.timestamp, &post.body)
+                .is_ok_and(|ours| ours == post.signature)
         };
         Deliveries {
             posts: posts.len(),
@@ -80,7 +86,8 @@ impl Receiver {
 }
 
 async fn receive(State(log): State<Log>, headers: HeaderMap, body: Bytes) -> StatusCode {
-    let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
+    let header =
+        |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
     let post = Post {
         id: header("webhook-id"),
         timestamp: header("webhook-timestamp").parse().unwrap_or_default(),

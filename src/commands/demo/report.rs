@@ -129,7 +129,9 @@ impl Report {
         self.deliveries.expected = self.expected_deliveries();
         let Deliveries { posts, events, verified, expected } = self.deliveries;
         if events != expected || posts != events {
-            self.surprises.push(format!("{expected} events should have been told once; {events} were, in {posts} posts"));
+            self.surprises.push(format!(
+                "{expected} events should have been told once; {events} were, in {posts} posts"
+            ));
         }
         if verified != posts {
             self.surprises.push(format!("{} of {posts} posts had a wrong signature", posts - verified));

@@ -43,7 +43,10 @@ impl Sample {
             (card.action_items.len() < self.least_items, "has fewer action items than were said"),
         ];
         surprises.extend(
-            checks.into_iter().filter(|(wrong, _)| *wrong).map(|(_, words)| format!("{}: {words}", self.name)),
+            checks
+                .into_iter()
+                .filter(|(wrong, _)| *wrong)
+                .map(|(_, words)| format!("{}: {words}", self.name)),
         );
     }
 }
@@ -92,7 +95,10 @@ fn long_talk() -> Value {
         let opinion = OPINIONS[(index * 7 + index / 3) % OPINIONS.len()];
         let memory = STORIES[(index * 3 + index / 11) % STORIES.len()];
         let task = if index % 100 == 50 { TASKS[(index / 100) % TASKS.len()] } else { "" };
-        lines.push((index % 2 == 0, format!("About {room}: {remark} {opinion} {memory} {task}").trim().to_owned()));
+        lines.push((
+            index % 2 == 0,
+            format!("About {room}: {remark} {opinion} {memory} {task}").trim().to_owned(),
+        ));
     }
     let segment = |(index, (is_user, text)): (usize, &(bool, String))| {
         json!({
@@ -126,7 +132,10 @@ const FAMILY: &[Line] = &[
 const DOCTOR: &[Line] = &[
     (false, "Your blood pressure is a little high, one hundred and forty over ninety."),
     (true, "I have been drinking a lot of coffee, and I sleep badly."),
-    (false, "I'd like you to take these tablets every morning. Please make an appointment for a blood test next week."),
+    (
+        false,
+        "I'd like you to take these tablets every morning. Please make an appointment for a blood test next week.",
+    ),
     (true, "OK. I need to pick up the prescription from the pharmacy tomorrow."),
     (false, "And please cut down on salt. The follow-up appointment is on December 15th at 9:30."),
     (true, "I run every Tuesday evening, is that still all right?"),
@@ -147,8 +156,16 @@ const INTERRUPTED: &[Line] = &[
 ];
 
 const ROOMS: [&str; 10] = [
-    "the kitchen", "the hallway", "the attic", "the bathroom", "the cellar", "the living room", "the staircase",
-    "the balcony", "the study", "the workshop",
+    "the kitchen",
+    "the hallway",
+    "the attic",
+    "the bathroom",
+    "the cellar",
+    "the living room",
+    "the staircase",
+    "the balcony",
+    "the study",
+    "the workshop",
 ];
 
 const REMARKS: [&str; 10] = [

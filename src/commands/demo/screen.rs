@@ -48,8 +48,13 @@ impl Screen {
     }
 
     pub(super) fn opening(&self, database: &str, config: &Config) {
-        self.say(&format!("{BOLD}listen demo{PLAIN}  conversations in; titles, tasks and memories out, durably"));
-        self.say(&format!("{DIM}{database}; text engine: {}{PLAIN}", if config.uses_openai() { "openai" } else { "embedded" }));
+        self.say(&format!(
+            "{BOLD}listen demo{PLAIN}  conversations in; titles, tasks and memories out, durably"
+        ));
+        self.say(&format!(
+            "{DIM}{database}; text engine: {}{PLAIN}",
+            if config.uses_openai() { "openai" } else { "embedded" }
+        ));
         self.say(&format!(
             "{DIM}the demo's own settings: leases of {} s renewed every {} s, so that a dead worker is noticed on the screen{PLAIN}\n",
             config.finalization_lease_seconds, config.finalization_heartbeat_seconds
@@ -65,7 +70,10 @@ impl Screen {
     /// What a conversation came to.
     pub(super) fn card(&self, card: &Card) {
         if card.discarded {
-            self.say(&format!("{YELLOW}∅{PLAIN} {BOLD}{}{PLAIN}  judged not worth keeping {DIM}({:.0} ms){PLAIN}\n", card.name, card.milliseconds));
+            self.say(&format!(
+                "{YELLOW}∅{PLAIN} {BOLD}{}{PLAIN}  judged not worth keeping {DIM}({:.0} ms){PLAIN}\n",
+                card.name, card.milliseconds
+            ));
             return;
         }
         self.say(&format!(
@@ -94,7 +102,9 @@ impl Screen {
     }
 
     pub(super) fn killed(&self, process: u32) {
-        self.say(&format!("    {RED}kill -9 {process}{PLAIN}; another worker starts and waits for the lease to run out"));
+        self.say(&format!(
+            "    {RED}kill -9 {process}{PLAIN}; another worker starts and waits for the lease to run out"
+        ));
     }
 
     pub(super) fn recovered(&self, recovery: &Recovery) {

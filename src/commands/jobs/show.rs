@@ -65,7 +65,10 @@ fn lines(view: &JobView) -> Vec<(&'static str, String)> {
         State::Completed { outcome } => format!("completed, {outcome}"),
         State::DeadLetter { code } => format!("dead_letter, {code}"),
     };
-    let bells = view.bells.iter().map(|(ring, generation, at)| format!("#{ring} of generation {generation} at {}", time(*at)));
+    let bells = view
+        .bells
+        .iter()
+        .map(|(ring, generation, at)| format!("#{ring} of generation {generation} at {}", time(*at)));
     let or_none = |text: String| if text.is_empty() { "none".to_owned() } else { text };
     vec![
         ("job", job.id.to_string()),

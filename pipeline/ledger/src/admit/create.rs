@@ -20,11 +20,20 @@ impl Ledger {
     ///
     /// # Errors
     /// When the database does not answer.
-    pub async fn create_conversation(&self, user: &UserId, new: NewConversation) -> Result<CreateOutcome, Error> {
+    pub async fn create_conversation(
+        &self,
+        user: &UserId,
+        new: NewConversation,
+    ) -> Result<CreateOutcome, Error> {
         until_stored!(self, "creating a conversation", |bell| self.try_create(user, &new, bell))
     }
 
-    async fn try_create(&self, user: &UserId, new: &NewConversation, bell: Bell) -> Result<CreateOutcome, Stumble> {
+    async fn try_create(
+        &self,
+        user: &UserId,
+        new: &NewConversation,
+        bell: Bell,
+    ) -> Result<CreateOutcome, Stumble> {
         let (mut transaction, now) = self.begin("creating a conversation").await?;
         let requires_keys = requires_keys(&mut transaction, user).await?;
         if !insert_conversation(&mut transaction, user, new, now).await.doing("storing a conversation")? {
@@ -107,7 +116,12 @@ async fn insert_conversation(
     now: Timestamp,
 ) -> Result<bool, sqlx::Error> {
     let (started_at, finished_at) = times(new, now);
-    let geolocation = new.geolocation.as_ref().map(geolocation_to_json).transpose().map_err(|error| sqlx::Error::Encode(error.into()))?;
+    let geolocation = new
+        .geolocation
+        .as_ref()
+        .map(geolocation_to_json)
+        .transpose()
+        .map_err(|error| sqlx::Error::Encode(error.into()))?;
     let (text, text_source, text_source_spec) = match &new.content {
         NewContent::Text { text, text_source, text_source_spec } => {
             (Some(text), Some(text_source), text_source_spec.as_ref())
@@ -164,7 +178,11 @@ fn length(segments: &[Segment]) -> Duration {
     Duration::microseconds((seconds * 1e6).round() as i64)
 }
 
-async fn was_deleted(connection: &mut PgConnection, user: &UserId, id: &ConversationId) -> Result<bool, Error> {
+async fn was_deleted(
+    connection: &mut PgConnection,
+    user: &UserId,
+    id: &ConversationId,
+) -> Result<bool, Error> {
     sqlx::query_scalar(
         "select exists (select from deleted_conversations where user_id = $1 and conversation_id = $2)",
     )
@@ -175,6 +193,10 @@ async fn was_deleted(connection: &mut PgConnection, user: &UserId, id: &Conversa
     .doing("looking for a deletion")
 }
 
-async fn must_read(connection: &mut PgConnection, user: &UserId, id: &ConversationId) -> Result<Conversation, Stumble> {
+async fn must_read(
+    connection: &mut PgConnection,
+    user: &UserId,
+    id: &ConversationId,
+) -> Result<Conversation, Stumble> {
     read_conversation(connection, user, id).await?.ok_or(Stumble::Lost)
 }

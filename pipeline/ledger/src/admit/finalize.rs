@@ -43,13 +43,8 @@ impl Ledger {
     /// # Errors
     /// When the database does not answer.
     pub async fn admit_abandoned(&self, user: &UserId, conversation: &ConversationId) -> Result<bool, Error> {
-        let finalized = until_stored!(self, "admitting an abandoned conversation", |bell| self.try_finalize(
-            user,
-            conversation,
-            None,
-            Asker::Reconciler,
-            bell
-        ))?;
+        let finalized = until_stored!(self, "admitting an abandoned conversation", |bell| self
+            .try_finalize(user, conversation, None, Asker::Reconciler, bell))?;
         Ok(matches!(finalized, Ok((_, Some(_)))))
     }
 
@@ -67,7 +62,8 @@ impl Ledger {
             return Ok(Err(AdmitRefusal::NoConversation));
         };
         if !ready.admissible {
-            let unchanged = read_conversation(&mut transaction, user, conversation).await?.ok_or(Stumble::Lost)?;
+            let unchanged =
+                read_conversation(&mut transaction, user, conversation).await?.ok_or(Stumble::Lost)?;
             let job = match asker {
                 Asker::Owner => newest_job(&mut transaction, user, conversation).await?,
                 Asker::Reconciler => None, // Admitted by somebody else: not by this call.

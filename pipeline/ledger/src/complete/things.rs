@@ -93,7 +93,8 @@ async fn hand_over_due_dates(
     if due_dates.is_empty() {
         return Ok(());
     }
-    let (ids, dues): (Vec<&str>, Vec<Timestamp>) = due_dates.iter().map(|(id, due)| (id.as_str(), *due)).unzip();
+    let (ids, dues): (Vec<&str>, Vec<Timestamp>) =
+        due_dates.iter().map(|(id, due)| (id.as_str(), *due)).unzip();
     sqlx::query(
         "update action_items a set due_at = t.due_at, updated_at = $2 \
          from unnest($3::text[], $4::timestamptz[]) t (id, due_at) \

@@ -53,7 +53,11 @@ pub(super) async fn write_conversation(
 }
 
 /// Judged not worth keeping: completed and discarded, unless the person said otherwise.
-async fn discard_conversation(connection: &mut PgConnection, claimed: &Claimed, now: Timestamp) -> Result<(), Error> {
+async fn discard_conversation(
+    connection: &mut PgConnection,
+    claimed: &Claimed,
+    now: Timestamp,
+) -> Result<(), Error> {
     sqlx::query(
         "update conversations set status = 'completed', updated_at = $3, discarded_by_failure = false, \
              discarded = case when discarded_by_person then discarded else true end \

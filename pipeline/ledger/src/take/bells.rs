@@ -104,10 +104,17 @@ impl Take<'_> {
 }
 
 impl Ledger {
-    pub(super) async fn take_bells(&self, queue: Queue, worker: &WorkerId, slots: u32) -> Result<Taken, Error> {
+    pub(super) async fn take_bells(
+        &self,
+        queue: Queue,
+        worker: &WorkerId,
+        slots: u32,
+    ) -> Result<Taken, Error> {
         let limit = i64::from(slots);
         match until_stored!(self, "taking bells", |bell| self.try_take(queue, worker, limit, bell)) {
-            Err(Error::Refused { .. } | Error::Contended { .. }) => self.take_one_by_one(queue, worker, slots).await,
+            Err(Error::Refused { .. } | Error::Contended { .. }) => {
+                self.take_one_by_one(queue, worker, slots).await
+            }
             other => other,
         }
     }
@@ -135,7 +142,13 @@ impl Ledger {
         Ok(taken)
     }
 
-    async fn try_take(&self, queue: Queue, worker: &WorkerId, limit: i64, bell: Bell) -> Result<Taken, Stumble> {
+    async fn try_take(
+        &self,
+        queue: Queue,
+        worker: &WorkerId,
+        limit: i64,
+        bell: Bell,
+    ) -> Result<Taken, Stumble> {
         let (mut transaction, now) = self.begin("taking bells").await?;
         let bells: Vec<BellRow> = sqlx::query_as(
             "select job_id, ring, dispatch_generation from finalization_bells \
@@ -204,13 +217,19 @@ impl Ledger {
     /// When the database does not answer.
     pub async fn next_ring_at(&self, queue: Queue) -> Result<Option<(Timestamp, Timestamp)>, Error> {
         let next = match self.bells {
-            true => "select clock_timestamp(), ring_at from finalization_bells where queue = $1 order by ring_at limit 1",
+            true => {
+                "select clock_timestamp(), ring_at from finalization_bells where queue = $1 order by ring_at limit 1"
+            }
             false => {
                 "select clock_timestamp(), ready_at from finalization_jobs \
                  where queue = $1 and status = 'queued' order by ready_at limit 1"
             }
         };
-        sqlx::query_as(next).bind(queue.as_str()).fetch_optional(&self.pool).await.doing("looking for the next bell")
+        sqlx::query_as(next)
+            .bind(queue.as_str())
+            .fetch_optional(&self.pool)
+            .await
+            .doing("looking for the next bell")
     }
 }
 
@@ -223,7 +242,10 @@ enum Found {
 }
 
 /// Reads the jobs of `bells` in key order, each locked; what somebody else holds is passed by.
-async fn read_locked(connection: &mut PgConnection, bells: &[BellRow]) -> Result<HashMap<String, Found>, Error> {
+async fn read_locked(
+    connection: &mut PgConnection,
+    bells: &[BellRow],
+) -> Result<HashMap<String, Found>, Error> {
     let ids: Vec<&str> = bells.iter().map(|bell| bell.job_id.as_str()).collect();
     let rows: Vec<JobRow> = sqlx::query_as(
         "select * from finalization_jobs where job_id = any($1) order by user_id, job_id \
@@ -241,11 +263,12 @@ async fn read_locked(connection: &mut PgConnection, bells: &[BellRow]) -> Result
         })
         .collect();
     if ids.iter().any(|id| !found.contains_key(*id)) {
-        let there: Vec<String> = sqlx::query_scalar("select job_id from finalization_jobs where job_id = any($1)")
-            .bind(&ids)
-            .fetch_all(connection)
-            .await
-            .doing("looking for locked jobs")?;
+        let there: Vec<String> =
+            sqlx::query_scalar("select job_id from finalization_jobs where job_id = any($1)")
+                .bind(&ids)
+                .fetch_all(connection)
+                .await
+                .doing("looking for locked jobs")?;
         for id in there {
             found.entry(id).or_insert(Found::Locked);
         }

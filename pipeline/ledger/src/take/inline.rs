@@ -12,11 +12,27 @@ use crate::{
 };
 
 impl Ledger {
-    pub(super) async fn take_rows(&self, queue: Queue, worker: &WorkerId, slots: u32) -> Result<Taken, Error> {
-        until_stored!(self, "taking queued jobs", |bell| self.try_take_rows(queue, worker, i64::from(slots), bell))
+    pub(super) async fn take_rows(
+        &self,
+        queue: Queue,
+        worker: &WorkerId,
+        slots: u32,
+    ) -> Result<Taken, Error> {
+        until_stored!(self, "taking queued jobs", |bell| self.try_take_rows(
+            queue,
+            worker,
+            i64::from(slots),
+            bell
+        ))
     }
 
-    async fn try_take_rows(&self, queue: Queue, worker: &WorkerId, limit: i64, bell: Bell) -> Result<Taken, Stumble> {
+    async fn try_take_rows(
+        &self,
+        queue: Queue,
+        worker: &WorkerId,
+        limit: i64,
+        bell: Bell,
+    ) -> Result<Taken, Stumble> {
         let (mut transaction, now) = self.begin("taking queued jobs").await?;
         let rows: Vec<JobRow> = sqlx::query_as(
             "select * from finalization_jobs where queue = $1 and status = 'queued' and ready_at <= $2 \

@@ -39,7 +39,9 @@ impl Ledger {
         let mut renewed = Vec::new();
         for row in free {
             let Some(stored) = readable(row) else { continue };
-            let Some(holding) = holdings.iter().find(|holding| holding.job_id == stored.job.id) else { continue };
+            let Some(holding) = holdings.iter().find(|holding| holding.job_id == stored.job.id) else {
+                continue;
+            };
             let (answer, renewed_job) = self.renewal(holding, &stored, now);
             answers.insert(stored.job.id.clone(), answer);
             renewed.extend(renewed_job);
@@ -47,8 +49,11 @@ impl Ledger {
         row::store(&mut transaction, &renewed.iter().collect::<Vec<_>>(), now, &self.policy)
             .await
             .doing("storing renewals")?;
-        let passed: Vec<&str> =
-            holdings.iter().filter(|held| !answers.contains_key(&held.job_id)).map(|held| held.job_id.as_str()).collect();
+        let passed: Vec<&str> = holdings
+            .iter()
+            .filter(|held| !answers.contains_key(&held.job_id))
+            .map(|held| held.job_id.as_str())
+            .collect();
         if !passed.is_empty() {
             let held: Vec<JobRow> = sqlx::query_as("select * from finalization_jobs where job_id = any($1)")
                 .bind(&passed)
@@ -57,7 +62,9 @@ impl Ledger {
                 .doing("reading held leases")?;
             for row in held {
                 let Some(stored) = readable(row) else { continue };
-                let Some(holding) = holdings.iter().find(|holding| holding.job_id == stored.job.id) else { continue };
+                let Some(holding) = holdings.iter().find(|holding| holding.job_id == stored.job.id) else {
+                    continue;
+                };
                 answers.insert(stored.job.id.clone(), standing(holding, &stored));
             }
         }

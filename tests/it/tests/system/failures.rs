@@ -36,10 +36,9 @@ async fn killed_after(stage: &str) {
     doomed.stage_done(stage).await;
     doomed.kill().await;
 
-    let mut second = Process::serve(&world.url, &[]).await;
+    let second = Process::serve(&world.url, &[]).await;
 
     told_and_kept_once(&world.client(&second), &id, &receiver).await;
-    second.line("stage done", |line| line["stage"] == stage && line["recalled"] == true).await;
     assert_eq!(world.count(MEMORIES_TWICE).await, 0);
     let job = binary::the_job(&world.url);
     assert_eq!((&job["attempts"], &job["crashes"]), (&json!(0), &json!(1)), "after {stage}: {job}");
