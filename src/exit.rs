@@ -5,6 +5,9 @@ use std::process::ExitCode;
 /// Why a command ends with a code of its own.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Exit {
+    /// 2: the settings cannot work.
+    #[error("{0}")]
+    Usage(String),
     /// 3: there is no such thing.
     #[error("{0}")]
     NotFound(String),
@@ -41,6 +44,7 @@ pub(crate) fn usage(refusal: &clap::Error) -> ExitCode {
 fn code(error: &anyhow::Error) -> u8 {
     if let Some(exit) = error.downcast_ref::<Exit>() {
         return match exit {
+            Exit::Usage(_) => 2,
             Exit::NotFound(_) => 3,
             Exit::Refused(_) => 4,
             Exit::Unavailable(_) => UNAVAILABLE,

@@ -2,7 +2,7 @@
 
 use std::{str::FromStr, sync::Arc};
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use axum::Router;
 use engines::{Embedded, OpenAi, OpenAiConfig};
 use ledger::{ClaimedDelivery, ConversationView, Ledger};
@@ -41,7 +41,8 @@ impl App {
     pub(crate) fn wire(config: Config, database: PgConnectOptions) -> anyhow::Result<Self> {
         let problems = config.problems();
         if !problems.is_empty() {
-            bail!("this configuration cannot work:\n  - {}", problems.join("\n  - "));
+            let words = format!("this configuration cannot work:\n  - {}", problems.join("\n  - "));
+            return Err(Exit::Usage(words).into());
         }
         install_crypto();
         let registry = Registry::new();

@@ -111,7 +111,9 @@ impl Walk {
         expected.sort_unstable();
         assert_eq!(answers, expected);
         for (place, which, claim) in checks {
-            self.check(place, which, &claim).await;
+            let mirror = &self.talks[place].jobs[which];
+            assert_same(&self.world.view(&mirror.job.id).await, mirror, &claim);
+            self.check_row(place, which).await;
         }
         let left = self.due_bells(queue, now).await;
         assert!(bells.iter().all(|bell| !left.contains(bell)), "{bells:?} and then {left:?}");
