@@ -19,13 +19,6 @@ const STEPS: usize = 3_000;
 const TALKS: usize = 40;
 const PEOPLE: usize = 5;
 
-/// Kinds of commands by number; the rest have one place each.
-const CLAIM: usize = 0;
-const RECONCILE: usize = 1;
-const REPLAY: usize = 7;
-/// A failure that another run may not meet.
-const PASSING: &[FailureCode] = &[FailureCode::ModelTimeout];
-
 #[tokio::test]
 async fn every_verb_stores_what_the_machine_decides() {
     let mut walk = Walk::new(0x5eed).await;
@@ -58,9 +51,8 @@ impl Walk {
             people.push(Person { id, marked: false });
         }
         let (chance, seen) = (Chance(seed), Seen::default());
-        let mut walk = Self {
-            world, people, talks: Vec::new(), retired: Vec::new(), chance, seen, made: 0, actions: 0,
-        };
+        let mut walk =
+            Self { world, people, talks: Vec::new(), retired: Vec::new(), chance, seen, made: 0, actions: 0 };
         for _ in 0..TALKS {
             let talk = walk.new_talk().await;
             walk.talks.push(talk);
@@ -141,47 +133,6 @@ impl Walk {
         let mirror = &mut self.talks[place].jobs[which];
         self.world.age(&mirror.job.id, by).await;
         mirror.job = aged(&mirror.job, by);
-    }
-
-    fn command(&mut self, place: usize, which: usize) -> Command {
-        let chance = &mut self.chance;
-        let talk = &self.talks[place];
-        let job = &talk.jobs[which].job;
-        let epoch = Epoch(job.epoch.0 + chance.offset());
-        // Mostly what may be granted in this state, and sometimes anything.
-        let kind = match &job.state {
-            _ if chance.percent(30) => chance.below(9),
-            State::Queued { .. } => *chance.one_of(&[CLAIM, CLAIM, CLAIM, RECONCILE]),
-            State::Leased(_) => *chance.one_of(&[CLAIM, CLAIM, RECONCILE, 2, 3, 4, 5, 5, 6]),
-            State::BlockedByok => RECONCILE,
-            State::DeadLetter { .. } => *chance.one_of(&[REPLAY, REPLAY, 8]),
-            State::Completed { .. } => chance.below(9),
-        };
-        match kind {
-            CLAIM => Command::Claim {
-                generation: Generation(job.generation.0 + chance.offset()),
-                worker: worker("w"),
-                keys: false,
-            },
-            // Whether a bell waits is read when the command is said.
-            RECONCILE => Command::Reconcile { bell_waiting: false },
-            2 => Command::Renew { epoch },
-            3 => Command::Release { epoch, delay: Duration::seconds(*chance.one_of(&[-1, 0, 20, 600])) },
-            4 => Command::Complete { epoch, outcome: *chance.one_of(&[Outcome::Kept, Outcome::Discarded]) },
-            5 => Command::Fail {
-                epoch,
-                code: *chance.one_of(if chance.percent(10) { FailureCode::ALL } else { PASSING }),
-                retry_after: chance.percent(30).then(|| Duration::seconds(90)),
-                jitter_permille: chance.below(800) as i32 - 400,
-            },
-            6 => Command::Park { epoch },
-            REPLAY => Command::Replay {
-                superseded: which + 1 < talk.jobs.len(),
-                conversation_gone: talk.status.is_none(),
-                requires_keys: self.people[talk.user].marked,
-            },
-            _ => Command::Discard,
-        }
     }
 
     /// Says the command to both, and compares.
@@ -276,6 +227,7 @@ impl Walk {
     }
 }
 
+mod pick;
 mod whole;
 
 fn bell_waits(view: &JobView, now: Timestamp) -> bool {

@@ -133,10 +133,8 @@ async fn the_poll_uses_the_index_of_revisions() {
 
 #[tokio::test]
 async fn a_reconcile_finds_its_job_by_id_and_its_bells_by_theirs() {
-    let indexes = [
-        ("finalization_jobs", "finalization_jobs_by_id"),
-        ("finalization_bells", "finalization_bells_pkey"),
-    ];
+    let indexes =
+        [("finalization_jobs", "finalization_jobs_by_id"), ("finalization_bells", "finalization_bells_pkey")];
     assert_uses(&indexes, async |ledger, time| {
         let (user, id) = (UserId::new(format!("u{time}")), JobId::from_text(format!("fj{time}")));
         ledger.reconcile(&user, &id).await.unwrap();

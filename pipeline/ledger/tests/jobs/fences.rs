@@ -77,10 +77,13 @@ async fn without_bells_a_failed_run_is_stored_and_marked_unrung() {
     world.run("alter table away rename to finalization_bells").await;
     let job = world.job(&run.job.id).await;
     assert!(job.unrung && job.attempts == 1, "{job:?}");
-    assert_eq!(job.reconcile_after_at(world.ledger.policy()), match job.state {
-        State::Queued { ready_at } => Some(ready_at),
-        other => panic!("{other:?}"),
-    });
+    assert_eq!(
+        job.reconcile_after_at(world.ledger.policy()),
+        match job.state {
+            State::Queued { ready_at } => Some(ready_at),
+            other => panic!("{other:?}"),
+        }
+    );
 }
 
 /// Puts a bell of `generation` into the creation queue that has been due for a second.

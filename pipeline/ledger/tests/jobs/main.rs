@@ -1,5 +1,10 @@
 //! The verbs on jobs, against a real Postgres: each test has a database of its own.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests stop at the first surprise")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests stop at the first surprise"
+)]
 
 mod world;
 

@@ -61,11 +61,11 @@ async fn of_two_takers_of_one_bell_one_gets_the_claim() {
     for round in 0..ROUNDS {
         let job = world.admitted(&format!("c{round}")).await;
         let (one, other) = (world.ledger.clone(), world.other_process());
-        let (one, other) = at_once(
-            async move { one.take(Queue::Creation, &worker("one"), 5).await.unwrap() },
-            async move { other.take(Queue::Creation, &worker("other"), 5).await.unwrap() },
-        )
-        .await;
+        let (one, other) =
+            at_once(async move { one.take(Queue::Creation, &worker("one"), 5).await.unwrap() }, async move {
+                other.take(Queue::Creation, &worker("other"), 5).await.unwrap()
+            })
+            .await;
         let claims: Vec<_> = one.claims.iter().chain(&other.claims).collect();
         assert_eq!(claims.len(), 1);
         assert_eq!(claims[0].job, world.job(&job).await);
@@ -138,10 +138,12 @@ async fn a_deletion_during_a_run_leaves_nothing_of_it() {
         let claimed = world.claimed(id.as_str()).await;
         let (holder, deleter, ann, run) =
             (world.ledger.clone(), world.other_process(), world.ann.clone(), claimed.clone());
-        let (finished, deleted) = at_once(complete(holder, run), async move {
-            deleter.delete_conversation(&ann, &id).await.unwrap()
-        })
-        .await;
+        let (finished, deleted) =
+            at_once(
+                complete(holder, run),
+                async move { deleter.delete_conversation(&ann, &id).await.unwrap() },
+            )
+            .await;
         assert!(deleted);
         assert_eq!(written(&world).await, 0);
         let outcome = match finished {
@@ -236,11 +238,12 @@ async fn words_that_arrive_with_the_finalize_are_in_the_revision_or_refused() {
         .await;
         let (conversation, job) = finalized.unwrap();
         assert!(job.is_some());
-        let stored: i64 = sqlx::query_scalar("select count(*) from transcript_segments where conversation_id = $1")
-            .bind(id.as_str())
-            .fetch_one(&world.pool)
-            .await
-            .unwrap();
+        let stored: i64 =
+            sqlx::query_scalar("select count(*) from transcript_segments where conversation_id = $1")
+                .bind(id.as_str())
+                .fetch_one(&world.pool)
+                .await
+                .unwrap();
         match appended {
             Ok(segments) => assert_eq!((segments, stored), (1, 1)),
             Err(refusal) => assert_eq!((refusal, stored), (ledger::AppendRefusal::NotInProgress, 0)),

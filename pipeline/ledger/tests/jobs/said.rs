@@ -56,9 +56,7 @@ pub(crate) fn answer(job: &Job, command: &Command, decided: &Result<Step, Refusa
         (Command::Renew { .. }, Err(_)) => text(Renewal::Lost),
         (Command::Complete { .. }, Ok(_)) => "Completed".to_owned(),
         (Command::Complete { .. }, Err(refusal)) => text(refusal),
-        (Command::Replay { .. } | Command::Discard, decided) => {
-            text(decided.as_ref().map(|step| &step.job))
-        }
+        (Command::Replay { .. } | Command::Discard, decided) => text(decided.as_ref().map(|step| &step.job)),
         (_, Ok(step)) => text(Answer::Granted {
             state: step.job.state.clone(),
             retry: step.effects.contains(&job::Effect::CountRetry),

@@ -64,8 +64,18 @@ fn name(command: &Command) -> &'static str {
 }
 
 const COMMANDS: &[&str] = &[
-    "Admit", "Claim", "Renew", "Release", "Complete", "Fail", "Park", "RequireKeys", "Reconcile", "Replay",
-    "Discard", "Withdraw",
+    "Admit",
+    "Claim",
+    "Renew",
+    "Release",
+    "Complete",
+    "Fail",
+    "Park",
+    "RequireKeys",
+    "Reconcile",
+    "Replay",
+    "Discard",
+    "Withdraw",
 ];
 
 /// Every edge of the machine that the verbs of the ledger can take (a claim with keys is none of them yet).

@@ -27,7 +27,8 @@ async fn an_unreadable_job_stops_no_take() {
     spoil(&world, "a").await;
     assert_eq!(world.answers(Queue::Creation).await, ["error", "claimed", "claimed"]);
     assert!(world.answers(Queue::Creation).await.is_empty());
-    let put_off = "select count(*) from finalization_bells where ring_at > clock_timestamp() + interval '4 minutes'";
+    let put_off =
+        "select count(*) from finalization_bells where ring_at > clock_timestamp() + interval '4 minutes'";
     assert_eq!(world.count(put_off).await, 1);
 }
 

@@ -1,0 +1,56 @@
+//! Which command is said next of a job.
+
+use super::*;
+
+/// Kinds of commands by number; the rest have one place each.
+const CLAIM: usize = 0;
+const RECONCILE: usize = 1;
+const REPLAY: usize = 7;
+/// A failure that another run may not meet.
+const PASSING: &[FailureCode] = &[FailureCode::ModelTimeout];
+
+impl Walk {
+    pub(super) fn command(&mut self, place: usize, which: usize) -> Command {
+        let chance = &mut self.chance;
+        let talk = &self.talks[place];
+        let job = &talk.jobs[which].job;
+        let epoch = Epoch(job.epoch.0 + chance.offset());
+        // Mostly what may be granted in this state, and sometimes anything.
+        let kind = match &job.state {
+            _ if chance.percent(30) => chance.below(9),
+            State::Queued { .. } => *chance.one_of(&[CLAIM, CLAIM, CLAIM, RECONCILE]),
+            // Five crashes in a row are rare: a job that had some goes on crashing.
+            State::Leased(_) if job.crashes >= 2 => *chance.one_of(&[CLAIM, CLAIM, RECONCILE]),
+            State::Leased(_) => *chance.one_of(&[CLAIM, CLAIM, RECONCILE, 2, 3, 4, 5, 5, 6]),
+            State::BlockedByok => RECONCILE,
+            State::DeadLetter { .. } => *chance.one_of(&[REPLAY, REPLAY, 8]),
+            State::Completed { .. } => chance.below(9),
+        };
+        let codes = if chance.percent(10) { FailureCode::ALL } else { PASSING };
+        match kind {
+            CLAIM => Command::Claim {
+                generation: Generation(job.generation.0 + chance.offset()),
+                worker: worker("w"),
+                keys: false,
+            },
+            // Whether a bell waits is read when the command is said.
+            RECONCILE => Command::Reconcile { bell_waiting: false },
+            2 => Command::Renew { epoch },
+            3 => Command::Release { epoch, delay: Duration::seconds(*chance.one_of(&[-1, 0, 20, 600])) },
+            4 => Command::Complete { epoch, outcome: *chance.one_of(&[Outcome::Kept, Outcome::Discarded]) },
+            5 => Command::Fail {
+                epoch,
+                code: *chance.one_of(codes),
+                retry_after: chance.percent(30).then(|| Duration::seconds(90)),
+                jitter_permille: chance.below(800) as i32 - 400,
+            },
+            6 => Command::Park { epoch },
+            REPLAY => Command::Replay {
+                superseded: which + 1 < talk.jobs.len(),
+                conversation_gone: talk.status.is_none(),
+                requires_keys: self.people[talk.user].marked,
+            },
+            _ => Command::Discard,
+        }
+    }
+}
