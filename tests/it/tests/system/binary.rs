@@ -1,13 +1,13 @@
 //! Where the program under test is, and its commands.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 
 use serde_json::Value;
 
-/// The program. `LISTEN_BINARY` names another one, for a binary that was built elsewhere; one that is not there
-/// is built. One that is there is taken as it is: build it first.
+/// The program, brought up to date first: `cargo test` alone builds no programs of other packages.
+/// `LISTEN_BINARY` names another one, for a binary that was built elsewhere.
 pub(crate) fn path() -> &'static PathBuf {
     static PATH: OnceLock<PathBuf> = OnceLock::new();
     PATH.get_or_init(|| match std::env::var_os("LISTEN_BINARY") {
@@ -21,17 +21,18 @@ fn beside_this_test() -> PathBuf {
     let test = std::env::current_exe().expect("this test has a path");
     let profile = test.ancestors().nth(2).expect("a test lives two folders below its profile");
     let program = profile.join("listen");
-    if !program.exists() {
-        build(profile.ends_with("release"));
-    }
+    build(profile);
     assert!(program.exists(), "{} is missing: run `cargo build --bin listen`", program.display());
     program
 }
 
-fn build(release: bool) {
+fn build(profile: &Path) {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["build", "--package", "listen", "--bin", "listen"]).current_dir(env!("CARGO_MANIFEST_DIR"));
-    if release {
+    if let Some(target) = profile.parent() {
+        cargo.env("CARGO_TARGET_DIR", target);
+    }
+    if profile.ends_with("release") {
         cargo.arg("--release");
     }
     assert!(cargo.status().expect("cargo can be run").success(), "the program could not be built");
