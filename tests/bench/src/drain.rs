@@ -1,0 +1,148 @@
+//! Admission, and finalizations end to end, beside one-row inserts on the same server.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+use std::time::{Duration, Instant};
+
+use futures::{StreamExt, stream};
+use ledger::{Claimed, ClaimedDelivery, ConversationView};
+use outside::{Guard, Sender};
+use prometheus::Registry;
+use tokio_util::sync::CancellationToken;
+use worker::{Metrics, Moment, Render, Settings, Watch, Worker};
+
+use crate::{
+    house::{House, WIDTH},
+    idle,
+};
+
+const JOBS: usize = 5_000;
+const ROUNDS: usize = 3;
+
+/// Prints the table.
+pub(crate) async fn table(house: &House) {
+    println!(
+        "| {JOBS} jobs, median of {ROUNDS} rounds | per second | ratio to one-row inserts | commits per job | WAL bytes per job |"
+    );
+    println!("|---|---|---|---|---|");
+    let (mut floors, mut admissions, mut drains) = (Vec::new(), Vec::new(), Vec::new());
+    for round in 0..ROUNDS {
+        floors.push(floor(house).await);
+        let stored = house.stored_many(&format!("drain-{round}"), JOBS).await;
+        admissions.push(measured(house, admit(house, &stored)).await);
+        drains.push(measured(house, drain(house)).await);
+    }
+    let floor = median(floors);
+    println!("| one-row inserts, a commit each | {floor:.0} | 1 | 1.00 | |");
+    for (name, runs) in
+        [("admission (job, bell, commit)", admissions), ("finalization, take to completion", drains)]
+    {
+        let rate = median(runs.iter().map(|run| run.rate).collect());
+        let commits = median(runs.iter().map(|run| run.commits).collect());
+        let wal = median(runs.iter().map(|run| run.wal).collect());
+        println!("| {name} | {rate:.0} | {:.2} | {commits:.2} | {wal:.0} |", rate / floor);
+    }
+    println!();
+}
+
+struct Run {
+    rate: f64,
+    commits: f64,
+    wal: f64,
+}
+
+async fn measured(house: &House, work: impl Future<Output = ()>) -> Run {
+    let (commits, wal) = house.spent().await;
+    let began = Instant::now();
+    work.await;
+    let seconds = began.elapsed().as_secs_f64();
+    let (commits_after, wal_after) = house.spent().await;
+    let per_job = |before: i64, after: i64| (after - before) as f64 / JOBS as f64;
+    Run {
+        rate: JOBS as f64 / seconds,
+        commits: per_job(commits, commits_after),
+        wal: per_job(wal, wal_after),
+    }
+}
+
+async fn floor(house: &House) -> f64 {
+    sqlx::raw_sql("create table if not exists floor (id bigserial primary key, word text not null)")
+        .execute(&house.pool)
+        .await
+        .unwrap();
+    let began = Instant::now();
+    stream::iter(0..JOBS)
+        .for_each_concurrent(WIDTH, |_| async {
+            sqlx::query("insert into floor (word) values ('one row')").execute(&house.pool).await.unwrap();
+        })
+        .await;
+    JOBS as f64 / began.elapsed().as_secs_f64()
+}
+
+async fn admit(house: &House, stored: &[crate::house::Stored]) {
+    stream::iter(stored)
+        .for_each_concurrent(WIDTH, |(user, id)| async {
+            house.ledger.finalize(user, id, None).await.unwrap().unwrap();
+        })
+        .await;
+}
+
+/// Counts completions, and says when all are there.
+#[derive(Default)]
+pub(crate) struct Tally {
+    done: AtomicUsize,
+    all: CancellationToken,
+}
+
+impl Watch for Tally {
+    fn see(&self, _: &Claimed, moment: Moment) {
+        if matches!(moment, Moment::RunEnded { .. }) && self.done.fetch_add(1, Ordering::AcqRel) + 1 == JOBS {
+            self.all.cancel();
+        }
+    }
+}
+
+async fn drain(house: &House) {
+    let tally = Arc::new(Tally::default());
+    let (soft, hard) = (CancellationToken::new(), CancellationToken::new());
+    let running = tokio::spawn(worker(house, tally.clone()).run(soft.clone(), hard.clone()));
+    tokio::time::timeout(Duration::from_secs(120), tally.all.cancelled()).await.expect("every job is done");
+    soft.cancel();
+    running.await.unwrap();
+    let left: i64 =
+        sqlx::query_scalar("select count(*) from finalization_bells").fetch_one(&house.pool).await.unwrap();
+    assert_eq!(left, 0, "no bell is left");
+    let undone =
+        "select count(*) from finalization_jobs where status <> 'completed' or runs <> 1 or crashes <> 0";
+    let undone: i64 = sqlx::query_scalar(undone).fetch_one(&house.pool).await.unwrap();
+    assert_eq!(undone, 0, "a run with losses is not a number");
+}
+
+/// A worker on the house's ledger, with an engine that costs nothing.
+pub(crate) fn worker(house: &House, watch: Arc<dyn Watch>) -> Worker {
+    let sender = Sender::new(Guard::new(Vec::new())).unwrap();
+    let metrics = Metrics::new(&Registry::new()).unwrap();
+    let settings = Settings {
+        finalization_concurrency: WIDTH,
+        creation_concurrency: WIDTH,
+        watch,
+        ..Settings::default()
+    };
+    Worker::new(house.ledger.clone(), idle::engines(), sender, Arc::new(Nobody), metrics, settings)
+}
+
+/// There are no endpoints to tell.
+struct Nobody;
+
+impl Render for Nobody {
+    fn body(&self, _: &ClaimedDelivery, _: Option<&ConversationView>) -> Option<Vec<u8>> {
+        None
+    }
+}
+
+pub(crate) fn median(mut figures: Vec<f64>) -> f64 {
+    figures.sort_by(f64::total_cmp);
+    figures[figures.len() / 2]
+}

@@ -1,0 +1,79 @@
+//! What finished jobs cost: the gauges of `/metrics` and a reconciler's page, on a long history against a short one.
+
+use std::time::Instant;
+
+use crate::{drain::median, house::House};
+
+const SHORT: i64 = 1_000;
+const LONG: i64 = 1_000_000;
+const LOOKS: usize = 21;
+
+/// Prints the table.
+pub(crate) async fn table(house: &House) {
+    sqlx::raw_sql("truncate finalization_jobs cascade; update finalization_totals set jobs = 0")
+        .execute(&house.pool)
+        .await
+        .unwrap();
+    finished(house, 0, SHORT).await;
+    let short = looks(house).await;
+    finished(house, SHORT, LONG).await;
+    let long = looks(house).await;
+    println!("| with finished jobs | {SHORT} | {LONG} | ratio |");
+    println!("|---|---|---|---|");
+    for (name, short, long) in
+        [("gauges, ms", short.0, long.0), ("due page and lease watch, ms", short.1, long.1)]
+    {
+        println!("| {name} | {short:.2} | {long:.2} | {:.2} |", long / short);
+    }
+    println!();
+}
+
+async fn looks(house: &House) -> (f64, f64) {
+    let (mut gauges, mut pages) = (Vec::new(), Vec::new());
+    for _ in 0..LOOKS {
+        let began = Instant::now();
+        let read = house.ledger.gauges().await.unwrap();
+        gauges.push(began.elapsed().as_secs_f64() * 1e3);
+        assert_eq!(read.jobs.len(), 5, "all five statuses are always there");
+        recounted(house, &read.jobs).await;
+        let began = Instant::now();
+        house.ledger.due_page(None, 100).await.unwrap();
+        house.ledger.expired_leases(100).await.unwrap();
+        pages.push(began.elapsed().as_secs_f64() * 1e3);
+    }
+    (median(gauges), median(pages))
+}
+
+/// The gauges equal a recount.
+async fn recounted(house: &House, jobs: &[(&'static str, i64)]) {
+    let counted: Vec<(String, i64)> =
+        sqlx::query_as("select status, count(*) from finalization_jobs group by status")
+            .fetch_all(&house.pool)
+            .await
+            .unwrap();
+    for (status, count) in jobs {
+        let there = counted.iter().find(|(name, _)| name == status).map_or(0, |(_, count)| *count);
+        assert_eq!(*count, there, "{status}");
+    }
+}
+
+async fn finished(house: &House, from: i64, to: i64) {
+    sqlx::query(
+        "insert into finalization_jobs (user_id, job_id, conversation_id, revision, origin, queue, status, outcome, \
+             requires_keys, force_process, admitted_at, created_at, updated_at, finished_at) \
+         select 'bench-0', 'fj_history_' || n, 'history-' || n, 1, 'finalize', 'finalization', 'completed', 'kept', \
+             false, true, t, t, t, t from generate_series($1, $2 - 1) n, \
+             lateral (select now() - make_interval(secs => n / 100.0) t) times",
+    )
+    .bind(from)
+    .bind(to)
+    .execute(&house.pool)
+    .await
+    .unwrap();
+    sqlx::query("update finalization_totals set jobs = jobs + $1 where status = 'completed' and stripe = 0")
+        .bind(to - from)
+        .execute(&house.pool)
+        .await
+        .unwrap();
+    sqlx::raw_sql("vacuum analyze finalization_jobs").execute(&house.pool).await.unwrap();
+}
