@@ -1,8 +1,10 @@
 //! What the door can be told.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use records::Source;
+
+use crate::categorize::{Categorize, Uncategorized};
 
 /// The settings of the API role.
 #[derive(Clone, Debug)]
@@ -16,6 +18,8 @@ pub struct Settings {
     /// Whether durable dispatch is configured: `false` in `inline` mode, where finalize and `defer_processing`
     /// answer 503 before anything is changed.
     pub finalize_enabled: bool,
+    /// Who finds the category of a memory that came without one; by default, every one is `other`.
+    pub categorize: Arc<dyn Categorize>,
 }
 
 impl Default for Settings {
@@ -25,6 +29,7 @@ impl Default for Settings {
             rate_per_minute: 600,
             vendor_sources: Source::VENDORS.map(str::to_owned).to_vec(),
             finalize_enabled: true,
+            categorize: Arc::new(Uncategorized),
         }
     }
 }
