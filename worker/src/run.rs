@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use job::{FailureCode, Outcome, Refusal};
-use ledger::{Answer, Claimed, Edge, Finished, Ledger, Results};
+use ledger::{Answer, Claimed, Completion, Edge, Finished, Ledger, Results, Same};
 use stages::{Engines, Finalized, Interrupted, Run, Stages};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -25,6 +25,8 @@ use crate::watch::{Ended, Watch, Witness};
 pub(crate) struct Runner {
     pub(crate) ledger: Ledger,
     pub(crate) engines: Engines,
+    /// How completion compares new things with what is kept.
+    pub(crate) same: Same,
     pub(crate) stages: Arc<Stages>,
     pub(crate) holdings: Holdings,
     pub(crate) metrics: Metrics,
@@ -120,20 +122,18 @@ impl Runner {
             Finalized::Discarded => Outcome::Discarded,
             Finalized::Kept(_) => Outcome::Kept,
         };
-        self.complete(claimed, outcome, &results(finalized, &self.engines)).await
+        self.complete(claimed, outcome, results(finalized, &self.engines)).await
     }
 
     async fn complete(
         &self,
         claimed: &Claimed,
         outcome: Outcome,
-        results: &Results,
+        results: Results,
     ) -> Result<(), Unfinished> {
-        let same = &self.engines.same;
-        let same_task = |one: &str, other: &str| same.same_task(one, other);
-        let same_fact = |one: &str, other: &str| same.same_fact(one, other);
-        let verb = || self.ledger.complete(claimed, outcome, results, (&same_task, &same_fact));
-        match self.until_answered(verb).await? {
+        let same = self.same.clone();
+        let completion = Arc::new(Completion { claimed: claimed.clone(), outcome, results, same });
+        match self.until_answered(|| self.ledger.complete(&completion)).await? {
             Finished::Completed { items, memories, deliveries } => {
                 tracing::info!(outcome = outcome.as_str(), items, memories, deliveries, "committed");
                 Ok(())

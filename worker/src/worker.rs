@@ -17,6 +17,7 @@ use crate::backend::Bells;
 use crate::chance::Chance;
 use crate::fan_out::{FanOut, Render};
 use crate::heartbeat::{Holdings, beat};
+use crate::material::same;
 use crate::metrics::Metrics;
 use crate::pump::{Assignment, Pump};
 use crate::run::Runner;
@@ -153,6 +154,7 @@ impl Worker {
             ledger: self.ledger.clone(),
             stages: Arc::new(Stages::new(self.engines.clone())),
             engines: self.engines.clone(),
+            same: same(&self.engines),
             holdings: holdings.clone(),
             metrics: self.metrics.clone(),
             watch: Arc::clone(&self.settings.watch),

@@ -11,7 +11,9 @@ use sqlx::{
 
 use crate::{
     Waker,
+    complete::{Completion, Finished},
     error::{Doing, Error},
+    together::Together,
 };
 
 /// The schema, forward only (`migrations/`).
@@ -45,6 +47,7 @@ pub struct Ledger {
     pub(crate) bells: bool,
     pub(crate) waker: Waker,
     pub(crate) enqueue_failed: Arc<dyn Fn() + Send + Sync>,
+    pub(crate) completions: Together<Arc<Completion>, Finished>,
 }
 
 impl Ledger {
@@ -64,6 +67,7 @@ impl Ledger {
             bells: settings.bells,
             waker: Waker::default(),
             enqueue_failed: settings.enqueue_failed,
+            completions: Together::default(),
         }
     }
 

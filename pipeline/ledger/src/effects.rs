@@ -1,12 +1,14 @@
 //! A verb on one job: decide, store by compare-and-set, and write what the decision wants written with it.
 
+use std::collections::BTreeMap;
+
 use job::{Command, Effect, Job, Refusal, Step, Timestamp, decide};
 use records::{ConversationId, UserId};
 use sqlx::PgConnection;
 
 use crate::{
     EventKind, Ledger,
-    announce::{About, announce},
+    announce::{About, Told, announce},
     error::{Doing, Error},
     row::{self, Stored},
 };
@@ -128,7 +130,7 @@ impl Ledger {
         }
         // Totals come behind deliveries in the lock order, and completion has deliveries to write yet.
         if !step.effects.iter().any(|effect| matches!(effect, Effect::CompleteConversation { .. })) {
-            count_totals(connection, &before.job, &after.job).await?;
+            count_totals(connection, &[(&before.job, &after.job)]).await?;
         }
         if bell == Bell::Write && self.bells {
             for effect in &step.effects {
@@ -216,8 +218,9 @@ pub(crate) async fn tell_failed(
     revision: i64,
     now: Timestamp,
 ) -> Result<u64, Error> {
-    let about = [About { event: EventKind::ConversationFailed, subject: None }];
-    announce(connection, user, conversation, revision, &about, now).await
+    let abouts = vec![About { event: EventKind::ConversationFailed, subject: None }];
+    let told = [Told { user, conversation, revision, abouts }];
+    Ok(announce(connection, &told, now).await?.into_iter().sum())
 }
 
 async fn reopen_conversation(
@@ -239,25 +242,26 @@ async fn reopen_conversation(
     .map(drop)
 }
 
-/// Totals of finished jobs follow every edge into and out of rest, in one of sixteen stripes.
+/// Totals of finished jobs follow every edge into and out of rest, in one of sixteen stripes: that of the first job
+/// that changed, as only their sum means something.
 pub(crate) async fn count_totals(
     connection: &mut PgConnection,
-    before: &Job,
-    after: &Job,
+    changes: &[(&Job, &Job)],
 ) -> Result<(), Error> {
     let total = |job: &Job| job.state.is_terminal().then(|| job.state.status());
-    let (from, to) = (total(before), total(after));
-    if from == to {
-        return Ok(());
+    let mut totals: BTreeMap<&str, i64> = BTreeMap::new();
+    for (before, after) in changes {
+        let (from, to) = (total(before), total(after));
+        from.into_iter().for_each(|status| *totals.entry(status).or_default() -= 1);
+        to.into_iter().for_each(|status| *totals.entry(status).or_default() += 1);
     }
-    for (status, change) in [(from, -1_i64), (to, 1)] {
-        let Some(status) = status else { continue };
+    for (status, change) in totals.into_iter().filter(|(_, change)| *change != 0) {
         sqlx::query(
             "update finalization_totals set jobs = jobs + $3 \
              where status = $1 and stripe = abs(hashtext($2) % 16)::smallint",
         )
         .bind(status)
-        .bind(after.id.as_str())
+        .bind(changes[0].1.id.as_str())
         .bind(change)
         .execute(&mut *connection)
         .await

@@ -1,5 +1,7 @@
 //! A job's row: read into `job::Job`, stored by compare-and-set on its version.
 
+use std::collections::HashMap;
+
 use job::{
     Epoch, FailureCode, Generation, Job, JobId, Lease, Origin, Outcome, Policy, Queue, Ring, State,
     Timestamp, WorkerId,
@@ -182,6 +184,21 @@ pub(crate) async fn read(connection: &mut PgConnection, job: &JobId) -> Result<O
         .await
         .doing("reading a job")?;
     row.map(Stored::try_from).transpose()
+}
+
+/// Reads jobs by id and locks them, in key order: what is decided on them cannot be overtaken.
+pub(crate) async fn read_locked(
+    connection: &mut PgConnection,
+    jobs: &[&str],
+) -> Result<HashMap<String, Stored>, Error> {
+    let rows: Vec<JobRow> = sqlx::query_as(
+        "select * from finalization_jobs where job_id = any($1) order by user_id, job_id for no key update",
+    )
+    .bind(jobs)
+    .fetch_all(connection)
+    .await
+    .doing("reading jobs")?;
+    rows.into_iter().map(|row| Ok((row.job_id.clone(), Stored::try_from(row)?))).collect()
 }
 
 /// Inserts the row of a fresh admission.
