@@ -8,6 +8,7 @@ use futures::FutureExt;
 use job::{FailureCode, Outcome, Refusal};
 use ledger::{Answer, Claimed, Completion, Edge, Finished, Ledger, Results, Same};
 use stages::{Engines, Finalized, Interrupted, Run, Stages};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
@@ -29,6 +30,8 @@ pub(crate) struct Runner {
     pub(crate) same: Same,
     pub(crate) stages: Arc<Stages>,
     pub(crate) holdings: Holdings,
+    /// Places of runs that have nothing but their commit left to do.
+    pub(crate) finishing: Arc<Semaphore>,
     pub(crate) metrics: Metrics,
     pub(crate) watch: Arc<dyn Watch>,
     pub(crate) pause: Option<(String, Duration)>,
@@ -57,7 +60,8 @@ pub(crate) fn dispatch_id(claimed: &Claimed) -> String {
 
 impl Runner {
     /// Runs `claimed` to its end, whatever that is. Never panics: a run's panic is a failed attempt.
-    pub(crate) async fn run(self, claimed: Claimed) {
+    /// It occupies `slot` until nothing but its commit is left to do.
+    pub(crate) async fn run(self, claimed: Claimed, slot: OwnedSemaphorePermit) {
         let span = tracing::info_span!(
             "run",
             job_id = %claimed.job.id,
@@ -65,10 +69,10 @@ impl Runner {
             generation = claimed.job.generation.0,
             epoch = claimed.job.epoch.0,
         );
-        self.watched(claimed).instrument(span).await;
+        self.watched(claimed, slot).instrument(span).await;
     }
 
-    async fn watched(self, claimed: Claimed) {
+    async fn watched(self, claimed: Claimed, slot: OwnedSemaphorePermit) {
         let began = Instant::now();
         let held = self.holdings.hold(claimed.holding());
         let witness = Witness {
@@ -78,7 +82,7 @@ impl Runner {
             pause: self.pause.clone(),
         };
         witness.run_started();
-        let end = match self.guarded(&witness, &held).await {
+        let end = match self.guarded(&witness, &held, slot).await {
             Ok(()) => Ended::Completed,
             Err(unfinished) => self.settle(&held, unfinished).await,
         };
@@ -86,9 +90,14 @@ impl Runner {
     }
 
     /// The work, until it is done, or the heartbeat or a hard stop ends it.
-    async fn guarded(&self, witness: &Witness, held: &Held) -> Result<(), Unfinished> {
+    async fn guarded(
+        &self,
+        witness: &Witness,
+        held: &Held,
+        slot: OwnedSemaphorePermit,
+    ) -> Result<(), Unfinished> {
         let limit = self.ledger.policy().run_limit.to_std().unwrap_or(Duration::MAX);
-        let work = AssertUnwindSafe(self.work(witness, held)).catch_unwind();
+        let work = AssertUnwindSafe(self.work(witness, held, slot)).catch_unwind();
         tokio::select! {
             biased;
             done = work => done.unwrap_or_else(|_| {
@@ -105,7 +114,12 @@ impl Runner {
         }
     }
 
-    async fn work(&self, witness: &Witness, held: &Held) -> Result<(), Unfinished> {
+    async fn work(
+        &self,
+        witness: &Witness,
+        held: &Held,
+        slot: OwnedSemaphorePermit,
+    ) -> Result<(), Unfinished> {
         let claimed = &witness.claimed;
         let input = self.until_answered(|| self.ledger.run_input(claimed)).await?;
         let material = material(input.ok_or(Unfinished::Failed(FailureCode::ConversationMissing))?);
@@ -122,6 +136,9 @@ impl Runner {
             Finalized::Discarded => Outcome::Discarded,
             Finalized::Kept(_) => Outcome::Kept,
         };
+        // The slot is free for the next run while this one's commit gathers with others. It is traded for a place among
+        // those that finish; where these are all taken, the database is behind, and the slot is kept.
+        let _place = Arc::clone(&self.finishing).try_acquire_owned().unwrap_or(slot);
         self.complete(claimed, outcome, results(finalized, &self.engines)).await
     }
 

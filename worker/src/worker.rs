@@ -23,6 +23,8 @@ use crate::pump::{Assignment, Pump};
 use crate::run::Runner;
 use crate::settings::Settings;
 
+/// How many runs of a process may wait for their commit beside those that occupy slots: one batch of the ledger.
+const FINISHING: usize = 64;
 const QUEUES: [Queue; 2] = [Queue::Finalization, Queue::Creation];
 
 /// Claims, runs and completes jobs, and tells endpoints. One per process.
@@ -156,6 +158,7 @@ impl Worker {
             engines: self.engines.clone(),
             same: same(&self.engines),
             holdings: holdings.clone(),
+            finishing: Arc::new(Semaphore::new(FINISHING)),
             metrics: self.metrics.clone(),
             watch: Arc::clone(&self.settings.watch),
             pause: self.settings.pause_after.clone(),
@@ -220,6 +223,5 @@ async fn work_once(pump: Pump, runner: Runner, tracker: TaskTracker) {
 
 async fn run_in_slot(runner: Runner, assignment: Assignment) {
     let Assignment { claimed, slot } = assignment;
-    runner.run(claimed).await;
-    drop(slot);
+    runner.run(claimed, slot).await;
 }

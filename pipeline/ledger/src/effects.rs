@@ -132,25 +132,43 @@ impl Ledger {
         if !step.effects.iter().any(|effect| matches!(effect, Effect::CompleteConversation { .. })) {
             count_totals(connection, &[(&before.job, &after.job)]).await?;
         }
-        if bell == Bell::Write && self.bells {
-            for effect in &step.effects {
-                if let Effect::Ring { at } = effect {
-                    ring(connection, &after.job, *at).await.map_err(Stumble::Bell)?;
-                }
-            }
-        }
+        self.ring_all(connection, &[(&after.job, &step.effects)], bell).await?;
         Ok(told)
+    }
+
+    /// Writes the bells that stored steps ask for, unless the verb goes on without them.
+    pub(crate) async fn ring_all(
+        &self,
+        connection: &mut PgConnection,
+        steps: &[(&Job, &[Effect])],
+        bell: Bell,
+    ) -> Result<(), Stumble> {
+        let rings: Vec<(&Job, Timestamp)> = steps
+            .iter()
+            .flat_map(|(job, effects)| effects.iter().filter_map(|effect| Some((*job, effect.ring_at()?))))
+            .collect();
+        match bell == Bell::Write && self.bells && !rings.is_empty() {
+            true => ring(connection, &rings).await.map_err(Stumble::Bell),
+            false => Ok(()),
+        }
     }
 
     /// After the commit: wakes whoever waits in this process.
     pub(crate) fn wake(&self, job: &Job, effects: &[Effect], told: u64) {
-        if effects.iter().any(|effect| matches!(effect, Effect::Ring { .. })) {
+        if effects.iter().any(|effect| effect.ring_at().is_some()) {
             self.waker.ring(job.queue);
         }
         if told > 0 {
             self.waker.deliveries_written();
         }
         self.waker.job_settled();
+    }
+
+    /// After the commit of admissions.
+    pub(crate) fn wake_all(&self, steps: &[Step]) {
+        for step in steps.iter().filter(|step| step.rings()) {
+            self.waker.ring(step.job.queue);
+        }
     }
 
     /// Counts a bell that could not be written (`listen_fallback_total{component="pusher"}`).
@@ -165,22 +183,22 @@ impl Ledger {
 
 /// The row to store: one version on is the statement's business, `unrung` is ours.
 pub(crate) fn after(read: &Stored, job: Job, step: &Step, bell: Bell) -> Stored {
-    let rings = step.effects.iter().any(|effect| matches!(effect, Effect::Ring { .. }));
-    Stored { job: Job { unrung: rings && bell == Bell::Skip, ..job }, ..read.clone() }
+    Stored { job: Job { unrung: step.rings() && bell == Bell::Skip, ..job }, ..read.clone() }
 }
 
-/// Writes the bell of the job's present ring.
-pub(crate) async fn ring(connection: &mut PgConnection, job: &Job, at: Timestamp) -> Result<(), sqlx::Error> {
+/// Writes the bells of the jobs' present rings.
+async fn ring(connection: &mut PgConnection, rings: &[(&Job, Timestamp)]) -> Result<(), sqlx::Error> {
     sqlx::query(
-        "insert into finalization_bells (job_id, ring, dispatch_generation, queue, ring_at) values ($1, $2, $3, $4, $5) \
+        "insert into finalization_bells (job_id, ring, dispatch_generation, queue, ring_at) \
+         select * from unnest($1::text[], $2::bigint[], $3::bigint[], $4::text[], $5::timestamptz[]) \
          on conflict (job_id, ring) do update set dispatch_generation = excluded.dispatch_generation, \
              queue = excluded.queue, ring_at = excluded.ring_at",
     )
-    .bind(job.id.as_str())
-    .bind(job.ring.0)
-    .bind(job.generation.0)
-    .bind(job.queue.as_str())
-    .bind(at)
+    .bind(rings.iter().map(|(job, _)| job.id.as_str()).collect::<Vec<_>>())
+    .bind(rings.iter().map(|(job, _)| job.ring.0).collect::<Vec<_>>())
+    .bind(rings.iter().map(|(job, _)| job.generation.0).collect::<Vec<_>>())
+    .bind(rings.iter().map(|(job, _)| job.queue.as_str()).collect::<Vec<_>>())
+    .bind(rings.iter().map(|(_, at)| *at).collect::<Vec<_>>())
     .execute(connection)
     .await
     .map(drop)

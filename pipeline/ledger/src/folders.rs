@@ -33,11 +33,18 @@ impl Ledger {
     }
 }
 
+/// The columns as the table holds them.
 #[derive(sqlx::FromRow)]
-struct FolderRow {
+pub(crate) struct FolderRow {
     folder_id: String,
     name: String,
     description: Option<String>,
+}
+
+impl From<FolderRow> for Folder {
+    fn from(row: FolderRow) -> Self {
+        Self { id: FolderId::new(row.folder_id), name: row.name, description: row.description }
+    }
 }
 
 /// Reads a person's folders in their order.
@@ -49,10 +56,5 @@ pub(crate) async fn read_folders(connection: &mut PgConnection, user: &UserId) -
     .fetch_all(connection)
     .await
     .doing("reading folders")?;
-    let folder = |row: FolderRow| Folder {
-        id: FolderId::new(row.folder_id),
-        name: row.name,
-        description: row.description,
-    };
-    Ok(rows.into_iter().map(folder).collect())
+    Ok(rows.into_iter().map(Folder::from).collect())
 }

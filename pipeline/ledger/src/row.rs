@@ -201,20 +201,21 @@ pub(crate) async fn read_locked(
     rows.into_iter().map(|row| Ok((row.job_id.clone(), Stored::try_from(row)?))).collect()
 }
 
-/// Inserts the row of a fresh admission.
+/// Inserts the rows of fresh admissions.
 pub(crate) async fn insert(
     connection: &mut PgConnection,
-    stored: &Stored,
+    jobs: &[Stored],
     now: Timestamp,
     policy: &Policy,
 ) -> Result<(), sqlx::Error> {
+    let rows: Vec<JobRow> = jobs.iter().map(|stored| row(stored, now, policy)).collect();
     sqlx::query(
-        "with job as (insert into finalization_jobs \
-             select (jsonb_populate_record(null::finalization_jobs, $1)).* \
+        "with jobs as (insert into finalization_jobs \
+             select * from jsonb_populate_recordset(null::finalization_jobs, $1) \
              returning user_id, conversation_id, revision, job_id, admitted_at) \
-         insert into finalization_admissions select * from job",
+         insert into finalization_admissions select * from jobs",
     )
-    .bind(sqlx::types::Json(row(stored, now, policy)))
+    .bind(sqlx::types::Json(rows))
     .execute(connection)
     .await
     .map(drop)
