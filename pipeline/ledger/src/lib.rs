@@ -6,6 +6,7 @@
 
 mod admit;
 mod announce;
+mod backlog;
 mod checkpoints;
 mod complete;
 mod connect;
@@ -18,6 +19,7 @@ mod endpoints;
 mod error;
 mod folders;
 mod gauges;
+mod health;
 mod items;
 mod keys;
 mod memories;
@@ -33,6 +35,7 @@ mod waker;
 mod wakes;
 
 pub use admit::{AdmitRefusal, Admitted, CreateOutcome, NewContent, NewConversation};
+pub use backlog::Backlog;
 pub use checkpoints::CheckpointKey;
 pub use complete::{Announcement, Finished, NewItem, NewMemory, Results, Same};
 pub use connect::{Ledger, MIGRATOR, Settings};
@@ -43,6 +46,7 @@ pub use edges::{Answer, Edge};
 pub use endpoints::{Endpoint, EndpointChange, EventKind, NewEndpoint, WebhookFormat};
 pub use error::Error;
 pub use gauges::Gauges;
+pub use health::{Health, TableHealth};
 pub use items::ItemFilter;
 pub use keys::{Key, KeyOwner, NewKey};
 pub use memories::MemoryFilter;
