@@ -35,7 +35,7 @@ async fn every_panel_of_a_service_at_work_has_an_answer() {
     let process = at_work(&world, &model).await;
     let client = world.client(&process);
     client.tell(&receiver.url()).await;
-    let prometheus = Prometheus::of(&process.admin).await;
+    let prometheus = Prometheus::of(&process.admin, 1).await;
 
     let began = Instant::now();
     while began.elapsed() < AT_WORK {
@@ -77,7 +77,8 @@ async fn ask_panels(prometheus: &Prometheus, board: &Board, wrong: &mut Vec<Stri
 async fn an_age_that_nobody_brings_is_told_by_the_collector_and_the_jobs_by_themselves() {
     // A service without its database: what the collector would read is absent, and it says so.
     let process = Process::serve("postgresql://nobody@127.0.0.1:1/nothing", &[]).await;
-    let prometheus = Prometheus::of(&process.admin).await;
+    // Its answer takes as long as it waits for a connection: three seconds.
+    let prometheus = Prometheus::of(&process.admin, 5).await;
     prometheus.until("listen_collector_up", |up| up == 0.0).await;
     prometheus
         .until("ALERTS{alertname=\"ListenCollectorDown\", alertstate=\"pending\"}", |one| one == 1.0)

@@ -1,4 +1,4 @@
-//! A Prometheus of this test's own, with our rules, that scrapes one process every second.
+//! A Prometheus of this test's own, with our rules, that scrapes one process every few seconds.
 
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -18,15 +18,17 @@ use crate::process::PATIENCE;
 pub(crate) struct Prometheus {
     _child: Child,
     base: String,
+    folder: PathBuf,
 }
 
 impl Prometheus {
-    /// Starts one that scrapes the admin address of a process, and waits for its first good scrape.
-    pub(crate) async fn of(admin: &str) -> Self {
-        let folder = folder();
+    /// Starts one that scrapes the admin address of a process every so many seconds, and waits for its first good
+    /// scrape.
+    pub(crate) async fn of(admin: &str, seconds: u32) -> Self {
+        let folder = folder_of(target_of(admin));
         let config = folder.join("prometheus.yml");
-        let target = admin.strip_prefix("http://").expect("an admin address");
-        std::fs::write(&config, configuration(target)).expect("the configuration can be written");
+        let target = target_of(admin);
+        std::fs::write(&config, configuration(target, seconds)).expect("the configuration can be written");
         let mut child = Command::new("prometheus")
             .arg(format!("--config.file={}", config.display()))
             .arg(format!("--storage.tsdb.path={}", folder.join("data").display()))
@@ -48,7 +50,7 @@ impl Prometheus {
         };
         let addr = tokio::time::timeout(PATIENCE, listening).await.expect("Prometheus listens in time");
         tokio::spawn(async move { while let Ok(Some(_)) = logs.next_line().await {} });
-        let prometheus = Self { _child: child, base: format!("http://{addr}") };
+        let prometheus = Self { _child: child, base: format!("http://{addr}"), folder };
         prometheus.until("up{job=\"listen\"}", |value| value == 1.0).await;
         prometheus
     }
@@ -105,14 +107,14 @@ fn folder() -> PathBuf {
 impl Drop for Prometheus {
     fn drop(&mut self) {
         // What is left is in the build's folder; a run that cannot tidy up has still tested.
-        let _tidied = std::fs::remove_dir_all(folder());
+        let _tidied = std::fs::remove_dir_all(&self.folder);
     }
 }
 
-fn configuration(target: &str) -> String {
+fn configuration(target: &str, seconds: u32) -> String {
     let rules = root().join("dashboards/rules");
     format!(
-        "global: {{scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s}}\n\
+        "global: {{scrape_interval: {seconds}s, scrape_timeout: {seconds}s, evaluation_interval: 1s}}\n\
          rule_files: ['{0}/recording.yml', '{0}/alerts.yml']\n\
          scrape_configs: [{{job_name: listen, static_configs: [{{targets: ['{target}']}}]}}]\n",
         rules.display()
