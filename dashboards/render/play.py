@@ -34,6 +34,8 @@ LINES = [
     "Yes. I love gardening, my favourite flowers are dahlias.",
     "We need to empty the rain barrel before the first frost.",
 ]
+# A talk with one of these fails whenever it is tried: so dead letters come about.
+CURSED = {"The rain has no end.": 503, "Nobody knows the way home.": 200}
 ANSWER = json.dumps({
     "keep": True, "title": "The garden", "overview": "What is to be done in the garden.", "category": "home",
     "emoji": "🌳", "events": [], "tasks": [{"description": "Order roof tiles"}],
@@ -72,9 +74,14 @@ class Model(Quiet):
         time.sleep(min(3.0, random.lognormvariate(-1.7, 0.7)))
         if random.random() < 0.025:
             return self.answer(random.choice([503, 503, 429, 504]), {"error": {}})
-        prompt = len(asked) // 4
+        prompt, content = len(asked) // 4, ANSWER
+        for line, status in CURSED.items():
+            if line.encode() in asked:
+                if status != 200:
+                    return self.answer(status, {"error": {}})
+                content = "I would rather not."
         self.answer(200, {
-            "choices": [{"message": {"role": "assistant", "content": ANSWER}, "finish_reason": "stop"}],
+            "choices": [{"message": {"role": "assistant", "content": content}, "finish_reason": "stop"}],
             "usage": {"prompt_tokens": prompt, "completion_tokens": random.randint(40, 160),
                       "prompt_tokens_details": {"cached_tokens": int(prompt * random.uniform(0.4, 0.75))}},
         })
@@ -175,6 +182,8 @@ class Person:
 
     def talk(self):
         lines = random.sample(LINES, random.randint(3, 6))
+        if random.random() < 0.03:
+            lines.append(random.choice([*CURSED, "The rain has no end."]))
         segments = [{"text": line, "start": n * 6.0, "end": n * 6.0 + 5, "is_user": n % 2 == 0}
                     for n, line in enumerate(lines)]
         made = self.post("/v1/dev/user/conversations/from-segments",
@@ -240,7 +249,7 @@ def play(stage, minutes):
         if passed >= at:
             event()
             at, event = next(waiting, (2, None))
-        per_second = 9 if 0.33 < passed < 0.45 else 1.5
+        per_second = 7 if 0.30 < passed < 0.42 else 1.2
         time.sleep(random.expovariate(per_second))
         threading.Thread(target=visit, args=[ada], daemon=True).start()
     return prometheus

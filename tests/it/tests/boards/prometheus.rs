@@ -96,10 +96,14 @@ impl Prometheus {
     }
 }
 
-/// A folder of this run's own.
-fn folder() -> PathBuf {
-    let folder =
-        PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("prometheus-{}", std::process::id()));
+fn target_of(admin: &str) -> &str {
+    admin.strip_prefix("http://").expect("an admin address")
+}
+
+/// A folder of this Prometheus' own, named after whom it scrapes.
+fn folder_of(target: &str) -> PathBuf {
+    let name = format!("prometheus-{}", target.replace(':', "-"));
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::create_dir_all(&folder).expect("a folder can be made");
     folder
 }
