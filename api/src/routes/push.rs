@@ -75,7 +75,8 @@ fn read(fields: &mut Fields<'_>, door: &Door) -> Option<NewSubscription> {
         Kind::WebPush => {
             let url = address(fields, "endpoint", door);
             let check = door.settings.web_push.clone();
-            let keys = fields.required("keys", Object(move |keys: &mut Fields<'_>| read_keys(keys, check.as_ref())));
+            let keys =
+                fields.required("keys", Object(move |keys: &mut Fields<'_>| read_keys(keys, check.as_ref())));
             Some(NewSubscription { kind: keys?, url: url? })
         }
     }

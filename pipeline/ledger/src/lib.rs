@@ -36,9 +36,7 @@ mod users;
 mod waker;
 mod wakes;
 
-pub use admit::{
-    AdmitRefusal, Admitted, CreateOutcome, NewContent, NewConversation, ReprocessRefusal,
-};
+pub use admit::{AdmitRefusal, Admitted, CreateOutcome, NewContent, NewConversation, ReprocessRefusal};
 pub use checkpoints::CheckpointKey;
 pub use complete::{Announcement, Finished, NewItem, NewMemory, Results, Same};
 pub use connect::{Ledger, MIGRATOR, Settings};
@@ -57,8 +55,8 @@ pub use operator::{JobFilter, JobView, OperatorAction};
 pub use prune::Pruned;
 pub use pushes::{ClaimedPush, PushPolicy};
 pub use read_job::Poll;
-pub use run_input::{Content, RunInput};
 pub use reminders::Notice;
+pub use run_input::{Content, RunInput};
 pub use segments::AppendRefusal;
 pub use subscriptions::{NewSubscription, Subscription, SubscriptionKind, TooManySubscriptions};
 pub use take::{Claimed, Holding, Renewal, Taken};

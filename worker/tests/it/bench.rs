@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ledger::{
-    Claimed, ClaimedDelivery, ClaimedPush, ConversationView, CreateOutcome, JobView, Ledger, NewContent, NewConversation,
-    UserChange,
+    Claimed, ClaimedDelivery, ClaimedPush, ConversationView, CreateOutcome, JobView, Ledger, NewContent,
+    NewConversation, UserChange,
 };
 use outside::{Guard, Sender};
 use prometheus::Registry;

@@ -41,8 +41,11 @@ impl Ledger {
         user: &UserId,
         conversation: &ConversationId,
     ) -> Result<Result<Admitted, ReprocessRefusal>, Error> {
-        until_stored!(self, "reprocessing a conversation", |bell| self
-            .try_reprocess(user, conversation, bell))
+        until_stored!(self, "reprocessing a conversation", |bell| self.try_reprocess(
+            user,
+            conversation,
+            bell
+        ))
     }
 
     async fn try_reprocess(

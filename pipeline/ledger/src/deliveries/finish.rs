@@ -240,7 +240,8 @@ mod tests {
     fn the_schedule_ends_and_a_wish_counts_when_it_is_longer_up_to_a_day() {
         let policy = DeliveryPolicy::default();
         let seconds = |tries, wish: Option<u64>, jitter| {
-            wait(tries, &policy.schedule, wish.map(Duration::from_secs), jitter).map(|wait| wait.num_seconds())
+            wait(tries, &policy.schedule, wish.map(Duration::from_secs), jitter)
+                .map(|wait| wait.num_seconds())
         };
         assert_eq!(seconds(1, None, 0), Some(5));
         assert_eq!(seconds(2, None, 100), Some(33));

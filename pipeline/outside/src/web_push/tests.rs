@@ -82,7 +82,9 @@ fn who_sends_is_signed_for_the_push_service_and_for_half_a_day() {
 fn keys_that_are_none_are_refused() {
     assert!(BrowserKeys::new(&format!("{P256DH}="), &format!("{AUTH}==")).is_ok(), "padding does not matter");
     let off_the_curve = URL_SAFE_NO_PAD.encode([[4; 1].as_slice(), &[1; 64]].concat());
-    for (p256dh, auth) in [("", AUTH), ("!", AUTH), (&off_the_curve, AUTH), (P256DH, "c2hvcnQ"), (AUTH, P256DH)] {
+    for (p256dh, auth) in
+        [("", AUTH), ("!", AUTH), (&off_the_curve, AUTH), (P256DH, "c2hvcnQ"), (AUTH, P256DH)]
+    {
         assert_eq!(BrowserKeys::new(p256dh, auth).err(), Some(BadKeys), "{p256dh} {auth}");
     }
     let zero = URL_SAFE_NO_PAD.encode([0; 32]);
