@@ -13,4 +13,6 @@ mod creates;
 mod finalization;
 mod gate;
 mod keys;
+mod processing;
+mod profile;
 mod webhooks;
