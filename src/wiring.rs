@@ -93,6 +93,7 @@ impl App {
             vendor_sources: vendors,
             finalize_enabled: self.config.finalization_dispatch_mode != Dispatch::Inline,
             web_push: self.vapid.as_ref().map(web_push),
+            categorize: Arc::new(Categories(Embedded::new())),
         };
         api::router(self.ledger.clone(), check_url, settings, self.api_metrics.clone())
     }
@@ -278,6 +279,16 @@ fn web_push(vapid: &Vapid) -> api::WebPush {
     api::WebPush {
         public_key: vapid.public_key().to_owned(),
         check_keys: Arc::new(|p256dh, auth| BrowserKeys::new(p256dh, auth).is_ok()),
+    }
+}
+
+/// The embedded engine finds the categories of memories: no client waits for a model server.
+#[derive(Debug)]
+struct Categories(Embedded);
+
+impl api::Categorize for Categories {
+    fn memory(&self, content: &str) -> records::MemoryCategory {
+        stages::CategorizeMemory::category_of(&self.0, content)
     }
 }
 

@@ -4,6 +4,8 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use records::Source;
 
+use crate::categorize::{Categorize, Uncategorized};
+
 /// The settings of the API role.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -18,6 +20,8 @@ pub struct Settings {
     pub finalize_enabled: bool,
     /// Web push, when the operator has set a key for it; without, such subscriptions are answered 503.
     pub web_push: Option<WebPush>,
+    /// Who finds the category of a memory that came without one; by default, every one is `other`.
+    pub categorize: Arc<dyn Categorize>,
 }
 
 impl Default for Settings {
@@ -28,6 +32,7 @@ impl Default for Settings {
             vendor_sources: Source::VENDORS.map(str::to_owned).to_vec(),
             finalize_enabled: true,
             web_push: None,
+            categorize: Arc::new(Uncategorized),
         }
     }
 }
