@@ -2,7 +2,7 @@
 //! (DECISIONS §3, "push").
 //!
 //! Whoever changes a due date says so here, in the same transaction: [`schedule`] for a date that was set or changed,
-//! [`cancel`] when it was cleared or the item was completed. An item's deletion takes its reminder along by foreign key.
+//! [`cancel`] when it was cleared or the item was completed, [`resume`] when it was opened again. An item's deletion takes its reminder along by foreign key.
 
 use records::{Timestamp, UserId};
 use sqlx::PgConnection;
@@ -69,6 +69,20 @@ pub(crate) async fn schedule(
     take_back(connection, user, &items, now).await?;
     let noticed = next_revisions(connection, user, dues, now).await?;
     write_pushes(connection, user, &noticed, Notice::Set, now).await
+}
+
+/// Says that these items are open again with the due dates that they had: nothing is told now, and the reminder is set
+/// for the moments that are still to come.
+pub(crate) async fn resume(
+    connection: &mut PgConnection,
+    user: &UserId,
+    dues: &[Due],
+    now: Timestamp,
+) -> Result<(), Error> {
+    if dues.is_empty() {
+        return Ok(());
+    }
+    next_revisions(connection, user, dues, now).await.map(drop)
 }
 
 /// Says that nobody is to be reminded of these items any more.
