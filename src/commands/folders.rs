@@ -127,7 +127,7 @@ async fn list(ledger: &Ledger, user: &UserId, as_json: bool) -> anyhow::Result<(
             vec![folder.id.as_str().to_owned(), folder.name, kind.to_owned(), count, rule]
         })
         .collect();
-    table::print(&["id", "name", "kind", "conversations", "filed by itself"], rows);
+    table::print(&["id", "name", "kind", "conversations", "description"], rows);
     Ok(())
 }
 
@@ -135,8 +135,8 @@ async fn delete(ledger: &Ledger, user: &UserId, id: &str, as_json: bool) -> anyh
     match ledger.delete_folder(user, &FolderId::new(id)).await? {
         DeletedFolder::Unknown => Err(unknown(id).into()),
         DeletedFolder::System => {
-            let words = "it is one of the folders that every person has: it can be changed, not deleted";
-            Err(Exit::Refused(words.to_owned()).into())
+            let words = "is one of the folders that every person has: it can be changed, not deleted";
+            Err(Exit::Refused(format!("{id} {words}")).into())
         }
         DeletedFolder::Deleted { taken_out } if as_json => {
             print_json(&json!({ "id": id, "deleted": true, "conversations_taken_out": taken_out }));

@@ -3,10 +3,7 @@
 use records::{ActionItem, ActionItemId, Timestamp, UserId};
 use sqlx::{AssertSqlSafe, PgConnection};
 
-use super::{
-    ITEM_COLUMNS, ItemRow,
-    dates::{Changed, dates_changed},
-};
+use super::{ITEM_COLUMNS, ItemRow, dates::Changed};
 use crate::{
     Ledger,
     error::{Doing, Error},
@@ -40,8 +37,7 @@ impl Ledger {
         let Some(before) = lock(&mut transaction, user, item).await.doing(DOING)? else { return Ok(None) };
         let after = update(&mut transaction, user, item, change, now).await.doing(DOING)?;
         let changed = Changed { before: Some(before), after: Some(after.clone()) };
-        dates_changed(&mut transaction, user, &[changed], now).await?;
-        transaction.commit().await.doing(DOING)?;
+        self.commit_changed(transaction, &[changed], DOING).await?;
         Ok(Some(after))
     }
 
@@ -51,7 +47,7 @@ impl Ledger {
     /// When the database does not answer.
     pub async fn delete_action_item(&self, user: &UserId, item: &ActionItemId) -> Result<bool, Error> {
         const DOING: &str = "deleting an action item";
-        let (mut transaction, now) = self.begin(DOING).await?;
+        let (mut transaction, _) = self.begin(DOING).await?;
         let Some(before) = lock(&mut transaction, user, item).await.doing(DOING)? else { return Ok(false) };
         sqlx::query("delete from action_items where user_id = $1 and action_item_id = $2")
             .bind(user.as_str())
@@ -60,8 +56,7 @@ impl Ledger {
             .await
             .doing(DOING)?;
         let changed = Changed { before: Some(before), after: None };
-        dates_changed(&mut transaction, user, &[changed], now).await?;
-        transaction.commit().await.doing(DOING)?;
+        self.commit_changed(transaction, &[changed], DOING).await?;
         Ok(true)
     }
 }

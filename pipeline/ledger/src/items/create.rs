@@ -3,10 +3,7 @@
 use records::{ActionItem, ActionItemId, Timestamp, UserId};
 use sqlx::{AssertSqlSafe, PgConnection};
 
-use super::{
-    ITEM_COLUMNS, ItemRow,
-    dates::{Changed, dates_changed},
-};
+use super::{ITEM_COLUMNS, ItemRow, dates::Changed};
 use crate::{
     Ledger,
     error::{Doing, Error},
@@ -41,8 +38,7 @@ impl Ledger {
         let items = insert(&mut transaction, user, new, now).await.doing(DOING)?;
         let changes: Vec<Changed> =
             items.iter().map(|item| Changed { before: None, after: Some(item.clone()) }).collect();
-        dates_changed(&mut transaction, user, &changes, now).await?;
-        transaction.commit().await.doing(DOING)?;
+        self.commit_changed(transaction, &changes, DOING).await?;
         Ok(items)
     }
 }

@@ -1,10 +1,13 @@
 //! What a change of action items means for whoever reminds of them: the one place through which every change that a
-//! person makes goes, inside of the transaction that makes it.
+//! person makes goes, at the end of the transaction that makes it.
 
-use records::{ActionItem, ActionItemId, Timestamp, UserId};
-use sqlx::PgConnection;
+use records::{ActionItem, ActionItemId, Timestamp};
+use sqlx::{Postgres, Transaction};
 
-use crate::error::Error;
+use crate::{
+    Ledger,
+    error::{Doing, Error},
+};
 
 /// An action item before and after a person's change: `None` before is a new one, `None` after a deleted one.
 #[derive(Clone, Debug)]
@@ -43,22 +46,25 @@ fn awaited(item: Option<&ActionItem>) -> Option<Timestamp> {
     item.filter(|item| !item.completed).and_then(|item| item.due_at)
 }
 
-/// Every action item that a person creates, changes or deletes passes here before its transaction commits. What is
-/// written on `connection` holds exactly when the change does.
-pub(crate) async fn dates_changed(
-    _connection: &mut PgConnection,
-    _user: &UserId,
-    changes: &[Changed],
-    _now: Timestamp,
-) -> Result<(), Error> {
-    let (off, on): (Vec<_>, Vec<_>) = changes
-        .iter()
-        .filter_map(Changed::reminder)
-        .partition(|reminder| matches!(reminder, Reminder::Off(_)));
-    if !on.is_empty() || !off.is_empty() {
-        tracing::debug!(on = on.len(), off = off.len(), "dates of action items changed");
+impl Ledger {
+    /// Commits a person's changes of action items, and notes how many reminders follow. What must hold exactly when
+    /// the changes do belongs before the commit, and whoever is to be woken, behind it.
+    pub(super) async fn commit_changed(
+        &self,
+        transaction: Transaction<'static, Postgres>,
+        changes: &[Changed],
+        doing: &'static str,
+    ) -> Result<(), Error> {
+        let (off, on): (Vec<_>, Vec<_>) = changes
+            .iter()
+            .filter_map(Changed::reminder)
+            .partition(|reminder| matches!(reminder, Reminder::Off(_)));
+        transaction.commit().await.doing(doing)?;
+        if !on.is_empty() || !off.is_empty() {
+            tracing::debug!(on = on.len(), off = off.len(), "dates of action items changed");
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -1,7 +1,9 @@
 //! The hot reads use their indexes at realistic sizes and default planner settings. Asked of the server's own
 //! counters after the real verb ran, so that no copy of a query is explained instead.
 
-use ledger::{ConversationFilter, DatePage, DeliveryPolicy, GoalFilter, ItemFilter, Ledger, Settings};
+use ledger::{
+    ConversationFilter, DatePage, DeliveryPolicy, GoalFilter, ItemFilter, Ledger, MemoryFilter, Settings,
+};
 use sqlx::PgPool;
 
 use crate::world::World;
@@ -103,6 +105,27 @@ async fn a_folder_its_count_and_the_starred_ones_use_their_indexes() {
         assert!(!ledger.conversations(&user, &filter).await.unwrap().is_empty());
     })
     .await;
+}
+
+#[tokio::test]
+async fn the_list_page_of_memories_uses_its_index() {
+    let world = with_history().await;
+    world
+        .run(
+            "insert into memories (user_id, memory_id, content, category, created_at, updated_at) \
+             select user_id, 'm' || conversation_id, 'Fact', case when discarded then 'work' else 'core' end, \
+                 created_at, created_at from conversations; \
+             analyze",
+        )
+        .await;
+    let user = records::UserId::new("u3");
+    for categories in [vec![], vec![records::MemoryCategory::Work]] {
+        assert_uses(&world, "memories", "memories_listed", async |ledger| {
+            let filter = MemoryFilter { limit: 25, offset: 0, categories };
+            assert_eq!(ledger.memories(&user, &filter).await.unwrap().len(), 25);
+        })
+        .await;
+    }
 }
 
 #[tokio::test]
