@@ -18,4 +18,5 @@ mod keys;
 mod memories;
 mod processing;
 mod profile;
+mod reminders;
 mod webhooks;
