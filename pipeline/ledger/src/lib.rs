@@ -33,13 +33,14 @@ mod run_input;
 mod segments;
 mod subscriptions;
 mod take;
+mod together;
 mod users;
 mod waker;
 mod wakes;
 
 pub use admit::{AdmitRefusal, Admitted, CreateOutcome, NewContent, NewConversation, ReprocessRefusal};
 pub use checkpoints::CheckpointKey;
-pub use complete::{Announcement, Finished, NewItem, NewMemory, Results, Same};
+pub use complete::{Announcement, Comparison, Completion, Finished, NewItem, NewMemory, Results, Same};
 pub use connect::{Ledger, MIGRATOR, Settings};
 pub use conversations::{ConversationChange, ConversationFilter, ConversationView, DatePage};
 pub use deliveries::{ClaimedDelivery, DeliveryOutcome, DeliveryPolicy, DeliveryView};

@@ -1,10 +1,10 @@
 //! Processing a finished conversation again (DECISIONS §4, "the original's own routes").
 
-use job::{Origin, State};
+use job::{JobId, Origin, State};
 use records::{ConversationId, Status, Timestamp, UserId};
 use sqlx::PgConnection;
 
-use super::{Admitted, Admitting, finalize::lock_standing, requires_keys};
+use super::{Admitted, Admitting, requires_keys};
 use crate::{
     Ledger,
     conversations::row::read_conversation,
@@ -56,7 +56,7 @@ impl Ledger {
     ) -> Result<Result<Admitted, ReprocessRefusal>, Stumble> {
         let (mut transaction, now) = self.begin(DOING).await?;
         let requires_keys = requires_keys(&mut transaction, user).await?;
-        let Some(standing) = lock_standing(&mut transaction, user, id).await? else {
+        let Some(standing) = lock(&mut transaction, user, id).await? else {
             return Ok(Err(ReprocessRefusal::NoConversation));
         };
         // Whoever admits or replays a job of this conversation holds its row, too: this is the last word.
@@ -85,12 +85,41 @@ impl Ledger {
             force_process: true,
             requires_keys,
         };
-        let (job, effects) = self.admit(&mut transaction, admitting, now, bell).await?;
+        let steps = self.admit(&mut transaction, &[admitting], now, bell).await?;
         let conversation = read_conversation(&mut transaction, user, id).await?.ok_or(Stumble::Lost)?;
         transaction.commit().await.doing(DOING)?;
-        self.wake(&job, &effects, 0);
-        Ok(Ok(Admitted { conversation, job_id: job.id, fresh: true }))
+        self.wake_all(&steps);
+        let job_id = JobId::derive(user.as_str(), id.as_str(), revision);
+        Ok(Ok(Admitted { conversation, job_id, fresh: true }))
     }
+}
+
+/// What must be known of a conversation before it is processed again.
+#[derive(sqlx::FromRow)]
+struct Standing {
+    status: String,
+    has_content: bool,
+}
+
+/// Reads and locks the row, so that no other admission and no replay comes in between.
+async fn lock(
+    connection: &mut PgConnection,
+    user: &UserId,
+    conversation: &ConversationId,
+) -> Result<Option<Standing>, Error> {
+    sqlx::query_as(
+        "select status, private_text is not null \
+             or exists (select from transcript_segments s where s.user_id = c.user_id \
+                 and s.conversation_id = c.conversation_id) \
+             or exists (select from photos p where p.user_id = c.user_id and p.conversation_id = c.conversation_id) \
+             as has_content \
+         from conversations c where user_id = $1 and conversation_id = $2 for no key update of c",
+    )
+    .bind(user.as_str())
+    .bind(conversation.as_str())
+    .fetch_optional(connection)
+    .await
+    .doing(DOING)
 }
 
 /// Takes the next revision. Of a completed conversation nothing else changes; a failed one is opened as finalize

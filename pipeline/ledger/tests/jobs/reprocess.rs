@@ -12,7 +12,7 @@ use records::{ConversationId, MemoryCategory, Status, Structured};
 use secrecy::SecretString;
 use tokio::sync::Barrier;
 
-use crate::world::{World, equal};
+use crate::world::{World, completion};
 
 fn results(title: &str, items: &[&str], facts: &[&str]) -> Results {
     let item = |words: &&str| NewItem { description: (*words).into(), due_at: None };
@@ -29,7 +29,7 @@ fn results(title: &str, items: &[&str], facts: &[&str]) -> Results {
 }
 
 async fn complete(world: &World, claimed: &Claimed, results: &Results) {
-    world.ledger.complete(claimed, Outcome::Kept, results, (&equal, &equal)).await.unwrap();
+    world.ledger.complete(&completion(claimed, Outcome::Kept, results.clone())).await.unwrap();
 }
 
 /// A completed conversation `c` with two action items and a memory, and an endpoint that hears of everything.
