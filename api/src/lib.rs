@@ -20,4 +20,4 @@ pub use door::{CheckUrl, router, router_with_ids};
 use error::Error;
 pub use keys::Scope;
 pub use metrics::Metrics;
-pub use settings::Settings;
+pub use settings::{CheckKeys, Settings, WebPush};

@@ -32,7 +32,7 @@ pub const STAGES: [&str; 7] = [
     "trigger_apps",
 ];
 
-/// How a try to tell an endpoint can end.
+/// How a try to tell an endpoint, or to remind a person, can end.
 pub const OUTCOMES: [&str; 6] = ["delivered", "retry", "final", "gone", "cancelled", "lost"];
 
 /// How a run can end.
@@ -55,6 +55,7 @@ pub struct Metrics {
     runs: IntCounterVec,
     failed_runs: IntCounterVec,
     webhook_deliveries: IntCounterVec,
+    push_deliveries: IntCounterVec,
     engine_tokens: IntCounterVec,
     fallback: IntCounterVec,
 }
@@ -107,6 +108,12 @@ impl Metrics {
                 registry,
                 "listen_webhook_deliveries_total",
                 "Tries to tell an endpoint by how they ended.",
+                &["outcome"],
+            )?,
+            push_deliveries: labelled(
+                registry,
+                "listen_push_deliveries_total",
+                "Tries to remind a person by how they ended.",
                 &["outcome"],
             )?,
             engine_tokens: labelled(
@@ -177,6 +184,11 @@ impl Metrics {
         self.webhook_deliveries.with_label_values(&[outcome]).inc();
     }
 
+    /// `outcome` is one of [`OUTCOMES`].
+    pub(crate) fn count_push(&self, outcome: &'static str) {
+        self.push_deliveries.with_label_values(&[outcome]).inc();
+    }
+
     /// A series exists from the moment that its labels are first named.
     fn be_born(&self) {
         for answer in ANSWERS {
@@ -190,6 +202,7 @@ impl Metrics {
         }
         for outcome in OUTCOMES {
             self.webhook_deliveries.with_label_values(&[outcome]);
+            self.push_deliveries.with_label_values(&[outcome]);
         }
         for stage in STAGES {
             self.stage_seconds.with_label_values(&[stage]);
@@ -240,6 +253,7 @@ mod tests {
             "listen_finalization_runs_total{end=\"lost\"} 0",
             "listen_finalization_failed_runs_total{code=\"model_timeout\"} 0",
             "listen_webhook_deliveries_total{outcome=\"gone\"} 0",
+            "listen_push_deliveries_total{outcome=\"gone\"} 0",
             "listen_engine_tokens_total{kind=\"completion\",stage=\"describe\"} 0",
             "listen_fallback_total{component=\"pusher\",reason=\"enqueue_failed\"} 0",
         ] {

@@ -16,4 +16,7 @@ mod gate;
 mod goals;
 mod keys;
 mod memories;
+mod processing;
+mod profile;
+mod reminders;
 mod webhooks;

@@ -2,6 +2,9 @@
 
 mod create;
 pub(crate) mod finalize;
+mod reprocess;
+
+pub use reprocess::ReprocessRefusal;
 
 use std::collections::{BTreeSet, HashMap};
 

@@ -61,8 +61,7 @@ impl Ledger {
     /// When the database does not answer.
     pub async fn admit_abandoned(&self, user: &UserId, conversation: &ConversationId) -> Result<bool, Error> {
         let (user, conversation) = (user.clone(), conversation.clone());
-        let asked =
-            Asked { user, conversation, calendar_meeting_context: None, asker: Asker::Reconciler };
+        let asked = Asked { user, conversation, calendar_meeting_context: None, asker: Asker::Reconciler };
         Ok(matches!(self.ask(asked).await?, Ok((_, Some(_)))))
     }
 
