@@ -138,6 +138,10 @@ impl Runner {
                 tracing::info!(outcome = outcome.as_str(), items, memories, deliveries, "committed");
                 Ok(())
             }
+            Finished::Already => {
+                tracing::info!(outcome = outcome.as_str(), "committed before; the answer was lost");
+                Ok(())
+            }
             Finished::Refused(_) => Err(Unfinished::Silent),
         }
     }
@@ -165,13 +169,14 @@ impl Runner {
         }
     }
 
-    /// Repeats `edge` until it is answered, or somebody else is known to have the job.
+    /// Repeats `edge` until it is answered, or somebody else is known to have the job. What ended the lease may
+    /// be this very edge, whose answer is still on its way: the ledger is asked once more.
     async fn say(&self, held: &Held, edge: Edge) -> Result<Answer, Unanswered> {
         let verb = || self.ledger.settle(held.holding(), edge);
         tokio::select! {
             biased;
             answer = until_answered(&self.chance, &self.hard, verb) => answer,
-            () = lost(held) => Ok(Answer::Refused(Refusal::LeaseLost)),
+            () = lost(held) => Ok(verb().await.unwrap_or(Answer::Refused(Refusal::LeaseLost))),
         }
     }
 

@@ -1,5 +1,6 @@
 //! Completion: one transaction, fenced by the epoch: results, conversation, job, deliveries.
 
+mod distinct;
 mod things;
 mod write;
 
@@ -81,6 +82,8 @@ pub enum Finished {
         /// Deliveries written.
         deliveries: u64,
     },
+    /// An earlier call of the same claim has committed it, and its answer was lost on the way.
+    Already,
     /// The fence says no; nothing was written.
     Refused(Refusal),
 }
@@ -123,8 +126,10 @@ impl Ledger {
             return Ok(Finished::Refused(Refusal::LeaseLost));
         };
         let command = Command::Complete { epoch: claimed.job.epoch, outcome };
+        let already = stored.job.has_heard(&command);
         let written = match self.decide_and_write(&mut transaction, &stored, command, now, bell).await? {
             Ok(written) => written,
+            Err(_) if already => return Ok(Finished::Already),
             Err(refusal) => return Ok(Finished::Refused(refusal)),
         };
         write_conversation(&mut transaction, claimed, outcome, results, now).await?;

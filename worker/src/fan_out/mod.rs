@@ -3,6 +3,7 @@
 
 mod outcome;
 mod request;
+mod slots;
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use std::time::Duration;
 use futures::FutureExt;
 use ledger::{ClaimedDelivery, ConversationView, DeliveryOutcome, DeliveryPolicy, Ledger};
 use outside::Sender;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -19,11 +20,11 @@ use crate::answered::{BackOff, Unanswered, until_answered};
 use crate::chance::Chance;
 use crate::metrics::Metrics;
 
+use slots::Slots;
+
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Something may be due that cannot be claimed (a full endpoint): it is asked for again, not in a tight loop.
 const SHORTEST_SLEEP: Duration = Duration::from_millis(50);
-/// Tries under way at once in this process; the ledger's claim bounds them per endpoint.
-const CONCURRENCY: usize = 16;
 
 /// Renders what an endpoint is sent: a port, because wire shapes belong to `api`.
 pub trait Render: Send + Sync {
@@ -48,14 +49,14 @@ pub(crate) struct FanOut {
 impl FanOut {
     /// Claims and tells until the process stops; tries under way are `tracker`'s.
     pub(crate) async fn run(self, tracker: TaskTracker) {
-        let slots = Arc::new(Semaphore::new(CONCURRENCY));
+        let slots = Slots::new();
         let mut back_off = BackOff::new(&self.chance);
-        while let Some(free) = self.free_slots(&slots).await {
+        while let Some(free) = self.soft.run_until_cancelled(slots.free()).await.flatten() {
             match self.ledger.claim_deliveries(limit(&free), &self.policy).await {
                 Ok(claimed) => {
                     back_off.reset();
                     let nothing_due = claimed.is_empty();
-                    self.start(claimed, free, &tracker);
+                    self.start(claimed, free, &slots, &tracker);
                     if nothing_due {
                         self.sleep().await;
                     }
@@ -69,23 +70,18 @@ impl FanOut {
         }
     }
 
-    async fn free_slots(&self, slots: &Arc<Semaphore>) -> Option<OwnedSemaphorePermit> {
-        let first = self.soft.run_until_cancelled(Arc::clone(slots).acquire_owned()).await?;
-        let mut free = first.ok()?;
-        let more = u32::try_from(slots.available_permits()).unwrap_or(0);
-        if let Ok(more) = Arc::clone(slots).try_acquire_many_owned(more) {
-            free.merge(more);
-        }
-        Some(free)
-    }
-
-    fn start(&self, claimed: Vec<ClaimedDelivery>, mut free: OwnedSemaphorePermit, tracker: &TaskTracker) {
+    fn start(
+        &self,
+        claimed: Vec<ClaimedDelivery>,
+        mut free: OwnedSemaphorePermit,
+        slots: &Slots,
+        tracker: &TaskTracker,
+    ) {
         for delivery in claimed {
-            let slot = free.split(1);
-            let fan_out = self.clone();
+            let (slot, slots, fan_out) = (free.split(1), slots.clone(), self.clone());
             tracker.spawn(async move {
-                let _slot = slot;
-                fan_out.hard.clone().run_until_cancelled(fan_out.tell(&delivery)).await;
+                let told = slots.hold(slot, fan_out.tell(&delivery));
+                fan_out.hard.clone().run_until_cancelled(told).await;
             });
         }
     }

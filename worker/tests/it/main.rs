@@ -8,7 +8,9 @@
 )]
 
 mod bench;
+mod cut;
 mod deliveries;
 mod engines;
 mod receiver;
 mod runs;
+mod unheard;

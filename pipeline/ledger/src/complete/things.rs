@@ -4,7 +4,10 @@ use job::Timestamp;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use super::Results;
+use super::{
+    Results,
+    distinct::{distinct_items, distinct_memories},
+};
 use crate::{
     error::{Doing, Error},
     take::Claimed,
@@ -52,7 +55,7 @@ pub(super) async fn write_items(
         .fetch_all(&mut *connection)
         .await
         .doing("reading recent action items")?;
-        for item in &results.items {
+        for item in distinct_items(&results.items, same_task) {
             match recent.iter().find(|(_, kept)| same_task(kept, &item.description)) {
                 Some((id, _)) => due_dates.extend(item.due_at.map(|due| (id.clone(), due))),
                 None => fresh.push(item),
@@ -128,9 +131,8 @@ pub(super) async fn write_memories(
     .fetch_all(&mut *connection)
     .await
     .doing("reading memories")?;
-    let fresh: Vec<_> = results
-        .memories
-        .iter()
+    let fresh: Vec<_> = distinct_memories(&results.memories, same_fact)
+        .into_iter()
         .filter(|memory| !kept.iter().any(|kept| same_fact(kept, &memory.content)))
         .take(MEMORIES_PER_CONVERSATION)
         .collect();

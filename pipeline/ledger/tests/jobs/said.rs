@@ -24,6 +24,7 @@ pub(crate) async fn say(ledger: &Ledger, whose: &Claimed, command: &Command) -> 
         Command::Complete { outcome, .. } => {
             match ledger.complete(whose, outcome, &Results::default(), (&equal, &equal)).await.unwrap() {
                 Finished::Completed { .. } => "Completed".to_owned(),
+                Finished::Already => "Already".to_owned(),
                 Finished::Refused(refusal) => text(refusal),
             }
         }
@@ -53,14 +54,21 @@ pub(crate) fn answer(job: &Job, command: &Command, decided: &Result<Step, Refusa
             other => panic!("renewed, and then {other:?}"),
         },
         (Command::Renew { .. }, Err(Refusal::RunLimit)) => text(Renewal::RunLimit),
+        (Command::Renew { .. }, Err(_)) if job.has_heard(command) => text(Renewal::Done),
         (Command::Renew { .. }, Err(_)) => text(Renewal::Lost),
         (Command::Complete { .. }, Ok(_)) => "Completed".to_owned(),
+        (Command::Complete { .. }, Err(_)) if job.has_heard(command) => "Already".to_owned(),
         (Command::Complete { .. }, Err(refusal)) => text(refusal),
         (Command::Replay { .. } | Command::Discard, decided) => text(decided.as_ref().map(|step| &step.job)),
         (_, Ok(step)) => text(Answer::Granted {
             state: step.job.state.clone(),
             retry: step.effects.contains(&job::Effect::CountRetry),
             dead_letter: step.effects.contains(&job::Effect::CountDeadLetter),
+        }),
+        (_, Err(_)) if job.has_heard(command) => text(Answer::Granted {
+            state: job.state.clone(),
+            retry: matches!(job.state, State::Queued { .. }),
+            dead_letter: matches!(job.state, State::DeadLetter { .. }),
         }),
         (_, Err(refusal)) => text(Answer::Refused(*refusal)),
     }
