@@ -7,6 +7,7 @@
 mod door;
 mod error;
 pub mod ids;
+mod keyed;
 pub mod keys;
 mod metrics;
 mod read;
@@ -16,6 +17,7 @@ pub mod shapes;
 
 pub use door::{CheckUrl, router, router_with_ids};
 use error::Error;
+pub use keyed::{KeyedPlace, KeyedRuns, NoKeyedRuns};
 pub use keys::Scope;
 pub use metrics::Metrics;
 pub use settings::Settings;

@@ -1,8 +1,10 @@
 //! What the door can be told.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use records::Source;
+
+use crate::{KeyedRuns, NoKeyedRuns};
 
 /// The settings of the API role.
 #[derive(Clone, Debug)]
@@ -16,6 +18,8 @@ pub struct Settings {
     /// Whether durable dispatch is configured: `false` in `inline` mode, where finalize and `defer_processing`
     /// answer 503 before anything is changed.
     pub finalize_enabled: bool,
+    /// Who runs jobs with their users' own keys in this process.
+    pub keyed: Arc<dyn KeyedRuns>,
 }
 
 impl Default for Settings {
@@ -25,6 +29,7 @@ impl Default for Settings {
             rate_per_minute: 600,
             vendor_sources: Source::VENDORS.map(str::to_owned).to_vec(),
             finalize_enabled: true,
+            keyed: Arc::new(NoKeyedRuns),
         }
     }
 }

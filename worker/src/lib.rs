@@ -14,6 +14,8 @@ mod material;
 mod notebook;
 mod run;
 
+mod keyed;
+
 mod answered;
 mod chance;
 mod heartbeat;
@@ -24,6 +26,7 @@ mod settings;
 mod watch;
 
 pub use fan_out::Render;
+pub use keyed::{EnginesWithKey, KeyedRuns, Place};
 pub use metrics::{ANSWERS, Metrics, OUTCOMES, STAGES, TOKEN_KINDS};
 pub use settings::Settings;
 pub use watch::{Ended, Moment, Unwatched, Watch};

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use prometheus::{
-    Error, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, Opts, Registry, core::Collector,
+    Error, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts,
+    Registry, core::Collector,
 };
 
 /// How a delivery of a bell can be answered (DECISIONS §4, "answer").
@@ -51,6 +52,7 @@ pub struct Metrics {
     webhook_deliveries: IntCounterVec,
     engine_tokens: IntCounterVec,
     fallback: IntCounterVec,
+    keyed: IntGaugeVec,
 }
 
 impl Metrics {
@@ -108,6 +110,16 @@ impl Metrics {
                 "Times a component took its fallback.",
                 &["component", "reason"],
             )?,
+            keyed: registered(
+                registry,
+                IntGaugeVec::new(
+                    Opts::new(
+                        "listen_finalization_keyed_runs",
+                        "Jobs whose user's keys this process holds, by what they do.",
+                    ),
+                    &["state"],
+                )?,
+            )?,
         };
         metrics.be_born();
         Ok(metrics)
@@ -131,6 +143,11 @@ impl Metrics {
     /// Tokens of one of [`TOKEN_KINDS`] that one of [`STAGES`] spent.
     pub fn count_tokens(&self, stage: &str, kind: &str, tokens: u64) {
         self.engine_tokens.with_label_values(&[stage, kind]).inc_by(tokens);
+    }
+
+    /// The gauge of jobs with keys in this process that are `running` or `waiting`: never a part of the backlog.
+    pub(crate) fn keyed(&self, state: &'static str) -> IntGauge {
+        self.keyed.with_label_values(&[state])
     }
 
     pub(crate) fn count_take(&self, taken: &ledger::Taken) {
@@ -174,6 +191,9 @@ impl Metrics {
             }
         }
         self.enqueue_failures();
+        for state in ["running", "waiting"] {
+            self.keyed(state);
+        }
     }
 }
 
@@ -213,6 +233,7 @@ mod tests {
             "listen_finalization_dead_letter_total 0",
             "listen_finalization_stage_seconds_count{stage=\"trigger_apps\"} 0",
             "listen_finalization_run_seconds_count 0",
+            "listen_finalization_keyed_runs{state=\"waiting\"} 0",
             "listen_webhook_deliveries_total{outcome=\"gone\"} 0",
             "listen_engine_tokens_total{kind=\"completion\",stage=\"describe\"} 0",
             "listen_fallback_total{component=\"pusher\",reason=\"enqueue_failed\"} 0",

@@ -55,7 +55,7 @@ pub(crate) fn dispatch_id(claimed: &Claimed) -> String {
 
 impl Runner {
     /// Runs `claimed` to its end, whatever that is. Never panics: a run's panic is a failed attempt.
-    pub(crate) async fn run(self, claimed: Claimed) {
+    pub(crate) async fn run(self, claimed: Claimed) -> Ended {
         let span = tracing::info_span!(
             "run",
             job_id = %claimed.job.id,
@@ -63,10 +63,10 @@ impl Runner {
             generation = claimed.job.generation.0,
             epoch = claimed.job.epoch.0,
         );
-        self.watched(claimed).instrument(span).await;
+        self.watched(claimed).instrument(span).await
     }
 
-    async fn watched(self, claimed: Claimed) {
+    async fn watched(self, claimed: Claimed) -> Ended {
         let began = Instant::now();
         let held = self.holdings.hold(claimed.holding());
         let witness = Witness {
@@ -81,6 +81,7 @@ impl Runner {
             Err(unfinished) => self.settle(&held, unfinished).await,
         };
         witness.run_ended(end, began.elapsed());
+        end
     }
 
     /// The work, until it is done, or the heartbeat or a hard stop ends it.

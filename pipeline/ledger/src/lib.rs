@@ -19,6 +19,7 @@ mod error;
 mod folders;
 mod gauges;
 mod items;
+mod keyed;
 mod keys;
 mod memories;
 mod operator;
@@ -44,6 +45,7 @@ pub use endpoints::{Endpoint, EndpointChange, EventKind, NewEndpoint, WebhookFor
 pub use error::Error;
 pub use gauges::Gauges;
 pub use items::ItemFilter;
+pub use keyed::{KeyedClaim, WithKeys};
 pub use keys::{Key, KeyOwner, NewKey};
 pub use memories::MemoryFilter;
 pub use operator::{JobFilter, JobView, OperatorAction};

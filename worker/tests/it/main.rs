@@ -11,6 +11,7 @@ mod bench;
 mod cut;
 mod deliveries;
 mod engines;
+mod keyed;
 mod receiver;
 mod runs;
 mod unheard;

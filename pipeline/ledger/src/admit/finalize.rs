@@ -10,10 +10,14 @@ use crate::{
     conversations::row::read_conversation,
     effects::{Bell, Stumble, until_stored},
     error::{Doing, Error},
+    keyed::{Keying, WithKeys},
+    take::Claimed,
 };
 
 /// A conversation after its finalize, with the job of its newest revision, if it ever had one.
 type Finalized = Result<(Conversation, Option<JobId>), AdmitRefusal>;
+/// The same, with the lease that was taken at once.
+type FinalizedWithKeys = Result<(Conversation, Option<JobId>, Option<Claimed>), AdmitRefusal>;
 
 impl Ledger {
     /// Admits a persisted conversation (origin `finalize`, queue `finalization`, force_process true). Already
@@ -28,11 +32,39 @@ impl Ledger {
         calendar_meeting_context: Option<serde_json::Value>,
     ) -> Result<Finalized, Error> {
         let context = calendar_meeting_context.as_ref();
+        let finalized = self.finalize_asked(user, conversation, context, None).await?;
+        Ok(finalized.map(|(conversation, job, _)| (conversation, job)))
+    }
+
+    /// Admits as [`finalize`](Self::finalize) does, for a request that brought its user's own keys. A fresh job is
+    /// leased in the same transaction when a claimant is named; an older one is answered as it stands, and whoever
+    /// holds the keys claims it by itself.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn finalize_with_keys(
+        &self,
+        user: &UserId,
+        conversation: &ConversationId,
+        calendar_meeting_context: Option<serde_json::Value>,
+        keys: WithKeys<'_>,
+    ) -> Result<FinalizedWithKeys, Error> {
+        self.finalize_asked(user, conversation, calendar_meeting_context.as_ref(), Some(keys)).await
+    }
+
+    async fn finalize_asked(
+        &self,
+        user: &UserId,
+        conversation: &ConversationId,
+        context: Option<&serde_json::Value>,
+        keys: Option<WithKeys<'_>>,
+    ) -> Result<FinalizedWithKeys, Error> {
+        let asker = Asker::Owner { keys };
         until_stored!(self, "finalizing a conversation", |bell| self.try_finalize(
             user,
             conversation,
             context,
-            Asker::Owner,
+            asker,
             bell
         ))
     }
@@ -45,7 +77,7 @@ impl Ledger {
     pub async fn admit_abandoned(&self, user: &UserId, conversation: &ConversationId) -> Result<bool, Error> {
         let finalized = until_stored!(self, "admitting an abandoned conversation", |bell| self
             .try_finalize(user, conversation, None, Asker::Reconciler, bell))?;
-        Ok(matches!(finalized, Ok((_, Some(_)))))
+        Ok(matches!(finalized, Ok((_, Some(_), _))))
     }
 
     async fn try_finalize(
@@ -53,11 +85,11 @@ impl Ledger {
         user: &UserId,
         conversation: &ConversationId,
         context: Option<&serde_json::Value>,
-        asker: Asker,
+        asker: Asker<'_>,
         bell: Bell,
-    ) -> Result<Finalized, Stumble> {
+    ) -> Result<FinalizedWithKeys, Stumble> {
         let (mut transaction, now) = self.begin("finalizing a conversation").await?;
-        let requires_keys = requires_keys(&mut transaction, user).await?;
+        let keying = Keying::of(requires_keys(&mut transaction, user).await?, asker.keys());
         let Some(ready) = lock(&mut transaction, user, conversation, asker).await? else {
             return Ok(Err(AdmitRefusal::NoConversation));
         };
@@ -65,10 +97,10 @@ impl Ledger {
             let unchanged =
                 read_conversation(&mut transaction, user, conversation).await?.ok_or(Stumble::Lost)?;
             let job = match asker {
-                Asker::Owner => newest_job(&mut transaction, user, conversation).await?,
+                Asker::Owner { .. } => newest_job(&mut transaction, user, conversation).await?,
                 Asker::Reconciler => None, // Admitted by somebody else: not by this call.
             };
-            return Ok(Ok((unchanged, job)));
+            return Ok(Ok((unchanged, job, None)));
         }
         if !ready.has_content {
             return Ok(Err(AdmitRefusal::NoContent));
@@ -79,21 +111,31 @@ impl Ledger {
             conversation,
             revision,
             origin: Origin::Finalize,
-            force_process: asker == Asker::Owner,
-            requires_keys,
+            force_process: matches!(asker, Asker::Owner { .. }),
+            requires_keys: keying.required,
         };
         let (job, effects) = self.admit(&mut transaction, admitting, now, bell).await?;
+        let claimed = self.claim_at_once(&mut transaction, &job, keying, now).await?;
         let admitted = read_conversation(&mut transaction, user, conversation).await?.ok_or(Stumble::Lost)?;
         transaction.commit().await.doing("finalizing a conversation")?;
         self.wake(&job, &effects, 0);
-        Ok(Ok((admitted, Some(job.id))))
+        Ok(Ok((admitted, Some(job.id), claimed)))
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Asker {
-    Owner,
+#[derive(Clone, Copy)]
+enum Asker<'a> {
+    Owner { keys: Option<WithKeys<'a>> },
     Reconciler,
+}
+
+impl<'a> Asker<'a> {
+    fn keys(self) -> Option<WithKeys<'a>> {
+        match self {
+            Self::Owner { keys } => keys,
+            Self::Reconciler => None,
+        }
+    }
 }
 
 /// What admission must know of a conversation; its row is locked, so that a segment is in the revision or is refused.
@@ -106,7 +148,7 @@ async fn lock(
     connection: &mut PgConnection,
     user: &UserId,
     conversation: &ConversationId,
-    asker: Asker,
+    asker: Asker<'_>,
 ) -> Result<Option<Ready>, Error> {
     let row: Option<(String, bool, bool)> = sqlx::query_as(
         "select status, coalesce(last_append_at < clock_timestamp() - interval '24 hours', false), \
@@ -123,7 +165,7 @@ async fn lock(
     .doing("locking a conversation")?;
     Ok(row.map(|(status, abandoned, has_content)| Ready {
         admissible: match asker {
-            Asker::Owner => status == Status::InProgress.as_str() || status == Status::Failed.as_str(),
+            Asker::Owner { .. } => status == Status::InProgress.as_str() || status == Status::Failed.as_str(),
             Asker::Reconciler => status == Status::InProgress.as_str() && abandoned,
         },
         has_content,
