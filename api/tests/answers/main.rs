@@ -8,6 +8,7 @@
 )]
 
 mod bench;
+mod byok;
 mod conversations;
 mod creates;
 mod finalization;

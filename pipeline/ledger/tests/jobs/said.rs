@@ -1,7 +1,7 @@
 //! A command said through the ledger's public verb, and the answer that the machine's decision calls for.
 
 use job::{Command, Job, Refusal, State, Step};
-use ledger::{Answer, Claimed, Edge, Finished, Ledger, OperatorAction, Renewal, Results};
+use ledger::{Answer, Claimed, Edge, Finished, KeyedClaim, Ledger, OperatorAction, Renewal, Results};
 
 use crate::world::equal;
 
@@ -10,6 +10,13 @@ pub(crate) async fn say(ledger: &Ledger, whose: &Claimed, command: &Command) -> 
     let id = &whose.job.id;
     let action = OperatorAction { operator: "olga".into(), reason: "fixed".into() };
     match command.clone() {
+        Command::Claim { worker, keys: true, .. } => {
+            match ledger.claim_with_keys(id, &worker).await.unwrap() {
+                KeyedClaim::Granted { retry, .. } => format!("claimed, retry {retry}"),
+                KeyedClaim::Held { .. } => "leased".to_owned(),
+                KeyedClaim::Over { dead_letter } => format!("over, dead {dead_letter}"),
+            }
+        }
         Command::Claim { generation, worker, .. } => {
             let (answer, claimed) = ledger.claim(id, generation, &worker).await.unwrap();
             assert_eq!(claimed.is_some(), answer == "claimed");
@@ -44,6 +51,12 @@ async fn settle(ledger: &Ledger, whose: &Claimed, edge: Edge) -> String {
 /// The answer that a verb must give when the machine decided so of `job`.
 pub(crate) fn answer(job: &Job, command: &Command, decided: &Result<Step, Refusal>) -> String {
     match (command, decided) {
+        (Command::Claim { keys: true, .. }, Ok(step)) => match step.job.state {
+            State::Leased(_) => format!("claimed, retry {}", step.effects.contains(&job::Effect::CountRetry)),
+            _ => "over, dead true".to_owned(),
+        },
+        (Command::Claim { keys: true, .. }, Err(Refusal::LeaseHeld { .. })) => "leased".to_owned(),
+        (Command::Claim { keys: true, .. }, Err(_)) => "over, dead false".to_owned(),
         (Command::Claim { .. }, Ok(step)) => match step.job.state {
             State::Leased(_) => "claimed".to_owned(),
             _ => "dead_letter".to_owned(),

@@ -7,7 +7,14 @@ impl Walk {
         let person = self.people[self.talks[place].user].id.clone();
         let id = self.talks[place].id.clone();
         let newest = self.talks[place].jobs.last().map(|mirror| mirror.job.clone());
-        let finalized = self.world.ledger.finalize(&person, &id, None).await.unwrap();
+        let keys = self.keys();
+        let finalized = match keys.as_ref().map(Keys::with) {
+            None => self.world.ledger.finalize(&person, &id, None).await.unwrap(),
+            Some(with) => {
+                let finalized = self.world.ledger.finalize_with_keys(&person, &id, None, with).await.unwrap();
+                finalized.map(|(conversation, job, _)| (conversation, job))
+            }
+        };
         if let Some(job) = &newest {
             match decide(job, Command::Admit, job.admitted_at, &Policy::default()) {
                 Ok(_) => self.seen.granted(job.state.status(), &Command::Admit, "anew"),
@@ -19,7 +26,7 @@ impl Walk {
             Some("in_progress" | "failed") => {
                 let (_, job) = finalized.unwrap();
                 let mut talk = self.talks.remove(place);
-                self.admitted(&mut talk, Origin::Finalize).await;
+                self.admitted(&mut talk, Origin::Finalize, keys).await;
                 assert_eq!(job.as_ref(), talk.jobs.last().map(|mirror| &mirror.job.id));
                 self.talks.insert(place, talk);
             }
