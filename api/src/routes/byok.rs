@@ -87,7 +87,9 @@ pub(super) async fn create(
         let keys = WithKeys { claimant: claimant.as_ref() };
         let mut outcome = ledger.create_conversation_with_keys(&user, new, keys).await?;
         let (job, claimed) = match &mut outcome {
-            CreateOutcome::Admitted(admitted) => (Some(admitted.job_id.clone()), admitted.claimed.take()),
+            CreateOutcome::Admitted(admitted) => {
+                (Some(admitted.job_id.clone()), admitted.claimed.take().map(|claimed| *claimed))
+            }
             CreateOutcome::Known(known) if known.status == Status::Processing => {
                 (live_job(&ledger, &user, &id).await?, None)
             }
@@ -131,7 +133,9 @@ mod tests {
     #[test]
     fn what_cannot_be_sent_to_a_provider_is_refused_and_not_repeated() {
         let long = vec![b'k'; LONGEST + 1];
-        for wrong in [&[b"".as_slice()][..], &[b"  "], &[b"sk two"], &[b"sk-\xfc"], &[&long], &[b"sk-1", b"sk-2"]] {
+        for wrong in
+            [&[b"".as_slice()][..], &[b"  "], &[b"sk two"], &[b"sk-\xfc"], &[&long], &[b"sk-1", b"sk-2"]]
+        {
             let Err(Error::Invalid(problems)) = key_of(&headers(wrong)) else { unreachable!("{wrong:?}") };
             let shown = problems[0].shape().to_string();
             assert!(shown.contains("x-byok-openai") && !shown.contains("sk"), "{shown}");

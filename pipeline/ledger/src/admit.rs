@@ -81,7 +81,7 @@ pub struct Admitted {
     /// Whether this call made the job.
     pub fresh: bool,
     /// The lease that was taken in the same transaction, for a request that brought keys (`WithKeys`).
-    pub claimed: Option<Claimed>,
+    pub claimed: Option<Box<Claimed>>,
 }
 
 /// Why a finalize was not admitted.

@@ -102,7 +102,7 @@ impl Bench {
         let new = self.talk(id);
         let keys = WithKeys { claimant };
         match self.ledger.create_conversation_with_keys(&self.user, new, keys).await.unwrap() {
-            CreateOutcome::Admitted(admitted) => (admitted.job_id, admitted.claimed),
+            CreateOutcome::Admitted(admitted) => (admitted.job_id, admitted.claimed.map(|claimed| *claimed)),
             other => panic!("not admitted: {other:?}"),
         }
     }

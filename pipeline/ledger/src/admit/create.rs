@@ -75,7 +75,7 @@ impl Ledger {
             requires_keys: keying.required,
         };
         let (job, effects) = self.admit(&mut transaction, admitting, now, bell).await?;
-        let claimed = self.claim_at_once(&mut transaction, &job, keying, now).await?;
+        let claimed = self.claim_at_once(&mut transaction, &job, keying, now).await?.map(Box::new);
         let conversation = must_read(&mut transaction, user, &new.id).await?;
         transaction.commit().await.doing("creating a conversation")?;
         self.wake(&job, &effects, 0);
@@ -118,7 +118,7 @@ impl Ledger {
             requires_keys: keying.required,
         };
         let (job, effects) = self.admit(&mut transaction, admitting, now, bell).await?;
-        let claimed = self.claim_at_once(&mut transaction, &job, keying, now).await?;
+        let claimed = self.claim_at_once(&mut transaction, &job, keying, now).await?.map(Box::new);
         let conversation = must_read(&mut transaction, user, id).await?;
         transaction.commit().await.doing("creating a conversation")?;
         self.wake(&job, &effects, 0);
