@@ -94,6 +94,7 @@ impl App {
             vendor_sources: vendors,
             finalize_enabled: self.config.finalization_dispatch_mode != Dispatch::Inline,
             keyed: Arc::new(Keyed(self.keyed.clone())),
+            categorize: Arc::new(Categories(Embedded::new())),
         };
         api::router(self.ledger.clone(), check_url, settings, self.api_metrics.clone())
     }
@@ -292,6 +293,16 @@ impl reconciler::Counts for Counts {
 
     fn dead_letter(&self) {
         self.0.dead_letters().inc();
+    }
+}
+
+/// The embedded engine finds the categories of memories: no client waits for a model server.
+#[derive(Debug)]
+struct Categories(Embedded);
+
+impl api::Categorize for Categories {
+    fn memory(&self, content: &str) -> records::MemoryCategory {
+        stages::CategorizeMemory::category_of(&self.0, content)
     }
 }
 

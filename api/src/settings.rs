@@ -4,6 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use records::Source;
 
+use crate::categorize::{Categorize, Uncategorized};
 use crate::{KeyedRuns, NoKeyedRuns};
 
 /// The settings of the API role.
@@ -20,6 +21,8 @@ pub struct Settings {
     pub finalize_enabled: bool,
     /// Who runs jobs with their users' own keys in this process.
     pub keyed: Arc<dyn KeyedRuns>,
+    /// Who finds the category of a memory that came without one; by default, every one is `other`.
+    pub categorize: Arc<dyn Categorize>,
 }
 
 impl Default for Settings {
@@ -30,6 +33,7 @@ impl Default for Settings {
             vendor_sources: Source::VENDORS.map(str::to_owned).to_vec(),
             finalize_enabled: true,
             keyed: Arc::new(NoKeyedRuns),
+            categorize: Arc::new(Uncategorized),
         }
     }
 }

@@ -8,6 +8,7 @@ mod deliveries;
 mod finalize;
 mod folders;
 mod geolocation;
+mod goals;
 mod keys;
 mod links;
 mod memories;
@@ -19,7 +20,7 @@ mod webhooks;
 
 use axum::{
     Router,
-    routing::{delete, get, post},
+    routing::{delete, get, patch, post},
 };
 
 use crate::door::Door;
@@ -34,8 +35,19 @@ pub(crate) fn all() -> Router<Door> {
             get(conversations::one).patch(conversations::change).delete(conversations::delete),
         )
         .route("/v1/dev/user/conversations/{conversation_id}/segments", post(segments::append))
-        .route("/v1/dev/user/action-items", get(action_items::list))
-        .route("/v1/dev/user/memories", get(memories::list))
+        .route("/v1/dev/user/action-items", get(action_items::list).post(action_items::create))
+        .route("/v1/dev/user/action-items/batch", post(action_items::create_batch))
+        .route(
+            "/v1/dev/user/action-items/{action_item_id}",
+            patch(action_items::change).delete(action_items::delete),
+        )
+        .route("/v1/dev/user/memories", get(memories::list).post(memories::create))
+        .route("/v1/dev/user/memories/batch", post(memories::create_batch))
+        .route("/v1/dev/user/memories/{memory_id}", patch(memories::change).delete(memories::delete))
+        .route("/v1/dev/user/goals", get(goals::list).post(goals::create))
+        .route("/v1/dev/user/goals/{goal_id}", get(goals::one).patch(goals::change).delete(goals::delete))
+        .route("/v1/dev/user/goals/{goal_id}/progress", patch(goals::progress))
+        .route("/v1/dev/user/goals/{goal_id}/history", get(goals::history))
         .route("/v1/dev/user/folders", get(folders::list))
         .route("/v1/dev/user/webhooks", get(webhooks::list).post(webhooks::create))
         .route(

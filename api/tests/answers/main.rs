@@ -7,11 +7,14 @@
     reason = "a test may fail loudly"
 )]
 
+mod action_items;
 mod bench;
 mod byok;
 mod conversations;
 mod creates;
 mod finalization;
 mod gate;
+mod goals;
 mod keys;
+mod memories;
 mod webhooks;

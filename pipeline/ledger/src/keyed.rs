@@ -100,12 +100,12 @@ impl Ledger {
     pub(crate) async fn claim_at_once(
         &self,
         connection: &mut PgConnection,
-        job: &Job,
+        job: &JobId,
         keying: Keying<'_>,
         now: Timestamp,
     ) -> Result<Option<Claimed>, Stumble> {
         let Some(worker) = keying.claimant else { return Ok(None) };
-        let stored = row::read(connection, &job.id).await?.ok_or(Stumble::Lost)?;
+        let stored = row::read(connection, job).await?.ok_or(Stumble::Lost)?;
         let claim = keyed_claim(&stored.job, worker);
         let written = self.decide_and_write(connection, &stored, claim, now, Bell::Skip).await?;
         Ok(written.ok().map(|written| Claimed::from(written.stored)))

@@ -1,8 +1,12 @@
 //! Memories.
 
+mod change;
+mod create;
+
 use records::{ConversationId, Memory, MemoryCategory, MemoryId, Timestamp, UserId};
 use sqlx::QueryBuilder;
 
+pub use self::{change::MemoryChange, create::NewPersonMemory};
 use crate::{
     Ledger,
     error::{Doing, Error},
@@ -85,5 +89,13 @@ impl TryFrom<MemoryRow> for Memory {
             scoring: row.scoring,
             conversation_id: row.conversation_id.map(ConversationId::new),
         })
+    }
+}
+
+/// The column `visibility`.
+fn visibility(public: bool) -> &'static str {
+    match public {
+        true => "public",
+        false => "private",
     }
 }

@@ -5,6 +5,7 @@
 
 mod category;
 mod conversation;
+mod goal;
 mod ids;
 mod segment;
 mod talk;
@@ -14,7 +15,8 @@ pub use category::{Category, MemoryCategory};
 pub use conversation::{
     Conversation, Event, Geolocation, Source, Status, Structured, UnknownName, Visibility,
 };
-pub use ids::{ActionItemId, ConversationId, FolderId, MemoryId, UserId};
+pub use goal::{Goal, GoalType};
+pub use ids::{ActionItemId, ConversationId, FolderId, GoalId, MemoryId, UserId};
 pub use segment::Segment;
 pub use talk::{Line, Talk};
 pub use things::{ActionItem, Folder, Memory};

@@ -6,13 +6,14 @@ use std::time::Duration;
 use job::JobId;
 use ledger::{Claimed, Edge, KeyedClaim};
 use stages::Stages;
-use tokio::sync::OwnedSemaphorePermit;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
 use super::House;
 use super::room::Waiting;
 use super::ticket::{Keys, Ticket};
 use crate::answered::until_answered;
+use crate::material::same;
 use crate::run::Runner;
 use crate::watch::Ended;
 
@@ -65,7 +66,7 @@ impl Holder {
             };
             drop(seat.take());
             let next = match slot {
-                Some(_slot) => house.go(&job, lease.take(), &keys).await,
+                Some(slot) => house.go(&job, lease.take(), slot, &keys).await,
                 None => Next::Over,
             };
             if house.soft.is_cancelled() {
@@ -106,15 +107,15 @@ impl House {
     }
 
     /// One go, in a slot: a claim, unless the lease is here already, and a run.
-    async fn go(&self, job: &JobId, lease: Option<Claimed>, keys: &Keys) -> Next {
+    async fn go(&self, job: &JobId, lease: Option<Claimed>, slot: OwnedSemaphorePermit, keys: &Keys) -> Next {
         if let Some(claimed) = lease {
-            return self.run(claimed, keys).await;
+            return self.run(claimed, slot, keys).await;
         }
         let verb = || self.ledger.claim_with_keys(job, &self.worker);
         match until_answered(&self.chance, &self.hard, verb).await {
             Ok(KeyedClaim::Granted { claimed, retry }) => {
                 self.metrics.count_edge(retry, false);
-                self.run(*claimed, keys).await
+                self.run(*claimed, slot, keys).await
             }
             // Who holds it may have died with its keys: then the job is parked before long.
             Ok(KeyedClaim::Held { wait }) => Next::Again(positive(wait)),
@@ -126,7 +127,7 @@ impl House {
         }
     }
 
-    async fn run(&self, claimed: Claimed, keys: &Keys) -> Next {
+    async fn run(&self, claimed: Claimed, slot: OwnedSemaphorePermit, keys: &Keys) -> Next {
         let attempts = claimed.job.attempts;
         let Some(engines) = (self.engines)(&keys.key) else { return self.refuse(&claimed).await };
         let _running = Running::new(self);
@@ -134,8 +135,11 @@ impl House {
         let runner = Runner {
             ledger: self.ledger.clone(),
             stages: Arc::new(Stages::new(engines.clone())),
+            same: same(&engines),
             engines,
             holdings: self.holdings.clone(),
+            // A keyed run keeps its slot to the end: at most four of them hold keys at once.
+            finishing: Arc::new(Semaphore::new(0)),
             metrics: self.metrics.clone(),
             watch: Arc::clone(&self.settings.watch),
             pause: self.settings.pause_after.clone(),
@@ -143,7 +147,7 @@ impl House {
             soft: soft.clone(),
             hard: self.hard.clone(),
         };
-        let mut run = std::pin::pin!(runner.run(claimed));
+        let mut run = std::pin::pin!(runner.run(claimed, slot));
         let end = tokio::select! {
             biased;
             end = &mut run => end,

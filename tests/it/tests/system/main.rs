@@ -16,6 +16,7 @@ mod world;
 
 mod byok;
 mod failures;
+mod folders;
 mod operations;
 mod outbox;
 mod repair;
