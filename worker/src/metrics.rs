@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use job::FailureCode;
 use prometheus::{
-    Error, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, Opts, Registry, core::Collector,
+    Error, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts,
+    Registry, core::Collector,
 };
 
 /// How a delivery of a bell can be answered (DECISIONS §4, "answer").
@@ -58,6 +59,7 @@ pub struct Metrics {
     push_deliveries: IntCounterVec,
     engine_tokens: IntCounterVec,
     fallback: IntCounterVec,
+    keyed: IntGaugeVec,
 }
 
 impl Metrics {
@@ -128,6 +130,16 @@ impl Metrics {
                 "Times a component took its fallback.",
                 &["component", "reason"],
             )?,
+            keyed: registered(
+                registry,
+                IntGaugeVec::new(
+                    Opts::new(
+                        "listen_finalization_keyed_runs",
+                        "Jobs whose user's keys this process holds, by what they do.",
+                    ),
+                    &["state"],
+                )?,
+            )?,
         };
         metrics.be_born();
         Ok(metrics)
@@ -151,6 +163,11 @@ impl Metrics {
     /// Tokens of one of [`TOKEN_KINDS`] that one of [`STAGES`] spent.
     pub fn count_tokens(&self, stage: &str, kind: &str, tokens: u64) {
         self.engine_tokens.with_label_values(&[stage, kind]).inc_by(tokens);
+    }
+
+    /// The gauge of jobs with keys in this process that are `running` or `waiting`: never a part of the backlog.
+    pub(crate) fn keyed(&self, state: &'static str) -> IntGauge {
+        self.keyed.with_label_values(&[state])
     }
 
     pub(crate) fn count_take(&self, taken: &ledger::Taken) {
@@ -211,6 +228,9 @@ impl Metrics {
             }
         }
         self.enqueue_failures();
+        for state in ["running", "waiting"] {
+            self.keyed(state);
+        }
     }
 }
 
@@ -252,6 +272,7 @@ mod tests {
             "listen_finalization_run_seconds_count 0",
             "listen_finalization_runs_total{end=\"lost\"} 0",
             "listen_finalization_failed_runs_total{code=\"model_timeout\"} 0",
+            "listen_finalization_keyed_runs{state=\"waiting\"} 0",
             "listen_webhook_deliveries_total{outcome=\"gone\"} 0",
             "listen_push_deliveries_total{outcome=\"gone\"} 0",
             "listen_engine_tokens_total{kind=\"completion\",stage=\"describe\"} 0",

@@ -9,6 +9,7 @@
 
 mod action_items;
 mod bench;
+mod byok;
 mod conversations;
 mod creates;
 mod finalization;

@@ -17,6 +17,7 @@ use crate::{
     effects::{Bell, Stumble},
     error::{Doing, Error},
     row::{self, Stored},
+    take::Claimed,
 };
 
 /// The words of a new conversation.
@@ -84,6 +85,8 @@ pub struct Admitted {
     pub job_id: JobId,
     /// Whether this call made the job.
     pub fresh: bool,
+    /// The lease that was taken in the same transaction, for a request that brought keys (`WithKeys`).
+    pub claimed: Option<Box<Claimed>>,
 }
 
 /// Why a finalize was not admitted.

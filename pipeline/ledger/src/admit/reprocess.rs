@@ -11,6 +11,7 @@ use crate::{
     edges::live_job,
     effects::{Bell, Stumble, until_stored},
     error::{Doing, Error},
+    keyed::{Keying, WithKeys},
 };
 
 const DOING: &str = "reprocessing a conversation";
@@ -32,7 +33,8 @@ impl Ledger {
     /// Admits the next revision of a completed or failed conversation (origin `reprocess`, queue `creation`,
     /// force_process true). A completed one stays completed and listed, with its old results, until the new revision
     /// replaces them; a failed one is processing. One live job per conversation: while one lives, this is a repeat
-    /// and answers that one, not `fresh`.
+    /// and answers that one, not `fresh`. `keys` are those of a request that brought its user's own: the job then
+    /// requires them, and is leased in the same transaction when a claimant is named.
     ///
     /// # Errors
     /// When the database does not answer.
@@ -40,10 +42,12 @@ impl Ledger {
         &self,
         user: &UserId,
         conversation: &ConversationId,
+        keys: Option<WithKeys<'_>>,
     ) -> Result<Result<Admitted, ReprocessRefusal>, Error> {
         until_stored!(self, "reprocessing a conversation", |bell| self.try_reprocess(
             user,
             conversation,
+            keys,
             bell
         ))
     }
@@ -52,25 +56,26 @@ impl Ledger {
         &self,
         user: &UserId,
         id: &ConversationId,
+        keys: Option<WithKeys<'_>>,
         bell: Bell,
     ) -> Result<Result<Admitted, ReprocessRefusal>, Stumble> {
         let (mut transaction, now) = self.begin(DOING).await?;
-        let requires_keys = requires_keys(&mut transaction, user).await?;
+        let keying = Keying::of(requires_keys(&mut transaction, user).await?, keys);
         let Some(standing) = lock(&mut transaction, user, id).await? else {
             return Ok(Err(ReprocessRefusal::NoConversation));
         };
         // Whoever admits or replays a job of this conversation holds its row, too: this is the last word.
         if let Some(live) = live_job(&mut transaction, user, id).await? {
-            if live.job.state == State::BlockedByok {
+            if live.job.state == State::BlockedByok && keys.is_none() {
                 return Ok(Err(ReprocessRefusal::KeysRequired));
             }
             let conversation = read_conversation(&mut transaction, user, id).await?.ok_or(Stumble::Lost)?;
-            return Ok(Ok(Admitted { conversation, job_id: live.job.id, fresh: false }));
+            return Ok(Ok(Admitted { conversation, job_id: live.job.id, fresh: false, claimed: None }));
         }
         if standing.status != Status::Completed.as_str() && standing.status != Status::Failed.as_str() {
             return Ok(Err(ReprocessRefusal::NotFinished));
         }
-        if requires_keys {
+        if keying.required && keys.is_none() {
             return Ok(Err(ReprocessRefusal::KeysRequired));
         }
         if !standing.has_content {
@@ -83,14 +88,15 @@ impl Ledger {
             revision,
             origin: Origin::Reprocess,
             force_process: true,
-            requires_keys,
+            requires_keys: keying.required,
         };
         let steps = self.admit(&mut transaction, &[admitting], now, bell).await?;
+        let job_id = JobId::derive(user.as_str(), id.as_str(), revision);
+        let claimed = self.claim_at_once(&mut transaction, &job_id, keying, now).await?.map(Box::new);
         let conversation = read_conversation(&mut transaction, user, id).await?.ok_or(Stumble::Lost)?;
         transaction.commit().await.doing(DOING)?;
         self.wake_all(&steps);
-        let job_id = JobId::derive(user.as_str(), id.as_str(), revision);
-        Ok(Ok(Admitted { conversation, job_id, fresh: true }))
+        Ok(Ok(Admitted { conversation, job_id, fresh: true, claimed }))
     }
 }
 

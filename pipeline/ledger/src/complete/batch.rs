@@ -78,7 +78,9 @@ impl Ledger {
                 answers.insert(place, Finished::Refused(Refusal::LeaseLost));
                 continue;
             };
+            let already = job.job.has_heard(&complete);
             match decide(&job.job, complete, now, &self.policy) {
+                Err(_) if already => drop(answers.insert(place, Finished::Already)),
                 Err(refusal) => drop(answers.insert(place, Finished::Refused(refusal))),
                 Ok(step) => {
                     let done = after(job, step.job.clone(), &step, Bell::Write);

@@ -123,7 +123,7 @@ async fn what_is_found_again_with_the_same_date_is_not_told_again_before_it_has_
     heard(&world, "c", "Call Tom", due_at).await;
     finish(&world, &claim(&world).await[0], DELIVERED).await;
     let again = async |due_at| {
-        world.ledger.reprocess(&world.ann, &ConversationId::new("c")).await.unwrap().unwrap();
+        world.ledger.reprocess(&world.ann, &ConversationId::new("c"), None).await.unwrap().unwrap();
         complete(&world, "Call Tom", due_at).await;
     };
     again(due_at).await;
