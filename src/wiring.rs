@@ -4,7 +4,7 @@ use std::{str::FromStr, sync::Arc};
 
 use anyhow::Context;
 use axum::Router;
-use engines::{Embedded, OpenAi, OpenAiConfig};
+use engines::{Embedded, Meter, OpenAi, OpenAiConfig, Patience};
 use ledger::{ClaimedDelivery, ConversationView, Ledger};
 use outside::{Guard, Sender};
 use prometheus::Registry;
@@ -217,7 +217,6 @@ fn engines(config: &Config, metrics: &worker::Metrics) -> anyhow::Result<Engines
     if !config.uses_openai() {
         return Ok(ours);
     }
-    let count = metrics.clone();
     let mut key = [0; 32];
     chance().fill_bytes(&mut key);
     let openai = Arc::new(
@@ -227,9 +226,9 @@ fn engines(config: &Config, metrics: &worker::Metrics) -> anyhow::Result<Engines
                 api_key: config.openai_api_key.clone().map(SecretString::from),
                 model: config.openai_model.clone().unwrap_or_default(),
                 embed_model: config.openai_embed_model.clone().unwrap_or_default(),
-                timeout: std::time::Duration::from_secs(60),
+                patience: Patience::default(),
             },
-            Arc::new(move |stage, kind, tokens| count.count_tokens(stage, kind, tokens)),
+            Arc::new(ModelMeter(metrics.clone())),
             key,
         )
         .context("setting up the OpenAI-compatible engine")?,
@@ -243,6 +242,23 @@ fn engines(config: &Config, metrics: &worker::Metrics) -> anyhow::Result<Engines
         embed: if config.openai_embed_model.is_some() { openai } else { embedded },
         ..ours
     })
+}
+
+/// The engine counts into the worker's metrics.
+struct ModelMeter(worker::Metrics);
+
+impl Meter for ModelMeter {
+    fn tokens(&self, stage: &'static str, kind: &'static str, tokens: u64) {
+        self.0.count_tokens(stage, kind, tokens);
+    }
+
+    fn called(&self, stage: &'static str, outcome: &'static str) {
+        self.0.count_call(stage, outcome);
+    }
+
+    fn circuit(&self, is_open: bool) {
+        self.0.show_circuit(is_open);
+    }
 }
 
 /// The reconciler counts into the worker's metrics.

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use prometheus::{
-    Error, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, Opts, Registry, core::Collector,
+    Error, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, Opts, Registry,
+    core::Collector,
 };
 
 /// How a delivery of a bell can be answered (DECISIONS §4, "answer").
@@ -34,6 +35,9 @@ pub const STAGES: [&str; 7] = [
 /// How a try to tell an endpoint can end.
 pub const OUTCOMES: [&str; 6] = ["delivered", "retry", "final", "gone", "cancelled", "lost"];
 
+/// How a call to a model server can end, besides with a failure code of models.
+pub const CALL_OUTCOMES: [&str; 3] = ["answered", "not_understood", "circuit_open"];
+
 /// Kinds of tokens that engines count; `cached` is a part of `prompt`.
 pub const TOKEN_KINDS: [&str; 3] = ["prompt", "cached", "completion"];
 
@@ -50,6 +54,8 @@ pub struct Metrics {
     run_seconds: Histogram,
     webhook_deliveries: IntCounterVec,
     engine_tokens: IntCounterVec,
+    engine_calls: IntCounterVec,
+    engine_circuit: IntGauge,
     fallback: IntCounterVec,
 }
 
@@ -102,6 +108,16 @@ impl Metrics {
                 "Tokens that engines spent.",
                 &["stage", "kind"],
             )?,
+            engine_calls: labelled(
+                registry,
+                "listen_engine_calls_total",
+                "Calls to the model server by how they ended.",
+                &["stage", "outcome"],
+            )?,
+            engine_circuit: registered(
+                registry,
+                IntGauge::new("listen_engine_circuit_open", "1 while the model server's circuit is open.")?,
+            )?,
             fallback: labelled(
                 registry,
                 "listen_fallback_total",
@@ -131,6 +147,20 @@ impl Metrics {
     /// Tokens of one of [`TOKEN_KINDS`] that one of [`STAGES`] spent.
     pub fn count_tokens(&self, stage: &str, kind: &str, tokens: u64) {
         self.engine_tokens.with_label_values(&[stage, kind]).inc_by(tokens);
+    }
+
+    /// A call to the model server for one of [`STAGES`] that ended in one of [`CALL_OUTCOMES`], or in a
+    /// failure code of models.
+    pub fn count_call(&self, stage: &str, outcome: &str) {
+        self.engine_calls.with_label_values(&[stage, outcome]).inc();
+        if outcome == "circuit_open" {
+            self.fallback.with_label_values(&["engine", "circuit_open"]).inc();
+        }
+    }
+
+    /// Whether the model server's circuit is open, as this process sees it.
+    pub fn show_circuit(&self, is_open: bool) {
+        self.engine_circuit.set(is_open.into());
     }
 
     pub(crate) fn count_take(&self, taken: &ledger::Taken) {
@@ -172,8 +202,12 @@ impl Metrics {
             for kind in TOKEN_KINDS {
                 self.engine_tokens.with_label_values(&[stage, kind]);
             }
+            for outcome in CALL_OUTCOMES {
+                self.engine_calls.with_label_values(&[stage, outcome]);
+            }
         }
         self.enqueue_failures();
+        self.fallback.with_label_values(&["engine", "circuit_open"]);
     }
 }
 
@@ -215,6 +249,9 @@ mod tests {
             "listen_finalization_run_seconds_count 0",
             "listen_webhook_deliveries_total{outcome=\"gone\"} 0",
             "listen_engine_tokens_total{kind=\"completion\",stage=\"describe\"} 0",
+            "listen_engine_calls_total{outcome=\"answered\",stage=\"embed\"} 0",
+            "listen_engine_circuit_open 0",
+            "listen_fallback_total{component=\"engine\",reason=\"circuit_open\"} 0",
             "listen_fallback_total{component=\"pusher\",reason=\"enqueue_failed\"} 0",
         ] {
             assert!(text.contains(line), "{line}");

@@ -52,6 +52,6 @@ fn checkpoint(key: &StepKey) -> CheckpointKey {
 fn interrupted(unanswered: Unanswered) -> Interrupted {
     match unanswered {
         Unanswered::Stopped => Interrupted::Stopping,
-        Unanswered::Broken => Interrupted::Failed(FailureCode::Internal),
+        Unanswered::Broken => FailureCode::Internal.into(),
     }
 }

@@ -76,7 +76,7 @@ pub async fn finalize(
         return Ok(Finalized::Discarded);
     }
     if talk.char_count() == 0 {
-        return Err(Interrupted::Failed(FailureCode::NoContent));
+        return Err(FailureCode::NoContent.into());
     }
 
     // join!, not try_join!: when one fails, the others still record what they paid for.

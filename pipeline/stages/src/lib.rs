@@ -12,6 +12,7 @@ mod stage;
 mod abilities;
 mod digest;
 mod drafts;
+mod failure;
 mod fan_out;
 mod material;
 mod ports;
@@ -20,6 +21,7 @@ pub use abilities::{
     Describe, Embed, Engine, Engines, ExtractItems, ExtractMemories, Judge, RunApp, SameThing,
 };
 pub use drafts::{AppResult, Embedding, EventDraft, ItemDraft, Items, MemoryDraft, Structure, Verdict};
+pub use failure::{Failure, MAX_RETRY_AFTER};
 pub use fan_out::{Announcement, plan_fan_out};
 pub use finalize::{Finalized, Kept, Stages, finalize};
 pub use material::{Context, Material, RecentItem};

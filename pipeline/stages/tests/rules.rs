@@ -58,7 +58,7 @@ async fn forced_processing_skips_the_judge_but_needs_words() {
     kept(finalize_with(&fake, &Memory::default(), &material(WORDS), true).await);
     assert_eq!(fake.called("judge"), 0);
     let empty = finalize_with(&fake, &Memory::default(), &material(" "), true).await;
-    assert_eq!(empty, Err(Interrupted::Failed(FailureCode::NoContent)));
+    assert_eq!(empty, Err(FailureCode::NoContent.into()));
 }
 
 #[tokio::test]

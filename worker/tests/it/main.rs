@@ -11,4 +11,5 @@ mod bench;
 mod deliveries;
 mod engines;
 mod receiver;
+mod retry_after;
 mod runs;

@@ -6,7 +6,7 @@ use records::{Folder, Talk};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use stages::{
-    AppResult, Describe, Embed, Embedding, Engine, ExtractItems, ExtractMemories, ItemDraft, Judge,
+    AppResult, Describe, Embed, Embedding, Engine, ExtractItems, ExtractMemories, Failure, ItemDraft, Judge,
     MemoryDraft, RunApp, Structure, Verdict,
 };
 
@@ -34,7 +34,7 @@ impl Engine for OpenAi {
 }
 
 impl Judge for OpenAi {
-    fn judge<'a>(&'a self, talk: &'a Talk) -> BoxFuture<'a, Result<Verdict, FailureCode>> {
+    fn judge<'a>(&'a self, talk: &'a Talk) -> BoxFuture<'a, Result<Verdict, Failure>> {
         Box::pin(async move {
             let question = self.question("detect_discard", talk, None, prompt::JUDGE);
             Ok(self.ask::<Judgement>(question).await?.verdict())
@@ -47,18 +47,18 @@ impl Describe for OpenAi {
         &'a self,
         talk: &'a Talk,
         folders: &'a [Folder],
-    ) -> BoxFuture<'a, Result<Structure, FailureCode>> {
+    ) -> BoxFuture<'a, Result<Structure, Failure>> {
         Box::pin(async move {
             let data = prompt::folder_data(folders);
             let question = self.question("describe", talk, Some(&data), prompt::DESCRIBE);
             let description: Description = self.ask(question).await?;
-            description.structure(talk, folders).ok_or(FailureCode::ModelMalformed)
+            Ok(description.structure(talk, folders).ok_or(FailureCode::ModelMalformed)?)
         })
     }
 }
 
 impl ExtractItems for OpenAi {
-    fn extract_items<'a>(&'a self, talk: &'a Talk) -> BoxFuture<'a, Result<Vec<ItemDraft>, FailureCode>> {
+    fn extract_items<'a>(&'a self, talk: &'a Talk) -> BoxFuture<'a, Result<Vec<ItemDraft>, Failure>> {
         Box::pin(async move {
             let question = self.question("extract_action_items", talk, None, prompt::ITEMS);
             Ok(self.ask::<Tasks>(question).await?.drafts(talk))
@@ -67,10 +67,7 @@ impl ExtractItems for OpenAi {
 }
 
 impl ExtractMemories for OpenAi {
-    fn extract_memories<'a>(
-        &'a self,
-        talk: &'a Talk,
-    ) -> BoxFuture<'a, Result<Vec<MemoryDraft>, FailureCode>> {
+    fn extract_memories<'a>(&'a self, talk: &'a Talk) -> BoxFuture<'a, Result<Vec<MemoryDraft>, Failure>> {
         Box::pin(async move {
             let question = self.question("extract_memories", talk, None, prompt::MEMORIES);
             Ok(self.ask::<MemoryList>(question).await?.drafts())
@@ -84,7 +81,7 @@ impl RunApp for OpenAi {
         app_id: &'a str,
         talk: &'a Talk,
         structure: &'a Structure,
-    ) -> BoxFuture<'a, Result<AppResult, FailureCode>> {
+    ) -> BoxFuture<'a, Result<AppResult, Failure>> {
         Box::pin(async move {
             let instruction = prompt::app(app_id).ok_or(FailureCode::AppFailed)?;
             let data = prompt::structure_data(structure);
@@ -107,18 +104,17 @@ struct Vector {
 }
 
 impl Embed for OpenAi {
-    fn embed<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<Embedding, FailureCode>> {
+    fn embed<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<Embedding, Failure>> {
         Box::pin(async move {
             let input = &text[..text.floor_char_boundary(MAX_EMBEDDED_BYTES)];
             let request = json!({"model": &*self.embed_model, "input": [input], "encoding_format": "float"});
-            let answered = tokio::time::timeout(self.timeout, self.server.post("embeddings", &request)).await;
-            let body = answered.map_err(|_| FailureCode::ModelTimeout)??;
+            let body = self.line.post("embed", "embeddings", &request).await.map_err(Failure::from)?;
             let answer: Embeddings =
                 serde_json::from_slice(&body).map_err(|_| FailureCode::ModelMalformed)?;
             self.count("embed", answer.usage.as_ref());
             let vector = answer.data.into_iter().next().map(|first| first.embedding).unwrap_or_default();
             if vector.is_empty() || !vector.iter().all(|number| number.is_finite()) {
-                return Err(FailureCode::ModelMalformed);
+                return Err(FailureCode::ModelMalformed.into());
             }
             Ok(Embedding { model: self.embed_model.to_string(), vector })
         })

@@ -1,43 +1,20 @@
 //! One question to a model, answered in an agreed shape by servers that agree on less and less.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-
 use job::FailureCode;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use stages::Failure;
 
-use super::server::Failure;
+use super::line::Unanswered;
+use super::manner::{Format, Manner, Manners};
 use super::{OpenAi, prompt, schema};
 
 /// Room for a long answer and for the hidden thoughts that some models count as output.
 const MAX_OUTPUT_TOKENS: u32 = 8_192;
-
-/// How a request asks for JSON, and by which name it limits the output.
-struct Rung {
-    format: Format,
-    limit: &'static str,
-}
-
-enum Format {
-    Schema,
-    Object,
-    Plain,
-}
-
-/// From the newest way to ask down to the one that every server knows. Newer servers refuse `max_tokens`,
-/// older ones `max_completion_tokens`; some do not know schemas, some no JSON mode at all.
-const LADDER: [Rung; 4] = [
-    Rung { format: Format::Schema, limit: "max_completion_tokens" },
-    Rung { format: Format::Schema, limit: "max_tokens" },
-    Rung { format: Format::Object, limit: "max_tokens" },
-    Rung { format: Format::Plain, limit: "max_tokens" },
-];
-
-/// The highest rung that the server is known to stand on; begins at the top.
-#[derive(Default)]
-pub(super) struct Rungs(AtomicUsize);
+/// Reading what was said leaves nothing to imagination.
+const TEMPERATURE: u32 = 0;
 
 /// One question about a talk.
 pub(super) struct Question {
@@ -81,45 +58,40 @@ struct PromptTokens {
 }
 
 impl OpenAi {
-    /// Asks `question` and reads the answer as a `T`, within the engine's timeout.
+    /// Asks `question` and reads the answer as a `T`.
     pub(super) async fn ask<T: DeserializeOwned + JsonSchema>(
         &self,
         question: Question,
-    ) -> Result<T, FailureCode> {
-        let answered =
-            tokio::time::timeout(self.timeout, self.climb_down(&question, &schema::strict::<T>())).await;
-        let body = answered.map_err(|_| FailureCode::ModelTimeout)??;
+    ) -> Result<T, Failure> {
+        let body = self.converse(&question, &schema::strict::<T>()).await?;
         let completion: Completion =
             serde_json::from_slice(&body).map_err(|_| FailureCode::ModelMalformed)?;
         self.count(question.stage, completion.usage.as_ref());
         let text = content_of(completion)?;
-        serde_json::from_str(json_in(&text)).map_err(|_| FailureCode::ModelMalformed)
+        Ok(serde_json::from_str(json_in(&text)).map_err(|_| FailureCode::ModelMalformed)?)
     }
 
-    /// Tries the rungs from the remembered one down. A lower rung is remembered only once it worked: what
-    /// all rungs refuse is a refusal of the request itself, for example of an unknown model.
-    async fn climb_down(&self, question: &Question, schema: &Value) -> Result<Vec<u8>, FailureCode> {
-        let known = self.rungs.0.load(Ordering::Relaxed);
-        for (index, rung) in LADDER.iter().enumerate().skip(known) {
-            match self.server.post("chat/completions", &self.request(rung, question, schema)).await {
+    /// Asks in the known manner, and in the next one as long as the server complains of the manner. One is
+    /// remembered only once it worked.
+    async fn converse(&self, question: &Question, schema: &Value) -> Result<Vec<u8>, Failure> {
+        let mut manner = self.manners.known();
+        loop {
+            let request = self.request(manner, question, schema);
+            match self.line.post(question.stage, "chat/completions", &request).await {
                 Ok(body) => {
-                    if self.rungs.0.fetch_max(index, Ordering::Relaxed) < index {
-                        tracing::info!(
-                            rung = index,
-                            "the model server knows only an older way to ask for JSON"
-                        );
-                    }
+                    self.manners.remember(manner);
                     return Ok(body);
                 }
-                Err(Failure::NotUnderstood) => {}
-                Err(Failure::Final(code)) => return Err(code),
+                Err(Unanswered::NotUnderstood(complaint)) => {
+                    manner = Manners::next(manner, complaint).ok_or(FailureCode::ModelRejected)?;
+                }
+                Err(Unanswered::Failed(failure)) => return Err(failure),
             }
         }
-        Err(FailureCode::ModelRejected)
     }
 
-    fn request(&self, rung: &Rung, question: &Question, schema: &Value) -> Value {
-        let (format, text) = match rung.format {
+    fn request(&self, manner: Manner, question: &Question, schema: &Value) -> Value {
+        let (format, text) = match manner.format {
             Format::Schema => {
                 let named = json!({"name": question.stage, "strict": true, "schema": schema});
                 (Some(json!({"type": "json_schema", "json_schema": named})), question.text.clone())
@@ -132,13 +104,14 @@ impl OpenAi {
             "messages": [{"role": "system", "content": prompt::SYSTEM}, {"role": "user", "content": text}],
         });
         if let Some(fields) = request.as_object_mut() {
-            fields.insert(rung.limit.to_owned(), MAX_OUTPUT_TOKENS.into());
+            fields.insert(manner.limit.to_owned(), MAX_OUTPUT_TOKENS.into());
+            fields.extend(manner.temperature.then(|| ("temperature".to_owned(), TEMPERATURE.into())));
             fields.extend(format.map(|format| ("response_format".to_owned(), format)));
         }
         request
     }
 
-    /// Tells the usage sink what the server counted.
+    /// Tells the meter what the server counted.
     pub(super) fn count(&self, stage: &'static str, tokens: Option<&Tokens>) {
         let Some(tokens) = tokens else { return };
         let cached = tokens.prompt_tokens_details.as_ref().and_then(|details| details.cached_tokens);
@@ -146,7 +119,7 @@ impl OpenAi {
             [("prompt", tokens.prompt_tokens), ("cached", cached), ("completion", tokens.completion_tokens)];
         for (kind, count) in counts {
             if let Some(count) = count.filter(|&count| count > 0) {
-                (self.usage)(stage, kind, count);
+                self.line.meter().tokens(stage, kind, count);
             }
         }
     }
@@ -155,8 +128,8 @@ impl OpenAi {
 /// A server that does not enforce the schema is at least told of it.
 fn spelt_out(question: &Question, schema: &Value) -> String {
     format!(
-        "{}\n\nAnswer with one JSON object of this JSON schema and nothing else:\n{schema}",
-        question.text
+        "{}\n\nAnswer with one JSON object of this JSON schema `{}` and nothing else:\n{schema}",
+        question.text, question.stage
     )
 }
 

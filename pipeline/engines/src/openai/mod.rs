@@ -6,8 +6,13 @@
 mod abilities;
 mod answers;
 mod chat;
+mod circuit;
 mod clean;
+mod complaint;
+mod line;
+mod manner;
 mod prompt;
+mod retry_after;
 mod schema;
 mod server;
 mod when;
@@ -17,13 +22,52 @@ use std::time::Duration;
 
 use secrecy::SecretString;
 
-use chat::Rungs;
+use line::Line;
+use manner::Manners;
 use prompt::Marks;
 use server::Server;
 
-/// Told of every count of tokens that a server reports: stage, kind (`prompt`, `cached`, a part of it, or
-/// `completion`) and how many. Also of answers that were then refused: they were paid for.
-pub type Usage = Arc<dyn Fn(&'static str, &'static str, u64) + Send + Sync>;
+/// Who counts what is asked of a model server. Called from the calls themselves: must return at once.
+pub trait Meter: Send + Sync {
+    /// The server counted `tokens` of `kind` (`prompt`; `cached`, a part of it; `completion`) for `stage`.
+    /// Also for answers that were then refused: they were paid for.
+    fn tokens(&self, stage: &'static str, kind: &'static str, tokens: u64);
+
+    /// A call for `stage` ended: `answered`, `not_understood`, a failure code, or `circuit_open` for one
+    /// that was not made.
+    fn called(&self, stage: &'static str, outcome: &'static str) {
+        let _ = (stage, outcome);
+    }
+
+    /// After a call: whether the server's circuit is open now.
+    fn circuit(&self, is_open: bool) {
+        let _ = is_open;
+    }
+}
+
+/// How long, and how often, a server is asked before a stage fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Patience {
+    /// The most that one call may take, its tries and the waits between them included: 60 s.
+    pub deadline: Duration,
+    /// Tries after the first where another one may help: 2.
+    pub retries: u32,
+    /// The wait before the second try, doubled from then on, half of it by chance: 500 ms.
+    pub first_wait: Duration,
+    /// A server that asks for a longer wait is not waited for: the job backs off instead. 20 s.
+    pub longest_wait: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self {
+            deadline: Duration::from_secs(60),
+            retries: 2,
+            first_wait: Duration::from_millis(500),
+            longest_wait: Duration::from_secs(20),
+        }
+    }
+}
 
 /// Which server, which models.
 #[derive(Clone, Debug)]
@@ -37,8 +81,8 @@ pub struct OpenAiConfig {
     pub model: String,
     /// The model that embeds.
     pub embed_model: String,
-    /// The most that one ability may take, all its tries included.
-    pub timeout: Duration,
+    /// How long it is waited for.
+    pub patience: Patience,
 }
 
 /// The configuration cannot work.
@@ -65,17 +109,15 @@ pub struct OpenAi {
     id: Arc<str>,
     model: Arc<str>,
     embed_model: Arc<str>,
-    timeout: Duration,
-    server: Server,
-    rungs: Arc<Rungs>,
+    line: Line,
+    manners: Arc<Manners>,
     marks: Marks,
-    usage: Usage,
 }
 
 impl OpenAi {
-    /// An engine for `config`'s server. `chance` makes the marks around a talk unguessable; the caller
-    /// draws it once per process.
-    pub fn new(config: OpenAiConfig, usage: Usage, chance: [u8; 32]) -> Result<Self, BadConfig> {
+    /// An engine for `config`'s server. `chance` makes the marks around a talk unguessable, and waits
+    /// uneven; the caller draws it once per process.
+    pub fn new(config: OpenAiConfig, meter: Arc<dyn Meter>, chance: [u8; 32]) -> Result<Self, BadConfig> {
         if config.model.trim().is_empty() {
             return Err(BadConfig::Model);
         }
@@ -84,17 +126,16 @@ impl OpenAi {
             id: format!("openai:{}@{}/{}", config.model, server.host(), prompt::VERSION).into(),
             model: config.model.into(),
             embed_model: config.embed_model.into(),
-            timeout: config.timeout,
-            server,
-            rungs: Arc::default(),
+            line: Line::new(server, config.patience, meter, prompt::seed(chance)),
+            manners: Arc::default(),
             marks: Marks::new(chance),
-            usage,
         })
     }
 
     /// The same engine with a user's own key, for that user's runs only. Should the server refuse the key,
     /// the code is `byok_key_rejected`; the service's own key is never tried instead.
     pub fn with_users_key(&self, key: &SecretString) -> Result<Self, BadConfig> {
-        Ok(Self { server: self.server.with_users_key(key)?, ..self.clone() })
+        let server = self.line.server().with_users_key(key)?;
+        Ok(Self { line: self.line.with_server(server), ..self.clone() })
     }
 }

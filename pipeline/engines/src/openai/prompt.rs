@@ -4,7 +4,7 @@
 use hmac::{Hmac, KeyInit, Mac};
 use records::{Folder, Line, Talk};
 use serde_json::{Value, json};
-use sha2::Sha256;
+use sha2::{Digest, Sha256};
 use stages::Structure;
 
 /// Part of the engine's id: raised whenever a prompt or a schema changes what comes out.
@@ -28,6 +28,11 @@ pub(super) fn app(id: &str) -> Option<&'static str> {
         "questions" => Some(include_str!("../../prompts/app_questions.txt")),
         _ => None,
     }
+}
+
+/// A seed for what else a process draws by chance: it tells nothing of the marks' key.
+pub(super) fn seed(chance: [u8; 32]) -> [u8; 32] {
+    Sha256::new_with_prefix(b"listen-engine-waits/1").chain_update(chance).finalize().into()
 }
 
 /// Derives the marks around talks: the same for every call about one talk, and unguessable to whoever

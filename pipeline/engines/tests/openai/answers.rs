@@ -103,7 +103,10 @@ async fn an_app_writes_plain_text_and_an_unknown_app_costs_nothing() {
     .unwrap();
     let result = world.engine.run_app("decisions", &talk(), &structure).await.unwrap();
     assert_eq!((result.app_id.as_str(), result.content.as_str()), ("decisions", "- Anna decided\n- Budget"));
-    assert_eq!(world.engine.run_app("horoscope", &talk(), &structure).await, Err(FailureCode::AppFailed));
+    assert_eq!(
+        world.engine.run_app("horoscope", &talk(), &structure).await,
+        Err(FailureCode::AppFailed.into())
+    );
     assert_eq!(world.heard().len(), 1);
 }
 
@@ -120,9 +123,9 @@ async fn text_is_embedded_and_the_tokens_are_counted() {
     .await;
     let embedding = world.engine.embed(&"ä".repeat(15_000)).await.unwrap();
     assert_eq!((embedding.model.as_str(), embedding.vector), ("vectors", vec![0.5, -1.0]));
-    assert_eq!(world.engine.embed("x").await, Err(FailureCode::ModelMalformed), "no vector");
-    assert_eq!(world.engine.embed("x").await, Err(FailureCode::ModelMalformed), "not finite");
-    assert_eq!(*world.tokens.lock().unwrap(), [("embed", "prompt", 4)]);
+    assert_eq!(world.engine.embed("x").await, Err(FailureCode::ModelMalformed.into()), "no vector");
+    assert_eq!(world.engine.embed("x").await, Err(FailureCode::ModelMalformed.into()), "not finite");
+    assert_eq!(*world.counts.tokens.lock().unwrap(), [("embed", "prompt", 4)]);
     let heard = &world.heard()[0];
     assert_eq!((heard.path.as_str(), &heard.body["model"]), ("/v1/embeddings", &json!("vectors")));
     assert_eq!(heard.body["input"][0].as_str().unwrap().len(), 20_000);
@@ -149,5 +152,5 @@ async fn a_request_carries_the_key_the_model_the_strict_schema_and_no_tools() {
         ("detect_discard", "cached", 100),
         ("detect_discard", "completion", 30),
     ];
-    assert_eq!(*world.tokens.lock().unwrap(), counted);
+    assert_eq!(*world.counts.tokens.lock().unwrap(), counted);
 }

@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use job::FailureCode;
 use records::{Folder, Talk};
 
 use super::{Provenance, Stage, StageName};
-use crate::{Describe, Structure};
+use crate::{Describe, Failure, Structure};
 
 /// The longest title, in characters (DECISIONS §5).
 const TITLE_CHARACTERS: usize = 80;
@@ -32,7 +31,7 @@ impl Stage for DescribeTalk {
         Provenance::of(&*self.engine)
     }
 
-    async fn run<'a>(&'a self, (talk, folders): Self::Input<'a>) -> Result<Structure, FailureCode> {
+    async fn run<'a>(&'a self, (talk, folders): Self::Input<'a>) -> Result<Structure, Failure> {
         let structure = self.engine.describe(talk, folders).await?;
         Ok(Structure {
             title: title(&structure.title),

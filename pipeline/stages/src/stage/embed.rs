@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use job::FailureCode;
 use records::Talk;
 
 use super::{Provenance, Stage, StageName};
-use crate::{Embed, Embedding};
+use crate::{Embed, Embedding, Failure};
 
 /// Turns the words of a talk into a vector.
 pub struct EmbedTalk {
@@ -29,7 +28,7 @@ impl Stage for EmbedTalk {
         Provenance::of(&*self.engine)
     }
 
-    async fn run<'a>(&'a self, talk: &'a Talk) -> Result<Embedding, FailureCode> {
+    async fn run<'a>(&'a self, talk: &'a Talk) -> Result<Embedding, Failure> {
         let words: Vec<&str> = talk.lines.iter().map(|line| line.text.trim()).collect();
         self.engine.embed(&words.join("\n")).await
     }

@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use chrono::Duration;
-use job::FailureCode;
 use records::{Talk, Timestamp};
 
 use super::{Provenance, Stage, StageName, first_words};
-use crate::{ExtractItems, ItemDraft, Items, RecentItem, SameThing};
+use crate::{ExtractItems, Failure, ItemDraft, Items, RecentItem, SameThing};
 
 /// The longest description (DECISIONS §5). A longer one is cut: an abridged task is better than a lost one.
 const WORDS: usize = 15;
@@ -34,7 +33,7 @@ impl Stage for ExtractActionItems {
         Provenance::of(&*self.engine)
     }
 
-    async fn run<'a>(&'a self, (talk, recent): Self::Input<'a>) -> Result<Items, FailureCode> {
+    async fn run<'a>(&'a self, (talk, recent): Self::Input<'a>) -> Result<Items, Failure> {
         let drafts = self.engine.extract_items(talk).await?;
         Ok(settle(drafts, talk.started_at, recent, &*self.same))
     }

@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use job::FailureCode;
 use records::Talk;
 
 use super::{Provenance, Stage, StageName};
-use crate::{ExtractMemories, MemoryDraft, SameThing};
+use crate::{ExtractMemories, Failure, MemoryDraft, SameThing};
 
 /// Shorter talk says nothing about anybody (DECISIONS §5).
 const FROM_CHARACTERS: usize = 25;
@@ -37,7 +36,7 @@ impl Stage for FindMemories {
         Provenance::of(&*self.engine)
     }
 
-    async fn run<'a>(&'a self, (talk, kept): Self::Input<'a>) -> Result<Vec<MemoryDraft>, FailureCode> {
+    async fn run<'a>(&'a self, (talk, kept): Self::Input<'a>) -> Result<Vec<MemoryDraft>, Failure> {
         if talk.char_count() < FROM_CHARACTERS {
             return Ok(Vec::new());
         }

@@ -16,10 +16,9 @@ pub use items::ExtractActionItems;
 pub use memories::FindMemories;
 pub use trigger_apps::TriggerApps;
 
-use job::FailureCode;
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::Engine;
+use crate::{Engine, Failure};
 
 /// A stage's name: in checkpoints, metric labels and spans.
 pub type StageName = &'static str;
@@ -59,7 +58,7 @@ pub trait Stage: Send + Sync {
     fn run<'a>(
         &'a self,
         input: Self::Input<'a>,
-    ) -> impl Future<Output = Result<Self::Output, FailureCode>> + Send;
+    ) -> impl Future<Output = Result<Self::Output, Failure>> + Send;
 }
 
 /// The first `most` words of `text`, joined by single spaces.
