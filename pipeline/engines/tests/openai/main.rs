@@ -3,4 +3,5 @@
 
 mod answers;
 mod failures;
+mod faults;
 mod world;
