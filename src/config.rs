@@ -120,6 +120,9 @@ pub(crate) struct Config {
     /// Its model for embeddings; without one, embeddings are the embedded engine's.
     #[arg(long, env = "LISTEN_OPENAI_EMBED_MODEL", value_name = "MODEL")]
     pub(crate) openai_embed_model: Option<String>,
+    /// The context of the model for text, in tokens, question and answer together; longer talks are read in parts.
+    #[arg(long, env = "LISTEN_OPENAI_CONTEXT_TOKENS", default_value_t = 16_384, value_name = "N")]
+    pub(crate) openai_context_tokens: u32,
     /// Addresses that users' URLs may reach besides public ones.
     #[arg(long, env = "LISTEN_ALLOW_OUTGOING", value_delimiter = ',', value_name = "CIDR,…")]
     pub(crate) allow_outgoing: Vec<IpNet>,
@@ -209,6 +212,7 @@ impl Config {
                 self.uses_openai() && self.openai_base_url.is_none(),
                 "the OpenAI-compatible engine needs openai-base-url",
             ),
+            (self.openai_context_tokens < 4_096, "openai-context-tokens must be at least 4096"),
             (self.database_connections < 4, "database-connections must be at least 4"),
         ];
         checks.into_iter().filter(|(wrong, _)| *wrong).map(|(_, words)| words.to_owned()).collect()
@@ -247,6 +251,7 @@ impl Config {
             ("openai_api_key", masked(&self.openai_api_key)),
             ("openai_model", text(&self.openai_model)),
             ("openai_embed_model", text(&self.openai_embed_model)),
+            ("openai_context_tokens", self.openai_context_tokens.to_string()),
             ("allow_outgoing", join(self.allow_outgoing.iter().map(ToString::to_string).collect())),
             ("vendor_sources", join(self.vendor_sources.clone())),
         ]

@@ -79,6 +79,7 @@ impl App {
             rate_per_minute: self.config.rate_per_minute,
             vendor_sources: vendors,
             finalize_enabled: self.config.finalization_dispatch_mode != Dispatch::Inline,
+            engines: engine_ids(&self.engines),
         };
         api::router(self.ledger.clone(), check_url, settings, self.api_metrics.clone())
     }
@@ -227,6 +228,7 @@ fn engines(config: &Config, metrics: &worker::Metrics) -> anyhow::Result<Engines
                 model: config.openai_model.clone().unwrap_or_default(),
                 embed_model: config.openai_embed_model.clone().unwrap_or_default(),
                 patience: Patience::default(),
+                context_tokens: config.openai_context_tokens,
             },
             Arc::new(ModelMeter(metrics.clone())),
             key,
@@ -242,6 +244,19 @@ fn engines(config: &Config, metrics: &worker::Metrics) -> anyhow::Result<Engines
         embed: if config.openai_embed_model.is_some() { openai } else { embedded },
         ..ours
     })
+}
+
+/// Which engine does what, for whoever asks: no engine's output passes for another's.
+fn engine_ids(engines: &Engines) -> Vec<(&'static str, String)> {
+    let ids = [
+        ("detect_discard", engines.judge.id()),
+        ("describe", engines.describe.id()),
+        ("extract_action_items", engines.items.id()),
+        ("extract_memories", engines.memories.id()),
+        ("embed", engines.embed.embed_id()),
+        ("trigger_apps", engines.apps.id()),
+    ];
+    ids.map(|(ability, id)| (ability, id.to_owned())).to_vec()
 }
 
 /// The engine counts into the worker's metrics.

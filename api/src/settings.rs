@@ -16,6 +16,8 @@ pub struct Settings {
     /// Whether durable dispatch is configured: `false` in `inline` mode, where finalize and `defer_processing`
     /// answer 503 before anything is changed.
     pub finalize_enabled: bool,
+    /// Which engine does what, by the names that are stored with results: shown by `GET /v1/status`.
+    pub engines: Vec<(&'static str, String)>,
 }
 
 impl Default for Settings {
@@ -25,6 +27,7 @@ impl Default for Settings {
             rate_per_minute: 600,
             vendor_sources: Source::VENDORS.map(str::to_owned).to_vec(),
             finalize_enabled: true,
+            engines: Vec::new(),
         }
     }
 }

@@ -22,9 +22,10 @@ pub const ANSWERS: [&str; 10] = [
 ];
 
 /// The stages whose time is measured (DECISIONS §5).
-pub const STAGES: [&str; 7] = [
+pub const STAGES: [&str; 8] = [
     "read_context",
     "detect_discard",
+    "survey",
     "describe",
     "extract_action_items",
     "extract_memories",

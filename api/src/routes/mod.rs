@@ -13,6 +13,7 @@ mod memories;
 mod path;
 mod segments;
 mod speakers;
+mod status;
 mod waiting;
 mod webhooks;
 
@@ -49,6 +50,7 @@ pub(crate) fn all() -> Router<Door> {
         )
         .route("/v1/conversations/{conversation_id}/finalize", post(finalize::admit))
         .route("/v1/conversations/{conversation_id}/finalization", get(finalize::poll))
+        .route("/v1/status", get(status::show))
         .route("/v1/dev/keys", get(keys::list).post(keys::create))
         .route("/v1/dev/keys/{key_id}", delete(keys::revoke))
         .route("/v1/dev/key", get(keys::own))

@@ -13,4 +13,5 @@ mod creates;
 mod finalization;
 mod gate;
 mod keys;
+mod status;
 mod webhooks;

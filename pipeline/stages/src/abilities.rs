@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use futures::future::BoxFuture;
+use futures::future::{BoxFuture, ready};
 use records::{Folder, Talk};
 
 use crate::Failure;
-use crate::drafts::{AppResult, Embedding, ItemDraft, MemoryDraft, Structure, Verdict};
+use crate::drafts::{AppResult, Embedding, ItemDraft, MemoryDraft, Structure, Survey, Verdict};
 
 /// What every engine says of itself.
 pub trait Engine: Send + Sync {
@@ -33,6 +33,18 @@ pub trait Describe: Engine {
         talk: &'a Talk,
         folders: &'a [Folder],
     ) -> BoxFuture<'a, Result<Structure, Failure>>;
+
+    /// Whether [`survey`](Self::survey) reads a talk once for describing it, its items and its memories:
+    /// for an engine that is paid by what it reads.
+    fn surveys(&self) -> bool {
+        false
+    }
+
+    /// One reading for those three.
+    fn survey<'a>(&'a self, talk: &'a Talk, folders: &'a [Folder]) -> BoxFuture<'a, Result<Survey, Failure>> {
+        let _ = (talk, folders);
+        Box::pin(ready(Ok(Survey::default())))
+    }
 }
 
 /// Finds what is to be done.
@@ -49,6 +61,12 @@ pub trait ExtractMemories: Engine {
 
 /// Turns text into a vector.
 pub trait Embed: Engine {
+    /// The id under which vectors are kept, where it is not the engine's: an engine may embed with another
+    /// model than it reads with.
+    fn embed_id(&self) -> &str {
+        self.id()
+    }
+
     /// The vector of `text`.
     fn embed<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<Embedding, Failure>>;
 }

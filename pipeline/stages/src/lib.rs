@@ -9,6 +9,8 @@ mod finalize;
 mod run;
 mod stage;
 
+mod check;
+
 mod abilities;
 mod digest;
 mod drafts;
@@ -20,7 +22,9 @@ mod ports;
 pub use abilities::{
     Describe, Embed, Engine, Engines, ExtractItems, ExtractMemories, Judge, RunApp, SameThing,
 };
-pub use drafts::{AppResult, Embedding, EventDraft, ItemDraft, Items, MemoryDraft, Structure, Verdict};
+pub use drafts::{
+    AppResult, Embedding, EventDraft, ItemDraft, Items, MemoryDraft, Structure, Survey, Verdict,
+};
 pub use failure::{Failure, MAX_RETRY_AFTER};
 pub use fan_out::{Announcement, plan_fan_out};
 pub use finalize::{Finalized, Kept, Stages, finalize};
@@ -29,5 +33,5 @@ pub use ports::{Interrupted, Notebook, Observer, StepKey, Unobserved};
 pub use run::Run;
 pub use stage::{
     DescribeTalk, DetectDiscard, EmbedTalk, ExtractActionItems, FindMemories, Provenance, ReadContext, Stage,
-    StageName, TriggerApps,
+    StageName, SurveyTalk, TriggerApps,
 };

@@ -29,6 +29,8 @@ pub enum Kind {
     CutSilently,
     /// Good JSON of another shape.
     WrongSchema,
+    /// Good JSON whose last field makes no sense.
+    Partial,
     /// The model declines, in the field that is there for it.
     Refusal,
     /// A filter of the provider's took the answer away.

@@ -11,7 +11,7 @@ use tokio::net::TcpListener;
 /// Told and asked over HTTP: POST /mock/faults [{"kind": "rate_limited", "retry_after": 7, "stage":
 /// "describe", "times": 2}], DELETE /mock/faults, GET /mock/calls, GET /mock/counts, DELETE /mock.
 /// Kinds: slow {millis}, rate_limited {retry_after}, status {status}, truncated, cut_silently,
-/// wrong_schema, refusal, filtered, hang, drop, page, obey.
+/// wrong_schema, partial, refusal, filtered, hang, drop, page, obey.
 #[derive(Parser)]
 struct Arguments {
     /// The port on this machine; 0 takes a free one.

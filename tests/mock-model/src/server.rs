@@ -273,6 +273,13 @@ async fn misbehave(shared: &Shared, number: usize, question: &Question, kind: Ki
             let other = json!({"answer": [{"to": "another question"}]}).to_string();
             end(shared, number, "wrong_schema", chosen(json!({"content": other}), "stop"))
         }
+        Kind::Partial => {
+            let mut value: Value = serde_json::from_str(&answer).unwrap_or_default();
+            if let Some((_, last)) = value.as_object_mut().and_then(|fields| fields.iter_mut().last()) {
+                *last = json!("none of your business");
+            }
+            end(shared, number, "partial", chosen(json!({"content": value.to_string()}), "stop"))
+        }
         Kind::Refusal => {
             let message = json!({"content": null, "refusal": "I cannot help with that."});
             end(shared, number, "refusal", chosen(message, "stop"))

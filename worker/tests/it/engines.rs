@@ -115,14 +115,14 @@ impl Describe for Scripted {
 
 impl ExtractItems for Scripted {
     fn extract_items<'a>(&'a self, _: &'a Talk) -> BoxFuture<'a, Result<Vec<ItemDraft>, Failure>> {
-        let item = ItemDraft { description: "Send the report".to_owned(), owner: None, due_at: None };
+        let item = ItemDraft { description: "Send the report".to_owned(), owner: None, due_at: None, evidence: None };
         Box::pin(ready(Ok(vec![item])))
     }
 }
 
 impl ExtractMemories for Scripted {
     fn extract_memories<'a>(&'a self, _: &'a Talk) -> BoxFuture<'a, Result<Vec<MemoryDraft>, Failure>> {
-        let memory = MemoryDraft { content: "Works on reports".to_owned(), category: MemoryCategory::Work };
+        let memory = MemoryDraft { content: "Works on reports".to_owned(), category: MemoryCategory::Work, evidence: None };
         Box::pin(ready(Ok(vec![memory])))
     }
 }

@@ -99,8 +99,8 @@ mod tests {
         circuit
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn it_opens_after_five_failures_in_a_row_and_not_before() {
+    #[test]
+    fn it_opens_after_five_failures_in_a_row_and_not_before() {
         let now = Instant::now();
         let mut circuit = Circuit::new(PROBE);
         for _ in 0..FAILURES - 1 {
@@ -115,8 +115,8 @@ mod tests {
         assert_eq!(circuit.admit(now), Err(FIRST_WAIT));
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn one_probe_at_a_time_closes_it_or_doubles_its_wait() {
+    #[test]
+    fn one_probe_at_a_time_closes_it_or_doubles_its_wait() {
         let now = Instant::now();
         let mut circuit = opened(now);
         let later = now + FIRST_WAIT;
@@ -130,16 +130,16 @@ mod tests {
         assert_eq!((circuit.admit(later), circuit.open_for(later)), (Ok(()), None));
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn a_probe_that_died_is_followed_by_another() {
+    #[test]
+    fn a_probe_that_died_is_followed_by_another() {
         let now = Instant::now();
         let mut circuit = opened(now);
         assert_eq!(circuit.admit(now + FIRST_WAIT), Ok(()));
         assert_eq!(circuit.admit(now + FIRST_WAIT + PROBE), Ok(()));
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn late_failures_do_not_lengthen_the_wait_and_no_wait_is_endless() {
+    #[test]
+    fn late_failures_do_not_lengthen_the_wait_and_no_wait_is_endless() {
         let now = Instant::now();
         let mut circuit = opened(now);
         circuit.unavailable(now + Duration::from_secs(1));

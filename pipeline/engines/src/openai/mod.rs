@@ -1,21 +1,22 @@
 //! Any server that speaks the OpenAI API: structured answers by JSON schema, and embeddings.
 //!
-//! An answer is never trusted. The only way out of a model is a closed shape ([`answers`]), every text in
-//! it is cleaned ([`clean`]), every date is resolved here ([`when`]), and no tool is ever offered.
+//! An answer is never trusted. The only way out of a model is a closed shape ([`answers`]), every date is
+//! resolved here ([`when`]), every draft passes the checks of `stages`, and no tool is ever offered.
 
 mod abilities;
 mod answers;
 mod chat;
 mod circuit;
-mod clean;
 mod complaint;
 mod line;
 mod manner;
+mod merge;
 mod prompt;
 mod retry_after;
 mod schema;
 mod server;
 mod when;
+mod window;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,6 +27,7 @@ use line::Line;
 use manner::Manners;
 use prompt::Marks;
 use server::Server;
+use window::Window;
 
 /// Who counts what is asked of a model server. Called from the calls themselves: must return at once.
 pub trait Meter: Send + Sync {
@@ -83,6 +85,9 @@ pub struct OpenAiConfig {
     pub embed_model: String,
     /// How long it is waited for.
     pub patience: Patience,
+    /// The context of the model that reads talks, question and answer together; a longer talk is read in
+    /// parts.
+    pub context_tokens: u32,
 }
 
 /// The configuration cannot work.
@@ -109,6 +114,8 @@ pub struct OpenAi {
     id: Arc<str>,
     model: Arc<str>,
     embed_model: Arc<str>,
+    embed_id: Arc<str>,
+    window: Arc<Window>,
     line: Line,
     manners: Arc<Manners>,
     marks: Marks,
@@ -124,6 +131,8 @@ impl OpenAi {
         let server = Server::new(&config.base_url, config.api_key.as_ref())?;
         Ok(Self {
             id: format!("openai:{}@{}/{}", config.model, server.host(), prompt::VERSION).into(),
+            embed_id: format!("openai:{}@{}", config.embed_model, server.host()).into(),
+            window: Arc::new(Window::new(config.context_tokens)),
             model: config.model.into(),
             embed_model: config.embed_model.into(),
             line: Line::new(server, config.patience, meter, prompt::seed(chance)),

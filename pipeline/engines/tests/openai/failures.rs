@@ -8,7 +8,7 @@ use engines::{BadConfig, OpenAi, OpenAiConfig};
 use job::FailureCode;
 use secrecy::SecretString;
 use serde_json::{Value, json};
-use stages::{Describe, Embed, Judge, Verdict};
+use stages::{DescribeTalk, Embed, Judge, Stage, Verdict};
 
 use crate::world::{Counts, Reply, World, config, description, says, says_text, status, talk};
 
@@ -75,7 +75,8 @@ async fn an_answer_without_the_agreed_shape_is_malformed_and_still_counted() {
     let mut empty = description();
     empty["title"] = json!("https://evil.example");
     let world = World::new([says(&empty)]).await;
-    assert_eq!(world.engine.describe(&talk(), &[]).await, Err(FailureCode::ModelMalformed.into()));
+    let stage = DescribeTalk::new(Arc::new(world.engine.clone()));
+    assert_eq!(stage.run((&talk(), &[], None)).await, Err(FailureCode::ModelMalformed.into()));
 }
 
 #[tokio::test]

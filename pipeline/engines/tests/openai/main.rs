@@ -4,4 +4,7 @@
 mod answers;
 mod failures;
 mod faults;
+mod injections;
+mod pages;
+mod survey;
 mod world;

@@ -119,6 +119,7 @@ pub(crate) fn config(base_url: &str, deadline: Duration) -> OpenAiConfig {
         api_key: Some(SecretString::from("sk-service")),
         model: "small".to_owned(),
         embed_model: "vectors".to_owned(),
+        context_tokens: 16_384,
         patience: Patience { deadline, first_wait: Duration::from_millis(1), ..Patience::default() },
     }
 }

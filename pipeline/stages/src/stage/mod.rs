@@ -6,6 +6,7 @@ mod discard;
 mod embed;
 mod items;
 mod memories;
+mod survey;
 mod trigger_apps;
 
 pub use context::ReadContext;
@@ -14,6 +15,7 @@ pub use discard::DetectDiscard;
 pub use embed::EmbedTalk;
 pub use items::ExtractActionItems;
 pub use memories::FindMemories;
+pub use survey::SurveyTalk;
 pub use trigger_apps::TriggerApps;
 
 use serde::{Serialize, de::DeserializeOwned};
@@ -59,9 +61,4 @@ pub trait Stage: Send + Sync {
         &'a self,
         input: Self::Input<'a>,
     ) -> impl Future<Output = Result<Self::Output, Failure>> + Send;
-}
-
-/// The first `most` words of `text`, joined by single spaces.
-fn first_words(text: &str, most: usize) -> String {
-    text.split_whitespace().take(most).collect::<Vec<_>>().join(" ")
 }

@@ -7,7 +7,7 @@ use job::FailureCode;
 use records::Talk;
 
 use super::{Provenance, Stage, StageName};
-use crate::{AppResult, Failure, RunApp, Structure};
+use crate::{AppResult, Failure, RunApp, Structure, check};
 
 /// The apps that are built in (DECISIONS §5); an enabled name that is none of them is passed over.
 const BUILT_IN: [&str; 3] = ["minutes", "decisions", "questions"];
@@ -29,7 +29,7 @@ impl TriggerApps {
         let mut code = FailureCode::AppFailed;
         for _ in 0..TRIES {
             match self.engine.run_app(app, talk, structure).await {
-                Ok(result) => return Some(result).filter(|result| !result.content.trim().is_empty()),
+                Ok(result) => return Some(check::app(result)).filter(|result| !result.content.is_empty()),
                 Err(failure) => code = failure.code,
             }
         }

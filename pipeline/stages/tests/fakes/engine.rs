@@ -17,6 +17,7 @@ pub struct Fake {
     pub id: String,
     pub verdict: Verdict,
     pub structure: Structure,
+    pub survey: Option<Survey>,
     pub items: Vec<ItemDraft>,
     pub memories: Vec<MemoryDraft>,
     pub app_content: String,
@@ -39,6 +40,7 @@ impl Default for Fake {
                 events: Vec::new(),
                 folder_id: None,
             },
+            survey: None,
             items: Vec::new(),
             memories: Vec::new(),
             app_content: "text".to_owned(),
@@ -106,6 +108,14 @@ impl Judge for Fake {
 impl Describe for Fake {
     fn describe<'a>(&'a self, _: &'a Talk, _: &'a [Folder]) -> BoxFuture<'a, Result<Structure, Failure>> {
         Box::pin(self.answer("describe", self.structure.clone()))
+    }
+
+    fn surveys(&self) -> bool {
+        self.survey.is_some()
+    }
+
+    fn survey<'a>(&'a self, _: &'a Talk, _: &'a [Folder]) -> BoxFuture<'a, Result<Survey, Failure>> {
+        Box::pin(self.answer("survey", self.survey.clone().unwrap_or_default()))
     }
 }
 
