@@ -2,9 +2,11 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot set itself up must fail")]
 
 mod answers;
+mod cost;
 mod failures;
 mod faults;
 mod injections;
 mod pages;
+mod prompts;
 mod survey;
 mod world;

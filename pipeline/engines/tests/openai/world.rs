@@ -15,6 +15,7 @@ use secrecy::SecretString;
 use serde_json::{Value, json};
 
 /// What the server says to one request.
+#[derive(Clone)]
 pub(crate) enum Reply {
     /// A status and a body.
     Json(StatusCode, Value),
