@@ -96,7 +96,7 @@ pub(crate) fn memories(drafts: Vec<MemoryDraft>, talk: &Talk) -> Vec<MemoryDraft
         let is_fit = (1..=WORDS).contains(&content.split_whitespace().count())
             && !text::gives_orders(&content)
             && grounds.bear(&content, draft.evidence.as_deref());
-        is_fit.then(|| MemoryDraft { content, category: draft.category, evidence: None })
+        is_fit.then_some(MemoryDraft { content, category: draft.category, evidence: None })
     });
     checked.collect()
 }
