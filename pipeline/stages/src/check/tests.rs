@@ -1,3 +1,5 @@
+//! What the checks let pass, and what they put right.
+
 use chrono::{TimeZone, Utc};
 use records::{Category, FolderId, Line, MemoryCategory};
 
