@@ -13,8 +13,8 @@ mod process;
 mod receiver;
 mod world;
 
+mod counting;
 mod failures;
-mod model;
 mod operations;
 mod outbox;
 mod repair;
