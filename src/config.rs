@@ -128,6 +128,9 @@ pub(crate) struct Config {
     /// Whom push services may write to: mailto:… or https://….
     #[arg(long, env = "LISTEN_VAPID_SUBJECT", value_name = "URL")]
     pub(crate) vapid_subject: Option<String>,
+    /// The context of the model for text, in tokens, question and answer together; longer talks are read in parts.
+    #[arg(long, env = "LISTEN_OPENAI_CONTEXT_TOKENS", default_value_t = 16_384, value_name = "N")]
+    pub(crate) openai_context_tokens: u32,
     /// Addresses that users' URLs may reach besides public ones.
     #[arg(long, env = "LISTEN_ALLOW_OUTGOING", value_delimiter = ',', value_name = "CIDR,…")]
     pub(crate) allow_outgoing: Vec<IpNet>,
@@ -235,6 +238,7 @@ impl Config {
                 self.vapid().err() == Some(BadVapid::Subject),
                 "vapid-private-key needs a vapid-subject that begins with mailto: or https://",
             ),
+            (self.openai_context_tokens < 4_096, "openai-context-tokens must be at least 4096"),
             (self.database_connections < 4, "database-connections must be at least 4"),
         ];
         checks.into_iter().filter(|(wrong, _)| *wrong).map(|(_, words)| words.to_owned()).collect()
@@ -275,6 +279,7 @@ impl Config {
             ("openai_embed_model", text(&self.openai_embed_model)),
             ("vapid_private_key", masked(&self.vapid_private_key)),
             ("vapid_subject", text(&self.vapid_subject)),
+            ("openai_context_tokens", self.openai_context_tokens.to_string()),
             ("allow_outgoing", join(self.allow_outgoing.iter().map(ToString::to_string).collect())),
             ("vendor_sources", join(self.vendor_sources.clone())),
         ]

@@ -4,7 +4,7 @@ use std::{str::FromStr, sync::Arc};
 
 use anyhow::Context;
 use axum::Router;
-use engines::{Embedded, OpenAi, OpenAiConfig};
+use engines::{Embedded, Meter, OpenAi, OpenAiConfig, Patience};
 use ledger::{ClaimedDelivery, ClaimedPush, ConversationView, Ledger};
 use outside::{BrowserKeys, Guard, Sender, Vapid};
 use prometheus::Registry;
@@ -100,6 +100,7 @@ impl App {
             web_push: self.vapid.as_ref().map(web_push),
             keyed: Arc::new(Keyed(self.keyed.clone())),
             categorize: Arc::new(Categories(Embedded::new())),
+            engines: engine_ids(&self.engines),
         };
         api::router(self.ledger.clone(), check_url, settings, self.api_metrics.clone())
     }
@@ -254,7 +255,6 @@ fn engines(config: &Config, metrics: &worker::Metrics) -> anyhow::Result<(Engine
         let without_server = ours.clone();
         return Ok((ours, Arc::new(move |_| Some(without_server.clone()))));
     }
-    let count = metrics.clone();
     let mut key = [0; 32];
     chance().fill_bytes(&mut key);
     let openai = OpenAi::new(
@@ -263,9 +263,10 @@ fn engines(config: &Config, metrics: &worker::Metrics) -> anyhow::Result<(Engine
             api_key: config.openai_api_key.clone().map(SecretString::from),
             model: config.openai_model.clone().unwrap_or_default(),
             embed_model: config.openai_embed_model.clone().unwrap_or_default(),
-            timeout: std::time::Duration::from_secs(60),
+            patience: Patience::default(),
+            context_tokens: config.openai_context_tokens,
         },
-        Arc::new(move |stage, kind, tokens| count.count_tokens(stage, kind, tokens)),
+        Arc::new(ModelMeter(metrics.clone())),
         key,
     )
     .context("setting up the OpenAI-compatible engine")?;
@@ -285,6 +286,36 @@ fn paid(ours: &Engines, openai: OpenAi, embeds: bool) -> Engines {
         apps: openai.clone(),
         embed: if embeds { openai } else { ours.embed.clone() },
         ..ours.clone()
+    }
+}
+
+/// Which engine does what, for whoever asks: no engine's output passes for another's.
+fn engine_ids(engines: &Engines) -> Vec<(&'static str, String)> {
+    let ids = [
+        ("detect_discard", engines.judge.id()),
+        ("describe", engines.describe.id()),
+        ("extract_action_items", engines.items.id()),
+        ("extract_memories", engines.memories.id()),
+        ("embed", engines.embed.embed_id()),
+        ("trigger_apps", engines.apps.id()),
+    ];
+    ids.map(|(ability, id)| (ability, id.to_owned())).to_vec()
+}
+
+/// The engine counts into the worker's metrics.
+struct ModelMeter(worker::Metrics);
+
+impl Meter for ModelMeter {
+    fn tokens(&self, stage: &'static str, kind: &'static str, tokens: u64) {
+        self.0.count_tokens(stage, kind, tokens);
+    }
+
+    fn called(&self, stage: &'static str, outcome: &'static str) {
+        self.0.count_call(stage, outcome);
+    }
+
+    fn circuit(&self, is_open: bool) {
+        self.0.show_circuit(is_open);
     }
 }
 

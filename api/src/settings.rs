@@ -25,6 +25,8 @@ pub struct Settings {
     pub keyed: Arc<dyn KeyedRuns>,
     /// Who finds the category of a memory that came without one; by default, every one is `other`.
     pub categorize: Arc<dyn Categorize>,
+    /// Which engine does what, by the names that are stored with results: shown by `GET /v1/status`.
+    pub engines: Vec<(&'static str, String)>,
 }
 
 impl Default for Settings {
@@ -37,6 +39,7 @@ impl Default for Settings {
             web_push: None,
             keyed: Arc::new(NoKeyedRuns),
             categorize: Arc::new(Uncategorized),
+            engines: Vec::new(),
         }
     }
 }

@@ -31,7 +31,7 @@ mod watch;
 
 pub use fan_out::Render;
 pub use keyed::{EnginesWithKey, KeyedRuns, Place};
-pub use metrics::{ANSWERS, Metrics, OUTCOMES, STAGES, TOKEN_KINDS};
+pub use metrics::{ANSWERS, CALL_OUTCOMES, Metrics, OUTCOMES, STAGES, TOKEN_KINDS};
 pub use settings::Settings;
 pub use watch::{Ended, Moment, Unwatched, Watch};
 pub use worker::{Health, Worker};

@@ -23,9 +23,10 @@ pub const ANSWERS: [&str; 10] = [
 ];
 
 /// The stages whose time is measured (DECISIONS §5).
-pub const STAGES: [&str; 7] = [
+pub const STAGES: [&str; 8] = [
     "read_context",
     "detect_discard",
+    "survey",
     "describe",
     "extract_action_items",
     "extract_memories",
@@ -38,6 +39,8 @@ pub const OUTCOMES: [&str; 6] = ["delivered", "retry", "final", "gone", "cancell
 
 /// How a run can end.
 pub(crate) const ENDS: [&str; 5] = ["completed", "released", "failed", "parked", "lost"];
+/// How a call to a model server can end, besides with a failure code of models.
+pub const CALL_OUTCOMES: [&str; 3] = ["answered", "not_understood", "circuit_open"];
 
 /// Kinds of tokens that engines count; `cached` is a part of `prompt`.
 pub const TOKEN_KINDS: [&str; 3] = ["prompt", "cached", "completion"];
@@ -58,6 +61,8 @@ pub struct Metrics {
     webhook_deliveries: IntCounterVec,
     push_deliveries: IntCounterVec,
     engine_tokens: IntCounterVec,
+    engine_calls: IntCounterVec,
+    engine_circuit: IntGauge,
     fallback: IntCounterVec,
     keyed: IntGaugeVec,
 }
@@ -124,6 +129,16 @@ impl Metrics {
                 "Tokens that engines spent.",
                 &["stage", "kind"],
             )?,
+            engine_calls: labelled(
+                registry,
+                "listen_engine_calls_total",
+                "Calls to the model server by how they ended.",
+                &["stage", "outcome"],
+            )?,
+            engine_circuit: registered(
+                registry,
+                IntGauge::new("listen_engine_circuit_open", "1 while the model server's circuit is open.")?,
+            )?,
             fallback: labelled(
                 registry,
                 "listen_fallback_total",
@@ -168,6 +183,20 @@ impl Metrics {
     /// The gauge of jobs with keys in this process that are `running` or `waiting`: never a part of the backlog.
     pub(crate) fn keyed(&self, state: &'static str) -> IntGauge {
         self.keyed.with_label_values(&[state])
+    }
+
+    /// A call to the model server for one of [`STAGES`] that ended in one of [`CALL_OUTCOMES`], or in a
+    /// failure code of models.
+    pub fn count_call(&self, stage: &str, outcome: &str) {
+        self.engine_calls.with_label_values(&[stage, outcome]).inc();
+        if outcome == "circuit_open" {
+            self.fallback.with_label_values(&["engine", "circuit_open"]).inc();
+        }
+    }
+
+    /// Whether the model server's circuit is open, as this process sees it.
+    pub fn show_circuit(&self, is_open: bool) {
+        self.engine_circuit.set(is_open.into());
     }
 
     pub(crate) fn count_take(&self, taken: &ledger::Taken) {
@@ -226,11 +255,15 @@ impl Metrics {
             for kind in TOKEN_KINDS {
                 self.engine_tokens.with_label_values(&[stage, kind]);
             }
+            for outcome in CALL_OUTCOMES {
+                self.engine_calls.with_label_values(&[stage, outcome]);
+            }
         }
         self.enqueue_failures();
         for state in ["running", "waiting"] {
             self.keyed(state);
         }
+        self.fallback.with_label_values(&["engine", "circuit_open"]);
     }
 }
 
@@ -276,6 +309,9 @@ mod tests {
             "listen_webhook_deliveries_total{outcome=\"gone\"} 0",
             "listen_push_deliveries_total{outcome=\"gone\"} 0",
             "listen_engine_tokens_total{kind=\"completion\",stage=\"describe\"} 0",
+            "listen_engine_calls_total{outcome=\"answered\",stage=\"embed\"} 0",
+            "listen_engine_circuit_open 0",
+            "listen_fallback_total{component=\"engine\",reason=\"circuit_open\"} 0",
             "listen_fallback_total{component=\"pusher\",reason=\"enqueue_failed\"} 0",
         ] {
             assert!(text.contains(line), "{line}");

@@ -64,6 +64,6 @@ fn fenced(written: Result<bool, Unanswered>) -> Result<(), Interrupted> {
 fn interrupted(unanswered: Unanswered) -> Interrupted {
     match unanswered {
         Unanswered::Stopped => Interrupted::Stopping,
-        Unanswered::Broken => Interrupted::Failed(FailureCode::Internal),
+        Unanswered::Broken => FailureCode::Internal.into(),
     }
 }

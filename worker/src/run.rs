@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures::FutureExt;
 use job::{FailureCode, Outcome, Refusal};
 use ledger::{Answer, Claimed, Completion, Edge, Finished, Ledger, Results, Same};
-use stages::{Engines, Finalized, Interrupted, Run, Stages};
+use stages::{Engines, Failure, Finalized, Interrupted, Run, Stages};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -40,6 +40,9 @@ pub(crate) struct Runner {
     pub(crate) hard: CancellationToken,
 }
 
+/// The shortest wait of a job that is given back because a circuit is open.
+const LEAST_WAIT: Duration = Duration::from_secs(1);
+
 /// What is to be said of a run that did not complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Unfinished {
@@ -49,8 +52,16 @@ enum Unfinished {
     Stopping,
     /// The user's key was refused.
     KeyRefused,
+    /// A model server's circuit is open: the job goes back and is due again later.
+    Waiting(Failure),
     /// An attempt is spent.
-    Failed(FailureCode),
+    Failed(Failure),
+}
+
+impl Unfinished {
+    fn failed(code: FailureCode) -> Self {
+        Self::Failed(code.into())
+    }
 }
 
 /// An id for one claim of one dispatch, never repeated.
@@ -103,15 +114,15 @@ impl Runner {
             biased;
             done = work => done.unwrap_or_else(|_| {
                 tracing::error!("the run panicked");
-                Err(Unfinished::Failed(FailureCode::Internal))
+                Err(Unfinished::failed(FailureCode::Internal))
             }),
             () = self.hard.cancelled() => Err(Unfinished::Silent),
             fate = held.fate() => Err(match fate {
                 Fate::Lost => Unfinished::Silent,
-                Fate::RunLimit => Unfinished::Failed(FailureCode::RunTimeout),
+                Fate::RunLimit => Unfinished::failed(FailureCode::RunTimeout),
             }),
             // The heartbeat says the same by the database's clock; this is for a database that is away.
-            () = tokio::time::sleep(limit) => Err(Unfinished::Failed(FailureCode::RunTimeout)),
+            () = tokio::time::sleep(limit) => Err(Unfinished::failed(FailureCode::RunTimeout)),
         }
     }
 
@@ -123,7 +134,7 @@ impl Runner {
     ) -> Result<(), Unfinished> {
         let claimed = &witness.claimed;
         let input = self.until_answered(|| self.ledger.run_input(claimed)).await?;
-        let material = material(input.ok_or(Unfinished::Failed(FailureCode::ConversationMissing))?);
+        let material = material(input.ok_or(Unfinished::failed(FailureCode::ConversationMissing))?);
         let notebook = Checkpoints {
             ledger: self.ledger.clone(),
             holding: held.holding().clone(),
@@ -170,11 +181,15 @@ impl Runner {
             Unfinished::Silent => return Ended::Lost,
             Unfinished::Stopping => Edge::Release { delay: chrono::Duration::zero() },
             Unfinished::KeyRefused => Edge::Park,
-            Unfinished::Failed(code) => {
-                Edge::Fail { code, retry_after: None, jitter_permille: self.chance.permille(200) }
+            Unfinished::Waiting(failure) => {
+                // Spread, so that what was given back together does not come back together.
+                let wait = self.chance.around(failure.retry_after.unwrap_or(LEAST_WAIT).max(LEAST_WAIT));
+                Edge::Release { delay: chrono_of(wait) }
             }
+            Unfinished::Failed(failure) => self.fail(failure),
         };
         match self.say(held, edge).await {
+            Ok(Answer::Refused(Refusal::TooLate)) => self.settle_too_late(held, unfinished).await,
             Ok(Answer::Granted { retry, dead_letter, .. }) => {
                 self.metrics.count_edge(retry, dead_letter);
                 ended(edge)
@@ -184,6 +199,22 @@ impl Runner {
                 Ended::Lost
             }
             Ok(Answer::Missing) | Err(_) => Ended::Lost,
+        }
+    }
+
+    /// The circuit has been open for a day: from now on it costs an attempt like any other failure.
+    async fn settle_too_late(&self, held: &Held, unfinished: Unfinished) -> Ended {
+        match unfinished {
+            Unfinished::Waiting(failure) => Box::pin(self.settle(held, Unfinished::Failed(failure))).await,
+            _ => Ended::Lost,
+        }
+    }
+
+    fn fail(&self, failure: Failure) -> Edge {
+        Edge::Fail {
+            code: failure.code,
+            retry_after: failure.retry_after.map(chrono_of),
+            jitter_permille: self.chance.permille(200),
         }
     }
 
@@ -204,7 +235,7 @@ impl Runner {
     {
         until_answered(&self.chance, &self.hard, verb).await.map_err(|unanswered| match unanswered {
             Unanswered::Stopped => Unfinished::Silent,
-            Unanswered::Broken => Unfinished::Failed(FailureCode::Internal),
+            Unanswered::Broken => Unfinished::failed(FailureCode::Internal),
         })
     }
 }
@@ -215,6 +246,11 @@ async fn lost(held: &Held) {
         Fate::Lost => {}
         Fate::RunLimit => std::future::pending().await,
     }
+}
+
+/// Waits are bounded long before this conversion could fail.
+fn chrono_of(wait: Duration) -> chrono::Duration {
+    chrono::Duration::from_std(wait).unwrap_or_default()
 }
 
 fn ended(edge: Edge) -> Ended {
@@ -230,8 +266,9 @@ impl From<Interrupted> for Unfinished {
         match interrupted {
             Interrupted::LeaseLost => Self::Silent,
             Interrupted::Stopping => Self::Stopping,
-            Interrupted::Failed(FailureCode::ByokKeyRejected) => Self::KeyRefused,
-            Interrupted::Failed(code) => Self::Failed(code),
+            Interrupted::Failed(Failure { code: FailureCode::ByokKeyRejected, .. }) => Self::KeyRefused,
+            Interrupted::Failed(failure) if failure.circuit_open => Self::Waiting(failure),
+            Interrupted::Failed(failure) => Self::Failed(failure),
         }
     }
 }

@@ -19,6 +19,7 @@ mod process;
 mod push;
 mod segments;
 mod speakers;
+mod status;
 mod waiting;
 mod webhooks;
 
@@ -79,6 +80,7 @@ pub(crate) fn all() -> Router<Door> {
         .route("/v1/conversations/{conversation_id}/reprocess", post(process::again))
         .route("/v1/conversations/{conversation_id}/finalize", post(finalize::admit))
         .route("/v1/conversations/{conversation_id}/finalization", get(finalize::poll))
+        .route("/v1/status", get(status::show))
         .route("/v1/dev/keys", get(keys::list).post(keys::create))
         .route("/v1/dev/keys/{key_id}", delete(keys::revoke))
         .route("/v1/dev/key", get(keys::own))

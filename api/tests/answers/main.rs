@@ -20,4 +20,5 @@ mod memories;
 mod processing;
 mod profile;
 mod reminders;
+mod status;
 mod webhooks;

@@ -4,4 +4,4 @@ mod embedded;
 mod openai;
 
 pub use embedded::Embedded;
-pub use openai::{BadConfig, OpenAi, OpenAiConfig, Usage};
+pub use openai::{BadConfig, Meter, OpenAi, OpenAiConfig, Patience};

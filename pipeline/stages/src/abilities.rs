@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use futures::future::BoxFuture;
-use job::FailureCode;
+use futures::future::{BoxFuture, ready};
 use records::{Folder, MemoryCategory, Talk};
 
-use crate::drafts::{AppResult, Embedding, ItemDraft, MemoryDraft, Structure, Verdict};
+use crate::Failure;
+use crate::drafts::{AppResult, Embedding, ItemDraft, MemoryDraft, Structure, Survey, Verdict};
 
 /// What every engine says of itself.
 pub trait Engine: Send + Sync {
@@ -22,7 +22,7 @@ pub trait Engine: Send + Sync {
 /// Judges whether a talk is worth keeping. Unsure means `Keep`.
 pub trait Judge: Engine {
     /// The verdict on `talk`.
-    fn judge<'a>(&'a self, talk: &'a Talk) -> BoxFuture<'a, Result<Verdict, FailureCode>>;
+    fn judge<'a>(&'a self, talk: &'a Talk) -> BoxFuture<'a, Result<Verdict, Failure>>;
 }
 
 /// Gives a talk its title, overview, category, emoji, events and perhaps a folder.
@@ -32,26 +32,43 @@ pub trait Describe: Engine {
         &'a self,
         talk: &'a Talk,
         folders: &'a [Folder],
-    ) -> BoxFuture<'a, Result<Structure, FailureCode>>;
+    ) -> BoxFuture<'a, Result<Structure, Failure>>;
+
+    /// Whether [`survey`](Self::survey) reads a talk once for describing it, its items and its memories:
+    /// for an engine that is paid by what it reads.
+    fn surveys(&self) -> bool {
+        false
+    }
+
+    /// One reading for those three.
+    fn survey<'a>(&'a self, talk: &'a Talk, folders: &'a [Folder]) -> BoxFuture<'a, Result<Survey, Failure>> {
+        let _ = (talk, folders);
+        Box::pin(ready(Ok(Survey::default())))
+    }
 }
 
 /// Finds what is to be done.
 pub trait ExtractItems: Engine {
     /// The action items of `talk`, with due dates resolved.
-    fn extract_items<'a>(&'a self, talk: &'a Talk) -> BoxFuture<'a, Result<Vec<ItemDraft>, FailureCode>>;
+    fn extract_items<'a>(&'a self, talk: &'a Talk) -> BoxFuture<'a, Result<Vec<ItemDraft>, Failure>>;
 }
 
 /// Finds what is worth remembering about the user.
 pub trait ExtractMemories: Engine {
     /// At most four memories of `talk`.
-    fn extract_memories<'a>(&'a self, talk: &'a Talk)
-    -> BoxFuture<'a, Result<Vec<MemoryDraft>, FailureCode>>;
+    fn extract_memories<'a>(&'a self, talk: &'a Talk) -> BoxFuture<'a, Result<Vec<MemoryDraft>, Failure>>;
 }
 
 /// Turns text into a vector.
 pub trait Embed: Engine {
+    /// The id under which vectors are kept, where it is not the engine's: an engine may embed with another
+    /// model than it reads with.
+    fn embed_id(&self) -> &str {
+        self.id()
+    }
+
     /// The vector of `text`.
-    fn embed<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<Embedding, FailureCode>>;
+    fn embed<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<Embedding, Failure>>;
 }
 
 /// Runs one of the built-in summarization apps (`minutes`, `decisions`, `questions`).
@@ -62,7 +79,7 @@ pub trait RunApp: Engine {
         app_id: &'a str,
         talk: &'a Talk,
         structure: &'a Structure,
-    ) -> BoxFuture<'a, Result<AppResult, FailureCode>>;
+    ) -> BoxFuture<'a, Result<AppResult, Failure>>;
 }
 
 /// Whether two action items, or two memories, say the same thing. Deterministic and free, so that

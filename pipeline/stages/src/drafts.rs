@@ -54,6 +54,10 @@ pub struct ItemDraft {
     pub owner: Option<String>,
     /// When it is due, resolved in the person's time zone.
     pub due_at: Option<Timestamp>,
+    /// The lines of the talk that it rests on, counted from 1; nothing from an engine that quotes, and
+    /// nothing once it was checked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<Vec<u32>>,
 }
 
 /// What the item stage decided: new items, and due dates for older items that had none.
@@ -73,6 +77,20 @@ pub struct MemoryDraft {
     /// One of the ten.
     #[serde(with = "by_name::memory_category")]
     pub category: MemoryCategory,
+    /// The lines of the talk that it rests on, as of an item.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<Vec<u32>>,
+}
+
+/// What one reading of a talk answered for several stages. A part that is missing is asked for by itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Survey {
+    /// For `describe`.
+    pub structure: Option<Structure>,
+    /// For `extract_action_items`.
+    pub items: Option<Vec<ItemDraft>>,
+    /// For `extract_memories`.
+    pub memories: Option<Vec<MemoryDraft>>,
 }
 
 /// A vector and the model it came from; vectors of different models are never compared.

@@ -2,11 +2,12 @@
 
 use futures::join;
 use job::FailureCode;
+use records::Talk;
 
 use crate::{
     AppResult, Context, DescribeTalk, DetectDiscard, EmbedTalk, Embedding, Engines, ExtractActionItems,
-    FindMemories, Interrupted, Items, Material, MemoryDraft, ReadContext, Run, Structure, TriggerApps,
-    Verdict,
+    FindMemories, Interrupted, Items, Material, MemoryDraft, ReadContext, Run, Structure, Survey, SurveyTalk,
+    TriggerApps, Verdict,
 };
 
 /// What became of a conversation. [`plan_fan_out`](crate::plan_fan_out) says what to tell of it.
@@ -37,6 +38,7 @@ pub struct Kept {
 pub struct Stages {
     read_context: ReadContext,
     detect_discard: DetectDiscard,
+    survey: Option<SurveyTalk>,
     describe: DescribeTalk,
     extract_action_items: ExtractActionItems,
     extract_memories: FindMemories,
@@ -49,6 +51,7 @@ impl Stages {
     pub fn new(engines: Engines) -> Self {
         Self {
             read_context: ReadContext::before(&engines),
+            survey: SurveyTalk::before(&engines),
             detect_discard: DetectDiscard::new(engines.judge),
             describe: DescribeTalk::new(engines.describe),
             extract_action_items: ExtractActionItems::new(engines.items, engines.same.clone()),
@@ -76,16 +79,12 @@ pub async fn finalize(
         return Ok(Finalized::Discarded);
     }
     if talk.char_count() == 0 {
-        return Err(Interrupted::Failed(FailureCode::NoContent));
+        return Err(FailureCode::NoContent.into());
     }
 
     // join!, not try_join!: when one fails, the others still record what they paid for.
-    let (structure, items, memories, embedding) = join!(
-        run.step(&stages.describe, (talk, context.folders.as_slice())),
-        run.step(&stages.extract_action_items, (talk, context.recent_items.as_slice())),
-        run.step(&stages.extract_memories, (talk, context.memories.as_slice())),
-        run.step(&stages.embed, talk),
-    );
+    let ((structure, items, memories), embedding) =
+        join!(read(run, stages, talk, &context), run.step(&stages.embed, talk));
     let interruptions =
         [structure.as_ref().err(), items.as_ref().err(), memories.as_ref().err(), embedding.as_ref().err()];
     if let Some(gravest) =
@@ -97,4 +96,24 @@ pub async fn finalize(
 
     let apps = run.step(&stages.trigger_apps, (talk, &structure, context.apps.as_slice())).await?;
     Ok(Finalized::Kept(Box::new(Kept { structure, items, memories, embedding, apps })))
+}
+
+/// What the stages that read the whole talk made of it.
+type Read =
+    (Result<Structure, Interrupted>, Result<Items, Interrupted>, Result<Vec<MemoryDraft>, Interrupted>);
+
+/// The three stages that read the whole talk, after the one reading that may answer for all of them.
+async fn read(run: &Run<'_>, stages: &Stages, talk: &Talk, context: &Context) -> Read {
+    let survey = match &stages.survey {
+        Some(survey) => match run.step(survey, (talk, context.folders.as_slice())).await {
+            Ok(survey) => survey,
+            Err(interrupted) => return (Err(interrupted), Err(interrupted), Err(interrupted)),
+        },
+        None => Survey::default(),
+    };
+    join!(
+        run.step(&stages.describe, (talk, context.folders.as_slice(), survey.structure)),
+        run.step(&stages.extract_action_items, (talk, context.recent_items.as_slice(), survey.items)),
+        run.step(&stages.extract_memories, (talk, context.memories.as_slice(), survey.memories)),
+    )
 }

@@ -9,9 +9,12 @@ mod finalize;
 mod run;
 mod stage;
 
+mod check;
+
 mod abilities;
 mod digest;
 mod drafts;
+mod failure;
 mod fan_out;
 mod material;
 mod ports;
@@ -20,7 +23,10 @@ pub use abilities::{
     CategorizeMemory, Describe, Embed, Engine, Engines, ExtractItems, ExtractMemories, Judge, RunApp,
     SameThing,
 };
-pub use drafts::{AppResult, Embedding, EventDraft, ItemDraft, Items, MemoryDraft, Structure, Verdict};
+pub use drafts::{
+    AppResult, Embedding, EventDraft, ItemDraft, Items, MemoryDraft, Structure, Survey, Verdict,
+};
+pub use failure::{Failure, MAX_RETRY_AFTER};
 pub use fan_out::{Announcement, plan_fan_out};
 pub use finalize::{Finalized, Kept, Stages, finalize};
 pub use material::{Context, Material, RecentItem};
@@ -28,5 +34,5 @@ pub use ports::{Interrupted, Notebook, Observer, StepKey, Unobserved};
 pub use run::Run;
 pub use stage::{
     DescribeTalk, DetectDiscard, EmbedTalk, ExtractActionItems, FindMemories, Provenance, ReadContext, Stage,
-    StageName, TriggerApps,
+    StageName, SurveyTalk, TriggerApps,
 };

@@ -6,7 +6,7 @@ use futures::future::{BoxFuture, ready};
 use job::FailureCode;
 use serde_json::Value;
 
-use crate::StageName;
+use crate::{Failure, StageName};
 
 /// Why a run ended early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,27 +16,40 @@ pub enum Interrupted {
     /// The process is asked to stop: the job is to be given back; what was recorded stands.
     Stopping,
     /// A stage, or the notebook, failed.
-    Failed(FailureCode),
+    Failed(Failure),
 }
 
 impl Interrupted {
     /// Which of several interruptions decides what becomes of the job; the greatest rules. A lost lease
     /// silences all; a refused key must park the job, and a fatal code must end it, whatever else went
-    /// wrong; a stop costs no attempt and therefore goes before a failure that another run may heal.
-    pub(crate) fn weight(self) -> u8 {
-        match self {
-            Self::LeaseLost => 4,
-            Self::Failed(FailureCode::ByokKeyRejected) => 3,
-            Self::Failed(code) if !code.is_retryable() => 2,
-            Self::Stopping => 1,
+    /// wrong; a stop, or an open circuit, costs no attempt and therefore goes before a failure that another
+    /// run may heal. Of equals, the longest wait.
+    pub(crate) fn weight(self) -> (u8, Duration) {
+        let rank = match self {
+            Self::LeaseLost => 5,
+            Self::Failed(Failure { code: FailureCode::ByokKeyRejected, .. }) => 4,
+            Self::Failed(failure) if !failure.code.is_retryable() => 3,
+            Self::Stopping => 2,
+            Self::Failed(Failure { circuit_open: true, .. }) => 1,
             Self::Failed(_) => 0,
-        }
+        };
+        let wait = match self {
+            Self::Failed(failure) => failure.retry_after.unwrap_or_default(),
+            _ => Duration::ZERO,
+        };
+        (rank, wait)
     }
 }
 
 impl From<FailureCode> for Interrupted {
     fn from(code: FailureCode) -> Self {
-        Self::Failed(code)
+        Self::Failed(code.into())
+    }
+}
+
+impl From<Failure> for Interrupted {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure)
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Instant;
 use records::Talk;
 use serde::de::DeserializeOwned;
 
-use crate::{Interrupted, Notebook, Observer, Stage, StageName, StepKey, digest};
+use crate::{Failure, Interrupted, Notebook, Observer, Stage, StageName, StepKey, digest};
 
 /// One run of one job over one revision.
 pub struct Run<'a> {
@@ -38,7 +38,7 @@ impl<'a> Run<'a> {
         let (output, recalled) = match self.recall_or_run(stage, input).await {
             Ok(done) => done,
             Err(interrupted) => {
-                if let Interrupted::Failed(code) = interrupted {
+                if let Interrupted::Failed(Failure { code, .. }) = interrupted {
                     self.observer.stage_failed(S::NAME, began.elapsed(), code);
                 }
                 return Err(interrupted);

@@ -29,7 +29,7 @@ async fn a_stumble_repeats_only_the_stage_that_stumbled() {
     let material = material(WORDS);
 
     let stumbled = finalize_with(&fake, &memory, &material, false).await;
-    assert_eq!(stumbled, Err(Interrupted::Failed(FailureCode::ModelTimeout)));
+    assert_eq!(stumbled, Err(FailureCode::ModelTimeout.into()));
     assert!(!memory.stages().contains(&"extract_memories"), "a failure is not kept");
 
     let diary = Diary::default();
@@ -62,7 +62,7 @@ async fn a_failing_stage_does_not_stop_its_neighbours_from_recording() {
     tokio::time::pause();
     let stumbled = finalize_with(&fake, &memory, &material(WORDS), true).await;
 
-    assert_eq!(stumbled, Err(Interrupted::Failed(FailureCode::ModelUnavailable)));
+    assert_eq!(stumbled, Err(FailureCode::ModelUnavailable.into()));
     assert_eq!(memory.stages(), ["embed", "extract_action_items", "extract_memories", "read_context"]);
 }
 

@@ -67,7 +67,7 @@ async fn a_refused_key_outweighs_other_failures() {
 
     let ended = finalize_with(&fake, &Memory::default(), &material(WORDS), true).await;
 
-    assert_eq!(ended, Err(Interrupted::Failed(FailureCode::ByokKeyRejected)), "the job must be parked");
+    assert_eq!(ended, Err(FailureCode::ByokKeyRejected.into()), "the job must be parked");
 }
 
 /// Asks the process to stop after a stage.
@@ -133,4 +133,27 @@ async fn an_observer_can_hold_a_run_between_two_stages_and_the_run_can_be_spawne
     assert_eq!(fake.called("minutes"), 0);
     holds.go_on.notify_one();
     assert_eq!(kept(running.await.unwrap()).apps.len(), 1);
+}
+
+#[tokio::test]
+async fn an_open_circuit_outweighs_a_failure_that_another_run_may_heal() {
+    let wait = Duration::from_secs(30);
+    let closed = Failure::while_open(FailureCode::ModelUnavailable, wait);
+    let fake = Fake::default().fails("describe", &[FailureCode::ModelMalformed]);
+    let fake = Arc::new(fake.fails_with("items", &[closed]));
+
+    let ended = finalize_with(&fake, &Memory::default(), &material(WORDS), true).await;
+
+    assert_eq!(ended, Err(Interrupted::Failed(closed)), "it costs no attempt");
+}
+
+#[tokio::test]
+async fn of_several_waits_the_longest_is_kept() {
+    let asked = |seconds| Failure::after(FailureCode::ModelRateLimited, Some(Duration::from_secs(seconds)));
+    let fake = Fake::default().fails_with("describe", &[asked(5)]).fails_with("items", &[asked(90)]);
+    let fake = Arc::new(fake.fails_with("memories", &[asked(7)]));
+
+    let ended = finalize_with(&fake, &Memory::default(), &material(WORDS), true).await;
+
+    assert_eq!(ended, Err(Interrupted::Failed(asked(90))));
 }

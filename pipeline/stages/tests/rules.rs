@@ -58,7 +58,7 @@ async fn forced_processing_skips_the_judge_but_needs_words() {
     kept(finalize_with(&fake, &Memory::default(), &material(WORDS), true).await);
     assert_eq!(fake.called("judge"), 0);
     let empty = finalize_with(&fake, &Memory::default(), &material(" "), true).await;
-    assert_eq!(empty, Err(Interrupted::Failed(FailureCode::NoContent)));
+    assert_eq!(empty, Err(FailureCode::NoContent.into()));
 }
 
 #[tokio::test]
@@ -189,4 +189,39 @@ async fn only_what_there_is_is_announced() {
         .map(Announcement::as_str)
         .collect();
     assert_eq!(names, ["conversation.completed", "action_item.created", "memory.created"]);
+}
+
+#[tokio::test]
+async fn a_description_without_words_is_malformed_and_that_of_a_free_engine_is_made_up_for() {
+    let empty = || {
+        let mut fake = Fake::default();
+        fake.structure.title = "https://evil.example".to_owned();
+        fake
+    };
+    let paid = finalize_with(&Arc::new(empty()), &Memory::default(), &material(WORDS), true).await;
+    assert_eq!(paid, Err(FailureCode::ModelMalformed.into()));
+    let free = Arc::new(Fake { costs: false, ..empty() });
+    let kept = kept(finalize_with(&free, &Memory::default(), &material(WORDS), true).await);
+    assert_eq!(kept.structure.title, "Conversation", "it would be asked again in vain");
+}
+
+#[tokio::test]
+async fn one_reading_answers_for_three_stages_and_a_missing_part_is_asked_for() {
+    let survey = Survey {
+        structure: Some(Structure { title: "Surveyed".to_owned(), ..Fake::default().structure }),
+        items: Some(vec![item("Call Ana", None)]),
+        memories: None,
+    };
+    let fake =
+        Arc::new(Fake { survey: Some(survey), memories: vec![memory("Has a boat")], ..Fake::default() });
+    let notebook = Memory::default();
+
+    let first = kept(finalize_with(&fake, &notebook, &material(WORDS), true).await);
+    let second = kept(finalize_with(&fake, &notebook, &material(WORDS), true).await);
+
+    assert_eq!(first, second);
+    assert_eq!(first.structure.title, "Surveyed");
+    assert_eq!((first.items.new.len(), first.memories.len()), (1, 1));
+    let called = ["survey", "describe", "items", "memories"].map(|ability| fake.called(ability));
+    assert_eq!(called, [1, 0, 0, 1], "and a second run pays for nothing");
 }

@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use futures::{FutureExt, future::BoxFuture};
-use job::FailureCode;
 use records::{Category, Folder, Talk};
 use stages::{
-    AppResult, Describe, Embed, Embedding, Engine, Engines, ExtractItems, ExtractMemories, ItemDraft, Judge,
-    MemoryDraft, RunApp, SameThing, Structure, Verdict,
+    AppResult, Describe, Embed, Embedding, Engine, Engines, ExtractItems, ExtractMemories, Failure,
+    ItemDraft, Judge, MemoryDraft, RunApp, SameThing, Structure, Verdict,
 };
 
 #[derive(Clone, Copy)]
@@ -27,7 +26,7 @@ pub(crate) fn engines() -> Engines {
     }
 }
 
-fn now<T: Send + 'static>(value: T) -> BoxFuture<'static, Result<T, FailureCode>> {
+fn now<T: Send + 'static>(value: T) -> BoxFuture<'static, Result<T, Failure>> {
     async move { Ok(value) }.boxed()
 }
 
@@ -42,13 +41,13 @@ impl Engine for Idle {
 }
 
 impl Judge for Idle {
-    fn judge<'a>(&'a self, _: &'a Talk) -> BoxFuture<'a, Result<Verdict, FailureCode>> {
+    fn judge<'a>(&'a self, _: &'a Talk) -> BoxFuture<'a, Result<Verdict, Failure>> {
         now(Verdict::Keep)
     }
 }
 
 impl Describe for Idle {
-    fn describe<'a>(&'a self, _: &'a Talk, _: &'a [Folder]) -> BoxFuture<'a, Result<Structure, FailureCode>> {
+    fn describe<'a>(&'a self, _: &'a Talk, _: &'a [Folder]) -> BoxFuture<'a, Result<Structure, Failure>> {
         now(Structure {
             title: "Nothing".to_owned(),
             overview: String::new(),
@@ -61,19 +60,19 @@ impl Describe for Idle {
 }
 
 impl ExtractItems for Idle {
-    fn extract_items<'a>(&'a self, _: &'a Talk) -> BoxFuture<'a, Result<Vec<ItemDraft>, FailureCode>> {
+    fn extract_items<'a>(&'a self, _: &'a Talk) -> BoxFuture<'a, Result<Vec<ItemDraft>, Failure>> {
         now(Vec::new())
     }
 }
 
 impl ExtractMemories for Idle {
-    fn extract_memories<'a>(&'a self, _: &'a Talk) -> BoxFuture<'a, Result<Vec<MemoryDraft>, FailureCode>> {
+    fn extract_memories<'a>(&'a self, _: &'a Talk) -> BoxFuture<'a, Result<Vec<MemoryDraft>, Failure>> {
         now(Vec::new())
     }
 }
 
 impl Embed for Idle {
-    fn embed<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Embedding, FailureCode>> {
+    fn embed<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Embedding, Failure>> {
         now(Embedding { model: "idle".to_owned(), vector: vec![0.0] })
     }
 }
@@ -84,7 +83,7 @@ impl RunApp for Idle {
         app_id: &'a str,
         _: &'a Talk,
         _: &'a Structure,
-    ) -> BoxFuture<'a, Result<AppResult, FailureCode>> {
+    ) -> BoxFuture<'a, Result<AppResult, Failure>> {
         now(AppResult { app_id: app_id.to_owned(), content: String::new() })
     }
 }

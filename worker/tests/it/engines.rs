@@ -1,14 +1,14 @@
 //! Engines that do as they are told: the describing one can be held, or made to panic.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 
 use futures::future::{BoxFuture, ready};
 use job::FailureCode;
 use records::{Category, Folder, MemoryCategory, Talk};
 use stages::{
-    AppResult, Describe, Embed, Embedding, Engine, Engines, ExtractItems, ExtractMemories, ItemDraft, Judge,
-    MemoryDraft, RunApp, SameThing, Structure, Verdict,
+    AppResult, Describe, Embed, Embedding, Engine, Engines, ExtractItems, ExtractMemories, Failure,
+    ItemDraft, Judge, MemoryDraft, RunApp, SameThing, Structure, Verdict,
 };
 use tokio::sync::Semaphore;
 
@@ -20,6 +20,8 @@ pub(crate) struct Script {
     pub(crate) panics: AtomicU32,
     /// Descriptions asked for.
     pub(crate) asked: AtomicU32,
+    /// What the next description fails with.
+    pub(crate) failure: Mutex<Option<Failure>>,
 }
 
 impl Script {
@@ -38,11 +40,19 @@ impl Script {
         Self::with(Semaphore::MAX_PERMITS, panics)
     }
 
+    /// Engines whose first description fails with `failure`.
+    pub(crate) fn failing(failure: Failure) -> Arc<Self> {
+        let script = Self::open();
+        *script.failure.lock().unwrap() = Some(failure);
+        script
+    }
+
     fn with(permits: usize, panics: u32) -> Arc<Self> {
         Arc::new(Self {
             gate: Semaphore::new(permits),
             panics: AtomicU32::new(panics),
             asked: AtomicU32::new(0),
+            failure: Mutex::default(),
         })
     }
 
@@ -74,13 +84,13 @@ impl Engine for Scripted {
 }
 
 impl Judge for Scripted {
-    fn judge<'a>(&'a self, _: &'a Talk) -> BoxFuture<'a, Result<Verdict, FailureCode>> {
+    fn judge<'a>(&'a self, _: &'a Talk) -> BoxFuture<'a, Result<Verdict, Failure>> {
         Box::pin(ready(Ok(Verdict::Keep)))
     }
 }
 
 impl Describe for Scripted {
-    fn describe<'a>(&'a self, _: &'a Talk, _: &'a [Folder]) -> BoxFuture<'a, Result<Structure, FailureCode>> {
+    fn describe<'a>(&'a self, _: &'a Talk, _: &'a [Folder]) -> BoxFuture<'a, Result<Structure, Failure>> {
         let script = &self.0;
         script.asked.fetch_add(1, Ordering::SeqCst);
         Box::pin(async move {
@@ -88,6 +98,9 @@ impl Describe for Scripted {
             let left =
                 script.panics.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
             assert!(left.is_err(), "this description was told to panic");
+            if let Some(failure) = script.failure.lock().unwrap().take() {
+                return Err(failure);
+            }
             Ok(Structure {
                 title: "A plan for Friday".to_owned(),
                 overview: "They agreed to send the report.".to_owned(),
@@ -101,25 +114,26 @@ impl Describe for Scripted {
 }
 
 impl ExtractItems for Scripted {
-    fn extract_items<'a>(&'a self, talk: &'a Talk) -> BoxFuture<'a, Result<Vec<ItemDraft>, FailureCode>> {
+    fn extract_items<'a>(&'a self, talk: &'a Talk) -> BoxFuture<'a, Result<Vec<ItemDraft>, Failure>> {
         let item = ItemDraft {
             description: "Send the report".to_owned(),
             owner: None,
             due_at: Some(talk.started_at + chrono::TimeDelta::days(1)),
+            evidence: None,
         };
         Box::pin(ready(Ok(vec![item])))
     }
 }
 
 impl ExtractMemories for Scripted {
-    fn extract_memories<'a>(&'a self, _: &'a Talk) -> BoxFuture<'a, Result<Vec<MemoryDraft>, FailureCode>> {
-        let memory = MemoryDraft { content: "Works on reports".to_owned(), category: MemoryCategory::Work };
+    fn extract_memories<'a>(&'a self, _: &'a Talk) -> BoxFuture<'a, Result<Vec<MemoryDraft>, Failure>> {
+        let memory = MemoryDraft { content: "Works on reports".to_owned(), category: MemoryCategory::Work, evidence: None };
         Box::pin(ready(Ok(vec![memory])))
     }
 }
 
 impl Embed for Scripted {
-    fn embed<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Embedding, FailureCode>> {
+    fn embed<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Embedding, Failure>> {
         Box::pin(ready(Ok(Embedding { model: "scripted".to_owned(), vector: vec![1.0, 0.0] })))
     }
 }
@@ -130,8 +144,8 @@ impl RunApp for Scripted {
         _: &'a str,
         _: &'a Talk,
         _: &'a Structure,
-    ) -> BoxFuture<'a, Result<AppResult, FailureCode>> {
-        Box::pin(ready(Err(FailureCode::AppFailed)))
+    ) -> BoxFuture<'a, Result<AppResult, Failure>> {
+        Box::pin(ready(Err(FailureCode::AppFailed.into())))
     }
 }
 

@@ -14,5 +14,6 @@ mod engines;
 mod keyed;
 mod pushes;
 mod receiver;
+mod retry_after;
 mod runs;
 mod unheard;

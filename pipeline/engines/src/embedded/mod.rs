@@ -21,7 +21,7 @@ use futures::future::{BoxFuture, ready};
 use job::FailureCode;
 use records::{Category, Folder, MemoryCategory, Talk};
 use stages::{
-    AppResult, CategorizeMemory, Describe, Embed, Embedding, Engine, ExtractItems, ExtractMemories,
+    AppResult, CategorizeMemory, Describe, Embed, Embedding, Engine, ExtractItems, ExtractMemories, Failure,
     ItemDraft, Judge, MemoryDraft, RunApp, SameThing, Structure, Verdict,
 };
 use tokio::runtime::Handle;
@@ -55,7 +55,7 @@ impl Engine for Embedded {
 }
 
 impl Judge for Embedded {
-    fn judge<'a>(&'a self, talk: &'a Talk) -> BoxFuture<'a, Result<Verdict, FailureCode>> {
+    fn judge<'a>(&'a self, talk: &'a Talk) -> BoxFuture<'a, Result<Verdict, Failure>> {
         on(talk, |talk| Ok(judge::judge(talk)))
     }
 }
@@ -65,29 +65,26 @@ impl Describe for Embedded {
         &'a self,
         talk: &'a Talk,
         folders: &'a [Folder],
-    ) -> BoxFuture<'a, Result<Structure, FailureCode>> {
+    ) -> BoxFuture<'a, Result<Structure, Failure>> {
         let folders = folders.to_vec();
         on(talk, move |talk| Ok(describe(talk, &folders)))
     }
 }
 
 impl ExtractItems for Embedded {
-    fn extract_items<'a>(&'a self, talk: &'a Talk) -> BoxFuture<'a, Result<Vec<ItemDraft>, FailureCode>> {
+    fn extract_items<'a>(&'a self, talk: &'a Talk) -> BoxFuture<'a, Result<Vec<ItemDraft>, Failure>> {
         on(talk, |talk| Ok(if is_english(talk) { items::extract(talk) } else { Vec::new() }))
     }
 }
 
 impl ExtractMemories for Embedded {
-    fn extract_memories<'a>(
-        &'a self,
-        talk: &'a Talk,
-    ) -> BoxFuture<'a, Result<Vec<MemoryDraft>, FailureCode>> {
+    fn extract_memories<'a>(&'a self, talk: &'a Talk) -> BoxFuture<'a, Result<Vec<MemoryDraft>, Failure>> {
         on(talk, |talk| Ok(if is_english(talk) { memories::extract(talk) } else { Vec::new() }))
     }
 }
 
 impl Embed for Embedded {
-    fn embed<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<Embedding, FailureCode>> {
+    fn embed<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<Embedding, Failure>> {
         let owned = text.to_owned();
         away(text.len(), move || Ok(hashing::embedding(&owned)))
     }
@@ -99,7 +96,7 @@ impl RunApp for Embedded {
         app_id: &'a str,
         talk: &'a Talk,
         structure: &'a Structure,
-    ) -> BoxFuture<'a, Result<AppResult, FailureCode>> {
+    ) -> BoxFuture<'a, Result<AppResult, Failure>> {
         let (app_id, structure) = (app_id.to_owned(), structure.clone());
         on(talk, move |talk| apps::run(&app_id, talk, &structure))
     }
@@ -125,10 +122,10 @@ impl SameThing for Embedded {
 fn on<'a, T: Send + 'static>(
     talk: &'a Talk,
     work: impl FnOnce(&Talk) -> Result<T, FailureCode> + Send + 'static,
-) -> BoxFuture<'a, Result<T, FailureCode>> {
+) -> BoxFuture<'a, Result<T, Failure>> {
     let length = talk.lines.iter().map(|line| line.text.len()).sum();
     if length <= LONG {
-        return ready(work(talk)).boxed();
+        return ready(work(talk).map_err(Failure::from)).boxed();
     }
     let talk = talk.clone();
     away(length, move || work(&talk))
@@ -138,13 +135,13 @@ fn on<'a, T: Send + 'static>(
 fn away<'a, T: Send + 'static>(
     length: usize,
     work: impl FnOnce() -> Result<T, FailureCode> + Send + 'static,
-) -> BoxFuture<'a, Result<T, FailureCode>> {
+) -> BoxFuture<'a, Result<T, Failure>> {
     match Handle::try_current() {
         Ok(runtime) if length > LONG => {
             let task = runtime.spawn_blocking(work);
-            async move { task.await.unwrap_or(Err(FailureCode::Internal)) }.boxed()
+            async move { Ok(task.await.unwrap_or(Err(FailureCode::Internal))?) }.boxed()
         }
-        _ => ready(work()).boxed(),
+        _ => ready(work().map_err(Failure::from)).boxed(),
     }
 }
 

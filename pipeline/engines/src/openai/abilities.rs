@@ -6,22 +6,18 @@ use records::{Folder, Talk};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use stages::{
-    AppResult, Describe, Embed, Embedding, Engine, ExtractItems, ExtractMemories, ItemDraft, Judge,
-    MemoryDraft, RunApp, Structure, Verdict,
+    AppResult, Describe, Embed, Embedding, Engine, ExtractItems, ExtractMemories, Failure, ItemDraft, Judge,
+    MemoryDraft, RunApp, Structure, Survey, Verdict,
 };
 
-use super::answers::{Description, Judgement, MemoryList, Tasks, Text};
+use super::answers::{self, Description, Judgement, MemoryList, Reading, Tasks, Text};
 use super::chat::{Question, Tokens};
 use super::{OpenAi, prompt};
 
+/// What a survey answers for, as the name of its schema.
+const SURVEYED: &str = "describe-extract_action_items-extract_memories";
 /// Embedding models read about 8,000 tokens; a token of any script is seldom less than three bytes.
 const MAX_EMBEDDED_BYTES: usize = 20_000;
-
-impl OpenAi {
-    fn question(&self, stage: &'static str, talk: &Talk, data: Option<&Value>, question: &str) -> Question {
-        Question { stage, text: self.marks.user_text(talk, data, question) }
-    }
-}
 
 impl Engine for OpenAi {
     fn id(&self) -> &str {
@@ -34,10 +30,13 @@ impl Engine for OpenAi {
 }
 
 impl Judge for OpenAi {
-    fn judge<'a>(&'a self, talk: &'a Talk) -> BoxFuture<'a, Result<Verdict, FailureCode>> {
+    /// Long talk is kept unasked, so that a judged talk has one part; of several, one to keep is enough.
+    fn judge<'a>(&'a self, talk: &'a Talk) -> BoxFuture<'a, Result<Verdict, Failure>> {
         Box::pin(async move {
-            let question = self.question("detect_discard", talk, None, prompt::JUDGE);
-            Ok(self.ask::<Judgement>(question).await?.verdict())
+            let question = Question::of::<Judgement>("detect_discard", None, prompt::JUDGE);
+            let parts: Vec<Judgement> = self.ask(talk, &question).await?;
+            let keeps = parts.iter().any(|part| part.verdict() == Verdict::Keep);
+            Ok(if keeps { Verdict::Keep } else { Verdict::Discard })
         })
     }
 }
@@ -47,33 +46,48 @@ impl Describe for OpenAi {
         &'a self,
         talk: &'a Talk,
         folders: &'a [Folder],
-    ) -> BoxFuture<'a, Result<Structure, FailureCode>> {
+    ) -> BoxFuture<'a, Result<Structure, Failure>> {
         Box::pin(async move {
             let data = prompt::folder_data(folders);
-            let question = self.question("describe", talk, Some(&data), prompt::DESCRIBE);
-            let description: Description = self.ask(question).await?;
-            description.structure(talk, folders).ok_or(FailureCode::ModelMalformed)
+            let question = Question::of::<Description>("describe", Some(&data), prompt::DESCRIBE);
+            let parts: Vec<Description> = self.ask(talk, &question).await?;
+            let parts = parts.into_iter().map(|part| part.structure(talk, folders)).collect();
+            self.merge("describe", talk, parts, folders).await
+        })
+    }
+
+    fn surveys(&self) -> bool {
+        true
+    }
+
+    fn survey<'a>(&'a self, talk: &'a Talk, folders: &'a [Folder]) -> BoxFuture<'a, Result<Survey, Failure>> {
+        Box::pin(async move {
+            let (data, text) = (prompt::folder_data(folders), prompt::survey());
+            let question =
+                Question { name: SURVEYED, ..Question::of::<Reading>("survey", Some(&data), &text) };
+            let parts: Vec<Value> = self.ask(talk, &question).await?;
+            let parts = parts.into_iter().map(|part| answers::survey(part, talk, folders)).collect();
+            self.join(talk, parts, folders).await
         })
     }
 }
 
 impl ExtractItems for OpenAi {
-    fn extract_items<'a>(&'a self, talk: &'a Talk) -> BoxFuture<'a, Result<Vec<ItemDraft>, FailureCode>> {
+    fn extract_items<'a>(&'a self, talk: &'a Talk) -> BoxFuture<'a, Result<Vec<ItemDraft>, Failure>> {
         Box::pin(async move {
-            let question = self.question("extract_action_items", talk, None, prompt::ITEMS);
-            Ok(self.ask::<Tasks>(question).await?.drafts(talk))
+            let question = Question::of::<Tasks>("extract_action_items", None, prompt::ITEMS);
+            let parts: Vec<Tasks> = self.ask(talk, &question).await?;
+            Ok(parts.into_iter().flat_map(|part| part.drafts(talk)).collect())
         })
     }
 }
 
 impl ExtractMemories for OpenAi {
-    fn extract_memories<'a>(
-        &'a self,
-        talk: &'a Talk,
-    ) -> BoxFuture<'a, Result<Vec<MemoryDraft>, FailureCode>> {
+    fn extract_memories<'a>(&'a self, talk: &'a Talk) -> BoxFuture<'a, Result<Vec<MemoryDraft>, Failure>> {
         Box::pin(async move {
-            let question = self.question("extract_memories", talk, None, prompt::MEMORIES);
-            Ok(self.ask::<MemoryList>(question).await?.drafts())
+            let question = Question::of::<MemoryList>("extract_memories", None, prompt::MEMORIES);
+            let parts: Vec<MemoryList> = self.ask(talk, &question).await?;
+            Ok(parts.into_iter().flat_map(MemoryList::drafts).collect())
         })
     }
 }
@@ -84,13 +98,14 @@ impl RunApp for OpenAi {
         app_id: &'a str,
         talk: &'a Talk,
         structure: &'a Structure,
-    ) -> BoxFuture<'a, Result<AppResult, FailureCode>> {
+    ) -> BoxFuture<'a, Result<AppResult, Failure>> {
         Box::pin(async move {
             let instruction = prompt::app(app_id).ok_or(FailureCode::AppFailed)?;
             let data = prompt::structure_data(structure);
-            let question = self.question("trigger_apps", talk, Some(&data), instruction);
-            let text: Text = self.ask(question).await?;
-            Ok(AppResult { app_id: app_id.to_owned(), content: text.cleaned() })
+            let question = Question::of::<Text>("trigger_apps", Some(&data), instruction);
+            let parts: Vec<Text> = self.ask(talk, &question).await?;
+            let content = self.merge_texts(talk, parts, instruction).await?;
+            Ok(AppResult { app_id: app_id.to_owned(), content })
         })
     }
 }
@@ -107,20 +122,20 @@ struct Vector {
 }
 
 impl Embed for OpenAi {
-    fn embed<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<Embedding, FailureCode>> {
+    fn embed_id(&self) -> &str {
+        &self.embed_id
+    }
+
+    fn embed<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<Embedding, Failure>> {
         Box::pin(async move {
             let input = &text[..text.floor_char_boundary(MAX_EMBEDDED_BYTES)];
             let request = json!({"model": &*self.embed_model, "input": [input], "encoding_format": "float"});
-            let answered = tokio::time::timeout(self.timeout, self.server.post("embeddings", &request)).await;
-            let body = answered.map_err(|_| FailureCode::ModelTimeout)??;
+            let body = self.line.post("embed", "embeddings", &request).await.map_err(Failure::from)?;
             let answer: Embeddings =
                 serde_json::from_slice(&body).map_err(|_| FailureCode::ModelMalformed)?;
             self.count("embed", answer.usage.as_ref());
             let vector = answer.data.into_iter().next().map(|first| first.embedding).unwrap_or_default();
-            if vector.is_empty() || !vector.iter().all(|number| number.is_finite()) {
-                return Err(FailureCode::ModelMalformed);
-            }
-            Ok(Embedding { model: self.embed_model.to_string(), vector })
+            Ok(Embedding { model: self.embed_id.to_string(), vector })
         })
     }
 }

@@ -1,21 +1,16 @@
-//! The shapes in which a model answers, and the checks that turn them into drafts. What a schema cannot
-//! enforce everywhere (lengths, counts, closed lists) is enforced here, whatever the server promised.
+//! The shapes in which a model answers, and the drafts that they are read as. Words, numbers and dates are
+//! taken as they come: what is fit to be kept is checked where every engine's output is (`stages`).
 
+use chrono::Duration;
 use records::{Category, Folder, MemoryCategory, Talk};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use stages::{EventDraft, ItemDraft, MemoryDraft, Structure, Verdict};
+use serde_json::Value;
+use stages::{EventDraft, ItemDraft, MemoryDraft, Structure, Survey, Verdict};
 
-use super::{clean, schema, when};
+use super::{schema, when};
 
-const MAX_EVENTS: usize = 20;
-const MAX_ITEMS: usize = 50;
-const MAX_MEMORIES: usize = 4;
-const MAX_WORDS: usize = 15;
-const MAX_TITLE: usize = 80;
-const MAX_LINE: usize = 500;
-const MAX_TEXT: usize = 8_000;
-const DEFAULT_EMOJI: &str = "🧠";
+/// The length of an event of which nobody said it.
 const DEFAULT_MINUTES: i32 = 30;
 
 /// Whether a talk is worth keeping.
@@ -35,7 +30,7 @@ impl Judgement {
     }
 }
 
-/// What a talk is about.
+/// What a talk, or a part of it, is about.
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct Description {
     title: String,
@@ -47,6 +42,21 @@ pub(super) struct Description {
     emoji: String,
     #[serde(default)]
     events: Vec<HeardEvent>,
+    /// The number of a folder, or null.
+    #[serde(default)]
+    folder: Option<i64>,
+}
+
+/// What a talk is about that was read in parts; its events were found in those.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Merged {
+    title: String,
+    overview: String,
+    #[schemars(schema_with = "schema::category")]
+    #[serde(default)]
+    category: String,
+    #[serde(default)]
+    emoji: String,
     /// The number of a folder, or null.
     #[serde(default)]
     folder: Option<i64>,
@@ -68,34 +78,51 @@ struct HeardEvent {
 }
 
 impl Description {
-    /// The structure, or nothing when title or overview are empty once cleaned.
-    pub(super) fn structure(self, talk: &Talk, folders: &[Folder]) -> Option<Structure> {
-        let title = clean::title(&self.title, MAX_TITLE);
-        let overview = clean::text(&self.overview, MAX_TEXT);
-        if title.is_empty() || overview.is_empty() {
-            return None;
+    pub(super) fn structure(self, talk: &Talk, folders: &[Folder]) -> Structure {
+        Structure {
+            title: self.title,
+            overview: self.overview,
+            category: category(&self.category),
+            emoji: self.emoji,
+            events: self.events.into_iter().filter_map(|event| event.draft(talk)).collect(),
+            folder_id: folder_id(self.folder, folders),
         }
-        let number = self.folder.and_then(|number| usize::try_from(number).ok()?.checked_sub(1));
-        let folder = number.and_then(|index| folders.get(index));
-        Some(Structure {
-            title,
-            overview,
-            category: self.category.trim().to_lowercase().parse().unwrap_or(Category::Other),
-            emoji: clean::emoji(&self.emoji).unwrap_or(DEFAULT_EMOJI).to_owned(),
-            events: self.events.into_iter().filter_map(|event| event.draft(talk)).take(MAX_EVENTS).collect(),
-            folder_id: folder.map(|folder| folder.id.as_str().to_owned()),
-        })
     }
+}
+
+impl Merged {
+    pub(super) fn structure(self, events: Vec<EventDraft>, folders: &[Folder]) -> Structure {
+        Structure {
+            title: self.title,
+            overview: self.overview,
+            category: category(&self.category),
+            emoji: self.emoji,
+            events,
+            folder_id: folder_id(self.folder, folders),
+        }
+    }
+}
+
+fn category(name: &str) -> Category {
+    name.trim().to_lowercase().parse().unwrap_or(Category::Other)
+}
+
+/// Folders are numbered from 1.
+fn folder_id(number: Option<i64>, folders: &[Folder]) -> Option<String> {
+    let index = usize::try_from(number?).ok()?.checked_sub(1)?;
+    folders.get(index).map(|folder| folder.id.as_str().to_owned())
 }
 
 impl HeardEvent {
     fn draft(self, talk: &Talk) -> Option<EventDraft> {
-        let title = clean::line(&self.title, MAX_LINE);
         let start = when::resolve(self.when_words.as_deref(), self.when_local.as_deref(), talk)?;
         let minutes = self.duration_minutes.and_then(|minutes| i32::try_from(minutes).ok());
-        let duration = minutes.filter(|minutes| (1..=24 * 60).contains(minutes)).unwrap_or(DEFAULT_MINUTES);
-        let description = clean::line(&self.description, MAX_LINE);
-        (!title.is_empty()).then_some(EventDraft { title, description, start, duration })
+        Some(EventDraft {
+            title: self.title,
+            description: self.description,
+            start,
+            duration: minutes.unwrap_or(DEFAULT_MINUTES),
+        })
     }
 }
 
@@ -107,6 +134,9 @@ pub(super) struct Tasks {
 
 #[derive(Deserialize, JsonSchema)]
 struct Task {
+    /// Where it was said.
+    #[serde(default)]
+    lines: Vec<i64>,
     description: String,
     #[serde(default)]
     owner: Option<String>,
@@ -120,19 +150,18 @@ struct Task {
 
 impl Tasks {
     pub(super) fn drafts(self, talk: &Talk) -> Vec<ItemDraft> {
-        let mut drafts: Vec<ItemDraft> = Vec::new();
-        for task in self.tasks.into_iter().take(MAX_ITEMS) {
-            let description = clean::words(&clean::line(&task.description, MAX_LINE), MAX_WORDS);
-            let known = drafts.iter().any(|draft| draft.description.eq_ignore_ascii_case(&description));
-            if description.is_empty() || known {
-                continue;
-            }
-            let owner =
-                task.owner.map(|owner| clean::line(&owner, MAX_TITLE)).filter(|owner| !owner.is_empty());
-            let due_at = when::resolve(task.due_words.as_deref(), task.due_local.as_deref(), talk);
-            drafts.push(ItemDraft { description, owner, due_at });
+        self.tasks.into_iter().map(|task| task.draft(talk)).collect()
+    }
+}
+
+impl Task {
+    fn draft(self, talk: &Talk) -> ItemDraft {
+        ItemDraft {
+            due_at: when::resolve(self.due_words.as_deref(), self.due_local.as_deref(), talk),
+            description: self.description,
+            owner: self.owner,
+            evidence: Some(evidence(self.lines)),
         }
-        drafts
     }
 }
 
@@ -144,6 +173,9 @@ pub(super) struct MemoryList {
 
 #[derive(Deserialize, JsonSchema)]
 struct Fact {
+    /// Where it was said.
+    #[serde(default)]
+    lines: Vec<i64>,
     content: String,
     #[schemars(schema_with = "schema::memory_category")]
     #[serde(default)]
@@ -151,29 +183,55 @@ struct Fact {
 }
 
 impl MemoryList {
-    /// At most four. A fact that is too long is dropped and not cut: half a fact may say the opposite. One
-    /// that gives orders is dropped too: a memory is read again by later models.
     pub(super) fn drafts(self) -> Vec<MemoryDraft> {
-        let facts = self.memories.into_iter().map(|fact| MemoryDraft {
-            content: clean::line(&fact.content, MAX_LINE),
+        let draft = |fact: Fact| MemoryDraft {
+            content: fact.content,
             category: fact.category.trim().to_lowercase().parse().unwrap_or(MemoryCategory::Other),
-        });
-        let fits = |draft: &MemoryDraft| {
-            let words = draft.content.split_whitespace().count();
-            (1..=MAX_WORDS).contains(&words) && !clean::gives_orders(&draft.content)
+            evidence: Some(evidence(fact.lines)),
         };
-        facts.filter(fits).take(MAX_MEMORIES).collect()
+        self.memories.into_iter().map(draft).collect()
     }
+}
+
+fn evidence(lines: Vec<i64>) -> Vec<u32> {
+    lines.into_iter().filter_map(|line| u32::try_from(line).ok()).collect()
+}
+
+/// The answers of a survey, in the shape that is asked for.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "only its schema is used: its parts are read one by one")]
+pub(super) struct Reading {
+    description: Description,
+    tasks: Vec<Task>,
+    memories: Vec<Fact>,
+}
+
+/// What a survey found; a part without the agreed shape is missing, and spoils no other.
+pub(super) fn survey(mut answer: Value, talk: &Talk, folders: &[Folder]) -> Survey {
+    let description: Option<Description> = serde_json::from_value(answer["description"].take()).ok();
+    let tasks: Option<Vec<Task>> = serde_json::from_value(answer["tasks"].take()).ok();
+    let memories: Option<Vec<Fact>> = serde_json::from_value(answer["memories"].take()).ok();
+    Survey {
+        structure: description.map(|description| description.structure(talk, folders)),
+        items: tasks.map(|tasks| Tasks { tasks }.drafts(talk)),
+        memories: memories.map(|memories| MemoryList { memories }.drafts()),
+    }
+}
+
+/// The events of a talk's parts, each once although parts overlap.
+pub(super) fn events_of(parts: &[Structure]) -> Vec<EventDraft> {
+    let mut events = Vec::<EventDraft>::new();
+    for event in parts.iter().flat_map(|part| &part.events) {
+        let near = |other: &EventDraft| (other.start - event.start).abs() < Duration::minutes(1);
+        if !events.iter().any(near) {
+            events.push(event.clone());
+        }
+    }
+    events
 }
 
 /// An app's text.
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct Text {
-    content: String,
-}
-
-impl Text {
-    pub(super) fn cleaned(&self) -> String {
-        clean::text(&self.content, MAX_TEXT)
-    }
+    pub(super) content: String,
 }

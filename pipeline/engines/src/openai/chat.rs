@@ -1,50 +1,53 @@
 //! One question to a model, answered in an agreed shape by servers that agree on less and less.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::ops::Range;
 
+use futures::{StreamExt, TryStreamExt, stream};
 use job::FailureCode;
+use records::Talk;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use stages::Failure;
 
-use super::server::Failure;
-use super::{OpenAi, prompt, schema};
+use super::complaint::Field;
+use super::line::Unanswered;
+use super::manner::{Format, Manner, Manners};
+use super::prompt::Transcript;
+use super::{OpenAi, prompt, schema, window};
 
-/// Room for a long answer and for the hidden thoughts that some models count as output.
-const MAX_OUTPUT_TOKENS: u32 = 8_192;
+/// Reading what was said leaves nothing to imagination.
+const TEMPERATURE: u32 = 0;
 
-/// How a request asks for JSON, and by which name it limits the output.
-struct Rung {
-    format: Format,
-    limit: &'static str,
-}
-
-enum Format {
-    Schema,
-    Object,
-    Plain,
-}
-
-/// From the newest way to ask down to the one that every server knows. Newer servers refuse `max_tokens`,
-/// older ones `max_completion_tokens`; some do not know schemas, some no JSON mode at all.
-const LADDER: [Rung; 4] = [
-    Rung { format: Format::Schema, limit: "max_completion_tokens" },
-    Rung { format: Format::Schema, limit: "max_tokens" },
-    Rung { format: Format::Object, limit: "max_tokens" },
-    Rung { format: Format::Plain, limit: "max_tokens" },
-];
-
-/// The highest rung that the server is known to stand on; begins at the top.
-#[derive(Default)]
-pub(super) struct Rungs(AtomicUsize);
+/// How many parts of a long talk are asked about at once.
+const AT_ONCE: usize = 3;
 
 /// One question about a talk.
-pub(super) struct Question {
-    /// The stage, for counting tokens; also the name of the schema.
+pub(super) struct Question<'a> {
+    /// The stage, for counting tokens.
     pub(super) stage: &'static str,
-    /// The user's side of the prompt.
-    pub(super) text: String,
+    /// The name of the schema: the stages that it answers for, joined by `-`.
+    pub(super) name: &'static str,
+    /// The shape of the answer.
+    pub(super) schema: Value,
+    /// What is told besides the talk.
+    pub(super) data: Option<&'a Value>,
+    /// The question itself.
+    pub(super) text: &'a str,
+}
+
+impl<'a> Question<'a> {
+    /// One for `stage` alone that is answered by a `T`.
+    pub(super) fn of<T: JsonSchema>(stage: &'static str, data: Option<&'a Value>, text: &'a str) -> Self {
+        Self { stage, name: stage, schema: schema::strict::<T>(), data, text }
+    }
+
+    /// The tokens of everything but the talk.
+    fn tokens(&self) -> u32 {
+        let data = self.data.map(ToString::to_string).unwrap_or_default();
+        [prompt::SYSTEM, self.text, &self.schema.to_string(), &data].map(window::tokens).iter().sum()
+    }
 }
 
 #[derive(Deserialize)]
@@ -81,83 +84,113 @@ struct PromptTokens {
 }
 
 impl OpenAi {
-    /// Asks `question` and reads the answer as a `T`, within the engine's timeout.
-    pub(super) async fn ask<T: DeserializeOwned + JsonSchema>(
+    /// Asks `question` of every part of `talk`, which for most talks is one, and reads the answers, in
+    /// the order of the parts.
+    pub(super) async fn ask<T: DeserializeOwned>(
         &self,
-        question: Question,
-    ) -> Result<T, FailureCode> {
-        let answered =
-            tokio::time::timeout(self.timeout, self.climb_down(&question, &schema::strict::<T>())).await;
-        let body = answered.map_err(|_| FailureCode::ModelTimeout)??;
+        talk: &Talk,
+        question: &Question<'_>,
+    ) -> Result<Vec<T>, Failure> {
+        let most = self.window.part(question.tokens());
+        let transcript = Transcript::of(talk, most as usize / 2);
+        let parts = window::parts(&transcript.lines, most);
+        let asked = parts.into_iter().map(|part| self.ask_part(&transcript, part, question));
+        stream::iter(asked).buffered(AT_ONCE).try_collect().await
+    }
+
+    /// Asks about `question`'s data alone.
+    pub(super) async fn ask_data<T: DeserializeOwned>(
+        &self,
+        talk: &Talk,
+        question: &Question<'_>,
+    ) -> Result<T, Failure> {
+        self.ask_part(&Transcript::of(talk, usize::MAX - 1), 0..0, question).await
+    }
+
+    async fn ask_part<T: DeserializeOwned>(
+        &self,
+        transcript: &Transcript,
+        part: Range<usize>,
+        question: &Question<'_>,
+    ) -> Result<T, Failure> {
+        let text = self.marks.user_text(transcript, part, question.data, question.text);
+        let body = self.converse(question, &text).await?;
         let completion: Completion =
             serde_json::from_slice(&body).map_err(|_| FailureCode::ModelMalformed)?;
         self.count(question.stage, completion.usage.as_ref());
         let text = content_of(completion)?;
-        serde_json::from_str(json_in(&text)).map_err(|_| FailureCode::ModelMalformed)
+        Ok(serde_json::from_str(json_in(&text)).map_err(|_| FailureCode::ModelMalformed)?)
     }
 
-    /// Tries the rungs from the remembered one down. A lower rung is remembered only once it worked: what
-    /// all rungs refuse is a refusal of the request itself, for example of an unknown model.
-    async fn climb_down(&self, question: &Question, schema: &Value) -> Result<Vec<u8>, FailureCode> {
-        let known = self.rungs.0.load(Ordering::Relaxed);
-        for (index, rung) in LADDER.iter().enumerate().skip(known) {
-            match self.server.post("chat/completions", &self.request(rung, question, schema)).await {
+    /// Asks in the known manner, and in the next one as long as the server complains of the manner. One is
+    /// remembered only once it worked.
+    async fn converse(&self, question: &Question<'_>, text: &str) -> Result<Vec<u8>, Failure> {
+        let mut manner = self.manners.known();
+        loop {
+            let request = self.request(manner, question, text);
+            match self.line.post(question.stage, "chat/completions", &request).await {
                 Ok(body) => {
-                    if self.rungs.0.fetch_max(index, Ordering::Relaxed) < index {
-                        tracing::info!(
-                            rung = index,
-                            "the model server knows only an older way to ask for JSON"
-                        );
-                    }
+                    self.manners.remember(manner);
                     return Ok(body);
                 }
-                Err(Failure::NotUnderstood) => {}
-                Err(Failure::Final(code)) => return Err(code),
+                Err(Unanswered::NotUnderstood(complaint)) => {
+                    if complaint == Some(Field::Length) {
+                        // The next attempt reads smaller parts.
+                        self.window.shrink();
+                    }
+                    manner = Manners::next(manner, complaint).ok_or(FailureCode::ModelRejected)?;
+                }
+                Err(Unanswered::Failed(failure)) => return Err(failure),
             }
         }
-        Err(FailureCode::ModelRejected)
     }
 
-    fn request(&self, rung: &Rung, question: &Question, schema: &Value) -> Value {
-        let (format, text) = match rung.format {
+    fn request(&self, manner: Manner, question: &Question<'_>, text: &str) -> Value {
+        let (format, text) = match manner.format {
             Format::Schema => {
-                let named = json!({"name": question.stage, "strict": true, "schema": schema});
-                (Some(json!({"type": "json_schema", "json_schema": named})), question.text.clone())
+                let named = json!({"name": question.name, "strict": true, "schema": question.schema});
+                (Some(json!({"type": "json_schema", "json_schema": named})), text.to_owned())
             }
-            Format::Object => (Some(json!({"type": "json_object"})), spelt_out(question, schema)),
-            Format::Plain => (None, spelt_out(question, schema)),
+            Format::Object => (Some(json!({"type": "json_object"})), spelt_out(question, text)),
+            Format::Plain => (None, spelt_out(question, text)),
         };
         let mut request = json!({
             "model": &*self.model,
             "messages": [{"role": "system", "content": prompt::SYSTEM}, {"role": "user", "content": text}],
         });
         if let Some(fields) = request.as_object_mut() {
-            fields.insert(rung.limit.to_owned(), MAX_OUTPUT_TOKENS.into());
+            fields.insert(manner.limit.to_owned(), self.window.output().into());
+            fields.extend(manner.temperature.then(|| ("temperature".to_owned(), TEMPERATURE.into())));
             fields.extend(format.map(|format| ("response_format".to_owned(), format)));
         }
         request
     }
 
-    /// Tells the usage sink what the server counted.
+    /// Tells the meter what the server counted.
     pub(super) fn count(&self, stage: &'static str, tokens: Option<&Tokens>) {
         let Some(tokens) = tokens else { return };
         let cached = tokens.prompt_tokens_details.as_ref().and_then(|details| details.cached_tokens);
         let counts =
             [("prompt", tokens.prompt_tokens), ("cached", cached), ("completion", tokens.completion_tokens)];
+        tracing::info!(
+            stage,
+            prompt_tokens = tokens.prompt_tokens,
+            cached_tokens = cached,
+            completion_tokens = tokens.completion_tokens,
+            "the model server answered"
+        );
         for (kind, count) in counts {
             if let Some(count) = count.filter(|&count| count > 0) {
-                (self.usage)(stage, kind, count);
+                self.line.meter().tokens(stage, kind, count);
             }
         }
     }
 }
 
 /// A server that does not enforce the schema is at least told of it.
-fn spelt_out(question: &Question, schema: &Value) -> String {
-    format!(
-        "{}\n\nAnswer with one JSON object of this JSON schema and nothing else:\n{schema}",
-        question.text
-    )
+fn spelt_out(question: &Question<'_>, text: &str) -> String {
+    let Question { name, schema, .. } = question;
+    format!("{text}\n\nAnswer with one JSON object of this JSON schema `{name}` and nothing else:\n{schema}")
 }
 
 fn content_of(completion: Completion) -> Result<String, FailureCode> {

@@ -1,29 +1,75 @@
 //! Any server that speaks the OpenAI API: structured answers by JSON schema, and embeddings.
 //!
-//! An answer is never trusted. The only way out of a model is a closed shape ([`answers`]), every text in
-//! it is cleaned ([`clean`]), every date is resolved here ([`when`]), and no tool is ever offered.
+//! An answer is never trusted. The only way out of a model is a closed shape ([`answers`]), every date is
+//! resolved here ([`when`]), every draft passes the checks of `stages`, and no tool is ever offered.
 
 mod abilities;
 mod answers;
 mod chat;
-mod clean;
+mod circuit;
+mod complaint;
+mod line;
+mod manner;
+mod merge;
 mod prompt;
+mod retry_after;
 mod schema;
 mod server;
 mod when;
+mod window;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use secrecy::SecretString;
 
-use chat::Rungs;
+use line::Line;
+use manner::Manners;
 use prompt::Marks;
 use server::Server;
+use window::Window;
 
-/// Told of every count of tokens that a server reports: stage, kind (`prompt`, `cached`, a part of it, or
-/// `completion`) and how many. Also of answers that were then refused: they were paid for.
-pub type Usage = Arc<dyn Fn(&'static str, &'static str, u64) + Send + Sync>;
+/// Who counts what is asked of a model server. Called from the calls themselves: must return at once.
+pub trait Meter: Send + Sync {
+    /// The server counted `tokens` of `kind` (`prompt`; `cached`, a part of it; `completion`) for `stage`.
+    /// Also for answers that were then refused: they were paid for.
+    fn tokens(&self, stage: &'static str, kind: &'static str, tokens: u64);
+
+    /// A call for `stage` ended: `answered`, `not_understood`, a failure code, or `circuit_open` for one
+    /// that was not made.
+    fn called(&self, stage: &'static str, outcome: &'static str) {
+        let _ = (stage, outcome);
+    }
+
+    /// After a call: whether the server's circuit is open now.
+    fn circuit(&self, is_open: bool) {
+        let _ = is_open;
+    }
+}
+
+/// How long, and how often, a server is asked before a stage fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Patience {
+    /// The most that one call may take, its tries and the waits between them included: 60 s.
+    pub deadline: Duration,
+    /// Tries after the first where another one may help: 2.
+    pub retries: u32,
+    /// The wait before the second try, doubled from then on, half of it by chance: 500 ms.
+    pub first_wait: Duration,
+    /// A server that asks for a longer wait is not waited for: the job backs off instead. 20 s.
+    pub longest_wait: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self {
+            deadline: Duration::from_secs(60),
+            retries: 2,
+            first_wait: Duration::from_millis(500),
+            longest_wait: Duration::from_secs(20),
+        }
+    }
+}
 
 /// Which server, which models.
 #[derive(Clone, Debug)]
@@ -37,8 +83,11 @@ pub struct OpenAiConfig {
     pub model: String,
     /// The model that embeds.
     pub embed_model: String,
-    /// The most that one ability may take, all its tries included.
-    pub timeout: Duration,
+    /// How long it is waited for.
+    pub patience: Patience,
+    /// The context of the model that reads talks, question and answer together; a longer talk is read in
+    /// parts.
+    pub context_tokens: u32,
 }
 
 /// The configuration cannot work.
@@ -65,36 +114,37 @@ pub struct OpenAi {
     id: Arc<str>,
     model: Arc<str>,
     embed_model: Arc<str>,
-    timeout: Duration,
-    server: Server,
-    rungs: Arc<Rungs>,
+    embed_id: Arc<str>,
+    window: Arc<Window>,
+    line: Line,
+    manners: Arc<Manners>,
     marks: Marks,
-    usage: Usage,
 }
 
 impl OpenAi {
-    /// An engine for `config`'s server. `chance` makes the marks around a talk unguessable; the caller
-    /// draws it once per process.
-    pub fn new(config: OpenAiConfig, usage: Usage, chance: [u8; 32]) -> Result<Self, BadConfig> {
+    /// An engine for `config`'s server. `chance` makes the marks around a talk unguessable, and waits
+    /// uneven; the caller draws it once per process.
+    pub fn new(config: OpenAiConfig, meter: Arc<dyn Meter>, chance: [u8; 32]) -> Result<Self, BadConfig> {
         if config.model.trim().is_empty() {
             return Err(BadConfig::Model);
         }
         let server = Server::new(&config.base_url, config.api_key.as_ref())?;
         Ok(Self {
             id: format!("openai:{}@{}/{}", config.model, server.host(), prompt::VERSION).into(),
+            embed_id: format!("openai:{}@{}", config.embed_model, server.host()).into(),
+            window: Arc::new(Window::new(config.context_tokens)),
             model: config.model.into(),
             embed_model: config.embed_model.into(),
-            timeout: config.timeout,
-            server,
-            rungs: Arc::default(),
+            line: Line::new(server, config.patience, meter, prompt::seed(chance)),
+            manners: Arc::default(),
             marks: Marks::new(chance),
-            usage,
         })
     }
 
     /// The same engine with a user's own key, for that user's runs only. Should the server refuse the key,
     /// the code is `byok_key_rejected`; the service's own key is never tried instead.
     pub fn with_users_key(&self, key: &SecretString) -> Result<Self, BadConfig> {
-        Ok(Self { server: self.server.with_users_key(key)?, ..self.clone() })
+        let server = self.line.server().with_users_key(key)?;
+        Ok(Self { line: self.line.with_server(server), ..self.clone() })
     }
 }

@@ -7,7 +7,7 @@ use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::Value;
 
-/// What the subset does not know; the checks of `answers` take their place.
+/// What the subset does not know; the checks of `stages` take their place.
 const UNKNOWN: [&str; 9] =
     ["title", "format", "default", "minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems"];
 
@@ -57,7 +57,7 @@ pub(super) fn memory_category(_: &mut SchemaGenerator) -> Schema {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::openai::answers::{Description, Judgement, MemoryList, Tasks, Text};
+    use crate::openai::answers::{Description, Judgement, MemoryList, Merged, Reading, Tasks, Text};
 
     fn check(schema: &Value) {
         match schema {
@@ -85,6 +85,8 @@ mod tests {
             strict::<Tasks>(),
             strict::<MemoryList>(),
             strict::<Text>(),
+            strict::<Merged>(),
+            strict::<Reading>(),
         ];
         for schema in &schemas {
             assert_eq!(schema["type"], "object");
@@ -98,7 +100,7 @@ mod tests {
         let task = &schema["properties"]["tasks"]["items"];
         let names: Vec<_> =
             task["properties"].as_object().into_iter().flatten().map(|(name, _)| name.as_str()).collect();
-        assert_eq!(names, ["description", "owner", "due_words", "due_local"]);
+        assert_eq!(names, ["lines", "description", "owner", "due_words", "due_local"]);
         assert_eq!(task["properties"]["owner"]["type"], serde_json::json!(["string", "null"]));
         let title = &strict::<Description>()["properties"]["title"];
         assert_eq!(title["type"], "string", "a property called title is no annotation");

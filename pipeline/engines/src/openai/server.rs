@@ -11,25 +11,47 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::Serialize;
 
 use super::BadConfig;
+use super::complaint::{Complaint, Field};
+use super::retry_after::asked_for;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// The largest answer: an embedding of some thousand numbers, or a long text, with room to spare.
 const MAX_ANSWER_BYTES: usize = 4 * 1024 * 1024;
+/// The largest complaint that is read; what is longer explains nothing to a program.
+const MAX_COMPLAINT_BYTES: usize = 64 * 1024;
 
 /// Why an exchange gave no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Failure {
-    /// 400, 404 or 422: the server may merely not know a field of the request.
-    NotUnderstood,
+pub(super) enum Fault {
+    /// 400, 404 or 422: the server may merely not know a field of the request, perhaps this one.
+    NotUnderstood(Option<Field>),
     /// Anything else.
-    Final(FailureCode),
+    Failed {
+        /// Why.
+        code: FailureCode,
+        /// How long the server asked to be left alone.
+        retry_after: Option<Duration>,
+        /// Whether the same request may be answered a moment later.
+        passing: bool,
+    },
 }
 
-impl From<Failure> for FailureCode {
-    fn from(failure: Failure) -> Self {
-        match failure {
-            Failure::NotUnderstood => Self::ModelRejected,
-            Failure::Final(code) => code,
+impl Fault {
+    fn lasting(code: FailureCode) -> Self {
+        Self::Failed { code, retry_after: None, passing: false }
+    }
+
+    /// Whether the server was not there, or broken, or silent: what its circuit counts.
+    pub(super) fn is_unavailability(self) -> bool {
+        let Self::Failed { code, .. } = self else { return false };
+        matches!(code, FailureCode::ModelUnavailable | FailureCode::ModelTimeout)
+    }
+
+    /// What is counted as the outcome of a call.
+    pub(super) fn outcome(self) -> &'static str {
+        match self {
+            Self::NotUnderstood(_) => "not_understood",
+            Self::Failed { code, .. } => code.as_str(),
         }
     }
 }
@@ -45,16 +67,9 @@ pub(super) struct Server {
 
 impl Server {
     pub(super) fn new(base_url: &str, key: Option<&SecretString>) -> Result<Self, BadConfig> {
-        let client = Client::builder()
-            .connect_timeout(CONNECT_TIMEOUT)
-            .redirect(Policy::none())
-            .no_proxy()
-            .referer(false)
-            .user_agent(concat!("listen/", env!("CARGO_PKG_VERSION")))
-            .build()
-            .map_err(|_| BadConfig::Client)?;
+        let base = base_of(base_url)?;
         let authorization = key.map(bearer).transpose()?;
-        Ok(Self { client, base: base_of(base_url)?, authorization, users_key: false })
+        Ok(Self { client: client(&base)?, base, authorization, users_key: false })
     }
 
     pub(super) fn with_users_key(&self, key: &SecretString) -> Result<Self, BadConfig> {
@@ -68,35 +83,64 @@ impl Server {
     }
 
     /// Posts `body` to `path` below the base URL and returns the body of a 2xx answer.
-    pub(super) async fn post(&self, path: &str, body: &impl Serialize) -> Result<Vec<u8>, Failure> {
+    pub(super) async fn post(&self, path: &str, body: &impl Serialize) -> Result<Vec<u8>, Fault> {
         let mut url = self.base.clone();
         url.set_path(&format!("{}/{path}", self.base.path().trim_end_matches('/')));
         let mut request = self.client.post(url).json(body);
         if let Some(value) = &self.authorization {
             request = request.header(AUTHORIZATION, value.clone());
         }
-        let response = request.send().await.map_err(|error| Failure::Final(code_of_error(&error)))?;
+        let response = request.send().await.map_err(|error| fault_of_error(&error))?;
         match response.status() {
-            status if status.is_success() => read(response).await.map_err(Failure::Final),
-            StatusCode::BAD_REQUEST | StatusCode::NOT_FOUND | StatusCode::UNPROCESSABLE_ENTITY => {
-                Err(Failure::NotUnderstood)
-            }
-            status => Err(Failure::Final(self.code_of_status(status))),
+            status if status.is_success() => read(response, MAX_ANSWER_BYTES).await,
+            status => Err(self.fault_of_answer(status, response).await),
         }
     }
 
-    fn code_of_status(&self, status: StatusCode) -> FailureCode {
+    async fn fault_of_answer(&self, status: StatusCode, response: Response) -> Fault {
+        let retry_after = asked_for(response.headers());
+        let complaint = Complaint::read(&read(response, MAX_COMPLAINT_BYTES).await.unwrap_or_default());
+        let passing = |code| Fault::Failed { code, retry_after, passing: true };
         match status {
-            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN if self.users_key => {
-                FailureCode::ByokKeyRejected
+            StatusCode::BAD_REQUEST | StatusCode::NOT_FOUND | StatusCode::UNPROCESSABLE_ENTITY => {
+                Fault::NotUnderstood(complaint.field())
             }
-            StatusCode::TOO_MANY_REQUESTS => FailureCode::ModelRateLimited,
-            StatusCode::REQUEST_TIMEOUT | StatusCode::GATEWAY_TIMEOUT => FailureCode::ModelTimeout,
-            StatusCode::CONFLICT => FailureCode::ModelUnavailable,
-            status if status.is_server_error() => FailureCode::ModelUnavailable,
-            _ => FailureCode::ModelRejected,
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN if self.users_key => {
+                Fault::lasting(FailureCode::ByokKeyRejected)
+            }
+            // No credit left: it says 429, and means that nobody need ask again soon.
+            StatusCode::TOO_MANY_REQUESTS if complaint.is_about_credit() => {
+                Fault::Failed { code: FailureCode::ModelRejected, retry_after, passing: false }
+            }
+            StatusCode::TOO_MANY_REQUESTS => passing(FailureCode::ModelRateLimited),
+            StatusCode::REQUEST_TIMEOUT | StatusCode::GATEWAY_TIMEOUT => passing(FailureCode::ModelTimeout),
+            StatusCode::CONFLICT => passing(FailureCode::ModelUnavailable),
+            status if status.is_server_error() => passing(FailureCode::ModelUnavailable),
+            _ => Fault::lasting(FailureCode::ModelRejected),
         }
     }
+}
+
+/// Goes through the proxies that `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY` name, as a
+/// company's network asks of programs; but never on the way to this very machine, where no proxy helps. The rules for
+/// URLs that users set do not apply: this one is the operator's.
+fn client(base: &Url) -> Result<Client, BadConfig> {
+    let mut builder = Client::builder();
+    if is_here(base) {
+        builder = builder.no_proxy();
+    }
+    builder
+        .connect_timeout(CONNECT_TIMEOUT)
+        .redirect(Policy::none())
+        .referer(false)
+        .user_agent(concat!("listen/", env!("CARGO_PKG_VERSION")))
+        .build()
+        .map_err(|_| BadConfig::Client)
+}
+
+fn is_here(base: &Url) -> bool {
+    let host = base.host_str().unwrap_or_default().trim_matches(['[', ']']);
+    host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 fn base_of(text: &str) -> Result<Url, BadConfig> {
@@ -117,17 +161,37 @@ fn bearer(key: &SecretString) -> Result<HeaderValue, BadConfig> {
     Ok(value)
 }
 
-fn code_of_error(error: &reqwest::Error) -> FailureCode {
-    if error.is_timeout() { FailureCode::ModelTimeout } else { FailureCode::ModelUnavailable }
+/// A connection that could not be made, or that broke.
+fn fault_of_error(error: &reqwest::Error) -> Fault {
+    let code = if error.is_timeout() { FailureCode::ModelTimeout } else { FailureCode::ModelUnavailable };
+    Fault::Failed { code, retry_after: None, passing: true }
 }
 
-async fn read(mut response: Response) -> Result<Vec<u8>, FailureCode> {
+async fn read(mut response: Response, most: usize) -> Result<Vec<u8>, Fault> {
     let mut body = Vec::new();
-    while let Some(chunk) = response.chunk().await.map_err(|error| code_of_error(&error))? {
-        if body.len() + chunk.len() > MAX_ANSWER_BYTES {
-            return Err(FailureCode::ModelMalformed);
+    while let Some(chunk) = response.chunk().await.map_err(|error| fault_of_error(&error))? {
+        if body.len() + chunk.len() > most {
+            return Err(Fault::lasting(FailureCode::ModelMalformed));
         }
         body.extend_from_slice(&chunk);
     }
     Ok(body)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_this_machine_is_reached_without_a_proxy() {
+        for (url, expected) in [
+            ("http://localhost:11434/v1", true),
+            ("http://127.0.0.1/v1", true),
+            ("http://[::1]:80/v1", true),
+            ("https://models.example/v1", false),
+            ("http://10.0.0.1/v1", false),
+        ] {
+            assert_eq!(base_of(url).map(|url| is_here(&url)), Ok(expected), "{url}");
+        }
+    }
 }

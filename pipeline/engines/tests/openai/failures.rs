@@ -8,44 +8,46 @@ use engines::{BadConfig, OpenAi, OpenAiConfig};
 use job::FailureCode;
 use secrecy::SecretString;
 use serde_json::{Value, json};
-use stages::{Describe, Embed, Judge, Verdict};
+use stages::{DescribeTalk, Embed, Judge, Stage, Verdict};
 
-use crate::world::{Reply, World, config, description, says, says_text, status, talk};
+use crate::world::{Counts, Reply, World, config, description, says, says_text, status, talk};
 
 #[tokio::test]
 async fn every_failure_of_a_server_has_its_code() {
-    for (code, expected) in [
-        (429, FailureCode::ModelRateLimited),
-        (500, FailureCode::ModelUnavailable),
-        (503, FailureCode::ModelUnavailable),
-        (408, FailureCode::ModelTimeout),
-        (504, FailureCode::ModelTimeout),
-        (401, FailureCode::ModelRejected),
-        (402, FailureCode::ModelRejected),
-        (403, FailureCode::ModelRejected),
-        (413, FailureCode::ModelRejected),
+    for (code, expected, tries) in [
+        (429, FailureCode::ModelRateLimited, 3),
+        (500, FailureCode::ModelUnavailable, 3),
+        (503, FailureCode::ModelUnavailable, 3),
+        (408, FailureCode::ModelTimeout, 3),
+        (504, FailureCode::ModelTimeout, 3),
+        (401, FailureCode::ModelRejected, 1),
+        (402, FailureCode::ModelRejected, 1),
+        (403, FailureCode::ModelRejected, 1),
+        (413, FailureCode::ModelRejected, 1),
     ] {
-        let world = World::new([status(code)]).await;
-        assert_eq!(world.engine.judge(&talk()).await, Err(expected), "{code}");
-        assert_eq!(world.heard().len(), 1, "{code}");
+        let world = World::new([status(code), status(code), status(code)]).await;
+        assert_eq!(world.engine.judge(&talk()).await, Err(expected.into()), "{code}");
+        assert_eq!(world.heard().len(), tries, "{code}");
+        let counted = ("detect_discard", expected.as_str());
+        assert_eq!(*world.counts.calls.lock().unwrap(), vec![counted; tries]);
     }
 }
 
 #[tokio::test]
 async fn a_server_that_never_answers_is_a_timeout_and_one_that_is_gone_is_unavailable() {
     let world = World::with_timeout([Reply::Never, Reply::Never], Duration::from_millis(100)).await;
-    assert_eq!(world.engine.judge(&talk()).await, Err(FailureCode::ModelTimeout));
-    assert_eq!(world.engine.embed("x").await, Err(FailureCode::ModelTimeout));
+    assert_eq!(world.engine.judge(&talk()).await, Err(FailureCode::ModelTimeout.into()));
+    assert_eq!(world.engine.embed("x").await, Err(FailureCode::ModelTimeout.into()));
     let closed = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
     let gone = config(&format!("http://{closed}/v1"), Duration::from_secs(20));
-    let engine = OpenAi::new(gone, Arc::new(|_, _, _| {}), [0; 32]).unwrap();
-    assert_eq!(engine.judge(&talk()).await, Err(FailureCode::ModelUnavailable));
+    let engine = OpenAi::new(gone, Arc::new(Counts::default()), [0; 32]).unwrap();
+    assert_eq!(engine.judge(&talk()).await, Err(FailureCode::ModelUnavailable.into()));
 }
 
 #[tokio::test]
 async fn a_redirect_is_not_followed_with_the_key() {
     let world = World::new([Reply::Moved]).await;
-    assert_eq!(world.engine.judge(&talk()).await, Err(FailureCode::ModelRejected));
+    assert_eq!(world.engine.judge(&talk()).await, Err(FailureCode::ModelRejected.into()));
     assert_eq!(world.heard().len(), 1);
 }
 
@@ -61,19 +63,20 @@ async fn an_answer_without_the_agreed_shape_is_malformed_and_still_counted() {
         "}{",
     ] {
         let world = World::new([says_text(text)]).await;
-        assert_eq!(world.engine.judge(&talk()).await, Err(FailureCode::ModelMalformed), "{text}");
-        assert_eq!(world.tokens.lock().unwrap().len(), 3);
+        assert_eq!(world.engine.judge(&talk()).await, Err(FailureCode::ModelMalformed.into()), "{text}");
+        assert_eq!(world.counts.tokens.lock().unwrap().len(), 3);
     }
     for reply in
         [Reply::Raw("<html>busy</html>"), Reply::Raw(""), Reply::Json(StatusCode::OK, json!({"choices": []}))]
     {
         let world = World::new([reply]).await;
-        assert_eq!(world.engine.judge(&talk()).await, Err(FailureCode::ModelMalformed));
+        assert_eq!(world.engine.judge(&talk()).await, Err(FailureCode::ModelMalformed.into()));
     }
     let mut empty = description();
     empty["title"] = json!("https://evil.example");
     let world = World::new([says(&empty)]).await;
-    assert_eq!(world.engine.describe(&talk(), &[]).await, Err(FailureCode::ModelMalformed));
+    let stage = DescribeTalk::new(Arc::new(world.engine.clone()));
+    assert_eq!(stage.run((&talk(), &[], None)).await, Err(FailureCode::ModelMalformed.into()));
 }
 
 #[tokio::test]
@@ -94,7 +97,7 @@ async fn a_cut_answer_is_malformed_and_a_refusal_is_a_rejection() {
     ];
     for (answer, expected) in cases {
         let world = World::new([choice(answer.clone())]).await;
-        assert_eq!(world.engine.judge(&talk()).await, Err(expected), "{answer}");
+        assert_eq!(world.engine.judge(&talk()).await, Err(expected.into()), "{answer}");
     }
 }
 
@@ -125,7 +128,7 @@ async fn a_server_without_any_json_mode_may_fence_its_answer() {
 async fn what_every_way_to_ask_is_refused_for_is_a_rejection_and_teaches_nothing() {
     let good = json!({"reason": "", "keep": true});
     let world = World::new([status(404), status(404), status(404), status(404), says(&good)]).await;
-    assert_eq!(world.engine.judge(&talk()).await, Err(FailureCode::ModelRejected));
+    assert_eq!(world.engine.judge(&talk()).await, Err(FailureCode::ModelRejected.into()));
     assert_eq!(world.engine.judge(&talk()).await, Ok(Verdict::Keep));
     assert_eq!(world.heard()[4].body["response_format"]["type"], "json_schema");
 }
@@ -133,19 +136,20 @@ async fn what_every_way_to_ask_is_refused_for_is_a_rejection_and_teaches_nothing
 #[tokio::test]
 async fn a_users_own_key_is_used_alone_and_its_refusal_is_told_apart() {
     let good = json!({"reason": "", "keep": true});
-    let world = World::new([says(&good), status(401), status(403), status(429)]).await;
+    let world =
+        World::new([says(&good), status(401), status(403), status(429), status(429), status(429)]).await;
     let own = world.engine.with_users_key(&SecretString::from("sk-own")).unwrap();
     assert_eq!(own.judge(&talk()).await, Ok(Verdict::Keep));
-    assert_eq!(own.judge(&talk()).await, Err(FailureCode::ByokKeyRejected));
-    assert_eq!(own.embed("x").await, Err(FailureCode::ByokKeyRejected));
-    assert_eq!(own.judge(&talk()).await, Err(FailureCode::ModelRateLimited));
+    assert_eq!(own.judge(&talk()).await, Err(FailureCode::ByokKeyRejected.into()));
+    assert_eq!(own.embed("x").await, Err(FailureCode::ByokKeyRejected.into()));
+    assert_eq!(own.judge(&talk()).await, Err(FailureCode::ModelRateLimited.into()));
     assert!(world.heard().iter().all(|request| request.authorization.as_deref() == Some("Bearer sk-own")));
 }
 
 #[tokio::test]
 async fn a_configuration_that_cannot_work_is_refused_at_the_start() {
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let build = |config| OpenAi::new(config, Arc::new(|_, _, _| {}), [0; 32]).err();
+    let build = |config| OpenAi::new(config, Arc::new(Counts::default()), [0; 32]).err();
     let good = || config("https://models.example/v1", Duration::from_secs(1));
     assert_eq!(build(good()), None);
     for url in ["", "models", "ftp://models.example", "https://me:pw@models.example"] {

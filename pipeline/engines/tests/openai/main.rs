@@ -1,6 +1,17 @@
 //! The OpenAI engine against a server on this machine that answers from a script.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot set itself up must fail")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::expect_used,
+    reason = "a test that cannot set itself up must fail"
+)]
 
 mod answers;
+mod cost;
 mod failures;
+mod faults;
+mod injections;
+mod pages;
+mod prompts;
+mod survey;
 mod world;

@@ -9,12 +9,13 @@ use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
-use engines::{OpenAi, OpenAiConfig, Usage};
+use engines::{Meter, OpenAi, OpenAiConfig, Patience};
 use records::{Folder, FolderId, Line, Talk};
 use secrecy::SecretString;
 use serde_json::{Value, json};
 
 /// What the server says to one request.
+#[derive(Clone)]
 pub(crate) enum Reply {
     /// A status and a body.
     Json(StatusCode, Value),
@@ -63,11 +64,28 @@ async fn play(State(script): State<Shared>, uri: Uri, headers: HeaderMap, body: 
 /// Stage, kind, tokens.
 pub(crate) type Counted = (&'static str, &'static str, u64);
 
+/// What was counted.
+#[derive(Default)]
+pub(crate) struct Counts {
+    pub(crate) tokens: Mutex<Vec<Counted>>,
+    pub(crate) calls: Mutex<Vec<(&'static str, &'static str)>>,
+}
+
+impl Meter for Counts {
+    fn tokens(&self, stage: &'static str, kind: &'static str, tokens: u64) {
+        self.tokens.lock().unwrap().push((stage, kind, tokens));
+    }
+
+    fn called(&self, stage: &'static str, outcome: &'static str) {
+        self.calls.lock().unwrap().push((stage, outcome));
+    }
+}
+
 /// An engine and the server that it asks.
 pub(crate) struct World {
     pub(crate) engine: OpenAi,
     script: Shared,
-    pub(crate) tokens: Arc<Mutex<Vec<Counted>>>,
+    pub(crate) counts: Arc<Counts>,
     pub(crate) address: String,
 }
 
@@ -85,12 +103,10 @@ impl World {
         let address = listener.local_addr().unwrap().to_string();
         let router = Router::new().fallback(play).with_state(Arc::clone(&script));
         tokio::spawn(async move { axum::serve(listener, router).await });
-        let tokens = Arc::new(Mutex::new(Vec::new()));
-        let sink = Arc::clone(&tokens);
-        let usage: Usage =
-            Arc::new(move |stage, kind, count| sink.lock().unwrap().push((stage, kind, count)));
-        let engine = OpenAi::new(config(&format!("http://{address}/v1/"), timeout), usage, [7; 32]).unwrap();
-        Self { engine, script, tokens, address }
+        let counts = Arc::<Counts>::default();
+        let config = config(&format!("http://{address}/v1/"), timeout);
+        let engine = OpenAi::new(config, counts.clone(), [7; 32]).unwrap();
+        Self { engine, script, counts, address }
     }
 
     pub(crate) fn heard(&self) -> Vec<Request> {
@@ -98,13 +114,14 @@ impl World {
     }
 }
 
-pub(crate) fn config(base_url: &str, timeout: Duration) -> OpenAiConfig {
+pub(crate) fn config(base_url: &str, deadline: Duration) -> OpenAiConfig {
     OpenAiConfig {
         base_url: base_url.to_owned(),
         api_key: Some(SecretString::from("sk-service")),
         model: "small".to_owned(),
         embed_model: "vectors".to_owned(),
-        timeout,
+        context_tokens: 16_384,
+        patience: Patience { deadline, first_wait: Duration::from_millis(1), ..Patience::default() },
     }
 }
 

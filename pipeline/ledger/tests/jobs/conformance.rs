@@ -25,6 +25,13 @@ async fn every_verb_stores_what_the_machine_decides() {
     for _ in 0..STEPS {
         walk.step().await;
     }
+    // What is rare may take a little longer to be met.
+    for _ in 0..STEPS {
+        if walk.seen.missing().is_empty() {
+            break;
+        }
+        walk.step().await;
+    }
     walk.check_totals().await;
     let missing = walk.seen.missing();
     assert!(missing.is_empty(), "never met: {missing:#?}\nmet: {:#?}", walk.seen.met);

@@ -1,9 +1,7 @@
 //! `read_context`: what the stages read besides the words, fixed before the first paid call.
 
-use job::FailureCode;
-
 use super::{Provenance, Stage, StageName};
-use crate::{Context, Engines, Material};
+use crate::{Context, Engines, Failure, Material};
 
 /// Keeps what the first run of a revision read. Worth a commit only where something later is paid for.
 pub struct ReadContext {
@@ -32,7 +30,7 @@ impl Stage for ReadContext {
         Provenance { engine: "", costs: self.costs }
     }
 
-    async fn run<'a>(&'a self, material: &'a Material) -> Result<Context, FailureCode> {
+    async fn run<'a>(&'a self, material: &'a Material) -> Result<Context, Failure> {
         Ok(Context::from(material))
     }
 }

@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use job::FailureCode;
 use records::Talk;
 
 use super::{Provenance, Stage, StageName};
-use crate::{Judge, Verdict};
+use crate::{Failure, Judge, Verdict};
 
 /// A longer talk is kept unasked (DECISIONS §5).
 const KEPT_ABOVE_WORDS: usize = 100;
@@ -33,12 +32,12 @@ impl Stage for DetectDiscard {
     }
 
     /// Never fails: a judge that cannot answer must not cost a person the conversation.
-    async fn run<'a>(&'a self, talk: &'a Talk) -> Result<Verdict, FailureCode> {
+    async fn run<'a>(&'a self, talk: &'a Talk) -> Result<Verdict, Failure> {
         Ok(match talk.word_count() {
             0 => Verdict::Discard,
             words if words > KEPT_ABOVE_WORDS => Verdict::Keep,
-            _ => self.judge.judge(talk).await.unwrap_or_else(|code| {
-                tracing::warn!(code = code.as_str(), "the judge failed; the conversation is kept");
+            _ => self.judge.judge(talk).await.unwrap_or_else(|failure| {
+                tracing::warn!(code = failure.code.as_str(), "the judge failed; the conversation is kept");
                 Verdict::Keep
             }),
         })

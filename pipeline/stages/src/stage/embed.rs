@@ -6,7 +6,7 @@ use job::FailureCode;
 use records::Talk;
 
 use super::{Provenance, Stage, StageName};
-use crate::{Embed, Embedding};
+use crate::{Embed, Embedding, Failure};
 
 /// Turns the words of a talk into a vector.
 pub struct EmbedTalk {
@@ -26,11 +26,14 @@ impl Stage for EmbedTalk {
     type Output = Embedding;
 
     fn provenance(&self) -> Provenance<'_> {
-        Provenance::of(&*self.engine)
+        Provenance { engine: self.engine.embed_id(), costs: self.engine.costs() }
     }
 
-    async fn run<'a>(&'a self, talk: &'a Talk) -> Result<Embedding, FailureCode> {
+    async fn run<'a>(&'a self, talk: &'a Talk) -> Result<Embedding, Failure> {
         let words: Vec<&str> = talk.lines.iter().map(|line| line.text.trim()).collect();
-        self.engine.embed(&words.join("\n")).await
+        let embedding = self.engine.embed(&words.join("\n")).await?;
+        let is_sound =
+            !embedding.vector.is_empty() && embedding.vector.iter().all(|number| number.is_finite());
+        if is_sound { Ok(embedding) } else { Err(FailureCode::ModelMalformed.into()) }
     }
 }

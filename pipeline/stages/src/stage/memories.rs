@@ -2,18 +2,15 @@
 
 use std::sync::Arc;
 
-use job::FailureCode;
 use records::Talk;
 
 use super::{Provenance, Stage, StageName};
-use crate::{ExtractMemories, MemoryDraft, SameThing};
+use crate::{ExtractMemories, Failure, MemoryDraft, SameThing, check};
 
 /// Shorter talk says nothing about anybody (DECISIONS §5).
 const FROM_CHARACTERS: usize = 25;
 /// At most this many a conversation.
 const MOST: usize = 4;
-/// The longest memory. A longer one is left out and not cut: half a fact can be a false one.
-const WORDS: usize = 15;
 
 /// Extracts memories and compares them with each other and with those that are kept.
 pub struct FindMemories {
@@ -30,31 +27,34 @@ impl FindMemories {
 
 impl Stage for FindMemories {
     const NAME: StageName = "extract_memories";
-    type Input<'a> = (&'a Talk, &'a [String]);
+    type Input<'a> = (&'a Talk, &'a [String], Option<Vec<MemoryDraft>>);
     type Output = Vec<MemoryDraft>;
 
     fn provenance(&self) -> Provenance<'_> {
         Provenance::of(&*self.engine)
     }
 
-    async fn run<'a>(&'a self, (talk, kept): Self::Input<'a>) -> Result<Vec<MemoryDraft>, FailureCode> {
+    /// `surveyed` is the survey's part.
+    async fn run<'a>(&'a self, (talk, kept, surveyed): Self::Input<'a>) -> Result<Vec<MemoryDraft>, Failure> {
         if talk.char_count() < FROM_CHARACTERS {
             return Ok(Vec::new());
         }
-        let drafts = self.engine.extract_memories(talk).await?;
-        Ok(settle(drafts, kept, &*self.same))
+        let drafts = match surveyed {
+            Some(part) => part,
+            None => self.engine.extract_memories(talk).await?,
+        };
+        Ok(settle(check::memories(drafts, talk), kept, &*self.same))
     }
 }
 
 fn settle(drafts: Vec<MemoryDraft>, kept: &[String], same: &dyn SameThing) -> Vec<MemoryDraft> {
     let mut new: Vec<MemoryDraft> = Vec::new();
     for draft in drafts {
-        let content = draft.content.trim();
-        let fits = (1..=WORDS).contains(&content.split_whitespace().count());
+        let content = &draft.content;
         let known = kept.iter().any(|old| same.same_fact(old, content))
             || new.iter().any(|twin| same.same_fact(&twin.content, content));
-        if fits && !known && new.len() < MOST {
-            new.push(MemoryDraft { content: content.to_owned(), category: draft.category });
+        if !known && new.len() < MOST {
+            new.push(draft);
         }
     }
     new

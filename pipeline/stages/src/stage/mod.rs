@@ -6,6 +6,7 @@ mod discard;
 mod embed;
 mod items;
 mod memories;
+mod survey;
 mod trigger_apps;
 
 pub use context::ReadContext;
@@ -14,12 +15,12 @@ pub use discard::DetectDiscard;
 pub use embed::EmbedTalk;
 pub use items::ExtractActionItems;
 pub use memories::FindMemories;
+pub use survey::SurveyTalk;
 pub use trigger_apps::TriggerApps;
 
-use job::FailureCode;
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::Engine;
+use crate::{Engine, Failure};
 
 /// A stage's name: in checkpoints, metric labels and spans.
 pub type StageName = &'static str;
@@ -59,10 +60,5 @@ pub trait Stage: Send + Sync {
     fn run<'a>(
         &'a self,
         input: Self::Input<'a>,
-    ) -> impl Future<Output = Result<Self::Output, FailureCode>> + Send;
-}
-
-/// The first `most` words of `text`, joined by single spaces.
-fn first_words(text: &str, most: usize) -> String {
-    text.split_whitespace().take(most).collect::<Vec<_>>().join(" ")
+    ) -> impl Future<Output = Result<Self::Output, Failure>> + Send;
 }

@@ -7,7 +7,7 @@ use job::FailureCode;
 use records::Talk;
 
 use super::{Provenance, Stage, StageName};
-use crate::{AppResult, RunApp, Structure};
+use crate::{AppResult, Failure, RunApp, Structure, check};
 
 /// The apps that are built in (DECISIONS §5); an enabled name that is none of them is passed over.
 const BUILT_IN: [&str; 3] = ["minutes", "decisions", "questions"];
@@ -29,8 +29,8 @@ impl TriggerApps {
         let mut code = FailureCode::AppFailed;
         for _ in 0..TRIES {
             match self.engine.run_app(app, talk, structure).await {
-                Ok(result) => return Some(result).filter(|result| !result.content.trim().is_empty()),
-                Err(failure) => code = failure,
+                Ok(result) => return Some(check::app(result)).filter(|result| !result.content.is_empty()),
+                Err(failure) => code = failure.code,
             }
         }
         tracing::warn!(app, code = code.as_str(), "a summarization app failed; its result is dropped");
@@ -50,7 +50,7 @@ impl Stage for TriggerApps {
     async fn run<'a>(
         &'a self,
         (talk, structure, enabled): Self::Input<'a>,
-    ) -> Result<Vec<AppResult>, FailureCode> {
+    ) -> Result<Vec<AppResult>, Failure> {
         let apps = BUILT_IN.into_iter().filter(|app| enabled.iter().any(|name| name == app));
         let results = join_all(apps.map(|app| self.run_app(app, talk, structure))).await;
         Ok(results.into_iter().flatten().collect())

@@ -17,11 +17,12 @@ pub struct Fake {
     pub id: String,
     pub verdict: Verdict,
     pub structure: Structure,
+    pub survey: Option<Survey>,
     pub items: Vec<ItemDraft>,
     pub memories: Vec<MemoryDraft>,
     pub app_content: String,
     pub delays: HashMap<&'static str, Duration>,
-    pub failures: Mutex<HashMap<&'static str, Vec<FailureCode>>>,
+    pub failures: Mutex<HashMap<&'static str, Vec<Failure>>>,
     pub calls: Mutex<Vec<&'static str>>,
 }
 
@@ -39,6 +40,7 @@ impl Default for Fake {
                 events: Vec::new(),
                 folder_id: None,
             },
+            survey: None,
             items: Vec::new(),
             memories: Vec::new(),
             app_content: "text".to_owned(),
@@ -51,7 +53,12 @@ impl Default for Fake {
 
 impl Fake {
     pub fn fails(self, ability: &'static str, codes: &[FailureCode]) -> Self {
-        self.failures.lock().unwrap().insert(ability, codes.to_vec());
+        let failures: Vec<Failure> = codes.iter().map(|code| Failure::from(*code)).collect();
+        self.fails_with(ability, &failures)
+    }
+
+    pub fn fails_with(self, ability: &'static str, failures: &[Failure]) -> Self {
+        self.failures.lock().unwrap().insert(ability, failures.to_vec());
         self
     }
 
@@ -59,7 +66,7 @@ impl Fake {
         self.calls.lock().unwrap().iter().filter(|name| **name == ability).count()
     }
 
-    async fn answer<T>(&self, ability: &'static str, answer: T) -> Result<T, FailureCode> {
+    async fn answer<T>(&self, ability: &'static str, answer: T) -> Result<T, Failure> {
         self.calls.lock().unwrap().push(ability);
         if let Some(delay) = self.delays.get(ability) {
             tokio::time::sleep(*delay).await;
@@ -93,31 +100,39 @@ impl Engine for Fake {
 }
 
 impl Judge for Fake {
-    fn judge<'a>(&'a self, _: &'a Talk) -> BoxFuture<'a, Result<Verdict, FailureCode>> {
+    fn judge<'a>(&'a self, _: &'a Talk) -> BoxFuture<'a, Result<Verdict, Failure>> {
         Box::pin(self.answer("judge", self.verdict))
     }
 }
 
 impl Describe for Fake {
-    fn describe<'a>(&'a self, _: &'a Talk, _: &'a [Folder]) -> BoxFuture<'a, Result<Structure, FailureCode>> {
+    fn describe<'a>(&'a self, _: &'a Talk, _: &'a [Folder]) -> BoxFuture<'a, Result<Structure, Failure>> {
         Box::pin(self.answer("describe", self.structure.clone()))
+    }
+
+    fn surveys(&self) -> bool {
+        self.survey.is_some()
+    }
+
+    fn survey<'a>(&'a self, _: &'a Talk, _: &'a [Folder]) -> BoxFuture<'a, Result<Survey, Failure>> {
+        Box::pin(self.answer("survey", self.survey.clone().unwrap_or_default()))
     }
 }
 
 impl ExtractItems for Fake {
-    fn extract_items<'a>(&'a self, _: &'a Talk) -> BoxFuture<'a, Result<Vec<ItemDraft>, FailureCode>> {
+    fn extract_items<'a>(&'a self, _: &'a Talk) -> BoxFuture<'a, Result<Vec<ItemDraft>, Failure>> {
         Box::pin(self.answer("items", self.items.clone()))
     }
 }
 
 impl ExtractMemories for Fake {
-    fn extract_memories<'a>(&'a self, _: &'a Talk) -> BoxFuture<'a, Result<Vec<MemoryDraft>, FailureCode>> {
+    fn extract_memories<'a>(&'a self, _: &'a Talk) -> BoxFuture<'a, Result<Vec<MemoryDraft>, Failure>> {
         Box::pin(self.answer("memories", self.memories.clone()))
     }
 }
 
 impl Embed for Fake {
-    fn embed<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<Embedding, FailureCode>> {
+    fn embed<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<Embedding, Failure>> {
         let vector = vec![text.len() as f32];
         Box::pin(self.answer("embed", Embedding { model: "length".to_owned(), vector }))
     }
@@ -129,7 +144,7 @@ impl RunApp for Fake {
         app_id: &'a str,
         _: &'a Talk,
         _: &'a Structure,
-    ) -> BoxFuture<'a, Result<AppResult, FailureCode>> {
+    ) -> BoxFuture<'a, Result<AppResult, Failure>> {
         let ability = ["minutes", "decisions", "questions"]
             .into_iter()
             .find(|app| *app == app_id)

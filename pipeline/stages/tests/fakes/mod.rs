@@ -47,11 +47,11 @@ pub fn material(words: &str) -> Material {
 }
 
 pub fn item(description: &str, due_at: Option<Timestamp>) -> ItemDraft {
-    ItemDraft { description: description.to_owned(), owner: None, due_at }
+    ItemDraft { description: description.to_owned(), owner: None, due_at, evidence: None }
 }
 
 pub fn memory(content: &str) -> MemoryDraft {
-    MemoryDraft { content: content.to_owned(), category: MemoryCategory::Other }
+    MemoryDraft { content: content.to_owned(), category: MemoryCategory::Other, evidence: None }
 }
 
 /// Finalizes `material` with `fake` and keeps checkpoints in `memory`.

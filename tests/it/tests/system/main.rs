@@ -15,6 +15,7 @@ mod receiver;
 mod world;
 
 mod byok;
+mod counting;
 mod failures;
 mod folders;
 mod operations;

@@ -1,5 +1,6 @@
 //! What operators repair.
 
+use mock_model::{Mock, Options};
 use serde_json::json;
 
 use crate::binary;
@@ -7,19 +8,24 @@ use crate::process::Process;
 use crate::receiver::Receiver;
 use crate::world::{GARDEN, World};
 
-/// A model that nobody serves, and no second try.
-const BROKEN: &[(&str, &str)] = &[
-    ("LISTEN_TEXT_ENGINE", "openai"),
-    ("LISTEN_OPENAI_BASE_URL", "http://127.0.0.1:1/v1"),
-    ("LISTEN_OPENAI_MODEL", "none"),
-    ("LISTEN_FINALIZATION_MAX_ATTEMPTS", "1"),
-];
+/// A model that lets nobody in without a key, no key, and no second try.
+fn broken(url: &str) -> [(&'static str, &str); 4] {
+    [
+        ("LISTEN_TEXT_ENGINE", "openai"),
+        ("LISTEN_OPENAI_BASE_URL", url),
+        ("LISTEN_OPENAI_MODEL", "mock"),
+        ("LISTEN_FINALIZATION_MAX_ATTEMPTS", "1"),
+    ]
+}
 
 #[tokio::test]
 async fn a_dead_letter_is_replayed_by_the_operator() {
     let world = World::new().await;
     let receiver = Receiver::start().await;
-    let broken = Process::serve(&world.url, BROKEN).await;
+    let locked = Options { keys: vec!["sk-other".to_owned()], ..Options::default() };
+    let mock = Mock::start(locked).await.expect("a port is free");
+    let url = mock.base_url();
+    let broken = Process::serve(&world.url, &broken(&url)).await;
     let client = world.client(&broken);
     client.tell(&receiver.url()).await;
     let id = client.admit(GARDEN).await;

@@ -95,7 +95,12 @@ fn draft(claim: &Claim, clause: &str, reference: &Reference) -> Option<ItemDraft
         return None;
     }
     let description = wording::description(&claim.task, reference)?;
-    Some(ItemDraft { description, owner: claim.owner.clone(), due_at: due.map(|(_, moment)| moment) })
+    Some(ItemDraft {
+        description,
+        owner: claim.owner.clone(),
+        due_at: due.map(|(_, moment)| moment),
+        evidence: None,
+    })
 }
 
 /// The items so far. A long talk has many, so that only the latest are compared: one that comes up

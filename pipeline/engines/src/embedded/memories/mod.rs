@@ -150,7 +150,7 @@ fn candidate(told: &str, name: &str, category: MemoryCategory, score: u8) -> Opt
     let about = FIRST_PERSON.replace_all(told, |said: &Captures<'_>| third_person_pronoun(&said[0]));
     let content = capitalised(&first_words(&about.replace("{n}", name), LONGEST));
     (content.split_whitespace().count() >= 3)
-        .then_some(Candidate { score, draft: MemoryDraft { content, category } })
+        .then_some(Candidate { score, draft: MemoryDraft { content, category, evidence: None } })
 }
 
 fn third_person_pronoun(word: &str) -> &'static str {

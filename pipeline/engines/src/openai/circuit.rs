@@ -1,0 +1,155 @@
+//! The circuit of one model server: after repeated unavailability nobody asks for a while, then one call
+//! tries the water. A state machine whose clock is an argument.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// Calls in a row that found the server unavailable, after which the circuit opens.
+const FAILURES: u32 = 5;
+/// How long it stays open the first time; doubled by every probe that fails.
+const FIRST_WAIT: Duration = Duration::from_secs(15);
+/// The longest that it stays open before the next probe.
+const LONGEST_WAIT: Duration = Duration::from_secs(5 * 60);
+
+/// Closed, or open until the next probe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Closed {
+        /// Unavailabilities since the last answer.
+        failures: u32,
+    },
+    Open {
+        /// When the next probe may be sent; a probe that is under way has moved it on, so that one whose
+        /// run died is followed by another.
+        until: Instant,
+        /// How long it is open at a time by now.
+        wait: Duration,
+        /// A probe is under way.
+        probing: bool,
+    },
+}
+
+/// One server's circuit.
+#[derive(Debug)]
+pub(super) struct Circuit {
+    state: State,
+    /// How long a probe may take before the next one is let through.
+    probe: Duration,
+}
+
+impl Circuit {
+    /// A closed one. `probe` is the longest that a call takes.
+    pub(super) fn new(probe: Duration) -> Self {
+        Self { state: State::Closed { failures: 0 }, probe }
+    }
+
+    /// Lets a call through, or says how long to stay away.
+    pub(super) fn admit(&mut self, now: Instant) -> Result<(), Duration> {
+        match &mut self.state {
+            State::Closed { .. } => Ok(()),
+            State::Open { until, .. } if now < *until => Err(until.duration_since(now)),
+            State::Open { until, probing, .. } => {
+                (*until, *probing) = (now + self.probe, true);
+                Ok(())
+            }
+        }
+    }
+
+    /// The server answered, whatever it said.
+    pub(super) fn answered(&mut self) {
+        self.state = State::Closed { failures: 0 };
+    }
+
+    /// The server was not there, or broken, or silent.
+    pub(super) fn unavailable(&mut self, now: Instant) {
+        self.state = match self.state {
+            State::Closed { failures } if failures + 1 < FAILURES => State::Closed { failures: failures + 1 },
+            State::Closed { .. } => State::Open { until: now + FIRST_WAIT, wait: FIRST_WAIT, probing: false },
+            State::Open { wait, probing: true, .. } => {
+                let wait = (wait * 2).min(LONGEST_WAIT);
+                State::Open { until: now + wait, wait, probing: false }
+            }
+            // Calls that were under way when it opened say nothing new.
+            open @ State::Open { .. } => open,
+        };
+    }
+
+    /// How long it is still open; nothing while it is closed.
+    pub(super) fn open_for(&self, now: Instant) -> Option<Duration> {
+        match self.state {
+            State::Closed { .. } => None,
+            State::Open { until, .. } => Some(until.saturating_duration_since(now)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PROBE: Duration = Duration::from_secs(60);
+
+    fn opened(now: Instant) -> Circuit {
+        let mut circuit = Circuit::new(PROBE);
+        for _ in 0..FAILURES {
+            assert_eq!(circuit.admit(now), Ok(()));
+            circuit.unavailable(now);
+        }
+        circuit
+    }
+
+    #[test]
+    fn it_opens_after_five_failures_in_a_row_and_not_before() {
+        let now = Instant::now();
+        let mut circuit = Circuit::new(PROBE);
+        for _ in 0..FAILURES - 1 {
+            circuit.unavailable(now);
+        }
+        circuit.answered();
+        for _ in 0..FAILURES - 1 {
+            circuit.unavailable(now);
+        }
+        assert_eq!((circuit.admit(now), circuit.open_for(now)), (Ok(()), None));
+        circuit.unavailable(now);
+        assert_eq!(circuit.admit(now), Err(FIRST_WAIT));
+    }
+
+    #[test]
+    fn one_probe_at_a_time_closes_it_or_doubles_its_wait() {
+        let now = Instant::now();
+        let mut circuit = opened(now);
+        let later = now + FIRST_WAIT;
+        assert_eq!(circuit.admit(later), Ok(()), "the probe");
+        assert_eq!(circuit.admit(later), Err(PROBE), "nobody beside it");
+        circuit.unavailable(later);
+        assert_eq!(circuit.admit(later), Err(FIRST_WAIT * 2));
+        let later = later + FIRST_WAIT * 2;
+        assert_eq!(circuit.admit(later), Ok(()));
+        circuit.answered();
+        assert_eq!((circuit.admit(later), circuit.open_for(later)), (Ok(()), None));
+    }
+
+    #[test]
+    fn a_probe_that_died_is_followed_by_another() {
+        let now = Instant::now();
+        let mut circuit = opened(now);
+        assert_eq!(circuit.admit(now + FIRST_WAIT), Ok(()));
+        assert_eq!(circuit.admit(now + FIRST_WAIT + PROBE), Ok(()));
+    }
+
+    #[test]
+    fn late_failures_do_not_lengthen_the_wait_and_no_wait_is_endless() {
+        let now = Instant::now();
+        let mut circuit = opened(now);
+        circuit.unavailable(now + Duration::from_secs(1));
+        assert_eq!(circuit.open_for(now), Some(FIRST_WAIT));
+        let mut at = now;
+        for _ in 0..20 {
+            at += circuit.open_for(at).unwrap_or_default();
+            assert_eq!(circuit.admit(at), Ok(()));
+            circuit.unavailable(at);
+        }
+        assert_eq!(circuit.open_for(at), Some(LONGEST_WAIT));
+    }
+}

@@ -1,0 +1,88 @@
+//! Talks that are longer than a model's context were read in parts; here the parts become one again. What was
+//! found (items, memories, events) is put together by rule, what was written (descriptions, an app's text) by
+//! the model, which reads what it wrote and not the talk again.
+
+use job::FailureCode;
+use records::{Folder, Talk};
+use serde_json::{Value, json};
+use stages::{Failure, Structure, Survey};
+
+use super::answers::{Merged, Text, events_of};
+use super::chat::Question;
+use super::{OpenAi, prompt};
+
+/// About what one part's description takes.
+const PART_TOKENS: u32 = 300;
+
+impl OpenAi {
+    /// One description of those of a talk's parts; of one part, that part's own.
+    pub(super) async fn merge(
+        &self,
+        stage: &'static str,
+        talk: &Talk,
+        mut parts: Vec<Structure>,
+        folders: &[Folder],
+    ) -> Result<Structure, Failure> {
+        let events = events_of(&parts);
+        while parts.len() > 1 {
+            let together = (self.window.part(0) / 2 / PART_TOKENS).max(2) as usize;
+            let mut merged = Vec::new();
+            for group in parts.chunks(together) {
+                let data = prompt::parts_data(group, folders);
+                let question = Question::of::<Merged>(stage, Some(&data), prompt::MERGE);
+                let one: Merged = self.ask_data(talk, &question).await?;
+                merged.push(one.structure(Vec::new(), folders));
+            }
+            parts = merged;
+        }
+        let whole = parts.pop().ok_or(FailureCode::ModelMalformed)?;
+        Ok(Structure { events: if events.is_empty() { whole.events } else { events }, ..whole })
+    }
+
+    /// One survey of those of a talk's parts. What is missing of any part is missing of the whole.
+    pub(super) async fn join(
+        &self,
+        talk: &Talk,
+        parts: Vec<Survey>,
+        folders: &[Folder],
+    ) -> Result<Survey, Failure> {
+        let items: Option<Vec<_>> = parts.iter().map(|part| part.items.clone()).collect();
+        let memories: Option<Vec<_>> = parts.iter().map(|part| part.memories.clone()).collect();
+        let structures: Option<Vec<_>> = parts.into_iter().map(|part| part.structure).collect();
+        if items.is_none() && memories.is_none() && structures.is_none() {
+            return Err(FailureCode::ModelMalformed.into());
+        }
+        let structure = match structures {
+            Some(structures) => Some(self.merge("survey", talk, structures, folders).await?),
+            None => None,
+        };
+        Ok(Survey {
+            structure,
+            items: items.map(|all| all.concat()),
+            memories: memories.map(|all| all.concat()),
+        })
+    }
+
+    /// One text of an app's texts about a talk's parts.
+    pub(super) async fn merge_texts(
+        &self,
+        talk: &Talk,
+        mut parts: Vec<Text>,
+        instruction: &str,
+    ) -> Result<String, Failure> {
+        if parts.len() > 1 {
+            let question = prompt::app_merge(instruction);
+            let each = self.window.part(0) as usize / parts.len();
+            let texts: Vec<&str> = parts.iter().map(|part| beginning(&part.content, each)).collect();
+            let data: Value = json!({"parts": texts});
+            let question = Question::of::<Text>("trigger_apps", Some(&data), &question);
+            parts = vec![self.ask_data(talk, &question).await?];
+        }
+        Ok(parts.pop().map(|part| part.content).unwrap_or_default())
+    }
+}
+
+/// The beginning of `text`, of at most `bytes` bytes.
+fn beginning(text: &str, bytes: usize) -> &str {
+    &text[..text.floor_char_boundary(bytes)]
+}

@@ -1,0 +1,147 @@
+//! How much a model can read at once, in tokens that are estimated and not counted: every model counts in a
+//! way of its own, and an estimate that is a little too high is harmless.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// What an answer may always have, however small the context is.
+const LEAST_OUTPUT: u32 = 256;
+/// Room for a long answer and for the hidden thoughts that some models count as output.
+const MOST_OUTPUT: u32 = 8_192;
+/// The least that a part of a talk may have; below that nothing is understood.
+const LEAST_PART: u32 = 256;
+/// How much of the part before a part begins with, so that nothing is lost between two.
+const OVERLAP: u32 = 200;
+
+/// The context of a server's model; shrinks when the server says that it was too much.
+pub(super) struct Window(AtomicU32);
+
+impl Window {
+    pub(super) fn new(context_tokens: u32) -> Self {
+        Self(AtomicU32::new(context_tokens))
+    }
+
+    /// The most that an answer may have: a quarter.
+    pub(super) fn output(&self) -> u32 {
+        (self.context() / 4).clamp(LEAST_OUTPUT, MOST_OUTPUT)
+    }
+
+    /// What is left for a part of a talk beside `rest`, the tokens of everything else in the prompt.
+    pub(super) fn part(&self, rest: u32) -> u32 {
+        self.context().saturating_sub(self.output()).saturating_sub(rest).max(LEAST_PART)
+    }
+
+    /// The server said that a prompt was longer than its context: from now on, a third less.
+    pub(super) fn shrink(&self) {
+        let context = self.context();
+        self.0.store(context / 3 * 2, Ordering::Relaxed);
+        tracing::warn!(
+            context_tokens = context / 3 * 2,
+            "the model server's context is smaller than was set"
+        );
+    }
+
+    fn context(&self) -> u32 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// About as many tokens as models count in `text`: three and a half letters of ASCII each, and one for any
+/// other character.
+pub(super) fn tokens(text: &str) -> u32 {
+    let ascii = text.bytes().filter(u8::is_ascii).count();
+    let other = text.chars().filter(|c| !c.is_ascii()).count();
+    u32::try_from(ascii * 2 / 7 + other + 1).unwrap_or(u32::MAX)
+}
+
+/// Divides `lines` into parts of at most `most` tokens, each beginning with a little of the one before. A
+/// line that is longer than that is a part of its own.
+pub(super) fn parts(lines: &[String], most: u32) -> Vec<Range<usize>> {
+    let sizes: Vec<u32> = lines.iter().map(|line| tokens(line)).collect();
+    let size = |range: Range<usize>| sizes.get(range).unwrap_or_default().iter().sum::<u32>();
+    let mut parts = Vec::new();
+    let mut start = 0;
+    while start < lines.len() {
+        let mut end = start + 1;
+        while end < lines.len() && size(start..end + 1) <= most {
+            end += 1;
+        }
+        parts.push(start..end);
+        if end == lines.len() {
+            break;
+        }
+        let overlap = OVERLAP.min(most / 8);
+        let mut next = end;
+        while next > start + 1 && size(next - 1..end) <= overlap {
+            next -= 1;
+        }
+        start = next;
+    }
+    parts
+}
+
+/// Cuts `text` at gaps into pieces of at most `most` characters; where there is no gap, anywhere.
+pub(super) fn pieces(text: &str, most: usize) -> Vec<&str> {
+    let mut pieces = Vec::new();
+    let mut rest = text.trim();
+    while let Some((end, _)) = rest.char_indices().nth(most.max(1)) {
+        let cut = rest[..end].rfind(char::is_whitespace).filter(|cut| *cut > 0).unwrap_or(end);
+        pieces.push(rest[..cut].trim_end());
+        rest = rest[cut..].trim_start();
+    }
+    pieces.push(rest);
+    pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(number: usize) -> Vec<String> {
+        (0..number).map(|line| format!("line {line:03} {}", "word ".repeat(20))).collect()
+    }
+
+    #[test]
+    fn parts_cover_every_line_in_order_and_overlap_a_little() {
+        let lines = lines(100);
+        let parts = parts(&lines, 400);
+        assert_eq!((parts[0].start, parts[parts.len() - 1].end), (0, 100));
+        for (one, next) in parts.iter().zip(&parts[1..]) {
+            assert!(next.start < one.end && next.start > one.start && next.end > one.end, "{one:?} {next:?}");
+        }
+        let size = |part: &Range<usize>| lines[part.clone()].iter().map(|line| tokens(line)).sum::<u32>();
+        assert!(parts.iter().all(|part| size(part) <= 400));
+    }
+
+    #[test]
+    fn what_fits_is_one_part_and_nothing_is_none() {
+        assert_eq!(parts(&lines(3), 1_000).first(), Some(&(0..3)));
+        assert!(parts(&[], 1_000).is_empty());
+        assert_eq!(parts(&lines(3), 1), [0..1, 1..2, 2..3], "a long line is a part of its own");
+    }
+
+    #[test]
+    fn a_long_line_falls_into_pieces_at_gaps() {
+        assert_eq!(pieces("one two three", 8), ["one two", "three"]);
+        assert_eq!(pieces("abcdef", 4), ["abcd", "ef"]);
+        assert_eq!(pieces("äöü äöü", 100), ["äöü äöü"]);
+        let text = "word ".repeat(1_000);
+        assert_eq!(pieces(&text, 50).join(" "), text.trim());
+    }
+
+    #[test]
+    fn a_context_is_shared_by_question_and_answer() {
+        let window = Window::new(16_384);
+        assert_eq!((window.output(), window.part(1_000)), (4_096, 11_288));
+        window.shrink();
+        assert_eq!(window.output(), 2_730);
+        assert_eq!(Window::new(100).part(5_000), LEAST_PART);
+        assert_eq!(Window::new(1_000_000).output(), MOST_OUTPUT);
+    }
+
+    #[test]
+    fn tokens_are_guessed_rather_high() {
+        assert!((25..40).contains(&tokens("I will send the report to Maria by Tuesday at noon, and then call Tom about the budget of the trip.")));
+        assert_eq!(tokens("明日送ります"), 7);
+    }
+}

@@ -1,0 +1,74 @@
+//! A whole conversation through the stages, with checkpoints in memory: what a worker does, without one.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use engines::{Embedded, OpenAi};
+use futures::future::BoxFuture;
+use records::{Folder, Talk};
+use serde_json::Value;
+use stages::{Engines, Finalized, Interrupted, Kept, Material, Notebook, Run, Stages, StepKey, Unobserved};
+
+/// A notebook of one job.
+#[derive(Default)]
+pub(crate) struct Pages(Mutex<HashMap<StepKey, Value>>);
+
+impl Notebook for Pages {
+    fn recall<'a>(&'a self, key: &'a StepKey) -> BoxFuture<'a, Result<Option<Value>, Interrupted>> {
+        Box::pin(async { Ok(self.0.lock().unwrap().get(key).cloned()) })
+    }
+
+    fn record<'a>(&'a self, key: &'a StepKey, output: Value) -> BoxFuture<'a, Result<(), Interrupted>> {
+        Box::pin(async {
+            self.0.lock().unwrap().entry(*key).or_insert(output);
+            Ok(())
+        })
+    }
+
+    fn should_stop(&self) -> bool {
+        false
+    }
+}
+
+/// The engines of a process that asks a model server, as the binary ties them: noise is judged by the
+/// built-in engine.
+pub(crate) fn engines(openai: &OpenAi) -> Engines {
+    let (embedded, openai) = (Arc::new(Embedded::new()), Arc::new(openai.clone()));
+    Engines {
+        judge: embedded.clone(),
+        describe: openai.clone(),
+        items: openai.clone(),
+        memories: openai.clone(),
+        embed: openai.clone(),
+        apps: openai,
+        same: embedded,
+    }
+}
+
+/// What becomes of `talk` with every app enabled that is named.
+pub(crate) async fn finalize(
+    openai: &OpenAi,
+    talk: &Talk,
+    folders: Vec<Folder>,
+    apps: &[&str],
+    force_process: bool,
+) -> Result<Finalized, Interrupted> {
+    let material = Material {
+        talk: talk.clone(),
+        folders,
+        recent_items: Vec::new(),
+        memories: Vec::new(),
+        apps: apps.iter().map(|app| (*app).to_owned()).collect(),
+    };
+    let pages = Pages::default();
+    let run = Run::new(&pages, &Unobserved, &material.talk);
+    stages::finalize(&run, &Stages::new(engines(openai)), &material, force_process).await
+}
+
+/// What was kept.
+pub(crate) fn kept(finalized: Result<Finalized, Interrupted>) -> Kept {
+    match finalized {
+        Ok(Finalized::Kept(kept)) => *kept,
+        other => panic!("it should have been kept: {other:?}"),
+    }
+}

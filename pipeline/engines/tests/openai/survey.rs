@@ -1,0 +1,112 @@
+//! One reading for three stages, in one part or several.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use engines::{OpenAi, OpenAiConfig};
+use mock_model::{Fault, Kind, Mock, Options};
+use records::{Line, Talk};
+
+use crate::pages::{finalize, kept};
+use crate::world::{Counts, config, folders, talk};
+
+async fn engine(options: Options, context_tokens: u32) -> (Mock, OpenAi) {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let mock = Mock::start(options).await.unwrap();
+    let config = OpenAiConfig { context_tokens, ..config(&mock.base_url(), Duration::from_secs(20)) };
+    let engine = OpenAi::new(config, Arc::new(Counts::default()), [7; 32]).unwrap();
+    (mock, engine)
+}
+
+/// A talk whose every line is a task of its own.
+fn long_talk(lines: usize) -> Talk {
+    let line = |number: usize| Line {
+        speaker: Some("Anna".to_owned()),
+        is_user: true,
+        text: format!(
+            "I will paint fence number {number} of the {number}th garden. {}",
+            "And so on. ".repeat(20)
+        ),
+    };
+    Talk { lines: (0..lines).map(line).collect(), ..talk() }
+}
+
+fn stages_asked(mock: &Mock) -> Vec<String> {
+    mock.calls().iter().map(|call| call.stages.join("+")).collect()
+}
+
+#[tokio::test]
+async fn a_talk_is_paid_for_once_and_not_once_a_stage() {
+    let (mock, engine) = engine(Options::default(), 16_384).await;
+    let kept = kept(finalize(&engine, &talk(), folders(), &[], true).await);
+    let mut asked = stages_asked(&mock);
+    asked.sort();
+    assert_eq!(asked, ["describe+extract_action_items+extract_memories", "embed"]);
+    assert!(kept.structure.title.starts_with("I will send the budget"), "{kept:?}");
+    assert_eq!((kept.items.new.len(), kept.memories.len()), (1, 1), "{kept:?}");
+    assert!(kept.embedding.model.starts_with("openai:vectors@"), "{}", kept.embedding.model);
+}
+
+#[tokio::test]
+async fn two_waves_of_calls_are_the_longest_chain() {
+    let options = Options { latency: Duration::from_millis(200), ..Options::default() };
+    let (mock, engine) = engine(options, 16_384).await;
+    kept(finalize(&engine, &talk(), folders(), &["minutes", "decisions"], false).await);
+    let calls = mock.calls();
+    assert_eq!(calls.len(), 4, "a survey, a vector, two apps");
+    let (apps, first): (Vec<_>, Vec<_>) = calls.iter().partition(|call| call.stages == ["trigger_apps"]);
+    let overlap = |one: &mock_model::Call, other: &mock_model::Call| {
+        one.began_ms < other.ended_ms && other.began_ms < one.ended_ms
+    };
+    assert!(overlap(first[0], first[1]), "read and embedded at once: {calls:?}");
+    assert!(overlap(apps[0], apps[1]), "apps run at once: {calls:?}");
+}
+
+#[tokio::test]
+async fn a_talk_longer_than_the_context_is_read_in_parts_and_described_as_one() {
+    let (mock, engine) = engine(Options { context_tokens: 4_096, ..Options::default() }, 4_096).await;
+    let talk = long_talk(60);
+
+    let kept = kept(finalize(&engine, &talk, folders(), &["minutes"], true).await);
+
+    let asked = stages_asked(&mock);
+    let surveys = asked.iter().filter(|stages| stages.contains('+')).count();
+    assert!(surveys > 2, "{asked:?}");
+    assert_eq!(asked.iter().filter(|stages| *stages == "survey").count(), 1, "one description of them all");
+    assert!(mock.calls().iter().all(|call| call.was_answered()), "no part was too long: {asked:?}");
+    let items = &kept.items.new;
+    assert!(items.len() >= surveys - 1, "every part had its say: {items:?}");
+    assert_eq!(kept.apps.len(), 1);
+}
+
+#[tokio::test]
+async fn a_context_that_is_smaller_than_was_set_is_learnt() {
+    let (mock, engine) = engine(Options { context_tokens: 4_096, ..Options::default() }, 16_384).await;
+    let talk = long_talk(60);
+    let mut attempts = 1;
+    while finalize(&engine, &talk, folders(), &[], true).await.is_err() {
+        attempts += 1;
+        assert!(attempts < 6, "{:?}", stages_asked(&mock));
+    }
+    assert!(attempts > 1, "the first prompt was too long");
+}
+
+#[tokio::test]
+async fn a_part_of_a_survey_that_makes_no_sense_is_asked_for_by_itself() {
+    let (mock, engine) = engine(Options::default(), 16_384).await;
+    mock.fault(Fault::once(Kind::Partial));
+    let kept = kept(finalize(&engine, &talk(), folders(), &[], true).await);
+    let mut asked = stages_asked(&mock);
+    asked.sort();
+    assert_eq!(asked, ["describe+extract_action_items+extract_memories", "embed", "extract_memories"]);
+    assert_eq!(kept.memories.len(), 1);
+}
+
+#[tokio::test]
+async fn a_survey_that_makes_no_sense_at_all_is_malformed() {
+    let (mock, engine) = engine(Options::default(), 16_384).await;
+    mock.fault(Fault::once(Kind::WrongSchema).of("describe"));
+    let failed = finalize(&engine, &talk(), folders(), &[], true).await;
+    assert_eq!(failed, Err(job::FailureCode::ModelMalformed.into()));
+    kept(finalize(&engine, &talk(), folders(), &[], true).await);
+}

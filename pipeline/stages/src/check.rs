@@ -1,0 +1,114 @@
+//! What every engine's output passes before it is kept, whichever engine it was: closed lists, lengths,
+//! one emoji, few memories, dates that can be meant, evidence that was said, and no link, markup or hidden
+//! character. A model is told all of this, and believed in none of it.
+
+mod grounds;
+mod text;
+
+use chrono::Duration;
+use records::{Folder, Talk, Timestamp};
+
+use crate::{AppResult, EventDraft, ItemDraft, MemoryDraft, Structure};
+
+/// The longest title, in characters (DECISIONS §5).
+const TITLE: usize = 80;
+/// The longest item or memory, in words (DECISIONS §5).
+const WORDS: usize = 15;
+/// The longest line of text: an event's title, an owner.
+const LINE: usize = 500;
+/// The longest text: an overview, what an app wrote.
+const TEXT: usize = 8_000;
+const MOST_EVENTS: usize = 20;
+const MOST_ITEMS: usize = 50;
+const DEFAULT_EMOJI: &str = "🧠";
+const DEFAULT_MINUTES: i32 = 30;
+const LONGEST_MINUTES: i32 = 24 * 60;
+/// What was due longer ago than this was misunderstood, or is no longer to be done (DECISIONS §5).
+const PAST: Duration = Duration::days(1);
+/// A date further ahead is more likely a slip than a plan.
+const AHEAD: Duration = Duration::days(2 * 366);
+
+/// A structure fit to be kept; nothing when title or overview have no words left.
+pub(crate) fn structure(draft: Structure, talk: &Talk, folders: &[Folder]) -> Option<Structure> {
+    let (title, overview) = (text::title(&draft.title, TITLE), text::text(&draft.overview, TEXT));
+    if title.is_empty() || overview.is_empty() {
+        return None;
+    }
+    Some(Structure {
+        title,
+        overview,
+        category: draft.category,
+        emoji: text::emoji(&draft.emoji).unwrap_or(DEFAULT_EMOJI).to_owned(),
+        events: draft.events.into_iter().filter_map(|draft| event(draft, talk)).take(MOST_EVENTS).collect(),
+        // An engine may name a folder that is not the person's: then none fits.
+        folder_id: draft.folder_id.filter(|id| folders.iter().any(|folder| folder.id.as_str() == id)),
+    })
+}
+
+/// A structure of a talk that has words, but none that can be shown: a bare link, say.
+pub(crate) fn wordless(draft: Structure) -> Structure {
+    Structure {
+        title: "Conversation".to_owned(),
+        overview: "Nothing was said that could be summed up.".to_owned(),
+        category: draft.category,
+        emoji: DEFAULT_EMOJI.to_owned(),
+        events: Vec::new(),
+        folder_id: None,
+    }
+}
+
+fn event(draft: EventDraft, talk: &Talk) -> Option<EventDraft> {
+    let title = text::line(&draft.title, LINE);
+    let is_meant = !title.is_empty() && can_be_meant(draft.start, talk);
+    let is_length = (1..=LONGEST_MINUTES).contains(&draft.duration);
+    is_meant.then(|| EventDraft {
+        title,
+        description: text::line(&draft.description, LINE),
+        start: draft.start,
+        duration: if is_length { draft.duration } else { DEFAULT_MINUTES },
+    })
+}
+
+/// Items fit to be kept. A long one is cut: an abridged task is better than a lost one.
+pub(crate) fn items(drafts: Vec<ItemDraft>, talk: &Talk) -> Vec<ItemDraft> {
+    let grounds = grounds::Grounds::of(talk);
+    let checked = drafts.into_iter().filter_map(|draft| {
+        let description = text::words(&text::line(&draft.description, LINE), WORDS);
+        let is_fit = !description.is_empty()
+            && !text::addresses_a_model(&description)
+            && grounds.bear(&description, draft.evidence.as_deref());
+        is_fit.then(|| ItemDraft {
+            description,
+            owner: draft.owner.map(|owner| text::line(&owner, TITLE)).filter(|owner| !owner.is_empty()),
+            due_at: draft.due_at.filter(|due_at| can_be_meant(*due_at, talk)),
+            evidence: None,
+        })
+    });
+    checked.take(MOST_ITEMS).collect()
+}
+
+/// Memories fit to be kept. One that is too long is left out and not cut: half a fact can be a false one.
+/// One that gives orders is left out, too: a memory is read again by later models.
+pub(crate) fn memories(drafts: Vec<MemoryDraft>, talk: &Talk) -> Vec<MemoryDraft> {
+    let grounds = grounds::Grounds::of(talk);
+    let checked = drafts.into_iter().filter_map(|draft| {
+        let content = text::line(&draft.content, LINE);
+        let is_fit = (1..=WORDS).contains(&content.split_whitespace().count())
+            && !text::gives_orders(&content)
+            && grounds.bear(&content, draft.evidence.as_deref());
+        is_fit.then_some(MemoryDraft { content, category: draft.category, evidence: None })
+    });
+    checked.collect()
+}
+
+/// What an app wrote, as plain text.
+pub(crate) fn app(result: AppResult) -> AppResult {
+    AppResult { content: text::text(&result.content, TEXT), ..result }
+}
+
+fn can_be_meant(moment: Timestamp, talk: &Talk) -> bool {
+    (talk.started_at - PAST..=talk.started_at + AHEAD).contains(&moment)
+}
+
+#[cfg(test)]
+mod tests;

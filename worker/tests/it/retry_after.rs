@@ -1,0 +1,68 @@
+//! What a model server asks for reaches the job: its Retry-After, and the circuit that is open for it.
+
+use std::time::Duration;
+
+use job::{FailureCode, Job, State};
+use stages::Failure;
+use worker::Ended;
+
+use crate::bench::Bench;
+use crate::engines::Script;
+
+/// How long after its last change the job is due again; of a job that is queued.
+async fn wait_of(bench: &Bench, id: &job::JobId) -> (Job, i64) {
+    let pool = bench.database.pool(1).await;
+    let query = "select round(extract(epoch from ready_at - updated_at))::bigint \
+                 from finalization_jobs where job_id = $1 and status = 'queued'";
+    let seconds = sqlx::query_scalar(query).bind(id.as_str()).fetch_one(&pool).await.unwrap();
+    (bench.job(id).await.job, seconds)
+}
+
+#[tokio::test]
+async fn a_providers_retry_after_lengthens_the_back_off_and_a_short_one_does_not() {
+    let bench = Bench::new().await;
+    for (asked, expected) in [(900, 899..=901), (1, 24..=36)] {
+        let wait = Some(Duration::from_secs(asked));
+        let failure = Failure::after(FailureCode::ModelRateLimited, wait);
+        let mut working = bench.work(&Script::failing(failure));
+        let (_, id) = bench.admit(&format!("c{asked}")).await;
+
+        assert_eq!(working.until_ended().await.1, Ended::Failed(FailureCode::ModelRateLimited));
+
+        let (job, seconds) = wait_of(&bench, &id).await;
+        assert!(expected.contains(&seconds), "asked for {asked} s, due again after {seconds} s");
+        assert_eq!((job.attempts, job.last_code), (1, Some(FailureCode::ModelRateLimited)));
+        working.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn while_a_circuit_is_open_a_run_is_given_back_with_a_delay_and_costs_no_attempt() {
+    let bench = Bench::new().await;
+    let open = Failure::while_open(FailureCode::ModelUnavailable, Duration::from_secs(100));
+    let mut working = bench.work(&Script::failing(open));
+    let (_, id) = bench.admit("c1").await;
+
+    assert_eq!(working.until_ended().await.1, Ended::Released);
+
+    let (job, seconds) = wait_of(&bench, &id).await;
+    assert!((79..=121).contains(&seconds), "{seconds}");
+    assert_eq!((job.attempts, job.crashes, job.runs, job.last_code), (0, 0, 0, None));
+}
+
+#[tokio::test]
+async fn when_free_waiting_is_over_an_open_circuit_costs_an_attempt() {
+    let mut bench = Bench::new().await;
+    let policy = job::Policy { release_window: chrono::Duration::zero(), ..job::Policy::default() };
+    let settings = ledger::Settings { policy, ..ledger::Settings::default() };
+    bench.ledger = ledger::Ledger::new(bench.database.options(), settings);
+    let open = Failure::while_open(FailureCode::ModelUnavailable, Duration::from_secs(100));
+    let mut working = bench.work(&Script::failing(open));
+    let (_, id) = bench.admit("c1").await;
+
+    assert_eq!(working.until_ended().await.1, Ended::Failed(FailureCode::ModelUnavailable));
+
+    let job = bench.job(&id).await.job;
+    assert_eq!((job.attempts, job.last_code), (1, Some(FailureCode::ModelUnavailable)));
+    assert!(matches!(job.state, State::Queued { .. }));
+}
