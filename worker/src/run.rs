@@ -1,7 +1,7 @@
 //! One run: a claimed job's material, its stages, and what the ledger is told in the end.
 
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::FutureExt;
@@ -74,6 +74,7 @@ impl Runner {
             metrics: self.metrics.clone(),
             watch: Arc::clone(&self.watch),
             pause: self.pause.clone(),
+            stages: Mutex::default(),
         };
         witness.run_started();
         let end = match self.guarded(&witness, &held).await {
@@ -120,7 +121,8 @@ impl Runner {
             Finalized::Discarded => Outcome::Discarded,
             Finalized::Kept(_) => Outcome::Kept,
         };
-        self.complete(claimed, outcome, &results(finalized, &self.engines)).await
+        let results = Results { stages: witness.stages(), ..results(finalized, &self.engines) };
+        self.complete(claimed, outcome, &results).await
     }
 
     async fn complete(

@@ -128,6 +128,7 @@ impl Ledger {
             created_at: now,
             updated_at: now,
             job: Job { unrung: rings && bell == Bell::Skip, ..step.job },
+            line: None,
         };
         row::insert(connection, &stored, now, &self.policy).await.doing("admitting a job")?;
         if bell == Bell::Write && self.bells {

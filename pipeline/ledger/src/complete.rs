@@ -67,6 +67,8 @@ pub struct Results {
     pub engine: String,
     /// What to tell.
     pub announcements: Vec<Announcement>,
+    /// Milliseconds per stage that ran: for the job's history.
+    pub stages: Vec<(&'static str, u32)>,
 }
 
 /// What came of a completion.
@@ -123,7 +125,9 @@ impl Ledger {
             return Ok(Finished::Refused(Refusal::LeaseLost));
         };
         let command = Command::Complete { epoch: claimed.job.epoch, outcome };
-        let written = match self.decide_and_write(&mut transaction, &stored, command, now, bell).await? {
+        let decided =
+            self.decide_and_tell(&mut transaction, &stored, command, now, bell, &results.stages).await?;
+        let written = match decided {
             Ok(written) => written,
             Err(refusal) => return Ok(Finished::Refused(refusal)),
         };

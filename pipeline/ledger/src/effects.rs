@@ -1,6 +1,6 @@
 //! A verb on one job: decide, store by compare-and-set, and write what the decision wants written with it.
 
-use job::{Command, Effect, Job, Refusal, Step, Timestamp, decide};
+use job::{Command, Effect, Job, Refusal, State, Step, Timestamp, decide};
 use records::{ConversationId, UserId};
 use sqlx::PgConnection;
 
@@ -8,6 +8,7 @@ use crate::{
     EventKind, Ledger,
     announce::{About, announce},
     error::{Doing, Error},
+    history::{self, Told},
     row::{self, Stored},
 };
 
@@ -91,11 +92,25 @@ impl Ledger {
         now: Timestamp,
         bell: Bell,
     ) -> Result<Result<Written, Refusal>, Stumble> {
+        self.decide_and_tell(connection, read, command, now, bell, &[]).await
+    }
+
+    /// The same, of a run whose stages took so many milliseconds: the history tells.
+    pub(crate) async fn decide_and_tell(
+        &self,
+        connection: &mut PgConnection,
+        read: &Stored,
+        command: Command,
+        now: Timestamp,
+        bell: Bell,
+        stages: &[(&'static str, u32)],
+    ) -> Result<Result<Written, Refusal>, Stumble> {
+        let told = Told { verb: history::verb(&command), stages };
         let step = match decide(&read.job, command, now, &self.policy) {
             Ok(step) => step,
             Err(refusal) => return Ok(Err(refusal)),
         };
-        let stored = after(read, step.job.clone(), &step, bell);
+        let stored = after(read, &step, bell, now, told);
         let kept = row::store(connection, &[&stored], now, &self.policy).await.doing("storing a job")?;
         if kept.is_empty() {
             return Err(Stumble::Lost);
@@ -161,10 +176,12 @@ impl Ledger {
     }
 }
 
-/// The row to store: one version on is the statement's business, `unrung` is ours.
-pub(crate) fn after(read: &Stored, job: Job, step: &Step, bell: Bell) -> Stored {
+/// The row to store: one version on is the statement's business, `unrung` and the line of history are ours.
+pub(crate) fn after(read: &Stored, step: &Step, bell: Bell, now: Timestamp, told: Told<'_>) -> Stored {
     let rings = step.effects.iter().any(|effect| matches!(effect, Effect::Ring { .. }));
-    Stored { job: Job { unrung: rings && bell == Bell::Skip, ..job }, ..read.clone() }
+    let line = history::line(&read.job, &step.job, read.version + 1, now, told);
+    let job = Job { unrung: rings && bell == Bell::Skip, ..step.job.clone() };
+    Stored { job, line, ..read.clone() }
 }
 
 /// Writes the bell of the job's present ring.
@@ -247,6 +264,7 @@ pub(crate) async fn count_totals(
 ) -> Result<(), Error> {
     let total = |job: &Job| job.state.is_terminal().then(|| job.state.status());
     let (from, to) = (total(before), total(after));
+    count_dead_letters(connection, before, after).await?;
     if from == to {
         return Ok(());
     }
@@ -262,6 +280,33 @@ pub(crate) async fn count_totals(
         .execute(&mut *connection)
         .await
         .doing("counting finished jobs")?;
+    }
+    Ok(())
+}
+
+/// Dead letters are counted by code too, and apart once an operator settled them.
+async fn count_dead_letters(connection: &mut PgConnection, before: &Job, after: &Job) -> Result<(), Error> {
+    let place = |job: &Job| match job.state {
+        State::DeadLetter { code } => Some((code.as_str(), job.settled_at.is_some())),
+        _ => None,
+    };
+    let (from, to) = (place(before), place(after));
+    if from == to {
+        return Ok(());
+    }
+    for ((code, settled), change) in from.map(|from| (from, -1_i64)).into_iter().chain(to.map(|to| (to, 1))) {
+        sqlx::query(
+            "insert into dead_letter_totals as t (code, settled, stripe, jobs) \
+             values ($1, $2, abs(hashtext($3) % 16)::smallint, $4) \
+             on conflict (code, settled, stripe) do update set jobs = t.jobs + excluded.jobs",
+        )
+        .bind(code)
+        .bind(settled)
+        .bind(after.id.as_str())
+        .bind(change)
+        .execute(&mut *connection)
+        .await
+        .doing("counting dead letters")?;
     }
     Ok(())
 }

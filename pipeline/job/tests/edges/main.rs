@@ -13,3 +13,4 @@ mod repair;
 mod run_end;
 mod run_hold;
 mod user;
+mod why;
