@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, error::ErrorKind};
 
 use crate::{
-    commands::{jobs::Jobs, keys::Keys, users::Users},
+    commands::{jobs::Jobs, keys::Keys, replays::Replays, users::Users},
     config::Config,
     telemetry::Logs,
 };
@@ -36,6 +36,8 @@ pub(crate) enum Command {
     Migrate(Box<Config>),
     /// Look at finalization jobs and repair them.
     Jobs(Jobs),
+    /// Look at bulk replays, and pause, resume or cancel them.
+    Replays(Replays),
     /// People whose conversations are kept.
     Users(Users),
     /// Developer keys.

@@ -2,11 +2,14 @@
 
 mod completions;
 mod config;
+pub(crate) mod consent;
 pub(crate) mod demo;
 mod dev;
 pub(crate) mod jobs;
 pub(crate) mod keys;
 mod migrate;
+mod progress;
+pub(crate) mod replays;
 pub(crate) mod serve;
 pub(crate) mod table;
 pub(crate) mod users;
@@ -26,6 +29,7 @@ pub(crate) async fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Serve(config) => serve::run(*config).await,
         Command::Migrate(config) => migrate::run(*config).await,
         Command::Jobs(jobs) => jobs::run(jobs).await,
+        Command::Replays(replays) => replays::run(replays).await,
         Command::Users(users) => users::run(users).await,
         Command::Keys(keys) => keys::run(keys).await,
         Command::Config(config) => Ok(config::run(&config)),

@@ -7,6 +7,7 @@ mod config;
 mod embedded;
 mod exit;
 mod lifecycle;
+mod presence;
 mod telemetry;
 mod wiring;
 

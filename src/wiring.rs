@@ -132,6 +132,10 @@ impl App {
             self.reconciler_metrics.clone(),
             lifecycle.soft.clone(),
         ));
+        if self.config.has(Role::Reconciler) {
+            let stop = lifecycle.soft.clone();
+            tasks.spawn(reconciler::work_off_replays(self.ledger.clone(), process_name(), stop));
+        }
         tasks.spawn(reconciler::run(
             self.ledger.clone(),
             settings,

@@ -43,3 +43,8 @@ pub(crate) fn print(headings: &[&str], rows: Vec<Vec<String>>) {
 pub(crate) fn print_json(value: &serde_json::Value) {
     anstream::println!("{value:#}");
 }
+
+/// Prints one JSON document in one line, for what goes on.
+pub(crate) fn print_line(value: &serde_json::Value) {
+    anstream::println!("{value}");
+}

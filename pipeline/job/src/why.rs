@@ -233,15 +233,23 @@ impl fmt::Display for Why {
             }
             Self::BellLost { repaired_at: None } => f.write_str("Its bell is lost, and nobody will look."),
             Self::BellPutOff { until } => {
-                write!(f, "Its bell was put off until {} because the row could not be read or stored; the log has the reason.", time(*until))
+                write!(
+                    f,
+                    "Its bell was put off until {} because the row could not be read or stored; the log has the reason.",
+                    time(*until)
+                )
             }
             Self::SlotsTaken { slots, ahead } => {
-                write!(f, "All {slots} slots of the living workers are taken, and {} before it.", come(*ahead))
+                write!(
+                    f,
+                    "All {slots} slots of the living workers are taken, and {} before it.",
+                    come(*ahead)
+                )
             }
             Self::Behind { ahead } => write!(f, "It is ready; {} before it.", come(*ahead)),
-            Self::NothingWrong => {
-                f.write_str("Nothing is wrong: it is ready, announced, and a slot is free; it is taken within a second.")
-            }
+            Self::NothingWrong => f.write_str(
+                "Nothing is wrong: it is ready, announced, and a slot is free; it is taken within a second.",
+            ),
             Self::Parked { since, until } => write!(
                 f,
                 "It waits for its user's own keys since {}, and is given up at {}; the service's key never runs it.",
@@ -253,10 +261,16 @@ impl fmt::Display for Why {
                 write!(f, "It is a dead letter, {code}: it waits for an operator to replay or discard it.")
             }
             Self::Superseded { code } => {
-                write!(f, "It is a dead letter, {code}, and a newer revision of its conversation took its place.")
+                write!(
+                    f,
+                    "It is a dead letter, {code}, and a newer revision of its conversation took its place."
+                )
             }
             Self::ConversationGone { code } => {
-                write!(f, "It is a dead letter, {code}, and its conversation was deleted: only discarding is left.")
+                write!(
+                    f,
+                    "It is a dead letter, {code}, and its conversation was deleted: only discarding is left."
+                )
             }
             Self::Settled { code, at } => {
                 write!(f, "It is a dead letter, {code}, that an operator settled at {}.", time(*at))

@@ -23,6 +23,7 @@ mod items;
 mod keys;
 mod memories;
 mod operator;
+mod operators;
 mod prune;
 mod read_job;
 mod row;
@@ -48,7 +49,12 @@ pub use history::Event;
 pub use items::ItemFilter;
 pub use keys::{Key, KeyOwner, NewKey};
 pub use memories::MemoryFilter;
-pub use operator::{JobFilter, JobView, OperatorAction};
+pub use operator::{JobView, OperatorAction};
+pub use operators::{
+    ActionFilter, ActionView, DeadLetters, HeldLease, JobCursor, JobFilter, JobPage, JobsPage, MinuteCounts,
+    MinuteView, Overview, Pause, Process, ProcessView, RUN_MILLIS, ReplayChange, ReplayItem, ReplayOrder,
+    ReplayPreview, ReplayTurn, ReplayView, Started, Stepped, Workers,
+};
 pub use prune::Pruned;
 pub use read_job::Poll;
 pub use run_input::{Content, RunInput};

@@ -29,6 +29,8 @@ impl Ledger {
     /// When the database does not answer.
     pub async fn prune(&self, age: Duration, batch: i64) -> Result<Pruned, Error> {
         let age = TimeDelta::from_std(age).unwrap_or(TimeDelta::MAX);
+        self.prune_presence(batch).await?;
+        self.prune_replays(age).await?;
         Ok(Pruned {
             jobs: self.prune_jobs(age, batch).await?,
             deliveries: self.prune_deliveries(age, batch).await?,
@@ -89,6 +91,34 @@ impl Ledger {
         .doing(DOING)?;
         transaction.commit().await.doing(DOING)?;
         Ok(gone.rows_affected())
+    }
+
+    /// Minutes behind the last two days, and processes that were not seen for one: nobody looks at them any more.
+    async fn prune_presence(&self, batch: i64) -> Result<(), Error> {
+        for statement in [
+            "delete from service_minutes where (minute, process_id) in (select minute, process_id \
+                 from service_minutes where minute < clock_timestamp() - interval '2 days' order by minute limit $1)",
+            "delete from service_processes where process_id in (select process_id from service_processes \
+                 where seen_at < clock_timestamp() - interval '1 day' limit $1)",
+        ] {
+            sqlx::query(statement).bind(batch).execute(&self.pool).await.doing("pruning processes")?;
+        }
+        Ok(())
+    }
+
+    /// One bulk replay that ended long ago, with its list.
+    async fn prune_replays(&self, age: TimeDelta) -> Result<(), Error> {
+        const DOING: &str = "pruning replays";
+        let (mut transaction, now) = self.begin(DOING).await?;
+        sqlx::query(
+            "delete from replay_operations where operation_id = (select operation_id from replay_operations \
+                 where finished_at < $1 order by created_at limit 1 for update skip locked)",
+        )
+        .bind(cutoff(now, age))
+        .execute(&mut *transaction)
+        .await
+        .doing(DOING)?;
+        transaction.commit().await.doing(DOING)
     }
 
     async fn prune_actions(&self, age: TimeDelta, batch: i64) -> Result<u64, Error> {

@@ -1,7 +1,14 @@
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests stop at the first surprise")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests stop at the first surprise"
+)]
 //! A line that was written is read back as what it meant.
 
-use job::{Admission, Command, Epoch, FailureCode, Generation, JobId, Origin, Outcome, Policy, WorkerId, decide};
+use job::{
+    Admission, Command, Epoch, FailureCode, Generation, JobId, Origin, Outcome, Policy, WorkerId, decide,
+};
 
 use super::*;
 
@@ -11,7 +18,8 @@ fn at(seconds: i64) -> Timestamp {
 
 fn admitted() -> Job {
     let id = JobId::derive("ann", "c", 1);
-    Job::admit(Admission { id, origin: Origin::Finalize, force_process: true, requires_keys: false }, at(0)).job
+    Job::admit(Admission { id, origin: Origin::Finalize, force_process: true, requires_keys: false }, at(0))
+        .job
 }
 
 /// Says `command`, and answers the job afterwards with what its row would remember.
@@ -23,14 +31,21 @@ fn said(job: &Job, command: Command, seconds: i64, stages: &[(&'static str, u32)
 }
 
 fn claim() -> Command {
-    Command::Claim { generation: Generation(1), worker: WorkerId("a host:1/finalization".into()), keys: false }
+    Command::Claim {
+        generation: Generation(1),
+        worker: WorkerId("a host:1/finalization".into()),
+        keys: false,
+    }
 }
 
 #[test]
 fn a_completion_is_read_back_with_its_worker_and_stages() {
     let (leased, claimed) = said(&admitted(), claim(), 2, &[]);
     let claimed = claimed.unwrap();
-    assert_eq!((claimed.verb.as_str(), claimed.from.as_str(), claimed.to.as_str()), ("claim", "queued", "leased"));
+    assert_eq!(
+        (claimed.verb.as_str(), claimed.from.as_str(), claimed.to.as_str()),
+        ("claim", "queued", "leased")
+    );
     assert_eq!(claimed.worker.as_deref(), Some("a_host:1/finalization"), "a line has no other spaces");
     let complete = Command::Complete { epoch: Epoch(1), outcome: Outcome::Kept };
     let (_, completed) = said(&leased, complete, 3, &[("describe", 61), ("embed", 0)]);
