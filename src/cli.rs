@@ -5,7 +5,10 @@ use std::path::PathBuf;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, error::ErrorKind};
 
 use crate::{
-    commands::{jobs::Jobs, keys::Keys, replays::Replays, users::Users},
+    commands::{
+        audit::Audit, doctor::Doctor, jobs::Jobs, keys::Keys, man::Man, replays::Replays, users::Users,
+        verify::Verify, webhooks::Webhooks,
+    },
     config::Config,
     telemetry::Logs,
 };
@@ -38,6 +41,14 @@ pub(crate) enum Command {
     Jobs(Jobs),
     /// Look at bulk replays, and pause, resume or cancel them.
     Replays(Replays),
+    /// Look at webhook endpoints in trouble and repair them.
+    Webhooks(Webhooks),
+    /// Who did what, and why.
+    Audit(Audit),
+    /// Check a live database: admissions, completions, owners, conversations, totals, bells.
+    Verify(Verify),
+    /// Examine a deployment: schema, settings, clocks, workers, bells, blocking transactions.
+    Doctor(Doctor),
     /// People whose conversations are kept.
     Users(Users),
     /// Developer keys.
@@ -49,6 +60,8 @@ pub(crate) enum Command {
         /// Which shell.
         shell: clap_complete::Shell,
     },
+    /// Print the manual page, or write one per command into a folder.
+    Man(Man),
 }
 
 impl Command {

@@ -51,9 +51,10 @@ pub use keys::{Key, KeyOwner, NewKey};
 pub use memories::MemoryFilter;
 pub use operator::{JobView, OperatorAction};
 pub use operators::{
-    ActionFilter, ActionView, DeadLetters, HeldLease, JobCursor, JobFilter, JobPage, JobsPage, MinuteCounts,
-    MinuteView, Overview, Pause, Process, ProcessView, RUN_MILLIS, ReplayChange, ReplayItem, ReplayOrder,
-    ReplayPreview, ReplayTurn, ReplayView, Started, Stepped, Workers,
+    ActionFilter, ActionView, CHECKS, Check, DeadLetters, Enabled, EndpointView, Examination, Finding,
+    GivenUp, HeldLease, JobCursor, JobFilter, JobPage, JobsPage, MinuteCounts, MinuteView, OldTransaction,
+    Overview, Pause, Process, ProcessView, RUN_MILLIS, ReplayChange, ReplayItem, ReplayOrder, ReplayPreview,
+    ReplayTurn, ReplayView, Started, Stepped, Workers,
 };
 pub use prune::Pruned;
 pub use read_job::Poll;

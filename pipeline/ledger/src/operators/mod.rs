@@ -5,20 +5,26 @@
 
 mod audit;
 mod bulk;
+mod doctor;
 mod list;
 mod overview;
 mod page;
 mod pauses;
 mod processes;
+mod verify;
+mod webhooks;
 
 pub use audit::{ActionFilter, ActionView};
 pub use bulk::{
     ReplayChange, ReplayItem, ReplayOrder, ReplayPreview, ReplayTurn, ReplayView, Started, Stepped,
 };
+pub use doctor::{Examination, OldTransaction};
 pub use list::{JobCursor, JobFilter, JobsPage};
 pub use overview::{DeadLetters, MinuteView, Overview};
 pub use page::JobPage;
 pub use pauses::Pause;
 pub use processes::{HeldLease, MinuteCounts, Process, ProcessView, RUN_MILLIS, Workers};
+pub use verify::{CHECKS, Check, Finding};
+pub use webhooks::{Enabled, EndpointView, GivenUp};
 
 pub(crate) use audit::{Audited, write_action};

@@ -49,8 +49,18 @@ async fn scans(world: &World, table: &str, index: &str) -> (i64, i64) {
 /// Runs a verb in a process of its own, and asserts that it read each table through the index named with it, each
 /// time, and never whole. A session reports its counts when it ends at the latest, so its end is awaited.
 async fn assert_uses(indexes: &[(&str, &str)], verb: impl AsyncFn(&Ledger, usize)) {
+    assert_uses_with("", indexes, verb).await;
+}
+
+/// The same, with more rows than the history.
+pub(crate) async fn assert_uses_with(
+    more: &'static str,
+    indexes: &[(&str, &str)],
+    verb: impl AsyncFn(&Ledger, usize),
+) {
     let world = World::new().await;
     world.run(HISTORY).await;
+    world.run(more).await;
     let mut before = Vec::new();
     for (table, index) in indexes {
         before.push(scans(&world, table, index).await);

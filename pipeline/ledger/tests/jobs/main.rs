@@ -9,7 +9,10 @@
 mod world;
 
 mod chance;
+mod bulk;
 mod conformance;
+mod desk;
+mod desk_plans;
 mod explain;
 mod fences;
 mod mirror;
@@ -17,3 +20,4 @@ mod races;
 mod said;
 mod seen;
 mod unreadable;
+mod verified;

@@ -61,7 +61,7 @@ impl Ledger {
                  count(*) filter (where f.requires_keys or exists (select from users u \
                      where u.user_id = f.user_id and u.requires_byok)), \
                  sum((select count(*) from stage_checkpoints k where k.user_id = f.user_id \
-                     and k.job_id = f.job_id))::bigint, \
+                     and k.job_id = f.job_id and k.stage <> 'read_context'))::bigint, \
                  (select count(distinct user_id) from found) \
              from found f group by dead_code order by 2 desc, 1",
         );
