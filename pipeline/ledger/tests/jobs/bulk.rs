@@ -5,7 +5,8 @@ use std::sync::Arc;
 use chrono::Duration;
 use job::{FailureCode, JobId, Outcome, Queue, State};
 use ledger::{
-    JobFilter, Ledger, OperatorAction, ReplayChange, ReplayOrder, ReplayTurn, ReplayView, Results, Started, Stepped,
+    JobFilter, Ledger, OperatorAction, ReplayChange, ReplayOrder, ReplayTurn, ReplayView, Results, Started,
+    Stepped,
 };
 use tokio::sync::Barrier;
 use uuid::Uuid;
@@ -54,11 +55,7 @@ async fn time_out(world: &World) {
 /// Takes and completes whatever waits in the queue of replays.
 async fn complete_all(world: &World) {
     for claimed in world.ledger.take(Queue::Finalization, &worker("w"), 50).await.unwrap().claims {
-        world
-            .ledger
-            .complete(&claimed, Outcome::Kept, &Results::default(), (&equal, &equal))
-            .await
-            .unwrap();
+        world.ledger.complete(&claimed, Outcome::Kept, &Results::default(), (&equal, &equal)).await.unwrap();
     }
 }
 

@@ -2,9 +2,7 @@
 
 use chrono::Duration;
 use job::{FailureCode, JobId, Outcome, Queue, Why};
-use ledger::{
-    ActionFilter, Edge, JobFilter, MinuteCounts, OperatorAction, Process, Results,
-};
+use ledger::{ActionFilter, Edge, JobFilter, MinuteCounts, OperatorAction, Process, Results};
 use records::UserId;
 
 use crate::world::{World, equal, worker};
@@ -144,8 +142,7 @@ async fn a_paused_queue_is_taken_from_by_nobody_in_either_mode() {
 
     assert!(world.ledger.resume(Queue::Creation, &olga()).await.unwrap());
     assert_eq!(world.answers(Queue::Creation).await, ["claimed"]);
-    let actions =
-        world.ledger.actions(&ActionFilter { limit: 9, ..ActionFilter::default() }).await.unwrap();
+    let actions = world.ledger.actions(&ActionFilter { limit: 9, ..ActionFilter::default() }).await.unwrap();
     let verbs: Vec<&str> = actions.iter().map(|action| action.action.as_str()).collect();
     assert_eq!(verbs, ["resume", "pause"]);
 }
@@ -161,8 +158,12 @@ async fn why_knows_workers_slots_and_bells() {
     assert_eq!(why(&first).await, Why::NothingWrong);
     assert_eq!(why(&second).await, Why::Behind { ahead: 1 });
     world.claim(&first).await;
-    world.run("delete from finalization_bells where job_id in \
-        (select job_id from finalization_jobs where status = 'leased')").await;
+    world
+        .run(
+            "delete from finalization_bells where job_id in \
+        (select job_id from finalization_jobs where status = 'leased')",
+        )
+        .await;
     assert_eq!(why(&second).await, Why::SlotsTaken { slots: 1, ahead: 0 });
     assert_eq!(why(&first).await.guard(), "running");
     world.run("delete from finalization_bells").await;
@@ -215,11 +216,8 @@ async fn the_overview_counts_what_ended_and_what_died_of_what() {
 
     let overview = world.ledger.overview().await.unwrap();
 
-    let causes: Vec<(&str, i64, i64)> = overview
-        .dead_letters
-        .iter()
-        .map(|dead| (dead.code.as_str(), dead.waiting, dead.settled))
-        .collect();
+    let causes: Vec<(&str, i64, i64)> =
+        overview.dead_letters.iter().map(|dead| (dead.code.as_str(), dead.waiting, dead.settled)).collect();
     assert_eq!(causes, [("invalid_job", 1, 1)]);
     assert_eq!(overview.minutes.len(), 60);
     let last: Vec<_> = overview.minutes.iter().rev().take(2).collect();

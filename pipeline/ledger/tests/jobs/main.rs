@@ -8,8 +8,8 @@
 
 mod world;
 
-mod chance;
 mod bulk;
+mod chance;
 mod conformance;
 mod desk;
 mod desk_plans;

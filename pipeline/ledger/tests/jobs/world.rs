@@ -70,7 +70,9 @@ impl World {
             let edge = Edge::Fail { code, retry_after: None, jitter_permille: 0 };
             let holding = match self.job(&claimed.job.id).await.state {
                 State::DeadLetter { .. } => return claimed.job.id,
-                State::Leased(_) => Holding { epoch: self.job(&claimed.job.id).await.epoch, ..claimed.holding() },
+                State::Leased(_) => {
+                    Holding { epoch: self.job(&claimed.job.id).await.epoch, ..claimed.holding() }
+                }
                 _ => {
                     self.age(&claimed.job.id, Duration::hours(1)).await;
                     self.claim(&claimed.job.id).await.holding()

@@ -13,6 +13,7 @@ mod process;
 mod receiver;
 mod world;
 
+mod desk;
 mod failures;
 mod operations;
 mod outbox;

@@ -8,7 +8,7 @@ use crate::receiver::Receiver;
 use crate::world::{GARDEN, World};
 
 /// A model that nobody serves, and no second try.
-const BROKEN: &[(&str, &str)] = &[
+pub(crate) const BROKEN: &[(&str, &str)] = &[
     ("LISTEN_TEXT_ENGINE", "openai"),
     ("LISTEN_OPENAI_BASE_URL", "http://127.0.0.1:1/v1"),
     ("LISTEN_OPENAI_MODEL", "none"),
