@@ -37,7 +37,7 @@ pub(crate) struct Verify {
 /// When the database does not answer.
 pub(crate) async fn run(verify: Verify) -> anyhow::Result<ExitCode> {
     let ledger = verify.asked.ledger()?;
-    if !ledger.is_migrated().await? {
+    if !ledger.examine().await?.missing_migrations.is_empty() {
         return Err(Exit::Refused("the schema is not this program's: run `listen migrate`".to_owned()).into());
     }
     let recounted = match (verify.fix_totals, &verify.reason) {

@@ -1,10 +1,10 @@
+//! A line that was written is read back as what it meant.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
     reason = "tests stop at the first surprise"
 )]
-//! A line that was written is read back as what it meant.
 
 use job::{
     Admission, Command, Epoch, FailureCode, Generation, JobId, Origin, Outcome, Policy, WorkerId, decide,
