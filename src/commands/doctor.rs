@@ -192,6 +192,8 @@ fn processes(found: &Examination, workers: &Workers) -> Remark {
         .processes
         .iter()
         .filter(|view| !view.alive && !view.process.stopping)
+        // Of one that died long ago and holds nothing, nothing is left to be done.
+        .filter(|view| !view.holds.is_empty() || found.at - view.seen_at < chrono::Duration::hours(1))
         .map(|view| {
             format!(
                 "{} (last seen {} ago, holds {})",

@@ -26,7 +26,7 @@ const OPERATION: Uuid = Uuid::from_u128(7);
 
 async fn started(world: &World, order: &ReplayOrder) -> ReplayView {
     match world.ledger.start_replay(OPERATION, order, &olga()).await.unwrap() {
-        Started::Running(view) => view,
+        Started::Running(view) => *view,
         Started::Nothing => panic!("nothing to replay"),
     }
 }

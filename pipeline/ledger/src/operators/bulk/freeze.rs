@@ -36,7 +36,7 @@ pub struct ReplayPreview {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Started {
     /// It was made, and runs.
-    Running(ReplayView),
+    Running(Box<ReplayView>),
     /// The filter finds nothing.
     Nothing,
 }
@@ -120,7 +120,10 @@ impl Ledger {
             write_action(&mut transaction, audited, action, now).await.doing(DOING)?;
             transaction.commit().await.doing(DOING)?;
         }
-        Ok(self.replay_operation(&id.to_string()).await?.map_or(Started::Nothing, Started::Running))
+        Ok(self
+            .replay_operation(&id.to_string())
+            .await?
+            .map_or(Started::Nothing, |view| Started::Running(Box::new(view))))
     }
 }
 
