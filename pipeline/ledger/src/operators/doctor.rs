@@ -166,7 +166,8 @@ async fn look_at_rows(connection: &mut PgConnection, found: &mut Examination) ->
     found.without_owners = number(
         connection,
         "select count(*) from (select from finalization_jobs \
-             where reconcile_after_at < clock_timestamp() - interval '1 hour' limit 1000) o",
+             where reconcile_after_at is not null and reconcile_after_at < clock_timestamp() - interval '1 hour' \
+             limit 1000) o",
     )
     .await?;
     found.unwatched_leases = number(
