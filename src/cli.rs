@@ -6,8 +6,8 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, error::ErrorKind}
 
 use crate::{
     commands::{
-        audit::Audit, doctor::Doctor, jobs::Jobs, keys::Keys, man::Man, replays::Replays, users::Users,
-        verify::Verify, webhooks::Webhooks,
+        audit::Audit, doctor::Doctor, folders::Folders, jobs::Jobs, keys::Keys, man::Man, replays::Replays,
+        users::Users, verify::Verify, webhooks::Webhooks,
     },
     config::Config,
     telemetry::Logs,
@@ -51,6 +51,8 @@ pub(crate) enum Command {
     Doctor(Doctor),
     /// People whose conversations are kept.
     Users(Users),
+    /// Folders, and the rules by which conversations are filed.
+    Folders(Folders),
     /// Developer keys.
     Keys(Keys),
     /// Print the effective settings, secrets masked; exit 2 when they cannot work.

@@ -7,6 +7,7 @@ pub(crate) mod consent;
 pub(crate) mod demo;
 mod dev;
 pub(crate) mod doctor;
+pub(crate) mod folders;
 pub(crate) mod jobs;
 pub(crate) mod keys;
 pub(crate) mod man;
@@ -40,6 +41,7 @@ pub(crate) async fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Verify(verify) => verify::run(verify).await,
         Command::Doctor(doctor) => doctor::run(doctor).await,
         Command::Users(users) => users::run(users).await,
+        Command::Folders(folders) => folders::run(folders).await,
         Command::Keys(keys) => keys::run(keys).await,
         Command::Config(config) => Ok(config::run(&config)),
         Command::Completions { shell } => Ok(completions::run(shell)),

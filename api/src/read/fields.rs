@@ -56,7 +56,15 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Whether any of the named fields was sent: a PATCH needs one.
+    /// A PATCH needs one of the named fields; with none, the rule is reported at the object.
+    pub(crate) fn needs_any(&mut self, names: &[&str]) -> Option<()> {
+        match self.has_any(names) {
+            true => Some(()),
+            false => self.report.rule("at least one field must be provided"),
+        }
+    }
+
+    /// Whether any of the named fields was sent.
     pub(crate) fn has_any(&self, names: &[&str]) -> bool {
         names.iter().any(|name| self.object.contains_key(*name))
     }

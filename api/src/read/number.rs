@@ -129,10 +129,19 @@ fn real(value: &Value, report: &mut Report) -> Option<f64> {
     match value {
         Value::Bool(truth) => Some(f64::from(u8::from(*truth))),
         Value::Number(number) => number.as_f64(),
-        Value::String(text) => text.trim().parse().ok().or_else(|| {
+        Value::String(text) => real_of_text(text.trim()).or_else(|| {
             report
                 .refuse("float_parsing", "Input should be a valid number, unable to parse string as a number")
         }),
         _ => report.refuse("float_type", "Input should be a valid number"),
     }
+}
+
+/// pydantic's grammar: as programs write numbers, with single underscores anywhere but at the ends.
+fn real_of_text(text: &str) -> Option<f64> {
+    let misplaced = text.starts_with('_') || text.ends_with('_') || text.contains("__");
+    if misplaced {
+        return None;
+    }
+    text.replace('_', "").parse().ok()
 }

@@ -1,17 +1,27 @@
-//! `P/action-items`.
+//! `P/action-items`. There is no GET of a single one (spec): the router answers 405 for it.
 
-use axum::{extract::State, http::Uri, response::Response};
-use ledger::{DatePage, ItemFilter};
-use records::ConversationId;
+use axum::{Json, extract::State, http::Uri, response::Response};
+use ledger::{DatePage, ItemChange, ItemFilter, NewActionItem};
+use records::{ActionItem, ActionItemId, ConversationId, UserId};
+use serde_json::{Value, json};
 
-use super::links;
+use super::{links, path::Ids};
 use crate::{
     Error, Scope,
     door::Door,
     keys::Caller,
-    read::{Bool, Page, Query, Text, date_range, page, query},
+    read::{
+        Body, Bool, Fields, ListOf, Object, Page, Query, Text, ZonedMoment, date_range, object, page, query,
+    },
     shapes,
 };
+
+/// What a 404 says is missing.
+const KIND: &str = "Action item";
+/// Of a description (spec, "Limits").
+const DESCRIPTION: Text = Text::between(1, 500);
+/// In one batch (spec, "Limits").
+const BATCH: usize = 50;
 
 /// GET: a page, newest first.
 pub(super) async fn list(
@@ -35,4 +45,92 @@ fn filter(parameters: &Query) -> Result<(Page, ItemFilter), Error> {
         let dates = DatePage { start, end, limit: links::one_more(page), offset: page.offset };
         Some((page, ItemFilter { page: dates, completed, conversation_id }))
     })
+}
+
+/// What a create says of an item; its id is ours to give.
+struct Draft {
+    description: String,
+    completed: bool,
+    due_at: Option<records::Timestamp>,
+}
+
+fn read_draft(fields: &mut Fields<'_>) -> Option<Draft> {
+    let description = fields.required("description", DESCRIPTION);
+    let completed = fields.present("completed", Bool).unwrap_or(false);
+    let due_at = fields.optional("due_at", ZonedMoment);
+    Some(Draft { description: description?, completed, due_at })
+}
+
+/// POST: one item.
+pub(super) async fn create(
+    State(door): State<Door>,
+    caller: Caller,
+    body: Body,
+) -> Result<Json<Value>, Error> {
+    caller.require(Scope::ActionItemsWrite)?;
+    let draft = object(body, read_draft)?;
+    let made = store(&door, &caller.user, vec![draft]).await?;
+    Ok(Json(made.first().map(shapes::action_item).unwrap_or_default()))
+}
+
+/// POST batch: 1 to 50 items, all or none.
+pub(super) async fn create_batch(
+    State(door): State<Door>,
+    caller: Caller,
+    body: Body,
+) -> Result<Json<Value>, Error> {
+    caller.require(Scope::ActionItemsWrite)?;
+    let drafts = object(body, |fields| {
+        fields.required("action_items", ListOf { item: Object(read_draft), min: 1, max: BATCH })
+    })?;
+    let made = store(&door, &caller.user, drafts).await?;
+    Ok(Json(json!({
+        "action_items": made.iter().map(shapes::action_item).collect::<Value>(),
+        "created_count": made.len(),
+    })))
+}
+
+async fn store(door: &Door, user: &UserId, drafts: Vec<Draft>) -> Result<Vec<ActionItem>, Error> {
+    let new = |draft: Draft| NewActionItem {
+        id: ActionItemId::new(door.ids.fresh().to_string()),
+        description: draft.description,
+        completed: draft.completed,
+        due_at: draft.due_at,
+    };
+    let new: Vec<NewActionItem> = drafts.into_iter().map(new).collect();
+    Ok(door.ledger.create_action_items(user, &new).await?)
+}
+
+/// PATCH: at least one of description, completed, due_at.
+pub(super) async fn change(
+    State(door): State<Door>,
+    caller: Caller,
+    Ids(id): Ids<String>,
+    body: Body,
+) -> Result<Json<Value>, Error> {
+    caller.require(Scope::ActionItemsWrite)?;
+    let change = object(body, |fields| {
+        let change = ItemChange {
+            description: fields.present("description", DESCRIPTION),
+            completed: fields.present("completed", Bool),
+            due_at: fields.nullable("due_at", ZonedMoment),
+        };
+        fields.needs_any(&["description", "completed", "due_at"])?;
+        Some(change)
+    })?;
+    let changed = door.ledger.change_action_item(&caller.user, &ActionItemId::new(id), &change).await?;
+    changed.as_ref().map(|item| Json(shapes::action_item(item))).ok_or(Error::NotFound(KIND))
+}
+
+/// DELETE: for good.
+pub(super) async fn delete(
+    State(door): State<Door>,
+    caller: Caller,
+    Ids(id): Ids<String>,
+) -> Result<Json<Value>, Error> {
+    caller.require(Scope::ActionItemsWrite)?;
+    match door.ledger.delete_action_item(&caller.user, &ActionItemId::new(id)).await? {
+        true => Ok(Json(json!({ "success": true }))),
+        false => Err(Error::NotFound(KIND)),
+    }
 }

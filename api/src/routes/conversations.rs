@@ -88,9 +88,7 @@ fn read_change(body: Body) -> Result<ConversationChange, Error> {
                 .nullable("folder_id", Text::between(1, usize::MAX))
                 .map(|id| id.map(FolderId::new)),
         };
-        if !fields.has_any(&["title", "discarded", "starred", "folder_id"]) {
-            return fields.report.rule("at least one field must be provided");
-        }
+        fields.needs_any(&["title", "discarded", "starred", "folder_id"])?;
         Some(change)
     })
 }

@@ -7,10 +7,16 @@
     reason = "a test may fail loudly"
 )]
 
+mod action_items;
 mod bench;
 mod conversations;
 mod creates;
 mod finalization;
 mod gate;
+mod goals;
 mod keys;
+mod memories;
+mod processing;
+mod profile;
+mod reminders;
 mod webhooks;

@@ -11,7 +11,11 @@ use sqlx::{
 
 use crate::{
     Waker,
+    admit::finalize::{Asked, Finalized},
+    complete::{Completion, Finished},
     error::{Doing, Error},
+    run_input::{About, RunInput},
+    together::Together,
 };
 
 /// The schema, forward only (`migrations/`).
@@ -45,6 +49,9 @@ pub struct Ledger {
     pub(crate) bells: bool,
     pub(crate) waker: Waker,
     pub(crate) enqueue_failed: Arc<dyn Fn() + Send + Sync>,
+    pub(crate) admissions: Together<Arc<Asked>, Finalized>,
+    pub(crate) completions: Together<Arc<Completion>, Finished>,
+    pub(crate) inputs: Together<About, Option<RunInput>>,
 }
 
 impl Ledger {
@@ -64,6 +71,9 @@ impl Ledger {
             bells: settings.bells,
             waker: Waker::default(),
             enqueue_failed: settings.enqueue_failed,
+            admissions: Together::default(),
+            completions: Together::default(),
+            inputs: Together::default(),
         }
     }
 

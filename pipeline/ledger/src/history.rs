@@ -55,15 +55,15 @@ pub(crate) fn verb(command: &Command) -> Option<&'static str> {
 
 /// What an edge is remembered by, beyond the two states.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Told<'a> {
+pub(crate) struct Said<'a> {
     pub(crate) verb: Option<&'static str>,
     pub(crate) stages: &'a [(&'static str, u32)],
 }
 
 /// The line of an edge from `before` to `after`, stored at `at` as `version`; `None` where nothing happened that
 /// an operator would look for (a reconciler that only looks again later).
-pub(crate) fn line(before: &Job, after: &Job, version: i64, at: Timestamp, told: Told<'_>) -> Option<String> {
-    let verb = told.verb?;
+pub(crate) fn line(before: &Job, after: &Job, version: i64, at: Timestamp, said: Said<'_>) -> Option<String> {
+    let verb = said.verb?;
     let (from, to) = (before.state.status(), after.state.status());
     if verb == "reconcile" && from == to && before.generation == after.generation {
         return None;
@@ -76,7 +76,7 @@ pub(crate) fn line(before: &Job, after: &Job, version: i64, at: Timestamp, told:
         after.epoch,
         after.generation,
         worker.as_deref().unwrap_or("-"),
-        detail(after, told.stages),
+        detail(after, said.stages),
     ))
 }
 

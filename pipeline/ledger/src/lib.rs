@@ -6,6 +6,7 @@
 
 mod admit;
 mod announce;
+mod backlog;
 mod checkpoints;
 mod complete;
 mod connect;
@@ -18,25 +19,33 @@ mod endpoints;
 mod error;
 mod folders;
 mod gauges;
+mod goals;
+mod health;
 mod history;
 mod items;
 mod keys;
+mod known_people;
 mod memories;
 mod operator;
 mod operators;
 mod prune;
+mod pushes;
 mod read_job;
+mod reminders;
 mod row;
 mod run_input;
 mod segments;
+mod subscriptions;
 mod take;
+mod together;
 mod users;
 mod waker;
 mod wakes;
 
-pub use admit::{AdmitRefusal, Admitted, CreateOutcome, NewContent, NewConversation};
+pub use admit::{AdmitRefusal, Admitted, CreateOutcome, NewContent, NewConversation, ReprocessRefusal};
+pub use backlog::Backlog;
 pub use checkpoints::CheckpointKey;
-pub use complete::{Announcement, Finished, NewItem, NewMemory, Results, Same};
+pub use complete::{Announcement, Comparison, Completion, Finished, NewItem, NewMemory, Results, Same};
 pub use connect::{Ledger, MIGRATOR, Settings};
 pub use conversations::{ConversationChange, ConversationFilter, ConversationView, DatePage};
 pub use deliveries::{ClaimedDelivery, DeliveryOutcome, DeliveryPolicy, DeliveryView};
@@ -44,11 +53,15 @@ pub use due::{Passed, Swept};
 pub use edges::{Answer, Edge};
 pub use endpoints::{Endpoint, EndpointChange, EventKind, NewEndpoint, WebhookFormat};
 pub use error::Error;
+pub use folders::{DeletedFolder, FolderChange, FolderView, NewFolder};
 pub use gauges::Gauges;
+pub use goals::{GoalChange, GoalFilter, GoalPoint, NewGoal};
+pub use health::{Health, TableHealth};
 pub use history::Event;
-pub use items::ItemFilter;
+pub use items::{ItemChange, ItemFilter, NewActionItem};
 pub use keys::{Key, KeyOwner, NewKey};
-pub use memories::MemoryFilter;
+pub use known_people::KnownPerson;
+pub use memories::{MemoryChange, MemoryFilter, NewPersonMemory};
 pub use operator::{JobView, OperatorAction};
 pub use operators::{
     ActionFilter, ActionView, CHECKS, Check, DeadLetters, Enabled, EndpointView, Examination, Finding,
@@ -57,9 +70,12 @@ pub use operators::{
     ReplayTurn, ReplayView, Started, Stepped, Workers,
 };
 pub use prune::Pruned;
+pub use pushes::{ClaimedPush, PushPolicy};
 pub use read_job::Poll;
+pub use reminders::Notice;
 pub use run_input::{Content, RunInput};
 pub use segments::AppendRefusal;
+pub use subscriptions::{NewSubscription, Subscription, SubscriptionKind, TooManySubscriptions};
 pub use take::{Claimed, Holding, Renewal, Taken};
 pub use users::{User, UserChange};
 pub use waker::Waker;

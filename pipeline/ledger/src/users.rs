@@ -129,7 +129,7 @@ impl Ledger {
 
 /// The columns as the table holds them.
 #[derive(sqlx::FromRow)]
-struct UserRow {
+pub(crate) struct UserRow {
     user_id: String,
     name: Option<String>,
     time_zone: String,
@@ -163,6 +163,17 @@ pub(crate) async fn read_user(connection: &mut PgConnection, id: &UserId) -> Res
     .await
     .doing("reading a person")?;
     Ok(row.map(User::from))
+}
+
+/// Locks a person's row, which comes first in the order of locks: whoever counts a person's things before adding to
+/// them holds it.
+pub(crate) async fn lock_user(connection: &mut PgConnection, user: &UserId) -> Result<(), Error> {
+    sqlx::query("select from users where user_id = $1 for no key update")
+        .bind(user.as_str())
+        .execute(connection)
+        .await
+        .doing("locking a person")
+        .map(drop)
 }
 
 /// The folders of every new person (DECISIONS §1), with the rules that automatic filing goes by.

@@ -1,7 +1,7 @@
 //! Creating a conversation: stored and admitted, or stored to be finalized later.
 
 use chrono::Duration;
-use job::Origin;
+use job::{JobId, Origin};
 use records::{Conversation, ConversationId, Segment, Status, Timestamp, UserId};
 use sqlx::{PgConnection, Postgres, Transaction};
 
@@ -50,6 +50,7 @@ impl Ledger {
             transaction.commit().await.doing("creating a conversation")?;
             return Ok(CreateOutcome::Deferred(conversation));
         }
+        let job_id = JobId::derive(user.as_str(), new.id.as_str(), 1);
         let admitting = Admitting {
             user,
             conversation: &new.id,
@@ -58,11 +59,11 @@ impl Ledger {
             force_process: false,
             requires_keys,
         };
-        let (job, effects) = self.admit(&mut transaction, admitting, now, bell).await?;
+        let steps = self.admit(&mut transaction, &[admitting], now, bell).await?;
         let conversation = must_read(&mut transaction, user, &new.id).await?;
         transaction.commit().await.doing("creating a conversation")?;
-        self.wake(&job, &effects, 0);
-        Ok(CreateOutcome::Admitted(Admitted { conversation, job_id: job.id, fresh: true }))
+        self.wake_all(&steps);
+        Ok(CreateOutcome::Admitted(Admitted { conversation, job_id, fresh: true }))
     }
 
     /// The id is taken: a repeat of a `client_session_id`. One that failed is admitted again.
@@ -92,6 +93,7 @@ impl Ledger {
         .await
         .doing("reopening a conversation")?;
         let Some(revision) = reopened else { return Err(Stumble::Lost) };
+        let job_id = JobId::derive(user.as_str(), id.as_str(), revision);
         let admitting = Admitting {
             user,
             conversation: id,
@@ -100,11 +102,11 @@ impl Ledger {
             force_process: false,
             requires_keys,
         };
-        let (job, effects) = self.admit(&mut transaction, admitting, now, bell).await?;
+        let steps = self.admit(&mut transaction, &[admitting], now, bell).await?;
         let conversation = must_read(&mut transaction, user, id).await?;
         transaction.commit().await.doing("creating a conversation")?;
-        self.wake(&job, &effects, 0);
-        Ok(CreateOutcome::Admitted(Admitted { conversation, job_id: job.id, fresh: true }))
+        self.wake_all(&steps);
+        Ok(CreateOutcome::Admitted(Admitted { conversation, job_id, fresh: true }))
     }
 }
 

@@ -24,9 +24,9 @@ fn admitted() -> Job {
 
 /// Says `command`, and answers the job afterwards with what its row would remember.
 fn said(job: &Job, command: Command, seconds: i64, stages: &[(&'static str, u32)]) -> (Job, Option<Event>) {
-    let told = Told { verb: verb(&command), stages };
+    let said = Said { verb: verb(&command), stages };
     let after = decide(job, command, at(seconds), &Policy::default()).unwrap().job;
-    let line = line(job, &after, seconds, at(seconds), told);
+    let line = line(job, &after, seconds, at(seconds), said);
     (after, line.map(|line| read(&[line]).pop().unwrap()))
 }
 

@@ -10,7 +10,7 @@ use crate::{
     Ledger,
     effects::{Bell, Stumble, Written, after, until_stored},
     error::{Doing, Error},
-    history::{self, Told},
+    history::{self, Said},
     row::{self, JobRow, Stored},
 };
 
@@ -78,10 +78,10 @@ impl Take<'_> {
             worker: self.worker.clone(),
             keys: false,
         };
-        let told = Told { verb: history::verb(&claim), stages: &[] };
+        let said = Said { verb: history::verb(&claim), stages: &[] };
         match decide(&stored.job, claim, self.now, self.policy) {
             Ok(step) => {
-                let granted = after(&stored, &step, self.bell, self.now, told);
+                let granted = after(&stored, &step, self.bell, self.now, said);
                 jobs.insert(waiting.job_id.clone(), Found::Read(Box::new(granted.clone())));
                 self.granted.push((stored, granted, step));
                 self.verdicts.delete(waiting);

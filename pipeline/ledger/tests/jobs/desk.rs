@@ -5,7 +5,7 @@ use job::{FailureCode, JobId, Outcome, Queue, Why};
 use ledger::{ActionFilter, Edge, JobFilter, MinuteCounts, OperatorAction, Process, Results};
 use records::UserId;
 
-use crate::world::{World, equal, worker};
+use crate::world::{World, completion, worker};
 
 fn olga() -> OperatorAction {
     OperatorAction { operator: "olga".into(), reason: "the cause is fixed".into() }
@@ -36,7 +36,7 @@ async fn every_edge_of_a_job_appears_once_in_its_history() {
     let claimed = world.claim(&job).await;
     world.ledger.renew(&[claimed.holding()]).await.unwrap();
     let results = Results { stages: vec![("describe", 61)], ..Results::default() };
-    world.ledger.complete(&claimed, Outcome::Kept, &results, (&equal, &equal)).await.unwrap();
+    world.ledger.complete(&completion(&claimed, Outcome::Kept, results)).await.unwrap();
 
     let page = world.ledger.job_page(&job).await.unwrap().unwrap();
 

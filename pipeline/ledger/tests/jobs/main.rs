@@ -17,6 +17,7 @@ mod explain;
 mod fences;
 mod mirror;
 mod races;
+mod reprocess;
 mod said;
 mod seen;
 mod unreadable;

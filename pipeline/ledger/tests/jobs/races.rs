@@ -8,7 +8,7 @@ use ledger::{Claimed, CreateOutcome, Edge, Finished, Ledger, NewConversation, Ne
 use records::{ConversationId, MemoryCategory};
 use tokio::sync::Barrier;
 
-use crate::world::{World, equal, said, talk, worker};
+use crate::world::{World, completion, said, talk, worker};
 
 const ROUNDS: usize = 12;
 
@@ -42,7 +42,7 @@ fn results() -> Results {
 }
 
 async fn complete(ledger: Ledger, claimed: Claimed) -> Finished {
-    ledger.complete(&claimed, Outcome::Kept, &results(), (&equal, &equal)).await.unwrap()
+    ledger.complete(&completion(&claimed, Outcome::Kept, results())).await.unwrap()
 }
 
 /// How many rows a completion would have left.

@@ -3,7 +3,7 @@
 use job::{Command, Job, Refusal, State, Step};
 use ledger::{Answer, Claimed, Edge, Finished, Ledger, OperatorAction, Renewal, Results};
 
-use crate::world::equal;
+use crate::world::completion;
 
 /// Says `command` of the job in `whose`, and answers what the verb answered, as text.
 pub(crate) async fn say(ledger: &Ledger, whose: &Claimed, command: &Command) -> String {
@@ -22,7 +22,7 @@ pub(crate) async fn say(ledger: &Ledger, whose: &Claimed, command: &Command) -> 
         }
         Command::Park { .. } => settle(ledger, whose, Edge::Park).await,
         Command::Complete { outcome, .. } => {
-            match ledger.complete(whose, outcome, &Results::default(), (&equal, &equal)).await.unwrap() {
+            match ledger.complete(&completion(whose, outcome, Results::default())).await.unwrap() {
                 Finished::Completed { .. } => "Completed".to_owned(),
                 Finished::Refused(refusal) => text(refusal),
             }

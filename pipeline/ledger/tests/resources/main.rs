@@ -8,13 +8,21 @@
 
 mod world;
 
+mod backlog;
 mod conversations;
 mod deliveries;
 mod endpoints;
 mod fairness;
+mod folders;
 mod gauges;
+mod goals;
+mod known_people;
+mod own_items;
+mod own_memories;
 mod people;
 mod plans;
 mod prune;
+mod recovery;
+mod reminders;
 mod segments;
 mod things;

@@ -15,6 +15,7 @@ mod world;
 
 mod desk;
 mod failures;
+mod folders;
 mod operations;
 mod outbox;
 mod repair;
