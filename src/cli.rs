@@ -5,7 +5,10 @@ use std::path::PathBuf;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, error::ErrorKind};
 
 use crate::{
-    commands::{folders::Folders, jobs::Jobs, keys::Keys, users::Users},
+    commands::{
+        audit::Audit, doctor::Doctor, folders::Folders, jobs::Jobs, keys::Keys, man::Man, replays::Replays,
+        users::Users, verify::Verify, webhooks::Webhooks,
+    },
     config::Config,
     telemetry::Logs,
 };
@@ -36,6 +39,16 @@ pub(crate) enum Command {
     Migrate(Box<Config>),
     /// Look at finalization jobs and repair them.
     Jobs(Jobs),
+    /// Look at bulk replays, and pause, resume or cancel them.
+    Replays(Replays),
+    /// Look at webhook endpoints in trouble and repair them.
+    Webhooks(Webhooks),
+    /// Who did what, and why.
+    Audit(Audit),
+    /// Check a live database: admissions, completions, owners, conversations, totals, bells.
+    Verify(Verify),
+    /// Examine a deployment: schema, settings, clocks, workers, bells, blocking transactions.
+    Doctor(Doctor),
     /// People whose conversations are kept.
     Users(Users),
     /// Folders, and the rules by which conversations are filed.
@@ -49,6 +62,8 @@ pub(crate) enum Command {
         /// Which shell.
         shell: clap_complete::Shell,
     },
+    /// Print the manual page, or write one per command into a folder.
+    Man(Man),
 }
 
 impl Command {

@@ -1,16 +1,24 @@
 //! The subcommands, a file each.
 
+pub(crate) mod audit;
 mod completions;
 mod config;
+pub(crate) mod consent;
 pub(crate) mod demo;
 mod dev;
+pub(crate) mod doctor;
 pub(crate) mod folders;
 pub(crate) mod jobs;
 pub(crate) mod keys;
+pub(crate) mod man;
 mod migrate;
+mod progress;
+pub(crate) mod replays;
 pub(crate) mod serve;
 pub(crate) mod table;
 pub(crate) mod users;
+pub(crate) mod verify;
+pub(crate) mod webhooks;
 
 use std::process::ExitCode;
 
@@ -27,10 +35,16 @@ pub(crate) async fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Serve(config) => serve::run(*config).await,
         Command::Migrate(config) => migrate::run(*config).await,
         Command::Jobs(jobs) => jobs::run(jobs).await,
+        Command::Replays(replays) => replays::run(replays).await,
+        Command::Webhooks(webhooks) => webhooks::run(webhooks).await,
+        Command::Audit(audit) => audit::run(audit).await,
+        Command::Verify(verify) => verify::run(verify).await,
+        Command::Doctor(doctor) => doctor::run(doctor).await,
         Command::Users(users) => users::run(users).await,
         Command::Folders(folders) => folders::run(folders).await,
         Command::Keys(keys) => keys::run(keys).await,
         Command::Config(config) => Ok(config::run(&config)),
         Command::Completions { shell } => Ok(completions::run(shell)),
+        Command::Man(man) => man::run(&man),
     }
 }

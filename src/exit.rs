@@ -57,3 +57,5 @@ fn code(error: &anyhow::Error) -> u8 {
 }
 
 const UNAVAILABLE: u8 = 69;
+/// Some of many were done, and some were not.
+pub(crate) const PARTLY: u8 = 5;

@@ -8,6 +8,7 @@ mod embedded;
 mod exit;
 mod keyed;
 mod lifecycle;
+mod presence;
 mod telemetry;
 mod wiring;
 

@@ -153,6 +153,10 @@ impl App {
             retention: std::time::Duration::from_secs(self.config.retention_days * 86_400),
             ..reconciler::Settings::default()
         };
+        if self.config.has(Role::Reconciler) {
+            let stop = lifecycle.soft.clone();
+            tasks.spawn(reconciler::work_off_replays(self.ledger.clone(), process_name(), stop));
+        }
         tasks.spawn(reconciler::run(
             self.ledger.clone(),
             settings,

@@ -2,13 +2,15 @@
 //!
 //! Two things go round in a process. The *lease watch* ([`watch_leases`]) looks every five seconds for
 //! leases that ran out. The *round* ([`run`], at start and by the clock) does the duties that every mode
-//! needs, and, where work is announced durably, makes a pass over everything that is due.
+//! needs, and, where work is announced durably, makes a pass over everything that is due. Besides, bulk replays
+//! that operators asked for are worked off ([`work_off_replays`]).
 
 mod pass;
 mod watch;
 
 mod duties;
 mod repair;
+mod replays;
 mod round;
 
 mod metrics;
@@ -16,6 +18,7 @@ mod plan;
 mod settings;
 
 pub use metrics::{Counts, Metrics};
+pub use replays::work_off_replays;
 pub use round::{Reconciler, run};
 pub use settings::Settings;
 pub use watch::watch_leases;

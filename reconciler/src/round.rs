@@ -50,7 +50,7 @@ impl Reconciler {
         }
         duties?;
         if !self.stop.is_cancelled() {
-            self.metrics.succeeded(self.ledger.now().await?);
+            self.metrics.succeeded(self.ledger.round_done().await?);
         }
         Ok(())
     }

@@ -1,16 +1,21 @@
-//! `listen jobs`: what operators ask and do.
+//! `listen jobs`: what operators ask of jobs and do to them.
 
-mod show;
+mod discard;
+pub(crate) mod filter;
+mod list;
+mod pause;
+mod replay;
+pub(crate) mod show;
+mod watch;
+mod why;
 
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use job::{JobId, Refusal, State};
-use ledger::{JobFilter, Ledger, OperatorAction};
-use records::UserId;
-use serde_json::json;
+use job::{JobId, Refusal};
+use ledger::{JobPage, Ledger};
 
-use super::table::{self, Asked, print_json};
+use super::table::Asked;
 use crate::exit::Exit;
 
 /// Look at finalization jobs and repair them.
@@ -25,49 +30,27 @@ pub(crate) struct Jobs {
 #[derive(Debug, Subcommand)]
 enum Verb {
     /// List jobs, newest first.
-    List {
-        /// queued, leased, completed, dead_letter or blocked_byok.
-        #[arg(long, value_parser = ["queued", "leased", "completed", "dead_letter", "blocked_byok"])]
-        status: Option<String>,
-        /// A failure code.
-        #[arg(long)]
-        code: Option<String>,
-        /// Whose.
-        #[arg(long)]
-        user: Option<String>,
-        /// At most this many.
-        #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(i64).range(1..=1000))]
-        limit: i64,
-    },
-    /// Show one job.
+    List(list::List),
+    /// Show one job: its state, why it is where it is, its timeline and what operators did.
     Show {
         /// Its id.
         id: String,
     },
-    /// Queue a dead letter again, once its cause is fixed.
-    Replay {
+    /// Say in one sentence why a job is not running.
+    Why {
         /// Its id.
         id: String,
-        #[command(flatten)]
-        why: Why,
     },
-    /// Mark a dead letter as settled.
-    Discard {
-        /// Its id.
-        id: String,
-        #[command(flatten)]
-        why: Why,
-    },
-}
-
-#[derive(Args, Debug)]
-struct Why {
-    /// Why: recorded with the action.
-    #[arg(long)]
-    reason: String,
-    /// Who: recorded with the action.
-    #[arg(long, env = "USER", default_value = "operator")]
-    operator: String,
+    /// Watch the queues, or one job, as they change.
+    Watch(watch::Watch),
+    /// Queue dead letters again, once their cause is fixed: one, or all that a filter finds.
+    Replay(replay::Replay),
+    /// Mark dead letters as settled: one, or all that a filter finds.
+    Discard(discard::Discard),
+    /// Stop claiming from a queue; runs that have begun go on.
+    Pause(pause::Switch),
+    /// Claim from a paused queue again.
+    Resume(pause::Switch),
 }
 
 /// Runs one verb.
@@ -78,83 +61,21 @@ pub(crate) async fn run(jobs: Jobs) -> anyhow::Result<ExitCode> {
     let ledger = jobs.asked.ledger()?;
     let as_json = jobs.asked.json;
     match jobs.verb {
-        Verb::List { status, code, user, limit } => {
-            let filter = JobFilter { status, code, user: user.map(UserId::new), before: None, limit };
-            list(&ledger, &filter, as_json).await?;
-        }
-        Verb::Show { id } => match ledger.job(&JobId::from_text(id.clone())).await? {
-            Some(view) => show::print(&view, as_json),
-            None => return Err(no_job(&id)),
-        },
-        Verb::Replay { id, why } => {
-            let answer = ledger.replay(&JobId::from_text(id.clone()), &why.action()).await?;
-            report(&id, answer, "replayed", as_json)?;
-        }
-        Verb::Discard { id, why } => {
-            let answer = ledger.discard(&JobId::from_text(id.clone()), &why.action()).await?;
-            report(&id, answer, "settled", as_json)?;
-        }
+        Verb::List(list) => list::run(&ledger, &list, as_json).await?,
+        Verb::Show { id } => show::print(&page(&ledger, &id).await?, as_json),
+        Verb::Why { id } => why::print(&page(&ledger, &id).await?, as_json),
+        Verb::Watch(watch) => watch::run(&ledger, &watch, as_json).await?,
+        Verb::Replay(replay) => return replay::run(&ledger, &replay, as_json).await,
+        Verb::Discard(discard) => return discard::run(&ledger, &discard, as_json).await,
+        Verb::Pause(switch) => pause::pause(&ledger, &switch, as_json).await?,
+        Verb::Resume(switch) => pause::resume(&ledger, &switch, as_json).await?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-impl Why {
-    fn action(&self) -> OperatorAction {
-        OperatorAction { operator: self.operator.clone(), reason: self.reason.clone() }
-    }
-}
-
-async fn list(ledger: &Ledger, filter: &JobFilter, as_json: bool) -> anyhow::Result<()> {
-    let views = ledger.jobs(filter).await?;
-    if as_json {
-        print_json(&json!(views.iter().map(show::to_json).collect::<Vec<_>>()));
-        return Ok(());
-    }
-    let rows = views
-        .iter()
-        .map(|view| {
-            vec![
-                view.job.id.to_string(),
-                view.job.state.status().to_owned(),
-                show::code(&view.job).unwrap_or("").to_owned(),
-                view.job.queue.to_string(),
-                format!("{}/{}", view.job.attempts, view.job.crashes),
-                view.job.generation.to_string(),
-                show::time(view.created_at),
-                view.user_id.to_string(),
-            ]
-        })
-        .collect();
-    table::print(&["job", "status", "code", "queue", "failed/crashed", "gen", "admitted", "user"], rows);
-    Ok(())
-}
-
-fn report(
-    id: &str,
-    answer: Option<Result<job::Job, Refusal>>,
-    done: &str,
-    as_json: bool,
-) -> anyhow::Result<()> {
-    match answer {
-        None => Err(no_job(id)),
-        Some(Err(refusal)) => Err(Exit::Refused(format!("{id}: {}", words(refusal))).into()),
-        Some(Ok(job)) => {
-            match as_json {
-                true => print_json(
-                    &json!({ "job_id": id, "done": done, "status": job.state.status(), "dispatch_generation": job.generation.0 }),
-                ),
-                false => {
-                    let parked = if matches!(job.state, State::BlockedByok) {
-                        ", parked until its user brings keys"
-                    } else {
-                        ""
-                    };
-                    anstream::println!("{done} {id}, generation {}{parked}", job.generation);
-                }
-            }
-            Ok(())
-        }
-    }
+/// A job's page, or the exit code of a job that is not there.
+async fn page(ledger: &Ledger, id: &str) -> anyhow::Result<JobPage> {
+    ledger.job_page(&JobId::from_text(id.to_owned())).await?.ok_or_else(|| no_job(id))
 }
 
 fn no_job(id: &str) -> anyhow::Error {
@@ -162,7 +83,7 @@ fn no_job(id: &str) -> anyhow::Error {
 }
 
 /// Why an operator's command was refused, and what to do instead.
-fn words(refusal: Refusal) -> &'static str {
+pub(crate) fn words(refusal: Refusal) -> &'static str {
     match refusal {
         Refusal::NotDead => "only a dead letter can be replayed or settled; this job is not one",
         Refusal::Blocked => {

@@ -12,7 +12,8 @@ use crate::{
     admin,
     config::{Config, Role},
     lifecycle::Lifecycle,
-    wiring::{App, database},
+    presence::{self, Tally},
+    wiring::{App, database, process_name},
 };
 
 /// Runs the roles of this process. A database that is down at start is a matter of readiness: the process
@@ -48,8 +49,10 @@ pub(crate) async fn start(
     watch: Arc<dyn Watch>,
 ) -> anyhow::Result<Service> {
     let tasks = TaskTracker::new();
-    let health = app.start_worker(&tasks, lifecycle, watch)?;
+    let tally = Arc::new(Tally::new(watch));
+    let health = app.start_worker(&tasks, lifecycle, tally.clone())?;
     app.start_keyed(&tasks, lifecycle);
+    presence::start(app, &tasks, lifecycle, tally);
     app.start_repair(&tasks, lifecycle)?;
     app.start_wakes(&tasks, lifecycle);
     let admin_router =
@@ -80,6 +83,9 @@ impl Service {
             () = lifecycle.hard.cancelled() => {}
         }
         let _ = tokio::time::timeout(std::time::Duration::from_secs(2), self.tasks.wait()).await;
+        let name = process_name();
+        let leave = app.ledger.forget_process(&name);
+        let _ = tokio::time::timeout(std::time::Duration::from_secs(1), leave).await;
         app.ledger.close().await;
         tracing::info!("stopped");
     }

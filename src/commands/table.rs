@@ -1,7 +1,7 @@
 //! Tables on a terminal, plain text when piped, one JSON document with `--json`.
 
 use clap::Args;
-use comfy_table::{ContentArrangement, Table, presets};
+use comfy_table::{Cell, Color, ContentArrangement, Table, presets};
 
 use ledger::Ledger;
 
@@ -35,11 +35,29 @@ pub(crate) fn print(headings: &[&str], rows: Vec<Vec<String>>) {
         .load_style(presets::NOTHING)
         .set_content_arrangement(ContentArrangement::Dynamic)
         .set_header(headings);
-    table.add_rows(rows);
+    table.add_rows(rows.into_iter().map(|row| row.into_iter().map(cell).collect::<Vec<_>>()));
     anstream::println!("{table}");
+}
+
+/// A status stands out on a terminal; elsewhere it is its word.
+fn cell(text: String) -> Cell {
+    let color = match text.as_str() {
+        "dead_letter" | "died_again" | "refused" => Some(Color::Red),
+        "blocked_byok" | "paused" | "failing" => Some(Color::Yellow),
+        "leased" | "running" => Some(Color::Cyan),
+        "completed" | "done" => Some(Color::Green),
+        _ => None,
+    };
+    let cell = Cell::new(text);
+    color.map_or(cell.clone(), |color| cell.fg(color))
 }
 
 /// Prints one JSON document.
 pub(crate) fn print_json(value: &serde_json::Value) {
     anstream::println!("{value:#}");
+}
+
+/// Prints one JSON document in one line, for what goes on.
+pub(crate) fn print_line(value: &serde_json::Value) {
+    anstream::println!("{value}");
 }

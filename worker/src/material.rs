@@ -103,6 +103,7 @@ fn kept_results(kept: Kept, engines: &Engines) -> Results {
         apps: kept.apps.into_iter().map(|app| (app.app_id, app.content)).collect(),
         engine: engines.describe.id().to_owned(),
         announcements: Vec::new(),
+        stages: Vec::new(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! One run: a claimed job's material, its stages, and what the ledger is told in the end.
 
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::FutureExt;
@@ -91,6 +91,7 @@ impl Runner {
             metrics: self.metrics.clone(),
             watch: Arc::clone(&self.watch),
             pause: self.pause.clone(),
+            stages: Mutex::default(),
         };
         witness.run_started();
         let end = match self.guarded(&witness, &held, slot).await {
@@ -151,7 +152,8 @@ impl Runner {
         // The slot is free for the next run while this one's commit gathers with others. It is traded for a place among
         // those that finish; where these are all taken, the database is behind, and the slot is kept.
         let _place = Arc::clone(&self.finishing).try_acquire_owned().unwrap_or(slot);
-        self.complete(claimed, outcome, results(finalized, &self.engines)).await
+        let results = Results { stages: witness.stages(), ..results(finalized, &self.engines) };
+        self.complete(claimed, outcome, results).await
     }
 
     async fn complete(

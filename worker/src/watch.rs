@@ -1,6 +1,6 @@
 //! Who watches the runs of this process: the log, the metrics, and whoever asks to (the demo's progress).
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
@@ -95,9 +95,16 @@ pub(crate) struct Witness {
     pub(crate) metrics: Metrics,
     pub(crate) watch: Arc<dyn Watch>,
     pub(crate) pause: Option<(String, Duration)>,
+    /// Stages that ran and their milliseconds, in the order in which they ended.
+    pub(crate) stages: Mutex<Vec<(StageName, u32)>>,
 }
 
 impl Witness {
+    /// What the job's history is to remember of this run.
+    pub(crate) fn stages(&self) -> Vec<(StageName, u32)> {
+        self.stages.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     pub(crate) fn run_started(&self) {
         tracing::info!("run started");
         self.watch.see(&self.claimed, Moment::RunStarted);
@@ -125,6 +132,8 @@ impl Observer for Witness {
         // A recalled stage took no time of its own: it would only blur the others'.
         if !recalled {
             self.metrics.observe_stage(stage, elapsed);
+            let took = u32::try_from(elapsed.as_millis()).unwrap_or(u32::MAX);
+            self.stages.lock().unwrap_or_else(PoisonError::into_inner).push((stage, took));
         }
         tracing::info!(stage, recalled, elapsed_ms = millis(elapsed), "stage done");
         self.watch.see(&self.claimed, Moment::StageDone { stage, elapsed, recalled });

@@ -128,6 +128,7 @@ impl Ledger {
                 created_at: now,
                 updated_at: now,
                 job: Job { unrung: step.rings() && bell == Bell::Skip, ..step.job.clone() },
+                line: None,
             });
             steps.push(step);
         }

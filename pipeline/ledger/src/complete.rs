@@ -60,6 +60,8 @@ pub struct Results {
     pub engine: String,
     /// What to tell.
     pub announcements: Vec<Announcement>,
+    /// Milliseconds per stage that ran: for the job's history.
+    pub stages: Vec<(&'static str, u32)>,
 }
 
 /// What came of a completion.

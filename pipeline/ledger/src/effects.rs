@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use job::{Command, Effect, Job, Refusal, Step, Timestamp, decide};
+use job::{Command, Effect, Job, Refusal, State, Step, Timestamp, decide};
 use records::{ConversationId, UserId};
 use sqlx::PgConnection;
 
@@ -10,6 +10,7 @@ use crate::{
     EventKind, Ledger,
     announce::{About, Told, announce},
     error::{Doing, Error},
+    history::{self, Said},
     row::{self, Stored},
 };
 
@@ -93,11 +94,12 @@ impl Ledger {
         now: Timestamp,
         bell: Bell,
     ) -> Result<Result<Written, Refusal>, Stumble> {
+        let said = Said { verb: history::verb(&command), stages: &[] };
         let step = match decide(&read.job, command, now, &self.policy) {
             Ok(step) => step,
             Err(refusal) => return Ok(Err(refusal)),
         };
-        let stored = after(read, step.job.clone(), &step, bell);
+        let stored = after(read, &step, bell, now, said);
         let kept = row::store(connection, &[&stored], now, &self.policy).await.doing("storing a job")?;
         if kept.is_empty() {
             return Err(Stumble::Lost);
@@ -131,6 +133,7 @@ impl Ledger {
         // Totals come behind deliveries in the lock order, and completion has deliveries to write yet.
         if !step.effects.iter().any(|effect| matches!(effect, Effect::CompleteConversation { .. })) {
             count_totals(connection, &[(&before.job, &after.job)]).await?;
+            count_dead_letters(connection, &before.job, &after.job).await?;
         }
         self.ring_all(connection, &[(&after.job, &step.effects)], bell).await?;
         Ok(told)
@@ -181,9 +184,11 @@ impl Ledger {
     }
 }
 
-/// The row to store: one version on is the statement's business, `unrung` is ours.
-pub(crate) fn after(read: &Stored, job: Job, step: &Step, bell: Bell) -> Stored {
-    Stored { job: Job { unrung: step.rings() && bell == Bell::Skip, ..job }, ..read.clone() }
+/// The row to store: one version on is the statement's business, `unrung` and the line of history are ours.
+pub(crate) fn after(read: &Stored, step: &Step, bell: Bell, now: Timestamp, said: Said<'_>) -> Stored {
+    let line = history::line(&read.job, &step.job, read.version + 1, now, said);
+    let job = Job { unrung: step.rings() && bell == Bell::Skip, ..step.job.clone() };
+    Stored { job, line, ..read.clone() }
 }
 
 /// Writes the bells of the jobs' present rings.
@@ -284,6 +289,33 @@ pub(crate) async fn count_totals(
         .execute(&mut *connection)
         .await
         .doing("counting finished jobs")?;
+    }
+    Ok(())
+}
+
+/// Dead letters are counted by code too, and apart once an operator settled them.
+async fn count_dead_letters(connection: &mut PgConnection, before: &Job, after: &Job) -> Result<(), Error> {
+    let place = |job: &Job| match job.state {
+        State::DeadLetter { code } => Some((code.as_str(), job.settled_at.is_some())),
+        _ => None,
+    };
+    let (from, to) = (place(before), place(after));
+    if from == to {
+        return Ok(());
+    }
+    for ((code, settled), change) in from.map(|from| (from, -1_i64)).into_iter().chain(to.map(|to| (to, 1))) {
+        sqlx::query(
+            "insert into dead_letter_totals as t (code, settled, stripe, jobs) \
+             values ($1, $2, abs(hashtext($3) % 16)::smallint, $4) \
+             on conflict (code, settled, stripe) do update set jobs = t.jobs + excluded.jobs",
+        )
+        .bind(code)
+        .bind(settled)
+        .bind(after.id.as_str())
+        .bind(change)
+        .execute(&mut *connection)
+        .await
+        .doing("counting dead letters")?;
     }
     Ok(())
 }

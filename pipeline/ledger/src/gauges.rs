@@ -86,7 +86,8 @@ async fn read_ages(connection: &mut PgConnection, now: Timestamp) -> Result<Ages
                  where status in ('pending', 'sending') and next_at is distinct from 'infinity' \
                  order by occurred_at limit 1)), 0)::float8 as delivery, \
              (select count(*) from (select from finalization_jobs \
-                 where reconcile_after_at < $1 - interval '1 hour' limit 1000) overdue) as orphans",
+                 where reconcile_after_at is not null and reconcile_after_at < $1 - interval '1 hour' \
+                 limit 1000) overdue) as orphans",
     )
     .bind(now)
     .fetch_one(connection)

@@ -21,12 +21,14 @@ mod folders;
 mod gauges;
 mod goals;
 mod health;
+mod history;
 mod items;
 mod keyed;
 mod keys;
 mod known_people;
 mod memories;
 mod operator;
+mod operators;
 mod prune;
 mod pushes;
 mod read_job;
@@ -56,12 +58,19 @@ pub use folders::{DeletedFolder, FolderChange, FolderView, NewFolder};
 pub use gauges::Gauges;
 pub use goals::{GoalChange, GoalFilter, GoalPoint, NewGoal};
 pub use health::{Health, TableHealth};
+pub use history::Event;
 pub use items::{ItemChange, ItemFilter, NewActionItem};
 pub use keyed::{KeyedClaim, WithKeys};
 pub use keys::{Key, KeyOwner, NewKey};
 pub use known_people::KnownPerson;
 pub use memories::{MemoryChange, MemoryFilter, NewPersonMemory};
-pub use operator::{JobFilter, JobView, OperatorAction};
+pub use operator::{JobView, OperatorAction};
+pub use operators::{
+    ActionFilter, ActionView, CHECKS, Check, DeadLetters, Enabled, EndpointView, Examination, Finding,
+    GivenUp, HeldLease, JobCursor, JobFilter, JobPage, JobsPage, MinuteCounts, MinuteView, OldTransaction,
+    Overview, Pause, Process, ProcessView, RUN_MILLIS, ReplayChange, ReplayItem, ReplayOrder, ReplayPreview,
+    ReplayTurn, ReplayView, Started, Stepped, Workers,
+};
 pub use prune::Pruned;
 pub use pushes::{ClaimedPush, PushPolicy};
 pub use read_job::Poll;

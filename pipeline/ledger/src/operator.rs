@@ -1,4 +1,4 @@
-//! What operators ask and do.
+//! What operators ask of one job, and do to it.
 
 use job::{Command, Job, JobId, Refusal, State, Timestamp};
 use records::{ConversationId, UserId};
@@ -7,25 +7,10 @@ use uuid::Uuid;
 
 use crate::{
     Ledger,
-    effects::{Bell, Stumble, until_stored},
+    effects::{Bell, Stumble, Written, until_stored},
     error::{Doing, Error},
-    row::{self, JobRow, Stored},
+    row::{self, Stored},
 };
-
-/// Which jobs to list.
-#[derive(Clone, Debug, Default)]
-pub struct JobFilter {
-    /// One of the five statuses.
-    pub status: Option<String>,
-    /// A failure code.
-    pub code: Option<String>,
-    /// Whose.
-    pub user: Option<UserId>,
-    /// Keyset: jobs created before this one, (created_at, job id).
-    pub before: Option<(Timestamp, JobId)>,
-    /// At most this many.
-    pub limit: i64,
-}
 
 /// A job as operators see it: never a person's words.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,30 +47,6 @@ pub struct OperatorAction {
 }
 
 impl Ledger {
-    /// A page of jobs, newest first. An unreadable row is an error with its id.
-    ///
-    /// # Errors
-    /// When the database does not answer, or a row cannot be read.
-    pub async fn jobs(&self, filter: &JobFilter) -> Result<Vec<JobView>, Error> {
-        let (at, id) = filter.before.clone().unzip();
-        let rows: Vec<JobRow> = sqlx::query_as(
-            "select * from finalization_jobs where ($1::text is null or status = $1) \
-                 and ($2::text is null or coalesce(dead_code, last_code) = $2) and ($3::text is null or user_id = $3) \
-                 and ($4::timestamptz is null or (created_at, job_id) < ($4, $5)) \
-             order by created_at desc, job_id desc limit $6",
-        )
-        .bind(&filter.status)
-        .bind(&filter.code)
-        .bind(filter.user.as_ref().map(UserId::as_str))
-        .bind(at)
-        .bind(id.as_ref().map(JobId::as_str))
-        .bind(filter.limit)
-        .fetch_all(&self.pool)
-        .await
-        .doing("listing jobs")?;
-        rows.into_iter().map(|row| Stored::try_from(row).map(|stored| self.job_view(stored))).collect()
-    }
-
     /// One job, with the bells that wait for it and the stages whose output is recorded.
     ///
     /// # Errors
@@ -113,7 +74,7 @@ impl Ledger {
     }
 
     /// Replays a dead letter in one transaction: queued, generation + 1, conversation reopened, action recorded, bell.
-    /// `None`: no such job.
+    /// Recorded outputs of stages are kept. `None`: no such job.
     ///
     /// # Errors
     /// When the database does not answer.
@@ -122,7 +83,19 @@ impl Ledger {
         job: &JobId,
         action: &OperatorAction,
     ) -> Result<Option<Result<Job, Refusal>>, Error> {
-        until_stored!(self, "replaying a job", |bell| self.try_operate(job, Operation::Replay, action, bell))
+        self.operate(job, Operation::Replay { from_scratch: false }, action).await
+    }
+
+    /// The same, and what stages recorded is dropped in the same transaction: all of them are paid for again.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn replay_from_scratch(
+        &self,
+        job: &JobId,
+        action: &OperatorAction,
+    ) -> Result<Option<Result<Job, Refusal>>, Error> {
+        self.operate(job, Operation::Replay { from_scratch: true }, action).await
     }
 
     /// Marks a dead letter as settled. `None`: no such job.
@@ -134,12 +107,16 @@ impl Ledger {
         job: &JobId,
         action: &OperatorAction,
     ) -> Result<Option<Result<Job, Refusal>>, Error> {
-        until_stored!(self, "settling a dead letter", |bell| self.try_operate(
-            job,
-            Operation::Discard,
-            action,
-            bell
-        ))
+        self.operate(job, Operation::Discard, action).await
+    }
+
+    async fn operate(
+        &self,
+        job: &JobId,
+        operation: Operation,
+        action: &OperatorAction,
+    ) -> Result<Option<Result<Job, Refusal>>, Error> {
+        until_stored!(self, "operating on a job", |bell| self.try_operate(job, operation, action, bell))
     }
 
     async fn try_operate(
@@ -151,16 +128,9 @@ impl Ledger {
     ) -> Result<Option<Result<Job, Refusal>>, Stumble> {
         let (mut transaction, now) = self.begin("operating on a job").await?;
         let Some(stored) = row::read(&mut transaction, job).await? else { return Ok(None) };
-        let command = match operation {
-            Operation::Discard => Command::Discard,
-            Operation::Replay => replay_command(&mut transaction, &stored).await?,
-        };
-        match self.decide_and_write(&mut transaction, &stored, command, now, bell).await? {
+        match self.operate_on(&mut transaction, &stored, operation, action, now, bell).await? {
             Err(refusal) => Ok(Some(Err(refusal))),
             Ok(written) => {
-                record(&mut transaction, &stored, &written.stored, operation, action, now)
-                    .await
-                    .doing("recording an operator's action")?;
                 transaction.commit().await.doing("operating on a job")?;
                 self.wake(&written.stored.job, &written.effects, written.told);
                 Ok(Some(Ok(written.stored.job)))
@@ -168,25 +138,43 @@ impl Ledger {
         }
     }
 
-    fn job_view(&self, stored: Stored) -> JobView {
-        JobView {
-            reconcile_after_at: stored.job.reconcile_after_at(&self.policy),
-            user_id: stored.user_id,
-            conversation_id: stored.conversation_id,
-            revision: stored.revision,
-            version: stored.version,
-            created_at: stored.created_at,
-            updated_at: stored.updated_at,
-            bells: Vec::new(),
-            checkpoints: Vec::new(),
-            job: stored.job,
+    /// An operator's edge on a job that was read, with its record, inside the caller's transaction.
+    pub(crate) async fn operate_on(
+        &self,
+        connection: &mut PgConnection,
+        stored: &Stored,
+        operation: Operation,
+        action: &OperatorAction,
+        now: Timestamp,
+        bell: Bell,
+    ) -> Result<Result<Written, Refusal>, Stumble> {
+        let command = match operation {
+            Operation::Discard => Command::Discard,
+            Operation::Replay { .. } => replay_command(connection, stored).await?,
+        };
+        let written = match self.decide_and_write(connection, stored, command, now, bell).await? {
+            Err(refusal) => return Ok(Err(refusal)),
+            Ok(written) => written,
+        };
+        if let Operation::Replay { from_scratch: true } = operation {
+            sqlx::query("delete from stage_checkpoints where user_id = $1 and job_id = $2")
+                .bind(stored.user_id.as_str())
+                .bind(stored.job.id.as_str())
+                .execute(&mut *connection)
+                .await
+                .doing("dropping checkpoints")?;
         }
+        record(connection, stored, &written.stored, operation, action, now)
+            .await
+            .doing("recording an operator's action")?;
+        Ok(Ok(written))
     }
 }
 
+/// What an operator does to one job.
 #[derive(Clone, Copy)]
-enum Operation {
-    Replay,
+pub(crate) enum Operation {
+    Replay { from_scratch: bool },
     Discard,
 }
 
@@ -230,7 +218,7 @@ async fn record(
     now: Timestamp,
 ) -> Result<(), sqlx::Error> {
     let verb = match operation {
-        Operation::Replay => "replay",
+        Operation::Replay { .. } => "replay",
         Operation::Discard => "discard",
     };
     let code = match before.job.state {
@@ -260,4 +248,4 @@ async fn record(
 }
 
 /// The namespace of operator actions; part of the durable contract.
-const ACTIONS: Uuid = Uuid::from_u128(0x6c69_7374_656e_5f61_6374_696f_6e73_0000);
+pub(crate) const ACTIONS: Uuid = Uuid::from_u128(0x6c69_7374_656e_5f61_6374_696f_6e73_0000);

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use chrono::TimeDelta;
 use job::Timestamp;
+use sqlx::PgConnection;
 
 use crate::{
     Ledger,
@@ -28,6 +29,8 @@ impl Ledger {
     /// When the database does not answer.
     pub async fn prune(&self, age: Duration, batch: i64) -> Result<Pruned, Error> {
         let age = TimeDelta::from_std(age).unwrap_or(TimeDelta::MAX);
+        self.prune_presence(batch).await?;
+        self.prune_replays(age).await?;
         Ok(Pruned {
             jobs: self.prune_jobs(age, batch).await?,
             deliveries: self.prune_deliveries(age, batch).await? + self.prune_pushes(age, batch).await?,
@@ -41,7 +44,7 @@ impl Ledger {
     async fn prune_jobs(&self, age: TimeDelta, batch: i64) -> Result<u64, Error> {
         const DOING: &str = "pruning jobs";
         let (mut transaction, now) = self.begin(DOING).await?;
-        let gone: Vec<(String, i16, i64)> = sqlx::query_as(
+        let gone: Vec<Gone> = sqlx::query_as(
             "with doomed as (select user_id, job_id from finalization_jobs j \
                  where finished_at < $1 and (status = 'completed' or settled_at is not null \
                      or exists (select from finalization_admissions a where a.user_id = j.user_id \
@@ -50,26 +53,21 @@ impl Ledger {
                          and c.conversation_id = j.conversation_id)) \
                  order by finished_at limit $2 for update skip locked), \
              gone as (delete from finalization_jobs j using doomed d \
-                 where j.user_id = d.user_id and j.job_id = d.job_id returning j.status, j.job_id) \
-             select status, abs(hashtext(job_id) % 16)::smallint as stripe, count(*) from gone \
-             group by 1, 2 order by 1, 2",
+                 where j.user_id = d.user_id and j.job_id = d.job_id \
+                 returning j.status, j.job_id, j.dead_code, j.settled_at is not null as settled) \
+             select status, abs(hashtext(job_id) % 16)::smallint as stripe, dead_code, settled, count(*) from gone \
+             group by 1, 2, 3, 4 order by 1, 2, 3, 4",
         )
         .bind(cutoff(now, age))
         .bind(batch)
         .fetch_all(&mut *transaction)
         .await
         .doing(DOING)?;
-        for (status, stripe, count) in &gone {
-            sqlx::query("update finalization_totals set jobs = jobs - $3 where status = $1 and stripe = $2")
-                .bind(status)
-                .bind(stripe)
-                .bind(count)
-                .execute(&mut *transaction)
-                .await
-                .doing(DOING)?;
+        for row in &gone {
+            row.uncount(&mut transaction).await.doing(DOING)?;
         }
         transaction.commit().await.doing(DOING)?;
-        Ok(gone.iter().map(|(_, _, count)| count.unsigned_abs()).sum())
+        Ok(gone.iter().map(|row| row.count.unsigned_abs()).sum())
     }
 
     /// Finished deliveries, and those that waited as long for an endpoint that nobody enabled again.
@@ -93,6 +91,34 @@ impl Ledger {
         .doing(DOING)?;
         transaction.commit().await.doing(DOING)?;
         Ok(gone.rows_affected())
+    }
+
+    /// Minutes behind the last two days, and processes that were not seen for one: nobody looks at them any more.
+    async fn prune_presence(&self, batch: i64) -> Result<(), Error> {
+        for statement in [
+            "delete from service_minutes where (minute, process_id) in (select minute, process_id \
+                 from service_minutes where minute < clock_timestamp() - interval '2 days' order by minute limit $1)",
+            "delete from service_processes where process_id in (select process_id from service_processes \
+                 where seen_at < clock_timestamp() - interval '1 day' limit $1)",
+        ] {
+            sqlx::query(statement).bind(batch).execute(&self.pool).await.doing("pruning processes")?;
+        }
+        Ok(())
+    }
+
+    /// One bulk replay that ended long ago, with its list.
+    async fn prune_replays(&self, age: TimeDelta) -> Result<(), Error> {
+        const DOING: &str = "pruning replays";
+        let (mut transaction, now) = self.begin(DOING).await?;
+        sqlx::query(
+            "delete from replay_operations where operation_id = (select operation_id from replay_operations \
+                 where finished_at < $1 order by created_at limit 1 for update skip locked)",
+        )
+        .bind(cutoff(now, age))
+        .execute(&mut *transaction)
+        .await
+        .doing(DOING)?;
+        transaction.commit().await.doing(DOING)
     }
 
     async fn prune_pushes(&self, age: TimeDelta, batch: i64) -> Result<u64, Error> {
@@ -129,6 +155,40 @@ impl Ledger {
         .doing(DOING)?;
         transaction.commit().await.doing(DOING)?;
         Ok(gone.rows_affected())
+    }
+}
+
+/// How many jobs of one kind went.
+#[derive(sqlx::FromRow)]
+struct Gone {
+    status: String,
+    stripe: i16,
+    dead_code: Option<String>,
+    settled: bool,
+    count: i64,
+}
+
+impl Gone {
+    /// Lowers the totals that counted them.
+    async fn uncount(&self, connection: &mut PgConnection) -> Result<(), sqlx::Error> {
+        sqlx::query("update finalization_totals set jobs = jobs - $3 where status = $1 and stripe = $2")
+            .bind(&self.status)
+            .bind(self.stripe)
+            .bind(self.count)
+            .execute(&mut *connection)
+            .await?;
+        let Some(code) = &self.dead_code else { return Ok(()) };
+        sqlx::query(
+            "insert into dead_letter_totals as t (code, settled, stripe, jobs) values ($1, $2, $3, -$4) \
+             on conflict (code, settled, stripe) do update set jobs = t.jobs + excluded.jobs",
+        )
+        .bind(code)
+        .bind(self.settled)
+        .bind(self.stripe)
+        .bind(self.count)
+        .execute(connection)
+        .await
+        .map(drop)
     }
 }
 

@@ -10,7 +10,10 @@ use records::{ConversationId, UserId};
 use serde::Serialize;
 use sqlx::PgConnection;
 
-use crate::error::{Doing, Error};
+use crate::{
+    error::{Doing, Error},
+    history,
+};
 
 /// A job with where it belongs and the version it was read at.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,6 +25,8 @@ pub(crate) struct Stored {
     pub(crate) created_at: Timestamp,
     pub(crate) updated_at: Timestamp,
     pub(crate) job: Job,
+    /// The line of history that goes with the next store; none is read back here.
+    pub(crate) line: Option<String>,
 }
 
 /// The row as the table holds it. Its columns are those of `finalization_jobs`; `Serialize` is how many rows
@@ -61,6 +66,9 @@ pub(crate) struct JobRow {
     created_at: Timestamp,
     updated_at: Timestamp,
     finished_at: Option<Timestamp>,
+    /// What a store adds to the row's history. Nothing that runs jobs reads it.
+    #[sqlx(skip)]
+    history: Vec<String>,
 }
 
 impl TryFrom<JobRow> for Stored {
@@ -101,6 +109,7 @@ impl TryFrom<JobRow> for Stored {
             created_at: row.created_at,
             updated_at: row.updated_at,
             job,
+            line: None,
         })
     }
 }
@@ -173,6 +182,7 @@ fn row(stored: &Stored, now: Timestamp, policy: &Policy) -> JobRow {
         created_at: stored.created_at,
         updated_at: now,
         finished_at: job.state.is_terminal().then_some(now),
+        history: stored.line.iter().cloned().collect(),
     }
 }
 
@@ -239,11 +249,15 @@ pub(crate) async fn store(
              requires_keys = r.requires_keys, unrung = r.unrung, admitted_at = r.admitted_at, \
              first_blocked_at = r.first_blocked_at, last_code = r.last_code, settled_at = r.settled_at, \
              look_at = r.look_at, reconcile_after_at = r.reconcile_after_at, updated_at = r.updated_at, \
-             finished_at = r.finished_at \
+             finished_at = r.finished_at, \
+             history = case when cardinality(r.history) = 0 then j.history \
+                 when cardinality(j.history) >= $2 then j.history[2:] || r.history \
+                 else j.history || r.history end \
          from jsonb_populate_recordset(null::finalization_jobs, $1) r \
          where j.user_id = r.user_id and j.job_id = r.job_id and j.version = r.version returning j.job_id",
     )
     .bind(sqlx::types::Json(rows))
+    .bind(history::KEPT)
     .fetch_all(connection)
     .await
 }

@@ -2,22 +2,99 @@
 
 use chrono::SecondsFormat;
 use job::{Job, State, Timestamp};
-use ledger::JobView;
+use ledger::{ActionView, Event, JobPage, JobView};
 use serde_json::{Value, json};
 
 use crate::commands::table::print_json;
 
-/// Prints a job, line by line.
-pub(super) fn print(view: &JobView, as_json: bool) {
+/// Prints a job's page: what it is, why it is there, what happened to it, and what operators did.
+pub(super) fn print(page: &JobPage, as_json: bool) {
+    let view = &page.view;
     if as_json {
-        return print_json(&to_json(view));
+        return print_json(&page_json(page));
     }
     for (name, value) in lines(view) {
         anstream::println!("{name:<18} {value}");
     }
+    anstream::println!("{:<18} {} [{}]", "why", page.why, page.why.guard());
     if let Some(code) = code(&view.job) {
         anstream::println!("{:<18} docs/failures/{code}.md", "about the code");
     }
+    anstream::println!("\ntimeline\n  {}  admitted ({})", time(view.created_at), view.job.origin);
+    if page.history.first().is_some_and(|first| first.version > 2) {
+        anstream::println!("  …                         older edges are not kept");
+    }
+    for event in &page.history {
+        anstream::println!("  {}  {}", time(event.at), event_words(event));
+    }
+    if !page.actions.is_empty() {
+        anstream::println!("\noperators");
+    }
+    for action in &page.actions {
+        anstream::println!(
+            "  {}  {} by {}: {}",
+            time(action.created_at),
+            action.action,
+            action.operator,
+            action.reason
+        );
+    }
+}
+
+/// A job's page as a JSON object: the job's own fields, and what explains them.
+fn page_json(page: &JobPage) -> Value {
+    let mut all = to_json(&page.view);
+    if let Some(fields) = all.as_object_mut() {
+        fields.insert("why".into(), json!({ "guard": page.why.guard(), "sentence": page.why.to_string() }));
+        fields.insert("timeline".into(), page.history.iter().map(event_json).collect());
+        fields.insert("actions".into(), page.actions.iter().map(action_json).collect());
+    }
+    all
+}
+
+/// An edge as a JSON object.
+pub(super) fn event_json(event: &Event) -> Value {
+    let stages: serde_json::Map<String, Value> =
+        event.stages.iter().map(|(stage, millis)| (stage.clone(), json!(millis))).collect();
+    json!({
+        "version": event.version, "at": time(event.at), "verb": event.verb, "from": event.from, "to": event.to,
+        "epoch": event.epoch, "dispatch_generation": event.generation, "worker": event.worker,
+        "failure_code": event.code, "ready_at": event.ready_at.map(time), "stage_milliseconds": stages,
+    })
+}
+
+/// An operator's action as a JSON object.
+pub(crate) fn action_json(action: &ActionView) -> Value {
+    json!({
+        "action_id": action.action_id, "action": action.action, "operator": action.operator,
+        "reason": action.reason, "user_id": action.user_id, "job_id": action.job_id, "subject": action.subject,
+        "from_status": action.from_status, "from_code": action.from_code,
+        "from_generation": action.from_generation, "to_generation": action.to_generation,
+        "created_at": time(action.created_at),
+    })
+}
+
+/// An edge in words: what was said, from where to where, and the numbers that fence it.
+pub(super) fn event_words(event: &Event) -> String {
+    let mut words = format!(
+        "{:<12} {} → {}, epoch {}, generation {}",
+        event.verb, event.from, event.to, event.epoch, event.generation
+    );
+    if let Some(code) = &event.code {
+        words.push_str(&format!(", {code}"));
+    }
+    if let Some(worker) = &event.worker {
+        words.push_str(&format!(", {worker}"));
+    }
+    if let Some(ready_at) = event.ready_at.filter(|ready_at| *ready_at > event.at) {
+        words.push_str(&format!(", again at {}", time(ready_at)));
+    }
+    if !event.stages.is_empty() {
+        let stages: Vec<String> =
+            event.stages.iter().map(|(stage, millis)| format!("{stage} {millis}")).collect();
+        words.push_str(&format!("\n{:28}ms per stage: {}", "", stages.join(" · ")));
+    }
+    words
 }
 
 /// A job as a JSON object.
@@ -52,7 +129,7 @@ pub(super) fn code(job: &Job) -> Option<&'static str> {
 }
 
 /// A moment, to the millisecond.
-pub(super) fn time(at: Timestamp) -> String {
+pub(crate) fn time(at: Timestamp) -> String {
     at.to_rfc3339_opts(SecondsFormat::Millis, true)
 }
 

@@ -14,3 +14,4 @@ mod repair;
 mod run_end;
 mod run_hold;
 mod user;
+mod why;

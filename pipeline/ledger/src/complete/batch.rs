@@ -12,6 +12,7 @@ use crate::{
     announce::{About, Told, announce},
     effects::{Bell, Stumble, after, count_totals, until_stored},
     error::{Doing, Error},
+    history::{self, Said},
     reminders,
     row::{self, Stored},
 };
@@ -79,11 +80,12 @@ impl Ledger {
                 continue;
             };
             let already = job.job.has_heard(&complete);
+            let said = Said { verb: history::verb(&complete), stages: &completion.results.stages };
             match decide(&job.job, complete, now, &self.policy) {
                 Err(_) if already => drop(answers.insert(place, Finished::Already)),
                 Err(refusal) => drop(answers.insert(place, Finished::Refused(refusal))),
                 Ok(step) => {
-                    let done = after(job, step.job.clone(), &step, Bell::Write);
+                    let done = after(job, &step, Bell::Write, now, said);
                     let before = std::mem::replace(job, done.clone()).job;
                     granted.push(Granted { place, completion, before, after: done });
                 }

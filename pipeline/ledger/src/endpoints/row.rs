@@ -8,7 +8,7 @@ use crate::error::Error;
 
 /// The columns as the table holds them; the secret stays there.
 #[derive(sqlx::FromRow)]
-pub(super) struct EndpointRow {
+pub(crate) struct EndpointRow {
     endpoint_id: String,
     url: String,
     events: Vec<String>,
@@ -47,7 +47,7 @@ impl TryFrom<EndpointRow> for Endpoint {
 }
 
 /// Changes an endpoint. Enabling clears every mark of failure; disabling one that is disabled keeps its reason.
-pub(super) async fn change(
+pub(crate) async fn change(
     connection: &mut PgConnection,
     user: &UserId,
     id: &str,
@@ -98,7 +98,7 @@ pub(crate) async fn park_deliveries(
 }
 
 /// What was parked is due now.
-pub(super) async fn wake_deliveries(
+pub(crate) async fn wake_deliveries(
     connection: &mut PgConnection,
     user: &UserId,
     endpoint: &str,

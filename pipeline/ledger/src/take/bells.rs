@@ -10,6 +10,7 @@ use crate::{
     Ledger,
     effects::{Bell, Stumble, Written, after, until_stored},
     error::{Doing, Error},
+    history::{self, Said},
     row::{self, JobRow, Stored},
 };
 
@@ -77,9 +78,10 @@ impl Take<'_> {
             worker: self.worker.clone(),
             keys: false,
         };
+        let said = Said { verb: history::verb(&claim), stages: &[] };
         match decide(&stored.job, claim, self.now, self.policy) {
             Ok(step) => {
-                let granted = after(&stored, step.job.clone(), &step, self.bell);
+                let granted = after(&stored, &step, self.bell, self.now, said);
                 jobs.insert(waiting.job_id.clone(), Found::Read(Box::new(granted.clone())));
                 self.granted.push((stored, granted, step));
                 self.verdicts.delete(waiting);
@@ -152,7 +154,8 @@ impl Ledger {
         let (mut transaction, now) = self.begin("taking bells").await?;
         let bells: Vec<BellRow> = sqlx::query_as(
             "select job_id, ring, dispatch_generation from finalization_bells \
-             where queue = $1 and ring_at <= $2 order by ring_at, job_id limit $3 for update skip locked",
+             where queue = $1 and ring_at <= $2 and not exists (select from queue_pauses where queue = $1) \
+             order by ring_at, job_id limit $3 for update skip locked",
         )
         .bind(queue.as_str())
         .bind(now)
@@ -211,18 +214,20 @@ impl Ledger {
     }
 
     /// (now, when the next bell of `queue` is due), if one waits: how long an empty-handed taker may sleep at most. In
-    /// `inline` mode the job table itself is asked.
+    /// `inline` mode the job table itself is asked. A paused queue rings for nobody.
     ///
     /// # Errors
     /// When the database does not answer.
     pub async fn next_ring_at(&self, queue: Queue) -> Result<Option<(Timestamp, Timestamp)>, Error> {
         let next = match self.bells {
             true => {
-                "select clock_timestamp(), ring_at from finalization_bells where queue = $1 order by ring_at limit 1"
+                "select clock_timestamp(), ring_at from finalization_bells where queue = $1 \
+                     and not exists (select from queue_pauses where queue = $1) order by ring_at limit 1"
             }
             false => {
                 "select clock_timestamp(), ready_at from finalization_jobs \
-                 where queue = $1 and status = 'queued' order by ready_at limit 1"
+                 where queue = $1 and status = 'queued' \
+                     and not exists (select from queue_pauses where queue = $1) order by ready_at limit 1"
             }
         };
         sqlx::query_as(next)

@@ -36,6 +36,7 @@ impl Ledger {
         let (mut transaction, now) = self.begin("taking queued jobs").await?;
         let rows: Vec<JobRow> = sqlx::query_as(
             "select * from finalization_jobs where queue = $1 and status = 'queued' and ready_at <= $2 \
+                 and not exists (select from queue_pauses where queue = $1) \
              order by ready_at, job_id limit $3 for no key update skip locked",
         )
         .bind(queue.as_str())

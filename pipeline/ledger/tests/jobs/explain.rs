@@ -46,11 +46,34 @@ async fn scans(world: &World, table: &str, index: &str) -> (i64, i64) {
     .unwrap()
 }
 
+/// Waits until no session of that name is left.
+async fn gone(world: &World, name: &str) {
+    let living = "select count(*) from pg_stat_activity where application_name = $1 \
+        and datname = current_database()";
+    while sqlx::query_scalar::<_, i64>(living).bind(name).fetch_one(&world.pool).await.unwrap() > 0 {}
+}
+
 /// Runs a verb in a process of its own, and asserts that it read each table through the index named with it, each
 /// time, and never whole. A session reports its counts when it ends at the latest, so its end is awaited.
 async fn assert_uses(indexes: &[(&str, &str)], verb: impl AsyncFn(&Ledger, usize)) {
+    assert_uses_with("", indexes, verb).await;
+}
+
+/// The same, with more rows than the history.
+pub(crate) async fn assert_uses_with(
+    more: &'static str,
+    indexes: &[(&str, &str)],
+    verb: impl AsyncFn(&Ledger, usize),
+) {
     let world = World::new().await;
-    world.run(HISTORY).await;
+    // In a session of its own that has ended: what it read itself is counted before, not after.
+    let seed = world.database.options().application_name("seed");
+    let mut seed = sqlx::ConnectOptions::connect(&seed).await.unwrap();
+    for rows in [HISTORY, more] {
+        sqlx::raw_sql(rows).execute(&mut seed).await.unwrap();
+    }
+    sqlx::Connection::close(seed).await.unwrap();
+    gone(&world, "seed").await;
     let mut before = Vec::new();
     for (table, index) in indexes {
         before.push(scans(&world, table, index).await);
@@ -61,9 +84,7 @@ async fn assert_uses(indexes: &[(&str, &str)], verb: impl AsyncFn(&Ledger, usize
         verb(&process, time).await;
     }
     process.close().await;
-    let living = "select count(*) from pg_stat_activity where application_name = 'verb' \
-        and datname = current_database()";
-    while world.count(living).await > 0 {}
+    gone(&world, "verb").await;
     for ((table, index), (whole, through)) in indexes.iter().zip(before) {
         let after = scans(&world, table, index).await;
         assert!(after.1 >= through + TIMES as i64, "{index} was used {} times", after.1 - through);

@@ -8,8 +8,11 @@
 
 mod world;
 
+mod bulk;
 mod chance;
 mod conformance;
+mod desk;
+mod desk_plans;
 mod explain;
 mod fences;
 mod mirror;
@@ -19,3 +22,4 @@ mod reprocess;
 mod said;
 mod seen;
 mod unreadable;
+mod verified;

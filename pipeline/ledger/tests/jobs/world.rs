@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use chrono::Duration;
-use job::{Job, JobId, Outcome, Queue, WorkerId};
+use job::{FailureCode, Job, JobId, Outcome, Queue, State, WorkerId};
 use ledger::{
-    Claimed, Comparison, Completion, CreateOutcome, JobView, Ledger, NewContent, NewConversation, Results,
-    Same, Settings,
+    Claimed, Comparison, Completion, CreateOutcome, Edge, Holding, JobView, Ledger, NewContent,
+    NewConversation, Results, Same, Settings,
 };
 use records::{ConversationId, Segment, Source, UserId};
 use sqlx::PgPool;
@@ -66,6 +66,26 @@ impl World {
     pub(crate) async fn claimed(&self, id: &str) -> Claimed {
         let job = self.admitted(id).await;
         self.claim(&job).await
+    }
+
+    /// A dead letter of Ann's.
+    pub(crate) async fn dead(&self, id: &str, code: FailureCode) -> JobId {
+        let claimed = self.claimed(id).await;
+        for _ in 0..6 {
+            let edge = Edge::Fail { code, retry_after: None, jitter_permille: 0 };
+            let holding = match self.job(&claimed.job.id).await.state {
+                State::DeadLetter { .. } => return claimed.job.id,
+                State::Leased(_) => {
+                    Holding { epoch: self.job(&claimed.job.id).await.epoch, ..claimed.holding() }
+                }
+                _ => {
+                    self.age(&claimed.job.id, Duration::hours(1)).await;
+                    self.claim(&claimed.job.id).await.holding()
+                }
+            };
+            self.ledger.settle(&holding, edge).await.unwrap();
+        }
+        panic!("{id} does not die");
     }
 
     /// A granted claim of the job's present dispatch.

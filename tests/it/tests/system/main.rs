@@ -16,6 +16,7 @@ mod world;
 
 mod byok;
 mod counting;
+mod desk;
 mod failures;
 mod folders;
 mod operations;

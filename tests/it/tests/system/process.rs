@@ -85,6 +85,11 @@ impl Process {
         self.logs.borrow().join("\n")
     }
 
+    /// Its number, while it runs.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id().expect("it still runs")
+    }
+
     /// Sends a signal.
     pub(crate) fn signal(&self, signal: Signal) {
         let id = self.child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);

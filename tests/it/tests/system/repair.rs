@@ -9,7 +9,7 @@ use crate::receiver::Receiver;
 use crate::world::{GARDEN, World};
 
 /// A model that lets nobody in without a key, no key, and no second try.
-fn broken(url: &str) -> [(&'static str, &str); 4] {
+pub(crate) fn broken(url: &str) -> [(&'static str, &str); 4] {
     [
         ("LISTEN_TEXT_ENGINE", "openai"),
         ("LISTEN_OPENAI_BASE_URL", url),
@@ -18,12 +18,17 @@ fn broken(url: &str) -> [(&'static str, &str); 4] {
     ]
 }
 
+/// The server of that model.
+pub(crate) async fn locked_model() -> Mock {
+    let locked = Options { keys: vec!["sk-other".to_owned()], ..Options::default() };
+    Mock::start(locked).await.expect("a port is free")
+}
+
 #[tokio::test]
 async fn a_dead_letter_is_replayed_by_the_operator() {
     let world = World::new().await;
     let receiver = Receiver::start().await;
-    let locked = Options { keys: vec!["sk-other".to_owned()], ..Options::default() };
-    let mock = Mock::start(locked).await.expect("a port is free");
+    let mock = locked_model().await;
     let url = mock.base_url();
     let broken = Process::serve(&world.url, &broken(&url)).await;
     let client = world.client(&broken);

@@ -5,9 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::house::{all_sources, between, read, root, variants};
 
 /// Commands with verbs of their own, and where those are declared.
-const WITH_VERBS: [(&str, &str); 4] = [
+const WITH_VERBS: [(&str, &str); 7] = [
     ("folders", "src/commands/folders.rs"),
     ("jobs", "src/commands/jobs.rs"),
+    ("replays", "src/commands/replays.rs"),
+    ("webhooks", "src/commands/webhooks.rs"),
+    ("audit", "src/commands/audit.rs"),
     ("users", "src/commands/users.rs"),
     ("keys", "src/commands/keys.rs"),
 ];

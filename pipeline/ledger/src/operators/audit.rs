@@ -1,0 +1,117 @@
+//! Who did what, and why.
+
+use job::{JobId, Timestamp};
+use records::UserId;
+use sqlx::{PgConnection, Postgres, QueryBuilder};
+use uuid::Uuid;
+
+use crate::{
+    Ledger, OperatorAction,
+    error::{Doing, Error},
+};
+
+/// Which actions to list. Everything that is `None` does not filter.
+#[derive(Clone, Debug, Default)]
+pub struct ActionFilter {
+    /// Who.
+    pub operator: Option<String>,
+    /// Which action: `replay`, `discard`, `pause`, …
+    pub action: Option<String>,
+    /// On which job: (user, job).
+    pub job: Option<(UserId, JobId)>,
+    /// Keyset: actions older than this one, (created_at, action id).
+    pub before: Option<(Timestamp, String)>,
+    /// At most this many.
+    pub limit: i64,
+}
+
+/// A recorded action.
+#[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
+pub struct ActionView {
+    /// Its id.
+    pub action_id: String,
+    /// `replay`, `discard`, `pause`, `resume`, `recount`, `bulk_replay`, `pause_bulk`, `resume_bulk`, `cancel_bulk`,
+    /// `enable_webhook` or `recover_webhook`.
+    pub action: String,
+    /// Who.
+    pub operator: String,
+    /// Why.
+    pub reason: String,
+    /// Whose job or endpoint; empty where the action was about the service.
+    pub user_id: String,
+    /// Which job.
+    pub job_id: Option<String>,
+    /// A queue, an operation or an endpoint.
+    pub subject: Option<String>,
+    /// The job's status before.
+    pub from_status: Option<String>,
+    /// The dead letter's code.
+    pub from_code: Option<String>,
+    /// The job's dispatch before.
+    pub from_generation: Option<i64>,
+    /// The job's dispatch after.
+    pub to_generation: Option<i64>,
+    /// When.
+    pub created_at: Timestamp,
+}
+
+impl Ledger {
+    /// A page of actions, newest first.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn actions(&self, filter: &ActionFilter) -> Result<Vec<ActionView>, Error> {
+        const DOING: &str = "listing operators' actions";
+        let (mut transaction, _) = self.begin(DOING).await?;
+        let mut query: QueryBuilder<Postgres> =
+            QueryBuilder::new("select * from operator_actions where true");
+        if let Some(operator) = &filter.operator {
+            query.push(" and operator = ").push_bind(operator.clone());
+        }
+        if let Some(action) = &filter.action {
+            query.push(" and action = ").push_bind(action.clone());
+        }
+        if let Some((user, job)) = &filter.job {
+            query.push(" and user_id = ").push_bind(user.as_str().to_owned());
+            query.push(" and job_id = ").push_bind(job.as_str().to_owned());
+        }
+        if let Some((at, id)) = &filter.before {
+            query.push(" and (created_at, action_id) < (").push_bind(*at);
+            query.push(", ").push_bind(id.clone()).push(")");
+        }
+        query.push(" order by created_at desc, action_id desc limit ").push_bind(filter.limit);
+        query.build_query_as().fetch_all(&mut *transaction).await.doing(DOING)
+    }
+}
+
+/// An action that is not an edge of one job, and what it is about.
+pub(crate) struct Audited<'a> {
+    pub(crate) user: Option<&'a UserId>,
+    pub(crate) verb: &'static str,
+    pub(crate) subject: &'a str,
+}
+
+/// Records an action in the transaction that does it.
+pub(crate) async fn write_action(
+    connection: &mut PgConnection,
+    audited: Audited<'_>,
+    action: &OperatorAction,
+    now: Timestamp,
+) -> Result<(), sqlx::Error> {
+    let user = audited.user.map_or("", UserId::as_str);
+    let name = format!("{user}\n{}\n{}\n{}", audited.verb, audited.subject, now.timestamp_micros());
+    sqlx::query(
+        "insert into operator_actions (user_id, action_id, subject, action, operator, reason, created_at) \
+         values ($1, $2, $3, $4, $5, $6, $7) on conflict do nothing",
+    )
+    .bind(user)
+    .bind(Uuid::new_v5(&crate::operator::ACTIONS, name.as_bytes()).to_string())
+    .bind(audited.subject)
+    .bind(audited.verb)
+    .bind(&action.operator)
+    .bind(&action.reason)
+    .bind(now)
+    .execute(connection)
+    .await
+    .map(drop)
+}

@@ -1,0 +1,164 @@
+//! The list of jobs: filtered, in pages, each page through the index that has its order.
+
+use job::{Job, JobId, Timestamp};
+use records::UserId;
+use sqlx::{Postgres, QueryBuilder};
+
+use crate::{
+    JobView, Ledger,
+    error::{Doing, Error},
+    row::{JobRow, Stored},
+};
+
+/// Which jobs to list. Everything that is `None` does not filter.
+#[derive(Clone, Debug, Default)]
+pub struct JobFilter {
+    /// One of the five statuses.
+    pub status: Option<String>,
+    /// A failure code: the cause of dead letters; with a live status, the newest failure.
+    pub code: Option<String>,
+    /// Whose.
+    pub user: Option<UserId>,
+    /// The present dispatch.
+    pub generation: Option<i64>,
+    /// Admitted first at this moment or later.
+    pub since: Option<Timestamp>,
+    /// Admitted first before this moment.
+    pub until: Option<Timestamp>,
+    /// Leave out dead letters that an operator settled.
+    pub unsettled: bool,
+    /// Keyset: what comes after this place.
+    pub after: Option<JobCursor>,
+    /// At most this many.
+    pub limit: i64,
+}
+
+/// A place in a list: of the last job of a page. Opaque, but stable: it can travel in a URL.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobCursor {
+    /// The moment by which the list is ordered.
+    pub at: Timestamp,
+    /// Among those of one moment.
+    pub job: JobId,
+}
+
+/// One page of jobs, newest first.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JobsPage {
+    /// At most as many as were asked for.
+    pub jobs: Vec<JobView>,
+    /// Where the next page begins; `None` on the last one.
+    pub next: Option<JobCursor>,
+}
+
+impl JobFilter {
+    /// The moment by which the list is ordered: live jobs by their last admission or replay, others by their first.
+    fn column(&self) -> &'static str {
+        if self.is_live() { "admitted_at" } else { "created_at" }
+    }
+
+    fn is_live(&self) -> bool {
+        matches!(self.status.as_deref(), Some("queued" | "leased" | "blocked_byok"))
+    }
+
+    fn cursor(&self, view: &JobView) -> JobCursor {
+        let at = if self.is_live() { view.job.admitted_at } else { view.created_at };
+        JobCursor { at, job: view.job.id.clone() }
+    }
+
+    /// The statement, written out for what was asked: the planner then finds the partial index that fits.
+    fn query(&self) -> QueryBuilder<Postgres> {
+        let mut query = QueryBuilder::new("select * from finalization_jobs where ");
+        query.push(match self.status.as_deref() {
+            Some("queued" | "leased" | "blocked_byok") => {
+                "status in ('queued', 'leased', 'blocked_byok') and status = "
+            }
+            Some("dead_letter") => "status = 'dead_letter' and status = ",
+            Some(_) => "status = ",
+            None if self.code.is_some() => "status = 'dead_letter'",
+            None => "true",
+        });
+        if let Some(status) = &self.status {
+            query.push_bind(status.clone());
+        }
+        self.narrow(&mut query);
+        if let Some(after) = &self.after {
+            query.push(format_args!(" and ({}, job_id) < (", self.column()));
+            query.push_bind(after.at).push(", ").push_bind(after.job.as_str().to_owned()).push(")");
+        }
+        query.push(format_args!(" order by {} desc, job_id desc limit ", self.column()));
+        query.push_bind(self.limit);
+        query
+    }
+
+    /// Everything but status, order and place.
+    pub(super) fn narrow(&self, query: &mut QueryBuilder<Postgres>) {
+        if let Some(code) = &self.code {
+            query.push(if self.is_live() { " and last_code = " } else { " and dead_code = " });
+            query.push_bind(code.clone());
+        }
+        if let Some(user) = &self.user {
+            query.push(" and user_id = ").push_bind(user.as_str().to_owned());
+        }
+        if let Some(generation) = self.generation {
+            query.push(" and generation = ").push_bind(generation);
+        }
+        if let Some(since) = self.since {
+            query.push(" and created_at >= ").push_bind(since);
+        }
+        if let Some(until) = self.until {
+            query.push(" and created_at < ").push_bind(until);
+        }
+        if self.unsettled {
+            query.push(" and settled_at is null");
+        }
+    }
+}
+
+impl Ledger {
+    /// A page of jobs, newest first. An unreadable row is an error with its id.
+    ///
+    /// # Errors
+    /// When the database does not answer within its limits, or a row cannot be read.
+    pub async fn jobs_page(&self, filter: &JobFilter) -> Result<JobsPage, Error> {
+        const DOING: &str = "listing jobs";
+        let (mut transaction, _) = self.begin(DOING).await?;
+        let asked = JobFilter { limit: filter.limit.saturating_add(1), ..filter.clone() };
+        let rows: Vec<JobRow> =
+            asked.query().build_query_as().fetch_all(&mut *transaction).await.doing(DOING)?;
+        let views: Result<Vec<JobView>, Error> =
+            rows.into_iter().map(|row| Stored::try_from(row).map(|stored| self.job_view(stored))).collect();
+        let mut jobs = views?;
+        let more = i64::try_from(jobs.len()).is_ok_and(|found| found > filter.limit);
+        if more {
+            jobs.pop();
+        }
+        let next = jobs.last().filter(|_| more).map(|last| filter.cursor(last));
+        Ok(JobsPage { jobs, next })
+    }
+
+    /// The first page's jobs alone.
+    ///
+    /// # Errors
+    /// As [`Ledger::jobs_page`].
+    pub async fn jobs(&self, filter: &JobFilter) -> Result<Vec<JobView>, Error> {
+        Ok(self.jobs_page(filter).await?.jobs)
+    }
+
+    /// What operators see of a stored job, without what lies in other tables.
+    pub(crate) fn job_view(&self, stored: Stored) -> JobView {
+        let job: Job = stored.job;
+        JobView {
+            reconcile_after_at: job.reconcile_after_at(&self.policy),
+            user_id: stored.user_id,
+            conversation_id: stored.conversation_id,
+            revision: stored.revision,
+            version: stored.version,
+            created_at: stored.created_at,
+            updated_at: stored.updated_at,
+            bells: Vec::new(),
+            checkpoints: Vec::new(),
+            job,
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! What operators read and do beyond one job: the desk of the CLI and of the console.
+//!
+//! Every read costs the same on a long history: it is bounded by a page, by living processes, by the last hour, or
+//! by totals that were counted with the edge.
+
+mod audit;
+mod bulk;
+mod doctor;
+mod list;
+mod overview;
+mod page;
+mod pauses;
+mod processes;
+mod verify;
+mod webhooks;
+
+pub use audit::{ActionFilter, ActionView};
+pub use bulk::{
+    ReplayChange, ReplayItem, ReplayOrder, ReplayPreview, ReplayTurn, ReplayView, Started, Stepped,
+};
+pub use doctor::{Examination, OldTransaction};
+pub use list::{JobCursor, JobFilter, JobsPage};
+pub use overview::{DeadLetters, MinuteView, Overview};
+pub use page::JobPage;
+pub use pauses::Pause;
+pub use processes::{HeldLease, MinuteCounts, Process, ProcessView, RUN_MILLIS, Workers};
+pub use verify::{CHECKS, Check, Finding};
+pub use webhooks::{Enabled, EndpointView, GivenUp};
+
+pub(crate) use audit::{Audited, write_action};

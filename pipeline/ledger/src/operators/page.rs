@@ -1,0 +1,161 @@
+//! One job, with everything that explains it: history, audit, and what lies around it.
+
+use job::{Job, JobId, State, Surroundings, Timestamp, Why, why};
+use records::{ConversationId, UserId};
+use sqlx::PgConnection;
+
+use super::{ActionFilter, ActionView, processes::LIVING};
+use crate::{
+    Event, JobView, Ledger,
+    error::{Doing, Error},
+    history,
+};
+
+/// A job's page. Never a person's words.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JobPage {
+    /// The job with its bells and checkpoints.
+    pub view: JobView,
+    /// Its edges, oldest first; the newest 64 at most.
+    pub history: Vec<Event>,
+    /// What operators did to it, newest first; 50 at most.
+    pub actions: Vec<ActionView>,
+    /// What lies around it.
+    pub around: Surroundings,
+    /// Why it is not running, or that it is.
+    pub why: Why,
+    /// The database's clock when the page was read.
+    pub at: Timestamp,
+}
+
+impl Ledger {
+    /// A job's page; `None`: no such job.
+    ///
+    /// # Errors
+    /// When the database does not answer, or the row cannot be read.
+    pub async fn job_page(&self, id: &JobId) -> Result<Option<JobPage>, Error> {
+        const DOING: &str = "reading a job's page";
+        let Some(view) = self.job(id).await? else { return Ok(None) };
+        let filter = ActionFilter {
+            job: Some((view.user_id.clone(), view.job.id.clone())),
+            limit: 50,
+            ..ActionFilter::default()
+        };
+        let actions = self.actions(&filter).await?;
+        let (mut transaction, now) = self.begin(DOING).await?;
+        let lines: Option<Vec<String>> = sqlx::query_scalar(
+            "select coalesce(history, '{}') from finalization_jobs where user_id = $1 and job_id = $2",
+        )
+        .bind(view.user_id.as_str())
+        .bind(view.job.id.as_str())
+        .fetch_optional(&mut *transaction)
+        .await
+        .doing(DOING)?;
+        let around = surroundings(&mut transaction, &view, now).await.doing(DOING)?;
+        let why = why(&view.job, &around, now, &self.policy);
+        let history = history::read(&lines.unwrap_or_default());
+        Ok(Some(JobPage { view, history, actions, around, why, at: now }))
+    }
+}
+
+#[derive(sqlx::FromRow)]
+struct AroundRow {
+    bells: bool,
+    ring_at: Option<Timestamp>,
+    paused_by: Option<String>,
+    paused_at: Option<Timestamp>,
+    slots: i64,
+    busy: i64,
+    holder_seen_at: Option<Timestamp>,
+    superseded: bool,
+    gone: bool,
+}
+
+/// Reads what lies around a job. Counts of the backlog stop at 1,000.
+async fn surroundings(
+    connection: &mut PgConnection,
+    view: &JobView,
+    now: Timestamp,
+) -> Result<Surroundings, sqlx::Error> {
+    let row: AroundRow = sqlx::query_as(
+        "with living as (select * from service_processes where seen_at > $1 - $2::interval and not stopping) \
+         select exists (select from living where dispatch_mode <> 'inline') as bells, \
+             (select min(ring_at) from finalization_bells where job_id = $3 and dispatch_generation = $4 \
+                 and queue = $5) as ring_at, \
+             (select operator from queue_pauses where queue = $5) as paused_by, \
+             (select paused_at from queue_pauses where queue = $5) as paused_at, \
+             (select coalesce(sum(case $5 when 'creation' then creation_slots else finalization_slots end), 0) \
+                 from living) as slots, \
+             (select count(*) from finalization_jobs where status = 'leased' and reconcile_after_at > $1 \
+                 and queue = $5) as busy, \
+             (select seen_at from service_processes where process_id = $6) as holder_seen_at, \
+             exists (select from finalization_admissions where user_id = $7 and conversation_id = $8 \
+                 and revision > $9) as superseded, \
+             not exists (select from conversations where user_id = $7 and conversation_id = $8) as gone",
+    )
+    .bind(now)
+    .bind(LIVING)
+    .bind(view.job.id.as_str())
+    .bind(view.job.generation.0)
+    .bind(view.job.queue.as_str())
+    .bind(holder(&view.job))
+    .bind(UserId::as_str(&view.user_id))
+    .bind(ConversationId::as_str(&view.conversation_id))
+    .bind(view.revision)
+    .fetch_one(&mut *connection)
+    .await?;
+    let ahead = match view.job.state {
+        State::Queued { ready_at } if ready_at <= now => ahead(connection, view, &row, now).await?,
+        _ => 0,
+    };
+    let count = |number: i64| u32::try_from(number).unwrap_or(u32::MAX);
+    Ok(Surroundings {
+        bells: row.bells,
+        ring_at: row.ring_at,
+        paused: row.paused_by.zip(row.paused_at),
+        slots: count(row.slots),
+        busy: count(row.busy),
+        ahead: count(ahead),
+        holder_seen_at: row.holder_seen_at,
+        superseded: row.superseded,
+        conversation_gone: row.gone,
+    })
+}
+
+/// Jobs of its queue that are taken before it: by their bells, or, without bells, by when they were ready.
+async fn ahead(
+    connection: &mut PgConnection,
+    view: &JobView,
+    row: &AroundRow,
+    now: Timestamp,
+) -> Result<i64, sqlx::Error> {
+    let State::Queued { ready_at } = view.job.state else { return Ok(0) };
+    let (count, before) = match (row.bells, row.ring_at) {
+        (true, None) => return Ok(0),
+        (true, Some(ring_at)) => (
+            "select count(*) from (select from finalization_bells where queue = $1 and ring_at <= $2 \
+                 and (ring_at, job_id) < ($3, $4) limit 1000) first",
+            ring_at,
+        ),
+        (false, _) => (
+            "select count(*) from (select from finalization_jobs where queue = $1 and status = 'queued' \
+                 and ready_at <= $2 and (ready_at, job_id) < ($3, $4) limit 1000) first",
+            ready_at,
+        ),
+    };
+    sqlx::query_scalar(count)
+        .bind(view.job.queue.as_str())
+        .bind(now)
+        .bind(before)
+        .bind(view.job.id.as_str())
+        .fetch_one(connection)
+        .await
+}
+
+/// The process that holds the lease, as processes call themselves.
+fn holder(job: &Job) -> Option<String> {
+    match &job.state {
+        State::Leased(lease) => lease.worker.0.rsplit_once('/').map(|(process, _)| process.to_owned()),
+        _ => None,
+    }
+}

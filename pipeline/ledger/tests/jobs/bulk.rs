@@ -1,0 +1,224 @@
+//! Bulk replay: each item once, whoever works on it and whoever dies.
+
+use std::sync::Arc;
+
+use chrono::Duration;
+use job::{FailureCode, JobId, Outcome, Queue, State};
+use ledger::{
+    JobFilter, Ledger, OperatorAction, ReplayChange, ReplayOrder, ReplayTurn, ReplayView, Results, Started,
+    Stepped,
+};
+use tokio::sync::Barrier;
+use uuid::Uuid;
+
+use crate::world::{World, completion, worker};
+
+fn olga() -> OperatorAction {
+    OperatorAction { operator: "olga".into(), reason: "the model is back".into() }
+}
+
+fn order(per_minute: i32, in_flight: i32) -> ReplayOrder {
+    let filter = JobFilter { code: Some("invalid_job".into()), ..JobFilter::default() };
+    ReplayOrder { filter, words: "code invalid_job".into(), from_scratch: false, per_minute, in_flight }
+}
+
+const OPERATION: Uuid = Uuid::from_u128(7);
+
+async fn started(world: &World, order: &ReplayOrder) -> ReplayView {
+    match world.ledger.start_replay(OPERATION, order, &olga()).await.unwrap() {
+        Started::Running(view) => *view,
+        Started::Nothing => panic!("nothing to replay"),
+    }
+}
+
+async fn dead_letters(world: &World, count: usize) -> Vec<JobId> {
+    let mut dead = Vec::new();
+    for n in 0..count {
+        dead.push(world.dead(&format!("c{n}"), FailureCode::InvalidJob).await);
+    }
+    dead
+}
+
+async fn turn(ledger: &Ledger) -> ReplayTurn {
+    ledger.take_replay("p").await.unwrap().unwrap()
+}
+
+async fn view(world: &World) -> ReplayView {
+    world.ledger.replay_operation(&OPERATION.to_string()).await.unwrap().unwrap()
+}
+
+/// The executor's lease runs out.
+async fn time_out(world: &World) {
+    world.run("update replay_operations set lease_until = now() - interval '1 second'").await;
+}
+
+/// Takes and completes whatever waits in the queue of replays.
+async fn complete_all(world: &World) {
+    for claimed in world.ledger.take(Queue::Finalization, &worker("w"), 50).await.unwrap().claims {
+        world.ledger.complete(&completion(&claimed, Outcome::Kept, Results::default())).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_replay_of_many_ends_with_a_result_for_each() {
+    let world = World::new().await;
+    let dead = dead_letters(&world, 3).await;
+    world.dead("another cause", FailureCode::NoContent).await;
+    let preview = world.ledger.preview_replay(&order(1, 1).filter).await.unwrap();
+    assert_eq!((preview.jobs, preview.users, preview.superseded), (3, 1, 0));
+    assert_eq!(started(&world, &order(60_000, 10)).await.items, 3);
+    // Somebody was faster with the second one, and its conversation's owner deleted the third.
+    world.ledger.replay(&dead[1], &olga()).await.unwrap().unwrap().unwrap();
+    world.ledger.delete_conversation(&world.ann, &records::ConversationId::new("c2")).await.unwrap();
+
+    let turn = turn(&world.ledger).await;
+    let mut steps = Vec::new();
+    for _ in 0..3 {
+        steps.push(world.ledger.step_replay(&turn).await.unwrap());
+    }
+    assert_eq!(steps, [Stepped::Replayed, Stepped::Refused, Stepped::Refused]);
+    assert!(matches!(world.ledger.step_replay(&turn).await.unwrap(), Stepped::Wait(_)), "one is unfinished");
+    complete_all(&world).await;
+    assert_eq!(world.ledger.step_replay(&turn).await.unwrap(), Stepped::Done);
+
+    let view = view(&world).await;
+    assert_eq!((view.status.as_str(), view.completed, view.refused), ("done", 1, 2));
+    let items = world.ledger.replay_items(&OPERATION.to_string(), 0, 10).await.unwrap();
+    let results: Vec<(&str, Option<&str>)> =
+        items.iter().map(|item| (item.status.as_str(), item.result.as_deref())).collect();
+    assert_eq!(
+        results,
+        [("completed", None), ("refused", Some("changed")), ("refused", Some("conversation_gone"))]
+    );
+    assert_eq!(world.count("select count(*) from operator_actions where action = 'bulk_replay'").await, 1);
+}
+
+#[tokio::test]
+async fn an_order_that_is_repeated_finds_the_first() {
+    let world = World::new().await;
+    dead_letters(&world, 2).await;
+    let first = started(&world, &order(60, 1)).await;
+    assert_eq!(started(&world, &order(60, 1)).await.operation_id, first.operation_id);
+    assert_eq!(world.count("select count(*) from replay_items").await, 2);
+    let none = JobFilter { code: Some("poison_crash".into()), ..JobFilter::default() };
+    let nothing = ReplayOrder { filter: none, ..order(1, 1) };
+    let answer = world.ledger.start_replay(Uuid::from_u128(8), &nothing, &olga()).await.unwrap();
+    assert_eq!(answer, Started::Nothing);
+    assert_eq!(world.count("select count(*) from replay_operations").await, 1);
+}
+
+#[tokio::test]
+async fn the_caps_hold_a_replay_back() {
+    let world = World::new().await;
+    dead_letters(&world, 4).await;
+    started(&world, &order(60_000, 2)).await;
+    let turn = turn(&world.ledger).await;
+    for _ in 0..2 {
+        assert_eq!(world.ledger.step_replay(&turn).await.unwrap(), Stepped::Replayed);
+    }
+    assert!(matches!(world.ledger.step_replay(&turn).await.unwrap(), Stepped::Wait(_)), "two are unfinished");
+    complete_all(&world).await;
+    world.run("update replay_operations set per_minute = 1").await;
+    assert_eq!(world.ledger.step_replay(&turn).await.unwrap(), Stepped::Replayed);
+    assert!(matches!(world.ledger.step_replay(&turn).await.unwrap(), Stepped::Wait(_)), "one a minute");
+}
+
+#[tokio::test]
+async fn a_replay_is_paused_resumed_and_cancelled() {
+    let world = World::new().await;
+    dead_letters(&world, 3).await;
+    started(&world, &order(60_000, 10)).await;
+    let id = OPERATION.to_string();
+    let change = async |what| world.ledger.change_replay(&id, what, &olga()).await.unwrap();
+    let first = turn(&world.ledger).await;
+    assert_eq!(world.ledger.step_replay(&first).await.unwrap(), Stepped::Replayed);
+    assert_eq!(change(ReplayChange::Pause).await, Some(true));
+    assert_eq!(change(ReplayChange::Pause).await, Some(false));
+    assert_eq!(world.ledger.step_replay(&first).await.unwrap(), Stepped::Lost);
+    assert_eq!(world.ledger.take_replay("p").await.unwrap(), None);
+    assert_eq!(change(ReplayChange::Resume).await, Some(true));
+    time_out(&world).await;
+    let second = turn(&world.ledger).await;
+    assert_eq!(world.ledger.step_replay(&second).await.unwrap(), Stepped::Replayed);
+    assert_eq!(change(ReplayChange::Cancel).await, Some(true));
+    assert_eq!(world.ledger.step_replay(&second).await.unwrap(), Stepped::Lost);
+    assert_eq!(change(ReplayChange::Resume).await, Some(false), "for good");
+    let view = view(&world).await;
+    assert_eq!((view.replayed, view.waiting()), (2, 1));
+}
+
+#[tokio::test]
+async fn an_executor_that_was_taken_over_replays_nothing_more() {
+    let world = World::new().await;
+    dead_letters(&world, 2).await;
+    started(&world, &order(60_000, 10)).await;
+    let slow = turn(&world.ledger).await;
+    assert_eq!(world.ledger.take_replay("q").await.unwrap(), None, "while its turn lasts");
+    time_out(&world).await;
+    let fast = turn(&world.other_process()).await;
+    assert_eq!(world.ledger.step_replay(&slow).await.unwrap(), Stepped::Lost);
+    assert_eq!(world.ledger.step_replay(&fast).await.unwrap(), Stepped::Replayed);
+}
+
+/// The same turn in two hands is the worst that a fence can meet.
+#[tokio::test]
+async fn two_executors_at_once_replay_each_job_once() {
+    let world = World::new().await;
+    let dead = dead_letters(&world, 12).await;
+    started(&world, &order(60_000, 100)).await;
+    let turn = turn(&world.ledger).await;
+    let start = Arc::new(Barrier::new(2));
+    let work = |ledger: Ledger| {
+        let (turn, start) = (turn.clone(), Arc::clone(&start));
+        tokio::spawn(async move {
+            start.wait().await;
+            let mut replayed = 0;
+            while let Stepped::Replayed = ledger.step_replay(&turn).await.unwrap() {
+                replayed += 1;
+            }
+            replayed
+        })
+    };
+    let (one, other) = (work(world.ledger.clone()), work(world.other_process()));
+    assert_eq!(one.await.unwrap() + other.await.unwrap(), 12);
+    for job in dead {
+        assert_eq!(world.job(&job).await.generation.0, 2);
+    }
+    let once = "select count(*) from operator_actions where action = 'replay'";
+    assert_eq!(world.count(once).await, 12);
+}
+
+#[tokio::test]
+async fn a_job_that_breaks_the_machine_is_refused_and_stops_nobody() {
+    let world = World::new().await;
+    dead_letters(&world, 2).await;
+    started(&world, &order(60_000, 10)).await;
+    world
+        .run(
+            "alter table finalization_jobs drop constraint origin_known; update finalization_jobs set origin = 'x' \
+             where job_id = (select job_id from replay_items where position = 1)",
+        )
+        .await;
+    let turn = turn(&world.ledger).await;
+    assert_eq!(world.ledger.step_replay(&turn).await.unwrap(), Stepped::Refused);
+    assert_eq!(world.ledger.step_replay(&turn).await.unwrap(), Stepped::Replayed);
+    assert_eq!(world.count("select count(*) from replay_items where result = 'error'").await, 1);
+}
+
+#[tokio::test]
+async fn a_replay_keeps_what_was_paid_for_unless_it_is_from_scratch() {
+    let world = World::new().await;
+    let dead = dead_letters(&world, 2).await;
+    world
+        .run(
+            "insert into stage_checkpoints (user_id, job_id, stage, version, digest, output, epoch) \
+             select user_id, job_id, 'describe', 1, '\\x00', '{}', 1 from finalization_jobs",
+        )
+        .await;
+    world.ledger.replay(&dead[0], &olga()).await.unwrap().unwrap().unwrap();
+    assert_eq!(world.view(&dead[0]).await.checkpoints, ["describe"]);
+    world.ledger.replay_from_scratch(&dead[1], &olga()).await.unwrap().unwrap().unwrap();
+    assert_eq!(world.view(&dead[1]).await.checkpoints, Vec::<String>::new());
+    assert!(matches!(world.job(&dead[1]).await.state, State::Queued { .. }));
+    world.age(&dead[1], Duration::seconds(1)).await;
+}

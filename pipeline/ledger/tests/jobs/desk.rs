@@ -1,0 +1,227 @@
+//! What operators see: history, filters and pages, processes, pauses, the audit.
+
+use chrono::Duration;
+use job::{FailureCode, JobId, Outcome, Queue, Why};
+use ledger::{ActionFilter, Edge, JobFilter, MinuteCounts, OperatorAction, Process, Results};
+use records::UserId;
+
+use crate::world::{World, completion, worker};
+
+fn olga() -> OperatorAction {
+    OperatorAction { operator: "olga".into(), reason: "the cause is fixed".into() }
+}
+
+fn process(id: &str, slots: u32) -> Process {
+    Process {
+        id: id.into(),
+        version: "1".into(),
+        roles: vec!["worker".into()],
+        dispatch_mode: "postgres".into(),
+        finalization_slots: slots,
+        creation_slots: slots,
+        stopping: false,
+    }
+}
+
+async fn verbs(world: &World, job: &JobId) -> Vec<String> {
+    let page = world.ledger.job_page(job).await.unwrap().unwrap();
+    page.history.into_iter().map(|event| event.verb).collect()
+}
+
+#[tokio::test]
+async fn every_edge_of_a_job_appears_once_in_its_history() {
+    let world = World::new().await;
+    let job = world.dead("c", FailureCode::InvalidJob).await;
+    world.ledger.replay(&job, &olga()).await.unwrap().unwrap().unwrap();
+    let claimed = world.claim(&job).await;
+    world.ledger.renew(&[claimed.holding()]).await.unwrap();
+    let results = Results { stages: vec![("describe", 61)], ..Results::default() };
+    world.ledger.complete(&completion(&claimed, Outcome::Kept, results)).await.unwrap();
+
+    let page = world.ledger.job_page(&job).await.unwrap().unwrap();
+
+    assert_eq!(verbs(&world, &job).await, ["claim", "fail", "replay", "claim", "complete"]);
+    let epochs: Vec<i64> = page.history.iter().map(|event| event.epoch).collect();
+    assert_eq!(epochs, [1, 1, 1, 2, 2]);
+    assert_eq!(page.history[1].code.as_deref(), Some("invalid_job"));
+    assert_eq!(page.history[4].stages, [("describe".to_owned(), 61)]);
+    assert_eq!((page.actions.len(), page.actions[0].action.as_str()), (1, "replay"));
+}
+
+#[tokio::test]
+async fn claims_in_one_take_are_remembered_each_on_its_own_row() {
+    let world = World::new().await;
+    let jobs = [world.admitted("a").await, world.admitted("b").await];
+    world.ledger.take(Queue::Creation, &worker("host:1/creation"), 4).await.unwrap();
+    for job in &jobs {
+        let page = world.ledger.job_page(job).await.unwrap().unwrap();
+        assert_eq!(page.history.len(), 1);
+        assert_eq!(page.history[0].worker.as_deref(), Some("host:1/creation"));
+    }
+}
+
+#[tokio::test]
+async fn a_history_keeps_its_newest_lines() {
+    let world = World::new().await;
+    let job = world.admitted("c").await;
+    for _ in 0..40 {
+        let claimed = world.claim(&job).await;
+        let edge = Edge::Release { delay: Duration::zero() };
+        world.ledger.settle(&claimed.holding(), edge).await.unwrap();
+    }
+    let history = world.ledger.job_page(&job).await.unwrap().unwrap().history;
+    assert_eq!(history.len(), 64);
+    assert_eq!(history.last().unwrap().epoch, 40);
+}
+
+#[tokio::test]
+async fn pages_of_jobs_meet_without_gap_or_overlap() {
+    let world = World::new().await;
+    let mut all = Vec::new();
+    for n in 0..7 {
+        all.push(world.admitted(&format!("c{n}")).await);
+    }
+    all.reverse();
+    for status in [None, Some("queued".to_owned())] {
+        let mut filter = JobFilter { status, limit: 3, ..JobFilter::default() };
+        let mut seen = Vec::new();
+        loop {
+            let page = world.ledger.jobs_page(&filter).await.unwrap();
+            seen.extend(page.jobs.into_iter().map(|view| view.job.id));
+            match page.next {
+                Some(next) => filter.after = Some(next),
+                None => break,
+            }
+        }
+        assert_eq!(seen, all);
+    }
+}
+
+#[tokio::test]
+async fn jobs_are_found_by_cause_person_age_and_dispatch() {
+    let world = World::new().await;
+    let dead = world.dead("dead", FailureCode::InvalidJob).await;
+    world.dead("other", FailureCode::NoContent).await;
+    world.admitted("live").await;
+    let found = async |filter: JobFilter| {
+        let page = world.ledger.jobs_page(&JobFilter { limit: 9, ..filter }).await.unwrap();
+        page.jobs.into_iter().map(|view| view.job.id).collect::<Vec<_>>()
+    };
+    let by_code = JobFilter { code: Some("invalid_job".into()), ..JobFilter::default() };
+    assert_eq!(found(by_code.clone()).await, std::slice::from_ref(&dead));
+    let of_bob = JobFilter { user: Some(UserId::new("bob")), ..JobFilter::default() };
+    assert_eq!(found(of_bob).await, []);
+    let now = world.ledger.now().await.unwrap();
+    let old = JobFilter { until: Some(now - Duration::hours(1)), ..JobFilter::default() };
+    assert_eq!(found(old).await, []);
+    let young = JobFilter { since: Some(now - Duration::hours(1)), ..JobFilter::default() };
+    assert_eq!(found(young).await.len(), 3);
+    let second = JobFilter { generation: Some(2), ..JobFilter::default() };
+    assert_eq!(found(second.clone()).await, []);
+    world.ledger.discard(&dead, &olga()).await.unwrap().unwrap().unwrap();
+    assert_eq!(found(JobFilter { unsettled: true, ..by_code }).await, []);
+}
+
+#[tokio::test]
+async fn a_paused_queue_is_taken_from_by_nobody_in_either_mode() {
+    let world = World::new().await;
+    let job = world.admitted("c").await;
+    world.ledger.report_process(&process("host:1", 4), &MinuteCounts::default()).await.unwrap();
+    assert!(world.ledger.pause(Queue::Creation, &olga()).await.unwrap());
+    assert!(!world.ledger.pause(Queue::Creation, &olga()).await.unwrap(), "once");
+
+    assert_eq!(world.answers(Queue::Creation).await, Vec::<&str>::new());
+    let inline = ledger::Ledger::new(
+        world.database.options(),
+        ledger::Settings { bells: false, ..ledger::Settings::default() },
+    );
+    assert!(inline.take(Queue::Creation, &worker("w"), 4).await.unwrap().answers.is_empty());
+    assert_eq!(world.ledger.next_ring_at(Queue::Creation).await.unwrap(), None, "so that nobody spins");
+    let why = world.ledger.job_page(&job).await.unwrap().unwrap().why;
+    assert_eq!(why.guard(), "paused");
+
+    assert!(world.ledger.resume(Queue::Creation, &olga()).await.unwrap());
+    assert_eq!(world.answers(Queue::Creation).await, ["claimed"]);
+    let actions = world.ledger.actions(&ActionFilter { limit: 9, ..ActionFilter::default() }).await.unwrap();
+    let verbs: Vec<&str> = actions.iter().map(|action| action.action.as_str()).collect();
+    assert_eq!(verbs, ["resume", "pause"]);
+}
+
+#[tokio::test]
+async fn why_knows_workers_slots_and_bells() {
+    let world = World::new().await;
+    let (first, second) = (world.admitted("a").await, world.admitted("b").await);
+    let why = async |job: &JobId| world.ledger.job_page(job).await.unwrap().unwrap().why;
+    assert_eq!(why(&first).await, Why::NoWorkers);
+    let one_slot = process("host:1", 1);
+    world.ledger.report_process(&one_slot, &MinuteCounts::default()).await.unwrap();
+    assert_eq!(why(&first).await, Why::NothingWrong);
+    assert_eq!(why(&second).await, Why::Behind { ahead: 1 });
+    world.claim(&first).await;
+    world
+        .run(
+            "delete from finalization_bells where job_id in \
+        (select job_id from finalization_jobs where status = 'leased')",
+        )
+        .await;
+    assert_eq!(why(&second).await, Why::SlotsTaken { slots: 1, ahead: 0 });
+    assert_eq!(why(&first).await.guard(), "running");
+    world.run("delete from finalization_bells").await;
+    assert_eq!(why(&second).await.guard(), "bell_lost");
+    world.run("update service_processes set seen_at = now() - interval '1 minute'").await;
+    assert_eq!(why(&second).await, Why::NoWorkers, "who is not seen has no slots");
+}
+
+#[tokio::test]
+async fn workers_are_shown_with_what_they_hold() {
+    let world = World::new().await;
+    let job = world.admitted("a").await;
+    let stray = world.admitted("b").await;
+    let generation = world.job(&job).await.generation;
+    world.ledger.claim(&job, generation, &worker("host:1/creation")).await.unwrap();
+    world.ledger.claim(&stray, generation, &worker("elsewhere")).await.unwrap();
+    world.ledger.report_process(&process("host:1", 4), &MinuteCounts::default()).await.unwrap();
+    world.ledger.report_process(&process("host:2", 4), &MinuteCounts::default()).await.unwrap();
+    world
+        .run("update service_processes set seen_at = now() - interval '1 minute' where process_id = 'host:2'")
+        .await;
+
+    let workers = world.ledger.workers().await.unwrap();
+
+    let seen: Vec<(&str, bool, usize)> = workers
+        .processes
+        .iter()
+        .map(|view| (view.process.id.as_str(), view.alive, view.holds.len()))
+        .collect();
+    assert_eq!(seen, [("host:1", true, 1), ("host:2", false, 0)]);
+    assert_eq!(workers.strays.len(), 1);
+    world.ledger.forget_process("host:2").await.unwrap();
+    assert_eq!(world.ledger.workers().await.unwrap().processes.len(), 1);
+}
+
+#[tokio::test]
+async fn the_overview_counts_what_ended_and_what_died_of_what() {
+    let world = World::new().await;
+    world.dead("a", FailureCode::InvalidJob).await;
+    let settled = world.dead("b", FailureCode::InvalidJob).await;
+    let replayed = world.dead("c", FailureCode::NoContent).await;
+    world.ledger.discard(&settled, &olga()).await.unwrap().unwrap().unwrap();
+    world.ledger.replay(&replayed, &olga()).await.unwrap().unwrap().unwrap();
+    let mut counts = MinuteCounts { completed: 3, failed: 1, ..MinuteCounts::default() };
+    counts.lengths[5] = 4;
+    for _ in 0..2 {
+        world.ledger.report_process(&process("host:1", 4), &counts).await.unwrap();
+    }
+    let done = world.ledger.round_done().await.unwrap();
+
+    let overview = world.ledger.overview().await.unwrap();
+
+    let causes: Vec<(&str, i64, i64)> =
+        overview.dead_letters.iter().map(|dead| (dead.code.as_str(), dead.waiting, dead.settled)).collect();
+    assert_eq!(causes, [("invalid_job", 1, 1)]);
+    assert_eq!(overview.minutes.len(), 60);
+    let last: Vec<_> = overview.minutes.iter().rev().take(2).collect();
+    assert_eq!(last.iter().map(|minute| minute.completed).sum::<i64>(), 6);
+    assert!(last.iter().any(|minute| minute.p50_ms == Some(175.0)), "between 100 and 250: {last:?}");
+    assert_eq!((overview.last_round, overview.living, overview.slots), (Some(done), 1, (4, 4)));
+}

@@ -1,0 +1,126 @@
+//! What operators read costs the same on a long history: each list goes through the index that has its order.
+
+use job::JobId;
+use ledger::{ActionFilter, JobFilter};
+
+use crate::explain::assert_uses_with;
+
+/// Of the finished jobs, 5,000 become dead letters of two causes, 50 of them rare; and as many audited actions.
+const DEAD: &str = "update finalization_jobs set status = 'dead_letter', outcome = null, \
+        dead_code = case when ctid::text like '%7)' and created_at < now() - interval '20 days' then 'no_content' \
+            else 'model_timeout' end \
+    where status = 'completed' and created_at < now() - interval '32 days'; \
+    insert into operator_actions (user_id, action_id, job_id, action, operator, reason, created_at) \
+    select user_id, 'a' || job_id, job_id, 'replay', 'olga', 'why', created_at from finalization_jobs; \
+    insert into webhook_endpoints (user_id, endpoint_id, url, events, secret) \
+        select 'u' || n, 'w', 'https://a.example', '{}', 's' from generate_series(0, 499) n; \
+    insert into webhook_deliveries (user_id, endpoint_id, delivery_id, event, status, occurred_at, finished_at) \
+    select 'u' || n % 500, 'w', 'd' || n, 'e', case when n % 400 = 0 then 'exhausted' else 'delivered' end, now(), \
+        now() - n * interval '1 minute' from generate_series(0, 40000) n; \
+    analyze";
+
+fn filter(status: Option<&str>, code: Option<&str>) -> JobFilter {
+    JobFilter {
+        status: status.map(str::to_owned),
+        code: code.map(str::to_owned),
+        limit: 50,
+        ..JobFilter::default()
+    }
+}
+
+async fn list_uses(index: &str, filter: JobFilter) {
+    assert_uses_with(DEAD, &[("finalization_jobs", index)], async |ledger, _| {
+        let page = ledger.jobs_page(&filter).await.unwrap();
+        assert!(!page.jobs.is_empty());
+        if let Some(next) = page.next {
+            let second = JobFilter { after: Some(next), ..filter.clone() };
+            ledger.jobs_page(&second).await.unwrap();
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn all_jobs_are_listed_from_the_newest() {
+    list_uses("finalization_jobs_newest", filter(None, None)).await;
+}
+
+#[tokio::test]
+async fn dead_letters_of_a_cause_are_listed_from_theirs() {
+    list_uses("finalization_jobs_dead_by_code", filter(Some("dead_letter"), Some("model_timeout"))).await;
+}
+
+#[tokio::test]
+async fn a_cause_alone_means_its_dead_letters() {
+    list_uses("finalization_jobs_dead_by_code", filter(None, Some("no_content"))).await;
+}
+
+#[tokio::test]
+async fn dead_letters_are_listed_from_theirs() {
+    list_uses("finalization_jobs_dead", filter(Some("dead_letter"), None)).await;
+}
+
+#[tokio::test]
+async fn waiting_jobs_are_listed_from_the_live_ones() {
+    list_uses("finalization_jobs_age", filter(Some("queued"), None)).await;
+}
+
+#[tokio::test]
+async fn the_overview_reads_no_history() {
+    let tables = [
+        ("finalization_jobs", "finalization_jobs_age"),
+        ("webhook_deliveries", "webhook_deliveries_pending_age"),
+    ];
+    assert_uses_with(DEAD, &tables, async |ledger, _| {
+        let overview = ledger.overview().await.unwrap();
+        assert_eq!(overview.minutes.len(), 60);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_jobs_page_reads_its_own_rows_alone() {
+    let tables = [
+        ("finalization_jobs", "finalization_jobs_by_id"),
+        ("finalization_bells", "finalization_bells_pkey"),
+        ("operator_actions", "operator_actions_of_job"),
+    ];
+    assert_uses_with(DEAD, &tables, async |ledger, time| {
+        let id = JobId::from_text(format!("fj{}", 1_000 + time));
+        let page = ledger.job_page(&id).await.unwrap().unwrap();
+        assert_eq!(page.actions.len(), 1);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_audit_is_listed_from_the_newest() {
+    assert_uses_with(DEAD, &[("operator_actions", "operator_actions_newest")], async |ledger, _| {
+        let page = ledger.actions(&ActionFilter { limit: 50, ..ActionFilter::default() }).await.unwrap();
+        let last = page.last().unwrap();
+        let before = Some((last.created_at, last.action_id.clone()));
+        let next = ActionFilter { before, limit: 50, ..ActionFilter::default() };
+        assert_eq!(ledger.actions(&next).await.unwrap().len(), 50);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn deliveries_that_were_given_up_are_listed_from_theirs() {
+    let index = [("webhook_deliveries", "webhook_deliveries_exhausted")];
+    assert_uses_with(DEAD, &index, async |ledger, _| {
+        let page = ledger.given_up_deliveries(None, 50).await.unwrap();
+        let last = page.last().unwrap();
+        let before = Some((last.finished_at, last.delivery_id.clone()));
+        assert_eq!(ledger.given_up_deliveries(before, 50).await.unwrap().len(), 50);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn leases_of_workers_are_read_from_live_jobs() {
+    assert_uses_with(DEAD, &[("finalization_jobs", "finalization_jobs_age")], async |ledger, _| {
+        assert_eq!(ledger.workers().await.unwrap().strays.len(), 200);
+    })
+    .await;
+}

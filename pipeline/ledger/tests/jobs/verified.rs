@@ -1,0 +1,118 @@
+//! `verify` finds what was broken by hand, each check its own, and nothing in a database that only verbs wrote.
+
+use job::FailureCode;
+use ledger::{CHECKS, OperatorAction};
+
+use crate::world::World;
+
+/// Those checks that find somebody.
+async fn broken(world: &World) -> Vec<&'static str> {
+    let mut broken = Vec::new();
+    for check in &CHECKS {
+        let finding = world.ledger.verify(check, 5).await.unwrap();
+        if !finding.offenders.is_empty() {
+            broken.push(finding.name);
+        }
+    }
+    broken
+}
+
+async fn lived_in() -> World {
+    let world = World::new().await;
+    world.admitted("queued").await;
+    world.claimed("leased").await;
+    world.dead("dead", FailureCode::InvalidJob).await;
+    world.deferred("deferred").await;
+    world
+}
+
+#[tokio::test]
+async fn a_database_that_only_verbs_wrote_keeps_every_promise() {
+    assert_eq!(broken(&lived_in().await).await, Vec::<&str>::new());
+}
+
+#[tokio::test]
+async fn each_broken_promise_is_found_by_its_check() {
+    for (harm, expected) in [
+        ("delete from finalization_admissions", vec!["jobs_were_admitted"]),
+        ("update finalization_totals set jobs = jobs + 1 where stripe = 3", vec!["totals_recount"]),
+        ("update dead_letter_totals set jobs = 0", vec!["dead_letters_recount"]),
+        (
+            "update finalization_jobs set reconcile_after_at = now() - interval '2 hours' where status = 'queued'",
+            vec!["live_jobs_have_owners"],
+        ),
+        (
+            "update conversations set status = 'completed' where conversation_id = 'queued'",
+            vec!["jobs_and_conversations_agree"],
+        ),
+        ("update finalization_bells set dispatch_generation = 9", vec!["bells_have_jobs"]),
+        (
+            "insert into finalization_bells values ('fj_nobody', 1, 1, 'creation', now())",
+            vec!["bells_have_jobs"],
+        ),
+        (
+            "alter table finalization_jobs drop constraint keys_never_queue; \
+             update finalization_jobs set requires_keys = true where status = 'queued'",
+            vec!["keys_never_queue"],
+        ),
+        (
+            "update finalization_jobs set history = history || history[1] where status = 'leased'",
+            vec!["numbers_only_grow"],
+        ),
+        (
+            "update finalization_jobs set history = '{\"2 1 complete leased>completed 1 1 - - -\", \
+                 \"3 1 complete leased>completed 1 1 - - -\"}' where status = 'leased'",
+            vec!["one_completion"],
+        ),
+        (
+            "update conversations set status = 'processing' where conversation_id = 'deferred'",
+            vec!["conversations_are_processed_by_jobs"],
+        ),
+        ("delete from conversations where conversation_id = 'queued'", vec!["live_jobs_have_conversations"]),
+        (
+            "delete from finalization_jobs where status = 'queued'",
+            vec!["admissions_have_jobs", "conversations_are_processed_by_jobs", "bells_have_jobs"],
+        ),
+    ] {
+        let world = lived_in().await;
+        world.run(harm).await;
+        assert_eq!(broken(&world).await, expected, "{harm}");
+    }
+}
+
+#[tokio::test]
+async fn a_recount_sets_totals_right_and_is_recorded_once() {
+    let world = lived_in().await;
+    world.dead("settled", FailureCode::NoContent).await;
+    world
+        .run(
+            "update finalization_totals set jobs = 7 where stripe = 3; \
+             update dead_letter_totals set jobs = jobs + 2 where code = 'no_content'; \
+             delete from dead_letter_totals where code = 'invalid_job'",
+        )
+        .await;
+    let action = OperatorAction { operator: "olga".into(), reason: "a crash".into() };
+    assert!(world.ledger.recount(&action).await.unwrap());
+    assert_eq!(broken(&world).await, Vec::<&str>::new());
+    assert!(!world.ledger.recount(&action).await.unwrap(), "nothing is left to set right");
+    assert_eq!(world.count("select count(*) from operator_actions where action = 'recount'").await, 1);
+}
+
+#[tokio::test]
+async fn an_examination_sees_a_healthy_database_and_an_empty_one() {
+    let world = lived_in().await;
+    let found = world.ledger.examine().await.unwrap();
+    assert_eq!((found.missing_migrations.len(), found.unknown_migrations.len()), (0, 0));
+    assert_eq!((found.bells_without_jobs, found.without_owners, found.unwatched_leases), (0, 0, 0));
+    world
+        .run(
+            "delete from finalization_jobs where status = 'queued'; \
+             update finalization_jobs set reconcile_after_at = now() - interval '2 hours' where status = 'leased'",
+        )
+        .await;
+    let found = world.ledger.examine().await.unwrap();
+    assert_eq!((found.bells_without_jobs, found.without_owners, found.unwatched_leases), (1, 1, 1));
+    let empty = testbed::TestDatabase::empty().await;
+    let ledger = ledger::Ledger::new(empty.options(), ledger::Settings::default());
+    assert!(!ledger.examine().await.unwrap().missing_migrations.is_empty());
+}

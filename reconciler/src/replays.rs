@@ -1,0 +1,63 @@
+//! Bulk replays: whoever has the role takes an operation under its fence and works it off, item by item.
+
+use std::time::Duration;
+
+use ledger::{Error, Ledger, ReplayTurn, Stepped};
+use tokio_util::sync::CancellationToken;
+
+/// How often somebody looks for an operation that nobody works on.
+const LOOK: Duration = Duration::from_secs(1);
+/// How long to wait after the database did not answer.
+const TROUBLE: Duration = Duration::from_secs(2);
+
+/// Works off bulk replays, one operation at a time, until `stop`. What is not done then is given back, and another
+/// process goes on at once; after a crash one goes on when the turn has run out. `executor` is shown to operators.
+pub async fn work_off_replays(ledger: Ledger, executor: String, stop: CancellationToken) {
+    while !stop.is_cancelled() {
+        let wait = match ledger.take_replay(&executor).await {
+            Ok(Some(turn)) => {
+                tracing::info!(operation = turn.operation_id, epoch = turn.epoch, "working off a replay");
+                work_off(&ledger, &turn, &stop).await
+            }
+            Ok(None) => LOOK,
+            Err(error) => {
+                tracing::warn!(%error, "no replay could be looked for");
+                TROUBLE
+            }
+        };
+        stop.run_until_cancelled(tokio::time::sleep(wait)).await;
+    }
+}
+
+/// Steps until the operation is done, lost, or the process stops; answers how long to wait before the next look.
+async fn work_off(ledger: &Ledger, turn: &ReplayTurn, stop: &CancellationToken) -> Duration {
+    while !stop.is_cancelled() {
+        match ledger.step_replay(turn).await {
+            Ok(Stepped::Replayed | Stepped::Refused) => {}
+            Ok(Stepped::Wait(wait)) => {
+                stop.run_until_cancelled(tokio::time::sleep(wait)).await;
+            }
+            Ok(Stepped::Done) => {
+                tracing::info!(operation = turn.operation_id, "a replay is done");
+                return Duration::ZERO;
+            }
+            Ok(Stepped::Lost) => {
+                tracing::info!(operation = turn.operation_id, "a replay was paused, cancelled or taken over");
+                return Duration::ZERO;
+            }
+            Err(error) => {
+                tracing::warn!(%error, operation = turn.operation_id, "an item could not be replayed; once more");
+                stop.run_until_cancelled(tokio::time::sleep(TROUBLE)).await;
+            }
+        }
+    }
+    give_back(ledger, turn).await
+}
+
+async fn give_back(ledger: &Ledger, turn: &ReplayTurn) -> Duration {
+    let left: Result<(), Error> = ledger.leave_replay(turn).await;
+    if let Err(error) = left {
+        tracing::warn!(%error, "a replay could not be given back; another process goes on when the turn runs out");
+    }
+    Duration::ZERO
+}

@@ -1,0 +1,296 @@
+//! `listen doctor`: what is wrong with a deployment, and what to do about it.
+
+use std::{process::ExitCode, time::Duration};
+
+use clap::Args;
+use ledger::{Examination, Ledger, Workers};
+use records::Timestamp;
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::{
+    jobs::filter::ago,
+    table::{Asked, print_json},
+};
+
+/// Examine a deployment: schema, settings, clocks, workers, bells, blocking transactions.
+#[derive(Args, Debug)]
+pub(crate) struct Doctor {
+    #[command(flatten)]
+    asked: Asked,
+}
+
+/// How bad it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Level {
+    Fine,
+    /// Look at it in the morning.
+    Warning,
+    /// Work stands still, or is in danger.
+    Failure,
+}
+
+/// What was looked at, and what was seen.
+#[derive(Debug, PartialEq)]
+struct Remark {
+    name: &'static str,
+    level: Level,
+    words: String,
+}
+
+/// What only this side of the connection knows.
+struct Near {
+    round_trip: Duration,
+    /// How far this machine's clock is ahead of the database's.
+    skew: chrono::Duration,
+    /// Queues that are paused, in words.
+    paused: Vec<String>,
+}
+
+/// Examines and prints; 1 when something is broken, 0 with warnings.
+///
+/// # Errors
+/// When the database does not answer.
+pub(crate) async fn run(doctor: Doctor) -> anyhow::Result<ExitCode> {
+    let ledger = doctor.asked.ledger()?;
+    let found = ledger.examine().await?;
+    let migrated = found.missing_migrations.is_empty();
+    let workers = if migrated { ledger.workers().await? } else { Workers::default() };
+    let near = look_near(&ledger, migrated).await?;
+    let remarks = judge(&found, &workers, &near);
+    let broken = remarks.iter().any(|remark| remark.level == Level::Failure);
+    match doctor.asked.json {
+        true => {
+            print_json(&json!({ "ok": !broken, "checks": remarks.iter().map(to_json).collect::<Value>() }))
+        }
+        false => remarks.iter().for_each(|remark| {
+            let mark = match remark.level {
+                Level::Fine => "✓",
+                Level::Warning => "!",
+                Level::Failure => "✗",
+            };
+            anstream::println!("{mark} {:<14} {}", remark.name, remark.words);
+        }),
+    }
+    Ok(if broken { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// The clock is read in the middle of a round trip; the fastest of five counts.
+async fn look_near(ledger: &Ledger, migrated: bool) -> anyhow::Result<Near> {
+    let mut best: Option<(Duration, chrono::Duration)> = None;
+    for _ in 0..5 {
+        let asked = Instant::now();
+        let there = ledger.now().await?;
+        let round_trip = asked.elapsed();
+        #[expect(clippy::disallowed_methods, reason = "the very clock that is being compared")]
+        let here = chrono::Utc::now() - round_trip / 2;
+        if best.is_none_or(|(fastest, _)| round_trip < fastest) {
+            best = Some((round_trip, here - there));
+        }
+    }
+    let (round_trip, skew) = best.unwrap_or_default();
+    let pauses = if migrated { ledger.pauses().await? } else { Vec::new() };
+    let paused = pauses
+        .iter()
+        .map(|pause| format!("{} by {}: {}", pause.queue, pause.operator, pause.reason))
+        .collect();
+    Ok(Near { round_trip, skew, paused })
+}
+
+/// What the facts mean. Pure.
+fn judge(found: &Examination, workers: &Workers, near: &Near) -> Vec<Remark> {
+    let mut remarks = vec![
+        remark(
+            "database",
+            Level::Fine,
+            format!(
+                "PostgreSQL {}, a round trip takes {:.1} ms",
+                found.server,
+                near.round_trip.as_secs_f64() * 1e3
+            ),
+        ),
+        schema(found),
+        settings(found),
+        clock(near.skew),
+        connections(found),
+    ];
+    if found.missing_migrations.is_empty() {
+        remarks.extend([
+            processes(found, workers),
+            queues(near),
+            counted("leases", found.unwatched_leases, "leases ran out over a minute ago and nobody watches: start a process with the role worker or reconciler"),
+            counted("owners", found.without_owners, "live jobs should have been looked at an hour ago: is a reconciler running?"),
+            counted("bells", found.bells_without_jobs, "bells ring for jobs that are not there; the next take removes them"),
+            counted("announcements", found.unannounced, "ready jobs are announced by nothing; a reconciler rings again: is one running?"),
+            rounds(found, workers),
+        ]);
+    }
+    remarks.extend([transactions(found), locks(found), bloat(found)]);
+    remarks
+}
+
+fn remark(name: &'static str, level: Level, words: String) -> Remark {
+    Remark { name, level, words }
+}
+
+fn schema(found: &Examination) -> Remark {
+    let extensions = match found.extensions.as_slice() {
+        [] => "no extension is needed".to_owned(),
+        some => format!("extensions {} (none is needed)", some.join(", ")),
+    };
+    match (found.missing_migrations.as_slice(), found.unknown_migrations.as_slice()) {
+        ([], []) => remark("schema", Level::Fine, format!("up to date; {extensions}")),
+        ([], unknown) => remark(
+            "schema",
+            Level::Warning,
+            format!("newer than this program by {} migrations: a newer one runs elsewhere", unknown.len()),
+        ),
+        (missing, _) => remark(
+            "schema",
+            Level::Failure,
+            format!("lacks {} migrations: run `listen migrate`", missing.len()),
+        ),
+    }
+}
+
+fn settings(found: &Examination) -> Remark {
+    match found.unsafe_settings.as_slice() {
+        [] => remark("durability", Level::Fine, "what is committed survives a crash".to_owned()),
+        off => remark(
+            "durability",
+            Level::Warning,
+            format!("{}: a crash of the server may lose what was committed", off.join(", ")),
+        ),
+    }
+}
+
+/// No decision goes by a process's clock; logs and certificates do.
+fn clock(skew: chrono::Duration) -> Remark {
+    let seconds = skew.as_seconds_f64();
+    let words = format!("this machine is {seconds:+.2} s off the database's, by which everything is decided");
+    let level = if seconds.abs() > 2.0 { Level::Warning } else { Level::Fine };
+    remark("clock", level, words)
+}
+
+fn connections(found: &Examination) -> Remark {
+    let (used, most) = found.connections;
+    let level = if used * 10 > most * 9 {
+        Level::Failure
+    } else if used * 10 > most * 7 {
+        Level::Warning
+    } else {
+        Level::Fine
+    };
+    remark("connections", level, format!("{used} of {most} in use"))
+}
+
+fn processes(found: &Examination, workers: &Workers) -> Remark {
+    let living = workers.processes.iter().filter(|view| view.alive && !view.process.stopping);
+    let slots: u32 =
+        living.clone().map(|view| view.process.finalization_slots + view.process.creation_slots).sum();
+    let dead: Vec<String> = workers
+        .processes
+        .iter()
+        .filter(|view| !view.alive && !view.process.stopping)
+        // Of one that died long ago and holds nothing, nothing is left to be done.
+        .filter(|view| !view.holds.is_empty() || found.at - view.seen_at < chrono::Duration::hours(1))
+        .map(|view| {
+            format!(
+                "{} (last seen {} ago, holds {})",
+                view.process.id,
+                ago(view.seen_at, found.at),
+                view.holds.len()
+            )
+        })
+        .collect();
+    let living = living.count();
+    match (slots, dead.as_slice()) {
+        (0, _) => remark(
+            "processes",
+            Level::Failure,
+            format!("{living} live, and none of them takes jobs: start one with the role worker"),
+        ),
+        (_, []) => remark("processes", Level::Fine, format!("{living} live, {slots} slots")),
+        (_, dead) => remark(
+            "processes",
+            Level::Warning,
+            format!("{living} live, {slots} slots; died: {}", dead.join(", ")),
+        ),
+    }
+}
+
+fn queues(near: &Near) -> Remark {
+    match near.paused.as_slice() {
+        [] => remark("queues", Level::Fine, "none is paused".to_owned()),
+        paused => {
+            remark("queues", Level::Warning, format!("paused: {}; `listen jobs resume`", paused.join("; ")))
+        }
+    }
+}
+
+fn counted(name: &'static str, count: i64, words: &str) -> Remark {
+    match count {
+        0 => remark(name, Level::Fine, "nothing out of place".to_owned()),
+        count => remark(name, Level::Failure, format!("{count} {words}")),
+    }
+}
+
+fn rounds(found: &Examination, workers: &Workers) -> Remark {
+    let has_role = |view: &ledger::ProcessView| {
+        view.alive && view.process.roles.iter().any(|role| role == "reconciler" || role == "worker")
+    };
+    let late = |at: Timestamp| found.at - at > chrono::Duration::minutes(15);
+    match found.last_round {
+        Some(at) if !late(at) => {
+            remark("reconciler", Level::Fine, format!("last round {} ago", ago(at, found.at)))
+        }
+        Some(at) => remark("reconciler", Level::Failure, format!("last round {} ago", ago(at, found.at))),
+        None if workers.processes.iter().any(has_role) => {
+            remark("reconciler", Level::Warning, "has not finished a round yet".to_owned())
+        }
+        None => remark("reconciler", Level::Failure, "never finished a round".to_owned()),
+    }
+}
+
+fn transactions(found: &Examination) -> Remark {
+    let mut words: Vec<String> = found
+        .old_transactions
+        .iter()
+        .map(|old| format!("pid {} {} is {} for {:.0} s", old.pid, old.application, old.state, old.seconds))
+        .collect();
+    words.extend(found.holding_back.iter().cloned());
+    match words.as_slice() {
+        [] => remark("transactions", Level::Fine, "none is old enough to hold back vacuum".to_owned()),
+        words => remark(
+            "transactions",
+            Level::Warning,
+            format!("hold back vacuum: {}; `select pg_terminate_backend(pid)` ends one", words.join(", ")),
+        ),
+    }
+}
+
+fn locks(found: &Examination) -> Remark {
+    let level = if found.waiting_for_locks > 0 { Level::Warning } else { Level::Fine };
+    remark("locks", level, format!("{} sessions wait for one longer than 5 s", found.waiting_for_locks))
+}
+
+fn bloat(found: &Examination) -> Remark {
+    let tables: Vec<String> = found
+        .bloated
+        .iter()
+        .map(|(table, share)| format!("{table} {share:.1} dead rows per live one"))
+        .collect();
+    match tables.as_slice() {
+        [] => remark("vacuum", Level::Fine, "keeps up".to_owned()),
+        tables => remark("vacuum", Level::Warning, format!("falls behind: {}", tables.join(", "))),
+    }
+}
+
+fn to_json(remark: &Remark) -> Value {
+    let level = match remark.level {
+        Level::Fine => "ok",
+        Level::Warning => "warning",
+        Level::Failure => "failure",
+    };
+    json!({ "check": remark.name, "level": level, "words": remark.words })
+}

@@ -1,0 +1,104 @@
+//! `listen jobs discard`: dead letters that nobody will replay are marked as settled.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use job::JobId;
+use ledger::{JobFilter, Ledger};
+use serde_json::json;
+
+use super::{filter::Which, no_job, words};
+use crate::{
+    commands::{
+        consent::{Cause, Consent},
+        progress,
+        table::print_json,
+    },
+    exit::Exit,
+};
+
+/// One job, or all that a filter finds.
+#[derive(Args, Debug)]
+pub(super) struct Discard {
+    /// A job; without one, the filter says which dead letters.
+    id: Option<String>,
+    #[command(flatten)]
+    which: Which,
+    /// All dead letters: said when no filter is.
+    #[arg(long)]
+    all: bool,
+    #[command(flatten)]
+    cause: Cause,
+    #[command(flatten)]
+    consent: Consent,
+}
+
+/// Settles.
+pub(super) async fn run(ledger: &Ledger, discard: &Discard, as_json: bool) -> anyhow::Result<ExitCode> {
+    match &discard.id {
+        Some(id) => one(ledger, discard, id, as_json).await,
+        None if discard.which.is_empty() && !discard.all => {
+            Err(Exit::Usage("name a job, a filter, or --all".to_owned()).into())
+        }
+        None => many(ledger, discard, as_json).await,
+    }
+}
+
+async fn one(ledger: &Ledger, discard: &Discard, id: &str, as_json: bool) -> anyhow::Result<ExitCode> {
+    let job = JobId::from_text(id.to_owned());
+    if discard.consent.dry_run {
+        let page = super::page(ledger, id).await?;
+        anstream::println!("would settle {id}: {}", page.why);
+        return Ok(ExitCode::SUCCESS);
+    }
+    match ledger.discard(&job, &discard.cause.action()).await? {
+        None => Err(no_job(id)),
+        Some(Err(refusal)) => Err(Exit::Refused(format!("{id}: {}", words(refusal))).into()),
+        Some(Ok(job)) => {
+            match as_json {
+                true => print_json(&json!({ "job_id": id, "done": "settled", "status": job.state.status() })),
+                false => anstream::println!("settled {id}"),
+            }
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
+
+/// Page by page, a transaction per job: what was settled before an interruption stays settled, and a second call
+/// goes on where the first one ended.
+async fn many(ledger: &Ledger, discard: &Discard, as_json: bool) -> anyhow::Result<ExitCode> {
+    let dead = Some("dead_letter".to_owned());
+    let mut filter = JobFilter { unsettled: true, ..discard.which.filter(ledger, dead, 500).await? };
+    let preview = ledger.preview_replay(&filter).await?;
+    let found = preview.jobs;
+    let question = format!("Settle {found} dead letters of {} people?", preview.users);
+    if found == 0 || !discard.consent.given(&question)? {
+        match as_json {
+            true => print_json(&json!({ "found": found, "settled": 0 })),
+            false => anstream::println!("{found} dead letters found, none settled"),
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    let bar = progress::bar(found.unsigned_abs(), "settled");
+    let (mut settled, mut refused) = (0_u64, 0_u64);
+    loop {
+        let page = ledger.jobs_page(&filter).await?;
+        for view in &page.jobs {
+            match ledger.discard(&view.job.id, &discard.cause.action()).await? {
+                Some(Ok(_)) => settled += 1,
+                Some(Err(_)) | None => refused += 1,
+            }
+            bar.set_position(settled);
+        }
+        match page.next {
+            Some(next) => filter.after = Some(next),
+            None => break,
+        }
+    }
+    bar.finish_and_clear();
+    match as_json {
+        true => print_json(&json!({ "found": found, "settled": settled, "refused": refused })),
+        false => anstream::println!("settled {settled}, refused {refused}"),
+    }
+    Ok(if refused == 0 { ExitCode::SUCCESS } else { ExitCode::from(crate::exit::PARTLY) })
+}

@@ -1,0 +1,141 @@
+//! Which jobs are meant: the same words for listing, replaying and discarding.
+
+use clap::Args;
+use ledger::{JobFilter, Ledger};
+use records::{Timestamp, UserId};
+
+/// A filter without a status: that is for the verb to say.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct Which {
+    /// A failure code.
+    #[arg(long, value_parser = code)]
+    pub(crate) code: Option<String>,
+    /// Whose.
+    #[arg(long, value_name = "ID")]
+    pub(crate) user: Option<String>,
+    /// Admitted at most so long ago: 90s, 15m, 2h, 7d.
+    #[arg(long, value_name = "AGE", value_parser = age)]
+    newer_than: Option<chrono::Duration>,
+    /// Admitted at least so long ago: 90s, 15m, 2h, 7d.
+    #[arg(long, value_name = "AGE", value_parser = age)]
+    older_than: Option<chrono::Duration>,
+    /// The present dispatch.
+    #[arg(long, value_name = "N")]
+    generation: Option<i64>,
+}
+
+impl Which {
+    /// Whether nothing was said.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.code.is_none()
+            && self.user.is_none()
+            && self.newer_than.is_none()
+            && self.older_than.is_none()
+            && self.generation.is_none()
+    }
+
+    /// The filter in words, for those who look at it later.
+    pub(crate) fn words(&self) -> String {
+        let age = |name: &str, age: &Option<chrono::Duration>| {
+            age.as_ref().map(|age| format!("{name} {}s", age.num_seconds()))
+        };
+        let said = [
+            self.code.as_ref().map(|code| format!("code {code}")),
+            self.user.as_ref().map(|user| format!("user {user}")),
+            age("newer than", &self.newer_than),
+            age("older than", &self.older_than),
+            self.generation.map(|generation| format!("generation {generation}")),
+        ];
+        let said: Vec<String> = said.into_iter().flatten().collect();
+        if said.is_empty() { "all dead letters".to_owned() } else { said.join(", ") }
+    }
+
+    /// As the ledger filters; ages count back from the database's clock.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub(crate) async fn filter(
+        &self,
+        ledger: &Ledger,
+        status: Option<String>,
+        limit: i64,
+    ) -> anyhow::Result<JobFilter> {
+        let now = ledger.now().await?;
+        let ago = |age: Option<chrono::Duration>| age.and_then(|age| now.checked_sub_signed(age));
+        Ok(JobFilter {
+            status,
+            code: self.code.clone(),
+            user: self.user.clone().map(UserId::new),
+            generation: self.generation,
+            since: ago(self.newer_than),
+            until: ago(self.older_than),
+            unsettled: false,
+            after: None,
+            limit,
+        })
+    }
+}
+
+fn code(name: &str) -> Result<String, String> {
+    match job::FailureCode::from_name(name) {
+        Some(code) => Ok(code.as_str().to_owned()),
+        None => {
+            let codes: Vec<&str> = job::FailureCode::ALL.iter().map(|code| code.as_str()).collect();
+            Err(format!("not a failure code: one of {}", codes.join(", ")))
+        }
+    }
+}
+
+/// A length of time: a number and its unit.
+pub(crate) fn age(text: &str) -> Result<chrono::Duration, String> {
+    let wrong = || "a number and s, m, h or d, for example 15m".to_owned();
+    let (number, unit) = text.split_at_checked(text.len().saturating_sub(1)).ok_or_else(wrong)?;
+    let number: i64 = number.parse().map_err(|_| wrong())?;
+    let seconds = match unit {
+        "s" => Some(number),
+        "m" => number.checked_mul(60),
+        "h" => number.checked_mul(3_600),
+        "d" => number.checked_mul(86_400),
+        _ => None,
+    };
+    seconds.filter(|seconds| *seconds >= 0).and_then(chrono::Duration::try_seconds).ok_or_else(wrong)
+}
+
+/// How long ago `at` was, or how far ahead it is, in two letters' precision.
+pub(crate) fn ago(at: Timestamp, now: Timestamp) -> String {
+    let (seconds, ahead) = match (now - at).num_seconds() {
+        past @ 0.. => (past, false),
+        future => (-future, true),
+    };
+    let text = match seconds {
+        0..=119 => format!("{seconds}s"),
+        120..=7_199 => format!("{}m", seconds / 60),
+        7_200..=172_799 => format!("{}h", seconds / 3_600),
+        _ => format!("{}d", seconds / 86_400),
+    };
+    if ahead { format!("in {text}") } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+    use super::*;
+
+    #[test]
+    fn an_age_is_a_number_and_its_unit() {
+        assert_eq!(age("90s").unwrap().num_seconds(), 90);
+        assert_eq!(age("2h").unwrap().num_minutes(), 120);
+        assert_eq!(age("7d").unwrap().num_hours(), 168);
+        for wrong in ["", "7", "d", "-1d", "7w", "1.5h", "999999999999999999d", "ä"] {
+            assert!(age(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_moment_is_told_by_its_distance() {
+        let now = Timestamp::UNIX_EPOCH + chrono::Duration::days(9);
+        let back = |seconds| ago(now - chrono::Duration::seconds(seconds), now);
+        assert_eq!([back(5), back(300), back(7_300), back(200_000)], ["5s", "5m", "2h", "2d"]);
+        assert_eq!(ago(now + chrono::Duration::seconds(30), now), "in 30s");
+    }
+}

@@ -1,0 +1,92 @@
+//! `listen jobs list`.
+
+use clap::Args;
+use job::JobId;
+use ledger::{JobCursor, JobView, JobsPage, Ledger};
+use records::Timestamp;
+use serde_json::json;
+
+use super::{
+    filter::{Which, ago},
+    show,
+};
+use crate::{
+    commands::table::{self, print_json},
+    exit::Exit,
+};
+
+/// Which jobs, and how many.
+#[derive(Args, Debug)]
+pub(super) struct List {
+    /// queued, leased, completed, dead_letter or blocked_byok.
+    #[arg(long, value_parser = ["queued", "leased", "completed", "dead_letter", "blocked_byok"])]
+    status: Option<String>,
+    #[command(flatten)]
+    which: Which,
+    /// Leave out dead letters that were settled.
+    #[arg(long)]
+    unsettled: bool,
+    /// At most this many.
+    #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(i64).range(1..=1000))]
+    limit: i64,
+    /// The page behind this place, as the page before named it.
+    #[arg(long, value_name = "PLACE")]
+    after: Option<String>,
+}
+
+/// Prints one page.
+pub(super) async fn run(ledger: &Ledger, list: &List, as_json: bool) -> anyhow::Result<()> {
+    let mut filter = list.which.filter(ledger, list.status.clone(), list.limit).await?;
+    filter.unsettled = list.unsettled;
+    filter.after = list.after.as_deref().map(place).transpose()?;
+    let page = ledger.jobs_page(&filter).await?;
+    if as_json {
+        print_json(&json!(page.jobs.iter().map(show::to_json).collect::<Vec<_>>()));
+    } else {
+        let now = ledger.now().await?;
+        print_page(&page, now);
+    }
+    if let Some(next) = &page.next {
+        // A message, not data: stdout stays one document.
+        anstream::eprintln!("more: --after {}", written(next));
+    }
+    Ok(())
+}
+
+fn print_page(page: &JobsPage, now: Timestamp) {
+    if page.jobs.is_empty() {
+        anstream::eprintln!("no such jobs");
+        return;
+    }
+    let rows = page.jobs.iter().map(|view| row(view, now)).collect();
+    table::print(&["job", "status", "code", "queue", "failed/crashed", "gen", "age", "user"], rows);
+}
+
+pub(super) fn row(view: &JobView, now: Timestamp) -> Vec<String> {
+    let settled = if view.job.settled_at.is_some() { " (settled)" } else { "" };
+    vec![
+        view.job.id.to_string(),
+        format!("{}{settled}", view.job.state.status()),
+        show::code(&view.job).unwrap_or("").to_owned(),
+        view.job.queue.to_string(),
+        format!("{}/{}", view.job.attempts, view.job.crashes),
+        view.job.generation.to_string(),
+        ago(view.created_at, now),
+        view.user_id.to_string(),
+    ]
+}
+
+/// A place in a list, in one word.
+fn written(place: &JobCursor) -> String {
+    format!("{}.{}", place.at.timestamp_micros(), place.job)
+}
+
+fn place(word: &str) -> anyhow::Result<JobCursor> {
+    let read = || {
+        let (micros, id) = word.split_once('.')?;
+        let at = Timestamp::from_timestamp_micros(micros.parse().ok()?)?;
+        Some(JobCursor { at, job: JobId::from_text(id.to_owned()) })
+    };
+    let words = || Exit::Usage(format!("{word} is no place in a list: take it from the page before"));
+    read().ok_or_else(|| words().into())
+}

@@ -1,0 +1,139 @@
+//! `listen jobs watch`: the queues, or one job, as they change.
+
+use std::time::Duration;
+
+use clap::Args;
+use job::JobId;
+use ledger::{Event, Ledger, Overview};
+use serde_json::json;
+
+use super::{filter::ago, no_job, show};
+use crate::commands::table::print_line;
+
+/// What to watch, and how often to look.
+#[derive(Args, Debug)]
+pub(super) struct Watch {
+    /// A job: ends when the job has come to rest. Without: a line for all queues whenever something changed.
+    id: Option<String>,
+    /// Seconds between two looks.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    every: u64,
+    /// End after this many looks; without, on Ctrl-C.
+    #[arg(long, value_name = "N")]
+    looks: Option<u64>,
+}
+
+/// Watches until there is nothing more to see, or until Ctrl-C.
+pub(super) async fn run(ledger: &Ledger, watch: &Watch, as_json: bool) -> anyhow::Result<()> {
+    let watching = async {
+        match &watch.id {
+            Some(id) => watch_job(ledger, watch, id, as_json).await,
+            None => watch_all(ledger, watch, as_json).await,
+        }
+    };
+    tokio::select! {
+        watched = watching => watched,
+        _ = tokio::signal::ctrl_c() => Ok(()),
+    }
+}
+
+impl Watch {
+    /// The numbers of the looks, with the wait between them.
+    async fn wait(&self, look: u64) -> bool {
+        if self.looks.is_some_and(|looks| look >= looks) {
+            return false;
+        }
+        tokio::time::sleep(Duration::from_secs(self.every)).await;
+        true
+    }
+}
+
+/// Prints every edge once, those of the past first.
+async fn watch_job(ledger: &Ledger, watch: &Watch, id: &str, as_json: bool) -> anyhow::Result<()> {
+    let id = JobId::from_text(id.to_owned());
+    let mut seen = 0;
+    let mut said = String::new();
+    for look in 1.. {
+        let page = ledger.job_page(&id).await?.ok_or_else(|| no_job(id.as_str()))?;
+        for event in page.history.iter().filter(|event| event.version > seen) {
+            tell_event(event, as_json);
+        }
+        seen = page.history.last().map_or(seen, |event| event.version.max(seen));
+        let guard = page.why.guard().to_owned();
+        if guard != said {
+            match as_json {
+                true => print_line(&json!({ "guard": guard, "sentence": page.why.to_string() })),
+                false => anstream::println!("{}  {}", show::time(page.at), page.why),
+            }
+            said = guard;
+        }
+        if page.view.job.state.is_terminal() || !watch.wait(look).await {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn tell_event(event: &Event, as_json: bool) {
+    match as_json {
+        true => print_line(&show::event_json(event)),
+        false => anstream::println!("{}  {}", show::time(event.at), show::event_words(event)),
+    }
+}
+
+/// Prints a line whenever a number changed.
+async fn watch_all(ledger: &Ledger, watch: &Watch, as_json: bool) -> anyhow::Result<()> {
+    let mut last = None;
+    for look in 1.. {
+        let overview = ledger.overview().await?;
+        let counts: Vec<i64> = overview.gauges.jobs.iter().map(|(_, count)| *count).collect();
+        if last.as_ref() != Some(&counts) {
+            tell_all(&overview, last.is_none(), as_json);
+            last = Some(counts);
+        }
+        if !watch.wait(look).await {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn tell_all(overview: &Overview, first: bool, as_json: bool) {
+    if as_json {
+        let jobs: serde_json::Map<String, serde_json::Value> =
+            overview.gauges.jobs.iter().map(|(status, count)| ((*status).to_owned(), json!(count))).collect();
+        return print_line(&json!({
+            "at": show::time(overview.at), "jobs": jobs, "living_processes": overview.living,
+            "oldest_ready_age_seconds": overview.gauges.oldest_ready_age,
+        }));
+    }
+    if first {
+        anstream::println!(
+            "{:<8}  {:>8} {:>8} {:>12} {:>10} {:>11}  {:>12}  {:>7}",
+            "time",
+            "queued",
+            "leased",
+            "blocked_byok",
+            "completed",
+            "dead_letter",
+            "oldest ready",
+            "workers"
+        );
+    }
+    let count = |status: &str| {
+        overview.gauges.jobs.iter().find(|(name, _)| *name == status).map_or(0, |(_, count)| *count)
+    };
+    let oldest =
+        overview.at - chrono::Duration::milliseconds((overview.gauges.oldest_ready_age * 1e3) as i64);
+    anstream::println!(
+        "{:<8}  {:>8} {:>8} {:>12} {:>10} {:>11}  {:>12}  {:>7}",
+        overview.at.format("%H:%M:%S").to_string(),
+        count("queued"),
+        count("leased"),
+        count("blocked_byok"),
+        count("completed"),
+        count("dead_letter"),
+        ago(oldest, overview.at),
+        overview.living,
+    );
+}

@@ -1,0 +1,17 @@
+//! `listen jobs why`: one sentence, and the guard behind it.
+
+use ledger::JobPage;
+use serde_json::json;
+
+use crate::commands::table::print_json;
+
+/// Prints the answer.
+pub(super) fn print(page: &JobPage, as_json: bool) {
+    if as_json {
+        return print_json(&json!({
+            "job_id": page.view.job.id.as_str(), "status": page.view.job.state.status(),
+            "guard": page.why.guard(), "sentence": page.why.to_string(),
+        }));
+    }
+    anstream::println!("{}\nguard: {}", page.why, page.why.guard());
+}

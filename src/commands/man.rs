@@ -1,0 +1,31 @@
+//! `listen man`: manual pages, for packagers and for `man -l`.
+
+use std::{path::PathBuf, process::ExitCode};
+
+use anyhow::Context;
+use clap::{Args, CommandFactory};
+
+/// Print the manual page, or write one per command into a folder.
+#[derive(Args, Debug)]
+pub(crate) struct Man {
+    /// Write listen.1, listen-jobs.1, listen-jobs-replay.1, … into this folder instead.
+    #[arg(long, value_name = "DIR")]
+    into: Option<PathBuf>,
+}
+
+/// Writes.
+///
+/// # Errors
+/// When the folder or stdout cannot be written to.
+pub(super) fn run(man: &Man) -> anyhow::Result<ExitCode> {
+    let command = crate::cli::Cli::command();
+    match &man.into {
+        Some(folder) => {
+            std::fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
+            clap_mangen::generate_to(command, folder)
+                .with_context(|| format!("writing into {}", folder.display()))?;
+        }
+        None => clap_mangen::Man::new(command).render(&mut std::io::stdout()).context("writing the page")?,
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,241 @@
+//! `listen replays`: bulk replays, which `listen jobs replay` begins and the service works off.
+
+use std::{process::ExitCode, time::Duration};
+
+use clap::{Args, Subcommand};
+use ledger::{Ledger, ReplayChange, ReplayItem, ReplayView};
+use serde_json::{Value, json};
+
+use super::{
+    consent::Cause,
+    jobs::{filter::ago, show::time},
+    progress,
+    table::{self, Asked, print_json},
+};
+use crate::exit::{Exit, PARTLY};
+
+/// Bulk replays: what `listen jobs replay` began with a filter.
+#[derive(Args, Debug)]
+pub(crate) struct Replays {
+    #[command(flatten)]
+    asked: Asked,
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// List them, newest first.
+    List {
+        /// At most this many.
+        #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(i64).range(1..=1000))]
+        limit: i64,
+    },
+    /// Show one, with what became of each job.
+    Show {
+        /// Its id.
+        id: String,
+        /// Items behind this place.
+        #[arg(long, default_value_t = 0, value_name = "POSITION")]
+        after: i32,
+        /// Items at most.
+        #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(i64).range(0..=10_000))]
+        limit: i64,
+    },
+    /// Watch one until it ends.
+    Watch {
+        /// Its id.
+        id: String,
+    },
+    /// Replay nothing more for now.
+    Pause(Change),
+    /// Go on.
+    Resume(Change),
+    /// Replay nothing more, for good; what was replayed goes on.
+    Cancel(Change),
+}
+
+#[derive(Args, Debug)]
+struct Change {
+    /// Its id.
+    id: String,
+    #[command(flatten)]
+    cause: Cause,
+}
+
+/// Runs one verb.
+///
+/// # Errors
+/// When the database does not answer, there is no such replay, or its status refuses.
+pub(crate) async fn run(replays: Replays) -> anyhow::Result<ExitCode> {
+    let ledger = replays.asked.ledger()?;
+    let as_json = replays.asked.json;
+    match replays.verb {
+        Verb::List { limit } => list(&ledger, limit, as_json).await?,
+        Verb::Show { id, after, limit } => {
+            let view = find(&ledger, &id).await?;
+            let items = ledger.replay_items(&id, after, limit).await?;
+            show(&view, &items, as_json);
+        }
+        Verb::Watch { id } => return watch(&ledger, &id, as_json).await,
+        Verb::Pause(change) => apply(&ledger, &change, ReplayChange::Pause, as_json).await?,
+        Verb::Resume(change) => apply(&ledger, &change, ReplayChange::Resume, as_json).await?,
+        Verb::Cancel(change) => apply(&ledger, &change, ReplayChange::Cancel, as_json).await?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Follows an operation to its end. 5 when some of its jobs were refused or died again.
+///
+/// # Errors
+/// When the database does not answer, or there is no such operation.
+pub(crate) async fn watch(ledger: &Ledger, id: &str, as_json: bool) -> anyhow::Result<ExitCode> {
+    let mut view = find(ledger, id).await?;
+    let bar = progress::bar(u64::from(view.items.unsigned_abs()), "replayed");
+    while matches!(view.status.as_str(), "running" | "paused") {
+        bar.set_position(u64::from((view.replayed + view.refused).unsigned_abs()));
+        bar.set_message(format!(
+            "{}{} completed, {} died again, {} refused, {} unfinished",
+            if view.status == "paused" { "PAUSED " } else { "" },
+            view.completed,
+            view.died_again,
+            view.refused,
+            view.unfinished()
+        ));
+        tokio::select! {
+            () = tokio::time::sleep(Duration::from_millis(500)) => {}
+            _ = tokio::signal::ctrl_c() => break,
+        }
+        view = find(ledger, id).await?;
+    }
+    bar.finish_and_clear();
+    print_one(&view, as_json);
+    let partly = view.refused + view.died_again > 0 || view.status == "cancelled";
+    Ok(if partly { ExitCode::from(PARTLY) } else { ExitCode::SUCCESS })
+}
+
+/// Prints one operation.
+pub(crate) fn print_one(view: &ReplayView, as_json: bool) {
+    show(view, &[], as_json);
+}
+
+async fn find(ledger: &Ledger, id: &str) -> anyhow::Result<ReplayView> {
+    let found = ledger.replay_operation(id).await?;
+    found.ok_or_else(|| Exit::NotFound(format!("there is no replay {id}")).into())
+}
+
+async fn apply(ledger: &Ledger, change: &Change, what: ReplayChange, as_json: bool) -> anyhow::Result<()> {
+    match ledger.change_replay(&change.id, what, &change.cause.action()).await? {
+        None => Err(Exit::NotFound(format!("there is no replay {}", change.id)).into()),
+        Some(false) => {
+            let view = find(ledger, &change.id).await?;
+            Err(Exit::Refused(format!("the replay is {}", view.status)).into())
+        }
+        Some(true) => {
+            print_one(&find(ledger, &change.id).await?, as_json);
+            Ok(())
+        }
+    }
+}
+
+async fn list(ledger: &Ledger, limit: i64, as_json: bool) -> anyhow::Result<()> {
+    let views = ledger.replay_operations(limit).await?;
+    if as_json {
+        print_json(&views.iter().map(to_json).collect::<Value>());
+        return Ok(());
+    }
+    if views.is_empty() {
+        anstream::eprintln!("no replays");
+        return Ok(());
+    }
+    let now = ledger.now().await?;
+    let rows = views.iter().map(|view| {
+        vec![
+            view.operation_id.clone(),
+            view.status.clone(),
+            format!("{}/{}", view.replayed + view.refused, view.items),
+            view.completed.to_string(),
+            view.died_again.to_string(),
+            view.refused.to_string(),
+            ago(view.created_at, now),
+            view.operator.clone(),
+            view.filter.clone(),
+        ]
+    });
+    let headings =
+        ["replay", "status", "done", "completed", "died again", "refused", "age", "operator", "which"];
+    table::print(&headings, rows.collect());
+    Ok(())
+}
+
+fn show(view: &ReplayView, items: &[ReplayItem], as_json: bool) {
+    if as_json {
+        let mut all = to_json(view);
+        if let Some(fields) = all.as_object_mut()
+            && !items.is_empty()
+        {
+            fields.insert("list".into(), items.iter().map(item_json).collect());
+        }
+        return print_json(&all);
+    }
+    for (name, value) in [
+        ("replay", view.operation_id.clone()),
+        ("status", view.status.clone()),
+        ("which", view.filter.clone()),
+        (
+            "jobs",
+            format!(
+                "{}: {} waiting, {} replayed, {} refused",
+                view.items,
+                view.waiting(),
+                view.replayed,
+                view.refused
+            ),
+        ),
+        (
+            "of the replayed",
+            format!(
+                "{} completed, {} died again, {} parked, {} unfinished",
+                view.completed,
+                view.died_again,
+                view.parked,
+                view.unfinished()
+            ),
+        ),
+        ("caps", format!("{} a minute, {} unfinished at once", view.per_minute, view.in_flight)),
+        ("asked for", format!("{} by {}: {}", time(view.created_at), view.operator, view.reason)),
+        ("worked off by", view.executor.clone().unwrap_or_else(|| "nobody yet".to_owned())),
+    ] {
+        anstream::println!("{name:<18} {value}");
+    }
+    if !items.is_empty() {
+        let rows = items.iter().map(|item| {
+            vec![
+                item.position.to_string(),
+                item.job_id.clone(),
+                item.status.clone(),
+                item.result.clone().unwrap_or_default(),
+                item.changed_at.map(time).unwrap_or_default(),
+            ]
+        });
+        anstream::println!();
+        table::print(&["#", "job", "status", "result", "at"], rows.collect());
+    }
+}
+
+fn to_json(view: &ReplayView) -> Value {
+    json!({
+        "replay_id": view.operation_id, "status": view.status, "which": view.filter, "operator": view.operator,
+        "reason": view.reason, "from_scratch": view.from_scratch, "per_minute": view.per_minute,
+        "in_flight": view.in_flight, "jobs": view.items, "waiting": view.waiting(), "replayed": view.replayed,
+        "refused": view.refused, "completed": view.completed, "died_again": view.died_again,
+        "parked": view.parked, "unfinished": view.unfinished(), "executor": view.executor,
+        "created_at": time(view.created_at), "updated_at": time(view.updated_at),
+        "finished_at": view.finished_at.map(time),
+    })
+}
+
+fn item_json(item: &ReplayItem) -> Value {
+    json!({ "position": item.position, "job_id": item.job_id, "user_id": item.user_id, "status": item.status,
+        "result": item.result, "changed_at": item.changed_at.map(time) })
+}

@@ -1,0 +1,99 @@
+//! `listen verify`: what must hold in every database, asked of a live one.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use ledger::{CHECKS, Finding, Ledger, OperatorAction};
+use serde_json::{Value, json};
+
+use super::{
+    progress,
+    table::{Asked, print_json},
+};
+use crate::exit::Exit;
+
+/// Check a live database: admissions, completions, owners, conversations, totals, bells.
+#[derive(Args, Debug)]
+pub(crate) struct Verify {
+    #[command(flatten)]
+    asked: Asked,
+    /// Offending rows to print of each check.
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(i64).range(1..=10_000))]
+    limit: i64,
+    /// First count finished jobs anew and set their totals right; needs --reason.
+    #[arg(long, requires = "reason")]
+    fix_totals: bool,
+    /// Why: recorded with the recount.
+    #[arg(long, value_name = "WORDS")]
+    reason: Option<String>,
+    /// Who: recorded with the recount.
+    #[arg(long, env = "USER", default_value = "operator", value_name = "NAME")]
+    operator: String,
+}
+
+/// Asks every check. 1 when one of them found somebody.
+///
+/// # Errors
+/// When the database does not answer.
+pub(crate) async fn run(verify: Verify) -> anyhow::Result<ExitCode> {
+    let ledger = verify.asked.ledger()?;
+    if !ledger.examine().await?.missing_migrations.is_empty() {
+        return Err(Exit::Refused("the schema is not this program's: run `listen migrate`".to_owned()).into());
+    }
+    let recounted = match (verify.fix_totals, &verify.reason) {
+        (true, Some(reason)) => {
+            let action = OperatorAction { operator: verify.operator.clone(), reason: reason.clone() };
+            Some(ledger.recount(&action).await?)
+        }
+        _ => None,
+    };
+    let findings = ask(&ledger, verify.limit).await?;
+    let broken = findings.iter().filter(|finding| !finding.offenders.is_empty()).count();
+    match verify.asked.json {
+        true => print_json(&json!({
+            "ok": broken == 0, "totals_corrected": recounted,
+            "checks": findings.iter().map(to_json).collect::<Value>(),
+        })),
+        false => print(&findings, recounted),
+    }
+    Ok(if broken == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+async fn ask(ledger: &Ledger, limit: i64) -> anyhow::Result<Vec<Finding>> {
+    let bar = progress::bar(CHECKS.len() as u64, "checks");
+    let mut findings = Vec::new();
+    for check in &CHECKS {
+        bar.set_message(check.promise);
+        findings.push(ledger.verify(check, limit).await?);
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    Ok(findings)
+}
+
+fn print(findings: &[Finding], recounted: Option<bool>) {
+    match recounted {
+        Some(true) => anstream::println!("totals were wrong and are set right"),
+        Some(false) => anstream::println!("totals were right"),
+        None => {}
+    }
+    for finding in findings {
+        let mark = if finding.offenders.is_empty() { "✓" } else { "✗" };
+        anstream::println!("{mark} {:<34} {}", finding.name, finding.promise);
+        for offender in &finding.offenders {
+            anstream::println!("    {offender}");
+        }
+        if finding.more {
+            anstream::println!("    … and more: --limit shows them");
+        }
+    }
+    let totals = ["totals_recount", "dead_letters_recount"];
+    if findings.iter().any(|finding| totals.contains(&finding.name) && !finding.offenders.is_empty()) {
+        anstream::eprintln!("try: listen verify --fix-totals --reason …");
+    }
+}
+
+fn to_json(finding: &Finding) -> Value {
+    json!({ "check": finding.name, "promise": finding.promise, "ok": finding.offenders.is_empty(),
+        "offenders": finding.offenders, "more": finding.more })
+}

@@ -1,0 +1,230 @@
+//! `listen webhooks`: endpoints in trouble, and what was given up.
+
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use ledger::{Enabled, EndpointView, Ledger};
+use records::UserId;
+use serde_json::{Value, json};
+
+use super::{
+    consent::Cause,
+    jobs::{
+        filter::{age, ago},
+        show::time,
+    },
+    table::{self, Asked, print_json},
+};
+use crate::exit::Exit;
+
+/// Webhook endpoints: which are in trouble, and how to repair them.
+#[derive(Args, Debug)]
+pub(crate) struct Webhooks {
+    #[command(flatten)]
+    asked: Asked,
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// List endpoints that are disabled or failing; with --user, all of that person's.
+    List {
+        /// Whose.
+        #[arg(long, value_name = "ID")]
+        user: Option<String>,
+        /// At most this many.
+        #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(i64).range(1..=1000))]
+        limit: i64,
+    },
+    /// Show one endpoint and its newest deliveries.
+    Show {
+        #[command(flatten)]
+        which: Which,
+        /// Deliveries at most.
+        #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(i64).range(0..=1000))]
+        limit: i64,
+    },
+    /// Try again what was given up in a span of time.
+    Recover {
+        #[command(flatten)]
+        which: Which,
+        /// What happened at most so long ago: 90s, 15m, 2h, 7d.
+        #[arg(long, value_name = "AGE", value_parser = age)]
+        since: chrono::Duration,
+        #[command(flatten)]
+        cause: Cause,
+    },
+    /// Enable an endpoint that was disabled because it failed; what waits for it is due at once.
+    Enable {
+        #[command(flatten)]
+        which: Which,
+        #[command(flatten)]
+        cause: Cause,
+    },
+}
+
+#[derive(Args, Debug)]
+struct Which {
+    /// Whose.
+    #[arg(long, value_name = "ID")]
+    user: String,
+    /// The endpoint.
+    id: String,
+}
+
+/// Runs one verb.
+///
+/// # Errors
+/// When the database does not answer, there is no such endpoint, or its owner switched it off.
+pub(crate) async fn run(webhooks: Webhooks) -> anyhow::Result<ExitCode> {
+    let ledger = webhooks.asked.ledger()?;
+    let as_json = webhooks.asked.json;
+    match webhooks.verb {
+        Verb::List { user, limit } => list(&ledger, user.map(UserId::new), limit, as_json).await?,
+        Verb::Show { which, limit } => show(&ledger, &which, limit, as_json).await?,
+        Verb::Recover { which, since, cause } => recover(&ledger, &which, since, &cause, as_json).await?,
+        Verb::Enable { which, cause } => enable(&ledger, &which, &cause, as_json).await?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn list(ledger: &Ledger, user: Option<UserId>, limit: i64, as_json: bool) -> anyhow::Result<()> {
+    let views = ledger.endpoint_views(user.as_ref(), None, limit).await?;
+    if as_json {
+        print_json(&views.iter().map(to_json).collect::<Value>());
+        return Ok(());
+    }
+    if views.is_empty() {
+        anstream::eprintln!("no endpoint is disabled or failing");
+        return Ok(());
+    }
+    let now = ledger.now().await?;
+    let rows = views.iter().map(|view| {
+        vec![
+            view.endpoint_id.clone(),
+            view.user_id.clone(),
+            view.host.clone(),
+            state(view),
+            view.consecutive_failures.to_string(),
+            view.failing_since.map(|since| ago(since, now)).unwrap_or_default(),
+            view.waiting.to_string(),
+        ]
+    });
+    table::print(&["endpoint", "user", "host", "state", "failures", "for", "waiting"], rows.collect());
+    Ok(())
+}
+
+async fn find(ledger: &Ledger, which: &Which) -> anyhow::Result<EndpointView> {
+    let user = UserId::new(which.user.clone());
+    let mut found = ledger.endpoint_views(Some(&user), Some(&which.id), 1).await?;
+    found.pop().ok_or_else(|| none(which))
+}
+
+fn none(which: &Which) -> anyhow::Error {
+    Exit::NotFound(format!("{} has no endpoint {}", which.user, which.id)).into()
+}
+
+async fn show(ledger: &Ledger, which: &Which, limit: i64, as_json: bool) -> anyhow::Result<()> {
+    let view = find(ledger, which).await?;
+    let deliveries = ledger.deliveries(&UserId::new(which.user.clone()), &which.id, limit, 0).await?;
+    if as_json {
+        let mut all = to_json(&view);
+        if let Some(fields) = all.as_object_mut() {
+            fields.insert("deliveries".into(), deliveries.iter().map(delivery_json).collect());
+        }
+        print_json(&all);
+        return Ok(());
+    }
+    let moment = |at: Option<records::Timestamp>| at.map_or("never".to_owned(), time);
+    for (name, value) in [
+        ("endpoint", view.endpoint_id.clone()),
+        ("user", view.user_id.clone()),
+        ("host", view.host.clone()),
+        ("state", state(&view)),
+        ("failing since", moment(view.failing_since)),
+        ("last success", moment(view.last_success_at)),
+        ("waiting", view.waiting.to_string()),
+    ] {
+        anstream::println!("{name:<18} {value}");
+    }
+    let rows = deliveries.iter().map(|delivery| {
+        vec![
+            delivery.id.clone(),
+            delivery.event.clone(),
+            delivery.status.clone(),
+            delivery.tries.to_string(),
+            delivery.last_status.map(|status| status.to_string()).unwrap_or_default(),
+            delivery.last_error.clone().unwrap_or_default(),
+            time(delivery.created_at),
+        ]
+    });
+    anstream::println!();
+    table::print(&["delivery", "event", "status", "tries", "answer", "error", "made"], rows.collect());
+    Ok(())
+}
+
+/// Batch by batch, so that nobody's rows are locked for long.
+async fn recover(
+    ledger: &Ledger,
+    which: &Which,
+    since: chrono::Duration,
+    cause: &Cause,
+    as_json: bool,
+) -> anyhow::Result<()> {
+    let (user, since) = (UserId::new(which.user.clone()), ledger.now().await? - since);
+    let mut all = 0;
+    loop {
+        let batch = ledger.recover_deliveries(&user, &which.id, since, 500, &cause.action()).await?;
+        match batch.ok_or_else(|| none(which))? {
+            0 => break,
+            some => all += some,
+        }
+    }
+    match as_json {
+        true => print_json(&json!({ "endpoint": which.id, "recovered": all })),
+        false => anstream::println!("{all} deliveries are due again"),
+    }
+    Ok(())
+}
+
+async fn enable(ledger: &Ledger, which: &Which, cause: &Cause, as_json: bool) -> anyhow::Result<()> {
+    let user = UserId::new(which.user.clone());
+    let enabled =
+        ledger.enable_endpoint(&user, &which.id, &cause.action()).await?.ok_or_else(|| none(which))?;
+    let words = match enabled {
+        Enabled::Enabled => "enabled; what waited for it is due now",
+        Enabled::Already => "was enabled",
+        Enabled::ByOwner => {
+            let words = format!("{}: its owner switched it off; only they switch it on", which.id);
+            return Err(Exit::Refused(words).into());
+        }
+    };
+    match as_json {
+        true => print_json(&json!({ "endpoint": which.id, "changed": enabled == Enabled::Enabled })),
+        false => anstream::println!("{} {words}", which.id),
+    }
+    Ok(())
+}
+
+fn state(view: &EndpointView) -> String {
+    match (&view.disabled_reason, view.failing_since) {
+        (Some(reason), _) => format!("disabled: {reason}"),
+        (None, Some(_)) => "failing".to_owned(),
+        (None, None) => "enabled".to_owned(),
+    }
+}
+
+fn to_json(view: &EndpointView) -> Value {
+    json!({ "endpoint": view.endpoint_id, "user_id": view.user_id, "host": view.host, "enabled": view.enabled,
+        "disabled_reason": view.disabled_reason, "failing_since": view.failing_since.map(time),
+        "consecutive_failures": view.consecutive_failures, "open_until": view.open_until.map(time),
+        "last_success_at": view.last_success_at.map(time), "waiting": view.waiting })
+}
+
+fn delivery_json(delivery: &ledger::DeliveryView) -> Value {
+    json!({ "id": delivery.id, "event": delivery.event, "status": delivery.status, "tries": delivery.tries,
+        "last_status": delivery.last_status, "last_error": delivery.last_error,
+        "next_at": delivery.next_at.map(time), "created_at": time(delivery.created_at),
+        "finished_at": delivery.finished_at.map(time) })
+}

@@ -1,0 +1,126 @@
+//! What this process says of itself, for operators: that it lives, with how many slots, and what it ended.
+
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use ledger::{Claimed, Ledger, MinuteCounts, Process, RUN_MILLIS};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use worker::{Ended, Moment, Watch};
+
+use crate::{
+    config::{Config, Dispatch, Role},
+    lifecycle::Lifecycle,
+    wiring::{App, process_name},
+};
+
+/// How often; one that was not seen for four times as long is taken for dead.
+const EVERY: Duration = Duration::from_secs(5);
+
+/// Counts how runs end and passes every moment on.
+pub(crate) struct Tally {
+    ended: Mutex<MinuteCounts>,
+    next: Arc<dyn Watch>,
+}
+
+impl Tally {
+    /// Nothing has ended yet; `next` is told whatever is told here.
+    pub(crate) fn new(next: Arc<dyn Watch>) -> Self {
+        Self { ended: Mutex::default(), next }
+    }
+
+    fn take(&self) -> MinuteCounts {
+        std::mem::take(&mut *self.lock())
+    }
+
+    /// Counts that could not be written are written with the next ones.
+    fn give_back(&self, counts: &MinuteCounts) {
+        let mut ended = self.lock();
+        ended.completed += counts.completed;
+        ended.failed += counts.failed;
+        ended.released += counts.released;
+        ended.lost += counts.lost;
+        for (mine, other) in ended.lengths.iter_mut().zip(counts.lengths) {
+            *mine += other;
+        }
+    }
+
+    fn count(&self, end: Ended, elapsed: Duration) {
+        let mut ended = self.lock();
+        match end {
+            Ended::Completed => ended.completed += 1,
+            Ended::Failed(_) | Ended::Parked => ended.failed += 1,
+            Ended::Released => ended.released += 1,
+            Ended::Lost => ended.lost += 1,
+        }
+        let place = RUN_MILLIS.iter().position(|bound| elapsed.as_millis() <= u128::from(*bound));
+        if let Some(count) = ended.lengths.get_mut(place.unwrap_or(RUN_MILLIS.len())) {
+            *count += 1;
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, MinuteCounts> {
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Watch for Tally {
+    fn see(&self, claimed: &Claimed, moment: Moment) {
+        if let Moment::RunEnded { end, elapsed } = moment {
+            self.count(end, elapsed);
+        }
+        self.next.see(claimed, moment);
+    }
+}
+
+/// Reports this process until it stops, and takes its leave.
+pub(crate) fn start(app: &App, tasks: &TaskTracker, lifecycle: &Lifecycle, tally: Arc<Tally>) {
+    let process = process(&app.config);
+    tasks.spawn(report(app.ledger.clone(), process, tally, lifecycle.soft.clone()));
+}
+
+async fn report(ledger: Ledger, mut process: Process, tally: Arc<Tally>, soft: CancellationToken) {
+    let mut failed = false;
+    loop {
+        process.stopping = soft.is_cancelled();
+        let ended = tally.take();
+        match ledger.report_process(&process, &ended).await {
+            Ok(()) => failed = false,
+            Err(error) => {
+                tally.give_back(&ended);
+                // Said once: what a database that is away costs is told by others, loudly.
+                if !std::mem::replace(&mut failed, true) {
+                    tracing::warn!(%error, "this process could not be reported");
+                }
+            }
+        }
+        if process.stopping {
+            return;
+        }
+        soft.run_until_cancelled(tokio::time::sleep(EVERY)).await;
+    }
+}
+
+fn process(config: &Config) -> Process {
+    let role = |role: Role, name: &str| config.has(role).then(|| name.to_owned());
+    let roles = [role(Role::Api, "api"), role(Role::Worker, "worker"), role(Role::Reconciler, "reconciler")];
+    let slots = |slots: usize| match config.has(Role::Worker) {
+        true => u32::try_from(slots).unwrap_or(u32::MAX),
+        false => 0,
+    };
+    Process {
+        id: process_name(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        roles: roles.into_iter().flatten().collect(),
+        dispatch_mode: match config.finalization_dispatch_mode {
+            Dispatch::Inline => "inline",
+            Dispatch::Postgres => "postgres",
+            Dispatch::CloudTasks => "cloud_tasks",
+        }
+        .to_owned(),
+        finalization_slots: slots(config.finalization_concurrency),
+        creation_slots: slots(config.creation_concurrency),
+        stopping: false,
+    }
+}
