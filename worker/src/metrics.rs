@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use job::FailureCode;
 use prometheus::{
     Error, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, Opts, Registry, core::Collector,
 };
@@ -34,6 +35,9 @@ pub const STAGES: [&str; 7] = [
 /// How a try to tell an endpoint can end.
 pub const OUTCOMES: [&str; 6] = ["delivered", "retry", "final", "gone", "cancelled", "lost"];
 
+/// How a run can end.
+pub(crate) const ENDS: [&str; 5] = ["completed", "released", "failed", "parked", "lost"];
+
 /// Kinds of tokens that engines count; `cached` is a part of `prompt`.
 pub const TOKEN_KINDS: [&str; 3] = ["prompt", "cached", "completion"];
 
@@ -48,6 +52,8 @@ pub struct Metrics {
     dead_letters: IntCounter,
     stage_seconds: HistogramVec,
     run_seconds: Histogram,
+    runs: IntCounterVec,
+    failed_runs: IntCounterVec,
     webhook_deliveries: IntCounterVec,
     engine_tokens: IntCounterVec,
     fallback: IntCounterVec,
@@ -89,6 +95,13 @@ impl Metrics {
                     "listen_finalization_run_seconds",
                     "Seconds from a claim to the end of its run.",
                 ))?,
+            )?,
+            runs: labelled(registry, "listen_finalization_runs_total", "Runs by how they ended.", &["end"])?,
+            failed_runs: labelled(
+                registry,
+                "listen_finalization_failed_runs_total",
+                "Runs that spent an attempt, by failure code.",
+                &["code"],
             )?,
             webhook_deliveries: labelled(
                 registry,
@@ -150,8 +163,13 @@ impl Metrics {
         self.stage_seconds.with_label_values(&[stage]).observe(took.as_secs_f64());
     }
 
-    pub(crate) fn observe_run(&self, took: Duration) {
+    /// `end` is one of [`ENDS`]; `code` is there when the run spent an attempt.
+    pub(crate) fn observe_run(&self, took: Duration, end: &'static str, code: Option<FailureCode>) {
         self.run_seconds.observe(took.as_secs_f64());
+        self.runs.with_label_values(&[end]).inc();
+        if let Some(code) = code {
+            self.failed_runs.with_label_values(&[code.as_str()]).inc();
+        }
     }
 
     /// `outcome` is one of [`OUTCOMES`].
@@ -163,6 +181,12 @@ impl Metrics {
     fn be_born(&self) {
         for answer in ANSWERS {
             self.deliveries.with_label_values(&[answer]);
+        }
+        for end in ENDS {
+            self.runs.with_label_values(&[end]);
+        }
+        for code in FailureCode::ALL {
+            self.failed_runs.with_label_values(&[code.as_str()]);
         }
         for outcome in OUTCOMES {
             self.webhook_deliveries.with_label_values(&[outcome]);
@@ -213,6 +237,8 @@ mod tests {
             "listen_finalization_dead_letter_total 0",
             "listen_finalization_stage_seconds_count{stage=\"trigger_apps\"} 0",
             "listen_finalization_run_seconds_count 0",
+            "listen_finalization_runs_total{end=\"lost\"} 0",
+            "listen_finalization_failed_runs_total{code=\"model_timeout\"} 0",
             "listen_webhook_deliveries_total{outcome=\"gone\"} 0",
             "listen_engine_tokens_total{kind=\"completion\",stage=\"describe\"} 0",
             "listen_fallback_total{component=\"pusher\",reason=\"enqueue_failed\"} 0",

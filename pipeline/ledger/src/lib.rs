@@ -6,6 +6,7 @@
 
 mod admit;
 mod announce;
+mod backlog;
 mod checkpoints;
 mod complete;
 mod connect;
@@ -19,6 +20,7 @@ mod error;
 mod folders;
 mod gauges;
 mod goals;
+mod health;
 mod items;
 mod keys;
 mod memories;
@@ -35,6 +37,7 @@ mod waker;
 mod wakes;
 
 pub use admit::{AdmitRefusal, Admitted, CreateOutcome, NewContent, NewConversation};
+pub use backlog::Backlog;
 pub use checkpoints::CheckpointKey;
 pub use complete::{Announcement, Comparison, Completion, Finished, NewItem, NewMemory, Results, Same};
 pub use connect::{Ledger, MIGRATOR, Settings};
@@ -47,6 +50,7 @@ pub use error::Error;
 pub use folders::{DeletedFolder, FolderChange, FolderView, NewFolder};
 pub use gauges::Gauges;
 pub use goals::{GoalChange, GoalFilter, GoalPoint, NewGoal};
+pub use health::{Health, TableHealth};
 pub use items::{ItemChange, ItemFilter, NewActionItem};
 pub use keys::{Key, KeyOwner, NewKey};
 pub use memories::{MemoryChange, MemoryFilter, NewPersonMemory};
