@@ -1,10 +1,11 @@
 //! What the door can be told.
 
-use std::{sync::Arc, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
 use records::Source;
 
 use crate::categorize::{Categorize, Uncategorized};
+use crate::{KeyedRuns, NoKeyedRuns};
 
 /// The settings of the API role.
 #[derive(Clone, Debug)]
@@ -18,6 +19,10 @@ pub struct Settings {
     /// Whether durable dispatch is configured: `false` in `inline` mode, where finalize and `defer_processing`
     /// answer 503 before anything is changed.
     pub finalize_enabled: bool,
+    /// Web push, when the operator has set a key for it; without, such subscriptions are answered 503.
+    pub web_push: Option<WebPush>,
+    /// Who runs jobs with their users' own keys in this process.
+    pub keyed: Arc<dyn KeyedRuns>,
     /// Who finds the category of a memory that came without one; by default, every one is `other`.
     pub categorize: Arc<dyn Categorize>,
 }
@@ -29,7 +34,28 @@ impl Default for Settings {
             rate_per_minute: 600,
             vendor_sources: Source::VENDORS.map(str::to_owned).to_vec(),
             finalize_enabled: true,
+            web_push: None,
+            keyed: Arc::new(NoKeyedRuns),
             categorize: Arc::new(Uncategorized),
         }
+    }
+}
+
+/// What the API must know of web push; who sends is elsewhere.
+#[derive(Clone)]
+pub struct WebPush {
+    /// What browsers subscribe with: the VAPID key's public half, base64url.
+    pub public_key: String,
+    /// Whether something can be encrypted for a browser with these keys (`p256dh`, `auth`); tied to `outside` in
+    /// `src/wiring.rs`.
+    pub check_keys: CheckKeys,
+}
+
+/// See [`WebPush::check_keys`].
+pub type CheckKeys = Arc<dyn Fn(&str, &str) -> bool + Send + Sync>;
+
+impl fmt::Debug for WebPush {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WebPush").field("public_key", &self.public_key).finish_non_exhaustive()
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! [`Worker::run`] is the whole of it: per queue a pump that takes bells for its free slots, behind an apalis
 //! worker that starts each claimed job; per process a heartbeat that renews every lease in one statement,
-//! and a fan-out that tells endpoints. No decision is made here: the ledger is asked, and its answer is
+//! and loops that tell endpoints and remind people. No decision is made here: the ledger is asked, and its answer is
 //! what counts.
 
 mod worker;
@@ -14,16 +14,23 @@ mod material;
 mod notebook;
 mod run;
 
+mod keyed;
+
 mod answered;
 mod chance;
 mod heartbeat;
 
+mod errand;
 mod fan_out;
+mod push;
+
 mod metrics;
 mod settings;
+mod slots;
 mod watch;
 
 pub use fan_out::Render;
+pub use keyed::{EnginesWithKey, KeyedRuns, Place};
 pub use metrics::{ANSWERS, Metrics, OUTCOMES, STAGES, TOKEN_KINDS};
 pub use settings::Settings;
 pub use watch::{Ended, Moment, Unwatched, Watch};

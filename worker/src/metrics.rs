@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use job::FailureCode;
 use prometheus::{
-    Error, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, Opts, Registry, core::Collector,
+    Error, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts,
+    Registry, core::Collector,
 };
 
 /// How a delivery of a bell can be answered (DECISIONS §4, "answer").
@@ -32,7 +33,7 @@ pub const STAGES: [&str; 7] = [
     "trigger_apps",
 ];
 
-/// How a try to tell an endpoint can end.
+/// How a try to tell an endpoint, or to remind a person, can end.
 pub const OUTCOMES: [&str; 6] = ["delivered", "retry", "final", "gone", "cancelled", "lost"];
 
 /// How a run can end.
@@ -55,8 +56,10 @@ pub struct Metrics {
     runs: IntCounterVec,
     failed_runs: IntCounterVec,
     webhook_deliveries: IntCounterVec,
+    push_deliveries: IntCounterVec,
     engine_tokens: IntCounterVec,
     fallback: IntCounterVec,
+    keyed: IntGaugeVec,
 }
 
 impl Metrics {
@@ -109,6 +112,12 @@ impl Metrics {
                 "Tries to tell an endpoint by how they ended.",
                 &["outcome"],
             )?,
+            push_deliveries: labelled(
+                registry,
+                "listen_push_deliveries_total",
+                "Tries to remind a person by how they ended.",
+                &["outcome"],
+            )?,
             engine_tokens: labelled(
                 registry,
                 "listen_engine_tokens_total",
@@ -120,6 +129,16 @@ impl Metrics {
                 "listen_fallback_total",
                 "Times a component took its fallback.",
                 &["component", "reason"],
+            )?,
+            keyed: registered(
+                registry,
+                IntGaugeVec::new(
+                    Opts::new(
+                        "listen_finalization_keyed_runs",
+                        "Jobs whose user's keys this process holds, by what they do.",
+                    ),
+                    &["state"],
+                )?,
             )?,
         };
         metrics.be_born();
@@ -144,6 +163,11 @@ impl Metrics {
     /// Tokens of one of [`TOKEN_KINDS`] that one of [`STAGES`] spent.
     pub fn count_tokens(&self, stage: &str, kind: &str, tokens: u64) {
         self.engine_tokens.with_label_values(&[stage, kind]).inc_by(tokens);
+    }
+
+    /// The gauge of jobs with keys in this process that are `running` or `waiting`: never a part of the backlog.
+    pub(crate) fn keyed(&self, state: &'static str) -> IntGauge {
+        self.keyed.with_label_values(&[state])
     }
 
     pub(crate) fn count_take(&self, taken: &ledger::Taken) {
@@ -177,6 +201,11 @@ impl Metrics {
         self.webhook_deliveries.with_label_values(&[outcome]).inc();
     }
 
+    /// `outcome` is one of [`OUTCOMES`].
+    pub(crate) fn count_push(&self, outcome: &'static str) {
+        self.push_deliveries.with_label_values(&[outcome]).inc();
+    }
+
     /// A series exists from the moment that its labels are first named.
     fn be_born(&self) {
         for answer in ANSWERS {
@@ -190,6 +219,7 @@ impl Metrics {
         }
         for outcome in OUTCOMES {
             self.webhook_deliveries.with_label_values(&[outcome]);
+            self.push_deliveries.with_label_values(&[outcome]);
         }
         for stage in STAGES {
             self.stage_seconds.with_label_values(&[stage]);
@@ -198,6 +228,9 @@ impl Metrics {
             }
         }
         self.enqueue_failures();
+        for state in ["running", "waiting"] {
+            self.keyed(state);
+        }
     }
 }
 
@@ -239,7 +272,9 @@ mod tests {
             "listen_finalization_run_seconds_count 0",
             "listen_finalization_runs_total{end=\"lost\"} 0",
             "listen_finalization_failed_runs_total{code=\"model_timeout\"} 0",
+            "listen_finalization_keyed_runs{state=\"waiting\"} 0",
             "listen_webhook_deliveries_total{outcome=\"gone\"} 0",
+            "listen_push_deliveries_total{outcome=\"gone\"} 0",
             "listen_engine_tokens_total{kind=\"completion\",stage=\"describe\"} 0",
             "listen_fallback_total{component=\"pusher\",reason=\"enqueue_failed\"} 0",
         ] {

@@ -61,7 +61,7 @@ pub(crate) fn dispatch_id(claimed: &Claimed) -> String {
 impl Runner {
     /// Runs `claimed` to its end, whatever that is. Never panics: a run's panic is a failed attempt.
     /// It occupies `slot` until nothing but its commit is left to do.
-    pub(crate) async fn run(self, claimed: Claimed, slot: OwnedSemaphorePermit) {
+    pub(crate) async fn run(self, claimed: Claimed, slot: OwnedSemaphorePermit) -> Ended {
         let span = tracing::info_span!(
             "run",
             job_id = %claimed.job.id,
@@ -69,10 +69,10 @@ impl Runner {
             generation = claimed.job.generation.0,
             epoch = claimed.job.epoch.0,
         );
-        self.watched(claimed, slot).instrument(span).await;
+        self.watched(claimed, slot).instrument(span).await
     }
 
-    async fn watched(self, claimed: Claimed, slot: OwnedSemaphorePermit) {
+    async fn watched(self, claimed: Claimed, slot: OwnedSemaphorePermit) -> Ended {
         let began = Instant::now();
         let held = self.holdings.hold(claimed.holding());
         let witness = Witness {
@@ -87,6 +87,7 @@ impl Runner {
             Err(unfinished) => self.settle(&held, unfinished).await,
         };
         witness.run_ended(end, began.elapsed());
+        end
     }
 
     /// The work, until it is done, or the heartbeat or a hard stop ends it.
@@ -155,6 +156,10 @@ impl Runner {
                 tracing::info!(outcome = outcome.as_str(), items, memories, deliveries, "committed");
                 Ok(())
             }
+            Finished::Already => {
+                tracing::info!(outcome = outcome.as_str(), "committed before; the answer was lost");
+                Ok(())
+            }
             Finished::Refused(_) => Err(Unfinished::Silent),
         }
     }
@@ -182,13 +187,14 @@ impl Runner {
         }
     }
 
-    /// Repeats `edge` until it is answered, or somebody else is known to have the job.
+    /// Repeats `edge` until it is answered, or somebody else is known to have the job. What ended the lease may
+    /// be this very edge, whose answer is still on its way: the ledger is asked once more.
     async fn say(&self, held: &Held, edge: Edge) -> Result<Answer, Unanswered> {
         let verb = || self.ledger.settle(held.holding(), edge);
         tokio::select! {
             biased;
             answer = until_answered(&self.chance, &self.hard, verb) => answer,
-            () = lost(held) => Ok(Answer::Refused(Refusal::LeaseLost)),
+            () = lost(held) => Ok(verb().await.unwrap_or(Answer::Refused(Refusal::LeaseLost))),
         }
     }
 

@@ -6,11 +6,13 @@ use axum::{
     http::{HeaderMap, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
-use ledger::{AdmitRefusal, Poll};
+use job::WorkerId;
+use ledger::{AdmitRefusal, Ledger, Poll, WithKeys};
 use records::{ConversationId, UserId};
+use secrecy::SecretString;
 use serde_json::{Value, json};
 
-use super::{conversations::KIND, path::Ids};
+use super::{byok, conversations::KIND, path::Ids};
 use crate::{
     Error, Scope,
     door::Door,
@@ -29,39 +31,85 @@ pub(super) async fn admit(
     State(door): State<Door>,
     caller: Caller,
     Ids(id): Ids<String>,
+    headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Error> {
     caller.require(Scope::ConversationsWrite)?;
     if !door.settings.finalize_enabled {
         return Err(Error::FinalizationUnavailable);
     }
+    let key = byok::key_of(&headers)?;
     let context = optional_object(body, read_context)?.flatten();
-    let id = ConversationId::new(id);
-    match door.ledger.finalize(&caller.user, &id, context).await? {
-        Ok(_) => {
+    finalize(&door, &caller.user, &ConversationId::new(id), context, key).await
+}
+
+/// Finalizes, with the user's own key if there is one, and answers: the conversation as it stands now, and where to
+/// ask for its job.
+pub(super) async fn finalize(
+    door: &Door,
+    user: &UserId,
+    id: &ConversationId,
+    context: Option<Value>,
+    key: Option<SecretString>,
+) -> Result<Response, Error> {
+    let finalized = match key {
+        None => door.ledger.finalize(user, id, context).await?.map(drop),
+        Some(key) => finalize_with(key, door, user, id, context).await?,
+    };
+    match finalized {
+        Ok(()) => {
             door.metrics.admissions.with_label_values(&["finalize"]).inc();
-            show(&door, &caller.user, &id).await
+            show(door, user, id).await
         }
         Err(AdmitRefusal::NoConversation) => Err(Error::NotFound(KIND)),
-        Err(AdmitRefusal::NoContent) => Err(Error::Invalid(vec![Problem::rule(
-            vec!["path".into(), "conversation_id".into()],
-            "the conversation has no content",
-        )])),
+        Err(AdmitRefusal::NoContent) => Err(no_content()),
     }
+}
+
+/// 422: there is nothing to be processed.
+pub(super) fn no_content() -> Error {
+    Error::Invalid(vec![Problem::rule(
+        vec!["path".into(), "conversation_id".into()],
+        "the conversation has no content",
+    )])
+}
+
+/// Where the newest job of a conversation is polled.
+pub(super) fn poll_route(id: &ConversationId) -> String {
+    format!("/v1/conversations/{}/finalization", id.as_str())
+}
+
+/// Admits with the user's own keys, or resumes the parked job that is there.
+async fn finalize_with(
+    key: SecretString,
+    door: &Door,
+    user: &UserId,
+    id: &ConversationId,
+    context: Option<Value>,
+) -> Result<Result<(), AdmitRefusal>, Error> {
+    let (user, id) = (user.clone(), id.clone());
+    byok::admitted(door, key, async move |ledger: Ledger, claimant: Option<WorkerId>| {
+        let keys = WithKeys { claimant: claimant.as_ref() };
+        Ok(match ledger.finalize_with_keys(&user, &id, context, keys).await? {
+            Ok((_, job, claimed)) => (Ok(()), job, claimed),
+            Err(refusal) => (Err(refusal), None, None),
+        })
+    })
+    .await
 }
 
 async fn show(door: &Door, user: &UserId, id: &ConversationId) -> Result<Response, Error> {
     let view = door.ledger.conversation(user, id, true).await?.ok_or(Error::NotFound(KIND))?;
     let body = json!({ "conversation": shapes::conversation(&view, true), "messages": [] });
     let mut response = Json(body).into_response();
-    if let Ok(place) = HeaderValue::from_str(&format!("/v1/conversations/{}/finalization", id.as_str())) {
+    if let Ok(place) = HeaderValue::from_str(&poll_route(id)) {
         response.headers_mut().insert(header::LOCATION, place);
     }
     Ok(response)
 }
 
 /// The optional body (DECISIONS §4, "body of finalize"), as it is kept: only known fields, in one form.
-fn read_context(fields: &mut Fields<'_>) -> Option<Option<Value>> {
+pub(super) fn read_context(fields: &mut Fields<'_>) -> Option<Option<Value>> {
     Some(fields.optional("calendar_meeting_context", Object(meeting)))
 }
 

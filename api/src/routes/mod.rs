@@ -1,6 +1,7 @@
 //! The resources, one file each.
 
 mod action_items;
+mod byok;
 mod conversations;
 mod create;
 mod deliveries;
@@ -10,8 +11,12 @@ mod geolocation;
 mod goals;
 mod keys;
 mod links;
+mod me;
 mod memories;
 mod path;
+mod people;
+mod process;
+mod push;
 mod segments;
 mod speakers;
 mod waiting;
@@ -59,6 +64,19 @@ pub(crate) fn all() -> Router<Door> {
             "/v1/dev/user/webhooks/{endpoint_id}/deliveries/{delivery_id}/redeliver",
             post(deliveries::redeliver),
         )
+        .route("/v1/dev/user/webhooks/{endpoint_id}/recover", post(deliveries::recover))
+        .route("/v1/dev/user/webhooks/{endpoint_id}/rotate-secret", post(webhooks::rotate))
+        .route("/v1/users/me", get(me::show).patch(me::change))
+        .route("/v1/users/me/people", get(people::list).post(people::create))
+        .route(
+            "/v1/users/me/people/{person_id}",
+            get(people::one).patch(people::rename).delete(people::delete),
+        )
+        .route("/v1/users/me/push-subscriptions", get(push::list).post(push::create))
+        .route("/v1/users/me/push-subscriptions/key", get(push::key))
+        .route("/v1/users/me/push-subscriptions/{subscription_id}", delete(push::delete))
+        .route("/v1/conversations", post(process::in_progress))
+        .route("/v1/conversations/{conversation_id}/reprocess", post(process::again))
         .route("/v1/conversations/{conversation_id}/finalize", post(finalize::admit))
         .route("/v1/conversations/{conversation_id}/finalization", get(finalize::poll))
         .route("/v1/dev/keys", get(keys::list).post(keys::create))

@@ -119,8 +119,7 @@ impl Bench {
                 ..Results::default()
             };
             let same = Same { task: Arc::new(|_, _| false), fact: Arc::new(|_, _| false) };
-            let completion =
-                Completion { claimed: claimed.clone(), outcome: Outcome::Kept, results, same };
+            let completion = Completion { claimed: claimed.clone(), outcome: Outcome::Kept, results, same };
             self.ledger.complete(&Arc::new(completion)).await.unwrap();
         }
         taken.claims.len()

@@ -9,6 +9,7 @@
 
 mod action_items;
 mod bench;
+mod byok;
 mod conversations;
 mod creates;
 mod finalization;
@@ -16,4 +17,7 @@ mod gate;
 mod goals;
 mod keys;
 mod memories;
+mod processing;
+mod profile;
+mod reminders;
 mod webhooks;

@@ -2,6 +2,9 @@
 
 mod create;
 pub(crate) mod finalize;
+mod reprocess;
+
+pub use reprocess::ReprocessRefusal;
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -14,6 +17,7 @@ use crate::{
     effects::{Bell, Stumble},
     error::{Doing, Error},
     row::{self, Stored},
+    take::Claimed,
 };
 
 /// The words of a new conversation.
@@ -81,6 +85,8 @@ pub struct Admitted {
     pub job_id: JobId,
     /// Whether this call made the job.
     pub fresh: bool,
+    /// The lease that was taken in the same transaction, for a request that brought keys (`WithKeys`).
+    pub claimed: Option<Box<Claimed>>,
 }
 
 /// Why a finalize was not admitted.

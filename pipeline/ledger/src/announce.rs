@@ -39,7 +39,8 @@ pub(crate) async fn announce(
     let mut rows = Rows::default();
     for (place, told) in told.iter().enumerate() {
         for (endpoint, asked) in endpoints.get(told.user.as_str()).into_iter().flatten() {
-            let wanted = told.abouts.iter().filter(|about| asked.iter().any(|event| event == about.event.as_str()));
+            let wanted =
+                told.abouts.iter().filter(|about| asked.iter().any(|event| event == about.event.as_str()));
             wanted.for_each(|about| rows.push(place, told, endpoint, about));
         }
     }
@@ -119,6 +120,7 @@ impl<'a> Rows<'a> {
              from unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::text[]) \
                  t (user_id, endpoint_id, delivery_id, event, conversation_id, revision, subject_id) \
              join webhook_endpoints e on e.user_id = t.user_id and e.endpoint_id = t.endpoint_id and e.enabled \
+             for key share of e \
              on conflict do nothing returning delivery_id",
         )
         .bind(now)

@@ -74,6 +74,8 @@ pub enum Finished {
         /// Deliveries written.
         deliveries: u64,
     },
+    /// An earlier call of the same claim has committed it, and its answer was lost on the way.
+    Already,
     /// The fence says no; nothing was written.
     Refused(Refusal),
 }

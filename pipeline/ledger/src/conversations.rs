@@ -1,5 +1,6 @@
 //! Conversations as their owner sees and changes them.
 
+mod in_progress;
 mod list;
 pub(crate) mod row;
 pub(crate) mod shapes;

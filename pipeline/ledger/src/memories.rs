@@ -41,6 +41,21 @@ impl Ledger {
             query.build_query_as().fetch_all(&self.pool).await.doing("listing memories")?;
         rows.into_iter().map(Memory::try_from).collect()
     }
+
+    /// The memory that an endpoint is to be told of; `None`: deleted meanwhile.
+    ///
+    /// # Errors
+    /// When the database does not answer, or the row cannot be read.
+    pub async fn memory_to_tell(&self, user: &UserId, id: &MemoryId) -> Result<Option<Memory>, Error> {
+        let row: Option<MemoryRow> =
+            sqlx::query_as("select * from memories where user_id = $1 and memory_id = $2")
+                .bind(user.as_str())
+                .bind(id.as_str())
+                .fetch_optional(&self.pool)
+                .await
+                .doing("reading a memory")?;
+        row.map(Memory::try_from).transpose()
+    }
 }
 
 /// What [`MemoryRow`] reads.

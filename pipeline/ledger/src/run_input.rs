@@ -70,7 +70,9 @@ impl Ledger {
             conversations: abouts.iter().map(|(_, conversation)| conversation.as_str()).collect(),
             found: abouts.iter().map(|_| Found::default()).collect(),
         };
-        reading.each(CONVERSATIONS, |found, row: ConversationWithText| found.conversation = Some(row)).await?;
+        reading
+            .each(CONVERSATIONS, |found, row: ConversationWithText| found.conversation = Some(row))
+            .await?;
         reading.each(USERS, |found, row: UserRow| found.user = Some(row.into())).await?;
         reading.each(SEGMENTS, |found, row: SegmentRow| found.segments.push(row.into())).await?;
         reading.each(RECENT_ITEMS, |found, row: ItemRow| found.recent_items.push(row.into())).await?;

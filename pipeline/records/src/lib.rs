@@ -3,6 +3,7 @@
 //! Nothing here is `Serialize`: wire shapes live in `api`, rows in `ledger`, checkpoint shapes in
 //! `stages`. Constructors refuse; inside, nothing is checked twice.
 
+mod apps;
 mod category;
 mod conversation;
 mod goal;
@@ -11,6 +12,7 @@ mod segment;
 mod talk;
 mod things;
 
+pub use apps::APPS;
 pub use category::{Category, MemoryCategory};
 pub use conversation::{
     Conversation, Event, Geolocation, Source, Status, Structured, UnknownName, Visibility,

@@ -2,11 +2,11 @@
 //! that arrive together are committed together.
 
 use std::{
-    collections::{BTreeSet, HashSet},
+    collections::{BTreeSet, HashMap, HashSet},
     sync::Arc,
 };
 
-use job::{JobId, Origin};
+use job::{JobId, Origin, WorkerId};
 use records::{Conversation, ConversationId, Status, Timestamp, UserId};
 use serde_json::Value;
 use sqlx::PgConnection;
@@ -17,6 +17,8 @@ use crate::{
     conversations::row::ConversationRow,
     effects::{Bell, Stumble, until_stored},
     error::{Doing, Error},
+    keyed::{Keying, WithKeys},
+    take::Claimed,
 };
 
 const DOING: &str = "finalizing conversations";
@@ -24,12 +26,17 @@ const DOING: &str = "finalizing conversations";
 /// A conversation after its finalize, with the job of its newest revision, if it ever had one.
 pub(crate) type Finalized = Result<(Conversation, Option<JobId>), AdmitRefusal>;
 
+/// The same, with the lease that was taken at once.
+type FinalizedWithKeys = Result<(Conversation, Option<JobId>, Option<Claimed>), AdmitRefusal>;
+
 /// What is asked to be finalized.
 pub(crate) struct Asked {
     user: UserId,
     conversation: ConversationId,
     calendar_meeting_context: Option<Value>,
     asker: Asker,
+    /// The request brought its user's own keys; within, who takes the lease at once.
+    keys: Option<Option<WorkerId>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -51,7 +58,31 @@ impl Ledger {
         calendar_meeting_context: Option<Value>,
     ) -> Result<Finalized, Error> {
         let (user, conversation) = (user.clone(), conversation.clone());
-        self.ask(Asked { user, conversation, calendar_meeting_context, asker: Asker::Owner }).await
+        self.ask(Asked { user, conversation, calendar_meeting_context, asker: Asker::Owner, keys: None })
+            .await
+    }
+
+    /// Admits as [`finalize`](Self::finalize) does, for a request that brought its user's own keys. A fresh job is
+    /// leased in the same transaction when a claimant is named; an older one is answered as it stands, and whoever
+    /// holds the keys claims it by itself. Such requests share no commit: they are few.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn finalize_with_keys(
+        &self,
+        user: &UserId,
+        conversation: &ConversationId,
+        calendar_meeting_context: Option<Value>,
+        keys: WithKeys<'_>,
+    ) -> Result<FinalizedWithKeys, Error> {
+        let (user, conversation) = (user.clone(), conversation.clone());
+        let keys = Some(keys.claimant.cloned());
+        let asked = Asked { user, conversation, calendar_meeting_context, asker: Asker::Owner, keys };
+        let batch = [Arc::new(asked)];
+        let (answers, claims) =
+            until_stored!(self, "finalizing with keys", |bell| self.try_finalize_all(&batch, bell))?;
+        let answer = answers.into_iter().next().unwrap_or(Err(AdmitRefusal::NoConversation));
+        Ok(answer.map(|(conversation, job)| (conversation, job, claims.into_iter().next())))
     }
 
     /// Admits one abandoned conversation (origin `finalize`, force_process false), locked and re-checked.
@@ -61,8 +92,13 @@ impl Ledger {
     /// When the database does not answer.
     pub async fn admit_abandoned(&self, user: &UserId, conversation: &ConversationId) -> Result<bool, Error> {
         let (user, conversation) = (user.clone(), conversation.clone());
-        let asked =
-            Asked { user, conversation, calendar_meeting_context: None, asker: Asker::Reconciler };
+        let asked = Asked {
+            user,
+            conversation,
+            calendar_meeting_context: None,
+            asker: Asker::Reconciler,
+            keys: None,
+        };
         Ok(matches!(self.ask(asked).await?, Ok((_, Some(_)))))
     }
 
@@ -76,10 +112,17 @@ impl Ledger {
     }
 
     async fn finalize_all(&self, batch: &[Arc<Asked>]) -> Result<Vec<Finalized>, Error> {
-        until_stored!(self, "finalizing conversations", |bell| self.try_finalize_all(batch, bell))
+        let finalized =
+            until_stored!(self, "finalizing conversations", |bell| self.try_finalize_all(batch, bell));
+        finalized.map(|(answers, _)| answers)
     }
 
-    async fn try_finalize_all(&self, batch: &[Arc<Asked>], bell: Bell) -> Result<Vec<Finalized>, Stumble> {
+    /// The answers in the order of the batch, and the leases that were taken at once.
+    async fn try_finalize_all(
+        &self,
+        batch: &[Arc<Asked>],
+        bell: Bell,
+    ) -> Result<(Vec<Finalized>, Vec<Claimed>), Stumble> {
         let (mut transaction, now) = self.begin(DOING).await?;
         let people: BTreeSet<&str> = batch.iter().map(|asked| asked.user.as_str()).collect();
         let marks = require_keys(&mut transaction, &people).await?;
@@ -95,17 +138,29 @@ impl Ledger {
                 revision,
                 origin: Origin::Finalize,
                 force_process: asked.asker == Asker::Owner,
-                requires_keys: marks.get(asked.user.as_str()).is_some_and(|mark| *mark),
+                requires_keys: asked.keying(&marks).required,
             })
             .collect();
         let steps = match admitting.is_empty() {
             true => Vec::new(),
             false => self.admit(&mut transaction, &admitting, now, bell).await?,
         };
+        let mut claims = Vec::new();
+        for (asked, step) in ready.iter().zip(&steps) {
+            let keying = asked.keying(&marks);
+            claims.extend(self.claim_at_once(&mut transaction, &step.job.id, keying, now).await?);
+        }
         let answers = answers(&mut transaction, batch, &found).await?;
         transaction.commit().await.doing(DOING)?;
         self.wake_all(&steps);
-        Ok(answers)
+        Ok((answers, claims))
+    }
+}
+
+impl Asked {
+    fn keying(&self, marks: &HashMap<String, bool>) -> Keying<'_> {
+        let marked = marks.get(self.user.as_str()).is_some_and(|mark| *mark);
+        Keying::of(marked, self.keys.as_ref().map(|claimant| WithKeys { claimant: claimant.as_ref() }))
     }
 }
 

@@ -12,6 +12,7 @@ use crate::{
     announce::{About, Told, announce},
     effects::{Bell, Stumble, after, count_totals, until_stored},
     error::{Doing, Error},
+    reminders,
     row::{self, Stored},
 };
 
@@ -47,12 +48,14 @@ impl Ledger {
             if stored.len() < rows.len() {
                 return Err(Stumble::Lost);
             }
-            answers.extend(write_all(&mut transaction, &granted, now).await?);
+            let (finished, pushes) = write_all(&mut transaction, &granted, now).await?;
+            answers.extend(finished);
             let changes: Vec<_> =
                 granted.iter().map(|granted| (&granted.before, &granted.after.job)).collect();
             count_totals(&mut transaction, &changes).await?;
             transaction.commit().await.doing(DOING)?;
             self.waker.job_settled();
+            self.wake_pushes(pushes);
             if answers.values().any(Finished::was_told) {
                 self.waker.deliveries_written();
             }
@@ -75,7 +78,9 @@ impl Ledger {
                 answers.insert(place, Finished::Refused(Refusal::LeaseLost));
                 continue;
             };
+            let already = job.job.has_heard(&complete);
             match decide(&job.job, complete, now, &self.policy) {
+                Err(_) if already => drop(answers.insert(place, Finished::Already)),
                 Err(refusal) => drop(answers.insert(place, Finished::Refused(refusal))),
                 Ok(step) => {
                     let done = after(job, step.job.clone(), &step, Bell::Write);
@@ -103,12 +108,13 @@ async fn lock_people(connection: &mut PgConnection, batch: &[Arc<Completion>]) -
         .map(drop)
 }
 
-/// Writes conversations, then what hangs on them, then deliveries. Answers what was really created.
+/// Writes conversations, then what hangs on them, then deliveries. Answers what was really created, and how many pushes
+/// were written.
 async fn write_all(
     connection: &mut PgConnection,
     granted: &[Granted<'_>],
     now: Timestamp,
-) -> Result<Answers, Error> {
+) -> Result<(Answers, u64), Error> {
     let of = |wanted: bool| {
         let all = granted.iter().map(|granted| granted.completion);
         all.filter(|completion| (completion.outcome == Outcome::Kept) == wanted).collect::<Vec<_>>()
@@ -116,12 +122,11 @@ async fn write_all(
     let (kept, discarded) = (of(true), of(false));
     write::complete_conversations(connection, &kept, now).await?;
     write::discard_conversations(connection, &discarded, now).await?;
-    items::take_back_earlier(connection, &kept).await?;
     memories::take_back_earlier(connection, &kept).await?;
     let mut items = items::write(connection, &kept, now).await?.into_iter();
     let mut memories = memories::write(connection, &kept, now).await?.into_iter();
     write::embeddings(connection, &kept, now).await?;
-    let created: Vec<(Vec<String>, Vec<String>)> = granted
+    let created: Vec<(items::Written, Vec<String>)> = granted
         .iter()
         .map(|granted| match granted.completion.outcome {
             Outcome::Kept => (items.next().unwrap_or_default(), memories.next().unwrap_or_default()),
@@ -131,13 +136,19 @@ async fn write_all(
     let told: Vec<Told<'_>> = granted
         .iter()
         .zip(&created)
-        .map(|(granted, (items, memories))| told(granted.completion, items, memories))
+        .map(|(granted, (items, memories))| told(granted.completion, &items.created, memories))
         .collect();
     let deliveries = announce(connection, &told, now).await?;
+    let mut pushes = 0;
+    for (granted, (items, _)) in granted.iter().zip(&created) {
+        let user = &granted.completion.claimed.user_id;
+        reminders::resume(connection, user, &items.dated_again, now).await?;
+        pushes += reminders::schedule(connection, user, &items.dated, now).await?;
+    }
     let finished = created.iter().zip(deliveries).map(|((items, memories), deliveries)| {
-        Finished::Completed { items: items.len(), memories: memories.len(), deliveries }
+        Finished::Completed { items: items.created.len(), memories: memories.len(), deliveries }
     });
-    Ok(granted.iter().map(|granted| granted.place).zip(finished).collect())
+    Ok((granted.iter().map(|granted| granted.place).zip(finished).collect(), pushes))
 }
 
 /// An event per thing that was told of: things are told of one by one.

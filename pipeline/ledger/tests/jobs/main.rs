@@ -14,6 +14,8 @@ mod explain;
 mod fences;
 mod mirror;
 mod races;
+mod repeats;
+mod reprocess;
 mod said;
 mod seen;
 mod unreadable;

@@ -108,6 +108,7 @@ async fn a_completion_and_a_takeover_exclude_each_other() {
         .await;
         match finished {
             Finished::Completed { .. } => assert_eq!(answer, "completed"),
+            Finished::Already => panic!("it was said once"),
             Finished::Refused(refusal) => {
                 assert_eq!((refusal, answer), (Refusal::LeaseLost, "claimed"));
                 assert_eq!(written(&world).await, before);
@@ -148,6 +149,7 @@ async fn a_deletion_during_a_run_leaves_nothing_of_it() {
         assert_eq!(written(&world).await, 0);
         let outcome = match finished {
             Finished::Completed { .. } => Outcome::Kept,
+            Finished::Already => panic!("it was said once"),
             Finished::Refused(refusal) => {
                 assert_eq!(refusal, Refusal::LeaseLost);
                 Outcome::Withdrawn

@@ -25,6 +25,11 @@ impl Seen {
         self.count(format!("{} says {kind}", name(command)));
     }
 
+    /// An admission of a conversation that was at rest.
+    pub(crate) fn met_whole(&mut self, from: &str, what: &str) {
+        self.count(format!("conversation {from} {what}"));
+    }
+
     fn count(&mut self, what: String) {
         *self.met.entry(what).or_default() += 1;
     }
@@ -78,9 +83,10 @@ const COMMANDS: &[&str] = &[
     "Withdraw",
 ];
 
-/// Every edge of the machine that the verbs of the ledger can take (a claim with keys is none of them yet).
+/// Every edge of the machine that the verbs of the ledger can take.
 const EDGES: &[&str] = &[
     "queued Claim leased",
+    "blocked_byok Claim leased",
     "queued RequireKeys blocked_byok",
     "queued Reconcile queued",
     "queued Withdraw completed",
@@ -105,6 +111,8 @@ const EDGES: &[&str] = &[
     "dead_letter Replay queued",
     "dead_letter Replay blocked_byok",
     "dead_letter Discard dead_letter",
+    "conversation completed Reprocess",
+    "conversation failed Reprocess",
 ];
 
 /// Every refusal that a verb of the ledger can meet.

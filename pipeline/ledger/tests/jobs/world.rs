@@ -5,8 +5,8 @@ use std::sync::Arc;
 use chrono::Duration;
 use job::{Job, JobId, Outcome, Queue, WorkerId};
 use ledger::{
-    Claimed, Comparison, Completion, CreateOutcome, JobView, Ledger, NewContent, NewConversation, Results, Same,
-    Settings,
+    Claimed, Comparison, Completion, CreateOutcome, JobView, Ledger, NewContent, NewConversation, Results,
+    Same, Settings,
 };
 use records::{ConversationId, Segment, Source, UserId};
 use sqlx::PgPool;

@@ -222,3 +222,36 @@ async fn what_waits_is_read_through_partial_indexes_however_many_are_dead() {
         .await;
     }
 }
+
+/// 50,000 reminders of which 20 have come, as many pushes of which 500 are due.
+#[tokio::test]
+async fn reminders_and_pushes_are_found_by_their_indexes() {
+    let world = World::new().await;
+    world
+        .run(
+            "insert into push_subscriptions (user_id, subscription_id, kind, url) \
+             values ('ann', 's', 'webhook', 'https://example.com'); \
+             insert into action_items (user_id, action_item_id, description, created_at, updated_at, due_at) \
+             select 'ann', 'i' || n, 'Do', now(), now(), timestamptz '2030-01-01' from generate_series(0, 49999) n; \
+             insert into reminders (user_id, action_item_id, revision, due_at, fire_at) \
+             select 'ann', 'i' || n, 1, timestamptz '2030-01-01', \
+                 case when n < 20 then now() - interval '1 minute' when n < 25000 then timestamptz '2030-01-01' end \
+             from generate_series(0, 49999) n; \
+             insert into push_deliveries (user_id, subscription_id, delivery_id, action_item_id, notice, due_at, status, \
+                 next_at, created_at, finished_at) \
+             select 'ann', 's', 'd' || n, 'i' || n, 'set', timestamptz '2030-01-01', \
+                 case when n < 500 then 'pending' else 'delivered' end, \
+                 case when n < 500 then now() - interval '1 minute' end, now(), case when n >= 500 then now() end \
+             from generate_series(0, 49999) n; \
+             analyze",
+        )
+        .await;
+    assert_uses(&world, "reminders", "reminders_due", async |ledger| {
+        assert_eq!(ledger.fire_reminders(100).await.unwrap(), 20);
+    })
+    .await;
+    assert_uses(&world, "push_deliveries", "push_deliveries_due", async |ledger| {
+        assert_eq!(ledger.claim_pushes(4, &ledger::PushPolicy::default()).await.unwrap().len(), 4);
+    })
+    .await;
+}

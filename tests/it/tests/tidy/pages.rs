@@ -125,11 +125,12 @@ fn the_metrics_that_pages_name_are_those_of_the_sources() {
 
 /// Metrics begin with the product's name, and what follows says of which part.
 fn metrics_in(text: &str) -> impl Iterator<Item = String> {
-    const PARTS: [&str; 9] = [
+    const PARTS: [&str; 10] = [
         "finalization",
         "fallback",
         "reconciler",
         "webhook",
+        "push",
         "engine",
         "collector",
         "postgres",
