@@ -17,6 +17,8 @@ const ROUNDS: usize = 5;
 pub(crate) fn table() {
     let talk = talk();
     let engine = Embedded::new();
+    let words: Vec<&str> = talk.lines.iter().map(|line| line.text.as_str()).collect();
+    let words = words.join("\n");
     let seconds = || {
         let began = Instant::now();
         block_on(async {
@@ -24,7 +26,7 @@ pub(crate) fn table() {
             engine.describe(&talk, &[]).await.unwrap();
             engine.extract_items(&talk).await.unwrap();
             engine.extract_memories(&talk).await.unwrap();
-            engine.embed(&talk.text()).await.unwrap();
+            engine.embed(&words).await.unwrap();
         });
         began.elapsed().as_secs_f64()
     };
