@@ -1,8 +1,8 @@
-//! What finished jobs cost: the gauges of `/metrics` and a reconciler's page, on a long history against a short one.
+//! Table 4: what finished jobs cost: the gauges of `/metrics` and a reconciler's page, on a long history against a short one.
 
 use std::time::Instant;
 
-use crate::{drain::median, house::House};
+use crate::{figures::median, house::House};
 
 const SHORT: i64 = 1_000;
 const LONG: i64 = 1_000_000;
@@ -10,10 +10,7 @@ const LOOKS: usize = 21;
 
 /// Prints the table.
 pub(crate) async fn table(house: &House) {
-    sqlx::raw_sql("truncate finalization_jobs cascade; update finalization_totals set jobs = 0")
-        .execute(&house.pool)
-        .await
-        .unwrap();
+    house.forget_jobs().await;
     finished(house, 0, SHORT).await;
     let short = looks(house).await;
     finished(house, SHORT, LONG).await;
@@ -35,7 +32,9 @@ async fn looks(house: &House) -> (f64, f64) {
         let read = house.ledger.gauges().await.unwrap();
         gauges.push(began.elapsed().as_secs_f64() * 1e3);
         assert_eq!(read.jobs.len(), 5, "all five statuses are always there");
-        recounted(house, &read.jobs).await;
+        if gauges.len() == 1 {
+            recounted(house, &read.jobs).await;
+        }
         let began = Instant::now();
         house.ledger.due_page(None, 100).await.unwrap();
         house.ledger.expired_leases(100).await.unwrap();

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use embedded::{Cluster, Running, default_dir};
 use futures::{StreamExt, stream};
-use ledger::{Ledger, NewContent, NewConversation, Settings, UserChange};
+use ledger::{Ledger, NewContent, NewConversation, NewKey, Settings, UserChange};
 use records::{ConversationId, Segment, Source, UserId};
-use sqlx::{AssertSqlSafe, PgPool, postgres::PgPoolOptions};
+use secrecy::ExposeSecret;
+use sqlx::{AssertSqlSafe, ConnectOptions, PgPool, postgres::PgPoolOptions};
 
 /// Connections of the ledger under test.
 pub(crate) const CONNECTIONS: u32 = 20;
@@ -14,7 +15,7 @@ pub(crate) const CONNECTIONS: u32 = 20;
 pub(crate) const WIDTH: usize = 16;
 
 pub(crate) struct House {
-    _running: Running,
+    running: Running,
     admin: PgPool,
     name: String,
     /// For floors and for looking.
@@ -39,7 +40,7 @@ impl House {
         for number in 0..PEOPLE {
             assert!(ledger.create_user(&person(number), &UserChange::default()).await.unwrap());
         }
-        Self { _running: running, admin, name, pool, ledger }
+        Self { running, admin, name, pool, ledger }
     }
 
     /// The settings that decide what a commit is worth; the benchmark refuses to run when one is off.
@@ -57,16 +58,85 @@ impl House {
         format!("{}; {WIDTH} producers, {WIDTH} runs at once, {CONNECTIONS} connections", words.join(", "))
     }
 
-    /// (commits, WAL bytes) of the database so far.
-    pub(crate) async fn spent(&self) -> (i64, i64) {
+    /// What was spent so far.
+    pub(crate) async fn spent(&self) -> Spent {
         sqlx::raw_sql("select pg_stat_force_next_flush()").execute(&self.pool).await.ok();
-        sqlx::query_as(
+        let (commits, wal): (i64, i64) = sqlx::query_as(
             "select xact_commit, pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint \
              from pg_stat_database where datname = current_database()",
         )
         .fetch_one(&self.pool)
         .await
-        .unwrap()
+        .unwrap();
+        let (own_cpu, server_cpu) = (cpu_of("self"), self.server_cpu());
+        Spent { commits: commits as f64, wal: wal as f64, own_cpu, server_cpu }
+    }
+
+    /// Milliseconds that the server and everything that it started have computed.
+    fn server_cpu(&self) -> f64 {
+        let pid_file = std::fs::read_to_string(self.running.data_dir().join("postmaster.pid")).unwrap_or_default();
+        let postmaster = pid_file.lines().next().unwrap_or_default().to_owned();
+        let children = format!("/proc/{postmaster}/task/{postmaster}/children");
+        let children = std::fs::read_to_string(children).unwrap_or_default();
+        cpu_of(&postmaster) + children.split_whitespace().map(cpu_of).sum::<f64>()
+    }
+
+    /// A second ledger over the same database, as another process has one.
+    pub(crate) fn other_process(&self) -> Ledger {
+        Ledger::new(
+            self.running.options().database(&self.name),
+            Settings { connections: CONNECTIONS, ..Settings::default() },
+        )
+    }
+
+    /// The server.
+    pub(crate) fn running(&self) -> &Running {
+        &self.running
+    }
+
+    /// Makes an empty database of that name and gives its URL; one that was there is gone.
+    pub(crate) async fn empty_database(&self, name: &str) -> String {
+        let name = format!("{}_{name}", self.name);
+        let drop = format!("drop database if exists {name} with (force)");
+        sqlx::raw_sql(AssertSqlSafe(drop)).execute(&self.admin).await.unwrap();
+        sqlx::raw_sql(AssertSqlSafe(format!("create database {name}"))).execute(&self.admin).await.unwrap();
+        self.running.url_of(&name)
+    }
+
+    /// Runs a statement on a database that [`empty_database`](Self::empty_database) made.
+    pub(crate) async fn run_on(&self, name: &str, sql: &'static str) {
+        let options = self.running.options().database(&format!("{}_{name}", self.name));
+        let mut session = options.connect().await.unwrap();
+        sqlx::raw_sql(sql).execute(&mut session).await.unwrap();
+    }
+
+    /// Drops all jobs, so that no table stands on another's leftovers.
+    pub(crate) async fn forget_jobs(&self) {
+        sqlx::raw_sql(
+            "truncate finalization_jobs, finalization_bells cascade; update finalization_totals set jobs = 0; vacuum",
+        )
+        .execute(&self.pool)
+        .await
+        .ok();
+    }
+
+    /// A key of each person, in their order.
+    pub(crate) async fn keys(&self) -> Vec<String> {
+        let mut keys = Vec::new();
+        for number in 0..PEOPLE {
+            let made = api::keys::generate(std::array::from_fn(|byte| (byte * 7 + number) as u8));
+            let key = NewKey {
+                id: made.hint.clone(),
+                name: "bench".to_owned(),
+                prefix: made.hint,
+                sha256: made.sha256,
+                scopes: vec![api::Scope::ConversationsWrite.as_str().to_owned()],
+                expires_at: None,
+            };
+            assert!(self.ledger.create_key(&person(number), &key).await.unwrap());
+            keys.push(made.plaintext.expose_secret().to_owned());
+        }
+        keys
     }
 
     /// Stores a conversation that waits for its finalize.
@@ -111,9 +181,31 @@ impl House {
     pub(crate) async fn tear_down(self) {
         self.ledger.close().await;
         self.pool.close().await;
-        let drop = format!("drop database if exists {} with (force)", self.name);
-        sqlx::raw_sql(AssertSqlSafe(drop)).execute(&self.admin).await.unwrap();
+        for suffix in ["", "_peer", "_floor"] {
+            let drop = format!("drop database if exists {}{suffix} with (force)", self.name);
+            sqlx::raw_sql(AssertSqlSafe(drop)).execute(&self.admin).await.unwrap();
+        }
     }
+}
+
+/// What a process and its server have spent.
+pub(crate) struct Spent {
+    pub(crate) commits: f64,
+    /// Bytes of write-ahead log.
+    pub(crate) wal: f64,
+    /// Milliseconds of processor.
+    pub(crate) own_cpu: f64,
+    pub(crate) server_cpu: f64,
+}
+
+/// Milliseconds that a process and the children that it has waited for have computed; 0 where there is no `/proc`.
+fn cpu_of(process: &str) -> f64 {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    // The name is in brackets and may hold anything; utime, stime, cutime and cstime are fields 14 to 17.
+    let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
+    let ticks: f64 = fields.skip(11).take(4).filter_map(|ticks| ticks.parse::<f64>().ok()).sum();
+    // A tick is a hundredth of a second on every Linux that there is (USER_HZ).
+    ticks * 10.0
 }
 
 /// A conversation with whose it is.

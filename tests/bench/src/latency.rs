@@ -1,16 +1,18 @@
-//! Start latency, open loop: from the commit of an admission to the start of its run.
+//! Table 3: start latency, open loop: from the commit of an admission to the start of its run.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use ledger::Claimed;
+use ledger::{Claimed, Ledger};
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use worker::{Moment, Watch};
 
-use crate::{drain::worker, house::House};
+use crate::{drain::worker, figures::percentiles, house::House, peers};
 
 const SECONDS: usize = 5;
+const RATES: [usize; 2] = [100, 500];
 
 #[derive(Default)]
 struct Starts(Mutex<HashMap<String, Instant>>);
@@ -26,45 +28,56 @@ impl Watch for Starts {
 
 /// Prints the table.
 pub(crate) async fn table(house: &House) {
-    println!("| start latency, worker in the same process | p50 ms | p99 ms | started |");
-    println!("|---|---|---|---|");
-    for rate in [100, 500] {
-        let stored = house.stored_many(&format!("latency-{rate}"), rate * SECONDS).await;
-        let starts = Arc::new(Starts::default());
-        let (soft, hard) = (CancellationToken::new(), CancellationToken::new());
-        let running = tokio::spawn(worker(house, starts.clone()).run(soft.clone(), hard));
-        tokio::time::sleep(Duration::from_millis(500)).await;
-        let mut clock = tokio::time::interval(Duration::from_secs_f64(1.0 / rate as f64));
-        let mut producers = Vec::new();
-        for (user, id) in stored {
-            clock.tick().await;
-            let ledger = house.ledger.clone();
-            producers.push(tokio::spawn(async move {
-                ledger.finalize(&user, &id, None).await.unwrap().unwrap();
-                (id.as_str().to_owned(), Instant::now())
-            }));
+    peers::build().await;
+    println!("Start latency, open loop for {SECONDS} s\n");
+    println!("| | a second | p50 ms | p99 ms | started |");
+    println!("|---|---|---|---|---|");
+    for rate in RATES {
+        ours(house, rate, "worker in the same process", &house.ledger.clone()).await;
+        let other = house.other_process();
+        let carrying = [&house.ledger, &other].map(|ledger| {
+            let ledger = ledger.clone();
+            tokio::spawn(async move { ledger.carry_wakes().await })
+        });
+        ours(house, rate, "worker behind another ledger (notified, as another process is)", &other).await;
+        carrying.iter().for_each(tokio::task::JoinHandle::abort);
+        for (mode, name) in [("pubsub", "apalis-postgres, pubsub"), ("poll", "apalis-postgres, pubsub and polling 100 ms")] {
+            let said = peers::run(house, &["latency", &rate.to_string(), &SECONDS.to_string(), mode]).await;
+            let ms = |figure: &Value| figure.as_f64().map_or("-".to_owned(), |ms| format!("{ms:.1}"));
+            println!("| {name} | {rate} | {} | {} | {} of {} |", ms(&said["p50"]), ms(&said["p99"]), said["started"], said["of"]);
         }
-        let committed: Vec<_> =
-            futures::future::join_all(producers).await.into_iter().map(Result::unwrap).collect();
-        tokio::time::sleep(Duration::from_secs(2)).await;
-        soft.cancel();
-        running.await.unwrap();
-        let starts = starts.0.lock().unwrap();
-        let mut waits: Vec<f64> = committed
-            .iter()
-            .filter_map(|(id, at)| {
-                starts.get(id).map(|start| start.saturating_duration_since(*at).as_secs_f64() * 1e3)
-            })
-            .collect();
-        waits.sort_by(f64::total_cmp);
-        let at = |share: f64| waits[((waits.len() - 1) as f64 * share) as usize];
-        println!(
-            "| {rate} a second | {:.1} | {:.1} | {} of {} |",
-            at(0.5),
-            at(0.99),
-            waits.len(),
-            committed.len()
-        );
     }
     println!();
+}
+
+/// Admits through `producer` at a steady rate, and prints how long runs took to start.
+async fn ours(house: &House, rate: usize, name: &str, producer: &Ledger) {
+    let stored = house.stored_many(&format!("latency-{rate}-{}", name.len()), rate * SECONDS).await;
+    let starts = Arc::new(Starts::default());
+    let (soft, hard) = (CancellationToken::new(), CancellationToken::new());
+    let running = tokio::spawn(worker(house, starts.clone()).run(soft.clone(), hard));
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let mut clock = tokio::time::interval(Duration::from_secs_f64(1.0 / rate as f64));
+    let mut producers = Vec::new();
+    for (user, id) in stored {
+        clock.tick().await;
+        let ledger = producer.clone();
+        producers.push(tokio::spawn(async move {
+            ledger.finalize(&user, &id, None).await.unwrap().unwrap();
+            (id.as_str().to_owned(), Instant::now())
+        }));
+    }
+    let committed: Vec<_> =
+        futures::future::join_all(producers).await.into_iter().map(Result::unwrap).collect();
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    soft.cancel();
+    running.await.unwrap();
+    let starts = starts.0.lock().unwrap();
+    let wait = |(id, at): &(String, Instant)| {
+        Some(starts.get(id)?.saturating_duration_since(*at).as_secs_f64() * 1e3)
+    };
+    let waits: Vec<f64> = committed.iter().filter_map(wait).collect();
+    let started = waits.len();
+    let (p50, p99) = percentiles(waits).expect("some run started");
+    println!("| {name} | {rate} | {p50:.1} | {p99:.1} | {started} of {} |", committed.len());
 }

@@ -1,7 +1,8 @@
-//! What the ledger costs, measured: every table prints the durability settings of the server it ran on and
-//! refuses to run with one of them off; every figure stands beside a floor from the same run.
+//! What the service costs, measured: every table prints the durability settings of the server it ran on and
+//! refuses to run with one of them off; every figure stands beside a floor or a peer from the same run.
 //!
-//! `cargo run --release -p bench` runs all tables on a private, durable PostgreSQL.
+//! `cargo run --release -p bench` runs all tables on a private, durable PostgreSQL; `-- admission drain latency
+//! history text` picks some. `pgbench` comes with the server's programs; the peer is built on the way.
 
 #![allow(
     clippy::unwrap_used,
@@ -10,21 +11,46 @@
     reason = "a benchmark that stumbles must stop loudly"
 )]
 
+mod admission;
 mod drain;
+mod figures;
 mod history;
 mod house;
+mod http;
 mod idle;
 mod latency;
+mod peers;
+mod text;
 
 use house::House;
+
+const TABLES: [&str; 5] = ["admission", "drain", "latency", "history", "text"];
 
 #[tokio::main]
 async fn main() {
     let _ = rustls::crypto::ring::default_provider().install_default();
+    let wanted: Vec<String> = std::env::args().skip(1).collect();
+    if let Some(unknown) = wanted.iter().find(|name| !TABLES.contains(&name.as_str())) {
+        eprintln!("no table is called {unknown}; there are {}", TABLES.join(", "));
+        std::process::exit(2);
+    }
+    let is_wanted = |table: &str| wanted.is_empty() || wanted.iter().any(|name| name == table);
     let house = House::build().await;
     println!("{}\n", house.settings().await);
-    drain::table(&house).await;
-    latency::table(&house).await;
-    history::table(&house).await;
+    if is_wanted("admission") {
+        admission::table(&house).await;
+    }
+    if is_wanted("drain") {
+        drain::table(&house).await;
+    }
+    if is_wanted("latency") {
+        latency::table(&house).await;
+    }
+    if is_wanted("history") {
+        history::table(&house).await;
+    }
+    if is_wanted("text") {
+        text::table();
+    }
     house.tear_down().await;
 }

@@ -1,0 +1,39 @@
+//! Peers, in a workspace of their own (`tests/bench/peers`): built once, each load on an empty database of its own.
+
+use std::process::Stdio;
+
+use serde_json::Value;
+use tokio::process::Command;
+
+use crate::house::House;
+
+/// Runs one load of the peer and gives what it measured.
+pub(crate) async fn run(house: &House, words: &[&str]) -> Value {
+    let url = house.empty_database("peer").await;
+    let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/peers/Cargo.toml");
+    let target = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/peers");
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let ran = Command::new(cargo)
+        .args(["run", "--release", "--quiet", "--manifest-path", manifest, "--target-dir", target, "--"])
+        .args(words)
+        .env("DATABASE_URL", url)
+        .stderr(Stdio::inherit())
+        .output()
+        .await
+        .expect("cargo can be run");
+    assert!(ran.status.success(), "the peer failed under {words:?}");
+    serde_json::from_slice(&ran.stdout).expect("the peer prints one line of JSON")
+}
+
+/// Builds the peer, so that no measurement waits for a compiler.
+pub(crate) async fn build() {
+    let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/peers/Cargo.toml");
+    let target = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/peers");
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let built = Command::new(cargo)
+        .args(["build", "--release", "--manifest-path", manifest, "--target-dir", target])
+        .status()
+        .await
+        .expect("cargo can be run");
+    assert!(built.success(), "the peer cannot be built");
+}
