@@ -102,7 +102,7 @@ fn whole(value: &Value, report: &mut Report) -> Option<i64> {
     }
 }
 
-/// pydantic's grammar: white space around, a sign, digits with single underscores between, `.0…` behind.
+/// pydantic's grammar: white space around, a sign, digits with single underscores between, `.0`, `.00` … behind.
 fn whole_of_text(text: &str) -> Option<i64> {
     let text = text.trim();
     let (sign, digits) = match text.strip_prefix(['-', '+']) {
@@ -110,7 +110,7 @@ fn whole_of_text(text: &str) -> Option<i64> {
         None => (1, text),
     };
     let digits = match digits.split_once('.') {
-        Some((whole, fraction)) if fraction.bytes().all(|byte| byte == b'0') => whole,
+        Some((whole, zeros)) if !zeros.is_empty() && zeros.bytes().all(|byte| byte == b'0') => whole,
         Some(_) => return None,
         None => digits,
     };
@@ -129,10 +129,16 @@ fn real(value: &Value, report: &mut Report) -> Option<f64> {
     match value {
         Value::Bool(truth) => Some(f64::from(u8::from(*truth))),
         Value::Number(number) => number.as_f64(),
-        Value::String(text) => text.trim().parse().ok().or_else(|| {
+        Value::String(text) => real_of_text(text.trim()).or_else(|| {
             report
                 .refuse("float_parsing", "Input should be a valid number, unable to parse string as a number")
         }),
         _ => report.refuse("float_type", "Input should be a valid number"),
     }
+}
+
+/// What Rust parses, and the same with single underscores inside.
+fn real_of_text(text: &str) -> Option<f64> {
+    let grouped = !text.starts_with('_') && !text.ends_with('_') && !text.contains("__");
+    text.parse().ok().or_else(|| grouped.then(|| text.replace('_', "").parse().ok())?)
 }

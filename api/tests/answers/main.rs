@@ -10,6 +10,7 @@
 mod bench;
 mod conversations;
 mod creates;
+mod fastapi;
 mod finalization;
 mod gate;
 mod keys;
