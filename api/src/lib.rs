@@ -4,6 +4,7 @@
 //! (webhooks included), `keys/` knows who calls, and `door/` is what every request passes. Nothing here decides
 //! about a job, and nothing here can name a stage.
 
+mod document;
 mod door;
 mod error;
 pub mod ids;
@@ -14,6 +15,7 @@ mod routes;
 mod settings;
 pub mod shapes;
 
+pub use document::document;
 pub use door::{CheckUrl, router, router_with_ids};
 use error::Error;
 pub use keys::Scope;

@@ -42,6 +42,10 @@ impl Take for Moment {
             _ => report.refuse("datetime_type", "Input should be a valid datetime"),
         }
     }
+
+    fn schema(&self) -> Value {
+        json!({ "type": "string", "format": "date-time" })
+    }
 }
 
 /// First as a datetime, then as a date; if both fail, the date parser's reason is told.

@@ -36,6 +36,14 @@ impl Take for Int {
             _ => Some(number),
         }
     }
+
+    fn schema(&self) -> Value {
+        let mut schema = json!({ "type": "integer", "minimum": self.min });
+        if let Some(max) = self.max {
+            schema["maximum"] = max.into();
+        }
+        schema
+    }
 }
 
 /// A finite number within inclusive bounds.
@@ -67,6 +75,17 @@ impl Take for Float {
             return too_large(report, &self.max.to_string(), json!(self.max));
         }
         Some(number)
+    }
+
+    fn schema(&self) -> Value {
+        let mut schema = json!({ "type": "number" });
+        if self.min > f64::MIN {
+            schema["minimum"] = self.min.into();
+        }
+        if self.max < f64::MAX {
+            schema["maximum"] = self.max.into();
+        }
+        schema
     }
 }
 

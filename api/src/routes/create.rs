@@ -45,7 +45,8 @@ pub(super) async fn from_segments(
     create(&door, &caller.user, new).await
 }
 
-fn read_text(fields: &mut Fields<'_>, fresh: &ConversationId) -> Option<NewConversation> {
+/// Reads the body of a create from text.
+pub(super) fn read_text(fields: &mut Fields<'_>, fresh: &ConversationId) -> Option<NewConversation> {
     let text = fields.required("text", Text::between(1, 100_000));
     if text.as_deref().is_some_and(|text| text.trim().is_empty()) {
         let _: Option<()> = fields.report.at("text", |report| report.rule("text must not be blank"));
@@ -59,7 +60,8 @@ fn read_text(fields: &mut Fields<'_>, fresh: &ConversationId) -> Option<NewConve
     Some(setting.of(fresh, content, Source::new("external_integration")))
 }
 
-fn read_segments(
+/// Reads the body of a create from segments.
+pub(super) fn read_segments(
     fields: &mut Fields<'_>,
     fresh: &ConversationId,
     settings: &Settings,

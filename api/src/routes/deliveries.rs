@@ -9,7 +9,7 @@ use crate::{
     Error, Scope,
     door::Door,
     keys::Caller,
-    read::{Query, page, query},
+    read::{Fields, Page, Query, page, query},
     shapes,
 };
 
@@ -34,10 +34,15 @@ pub(super) async fn list(
     parameters: Query,
 ) -> Result<Response, Error> {
     caller.require(Scope::WebhooksRead)?;
-    let page = query(&parameters, |fields| Some(page(fields, 25, 100)))?;
+    let page = query(&parameters, read_page)?;
     must_exist(&door, &caller.user, &endpoint).await?;
     let rows = door.ledger.deliveries(&caller.user, &endpoint, links::one_more(page), page.offset).await?;
     Ok(links::answer(&uri, page, &rows, shapes::delivery))
+}
+
+/// Reads the query of the list.
+pub(super) fn read_page(fields: &mut Fields<'_>) -> Option<Page> {
+    Some(page(fields, 25, 100))
 }
 
 /// POST `…/deliveries/{delivery}/redeliver`: a finished delivery once more, under its own id.

@@ -61,7 +61,7 @@ async fn show(door: &Door, user: &UserId, id: &ConversationId) -> Result<Respons
 }
 
 /// The optional body (DECISIONS §4, "body of finalize"), as it is kept: only known fields, in one form.
-fn read_context(fields: &mut Fields<'_>) -> Option<Option<Value>> {
+pub(super) fn read_context(fields: &mut Fields<'_>) -> Option<Option<Value>> {
     Some(fields.optional("calendar_meeting_context", Object(meeting)))
 }
 

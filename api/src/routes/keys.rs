@@ -75,13 +75,15 @@ pub(super) async fn revoke(
     }
 }
 
-struct Wanted {
+/// A key that is asked for.
+pub(super) struct Wanted {
     name: String,
     scopes: Vec<Scope>,
     expires_at: Option<Timestamp>,
 }
 
-fn read(fields: &mut Fields<'_>) -> Option<Wanted> {
+/// Reads the body of a create.
+pub(super) fn read(fields: &mut Fields<'_>) -> Option<Wanted> {
     let name = fields.required("name", Text::between(1, 100));
     let known = Choice::of(Scope::ALL.iter().map(|scope| (scope.as_str(), *scope)));
     let scopes = fields.optional("scopes", ListOf { item: known, min: 1, max: 100 });

@@ -4,6 +4,7 @@ mod action_items;
 mod conversations;
 mod create;
 mod deliveries;
+mod described;
 mod finalize;
 mod folders;
 mod geolocation;
@@ -20,6 +21,8 @@ use axum::{
     Router,
     routing::{delete, get, post},
 };
+
+pub(crate) use described::described;
 
 use crate::door::Door;
 

@@ -32,17 +32,11 @@ pub(super) async fn create(
     body: Body,
 ) -> Result<Json<Value>, Error> {
     caller.require(Scope::WebhooksWrite)?;
-    let (url, wanted, form) = object(body, |fields| {
-        let url = fields.required("url", Text::between(1, 2_048));
-        refuse_bad_url(fields, url.as_deref(), &door);
-        let wanted = fields.optional("events", events());
-        let form = fields.optional("format", format()).unwrap_or(WebhookFormat::Full);
-        Some((url?, wanted, form))
-    })?;
+    let (url, events, form) = object(body, |fields| read_new(fields, |url| (door.check_url)(url)))?;
     let new = NewEndpoint {
         id: door.ids.fresh().to_string(),
         url,
-        events: once_each(wanted.unwrap_or_else(|| vec![EventKind::ConversationCompleted])),
+        events,
         format: form,
         secret: SecretString::from(format!("whsec_{}", STANDARD.encode(door.ids.secret()))),
     };
@@ -50,6 +44,19 @@ pub(super) async fn create(
     let mut shape = shapes::endpoint(&stored);
     shape["secret"] = json!(new.secret.expose_secret());
     Ok(Json(shape))
+}
+
+/// Reads the body of a create: the URL, which `may_call` judges, what is told, and how.
+pub(super) fn read_new(
+    fields: &mut Fields<'_>,
+    may_call: impl Fn(&str) -> bool,
+) -> Option<(String, Vec<EventKind>, WebhookFormat)> {
+    let url = fields.required("url", Text::between(1, 2_048));
+    refuse_bad_url(fields, url.as_deref(), may_call);
+    let wanted = fields.optional("events", events());
+    let form = fields.optional("format", format()).unwrap_or(WebhookFormat::Full);
+    let events = once_each(wanted.unwrap_or_else(|| vec![EventKind::ConversationCompleted]));
+    Some((url?, events, form))
 }
 
 /// GET one.
@@ -71,14 +78,18 @@ pub(super) async fn change(
     body: Body,
 ) -> Result<Json<Value>, Error> {
     caller.require(Scope::WebhooksWrite)?;
-    let change = object(body, |fields| read_change(fields, &door))?;
+    let change = object(body, |fields| read_change(fields, |url| (door.check_url)(url)))?;
     let changed = door.ledger.change_endpoint(&caller.user, &id, &change).await?;
     Ok(Json(shapes::endpoint(&changed.ok_or(Error::NotFound(KIND))?)))
 }
 
-fn read_change(fields: &mut Fields<'_>, door: &Door) -> Option<EndpointChange> {
+/// Reads the body of a PATCH.
+pub(super) fn read_change(
+    fields: &mut Fields<'_>,
+    may_call: impl Fn(&str) -> bool,
+) -> Option<EndpointChange> {
     let url = fields.present("url", Text::between(1, 2_048));
-    refuse_bad_url(fields, url.as_deref(), door);
+    refuse_bad_url(fields, url.as_deref(), may_call);
     let change = EndpointChange {
         url,
         events: fields.present("events", events()).map(once_each),
@@ -123,8 +134,8 @@ fn once_each(mut events: Vec<EventKind>) -> Vec<EventKind> {
     events
 }
 
-fn refuse_bad_url(fields: &mut Fields<'_>, url: Option<&str>, door: &Door) {
-    if url.is_some_and(|url| !(door.check_url)(url)) {
+fn refuse_bad_url(fields: &mut Fields<'_>, url: Option<&str>, may_call: impl Fn(&str) -> bool) {
+    if url.is_some_and(|url| !may_call(url)) {
         let _: Option<()> =
             fields.report.at("url", |report| report.rule("url must be an https URL of a public address"));
     }
