@@ -7,6 +7,7 @@ mod dev;
 pub(crate) mod jobs;
 pub(crate) mod keys;
 mod migrate;
+mod openapi;
 pub(crate) mod serve;
 pub(crate) mod table;
 pub(crate) mod users;
@@ -29,6 +30,7 @@ pub(crate) async fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Users(users) => users::run(users).await,
         Command::Keys(keys) => keys::run(keys).await,
         Command::Config(config) => Ok(config::run(&config)),
+        Command::Openapi => openapi::run(),
         Command::Completions { shell } => Ok(completions::run(shell)),
     }
 }

@@ -79,6 +79,7 @@ impl App {
             rate_per_minute: self.config.rate_per_minute,
             vendor_sources: vendors,
             finalize_enabled: self.config.finalization_dispatch_mode != Dispatch::Inline,
+            cors_origins: self.config.cors_origins.clone(),
         };
         api::router(self.ledger.clone(), check_url, settings, self.api_metrics.clone())
     }

@@ -16,6 +16,8 @@ pub struct Settings {
     /// Whether durable dispatch is configured: `false` in `inline` mode, where finalize and `defer_processing`
     /// answer 503 before anything is changed.
     pub finalize_enabled: bool,
+    /// Origins whose scripts may call the interface from a browser (`LISTEN_CORS_ORIGINS`).
+    pub cors_origins: Vec<String>,
 }
 
 impl Default for Settings {
@@ -25,6 +27,7 @@ impl Default for Settings {
             rate_per_minute: 600,
             vendor_sources: Source::VENDORS.map(str::to_owned).to_vec(),
             finalize_enabled: true,
+            cors_origins: Vec::new(),
         }
     }
 }

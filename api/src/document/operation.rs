@@ -3,7 +3,10 @@
 use serde_json::{Map, Value, json};
 
 use super::{answer::Answer, described::Described, errors};
-use crate::Scope;
+use crate::{
+    Scope,
+    door::retire::{self, RETIRING},
+};
 
 /// What the document says of one method on one path. What every operation has in common (its errors, its request id)
 /// is added when it is written.
@@ -140,6 +143,9 @@ impl Operation {
         }
         if let Some(body) = &self.body {
             object["requestBody"] = body.write();
+        }
+        if retire::of(RETIRING, &self.method.to_uppercase(), self.path).is_some() {
+            object["deprecated"] = true.into();
         }
         object["responses"] = Value::Object(self.responses());
         object["security"] =

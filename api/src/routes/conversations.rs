@@ -1,11 +1,16 @@
 //! `P/conversations`: reading, changing, deleting.
 
-use axum::{Json, extract::State, http::Uri, response::Response};
+use axum::{
+    Json,
+    extract::State,
+    http::{HeaderMap, Uri},
+    response::Response,
+};
 use ledger::{ConversationChange, ConversationFilter, DatePage};
 use records::{Category, ConversationId, FolderId, UserId};
 use serde_json::{Value, json};
 
-use super::{links, path::Ids};
+use super::{links, path::Ids, tagged};
 use crate::{
     Error, Scope,
     door::Door,
@@ -58,10 +63,12 @@ pub(super) async fn one(
     caller: Caller,
     Ids(id): Ids<String>,
     parameters: Query,
-) -> Result<Json<Value>, Error> {
+    asked: HeaderMap,
+) -> Result<Response, Error> {
     caller.require(Scope::ConversationsRead)?;
     let with_transcript = query(&parameters, read_depth)?;
-    show(&door, &caller.user, &ConversationId::new(id), with_transcript).await
+    let Json(shape) = show(&door, &caller.user, &ConversationId::new(id), with_transcript).await?;
+    Ok(tagged::answer(&asked, shape))
 }
 
 /// PATCH: at least one of title, discarded, starred, folder_id.

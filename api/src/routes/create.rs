@@ -1,7 +1,7 @@
 //! `POST P/conversations` and `POST P/conversations/from-segments`: a conversation and its job are committed
 //! first; then the request waits for the job, a while.
 
-use axum::{Json, extract::State};
+use axum::Json;
 use ledger::{CreateOutcome, NewContent, NewConversation};
 use records::{Conversation, ConversationId, Geolocation, Source, Timestamp, UserId};
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{geolocation::geolocation, segments, speakers, waiting};
 use crate::{
     Error, Scope, Settings,
-    door::Door,
+    door::{Creating, Door},
     ids::of_client_session,
     keys::Caller,
     read::{Body, Bool, Choice, Fields, Moment, Object, Text, object},
@@ -17,7 +17,7 @@ use crate::{
 
 /// POST from plain text.
 pub(super) async fn from_text(
-    State(door): State<Door>,
+    Creating(door): Creating,
     caller: Caller,
     body: Body,
 ) -> Result<Json<Value>, Error> {
@@ -29,7 +29,7 @@ pub(super) async fn from_text(
 
 /// POST from diarized segments; a repeat of a `client_session_id` names the same conversation.
 pub(super) async fn from_segments(
-    State(door): State<Door>,
+    Creating(door): Creating,
     caller: Caller,
     body: Body,
 ) -> Result<Json<Value>, Error> {
@@ -140,6 +140,13 @@ async fn create(door: &Door, user: &UserId, new: NewConversation) -> Result<Json
             })
         }
     }
+}
+
+/// The answer to a create, of a conversation as it is now.
+pub(super) async fn present(door: &Door, user: &UserId, id: &ConversationId) -> Result<Value, Error> {
+    let view = door.ledger.conversation(user, id, false).await?;
+    let Json(shape) = view.map_or_else(|| deleted(id), |view| answer(&view.conversation));
+    Ok(shape)
 }
 
 fn answer(conversation: &Conversation) -> Json<Value> {

@@ -5,15 +5,18 @@ mod conversations;
 mod create;
 mod deliveries;
 mod described;
+mod documents;
 mod finalize;
 mod folders;
 mod geolocation;
 mod keys;
 mod links;
+mod made;
 mod memories;
 mod path;
 mod segments;
 mod speakers;
+mod tagged;
 mod waiting;
 mod webhooks;
 
@@ -22,7 +25,9 @@ use axum::{
     routing::{delete, get, post},
 };
 
-pub(crate) use described::described;
+pub(crate) use described::{creating, described};
+pub(crate) use documents::Documents;
+pub(crate) use made::made;
 
 use crate::door::Door;
 
@@ -55,4 +60,8 @@ pub(crate) fn all() -> Router<Door> {
         .route("/v1/dev/keys", get(keys::list).post(keys::create))
         .route("/v1/dev/keys/{key_id}", delete(keys::revoke))
         .route("/v1/dev/key", get(keys::own))
+        .route("/openapi.json", get(documents::openapi))
+        .route("/v1/dev/openapi.json", get(documents::openapi))
+        .route("/docs", get(documents::page))
+        .route("/docs/style.css", get(documents::style))
 }

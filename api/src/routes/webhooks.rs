@@ -1,15 +1,15 @@
 //! `P/webhooks`: who is told about what.
 
-use axum::{Json, extract::State};
+use axum::{Json, extract::State, http::HeaderMap, response::Response};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use ledger::{EndpointChange, EventKind, NewEndpoint, WebhookFormat};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
 
-use super::path::Ids;
+use super::{path::Ids, tagged};
 use crate::{
     Error, Scope,
-    door::Door,
+    door::{Creating, Door},
     keys::Caller,
     read::{Body, Bool, Choice, Fields, ListOf, Text, object},
     shapes,
@@ -27,7 +27,7 @@ pub(super) async fn list(State(door): State<Door>, caller: Caller) -> Result<Jso
 
 /// POST: a new endpoint; the answer carries `secret`, this once.
 pub(super) async fn create(
-    State(door): State<Door>,
+    Creating(door): Creating,
     caller: Caller,
     body: Body,
 ) -> Result<Json<Value>, Error> {
@@ -64,10 +64,11 @@ pub(super) async fn one(
     State(door): State<Door>,
     caller: Caller,
     Ids(id): Ids<String>,
-) -> Result<Json<Value>, Error> {
+    asked: HeaderMap,
+) -> Result<Response, Error> {
     caller.require(Scope::WebhooksRead)?;
     let found = door.ledger.endpoint(&caller.user, &id).await?.ok_or(Error::NotFound(KIND))?;
-    Ok(Json(shapes::endpoint(&found)))
+    Ok(tagged::answer(&asked, shapes::endpoint(&found)))
 }
 
 /// PATCH: at least one of url, events, format, enabled.

@@ -7,9 +7,12 @@
     reason = "a test may fail loudly"
 )]
 
+mod additive;
 mod bench;
+mod contract;
 mod conversations;
 mod creates;
+mod document;
 mod fastapi;
 mod finalization;
 mod gate;

@@ -10,7 +10,7 @@ use sqlx::{
 };
 
 use crate::{
-    Waker,
+    RequestKey, Waker,
     error::{Doing, Error},
 };
 
@@ -45,6 +45,8 @@ pub struct Ledger {
     pub(crate) bells: bool,
     pub(crate) waker: Waker,
     pub(crate) enqueue_failed: Arc<dyn Fn() + Send + Sync>,
+    /// The name of the request on whose behalf this handle creates.
+    pub(crate) request_key: Option<Arc<RequestKey>>,
 }
 
 impl Ledger {
@@ -64,6 +66,7 @@ impl Ledger {
             bells: settings.bells,
             waker: Waker::default(),
             enqueue_failed: settings.enqueue_failed,
+            request_key: None,
         }
     }
 

@@ -19,6 +19,8 @@ pub struct Pruned {
     pub deliveries: u64,
     /// Operator actions.
     pub actions: u64,
+    /// Names of requests, a day old whatever the age asked for.
+    pub requests: u64,
 }
 
 impl Ledger {
@@ -32,6 +34,7 @@ impl Ledger {
             jobs: self.prune_jobs(age, batch).await?,
             deliveries: self.prune_deliveries(age, batch).await?,
             actions: self.prune_actions(age, batch).await?,
+            requests: self.prune_request_keys(batch).await?,
         })
     }
 

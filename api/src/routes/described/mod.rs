@@ -8,7 +8,9 @@ mod finalization;
 mod keys;
 mod webhooks;
 
-use crate::{Settings, document::Operation};
+use std::collections::HashMap;
+
+use crate::{Scope, Settings, document::Operation};
 
 /// Every operation of the public interface, in the order in which people read it.
 pub(crate) fn described(settings: &Settings) -> Vec<Operation> {
@@ -20,4 +22,10 @@ pub(crate) fn described(settings: &Settings) -> Vec<Operation> {
         keys::operations(),
     ]
     .concat()
+}
+
+/// The routes that take an `Idempotency-Key`, with the scope that each demands.
+pub(crate) fn creating(settings: &Settings) -> HashMap<&'static str, Scope> {
+    let creating = described(settings).into_iter().filter(|operation| operation.creates);
+    creating.filter_map(|operation| Some((operation.path, operation.scope?))).collect()
 }

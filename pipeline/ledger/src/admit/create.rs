@@ -34,7 +34,8 @@ impl Ledger {
         new: &NewConversation,
         bell: Bell,
     ) -> Result<CreateOutcome, Stumble> {
-        let (mut transaction, now) = self.begin("creating a conversation").await?;
+        let (mut transaction, now) =
+            self.begin_creating("creating a conversation", &[new.id.as_str()]).await?;
         let requires_keys = requires_keys(&mut transaction, user).await?;
         if !insert_conversation(&mut transaction, user, new, now).await.doing("storing a conversation")? {
             return self.repeat(transaction, user, &new.id, requires_keys, now, bell).await;
