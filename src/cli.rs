@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, error::ErrorKind};
 
 use crate::{
-    commands::{jobs::Jobs, keys::Keys, users::Users},
+    commands::{folders::Folders, jobs::Jobs, keys::Keys, users::Users},
     config::Config,
     telemetry::Logs,
 };
@@ -38,6 +38,8 @@ pub(crate) enum Command {
     Jobs(Jobs),
     /// People whose conversations are kept.
     Users(Users),
+    /// Folders, and the rules by which conversations are filed.
+    Folders(Folders),
     /// Developer keys.
     Keys(Keys),
     /// Print the effective settings, secrets masked; exit 2 when they cannot work.

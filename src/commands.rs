@@ -4,6 +4,7 @@ mod completions;
 mod config;
 pub(crate) mod demo;
 mod dev;
+pub(crate) mod folders;
 pub(crate) mod jobs;
 pub(crate) mod keys;
 mod migrate;
@@ -28,6 +29,7 @@ pub(crate) async fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Migrate(config) => migrate::run(*config).await,
         Command::Jobs(jobs) => jobs::run(jobs).await,
         Command::Users(users) => users::run(users).await,
+        Command::Folders(folders) => folders::run(folders).await,
         Command::Keys(keys) => keys::run(keys).await,
         Command::Config(config) => Ok(config::run(&config)),
         Command::Openapi => openapi::run(),

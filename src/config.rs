@@ -6,6 +6,8 @@ use std::{net::SocketAddr, time::Duration};
 use clap::{Args, ValueEnum};
 use ipnet::IpNet;
 use job::Policy;
+use outside::{BadVapid, Vapid};
+use secrecy::SecretString;
 
 /// A role of `serve`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -120,6 +122,12 @@ pub(crate) struct Config {
     /// Its model for embeddings; without one, embeddings are the embedded engine's.
     #[arg(long, env = "LISTEN_OPENAI_EMBED_MODEL", value_name = "MODEL")]
     pub(crate) openai_embed_model: Option<String>,
+    /// Signs web push: base64url of a P-256 private key (32 bytes). Without it browsers cannot be reminded.
+    #[arg(long, env = "LISTEN_VAPID_PRIVATE_KEY", hide_env_values = true, value_name = "KEY")]
+    pub(crate) vapid_private_key: Option<String>,
+    /// Whom push services may write to: mailto:… or https://….
+    #[arg(long, env = "LISTEN_VAPID_SUBJECT", value_name = "URL")]
+    pub(crate) vapid_subject: Option<String>,
     /// Addresses that users' URLs may reach besides public ones.
     #[arg(long, env = "LISTEN_ALLOW_OUTGOING", value_delimiter = ',', value_name = "CIDR,…")]
     pub(crate) allow_outgoing: Vec<IpNet>,
@@ -172,6 +180,16 @@ impl Config {
         }
     }
 
+    /// Who sends web push; `None` where no key is set.
+    ///
+    /// # Errors
+    /// When the key or the subject is none.
+    pub(crate) fn vapid(&self) -> Result<Option<Vapid>, BadVapid> {
+        let Some(key) = &self.vapid_private_key else { return Ok(None) };
+        let subject = self.vapid_subject.as_deref().unwrap_or_default();
+        Vapid::new(&SecretString::from(key.as_str()), subject).map(Some)
+    }
+
     /// Everything that is wrong with this combination, in words; empty when it can work.
     pub(crate) fn problems(&self) -> Vec<String> {
         let heartbeat = i64::try_from(self.finalization_heartbeat_seconds).unwrap_or(i64::MAX);
@@ -212,6 +230,14 @@ impl Config {
                 self.uses_openai() && self.openai_base_url.is_none(),
                 "the OpenAI-compatible engine needs openai-base-url",
             ),
+            (
+                self.vapid().err() == Some(BadVapid::Key),
+                "vapid-private-key must be the base64url of a P-256 private key (32 bytes)",
+            ),
+            (
+                self.vapid().err() == Some(BadVapid::Subject),
+                "vapid-private-key needs a vapid-subject that begins with mailto: or https://",
+            ),
             (self.database_connections < 4, "database-connections must be at least 4"),
         ];
         checks.into_iter().filter(|(wrong, _)| *wrong).map(|(_, words)| words.to_owned()).collect()
@@ -250,6 +276,8 @@ impl Config {
             ("openai_api_key", masked(&self.openai_api_key)),
             ("openai_model", text(&self.openai_model)),
             ("openai_embed_model", text(&self.openai_embed_model)),
+            ("vapid_private_key", masked(&self.vapid_private_key)),
+            ("vapid_subject", text(&self.vapid_subject)),
             ("allow_outgoing", join(self.allow_outgoing.iter().map(ToString::to_string).collect())),
             ("vendor_sources", join(self.vendor_sources.clone())),
             ("cors_origins", join(self.cors_origins.clone())),

@@ -5,10 +5,11 @@ use std::{str::FromStr, sync::Arc};
 use anyhow::Context;
 use axum::Router;
 use engines::{Embedded, OpenAi, OpenAiConfig};
-use ledger::{ClaimedDelivery, ConversationView, Ledger};
-use outside::{Guard, Sender};
+use ledger::{ClaimedDelivery, ClaimedPush, ConversationView, Ledger};
+use outside::{BrowserKeys, Guard, Sender, Vapid};
 use prometheus::Registry;
 use rand::{Rng, SeedableRng, rngs::StdRng};
+use records::Memory;
 use secrecy::SecretString;
 use sqlx::postgres::PgConnectOptions;
 use stages::Engines;
@@ -27,6 +28,7 @@ pub(crate) struct App {
     pub(crate) ledger: Ledger,
     pub(crate) registry: Registry,
     guard: Guard,
+    vapid: Option<Vapid>,
     engines: Engines,
     worker_metrics: worker::Metrics,
     reconciler_metrics: reconciler::Metrics,
@@ -63,7 +65,18 @@ impl App {
         );
         let engines = engines(&config, &worker_metrics)?;
         let guard = Guard::new(config.allow_outgoing.clone());
-        Ok(Self { config, ledger, registry, guard, engines, worker_metrics, reconciler_metrics, api_metrics })
+        let vapid = config.vapid()?;
+        Ok(Self {
+            config,
+            ledger,
+            registry,
+            guard,
+            vapid,
+            engines,
+            worker_metrics,
+            reconciler_metrics,
+            api_metrics,
+        })
     }
 
     /// The public routes.
@@ -80,6 +93,8 @@ impl App {
             vendor_sources: vendors,
             finalize_enabled: self.config.finalization_dispatch_mode != Dispatch::Inline,
             cors_origins: self.config.cors_origins.clone(),
+            web_push: self.vapid.as_ref().map(web_push),
+            categorize: Arc::new(Categories(Embedded::new())),
         };
         api::router(self.ledger.clone(), check_url, settings, self.api_metrics.clone())
     }
@@ -98,6 +113,7 @@ impl App {
             pause_after: self.config.pause_after(),
             seed: chance().next_u64(),
             watch,
+            vapid: self.vapid.clone(),
             ..worker::Settings::default()
         };
         Ok(Worker::new(
@@ -259,11 +275,38 @@ impl reconciler::Counts for Counts {
     }
 }
 
-/// What endpoints are sent has the shapes of `api`.
+/// What the API must know of web push.
+fn web_push(vapid: &Vapid) -> api::WebPush {
+    api::WebPush {
+        public_key: vapid.public_key().to_owned(),
+        check_keys: Arc::new(|p256dh, auth| BrowserKeys::new(p256dh, auth).is_ok()),
+    }
+}
+
+/// The embedded engine finds the categories of memories: no client waits for a model server.
+#[derive(Debug)]
+struct Categories(Embedded);
+
+impl api::Categorize for Categories {
+    fn memory(&self, content: &str) -> records::MemoryCategory {
+        stages::CategorizeMemory::category_of(&self.0, content)
+    }
+}
+
+/// What receivers are sent has the shapes of `api`.
 struct Bodies;
 
 impl worker::Render for Bodies {
-    fn body(&self, delivery: &ClaimedDelivery, conversation: Option<&ConversationView>) -> Option<Vec<u8>> {
-        api::shapes::WebhookBodies.body(delivery, conversation)
+    fn body(
+        &self,
+        delivery: &ClaimedDelivery,
+        conversation: Option<&ConversationView>,
+        memory: Option<&Memory>,
+    ) -> Option<Vec<u8>> {
+        api::shapes::WebhookBodies.body(delivery, conversation, memory)
+    }
+
+    fn push(&self, push: &ClaimedPush) -> Vec<u8> {
+        api::shapes::push_body(push)
     }
 }

@@ -58,6 +58,9 @@ pub(crate) enum Error {
     /// 503: durable dispatch is not configured; nothing was changed.
     #[error("finalization is not configured")]
     FinalizationUnavailable,
+    /// 503: the operator has set no key for web push; nothing was changed.
+    #[error("web push is not configured")]
+    WebPushUnavailable,
     /// 503 when it may pass, else 500.
     #[error(transparent)]
     Ledger(#[from] ledger::Error),
@@ -69,7 +72,7 @@ pub(crate) struct Cause(pub(crate) Arc<ledger::Error>);
 
 /// How long a client should leave a service alone that is unavailable for the moment.
 const PASSING_SECONDS: u64 = 2;
-/// How long before asking again whether finalization is configured: somebody must change that first.
+/// How long before asking again whether something is configured: somebody must change that first.
 const UNCONFIGURED_SECONDS: u64 = 60;
 
 impl IntoResponse for Error {
@@ -100,6 +103,10 @@ impl IntoResponse for Error {
                     StatusCode::SERVICE_UNAVAILABLE,
                     "Conversation finalization is temporarily unavailable",
                 ),
+                UNCONFIGURED_SECONDS,
+            ),
+            Self::WebPushUnavailable => later(
+                detail(StatusCode::SERVICE_UNAVAILABLE, "Web push is not configured"),
                 UNCONFIGURED_SECONDS,
             ),
             Self::Ledger(error) => broken(error),

@@ -4,6 +4,7 @@
 //! (webhooks included), `keys/` knows who calls, and `door/` is what every request passes. Nothing here decides
 //! about a job, and nothing here can name a stage.
 
+mod categorize;
 mod document;
 mod door;
 mod error;
@@ -15,9 +16,10 @@ mod routes;
 mod settings;
 pub mod shapes;
 
+pub use categorize::{Categorize, Uncategorized};
 pub use document::document;
 pub use door::{CheckUrl, router, router_with_ids};
 use error::Error;
 pub use keys::Scope;
 pub use metrics::Metrics;
-pub use settings::Settings;
+pub use settings::{CheckKeys, Settings, WebPush};

@@ -19,7 +19,7 @@ impl Metrics {
             Opts::new("listen_finalization_admissions_total", "Admissions that were answered, by origin."),
             &["origin"],
         )?;
-        for origin in ["create", "finalize"] {
+        for origin in ["create", "finalize", "reprocess"] {
             admissions.with_label_values(&[origin]).inc_by(0);
         }
         let requests = IntCounterVec::new(

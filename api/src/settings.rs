@@ -1,8 +1,10 @@
 //! What the door can be told.
 
-use std::time::Duration;
+use std::{fmt, sync::Arc, time::Duration};
 
 use records::Source;
+
+use crate::categorize::{Categorize, Uncategorized};
 
 /// The settings of the API role.
 #[derive(Clone, Debug)]
@@ -18,6 +20,10 @@ pub struct Settings {
     pub finalize_enabled: bool,
     /// Origins whose scripts may call the interface from a browser (`LISTEN_CORS_ORIGINS`).
     pub cors_origins: Vec<String>,
+    /// Web push, when the operator has set a key for it; without, such subscriptions are answered 503.
+    pub web_push: Option<WebPush>,
+    /// Who finds the category of a memory that came without one; by default, every one is `other`.
+    pub categorize: Arc<dyn Categorize>,
 }
 
 impl Default for Settings {
@@ -28,6 +34,27 @@ impl Default for Settings {
             vendor_sources: Source::VENDORS.map(str::to_owned).to_vec(),
             finalize_enabled: true,
             cors_origins: Vec::new(),
+            web_push: None,
+            categorize: Arc::new(Uncategorized),
         }
+    }
+}
+
+/// What the API must know of web push; who sends is elsewhere.
+#[derive(Clone)]
+pub struct WebPush {
+    /// What browsers subscribe with: the VAPID key's public half, base64url.
+    pub public_key: String,
+    /// Whether something can be encrypted for a browser with these keys (`p256dh`, `auth`); tied to `outside` in
+    /// `src/wiring.rs`.
+    pub check_keys: CheckKeys,
+}
+
+/// See [`WebPush::check_keys`].
+pub type CheckKeys = Arc<dyn Fn(&str, &str) -> bool + Send + Sync>;
+
+impl fmt::Debug for WebPush {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WebPush").field("public_key", &self.public_key).finish_non_exhaustive()
     }
 }

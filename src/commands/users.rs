@@ -51,7 +51,7 @@ struct Settings {
     #[arg(long, value_parser = time_zone)]
     time_zone: Option<String>,
     /// Summarization apps: minutes, decisions, questions.
-    #[arg(long, value_delimiter = ',', value_parser = ["minutes", "decisions", "questions"])]
+    #[arg(long, value_delimiter = ',', value_parser = records::APPS)]
     apps: Option<Vec<String>>,
 }
 

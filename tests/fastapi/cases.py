@@ -40,6 +40,15 @@ GOOD: dict[tuple[str, str], dict[str, Any]] = {
         "title": "Read", "goal_type": "scale", "target_value": 10, "current_value": 1, "min_value": 0,
         "max_value": 10, "unit": "books",
     },
+    ("PATCH", f"{P}/goals/x"): {
+        "title": "Read", "goal_type": "numeric", "target_value": 10, "min_value": 0, "max_value": 10, "unit": None,
+        "is_active": True,
+    },
+    ("PATCH", "/v1/users/me"): {
+        "name": "Ann", "time_zone": "Europe/Berlin", "language": "en", "requires_byok": False, "apps": ["minutes"],
+    },
+    ("POST", "/v1/users/me/people"): {"name": "Tom"},
+    ("POST", f"{P}/webhooks/x/recover"): {"since": "2026-01-01T00:00:00Z"},
     ("POST", f"{P}/webhooks"): {
         "url": "https://example.com/hook", "events": ["conversation.completed"], "format": "thin",
     },
@@ -76,7 +85,8 @@ PROBES: dict[str, list[Any]] = {
     "target_value": NUMBERS, "source": ["omi", "phone_call", "PHONE", "radio", "", 1, None],
     "text_source": ["other_text", "tweet", "", None, 1], "goal_type": ["boolean", "colour"],
     "category": ["skills", "sport", "", None], "visibility": ["public", "friends", None],
-    "tags": [None, [], ["a", 1, None], "a"], "format": ["full", "fat"],
+    "tags": [None, [], ["a", 1, None], "a", [""], ["a"] * 101], "name": TEXTS,
+    "apps": [["decisions", "x"], ["minutes"] * 4, []], "time_zone": ["", "Mars/Base", 1, None], "since": MOMENTS, "format": ["full", "fat"],
     "events": [[], ["conversation.completed", "x", 1], ["memory.created"] * 6],
     "scopes": [[], ["goals:read", "fly"], ["goals:read"] * 101],
 }
@@ -150,7 +160,7 @@ def nested() -> Iterator[dict[str, Any]]:
 
 def queries() -> Iterator[dict[str, Any]]:
     words = {
-        "limit": ["", "0", "1", "100", "101", "1000", "1001", "5.0", "5.5", " 5 ", "+5", "x", "99999999999999999999"],
+        "days": ["0", "1", "365", "366", "x"], "limit": ["", "0", "1", "100", "101", "1000", "1001", "5.0", "5.5", " 5 ", "+5", "x", "99999999999999999999"],
         "offset": ["", "-1", "0", "7", "x"], "include_transcript": ["", "1", "yes", "2", "maybe"],
         "starred": ["false", "", "null"], "completed": ["true", "", "x"], "folder_id": ["", "f"],
         "start_date": ["2026-01-01", "", "1704164645", "soon", "2026-01-01T00:00:00+01:00"],

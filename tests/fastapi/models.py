@@ -8,6 +8,7 @@ fault of one of them. Rules of our own (blank text, order of times, the empty PA
 from datetime import datetime
 from enum import Enum
 from typing import Annotated, Any
+from zoneinfo import available_timezones
 
 from fastapi import Body, FastAPI, Query
 from pydantic import AwareDatetime, BaseModel, Field, field_validator, model_validator
@@ -30,6 +31,7 @@ Event = closed(
     "Event",
     "conversation.completed conversation.failed conversation.discarded action_item.created memory.created",
 )
+App = closed("App", "minutes decisions questions")
 Format = closed("Format", "full thin")
 Scope = closed(
     "Scope",
@@ -38,6 +40,7 @@ Scope = closed(
 )
 
 Number = Annotated[float, Field(allow_inf_nan=False)]
+Tags = Annotated[list[Annotated[str, Field(min_length=1, max_length=100)]], Field(max_length=100)]
 Title = Annotated[str, Field(min_length=1, max_length=500)]
 
 
@@ -167,7 +170,7 @@ class Memory(BaseModel):
     content: Title
     category: MemoryCategory | None = None
     visibility: Visibility | None = None
-    tags: list[str] | None = None
+    tags: Tags | None = None
 
 
 class Memories(BaseModel):
@@ -178,7 +181,7 @@ class MemoryChange(Change):
     content: Title = None
     category: MemoryCategory = None
     visibility: Visibility = None
-    tags: list[str] = None
+    tags: Tags = None
 
 
 class Goal(BaseModel):
@@ -188,7 +191,45 @@ class Goal(BaseModel):
     current_value: Number | None = 0
     min_value: Number | None = 0
     max_value: Number | None = 10
-    unit: str | None = None
+    unit: Annotated[str, Field(max_length=100)] | None = None
+
+
+class GoalChange(Change):
+    title: Title = None
+    goal_type: GoalType = None
+    target_value: Number = None
+    min_value: Number = None
+    max_value: Number = None
+    unit: Annotated[str, Field(max_length=100)] | None = None
+    is_active: bool = None
+
+
+class ProfileChange(Change):
+    name: Annotated[str, Field(min_length=1, max_length=100)] = None
+    time_zone: str = None
+    language: Annotated[str, Field(min_length=1, max_length=35)] = None
+    requires_byok: bool = None
+    apps: Annotated[list[App], Field(max_length=3)] = None
+
+    @field_validator("time_zone")
+    def known(cls, name):
+        if name not in available_timezones():
+            raise ValueError("time_zone must be the name of an IANA time zone, such as Europe/Berlin")
+        return name
+
+
+class Person(BaseModel):
+    name: Annotated[str, Field(min_length=1, max_length=100)]
+
+    @field_validator("name")
+    def not_blank(cls, name):
+        if not name.strip():
+            raise ValueError("name must not be blank")
+        return name
+
+
+class Recovery(BaseModel):
+    since: datetime
 
 
 class Webhook(BaseModel):
@@ -245,6 +286,10 @@ class ItemsQuery(BaseModel):
     _in_order = field_validator("end_date")(dates_in_order)
 
 
+class HistoryQuery(BaseModel):
+    days: Annotated[int, Field(ge=1, le=365)] = 30
+
+
 P = "/v1/dev/user"
 
 #: What takes which body: (method, path, model, whether the body may be absent).
@@ -261,12 +306,17 @@ BODIES: list[tuple[str, str, type[BaseModel], bool]] = [
     ("POST", f"{P}/memories/batch", Memories, False),
     ("PATCH", f"{P}/memories/x", MemoryChange, False),
     ("POST", f"{P}/goals", Goal, False),
+    ("PATCH", f"{P}/goals/x", GoalChange, False),
+    ("PATCH", "/v1/users/me", ProfileChange, False),
+    ("POST", "/v1/users/me/people", Person, False),
+    ("POST", f"{P}/webhooks/x/recover", Recovery, False),
     ("POST", f"{P}/webhooks", Webhook, False),
     ("PATCH", f"{P}/webhooks/x", WebhookChange, False),
     ("POST", "/v1/dev/keys", Key, False),
 ]
 
 QUERIES: list[tuple[str, type[BaseModel]]] = [
+    (f"{P}/goals/x/history", HistoryQuery),
     (f"{P}/conversations", ConversationsQuery),
     (f"{P}/action-items", ItemsQuery),
 ]

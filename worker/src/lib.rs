@@ -2,7 +2,7 @@
 //!
 //! [`Worker::run`] is the whole of it: per queue a pump that takes bells for its free slots, behind an apalis
 //! worker that starts each claimed job; per process a heartbeat that renews every lease in one statement,
-//! and a fan-out that tells endpoints. No decision is made here: the ledger is asked, and its answer is
+//! and loops that tell endpoints and remind people. No decision is made here: the ledger is asked, and its answer is
 //! what counts.
 
 mod worker;
@@ -18,7 +18,10 @@ mod answered;
 mod chance;
 mod heartbeat;
 
+mod errand;
 mod fan_out;
+mod push;
+
 mod metrics;
 mod settings;
 mod watch;

@@ -31,7 +31,7 @@ pub const STAGES: [&str; 7] = [
     "trigger_apps",
 ];
 
-/// How a try to tell an endpoint can end.
+/// How a try to tell an endpoint, or to remind a person, can end.
 pub const OUTCOMES: [&str; 6] = ["delivered", "retry", "final", "gone", "cancelled", "lost"];
 
 /// Kinds of tokens that engines count; `cached` is a part of `prompt`.
@@ -49,6 +49,7 @@ pub struct Metrics {
     stage_seconds: HistogramVec,
     run_seconds: Histogram,
     webhook_deliveries: IntCounterVec,
+    push_deliveries: IntCounterVec,
     engine_tokens: IntCounterVec,
     fallback: IntCounterVec,
 }
@@ -94,6 +95,12 @@ impl Metrics {
                 registry,
                 "listen_webhook_deliveries_total",
                 "Tries to tell an endpoint by how they ended.",
+                &["outcome"],
+            )?,
+            push_deliveries: labelled(
+                registry,
+                "listen_push_deliveries_total",
+                "Tries to remind a person by how they ended.",
                 &["outcome"],
             )?,
             engine_tokens: labelled(
@@ -159,6 +166,11 @@ impl Metrics {
         self.webhook_deliveries.with_label_values(&[outcome]).inc();
     }
 
+    /// `outcome` is one of [`OUTCOMES`].
+    pub(crate) fn count_push(&self, outcome: &'static str) {
+        self.push_deliveries.with_label_values(&[outcome]).inc();
+    }
+
     /// A series exists from the moment that its labels are first named.
     fn be_born(&self) {
         for answer in ANSWERS {
@@ -166,6 +178,7 @@ impl Metrics {
         }
         for outcome in OUTCOMES {
             self.webhook_deliveries.with_label_values(&[outcome]);
+            self.push_deliveries.with_label_values(&[outcome]);
         }
         for stage in STAGES {
             self.stage_seconds.with_label_values(&[stage]);
@@ -214,6 +227,7 @@ mod tests {
             "listen_finalization_stage_seconds_count{stage=\"trigger_apps\"} 0",
             "listen_finalization_run_seconds_count 0",
             "listen_webhook_deliveries_total{outcome=\"gone\"} 0",
+            "listen_push_deliveries_total{outcome=\"gone\"} 0",
             "listen_engine_tokens_total{kind=\"completion\",stage=\"describe\"} 0",
             "listen_fallback_total{component=\"pusher\",reason=\"enqueue_failed\"} 0",
         ] {

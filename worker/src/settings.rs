@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ledger::DeliveryPolicy;
+use ledger::{DeliveryPolicy, PushPolicy};
+use outside::Vapid;
 
 use crate::watch::{Unwatched, Watch};
 
@@ -25,6 +26,10 @@ pub struct Settings {
     pub seed: u64,
     /// How deliveries are tried.
     pub deliveries: DeliveryPolicy,
+    /// How pushes are tried.
+    pub pushes: PushPolicy,
+    /// Who sends, to browsers' push services; without it browsers are not told.
+    pub vapid: Option<Vapid>,
     /// Who is shown the progress of runs.
     pub watch: Arc<dyn Watch>,
 }
@@ -39,6 +44,8 @@ impl Default for Settings {
             pause_after: None,
             seed: 0,
             deliveries: DeliveryPolicy::default(),
+            pushes: PushPolicy::default(),
+            vapid: None,
             watch: Arc::new(Unwatched),
         }
     }

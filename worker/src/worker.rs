@@ -1,4 +1,4 @@
-//! The process's worker: two queues, a heartbeat and the fan-out, from the first claim to the last release.
+//! The process's worker: two queues, a heartbeat, the fan-out and pushes, from the first claim to the last release.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,10 +15,12 @@ use tokio_util::task::TaskTracker;
 use crate::answered::BackOff;
 use crate::backend::Bells;
 use crate::chance::Chance;
+use crate::errand::{Errand, Errands};
 use crate::fan_out::{FanOut, Render};
 use crate::heartbeat::{Holdings, beat};
 use crate::metrics::Metrics;
 use crate::pump::{Assignment, Pump};
+use crate::push::Pushes;
 use crate::run::Runner;
 use crate::settings::Settings;
 
@@ -92,10 +94,11 @@ impl Worker {
         let holdings = Holdings::default();
         let runner = self.runner(&holdings, &chance, &soft, &hard);
         let beat = beat(self.ledger.clone(), holdings, self.settings.heartbeat, chance.clone());
-        let fan_out = keep_telling(self.fan_out(&chance, &soft, &hard), &tracker);
+        let fan_out = keep(self.fan_out(&chance, &hard), &runner).keep_running(&tracker);
+        let pushes = keep(self.pushes(&chance, &hard), &runner).keep_running(&tracker);
         let work = async {
             let [finalization, creation] = QUEUES.map(|queue| self.tend(queue, &runner, &chance, &tracker));
-            futures::join!(finalization, creation, fan_out);
+            futures::join!(finalization, creation, fan_out, pushes);
             tracker.close();
             tracker.wait().await;
         };
@@ -163,7 +166,7 @@ impl Worker {
         }
     }
 
-    fn fan_out(&self, chance: &Chance, soft: &CancellationToken, hard: &CancellationToken) -> FanOut {
+    fn fan_out(&self, chance: &Chance, hard: &CancellationToken) -> FanOut {
         FanOut {
             ledger: self.ledger.clone(),
             sender: self.sender.clone(),
@@ -171,24 +174,27 @@ impl Worker {
             policy: self.settings.deliveries.clone(),
             metrics: self.metrics.clone(),
             chance: chance.clone(),
-            soft: soft.clone(),
+            hard: hard.clone(),
+        }
+    }
+
+    fn pushes(&self, chance: &Chance, hard: &CancellationToken) -> Pushes {
+        Pushes {
+            ledger: self.ledger.clone(),
+            sender: self.sender.clone(),
+            vapid: self.settings.vapid.clone(),
+            render: Arc::clone(&self.render),
+            policy: self.settings.pushes.clone(),
+            metrics: self.metrics.clone(),
+            chance: chance.clone(),
             hard: hard.clone(),
         }
     }
 }
 
-/// Keeps the fan-out running until it is told to stop: what breaks it must not break the runs.
-async fn keep_telling(fan_out: FanOut, tracker: &TaskTracker) {
-    let mut back_off = BackOff::new(&fan_out.chance);
-    let hard = fan_out.hard.clone();
-    loop {
-        let once = hard.clone().run_until_cancelled_owned(fan_out.clone().run(tracker.clone()));
-        if tracker.spawn(once).await.is_ok() {
-            return;
-        }
-        tracing::error!("the fan-out ended by itself and is started again");
-        hard.run_until_cancelled(tokio::time::sleep(back_off.wait())).await;
-    }
+/// What is told stops when the runs do.
+fn keep<E: Errand>(errand: E, runner: &Runner) -> Errands<E> {
+    Errands { errand, chance: runner.chance.clone(), soft: runner.soft.clone(), hard: runner.hard.clone() }
 }
 
 /// One life of an apalis worker. Runs are the tracker's: a worker that ends takes none of them with it.

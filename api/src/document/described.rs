@@ -12,12 +12,18 @@ pub(crate) type Note = (&'static str, &'static str, &'static str);
 pub(crate) struct Described {
     drawing: Drawing,
     notes: &'static [Note],
+    not_blank: &'static [&'static str],
 }
 
 impl Described {
     /// Puts words to the fields of a drawing. A field inside a field is named `outer.inner`.
     pub(crate) fn new(drawing: Drawing, notes: &'static [Note]) -> Self {
-        Self { drawing, notes }
+        Self { drawing, notes, not_blank: &[] }
+    }
+
+    /// These fields hold more than white space.
+    pub(crate) fn not_blank(self, not_blank: &'static [&'static str]) -> Self {
+        Self { not_blank, ..self }
     }
 
     /// As the schema of a body.
@@ -26,6 +32,11 @@ impl Described {
         for (name, words, default) in self.notes {
             if let Some(field) = find(&mut schema, name) {
                 annotate(field, words, default);
+            }
+        }
+        for name in self.not_blank {
+            if let Some(field) = find(&mut schema, name) {
+                field["pattern"] = "\\S".into();
             }
         }
         schema

@@ -36,6 +36,8 @@ pub(crate) struct Operation {
     pub(crate) creates: bool,
     /// Whether it answers 304 to `If-None-Match`.
     pub(crate) conditional: bool,
+    /// Whether it can be 422 although it reads nothing.
+    pub(crate) refuses: bool,
 }
 
 /// A body that is sent.
@@ -73,6 +75,7 @@ impl Operation {
             answers: Vec::new(),
             creates: false,
             conditional: false,
+            refuses: false,
         }
     }
 
@@ -125,6 +128,11 @@ impl Operation {
     /// It knows `ETag` and `If-None-Match`.
     pub(crate) fn conditional(self) -> Self {
         Self { conditional: true, ..self }
+    }
+
+    /// It reads nothing, and can still be 422.
+    pub(crate) fn refuses(self) -> Self {
+        Self { refuses: true, ..self }
     }
 
     /// The operation object of OpenAPI.
@@ -188,7 +196,7 @@ impl Operation {
         if self.creates {
             also("409", "StillRunning", &mut responses);
         }
-        if self.body.is_some() || self.query.is_some() {
+        if self.refuses || self.creates || self.body.is_some() || self.query.is_some() {
             also("422", "Invalid", &mut responses);
         }
         also("429", "TooManyRequests", &mut responses);

@@ -12,14 +12,15 @@ pub(crate) struct Retiring {
     pub(crate) path: &'static str,
     /// Since when it should not be used any more, in unix seconds.
     pub(crate) since: i64,
-    /// When it goes, in unix seconds: at least [`NOTICE`] later.
+    /// When it goes, in unix seconds: at least six months later.
     pub(crate) until: i64,
     /// Where it is told what to use instead.
     pub(crate) more: &'static str,
 }
 
 /// Six months, in seconds.
-pub(crate) const NOTICE: i64 = 184 * 86_400;
+#[cfg(test)]
+const NOTICE: i64 = 184 * 86_400;
 
 /// Every route that will go. None, so far.
 pub(crate) const RETIRING: &[Retiring] = &[];

@@ -9,7 +9,7 @@ use super::{Fields, Report};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Drawing {
     fields: Vec<Drawn>,
-    any_of: Vec<&'static str>,
+    any_of: Vec<Value>,
 }
 
 /// One field of a drawing.
@@ -31,6 +31,20 @@ impl Drawing {
         drawing
     }
 
+    /// An object of which the field `tag` says which of several readers reads the rest.
+    pub(crate) fn either(tag: &'static str, kinds: Vec<(&'static str, Self)>) -> Self {
+        let names: Vec<&str> = kinds.iter().map(|(kind, _)| *kind).collect();
+        let mut whole = Self::default();
+        whole.required(tag, json!({ "type": "string", "enum": names }));
+        for (kind, drawing) in kinds {
+            let required: Vec<&str> =
+                drawing.fields.iter().filter(|field| field.required).map(|field| field.name).collect();
+            whole.any_of.push(json!({ "properties": { tag: { "const": kind } }, "required": required }));
+            whole.fields.extend(drawing.fields.into_iter().map(|field| Drawn { required: false, ..field }));
+        }
+        whole
+    }
+
     /// The fields in the order in which they are read.
     pub(crate) fn fields(&self) -> &[Drawn] {
         &self.fields
@@ -47,7 +61,7 @@ impl Drawing {
             schema["required"] = json!(required);
         }
         if !self.any_of.is_empty() {
-            schema["anyOf"] = self.any_of.iter().map(|name| json!({ "required": [name] })).collect();
+            schema["anyOf"] = json!(self.any_of);
         }
         schema
     }
@@ -65,7 +79,7 @@ impl Drawing {
     }
 
     pub(super) fn any_of(&mut self, names: &[&'static str]) {
-        self.any_of = names.to_vec();
+        self.any_of = names.iter().map(|name| json!({ "required": [name] })).collect();
     }
 }
 

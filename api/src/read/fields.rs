@@ -83,7 +83,15 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Whether any of the named fields was sent: a PATCH needs one.
+    /// A PATCH needs one of the named fields; with none, the rule is reported at the object.
+    pub(crate) fn needs_any(&mut self, names: &[&'static str]) -> Option<()> {
+        match self.has_any(names) {
+            true => Some(()),
+            false => self.report.rule("at least one field must be provided"),
+        }
+    }
+
+    /// Whether any of the named fields was sent.
     pub(crate) fn has_any(&mut self, names: &[&'static str]) -> bool {
         if let Some(drawing) = &mut self.drawing {
             drawing.any_of(names);

@@ -16,6 +16,8 @@ pub(crate) struct Instant {
     pub(crate) at: Timestamp,
     /// Only a date was sent: as the end of a range it means the whole day (DECISIONS §3, "dates").
     pub(crate) whole_day: bool,
+    /// A zone was sent (unix numbers are UTC by definition).
+    pub(crate) has_zone: bool,
 }
 
 impl Instant {
@@ -48,14 +50,35 @@ impl Take for Moment {
     }
 }
 
+/// A datetime that must carry a zone, as `due_at` does (DECISIONS §1, "times").
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ZonedMoment;
+
+impl Take for ZonedMoment {
+    type Out = Timestamp;
+
+    fn take(&self, value: &Value, report: &mut Report) -> Option<Timestamp> {
+        let instant = Moment.take(value, report)?;
+        match instant.has_zone {
+            true => Some(instant.at),
+            false => report.refuse("timezone_aware", "Input should have timezone info"),
+        }
+    }
+
+    fn schema(&self) -> Value {
+        Moment.schema()
+    }
+}
+
 /// First as a datetime, then as a date; if both fail, the date parser's reason is told.
 fn of_text(text: &str, report: &mut Report) -> Option<Instant> {
     if let Ok(datetime) = DateTime::parse_bytes_with_config(text.as_bytes(), &config()) {
-        return in_utc(&datetime, report).map(|at| Instant { at, whole_day: false });
+        let has_zone = datetime.time.tz_offset.is_some();
+        return in_utc(&datetime, report).map(|at| Instant { at, whole_day: false, has_zone });
     }
     match Date::parse_bytes(text.as_bytes()) {
         Ok(date) => match midnight(&date) {
-            Some(at) => Some(Instant { at, whole_day: true }),
+            Some(at) => Some(Instant { at, whole_day: true, has_zone: false }),
             None => year_zero(report),
         },
         Err(error) => refuse(report, "datetime_from_date_parsing", "datetime or date", reason(&error)),
@@ -69,7 +92,7 @@ fn of_number(number: &serde_json::Number, report: &mut Report) -> Option<Instant
         (None, None) => Err(ParseError::DateTooLarge),
     };
     match parsed {
-        Ok(datetime) => in_utc(&datetime, report).map(|at| Instant { at, whole_day: false }),
+        Ok(datetime) => in_utc(&datetime, report).map(|at| Instant { at, whole_day: false, has_zone: true }),
         Err(error) => refuse(report, "datetime_parsing", "datetime", reason(&error)),
     }
 }

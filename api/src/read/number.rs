@@ -156,8 +156,11 @@ fn real(value: &Value, report: &mut Report) -> Option<f64> {
     }
 }
 
-/// What Rust parses, and the same with single underscores inside.
+/// pydantic's grammar: as programs write numbers, with single underscores anywhere but at the ends.
 fn real_of_text(text: &str) -> Option<f64> {
-    let grouped = !text.starts_with('_') && !text.ends_with('_') && !text.contains("__");
-    text.parse().ok().or_else(|| grouped.then(|| text.replace('_', "").parse().ok())?)
+    let misplaced = text.starts_with('_') || text.ends_with('_') || text.contains("__");
+    if misplaced {
+        return None;
+    }
+    text.replace('_', "").parse().ok()
 }

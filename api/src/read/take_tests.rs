@@ -111,6 +111,8 @@ fn numbers_are_lax_but_finite() {
         (json!(" 1 "), 1.0),
         (json!(".5"), 0.5),
         (json!("5."), 5.0),
+        (json!("1_000.5_0"), 1_000.5),
+        (json!("-_1"), -1.0),
         (json!(true), 1.0),
     ] {
         assert_eq!(taken(any, sent), number);
@@ -119,7 +121,9 @@ fn numbers_are_lax_but_finite() {
         assert_refused(any, json!(wrong), "finite_number", "Input should be a finite number");
     }
     let parsing = "Input should be a valid number, unable to parse string as a number";
-    assert_refused(any, json!(""), "float_parsing", parsing);
+    for wrong in ["", "_1", "1_", "1__0", "1 0"] {
+        assert_refused(any, json!(wrong), "float_parsing", parsing);
+    }
     assert_refused(any, json!(null), "float_type", "Input should be a valid number");
 }
 

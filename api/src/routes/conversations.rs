@@ -100,9 +100,7 @@ pub(super) fn read_change(fields: &mut Fields<'_>) -> Option<ConversationChange>
         starred: fields.present("starred", Bool),
         folder_id: fields.nullable("folder_id", Text::between(1, usize::MAX)).map(|id| id.map(FolderId::new)),
     };
-    if !fields.has_any(&["title", "discarded", "starred", "folder_id"]) {
-        return fields.report.rule("at least one field must be provided");
-    }
+    fields.needs_any(&["title", "discarded", "starred", "folder_id"])?;
     Some(change)
 }
 

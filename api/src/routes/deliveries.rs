@@ -2,14 +2,14 @@
 
 use axum::{Json, extract::State, http::Uri, response::Response};
 use records::UserId;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{links, path::Ids, webhooks::KIND};
 use crate::{
     Error, Scope,
     door::Door,
     keys::Caller,
-    read::{Fields, Page, Query, page, query},
+    read::{Body, Fields, Instant, Moment, Page, Query, object, page, query},
     shapes,
 };
 
@@ -60,6 +60,24 @@ pub(super) async fn redeliver(
             Err(Error::NotFound("Delivery"))
         }
     }
+}
+
+/// POST `…/recover`: everything since a moment that did not get through, once more.
+pub(super) async fn recover(
+    State(door): State<Door>,
+    caller: Caller,
+    Ids(endpoint): Ids<String>,
+    body: Body,
+) -> Result<Json<Value>, Error> {
+    caller.require(Scope::WebhooksWrite)?;
+    let since = object(body, read_since)?;
+    let recovered = door.ledger.recover(&caller.user, &endpoint, since.at).await?;
+    Ok(Json(json!({ "recovered": recovered.ok_or(Error::NotFound(KIND))? })))
+}
+
+/// Reads the body of a recovery.
+pub(super) fn read_since(fields: &mut Fields<'_>) -> Option<Instant> {
+    fields.required("since", Moment)
 }
 
 async fn must_exist(door: &Door, user: &UserId, endpoint: &str) -> Result<(), Error> {

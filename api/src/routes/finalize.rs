@@ -36,25 +36,44 @@ pub(super) async fn admit(
         return Err(Error::FinalizationUnavailable);
     }
     let context = optional_object(body, read_context)?.flatten();
-    let id = ConversationId::new(id);
-    match door.ledger.finalize(&caller.user, &id, context).await? {
+    finalize(&door, &caller.user, &ConversationId::new(id), context).await
+}
+
+/// Finalizes and answers: the conversation as it stands now, and where to ask for its job.
+pub(super) async fn finalize(
+    door: &Door,
+    user: &UserId,
+    id: &ConversationId,
+    context: Option<Value>,
+) -> Result<Response, Error> {
+    match door.ledger.finalize(user, id, context).await? {
         Ok(_) => {
             door.metrics.admissions.with_label_values(&["finalize"]).inc();
-            show(&door, &caller.user, &id).await
+            show(door, user, id).await
         }
         Err(AdmitRefusal::NoConversation) => Err(Error::NotFound(KIND)),
-        Err(AdmitRefusal::NoContent) => Err(Error::Invalid(vec![Problem::rule(
-            vec!["path".into(), "conversation_id".into()],
-            "the conversation has no content",
-        )])),
+        Err(AdmitRefusal::NoContent) => Err(no_content()),
     }
+}
+
+/// 422: there is nothing to be processed.
+pub(super) fn no_content() -> Error {
+    Error::Invalid(vec![Problem::rule(
+        vec!["path".into(), "conversation_id".into()],
+        "the conversation has no content",
+    )])
+}
+
+/// Where the newest job of a conversation is polled.
+pub(super) fn poll_route(id: &ConversationId) -> String {
+    format!("/v1/conversations/{}/finalization", id.as_str())
 }
 
 async fn show(door: &Door, user: &UserId, id: &ConversationId) -> Result<Response, Error> {
     let view = door.ledger.conversation(user, id, true).await?.ok_or(Error::NotFound(KIND))?;
     let body = json!({ "conversation": shapes::conversation(&view, true), "messages": [] });
     let mut response = Json(body).into_response();
-    if let Ok(place) = HeaderValue::from_str(&format!("/v1/conversations/{}/finalization", id.as_str())) {
+    if let Ok(place) = HeaderValue::from_str(&poll_route(id)) {
         response.headers_mut().insert(header::LOCATION, place);
     }
     Ok(response)

@@ -9,11 +9,16 @@ mod documents;
 mod finalize;
 mod folders;
 mod geolocation;
+mod goals;
 mod keys;
 mod links;
 mod made;
+mod me;
 mod memories;
 mod path;
+mod people;
+mod process;
+mod push;
 mod segments;
 mod speakers;
 mod tagged;
@@ -22,7 +27,7 @@ mod webhooks;
 
 use axum::{
     Router,
-    routing::{delete, get, post},
+    routing::{delete, get, patch, post},
 };
 
 pub(crate) use described::{creating, described};
@@ -41,8 +46,19 @@ pub(crate) fn all() -> Router<Door> {
             get(conversations::one).patch(conversations::change).delete(conversations::delete),
         )
         .route("/v1/dev/user/conversations/{conversation_id}/segments", post(segments::append))
-        .route("/v1/dev/user/action-items", get(action_items::list))
-        .route("/v1/dev/user/memories", get(memories::list))
+        .route("/v1/dev/user/action-items", get(action_items::list).post(action_items::create))
+        .route("/v1/dev/user/action-items/batch", post(action_items::create_batch))
+        .route(
+            "/v1/dev/user/action-items/{action_item_id}",
+            patch(action_items::change).delete(action_items::delete),
+        )
+        .route("/v1/dev/user/memories", get(memories::list).post(memories::create))
+        .route("/v1/dev/user/memories/batch", post(memories::create_batch))
+        .route("/v1/dev/user/memories/{memory_id}", patch(memories::change).delete(memories::delete))
+        .route("/v1/dev/user/goals", get(goals::list).post(goals::create))
+        .route("/v1/dev/user/goals/{goal_id}", get(goals::one).patch(goals::change).delete(goals::delete))
+        .route("/v1/dev/user/goals/{goal_id}/progress", patch(goals::progress))
+        .route("/v1/dev/user/goals/{goal_id}/history", get(goals::history))
         .route("/v1/dev/user/folders", get(folders::list))
         .route("/v1/dev/user/webhooks", get(webhooks::list).post(webhooks::create))
         .route(
@@ -55,6 +71,19 @@ pub(crate) fn all() -> Router<Door> {
             "/v1/dev/user/webhooks/{endpoint_id}/deliveries/{delivery_id}/redeliver",
             post(deliveries::redeliver),
         )
+        .route("/v1/dev/user/webhooks/{endpoint_id}/recover", post(deliveries::recover))
+        .route("/v1/dev/user/webhooks/{endpoint_id}/rotate-secret", post(webhooks::rotate))
+        .route("/v1/users/me", get(me::show).patch(me::change))
+        .route("/v1/users/me/people", get(people::list).post(people::create))
+        .route(
+            "/v1/users/me/people/{person_id}",
+            get(people::one).patch(people::rename).delete(people::delete),
+        )
+        .route("/v1/users/me/push-subscriptions", get(push::list).post(push::create))
+        .route("/v1/users/me/push-subscriptions/key", get(push::key))
+        .route("/v1/users/me/push-subscriptions/{subscription_id}", delete(push::delete))
+        .route("/v1/conversations", post(process::in_progress))
+        .route("/v1/conversations/{conversation_id}/reprocess", post(process::again))
         .route("/v1/conversations/{conversation_id}/finalize", post(finalize::admit))
         .route("/v1/conversations/{conversation_id}/finalization", get(finalize::poll))
         .route("/v1/dev/keys", get(keys::list).post(keys::create))

@@ -38,7 +38,7 @@ pub(super) async fn create(
         url,
         events,
         format: form,
-        secret: SecretString::from(format!("whsec_{}", STANDARD.encode(door.ids.secret()))),
+        secret: new_secret(&door),
     };
     let stored = door.ledger.create_endpoint(&caller.user, &new).await?;
     let mut shape = shapes::endpoint(&stored);
@@ -57,6 +57,25 @@ pub(super) fn read_new(
     let form = fields.optional("format", format()).unwrap_or(WebhookFormat::Full);
     let events = once_each(wanted.unwrap_or_else(|| vec![EventKind::ConversationCompleted]));
     Some((url?, events, form))
+}
+
+/// POST `…/rotate-secret`: a new secret, shown this once. Deliveries carry the old one's signature, too, for a day.
+pub(super) async fn rotate(
+    State(door): State<Door>,
+    caller: Caller,
+    Ids(id): Ids<String>,
+) -> Result<Json<Value>, Error> {
+    caller.require(Scope::WebhooksWrite)?;
+    let secret = new_secret(&door);
+    let rotated = door.ledger.rotate_secret(&caller.user, &id, &secret).await?;
+    let mut shape = shapes::endpoint(&rotated.ok_or(Error::NotFound(KIND))?);
+    shape["secret"] = json!(secret.expose_secret());
+    Ok(Json(shape))
+}
+
+/// As Standard Webhooks writes them.
+fn new_secret(door: &Door) -> SecretString {
+    SecretString::from(format!("whsec_{}", STANDARD.encode(door.ids.secret())))
 }
 
 /// GET one.

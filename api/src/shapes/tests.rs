@@ -155,6 +155,7 @@ fn delivery(event: Option<EventKind>, format: WebhookFormat, subject: Option<&st
         try_number: 1,
         url: "https://example.org".to_owned(),
         secret: secrecy::SecretString::from("whsec_"),
+        previous_secret: None,
         format,
         event,
         occurred_at: noon(),
@@ -166,7 +167,7 @@ fn delivery(event: Option<EventKind>, format: WebhookFormat, subject: Option<&st
 }
 
 fn body(delivery: &ClaimedDelivery, view: Option<&ConversationView>) -> Option<Value> {
-    WebhookBodies.body(delivery, view).map(|bytes| serde_json::from_slice(&bytes).unwrap())
+    WebhookBodies.body(delivery, view, None).map(|bytes| serde_json::from_slice(&bytes).unwrap())
 }
 
 #[test]
@@ -196,6 +197,58 @@ fn a_full_webhook_about_an_item_carries_the_item() {
             .unwrap();
     assert_eq!(told["data"]["description"], "Call Tom");
     assert_eq!(told["data"]["id"], "a");
+}
+
+#[test]
+fn a_full_webhook_about_a_memory_carries_the_memory_while_it_exists() {
+    let delivery = delivery(Some(EventKind::MemoryCreated), WebhookFormat::Full, Some("m"));
+    let told = WebhookBodies.body(&delivery, Some(&view()), Some(&fact())).unwrap();
+    let told: Value = serde_json::from_slice(&told).unwrap();
+    assert_eq!(told["data"], memory(&fact()));
+    assert_eq!(told["data"]["content"], "Alex lives in Porto");
+    let gone = body(&delivery, Some(&view())).unwrap();
+    assert_eq!(names(&gone["data"]), ["memory_id", "conversation_id", "status", "discarded"]);
+}
+
+fn fact() -> records::Memory {
+    records::Memory {
+        id: records::MemoryId::new("m"),
+        content: "Alex lives in Porto".to_owned(),
+        category: records::MemoryCategory::Core,
+        public: false,
+        tags: Vec::new(),
+        created_at: noon(),
+        updated_at: noon(),
+        manually_added: false,
+        reviewed: false,
+        user_review: None,
+        edited: false,
+        scoring: None,
+        conversation_id: Some(ConversationId::new("c")),
+    }
+}
+
+#[test]
+fn a_push_says_what_is_due_and_when() {
+    let push = ledger::ClaimedPush {
+        user_id: UserId::new("u"),
+        subscription_id: "s".to_owned(),
+        delivery_id: "d".to_owned(),
+        epoch: 1,
+        try_number: 1,
+        kind: ledger::SubscriptionKind::Webhook,
+        url: "https://example.org".to_owned(),
+        action_item_id: ActionItemId::new("a"),
+        description: "Call Tom".to_owned(),
+        due_at: noon(),
+        now: noon(),
+    };
+    let told: Value = serde_json::from_slice(&push_body(&push)).unwrap();
+    let expected = json!({
+        "type": "action_item_reminder", "action_item_id": "a", "description": "Call Tom",
+        "due_at": "2026-01-02T12:00:00Z",
+    });
+    assert_eq!(told, expected);
 }
 
 #[test]

@@ -121,7 +121,7 @@ async fn what_belongs_to_somebody_else_is_404_on_every_route() {
 #[tokio::test]
 async fn the_other_lists_answer_arrays_and_know_their_limits() {
     let bench = Bench::new().await;
-    for (list, limit) in [("action-items", 1_000), ("memories", 1_000)] {
+    for (list, limit) in [("action-items", 1_000), ("memories", 1_000), ("goals", 1_000)] {
         assert_eq!(bench.get(&format!("{P}/{list}?limit={limit}")).await.body, json!([]));
         let answer = bench.get(&format!("{P}/{list}?limit={}", limit + 1)).await;
         assert_eq!(answer.kinds(), [("less_than_equal", &json!(["query", "limit"]))]);
@@ -129,4 +129,19 @@ async fn the_other_lists_answer_arrays_and_know_their_limits() {
     let folders = bench.get(&format!("{P}/folders")).await;
     let names: Vec<&Value> = folders.body.as_array().unwrap().iter().map(|folder| &folder["name"]).collect();
     assert_eq!(names, ["Work", "Personal", "Social"]);
+    let fields: Vec<_> = folders.body[0].as_object().unwrap().keys().collect();
+    let expected = [
+        "id",
+        "name",
+        "description",
+        "color",
+        "icon",
+        "order",
+        "is_default",
+        "is_system",
+        "conversation_count",
+        "created_at",
+        "updated_at",
+    ];
+    assert_eq!(fields, expected);
 }

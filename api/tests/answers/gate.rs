@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::bench::{Bench, P, quick};
 
 /// Every route with a scope, and the scope.
-const ROUTES: [(&str, &str, Scope); 19] = [
+const ROUTES: [(&str, &str, Scope); 34] = [
     ("GET", "/v1/dev/user/conversations", Scope::ConversationsRead),
     ("POST", "/v1/dev/user/conversations", Scope::ConversationsWrite),
     ("POST", "/v1/dev/user/conversations/from-segments", Scope::ConversationsWrite),
@@ -19,7 +19,22 @@ const ROUTES: [(&str, &str, Scope); 19] = [
     ("DELETE", "/v1/dev/user/conversations/x", Scope::ConversationsWrite),
     ("POST", "/v1/dev/user/conversations/x/segments", Scope::ConversationsWrite),
     ("GET", "/v1/dev/user/action-items", Scope::ActionItemsRead),
+    ("POST", "/v1/dev/user/action-items", Scope::ActionItemsWrite),
+    ("POST", "/v1/dev/user/action-items/batch", Scope::ActionItemsWrite),
+    ("PATCH", "/v1/dev/user/action-items/x", Scope::ActionItemsWrite),
+    ("DELETE", "/v1/dev/user/action-items/x", Scope::ActionItemsWrite),
     ("GET", "/v1/dev/user/memories", Scope::MemoriesRead),
+    ("POST", "/v1/dev/user/memories", Scope::MemoriesWrite),
+    ("POST", "/v1/dev/user/memories/batch", Scope::MemoriesWrite),
+    ("PATCH", "/v1/dev/user/memories/x", Scope::MemoriesWrite),
+    ("DELETE", "/v1/dev/user/memories/x", Scope::MemoriesWrite),
+    ("GET", "/v1/dev/user/goals", Scope::GoalsRead),
+    ("POST", "/v1/dev/user/goals", Scope::GoalsWrite),
+    ("GET", "/v1/dev/user/goals/x", Scope::GoalsRead),
+    ("PATCH", "/v1/dev/user/goals/x", Scope::GoalsWrite),
+    ("DELETE", "/v1/dev/user/goals/x", Scope::GoalsWrite),
+    ("PATCH", "/v1/dev/user/goals/x/progress", Scope::GoalsWrite),
+    ("GET", "/v1/dev/user/goals/x/history", Scope::GoalsRead),
     ("GET", "/v1/dev/user/folders", Scope::FoldersRead),
     ("GET", "/v1/dev/user/webhooks", Scope::WebhooksRead),
     ("POST", "/v1/dev/user/webhooks", Scope::WebhooksWrite),

@@ -7,6 +7,7 @@
     reason = "a test may fail loudly"
 )]
 
+mod action_items;
 mod additive;
 mod bench;
 mod contract;
@@ -16,5 +17,9 @@ mod document;
 mod fastapi;
 mod finalization;
 mod gate;
+mod goals;
 mod keys;
+mod memories;
+mod processing;
+mod profile;
 mod webhooks;

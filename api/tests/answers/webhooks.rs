@@ -63,3 +63,31 @@ async fn a_test_delivery_is_written_and_listed() {
         assert_eq!(answer.body, json!({ "detail": format!("{kind} not found") }), "{path}");
     }
 }
+
+#[tokio::test]
+async fn a_secret_is_replaced_and_shown_this_once() {
+    let bench = Bench::new().await;
+    let made = bench.post(&format!("{P}/webhooks"), json!({ "url": "https://example.org/hook" })).await;
+    let path = format!("{P}/webhooks/{}", made.body["id"].as_str().unwrap());
+    let rotated = bench.ask(&bench.key, Method::POST, &format!("{path}/rotate-secret"), None).await;
+    assert_eq!(rotated.status, 200, "{rotated:?}");
+    let secret = rotated.body["secret"].as_str().unwrap();
+    assert!(secret.starts_with("whsec_"));
+    assert_ne!(rotated.body["secret"], made.body["secret"]);
+    assert!(bench.get(&path).await.body.get("secret").is_none());
+    let unknown = bench.ask(&bench.key, Method::POST, &format!("{P}/webhooks/x/rotate-secret"), None).await;
+    assert_eq!((unknown.status.as_u16(), &unknown.body["detail"]), (404, &json!("Webhook not found")));
+}
+
+#[tokio::test]
+async fn recovering_takes_a_moment_and_says_how_many() {
+    let bench = Bench::new().await;
+    let made = bench.post(&format!("{P}/webhooks"), json!({ "url": "https://example.org/hook" })).await;
+    let path = format!("{P}/webhooks/{}/recover", made.body["id"].as_str().unwrap());
+    assert_eq!(bench.post(&path, json!({ "since": "2026-01-01" })).await.body, json!({ "recovered": 0 }));
+    assert_eq!(bench.post(&path, json!({})).await.kinds(), [("missing", &json!(["body", "since"]))]);
+    let late = bench.post(&path, json!({ "since": "yesterday" })).await;
+    assert_eq!(late.kinds()[0].1, &json!(["body", "since"]));
+    let unknown = bench.post(&format!("{P}/webhooks/x/recover"), json!({ "since": "2026-01-01" })).await;
+    assert_eq!((unknown.status.as_u16(), &unknown.body["detail"]), (404, &json!("Webhook not found")));
+}

@@ -2,6 +2,9 @@
 
 mod create;
 mod finalize;
+mod reprocess;
+
+pub use reprocess::ReprocessRefusal;
 
 use job::{Admission, Effect, Job, JobId, Origin};
 use records::{Conversation, ConversationId, Geolocation, Segment, Source, Timestamp, UserId};

@@ -58,6 +58,7 @@ pub(crate) async fn announce(
          select $1, t.endpoint_id, t.delivery_id, t.event, $2, $3, t.subject_id, 'pending', $4, $4, $4 \
          from unnest($5::text[], $6::text[], $7::text[], $8::text[]) t (endpoint_id, delivery_id, event, subject_id) \
          join webhook_endpoints e on e.user_id = $1 and e.endpoint_id = t.endpoint_id and e.enabled \
+         for key share of e \
          on conflict do nothing",
     )
     .bind(user.as_str())

@@ -8,7 +8,7 @@ use records::{MemoryCategory, Structured, Timestamp};
 use sqlx::PgConnection;
 
 use self::{
-    things::{take_back_earlier, write_items, write_memories},
+    things::{WrittenItems, take_back_earlier, write_items, write_memories},
     write::{write_conversation, write_embedding},
 };
 use crate::{
@@ -17,7 +17,7 @@ use crate::{
     effects::{Bell, Stumble, count_totals, until_stored},
     endpoints::EventKind,
     error::{Doing, Error},
-    row,
+    reminders, row,
     take::Claimed,
 };
 
@@ -128,14 +128,14 @@ impl Ledger {
             Err(refusal) => return Ok(Finished::Refused(refusal)),
         };
         write_conversation(&mut transaction, claimed, outcome, results, now).await?;
-        let (mut items, mut memories) = (Vec::new(), Vec::new());
+        let (mut items, mut memories) = (WrittenItems::default(), Vec::new());
         if keeps {
             take_back_earlier(&mut transaction, claimed).await?;
             items = write_items(&mut transaction, claimed, results, same.0, now).await?;
             memories = write_memories(&mut transaction, claimed, results, same.1, now).await?;
             write_embedding(&mut transaction, claimed, results, now).await?;
         }
-        let abouts = abouts(&results.announcements, &items, &memories);
+        let abouts = abouts(&results.announcements, &items.created, &memories);
         let deliveries = announce(
             &mut transaction,
             &claimed.user_id,
@@ -145,10 +145,12 @@ impl Ledger {
             now,
         )
         .await?;
+        let pushes = reminders::schedule(&mut transaction, &claimed.user_id, &items.due, now).await?;
         count_totals(&mut transaction, &stored.job, &written.stored.job).await?;
         transaction.commit().await.doing("completing a run")?;
         self.wake(&written.stored.job, &written.effects, deliveries);
-        Ok(Finished::Completed { items: items.len(), memories: memories.len(), deliveries })
+        self.wake_pushes(pushes);
+        Ok(Finished::Completed { items: items.created.len(), memories: memories.len(), deliveries })
     }
 }
 

@@ -1,5 +1,6 @@
 //! Conversations as their owner sees and changes them.
 
+mod in_progress;
 mod list;
 pub(crate) mod row;
 pub(crate) mod shapes;
@@ -9,6 +10,7 @@ use records::{ActionItem, Category, Conversation, ConversationId, FolderId, Segm
 use crate::{
     Ledger,
     error::{Doing, Error},
+    folders::hold_folder,
 };
 
 /// Bounds on `created_at`, both inclusive, with offset paging.
@@ -97,7 +99,8 @@ impl Ledger {
         self.one_view(user, conversation, with_transcript).await
     }
 
-    /// Applies a person's change; what a person set survives completion and replay. `false`: no such conversation.
+    /// Applies a person's change; what a person set survives completion and replay. A folder that the person does not
+    /// have (any more) is none. `false`: no such conversation.
     ///
     /// # Errors
     /// When the database does not answer.
@@ -109,6 +112,10 @@ impl Ledger {
     ) -> Result<bool, Error> {
         const DOING: &str = "changing a conversation";
         let (mut transaction, now) = self.begin(DOING).await?;
+        let folder = match &change.folder_id {
+            Some(Some(folder)) if hold_folder(&mut transaction, user, folder).await? => Some(folder.as_str()),
+            _ => None,
+        };
         // A discarded mark that a person gave or took is no longer the dead letter's to take back.
         let changed = sqlx::query(
             "update conversations set updated_at = $3, \
@@ -126,7 +133,7 @@ impl Ledger {
         .bind(change.discarded)
         .bind(change.starred)
         .bind(change.folder_id.is_some())
-        .bind(change.folder_id.as_ref().and_then(|folder| folder.as_ref().map(FolderId::as_str)))
+        .bind(folder)
         .execute(&mut *transaction)
         .await
         .doing(DOING)?;

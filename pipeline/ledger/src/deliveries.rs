@@ -13,8 +13,9 @@ use crate::{
 
 mod claim;
 mod fair;
-mod finish;
+pub(crate) mod finish;
 mod read;
+mod recover;
 
 /// The event of a test delivery: no endpoint has to ask for it.
 const TEST_EVENT: &str = "webhook.test";
@@ -67,6 +68,8 @@ pub struct ClaimedDelivery {
     pub url: String,
     /// Signs it.
     pub secret: SecretString,
+    /// Signs it, too, for a while after its owner had the secret replaced.
+    pub previous_secret: Option<SecretString>,
     /// Full or thin.
     pub format: WebhookFormat,
     /// What happened. `None` for a test event (`webhook.test`).

@@ -11,6 +11,7 @@ use crate::{
 };
 
 pub(crate) mod row;
+mod secret;
 
 use row::EndpointRow;
 

@@ -1,22 +1,62 @@
-//! Folders: reading them (managing them is a later room's matter).
+//! Folders: reading them, and managing them.
 
-use records::{Folder, FolderId, UserId};
+mod change;
+mod row;
 
+use records::{Folder, FolderId, Timestamp, UserId};
 use sqlx::PgConnection;
 
+pub(crate) use self::change::hold_folder;
+pub use self::change::{DeletedFolder, FolderChange, NewFolder};
+use self::row::{ViewRow, view_columns};
 use crate::{
     Ledger,
     error::{Doing, Error},
 };
+
+/// A folder as its owner sees it (DECISIONS §1, "folder").
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FolderView {
+    /// Its id.
+    pub id: FolderId,
+    /// 1–100 characters.
+    pub name: String,
+    /// A rule in words for automatic filing, at most 500 characters.
+    pub description: Option<String>,
+    /// `#RRGGBB`.
+    pub color: String,
+    /// The name of an icon.
+    pub icon: String,
+    /// Its place among the person's folders.
+    pub order: i32,
+    /// Whether clients offer it first.
+    pub is_default: bool,
+    /// One of those that every person begins with: it can be changed, not deleted.
+    pub is_system: bool,
+    /// How many conversations the list shows of it: completed, not discarded.
+    pub conversation_count: i64,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+}
 
 impl Ledger {
     /// A person's folders in their order.
     ///
     /// # Errors
     /// When the database does not answer.
-    pub async fn folders(&self, user: &UserId) -> Result<Vec<Folder>, Error> {
-        let mut connection = self.pool.acquire().await.doing("reading folders")?;
-        read_folders(&mut connection, user).await
+    pub async fn folders(&self, user: &UserId) -> Result<Vec<FolderView>, Error> {
+        let rows: Vec<ViewRow> = sqlx::query_as(concat!(
+            "select ",
+            view_columns!(),
+            " from folders f where f.user_id = $1 order by f.position, f.folder_id"
+        ))
+        .bind(user.as_str())
+        .fetch_all(&self.pool)
+        .await
+        .doing("reading folders")?;
+        Ok(rows.into_iter().map(FolderView::from).collect())
     }
 
     /// Whether the person has that folder.
@@ -40,7 +80,7 @@ struct FolderRow {
     description: Option<String>,
 }
 
-/// Reads a person's folders in their order.
+/// Reads a person's folders in their order, as far as filing goes by them.
 pub(crate) async fn read_folders(connection: &mut PgConnection, user: &UserId) -> Result<Vec<Folder>, Error> {
     let rows: Vec<FolderRow> = sqlx::query_as(
         "select folder_id, name, description from folders where user_id = $1 order by position, folder_id",

@@ -1,8 +1,14 @@
 //! Action items.
 
+mod change;
+mod create;
+mod dates;
+mod made;
+
 use records::{ActionItem, ActionItemId, ConversationId, Timestamp, UserId};
 use sqlx::QueryBuilder;
 
+pub use self::{change::ItemChange, create::NewActionItem};
 use crate::{
     Ledger,
     conversations::DatePage,

@@ -1,8 +1,13 @@
 //! Memories.
 
+mod change;
+mod create;
+mod made;
+
 use records::{ConversationId, Memory, MemoryCategory, MemoryId, Timestamp, UserId};
 use sqlx::QueryBuilder;
 
+pub use self::{change::MemoryChange, create::NewPersonMemory};
 use crate::{
     Ledger,
     error::{Doing, Error},
@@ -36,6 +41,21 @@ impl Ledger {
         let rows: Vec<MemoryRow> =
             query.build_query_as().fetch_all(&self.pool).await.doing("listing memories")?;
         rows.into_iter().map(Memory::try_from).collect()
+    }
+
+    /// The memory that an endpoint is to be told of; `None`: deleted meanwhile.
+    ///
+    /// # Errors
+    /// When the database does not answer, or the row cannot be read.
+    pub async fn memory_to_tell(&self, user: &UserId, id: &MemoryId) -> Result<Option<Memory>, Error> {
+        let row: Option<MemoryRow> =
+            sqlx::query_as("select * from memories where user_id = $1 and memory_id = $2")
+                .bind(user.as_str())
+                .bind(id.as_str())
+                .fetch_optional(&self.pool)
+                .await
+                .doing("reading a memory")?;
+        row.map(Memory::try_from).transpose()
     }
 }
 
@@ -85,5 +105,13 @@ impl TryFrom<MemoryRow> for Memory {
             scoring: row.scoring,
             conversation_id: row.conversation_id.map(ConversationId::new),
         })
+    }
+}
+
+/// The column `visibility`.
+fn visibility(public: bool) -> &'static str {
+    match public {
+        true => "public",
+        false => "private",
     }
 }

@@ -198,10 +198,18 @@ async fn replay_command(connection: &mut PgConnection, stored: &Stored) -> Resul
             .fetch_optional(&mut *connection)
             .await
             .doing("reading a person's mark")?;
-    let (superseded, there): (bool, bool) = sqlx::query_as(
+    // Held until the replay is stored: an admission of the next revision waits for it, and then finds a live job.
+    let there: Option<bool> = sqlx::query_scalar(
+        "select true from conversations where user_id = $1 and conversation_id = $2 for no key update",
+    )
+    .bind(stored.user_id.as_str())
+    .bind(stored.conversation_id.as_str())
+    .fetch_optional(&mut *connection)
+    .await
+    .doing("locking a replay's conversation")?;
+    let superseded = sqlx::query_scalar(
         "select exists (select from finalization_admissions where user_id = $1 and conversation_id = $2 \
-                 and revision > $3), \
-             exists (select from conversations where user_id = $1 and conversation_id = $2)",
+             and revision > $3)",
     )
     .bind(stored.user_id.as_str())
     .bind(stored.conversation_id.as_str())
@@ -209,7 +217,8 @@ async fn replay_command(connection: &mut PgConnection, stored: &Stored) -> Resul
     .fetch_one(connection)
     .await
     .doing("reading what a replay depends on")?;
-    Ok(Command::Replay { superseded, conversation_gone: !there, requires_keys: marked.unwrap_or(false) })
+    let conversation_gone = there.is_none();
+    Ok(Command::Replay { superseded, conversation_gone, requires_keys: marked.unwrap_or(false) })
 }
 
 async fn record(

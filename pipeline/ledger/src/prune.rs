@@ -15,7 +15,7 @@ use crate::{
 pub struct Pruned {
     /// Finished jobs (never a dead letter that nobody settled, replayed, superseded, or whose conversation still exists).
     pub jobs: u64,
-    /// Finished deliveries.
+    /// Finished deliveries, of webhooks and of pushes.
     pub deliveries: u64,
     /// Operator actions.
     pub actions: u64,
@@ -32,7 +32,7 @@ impl Ledger {
         let age = TimeDelta::from_std(age).unwrap_or(TimeDelta::MAX);
         Ok(Pruned {
             jobs: self.prune_jobs(age, batch).await?,
-            deliveries: self.prune_deliveries(age, batch).await?,
+            deliveries: self.prune_deliveries(age, batch).await? + self.prune_pushes(age, batch).await?,
             actions: self.prune_actions(age, batch).await?,
             requests: self.prune_request_keys(batch).await?,
         })
@@ -88,6 +88,24 @@ impl Ledger {
                  for update skip locked) \
              delete from webhook_deliveries w using (select * from finished union all select * from parked) d \
              where w.user_id = d.user_id and w.endpoint_id = d.endpoint_id and w.delivery_id = d.delivery_id",
+        )
+        .bind(cutoff(now, age))
+        .bind(batch)
+        .execute(&mut *transaction)
+        .await
+        .doing(DOING)?;
+        transaction.commit().await.doing(DOING)?;
+        Ok(gone.rows_affected())
+    }
+
+    async fn prune_pushes(&self, age: TimeDelta, batch: i64) -> Result<u64, Error> {
+        const DOING: &str = "pruning pushes";
+        let (mut transaction, now) = self.begin(DOING).await?;
+        let gone = sqlx::query(
+            "with doomed as (select user_id, subscription_id, delivery_id from push_deliveries \
+                 where finished_at < $1 order by finished_at limit $2 for update skip locked) \
+             delete from push_deliveries p using doomed d where p.user_id = d.user_id \
+                 and p.subscription_id = d.subscription_id and p.delivery_id = d.delivery_id",
         )
         .bind(cutoff(now, age))
         .bind(batch)

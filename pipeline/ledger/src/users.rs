@@ -165,6 +165,17 @@ pub(crate) async fn read_user(connection: &mut PgConnection, id: &UserId) -> Res
     Ok(row.map(User::from))
 }
 
+/// Locks a person's row, which comes first in the order of locks: whoever counts a person's things before adding to
+/// them holds it.
+pub(crate) async fn lock_user(connection: &mut PgConnection, user: &UserId) -> Result<(), Error> {
+    sqlx::query("select from users where user_id = $1 for no key update")
+        .bind(user.as_str())
+        .execute(connection)
+        .await
+        .doing("locking a person")
+        .map(drop)
+}
+
 /// The folders of every new person (DECISIONS §1), with the rules that automatic filing goes by.
 const FIRST_FOLDERS: [(&str, &str); 3] = [
     ("Work", "Meetings, projects, colleagues, customers and everything about a job"),

@@ -20,6 +20,7 @@ struct Inner {
     finalization: Notify,
     creation: Notify,
     deliveries: Notify,
+    pushes: Notify,
     finished: Notify,
     others: Notify,
     /// Which queues other processes are still to be told of.
@@ -59,6 +60,16 @@ impl Waker {
     /// Waits for the next committed deliveries.
     pub async fn deliveries_waiting(&self) {
         self.inner.deliveries.notified().await;
+    }
+
+    /// Push notifications were committed, or a reminder was scheduled.
+    pub fn pushes_written(&self) {
+        self.inner.pushes.notify_one();
+    }
+
+    /// Waits for the next committed push notifications.
+    pub async fn pushes_waiting(&self) {
+        self.inner.pushes.notified().await;
     }
 
     /// A job of this process came to rest, or went back to its queue.

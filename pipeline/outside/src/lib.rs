@@ -11,6 +11,7 @@ mod retry_after;
 mod sender;
 mod signature;
 mod special;
+mod web_push;
 
 pub use guard::{Guard, Refused};
 /// The URL type of [`Guard::check_url`] and [`Sender::post`].
@@ -19,3 +20,4 @@ pub use resolver::{Lookup, SystemLookup};
 pub use retry_after::{MAX_RETRY_AFTER, retry_after};
 pub use sender::{Answer, CannotSend, Sender};
 pub use signature::{BadSecret, new_secret, sign};
+pub use web_push::{BadKeys, BadVapid, BrowserKeys, PushOptions, Vapid, web_push};

@@ -48,3 +48,7 @@ opaque_id!(
     /// A folder of one person.
     FolderId
 );
+opaque_id!(
+    /// A goal of one person.
+    GoalId
+);

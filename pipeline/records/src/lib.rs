@@ -3,18 +3,22 @@
 //! Nothing here is `Serialize`: wire shapes live in `api`, rows in `ledger`, checkpoint shapes in
 //! `stages`. Constructors refuse; inside, nothing is checked twice.
 
+mod apps;
 mod category;
 mod conversation;
+mod goal;
 mod ids;
 mod segment;
 mod talk;
 mod things;
 
+pub use apps::APPS;
 pub use category::{Category, MemoryCategory};
 pub use conversation::{
     Conversation, Event, Geolocation, Source, Status, Structured, UnknownName, Visibility,
 };
-pub use ids::{ActionItemId, ConversationId, FolderId, MemoryId, UserId};
+pub use goal::{Goal, GoalType};
+pub use ids::{ActionItemId, ConversationId, FolderId, GoalId, MemoryId, UserId};
 pub use segment::Segment;
 pub use talk::{Line, Talk};
 pub use things::{ActionItem, Folder, Memory};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use job::FailureCode;
-use records::{Folder, Talk};
+use records::{Folder, MemoryCategory, Talk};
 
 use crate::drafts::{AppResult, Embedding, ItemDraft, MemoryDraft, Structure, Verdict};
 
@@ -72,6 +72,12 @@ pub trait SameThing: Send + Sync {
     fn same_task(&self, one: &str, other: &str) -> bool;
     /// Whether `one` and `other` state the same fact.
     fn same_fact(&self, one: &str, other: &str) -> bool;
+}
+
+/// Finds what a memory is about that came without a category. Deterministic and free, because a client waits for it.
+pub trait CategorizeMemory: Send + Sync {
+    /// One of the ten; what fits nowhere is `other`.
+    fn category_of(&self, content: &str) -> MemoryCategory;
 }
 
 /// One engine per ability; the same engine may serve several.

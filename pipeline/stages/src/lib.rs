@@ -17,7 +17,8 @@ mod material;
 mod ports;
 
 pub use abilities::{
-    Describe, Embed, Engine, Engines, ExtractItems, ExtractMemories, Judge, RunApp, SameThing,
+    CategorizeMemory, Describe, Embed, Engine, Engines, ExtractItems, ExtractMemories, Judge, RunApp,
+    SameThing,
 };
 pub use drafts::{AppResult, Embedding, EventDraft, ItemDraft, Items, MemoryDraft, Structure, Verdict};
 pub use fan_out::{Announcement, plan_fan_out};

@@ -7,9 +7,10 @@ use std::sync::{
 use std::time::{Duration, Instant};
 
 use futures::{StreamExt, stream};
-use ledger::{Claimed, ClaimedDelivery, ConversationView};
+use ledger::{Claimed, ClaimedDelivery, ClaimedPush, ConversationView};
 use outside::{Guard, Sender};
 use prometheus::Registry;
+use records::Memory;
 use tokio_util::sync::CancellationToken;
 use worker::{Metrics, Moment, Render, Settings, Watch, Worker};
 
@@ -137,8 +138,12 @@ pub(crate) fn worker(house: &House, watch: Arc<dyn Watch>) -> Worker {
 struct Nobody;
 
 impl Render for Nobody {
-    fn body(&self, _: &ClaimedDelivery, _: Option<&ConversationView>) -> Option<Vec<u8>> {
+    fn body(&self, _: &ClaimedDelivery, _: Option<&ConversationView>, _: Option<&Memory>) -> Option<Vec<u8>> {
         None
+    }
+
+    fn push(&self, _: &ClaimedPush) -> Vec<u8> {
+        Vec::new()
     }
 }
 

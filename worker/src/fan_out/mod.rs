@@ -1,7 +1,7 @@
 //! Telling endpoints what happened: at least once, with a stable id, and never at the cost of a run or of
 //! another endpoint (DECISIONS §6).
 
-mod outcome;
+pub(crate) mod outcome;
 mod request;
 
 use std::panic::AssertUnwindSafe;
@@ -9,30 +9,35 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt;
-use ledger::{ClaimedDelivery, ConversationView, DeliveryOutcome, DeliveryPolicy, Ledger};
+use ledger::{
+    ClaimedDelivery, ClaimedPush, ConversationView, DeliveryOutcome, DeliveryPolicy, EventKind, Ledger,
+    WebhookFormat,
+};
 use outside::Sender;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use records::{Memory, MemoryId};
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
-use crate::answered::{BackOff, Unanswered, until_answered};
+use crate::answered::{Unanswered, until_answered};
 use crate::chance::Chance;
+use crate::errand::Errand;
 use crate::metrics::Metrics;
 
-const POLL_INTERVAL: Duration = Duration::from_secs(1);
-/// Something may be due that cannot be claimed (a full endpoint): it is asked for again, not in a tight loop.
-const SHORTEST_SLEEP: Duration = Duration::from_millis(50);
-/// Tries under way at once in this process; the ledger's claim bounds them per endpoint.
-const CONCURRENCY: usize = 16;
-
-/// Renders what an endpoint is sent: a port, because wire shapes belong to `api`.
+/// Renders what receivers are sent: a port, because wire shapes belong to `api`.
 pub trait Render: Send + Sync {
     /// The body of `delivery`, in the delivery's format. `conversation` is the one that it is about, with
-    /// its transcript, when it is about one. `None`: what it is about no longer exists.
-    fn body(&self, delivery: &ClaimedDelivery, conversation: Option<&ConversationView>) -> Option<Vec<u8>>;
+    /// its transcript, when it is about one; `memory` likewise. `None`: what it is about no longer exists.
+    fn body(
+        &self,
+        delivery: &ClaimedDelivery,
+        conversation: Option<&ConversationView>,
+        memory: Option<&Memory>,
+    ) -> Option<Vec<u8>>;
+
+    /// The words of `push`, before they are encrypted.
+    fn push(&self, push: &ClaimedPush) -> Vec<u8>;
 }
 
-/// The loop that tells. Cheap to clone.
+/// Tells endpoints. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct FanOut {
     pub(crate) ledger: Ledger,
@@ -41,62 +46,16 @@ pub(crate) struct FanOut {
     pub(crate) policy: DeliveryPolicy,
     pub(crate) metrics: Metrics,
     pub(crate) chance: Chance,
-    pub(crate) soft: CancellationToken,
     pub(crate) hard: CancellationToken,
 }
 
-impl FanOut {
-    /// Claims and tells until the process stops; tries under way are `tracker`'s.
-    pub(crate) async fn run(self, tracker: TaskTracker) {
-        let slots = Arc::new(Semaphore::new(CONCURRENCY));
-        let mut back_off = BackOff::new(&self.chance);
-        while let Some(free) = self.free_slots(&slots).await {
-            match self.ledger.claim_deliveries(limit(&free), &self.policy).await {
-                Ok(claimed) => {
-                    back_off.reset();
-                    let nothing_due = claimed.is_empty();
-                    self.start(claimed, free, &tracker);
-                    if nothing_due {
-                        self.sleep().await;
-                    }
-                }
-                Err(error) => {
-                    drop(free);
-                    tracing::warn!(%error, "deliveries could not be claimed");
-                    self.soft.run_until_cancelled(tokio::time::sleep(back_off.wait())).await;
-                }
-            }
-        }
-    }
+impl Errand for FanOut {
+    type Claimed = ClaimedDelivery;
 
-    async fn free_slots(&self, slots: &Arc<Semaphore>) -> Option<OwnedSemaphorePermit> {
-        let first = self.soft.run_until_cancelled(Arc::clone(slots).acquire_owned()).await?;
-        let mut free = first.ok()?;
-        let more = u32::try_from(slots.available_permits()).unwrap_or(0);
-        if let Ok(more) = Arc::clone(slots).try_acquire_many_owned(more) {
-            free.merge(more);
-        }
-        Some(free)
-    }
+    const NAME: &'static str = "deliveries";
 
-    fn start(&self, claimed: Vec<ClaimedDelivery>, mut free: OwnedSemaphorePermit, tracker: &TaskTracker) {
-        for delivery in claimed {
-            let slot = free.split(1);
-            let fan_out = self.clone();
-            tracker.spawn(async move {
-                let _slot = slot;
-                fan_out.hard.clone().run_until_cancelled(fan_out.tell(&delivery)).await;
-            });
-        }
-    }
-
-    async fn sleep(&self) {
-        let until_next = match self.ledger.next_delivery_in().await {
-            Ok(Some(wait)) => wait.clamp(SHORTEST_SLEEP, POLL_INTERVAL),
-            Ok(None) | Err(_) => POLL_INTERVAL,
-        };
-        let written = self.ledger.waker().deliveries_waiting();
-        self.soft.run_until_cancelled(tokio::time::timeout(until_next, written)).await;
+    async fn claim(&self, limit: i64) -> Result<Vec<ClaimedDelivery>, ledger::Error> {
+        self.ledger.claim_deliveries(limit, &self.policy).await
     }
 
     /// One try. Whatever ends it without an answer of the ledger, the delivery is due again at its `until`;
@@ -125,6 +84,16 @@ impl FanOut {
         );
     }
 
+    async fn next_in(&self) -> Result<Option<Duration>, ledger::Error> {
+        self.ledger.next_delivery_in().await
+    }
+
+    async fn written(&self) {
+        self.ledger.waker().deliveries_waiting().await;
+    }
+}
+
+impl FanOut {
     /// How the try ended; `None` when there is nothing to report.
     async fn attempt(&self, delivery: &ClaimedDelivery) -> Option<DeliveryOutcome> {
         match self.body(delivery).await {
@@ -147,7 +116,9 @@ impl FanOut {
                 found => found,
             },
         };
-        let Some(body) = self.render.body(delivery, conversation.as_ref()) else { return Ok(None) };
+        let memory = self.memory(delivery).await?;
+        let rendered = self.render.body(delivery, conversation.as_ref(), memory.as_ref());
+        let Some(body) = rendered else { return Ok(None) };
         let verb = || self.ledger.keep_body(delivery, &body);
         match until_answered(&self.chance, &self.hard, verb).await? {
             true => Ok(Some(body)),
@@ -165,6 +136,16 @@ impl FanOut {
         until_answered(&self.chance, &self.hard, verb).await
     }
 
+    /// The memory that a full delivery shows.
+    async fn memory(&self, delivery: &ClaimedDelivery) -> Result<Option<Memory>, Unanswered> {
+        let is_shown =
+            delivery.event == Some(EventKind::MemoryCreated) && delivery.format == WebhookFormat::Full;
+        let Some(id) = delivery.subject_id.as_ref().filter(|_| is_shown) else { return Ok(None) };
+        let id = MemoryId::new(id.as_str());
+        let verb = || self.ledger.memory_to_tell(&delivery.user_id, &id);
+        until_answered(&self.chance, &self.hard, verb).await
+    }
+
     async fn post(&self, delivery: &ClaimedDelivery, body: Vec<u8>) -> DeliveryOutcome {
         match request::of(delivery, &body) {
             Ok((url, headers)) => {
@@ -174,8 +155,4 @@ impl FanOut {
             Err(error) => DeliveryOutcome::Final { status: None, error },
         }
     }
-}
-
-fn limit(free: &OwnedSemaphorePermit) -> i64 {
-    i64::try_from(free.num_permits()).unwrap_or(i64::MAX)
 }

@@ -10,7 +10,7 @@ use crate::chance::Chance;
 /// Sorts an answer: 2xx is delivered, 410 disables the endpoint, other 4xx are final but for 408 and 429;
 /// everything else may pass. A redirect is a failure like a server error: it is not followed, and its owner
 /// may move it back.
-pub(super) fn of(answer: Answer, chance: &Chance) -> DeliveryOutcome {
+pub(crate) fn of(answer: Answer, chance: &Chance) -> DeliveryOutcome {
     match answer {
         Answer::Status { code: status @ 200..=299, .. } => DeliveryOutcome::Delivered { status },
         Answer::Status { code: 410, .. } => DeliveryOutcome::Gone,
@@ -28,12 +28,12 @@ pub(super) fn of(answer: Answer, chance: &Chance) -> DeliveryOutcome {
 }
 
 /// What the delivery is about cannot be read at present: a defect that may be repaired before the last try.
-pub(super) fn unreadable(chance: &Chance) -> DeliveryOutcome {
+pub(crate) fn unreadable(chance: &Chance) -> DeliveryOutcome {
     again(None, "unreadable", None, chance)
 }
 
-/// The label of `listen_webhook_deliveries_total`.
-pub(super) fn label(outcome: DeliveryOutcome) -> &'static str {
+/// The label of `listen_webhook_deliveries_total` and `listen_push_deliveries_total`.
+pub(crate) fn label(outcome: DeliveryOutcome) -> &'static str {
     match outcome {
         DeliveryOutcome::Delivered { .. } => "delivered",
         DeliveryOutcome::Retry { .. } => "retry",

@@ -15,16 +15,24 @@ pub(super) fn of(delivery: &ClaimedDelivery, body: &[u8]) -> Result<(Url, Header
     url.query_pairs_mut().append_pair("uid", delivery.user_id.as_str());
     let timestamp = delivery.now.timestamp();
     let id = &delivery.delivery_id;
-    let signature = sign(&delivery.secret, id, timestamp, body).map_err(|_| "secret")?;
+    let signatures = signatures(delivery, timestamp, body)?;
     let headers = [
         ("content-type", "application/json".to_owned()),
         ("user-agent", concat!("listen/", env!("CARGO_PKG_VERSION")).to_owned()),
         ("idempotency-key", id.clone()),
         ("webhook-id", id.clone()),
         ("webhook-timestamp", timestamp.to_string()),
-        ("webhook-signature", signature),
+        ("webhook-signature", signatures),
     ];
     Ok((url, headers.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()))
+}
+
+/// One signature per secret that is good at present: a receiver may still hold the one before.
+fn signatures(delivery: &ClaimedDelivery, timestamp: i64, body: &[u8]) -> Result<String, &'static str> {
+    let secrets = std::iter::once(&delivery.secret).chain(&delivery.previous_secret);
+    let signed: Result<Vec<String>, _> =
+        secrets.map(|secret| sign(secret, &delivery.delivery_id, timestamp, body)).collect();
+    signed.map(|signed| signed.join(" ")).map_err(|_| "secret")
 }
 
 #[cfg(test)]
@@ -48,6 +56,7 @@ mod tests {
             try_number: 1,
             url: url.to_owned(),
             secret: SecretString::from(secret),
+            previous_secret: None,
             format: WebhookFormat::Full,
             event: None,
             occurred_at: now,
@@ -76,6 +85,18 @@ mod tests {
         assert_eq!(value("webhook-timestamp"), Some("1614265330"));
         // The example of the specification.
         assert_eq!(value("webhook-signature"), Some("v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="));
+    }
+
+    #[test]
+    fn a_secret_that_was_replaced_signs_beside_its_successor() {
+        let old = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+        let mut delivery = delivery("https://example.com/", "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA");
+        delivery.previous_secret = Some(SecretString::from(old));
+        let (_, headers) = of(&delivery, br#"{"test": 2432232314}"#).unwrap();
+        let (_, signatures) = headers.iter().find(|(name, _)| name == "webhook-signature").unwrap();
+        let (new, previous) = signatures.split_once(' ').unwrap();
+        assert!(new.starts_with("v1,"));
+        assert_eq!(previous, "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
     }
 
     #[test]

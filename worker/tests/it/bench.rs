@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ledger::{
-    Claimed, ClaimedDelivery, ConversationView, CreateOutcome, JobView, Ledger, NewContent, NewConversation,
-    UserChange,
+    Claimed, ClaimedDelivery, ClaimedPush, ConversationView, CreateOutcome, JobView, Ledger, NewContent,
+    NewConversation, UserChange,
 };
 use outside::{Guard, Sender};
 use prometheus::Registry;
-use records::{ConversationId, Source, UserId};
+use records::{ConversationId, Memory, Source, UserId};
 use testbed::TestDatabase;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -168,9 +168,20 @@ impl Watch for Recorder {
 struct Plain;
 
 impl Render for Plain {
-    fn body(&self, delivery: &ClaimedDelivery, conversation: Option<&ConversationView>) -> Option<Vec<u8>> {
+    fn body(
+        &self,
+        delivery: &ClaimedDelivery,
+        conversation: Option<&ConversationView>,
+        memory: Option<&Memory>,
+    ) -> Option<Vec<u8>> {
         let event = delivery.event.map_or("webhook.test", |event| event.as_str());
         let title = conversation.map(|view| view.conversation.structured.title.clone());
-        Some(serde_json::json!({ "type": event, "data": { "title": title } }).to_string().into_bytes())
+        let memory = memory.map(|memory| memory.content.as_str());
+        let data = serde_json::json!({ "title": title, "memory": memory });
+        Some(serde_json::json!({ "type": event, "data": data }).to_string().into_bytes())
+    }
+
+    fn push(&self, push: &ClaimedPush) -> Vec<u8> {
+        push.description.clone().into_bytes()
     }
 }

@@ -101,8 +101,12 @@ impl Describe for Scripted {
 }
 
 impl ExtractItems for Scripted {
-    fn extract_items<'a>(&'a self, _: &'a Talk) -> BoxFuture<'a, Result<Vec<ItemDraft>, FailureCode>> {
-        let item = ItemDraft { description: "Send the report".to_owned(), owner: None, due_at: None };
+    fn extract_items<'a>(&'a self, talk: &'a Talk) -> BoxFuture<'a, Result<Vec<ItemDraft>, FailureCode>> {
+        let item = ItemDraft {
+            description: "Send the report".to_owned(),
+            owner: None,
+            due_at: Some(talk.started_at + chrono::TimeDelta::days(1)),
+        };
         Box::pin(ready(Ok(vec![item])))
     }
 }

@@ -10,5 +10,6 @@
 mod bench;
 mod deliveries;
 mod engines;
+mod pushes;
 mod receiver;
 mod runs;

@@ -3,7 +3,9 @@
 mod conversations;
 mod errors;
 mod finalization;
+mod goals;
 mod keys;
+mod profile;
 mod things;
 mod webhooks;
 
@@ -25,6 +27,8 @@ pub(super) fn all() -> Map<String, Value> {
         conversations::schemas(),
         finalization::schemas(),
         things::schemas(),
+        goals::schemas(),
+        profile::schemas(),
         keys::schemas(),
         webhooks::schemas(),
         errors::schemas(),

@@ -3,7 +3,7 @@
 use records::MemoryCategory;
 use serde_json::{Value, json};
 
-use super::{object, one_of, text, text_or_null, time, time_or_null, truth};
+use super::{count, list_of, object, one_of, text, text_or_null, time, time_or_null, truth};
 
 /// The schemas of what is made of conversations.
 pub(super) fn schemas() -> Value {
@@ -11,6 +11,8 @@ pub(super) fn schemas() -> Value {
         "ActionItem": action_item(),
         "Memory": memory(),
         "Folder": folder(),
+        "MadeActionItems": made("ActionItem", "action_items"),
+        "MadeMemories": made("Memory", "memories"),
         "Success": object("It is done.", json!({ "success": truth("Always true.") }), &[]),
     })
 }
@@ -59,9 +61,25 @@ fn folder() -> Value {
         "A place for conversations.",
         json!({
             "id": text("Its id, for the filter `folder_id`."),
-            "name": text("Its name."),
+            "name": text("Its name, 1–100 characters."),
             "description": text_or_null("What belongs into it, in words: the rule of automatic filing."),
+            "color": text("Such as `#6B7280`."),
+            "icon": text("A name or an emoji."),
+            "order": { "type": "integer", "description": "Its place among folders." },
+            "is_default": truth("Where conversations go that fit nowhere else."),
+            "is_system": truth("It came with the account."),
+            "conversation_count": count("How many conversations are in it."),
+            "created_at": time("When it was made."),
+            "updated_at": time("When it last changed."),
         }),
+        &[],
+    )
+}
+
+fn made(name: &'static str, field: &'static str) -> Value {
+    object(
+        "What a batch made: all of it.",
+        json!({ field: list_of(name), "created_count": count("How many.") }),
         &[],
     )
 }

@@ -12,6 +12,7 @@ pub(super) fn schemas() -> Value {
         "Webhook": endpoint("Where events are posted.", false),
         "NewlyMadeWebhook": endpoint("An endpoint that was just made.", true),
         "Delivery": delivery(),
+        "Recovered": object("What a recovery sends again.", json!({ "recovered": count("How many deliveries.") }), &[]),
         "Thin": thin(),
         "Test": object("A test.", json!({ "endpoint_id": text("The endpoint.") }), &[]),
     })

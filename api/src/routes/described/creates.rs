@@ -3,7 +3,7 @@
 use records::ConversationId;
 use serde_json::json;
 
-use super::examples;
+use super::{Note, examples};
 use crate::{
     Scope, Settings,
     document::{Answer, Described, Operation},
@@ -14,8 +14,6 @@ use crate::{
 const TAG: &str = "Conversations";
 const WAIT: &str = "Answers when it is processed, or, when that takes longer than a while (25 seconds unless configured), \
     with the status `processing`; the work goes on, whatever becomes of the connection.";
-
-type Note = (&'static str, &'static str, &'static str);
 
 const TEXT: &[Note] = &[
     (
@@ -35,6 +33,9 @@ const TEXT: &[Note] = &[
     ("geolocation.google_place_id", "An id of that kind.", ""),
     ("geolocation.location_type", "Such as `premise`, `street_address` or `approximate`.", ""),
 ];
+
+/// What must not be blank.
+const SPOKEN: &[&str] = &["transcript_segments.text"];
 
 const SEGMENTS: &[Note] = &[
     ("transcript_segments", "What was said, in order.", ""),
@@ -93,7 +94,8 @@ pub(super) fn operations(settings: &Settings) -> Vec<Operation> {
 }
 
 fn from_text(id: &ConversationId) -> Operation {
-    let fields = Described::new(Drawing::of(|fields| create::read_text(fields, id)), TEXT);
+    let fields =
+        Described::new(Drawing::of(|fields| create::read_text(fields, id)), TEXT).not_blank(&["text"]);
     let example = json!({
         "text": "I need to call the dentist by Friday. My sister lives in Porto.", "text_source": "message",
     });
@@ -118,7 +120,7 @@ fn from_segments(id: &ConversationId, settings: &Settings) -> Operation {
     .says(WAIT)
     .needs(Scope::ConversationsWrite)
     .creates()
-    .body("NewConversationFromSegments", Described::new(read, FROM_SEGMENTS), example)
+    .body("NewConversationFromSegments", Described::new(read, FROM_SEGMENTS).not_blank(SPOKEN), example)
     .answers(created())
 }
 
@@ -148,7 +150,7 @@ fn append() -> Operation {
          of text. One that is not appended to for a day is finalized by itself.",
     )
     .needs(Scope::ConversationsWrite)
-    .body("MoreSegments", Described::new(Drawing::of(segments::list), SEGMENTS), example)
+    .body("MoreSegments", Described::new(Drawing::of(segments::list), SEGMENTS).not_blank(SPOKEN), example)
     .answers(Answer::one("Appended", "They are stored.", appended))
     .not_found("Conversation")
     .conflict("Conversation is no longer in progress")

@@ -116,6 +116,118 @@ pub(super) fn key() -> Value {
     })
 }
 
+/// An action item.
+pub(super) fn action_item() -> Value {
+    json!({
+        "id": "01993b22-407e-7d43-8e86-1e3f80912345",
+        "description": "Call the dentist",
+        "completed": false,
+        "created_at": "2026-11-21T09:00:00Z",
+        "updated_at": "2026-11-21T09:00:00Z",
+        "due_at": "2026-11-27T16:00:00Z",
+        "completed_at": null,
+        "conversation_id": null,
+    })
+}
+
+/// An action item as it is sent.
+pub(super) fn new_action_item() -> Value {
+    json!({ "description": "Call the dentist", "due_at": "2026-11-27T17:00:00+01:00" })
+}
+
+/// A memory.
+pub(super) fn memory() -> Value {
+    json!({
+        "id": "01993b23-518f-7e54-8f97-2f4091a23456",
+        "content": "Is allergic to cats",
+        "category": "core",
+        "visibility": "private",
+        "tags": ["health"],
+        "created_at": "2026-11-21T09:00:00Z",
+        "updated_at": "2026-11-21T09:00:00Z",
+        "manually_added": true,
+        "reviewed": true,
+        "user_review": true,
+        "edited": false,
+        "scoring": null,
+        "conversation_id": null,
+    })
+}
+
+/// A memory as it is sent.
+pub(super) fn new_memory() -> Value {
+    json!({ "content": "Is allergic to cats", "tags": ["health"] })
+}
+
+/// A goal.
+pub(super) fn goal() -> Value {
+    json!({
+        "id": "goal_01993b24-62a0-7f65-80a8-3051a2b34567",
+        "title": "Read a book a month",
+        "goal_type": "numeric",
+        "target_value": 12.0,
+        "current_value": 3.0,
+        "min_value": 0.0,
+        "max_value": 10.0,
+        "unit": "books",
+        "is_active": true,
+        "created_at": "2026-11-21T09:00:00Z",
+        "updated_at": "2026-11-21T09:00:00Z",
+    })
+}
+
+/// A folder.
+pub(super) fn folder() -> Value {
+    json!({
+        "id": "work",
+        "name": "Work",
+        "description": "Meetings, projects, colleagues, customers and everything about a job",
+        "color": "#6B7280",
+        "icon": "folder",
+        "order": 0,
+        "is_default": false,
+        "is_system": true,
+        "conversation_count": 4,
+        "created_at": "2026-11-20T12:00:00Z",
+        "updated_at": "2026-11-20T12:00:00Z",
+    })
+}
+
+/// A person's settings.
+pub(super) fn profile() -> Value {
+    json!({
+        "id": "ada",
+        "name": "Ada",
+        "time_zone": "Europe/London",
+        "language": "en",
+        "requires_byok": false,
+        "apps": ["minutes"],
+        "created_at": "2026-11-20T12:00:00Z",
+    })
+}
+
+/// Somebody whom a person knows.
+pub(super) fn person() -> Value {
+    json!({
+        "id": "01993b25-73b1-7076-81b9-4162b3c45678",
+        "name": "Helena",
+        "created_at": "2026-11-21T09:00:00Z",
+        "updated_at": "2026-11-21T09:00:00Z",
+    })
+}
+
+/// Where a person is reminded.
+pub(super) fn subscription() -> Value {
+    json!({
+        "id": "8d1f6c1e-3f0b-5a0e-9a57-1e2c7c514f8d",
+        "kind": "webhook",
+        "url": "https://example.com/remind",
+        "failing_since": null,
+        "last_success_at": null,
+        "created_at": "2026-11-21T09:00:00Z",
+    })
+}
+
 /// The same thing with one field more.
 pub(super) fn with(mut thing: Value, name: &str, value: &str) -> Value {
     thing[name] = value.into();

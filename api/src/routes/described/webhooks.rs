@@ -1,6 +1,6 @@
 //! Endpoints and deliveries.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::examples;
 use crate::{
@@ -20,7 +20,18 @@ const FORMAT: &str = "The whole conversation, or ids and status.";
 
 /// Who is told about what, and how that went.
 pub(super) fn operations() -> Vec<Operation> {
-    vec![list(), create(), one(), change(), delete(), test(), list_deliveries(), redeliver()]
+    vec![
+        list(),
+        create(),
+        one(),
+        change(),
+        delete(),
+        test(),
+        list_deliveries(),
+        redeliver(),
+        recover(),
+        rotate(),
+    ]
 }
 
 fn list() -> Operation {
@@ -132,4 +143,35 @@ fn redeliver() -> Operation {
     .not_found("Webhook")
     .not_found("Delivery")
     .conflict("Delivery is still under way")
+}
+
+fn recover() -> Operation {
+    let fields = Described::new(
+        Drawing::of(deliveries::read_since),
+        &[("since", "Everything from this moment on that did not get through.", "")],
+    );
+    Operation::new("post", "/v1/dev/user/webhooks/{endpoint_id}/recover", "recover_webhook", TAG, "Recover")
+        .says("Delivers once more what did not get through, each under its own id.")
+        .needs(Scope::WebhooksWrite)
+        .body("Recovery", fields, json!({ "since": "2026-11-20T00:00:00Z" }))
+        .answers(Answer::one("Recovered", "They are on their way again.", json!({ "recovered": 3 })))
+        .not_found("Webhook")
+}
+
+fn rotate() -> Operation {
+    Operation::new(
+        "post",
+        "/v1/dev/user/webhooks/{endpoint_id}/rotate-secret",
+        "rotate_webhook_secret",
+        TAG,
+        "Rotate the secret",
+    )
+    .says("For a day, deliveries carry the signature of the old secret, too.")
+    .needs(Scope::WebhooksWrite)
+    .answers(Answer::one("NewlyMadeWebhook", "The new secret, shown this once.", with_secret()))
+    .not_found("Webhook")
+}
+
+fn with_secret() -> Value {
+    examples::with(examples::webhook(), "secret", "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDbGmhWzS6Y6M=")
 }

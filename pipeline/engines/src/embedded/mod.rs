@@ -19,10 +19,10 @@ mod title;
 use futures::FutureExt;
 use futures::future::{BoxFuture, ready};
 use job::FailureCode;
-use records::{Category, Folder, Talk};
+use records::{Category, Folder, MemoryCategory, Talk};
 use stages::{
-    AppResult, Describe, Embed, Embedding, Engine, ExtractItems, ExtractMemories, ItemDraft, Judge,
-    MemoryDraft, RunApp, SameThing, Structure, Verdict,
+    AppResult, CategorizeMemory, Describe, Embed, Embedding, Engine, ExtractItems, ExtractMemories,
+    ItemDraft, Judge, MemoryDraft, RunApp, SameThing, Structure, Verdict,
 };
 use tokio::runtime::Handle;
 
@@ -102,6 +102,12 @@ impl RunApp for Embedded {
     ) -> BoxFuture<'a, Result<AppResult, FailureCode>> {
         let (app_id, structure) = (app_id.to_owned(), structure.clone());
         on(talk, move |talk| apps::run(&app_id, talk, &structure))
+    }
+}
+
+impl CategorizeMemory for Embedded {
+    fn category_of(&self, content: &str) -> MemoryCategory {
+        memories::category_of(content)
     }
 }
 

@@ -58,10 +58,10 @@ impl Ledger {
     ) -> Result<Finalized, Stumble> {
         let (mut transaction, now) = self.begin("finalizing a conversation").await?;
         let requires_keys = requires_keys(&mut transaction, user).await?;
-        let Some(ready) = lock(&mut transaction, user, conversation, asker).await? else {
+        let Some(standing) = lock_standing(&mut transaction, user, conversation).await? else {
             return Ok(Err(AdmitRefusal::NoConversation));
         };
-        if !ready.admissible {
+        if !asker.may_admit(&standing) {
             let unchanged =
                 read_conversation(&mut transaction, user, conversation).await?.ok_or(Stumble::Lost)?;
             let job = match asker {
@@ -70,7 +70,7 @@ impl Ledger {
             };
             return Ok(Ok((unchanged, job)));
         }
-        if !ready.has_content {
+        if !standing.has_content {
             return Ok(Err(AdmitRefusal::NoContent));
         }
         let revision = open_revision(&mut transaction, user, conversation, context, now).await?;
@@ -96,38 +96,46 @@ enum Asker {
     Reconciler,
 }
 
-/// What admission must know of a conversation; its row is locked, so that a segment is in the revision or is refused.
-struct Ready {
-    admissible: bool,
-    has_content: bool,
+impl Asker {
+    fn may_admit(self, standing: &Standing) -> bool {
+        let is = |status: Status| standing.status == status.as_str();
+        match self {
+            Self::Owner => is(Status::InProgress) || is(Status::Failed),
+            Self::Reconciler => is(Status::InProgress) && standing.is_abandoned,
+        }
+    }
 }
 
-async fn lock(
+/// What admission must know of a conversation.
+#[derive(sqlx::FromRow)]
+pub(super) struct Standing {
+    pub(super) status: String,
+    /// Its last words are a day old.
+    is_abandoned: bool,
+    pub(super) has_content: bool,
+}
+
+/// Reads and locks the row, so that a segment is in the revision or is refused.
+pub(super) async fn lock_standing(
     connection: &mut PgConnection,
     user: &UserId,
     conversation: &ConversationId,
-    asker: Asker,
-) -> Result<Option<Ready>, Error> {
-    let row: Option<(String, bool, bool)> = sqlx::query_as(
-        "select status, coalesce(last_append_at < clock_timestamp() - interval '24 hours', false), \
+) -> Result<Option<Standing>, Error> {
+    sqlx::query_as(
+        "select status, \
+             coalesce(last_append_at < clock_timestamp() - interval '24 hours', false) as is_abandoned, \
              private_text is not null \
              or exists (select from transcript_segments s where s.user_id = c.user_id \
                  and s.conversation_id = c.conversation_id) \
              or exists (select from photos p where p.user_id = c.user_id and p.conversation_id = c.conversation_id) \
+             as has_content \
          from conversations c where user_id = $1 and conversation_id = $2 for no key update of c",
     )
     .bind(user.as_str())
     .bind(conversation.as_str())
     .fetch_optional(connection)
     .await
-    .doing("locking a conversation")?;
-    Ok(row.map(|(status, abandoned, has_content)| Ready {
-        admissible: match asker {
-            Asker::Owner => status == Status::InProgress.as_str() || status == Status::Failed.as_str(),
-            Asker::Reconciler => status == Status::InProgress.as_str() && abandoned,
-        },
-        has_content,
-    }))
+    .doing("locking a conversation")
 }
 
 /// Takes the next revision; the discarded mark of a dead letter is taken back.

@@ -7,6 +7,7 @@ use uuid::Uuid;
 use super::Results;
 use crate::{
     error::{Doing, Error},
+    reminders::Due,
     take::Claimed,
 };
 
@@ -31,29 +32,30 @@ pub(super) async fn take_back_earlier(connection: &mut PgConnection, claimed: &C
     Ok(())
 }
 
-/// Writes the new action items that nothing of the last two days repeats, and the due dates that older ones
-/// take over. Answers the ids of those that were created.
+/// What became of a run's action items.
+#[derive(Debug, Default)]
+pub(super) struct WrittenItems {
+    /// The ids of those that were created.
+    pub(super) created: Vec<String>,
+    /// Whatever has a due date now that it did not have before.
+    pub(super) due: Vec<Due>,
+}
+
+/// Writes the new action items that nothing of the last two days, and nothing that a person kept of this very
+/// conversation, repeats; and the due dates that older ones take over.
 pub(super) async fn write_items(
     connection: &mut PgConnection,
     claimed: &Claimed,
     results: &Results,
     same_task: &(dyn Fn(&str, &str) -> bool + Sync),
     now: Timestamp,
-) -> Result<Vec<String>, Error> {
+) -> Result<WrittenItems, Error> {
     let mut due_dates = results.due_dates.clone();
     let mut fresh = Vec::new();
     if !results.items.is_empty() {
-        let recent: Vec<(String, String)> = sqlx::query_as(
-            "select action_item_id, description from action_items \
-             where user_id = $1 and created_at > $2 - interval '2 days' order by created_at desc limit 500",
-        )
-        .bind(claimed.user_id.as_str())
-        .bind(now)
-        .fetch_all(&mut *connection)
-        .await
-        .doing("reading recent action items")?;
+        let kept = kept_items(connection, claimed, now).await?;
         for item in &results.items {
-            match recent.iter().find(|(_, kept)| same_task(kept, &item.description)) {
+            match kept.iter().find(|(_, kept)| same_task(kept, &item.description)) {
                 Some((id, _)) => due_dates.extend(item.due_at.map(|due| (id.clone(), due))),
                 None => fresh.push(item),
             }
@@ -79,35 +81,58 @@ pub(super) async fn write_items(
         .await
         .doing("writing action items")?;
     }
-    hand_over_due_dates(connection, claimed, &due_dates, now).await?;
-    Ok(ids)
+    let handed_over = hand_over_due_dates(connection, claimed, &due_dates, now).await?;
+    let dated = ids.iter().zip(&fresh).filter_map(|(id, item)| Some(Due::of(id, item.due_at?)));
+    let due = dated.chain(handed_over).collect();
+    Ok(WrittenItems { created: ids, due })
 }
 
-/// A due date heard for an older item is taken over only where that one has none.
+/// (id, description) of what a new item may repeat: of a conversation that is processed again, all that is left of it.
+async fn kept_items(
+    connection: &mut PgConnection,
+    claimed: &Claimed,
+    now: Timestamp,
+) -> Result<Vec<(String, String)>, Error> {
+    sqlx::query_as(
+        "(select action_item_id, description from action_items \
+             where user_id = $1 and created_at > $2 - interval '2 days' order by created_at desc limit 500) \
+         union \
+         (select action_item_id, description from action_items where user_id = $1 and conversation_id = $3)",
+    )
+    .bind(claimed.user_id.as_str())
+    .bind(now)
+    .bind(claimed.conversation_id.as_str())
+    .fetch_all(connection)
+    .await
+    .doing("reading recent action items")
+}
+
+/// A due date heard for an older item is taken over only where that one has none. Answers those that were.
 async fn hand_over_due_dates(
     connection: &mut PgConnection,
     claimed: &Claimed,
     due_dates: &[(String, Timestamp)],
     now: Timestamp,
-) -> Result<(), Error> {
+) -> Result<Vec<Due>, Error> {
     if due_dates.is_empty() {
-        return Ok(());
+        return Ok(Vec::new());
     }
     let (ids, dues): (Vec<&str>, Vec<Timestamp>) =
         due_dates.iter().map(|(id, due)| (id.as_str(), *due)).unzip();
-    sqlx::query(
+    let handed_over: Vec<(String, Timestamp)> = sqlx::query_as(
         "update action_items a set due_at = t.due_at, updated_at = $2 \
          from unnest($3::text[], $4::timestamptz[]) t (id, due_at) \
-         where a.user_id = $1 and a.action_item_id = t.id and a.due_at is null and not a.completed",
+         where a.user_id = $1 and a.action_item_id = t.id and a.due_at is null and not a.completed \
+         returning a.action_item_id, a.due_at",
     )
     .bind(claimed.user_id.as_str())
     .bind(now)
     .bind(&ids)
     .bind(&dues)
-    .execute(connection)
+    .fetch_all(connection)
     .await
-    .doing("handing over due dates")
-    .map(drop)
+    .doing("handing over due dates")?;
+    Ok(handed_over.iter().map(|(id, due_at)| Due::of(id, *due_at)).collect())
 }
 
 /// Writes the new memories that nothing kept already says. Answers the ids of those that were created.

@@ -34,6 +34,7 @@ struct TakenRow {
     tries: i32,
     url: String,
     secret: String,
+    previous_secret: Option<String>,
     format: String,
     event: String,
     occurred_at: Timestamp,
@@ -124,7 +125,8 @@ async fn take(
              sending_until = $5, next_at = null \
          from picked p join webhook_endpoints e using (user_id, endpoint_id) \
          where d.user_id = p.user_id and d.endpoint_id = p.endpoint_id and d.delivery_id = p.delivery_id \
-         returning d.user_id, d.endpoint_id, d.delivery_id, d.epoch, d.tries, e.url, e.secret, e.format, d.event, \
+         returning d.user_id, d.endpoint_id, d.delivery_id, d.epoch, d.tries, e.url, e.secret, \
+             case when e.previous_secret_until > $4 then e.previous_secret end as previous_secret, e.format, d.event, \
              d.occurred_at, d.conversation_id, d.subject_id, d.body",
     )
     .bind(of(|due| &due.user_id))
@@ -162,6 +164,7 @@ fn claimed(row: TakenRow, now: Timestamp) -> Option<ClaimedDelivery> {
         try_number: row.tries,
         url: row.url,
         secret: SecretString::from(row.secret),
+        previous_secret: row.previous_secret.map(SecretString::from),
         format,
         event,
         occurred_at: row.occurred_at,

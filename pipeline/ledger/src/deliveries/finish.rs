@@ -19,11 +19,11 @@ const LONGEST_WISH: Duration = Duration::from_secs(24 * 3_600);
 
 /// What to write of a delivery.
 #[derive(Debug, PartialEq, Eq)]
-struct Verdict {
-    status: &'static str,
-    next_at: Option<Timestamp>,
-    last_status: Option<u16>,
-    last_error: Option<&'static str>,
+pub(crate) struct Verdict {
+    pub(crate) status: &'static str,
+    pub(crate) next_at: Option<Timestamp>,
+    pub(crate) last_status: Option<u16>,
+    pub(crate) last_error: Option<&'static str>,
 }
 
 /// What a try says about its endpoint.
@@ -47,7 +47,7 @@ impl Ledger {
         if !lock_endpoint(&mut transaction, claimed).await? {
             return Ok(false);
         }
-        let verdict = verdict(outcome, claimed.try_number, policy, now);
+        let verdict = verdict(outcome, claimed.try_number, &policy.schedule, now);
         if !write(&mut transaction, claimed, &verdict, now).await? {
             return Ok(false);
         }
@@ -62,7 +62,13 @@ impl Ledger {
     }
 }
 
-fn verdict(outcome: DeliveryOutcome, tries: i32, policy: &DeliveryPolicy, now: Timestamp) -> Verdict {
+/// What a try's end means for its row, by the waits between tries.
+pub(crate) fn verdict(
+    outcome: DeliveryOutcome,
+    tries: i32,
+    schedule: &[Duration],
+    now: Timestamp,
+) -> Verdict {
     let end = |status, last_status, last_error| Verdict { status, next_at: None, last_status, last_error };
     match outcome {
         DeliveryOutcome::Delivered { status } => end("delivered", Some(status), None),
@@ -70,7 +76,7 @@ fn verdict(outcome: DeliveryOutcome, tries: i32, policy: &DeliveryPolicy, now: T
         DeliveryOutcome::Gone => end("exhausted", Some(410), Some("status")),
         DeliveryOutcome::Cancelled => end("cancelled", None, None),
         DeliveryOutcome::Retry { status, error, retry_after, jitter_permille } => {
-            match wait(tries, policy, retry_after, jitter_permille) {
+            match wait(tries, schedule, retry_after, jitter_permille) {
                 Some(wait) => Verdict {
                     status: "pending",
                     next_at: Some(now + wait),
@@ -86,11 +92,11 @@ fn verdict(outcome: DeliveryOutcome, tries: i32, policy: &DeliveryPolicy, now: T
 /// How long after the `tries`-th try the next one comes; `None` after the last.
 fn wait(
     tries: i32,
-    policy: &DeliveryPolicy,
+    schedule: &[Duration],
     wish: Option<Duration>,
     jitter_permille: i32,
 ) -> Option<TimeDelta> {
-    let scheduled = policy.schedule.get(usize::try_from(tries - 1).ok()?)?;
+    let scheduled = schedule.get(usize::try_from(tries - 1).ok()?)?;
     let scheduled = TimeDelta::from_std(*scheduled).ok()?;
     let jittered = scheduled + scheduled * jitter_permille.clamp(-100, 100) / 1_000;
     let wish = TimeDelta::from_std(wish.unwrap_or_default().min(LONGEST_WISH)).ok()?;
@@ -234,7 +240,8 @@ mod tests {
     fn the_schedule_ends_and_a_wish_counts_when_it_is_longer_up_to_a_day() {
         let policy = DeliveryPolicy::default();
         let seconds = |tries, wish: Option<u64>, jitter| {
-            wait(tries, &policy, wish.map(Duration::from_secs), jitter).map(|wait| wait.num_seconds())
+            wait(tries, &policy.schedule, wish.map(Duration::from_secs), jitter)
+                .map(|wait| wait.num_seconds())
         };
         assert_eq!(seconds(1, None, 0), Some(5));
         assert_eq!(seconds(2, None, 100), Some(33));

@@ -183,7 +183,7 @@ impl Ledger {
 }
 
 /// Whether the endpoint is enabled; it stays as it is until the transaction ends.
-async fn share_endpoint(
+pub(super) async fn share_endpoint(
     connection: &mut PgConnection,
     user: &UserId,
     endpoint: &str,

@@ -85,13 +85,16 @@ impl Walk {
         let revision = talk.jobs.len() as i64 + 1;
         let id = JobId::derive(person.id.as_str(), talk.id.as_str(), revision);
         let view = self.world.view(&id).await;
-        let force_process = origin == Origin::Finalize;
+        let force_process = origin != Origin::Create;
         let admission = Admission { id, origin, force_process, requires_keys: person.marked };
         let step = Job::admit(admission, view.created_at);
         assert_eq!((&view.job, view.version), (&step.job, 1));
         assert_rung(&view, &step);
         talk.jobs.push(Mirror { job: step.job, version: 1 });
-        talk.status = Some("processing");
+        // What is processed again stays completed, with its old results, until the new revision replaces them.
+        if !(origin == Origin::Reprocess && talk.status == Some("completed")) {
+            talk.status = Some("processing");
+        }
     }
 
     async fn step(&mut self) {
@@ -99,7 +102,9 @@ impl Walk {
             return self.take().await;
         }
         let place = self.chance.below(TALKS);
-        if matches!(self.talks[place].status, None | Some("completed")) && self.chance.percent(25) {
+        let at_rest = self.talks[place].jobs.iter().all(|mirror| mirror.job.state.is_terminal());
+        let done = matches!(self.talks[place].status, None | Some("completed"));
+        if at_rest && done && self.chance.percent(25) {
             let fresh = self.new_talk().await;
             let old = std::mem::replace(&mut self.talks[place], fresh);
             return self.retired.push(old);
@@ -116,7 +121,8 @@ impl Walk {
             0..5 => self.finalize(place).await,
             5..8 => self.delete(place).await,
             8..9 => self.mark(place).await,
-            9..13 if leased => self.record(place, which).await,
+            9..14 => self.reprocess(place).await,
+            14..18 if leased => self.record(place, which).await,
             _ => {
                 let command = self.command(place, which);
                 self.apply(place, which, command).await;

@@ -14,6 +14,7 @@ mod explain;
 mod fences;
 mod mirror;
 mod races;
+mod reprocess;
 mod said;
 mod seen;
 mod unreadable;

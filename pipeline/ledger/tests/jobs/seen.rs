@@ -25,6 +25,11 @@ impl Seen {
         self.count(format!("{} says {kind}", name(command)));
     }
 
+    /// An admission of a conversation that was at rest.
+    pub(crate) fn met_whole(&mut self, from: &str, what: &str) {
+        self.count(format!("conversation {from} {what}"));
+    }
+
     fn count(&mut self, what: String) {
         *self.met.entry(what).or_default() += 1;
     }
@@ -105,6 +110,8 @@ const EDGES: &[&str] = &[
     "dead_letter Replay queued",
     "dead_letter Replay blocked_byok",
     "dead_letter Discard dead_letter",
+    "conversation completed Reprocess",
+    "conversation failed Reprocess",
 ];
 
 /// Every refusal that a verb of the ledger can meet.

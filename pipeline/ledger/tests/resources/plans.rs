@@ -1,7 +1,9 @@
 //! The hot reads use their indexes at realistic sizes and default planner settings. Asked of the server's own
 //! counters after the real verb ran, so that no copy of a query is explained instead.
 
-use ledger::{ConversationFilter, DatePage, DeliveryPolicy, ItemFilter, Ledger, Settings};
+use ledger::{
+    ConversationFilter, DatePage, DeliveryPolicy, GoalFilter, ItemFilter, Ledger, MemoryFilter, Settings,
+};
 use sqlx::PgPool;
 
 use crate::world::World;
@@ -80,6 +82,73 @@ async fn the_list_page_of_action_items_uses_its_index() {
     .await;
 }
 
+#[tokio::test]
+async fn a_folder_its_count_and_the_starred_ones_use_their_indexes() {
+    let world = with_history().await;
+    world
+        .run(
+            "insert into folders (user_id, folder_id, name) values ('u3', 'f', 'F'), ('u3', 'g', 'G'); \
+             update conversations set folder_id = 'f' where user_id = 'u3' and substr(conversation_id, 2)::int % 40 = 3; \
+             update conversations set starred = true where user_id = 'u3' and substr(conversation_id, 2)::int % 400 = 3; \
+             analyze",
+        )
+        .await;
+    let user = records::UserId::new("u3");
+    assert_uses(&world, "conversations", "conversations_in_folder", async |ledger| {
+        let folders = ledger.folders(&user).await.unwrap();
+        assert!(folders[0].conversation_count > 0);
+    })
+    .await;
+    assert_uses(&world, "conversations", "conversations_starred", async |ledger| {
+        let filter =
+            ConversationFilter { page: page(), starred: Some(true), ..ConversationFilter::default() };
+        assert!(!ledger.conversations(&user, &filter).await.unwrap().is_empty());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_list_page_of_memories_uses_its_index() {
+    let world = with_history().await;
+    world
+        .run(
+            "insert into memories (user_id, memory_id, content, category, created_at, updated_at) \
+             select user_id, 'm' || conversation_id, 'Fact', case when discarded then 'work' else 'core' end, \
+                 created_at, created_at from conversations; \
+             analyze",
+        )
+        .await;
+    let user = records::UserId::new("u3");
+    for categories in [vec![], vec![records::MemoryCategory::Work]] {
+        assert_uses(&world, "memories", "memories_listed", async |ledger| {
+            let filter = MemoryFilter { limit: 25, offset: 0, categories };
+            assert_eq!(ledger.memories(&user, &filter).await.unwrap().len(), 25);
+        })
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn the_list_of_goals_uses_its_index() {
+    let world = with_history().await;
+    world
+        .run(
+            "insert into goals (user_id, goal_id, title, target_value, is_active, created_at, updated_at) \
+             select 'u' || n % 50, 'g' || n, 'Reach it', 1, n >= 19850, now() - n * interval '1 minute', now() \
+             from generate_series(0, 19999) n; \
+             analyze",
+        )
+        .await;
+    let user = records::UserId::new("u3");
+    for include_inactive in [false, true] {
+        assert_uses(&world, "goals", "goals_listed", async |ledger| {
+            let filter = GoalFilter { limit: 10, offset: 0, include_inactive };
+            assert!(!ledger.goals(&user, &filter).await.unwrap().is_empty());
+        })
+        .await;
+    }
+}
+
 /// 50,000 delivered ones, 500 that are due, and 20 senders that died.
 #[tokio::test]
 async fn the_claim_of_deliveries_uses_its_indexes() {
@@ -128,4 +197,37 @@ async fn gauges_cost_nothing_that_grows_with_history() {
     };
     assert_uses(&world, "finalization_jobs", "finalization_jobs_age", gauges).await;
     assert_uses(&world, "finalization_jobs", "finalization_jobs_due", gauges).await;
+}
+
+/// 50,000 reminders of which 20 have come, as many pushes of which 500 are due.
+#[tokio::test]
+async fn reminders_and_pushes_are_found_by_their_indexes() {
+    let world = World::new().await;
+    world
+        .run(
+            "insert into push_subscriptions (user_id, subscription_id, kind, url) \
+             values ('ann', 's', 'webhook', 'https://example.com'); \
+             insert into action_items (user_id, action_item_id, description, created_at, updated_at, due_at) \
+             select 'ann', 'i' || n, 'Do', now(), now(), timestamptz '2030-01-01' from generate_series(0, 49999) n; \
+             insert into reminders (user_id, action_item_id, revision, due_at, fire_at) \
+             select 'ann', 'i' || n, 1, timestamptz '2030-01-01', \
+                 case when n < 20 then now() - interval '1 minute' when n < 25000 then timestamptz '2030-01-01' end \
+             from generate_series(0, 49999) n; \
+             insert into push_deliveries (user_id, subscription_id, delivery_id, action_item_id, notice, due_at, status, \
+                 next_at, created_at, finished_at) \
+             select 'ann', 's', 'd' || n, 'i' || n, 'set', timestamptz '2030-01-01', \
+                 case when n < 500 then 'pending' else 'delivered' end, \
+                 case when n < 500 then now() - interval '1 minute' end, now(), case when n >= 500 then now() end \
+             from generate_series(0, 49999) n; \
+             analyze",
+        )
+        .await;
+    assert_uses(&world, "reminders", "reminders_due", async |ledger| {
+        assert_eq!(ledger.fire_reminders(100).await.unwrap(), 20);
+    })
+    .await;
+    assert_uses(&world, "push_deliveries", "push_deliveries_due", async |ledger| {
+        assert_eq!(ledger.claim_pushes(4, &ledger::PushPolicy::default()).await.unwrap().len(), 4);
+    })
+    .await;
 }

@@ -14,6 +14,7 @@ mod receiver;
 mod world;
 
 mod failures;
+mod folders;
 mod operations;
 mod outbox;
 mod repair;

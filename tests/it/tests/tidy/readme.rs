@@ -5,8 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::house::{all_sources, between, read, root, variants};
 
 /// Commands with verbs of their own, and where those are declared.
-const WITH_VERBS: [(&str, &str); 3] =
-    [("jobs", "src/commands/jobs.rs"), ("users", "src/commands/users.rs"), ("keys", "src/commands/keys.rs")];
+const WITH_VERBS: [(&str, &str); 4] = [
+    ("folders", "src/commands/folders.rs"),
+    ("jobs", "src/commands/jobs.rs"),
+    ("users", "src/commands/users.rs"),
+    ("keys", "src/commands/keys.rs"),
+];
 
 /// The commands of the README: the first word behind `listen` (or `cargo run --`) in code, and the second.
 fn commands_named() -> BTreeSet<(String, Option<String>)> {

@@ -1,5 +1,6 @@
 //! Memories: lasting facts about the user, and about the people around the user.
 
+mod category;
 mod rules;
 
 use records::{MemoryCategory, Talk};
@@ -9,6 +10,7 @@ use stages::MemoryDraft;
 use super::clauses::{self, Clause};
 use super::same::same_fact;
 use super::text::{Sentence, capitalised, first_words, sentences};
+pub(super) use category::category_of;
 use rules::{DIET, DOUBT, EVERY, FIRST_PERSON, FOR_NOW, OTHERS, OWN, PROFESSION, PRONOUN, TAIL};
 
 /// DECISIONS §5.

@@ -1,5 +1,7 @@
 //! The commands that are said of a conversation, of a person, or of a queue's bells.
 
+use ledger::ReprocessRefusal;
+
 use super::*;
 
 impl Walk {
@@ -28,6 +30,40 @@ impl Walk {
                 assert_eq!(conversation.status.as_str(), status);
                 assert_eq!(job, newest.map(|job| job.id));
             }
+        }
+    }
+
+    /// The next revision of what is completed or failed; a repeat while a job lives; a refusal otherwise.
+    pub(super) async fn reprocess(&mut self, place: usize) {
+        let talk = &self.talks[place];
+        let (person, id) = (self.people[talk.user].id.clone(), talk.id.clone());
+        let live = talk.jobs.iter().map(|mirror| &mirror.job).find(|job| !job.state.is_terminal()).cloned();
+        let reprocessed = self.world.ledger.reprocess(&person, &id).await.unwrap();
+        match (self.talks[place].status, live) {
+            (None, _) => assert_eq!(reprocessed, Err(ReprocessRefusal::NoConversation)),
+            (_, Some(job)) if job.state == State::BlockedByok => {
+                assert_eq!(reprocessed, Err(ReprocessRefusal::KeysRequired));
+            }
+            (Some(status), Some(job)) => {
+                let repeat = reprocessed.unwrap();
+                assert_eq!((repeat.fresh, repeat.job_id), (false, job.id));
+                assert_eq!(repeat.conversation.status.as_str(), status);
+            }
+            (Some("completed" | "failed"), None) if self.people[self.talks[place].user].marked => {
+                assert_eq!(reprocessed, Err(ReprocessRefusal::KeysRequired));
+            }
+            (Some("completed" | "failed"), None) => {
+                let admitted = reprocessed.unwrap();
+                assert!(admitted.fresh);
+                let mut talk = self.talks.remove(place);
+                let met = if talk.status == Some("completed") { "completed" } else { "failed" };
+                self.seen.met_whole(met, "Reprocess");
+                self.admitted(&mut talk, Origin::Reprocess).await;
+                assert_eq!(Some(&admitted.job_id), talk.jobs.last().map(|mirror| &mirror.job.id));
+                assert_eq!(Some(admitted.conversation.status.as_str()), talk.status);
+                self.talks.insert(place, talk);
+            }
+            (Some(_), None) => assert_eq!(reprocessed, Err(ReprocessRefusal::NotFinished)),
         }
     }
 
@@ -166,8 +202,15 @@ impl Walk {
         }
         assert_eq!(self.world.count("select count(*) from operator_actions").await, self.actions);
         for talk in &self.talks {
-            let live = talk.jobs.iter().filter(|mirror| !mirror.job.state.is_terminal()).count();
-            assert_eq!(live == 1, talk.status == Some("processing"), "{live} live jobs of {}", talk.id);
+            let live: Vec<&Job> =
+                talk.jobs.iter().map(|mirror| &mirror.job).filter(|job| !job.state.is_terminal()).collect();
+            match (&live[..], talk.status) {
+                ([_], Some("processing")) | ([], _) => {
+                    assert_ne!((live.len(), talk.status), (0, Some("processing")))
+                }
+                ([job], Some("completed")) => assert_eq!(job.origin, Origin::Reprocess),
+                other => panic!("{other:?} of {}", talk.id),
+            }
         }
     }
 }

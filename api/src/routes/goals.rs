@@ -1,0 +1,201 @@
+//! `P/goals`, their progress and their history.
+
+use axum::{
+    Json,
+    extract::State,
+    http::{HeaderMap, Uri},
+    response::Response,
+};
+use ledger::{GoalChange, GoalFilter, NewGoal};
+use records::{Goal, GoalId, GoalType};
+use serde_json::{Value, json};
+
+use super::{links, path::Ids, tagged};
+use crate::{
+    Error, Scope,
+    door::{Creating, Door},
+    keys::Caller,
+    read::{
+        Body, Bool, Choice, Fields, Float, Int, Page, Problem, Query, Text, object, optional_object, page,
+        query,
+    },
+    shapes,
+};
+
+/// What a 404 says is missing.
+pub(super) const KIND: &str = "Goal";
+/// Of a title (DECISIONS §1, "goal").
+const TITLE: Text = Text::between(1, 500);
+/// Of what is counted.
+const UNIT: Text = Text::between(0, 100);
+/// Any finite number.
+const NUMBER: Float = Float::between(f64::MIN, f64::MAX);
+
+fn types() -> Choice<&'static str, GoalType> {
+    Choice::of(GoalType::ALL.iter().map(|kind| (kind.as_str(), *kind)))
+}
+
+/// GET: a page, active ones first, oldest first.
+pub(super) async fn list(
+    State(door): State<Door>,
+    caller: Caller,
+    uri: Uri,
+    parameters: Query,
+) -> Result<Response, Error> {
+    caller.require(Scope::GoalsRead)?;
+    let (page, filter) = query(&parameters, read_filter)?;
+    let goals = door.ledger.goals(&caller.user, &filter).await?;
+    Ok(links::answer(&uri, page, &goals, shapes::goal))
+}
+
+/// Reads the query of the list.
+pub(super) fn read_filter(fields: &mut Fields<'_>) -> Option<(Page, GoalFilter)> {
+    let page = page(fields, 10, 1_000);
+    let include_inactive = fields.present("include_inactive", Bool).unwrap_or(false);
+    Some((page, GoalFilter { limit: links::one_more(page), offset: page.offset, include_inactive }))
+}
+
+/// GET one.
+pub(super) async fn one(
+    State(door): State<Door>,
+    caller: Caller,
+    Ids(id): Ids<String>,
+    asked: HeaderMap,
+) -> Result<Response, Error> {
+    caller.require(Scope::GoalsRead)?;
+    let Json(shape) = shown(door.ledger.goal(&caller.user, &GoalId::new(id)).await?)?;
+    Ok(tagged::answer(&asked, shape))
+}
+
+/// POST: one more active goal; of three others, the oldest no longer is.
+pub(super) async fn create(
+    Creating(door): Creating,
+    caller: Caller,
+    body: Body,
+) -> Result<Json<Value>, Error> {
+    caller.require(Scope::GoalsWrite)?;
+    let id = GoalId::new(format!("goal_{}", door.ids.fresh()));
+    let new = object(body, |fields| read_new(fields, &id))?;
+    Ok(Json(shapes::goal(&door.ledger.create_goal(&caller.user, &new).await?)))
+}
+
+/// Reads the body of a create.
+pub(super) fn read_new(fields: &mut Fields<'_>, id: &GoalId) -> Option<NewGoal> {
+    let title = fields.required("title", TITLE);
+    let goal_type = fields.optional("goal_type", types()).unwrap_or(GoalType::Scale);
+    let target_value = fields.required("target_value", NUMBER);
+    let current_value = fields.optional("current_value", NUMBER).unwrap_or(0.0);
+    let min_value = fields.optional("min_value", NUMBER).unwrap_or(0.0);
+    let max_value = fields.optional("max_value", NUMBER).unwrap_or(match goal_type {
+        GoalType::Boolean => 1.0,
+        GoalType::Scale | GoalType::Numeric => 10.0,
+    });
+    let unit = fields.optional("unit", UNIT);
+    let (title, target_value) = (title?, target_value?);
+    Some(NewGoal {
+        id: id.clone(),
+        title,
+        goal_type,
+        target_value,
+        current_value,
+        min_value,
+        max_value,
+        unit,
+    })
+}
+
+/// PATCH: at least one of title, goal_type, target_value, min_value, max_value, unit, is_active.
+pub(super) async fn change(
+    State(door): State<Door>,
+    caller: Caller,
+    Ids(id): Ids<String>,
+    body: Body,
+) -> Result<Json<Value>, Error> {
+    caller.require(Scope::GoalsWrite)?;
+    let change = object(body, read_change)?;
+    shown(door.ledger.change_goal(&caller.user, &GoalId::new(id), &change).await?)
+}
+
+/// Reads the body of a PATCH.
+pub(super) fn read_change(fields: &mut Fields<'_>) -> Option<GoalChange> {
+    let change = GoalChange {
+        title: fields.present("title", TITLE),
+        goal_type: fields.present("goal_type", types()),
+        target_value: fields.present("target_value", NUMBER),
+        min_value: fields.present("min_value", NUMBER),
+        max_value: fields.present("max_value", NUMBER),
+        unit: fields.nullable("unit", UNIT),
+        is_active: fields.present("is_active", Bool),
+    };
+    let names = ["title", "goal_type", "target_value", "min_value", "max_value", "unit", "is_active"];
+    fields.needs_any(&names)?;
+    Some(change)
+}
+
+/// PATCH progress: `current_value`, in the query or in the body; the query goes first.
+pub(super) async fn progress(
+    State(door): State<Door>,
+    caller: Caller,
+    Ids(id): Ids<String>,
+    parameters: Query,
+    body: Body,
+) -> Result<Json<Value>, Error> {
+    caller.require(Scope::GoalsWrite)?;
+    let asked = query(&parameters, read_progress)?;
+    let value = match asked {
+        Some(value) => value,
+        None => optional_object(body, read_progress)?.flatten().ok_or_else(missing)?,
+    };
+    shown(door.ledger.set_goal_progress(&caller.user, &GoalId::new(id), value).await?)
+}
+
+/// Reads the progress out of a query or a body; `None` inside: it is not there.
+pub(super) fn read_progress(fields: &mut Fields<'_>) -> Option<Option<f64>> {
+    Some(fields.present("current_value", NUMBER))
+}
+
+/// The value is in neither place (DECISIONS §3, "where the documents give no type or loc").
+fn missing() -> Error {
+    Error::Invalid(vec![Problem {
+        kind: "missing",
+        loc: vec!["query".into(), "current_value".into()],
+        msg: "Field required".to_owned(),
+        ctx: None,
+    }])
+}
+
+/// GET history: the last `days`, newest first.
+pub(super) async fn history(
+    State(door): State<Door>,
+    caller: Caller,
+    Ids(id): Ids<String>,
+    parameters: Query,
+) -> Result<Json<Value>, Error> {
+    caller.require(Scope::GoalsRead)?;
+    let days = query(&parameters, read_days)?;
+    let days = i32::try_from(days).unwrap_or(365);
+    let points = door.ledger.goal_history(&caller.user, &GoalId::new(id), days).await?;
+    points.map(|points| Json(points.iter().map(shapes::goal_point).collect())).ok_or(Error::NotFound(KIND))
+}
+
+/// Reads the query of the history.
+pub(super) fn read_days(fields: &mut Fields<'_>) -> Option<i64> {
+    Some(fields.present("days", Int::between(1, 365)).unwrap_or(30))
+}
+
+/// DELETE: for good, with its history.
+pub(super) async fn delete(
+    State(door): State<Door>,
+    caller: Caller,
+    Ids(id): Ids<String>,
+) -> Result<Json<Value>, Error> {
+    caller.require(Scope::GoalsWrite)?;
+    match door.ledger.delete_goal(&caller.user, &GoalId::new(id)).await? {
+        true => Ok(Json(json!({ "success": true }))),
+        false => Err(Error::NotFound(KIND)),
+    }
+}
+
+fn shown(goal: Option<Goal>) -> Result<Json<Value>, Error> {
+    goal.as_ref().map(|goal| Json(shapes::goal(goal))).ok_or(Error::NotFound(KIND))
+}

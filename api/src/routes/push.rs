@@ -1,0 +1,118 @@
+//! `/v1/users/me/push-subscriptions`: where a person is reminded of action items (DECISIONS §3, "push").
+
+use axum::{Json, extract::State};
+use ledger::{NewSubscription, SubscriptionKind, TooManySubscriptions};
+use secrecy::SecretString;
+use serde_json::{Value, json};
+
+use super::path::Ids;
+use crate::{
+    Error, Scope, WebPush,
+    door::{Creating, Door},
+    keys::Caller,
+    read::{Body, Choice, Fields, Object, Text, object},
+    shapes,
+};
+
+/// What a 404 says is missing.
+pub(super) const KIND: &str = "Push subscription";
+
+/// GET: all of them, newest first.
+pub(super) async fn list(State(door): State<Door>, caller: Caller) -> Result<Json<Value>, Error> {
+    caller.require(Scope::ProfileRead)?;
+    let subscriptions = door.ledger.subscriptions(&caller.user).await?;
+    Ok(Json(subscriptions.iter().map(shapes::subscription).collect()))
+}
+
+/// GET `…/key`: the public key that a browser subscribes with (`applicationServerKey`).
+pub(super) async fn key(State(door): State<Door>, caller: Caller) -> Result<Json<Value>, Error> {
+    caller.require(Scope::ProfileRead)?;
+    let web_push = door.settings.web_push.as_ref().ok_or(Error::WebPushUnavailable)?;
+    Ok(Json(json!({ "public_key": web_push.public_key })))
+}
+
+/// POST: a subscription. The same one again is renewed, not doubled, so a client may send it at every start.
+pub(super) async fn create(
+    Creating(door): Creating,
+    caller: Caller,
+    body: Body,
+) -> Result<Json<Value>, Error> {
+    caller.require(Scope::ProfileWrite)?;
+    let new = object(body, |fields| read(fields, &door))?;
+    if matches!(new.kind, SubscriptionKind::WebPush { .. }) && door.settings.web_push.is_none() {
+        return Err(Error::WebPushUnavailable);
+    }
+    match door.ledger.subscribe(&caller.user, &new).await? {
+        Ok(stored) => Ok(Json(shapes::subscription(&stored))),
+        Err(TooManySubscriptions) => Err(Error::Conflict("There are 20 push subscriptions already")),
+    }
+}
+
+/// DELETE: the subscription, and whatever was still to be sent to it.
+pub(super) async fn delete(
+    State(door): State<Door>,
+    caller: Caller,
+    Ids(id): Ids<String>,
+) -> Result<Json<Value>, Error> {
+    caller.require(Scope::ProfileWrite)?;
+    match door.ledger.unsubscribe(&caller.user, &id).await? {
+        true => Ok(Json(json!({ "success": true }))),
+        false => Err(Error::NotFound(KIND)),
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    WebPush,
+    Webhook,
+}
+
+/// A browser's `PushSubscription` as it writes itself into JSON, with its `kind`; or a webhook.
+fn read(fields: &mut Fields<'_>, door: &Door) -> Option<NewSubscription> {
+    let kinds = Choice::of([("webpush", Kind::WebPush), ("webhook", Kind::Webhook)]);
+    let may_call = |url: &str| (door.check_url)(url);
+    match fields.required("kind", kinds)? {
+        Kind::Webhook => read_webhook(fields, may_call),
+        Kind::WebPush => read_web_push(fields, may_call, door.settings.web_push.as_ref()),
+    }
+}
+
+/// Reads what a webhook's subscription holds besides its kind.
+pub(super) fn read_webhook(
+    fields: &mut Fields<'_>,
+    may_call: impl Fn(&str) -> bool,
+) -> Option<NewSubscription> {
+    let url = address(fields, "url", may_call);
+    Some(NewSubscription { kind: SubscriptionKind::Webhook, url: url? })
+}
+
+/// Reads what a browser's subscription holds besides its kind.
+pub(super) fn read_web_push(
+    fields: &mut Fields<'_>,
+    may_call: impl Fn(&str) -> bool,
+    check: Option<&WebPush>,
+) -> Option<NewSubscription> {
+    let url = address(fields, "endpoint", may_call);
+    let keys = fields.required("keys", Object(|keys: &mut Fields<'_>| read_keys(keys, check)));
+    Some(NewSubscription { kind: keys?, url: url? })
+}
+
+fn address(fields: &mut Fields<'_>, name: &'static str, may_call: impl Fn(&str) -> bool) -> Option<String> {
+    let url = fields.required(name, Text::between(1, 2_048))?;
+    if !may_call(&url) {
+        let words = format!("{name} must be an https URL of a public address");
+        return fields.report.at(name, |report| report.rule(&words));
+    }
+    Some(url)
+}
+
+/// Without a key of ours nothing can be sent, and the caller hears that instead of what is wrong with these.
+fn read_keys(fields: &mut Fields<'_>, check: Option<&WebPush>) -> Option<SubscriptionKind> {
+    let p256dh = fields.required("p256dh", Text::between(1, 200));
+    let auth = fields.required("auth", Text::between(1, 200));
+    let (p256dh, auth) = (p256dh?, auth?);
+    if check.is_some_and(|web_push| !(web_push.check_keys)(&p256dh, &auth)) {
+        return fields.report.rule("keys must be those of a browser's push subscription");
+    }
+    Some(SubscriptionKind::WebPush { p256dh, auth: SecretString::from(auth) })
+}

@@ -1,0 +1,164 @@
+//! `P/goals`, as a client sends and reads it.
+
+use axum::http::Method;
+use serde_json::{Value, json};
+
+use crate::bench::{Answer, Bench, P};
+
+async fn create(bench: &Bench, title: &str) -> Answer {
+    bench.post(&format!("{P}/goals"), json!({ "title": title, "target_value": 8 })).await
+}
+
+fn path(goal: &Answer, rest: &str) -> String {
+    format!("{P}/goals/{}{rest}", goal.body["id"].as_str().unwrap())
+}
+
+async fn titles(bench: &Bench, query: &str) -> Vec<String> {
+    let goals = bench.get(&format!("{P}/goals?{query}")).await.body;
+    goals.as_array().unwrap().iter().map(|goal| goal["title"].as_str().unwrap().to_owned()).collect()
+}
+
+#[tokio::test]
+async fn a_goal_has_the_decided_fields_and_defaults() {
+    let bench = Bench::new().await;
+    let made = create(&bench, "Read").await;
+    assert_eq!(made.status, 200, "{made:?}");
+    assert!(made.body["id"].as_str().unwrap().starts_with("goal_"));
+    let at = &made.body["created_at"];
+    assert_eq!(
+        made.body,
+        json!({
+            "id": made.body["id"], "title": "Read", "goal_type": "scale", "target_value": 8.0, "current_value": 0.0,
+            "min_value": 0.0, "max_value": 10.0, "unit": null, "is_active": true, "created_at": at, "updated_at": at,
+        })
+    );
+    assert_eq!(bench.get(&path(&made, "")).await.body, made.body);
+    let body = json!({
+        "title": "Run", "goal_type": "numeric", "target_value": "42.195", "current_value": 1, "min_value": -1,
+        "max_value": 50, "unit": "km",
+    });
+    let full = bench.post(&format!("{P}/goals"), body).await;
+    assert_eq!((&full.body["target_value"], &full.body["unit"]), (&json!(42.195), &json!("km")));
+    let yes_or_no = json!({ "title": "Vote", "goal_type": "boolean", "target_value": true });
+    let yes_or_no = bench.post(&format!("{P}/goals"), yes_or_no).await;
+    assert_eq!((&yes_or_no.body["target_value"], &yes_or_no.body["max_value"]), (&json!(1.0), &json!(1.0)));
+}
+
+#[tokio::test]
+async fn every_failing_field_of_a_goal_is_named_at_once() {
+    let bench = Bench::new().await;
+    let body =
+        json!({ "title": "", "goal_type": "vague", "current_value": "nan", "min_value": [], "unit": 5 });
+    let answer = bench.post(&format!("{P}/goals"), body).await;
+    assert_eq!(
+        answer.kinds(),
+        [
+            ("string_too_short", &json!(["body", "title"])),
+            ("enum", &json!(["body", "goal_type"])),
+            ("missing", &json!(["body", "target_value"])),
+            ("finite_number", &json!(["body", "current_value"])),
+            ("float_type", &json!(["body", "min_value"])),
+            ("string_type", &json!(["body", "unit"])),
+        ]
+    );
+    assert_eq!(answer.body["detail"][1]["msg"], "Input should be 'boolean', 'scale' or 'numeric'");
+}
+
+#[tokio::test]
+async fn a_fourth_goal_takes_the_oldest_ones_place_and_inactive_ones_are_listed_on_request() {
+    let bench = Bench::new().await;
+    let first = create(&bench, "1").await;
+    for title in ["2", "3", "4"] {
+        create(&bench, title).await;
+    }
+    assert_eq!(titles(&bench, "").await, ["2", "3", "4"]);
+    assert_eq!(titles(&bench, "include_inactive=true").await, ["2", "3", "4", "1"]);
+    assert_eq!(titles(&bench, "include_inactive=true&limit=1&offset=3").await, ["1"]);
+    let activated =
+        bench.ask(&bench.key, Method::PATCH, &path(&first, ""), Some(json!({ "is_active": true }))).await;
+    assert_eq!(activated.body["is_active"], true);
+    assert_eq!(titles(&bench, "").await, ["1", "3", "4"]);
+    let wrong = bench.get(&format!("{P}/goals?limit=1001&include_inactive=perhaps")).await;
+    assert_eq!(
+        wrong.kinds(),
+        [
+            ("less_than_equal", &json!(["query", "limit"])),
+            ("bool_parsing", &json!(["query", "include_inactive"]))
+        ]
+    );
+}
+
+#[tokio::test]
+async fn a_patch_needs_a_field_of_its_own_and_null_takes_only_the_unit() {
+    let bench = Bench::new().await;
+    let made = create(&bench, "Read").await;
+    let patch = async |body| bench.ask(&bench.key, Method::PATCH, &path(&made, ""), Some(body)).await;
+    let changed = patch(json!({ "title": "Read more", "unit": "books", "goal_type": "numeric" })).await;
+    assert_eq!((&changed.body["title"], &changed.body["unit"]), (&json!("Read more"), &json!("books")));
+    assert_eq!(patch(json!({ "unit": null })).await.body["unit"], Value::Null);
+    assert_eq!(patch(json!({ "current_value": 3 })).await.kinds(), [("value_error", &json!(["body"]))]);
+    assert_eq!(
+        patch(json!({ "title": null, "is_active": null })).await.kinds(),
+        [("string_type", &json!(["body", "title"])), ("bool_type", &json!(["body", "is_active"]))]
+    );
+}
+
+#[tokio::test]
+async fn progress_is_taken_from_the_query_or_the_body_and_makes_history() {
+    let bench = Bench::new().await;
+    let made = create(&bench, "Read").await;
+    let put = async |query: &str, body: Option<Value>| {
+        bench.ask(&bench.key, Method::PATCH, &path(&made, &format!("/progress{query}")), body).await
+    };
+    assert_eq!(put("?current_value=3", None).await.body["current_value"], 3.0);
+    assert_eq!(put("", Some(json!({ "current_value": 4.5 }))).await.body["current_value"], 4.5);
+    assert_eq!(put("?current_value=5", Some(json!({ "current_value": 9 }))).await.body["current_value"], 5.0);
+    for body in [None, Some(json!({})), Some(Value::Null)] {
+        assert_eq!(put("", body).await.kinds(), [("missing", &json!(["query", "current_value"]))]);
+    }
+    assert_eq!(
+        put("?current_value=much", None).await.kinds(),
+        [("float_parsing", &json!(["query", "current_value"]))]
+    );
+    assert_eq!(
+        put("", Some(json!({ "current_value": null }))).await.kinds(),
+        [("float_type", &json!(["body", "current_value"]))]
+    );
+    let history = bench.get(&path(&made, "/history")).await.body;
+    assert_eq!(history.as_array().unwrap().len(), 1, "one value a day: {history}");
+    let fields: Vec<_> = history[0].as_object().unwrap().keys().collect();
+    assert_eq!(fields, ["date", "value", "recorded_at"]);
+    assert_eq!(history[0]["value"], 5.0);
+    assert!(history[0]["recorded_at"].as_str().unwrap().starts_with(history[0]["date"].as_str().unwrap()));
+    for (days, kind) in [("0", "greater_than_equal"), ("366", "less_than_equal"), ("week", "int_parsing")] {
+        let answer = bench.get(&path(&made, &format!("/history?days={days}"))).await;
+        assert_eq!(answer.kinds(), [(kind, &json!(["query", "days"]))]);
+    }
+    assert_eq!(bench.get(&path(&made, "/history?days=365")).await.status, 200);
+}
+
+#[tokio::test]
+async fn another_persons_goal_is_404_on_every_route_and_a_deleted_one_is_gone() {
+    let bench = Bench::new().await;
+    let made = create(&bench, "Read").await;
+    let bob = bench.person("bob", api::Scope::ALL).await;
+    let everything = [
+        (Method::GET, "", None),
+        (Method::PATCH, "", Some(json!({ "is_active": true }))),
+        (Method::PATCH, "/progress?current_value=1", None),
+        (Method::GET, "/history", None),
+        (Method::DELETE, "", None),
+    ];
+    let gone = json!({ "detail": "Goal not found" });
+    for (method, rest, body) in everything.clone() {
+        let answer = bench.ask(&bob, method.clone(), &path(&made, rest), body).await;
+        assert_eq!((answer.status.as_u16(), &answer.body), (404, &gone), "{method} {rest}");
+    }
+    assert_eq!(bench.get(&path(&made, "")).await.body, made.body, "and nothing has changed");
+    let deleted = bench.ask(&bench.key, Method::DELETE, &path(&made, ""), None).await;
+    assert_eq!((deleted.status.as_u16(), &deleted.body), (200, &json!({ "success": true })));
+    for (method, rest, body) in everything {
+        let answer = bench.ask(&bench.key, method.clone(), &path(&made, rest), body).await;
+        assert_eq!((answer.status.as_u16(), &answer.body), (404, &gone), "{method} {rest}");
+    }
+}

@@ -1,0 +1,40 @@
+//! Replacing an endpoint's secret without a moment in which its owner can verify nothing.
+
+use records::UserId;
+use secrecy::{ExposeSecret, SecretString};
+
+use super::{Endpoint, row::EndpointRow};
+use crate::{
+    Ledger,
+    error::{Doing, Error},
+};
+
+impl Ledger {
+    /// Gives an endpoint a new secret. For 24 hours deliveries carry a signature of each, the new one first; of a secret
+    /// that is replaced within that time, nothing is signed any more. `None`: no such endpoint.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn rotate_secret(
+        &self,
+        user: &UserId,
+        id: &str,
+        secret: &SecretString,
+    ) -> Result<Option<Endpoint>, Error> {
+        let row: Option<EndpointRow> = sqlx::query_as(
+            "update webhook_endpoints set previous_secret = secret, \
+                 previous_secret_until = clock_timestamp() + interval '24 hours', secret = $3, \
+                 updated_at = clock_timestamp() \
+             where user_id = $1 and endpoint_id = $2 \
+             returning endpoint_id, url, events, format, enabled, disabled_reason, failing_since, last_success_at, \
+                 created_at, updated_at",
+        )
+        .bind(user.as_str())
+        .bind(id)
+        .bind(secret.expose_secret())
+        .fetch_optional(&self.pool)
+        .await
+        .doing("replacing an endpoint's secret")?;
+        row.map(Endpoint::try_from).transpose()
+    }
+}

@@ -1,0 +1,108 @@
+//! A person's changes of action items.
+
+use records::{ActionItem, ActionItemId, Timestamp, UserId};
+use sqlx::{AssertSqlSafe, PgConnection};
+
+use super::{ITEM_COLUMNS, ItemRow, dates::Changed};
+use crate::{
+    Ledger,
+    error::{Doing, Error},
+};
+
+/// What a PATCH changes; `None` leaves it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ItemChange {
+    /// 1–500 characters.
+    pub description: Option<String>,
+    /// `true` notes when it was done, unless it was done already; `false` clears that.
+    pub completed: Option<bool>,
+    /// When it is due; `Some(None)` clears it.
+    pub due_at: Option<Option<Timestamp>>,
+}
+
+impl Ledger {
+    /// Changes an action item. What a person touched is spared by later revisions of its conversation. `None`: no
+    /// such item.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn change_action_item(
+        &self,
+        user: &UserId,
+        item: &ActionItemId,
+        change: &ItemChange,
+    ) -> Result<Option<ActionItem>, Error> {
+        const DOING: &str = "changing an action item";
+        let (mut transaction, now) = self.begin(DOING).await?;
+        let Some(before) = lock(&mut transaction, user, item).await.doing(DOING)? else { return Ok(None) };
+        let after = update(&mut transaction, user, item, change, now).await.doing(DOING)?;
+        let changed = Changed { before: Some(before), after: Some(after.clone()) };
+        self.commit_changed(transaction, &[changed], DOING).await?;
+        Ok(Some(after))
+    }
+
+    /// Deletes an action item for good. `false`: no such item.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn delete_action_item(&self, user: &UserId, item: &ActionItemId) -> Result<bool, Error> {
+        const DOING: &str = "deleting an action item";
+        let (mut transaction, _) = self.begin(DOING).await?;
+        let Some(before) = lock(&mut transaction, user, item).await.doing(DOING)? else { return Ok(false) };
+        sqlx::query("delete from action_items where user_id = $1 and action_item_id = $2")
+            .bind(user.as_str())
+            .bind(item.as_str())
+            .execute(&mut *transaction)
+            .await
+            .doing(DOING)?;
+        let changed = Changed { before: Some(before), after: None };
+        self.commit_changed(transaction, &[changed], DOING).await?;
+        Ok(true)
+    }
+}
+
+/// Reads an item and holds it, so that what was before is what the change changes.
+async fn lock(
+    connection: &mut PgConnection,
+    user: &UserId,
+    item: &ActionItemId,
+) -> Result<Option<ActionItem>, sqlx::Error> {
+    let sql = format!(
+        "select {ITEM_COLUMNS} from action_items where user_id = $1 and action_item_id = $2 for update"
+    );
+    // Only constants of ours are in the text.
+    let row: Option<ItemRow> = sqlx::query_as(AssertSqlSafe(sql))
+        .bind(user.as_str())
+        .bind(item.as_str())
+        .fetch_optional(connection)
+        .await?;
+    Ok(row.map(ActionItem::from))
+}
+
+async fn update(
+    connection: &mut PgConnection,
+    user: &UserId,
+    item: &ActionItemId,
+    change: &ItemChange,
+    now: Timestamp,
+) -> Result<ActionItem, sqlx::Error> {
+    let sql = format!(
+        "update action_items set updated_at = $3, by_person = true, description = coalesce($4, description), \
+             completed = coalesce($5, completed), \
+             completed_at = case coalesce($5, completed) when true then coalesce(completed_at, $3) end, \
+             due_at = case when $6 then $7 else due_at end \
+         where user_id = $1 and action_item_id = $2 returning {ITEM_COLUMNS}"
+    );
+    // Only constants of ours are in the text.
+    let row: ItemRow = sqlx::query_as(AssertSqlSafe(sql))
+        .bind(user.as_str())
+        .bind(item.as_str())
+        .bind(now)
+        .bind(&change.description)
+        .bind(change.completed)
+        .bind(change.due_at.is_some())
+        .bind(change.due_at.flatten())
+        .fetch_one(connection)
+        .await?;
+    Ok(row.into())
+}

@@ -1,0 +1,72 @@
+//! Action items that a person makes.
+
+use records::{ActionItem, ActionItemId, Timestamp, UserId};
+use sqlx::{AssertSqlSafe, PgConnection};
+
+use super::{ITEM_COLUMNS, ItemRow, dates::Changed};
+use crate::{
+    Ledger,
+    error::{Doing, Error},
+};
+
+/// An action item to be created; it belongs to no conversation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewActionItem {
+    /// Its id.
+    pub id: ActionItemId,
+    /// 1–500 characters.
+    pub description: String,
+    /// Done already.
+    pub completed: bool,
+    /// When it is due.
+    pub due_at: Option<Timestamp>,
+}
+
+impl Ledger {
+    /// Stores action items, all or none, and gives them in the order in which they came. One that is done already was
+    /// done now.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn create_action_items(
+        &self,
+        user: &UserId,
+        new: &[NewActionItem],
+    ) -> Result<Vec<ActionItem>, Error> {
+        const DOING: &str = "storing action items";
+        let ids: Vec<&str> = new.iter().map(|item| item.id.as_str()).collect();
+        let (mut transaction, now) = self.begin_creating(DOING, &ids).await?;
+        let items = insert(&mut transaction, user, new, now).await.doing(DOING)?;
+        let changes: Vec<Changed> =
+            items.iter().map(|item| Changed { before: None, after: Some(item.clone()) }).collect();
+        self.commit_changed(transaction, &changes, DOING).await?;
+        Ok(items)
+    }
+}
+
+async fn insert(
+    connection: &mut PgConnection,
+    user: &UserId,
+    new: &[NewActionItem],
+    now: Timestamp,
+) -> Result<Vec<ActionItem>, sqlx::Error> {
+    let sql = format!(
+        "insert into action_items (user_id, action_item_id, description, completed, due_at, completed_at, by_person, \
+             created_at, updated_at) \
+         select $1, t.id, t.description, t.completed, t.due_at, case when t.completed then $2 end, true, $2, $2 \
+         from unnest($3::text[], $4::text[], $5::boolean[], $6::timestamptz[]) \
+             with ordinality t (id, description, completed, due_at, ordinal) \
+         order by t.ordinal returning {ITEM_COLUMNS}"
+    );
+    // Only constants of ours are in the text.
+    let rows: Vec<ItemRow> = sqlx::query_as(AssertSqlSafe(sql))
+        .bind(user.as_str())
+        .bind(now)
+        .bind(new.iter().map(|item| item.id.as_str()).collect::<Vec<_>>())
+        .bind(new.iter().map(|item| item.description.as_str()).collect::<Vec<_>>())
+        .bind(new.iter().map(|item| item.completed).collect::<Vec<_>>())
+        .bind(new.iter().map(|item| item.due_at).collect::<Vec<_>>())
+        .fetch_all(connection)
+        .await?;
+    Ok(rows.into_iter().map(ActionItem::from).collect())
+}

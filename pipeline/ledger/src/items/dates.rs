@@ -1,0 +1,113 @@
+//! What a change of action items means for whoever reminds of them: the one place through which every change that a
+//! person makes goes, at the end of the transaction that makes it.
+
+use records::{ActionItem, ActionItemId, Timestamp};
+use sqlx::{Postgres, Transaction};
+
+use crate::{
+    Ledger,
+    error::{Doing, Error},
+};
+
+/// An action item before and after a person's change: `None` before is a new one, `None` after a deleted one.
+#[derive(Clone, Debug)]
+pub(crate) struct Changed {
+    pub(crate) before: Option<ActionItem>,
+    pub(crate) after: Option<ActionItem>,
+}
+
+/// What follows for the item's reminder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Reminder {
+    /// The date was set or changed: tell of it now, and once more when it comes.
+    Set(ActionItemId, Timestamp),
+    /// Open again with the date that it had: tell of it when it comes.
+    Resumed(ActionItemId, Timestamp),
+    /// Completed, cleared or deleted: nothing is told any more.
+    Off(ActionItemId),
+}
+
+impl Changed {
+    /// What follows for the reminder; `None` when nothing does.
+    pub(crate) fn reminder(&self) -> Option<Reminder> {
+        let id = self.after.as_ref().or(self.before.as_ref())?.id.clone();
+        let had = self.before.as_ref().and_then(|item| item.due_at);
+        match (awaited(self.before.as_ref()), awaited(self.after.as_ref())) {
+            (_, Some(due)) if had != Some(due) => Some(Reminder::Set(id, due)),
+            (None, Some(due)) => Some(Reminder::Resumed(id, due)),
+            (Some(_), None) => Some(Reminder::Off(id)),
+            _ => None,
+        }
+    }
+}
+
+/// The date of an item that is there, open and has one.
+fn awaited(item: Option<&ActionItem>) -> Option<Timestamp> {
+    item.filter(|item| !item.completed).and_then(|item| item.due_at)
+}
+
+impl Ledger {
+    /// Commits a person's changes of action items, and notes how many reminders follow. What must hold exactly when
+    /// the changes do belongs before the commit, and whoever is to be woken, behind it.
+    pub(super) async fn commit_changed(
+        &self,
+        transaction: Transaction<'static, Postgres>,
+        changes: &[Changed],
+        doing: &'static str,
+    ) -> Result<(), Error> {
+        let (off, on): (Vec<_>, Vec<_>) = changes
+            .iter()
+            .filter_map(Changed::reminder)
+            .partition(|reminder| matches!(reminder, Reminder::Off(_)));
+        transaction.commit().await.doing(doing)?;
+        if !on.is_empty() || !off.is_empty() {
+            tracing::debug!(on = on.len(), off = off.len(), "dates of action items changed");
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn item(due: Option<i64>, completed: bool) -> Option<ActionItem> {
+        let at = |seconds| Timestamp::from_timestamp(seconds, 0).unwrap_or_default();
+        Some(ActionItem {
+            id: ActionItemId::new("i"),
+            description: "Call Bob".to_owned(),
+            completed,
+            created_at: at(0),
+            updated_at: at(0),
+            due_at: due.map(at),
+            completed_at: completed.then(|| at(1)),
+            conversation_id: None,
+        })
+    }
+
+    #[test]
+    fn a_reminder_follows_the_date_of_an_open_item_and_nothing_else() {
+        let at = |seconds| Timestamp::from_timestamp(seconds, 0).unwrap_or_default();
+        let due = |seconds| Some(Reminder::Set(ActionItemId::new("i"), at(seconds)));
+        let resumed = Some(Reminder::Resumed(ActionItemId::new("i"), at(5)));
+        let off = Some(Reminder::Off(ActionItemId::new("i")));
+        for (before, after, follows, what) in [
+            (None, item(Some(5), false), due(5), "created with a date"),
+            (None, item(None, false), None, "created without one"),
+            (None, item(Some(5), true), None, "created as done"),
+            (item(None, false), item(Some(5), false), due(5), "set"),
+            (item(Some(5), false), item(Some(6), false), due(6), "changed"),
+            (item(Some(5), false), item(Some(5), false), None, "sent again"),
+            (item(Some(5), false), item(None, false), off.clone(), "cleared"),
+            (item(Some(5), false), item(Some(5), true), off.clone(), "completed"),
+            (item(Some(5), false), item(Some(6), true), off.clone(), "changed and completed"),
+            (item(Some(5), true), item(Some(5), false), resumed, "opened again"),
+            (item(Some(5), true), item(Some(6), false), due(6), "opened again with another date"),
+            (item(Some(5), true), None, None, "deleted when done"),
+            (item(Some(5), false), None, off, "deleted"),
+            (item(None, false), None, None, "deleted without a date"),
+        ] {
+            assert_eq!(Changed { before, after }.reminder(), follows, "{what}");
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! A person's changes of memories.
+
+use records::{Memory, MemoryCategory, MemoryId, UserId};
+use sqlx::AssertSqlSafe;
+
+use super::{MEMORY_COLUMNS, MemoryRow};
+use crate::{
+    Ledger,
+    error::{Doing, Error},
+};
+
+/// What a PATCH changes; `None` leaves it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MemoryChange {
+    /// 1–500 characters.
+    pub content: Option<String>,
+    /// One of the ten.
+    pub category: Option<MemoryCategory>,
+    /// `true` for public, `false` for private.
+    pub public: Option<bool>,
+    /// Free labels, all of them.
+    pub tags: Option<Vec<String>>,
+}
+
+impl Ledger {
+    /// Changes a memory and marks it as edited, so that later revisions of its conversation spare it. `None`: no such
+    /// memory.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn change_memory(
+        &self,
+        user: &UserId,
+        memory: &MemoryId,
+        change: &MemoryChange,
+    ) -> Result<Option<Memory>, Error> {
+        const DOING: &str = "changing a memory";
+        let (mut transaction, now) = self.begin(DOING).await?;
+        let sql = format!(
+            "update memories set updated_at = $3, edited = true, content = coalesce($4, content), \
+                 category = coalesce($5, category), visibility = coalesce($6, visibility), tags = coalesce($7, tags) \
+             where user_id = $1 and memory_id = $2 returning {MEMORY_COLUMNS}"
+        );
+        // Only constants of ours are in the text.
+        let row: Option<MemoryRow> = sqlx::query_as(AssertSqlSafe(sql))
+            .bind(user.as_str())
+            .bind(memory.as_str())
+            .bind(now)
+            .bind(&change.content)
+            .bind(change.category.map(MemoryCategory::as_str))
+            .bind(change.public.map(super::visibility))
+            .bind(&change.tags)
+            .fetch_optional(&mut *transaction)
+            .await
+            .doing(DOING)?;
+        transaction.commit().await.doing(DOING)?;
+        row.map(Memory::try_from).transpose()
+    }
+
+    /// Deletes a memory for good. `false`: no such memory.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn delete_memory(&self, user: &UserId, memory: &MemoryId) -> Result<bool, Error> {
+        const DOING: &str = "deleting a memory";
+        let (mut transaction, _) = self.begin(DOING).await?;
+        let deleted = sqlx::query("delete from memories where user_id = $1 and memory_id = $2")
+            .bind(user.as_str())
+            .bind(memory.as_str())
+            .execute(&mut *transaction)
+            .await
+            .doing(DOING)?;
+        transaction.commit().await.doing(DOING)?;
+        Ok(deleted.rows_affected() > 0)
+    }
+}

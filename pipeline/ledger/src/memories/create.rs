@@ -1,0 +1,65 @@
+//! Memories that a person makes.
+
+use records::{Memory, MemoryCategory, MemoryId, UserId};
+use sqlx::AssertSqlSafe;
+
+use super::{MEMORY_COLUMNS, MemoryRow};
+use crate::{
+    Ledger,
+    error::{Doing, Error},
+};
+
+/// A memory to be created; it belongs to no conversation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewPersonMemory {
+    /// Its id.
+    pub id: MemoryId,
+    /// 1–500 characters.
+    pub content: String,
+    /// One of the ten.
+    pub category: MemoryCategory,
+    /// `true` for public, `false` for private.
+    pub public: bool,
+    /// Free labels.
+    pub tags: Vec<String>,
+}
+
+impl Ledger {
+    /// Stores memories, all or none, and gives them in the order in which they came. Whoever writes a fact down has
+    /// looked at it: they are `manually_added`, `reviewed`, and the verdict is `true`.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn create_memories(
+        &self,
+        user: &UserId,
+        new: &[NewPersonMemory],
+    ) -> Result<Vec<Memory>, Error> {
+        const DOING: &str = "storing memories";
+        let ids: Vec<&str> = new.iter().map(|memory| memory.id.as_str()).collect();
+        let (mut transaction, now) = self.begin_creating(DOING, &ids).await?;
+        let mut memories = Vec::with_capacity(new.len());
+        for memory in new {
+            let sql = format!(
+                "insert into memories (user_id, memory_id, content, category, visibility, tags, manually_added, reviewed, \
+                     user_review, created_at, updated_at) \
+                 values ($1, $2, $3, $4, $5, $6, true, true, true, $7, $7) returning {MEMORY_COLUMNS}"
+            );
+            // Only constants of ours are in the text.
+            let row: MemoryRow = sqlx::query_as(AssertSqlSafe(sql))
+                .bind(user.as_str())
+                .bind(memory.id.as_str())
+                .bind(&memory.content)
+                .bind(memory.category.as_str())
+                .bind(super::visibility(memory.public))
+                .bind(&memory.tags)
+                .bind(now)
+                .fetch_one(&mut *transaction)
+                .await
+                .doing(DOING)?;
+            memories.push(row.try_into()?);
+        }
+        transaction.commit().await.doing(DOING)?;
+        Ok(memories)
+    }
+}

@@ -1,0 +1,117 @@
+//! Pushes: pending { next_at } | sending { until, epoch } | delivered | exhausted | cancelled. Webhooks' rows are
+//! bodies that must arrive within days; these are reminders that nobody wants tomorrow, and their words are read when
+//! they are sent.
+
+use std::time::Duration;
+
+use records::{ActionItemId, Timestamp, UserId};
+
+use crate::{
+    DeliveryOutcome, Ledger, SubscriptionKind,
+    error::{Doing, Error},
+};
+
+mod claim;
+mod finish;
+
+/// The numbers of a push's life.
+#[derive(Clone, Debug)]
+pub struct PushPolicy {
+    /// Waits after the 1st, 2nd, … failed try; after the last the push is given up.
+    pub schedule: Vec<Duration>,
+    /// How long a try may be under way before somebody else may take it: longer than a try's own limit.
+    pub sending: Duration,
+    /// Tries under way at once per person: one person's dead receivers slow nobody else.
+    pub per_person: usize,
+    /// Nothing but failures for this long removes the subscription.
+    pub remove_after: Duration,
+}
+
+impl Default for PushPolicy {
+    fn default() -> Self {
+        Self {
+            schedule: [5, 30, 300, 1_800, 7_200].into_iter().map(Duration::from_secs).collect(),
+            sending: Duration::from_secs(30),
+            per_person: 4,
+            remove_after: Duration::from_secs(5 * 86_400),
+        }
+    }
+}
+
+/// A push that this process is to try now.
+#[derive(Clone, Debug)]
+pub struct ClaimedPush {
+    /// Whose.
+    pub user_id: UserId,
+    /// To which subscription.
+    pub subscription_id: String,
+    /// The same on every try.
+    pub delivery_id: String,
+    /// The claim: every write of this try names it.
+    pub epoch: i64,
+    /// Which try this is, from 1.
+    pub try_number: i32,
+    /// How the subscription is reached.
+    pub kind: SubscriptionKind,
+    /// Where.
+    pub url: String,
+    /// The action item.
+    pub action_item_id: ActionItemId,
+    /// Its words, as they are now.
+    pub description: String,
+    /// When it is due.
+    pub due_at: Timestamp,
+    /// The database's clock at the claim.
+    pub now: Timestamp,
+}
+
+impl Ledger {
+    /// Claims at most `limit` due pushes, some of each person's. Of an item that is done, or has another date by now,
+    /// nothing is claimed: its push is cancelled. A sender that died is due again at its `until`.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn claim_pushes(&self, limit: i64, policy: &PushPolicy) -> Result<Vec<ClaimedPush>, Error> {
+        self.claim_due_pushes(limit, policy).await
+    }
+
+    /// Records how a try ended, under the claim's epoch, with the subscription's health: one that is gone, or failed for
+    /// days, is removed. `false`: the claim is lost, or the push was cancelled meanwhile.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn finish_push(
+        &self,
+        claimed: &ClaimedPush,
+        outcome: DeliveryOutcome,
+        policy: &PushPolicy,
+    ) -> Result<bool, Error> {
+        self.finish_claimed_push(claimed, outcome, policy).await
+    }
+
+    /// How long until a reminder fires or a push is due (also a dead sender's `until`), measured now; `None`: nothing
+    /// waits.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn next_push_in(&self) -> Result<Option<Duration>, Error> {
+        let seconds: Option<f64> = sqlx::query_scalar(
+            "select extract(epoch from least( \
+                 (select min(fire_at) from reminders where fire_at is not null), \
+                 (select min(next_at) from push_deliveries where status = 'pending'), \
+                 (select min(sending_until) from push_deliveries where status = 'sending')) \
+             - clock_timestamp())::float8",
+        )
+        .fetch_one(&self.pool)
+        .await
+        .doing("looking for the next push")?;
+        Ok(seconds.map(|seconds| Duration::try_from_secs_f64(seconds).unwrap_or_default()))
+    }
+
+    /// After the commit of what wrote `pushes`: wakes whoever sends in this process.
+    pub(crate) fn wake_pushes(&self, pushes: u64) {
+        if pushes > 0 {
+            self.waker.pushes_written();
+        }
+    }
+}

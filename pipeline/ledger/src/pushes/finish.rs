@@ -1,0 +1,132 @@
+//! How a try ended: the push's next state, and the subscription's health, in one transaction under the epoch.
+
+use chrono::TimeDelta;
+use records::Timestamp;
+use sqlx::PgConnection;
+
+use super::{ClaimedPush, PushPolicy};
+use crate::{
+    DeliveryOutcome, Ledger,
+    deliveries::finish::{Verdict, verdict},
+    error::{Doing, Error},
+};
+
+const DOING: &str = "finishing a push";
+
+impl Ledger {
+    pub(super) async fn finish_claimed_push(
+        &self,
+        claimed: &ClaimedPush,
+        outcome: DeliveryOutcome,
+        policy: &PushPolicy,
+    ) -> Result<bool, Error> {
+        let (mut transaction, now) = self.begin(DOING).await?;
+        // Subscriptions come before their pushes in the order of locks. One that was removed took this push along.
+        if !lock_subscription(&mut transaction, claimed).await? {
+            return Ok(false);
+        }
+        let verdict = verdict(outcome, claimed.try_number, &policy.schedule, now);
+        if !write(&mut transaction, claimed, &verdict, now).await? {
+            return Ok(false);
+        }
+        match outcome {
+            DeliveryOutcome::Delivered { .. } => note_success(&mut transaction, claimed, now).await?,
+            DeliveryOutcome::Gone => remove(&mut transaction, claimed).await?,
+            DeliveryOutcome::Cancelled => {}
+            DeliveryOutcome::Retry { .. } | DeliveryOutcome::Final { .. } => {
+                if has_failed_for_long(&mut transaction, claimed, policy, now).await? {
+                    remove(&mut transaction, claimed).await?;
+                }
+            }
+        }
+        transaction.commit().await.doing(DOING)?;
+        Ok(true)
+    }
+}
+
+async fn lock_subscription(connection: &mut PgConnection, claimed: &ClaimedPush) -> Result<bool, Error> {
+    let found: Option<bool> = sqlx::query_scalar(
+        "select true from push_subscriptions where user_id = $1 and subscription_id = $2 for update",
+    )
+    .bind(claimed.user_id.as_str())
+    .bind(&claimed.subscription_id)
+    .fetch_optional(connection)
+    .await
+    .doing(DOING)?;
+    Ok(found.is_some())
+}
+
+async fn write(
+    connection: &mut PgConnection,
+    claimed: &ClaimedPush,
+    verdict: &Verdict,
+    now: Timestamp,
+) -> Result<bool, Error> {
+    let written = sqlx::query(
+        "update push_deliveries set status = $5, next_at = $6, sending_until = null, last_status = $7, last_error = $8, \
+             finished_at = case when $5 <> 'pending' then $9::timestamptz end \
+         where user_id = $1 and subscription_id = $2 and delivery_id = $3 and epoch = $4 and status = 'sending'",
+    )
+    .bind(claimed.user_id.as_str())
+    .bind(&claimed.subscription_id)
+    .bind(&claimed.delivery_id)
+    .bind(claimed.epoch)
+    .bind(verdict.status)
+    .bind(verdict.next_at)
+    .bind(verdict.last_status.map(i32::from))
+    .bind(verdict.last_error)
+    .bind(now)
+    .execute(connection)
+    .await
+    .doing(DOING)?;
+    Ok(written.rows_affected() > 0)
+}
+
+async fn note_success(
+    connection: &mut PgConnection,
+    claimed: &ClaimedPush,
+    now: Timestamp,
+) -> Result<(), Error> {
+    sqlx::query(
+        "update push_subscriptions set last_success_at = $3, failing_since = null \
+         where user_id = $1 and subscription_id = $2",
+    )
+    .bind(claimed.user_id.as_str())
+    .bind(&claimed.subscription_id)
+    .bind(now)
+    .execute(connection)
+    .await
+    .doing(DOING)
+    .map(drop)
+}
+
+async fn has_failed_for_long(
+    connection: &mut PgConnection,
+    claimed: &ClaimedPush,
+    policy: &PushPolicy,
+    now: Timestamp,
+) -> Result<bool, Error> {
+    let since: Option<Timestamp> = sqlx::query_scalar(
+        "update push_subscriptions set failing_since = coalesce(failing_since, $3) \
+         where user_id = $1 and subscription_id = $2 returning failing_since",
+    )
+    .bind(claimed.user_id.as_str())
+    .bind(&claimed.subscription_id)
+    .bind(now)
+    .fetch_optional(connection)
+    .await
+    .doing(DOING)?;
+    let long = TimeDelta::from_std(policy.remove_after).unwrap_or(TimeDelta::MAX);
+    Ok(since.is_some_and(|since| now.signed_duration_since(since) >= long))
+}
+
+/// A browser that let its subscription go makes a new one; a webhook that says 410 is taken at its word.
+async fn remove(connection: &mut PgConnection, claimed: &ClaimedPush) -> Result<(), Error> {
+    sqlx::query("delete from push_subscriptions where user_id = $1 and subscription_id = $2")
+        .bind(claimed.user_id.as_str())
+        .bind(&claimed.subscription_id)
+        .execute(connection)
+        .await
+        .doing(DOING)
+        .map(drop)
+}

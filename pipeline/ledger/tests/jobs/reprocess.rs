@@ -1,0 +1,203 @@
+//! Processing a finished conversation again: what was made stays until something better is there.
+
+use std::sync::Arc;
+
+use chrono::Duration;
+use job::{FailureCode, Origin, Outcome, Queue};
+use ledger::{
+    Announcement, Claimed, DatePage, Edge, EventKind, ItemFilter, MemoryFilter, NewEndpoint, NewItem,
+    NewMemory, OperatorAction, ReprocessRefusal, Results, UserChange, WebhookFormat,
+};
+use records::{ConversationId, MemoryCategory, Status, Structured};
+use secrecy::SecretString;
+use tokio::sync::Barrier;
+
+use crate::world::{World, equal};
+
+fn results(title: &str, items: &[&str], facts: &[&str]) -> Results {
+    let item = |words: &&str| NewItem { description: (*words).into(), due_at: None };
+    let fact = |words: &&str| NewMemory { content: (*words).into(), category: MemoryCategory::Core };
+    Results {
+        structured: Structured { title: title.into(), ..Structured::default() },
+        items: items.iter().map(item).collect(),
+        memories: facts.iter().map(fact).collect(),
+        apps: vec![("minutes".into(), title.into())],
+        engine: "test".into(),
+        announcements: vec![Announcement { event: EventKind::ConversationCompleted }],
+        ..Results::default()
+    }
+}
+
+async fn complete(world: &World, claimed: &Claimed, results: &Results) {
+    world.ledger.complete(claimed, Outcome::Kept, results, (&equal, &equal)).await.unwrap();
+}
+
+/// A completed conversation `c` with two action items and a memory, and an endpoint that hears of everything.
+async fn with_completed() -> World {
+    let world = World::new().await;
+    let endpoint = NewEndpoint {
+        id: "w".into(),
+        url: "https://example.com/w".into(),
+        events: EventKind::ALL.to_vec(),
+        format: WebhookFormat::Full,
+        secret: SecretString::from("whsec_c2VjcmV0"),
+    };
+    world.ledger.create_endpoint(&world.ann, &endpoint).await.unwrap();
+    let claimed = world.claimed("c").await;
+    complete(&world, &claimed, &results("First", &["Call Tom", "Buy milk"], &["Ann lives in Porto"])).await;
+    world
+}
+
+fn c() -> ConversationId {
+    ConversationId::new("c")
+}
+
+async fn reprocess(world: &World) -> Claimed {
+    let admitted = world.ledger.reprocess(&world.ann, &c()).await.unwrap().unwrap();
+    assert!(admitted.fresh);
+    world.claim(&admitted.job_id).await
+}
+
+async fn items(world: &World) -> Vec<String> {
+    let filter = ItemFilter { page: DatePage { limit: 9, ..DatePage::default() }, ..ItemFilter::default() };
+    let items = world.ledger.action_items(&world.ann, &filter).await.unwrap();
+    let mut words: Vec<String> = items.into_iter().map(|item| item.description).collect();
+    words.sort();
+    words
+}
+
+#[tokio::test]
+async fn a_completed_conversation_stays_as_it_was_until_the_new_revision_replaces_it() {
+    let world = with_completed().await;
+    let before = world.ledger.conversation(&world.ann, &c(), true).await.unwrap().unwrap();
+    let claimed = reprocess(&world).await;
+    assert_eq!((claimed.revision, claimed.job.origin), (2, Origin::Reprocess));
+    assert_eq!((claimed.job.queue, claimed.job.force_process), (Queue::Creation, true));
+    let mut meanwhile = world.ledger.conversation(&world.ann, &c(), true).await.unwrap().unwrap();
+    assert_eq!(meanwhile.conversation.finalization_revision, 2);
+    meanwhile.conversation.finalization_revision = 1;
+    assert_eq!(meanwhile, before, "nothing of it moves, not even its time of change");
+
+    complete(&world, &claimed, &results("Second", &["Call Tim"], &[])).await;
+    let after = world.ledger.conversation(&world.ann, &c(), true).await.unwrap().unwrap();
+    assert_eq!(after.conversation.structured.title, "Second");
+    assert_eq!(after.apps_results, [(Some("minutes".to_owned()), "Second".to_owned())]);
+    assert_eq!(items(&world).await, ["Call Tim"]);
+    let all = MemoryFilter { limit: 9, ..MemoryFilter::default() };
+    assert_eq!(world.ledger.memories(&world.ann, &all).await.unwrap(), []);
+    let told = "select count(*) from webhook_deliveries where event = 'conversation.completed'";
+    assert_eq!(world.count(told).await, 2, "each revision is told of");
+}
+
+#[tokio::test]
+async fn what_a_person_touched_survives_and_is_not_made_again() {
+    let world = with_completed().await;
+    world
+        .run(
+            "update action_items set by_person = true, created_at = created_at - interval '9 days' \
+                 where description = 'Call Tom'; \
+             update memories set reviewed = true",
+        )
+        .await;
+    let claimed = reprocess(&world).await;
+    complete(&world, &claimed, &results("Second", &["Call Tom", "Pay Tim"], &["Ann lives in Porto"])).await;
+    assert_eq!(items(&world).await, ["Call Tom", "Pay Tim"]);
+    assert_eq!(world.count("select count(*) from memories").await, 1);
+}
+
+#[tokio::test]
+async fn a_reprocess_that_dies_changes_nothing_and_nobody_is_told() {
+    let world = with_completed().await;
+    let before = world.ledger.conversation(&world.ann, &c(), true).await.unwrap().unwrap().conversation;
+    let claimed = reprocess(&world).await;
+    let fatal = Edge::Fail { code: FailureCode::InvalidJob, retry_after: None, jitter_permille: 0 };
+    world.ledger.settle(&claimed.holding(), fatal).await.unwrap();
+    let after = world.ledger.conversation(&world.ann, &c(), true).await.unwrap().unwrap().conversation;
+    assert_eq!((after.status, after.discarded), (Status::Completed, false));
+    assert_eq!(after.structured, before.structured);
+    assert_eq!(items(&world).await, ["Buy milk", "Call Tom"]);
+    let failed = "select count(*) from webhook_deliveries where event = 'conversation.failed'";
+    assert_eq!(world.count(failed).await, 0);
+
+    let action = OperatorAction { operator: "olga".into(), reason: "fixed".into() };
+    world.ledger.replay(&claimed.job.id, &action).await.unwrap().unwrap().unwrap();
+    let replayed = world.ledger.conversation(&world.ann, &c(), true).await.unwrap().unwrap().conversation;
+    assert_eq!(replayed.status, Status::Completed, "a replay takes it nowhere either");
+    let claimed = world.claim(&claimed.job.id).await;
+    complete(&world, &claimed, &results("Third", &[], &[])).await;
+    let done = world.ledger.conversation(&world.ann, &c(), true).await.unwrap().unwrap().conversation;
+    assert_eq!(done.structured.title, "Third");
+}
+
+#[tokio::test]
+async fn a_failed_conversation_is_processing_again_and_can_fail_again() {
+    let world = with_completed().await;
+    let claimed = world.claimed("d").await;
+    let fatal = || Edge::Fail { code: FailureCode::InvalidJob, retry_after: None, jitter_permille: 0 };
+    world.ledger.settle(&claimed.holding(), fatal()).await.unwrap();
+    let d = ConversationId::new("d");
+    let admitted = world.ledger.reprocess(&world.ann, &d).await.unwrap().unwrap();
+    assert_eq!((admitted.conversation.status, admitted.conversation.discarded), (Status::Processing, false));
+    let again = world.ledger.reprocess(&world.ann, &d).await.unwrap().unwrap();
+    assert_eq!((again.fresh, again.job_id), (false, admitted.job_id.clone()), "one live job");
+    let claimed = world.claim(&admitted.job_id).await;
+    world.ledger.settle(&claimed.holding(), fatal()).await.unwrap();
+    let failed = "select count(*) from webhook_deliveries where event = 'conversation.failed'";
+    assert_eq!(world.count(failed).await, 2);
+}
+
+#[tokio::test]
+async fn what_cannot_be_processed_again_is_left_alone() {
+    let world = with_completed().await;
+    let refused = async |id: &str| {
+        world.ledger.reprocess(&world.ann, &ConversationId::new(id)).await.unwrap().unwrap_err()
+    };
+    assert_eq!(refused("unknown").await, ReprocessRefusal::NoConversation);
+    world.deferred("open").await;
+    assert_eq!(refused("open").await, ReprocessRefusal::NotFinished);
+    world.run("update conversations set private_text = null where conversation_id = 'c'").await;
+    assert_eq!(refused("c").await, ReprocessRefusal::NoContent);
+    let mark = UserChange { requires_byok: Some(true), ..UserChange::default() };
+    world.ledger.change_user(&world.ann, &mark).await.unwrap();
+    assert_eq!(refused("c").await, ReprocessRefusal::KeysRequired);
+    let revision = "select finalization_revision from conversations where conversation_id = 'c'";
+    assert_eq!(world.count(revision).await, 1, "nothing changed");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn of_many_that_reprocess_and_replay_at_once_one_makes_a_job() {
+    let world = with_completed().await;
+    for round in 2..6 {
+        let claimed = reprocess(&world).await;
+        let fatal = Edge::Fail { code: FailureCode::InvalidJob, retry_after: None, jitter_permille: 0 };
+        world.ledger.settle(&claimed.holding(), fatal).await.unwrap();
+        let barrier = Arc::new(Barrier::new(5));
+        let (ledger, id, meet) = (world.ledger.clone(), claimed.job.id.clone(), barrier.clone());
+        let replay = tokio::spawn(async move {
+            meet.wait().await;
+            let action = OperatorAction { operator: "olga".into(), reason: "fixed".into() };
+            ledger.replay(&id, &action).await.unwrap().unwrap().is_ok()
+        });
+        let asked: Vec<_> = (0..4)
+            .map(|_| {
+                let (ledger, user, meet) = (world.ledger.clone(), world.ann.clone(), barrier.clone());
+                tokio::spawn(async move {
+                    meet.wait().await;
+                    ledger.reprocess(&user, &c()).await.unwrap().unwrap()
+                })
+            })
+            .collect();
+        let replayed = replay.await.unwrap();
+        let mut answers = Vec::new();
+        for one in asked {
+            answers.push(one.await.unwrap());
+        }
+        let fresh = answers.iter().filter(|one| one.fresh).count();
+        assert_eq!(usize::from(replayed) + fresh, 1, "round {round}");
+        assert!(answers.windows(2).all(|pair| pair[0].job_id == pair[1].job_id));
+        let live = answers[0].job_id.clone();
+        world.age(&live, Duration::zero()).await;
+        let claimed = world.claim(&live).await;
+        complete(&world, &claimed, &results("Again", &[], &[])).await;
+    }
+}

@@ -1,0 +1,118 @@
+//! Action items that a person writes.
+
+use std::sync::Arc;
+
+use ledger::{ItemChange, ItemFilter, NewActionItem};
+use records::{ActionItem, ActionItemId};
+use tokio::sync::Barrier;
+
+use crate::world::{World, nine};
+
+fn new(id: &str) -> NewActionItem {
+    NewActionItem {
+        id: ActionItemId::new(id),
+        description: format!("Do {id}"),
+        completed: false,
+        due_at: None,
+    }
+}
+
+async fn change(world: &World, id: &str, change: ItemChange) -> ActionItem {
+    world.ledger.change_action_item(&world.ann, &ActionItemId::new(id), &change).await.unwrap().unwrap()
+}
+
+fn completion(completed: bool) -> ItemChange {
+    ItemChange { completed: Some(completed), ..ItemChange::default() }
+}
+
+#[tokio::test]
+async fn items_are_created_in_their_order_and_those_that_are_done_were_done_now() {
+    let world = World::new().await;
+    let done = NewActionItem { completed: true, due_at: Some(nine(0)), ..new("b") };
+    let made = world.ledger.create_action_items(&world.ann, &[new("a"), done, new("c")]).await.unwrap();
+    let ids: Vec<_> = made.iter().map(|item| item.id.as_str()).collect();
+    assert_eq!(ids, ["a", "b", "c"]);
+    assert_eq!((made[0].completed_at, made[0].due_at), (None, None));
+    assert_eq!(made[1].completed_at, Some(made[1].created_at));
+    assert_eq!(made[1].due_at, Some(nine(0)));
+    assert!(made.iter().all(|item| item.conversation_id.is_none() && item.updated_at == item.created_at));
+    let filter =
+        ItemFilter { page: ledger::DatePage { limit: 9, ..Default::default() }, ..Default::default() };
+    assert_eq!(world.ledger.action_items(&world.ann, &filter).await.unwrap(), made);
+    assert_eq!(world.ledger.action_items(&world.bob, &filter).await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn a_batch_of_which_one_fails_stores_nothing() {
+    let world = World::new().await;
+    world.ledger.create_action_items(&world.ann, &[new("taken")]).await.unwrap();
+    let batch = [new("a"), new("taken"), new("b")];
+    assert!(world.ledger.create_action_items(&world.ann, &batch).await.is_err());
+    assert_eq!(world.count("select count(*) from action_items").await, 1);
+}
+
+#[tokio::test]
+async fn completion_notes_the_time_once_and_opening_again_clears_it() {
+    let world = World::new().await;
+    world.ledger.create_action_items(&world.ann, &[new("a")]).await.unwrap();
+    let done = change(&world, "a", completion(true)).await;
+    assert_eq!(done.completed_at, Some(done.updated_at));
+    let again = change(&world, "a", completion(true)).await;
+    assert_eq!(again.completed_at, done.completed_at, "it was done when it was done first");
+    let renamed =
+        change(&world, "a", ItemChange { description: Some("Call".into()), ..Default::default() }).await;
+    assert_eq!((renamed.completed, renamed.completed_at), (true, done.completed_at));
+    let open = change(&world, "a", completion(false)).await;
+    assert_eq!((open.completed, open.completed_at, open.description.as_str()), (false, None, "Call"));
+}
+
+#[tokio::test]
+async fn a_date_is_set_left_and_cleared() {
+    let world = World::new().await;
+    world.ledger.create_action_items(&world.ann, &[new("a")]).await.unwrap();
+    let set = change(&world, "a", ItemChange { due_at: Some(Some(nine(5))), ..Default::default() }).await;
+    assert_eq!(set.due_at, Some(nine(5)));
+    assert_eq!(change(&world, "a", completion(true)).await.due_at, Some(nine(5)));
+    let cleared = change(&world, "a", ItemChange { due_at: Some(None), ..Default::default() }).await;
+    assert_eq!((cleared.due_at, cleared.completed), (None, true));
+}
+
+#[tokio::test]
+async fn a_touched_item_is_the_persons_and_strangers_touch_nothing() {
+    let world = World::new().await;
+    world.conversation(&world.ann, "c", "completed", 0).await;
+    world
+        .run(
+            "insert into action_items (user_id, action_item_id, description, created_at, updated_at, conversation_id, \
+                 revision) values ('ann', 'heard', 'Do it', now(), now(), 'c', 1)",
+        )
+        .await;
+    let id = ActionItemId::new("heard");
+    assert_eq!(world.ledger.change_action_item(&world.bob, &id, &completion(true)).await.unwrap(), None);
+    assert!(!world.ledger.delete_action_item(&world.bob, &id).await.unwrap());
+    change(&world, "heard", completion(true)).await;
+    assert_eq!(world.count("select count(*) from action_items where by_person").await, 1);
+    assert!(world.ledger.delete_action_item(&world.ann, &id).await.unwrap());
+    assert!(!world.ledger.delete_action_item(&world.ann, &id).await.unwrap(), "gone already");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_two_that_complete_an_item_at_once_both_see_one_time() {
+    let world = World::new().await;
+    let other = world.other_process();
+    for round in 0..8 {
+        let id = ActionItemId::new(format!("i{round}"));
+        world.ledger.create_action_items(&world.ann, &[new(id.as_str())]).await.unwrap();
+        let start = Arc::new(Barrier::new(2));
+        let tasks = [world.ledger.clone(), other.clone()].map(|ledger| {
+            let (start, id, ann) = (Arc::clone(&start), id.clone(), world.ann.clone());
+            tokio::spawn(async move {
+                start.wait().await;
+                ledger.change_action_item(&ann, &id, &completion(true)).await.unwrap().unwrap()
+            })
+        });
+        let [one, two] = tasks;
+        let (one, two) = (one.await.unwrap(), two.await.unwrap());
+        assert_eq!(one.completed_at, two.completed_at);
+    }
+}

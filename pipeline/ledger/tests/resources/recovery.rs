@@ -1,0 +1,98 @@
+//! What an owner asks of an endpoint that was down: everything once more, and another secret.
+
+use ledger::{DeliveryOutcome, DeliveryPolicy};
+use secrecy::{ExposeSecret, SecretString};
+
+use crate::world::World;
+
+/// Ann's endpoint with seven deliveries: delivered, given up today and long ago, cancelled, of a conversation that is
+/// there and of one that is gone, and pending.
+async fn with_history() -> World {
+    let world = World::new().await;
+    world.endpoint(&world.ann, "w").await;
+    world.endpoint(&world.ann, "other").await;
+    world.conversation(&world.ann, "there", "completed", 0).await;
+    world
+        .run(
+            "insert into webhook_deliveries (user_id, endpoint_id, delivery_id, event, conversation_id, status, next_at, \
+                 tries, finished_at, occurred_at) \
+             select 'ann', endpoint, id, 'conversation.completed', conversation, status, \
+                 case when status = 'pending' then 'infinity'::timestamptz end, 11, \
+                 case when status <> 'pending' then now() end, now() - days * interval '1 day' \
+             from (values ('w', 'delivered', 'there', 'delivered', 1), ('w', 'lost', 'there', 'exhausted', 1), \
+                 ('w', 'test', null, 'exhausted', 1), ('w', 'gone', 'there', 'cancelled', 1), \
+                 ('w', 'deleted', 'nowhere', 'cancelled', 1), ('w', 'old', 'there', 'exhausted', 9), \
+                 ('w', 'waiting', 'there', 'pending', 1), ('other', 'lost', 'there', 'exhausted', 1)) \
+                 d (endpoint, id, conversation, status, days)",
+        )
+        .await;
+    world
+}
+
+async fn since(world: &World) -> records::Timestamp {
+    world.ledger.now().await.unwrap() - chrono::TimeDelta::days(2)
+}
+
+#[tokio::test]
+async fn all_that_did_not_get_through_since_a_moment_is_due_again() {
+    let world = with_history().await;
+    let since = since(&world).await;
+    assert_eq!(world.ledger.recover(&world.bob, "w", since).await.unwrap(), None);
+    assert_eq!(world.ledger.recover(&world.ann, "w", since).await.unwrap(), Some(3));
+    let claimed = world.ledger.claim_deliveries(9, &DeliveryPolicy::default()).await.unwrap();
+    let mut ids: Vec<&str> = claimed.iter().map(|one| one.delivery_id.as_str()).collect();
+    ids.sort_unstable();
+    assert_eq!(ids, ["gone", "lost", "test"]);
+    assert!(claimed.iter().all(|one| one.try_number == 1 && one.endpoint_id == "w"));
+    assert_eq!(world.ledger.recover(&world.ann, "w", since).await.unwrap(), Some(0), "they are under way");
+}
+
+#[tokio::test]
+async fn at_a_disabled_endpoint_they_wait_for_it() {
+    let world = with_history().await;
+    let set = async |enabled| {
+        let change = ledger::EndpointChange { enabled: Some(enabled), ..Default::default() };
+        world.ledger.change_endpoint(&world.ann, "w", &change).await.unwrap().unwrap();
+    };
+    set(false).await;
+    assert_eq!(world.ledger.recover(&world.ann, "w", since(&world).await).await.unwrap(), Some(3));
+    let claim = async || world.ledger.claim_deliveries(9, &DeliveryPolicy::default()).await.unwrap().len();
+    assert_eq!(claim().await, 0);
+    set(true).await;
+    assert_eq!(claim().await, 4, "with the one that waited already");
+}
+
+#[tokio::test]
+async fn more_than_a_transaction_may_hold_is_recovered_in_batches() {
+    let world = World::new().await;
+    world.endpoint(&world.ann, "w").await;
+    world
+        .run(
+            "insert into webhook_deliveries (user_id, endpoint_id, delivery_id, event, status, finished_at, occurred_at) \
+             select 'ann', 'w', 'd' || n, 'conversation.completed', 'exhausted', now(), now() \
+             from generate_series(1, 2500) n",
+        )
+        .await;
+    assert_eq!(world.ledger.recover(&world.ann, "w", since(&world).await).await.unwrap(), Some(2_500));
+}
+
+#[tokio::test]
+async fn a_replaced_secret_signs_beside_its_successor_for_a_day() {
+    let world = World::new().await;
+    world.endpoint(&world.ann, "w").await;
+    world.pending(&world.ann, "w", 1).await;
+    let new = SecretString::from("whsec_bmV3");
+    assert_eq!(world.ledger.rotate_secret(&world.bob, "w", &new).await.unwrap(), None);
+    world.ledger.rotate_secret(&world.ann, "w", &new).await.unwrap().unwrap();
+    let secrets = async || {
+        let claimed = world.ledger.claim_deliveries(1, &DeliveryPolicy::default()).await.unwrap().remove(0);
+        let again = DeliveryOutcome::Final { status: None, error: "status" };
+        world.ledger.finish_delivery(&claimed, again, &DeliveryPolicy::default()).await.unwrap();
+        world.ledger.redeliver(&world.ann, "w", &claimed.delivery_id).await.unwrap();
+        let previous = claimed.previous_secret.as_ref().map(|secret| secret.expose_secret().to_owned());
+        (claimed.secret.expose_secret().to_owned(), previous)
+    };
+    assert_eq!(secrets().await, ("whsec_bmV3".to_owned(), Some("whsec_c2VjcmV0".to_owned())));
+    world.run("update webhook_endpoints set previous_secret_until = now() - interval '1 second'").await;
+    assert_eq!(secrets().await, ("whsec_bmV3".to_owned(), None));
+}

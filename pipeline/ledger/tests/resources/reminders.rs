@@ -1,0 +1,274 @@
+//! Reminders: what is pushed, when, to whom, and never twice.
+
+use std::sync::Arc;
+
+use chrono::TimeDelta;
+use job::{Outcome, WorkerId};
+use ledger::{
+    ClaimedPush, CreateOutcome, DeliveryOutcome, NewContent, NewConversation, NewItem, NewSubscription,
+    PushPolicy, Results, SubscriptionKind, TooManySubscriptions,
+};
+use records::{ConversationId, Source, Timestamp, UserId};
+use tokio::sync::Barrier;
+
+use crate::world::World;
+
+async fn subscribe(world: &World, user: &UserId, url: &str) -> String {
+    let new = NewSubscription { kind: SubscriptionKind::Webhook, url: url.to_owned() };
+    world.ledger.subscribe(user, &new).await.unwrap().unwrap().id
+}
+
+/// A conversation of Ann's in which somebody said to do something by `due_at`.
+async fn heard(world: &World, id: &str, task: &str, due_at: Timestamp) {
+    let new = NewConversation {
+        id: ConversationId::new(id),
+        content: NewContent::Text {
+            text: task.to_owned(),
+            text_source: "message".to_owned(),
+            text_source_spec: None,
+        },
+        started_at: None,
+        finished_at: None,
+        language: "en".to_owned(),
+        source: Source::new("phone"),
+        geolocation: None,
+        client_session_id: None,
+        client_device_id: None,
+        client_platform: None,
+        deferred: false,
+    };
+    let outcome = world.ledger.create_conversation(&world.ann, new).await.unwrap();
+    assert!(matches!(outcome, CreateOutcome::Admitted(_)));
+    let taken = world.ledger.take(job::Queue::Creation, &WorkerId("w".to_owned()), 9).await.unwrap();
+    let item = NewItem { description: task.to_owned(), due_at: Some(due_at) };
+    let results = Results { items: vec![item], engine: "test".to_owned(), ..Results::default() };
+    let equal = |one: &str, other: &str| one == other;
+    world.ledger.complete(&taken.claims[0], Outcome::Kept, &results, (&equal, &equal)).await.unwrap();
+}
+
+async fn in_an_hour(world: &World) -> Timestamp {
+    world.ledger.now().await.unwrap() + TimeDelta::hours(1)
+}
+
+async fn claim(world: &World) -> Vec<ClaimedPush> {
+    world.ledger.claim_pushes(9, &PushPolicy::default()).await.unwrap()
+}
+
+async fn finish(world: &World, push: &ClaimedPush, outcome: DeliveryOutcome) -> bool {
+    world.ledger.finish_push(push, outcome, &PushPolicy::default()).await.unwrap()
+}
+
+/// The hour is over.
+async fn an_hour_later(world: &World) {
+    world
+        .run(
+            "update action_items set due_at = due_at - interval '1 hour'; \
+             update reminders set due_at = due_at - interval '1 hour', fire_at = fire_at - interval '1 hour'; \
+             update push_deliveries set due_at = due_at - interval '1 hour'",
+        )
+        .await;
+}
+
+const DELIVERED: DeliveryOutcome = DeliveryOutcome::Delivered { status: 201 };
+const AGAIN: DeliveryOutcome =
+    DeliveryOutcome::Retry { status: None, error: "timeout", retry_after: None, jitter_permille: 0 };
+
+#[tokio::test]
+async fn an_extracted_due_date_is_pushed_at_once_and_once_more_when_it_has_come() {
+    let world = World::new().await;
+    subscribe(&world, &world.ann, "https://example.com/a").await;
+    subscribe(&world, &world.ann, "https://example.com/b").await;
+    subscribe(&world, &world.bob, "https://example.com/bob").await;
+    let due_at = in_an_hour(&world).await;
+    heard(&world, "c", "Call Tom", due_at).await;
+
+    let pushes = claim(&world).await;
+    let mut urls: Vec<_> = pushes.iter().map(|push| push.url.as_str()).collect();
+    urls.sort_unstable();
+    assert_eq!(urls, ["https://example.com/a", "https://example.com/b"]);
+    assert_eq!((pushes[0].description.as_str(), pushes[0].try_number), ("Call Tom", 1));
+    assert_eq!((pushes[0].due_at - due_at).num_milliseconds(), 0);
+    assert_eq!(pushes[0].delivery_id, pushes[1].delivery_id, "one notice, two receivers");
+    for push in &pushes {
+        assert!(finish(&world, push, DELIVERED).await);
+    }
+    assert_eq!(world.ledger.fire_reminders(9).await.unwrap(), 0, "not yet");
+    assert!(world.ledger.next_push_in().await.unwrap().unwrap().as_secs() > 3_500);
+
+    an_hour_later(&world).await;
+    assert_eq!(world.ledger.fire_reminders(9).await.unwrap(), 1);
+    assert_eq!(world.ledger.fire_reminders(9).await.unwrap(), 0, "once");
+    let again = claim(&world).await;
+    assert_eq!(again.len(), 2);
+    assert_ne!(again[0].delivery_id, pushes[0].delivery_id);
+    assert!(claim(&world).await.is_empty());
+    for push in &again {
+        finish(&world, push, DELIVERED).await;
+    }
+    assert_eq!(world.ledger.next_push_in().await.unwrap(), None, "nothing waits any more");
+}
+
+#[tokio::test]
+async fn a_due_date_that_has_passed_is_told_once() {
+    let world = World::new().await;
+    subscribe(&world, &world.ann, "https://example.com/a").await;
+    heard(&world, "c", "Call Tom", in_an_hour(&world).await - TimeDelta::hours(3)).await;
+    assert_eq!(claim(&world).await.len(), 1);
+    assert_eq!(world.ledger.fire_reminders(9).await.unwrap(), 0);
+}
+
+#[tokio::test]
+async fn who_subscribes_later_is_reminded_when_the_time_has_come() {
+    let world = World::new().await;
+    heard(&world, "c", "Call Tom", in_an_hour(&world).await).await;
+    assert!(claim(&world).await.is_empty());
+    subscribe(&world, &world.ann, "https://example.com/a").await;
+    an_hour_later(&world).await;
+    world.ledger.fire_reminders(9).await.unwrap();
+    assert_eq!(claim(&world).await.len(), 1);
+}
+
+#[tokio::test]
+async fn nobody_is_reminded_of_what_is_done_dated_anew_or_deleted() {
+    for change in [
+        "update action_items set completed = true, completed_at = now()",
+        "update action_items set due_at = null",
+        "update action_items set due_at = due_at + interval '1 day'",
+        "delete from action_items",
+    ] {
+        let world = World::new().await;
+        subscribe(&world, &world.ann, "https://example.com/a").await;
+        heard(&world, "c", "Call Tom", in_an_hour(&world).await).await;
+        // Behind the ledger's back: even a writer that forgets the reminder reminds nobody wrongly.
+        sqlx::query(change).execute(&world.pool).await.unwrap();
+        assert!(claim(&world).await.is_empty(), "{change}");
+        world.run("update reminders set fire_at = now() - interval '1 second'").await;
+        world.ledger.fire_reminders(9).await.unwrap();
+        assert!(claim(&world).await.is_empty(), "{change}");
+        assert_eq!(world.ledger.next_push_in().await.unwrap(), None, "{change}");
+    }
+}
+
+#[tokio::test]
+async fn deleting_the_conversation_takes_its_reminders_along() {
+    let world = World::new().await;
+    subscribe(&world, &world.ann, "https://example.com/a").await;
+    heard(&world, "c", "Call Tom", in_an_hour(&world).await).await;
+    assert!(world.ledger.delete_conversation(&world.ann, &ConversationId::new("c")).await.unwrap());
+    assert_eq!(world.count("select count(*) from reminders").await, 0);
+    assert_eq!(world.count("select count(*) from push_deliveries").await, 0);
+}
+
+#[tokio::test]
+async fn a_failed_try_comes_back_later_and_after_the_last_no_more() {
+    let world = World::new().await;
+    subscribe(&world, &world.ann, "https://example.com/a").await;
+    heard(&world, "c", "Call Tom", in_an_hour(&world).await).await;
+    for number in 1..=6 {
+        let push = claim(&world).await.remove(0);
+        assert_eq!(push.try_number, number);
+        assert!(finish(&world, &push, AGAIN).await);
+        assert!(!finish(&world, &push, DELIVERED).await, "a claim ends once");
+        assert!(claim(&world).await.is_empty(), "not at once");
+        world.run("update push_deliveries set next_at = now() where status = 'pending'").await;
+    }
+    assert_eq!(world.count("select count(*) from push_deliveries where status = 'exhausted'").await, 1);
+}
+
+#[tokio::test]
+async fn a_sender_that_died_is_followed_by_another_and_its_late_word_is_lost() {
+    let world = World::new().await;
+    subscribe(&world, &world.ann, "https://example.com/a").await;
+    heard(&world, "c", "Call Tom", in_an_hour(&world).await).await;
+    let dead = claim(&world).await.remove(0);
+    assert!(claim(&world).await.is_empty());
+    world.run("update push_deliveries set sending_until = now() - interval '1 second'").await;
+    let next = claim(&world).await.remove(0);
+    assert_eq!((next.try_number, next.epoch), (2, 2));
+    assert!(!finish(&world, &dead, DELIVERED).await);
+    assert!(finish(&world, &next, DELIVERED).await);
+}
+
+#[tokio::test]
+async fn a_subscription_that_is_gone_or_dead_for_days_is_removed() {
+    let world = World::new().await;
+    let there = async || world.ledger.subscriptions(&world.ann).await.unwrap();
+    subscribe(&world, &world.ann, "https://example.com/a").await;
+    heard(&world, "c", "Call Tom", in_an_hour(&world).await).await;
+    finish(&world, &claim(&world).await[0], DeliveryOutcome::Gone).await;
+    assert!(there().await.is_empty());
+
+    subscribe(&world, &world.ann, "https://example.com/b").await;
+    heard(&world, "d", "Call Tim", in_an_hour(&world).await).await;
+    finish(&world, &claim(&world).await[0], AGAIN).await;
+    assert!(there().await[0].failing_since.is_some());
+    world
+        .run(
+            "update push_subscriptions set failing_since = now() - interval '5 days'; \
+             update push_deliveries set next_at = now() where status = 'pending'",
+        )
+        .await;
+    finish(&world, &claim(&world).await[0], AGAIN).await;
+    assert!(there().await.is_empty());
+}
+
+#[tokio::test]
+async fn the_same_subscription_again_is_renewed_and_there_are_twenty_at_most() {
+    let world = World::new().await;
+    let first = subscribe(&world, &world.ann, "https://example.com/0").await;
+    assert_eq!(subscribe(&world, &world.ann, "https://example.com/0").await, first);
+    assert_ne!(subscribe(&world, &world.bob, "https://example.com/0").await, first);
+    for n in 1..20 {
+        subscribe(&world, &world.ann, &format!("https://example.com/{n}")).await;
+    }
+    let one_more =
+        NewSubscription { kind: SubscriptionKind::Webhook, url: "https://example.com/20".to_owned() };
+    assert_eq!(world.ledger.subscribe(&world.ann, &one_more).await.unwrap(), Err(TooManySubscriptions));
+    assert_eq!(subscribe(&world, &world.ann, "https://example.com/0").await, first, "a renewal still is one");
+    assert!(!world.ledger.unsubscribe(&world.bob, &first).await.unwrap());
+    assert!(world.ledger.unsubscribe(&world.ann, &first).await.unwrap());
+    assert_eq!(world.ledger.subscriptions(&world.ann).await.unwrap().len(), 19);
+}
+
+#[tokio::test]
+async fn one_persons_receivers_hold_up_nobody_else() {
+    let world = World::new().await;
+    for n in 0..9 {
+        subscribe(&world, &world.ann, &format!("https://example.com/{n}")).await;
+    }
+    heard(&world, "c", "Call Tom", in_an_hour(&world).await).await;
+    let first = claim(&world).await;
+    assert_eq!(first.len(), 4, "so many at once");
+    assert!(claim(&world).await.is_empty());
+    finish(&world, &first[0], DELIVERED).await;
+    world.run("update push_deliveries set next_at = now() where status = 'pending'").await;
+    assert_eq!(claim(&world).await.len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn of_many_processes_that_look_at_once_one_fires_and_one_sends() {
+    let world = World::new().await;
+    subscribe(&world, &world.ann, "https://example.com/a").await;
+    heard(&world, "c", "Call Tom", in_an_hour(&world).await).await;
+    finish(&world, &claim(&world).await[0], DELIVERED).await;
+    an_hour_later(&world).await;
+    let barrier = Arc::new(Barrier::new(4));
+    let looks: Vec<_> = (0..4)
+        .map(|_| {
+            let (ledger, meet) = (world.other_process(), Arc::clone(&barrier));
+            tokio::spawn(async move {
+                meet.wait().await;
+                let fired = ledger.fire_reminders(9).await.unwrap();
+                (fired, ledger.claim_pushes(9, &PushPolicy::default()).await.unwrap().len())
+            })
+        })
+        .collect();
+    let (mut fired, mut sent) = (0, claim(&world).await.len());
+    for look in looks {
+        let (one, other) = look.await.unwrap();
+        fired += one;
+        sent += other;
+    }
+    sent += claim(&world).await.len();
+    assert_eq!((fired, sent), (1, 1));
+}

@@ -1,0 +1,216 @@
+//! `listen folders`: a person's folders. The developer interface reads them; they are managed here.
+
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use ledger::{DeletedFolder, FolderChange, FolderView, Ledger, NewFolder};
+use rand::RngExt;
+use records::{FolderId, UserId};
+use serde_json::json;
+
+use super::table::{self, Asked, print_json};
+use crate::{exit::Exit, wiring::chance};
+
+/// A person's folders.
+#[derive(Args, Debug)]
+pub(crate) struct Folders {
+    #[command(flatten)]
+    asked: Asked,
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// List a person's folders in their order.
+    List {
+        /// Whose.
+        #[arg(long)]
+        user: String,
+    },
+    /// Create a folder; prints its id.
+    Create {
+        /// Whose.
+        #[arg(long)]
+        user: String,
+        /// What to call it.
+        #[arg(value_parser = name)]
+        name: String,
+        #[command(flatten)]
+        look: Look,
+    },
+    /// Change a folder.
+    Update {
+        /// Whose.
+        #[arg(long)]
+        user: String,
+        /// Its id.
+        id: String,
+        /// What to call it.
+        #[arg(long, value_parser = name)]
+        name: Option<String>,
+        #[command(flatten)]
+        look: Look,
+        /// Without a description nothing is filed there by itself.
+        #[arg(long, conflicts_with = "description")]
+        no_description: bool,
+    },
+    /// Delete a folder; its conversations stay and are in none.
+    Delete {
+        /// Whose.
+        #[arg(long)]
+        user: String,
+        /// Its id.
+        id: String,
+    },
+}
+
+/// What both creating and changing can set.
+#[derive(Args, Debug)]
+struct Look {
+    /// A rule in words: conversations that fit it are filed there by themselves.
+    #[arg(long, value_name = "WORDS", value_parser = description)]
+    description: Option<String>,
+    /// As #RRGGBB.
+    #[arg(long, value_parser = color)]
+    color: Option<String>,
+    /// The name of an icon.
+    #[arg(long, value_parser = icon)]
+    icon: Option<String>,
+    /// Its place among the person's folders, from 0.
+    #[arg(long, value_parser = clap::value_parser!(i32).range(0..))]
+    order: Option<i32>,
+}
+
+/// Runs one verb.
+///
+/// # Errors
+/// When the database does not answer, there is no such person or folder, or the folder cannot be deleted.
+pub(crate) async fn run(folders: Folders) -> anyhow::Result<ExitCode> {
+    let json = folders.asked.json;
+    let ledger = folders.asked.ledger()?;
+    match folders.verb {
+        Verb::List { user } => list(&ledger, &UserId::new(user), json).await?,
+        Verb::Create { user, name, look } => {
+            let user = UserId::new(user);
+            let made = ledger.create_folder(&user, &look.of_new(name)).await?;
+            tell(&made.ok_or_else(|| nobody(&user))?, json);
+        }
+        Verb::Update { user, id, name, look, no_description } => {
+            let change = look.change(name, no_description);
+            if change == FolderChange::default() {
+                return Err(Exit::Usage("nothing to change was named".to_owned()).into());
+            }
+            let changed = ledger.change_folder(&UserId::new(user), &FolderId::new(&id), &change).await?;
+            tell(&changed.ok_or_else(|| unknown(&id))?, json);
+        }
+        Verb::Delete { user, id } => delete(&ledger, &UserId::new(user), &id, json).await?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn list(ledger: &Ledger, user: &UserId, as_json: bool) -> anyhow::Result<()> {
+    let folders = ledger.folders(user).await?;
+    if folders.is_empty() && ledger.user(user).await?.is_none() {
+        return Err(nobody(user).into());
+    }
+    if as_json {
+        print_json(&folders.iter().map(api::shapes::folder).collect());
+        return Ok(());
+    }
+    let rows = folders
+        .into_iter()
+        .map(|folder| {
+            let kind = if folder.is_system { "built in" } else { "own" };
+            let count = folder.conversation_count.to_string();
+            let rule = folder.description.unwrap_or_default();
+            vec![folder.id.as_str().to_owned(), folder.name, kind.to_owned(), count, rule]
+        })
+        .collect();
+    table::print(&["id", "name", "kind", "conversations", "description"], rows);
+    Ok(())
+}
+
+async fn delete(ledger: &Ledger, user: &UserId, id: &str, as_json: bool) -> anyhow::Result<()> {
+    match ledger.delete_folder(user, &FolderId::new(id)).await? {
+        DeletedFolder::Unknown => Err(unknown(id).into()),
+        DeletedFolder::System => {
+            let words = "is one of the folders that every person has: it can be changed, not deleted";
+            Err(Exit::Refused(format!("{id} {words}")).into())
+        }
+        DeletedFolder::Deleted { taken_out } if as_json => {
+            print_json(&json!({ "id": id, "deleted": true, "conversations_taken_out": taken_out }));
+            Ok(())
+        }
+        DeletedFolder::Deleted { taken_out } => {
+            anstream::println!("deleted {id}; conversations taken out of it: {taken_out}");
+            Ok(())
+        }
+    }
+}
+
+/// The folder as it is now: its id alone, for scripts, or all of it.
+fn tell(folder: &FolderView, as_json: bool) {
+    match as_json {
+        true => print_json(&api::shapes::folder(folder)),
+        false => anstream::println!("{}", folder.id),
+    }
+}
+
+impl Look {
+    fn of_new(self, name: String) -> NewFolder {
+        let id = uuid::Builder::from_random_bytes(chance().random()).into_uuid();
+        NewFolder {
+            id: FolderId::new(id.to_string()),
+            name,
+            description: self.description,
+            color: self.color,
+            icon: self.icon,
+            order: self.order,
+        }
+    }
+
+    fn change(self, name: Option<String>, no_description: bool) -> FolderChange {
+        let description = match no_description {
+            true => Some(None),
+            false => self.description.map(Some),
+        };
+        FolderChange { name, description, color: self.color, icon: self.icon, order: self.order }
+    }
+}
+
+fn nobody(user: &UserId) -> Exit {
+    Exit::NotFound(format!("there is no person {user}"))
+}
+
+fn unknown(id: &str) -> Exit {
+    Exit::NotFound(format!("the person has no folder {id}"))
+}
+
+fn name(words: &str) -> Result<String, String> {
+    bounded(words, 1, 100)
+}
+
+fn description(words: &str) -> Result<String, String> {
+    bounded(words, 1, 500)
+}
+
+fn icon(words: &str) -> Result<String, String> {
+    bounded(words, 1, 50)
+}
+
+fn bounded(words: &str, min: usize, max: usize) -> Result<String, String> {
+    let words = words.trim();
+    match (min..=max).contains(&words.chars().count()) {
+        true => Ok(words.to_owned()),
+        false => Err(format!("{min} to {max} characters")),
+    }
+}
+
+fn color(words: &str) -> Result<String, String> {
+    let digits = words.strip_prefix('#').unwrap_or(words);
+    match digits.len() == 6 && digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+        true => Ok(format!("#{}", digits.to_ascii_uppercase())),
+        false => Err("six hexadecimal digits, for example #6B7280".to_owned()),
+    }
+}

@@ -1,0 +1,121 @@
+//! The loop of everything that is told to somebody outside: claim what is due for the free slots, tell each in a slot
+//! of its own, and sleep until more is due or written.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::answered::BackOff;
+use crate::chance::Chance;
+
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
+/// Something may be due that cannot be claimed (a full endpoint): it is asked for again, not in a tight loop.
+const SHORTEST_SLEEP: Duration = Duration::from_millis(50);
+/// Tries under way at once in this process, of each kind of errand; the ledger's claims bound them per receiver.
+const CONCURRENCY: usize = 16;
+
+/// One kind of thing that is told: webhooks' deliveries, or pushes.
+pub(crate) trait Errand: Clone + Send + Sync + 'static {
+    /// What is claimed, and told once.
+    type Claimed: Send + Sync + 'static;
+
+    /// What a log line calls it.
+    const NAME: &'static str;
+
+    /// Claims at most `limit` that are due now.
+    fn claim(&self, limit: i64) -> impl Future<Output = Result<Vec<Self::Claimed>, ledger::Error>> + Send;
+
+    /// One try, with its outcome recorded. A try that is dropped is due again by itself.
+    fn tell(&self, claimed: &Self::Claimed) -> impl Future<Output = ()> + Send;
+
+    /// How long until something is due.
+    fn next_in(&self) -> impl Future<Output = Result<Option<Duration>, ledger::Error>> + Send;
+
+    /// Returns when something was written in this process.
+    fn written(&self) -> impl Future<Output = ()> + Send;
+}
+
+/// Runs errands of one kind. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Errands<E> {
+    pub(crate) errand: E,
+    pub(crate) chance: Chance,
+    pub(crate) soft: CancellationToken,
+    pub(crate) hard: CancellationToken,
+}
+
+impl<E: Errand> Errands<E> {
+    /// Keeps the loop running until the process stops: what breaks it must not break the runs.
+    pub(crate) async fn keep_running(self, tracker: &TaskTracker) {
+        let mut back_off = BackOff::new(&self.chance);
+        let hard = self.hard.clone();
+        loop {
+            let once = hard.clone().run_until_cancelled_owned(self.clone().run(tracker.clone()));
+            if tracker.spawn(once).await.is_ok() {
+                return;
+            }
+            tracing::error!("the loop of {} ended by itself and is started again", E::NAME);
+            hard.run_until_cancelled(tokio::time::sleep(back_off.wait())).await;
+        }
+    }
+
+    /// Claims and tells until the process stops; tries under way are `tracker`'s.
+    async fn run(self, tracker: TaskTracker) {
+        let slots = Arc::new(Semaphore::new(CONCURRENCY));
+        let mut back_off = BackOff::new(&self.chance);
+        while let Some(free) = self.free_slots(&slots).await {
+            match self.errand.claim(limit(&free)).await {
+                Ok(claimed) => {
+                    back_off.reset();
+                    let nothing_due = claimed.is_empty();
+                    self.start(claimed, free, &tracker);
+                    if nothing_due {
+                        self.sleep().await;
+                    }
+                }
+                Err(error) => {
+                    drop(free);
+                    tracing::warn!(%error, "{} could not be claimed", E::NAME);
+                    self.soft.run_until_cancelled(tokio::time::sleep(back_off.wait())).await;
+                }
+            }
+        }
+    }
+
+    async fn free_slots(&self, slots: &Arc<Semaphore>) -> Option<OwnedSemaphorePermit> {
+        let first = self.soft.run_until_cancelled(Arc::clone(slots).acquire_owned()).await?;
+        let mut free = first.ok()?;
+        let more = u32::try_from(slots.available_permits()).unwrap_or(0);
+        if let Ok(more) = Arc::clone(slots).try_acquire_many_owned(more) {
+            free.merge(more);
+        }
+        Some(free)
+    }
+
+    fn start(&self, claimed: Vec<E::Claimed>, mut free: OwnedSemaphorePermit, tracker: &TaskTracker) {
+        for one in claimed {
+            let slot = free.split(1);
+            let (errand, hard) = (self.errand.clone(), self.hard.clone());
+            tracker.spawn(async move {
+                let _slot = slot;
+                hard.run_until_cancelled(errand.tell(&one)).await;
+            });
+        }
+    }
+
+    async fn sleep(&self) {
+        let until_next = match self.errand.next_in().await {
+            Ok(Some(wait)) => wait.clamp(SHORTEST_SLEEP, POLL_INTERVAL),
+            Ok(None) | Err(_) => POLL_INTERVAL,
+        };
+        self.soft.run_until_cancelled(tokio::time::timeout(until_next, self.errand.written())).await;
+    }
+}
+
+fn limit(free: &OwnedSemaphorePermit) -> i64 {
+    i64::try_from(free.num_permits()).unwrap_or(i64::MAX)
+}

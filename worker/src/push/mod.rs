@@ -1,0 +1,97 @@
+//! Reminding people of action items: in the browsers and at the webhooks that they subscribed (DECISIONS §3, "push").
+
+mod request;
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::FutureExt;
+use ledger::{ClaimedPush, DeliveryOutcome, Error, Ledger, PushPolicy, SubscriptionKind};
+use outside::{Answer, Sender, Vapid};
+use tokio_util::sync::CancellationToken;
+
+use crate::answered::until_answered;
+use crate::chance::Chance;
+use crate::errand::Errand;
+use crate::fan_out::{Render, outcome};
+use crate::metrics::Metrics;
+
+/// Reminders that one look fires; the rest is due at once again.
+const FIRED_AT_ONCE: i64 = 100;
+
+/// Fires reminders and sends pushes. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Pushes {
+    pub(crate) ledger: Ledger,
+    pub(crate) sender: Sender,
+    pub(crate) vapid: Option<Vapid>,
+    pub(crate) render: Arc<dyn Render>,
+    pub(crate) policy: PushPolicy,
+    pub(crate) metrics: Metrics,
+    pub(crate) chance: Chance,
+    pub(crate) hard: CancellationToken,
+}
+
+impl Errand for Pushes {
+    type Claimed = ClaimedPush;
+
+    const NAME: &'static str = "pushes";
+
+    async fn claim(&self, limit: i64) -> Result<Vec<ClaimedPush>, Error> {
+        self.ledger.fire_reminders(FIRED_AT_ONCE).await?;
+        self.ledger.claim_pushes(limit, &self.policy).await
+    }
+
+    /// One try. Whatever ends it without an answer of the ledger, the push is due again at its `until`; a panic counts
+    /// as a try, or it would be repeated for ever.
+    async fn tell(&self, push: &ClaimedPush) {
+        let outcome = match AssertUnwindSafe(self.attempt(push)).catch_unwind().await {
+            Ok(outcome) => outcome,
+            Err(_) => {
+                tracing::error!(delivery_id = push.delivery_id, "sending a push panicked");
+                outcome::unreadable(&self.chance)
+            }
+        };
+        let verb = || self.ledger.finish_push(push, outcome, &self.policy);
+        let counted = match until_answered(&self.chance, &self.hard, verb).await {
+            Ok(true) => outcome::label(outcome),
+            Ok(false) | Err(_) => "lost",
+        };
+        self.metrics.count_push(counted);
+        tracing::info!(
+            delivery_id = push.delivery_id,
+            subscription_id = push.subscription_id,
+            try_number = push.try_number,
+            outcome = counted,
+            "pushed"
+        );
+    }
+
+    async fn next_in(&self) -> Result<Option<Duration>, Error> {
+        self.ledger.next_push_in().await
+    }
+
+    async fn written(&self) {
+        self.ledger.waker().pushes_waiting().await;
+    }
+}
+
+impl Pushes {
+    async fn attempt(&self, push: &ClaimedPush) -> DeliveryOutcome {
+        let body = self.render.push(push);
+        match request::of(push, body, self.vapid.as_ref()) {
+            Ok((url, headers, body)) => {
+                let answer = self.sender.post(&url, headers, body, push.now).await;
+                match (&push.kind, answer) {
+                    // RFC 8030, 7.3: a push service knows no such subscription any more.
+                    (SubscriptionKind::WebPush { .. }, Answer::Status { code: 404, .. }) => {
+                        DeliveryOutcome::Gone
+                    }
+                    (_, answer) => outcome::of(answer, &self.chance),
+                }
+            }
+            Err(error) => DeliveryOutcome::Final { status: None, error },
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! The request of one try: encrypted for a browser, or as it is for a webhook.
+
+use ledger::{ClaimedPush, SubscriptionKind};
+use outside::{BrowserKeys, PushOptions, Url, Vapid, web_push};
+use secrecy::ExposeSecret;
+
+/// Names and values of headers.
+type Headers = Vec<(String, String)>;
+
+/// How long a push service keeps a reminder for a browser that is not there: a day, after which it is history.
+const TTL_SECONDS: u32 = 86_400;
+/// The most that a topic may have (RFC 8030, 5.4).
+const TOPIC_LENGTH: usize = 32;
+
+/// Where to post what.
+///
+/// # Errors
+/// A bounded code, when no later try can mend what is wrong.
+pub(super) fn of(
+    push: &ClaimedPush,
+    body: Vec<u8>,
+    vapid: Option<&Vapid>,
+) -> Result<(Url, Headers, Vec<u8>), &'static str> {
+    let url = Url::parse(&push.url).map_err(|_| "refused_address")?;
+    let (mut headers, body) = match &push.kind {
+        SubscriptionKind::Webhook => {
+            let own = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+            let headers = vec![
+                own("content-type", "application/json"),
+                own("idempotency-key", &push.delivery_id),
+                own("webhook-id", &push.delivery_id),
+            ];
+            (headers, body)
+        }
+        SubscriptionKind::WebPush { p256dh, auth } => {
+            let vapid = vapid.ok_or("unconfigured")?;
+            let keys = BrowserKeys::new(p256dh, auth.expose_secret()).map_err(|_| "keys")?;
+            let topic = topic(push);
+            let options = PushOptions { ttl: TTL_SECONDS, topic: &topic };
+            web_push(vapid, &keys, &url, &body, options, push.now).map_err(|_| "keys")?
+        }
+    };
+    headers.push(("user-agent".to_owned(), concat!("listen/", env!("CARGO_PKG_VERSION")).to_owned()));
+    Ok((url, headers, body))
+}
+
+/// Of one action item only the newest reminder is worth waiting for a browser.
+fn topic(push: &ClaimedPush) -> String {
+    push.action_item_id.as_str().chars().filter(char::is_ascii_alphanumeric).take(TOPIC_LENGTH).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up must fail")]
+
+    use chrono::DateTime;
+    use records::{ActionItemId, UserId};
+    use secrecy::SecretString;
+
+    use super::*;
+
+    fn push(kind: SubscriptionKind) -> ClaimedPush {
+        let now = DateTime::from_timestamp(1_614_265_330, 0).unwrap();
+        ClaimedPush {
+            user_id: UserId::new("ann"),
+            subscription_id: "s".to_owned(),
+            delivery_id: "push_1".to_owned(),
+            epoch: 1,
+            try_number: 1,
+            kind,
+            url: "https://push.example.com/x".to_owned(),
+            action_item_id: ActionItemId::new("019b1c80-9f3e-7c2d-8a44-5d1f00aa00bb"),
+            description: "Call the dentist".to_owned(),
+            due_at: now,
+            now,
+        }
+    }
+
+    fn browser() -> SubscriptionKind {
+        SubscriptionKind::WebPush {
+            p256dh: "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4"
+                .to_owned(),
+            auth: SecretString::from("BTBZMqHH6r4Tts7J_aSIgg"),
+        }
+    }
+
+    fn names(headers: &Headers) -> Vec<&str> {
+        headers.iter().map(|(name, _)| name.as_str()).collect()
+    }
+
+    #[test]
+    fn a_webhook_gets_the_words_as_they_are_under_a_stable_id() {
+        let (_, headers, body) = of(&push(SubscriptionKind::Webhook), b"{}".to_vec(), None).unwrap();
+        assert_eq!(body, b"{}");
+        assert_eq!(names(&headers), ["content-type", "idempotency-key", "webhook-id", "user-agent"]);
+    }
+
+    #[test]
+    fn a_browser_gets_what_only_it_can_read() {
+        let private = SecretString::from("yfWPiYE-n46HLnH0KqZOF1fJJU3MYrct3AELtAQ-oRw");
+        let vapid = Vapid::new(&private, "mailto:ops@example.com").unwrap();
+        let (_, headers, body) = of(&push(browser()), b"secret words".to_vec(), Some(&vapid)).unwrap();
+        assert!(!body.windows(6).any(|part| part == b"secret"));
+        let topic = headers.iter().find(|(name, _)| name == "topic").unwrap();
+        assert_eq!(topic.1, "019b1c809f3e7c2d8a445d1f00aa00bb");
+        assert!(!names(&headers).contains(&"webhook-id"));
+    }
+
+    #[test]
+    fn without_a_key_of_ours_a_browser_cannot_be_told() {
+        assert_eq!(of(&push(browser()), Vec::new(), None).err(), Some("unconfigured"));
+    }
+}

@@ -1,0 +1,108 @@
+use axum::http::StatusCode;
+use chrono::TimeDelta;
+use ledger::{NewEndpoint, NewSubscription, PushPolicy, SubscriptionKind};
+use outside::Vapid;
+use secrecy::SecretString;
+use std::time::Duration;
+use worker::{Ended, Settings};
+
+use crate::bench::{Bench, Working, slots, work};
+use crate::engines::Script;
+use crate::receiver::Receiver;
+
+/// The example keys of RFC 8291.
+const P256DH: &str =
+    "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4";
+const OURS: &str = "yfWPiYE-n46HLnH0KqZOF1fJJU3MYrct3AELtAQ-oRw";
+
+/// Retries at once, so that a test need not wait.
+fn hurried(bench: &Bench) -> Working {
+    let vapid = Vapid::new(&SecretString::from(OURS), "mailto:ops@example.com").unwrap();
+    let pushes = PushPolicy { schedule: vec![Duration::from_millis(1); 3], ..PushPolicy::default() };
+    work(bench.ledger.clone(), &Script::open(), Settings { pushes, vapid: Some(vapid), ..slots(1) })
+}
+
+async fn subscribe(bench: &Bench, kind: SubscriptionKind, url: &str) {
+    let new = NewSubscription { kind, url: url.to_owned() };
+    bench.ledger.subscribe(&bench.user, &new).await.unwrap().unwrap();
+}
+
+fn browser() -> SubscriptionKind {
+    let auth = SecretString::from("BTBZMqHH6r4Tts7J_aSIgg");
+    SubscriptionKind::WebPush { p256dh: P256DH.to_owned(), auth }
+}
+
+/// Everything that waits is due now.
+async fn let_time_pass(bench: &Bench) {
+    let pool = bench.database.pool(1).await;
+    let now = bench.ledger.now().await.unwrap() - TimeDelta::seconds(1);
+    for statement in ["update action_items set due_at = $1", "update reminders set due_at = $1, fire_at = $1"]
+    {
+        sqlx::query(statement).bind(now).execute(&pool).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_heard_due_date_is_pushed_when_it_is_set_and_when_it_has_come() {
+    let bench = Bench::new().await;
+    let mut hook = Receiver::answering(&[StatusCode::BAD_GATEWAY]).await;
+    subscribe(&bench, SubscriptionKind::Webhook, &hook.url).await;
+    let mut working = hurried(&bench);
+    bench.admit("c1").await;
+    assert_eq!(working.until_ended().await.1, Ended::Completed);
+
+    let (first, second) = (hook.next().await, hook.next().await);
+    assert_eq!(first.body, "Send the report");
+    assert_eq!(first.header("content-type"), "application/json");
+    assert_eq!(first.header("webhook-id"), second.header("webhook-id"), "a retry is the same push");
+    assert_eq!(first.uri.query(), None);
+
+    let_time_pass(&bench).await;
+    let reminder = hook.next().await;
+    assert_ne!(reminder.header("webhook-id"), first.header("webhook-id"));
+    let registry = working.registry.clone();
+    working.stop().await;
+    let metrics = prometheus::TextEncoder::new().encode_to_string(&registry.gather()).unwrap();
+    assert!(metrics.contains("listen_push_deliveries_total{outcome=\"delivered\"} 2"), "{metrics}");
+    assert!(metrics.contains("listen_push_deliveries_total{outcome=\"retry\"} 1"));
+}
+
+#[tokio::test]
+async fn a_browser_is_told_through_its_push_service_and_forgotten_when_it_is_gone() {
+    let bench = Bench::new().await;
+    let mut service = Receiver::answering(&[StatusCode::CREATED, StatusCode::NOT_FOUND]).await;
+    subscribe(&bench, browser(), &service.url).await;
+    let working = hurried(&bench);
+    bench.admit("c1").await;
+
+    let heard = service.next().await;
+    assert_eq!(heard.header("content-encoding"), "aes128gcm");
+    assert!(heard.header("authorization").starts_with("vapid t="));
+    assert_eq!((heard.header("ttl"), heard.header("urgency")), ("86400", "normal"));
+    assert!(!String::from_utf8_lossy(&heard.body).contains("report"));
+
+    let_time_pass(&bench).await;
+    service.next().await;
+    working.stop().await;
+    assert!(bench.ledger.subscriptions(&bench.user).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_full_webhook_about_a_memory_is_rendered_from_the_memory() {
+    let bench = Bench::new().await;
+    let mut receiver = Receiver::answering(&[]).await;
+    let new = NewEndpoint {
+        id: "e1".to_owned(),
+        url: receiver.url.clone(),
+        events: vec![ledger::EventKind::MemoryCreated],
+        format: ledger::WebhookFormat::Full,
+        secret: outside::new_secret([7; 32]),
+    };
+    bench.ledger.create_endpoint(&bench.user, &new).await.unwrap();
+    let working = hurried(&bench);
+    bench.admit("c1").await;
+    let heard: serde_json::Value = serde_json::from_slice(&receiver.next().await.body).unwrap();
+    assert_eq!(heard["type"], "memory.created");
+    assert_eq!(heard["data"]["memory"], "Works on reports");
+    working.stop().await;
+}
