@@ -17,12 +17,11 @@ pub(super) fn line(words: &str) -> String {
 /// Every second piece between marks is inside an element; a mark without a partner stays as it is.
 fn between(text: &str, mark: &str, element: &str) -> String {
     let pieces: Vec<&str> = text.split(mark).collect();
-    let paired = pieces.len() / 2 * 2;
     pieces
         .iter()
         .enumerate()
         .map(|(index, piece)| match index % 2 {
-            1 if index < paired || pieces.len() % 2 == 1 => tagged(element, piece),
+            1 if index + 1 < pieces.len() => tagged(element, piece),
             1 => format!("{mark}{piece}"),
             _ => (*piece).to_owned(),
         })
