@@ -1,52 +1,63 @@
-"""What JSON Schema cannot say of a request that is right, and what a run must not do to itself."""
+"""What JSON Schema cannot say of a request that is right, and what a run must not do to itself.
+
+Only values that the schema takes already are replaced, so a request that was made wrong on purpose stays wrong.
+"""
 
 import os
+import uuid
 
 import schemathesis
 
 OWN_KEY = os.environ.get("LISTEN_OWN_KEY_ID", "")
+URL = "https://example.com/hook"
+# The receiver's keys of RFC 8291, appendix A.
+KEYS = {
+    "p256dh": "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4",
+    "auth": "BTBZMqHH6r4Tts7J_aSIgg",
+}
 
 
-def _in_order(thing, first, second):
-    """Two fields of one object of which the second may not come before the first."""
-    one, other = thing.get(first), thing.get(second)
-    if isinstance(one, (int, float, str)) and type(one) is type(other) and other < one:
-        thing[first], thing[second] = other, one
+def is_text(value, longest):
+    return isinstance(value, str) and 1 <= len(value) <= longest
 
 
-def _seconds(segment):
-    start, end = segment.get("start"), segment.get("end")
-    if all(isinstance(moment, (int, float)) and not isinstance(moment, bool) for moment in (start, end)):
-        if end < start:
-            segment["end"] = start
+def is_number(value):
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def mend_segment(segment):
+    """A segment may not end before it begins."""
+    if isinstance(segment, dict) and is_number(segment.get("start")) and is_number(segment.get("end")):
+        segment["end"] = max(segment["start"], segment["end"])
+
+
+def mend(body):
+    """The rules that the document tells in words."""
+    segments = body.get("transcript_segments")
+    for segment in segments if isinstance(segments, list) else []:
+        mend_segment(segment)
+    if isinstance(body.get("started_at"), str) and isinstance(body.get("finished_at"), str):
+        body["finished_at"] = body["started_at"]
+    for name in ("url", "endpoint"):
+        if is_text(body.get(name), 2048):
+            body[name] = URL
+    if isinstance(body.get("time_zone"), str):
+        body["time_zone"] = "Europe/Berlin"
+    keys = body.get("keys")
+    if isinstance(keys, dict) and is_text(keys.get("p256dh"), 200) and is_text(keys.get("auth"), 200):
+        keys.update(KEYS)
 
 
 @schemathesis.hook
-def map_body(context, body):
-    if isinstance(body, dict):
-        for segment in body.get("transcript_segments") or []:
-            if isinstance(segment, dict):
-                _seconds(segment)
-        # Of two times, written in any zone, one alone is always in order.
-        if body.get("started_at") is not None and body.get("finished_at") is not None:
-            body = {name: value for name, value in body.items() if name != "finished_at"}
-        # Rules that are told in words: a name of a time zone, a URL that may be called.
-        if isinstance(body.get("time_zone"), str) and body["time_zone"]:
-            body = {**body, "time_zone": "Europe/Berlin"}
-        for name in ("url", "endpoint"):
-            if isinstance(body.get(name), str) and body[name]:
-                body = {**body, name: "https://example.com/" + body["kind"] if isinstance(body.get("kind"), str) else "https://example.com/"}
-    return body
-
-
-@schemathesis.hook
-def map_query(context, query):
-    if isinstance(query, dict) and "start_date" in query and "end_date" in query:
-        return {name: value for name, value in query.items() if name != "end_date"}
-    return query
-
-
-@schemathesis.hook
-def filter_path_parameters(context, path_parameters):
-    """A run that revokes its own key finds nothing but 401 from then on."""
-    return not (OWN_KEY and path_parameters and path_parameters.get("key_id") == OWN_KEY)
+def before_call(context, case, kwargs):
+    if isinstance(case.body, dict):
+        mend(case.body)
+    if case.query and isinstance(case.query.get("start_date"), str) and isinstance(case.query.get("end_date"), str):
+        case.query["end_date"] = case.query["start_date"]
+    # A name that was used with another body is refused: every request gets one of its own.
+    name = (case.headers or {}).get("Idempotency-Key")
+    if is_text(name, 255) and all(33 <= ord(letter) <= 126 and letter not in '"\\' for letter in name):
+        case.headers["Idempotency-Key"] = str(uuid.uuid4())
+    # A run that revokes its own key finds nothing but 401 from then on.
+    if OWN_KEY and (case.path_parameters or {}).get("key_id") == OWN_KEY:
+        case.path_parameters["key_id"] = str(uuid.uuid4())

@@ -23,7 +23,7 @@ const EXPOSED: [HeaderName; 10] = [
     HeaderName::from_static("sunset"),
 ];
 
-/// Answers preflights and marks answers for the listed origins; with an empty list it does nothing.
+/// Answers preflights, and marks answers for the listed origins.
 pub(super) fn layer(origins: &[String]) -> CorsLayer {
     let listed: Vec<HeaderValue> =
         origins.iter().filter_map(|origin| HeaderValue::from_str(origin).ok()).collect();

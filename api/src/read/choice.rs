@@ -63,6 +63,6 @@ impl<N: AsRef<str>, T: Clone> Take for CommaSeparated<N, T> {
     fn schema(&self) -> Value {
         let names: Vec<&str> = self.0.names.iter().map(|(name, _)| name.as_ref()).collect();
         let one = format!("({})", names.join("|"));
-        json!({ "type": "string", "pattern": format!("^{one}(,{one})*$") })
+        json!({ "type": "string", "pattern": format!("^({one}(,{one})*)?$") })
     }
 }

@@ -85,7 +85,9 @@ impl Drawing {
 
 /// The same, and null.
 pub(crate) fn or_null(mut schema: Value) -> Value {
-    let Some(kind) = schema.get("type").filter(|kind| kind.is_string()).cloned() else {
+    let plain = schema.get("type").filter(|kind| kind.is_string() && schema.get("format").is_none());
+    let Some(kind) = plain.cloned() else {
+        // A format is the string's alone, and not every reader of schemas knows that of a list of types.
         return json!({ "anyOf": [schema, { "type": "null" }] });
     };
     schema["type"] = json!([kind, "null"]);

@@ -41,7 +41,8 @@ impl Documents {
 
 impl Document {
     fn of(kind: &'static str, text: String) -> Self {
-        let tag = format!("\"{}\"", fingerprint(text.as_bytes()));
+        // Weak: what is sent may be compressed.
+        let tag = format!("W/\"{}\"", fingerprint(text.as_bytes()));
         Self { kind, text, tag }
     }
 

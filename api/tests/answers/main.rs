@@ -23,6 +23,7 @@ mod keys;
 mod memories;
 mod processing;
 mod profile;
+mod reminders;
 mod repeats;
 mod scopes;
 mod webhooks;

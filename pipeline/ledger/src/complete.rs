@@ -130,8 +130,8 @@ impl Ledger {
         write_conversation(&mut transaction, claimed, outcome, results, now).await?;
         let (mut items, mut memories) = (WrittenItems::default(), Vec::new());
         if keeps {
-            take_back_earlier(&mut transaction, claimed).await?;
-            items = write_items(&mut transaction, claimed, results, same.0, now).await?;
+            let taken_back = take_back_earlier(&mut transaction, claimed).await?;
+            items = write_items(&mut transaction, claimed, results, &taken_back, same.0, now).await?;
             memories = write_memories(&mut transaction, claimed, results, same.1, now).await?;
             write_embedding(&mut transaction, claimed, results, now).await?;
         }
@@ -145,7 +145,8 @@ impl Ledger {
             now,
         )
         .await?;
-        let pushes = reminders::schedule(&mut transaction, &claimed.user_id, &items.due, now).await?;
+        reminders::resume(&mut transaction, &claimed.user_id, &items.dated_again, now).await?;
+        let pushes = reminders::schedule(&mut transaction, &claimed.user_id, &items.dated, now).await?;
         count_totals(&mut transaction, &stored.job, &written.stored.job).await?;
         transaction.commit().await.doing("completing a run")?;
         self.wake(&written.stored.job, &written.effects, deliveries);

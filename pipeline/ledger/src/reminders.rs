@@ -71,8 +71,8 @@ pub(crate) async fn schedule(
     write_pushes(connection, user, &noticed, Notice::Set, now).await
 }
 
-/// Says that these items are open again with the due dates that they had: nothing is told now, and the reminder is set
-/// for the moments that are still to come.
+/// Says that these items have due dates that were told before (they are open again, or a later revision of their
+/// conversation found them again): nothing is told now, and the reminder is set for the moments that are still to come.
 pub(crate) async fn resume(
     connection: &mut PgConnection,
     user: &UserId,

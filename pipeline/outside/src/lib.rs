@@ -20,4 +20,4 @@ pub use resolver::{Lookup, SystemLookup};
 pub use retry_after::{MAX_RETRY_AFTER, retry_after};
 pub use sender::{Answer, CannotSend, Sender};
 pub use signature::{BadSecret, new_secret, sign};
-pub use web_push::{BadKeys, BadVapid, BrowserKeys, PushOptions, Vapid, web_push};
+pub use web_push::{BadKeys, BadVapid, BrowserKeys, Encrypted, PushOptions, Vapid, web_push};

@@ -106,6 +106,15 @@ pub struct PushOptions<'a> {
     pub topic: &'a str,
 }
 
+/// One message, ready to be posted to its push service.
+#[derive(Clone, Debug)]
+pub struct Encrypted {
+    /// Names and values, as [`crate::Sender::post`] takes them.
+    pub headers: Vec<(String, String)>,
+    /// What only the browser can read.
+    pub body: Vec<u8>,
+}
+
 /// The headers and the body of one message. The key and the salt of its encryption are fresh, drawn from the system's
 /// generator as the RFC demands: the same message is never the same bytes twice.
 ///
@@ -118,7 +127,7 @@ pub fn web_push(
     message: &[u8],
     options: PushOptions<'_>,
     now: DateTime<Utc>,
-) -> Result<(Vec<(String, String)>, Vec<u8>), BadKeys> {
+) -> Result<Encrypted, BadKeys> {
     let body = encrypt(message.to_vec(), &keys.public, &keys.auth).map_err(|_| BadKeys)?;
     let headers = [
         ("authorization", vapid.authorization(endpoint, now)),
@@ -128,7 +137,8 @@ pub fn web_push(
         ("topic", options.topic.to_owned()),
         ("urgency", "normal".to_owned()),
     ];
-    Ok((headers.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(), body))
+    let headers = headers.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    Ok(Encrypted { headers, body })
 }
 
 /// Browsers write base64url without padding; some libraries add it.

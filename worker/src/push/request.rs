@@ -37,7 +37,8 @@ pub(super) fn of(
             let keys = BrowserKeys::new(p256dh, auth.expose_secret()).map_err(|_| "keys")?;
             let topic = topic(push);
             let options = PushOptions { ttl: TTL_SECONDS, topic: &topic };
-            web_push(vapid, &keys, &url, &body, options, push.now).map_err(|_| "keys")?
+            let encrypted = web_push(vapid, &keys, &url, &body, options, push.now).map_err(|_| "keys")?;
+            (encrypted.headers, encrypted.body)
         }
     };
     headers.push(("user-agent".to_owned(), concat!("listen/", env!("CARGO_PKG_VERSION")).to_owned()));

@@ -98,6 +98,10 @@ fn row(
 /// What kind of value it is, in a word or two.
 fn kind(document: &Value, schema: &Value) -> String {
     let schema = resolved(document, schema);
+    if let Some(choices) = schema["anyOf"].as_array().filter(|_| schema.get("type").is_none()) {
+        let kinds: Vec<String> = choices.iter().map(|choice| kind(document, choice)).collect();
+        return kinds.join(" or ");
+    }
     let names: Vec<&str> = match &schema["type"] {
         Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).collect(),
         kind => kind.as_str().into_iter().collect(),

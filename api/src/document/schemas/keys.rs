@@ -8,11 +8,18 @@ use crate::Scope;
 /// The schemas of `shapes/key.rs`.
 pub(super) fn schemas() -> Value {
     let scope = one_of("What a key may do.", Scope::ALL.iter().map(|scope| scope.as_str()));
-    json!({ "Scope": scope, "Key": key("A key; its text is not kept.", &["key"]), "NewlyMadeKey": key("A key that was just made.", &[]) })
+    json!({ "Scope": scope, "Key": key("A key; its text is not kept."), "NewlyMadeKey": newly_made() })
 }
 
-fn key(words: &str, but: &[&str]) -> Value {
-    let mut properties = json!({
+/// A repeat under an `Idempotency-Key` does not show the key again.
+fn newly_made() -> Value {
+    let mut shape = key("A key that was just made.");
+    shape["properties"]["key"] = text("The key itself, shown this once.");
+    shape
+}
+
+fn key(words: &str) -> Value {
+    let properties = json!({
         "id": text("Its id."),
         "name": text("What its owner calls it."),
         "key_prefix": text("A hint by which its owner knows it again."),
@@ -22,8 +29,5 @@ fn key(words: &str, but: &[&str]) -> Value {
         "expires_at": time_or_null("When it stops working."),
         "revoked_at": time_or_null("When it was revoked."),
     });
-    if but.is_empty() {
-        properties["key"] = text("The key itself, shown this once.");
-    }
-    object(words, properties, but)
+    object(words, properties, &[])
 }

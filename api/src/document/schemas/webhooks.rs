@@ -37,7 +37,8 @@ fn endpoint(words: &str, with_secret: bool) -> Value {
     if with_secret {
         properties["secret"] = text("`whsec_…`: deliveries are signed with it. Shown this once.");
     }
-    object(words, properties, &[])
+    // A repeat under an `Idempotency-Key` does not show the secret again.
+    object(words, properties, &["secret"])
 }
 
 fn delivery() -> Value {

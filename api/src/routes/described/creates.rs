@@ -131,6 +131,7 @@ fn created() -> Answer {
         .leads_to("update_conversation", "conversation_id", pointer)
         .leads_to("append_segments", "conversation_id", pointer)
         .leads_to("finalize_conversation", "conversation_id", pointer)
+        .leads_to("reprocess_conversation", "conversation_id", pointer)
         .leads_to("get_finalization", "conversation_id", pointer)
         .leads_to("delete_conversation", "conversation_id", pointer)
 }

@@ -59,6 +59,8 @@ fn create() -> Operation {
     .leads_to("update_webhook", "endpoint_id", "/id")
     .leads_to("test_webhook", "endpoint_id", "/id")
     .leads_to("list_deliveries", "endpoint_id", "/id")
+    .leads_to("recover_webhook", "endpoint_id", "/id")
+    .leads_to("rotate_webhook_secret", "endpoint_id", "/id")
     .leads_to("delete_webhook", "endpoint_id", "/id");
     Operation::new("post", ALL, "create_webhook", TAG, "Create")
         .says("Deliveries are signed by the rules of Standard Webhooks with the `secret`, which is shown this once.")

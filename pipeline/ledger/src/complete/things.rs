@@ -4,32 +4,46 @@ use job::Timestamp;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use super::Results;
+use super::{NewItem, Results};
 use crate::{
     error::{Doing, Error},
     reminders::Due,
     take::Claimed,
 };
 
-/// Takes back what an earlier revision extracted and no person has touched since (DECISIONS §4).
-pub(super) async fn take_back_earlier(connection: &mut PgConnection, claimed: &Claimed) -> Result<(), Error> {
+/// An action item that a later revision takes back: its words and its date.
+pub(super) type TakenBack = (String, Option<Timestamp>);
+
+/// Takes back what an earlier revision extracted and no person has touched since (DECISIONS §4). Answers the action
+/// items, so that nobody is told once more of a date that they were told of.
+pub(super) async fn take_back_earlier(
+    connection: &mut PgConnection,
+    claimed: &Claimed,
+) -> Result<Vec<TakenBack>, Error> {
+    const DOING: &str = "taking back an earlier revision";
     if claimed.revision <= 1 {
-        return Ok(());
+        return Ok(Vec::new());
     }
-    for statement in [
-        "delete from action_items where user_id = $1 and conversation_id = $2 and revision < $3 and not by_person",
+    sqlx::query(
         "delete from memories where user_id = $1 and conversation_id = $2 and revision < $3 \
              and not edited and not reviewed and not manually_added and user_review is null",
-    ] {
-        sqlx::query(statement)
-            .bind(claimed.user_id.as_str())
-            .bind(claimed.conversation_id.as_str())
-            .bind(claimed.revision)
-            .execute(&mut *connection)
-            .await
-            .doing("taking back an earlier revision")?;
-    }
-    Ok(())
+    )
+    .bind(claimed.user_id.as_str())
+    .bind(claimed.conversation_id.as_str())
+    .bind(claimed.revision)
+    .execute(&mut *connection)
+    .await
+    .doing(DOING)?;
+    sqlx::query_as(
+        "delete from action_items where user_id = $1 and conversation_id = $2 and revision < $3 and not by_person \
+         returning description, due_at",
+    )
+    .bind(claimed.user_id.as_str())
+    .bind(claimed.conversation_id.as_str())
+    .bind(claimed.revision)
+    .fetch_all(connection)
+    .await
+    .doing(DOING)
 }
 
 /// What became of a run's action items.
@@ -38,7 +52,9 @@ pub(super) struct WrittenItems {
     /// The ids of those that were created.
     pub(super) created: Vec<String>,
     /// Whatever has a due date now that it did not have before.
-    pub(super) due: Vec<Due>,
+    pub(super) dated: Vec<Due>,
+    /// What an earlier revision had made likewise, with the same date.
+    pub(super) dated_again: Vec<Due>,
 }
 
 /// Writes the new action items that nothing of the last two days, and nothing that a person kept of this very
@@ -47,6 +63,7 @@ pub(super) async fn write_items(
     connection: &mut PgConnection,
     claimed: &Claimed,
     results: &Results,
+    taken_back: &[TakenBack],
     same_task: &(dyn Fn(&str, &str) -> bool + Sync),
     now: Timestamp,
 ) -> Result<WrittenItems, Error> {
@@ -82,9 +99,16 @@ pub(super) async fn write_items(
         .doing("writing action items")?;
     }
     let handed_over = hand_over_due_dates(connection, claimed, &due_dates, now).await?;
-    let dated = ids.iter().zip(&fresh).filter_map(|(id, item)| Some(Due::of(id, item.due_at?)));
-    let due = dated.chain(handed_over).collect();
-    Ok(WrittenItems { created: ids, due })
+    let was_told = |item: &NewItem| {
+        taken_back.iter().any(|(words, due)| *due == item.due_at && same_task(words, &item.description))
+    };
+    let (mut dated, mut dated_again) = (handed_over, Vec::new());
+    for (id, item) in ids.iter().zip(&fresh) {
+        let Some(due_at) = item.due_at else { continue };
+        let dues = if was_told(item) { &mut dated_again } else { &mut dated };
+        dues.push(Due::of(id, due_at));
+    }
+    Ok(WrittenItems { created: ids, dated, dated_again })
 }
 
 /// (id, description) of what a new item may repeat: of a conversation that is processed again, all that is left of it.

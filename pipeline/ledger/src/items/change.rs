@@ -37,7 +37,7 @@ impl Ledger {
         let Some(before) = lock(&mut transaction, user, item).await.doing(DOING)? else { return Ok(None) };
         let after = update(&mut transaction, user, item, change, now).await.doing(DOING)?;
         let changed = Changed { before: Some(before), after: Some(after.clone()) };
-        self.commit_changed(transaction, &[changed], DOING).await?;
+        self.commit_changed(transaction, user, &[changed], now, DOING).await?;
         Ok(Some(after))
     }
 
@@ -47,7 +47,7 @@ impl Ledger {
     /// When the database does not answer.
     pub async fn delete_action_item(&self, user: &UserId, item: &ActionItemId) -> Result<bool, Error> {
         const DOING: &str = "deleting an action item";
-        let (mut transaction, _) = self.begin(DOING).await?;
+        let (mut transaction, now) = self.begin(DOING).await?;
         let Some(before) = lock(&mut transaction, user, item).await.doing(DOING)? else { return Ok(false) };
         sqlx::query("delete from action_items where user_id = $1 and action_item_id = $2")
             .bind(user.as_str())
@@ -56,7 +56,7 @@ impl Ledger {
             .await
             .doing(DOING)?;
         let changed = Changed { before: Some(before), after: None };
-        self.commit_changed(transaction, &[changed], DOING).await?;
+        self.commit_changed(transaction, user, &[changed], now, DOING).await?;
         Ok(true)
     }
 }

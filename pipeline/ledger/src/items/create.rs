@@ -39,7 +39,7 @@ impl Ledger {
         let items = insert(&mut transaction, user, new, now).await.doing(DOING)?;
         let changes: Vec<Changed> =
             items.iter().map(|item| Changed { before: None, after: Some(item.clone()) }).collect();
-        self.commit_changed(transaction, &changes, DOING).await?;
+        self.commit_changed(transaction, user, &changes, now, DOING).await?;
         Ok(items)
     }
 }

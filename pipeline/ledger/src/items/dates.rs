@@ -1,12 +1,13 @@
 //! What a change of action items means for whoever reminds of them: the one place through which every change that a
 //! person makes goes, at the end of the transaction that makes it.
 
-use records::{ActionItem, ActionItemId, Timestamp};
-use sqlx::{Postgres, Transaction};
+use records::{ActionItem, ActionItemId, Timestamp, UserId};
+use sqlx::{PgConnection, Postgres, Transaction};
 
 use crate::{
     Ledger,
     error::{Doing, Error},
+    reminders::{self, Due},
 };
 
 /// An action item before and after a person's change: `None` before is a new one, `None` after a deleted one.
@@ -47,24 +48,42 @@ fn awaited(item: Option<&ActionItem>) -> Option<Timestamp> {
 }
 
 impl Ledger {
-    /// Commits a person's changes of action items, and notes how many reminders follow. What must hold exactly when
-    /// the changes do belongs before the commit, and whoever is to be woken, behind it.
+    /// Writes the reminders that follow from a person's changes of action items, commits both, and wakes whoever
+    /// sends.
     pub(super) async fn commit_changed(
         &self,
-        transaction: Transaction<'static, Postgres>,
+        mut transaction: Transaction<'static, Postgres>,
+        user: &UserId,
         changes: &[Changed],
+        now: Timestamp,
         doing: &'static str,
     ) -> Result<(), Error> {
-        let (off, on): (Vec<_>, Vec<_>) = changes
-            .iter()
-            .filter_map(Changed::reminder)
-            .partition(|reminder| matches!(reminder, Reminder::Off(_)));
+        let pushes = remind(&mut transaction, user, changes, now).await?;
         transaction.commit().await.doing(doing)?;
-        if !on.is_empty() || !off.is_empty() {
-            tracing::debug!(on = on.len(), off = off.len(), "dates of action items changed");
-        }
+        self.wake_pushes(pushes);
         Ok(())
     }
+}
+
+/// Answers how many pushes were written.
+async fn remind(
+    connection: &mut PgConnection,
+    user: &UserId,
+    changes: &[Changed],
+    now: Timestamp,
+) -> Result<u64, Error> {
+    let (mut set, mut resumed, mut off) = (Vec::new(), Vec::new(), Vec::new());
+    for reminder in changes.iter().filter_map(Changed::reminder) {
+        match reminder {
+            Reminder::Set(id, due_at) => set.push(Due::of(id.as_str(), due_at)),
+            Reminder::Resumed(id, due_at) => resumed.push(Due::of(id.as_str(), due_at)),
+            Reminder::Off(id) => off.push(id),
+        }
+    }
+    let off: Vec<&str> = off.iter().map(ActionItemId::as_str).collect();
+    reminders::cancel(connection, user, &off, now).await?;
+    reminders::resume(connection, user, &resumed, now).await?;
+    reminders::schedule(connection, user, &set, now).await
 }
 
 #[cfg(test)]

@@ -39,6 +39,11 @@ async fn heard(world: &World, id: &str, task: &str, due_at: Timestamp) {
     };
     let outcome = world.ledger.create_conversation(&world.ann, new).await.unwrap();
     assert!(matches!(outcome, CreateOutcome::Admitted(_)));
+    complete(world, task, due_at).await;
+}
+
+/// Runs the one job that waits.
+async fn complete(world: &World, task: &str, due_at: Timestamp) {
     let taken = world.ledger.take(job::Queue::Creation, &WorkerId("w".to_owned()), 9).await.unwrap();
     let item = NewItem { description: task.to_owned(), due_at: Some(due_at) };
     let results = Results { items: vec![item], engine: "test".to_owned(), ..Results::default() };
@@ -106,6 +111,24 @@ async fn an_extracted_due_date_is_pushed_at_once_and_once_more_when_it_has_come(
         finish(&world, push, DELIVERED).await;
     }
     assert_eq!(world.ledger.next_push_in().await.unwrap(), None, "nothing waits any more");
+}
+
+#[tokio::test]
+async fn what_is_found_again_with_the_same_date_is_not_told_again_before_it_has_come() {
+    let world = World::new().await;
+    subscribe(&world, &world.ann, "https://example.com/a").await;
+    let due_at = in_an_hour(&world).await;
+    heard(&world, "c", "Call Tom", due_at).await;
+    finish(&world, &claim(&world).await[0], DELIVERED).await;
+    let again = async |due_at| {
+        world.ledger.reprocess(&world.ann, &ConversationId::new("c")).await.unwrap().unwrap();
+        complete(&world, "Call Tom", due_at).await;
+    };
+    again(due_at).await;
+    assert!(claim(&world).await.is_empty());
+    assert!(world.ledger.next_push_in().await.unwrap().unwrap().as_secs() > 3_500, "but when it has come");
+    again(due_at + TimeDelta::hours(1)).await;
+    assert_eq!(claim(&world).await.len(), 1, "another date is another matter");
 }
 
 #[tokio::test]

@@ -1,0 +1,117 @@
+//! Due dates that a person sets, changes, clears and fulfils, and what is pushed of them.
+
+use axum::http::Method;
+use ledger::{ClaimedPush, DeliveryOutcome, PushPolicy};
+use serde_json::{Value, json};
+
+use crate::bench::{Bench, P};
+
+async fn subscribed() -> Bench {
+    let bench = Bench::new().await;
+    let hook = json!({ "kind": "webhook", "url": "https://example.org/push" });
+    assert_eq!(bench.post("/v1/users/me/push-subscriptions", hook).await.status, 200);
+    bench
+}
+
+async fn create(bench: &Bench, body: Value) -> String {
+    let made = bench.post(&format!("{P}/action-items"), body).await;
+    assert_eq!(made.status, 200, "{made:?}");
+    made.body["id"].as_str().unwrap().to_owned()
+}
+
+async fn patch(bench: &Bench, id: &str, body: Value) {
+    let changed = bench.ask(&bench.key, Method::PATCH, &format!("{P}/action-items/{id}"), Some(body)).await;
+    assert_eq!(changed.status, 200, "{changed:?}");
+}
+
+/// What is to be sent now, as (words, moment); all of it is sent.
+async fn sent(bench: &Bench) -> Vec<(String, String)> {
+    let policy = PushPolicy { per_person: 100, ..PushPolicy::default() };
+    let pushes = bench.ledger.claim_pushes(100, &policy).await.unwrap();
+    for push in &pushes {
+        let delivered = DeliveryOutcome::Delivered { status: 201 };
+        assert!(bench.ledger.finish_push(push, delivered, &policy).await.unwrap());
+    }
+    let told = |push: &ClaimedPush| (push.description.clone(), api::shapes::moment(push.due_at));
+    pushes.iter().map(told).collect()
+}
+
+/// How long until anything is to be sent, in whole days.
+async fn days_ahead(bench: &Bench) -> Option<u64> {
+    bench.ledger.next_push_in().await.unwrap().map(|wait| wait.as_secs() / 86_400)
+}
+
+fn dated(due_at: &str) -> Value {
+    json!({ "description": "Call the dentist", "due_at": due_at })
+}
+
+fn told(due_at: &str) -> Vec<(String, String)> {
+    vec![("Call the dentist".to_owned(), due_at.to_owned())]
+}
+
+#[tokio::test]
+async fn a_due_date_is_told_when_it_is_set_and_whenever_it_changes() {
+    let bench = subscribed().await;
+    let id = create(&bench, dated("2090-01-01T09:00:00+01:00")).await;
+    assert_eq!(sent(&bench).await, told("2090-01-01T08:00:00Z"));
+    assert!(days_ahead(&bench).await > Some(10_000), "and once more when it comes");
+    patch(&bench, &id, json!({ "due_at": "2090-01-01T08:00:00Z" })).await;
+    patch(&bench, &id, json!({ "completed": false })).await;
+    assert_eq!(sent(&bench).await, [], "the same date is no change");
+    for due_at in ["2091-01-01T08:00:00Z", "2090-01-01T08:00:00Z"] {
+        patch(&bench, &id, json!({ "due_at": due_at })).await;
+        assert_eq!(sent(&bench).await, told(due_at), "also back to a date that was told before");
+    }
+}
+
+#[tokio::test]
+async fn of_two_changes_in_a_row_only_the_last_is_told() {
+    let bench = subscribed().await;
+    let id = create(&bench, dated("2090-01-01T08:00:00Z")).await;
+    patch(&bench, &id, json!({ "due_at": "2091-01-01T08:00:00Z" })).await;
+    assert_eq!(sent(&bench).await, told("2091-01-01T08:00:00Z"));
+}
+
+#[tokio::test]
+async fn completing_clearing_and_deleting_cancel_what_was_still_to_be_sent() {
+    for body in [json!({ "completed": true }), json!({ "due_at": null }), Value::Null] {
+        let bench = subscribed().await;
+        let id = create(&bench, dated("2090-01-01T08:00:00Z")).await;
+        if body.is_null() {
+            let path = format!("{P}/action-items/{id}");
+            assert_eq!(bench.ask(&bench.key, Method::DELETE, &path, None).await.status, 200);
+        } else {
+            patch(&bench, &id, body.clone()).await;
+        }
+        assert_eq!(bench.ledger.next_push_in().await.unwrap(), None, "{body}");
+        assert_eq!(sent(&bench).await, []);
+    }
+}
+
+#[tokio::test]
+async fn what_is_opened_again_is_told_when_its_date_comes() {
+    let bench = subscribed().await;
+    let id = create(&bench, dated("2090-01-01T08:00:00Z")).await;
+    sent(&bench).await;
+    patch(&bench, &id, json!({ "completed": true })).await;
+    assert_eq!(days_ahead(&bench).await, None);
+    patch(&bench, &id, json!({ "completed": false })).await;
+    assert_eq!(sent(&bench).await, []);
+    assert!(days_ahead(&bench).await > Some(10_000));
+}
+
+#[tokio::test]
+async fn a_batch_tells_of_each_dated_item_and_of_no_other() {
+    let bench = subscribed().await;
+    let items = json!([
+        dated("2090-01-01T08:00:00Z"),
+        { "description": "Some day" },
+        { "description": "Done", "completed": true, "due_at": "2090-01-01T08:00:00Z" },
+        dated("2091-01-01T08:00:00Z"),
+    ]);
+    let made = bench.post(&format!("{P}/action-items/batch"), json!({ "action_items": items })).await;
+    assert_eq!(made.status, 200, "{made:?}");
+    let mut pushes = sent(&bench).await;
+    pushes.sort();
+    assert_eq!(pushes, [told("2090-01-01T08:00:00Z"), told("2091-01-01T08:00:00Z")].concat());
+}
