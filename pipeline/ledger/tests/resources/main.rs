@@ -23,5 +23,6 @@ mod plans;
 mod prune;
 mod recovery;
 mod reminders;
+mod repeats;
 mod segments;
 mod things;
