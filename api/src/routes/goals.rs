@@ -142,10 +142,9 @@ pub(super) async fn progress(
 ) -> Result<Json<Value>, Error> {
     caller.require(Scope::GoalsWrite)?;
     let asked = query(&parameters, read_progress)?;
-    let value = match asked {
-        Some(value) => value,
-        None => optional_object(body, read_progress)?.flatten().ok_or_else(missing)?,
-    };
+    // A body that is wrong is wrong, also where the query has said enough.
+    let sent = optional_object(body, read_progress)?.flatten();
+    let value = asked.or(sent).ok_or_else(missing)?;
     shown(door.ledger.set_goal_progress(&caller.user, &GoalId::new(id), value).await?)
 }
 
