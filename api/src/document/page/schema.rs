@@ -99,7 +99,13 @@ fn row(
 fn kind(document: &Value, schema: &Value) -> String {
     let schema = resolved(document, schema);
     if let Some(choices) = schema["anyOf"].as_array().filter(|_| schema.get("type").is_none()) {
-        let kinds: Vec<String> = choices.iter().map(|choice| kind(document, choice)).collect();
+        let kinds: Vec<String> = choices
+            .iter()
+            .map(|choice| match choice["type"] == "null" {
+                true => "null".to_owned(),
+                false => kind(document, choice),
+            })
+            .collect();
         return kinds.join(" or ");
     }
     let names: Vec<&str> = match &schema["type"] {
@@ -117,7 +123,8 @@ fn kind(document: &Value, schema: &Value) -> String {
 
 /// Bounds, choices and the default, as small print.
 fn bounds(document: &Value, schema: &Value) -> String {
-    let of = |name: &str| schema.get(name).map(ToString::to_string);
+    // Whole numbers without their fraction, whatever type they are bounds of.
+    let of = |name: &str| schema.get(name).and_then(Value::as_f64).map(|bound| bound.to_string());
     let mut notes = Vec::new();
     for (least, most, what) in [
         ("minLength", "maxLength", " characters"),
@@ -138,7 +145,7 @@ fn bounds(document: &Value, schema: &Value) -> String {
             names.iter().filter_map(Value::as_str).map(|name| tagged("code", &escape(name))).collect();
         notes.push(names.join(" "));
     }
-    if let Some(default) = of("default") {
+    if let Some(default) = schema.get("default").map(ToString::to_string) {
         notes.push(format!("default {}", tagged("code", &escape(&default))));
     }
     match notes.is_empty() {
