@@ -1,5 +1,6 @@
 //! The second listener: metrics and health. Liveness does not touch the database, readiness does.
 
+mod families;
 mod gauges;
 
 use std::{sync::Arc, time::Duration};

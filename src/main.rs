@@ -6,6 +6,7 @@ mod commands;
 mod config;
 mod embedded;
 mod exit;
+mod keyed;
 mod lifecycle;
 mod telemetry;
 mod wiring;

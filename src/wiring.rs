@@ -14,11 +14,12 @@ use secrecy::SecretString;
 use sqlx::postgres::PgConnectOptions;
 use stages::Engines;
 use tokio_util::task::TaskTracker;
-use worker::{Health, Watch, Worker};
+use worker::{EnginesWithKey, Health, KeyedRuns, Unwatched, Watch, Worker};
 
 use crate::{
     config::{Config, Dispatch, Role},
     exit::Exit,
+    keyed::Keyed,
     lifecycle::Lifecycle,
 };
 
@@ -30,6 +31,7 @@ pub(crate) struct App {
     guard: Guard,
     vapid: Option<Vapid>,
     engines: Engines,
+    keyed: KeyedRuns,
     worker_metrics: worker::Metrics,
     reconciler_metrics: reconciler::Metrics,
     api_metrics: api::Metrics,
@@ -63,9 +65,11 @@ impl App {
                 enqueue_failed: Arc::new(move || failed.inc()),
             },
         );
-        let engines = engines(&config, &worker_metrics)?;
+        let (engines, with_key) = engines(&config, &worker_metrics)?;
         let guard = Guard::new(config.allow_outgoing.clone());
         let vapid = config.vapid()?;
+        let settings = run_settings(&config, &process_name(), Arc::new(Unwatched));
+        let keyed = KeyedRuns::new(ledger.clone(), with_key, worker_metrics.clone(), settings);
         Ok(Self {
             config,
             ledger,
@@ -73,6 +77,7 @@ impl App {
             guard,
             vapid,
             engines,
+            keyed,
             worker_metrics,
             reconciler_metrics,
             api_metrics,
@@ -94,6 +99,7 @@ impl App {
             finalize_enabled: self.config.finalization_dispatch_mode != Dispatch::Inline,
             cors_origins: self.config.cors_origins.clone(),
             web_push: self.vapid.as_ref().map(web_push),
+            keyed: Arc::new(Keyed(self.keyed.clone())),
             categorize: Arc::new(Categories(Embedded::new())),
         };
         api::router(self.ledger.clone(), check_url, settings, self.api_metrics.clone())
@@ -105,17 +111,7 @@ impl App {
     /// When the outgoing client cannot be made.
     pub(crate) fn worker(&self, name: &str, watch: Arc<dyn Watch>) -> anyhow::Result<Worker> {
         let sender = Sender::new(self.guard.clone()).context("making the outgoing client")?;
-        let settings = worker::Settings {
-            finalization_concurrency: self.config.finalization_concurrency,
-            creation_concurrency: self.config.creation_concurrency,
-            heartbeat: self.config.heartbeat(),
-            worker_name: name.to_owned(),
-            pause_after: self.config.pause_after(),
-            seed: chance().next_u64(),
-            watch,
-            vapid: self.vapid.clone(),
-            ..worker::Settings::default()
-        };
+        let settings = worker::Settings { vapid: self.vapid.clone(), ..run_settings(&self.config, name, watch) };
         Ok(Worker::new(
             self.ledger.clone(),
             self.engines.clone(),
@@ -126,11 +122,26 @@ impl App {
         ))
     }
 
-    /// Starts what the roles ask for, apart from listeners and the worker: the lease watch and the round.
+    /// Starts what the runs with users' own keys need, in a process that takes requests.
+    pub(crate) fn start_keyed(&self, tasks: &TaskTracker, lifecycle: &Lifecycle) {
+        if self.config.has(Role::Api) {
+            tasks.spawn(self.keyed.clone().run(lifecycle.soft.clone(), lifecycle.hard.clone()));
+        }
+    }
+
+    /// Starts what the roles ask for, apart from listeners and the worker: the lease watch (everybody who runs jobs
+    /// or repairs them, the API's keyed runs included) and the round.
     ///
     /// # Errors
     /// When the cron expression does not parse.
     pub(crate) fn start_repair(&self, tasks: &TaskTracker, lifecycle: &Lifecycle) -> anyhow::Result<()> {
+        tasks.spawn(reconciler::watch_leases(
+            self.ledger.clone(),
+            self.config.heartbeat(),
+            chance().next_u64(),
+            self.reconciler_metrics.clone(),
+            lifecycle.soft.clone(),
+        ));
         if !self.config.has(Role::Worker) && !self.config.has(Role::Reconciler) {
             return Ok(());
         }
@@ -142,13 +153,6 @@ impl App {
             retention: std::time::Duration::from_secs(self.config.retention_days * 86_400),
             ..reconciler::Settings::default()
         };
-        tasks.spawn(reconciler::watch_leases(
-            self.ledger.clone(),
-            self.config.heartbeat(),
-            chance().next_u64(),
-            self.reconciler_metrics.clone(),
-            lifecycle.soft.clone(),
-        ));
         tasks.spawn(reconciler::run(
             self.ledger.clone(),
             settings,
@@ -220,7 +224,23 @@ fn install_crypto() {
     let _ = rustls::crypto::ring::default_provider().install_default();
 }
 
-fn engines(config: &Config, metrics: &worker::Metrics) -> anyhow::Result<Engines> {
+/// How runs go in this process, those of the worker as well as keyed ones.
+fn run_settings(config: &Config, name: &str, watch: Arc<dyn Watch>) -> worker::Settings {
+    worker::Settings {
+        finalization_concurrency: config.finalization_concurrency,
+        creation_concurrency: config.creation_concurrency,
+        heartbeat: config.heartbeat(),
+        worker_name: name.to_owned(),
+        pause_after: config.pause_after(),
+        seed: chance().next_u64(),
+        watch,
+        ..worker::Settings::default()
+    }
+}
+
+/// The engines of the service, and those of a run with its user's key. The key is for the configured model server
+/// alone; where there is none, nothing is asked with it.
+fn engines(config: &Config, metrics: &worker::Metrics) -> anyhow::Result<(Engines, EnginesWithKey)> {
     let embedded = Arc::new(Embedded::new());
     let ours = Engines {
         judge: embedded.clone(),
@@ -232,34 +252,41 @@ fn engines(config: &Config, metrics: &worker::Metrics) -> anyhow::Result<Engines
         same: embedded.clone(),
     };
     if !config.uses_openai() {
-        return Ok(ours);
+        let without_server = ours.clone();
+        return Ok((ours, Arc::new(move |_| Some(without_server.clone()))));
     }
     let count = metrics.clone();
     let mut key = [0; 32];
     chance().fill_bytes(&mut key);
-    let openai = Arc::new(
-        OpenAi::new(
-            OpenAiConfig {
-                base_url: config.openai_base_url.clone().unwrap_or_default(),
-                api_key: config.openai_api_key.clone().map(SecretString::from),
-                model: config.openai_model.clone().unwrap_or_default(),
-                embed_model: config.openai_embed_model.clone().unwrap_or_default(),
-                timeout: std::time::Duration::from_secs(60),
-            },
-            Arc::new(move |stage, kind, tokens| count.count_tokens(stage, kind, tokens)),
-            key,
-        )
-        .context("setting up the OpenAI-compatible engine")?,
-    );
-    Ok(Engines {
-        // Noise never reaches a paid model: the embedded judge goes first.
+    let openai = OpenAi::new(
+        OpenAiConfig {
+            base_url: config.openai_base_url.clone().unwrap_or_default(),
+            api_key: config.openai_api_key.clone().map(SecretString::from),
+            model: config.openai_model.clone().unwrap_or_default(),
+            embed_model: config.openai_embed_model.clone().unwrap_or_default(),
+            timeout: std::time::Duration::from_secs(60),
+        },
+        Arc::new(move |stage, kind, tokens| count.count_tokens(stage, kind, tokens)),
+        key,
+    )
+    .context("setting up the OpenAI-compatible engine")?;
+    let embeds = config.openai_embed_model.is_some();
+    let service = paid(&ours, openai.clone(), embeds);
+    let with_key = move |key: &SecretString| Some(paid(&ours, openai.with_users_key(key).ok()?, embeds));
+    Ok((service, Arc::new(with_key)))
+}
+
+/// A paid engine beside ours. Noise never reaches it: the embedded judge goes first.
+fn paid(ours: &Engines, openai: OpenAi, embeds: bool) -> Engines {
+    let openai = Arc::new(openai);
+    Engines {
         describe: openai.clone(),
         items: openai.clone(),
         memories: openai.clone(),
         apps: openai.clone(),
-        embed: if config.openai_embed_model.is_some() { openai } else { embedded },
-        ..ours
-    })
+        embed: if embeds { openai } else { ours.embed.clone() },
+        ..ours.clone()
+    }
 }
 
 /// The reconciler counts into the worker's metrics.

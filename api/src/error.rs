@@ -61,6 +61,9 @@ pub(crate) enum Error {
     /// 503: the operator has set no key for web push; nothing was changed.
     #[error("web push is not configured")]
     WebPushUnavailable,
+    /// 503: too many jobs wait in this process for a run with their users' keys; nothing was changed.
+    #[error("too many keyed runs wait")]
+    KeyedRunsFull,
     /// 503 when it may pass, else 500.
     #[error(transparent)]
     Ledger(#[from] ledger::Error),
@@ -72,6 +75,8 @@ pub(crate) struct Cause(pub(crate) Arc<ledger::Error>);
 
 /// How long a client should leave a service alone that is unavailable for the moment.
 const PASSING_SECONDS: u64 = 2;
+/// How long before a place among those who wait with their own keys is likely to be free.
+const FULL_SECONDS: u64 = 30;
 /// How long before asking again whether something is configured: somebody must change that first.
 const UNCONFIGURED_SECONDS: u64 = 60;
 
@@ -108,6 +113,13 @@ impl IntoResponse for Error {
             Self::WebPushUnavailable => later(
                 detail(StatusCode::SERVICE_UNAVAILABLE, "Web push is not configured"),
                 UNCONFIGURED_SECONDS,
+            ),
+            Self::KeyedRunsFull => later(
+                detail(
+                    StatusCode::SERVICE_UNAVAILABLE,
+                    "Too many conversations wait for a run with their own keys",
+                ),
+                FULL_SECONDS,
             ),
             Self::Ledger(error) => broken(error),
         }

@@ -5,6 +5,7 @@ use std::{fmt, sync::Arc, time::Duration};
 use records::Source;
 
 use crate::categorize::{Categorize, Uncategorized};
+use crate::{KeyedRuns, NoKeyedRuns};
 
 /// The settings of the API role.
 #[derive(Clone, Debug)]
@@ -22,6 +23,8 @@ pub struct Settings {
     pub cors_origins: Vec<String>,
     /// Web push, when the operator has set a key for it; without, such subscriptions are answered 503.
     pub web_push: Option<WebPush>,
+    /// Who runs jobs with their users' own keys in this process.
+    pub keyed: Arc<dyn KeyedRuns>,
     /// Who finds the category of a memory that came without one; by default, every one is `other`.
     pub categorize: Arc<dyn Categorize>,
 }
@@ -35,6 +38,7 @@ impl Default for Settings {
             finalize_enabled: true,
             cors_origins: Vec::new(),
             web_push: None,
+            keyed: Arc::new(NoKeyedRuns),
             categorize: Arc::new(Uncategorized),
         }
     }

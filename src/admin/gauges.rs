@@ -3,19 +3,32 @@
 
 use std::time::Duration;
 
-use ledger::{Gauges, Ledger};
-use prometheus::{Gauge, GaugeVec, Opts, Registry, core::Collector, proto::MetricFamily};
+use ledger::{Backlog, Gauges, Health, Ledger};
+use prometheus::proto::MetricFamily;
 use tokio::{sync::Mutex, time::Instant};
+
+use super::families::families;
 
 /// How long one read serves the scrapes of this process.
 const FRESH: Duration = Duration::from_secs(2);
 /// How long a scrape waits for the database.
 const WAIT: Duration = Duration::from_secs(5);
 
+/// What one read found. The server's own views are a probe of their own: a role that may not read them still
+/// shows its jobs.
+#[derive(Clone)]
+pub(super) struct Reading {
+    pub(super) gauges: Gauges,
+    pub(super) backlog: Backlog,
+    pub(super) health: Option<Health>,
+    /// How long the read took.
+    pub(super) took: Duration,
+}
+
 /// Reads the gauges, at most once every two seconds, one read at a time.
 pub(super) struct Service {
     ledger: Ledger,
-    last: Mutex<Option<(Instant, Gauges)>>,
+    last: Mutex<Option<(Instant, Reading)>>,
 }
 
 impl Service {
@@ -32,17 +45,17 @@ impl Service {
         })
     }
 
-    async fn read(&self) -> Option<Gauges> {
+    async fn read(&self) -> Option<Reading> {
         let mut last = self.last.lock().await;
-        if let Some((at, gauges)) = last.as_ref()
+        if let Some((at, reading)) = last.as_ref()
             && at.elapsed() < FRESH
         {
-            return Some(gauges.clone());
+            return Some(reading.clone());
         }
-        match tokio::time::timeout(WAIT, self.ledger.gauges()).await {
-            Ok(Ok(gauges)) => {
-                *last = Some((Instant::now(), gauges.clone()));
-                Some(gauges)
+        match tokio::time::timeout(WAIT, self.look()).await {
+            Ok(Ok(reading)) => {
+                *last = Some((Instant::now(), reading.clone()));
+                Some(reading)
             }
             failed => {
                 tracing::warn!(timed_out = failed.is_err(), "the service's gauges could not be read");
@@ -50,52 +63,15 @@ impl Service {
             }
         }
     }
-}
 
-fn families(gauges: Option<&Gauges>) -> Result<Vec<MetricFamily>, prometheus::Error> {
-    let registry = Registry::new();
-    let add = |name: &str, help: &str, value: f64| -> Result<(), prometheus::Error> {
-        let gauge = Gauge::new(name, help)?;
-        gauge.set(value);
-        registry.register(Box::new(gauge))
-    };
-    let up = if gauges.is_some() { 1.0 } else { 0.0 };
-    add(
-        "listen_collector_up",
-        "Whether the service's gauges could be read from the database (1) or not (0).",
-        up,
-    )?;
-    if let Some(gauges) = gauges {
-        add(
-            "listen_finalization_oldest_nonterminal_age_seconds",
-            "Age of the oldest job that is neither completed nor dead, counted from its last admission or replay.",
-            gauges.oldest_nonterminal_age,
-        )?;
-        add(
-            "listen_finalization_oldest_ready_age_seconds",
-            "Age of the oldest queued job whose time has come; parked jobs do not count.",
-            gauges.oldest_ready_age,
-        )?;
-        add(
-            "listen_webhook_oldest_pending_age_seconds",
-            "Seconds since the oldest event happened that an endpoint has not been told of.",
-            gauges.oldest_pending_delivery_age,
-        )?;
-        add(
-            "listen_finalization_orphans",
-            "Live jobs that nobody will look at: always 0.",
-            gauges.orphans as f64,
-        )?;
-        let jobs = GaugeVec::new(Opts::new("listen_finalization_jobs", "Jobs by status."), &["status"])?;
-        for (status, count) in &gauges.jobs {
-            jobs.with_label_values(&[status]).set(*count as f64);
+    async fn look(&self) -> Result<Reading, ledger::Error> {
+        let began = Instant::now();
+        let gauges = self.ledger.gauges().await?;
+        let backlog = self.ledger.backlog().await?;
+        let health = self.ledger.health().await;
+        if let Err(error) = &health {
+            tracing::warn!(%error, "the database's health could not be read");
         }
-        registry.register(Box::new(jobs))?;
+        Ok(Reading { gauges, backlog, health: health.ok(), took: began.elapsed() })
     }
-    let build =
-        GaugeVec::new(Opts::new("listen_build_info", "Always 1; the labels tell the build."), &["version"])?;
-    build.with_label_values(&[env!("CARGO_PKG_VERSION")]).set(1.0);
-    let mut families = registry.gather();
-    families.extend(build.collect());
-    Ok(families)
 }

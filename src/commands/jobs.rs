@@ -165,7 +165,10 @@ fn no_job(id: &str) -> anyhow::Error {
 fn words(refusal: Refusal) -> &'static str {
     match refusal {
         Refusal::NotDead => "only a dead letter can be replayed or settled; this job is not one",
-        Refusal::Blocked => "it waits for its user's own keys and is never run with the service's",
+        Refusal::Blocked => {
+            "it waits for its user's own keys and is never run with the service's; \
+             the user's next finalize that brings them (X-BYOK-OpenAI) resumes it"
+        }
         Refusal::Superseded => "a newer revision of its conversation exists; look at that one",
         Refusal::ConversationGone => "its conversation was deleted; `listen jobs discard` settles it",
         _ => "its state does not allow that",

@@ -49,6 +49,7 @@ pub(crate) async fn start(
 ) -> anyhow::Result<Service> {
     let tasks = TaskTracker::new();
     let health = app.start_worker(&tasks, lifecycle, watch)?;
+    app.start_keyed(&tasks, lifecycle);
     app.start_repair(&tasks, lifecycle)?;
     app.start_wakes(&tasks, lifecycle);
     let admin_router =

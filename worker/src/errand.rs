@@ -2,21 +2,19 @@
 //! of its own, and sleep until more is due or written.
 
 use std::future::Future;
-use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::answered::BackOff;
 use crate::chance::Chance;
+use crate::slots::Slots;
 
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Something may be due that cannot be claimed (a full endpoint): it is asked for again, not in a tight loop.
 const SHORTEST_SLEEP: Duration = Duration::from_millis(50);
-/// Tries under way at once in this process, of each kind of errand; the ledger's claims bound them per receiver.
-const CONCURRENCY: usize = 16;
 
 /// One kind of thing that is told: webhooks' deliveries, or pushes.
 pub(crate) trait Errand: Clone + Send + Sync + 'static {
@@ -65,14 +63,14 @@ impl<E: Errand> Errands<E> {
 
     /// Claims and tells until the process stops; tries under way are `tracker`'s.
     async fn run(self, tracker: TaskTracker) {
-        let slots = Arc::new(Semaphore::new(CONCURRENCY));
+        let slots = Slots::new();
         let mut back_off = BackOff::new(&self.chance);
-        while let Some(free) = self.free_slots(&slots).await {
+        while let Some(free) = self.soft.run_until_cancelled(slots.free()).await.flatten() {
             match self.errand.claim(limit(&free)).await {
                 Ok(claimed) => {
                     back_off.reset();
                     let nothing_due = claimed.is_empty();
-                    self.start(claimed, free, &tracker);
+                    self.start(claimed, free, &slots, &tracker);
                     if nothing_due {
                         self.sleep().await;
                     }
@@ -86,23 +84,18 @@ impl<E: Errand> Errands<E> {
         }
     }
 
-    async fn free_slots(&self, slots: &Arc<Semaphore>) -> Option<OwnedSemaphorePermit> {
-        let first = self.soft.run_until_cancelled(Arc::clone(slots).acquire_owned()).await?;
-        let mut free = first.ok()?;
-        let more = u32::try_from(slots.available_permits()).unwrap_or(0);
-        if let Ok(more) = Arc::clone(slots).try_acquire_many_owned(more) {
-            free.merge(more);
-        }
-        Some(free)
-    }
-
-    fn start(&self, claimed: Vec<E::Claimed>, mut free: OwnedSemaphorePermit, tracker: &TaskTracker) {
+    fn start(
+        &self,
+        claimed: Vec<E::Claimed>,
+        mut free: OwnedSemaphorePermit,
+        slots: &Slots,
+        tracker: &TaskTracker,
+    ) {
         for one in claimed {
-            let slot = free.split(1);
+            let (slot, slots) = (free.split(1), slots.clone());
             let (errand, hard) = (self.errand.clone(), self.hard.clone());
             tracker.spawn(async move {
-                let _slot = slot;
-                hard.run_until_cancelled(errand.tell(&one)).await;
+                hard.run_until_cancelled(slots.hold(slot, errand.tell(&one))).await;
             });
         }
     }

@@ -71,7 +71,8 @@ impl Holdings {
         let registry = self.lock();
         for (holding, renewal) in holdings.iter().zip(renewals) {
             let fate = match renewal {
-                Renewal::Renewed { .. } => continue,
+                // A completion that is committed is answered to the run itself, now or when it asks again.
+                Renewal::Renewed { .. } | Renewal::Done => continue,
                 Renewal::Lost => Fate::Lost,
                 Renewal::RunLimit => Fate::RunLimit,
             };

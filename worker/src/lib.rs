@@ -14,6 +14,8 @@ mod material;
 mod notebook;
 mod run;
 
+mod keyed;
+
 mod answered;
 mod chance;
 mod heartbeat;
@@ -24,9 +26,11 @@ mod push;
 
 mod metrics;
 mod settings;
+mod slots;
 mod watch;
 
 pub use fan_out::Render;
+pub use keyed::{EnginesWithKey, KeyedRuns, Place};
 pub use metrics::{ANSWERS, Metrics, OUTCOMES, STAGES, TOKEN_KINDS};
 pub use settings::Settings;
 pub use watch::{Ended, Moment, Unwatched, Watch};

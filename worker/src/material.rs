@@ -1,8 +1,9 @@
 //! From what the ledger read to what the stages read, and back.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
-use ledger::{Content, EventKind, NewItem, NewMemory, Results, RunInput};
+use ledger::{Content, EventKind, NewItem, NewMemory, Results, RunInput, Same};
 use records::{Event, Line, Segment, Structured, Talk};
 use stages::{Announcement, Engines, Finalized, Kept, Material, RecentItem, plan_fan_out};
 
@@ -48,6 +49,15 @@ fn named_lines(segments: &[Segment], user_name: Option<&str>, people: Vec<(Strin
         }
     }
     lines
+}
+
+/// The engine's comparisons as the ledger asks for them.
+pub(crate) fn same(engines: &Engines) -> Same {
+    let (task, fact) = (Arc::clone(&engines.same), Arc::clone(&engines.same));
+    Same {
+        task: Arc::new(move |one, other| task.same_task(one, other)),
+        fact: Arc::new(move |one, other| fact.same_fact(one, other)),
+    }
 }
 
 /// What completion commits.

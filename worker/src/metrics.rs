@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use job::FailureCode;
 use prometheus::{
-    Error, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, Opts, Registry, core::Collector,
+    Error, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts,
+    Registry, core::Collector,
 };
 
 /// How a delivery of a bell can be answered (DECISIONS §4, "answer").
@@ -34,6 +36,9 @@ pub const STAGES: [&str; 7] = [
 /// How a try to tell an endpoint, or to remind a person, can end.
 pub const OUTCOMES: [&str; 6] = ["delivered", "retry", "final", "gone", "cancelled", "lost"];
 
+/// How a run can end.
+pub(crate) const ENDS: [&str; 5] = ["completed", "released", "failed", "parked", "lost"];
+
 /// Kinds of tokens that engines count; `cached` is a part of `prompt`.
 pub const TOKEN_KINDS: [&str; 3] = ["prompt", "cached", "completion"];
 
@@ -48,10 +53,13 @@ pub struct Metrics {
     dead_letters: IntCounter,
     stage_seconds: HistogramVec,
     run_seconds: Histogram,
+    runs: IntCounterVec,
+    failed_runs: IntCounterVec,
     webhook_deliveries: IntCounterVec,
     push_deliveries: IntCounterVec,
     engine_tokens: IntCounterVec,
     fallback: IntCounterVec,
+    keyed: IntGaugeVec,
 }
 
 impl Metrics {
@@ -91,6 +99,13 @@ impl Metrics {
                     "Seconds from a claim to the end of its run.",
                 ))?,
             )?,
+            runs: labelled(registry, "listen_finalization_runs_total", "Runs by how they ended.", &["end"])?,
+            failed_runs: labelled(
+                registry,
+                "listen_finalization_failed_runs_total",
+                "Runs that spent an attempt, by failure code.",
+                &["code"],
+            )?,
             webhook_deliveries: labelled(
                 registry,
                 "listen_webhook_deliveries_total",
@@ -114,6 +129,16 @@ impl Metrics {
                 "listen_fallback_total",
                 "Times a component took its fallback.",
                 &["component", "reason"],
+            )?,
+            keyed: registered(
+                registry,
+                IntGaugeVec::new(
+                    Opts::new(
+                        "listen_finalization_keyed_runs",
+                        "Jobs whose user's keys this process holds, by what they do.",
+                    ),
+                    &["state"],
+                )?,
             )?,
         };
         metrics.be_born();
@@ -140,6 +165,11 @@ impl Metrics {
         self.engine_tokens.with_label_values(&[stage, kind]).inc_by(tokens);
     }
 
+    /// The gauge of jobs with keys in this process that are `running` or `waiting`: never a part of the backlog.
+    pub(crate) fn keyed(&self, state: &'static str) -> IntGauge {
+        self.keyed.with_label_values(&[state])
+    }
+
     pub(crate) fn count_take(&self, taken: &ledger::Taken) {
         for answer in &taken.answers {
             self.deliveries.with_label_values(&[answer]).inc();
@@ -157,8 +187,13 @@ impl Metrics {
         self.stage_seconds.with_label_values(&[stage]).observe(took.as_secs_f64());
     }
 
-    pub(crate) fn observe_run(&self, took: Duration) {
+    /// `end` is one of [`ENDS`]; `code` is there when the run spent an attempt.
+    pub(crate) fn observe_run(&self, took: Duration, end: &'static str, code: Option<FailureCode>) {
         self.run_seconds.observe(took.as_secs_f64());
+        self.runs.with_label_values(&[end]).inc();
+        if let Some(code) = code {
+            self.failed_runs.with_label_values(&[code.as_str()]).inc();
+        }
     }
 
     /// `outcome` is one of [`OUTCOMES`].
@@ -176,6 +211,12 @@ impl Metrics {
         for answer in ANSWERS {
             self.deliveries.with_label_values(&[answer]);
         }
+        for end in ENDS {
+            self.runs.with_label_values(&[end]);
+        }
+        for code in FailureCode::ALL {
+            self.failed_runs.with_label_values(&[code.as_str()]);
+        }
         for outcome in OUTCOMES {
             self.webhook_deliveries.with_label_values(&[outcome]);
             self.push_deliveries.with_label_values(&[outcome]);
@@ -187,6 +228,9 @@ impl Metrics {
             }
         }
         self.enqueue_failures();
+        for state in ["running", "waiting"] {
+            self.keyed(state);
+        }
     }
 }
 
@@ -226,6 +270,9 @@ mod tests {
             "listen_finalization_dead_letter_total 0",
             "listen_finalization_stage_seconds_count{stage=\"trigger_apps\"} 0",
             "listen_finalization_run_seconds_count 0",
+            "listen_finalization_runs_total{end=\"lost\"} 0",
+            "listen_finalization_failed_runs_total{code=\"model_timeout\"} 0",
+            "listen_finalization_keyed_runs{state=\"waiting\"} 0",
             "listen_webhook_deliveries_total{outcome=\"gone\"} 0",
             "listen_push_deliveries_total{outcome=\"gone\"} 0",
             "listen_engine_tokens_total{kind=\"completion\",stage=\"describe\"} 0",

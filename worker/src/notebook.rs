@@ -32,11 +32,15 @@ impl Notebook for Checkpoints {
         let key = checkpoint(key);
         Box::pin(async move {
             let verb = || self.ledger.record(&self.holding, &key, &output);
-            match until_answered(&self.chance, &self.hard, verb).await {
-                Ok(true) => Ok(()),
-                Ok(false) => Err(Interrupted::LeaseLost),
-                Err(unanswered) => Err(interrupted(unanswered)),
-            }
+            fenced(until_answered(&self.chance, &self.hard, verb).await)
+        })
+    }
+
+    fn record_anew<'a>(&'a self, key: &'a StepKey, output: Value) -> BoxFuture<'a, Result<(), Interrupted>> {
+        let key = checkpoint(key);
+        Box::pin(async move {
+            let verb = || self.ledger.record_anew(&self.holding, &key, &output);
+            fenced(until_answered(&self.chance, &self.hard, verb).await)
         })
     }
 
@@ -47,6 +51,14 @@ impl Notebook for Checkpoints {
 
 fn checkpoint(key: &StepKey) -> CheckpointKey {
     CheckpointKey { stage: key.stage, version: key.version, digest: key.digest }
+}
+
+fn fenced(written: Result<bool, Unanswered>) -> Result<(), Interrupted> {
+    match written {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(Interrupted::LeaseLost),
+        Err(unanswered) => Err(interrupted(unanswered)),
+    }
 }
 
 fn interrupted(unanswered: Unanswered) -> Interrupted {

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use job::{FailureCode, Outcome, Refusal};
-use ledger::{Answer, Claimed, Edge, Finished, Ledger, Results};
+use ledger::{Answer, Claimed, Completion, Edge, Finished, Ledger, Results, Same};
 use stages::{Engines, Finalized, Interrupted, Run, Stages};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
@@ -25,8 +26,12 @@ use crate::watch::{Ended, Watch, Witness};
 pub(crate) struct Runner {
     pub(crate) ledger: Ledger,
     pub(crate) engines: Engines,
+    /// How completion compares new things with what is kept.
+    pub(crate) same: Same,
     pub(crate) stages: Arc<Stages>,
     pub(crate) holdings: Holdings,
+    /// Places of runs that have nothing but their commit left to do.
+    pub(crate) finishing: Arc<Semaphore>,
     pub(crate) metrics: Metrics,
     pub(crate) watch: Arc<dyn Watch>,
     pub(crate) pause: Option<(String, Duration)>,
@@ -55,7 +60,8 @@ pub(crate) fn dispatch_id(claimed: &Claimed) -> String {
 
 impl Runner {
     /// Runs `claimed` to its end, whatever that is. Never panics: a run's panic is a failed attempt.
-    pub(crate) async fn run(self, claimed: Claimed) {
+    /// It occupies `slot` until nothing but its commit is left to do.
+    pub(crate) async fn run(self, claimed: Claimed, slot: OwnedSemaphorePermit) -> Ended {
         let span = tracing::info_span!(
             "run",
             job_id = %claimed.job.id,
@@ -63,10 +69,10 @@ impl Runner {
             generation = claimed.job.generation.0,
             epoch = claimed.job.epoch.0,
         );
-        self.watched(claimed).instrument(span).await;
+        self.watched(claimed, slot).instrument(span).await
     }
 
-    async fn watched(self, claimed: Claimed) {
+    async fn watched(self, claimed: Claimed, slot: OwnedSemaphorePermit) -> Ended {
         let began = Instant::now();
         let held = self.holdings.hold(claimed.holding());
         let witness = Witness {
@@ -76,17 +82,23 @@ impl Runner {
             pause: self.pause.clone(),
         };
         witness.run_started();
-        let end = match self.guarded(&witness, &held).await {
+        let end = match self.guarded(&witness, &held, slot).await {
             Ok(()) => Ended::Completed,
             Err(unfinished) => self.settle(&held, unfinished).await,
         };
         witness.run_ended(end, began.elapsed());
+        end
     }
 
     /// The work, until it is done, or the heartbeat or a hard stop ends it.
-    async fn guarded(&self, witness: &Witness, held: &Held) -> Result<(), Unfinished> {
+    async fn guarded(
+        &self,
+        witness: &Witness,
+        held: &Held,
+        slot: OwnedSemaphorePermit,
+    ) -> Result<(), Unfinished> {
         let limit = self.ledger.policy().run_limit.to_std().unwrap_or(Duration::MAX);
-        let work = AssertUnwindSafe(self.work(witness, held)).catch_unwind();
+        let work = AssertUnwindSafe(self.work(witness, held, slot)).catch_unwind();
         tokio::select! {
             biased;
             done = work => done.unwrap_or_else(|_| {
@@ -103,7 +115,12 @@ impl Runner {
         }
     }
 
-    async fn work(&self, witness: &Witness, held: &Held) -> Result<(), Unfinished> {
+    async fn work(
+        &self,
+        witness: &Witness,
+        held: &Held,
+        slot: OwnedSemaphorePermit,
+    ) -> Result<(), Unfinished> {
         let claimed = &witness.claimed;
         let input = self.until_answered(|| self.ledger.run_input(claimed)).await?;
         let material = material(input.ok_or(Unfinished::Failed(FailureCode::ConversationMissing))?);
@@ -120,22 +137,27 @@ impl Runner {
             Finalized::Discarded => Outcome::Discarded,
             Finalized::Kept(_) => Outcome::Kept,
         };
-        self.complete(claimed, outcome, &results(finalized, &self.engines)).await
+        // The slot is free for the next run while this one's commit gathers with others. It is traded for a place among
+        // those that finish; where these are all taken, the database is behind, and the slot is kept.
+        let _place = Arc::clone(&self.finishing).try_acquire_owned().unwrap_or(slot);
+        self.complete(claimed, outcome, results(finalized, &self.engines)).await
     }
 
     async fn complete(
         &self,
         claimed: &Claimed,
         outcome: Outcome,
-        results: &Results,
+        results: Results,
     ) -> Result<(), Unfinished> {
-        let same = &self.engines.same;
-        let same_task = |one: &str, other: &str| same.same_task(one, other);
-        let same_fact = |one: &str, other: &str| same.same_fact(one, other);
-        let verb = || self.ledger.complete(claimed, outcome, results, (&same_task, &same_fact));
-        match self.until_answered(verb).await? {
+        let same = self.same.clone();
+        let completion = Arc::new(Completion { claimed: claimed.clone(), outcome, results, same });
+        match self.until_answered(|| self.ledger.complete(&completion)).await? {
             Finished::Completed { items, memories, deliveries } => {
                 tracing::info!(outcome = outcome.as_str(), items, memories, deliveries, "committed");
+                Ok(())
+            }
+            Finished::Already => {
+                tracing::info!(outcome = outcome.as_str(), "committed before; the answer was lost");
                 Ok(())
             }
             Finished::Refused(_) => Err(Unfinished::Silent),
@@ -165,13 +187,14 @@ impl Runner {
         }
     }
 
-    /// Repeats `edge` until it is answered, or somebody else is known to have the job.
+    /// Repeats `edge` until it is answered, or somebody else is known to have the job. What ended the lease may
+    /// be this very edge, whose answer is still on its way: the ledger is asked once more.
     async fn say(&self, held: &Held, edge: Edge) -> Result<Answer, Unanswered> {
         let verb = || self.ledger.settle(held.holding(), edge);
         tokio::select! {
             biased;
             answer = until_answered(&self.chance, &self.hard, verb) => answer,
-            () = lost(held) => Ok(Answer::Refused(Refusal::LeaseLost)),
+            () = lost(held) => Ok(verb().await.unwrap_or(Answer::Refused(Refusal::LeaseLost))),
         }
     }
 

@@ -104,11 +104,12 @@ impl Witness {
     }
 
     pub(crate) fn run_ended(&self, end: Ended, elapsed: Duration) {
-        self.metrics.observe_run(elapsed);
-        let failure_code = match end {
-            Ended::Failed(code) => code.as_str(),
-            _ => "",
+        let code = match end {
+            Ended::Failed(code) => Some(code),
+            _ => None,
         };
+        self.metrics.observe_run(elapsed, end.as_str(), code);
+        let failure_code = code.map_or("", FailureCode::as_str);
         tracing::info!(end = end.as_str(), failure_code, elapsed_ms = millis(elapsed), "run ended");
         self.watch.see(&self.claimed, Moment::RunEnded { end, elapsed });
     }

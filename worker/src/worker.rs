@@ -18,12 +18,15 @@ use crate::chance::Chance;
 use crate::errand::{Errand, Errands};
 use crate::fan_out::{FanOut, Render};
 use crate::heartbeat::{Holdings, beat};
+use crate::material::same;
 use crate::metrics::Metrics;
 use crate::pump::{Assignment, Pump};
 use crate::push::Pushes;
 use crate::run::Runner;
 use crate::settings::Settings;
 
+/// How many runs of a process may wait for their commit beside those that occupy slots: one batch of the ledger.
+const FINISHING: usize = 64;
 const QUEUES: [Queue; 2] = [Queue::Finalization, Queue::Creation];
 
 /// Claims, runs and completes jobs, and tells endpoints. One per process.
@@ -156,7 +159,9 @@ impl Worker {
             ledger: self.ledger.clone(),
             stages: Arc::new(Stages::new(self.engines.clone())),
             engines: self.engines.clone(),
+            same: same(&self.engines),
             holdings: holdings.clone(),
+            finishing: Arc::new(Semaphore::new(FINISHING)),
             metrics: self.metrics.clone(),
             watch: Arc::clone(&self.settings.watch),
             pause: self.settings.pause_after.clone(),
@@ -224,6 +229,5 @@ async fn work_once(pump: Pump, runner: Runner, tracker: TaskTracker) {
 
 async fn run_in_slot(runner: Runner, assignment: Assignment) {
     let Assignment { claimed, slot } = assignment;
-    runner.run(claimed).await;
-    drop(slot);
+    runner.run(claimed, slot).await;
 }

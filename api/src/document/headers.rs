@@ -50,6 +50,12 @@ pub(super) fn parameters() -> Value {
             "schema": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!#-\\[\\]-~]+$" },
             "example": "8e03978e-40d5-43e8-bc93-6894a57f9324",
         },
+        "ModelKey": {
+            "name": "X-BYOK-OpenAI", "in": "header", "required": false,
+            "description": "The person's own key for the configured model server. It is kept in memory, for this \
+                conversation's runs alone, an hour at most.",
+            "schema": { "type": "string", "minLength": 1, "maxLength": 512, "pattern": "^[!-~]+$" },
+        },
         "IfNoneMatch": {
             "name": "If-None-Match", "in": "header", "required": false,
             "description": "An `ETag` that was given before. When it still holds, the answer is 304 without a body.",

@@ -36,6 +36,8 @@ pub(crate) struct Operation {
     pub(crate) creates: bool,
     /// Whether it answers 304 to `If-None-Match`.
     pub(crate) conditional: bool,
+    /// Whether it takes a person's own model key.
+    pub(crate) keyed: bool,
     /// Whether it can be 422 although it reads nothing.
     pub(crate) refuses: bool,
 }
@@ -76,6 +78,7 @@ impl Operation {
             creates: false,
             conditional: false,
             refuses: false,
+            keyed: false,
         }
     }
 
@@ -130,9 +133,9 @@ impl Operation {
         Self { conditional: true, ..self }
     }
 
-    /// It reads nothing, and can still be 422.
-    pub(crate) fn refuses(self) -> Self {
-        Self { refuses: true, ..self }
+    /// It takes a person's own model key in a header.
+    pub(crate) fn takes_keys(self) -> Self {
+        Self { keyed: true, refuses: true, ..self }
     }
 
     /// The operation object of OpenAPI.
@@ -167,6 +170,9 @@ impl Operation {
         parameters.extend(self.query.iter().flat_map(Described::parameters));
         if self.creates {
             parameters.push(json!({ "$ref": "#/components/parameters/IdempotencyKey" }));
+        }
+        if self.keyed {
+            parameters.push(json!({ "$ref": "#/components/parameters/ModelKey" }));
         }
         if self.conditional {
             parameters.push(json!({ "$ref": "#/components/parameters/IfNoneMatch" }));

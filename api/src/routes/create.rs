@@ -1,12 +1,13 @@
 //! `POST P/conversations` and `POST P/conversations/from-segments`: a conversation and its job are committed
 //! first; then the request waits for the job, a while.
 
-use axum::Json;
+use axum::{Json, http::HeaderMap};
 use ledger::{CreateOutcome, NewContent, NewConversation};
 use records::{Conversation, ConversationId, Geolocation, Source, Timestamp, UserId};
+use secrecy::SecretString;
 use serde_json::{Value, json};
 
-use super::{geolocation::geolocation, segments, speakers, waiting};
+use super::{byok, geolocation::geolocation, segments, speakers, waiting};
 use crate::{
     Error, Scope, Settings,
     door::{Creating, Door},
@@ -19,21 +20,25 @@ use crate::{
 pub(super) async fn from_text(
     Creating(door): Creating,
     caller: Caller,
+    headers: HeaderMap,
     body: Body,
 ) -> Result<Json<Value>, Error> {
     caller.require(Scope::ConversationsWrite)?;
+    let key = byok::key_of(&headers)?;
     let fresh = ConversationId::new(door.ids.fresh().to_string());
     let new = object(body, |fields| read_text(fields, &fresh))?;
-    create(&door, &caller.user, new).await
+    create(&door, &caller.user, new, key).await
 }
 
 /// POST from diarized segments; a repeat of a `client_session_id` names the same conversation.
 pub(super) async fn from_segments(
     Creating(door): Creating,
     caller: Caller,
+    headers: HeaderMap,
     body: Body,
 ) -> Result<Json<Value>, Error> {
     caller.require(Scope::ConversationsWrite)?;
+    let key = byok::key_of(&headers)?;
     let fresh = ConversationId::new(door.ids.fresh().to_string());
     let mut new = object(body, |fields| read_segments(fields, &fresh, &door.settings))?;
     if let Some(session) = &new.client_session_id {
@@ -42,7 +47,7 @@ pub(super) async fn from_segments(
     if new.deferred && !door.settings.finalize_enabled {
         return Err(Error::FinalizationUnavailable);
     }
-    create(&door, &caller.user, new).await
+    create(&door, &caller.user, new, key).await
 }
 
 /// Reads the body of a create from text.
@@ -120,9 +125,18 @@ impl Setting {
     }
 }
 
-async fn create(door: &Door, user: &UserId, new: NewConversation) -> Result<Json<Value>, Error> {
+async fn create(
+    door: &Door,
+    user: &UserId,
+    new: NewConversation,
+    key: Option<SecretString>,
+) -> Result<Json<Value>, Error> {
     let id = new.id.clone();
-    match door.ledger.create_conversation(user, new).await? {
+    let outcome = match key {
+        None => door.ledger.create_conversation(user, new).await?,
+        Some(key) => byok::create(door, user, new, key).await?,
+    };
+    match outcome {
         CreateOutcome::Deferred(conversation) | CreateOutcome::Known(conversation) => {
             Ok(answer(&conversation))
         }

@@ -6,11 +6,13 @@ use axum::{
     http::{HeaderMap, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
-use ledger::{AdmitRefusal, Poll};
+use job::WorkerId;
+use ledger::{AdmitRefusal, Ledger, Poll, WithKeys};
 use records::{ConversationId, UserId};
+use secrecy::SecretString;
 use serde_json::{Value, json};
 
-use super::{conversations::KIND, path::Ids, tagged};
+use super::{byok, conversations::KIND, path::Ids, tagged};
 use crate::{
     Error, Scope,
     door::Door,
@@ -29,25 +31,33 @@ pub(super) async fn admit(
     State(door): State<Door>,
     caller: Caller,
     Ids(id): Ids<String>,
+    headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Error> {
     caller.require(Scope::ConversationsWrite)?;
     if !door.settings.finalize_enabled {
         return Err(Error::FinalizationUnavailable);
     }
+    let key = byok::key_of(&headers)?;
     let context = optional_object(body, read_context)?.flatten();
-    finalize(&door, &caller.user, &ConversationId::new(id), context).await
+    finalize(&door, &caller.user, &ConversationId::new(id), context, key).await
 }
 
-/// Finalizes and answers: the conversation as it stands now, and where to ask for its job.
+/// Finalizes, with the user's own key if there is one, and answers: the conversation as it stands now, and where to
+/// ask for its job.
 pub(super) async fn finalize(
     door: &Door,
     user: &UserId,
     id: &ConversationId,
     context: Option<Value>,
+    key: Option<SecretString>,
 ) -> Result<Response, Error> {
-    match door.ledger.finalize(user, id, context).await? {
-        Ok(_) => {
+    let finalized = match key {
+        None => door.ledger.finalize(user, id, context).await?.map(drop),
+        Some(key) => finalize_with(key, door, user, id, context).await?,
+    };
+    match finalized {
+        Ok(()) => {
             door.metrics.admissions.with_label_values(&["finalize"]).inc();
             show(door, user, id).await
         }
@@ -67,6 +77,25 @@ pub(super) fn no_content() -> Error {
 /// Where the newest job of a conversation is polled.
 pub(super) fn poll_route(id: &ConversationId) -> String {
     format!("/v1/conversations/{}/finalization", id.as_str())
+}
+
+/// Admits with the user's own keys, or resumes the parked job that is there.
+async fn finalize_with(
+    key: SecretString,
+    door: &Door,
+    user: &UserId,
+    id: &ConversationId,
+    context: Option<Value>,
+) -> Result<Result<(), AdmitRefusal>, Error> {
+    let (user, id) = (user.clone(), id.clone());
+    byok::admitted(door, key, async move |ledger: Ledger, claimant: Option<WorkerId>| {
+        let keys = WithKeys { claimant: claimant.as_ref() };
+        Ok(match ledger.finalize_with_keys(&user, &id, context, keys).await? {
+            Ok((_, job, claimed)) => (Ok(()), job, claimed),
+            Err(refusal) => (Err(refusal), None, None),
+        })
+    })
+    .await
 }
 
 async fn show(door: &Door, user: &UserId, id: &ConversationId) -> Result<Response, Error> {

@@ -3,13 +3,16 @@
 use axum::{
     Json,
     extract::State,
-    http::{HeaderValue, header},
+    http::{HeaderMap, HeaderValue, header},
     response::{IntoResponse, Response},
 };
-use ledger::ReprocessRefusal;
-use records::ConversationId;
+use job::WorkerId;
+use ledger::{Ledger, ReprocessRefusal, WithKeys};
+use records::{ConversationId, UserId};
+use secrecy::SecretString;
 
 use super::{
+    byok::{admitted, key_of},
     conversations::KIND,
     finalize::{finalize, no_content, poll_route, read_context},
     path::Ids,
@@ -28,12 +31,14 @@ use crate::{
 pub(super) async fn in_progress(
     State(door): State<Door>,
     caller: Caller,
+    headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Error> {
     caller.require(Scope::ConversationsWrite)?;
+    let key = key_of(&headers)?;
     let context = optional_object(body, read_context)?.flatten();
     let id = door.ledger.in_progress(&caller.user).await?.ok_or(Error::NotFound(KIND))?;
-    finalize(&door, &caller.user, &id, context).await
+    finalize(&door, &caller.user, &id, context, key).await
 }
 
 /// POST `…/reprocess`: admits the next revision of a completed or failed conversation and waits for it like a create.
@@ -41,12 +46,16 @@ pub(super) async fn in_progress(
 pub(super) async fn again(
     State(door): State<Door>,
     caller: Caller,
+    headers: HeaderMap,
     Ids(id): Ids<String>,
 ) -> Result<Response, Error> {
     caller.require(Scope::ConversationsWrite)?;
     let id = ConversationId::new(id);
-    let admitted = door.ledger.reprocess(&caller.user, &id).await?.map_err(refusal)?;
-    if admitted.fresh {
+    let fresh = match key_of(&headers)? {
+        None => door.ledger.reprocess(&caller.user, &id, None).await?.map(|admitted| admitted.fresh),
+        Some(key) => reprocess_with(key, &door, &caller.user, &id).await?,
+    };
+    if fresh.map_err(refusal)? {
         door.metrics.admissions.with_label_values(&["reprocess"]).inc();
     }
     waiting::for_the_end(&door.ledger, &caller.user, &id, door.settings.create_wait).await;
@@ -56,6 +65,24 @@ pub(super) async fn again(
         response.headers_mut().insert(header::LOCATION, place);
     }
     Ok(response)
+}
+
+/// Admits with the user's own key, or resumes the parked job that is there; whether the job is a new one.
+async fn reprocess_with(
+    key: SecretString,
+    door: &Door,
+    user: &UserId,
+    id: &ConversationId,
+) -> Result<Result<bool, ReprocessRefusal>, Error> {
+    let (user, id) = (user.clone(), id.clone());
+    admitted(door, key, async move |ledger: Ledger, claimant: Option<WorkerId>| {
+        let keys = WithKeys { claimant: claimant.as_ref() };
+        Ok(match ledger.reprocess(&user, &id, Some(keys)).await? {
+            Ok(done) => (Ok(done.fresh), Some(done.job_id), done.claimed.map(|claimed| *claimed)),
+            Err(refusal) => (Err(refusal), None, None),
+        })
+    })
+    .await
 }
 
 fn refusal(refusal: ReprocessRefusal) -> Error {

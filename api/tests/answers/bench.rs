@@ -9,7 +9,7 @@ use axum::{
     http::{HeaderMap, Method, Request, StatusCode},
 };
 use job::{Outcome, Queue, WorkerId};
-use ledger::{Announcement, EventKind, Ledger, NewKey, Results, UserChange};
+use ledger::{Announcement, Completion, EventKind, Ledger, NewKey, Results, Same, UserChange};
 use records::UserId;
 use secrecy::ExposeSecret;
 use serde_json::Value;
@@ -133,8 +133,9 @@ impl Bench {
                 announcements: vec![Announcement { event: EventKind::ConversationCompleted }],
                 ..Results::default()
             };
-            let differ = |_: &str, _: &str| false;
-            self.ledger.complete(claimed, Outcome::Kept, &results, (&differ, &differ)).await.unwrap();
+            let same = Same { task: Arc::new(|_, _| false), fact: Arc::new(|_, _| false) };
+            let completion = Completion { claimed: claimed.clone(), outcome: Outcome::Kept, results, same };
+            self.ledger.complete(&Arc::new(completion)).await.unwrap();
         }
         taken.claims.len()
     }

@@ -10,6 +10,7 @@
 mod action_items;
 mod additive;
 mod bench;
+mod byok;
 mod contract;
 mod conventions;
 mod conversations;

@@ -30,3 +30,13 @@ pub enum Effect {
     /// An operator action is recorded.
     RecordAction,
 }
+
+impl Effect {
+    /// When the bell that this effect asks for may be taken, if it asks for one.
+    pub fn ring_at(&self) -> Option<Timestamp> {
+        match self {
+            Self::Ring { at } => Some(*at),
+            _ => None,
+        }
+    }
+}

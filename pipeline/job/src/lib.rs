@@ -10,6 +10,7 @@ mod state;
 mod admit;
 mod claim;
 mod due;
+mod heard;
 mod operator;
 mod repair;
 mod run;

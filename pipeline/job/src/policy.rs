@@ -28,7 +28,7 @@ pub struct Policy {
 impl Policy {
     /// How long to wait after the `attempts`-th recorded failure (from 1), with `jitter_permille` thousandths
     /// added or taken away; jitter is cut to ±200.
-    pub(crate) fn back_off_after(&self, attempts: u32, jitter_permille: i32) -> Duration {
+    pub fn back_off_after(&self, attempts: u32, jitter_permille: i32) -> Duration {
         let [first, second, third, later] = self.back_off;
         let wait = match attempts {
             0 | 1 => first,

@@ -21,6 +21,11 @@ impl Step {
         Self { job: Job { look_at: None, unrung: false, ..job.clone() }, effects: Vec::new() }
     }
 
+    /// Whether a bell goes with it.
+    pub fn rings(&self) -> bool {
+        self.effects.iter().any(|effect| effect.ring_at().is_some())
+    }
+
     /// Adds an effect behind those that are there.
     pub(crate) fn with(mut self, effect: Effect) -> Self {
         self.effects.push(effect);

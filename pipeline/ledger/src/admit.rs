@@ -1,20 +1,23 @@
 //! Admission: conversation, revision, job and first bell in one transaction.
 
 mod create;
-mod finalize;
+pub(crate) mod finalize;
 mod reprocess;
 
 pub use reprocess::ReprocessRefusal;
 
-use job::{Admission, Effect, Job, JobId, Origin};
+use std::collections::{BTreeSet, HashMap};
+
+use job::{Admission, Job, JobId, Origin, Step};
 use records::{Conversation, ConversationId, Geolocation, Segment, Source, Timestamp, UserId};
 use sqlx::PgConnection;
 
 use crate::{
     Ledger,
-    effects::{Bell, Stumble, ring},
+    effects::{Bell, Stumble},
     error::{Doing, Error},
     row::{self, Stored},
+    take::Claimed,
 };
 
 /// The words of a new conversation.
@@ -82,6 +85,8 @@ pub struct Admitted {
     pub job_id: JobId,
     /// Whether this call made the job.
     pub fresh: bool,
+    /// The lease that was taken in the same transaction, for a request that brought keys (`WithKeys`).
+    pub claimed: Option<Box<Claimed>>,
 }
 
 /// Why a finalize was not admitted.
@@ -104,53 +109,63 @@ pub(crate) struct Admitting<'a> {
 }
 
 impl Ledger {
-    /// Writes job, admission record and first bell of a revision whose conversation the caller has already written.
+    /// Writes jobs, admission records and first bells of revisions whose conversations the caller has written.
     async fn admit(
         &self,
         connection: &mut PgConnection,
-        admitting: Admitting<'_>,
+        admitting: &[Admitting<'_>],
         now: Timestamp,
         bell: Bell,
-    ) -> Result<(Job, Vec<Effect>), Stumble> {
-        let id = JobId::derive(admitting.user.as_str(), admitting.conversation.as_str(), admitting.revision);
-        let step = Job::admit(
-            Admission {
-                id,
-                origin: admitting.origin,
-                force_process: admitting.force_process,
-                requires_keys: admitting.requires_keys,
-            },
-            now,
-        );
-        let rings = step.effects.iter().any(|effect| matches!(effect, Effect::Ring { .. }));
-        let stored = Stored {
-            user_id: admitting.user.clone(),
-            conversation_id: admitting.conversation.clone(),
-            revision: admitting.revision,
-            version: 1,
-            created_at: now,
-            updated_at: now,
-            job: Job { unrung: rings && bell == Bell::Skip, ..step.job },
-        };
-        row::insert(connection, &stored, now, &self.policy).await.doing("admitting a job")?;
-        if bell == Bell::Write && self.bells {
-            for effect in &step.effects {
-                if let Effect::Ring { at } = effect {
-                    ring(connection, &stored.job, *at).await.map_err(Stumble::Bell)?;
-                }
-            }
+    ) -> Result<Vec<Step>, Stumble> {
+        let (mut steps, mut jobs) = (Vec::new(), Vec::new());
+        for admitting in admitting {
+            let step = Job::admit(admitting.admission(), now);
+            jobs.push(Stored {
+                user_id: admitting.user.clone(),
+                conversation_id: admitting.conversation.clone(),
+                revision: admitting.revision,
+                version: 1,
+                created_at: now,
+                updated_at: now,
+                job: Job { unrung: step.rings() && bell == Bell::Skip, ..step.job.clone() },
+            });
+            steps.push(step);
         }
-        Ok((stored.job, step.effects))
+        row::insert(connection, &jobs, now, &self.policy).await.doing("admitting jobs")?;
+        let rings: Vec<_> = steps.iter().map(|step| (&step.job, step.effects.as_slice())).collect();
+        self.ring_all(connection, &rings, bell).await?;
+        Ok(steps)
     }
 }
 
-/// Whether a person's jobs require the person's own keys. The row is held against being marked meanwhile.
+impl Admitting<'_> {
+    fn admission(&self) -> Admission {
+        Admission {
+            id: JobId::derive(self.user.as_str(), self.conversation.as_str(), self.revision),
+            origin: self.origin,
+            force_process: self.force_process,
+            requires_keys: self.requires_keys,
+        }
+    }
+}
+
+/// Whether each of these people's jobs require the person's own keys. The rows are held against being marked
+/// meanwhile, in key order.
+async fn require_keys(
+    connection: &mut PgConnection,
+    people: &BTreeSet<&str>,
+) -> Result<HashMap<String, bool>, Error> {
+    let marks: Vec<(String, bool)> = sqlx::query_as(
+        "select user_id, requires_byok from users where user_id = any($1) order by user_id for share",
+    )
+    .bind(people.iter().copied().collect::<Vec<_>>())
+    .fetch_all(connection)
+    .await
+    .doing("reading people's marks")?;
+    Ok(marks.into_iter().collect())
+}
+
+/// Whether one person's jobs do.
 async fn requires_keys(connection: &mut PgConnection, user: &UserId) -> Result<bool, Error> {
-    let marked: Option<bool> =
-        sqlx::query_scalar("select requires_byok from users where user_id = $1 for share")
-            .bind(user.as_str())
-            .fetch_optional(connection)
-            .await
-            .doing("reading a person's mark")?;
-    Ok(marked.unwrap_or(false))
+    Ok(require_keys(connection, &BTreeSet::from([user.as_str()])).await?.into_values().any(|mark| mark))
 }

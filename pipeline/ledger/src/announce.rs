@@ -1,5 +1,7 @@
 //! Writing deliveries: who is told of what, settled in the transaction that makes it true.
 
+use std::collections::{BTreeSet, HashMap};
+
 use records::{ConversationId, Timestamp, UserId};
 use sqlx::PgConnection;
 use uuid::Uuid;
@@ -17,62 +19,127 @@ pub(crate) struct About {
     pub(crate) subject: Option<String>,
 }
 
-/// Writes a delivery per event and enabled endpoint that asked for it, and answers how many. The `webhook-id` is
-/// derived, so that one event of one revision has one id per endpoint, however often it is written. An
-/// endpoint that is deleted meanwhile fails nothing.
+/// What is to be told of one revision.
+pub(crate) struct Told<'a> {
+    pub(crate) user: &'a UserId,
+    pub(crate) conversation: &'a ConversationId,
+    pub(crate) revision: i64,
+    pub(crate) abouts: Vec<About>,
+}
+
+/// Writes a delivery per event and enabled endpoint that asked for it, and answers how many for each of `told`. The
+/// `webhook-id` is derived, so that one event of one revision has one id per endpoint, however often it is written.
+/// An endpoint that is deleted meanwhile fails nothing.
 pub(crate) async fn announce(
     connection: &mut PgConnection,
-    user: &UserId,
-    conversation: &ConversationId,
-    revision: i64,
-    abouts: &[About],
+    told: &[Told<'_>],
     now: Timestamp,
-) -> Result<u64, Error> {
-    if abouts.is_empty() {
-        return Ok(0);
-    }
-    let wanted: Vec<&str> = abouts.iter().map(|about| about.event.as_str()).collect();
-    let endpoints: Vec<(String, Vec<String>)> = sqlx::query_as(
-        "select endpoint_id, events from webhook_endpoints where user_id = $1 and enabled and events && $2",
-    )
-    .bind(user.as_str())
-    .bind(&wanted)
-    .fetch_all(&mut *connection)
-    .await
-    .doing("reading endpoints")?;
-    let (mut to, mut ids, mut events, mut subjects) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    for (endpoint, asked) in &endpoints {
-        for about in abouts.iter().filter(|about| asked.iter().any(|event| event == about.event.as_str())) {
-            to.push(endpoint.as_str());
-            ids.push(delivery_id(user, endpoint, conversation, revision, about));
-            events.push(about.event.as_str());
-            subjects.push(about.subject.as_deref());
+) -> Result<Vec<u64>, Error> {
+    let endpoints = endpoints(connection, told).await?;
+    let mut rows = Rows::default();
+    for (place, told) in told.iter().enumerate() {
+        for (endpoint, asked) in endpoints.get(told.user.as_str()).into_iter().flatten() {
+            let wanted =
+                told.abouts.iter().filter(|about| asked.iter().any(|event| event == about.event.as_str()));
+            wanted.for_each(|about| rows.push(place, told, endpoint, about));
         }
     }
-    if to.is_empty() {
-        return Ok(0);
+    rows.write(connection, told.len(), now).await
+}
+
+/// By person, (endpoint, events asked for) of whoever wants to hear of any of this.
+async fn endpoints(
+    connection: &mut PgConnection,
+    told: &[Told<'_>],
+) -> Result<HashMap<String, Vec<(String, Vec<String>)>>, Error> {
+    let telling = || told.iter().filter(|told| !told.abouts.is_empty());
+    let people: BTreeSet<&str> = telling().map(|told| told.user.as_str()).collect();
+    let events: BTreeSet<&str> =
+        telling().flat_map(|told| &told.abouts).map(|about| about.event.as_str()).collect();
+    let mut endpoints: HashMap<String, Vec<(String, Vec<String>)>> = HashMap::new();
+    if people.is_empty() {
+        return Ok(endpoints);
     }
-    let written = sqlx::query(
-        "insert into webhook_deliveries (user_id, endpoint_id, delivery_id, event, conversation_id, revision, \
-             subject_id, status, next_at, occurred_at, created_at) \
-         select $1, t.endpoint_id, t.delivery_id, t.event, $2, $3, t.subject_id, 'pending', $4, $4, $4 \
-         from unnest($5::text[], $6::text[], $7::text[], $8::text[]) t (endpoint_id, delivery_id, event, subject_id) \
-         join webhook_endpoints e on e.user_id = $1 and e.endpoint_id = t.endpoint_id and e.enabled \
-         for key share of e \
-         on conflict do nothing",
+    let rows: Vec<(String, String, Vec<String>)> = sqlx::query_as(
+        "select user_id, endpoint_id, events from webhook_endpoints \
+         where user_id = any($1) and enabled and events && $2",
     )
-    .bind(user.as_str())
-    .bind(conversation.as_str())
-    .bind(revision)
-    .bind(now)
-    .bind(&to)
-    .bind(&ids)
-    .bind(&events)
-    .bind(&subjects)
-    .execute(connection)
+    .bind(people.into_iter().collect::<Vec<_>>())
+    .bind(events.into_iter().collect::<Vec<_>>())
+    .fetch_all(connection)
     .await
-    .doing("writing deliveries")?;
-    Ok(written.rows_affected())
+    .doing("reading endpoints")?;
+    for (user, endpoint, events) in rows {
+        endpoints.entry(user).or_default().push((endpoint, events));
+    }
+    Ok(endpoints)
+}
+
+/// Deliveries to be written, column by column.
+#[derive(Default)]
+struct Rows<'a> {
+    /// Which of those that are told each belongs to.
+    places: Vec<usize>,
+    users: Vec<&'a str>,
+    conversations: Vec<&'a str>,
+    revisions: Vec<i64>,
+    endpoints: Vec<&'a str>,
+    ids: Vec<String>,
+    events: Vec<&'static str>,
+    subjects: Vec<Option<String>>,
+}
+
+impl<'a> Rows<'a> {
+    fn push(&mut self, place: usize, told: &Told<'a>, endpoint: &'a str, about: &About) {
+        self.places.push(place);
+        self.users.push(told.user.as_str());
+        self.conversations.push(told.conversation.as_str());
+        self.revisions.push(told.revision);
+        self.endpoints.push(endpoint);
+        self.ids.push(delivery_id(told.user, endpoint, told.conversation, told.revision, about));
+        self.events.push(about.event.as_str());
+        self.subjects.push(about.subject.clone());
+    }
+
+    /// Writes them all; answers how many were new for each of `told` places.
+    async fn write(
+        self,
+        connection: &mut PgConnection,
+        told: usize,
+        now: Timestamp,
+    ) -> Result<Vec<u64>, Error> {
+        let mut counts = vec![0; told];
+        if self.ids.is_empty() {
+            return Ok(counts);
+        }
+        let written: Vec<String> = sqlx::query_scalar(
+            "insert into webhook_deliveries (user_id, endpoint_id, delivery_id, event, conversation_id, revision, \
+                 subject_id, status, next_at, occurred_at, created_at) \
+             select t.user_id, t.endpoint_id, t.delivery_id, t.event, t.conversation_id, t.revision, t.subject_id, \
+                 'pending', $1, $1, $1 \
+             from unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::text[]) \
+                 t (user_id, endpoint_id, delivery_id, event, conversation_id, revision, subject_id) \
+             join webhook_endpoints e on e.user_id = t.user_id and e.endpoint_id = t.endpoint_id and e.enabled \
+             for key share of e \
+             on conflict do nothing returning delivery_id",
+        )
+        .bind(now)
+        .bind(&self.users)
+        .bind(&self.endpoints)
+        .bind(&self.ids)
+        .bind(&self.events)
+        .bind(&self.conversations)
+        .bind(&self.revisions)
+        .bind(&self.subjects)
+        .fetch_all(connection)
+        .await
+        .doing("writing deliveries")?;
+        let written: BTreeSet<String> = written.into_iter().collect();
+        for (id, place) in self.ids.iter().zip(self.places) {
+            counts[place] += u64::from(written.contains(id));
+        }
+        Ok(counts)
+    }
 }
 
 fn delivery_id(

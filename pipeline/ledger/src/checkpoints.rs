@@ -52,25 +52,62 @@ impl Ledger {
         key: &CheckpointKey,
         output: &serde_json::Value,
     ) -> Result<bool, Error> {
+        self.write_checkpoint(RECORD, holding, key, output).await
+    }
+
+    /// Records an output over one that was recalled and could not be read, under the same fence: the next run would
+    /// pay for it once more. `false`: the lease is lost, nothing was written.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn record_anew(
+        &self,
+        holding: &Holding,
+        key: &CheckpointKey,
+        output: &serde_json::Value,
+    ) -> Result<bool, Error> {
+        self.write_checkpoint(RECORD_ANEW, holding, key, output).await
+    }
+
+    async fn write_checkpoint(
+        &self,
+        statement: &'static str,
+        holding: &Holding,
+        key: &CheckpointKey,
+        output: &serde_json::Value,
+    ) -> Result<bool, Error> {
         let (mut transaction, _) = self.begin("recording a checkpoint").await?;
-        let fenced: i64 = sqlx::query_scalar(
-            "with fence as (select user_id, job_id from finalization_jobs \
-                 where user_id = $1 and job_id = $2 and status = 'leased' and epoch = $3 for share), \
-             kept as (insert into stage_checkpoints (user_id, job_id, stage, version, digest, output, epoch) \
-                 select user_id, job_id, $4, $5, $6, $7, $3 from fence on conflict do nothing) \
-             select count(*) from fence",
-        )
-        .bind(holding.user_id.as_str())
-        .bind(holding.job_id.as_str())
-        .bind(holding.epoch.0)
-        .bind(key.stage)
-        .bind(i32::from(key.version))
-        .bind(key.digest.as_slice())
-        .bind(output)
-        .fetch_one(&mut *transaction)
-        .await
-        .doing("recording a checkpoint")?;
+        let fenced: i64 = sqlx::query_scalar(statement)
+            .bind(holding.user_id.as_str())
+            .bind(holding.job_id.as_str())
+            .bind(holding.epoch.0)
+            .bind(key.stage)
+            .bind(i32::from(key.version))
+            .bind(key.digest.as_slice())
+            .bind(output)
+            .fetch_one(&mut *transaction)
+            .await
+            .doing("recording a checkpoint")?;
         transaction.commit().await.doing("recording a checkpoint")?;
         Ok(fenced > 0)
     }
 }
+
+/// The fence, and behind it the row; what happens to one that is there already is said at the end.
+macro_rules! fenced {
+    ($conflict:literal) => {
+        concat!(
+            "with fence as (select user_id, job_id from finalization_jobs \
+                 where user_id = $1 and job_id = $2 and status = 'leased' and epoch = $3 for share), \
+             kept as (insert into stage_checkpoints (user_id, job_id, stage, version, digest, output, epoch) \
+                 select user_id, job_id, $4, $5, $6, $7, $3 from fence on conflict ",
+            $conflict,
+            ") select count(*) from fence"
+        )
+    };
+}
+
+const RECORD: &str = fenced!("do nothing");
+const RECORD_ANEW: &str = fenced!(
+    "on constraint stage_checkpoints_pkey do update set output = excluded.output, epoch = excluded.epoch"
+);

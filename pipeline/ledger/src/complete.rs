@@ -1,25 +1,18 @@
-//! Completion: one transaction, fenced by the epoch: results, conversation, job, deliveries.
+//! Completion: one transaction, fenced by the epoch: results, conversation, job, deliveries. Completions that
+//! arrive together are committed together.
 
-mod things;
+mod batch;
+mod items;
+mod memories;
 mod write;
 
-use job::{Command, Outcome, Refusal};
-use records::{MemoryCategory, Structured, Timestamp};
-use sqlx::PgConnection;
+use std::{collections::BTreeSet, sync::Arc};
 
-use self::{
-    things::{WrittenItems, take_back_earlier, write_items, write_memories},
-    write::{write_conversation, write_embedding},
-};
-use crate::{
-    Ledger,
-    announce::{About, announce},
-    effects::{Bell, Stumble, count_totals, until_stored},
-    endpoints::EventKind,
-    error::{Doing, Error},
-    reminders, row,
-    take::Claimed,
-};
+use job::{Outcome, Refusal};
+use records::{MemoryCategory, Structured, Timestamp};
+use uuid::Uuid;
+
+use crate::{Ledger, endpoints::EventKind, error::Error, take::Claimed};
 
 /// An action item to be created.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,103 +74,68 @@ pub enum Finished {
         /// Deliveries written.
         deliveries: u64,
     },
+    /// An earlier call of the same claim has committed it, and its answer was lost on the way.
+    Already,
     /// The fence says no; nothing was written.
     Refused(Refusal),
 }
 
-/// Compares two action items, and two facts: given by the caller, because no rule of language lives here.
-pub type Same<'a> = (&'a (dyn Fn(&str, &str) -> bool + Sync), &'a (dyn Fn(&str, &str) -> bool + Sync));
+/// Whether two texts say the same.
+pub type Comparison = Arc<dyn Fn(&str, &str) -> bool + Send + Sync>;
+
+/// How things are compared: given by the caller, because no rule of language lives here.
+#[derive(Clone)]
+pub struct Same {
+    /// Whether two action items are one task.
+    pub task: Comparison,
+    /// Whether two memories are one fact.
+    pub fact: Comparison,
+}
+
+/// What a run asks to be committed.
+pub struct Completion {
+    /// The claim that ran: its epoch is the fence.
+    pub claimed: Claimed,
+    /// Kept or discarded.
+    pub outcome: Outcome,
+    /// What the run found.
+    pub results: Results,
+    /// Compares new things with what is kept once more, under the person's row, so that two conversations of one
+    /// person that finish together create no duplicates.
+    pub same: Same,
+}
+
+impl Finished {
+    /// Whether somebody is to be told.
+    fn was_told(&self) -> bool {
+        matches!(self, Self::Completed { deliveries: 1.., .. })
+    }
+}
 
 impl Ledger {
-    /// Completes a run: results, conversation, job and deliveries in one transaction, fenced by the epoch.
-    /// `same` compares new things with what is kept once more, under the person's row, so that two conversations
-    /// of one person that finish together create no duplicates.
+    /// Completes a run: results, conversation, job and deliveries in one transaction, fenced by the epoch. Runs that
+    /// end together share a commit; one that fails takes none of the others with it.
     ///
     /// # Errors
     /// When the database does not answer: the holder repeats the same call.
-    pub async fn complete(
-        &self,
-        claimed: &Claimed,
-        outcome: Outcome,
-        results: &Results,
-        same: Same<'_>,
-    ) -> Result<Finished, Error> {
-        until_stored!(self, "completing a run", |bell| self
-            .try_complete(claimed, outcome, results, same, bell))
-    }
-
-    async fn try_complete(
-        &self,
-        claimed: &Claimed,
-        outcome: Outcome,
-        results: &Results,
-        same: Same<'_>,
-        bell: Bell,
-    ) -> Result<Finished, Stumble> {
-        let (mut transaction, now) = self.begin("completing a run").await?;
-        let keeps = outcome == Outcome::Kept;
-        if keeps {
-            lock_person(&mut transaction, claimed).await?;
-        }
-        let Some(stored) = row::read(&mut transaction, &claimed.job.id).await? else {
-            return Ok(Finished::Refused(Refusal::LeaseLost));
+    pub async fn complete(&self, completion: &Arc<Completion>) -> Result<Finished, Error> {
+        let ledger = self.clone();
+        let all = move |batch: Vec<Arc<Completion>>| {
+            let ledger = ledger.clone();
+            async move { ledger.complete_all(&batch).await }
         };
-        let command = Command::Complete { epoch: claimed.job.epoch, outcome };
-        let written = match self.decide_and_write(&mut transaction, &stored, command, now, bell).await? {
-            Ok(written) => written,
-            Err(refusal) => return Ok(Finished::Refused(refusal)),
-        };
-        write_conversation(&mut transaction, claimed, outcome, results, now).await?;
-        let (mut items, mut memories) = (WrittenItems::default(), Vec::new());
-        if keeps {
-            let taken_back = take_back_earlier(&mut transaction, claimed).await?;
-            items = write_items(&mut transaction, claimed, results, &taken_back, same.0, now).await?;
-            memories = write_memories(&mut transaction, claimed, results, same.1, now).await?;
-            write_embedding(&mut transaction, claimed, results, now).await?;
-        }
-        let abouts = abouts(&results.announcements, &items.created, &memories);
-        let deliveries = announce(
-            &mut transaction,
-            &claimed.user_id,
-            &claimed.conversation_id,
-            claimed.revision,
-            &abouts,
-            now,
-        )
-        .await?;
-        reminders::resume(&mut transaction, &claimed.user_id, &items.dated_again, now).await?;
-        let pushes = reminders::schedule(&mut transaction, &claimed.user_id, &items.dated, now).await?;
-        count_totals(&mut transaction, &stored.job, &written.stored.job).await?;
-        transaction.commit().await.doing("completing a run")?;
-        self.wake(&written.stored.job, &written.effects, deliveries);
-        self.wake_pushes(pushes);
-        Ok(Finished::Completed { items: items.created.len(), memories: memories.len(), deliveries })
+        self.completions.ask(Arc::clone(completion), all).await
     }
 }
 
-/// The person's row comes first in the lock order.
-async fn lock_person(connection: &mut PgConnection, claimed: &Claimed) -> Result<(), Error> {
-    sqlx::query("select from users where user_id = $1 for no key update")
-        .bind(claimed.user_id.as_str())
-        .execute(connection)
-        .await
-        .doing("locking a person")
-        .map(drop)
+/// Derived, so that a repeated attempt writes the same row.
+fn thing_id(namespace: &Uuid, completion: &Completion, words: &str) -> String {
+    Uuid::new_v5(namespace, format!("{}\n{words}", completion.claimed.job.id).as_bytes()).to_string()
 }
 
-/// An event per thing that was told of: things are told of one by one.
-fn abouts(announcements: &[Announcement], items: &[String], memories: &[String]) -> Vec<About> {
-    announcements
-        .iter()
-        .flat_map(|announcement| {
-            let event = announcement.event;
-            let each =
-                |ids: &[String]| ids.iter().map(|id| About { event, subject: Some(id.clone()) }).collect();
-            match event {
-                EventKind::ActionItemCreated => each(items),
-                EventKind::MemoryCreated => each(memories),
-                _ => vec![About { event, subject: None }],
-            }
-        })
-        .collect()
+/// The people of those completions whose results are `wanted`, each once.
+fn people_with<'a>(kept: &[&'a Completion], wanted: impl Fn(&Results) -> bool) -> Vec<&'a str> {
+    let of = kept.iter().filter(|completion| wanted(&completion.results));
+    let people: BTreeSet<&str> = of.map(|completion| completion.claimed.user_id.as_str()).collect();
+    people.into_iter().collect()
 }

@@ -11,7 +11,11 @@ use sqlx::{
 
 use crate::{
     RequestKey, Waker,
+    admit::finalize::{Asked, Finalized},
+    complete::{Completion, Finished},
     error::{Doing, Error},
+    run_input::{About, RunInput},
+    together::Together,
 };
 
 /// The schema, forward only (`migrations/`).
@@ -47,6 +51,9 @@ pub struct Ledger {
     pub(crate) enqueue_failed: Arc<dyn Fn() + Send + Sync>,
     /// The name of the request on whose behalf this handle creates.
     pub(crate) request_key: Option<Arc<RequestKey>>,
+    pub(crate) admissions: Together<Arc<Asked>, Finalized>,
+    pub(crate) completions: Together<Arc<Completion>, Finished>,
+    pub(crate) inputs: Together<About, Option<RunInput>>,
 }
 
 impl Ledger {
@@ -67,6 +74,9 @@ impl Ledger {
             waker: Waker::default(),
             enqueue_failed: settings.enqueue_failed,
             request_key: None,
+            admissions: Together::default(),
+            completions: Together::default(),
+            inputs: Together::default(),
         }
     }
 

@@ -65,6 +65,15 @@ impl Edge {
     }
 }
 
+impl Answer {
+    /// The answer that was lost on the way: nobody has counted what it told yet.
+    fn heard_before(state: State) -> Self {
+        let retry = matches!(state, State::Queued { .. });
+        let dead_letter = matches!(state, State::DeadLetter { .. });
+        Self::Granted { state, retry, dead_letter }
+    }
+}
+
 impl From<&Written> for Answer {
     fn from(written: &Written) -> Self {
         Self::Granted {
@@ -109,7 +118,9 @@ impl Ledger {
     async fn try_edge(&self, job: &JobId, command: Command, bell: Bell) -> Result<Answer, Stumble> {
         let (mut transaction, now) = self.begin("settling a run").await?;
         let Some(stored) = row::read(&mut transaction, job).await? else { return Ok(Answer::Missing) };
+        let already = stored.job.has_heard(&command);
         match self.decide_and_write(&mut transaction, &stored, command, now, bell).await? {
+            Err(_) if already => Ok(Answer::heard_before(stored.job.state)),
             Err(refusal) => Ok(Answer::Refused(refusal)),
             Ok(written) => {
                 transaction.commit().await.doing("settling a run")?;

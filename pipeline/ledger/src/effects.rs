@@ -1,12 +1,14 @@
 //! A verb on one job: decide, store by compare-and-set, and write what the decision wants written with it.
 
+use std::collections::BTreeMap;
+
 use job::{Command, Effect, Job, Refusal, Step, Timestamp, decide};
 use records::{ConversationId, UserId};
 use sqlx::PgConnection;
 
 use crate::{
     EventKind, Ledger,
-    announce::{About, announce},
+    announce::{About, Told, announce},
     error::{Doing, Error},
     row::{self, Stored},
 };
@@ -128,27 +130,45 @@ impl Ledger {
         }
         // Totals come behind deliveries in the lock order, and completion has deliveries to write yet.
         if !step.effects.iter().any(|effect| matches!(effect, Effect::CompleteConversation { .. })) {
-            count_totals(connection, &before.job, &after.job).await?;
+            count_totals(connection, &[(&before.job, &after.job)]).await?;
         }
-        if bell == Bell::Write && self.bells {
-            for effect in &step.effects {
-                if let Effect::Ring { at } = effect {
-                    ring(connection, &after.job, *at).await.map_err(Stumble::Bell)?;
-                }
-            }
-        }
+        self.ring_all(connection, &[(&after.job, &step.effects)], bell).await?;
         Ok(told)
+    }
+
+    /// Writes the bells that stored steps ask for, unless the verb goes on without them.
+    pub(crate) async fn ring_all(
+        &self,
+        connection: &mut PgConnection,
+        steps: &[(&Job, &[Effect])],
+        bell: Bell,
+    ) -> Result<(), Stumble> {
+        let rings: Vec<(&Job, Timestamp)> = steps
+            .iter()
+            .flat_map(|(job, effects)| effects.iter().filter_map(|effect| Some((*job, effect.ring_at()?))))
+            .collect();
+        match bell == Bell::Write && self.bells && !rings.is_empty() {
+            true => ring(connection, &rings).await.map_err(Stumble::Bell),
+            false => Ok(()),
+        }
     }
 
     /// After the commit: wakes whoever waits in this process.
     pub(crate) fn wake(&self, job: &Job, effects: &[Effect], told: u64) {
-        if effects.iter().any(|effect| matches!(effect, Effect::Ring { .. })) {
+        if effects.iter().any(|effect| effect.ring_at().is_some()) {
             self.waker.ring(job.queue);
         }
         if told > 0 {
             self.waker.deliveries_written();
         }
         self.waker.job_settled();
+    }
+
+    /// After the commit of admissions.
+    pub(crate) fn wake_all(&self, steps: &[Step]) {
+        for step in steps.iter().filter(|step| step.rings()) {
+            self.waker.ring(step.job.queue);
+        }
     }
 
     /// Counts a bell that could not be written (`listen_fallback_total{component="pusher"}`).
@@ -163,22 +183,22 @@ impl Ledger {
 
 /// The row to store: one version on is the statement's business, `unrung` is ours.
 pub(crate) fn after(read: &Stored, job: Job, step: &Step, bell: Bell) -> Stored {
-    let rings = step.effects.iter().any(|effect| matches!(effect, Effect::Ring { .. }));
-    Stored { job: Job { unrung: rings && bell == Bell::Skip, ..job }, ..read.clone() }
+    Stored { job: Job { unrung: step.rings() && bell == Bell::Skip, ..job }, ..read.clone() }
 }
 
-/// Writes the bell of the job's present ring.
-pub(crate) async fn ring(connection: &mut PgConnection, job: &Job, at: Timestamp) -> Result<(), sqlx::Error> {
+/// Writes the bells of the jobs' present rings.
+async fn ring(connection: &mut PgConnection, rings: &[(&Job, Timestamp)]) -> Result<(), sqlx::Error> {
     sqlx::query(
-        "insert into finalization_bells (job_id, ring, dispatch_generation, queue, ring_at) values ($1, $2, $3, $4, $5) \
+        "insert into finalization_bells (job_id, ring, dispatch_generation, queue, ring_at) \
+         select * from unnest($1::text[], $2::bigint[], $3::bigint[], $4::text[], $5::timestamptz[]) \
          on conflict (job_id, ring) do update set dispatch_generation = excluded.dispatch_generation, \
              queue = excluded.queue, ring_at = excluded.ring_at",
     )
-    .bind(job.id.as_str())
-    .bind(job.ring.0)
-    .bind(job.generation.0)
-    .bind(job.queue.as_str())
-    .bind(at)
+    .bind(rings.iter().map(|(job, _)| job.id.as_str()).collect::<Vec<_>>())
+    .bind(rings.iter().map(|(job, _)| job.ring.0).collect::<Vec<_>>())
+    .bind(rings.iter().map(|(job, _)| job.generation.0).collect::<Vec<_>>())
+    .bind(rings.iter().map(|(job, _)| job.queue.as_str()).collect::<Vec<_>>())
+    .bind(rings.iter().map(|(_, at)| *at).collect::<Vec<_>>())
     .execute(connection)
     .await
     .map(drop)
@@ -216,8 +236,9 @@ pub(crate) async fn tell_failed(
     revision: i64,
     now: Timestamp,
 ) -> Result<u64, Error> {
-    let about = [About { event: EventKind::ConversationFailed, subject: None }];
-    announce(connection, user, conversation, revision, &about, now).await
+    let abouts = vec![About { event: EventKind::ConversationFailed, subject: None }];
+    let told = [Told { user, conversation, revision, abouts }];
+    Ok(announce(connection, &told, now).await?.into_iter().sum())
 }
 
 async fn reopen_conversation(
@@ -239,25 +260,26 @@ async fn reopen_conversation(
     .map(drop)
 }
 
-/// Totals of finished jobs follow every edge into and out of rest, in one of sixteen stripes.
+/// Totals of finished jobs follow every edge into and out of rest, in one of sixteen stripes: that of the first job
+/// that changed, as only their sum means something.
 pub(crate) async fn count_totals(
     connection: &mut PgConnection,
-    before: &Job,
-    after: &Job,
+    changes: &[(&Job, &Job)],
 ) -> Result<(), Error> {
     let total = |job: &Job| job.state.is_terminal().then(|| job.state.status());
-    let (from, to) = (total(before), total(after));
-    if from == to {
-        return Ok(());
+    let mut totals: BTreeMap<&str, i64> = BTreeMap::new();
+    for (before, after) in changes {
+        let (from, to) = (total(before), total(after));
+        from.into_iter().for_each(|status| *totals.entry(status).or_default() -= 1);
+        to.into_iter().for_each(|status| *totals.entry(status).or_default() += 1);
     }
-    for (status, change) in [(from, -1_i64), (to, 1)] {
-        let Some(status) = status else { continue };
+    for (status, change) in totals.into_iter().filter(|(_, change)| *change != 0) {
         sqlx::query(
             "update finalization_totals set jobs = jobs + $3 \
              where status = $1 and stripe = abs(hashtext($2) % 16)::smallint",
         )
         .bind(status)
-        .bind(after.id.as_str())
+        .bind(changes[0].1.id.as_str())
         .bind(change)
         .execute(&mut *connection)
         .await

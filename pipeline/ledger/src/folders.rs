@@ -3,11 +3,11 @@
 mod change;
 mod row;
 
-use records::{Folder, FolderId, Timestamp, UserId};
-use sqlx::PgConnection;
+use records::{FolderId, Timestamp, UserId};
 
 pub(crate) use self::change::hold_folder;
 pub use self::change::{DeletedFolder, FolderChange, NewFolder};
+pub(crate) use self::row::FolderRow;
 use self::row::{ViewRow, view_columns};
 use crate::{
     Ledger,
@@ -71,28 +71,4 @@ impl Ledger {
             .await
             .doing("looking for a folder")
     }
-}
-
-#[derive(sqlx::FromRow)]
-struct FolderRow {
-    folder_id: String,
-    name: String,
-    description: Option<String>,
-}
-
-/// Reads a person's folders in their order, as far as filing goes by them.
-pub(crate) async fn read_folders(connection: &mut PgConnection, user: &UserId) -> Result<Vec<Folder>, Error> {
-    let rows: Vec<FolderRow> = sqlx::query_as(
-        "select folder_id, name, description from folders where user_id = $1 order by position, folder_id",
-    )
-    .bind(user.as_str())
-    .fetch_all(connection)
-    .await
-    .doing("reading folders")?;
-    let folder = |row: FolderRow| Folder {
-        id: FolderId::new(row.folder_id),
-        name: row.name,
-        description: row.description,
-    };
-    Ok(rows.into_iter().map(folder).collect())
 }

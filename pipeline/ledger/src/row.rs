@@ -1,5 +1,7 @@
 //! A job's row: read into `job::Job`, stored by compare-and-set on its version.
 
+use std::collections::HashMap;
+
 use job::{
     Epoch, FailureCode, Generation, Job, JobId, Lease, Origin, Outcome, Policy, Queue, Ring, State,
     Timestamp, WorkerId,
@@ -184,20 +186,36 @@ pub(crate) async fn read(connection: &mut PgConnection, job: &JobId) -> Result<O
     row.map(Stored::try_from).transpose()
 }
 
-/// Inserts the row of a fresh admission.
+/// Reads jobs by id and locks them, in key order: what is decided on them cannot be overtaken.
+pub(crate) async fn read_locked(
+    connection: &mut PgConnection,
+    jobs: &[&str],
+) -> Result<HashMap<String, Stored>, Error> {
+    let rows: Vec<JobRow> = sqlx::query_as(
+        "select * from finalization_jobs where job_id = any($1) order by user_id, job_id for no key update",
+    )
+    .bind(jobs)
+    .fetch_all(connection)
+    .await
+    .doing("reading jobs")?;
+    rows.into_iter().map(|row| Ok((row.job_id.clone(), Stored::try_from(row)?))).collect()
+}
+
+/// Inserts the rows of fresh admissions.
 pub(crate) async fn insert(
     connection: &mut PgConnection,
-    stored: &Stored,
+    jobs: &[Stored],
     now: Timestamp,
     policy: &Policy,
 ) -> Result<(), sqlx::Error> {
+    let rows: Vec<JobRow> = jobs.iter().map(|stored| row(stored, now, policy)).collect();
     sqlx::query(
-        "with job as (insert into finalization_jobs \
-             select (jsonb_populate_record(null::finalization_jobs, $1)).* \
+        "with jobs as (insert into finalization_jobs \
+             select * from jsonb_populate_recordset(null::finalization_jobs, $1) \
              returning user_id, conversation_id, revision, job_id, admitted_at) \
-         insert into finalization_admissions select * from job",
+         insert into finalization_admissions select * from jobs",
     )
-    .bind(sqlx::types::Json(row(stored, now, policy)))
+    .bind(sqlx::types::Json(rows))
     .execute(connection)
     .await
     .map(drop)

@@ -1,18 +1,18 @@
-//! What a run reads, once per revision, before its first paid call.
+//! What a run reads, once per revision, before its first paid call. Runs that begin together read together.
 
 use records::{ActionItem, Conversation, ConversationId, Folder, Memory, Segment, UserId};
-use sqlx::PgConnection;
+use sqlx::{FromRow, PgConnection, Row, postgres::PgRow};
 
 use crate::{
     Ledger,
-    conversations::row::read_conversation,
+    conversations::row::ConversationRow,
     error::{Doing, Error},
-    folders::read_folders,
+    folders::FolderRow,
     items::ItemRow,
     memories::MemoryRow,
-    segments::read_segments,
+    segments::SegmentRow,
     take::Claimed,
-    users::{User, read_user},
+    users::{User, UserRow},
 };
 
 /// The words of a conversation.
@@ -43,75 +43,152 @@ pub struct RunInput {
     pub people: Vec<(String, String)>,
 }
 
+/// Whose conversation a run is about.
+pub(crate) type About = (UserId, ConversationId);
+
 impl Ledger {
     /// Reads the input of a run; `None` when the conversation is gone.
     ///
     /// # Errors
     /// When the database does not answer, or a row cannot be read.
     pub async fn run_input(&self, claimed: &Claimed) -> Result<Option<RunInput>, Error> {
-        let (user, id) = (&claimed.user_id, &claimed.conversation_id);
-        let mut connection = self.pool.acquire().await.doing("reading a run's input")?;
-        let Some(conversation) = read_conversation(&mut connection, user, id).await? else { return Ok(None) };
-        let Some(person) = read_user(&mut connection, user).await? else { return Ok(None) };
-        let text: Option<String> = sqlx::query_scalar(
-            "select private_text from conversations where user_id = $1 and conversation_id = $2",
-        )
-        .bind(user.as_str())
-        .bind(id.as_str())
-        .fetch_optional(&mut *connection)
-        .await
-        .doing("reading a conversation's text")?
-        .flatten();
-        let content = match text {
-            Some(text) => Content::Text(text),
-            None => Content::Segments(read_segments(&mut connection, user, id).await?),
+        let ledger = self.clone();
+        let about = (claimed.user_id.clone(), claimed.conversation_id.clone());
+        let all = move |abouts| {
+            let ledger = ledger.clone();
+            async move { ledger.run_inputs(abouts).await }
         };
-        let recent_items = recent_items(&mut connection, user, id).await?;
-        let memories = other_memories(&mut connection, user, id).await?;
-        let folders = read_folders(&mut connection, user).await?;
-        let people = people(&mut connection, user).await?;
-        Ok(Some(RunInput { conversation, content, user: person, folders, recent_items, memories, people }))
+        self.inputs.ask(about, all).await
+    }
+
+    /// One statement per table, for all runs at once.
+    async fn run_inputs(&self, abouts: Vec<About>) -> Result<Vec<Option<RunInput>>, Error> {
+        let mut connection = self.pool.acquire().await.doing(DOING)?;
+        let mut reading = Reading {
+            connection: &mut connection,
+            users: abouts.iter().map(|(user, _)| user.as_str()).collect(),
+            conversations: abouts.iter().map(|(_, conversation)| conversation.as_str()).collect(),
+            found: abouts.iter().map(|_| Found::default()).collect(),
+        };
+        reading
+            .each(CONVERSATIONS, |found, row: ConversationWithText| found.conversation = Some(row))
+            .await?;
+        reading.each(USERS, |found, row: UserRow| found.user = Some(row.into())).await?;
+        reading.each(SEGMENTS, |found, row: SegmentRow| found.segments.push(row.into())).await?;
+        reading.each(RECENT_ITEMS, |found, row: ItemRow| found.recent_items.push(row.into())).await?;
+        reading.each(OTHER_MEMORIES, |found, row: MemoryRow| found.memories.push(row)).await?;
+        reading.each(FOLDERS, |found, row: FolderRow| found.folders.push(row.into())).await?;
+        reading.each(PEOPLE, |found, row: PersonRow| found.people.push((row.person_id, row.name))).await?;
+        reading.found.into_iter().map(Found::into_input).collect()
     }
 }
 
-async fn recent_items(
-    connection: &mut PgConnection,
-    user: &UserId,
-    conversation: &ConversationId,
-) -> Result<Vec<ActionItem>, Error> {
-    let rows: Vec<ItemRow> = sqlx::query_as(
-        "select * from action_items where user_id = $1 and created_at > clock_timestamp() - interval '2 days' \
-             and conversation_id is distinct from $2 order by created_at desc, action_item_id limit 500",
-    )
-    .bind(user.as_str())
-    .bind(conversation.as_str())
-    .fetch_all(connection)
-    .await
-    .doing("reading recent action items")?;
-    Ok(rows.into_iter().map(ActionItem::from).collect())
+const DOING: &str = "reading the input of runs";
+
+/// A statement over the conversations of a batch; `k` names them, with their places. Rows that have an order keep it:
+/// a subquery with an `order by` is never merged into the join around it, it is run for one `k` after the other.
+macro_rules! for_each {
+    ($rows:literal) => {
+        concat!(
+            "select k.place, t.* from unnest($1::text[], $2::text[]) with ordinality \
+             k (user_id, conversation_id, place) cross join lateral (",
+            $rows,
+            ") t"
+        )
+    };
 }
 
-async fn other_memories(
-    connection: &mut PgConnection,
-    user: &UserId,
-    conversation: &ConversationId,
-) -> Result<Vec<Memory>, Error> {
-    let rows: Vec<MemoryRow> = sqlx::query_as(
-        "select * from memories where user_id = $1 and conversation_id is distinct from $2 \
-         order by created_at desc, memory_id limit 1000",
-    )
-    .bind(user.as_str())
-    .bind(conversation.as_str())
-    .fetch_all(connection)
-    .await
-    .doing("reading memories")?;
-    rows.into_iter().map(Memory::try_from).collect()
+const CONVERSATIONS: &str = for_each!(
+    "select * from conversations c where c.user_id = k.user_id and c.conversation_id = k.conversation_id"
+);
+const USERS: &str = for_each!("select * from users u where u.user_id = k.user_id");
+const SEGMENTS: &str = for_each!(
+    "select * from transcript_segments s \
+     where s.user_id = k.user_id and s.conversation_id = k.conversation_id order by s.position"
+);
+const RECENT_ITEMS: &str = for_each!(
+    "select * from action_items i where i.user_id = k.user_id \
+         and i.created_at > clock_timestamp() - interval '2 days' \
+         and i.conversation_id is distinct from k.conversation_id \
+     order by i.created_at desc, i.action_item_id limit 500"
+);
+const OTHER_MEMORIES: &str = for_each!(
+    "select * from memories m where m.user_id = k.user_id \
+         and m.conversation_id is distinct from k.conversation_id \
+     order by m.created_at desc, m.memory_id limit 1000"
+);
+const FOLDERS: &str =
+    for_each!("select * from folders f where f.user_id = k.user_id order by f.position, f.folder_id");
+const PEOPLE: &str = for_each!("select * from people p where p.user_id = k.user_id order by p.person_id");
+
+/// A batch while it is read.
+struct Reading<'a> {
+    connection: &'a mut PgConnection,
+    users: Vec<&'a str>,
+    conversations: Vec<&'a str>,
+    /// In the order of the batch.
+    found: Vec<Found>,
 }
 
-async fn people(connection: &mut PgConnection, user: &UserId) -> Result<Vec<(String, String)>, Error> {
-    sqlx::query_as("select person_id, name from people where user_id = $1 order by person_id")
-        .bind(user.as_str())
-        .fetch_all(connection)
-        .await
-        .doing("reading known people")
+impl Reading<'_> {
+    /// Reads the rows of one table and gives each to the run that it is for, in the order of the statement.
+    async fn each<R>(&mut self, sql: &'static str, mut give: impl FnMut(&mut Found, R)) -> Result<(), Error>
+    where
+        R: for<'r> FromRow<'r, PgRow> + Send + Unpin,
+    {
+        let query = sqlx::query(sql).bind(&self.users).bind(&self.conversations);
+        for row in query.fetch_all(&mut *self.connection).await.doing(DOING)? {
+            let place: i64 = row.try_get("place").doing(DOING)?;
+            let found = usize::try_from(place - 1).ok().and_then(|place| self.found.get_mut(place));
+            if let Some(found) = found {
+                give(found, R::from_row(&row).doing(DOING)?);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What was found for one run.
+#[derive(Default)]
+struct Found {
+    conversation: Option<ConversationWithText>,
+    user: Option<User>,
+    segments: Vec<Segment>,
+    recent_items: Vec<ActionItem>,
+    memories: Vec<MemoryRow>,
+    folders: Vec<Folder>,
+    people: Vec<(String, String)>,
+}
+
+impl Found {
+    fn into_input(self) -> Result<Option<RunInput>, Error> {
+        let (Some(conversation), Some(user)) = (self.conversation, self.user) else { return Ok(None) };
+        let content = match conversation.private_text {
+            Some(text) => Content::Text(text),
+            None => Content::Segments(self.segments),
+        };
+        let memories: Result<Vec<Memory>, Error> = self.memories.into_iter().map(Memory::try_from).collect();
+        Ok(Some(RunInput {
+            conversation: conversation.row.try_into()?,
+            content,
+            user,
+            folders: self.folders,
+            recent_items: self.recent_items,
+            memories: memories?,
+            people: self.people,
+        }))
+    }
+}
+
+#[derive(FromRow)]
+struct ConversationWithText {
+    #[sqlx(flatten)]
+    row: ConversationRow,
+    private_text: Option<String>,
+}
+
+#[derive(FromRow)]
+struct PersonRow {
+    person_id: String,
+    name: String,
 }

@@ -63,6 +63,8 @@ pub enum Renewal {
         /// When the lease now ends.
         until: Timestamp,
     },
+    /// The claim's own completion is committed: the run is about to hear of it itself.
+    Done,
     /// Somebody else has the job, or it is at rest: stop the run, write nothing more.
     Lost,
     /// The run limit is over: say `Fail(run_timeout)`.

@@ -129,7 +129,7 @@ impl Ledger {
 
 /// The columns as the table holds them.
 #[derive(sqlx::FromRow)]
-struct UserRow {
+pub(crate) struct UserRow {
     user_id: String,
     name: Option<String>,
     time_zone: String,

@@ -59,6 +59,10 @@ pub trait Notebook: Send + Sync {
     /// Records an output, only while the run holds its job; else `LeaseLost`. On a conflict the first record stands.
     fn record<'a>(&'a self, key: &'a StepKey, output: Value) -> BoxFuture<'a, Result<(), Interrupted>>;
 
+    /// Records an output over one that was recalled under `key` and could not be decoded, only while the run holds
+    /// its job; else `LeaseLost`. Otherwise every run to come would pay for it once more.
+    fn record_anew<'a>(&'a self, key: &'a StepKey, output: Value) -> BoxFuture<'a, Result<(), Interrupted>>;
+
     /// Whether the process wants to stop. Asked before every step, so that a run ends at a checkpoint.
     fn should_stop(&self) -> bool;
 }

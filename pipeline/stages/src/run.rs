@@ -60,14 +60,16 @@ impl<'a> Run<'a> {
         }
         let digest = digest::of_step(&self.revision, provenance.engine);
         let key = StepKey { stage: S::NAME, version: S::VERSION, digest };
-        if let Some(kept) = self.notebook.recall(&key).await?
-            && let Some(output) = decode(S::NAME, &kept)
-        {
+        let kept = self.notebook.recall(&key).await?;
+        if let Some(output) = kept.as_ref().and_then(|kept| decode(S::NAME, kept)) {
             return Ok((output, true));
         }
         let output = stage.run(input).await?;
-        let kept = serde_json::to_value(&output).map_err(|_| job::FailureCode::Internal)?;
-        self.notebook.record(&key, kept).await?;
+        let fresh = serde_json::to_value(&output).map_err(|_| job::FailureCode::Internal)?;
+        match kept {
+            None => self.notebook.record(&key, fresh).await?,
+            Some(_) => self.notebook.record_anew(&key, fresh).await?,
+        }
         Ok((output, false))
     }
 }

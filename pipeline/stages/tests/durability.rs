@@ -104,6 +104,9 @@ async fn an_undecodable_checkpoint_is_a_miss() {
     assert_eq!(again.structure.title, "Plans");
     assert_eq!(fake.called("describe"), 2);
     assert_eq!(fake.called("judge"), 1);
+
+    kept(finalize_with(&fake, &memory, &material(WORDS), false).await);
+    assert_eq!(fake.called("describe"), 2, "what was paid again has taken the unreadable one's place");
 }
 
 #[tokio::test]

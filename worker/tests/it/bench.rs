@@ -19,7 +19,7 @@ use worker::{Ended, Metrics, Moment, Render, Settings, Watch, Worker};
 use crate::engines::Script;
 
 /// Nothing in these tests takes this long; what does has hung.
-const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A database of the test's own with one person in it.
 pub(crate) struct Bench {
@@ -42,10 +42,10 @@ impl Bench {
         Ledger::new(self.database.options(), ledger::Settings::default())
     }
 
-    /// Admits a conversation; its bell rings in the queue `creation`.
-    pub(crate) async fn admit(&self, id: &str) -> (ConversationId, job::JobId) {
+    /// A conversation that is worth keeping.
+    pub(crate) fn talk(&self, id: &str) -> NewConversation {
         let text = "Kim: please send the report on Friday, and book the room for the meeting.".to_owned();
-        let new = NewConversation {
+        NewConversation {
             id: ConversationId::new(id),
             content: NewContent::Text { text, text_source: "other_text".to_owned(), text_source_spec: None },
             started_at: None,
@@ -57,7 +57,12 @@ impl Bench {
             client_device_id: None,
             client_platform: None,
             deferred: false,
-        };
+        }
+    }
+
+    /// Admits a conversation; its bell rings in the queue `creation`.
+    pub(crate) async fn admit(&self, id: &str) -> (ConversationId, job::JobId) {
+        let new = self.talk(id);
         match self.ledger.create_conversation(&self.user, new).await.unwrap() {
             CreateOutcome::Admitted(admitted) => (admitted.conversation.id, admitted.job_id),
             other => panic!("not admitted: {other:?}"),
@@ -83,6 +88,12 @@ pub(crate) fn slots(slots: usize) -> Settings {
     Settings { finalization_concurrency: slots, creation_concurrency: slots, seed: 11, ..Settings::default() }
 }
 
+/// Settings whose runs are shown to the test.
+pub(crate) fn recorded(settings: Settings) -> (Settings, mpsc::UnboundedReceiver<(Claimed, Moment)>) {
+    let (send, moments) = mpsc::unbounded_channel();
+    (Settings { watch: Arc::new(Recorder(send)), ..settings }, moments)
+}
+
 /// A worker that runs until it is stopped.
 pub(crate) struct Working {
     moments: mpsc::UnboundedReceiver<(Claimed, Moment)>,
@@ -96,7 +107,7 @@ pub(crate) struct Working {
 pub(crate) fn work(ledger: Ledger, script: &Arc<Script>, settings: Settings) -> Working {
     // Fails when another test of this process was first, which is as good.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let (send, moments) = mpsc::unbounded_channel();
+    let (settings, moments) = recorded(settings);
     let registry = Registry::new();
     let guard = Guard::new(vec!["127.0.0.0/8".parse().unwrap()]);
     let worker = Worker::new(
@@ -105,7 +116,7 @@ pub(crate) fn work(ledger: Ledger, script: &Arc<Script>, settings: Settings) -> 
         Sender::new(guard).unwrap(),
         Arc::new(Plain),
         Metrics::new(&registry).unwrap(),
-        Settings { watch: Arc::new(Recorder(send)), ..settings },
+        settings,
     );
     let (soft, hard) = (CancellationToken::new(), CancellationToken::new());
     let health = worker.health();

@@ -109,6 +109,35 @@ async fn a_dead_endpoint_does_not_slow_another() {
 }
 
 #[tokio::test]
+async fn four_silent_endpoints_leave_a_healthy_one_its_turn() {
+    let bench = Bench::new().await;
+    let mut silent = Receiver::silent().await;
+    let mut alive = Receiver::answering(&[]).await;
+    let write = async |endpoint: &str, number: u32| {
+        let id = format!("{endpoint}-{number}");
+        bench.ledger.test_delivery(&bench.user, endpoint, &id).await.unwrap().unwrap();
+    };
+    for dead in ["dead-1", "dead-2", "dead-3", "dead-4"] {
+        endpoint(&bench, dead, &silent.url).await;
+        for number in 0..6 {
+            write(dead, number).await;
+        }
+    }
+    endpoint(&bench, "alive", &alive.url).await;
+    let working = hurried(&bench);
+    // All slots of the process are theirs.
+    for _ in 0..16 {
+        silent.next().await;
+    }
+    write("alive", 0).await;
+
+    assert_eq!(alive.next().await.header("webhook-id"), "alive-0");
+    assert!(silent.has_heard_no_more(), "their tries have ended: it was told behind them");
+    silent.wake();
+    working.stop().await;
+}
+
+#[tokio::test]
 async fn what_no_longer_exists_is_not_told() {
     let bench = Bench::new().await;
     let mut receiver = Receiver::answering(&[]).await;

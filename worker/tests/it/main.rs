@@ -8,8 +8,11 @@
 )]
 
 mod bench;
+mod cut;
 mod deliveries;
 mod engines;
+mod keyed;
 mod pushes;
 mod receiver;
 mod runs;
+mod unheard;

@@ -66,6 +66,11 @@ impl Receiver {
         next.expect("nothing is sent").expect("the receiver is gone")
     }
 
+    /// Whether no try has come since the last one that was asked for.
+    pub(crate) fn has_heard_no_more(&mut self) -> bool {
+        self.heard.try_recv().is_err()
+    }
+
     /// Lets every call be answered.
     pub(crate) fn wake(&self) {
         self.gate.add_permits(1_000);

@@ -103,6 +103,7 @@ fn from_text(id: &ConversationId) -> Operation {
         .says(WAIT)
         .needs(Scope::ConversationsWrite)
         .creates()
+        .takes_keys()
         .body("NewConversationFromText", fields, example)
         .answers(created())
 }
@@ -120,6 +121,7 @@ fn from_segments(id: &ConversationId, settings: &Settings) -> Operation {
     .says(WAIT)
     .needs(Scope::ConversationsWrite)
     .creates()
+    .takes_keys()
     .body("NewConversationFromSegments", Described::new(read, FROM_SEGMENTS).not_blank(SPOKEN), example)
     .answers(created())
 }

@@ -31,6 +31,7 @@ fn admit() -> Operation {
          without being judged worth keeping first. A repeat changes nothing; one that failed is admitted anew.",
     )
     .needs(Scope::ConversationsWrite)
+    .takes_keys()
     .optional_body("Finalize", context(), json!({ "calendar_meeting_context": { "title": "Stand-up" } }))
     .answers(
         Answer::one("Finalizing", "It is admitted, or was before.", answer)
@@ -88,6 +89,7 @@ fn in_progress() -> Operation {
     )
     .says("Finalizes the conversation that is in progress, the newest if there are several.")
     .needs(Scope::ConversationsWrite)
+    .takes_keys()
     .optional_body("Finalize", context(), json!({}))
     .answers(Answer::one("Finalizing", "It is admitted.", answer).with_header("Location"))
     .not_found("Conversation")
@@ -106,7 +108,7 @@ fn reprocess() -> Operation {
          one is shown with its old results; what a person has touched stays.",
     )
     .needs(Scope::ConversationsWrite)
-    .refuses()
+    .takes_keys()
     .answers(Answer::one("Conversation", "As it is now.", examples::conversation()).with_header("Location"))
     .not_found("Conversation")
     .conflict("Conversation is still in progress: finalize it first")

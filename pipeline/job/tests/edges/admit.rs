@@ -2,7 +2,9 @@
 
 use job::{Command, Effect, Epoch, Generation, Job, Origin, Queue, Refusal, Ring, State};
 
-use crate::fixture::{admission, at, completed, dead, granted, leased, one_of_each, parked, queued, refused};
+use crate::fixture::{
+    admission, at, claim, completed, dead, granted, lease, leased, one_of_each, parked, queued, refused,
+};
 
 #[test]
 fn an_admitted_job_is_queued_at_once_and_rung_once() {
@@ -26,6 +28,16 @@ fn an_admitted_job_that_requires_keys_is_parked_and_rings_nothing() {
     assert_eq!(step.job.first_blocked_at, Some(at(0)));
     assert_eq!(step.job.ring, Ring(0));
     assert!(step.job.requires_keys);
+}
+
+#[test]
+fn an_admission_whose_keys_found_a_slot_is_leased_in_the_same_moment() {
+    let admitted = Job::admit(admission(true), at(0)).job;
+    let step = granted(&admitted, claim(1, true), 0);
+    assert_eq!(step.effects, []);
+    assert_eq!((lease(&step.job).epoch, step.job.epoch, step.job.runs), (Epoch(1), Epoch(1), 1));
+    assert_eq!((step.job.first_blocked_at, step.job.ring), (Some(at(0)), Ring(0)));
+    assert_eq!(refused(&admitted, claim(1, false), 0), Refusal::Blocked);
 }
 
 #[test]

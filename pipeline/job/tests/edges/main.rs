@@ -7,6 +7,7 @@ mod admit;
 mod claim;
 mod due;
 mod give_up;
+mod heard;
 mod names;
 mod operator;
 mod repair;

@@ -1,7 +1,7 @@
 //! Creating a conversation: stored and admitted, or stored to be finalized later.
 
 use chrono::Duration;
-use job::Origin;
+use job::{JobId, Origin};
 use records::{Conversation, ConversationId, Segment, Status, Timestamp, UserId};
 use sqlx::{PgConnection, Postgres, Transaction};
 
@@ -11,6 +11,7 @@ use crate::{
     conversations::{row::read_conversation, shapes::geolocation_to_json},
     effects::{Bell, Stumble, until_stored},
     error::{Doing, Error},
+    keyed::{Keying, WithKeys},
     segments::insert_segments,
 };
 
@@ -25,20 +26,35 @@ impl Ledger {
         user: &UserId,
         new: NewConversation,
     ) -> Result<CreateOutcome, Error> {
-        until_stored!(self, "creating a conversation", |bell| self.try_create(user, &new, bell))
+        until_stored!(self, "creating a conversation", |bell| self.try_create(user, &new, None, bell))
+    }
+
+    /// Creates as [`create_conversation`](Self::create_conversation) does, for a request that brought its user's own
+    /// keys: the job requires them, and is leased in the same transaction when a claimant is named.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn create_conversation_with_keys(
+        &self,
+        user: &UserId,
+        new: NewConversation,
+        keys: WithKeys<'_>,
+    ) -> Result<CreateOutcome, Error> {
+        until_stored!(self, "creating a conversation", |bell| self.try_create(user, &new, Some(keys), bell))
     }
 
     async fn try_create(
         &self,
         user: &UserId,
         new: &NewConversation,
+        keys: Option<WithKeys<'_>>,
         bell: Bell,
     ) -> Result<CreateOutcome, Stumble> {
         let (mut transaction, now) =
             self.begin_creating("creating a conversation", &[new.id.as_str()]).await?;
-        let requires_keys = requires_keys(&mut transaction, user).await?;
+        let keying = Keying::of(requires_keys(&mut transaction, user).await?, keys);
         if !insert_conversation(&mut transaction, user, new, now).await.doing("storing a conversation")? {
-            return self.repeat(transaction, user, &new.id, requires_keys, now, bell).await;
+            return self.repeat(transaction, user, &new.id, keying, now, bell).await;
         }
         if new.client_session_id.is_some() && was_deleted(&mut transaction, user, &new.id).await? {
             return Ok(CreateOutcome::Deleted);
@@ -51,19 +67,21 @@ impl Ledger {
             transaction.commit().await.doing("creating a conversation")?;
             return Ok(CreateOutcome::Deferred(conversation));
         }
+        let job_id = JobId::derive(user.as_str(), new.id.as_str(), 1);
         let admitting = Admitting {
             user,
             conversation: &new.id,
             revision: 1,
             origin: Origin::Create,
             force_process: false,
-            requires_keys,
+            requires_keys: keying.required,
         };
-        let (job, effects) = self.admit(&mut transaction, admitting, now, bell).await?;
+        let steps = self.admit(&mut transaction, &[admitting], now, bell).await?;
+        let claimed = self.claim_at_once(&mut transaction, &job_id, keying, now).await?.map(Box::new);
         let conversation = must_read(&mut transaction, user, &new.id).await?;
         transaction.commit().await.doing("creating a conversation")?;
-        self.wake(&job, &effects, 0);
-        Ok(CreateOutcome::Admitted(Admitted { conversation, job_id: job.id, fresh: true }))
+        self.wake_all(&steps);
+        Ok(CreateOutcome::Admitted(Admitted { conversation, job_id, fresh: true, claimed }))
     }
 
     /// The id is taken: a repeat of a `client_session_id`. One that failed is admitted again.
@@ -72,7 +90,7 @@ impl Ledger {
         mut transaction: Transaction<'static, Postgres>,
         user: &UserId,
         id: &ConversationId,
-        requires_keys: bool,
+        keying: Keying<'_>,
         now: Timestamp,
         bell: Bell,
     ) -> Result<CreateOutcome, Stumble> {
@@ -93,19 +111,21 @@ impl Ledger {
         .await
         .doing("reopening a conversation")?;
         let Some(revision) = reopened else { return Err(Stumble::Lost) };
+        let job_id = JobId::derive(user.as_str(), id.as_str(), revision);
         let admitting = Admitting {
             user,
             conversation: id,
             revision,
             origin: Origin::Create,
             force_process: false,
-            requires_keys,
+            requires_keys: keying.required,
         };
-        let (job, effects) = self.admit(&mut transaction, admitting, now, bell).await?;
+        let steps = self.admit(&mut transaction, &[admitting], now, bell).await?;
+        let claimed = self.claim_at_once(&mut transaction, &job_id, keying, now).await?.map(Box::new);
         let conversation = must_read(&mut transaction, user, id).await?;
         transaction.commit().await.doing("creating a conversation")?;
-        self.wake(&job, &effects, 0);
-        Ok(CreateOutcome::Admitted(Admitted { conversation, job_id: job.id, fresh: true }))
+        self.wake_all(&steps);
+        Ok(CreateOutcome::Admitted(Admitted { conversation, job_id, fresh: true, claimed }))
     }
 }
 

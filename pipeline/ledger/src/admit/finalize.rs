@@ -1,19 +1,49 @@
-//! Finalizing a persisted conversation: by its owner, or by the reconciler when it was abandoned.
+//! Finalizing persisted conversations: by their owners, or by the reconciler when they were abandoned. Admissions
+//! that arrive together are committed together.
 
-use job::{JobId, Origin};
-use records::{Conversation, ConversationId, Status, Timestamp, UserId};
-use sqlx::PgConnection;
-
-use super::{AdmitRefusal, Admitting, requires_keys};
-use crate::{
-    Ledger,
-    conversations::row::read_conversation,
-    effects::{Bell, Stumble, until_stored},
-    error::{Doing, Error},
+use std::{
+    collections::{BTreeSet, HashMap, HashSet},
+    sync::Arc,
 };
 
+use job::{JobId, Origin, WorkerId};
+use records::{Conversation, ConversationId, Status, Timestamp, UserId};
+use serde_json::Value;
+use sqlx::PgConnection;
+
+use super::{AdmitRefusal, Admitting, require_keys};
+use crate::{
+    Ledger,
+    conversations::row::ConversationRow,
+    effects::{Bell, Stumble, until_stored},
+    error::{Doing, Error},
+    keyed::{Keying, WithKeys},
+    take::Claimed,
+};
+
+const DOING: &str = "finalizing conversations";
+
 /// A conversation after its finalize, with the job of its newest revision, if it ever had one.
-type Finalized = Result<(Conversation, Option<JobId>), AdmitRefusal>;
+pub(crate) type Finalized = Result<(Conversation, Option<JobId>), AdmitRefusal>;
+
+/// The same, with the lease that was taken at once.
+type FinalizedWithKeys = Result<(Conversation, Option<JobId>, Option<Claimed>), AdmitRefusal>;
+
+/// What is asked to be finalized.
+pub(crate) struct Asked {
+    user: UserId,
+    conversation: ConversationId,
+    calendar_meeting_context: Option<Value>,
+    asker: Asker,
+    /// The request brought its user's own keys; within, who takes the lease at once.
+    keys: Option<Option<WorkerId>>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Asker {
+    Owner,
+    Reconciler,
+}
 
 impl Ledger {
     /// Admits a persisted conversation (origin `finalize`, queue `finalization`, force_process true). Already
@@ -25,16 +55,34 @@ impl Ledger {
         &self,
         user: &UserId,
         conversation: &ConversationId,
-        calendar_meeting_context: Option<serde_json::Value>,
+        calendar_meeting_context: Option<Value>,
     ) -> Result<Finalized, Error> {
-        let context = calendar_meeting_context.as_ref();
-        until_stored!(self, "finalizing a conversation", |bell| self.try_finalize(
-            user,
-            conversation,
-            context,
-            Asker::Owner,
-            bell
-        ))
+        let (user, conversation) = (user.clone(), conversation.clone());
+        self.ask(Asked { user, conversation, calendar_meeting_context, asker: Asker::Owner, keys: None })
+            .await
+    }
+
+    /// Admits as [`finalize`](Self::finalize) does, for a request that brought its user's own keys. A fresh job is
+    /// leased in the same transaction when a claimant is named; an older one is answered as it stands, and whoever
+    /// holds the keys claims it by itself. Such requests share no commit: they are few.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn finalize_with_keys(
+        &self,
+        user: &UserId,
+        conversation: &ConversationId,
+        calendar_meeting_context: Option<Value>,
+        keys: WithKeys<'_>,
+    ) -> Result<FinalizedWithKeys, Error> {
+        let (user, conversation) = (user.clone(), conversation.clone());
+        let keys = Some(keys.claimant.cloned());
+        let asked = Asked { user, conversation, calendar_meeting_context, asker: Asker::Owner, keys };
+        let batch = [Arc::new(asked)];
+        let (answers, claims) =
+            until_stored!(self, "finalizing with keys", |bell| self.try_finalize_all(&batch, bell))?;
+        let answer = answers.into_iter().next().unwrap_or(Err(AdmitRefusal::NoConversation));
+        Ok(answer.map(|(conversation, job)| (conversation, job, claims.into_iter().next())))
     }
 
     /// Admits one abandoned conversation (origin `finalize`, force_process false), locked and re-checked.
@@ -43,138 +91,214 @@ impl Ledger {
     /// # Errors
     /// When the database does not answer.
     pub async fn admit_abandoned(&self, user: &UserId, conversation: &ConversationId) -> Result<bool, Error> {
-        let finalized = until_stored!(self, "admitting an abandoned conversation", |bell| self
-            .try_finalize(user, conversation, None, Asker::Reconciler, bell))?;
-        Ok(matches!(finalized, Ok((_, Some(_)))))
-    }
-
-    async fn try_finalize(
-        &self,
-        user: &UserId,
-        conversation: &ConversationId,
-        context: Option<&serde_json::Value>,
-        asker: Asker,
-        bell: Bell,
-    ) -> Result<Finalized, Stumble> {
-        let (mut transaction, now) = self.begin("finalizing a conversation").await?;
-        let requires_keys = requires_keys(&mut transaction, user).await?;
-        let Some(standing) = lock_standing(&mut transaction, user, conversation).await? else {
-            return Ok(Err(AdmitRefusal::NoConversation));
-        };
-        if !asker.may_admit(&standing) {
-            let unchanged =
-                read_conversation(&mut transaction, user, conversation).await?.ok_or(Stumble::Lost)?;
-            let job = match asker {
-                Asker::Owner => newest_job(&mut transaction, user, conversation).await?,
-                Asker::Reconciler => None, // Admitted by somebody else: not by this call.
-            };
-            return Ok(Ok((unchanged, job)));
-        }
-        if !standing.has_content {
-            return Ok(Err(AdmitRefusal::NoContent));
-        }
-        let revision = open_revision(&mut transaction, user, conversation, context, now).await?;
-        let admitting = Admitting {
+        let (user, conversation) = (user.clone(), conversation.clone());
+        let asked = Asked {
             user,
             conversation,
-            revision,
-            origin: Origin::Finalize,
-            force_process: asker == Asker::Owner,
-            requires_keys,
+            calendar_meeting_context: None,
+            asker: Asker::Reconciler,
+            keys: None,
         };
-        let (job, effects) = self.admit(&mut transaction, admitting, now, bell).await?;
-        let admitted = read_conversation(&mut transaction, user, conversation).await?.ok_or(Stumble::Lost)?;
-        transaction.commit().await.doing("finalizing a conversation")?;
-        self.wake(&job, &effects, 0);
-        Ok(Ok((admitted, Some(job.id))))
+        Ok(matches!(self.ask(asked).await?, Ok((_, Some(_)))))
     }
-}
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Asker {
-    Owner,
-    Reconciler,
-}
+    async fn ask(&self, asked: Asked) -> Result<Finalized, Error> {
+        let ledger = self.clone();
+        let all = move |batch: Vec<Arc<Asked>>| {
+            let ledger = ledger.clone();
+            async move { ledger.finalize_all(&batch).await }
+        };
+        self.admissions.ask(Arc::new(asked), all).await
+    }
 
-impl Asker {
-    fn may_admit(self, standing: &Standing) -> bool {
-        let is = |status: Status| standing.status == status.as_str();
-        match self {
-            Self::Owner => is(Status::InProgress) || is(Status::Failed),
-            Self::Reconciler => is(Status::InProgress) && standing.is_abandoned,
+    async fn finalize_all(&self, batch: &[Arc<Asked>]) -> Result<Vec<Finalized>, Error> {
+        let finalized =
+            until_stored!(self, "finalizing conversations", |bell| self.try_finalize_all(batch, bell));
+        finalized.map(|(answers, _)| answers)
+    }
+
+    /// The answers in the order of the batch, and the leases that were taken at once.
+    async fn try_finalize_all(
+        &self,
+        batch: &[Arc<Asked>],
+        bell: Bell,
+    ) -> Result<(Vec<Finalized>, Vec<Claimed>), Stumble> {
+        let (mut transaction, now) = self.begin(DOING).await?;
+        let people: BTreeSet<&str> = batch.iter().map(|asked| asked.user.as_str()).collect();
+        let marks = require_keys(&mut transaction, &people).await?;
+        let found = lock(&mut transaction, batch).await?;
+        let ready: Vec<&Asked> = ready(batch, &found);
+        let revisions = open_revisions(&mut transaction, &ready, now).await?;
+        let admitting: Vec<Admitting<'_>> = ready
+            .iter()
+            .zip(revisions)
+            .map(|(asked, revision)| Admitting {
+                user: &asked.user,
+                conversation: &asked.conversation,
+                revision,
+                origin: Origin::Finalize,
+                force_process: asked.asker == Asker::Owner,
+                requires_keys: asked.keying(&marks).required,
+            })
+            .collect();
+        let steps = match admitting.is_empty() {
+            true => Vec::new(),
+            false => self.admit(&mut transaction, &admitting, now, bell).await?,
+        };
+        let mut claims = Vec::new();
+        for (asked, step) in ready.iter().zip(&steps) {
+            let keying = asked.keying(&marks);
+            claims.extend(self.claim_at_once(&mut transaction, &step.job.id, keying, now).await?);
         }
+        let answers = answers(&mut transaction, batch, &found).await?;
+        transaction.commit().await.doing(DOING)?;
+        self.wake_all(&steps);
+        Ok((answers, claims))
     }
 }
 
-/// What admission must know of a conversation.
-#[derive(sqlx::FromRow)]
-pub(super) struct Standing {
-    pub(super) status: String,
-    /// Its last words are a day old.
-    is_abandoned: bool,
-    pub(super) has_content: bool,
+impl Asked {
+    fn keying(&self, marks: &HashMap<String, bool>) -> Keying<'_> {
+        let marked = marks.get(self.user.as_str()).is_some_and(|mark| *mark);
+        Keying::of(marked, self.keys.as_ref().map(|claimant| WithKeys { claimant: claimant.as_ref() }))
+    }
 }
 
-/// Reads and locks the row, so that a segment is in the revision or is refused.
-pub(super) async fn lock_standing(
-    connection: &mut PgConnection,
-    user: &UserId,
-    conversation: &ConversationId,
-) -> Result<Option<Standing>, Error> {
-    sqlx::query_as(
-        "select status, \
-             coalesce(last_append_at < clock_timestamp() - interval '24 hours', false) as is_abandoned, \
-             private_text is not null \
+/// What admission finds of a conversation; its row is locked, so that a segment is in the revision or is refused.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Found {
+    /// Unknown, deleted or another user's.
+    Nothing,
+    /// Nothing to work on.
+    Empty,
+    /// To be admitted.
+    Ready,
+    /// Processing, completed, or no more abandoned: left as it is.
+    AsItIs,
+}
+
+/// Locks the conversations in key order; what was found of each, in the order of the batch.
+async fn lock(connection: &mut PgConnection, batch: &[Arc<Asked>]) -> Result<Vec<Found>, Error> {
+    let rows: Vec<(i64, String, bool, bool)> = sqlx::query_as(
+        "select k.place, c.status, coalesce(c.last_append_at < clock_timestamp() - interval '24 hours', false), \
+             c.private_text is not null \
              or exists (select from transcript_segments s where s.user_id = c.user_id \
                  and s.conversation_id = c.conversation_id) \
              or exists (select from photos p where p.user_id = c.user_id and p.conversation_id = c.conversation_id) \
-             as has_content \
-         from conversations c where user_id = $1 and conversation_id = $2 for no key update of c",
+         from conversations c \
+         join unnest($1::text[], $2::text[]) with ordinality k (user_id, conversation_id, place) \
+             using (user_id, conversation_id) \
+         order by c.user_id, c.conversation_id for no key update of c",
     )
-    .bind(user.as_str())
-    .bind(conversation.as_str())
-    .fetch_optional(connection)
+    .bind(batch.iter().map(|asked| asked.user.as_str()).collect::<Vec<_>>())
+    .bind(batch.iter().map(|asked| asked.conversation.as_str()).collect::<Vec<_>>())
+    .fetch_all(connection)
     .await
-    .doing("locking a conversation")
+    .doing("locking conversations")?;
+    let found = |place: usize, asked: &Arc<Asked>| {
+        let is_mine = |row: &&(i64, String, bool, bool)| usize::try_from(row.0) == Ok(place + 1);
+        let Some((_, status, is_abandoned, has_content)) = rows.iter().find(is_mine) else {
+            return Found::Nothing;
+        };
+        let is_waiting = status == Status::InProgress.as_str();
+        let is_admissible = match asked.asker {
+            Asker::Owner => is_waiting || status == Status::Failed.as_str(),
+            Asker::Reconciler => is_waiting && *is_abandoned,
+        };
+        match (is_admissible, has_content) {
+            (false, _) => Found::AsItIs,
+            (true, false) => Found::Empty,
+            (true, true) => Found::Ready,
+        }
+    };
+    Ok(batch.iter().enumerate().map(|(place, asked)| found(place, asked)).collect())
 }
 
-/// Takes the next revision; the discarded mark of a dead letter is taken back.
-async fn open_revision(
+/// Those to be admitted: of two that ask for one conversation, the first.
+fn ready<'a>(batch: &'a [Arc<Asked>], found: &[Found]) -> Vec<&'a Asked> {
+    let mut seen = HashSet::new();
+    let ready = batch.iter().zip(found).filter(|(_, found)| **found == Found::Ready);
+    ready
+        .map(|(asked, _)| asked.as_ref())
+        .filter(|asked| seen.insert((&asked.user, &asked.conversation)))
+        .collect()
+}
+
+/// Takes the next revisions; the discarded mark of a dead letter is taken back.
+async fn open_revisions(
     connection: &mut PgConnection,
-    user: &UserId,
-    conversation: &ConversationId,
-    context: Option<&serde_json::Value>,
+    ready: &[&Asked],
     now: Timestamp,
-) -> Result<i64, Error> {
-    sqlx::query_scalar(
-        "update conversations set status = 'processing', finalization_revision = finalization_revision + 1, \
-             discarded = discarded and not discarded_by_failure, discarded_by_failure = false, updated_at = $3, \
-             external_data = case when $4::jsonb is null then external_data \
-                 else coalesce(external_data, '{}') || jsonb_build_object('calendar_meeting_context', $4::jsonb) end \
-         where user_id = $1 and conversation_id = $2 returning finalization_revision",
+) -> Result<Vec<i64>, Stumble> {
+    if ready.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut opened: Vec<(i64, i64)> = sqlx::query_as(
+        "update conversations c set status = 'processing', finalization_revision = finalization_revision + 1, \
+             discarded = discarded and not discarded_by_failure, discarded_by_failure = false, updated_at = $1, \
+             external_data = case when k.context is null then external_data \
+                 else coalesce(external_data, '{}') || jsonb_build_object('calendar_meeting_context', k.context) end \
+         from unnest($2::text[], $3::text[], $4::jsonb[]) with ordinality k (user_id, conversation_id, context, place) \
+         where c.user_id = k.user_id and c.conversation_id = k.conversation_id \
+         returning k.place, c.finalization_revision",
     )
-    .bind(user.as_str())
-    .bind(conversation.as_str())
     .bind(now)
-    .bind(context)
-    .fetch_one(connection)
+    .bind(ready.iter().map(|asked| asked.user.as_str()).collect::<Vec<_>>())
+    .bind(ready.iter().map(|asked| asked.conversation.as_str()).collect::<Vec<_>>())
+    .bind(ready.iter().map(|asked| asked.calendar_meeting_context.as_ref()).collect::<Vec<_>>())
+    .fetch_all(connection)
     .await
-    .doing("opening a revision")
+    .doing("opening revisions")?;
+    opened.sort_unstable();
+    // They are locked, so each was there.
+    if opened.len() < ready.len() {
+        return Err(Stumble::Lost);
+    }
+    Ok(opened.into_iter().map(|(_, revision)| revision).collect())
 }
 
-async fn newest_job(
+/// Every conversation as it stands now, with its newest job.
+async fn answers(
     connection: &mut PgConnection,
-    user: &UserId,
-    conversation: &ConversationId,
-) -> Result<Option<JobId>, Error> {
-    let id: Option<String> = sqlx::query_scalar(
-        "select job_id from finalization_admissions where user_id = $1 and conversation_id = $2 \
-         order by revision desc limit 1",
+    batch: &[Arc<Asked>],
+    found: &[Found],
+) -> Result<Vec<Finalized>, Error> {
+    let rows: Vec<Row> = sqlx::query_as(
+        "select k.place, c.*, (select a.job_id from finalization_admissions a \
+                 where a.user_id = c.user_id and a.conversation_id = c.conversation_id \
+                 order by a.revision desc limit 1) as newest_job \
+         from unnest($1::text[], $2::text[]) with ordinality k (user_id, conversation_id, place) \
+         join conversations c using (user_id, conversation_id)",
     )
-    .bind(user.as_str())
-    .bind(conversation.as_str())
-    .fetch_optional(connection)
+    .bind(batch.iter().map(|asked| asked.user.as_str()).collect::<Vec<_>>())
+    .bind(batch.iter().map(|asked| asked.conversation.as_str()).collect::<Vec<_>>())
+    .fetch_all(connection)
     .await
-    .doing("looking for the newest job")?;
-    Ok(id.map(JobId::from_text))
+    .doing("reading conversations")?;
+    let mut shown: Vec<Finalized> = batch.iter().map(|_| Err(AdmitRefusal::NoConversation)).collect();
+    for row in rows {
+        let place = usize::try_from(row.place - 1).unwrap_or(usize::MAX);
+        let (Some(found), Some(shown)) = (found.get(place), shown.get_mut(place)) else { continue };
+        let is_owner = batch.get(place).is_some_and(|asked| asked.asker == Asker::Owner);
+        *shown = match found {
+            Found::Empty => Err(AdmitRefusal::NoContent),
+            Found::Nothing => continue,
+            Found::Ready => Ok((row.conversation.try_into()?, row.newest_job.map(JobId::from_text))),
+            // What somebody else admitted was not admitted by the reconciler's call.
+            Found::AsItIs => {
+                let job = row.newest_job.filter(|_| is_owner).map(JobId::from_text);
+                Ok((row.conversation.try_into()?, job))
+            }
+        };
+    }
+    Ok(shown)
+}
+
+/// A conversation as `answers` reads it.
+#[derive(sqlx::FromRow)]
+struct Row {
+    place: i64,
+    #[sqlx(flatten)]
+    conversation: ConversationRow,
+    newest_job: Option<String>,
 }

@@ -1,16 +1,17 @@
 //! Processing a finished conversation again (DECISIONS §4, "the original's own routes").
 
-use job::{Origin, State};
+use job::{JobId, Origin, State};
 use records::{ConversationId, Status, Timestamp, UserId};
 use sqlx::PgConnection;
 
-use super::{Admitted, Admitting, finalize::lock_standing, requires_keys};
+use super::{Admitted, Admitting, requires_keys};
 use crate::{
     Ledger,
     conversations::row::read_conversation,
     edges::live_job,
     effects::{Bell, Stumble, until_stored},
     error::{Doing, Error},
+    keyed::{Keying, WithKeys},
 };
 
 const DOING: &str = "reprocessing a conversation";
@@ -32,7 +33,8 @@ impl Ledger {
     /// Admits the next revision of a completed or failed conversation (origin `reprocess`, queue `creation`,
     /// force_process true). A completed one stays completed and listed, with its old results, until the new revision
     /// replaces them; a failed one is processing. One live job per conversation: while one lives, this is a repeat
-    /// and answers that one, not `fresh`.
+    /// and answers that one, not `fresh`. `keys` are those of a request that brought its user's own: the job then
+    /// requires them, and is leased in the same transaction when a claimant is named.
     ///
     /// # Errors
     /// When the database does not answer.
@@ -40,10 +42,12 @@ impl Ledger {
         &self,
         user: &UserId,
         conversation: &ConversationId,
+        keys: Option<WithKeys<'_>>,
     ) -> Result<Result<Admitted, ReprocessRefusal>, Error> {
         until_stored!(self, "reprocessing a conversation", |bell| self.try_reprocess(
             user,
             conversation,
+            keys,
             bell
         ))
     }
@@ -52,25 +56,26 @@ impl Ledger {
         &self,
         user: &UserId,
         id: &ConversationId,
+        keys: Option<WithKeys<'_>>,
         bell: Bell,
     ) -> Result<Result<Admitted, ReprocessRefusal>, Stumble> {
         let (mut transaction, now) = self.begin(DOING).await?;
-        let requires_keys = requires_keys(&mut transaction, user).await?;
-        let Some(standing) = lock_standing(&mut transaction, user, id).await? else {
+        let keying = Keying::of(requires_keys(&mut transaction, user).await?, keys);
+        let Some(standing) = lock(&mut transaction, user, id).await? else {
             return Ok(Err(ReprocessRefusal::NoConversation));
         };
         // Whoever admits or replays a job of this conversation holds its row, too: this is the last word.
         if let Some(live) = live_job(&mut transaction, user, id).await? {
-            if live.job.state == State::BlockedByok {
+            if live.job.state == State::BlockedByok && keys.is_none() {
                 return Ok(Err(ReprocessRefusal::KeysRequired));
             }
             let conversation = read_conversation(&mut transaction, user, id).await?.ok_or(Stumble::Lost)?;
-            return Ok(Ok(Admitted { conversation, job_id: live.job.id, fresh: false }));
+            return Ok(Ok(Admitted { conversation, job_id: live.job.id, fresh: false, claimed: None }));
         }
         if standing.status != Status::Completed.as_str() && standing.status != Status::Failed.as_str() {
             return Ok(Err(ReprocessRefusal::NotFinished));
         }
-        if requires_keys {
+        if keying.required && keys.is_none() {
             return Ok(Err(ReprocessRefusal::KeysRequired));
         }
         if !standing.has_content {
@@ -83,14 +88,44 @@ impl Ledger {
             revision,
             origin: Origin::Reprocess,
             force_process: true,
-            requires_keys,
+            requires_keys: keying.required,
         };
-        let (job, effects) = self.admit(&mut transaction, admitting, now, bell).await?;
+        let steps = self.admit(&mut transaction, &[admitting], now, bell).await?;
+        let job_id = JobId::derive(user.as_str(), id.as_str(), revision);
+        let claimed = self.claim_at_once(&mut transaction, &job_id, keying, now).await?.map(Box::new);
         let conversation = read_conversation(&mut transaction, user, id).await?.ok_or(Stumble::Lost)?;
         transaction.commit().await.doing(DOING)?;
-        self.wake(&job, &effects, 0);
-        Ok(Ok(Admitted { conversation, job_id: job.id, fresh: true }))
+        self.wake_all(&steps);
+        Ok(Ok(Admitted { conversation, job_id, fresh: true, claimed }))
     }
+}
+
+/// What must be known of a conversation before it is processed again.
+#[derive(sqlx::FromRow)]
+struct Standing {
+    status: String,
+    has_content: bool,
+}
+
+/// Reads and locks the row, so that no other admission and no replay comes in between.
+async fn lock(
+    connection: &mut PgConnection,
+    user: &UserId,
+    conversation: &ConversationId,
+) -> Result<Option<Standing>, Error> {
+    sqlx::query_as(
+        "select status, private_text is not null \
+             or exists (select from transcript_segments s where s.user_id = c.user_id \
+                 and s.conversation_id = c.conversation_id) \
+             or exists (select from photos p where p.user_id = c.user_id and p.conversation_id = c.conversation_id) \
+             as has_content \
+         from conversations c where user_id = $1 and conversation_id = $2 for no key update of c",
+    )
+    .bind(user.as_str())
+    .bind(conversation.as_str())
+    .fetch_optional(connection)
+    .await
+    .doing(DOING)
 }
 
 /// Takes the next revision. Of a completed conversation nothing else changes; a failed one is opened as finalize

@@ -1,97 +1,126 @@
-//! What completion writes on the conversation itself.
+//! What completions write on the conversations themselves.
 
-use job::{Outcome, Timestamp};
+use job::Timestamp;
+use serde_json::Value;
 use sqlx::PgConnection;
 
-use super::Results;
+use super::Completion;
 use crate::{
     conversations::shapes::{apps_to_json, events_to_json},
     error::{Doing, Error},
-    take::Claimed,
 };
 
-/// Completes the conversation. What a person set (title, folder, discarded) stays; the rest is replaced.
-pub(super) async fn write_conversation(
+/// Completes kept conversations. What a person set (title, folder, discarded) stays; the rest is replaced.
+pub(super) async fn complete_conversations(
     connection: &mut PgConnection,
-    claimed: &Claimed,
-    outcome: Outcome,
-    results: &Results,
+    kept: &[&Completion],
     now: Timestamp,
 ) -> Result<(), Error> {
-    if outcome != Outcome::Kept {
-        return discard_conversation(connection, claimed, now).await;
+    const DOING: &str = "completing conversations";
+    if kept.is_empty() {
+        return Ok(());
     }
-    let structured = &results.structured;
+    let of = |field: fn(&Completion) -> Option<&str>| -> Vec<Option<&str>> {
+        kept.iter().map(|completion| field(completion)).collect()
+    };
     let encode = |error: serde_json::Error| sqlx::Error::Encode(error.into());
-    let events = events_to_json(&structured.events).map_err(encode).doing("completing a conversation")?;
-    let apps = apps_to_json(&results.apps).map_err(encode).doing("completing a conversation")?;
+    let (mut events, mut apps): (Vec<Value>, Vec<Value>) = (Vec::new(), Vec::new());
+    for completion in kept {
+        events.push(events_to_json(&completion.results.structured.events).map_err(encode).doing(DOING)?);
+        apps.push(apps_to_json(&completion.results.apps).map_err(encode).doing(DOING)?);
+    }
     sqlx::query(
-        "update conversations set status = 'completed', updated_at = $3, \
-             title = case when title_by_person then title else $4 end, overview = $5, emoji = $6, category = $7, \
-             events = $8, apps_results = $9, engine = $10, \
-             folder_id = case when folder_by_person or $11::text is null then folder_id \
-                 else coalesce((select f.folder_id from folders f \
-                     where f.user_id = $1 and f.folder_id = $11), folder_id) end, \
-             discarded = discarded and discarded_by_person, discarded_by_failure = false \
-         where user_id = $1 and conversation_id = $2",
+        "with done as (select t.*, f.folder_id as filed from unnest($2::text[], $3::text[], $4::text[], $5::text[], \
+                 $6::text[], $7::text[], $8::jsonb[], $9::jsonb[], $10::text[], $11::text[]) \
+                 t (user_id, conversation_id, title, overview, emoji, category, events, apps, engine, folder_id) \
+             join conversations c on c.user_id = t.user_id and c.conversation_id = t.conversation_id \
+             left join folders f on f.user_id = t.user_id and f.folder_id = t.folder_id \
+             order by t.user_id, t.conversation_id for no key update of c) \
+         update conversations c set status = 'completed', updated_at = $1, \
+             title = case when c.title_by_person then c.title else d.title end, overview = d.overview, \
+             emoji = d.emoji, category = d.category, events = d.events, apps_results = d.apps, engine = d.engine, \
+             folder_id = case when c.folder_by_person then c.folder_id else coalesce(d.filed, c.folder_id) end, \
+             discarded = c.discarded and c.discarded_by_person, discarded_by_failure = false \
+         from done d where c.user_id = d.user_id and c.conversation_id = d.conversation_id",
     )
-    .bind(claimed.user_id.as_str())
-    .bind(claimed.conversation_id.as_str())
     .bind(now)
-    .bind(&structured.title)
-    .bind(&structured.overview)
-    .bind(&structured.emoji)
-    .bind(structured.category.as_str())
+    .bind(of(|done| Some(done.claimed.user_id.as_str())))
+    .bind(of(|done| Some(done.claimed.conversation_id.as_str())))
+    .bind(of(|done| Some(&done.results.structured.title)))
+    .bind(of(|done| Some(&done.results.structured.overview)))
+    .bind(of(|done| Some(&done.results.structured.emoji)))
+    .bind(of(|done| Some(done.results.structured.category.as_str())))
     .bind(events)
     .bind(apps)
-    .bind(&results.engine)
-    .bind(&results.folder_id)
+    .bind(of(|done| Some(&done.results.engine)))
+    .bind(of(|done| done.results.folder_id.as_deref()))
     .execute(connection)
     .await
-    .doing("completing a conversation")
+    .doing(DOING)
     .map(drop)
 }
 
 /// Judged not worth keeping: completed and discarded, unless the person said otherwise.
-async fn discard_conversation(
+pub(super) async fn discard_conversations(
     connection: &mut PgConnection,
-    claimed: &Claimed,
+    discarded: &[&Completion],
     now: Timestamp,
 ) -> Result<(), Error> {
+    if discarded.is_empty() {
+        return Ok(());
+    }
     sqlx::query(
-        "update conversations set status = 'completed', updated_at = $3, discarded_by_failure = false, \
-             discarded = case when discarded_by_person then discarded else true end \
-         where user_id = $1 and conversation_id = $2",
+        "with judged as (select c.user_id, c.conversation_id from conversations c \
+             join unnest($2::text[], $3::text[]) t (user_id, conversation_id) using (user_id, conversation_id) \
+             order by c.user_id, c.conversation_id for no key update of c) \
+         update conversations c set status = 'completed', updated_at = $1, discarded_by_failure = false, \
+             discarded = case when c.discarded_by_person then c.discarded else true end \
+         from judged j where c.user_id = j.user_id and c.conversation_id = j.conversation_id",
     )
-    .bind(claimed.user_id.as_str())
-    .bind(claimed.conversation_id.as_str())
     .bind(now)
+    .bind(discarded.iter().map(|done| done.claimed.user_id.as_str()).collect::<Vec<_>>())
+    .bind(discarded.iter().map(|done| done.claimed.conversation_id.as_str()).collect::<Vec<_>>())
     .execute(connection)
     .await
-    .doing("discarding a conversation")
+    .doing("discarding conversations")
     .map(drop)
 }
 
-/// One vector per conversation: the newest.
-pub(super) async fn write_embedding(
+/// One vector per conversation: the newest. The vectors travel as one array, each with the place where it ends.
+pub(super) async fn embeddings(
     connection: &mut PgConnection,
-    claimed: &Claimed,
-    results: &Results,
+    kept: &[&Completion],
     now: Timestamp,
 ) -> Result<(), Error> {
-    let Some((model, vector)) = &results.embedding else { return Ok(()) };
+    let (mut users, mut conversations, mut models) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut numbers, mut ends): (Vec<f32>, Vec<i32>) = (Vec::new(), Vec::new());
+    for completion in kept {
+        let Some((model, vector)) = &completion.results.embedding else { continue };
+        users.push(completion.claimed.user_id.as_str());
+        conversations.push(completion.claimed.conversation_id.as_str());
+        models.push(model.as_str());
+        numbers.extend(vector);
+        ends.push(i32::try_from(numbers.len()).unwrap_or(i32::MAX));
+    }
+    if users.is_empty() {
+        return Ok(());
+    }
     sqlx::query(
-        "insert into embeddings (user_id, conversation_id, model, vector, created_at) values ($1, $2, $3, $4, $5) \
+        "insert into embeddings (user_id, conversation_id, model, vector, created_at) \
+         select t.user_id, t.conversation_id, t.model, ($5::real[])[coalesce(lag(t.ends) over (order by t.place), 0) + 1:t.ends], $1 \
+         from unnest($2::text[], $3::text[], $4::text[], $6::integer[]) with ordinality \
+             t (user_id, conversation_id, model, ends, place) \
          on conflict (user_id, conversation_id) do update \
              set model = excluded.model, vector = excluded.vector, created_at = excluded.created_at",
     )
-    .bind(claimed.user_id.as_str())
-    .bind(claimed.conversation_id.as_str())
-    .bind(model)
-    .bind(vector)
     .bind(now)
+    .bind(&users)
+    .bind(&conversations)
+    .bind(&models)
+    .bind(&numbers)
+    .bind(&ends)
     .execute(connection)
     .await
-    .doing("keeping an embedding")
+    .doing("keeping embeddings")
     .map(drop)
 }

@@ -80,25 +80,6 @@ pub(crate) async fn insert_segments(
     .map(drop)
 }
 
-/// Reads a conversation's segments in their order.
-pub(crate) async fn read_segments(
-    connection: &mut PgConnection,
-    user: &UserId,
-    conversation: &ConversationId,
-) -> Result<Vec<Segment>, Error> {
-    let rows: Vec<SegmentRow> = sqlx::query_as(concat!(
-        "select ",
-        segment_columns!(),
-        " from transcript_segments where user_id = $1 and conversation_id = $2 order by position"
-    ))
-    .bind(user.as_str())
-    .bind(conversation.as_str())
-    .fetch_all(connection)
-    .await
-    .doing("reading segments")?;
-    Ok(rows.into_iter().map(Segment::from).collect())
-}
-
 /// Reads the segments of a page of conversations at once, by conversation id, in their order.
 pub(crate) async fn read_segments_of(
     connection: &mut PgConnection,

@@ -41,6 +41,7 @@ impl Ledger {
             Err(refusal) => Ok((answer(refusal, &stored.job.state), None)),
             Ok(written) => {
                 transaction.commit().await.doing("claiming a job")?;
+                self.wake(&written.stored.job, &written.effects, written.told);
                 match written.stored.job.state {
                     State::Leased(_) => Ok(("claimed", Some(Claimed::from(written.stored)))),
                     _ => Ok(("dead_letter", None)),

@@ -73,12 +73,14 @@ impl Ledger {
     }
 
     fn renewal(&self, holding: &Holding, stored: &Stored, now: Timestamp) -> (Renewal, Option<Stored>) {
-        match decide(&stored.job, Command::Renew { epoch: holding.epoch }, now, &self.policy) {
+        let renew = Command::Renew { epoch: holding.epoch };
+        match decide(&stored.job, renew.clone(), now, &self.policy) {
             Ok(step) => {
                 let renewed = Stored { job: step.job, ..stored.clone() };
                 (standing(holding, &renewed), Some(renewed))
             }
             Err(Refusal::RunLimit) => (Renewal::RunLimit, None),
+            Err(_) if stored.job.has_heard(&renew) => (Renewal::Done, None),
             Err(_) => (Renewal::Lost, None),
         }
     }
@@ -96,6 +98,7 @@ fn readable(row: JobRow) -> Option<Stored> {
 fn standing(holding: &Holding, stored: &Stored) -> Renewal {
     match &stored.job.state {
         State::Leased(lease) if lease.epoch == holding.epoch => Renewal::Renewed { until: lease.expires_at },
+        _ if stored.job.has_heard(&Command::Renew { epoch: holding.epoch }) => Renewal::Done,
         _ => Renewal::Lost,
     }
 }

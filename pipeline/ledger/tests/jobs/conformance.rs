@@ -4,7 +4,7 @@
 use chrono::Duration;
 use job::{
     Admission, Command, Effect, Epoch, FailureCode, Generation, Job, JobId, Origin, Outcome, Policy, Queue,
-    Refusal, State, Step, Timestamp, decide,
+    Refusal, State, Step, Timestamp, WorkerId, decide,
 };
 use ledger::{Claimed, JobView, UserChange};
 use records::UserId;
@@ -28,6 +28,17 @@ async fn every_verb_stores_what_the_machine_decides() {
     walk.check_totals().await;
     let missing = walk.seen.missing();
     assert!(missing.is_empty(), "never met: {missing:#?}\nmet: {:#?}", walk.seen.met);
+}
+
+/// That a request brought keys, and who may claim its job at once.
+struct Keys {
+    claimant: Option<WorkerId>,
+}
+
+impl Keys {
+    fn with(&self) -> ledger::WithKeys<'_> {
+        ledger::WithKeys { claimant: self.claimant.as_ref() }
+    }
 }
 
 struct Walk {
@@ -68,29 +79,49 @@ impl Walk {
         let new = ledger::NewConversation { deferred: self.chance.percent(30), ..talk(&id) };
         let person = self.people[user].id.clone();
         let (deferred, id) = (new.deferred, new.id.clone());
-        self.world.ledger.create_conversation(&person, new).await.unwrap();
+        let keys = self.keys();
+        match keys.as_ref().map(Keys::with) {
+            None => self.world.ledger.create_conversation(&person, new).await.unwrap(),
+            Some(with) => self.world.ledger.create_conversation_with_keys(&person, new, with).await.unwrap(),
+        };
         let mut talk = Talk { user, id, status: Some("in_progress"), jobs: Vec::new() };
         if deferred {
             let appended = self.world.ledger.append_segments(&person, &talk.id, &[said("s")]).await.unwrap();
             assert_eq!(appended, Ok(1));
         } else {
-            self.admitted(&mut talk, Origin::Create).await;
+            self.admitted(&mut talk, Origin::Create, keys).await;
         }
         talk
     }
 
-    /// The next revision of `talk` was admitted: its job must be the one that `Job::admit` makes.
-    async fn admitted(&mut self, talk: &mut Talk, origin: Origin) {
+    /// Whether a request brings keys, and whether a slot is free for its run.
+    fn keys(&mut self) -> Option<Keys> {
+        let claimant = self.chance.percent(50).then(|| worker("w"));
+        self.chance.percent(20).then_some(Keys { claimant })
+    }
+
+    /// The next revision of `talk` was admitted: its job must be the one that `Job::admit` makes, claimed in the same
+    /// moment when its keys found a slot.
+    async fn admitted(&mut self, talk: &mut Talk, origin: Origin, keys: Option<Keys>) {
         let person = &self.people[talk.user];
         let revision = talk.jobs.len() as i64 + 1;
         let id = JobId::derive(person.id.as_str(), talk.id.as_str(), revision);
         let view = self.world.view(&id).await;
         let force_process = origin != Origin::Create;
-        let admission = Admission { id, origin, force_process, requires_keys: person.marked };
-        let step = Job::admit(admission, view.created_at);
-        assert_eq!((&view.job, view.version), (&step.job, 1));
+        let admission =
+            Admission { id, origin, force_process, requires_keys: person.marked || keys.is_some() };
+        let mut step = Job::admit(admission, view.created_at);
+        let mut version = 1;
+        if let Some(worker) = keys.and_then(|keys| keys.claimant) {
+            let claim = Command::Claim { generation: step.job.generation, worker, keys: true };
+            let from = step.job.state.status();
+            step = decide(&step.job, claim.clone(), view.created_at, &Policy::default()).unwrap();
+            self.seen.granted(from, &claim, step.job.state.status());
+            version = 2;
+        }
+        assert_eq!((&view.job, view.version), (&step.job, version));
         assert_rung(&view, &step);
-        talk.jobs.push(Mirror { job: step.job, version: 1 });
+        talk.jobs.push(Mirror { job: step.job, version });
         // What is processed again stays completed, with its old results, until the new revision replaces them.
         if !(origin == Origin::Reprocess && talk.status == Some("completed")) {
             talk.status = Some("processing");

@@ -14,6 +14,7 @@ mod explain;
 mod fences;
 mod mirror;
 mod races;
+mod repeats;
 mod reprocess;
 mod said;
 mod seen;

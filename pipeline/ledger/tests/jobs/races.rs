@@ -8,7 +8,7 @@ use ledger::{Claimed, CreateOutcome, Edge, Finished, Ledger, NewConversation, Ne
 use records::{ConversationId, MemoryCategory};
 use tokio::sync::Barrier;
 
-use crate::world::{World, equal, said, talk, worker};
+use crate::world::{World, completion, said, talk, worker};
 
 const ROUNDS: usize = 12;
 
@@ -42,7 +42,7 @@ fn results() -> Results {
 }
 
 async fn complete(ledger: Ledger, claimed: Claimed) -> Finished {
-    ledger.complete(&claimed, Outcome::Kept, &results(), (&equal, &equal)).await.unwrap()
+    ledger.complete(&completion(&claimed, Outcome::Kept, results())).await.unwrap()
 }
 
 /// How many rows a completion would have left.
@@ -108,6 +108,7 @@ async fn a_completion_and_a_takeover_exclude_each_other() {
         .await;
         match finished {
             Finished::Completed { .. } => assert_eq!(answer, "completed"),
+            Finished::Already => panic!("it was said once"),
             Finished::Refused(refusal) => {
                 assert_eq!((refusal, answer), (Refusal::LeaseLost, "claimed"));
                 assert_eq!(written(&world).await, before);
@@ -148,6 +149,7 @@ async fn a_deletion_during_a_run_leaves_nothing_of_it() {
         assert_eq!(written(&world).await, 0);
         let outcome = match finished {
             Finished::Completed { .. } => Outcome::Kept,
+            Finished::Already => panic!("it was said once"),
             Finished::Refused(refusal) => {
                 assert_eq!(refusal, Refusal::LeaseLost);
                 Outcome::Withdrawn

@@ -12,7 +12,7 @@ use records::{ConversationId, MemoryCategory, Status, Structured};
 use secrecy::SecretString;
 use tokio::sync::Barrier;
 
-use crate::world::{World, equal};
+use crate::world::{World, completion};
 
 fn results(title: &str, items: &[&str], facts: &[&str]) -> Results {
     let item = |words: &&str| NewItem { description: (*words).into(), due_at: None };
@@ -29,7 +29,7 @@ fn results(title: &str, items: &[&str], facts: &[&str]) -> Results {
 }
 
 async fn complete(world: &World, claimed: &Claimed, results: &Results) {
-    world.ledger.complete(claimed, Outcome::Kept, results, (&equal, &equal)).await.unwrap();
+    world.ledger.complete(&completion(claimed, Outcome::Kept, results.clone())).await.unwrap();
 }
 
 /// A completed conversation `c` with two action items and a memory, and an endpoint that hears of everything.
@@ -53,7 +53,7 @@ fn c() -> ConversationId {
 }
 
 async fn reprocess(world: &World) -> Claimed {
-    let admitted = world.ledger.reprocess(&world.ann, &c()).await.unwrap().unwrap();
+    let admitted = world.ledger.reprocess(&world.ann, &c(), None).await.unwrap().unwrap();
     assert!(admitted.fresh);
     world.claim(&admitted.job_id).await
 }
@@ -136,9 +136,9 @@ async fn a_failed_conversation_is_processing_again_and_can_fail_again() {
     let fatal = || Edge::Fail { code: FailureCode::InvalidJob, retry_after: None, jitter_permille: 0 };
     world.ledger.settle(&claimed.holding(), fatal()).await.unwrap();
     let d = ConversationId::new("d");
-    let admitted = world.ledger.reprocess(&world.ann, &d).await.unwrap().unwrap();
+    let admitted = world.ledger.reprocess(&world.ann, &d, None).await.unwrap().unwrap();
     assert_eq!((admitted.conversation.status, admitted.conversation.discarded), (Status::Processing, false));
-    let again = world.ledger.reprocess(&world.ann, &d).await.unwrap().unwrap();
+    let again = world.ledger.reprocess(&world.ann, &d, None).await.unwrap().unwrap();
     assert_eq!((again.fresh, again.job_id), (false, admitted.job_id.clone()), "one live job");
     let claimed = world.claim(&admitted.job_id).await;
     world.ledger.settle(&claimed.holding(), fatal()).await.unwrap();
@@ -150,7 +150,7 @@ async fn a_failed_conversation_is_processing_again_and_can_fail_again() {
 async fn what_cannot_be_processed_again_is_left_alone() {
     let world = with_completed().await;
     let refused = async |id: &str| {
-        world.ledger.reprocess(&world.ann, &ConversationId::new(id)).await.unwrap().unwrap_err()
+        world.ledger.reprocess(&world.ann, &ConversationId::new(id), None).await.unwrap().unwrap_err()
     };
     assert_eq!(refused("unknown").await, ReprocessRefusal::NoConversation);
     world.deferred("open").await;
@@ -183,7 +183,7 @@ async fn of_many_that_reprocess_and_replay_at_once_one_makes_a_job() {
                 let (ledger, user, meet) = (world.ledger.clone(), world.ann.clone(), barrier.clone());
                 tokio::spawn(async move {
                     meet.wait().await;
-                    ledger.reprocess(&user, &c()).await.unwrap().unwrap()
+                    ledger.reprocess(&user, &c(), None).await.unwrap().unwrap()
                 })
             })
             .collect();

@@ -1,15 +1,22 @@
 //! A command said through the ledger's public verb, and the answer that the machine's decision calls for.
 
 use job::{Command, Job, Refusal, State, Step};
-use ledger::{Answer, Claimed, Edge, Finished, Ledger, OperatorAction, Renewal, Results};
+use ledger::{Answer, Claimed, Edge, Finished, KeyedClaim, Ledger, OperatorAction, Renewal, Results};
 
-use crate::world::equal;
+use crate::world::completion;
 
 /// Says `command` of the job in `whose`, and answers what the verb answered, as text.
 pub(crate) async fn say(ledger: &Ledger, whose: &Claimed, command: &Command) -> String {
     let id = &whose.job.id;
     let action = OperatorAction { operator: "olga".into(), reason: "fixed".into() };
     match command.clone() {
+        Command::Claim { worker, keys: true, .. } => {
+            match ledger.claim_with_keys(id, &worker).await.unwrap() {
+                KeyedClaim::Granted { retry, .. } => format!("claimed, retry {retry}"),
+                KeyedClaim::Held { .. } => "leased".to_owned(),
+                KeyedClaim::Over { dead_letter } => format!("over, dead {dead_letter}"),
+            }
+        }
         Command::Claim { generation, worker, .. } => {
             let (answer, claimed) = ledger.claim(id, generation, &worker).await.unwrap();
             assert_eq!(claimed.is_some(), answer == "claimed");
@@ -22,8 +29,9 @@ pub(crate) async fn say(ledger: &Ledger, whose: &Claimed, command: &Command) -> 
         }
         Command::Park { .. } => settle(ledger, whose, Edge::Park).await,
         Command::Complete { outcome, .. } => {
-            match ledger.complete(whose, outcome, &Results::default(), (&equal, &equal)).await.unwrap() {
+            match ledger.complete(&completion(whose, outcome, Results::default())).await.unwrap() {
                 Finished::Completed { .. } => "Completed".to_owned(),
+                Finished::Already => "Already".to_owned(),
                 Finished::Refused(refusal) => text(refusal),
             }
         }
@@ -43,6 +51,12 @@ async fn settle(ledger: &Ledger, whose: &Claimed, edge: Edge) -> String {
 /// The answer that a verb must give when the machine decided so of `job`.
 pub(crate) fn answer(job: &Job, command: &Command, decided: &Result<Step, Refusal>) -> String {
     match (command, decided) {
+        (Command::Claim { keys: true, .. }, Ok(step)) => match step.job.state {
+            State::Leased(_) => format!("claimed, retry {}", step.effects.contains(&job::Effect::CountRetry)),
+            _ => "over, dead true".to_owned(),
+        },
+        (Command::Claim { keys: true, .. }, Err(Refusal::LeaseHeld { .. })) => "leased".to_owned(),
+        (Command::Claim { keys: true, .. }, Err(_)) => "over, dead false".to_owned(),
         (Command::Claim { .. }, Ok(step)) => match step.job.state {
             State::Leased(_) => "claimed".to_owned(),
             _ => "dead_letter".to_owned(),
@@ -53,14 +67,21 @@ pub(crate) fn answer(job: &Job, command: &Command, decided: &Result<Step, Refusa
             other => panic!("renewed, and then {other:?}"),
         },
         (Command::Renew { .. }, Err(Refusal::RunLimit)) => text(Renewal::RunLimit),
+        (Command::Renew { .. }, Err(_)) if job.has_heard(command) => text(Renewal::Done),
         (Command::Renew { .. }, Err(_)) => text(Renewal::Lost),
         (Command::Complete { .. }, Ok(_)) => "Completed".to_owned(),
+        (Command::Complete { .. }, Err(_)) if job.has_heard(command) => "Already".to_owned(),
         (Command::Complete { .. }, Err(refusal)) => text(refusal),
         (Command::Replay { .. } | Command::Discard, decided) => text(decided.as_ref().map(|step| &step.job)),
         (_, Ok(step)) => text(Answer::Granted {
             state: step.job.state.clone(),
             retry: step.effects.contains(&job::Effect::CountRetry),
             dead_letter: step.effects.contains(&job::Effect::CountDeadLetter),
+        }),
+        (_, Err(_)) if job.has_heard(command) => text(Answer::Granted {
+            state: job.state.clone(),
+            retry: matches!(job.state, State::Queued { .. }),
+            dead_letter: matches!(job.state, State::DeadLetter { .. }),
         }),
         (_, Err(refusal)) => text(Answer::Refused(*refusal)),
     }

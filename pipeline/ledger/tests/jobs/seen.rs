@@ -83,9 +83,10 @@ const COMMANDS: &[&str] = &[
     "Withdraw",
 ];
 
-/// Every edge of the machine that the verbs of the ledger can take (a claim with keys is none of them yet).
+/// Every edge of the machine that the verbs of the ledger can take.
 const EDGES: &[&str] = &[
     "queued Claim leased",
+    "blocked_byok Claim leased",
     "queued RequireKeys blocked_byok",
     "queued Reconcile queued",
     "queued Withdraw completed",

@@ -1,8 +1,13 @@
 //! A database with a person in it, and short ways to admit and to run jobs.
 
+use std::sync::Arc;
+
 use chrono::Duration;
-use job::{Job, JobId, Queue, WorkerId};
-use ledger::{Claimed, CreateOutcome, JobView, Ledger, NewContent, NewConversation, Settings};
+use job::{Job, JobId, Outcome, Queue, WorkerId};
+use ledger::{
+    Claimed, Comparison, Completion, CreateOutcome, JobView, Ledger, NewContent, NewConversation, Results,
+    Same, Settings,
+};
 use records::{ConversationId, Segment, Source, UserId};
 use sqlx::PgPool;
 use testbed::TestDatabase;
@@ -149,7 +154,9 @@ pub(crate) fn said(id: &str) -> Segment {
     }
 }
 
-/// Two things are the same when their words are.
-pub(crate) fn equal(one: &str, other: &str) -> bool {
-    one == other
+/// What a run asks to be committed; two things are the same when their words are.
+pub(crate) fn completion(claimed: &Claimed, outcome: Outcome, results: Results) -> Arc<Completion> {
+    let equal = || -> Comparison { Arc::new(|one, other| one == other) };
+    let same = Same { task: equal(), fact: equal() };
+    Arc::new(Completion { claimed: claimed.clone(), outcome, results, same })
 }

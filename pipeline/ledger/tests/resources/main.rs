@@ -8,6 +8,7 @@
 
 mod world;
 
+mod backlog;
 mod conversations;
 mod deliveries;
 mod endpoints;

@@ -199,6 +199,30 @@ async fn gauges_cost_nothing_that_grows_with_history() {
     assert_uses(&world, "finalization_jobs", "finalization_jobs_due", gauges).await;
 }
 
+#[tokio::test]
+async fn what_waits_is_read_through_partial_indexes_however_many_are_dead() {
+    let world = World::new().await;
+    world
+        .run(
+            "insert into finalization_jobs (user_id, job_id, conversation_id, revision, origin, queue, status, \
+                 requires_keys, force_process, admitted_at, created_at, updated_at, dead_code, finished_at) \
+             select 'ann', 'j' || n, 'c' || n, 1, 'finalize', 'finalization', 'dead_letter', false, false, at, at, at, \
+                 'model_timeout', at from (select n, now() - n * interval '1 minute' as at from generate_series(1, 20000) n) s; \
+             insert into finalization_jobs (user_id, job_id, conversation_id, revision, origin, queue, status, \
+                 requires_keys, force_process, admitted_at, created_at, updated_at, ready_at, reconcile_after_at) \
+             select 'bob', 'q' || n, 'c' || n, 1, 'finalize', 'finalization', 'queued', false, false, now(), now(), now(), \
+                 now(), now() from generate_series(1, 5000) n",
+        )
+        .await;
+    world.run("vacuum analyze finalization_jobs").await;
+    for index in ["finalization_jobs_dead", "finalization_jobs_leases", "finalization_jobs_age"] {
+        assert_uses(&world, "finalization_jobs", index, async |ledger| {
+            ledger.backlog().await.unwrap();
+        })
+        .await;
+    }
+}
+
 /// 50,000 reminders of which 20 have come, as many pushes of which 500 are due.
 #[tokio::test]
 async fn reminders_and_pushes_are_found_by_their_indexes() {

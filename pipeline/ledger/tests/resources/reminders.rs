@@ -5,8 +5,8 @@ use std::sync::Arc;
 use chrono::TimeDelta;
 use job::{Outcome, WorkerId};
 use ledger::{
-    ClaimedPush, CreateOutcome, DeliveryOutcome, NewContent, NewConversation, NewItem, NewSubscription,
-    PushPolicy, Results, SubscriptionKind, TooManySubscriptions,
+    ClaimedPush, Completion, CreateOutcome, DeliveryOutcome, NewContent, NewConversation, NewItem,
+    NewSubscription, PushPolicy, Results, Same, SubscriptionKind, TooManySubscriptions,
 };
 use records::{ConversationId, Source, Timestamp, UserId};
 use tokio::sync::Barrier;
@@ -48,7 +48,9 @@ async fn complete(world: &World, task: &str, due_at: Timestamp) {
     let item = NewItem { description: task.to_owned(), due_at: Some(due_at) };
     let results = Results { items: vec![item], engine: "test".to_owned(), ..Results::default() };
     let equal = |one: &str, other: &str| one == other;
-    world.ledger.complete(&taken.claims[0], Outcome::Kept, &results, (&equal, &equal)).await.unwrap();
+    let same = Same { task: Arc::new(equal), fact: Arc::new(equal) };
+    let completion = Completion { claimed: taken.claims[0].clone(), outcome: Outcome::Kept, results, same };
+    world.ledger.complete(&Arc::new(completion)).await.unwrap();
 }
 
 async fn in_an_hour(world: &World) -> Timestamp {
@@ -121,7 +123,7 @@ async fn what_is_found_again_with_the_same_date_is_not_told_again_before_it_has_
     heard(&world, "c", "Call Tom", due_at).await;
     finish(&world, &claim(&world).await[0], DELIVERED).await;
     let again = async |due_at| {
-        world.ledger.reprocess(&world.ann, &ConversationId::new("c")).await.unwrap().unwrap();
+        world.ledger.reprocess(&world.ann, &ConversationId::new("c"), None).await.unwrap().unwrap();
         complete(&world, "Call Tom", due_at).await;
     };
     again(due_at).await;

@@ -46,6 +46,16 @@ impl Notebook for Memory {
         })
     }
 
+    fn record_anew<'a>(&'a self, key: &'a StepKey, output: Value) -> BoxFuture<'a, Result<(), Interrupted>> {
+        Box::pin(async {
+            if self.lease_lost.load(Ordering::SeqCst) {
+                return Err(Interrupted::LeaseLost);
+            }
+            self.pages.lock().unwrap().insert(*key, output);
+            Ok(())
+        })
+    }
+
     fn should_stop(&self) -> bool {
         self.stopping.load(Ordering::SeqCst)
     }

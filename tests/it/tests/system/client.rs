@@ -13,11 +13,18 @@ pub(crate) struct Client {
     http: reqwest::Client,
     base: String,
     key: String,
+    /// Sent as `X-BYOK-OpenAI`.
+    model_key: Option<String>,
 }
 
 impl Client {
     pub(crate) fn new(base: &str, key: &str) -> Self {
-        Self { http: http(), base: base.to_owned(), key: key.to_owned() }
+        Self { http: http(), base: base.to_owned(), key: key.to_owned(), model_key: None }
+    }
+
+    /// The same person with a model key of her own.
+    pub(crate) fn bringing(&self, model_key: &str) -> Self {
+        Self { model_key: Some(model_key.to_owned()), ..Self::new(&self.base, &self.key) }
     }
 
     /// Makes a webhook endpoint.
@@ -69,6 +76,9 @@ impl Client {
     /// One request, whatever it is answered.
     pub(crate) async fn ask(&self, method: Method, path: &str, body: Option<&Value>) -> (StatusCode, Value) {
         let mut request = self.http.request(method, format!("{}{path}", self.base)).bearer_auth(&self.key);
+        if let Some(key) = &self.model_key {
+            request = request.header("X-BYOK-OpenAI", key);
+        }
         if let Some(body) = body {
             request = request.json(body);
         }

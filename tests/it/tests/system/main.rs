@@ -9,10 +9,12 @@
 
 mod binary;
 mod client;
+mod model;
 mod process;
 mod receiver;
 mod world;
 
+mod byok;
 mod failures;
 mod folders;
 mod operations;

@@ -48,6 +48,22 @@ impl World {
         counted
     }
 
+    /// Every row of every table, as text.
+    pub(crate) async fn dump(&self) -> String {
+        let pool = self.database.pool(1).await;
+        let named = "select table_name::text from information_schema.tables where table_schema = 'public'";
+        let tables: Vec<String> =
+            sqlx::query_scalar(named).fetch_all(&pool).await.expect("tables have names");
+        assert!(tables.len() > 10, "the tables were found");
+        let mut rows = Vec::new();
+        for table in tables {
+            let all = sqlx::AssertSqlSafe(format!("select t::text from \"{table}\" t"));
+            rows.extend(sqlx::query_scalar::<_, String>(all).fetch_all(&pool).await.expect("rows are texts"));
+        }
+        pool.close().await;
+        rows.join("\n")
+    }
+
     /// The person's key, which no log may hold.
     pub(crate) fn key(&self) -> &str {
         &self.key

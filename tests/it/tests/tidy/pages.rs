@@ -125,8 +125,18 @@ fn the_metrics_that_pages_name_are_those_of_the_sources() {
 
 /// Metrics begin with the product's name, and what follows says of which part.
 fn metrics_in(text: &str) -> impl Iterator<Item = String> {
-    const PARTS: [&str; 9] =
-        ["finalization", "fallback", "reconciler", "webhook", "push", "engine", "collector", "build", "http"];
+    const PARTS: [&str; 10] = [
+        "finalization",
+        "fallback",
+        "reconciler",
+        "webhook",
+        "push",
+        "engine",
+        "collector",
+        "postgres",
+        "build",
+        "http",
+    ];
     let letter = |letter: char| letter.is_ascii_lowercase() || letter == '_';
     let words = text.split(move |at: char| !letter(at)).filter(|word| word.starts_with("listen_"));
     let bare = |word: &str| {

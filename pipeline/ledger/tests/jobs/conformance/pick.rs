@@ -20,14 +20,18 @@ impl Walk {
             _ if chance.percent(30) => chance.below(9),
             State::Queued { .. } => *chance.one_of(&[CLAIM, CLAIM, CLAIM, RECONCILE]),
             // Five crashes in a row are rare: a job that had some goes on crashing.
-            State::Leased(_) if job.crashes >= 2 => *chance.one_of(&[CLAIM, CLAIM, RECONCILE]),
+            State::Leased(_) if job.crashes >= 2 => *chance.one_of(&[CLAIM, RECONCILE]),
             State::Leased(_) => *chance.one_of(&[CLAIM, CLAIM, RECONCILE, 2, 3, 4, 5, 5, 6]),
-            State::BlockedByok => RECONCILE,
+            State::BlockedByok => *chance.one_of(&[CLAIM, CLAIM, RECONCILE]),
             State::DeadLetter { .. } => *chance.one_of(&[REPLAY, REPLAY, 8]),
             State::Completed { .. } => chance.below(9),
         };
         let codes = if chance.percent(10) { FailureCode::ALL } else { PASSING };
         match kind {
+            // Whoever holds keys claims the present dispatch, whichever that is, of jobs that require them.
+            CLAIM if job.requires_keys && chance.percent(70) => {
+                Command::Claim { generation: job.generation, worker: worker("w"), keys: true }
+            }
             CLAIM => Command::Claim {
                 generation: Generation(job.generation.0 + chance.offset()),
                 worker: worker("w"),

@@ -9,7 +9,14 @@ impl Walk {
         let person = self.people[self.talks[place].user].id.clone();
         let id = self.talks[place].id.clone();
         let newest = self.talks[place].jobs.last().map(|mirror| mirror.job.clone());
-        let finalized = self.world.ledger.finalize(&person, &id, None).await.unwrap();
+        let keys = self.keys();
+        let finalized = match keys.as_ref().map(Keys::with) {
+            None => self.world.ledger.finalize(&person, &id, None).await.unwrap(),
+            Some(with) => {
+                let finalized = self.world.ledger.finalize_with_keys(&person, &id, None, with).await.unwrap();
+                finalized.map(|(conversation, job, _)| (conversation, job))
+            }
+        };
         if let Some(job) = &newest {
             match decide(job, Command::Admit, job.admitted_at, &Policy::default()) {
                 Ok(_) => self.seen.granted(job.state.status(), &Command::Admit, "anew"),
@@ -21,7 +28,7 @@ impl Walk {
             Some("in_progress" | "failed") => {
                 let (_, job) = finalized.unwrap();
                 let mut talk = self.talks.remove(place);
-                self.admitted(&mut talk, Origin::Finalize).await;
+                self.admitted(&mut talk, Origin::Finalize, keys).await;
                 assert_eq!(job.as_ref(), talk.jobs.last().map(|mirror| &mirror.job.id));
                 self.talks.insert(place, talk);
             }
@@ -38,7 +45,7 @@ impl Walk {
         let talk = &self.talks[place];
         let (person, id) = (self.people[talk.user].id.clone(), talk.id.clone());
         let live = talk.jobs.iter().map(|mirror| &mirror.job).find(|job| !job.state.is_terminal()).cloned();
-        let reprocessed = self.world.ledger.reprocess(&person, &id).await.unwrap();
+        let reprocessed = self.world.ledger.reprocess(&person, &id, None).await.unwrap();
         match (self.talks[place].status, live) {
             (None, _) => assert_eq!(reprocessed, Err(ReprocessRefusal::NoConversation)),
             (_, Some(job)) if job.state == State::BlockedByok => {
@@ -58,7 +65,7 @@ impl Walk {
                 let mut talk = self.talks.remove(place);
                 let met = if talk.status == Some("completed") { "completed" } else { "failed" };
                 self.seen.met_whole(met, "Reprocess");
-                self.admitted(&mut talk, Origin::Reprocess).await;
+                self.admitted(&mut talk, Origin::Reprocess, None).await;
                 assert_eq!(Some(&admitted.job_id), talk.jobs.last().map(|mirror| &mirror.job.id));
                 assert_eq!(Some(admitted.conversation.status.as_str()), talk.status);
                 self.talks.insert(place, talk);

@@ -1,0 +1,144 @@
+//! A user's own model keys that come with a request (DECISIONS §4, "BYOK keys"). They are read here, handed to the
+//! keyed runs of this process together with the job, and kept nowhere else.
+
+use axum::http::{HeaderMap, HeaderName};
+use job::{JobId, WorkerId};
+use ledger::{Claimed, CreateOutcome, Ledger, NewConversation, WithKeys};
+use records::{ConversationId, Status, UserId};
+use secrecy::SecretString;
+use tracing::Instrument;
+
+use crate::{Error, door::Door, read::Problem};
+
+const NAME: &str = "x-byok-openai";
+const OPENAI: HeaderName = HeaderName::from_static(NAME);
+/// No provider's key comes near this length.
+const LONGEST: usize = 512;
+
+/// The key that the request brings, if it brings one.
+///
+/// # Errors
+/// [`Error::Invalid`] for one that no provider can be sent; the answer does not repeat it.
+pub(super) fn key_of(headers: &HeaderMap) -> Result<Option<SecretString>, Error> {
+    let mut sent = headers.get_all(OPENAI).iter();
+    let Some(first) = sent.next() else { return Ok(None) };
+    let key = first.to_str().map(str::trim).unwrap_or_default();
+    let is_key = (1..=LONGEST).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic());
+    if !is_key || sent.next().is_some() {
+        let loc = vec!["header".into(), NAME.into()];
+        let text = "the header must hold one key of 1 to 512 visible ASCII characters";
+        return Err(Error::Invalid(vec![Problem::rule(loc, text)]));
+    }
+    Ok(Some(SecretString::from(key.to_owned())))
+}
+
+/// What an admission leaves to the keyed runs: the job, and the lease if it was taken at once.
+pub(super) type Left<T> = (T, Option<JobId>, Option<Claimed>);
+
+/// Admits a request that brings keys: a place is kept before anything is changed, `admit` is told who may take the
+/// lease at once, and the job goes to the keyed runs with its keys. Once begun, it is not given up when the client
+/// hangs up: a lease that was taken must reach whoever runs it. (Reprocessing is admitted in the same way.)
+///
+/// # Errors
+/// [`Error::KeyedRunsFull`], or what `admit` answers.
+pub(super) async fn admitted<T, F>(
+    door: &Door,
+    key: SecretString,
+    admit: impl FnOnce(Ledger, Option<WorkerId>) -> F + Send + 'static,
+) -> Result<T, Error>
+where
+    T: Send + 'static,
+    F: Future<Output = Result<Left<T>, Error>> + Send,
+{
+    let place = door.settings.keyed.place().ok_or(Error::KeyedRunsFull)?;
+    let ledger = door.ledger.clone();
+    let whole = async move {
+        let (answer, job, claimed) = admit(ledger, place.claimant()).await?;
+        match (claimed, job) {
+            (Some(claimed), _) => place.run(claimed, key),
+            (None, Some(job)) => place.wait(job, key),
+            (None, None) => {}
+        }
+        Ok(answer)
+    };
+    match tokio::spawn(whole.in_current_span()).await {
+        Ok(answer) => answer,
+        Err(broken) => std::panic::resume_unwind(broken.into_panic()),
+    }
+}
+
+/// Creates a conversation whose job runs with `key`, or resumes the parked job of a repeat.
+///
+/// # Errors
+/// As [`admitted`].
+pub(super) async fn create(
+    door: &Door,
+    user: &UserId,
+    new: NewConversation,
+    key: SecretString,
+) -> Result<CreateOutcome, Error> {
+    if new.deferred {
+        // Nothing runs before its finalize, which brings keys of its own.
+        return Ok(door.ledger.create_conversation(user, new).await?);
+    }
+    let user = user.clone();
+    admitted(door, key, async move |ledger: Ledger, claimant: Option<WorkerId>| {
+        let id = new.id.clone();
+        let keys = WithKeys { claimant: claimant.as_ref() };
+        let mut outcome = ledger.create_conversation_with_keys(&user, new, keys).await?;
+        let (job, claimed) = match &mut outcome {
+            CreateOutcome::Admitted(admitted) => {
+                (Some(admitted.job_id.clone()), admitted.claimed.take().map(|claimed| *claimed))
+            }
+            CreateOutcome::Known(known) if known.status == Status::Processing => {
+                (live_job(&ledger, &user, &id).await?, None)
+            }
+            CreateOutcome::Known(_) | CreateOutcome::Deferred(_) | CreateOutcome::Deleted => (None, None),
+        };
+        Ok((outcome, job, claimed))
+    })
+    .await
+}
+
+async fn live_job(ledger: &Ledger, user: &UserId, id: &ConversationId) -> Result<Option<JobId>, Error> {
+    let newest = ledger.poll(user, id).await?;
+    Ok(newest.filter(|job| !job.terminal).map(|job| job.job_id))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up must fail")]
+
+    use axum::http::HeaderValue;
+    use secrecy::ExposeSecret;
+
+    use super::*;
+
+    fn headers(values: &[&[u8]]) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        for value in values {
+            headers.append(OPENAI, HeaderValue::from_bytes(value).unwrap());
+        }
+        headers
+    }
+
+    #[test]
+    fn a_key_is_taken_as_it_was_sent_and_no_key_is_none() {
+        assert!(key_of(&HeaderMap::new()).unwrap().is_none());
+        let key = key_of(&headers(&[b"sk-Abc_123"])).unwrap().unwrap();
+        assert_eq!(key.expose_secret(), "sk-Abc_123");
+        assert!(!format!("{key:?}").contains("Abc"));
+    }
+
+    #[test]
+    fn what_cannot_be_sent_to_a_provider_is_refused_and_not_repeated() {
+        let long = vec![b'k'; LONGEST + 1];
+        for wrong in
+            [&[b"".as_slice()][..], &[b"  "], &[b"sk two"], &[b"sk-\xfc"], &[&long], &[b"sk-1", b"sk-2"]]
+        {
+            let Err(Error::Invalid(problems)) = key_of(&headers(wrong)) else { unreachable!("{wrong:?}") };
+            let shown = problems[0].shape().to_string();
+            assert!(shown.contains("x-byok-openai") && !shown.contains("sk"), "{shown}");
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! Requests that bring their user's own keys, and what becomes of those that should have.
+
+use std::sync::{Arc, Mutex};
+
+use api::{KeyedPlace, KeyedRuns, Settings};
+use axum::{
+    body::Body,
+    http::{Method, Request},
+};
+use job::{JobId, Queue, WorkerId};
+use ledger::{Claimed, UserChange};
+use records::UserId;
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::{Value, json};
+
+use crate::bench::{Answer, Bench, P, quick};
+
+const KEY: &str = "sk-kanarienvogel";
+
+/// What was handed to the keyed runs.
+#[derive(Clone, Debug, PartialEq)]
+enum Handed {
+    Run { job: JobId, key: String },
+    Wait { job: JobId, key: String },
+}
+
+/// Keyed runs that write down what they are handed, and run nothing.
+#[derive(Debug)]
+struct Written {
+    has_place: bool,
+    has_slot: bool,
+    handed: Arc<Mutex<Vec<Handed>>>,
+}
+
+struct Seat {
+    has_slot: bool,
+    handed: Arc<Mutex<Vec<Handed>>>,
+}
+
+impl KeyedRuns for Written {
+    fn place(&self) -> Option<Box<dyn KeyedPlace>> {
+        let seat = Seat { has_slot: self.has_slot, handed: Arc::clone(&self.handed) };
+        self.has_place.then(|| Box::new(seat) as Box<dyn KeyedPlace>)
+    }
+}
+
+impl KeyedPlace for Seat {
+    fn claimant(&self) -> Option<WorkerId> {
+        self.has_slot.then(|| WorkerId("keyed".to_owned()))
+    }
+
+    fn run(self: Box<Self>, claimed: Claimed, key: SecretString) {
+        let key = key.expose_secret().to_owned();
+        self.handed.lock().unwrap().push(Handed::Run { job: claimed.job.id, key });
+    }
+
+    fn wait(self: Box<Self>, job: JobId, key: SecretString) {
+        let key = key.expose_secret().to_owned();
+        self.handed.lock().unwrap().push(Handed::Wait { job, key });
+    }
+}
+
+struct House {
+    bench: Bench,
+    handed: Arc<Mutex<Vec<Handed>>>,
+}
+
+impl House {
+    async fn with(has_place: bool, has_slot: bool, settings: Settings) -> Self {
+        let handed = Arc::<Mutex<Vec<Handed>>>::default();
+        let keyed = Arc::new(Written { has_place, has_slot, handed: Arc::clone(&handed) });
+        Self { bench: Bench::with(Settings { keyed, ..settings }).await, handed }
+    }
+
+    async fn open() -> Self {
+        Self::with(true, true, quick()).await
+    }
+
+    fn handed(&self) -> Vec<Handed> {
+        self.handed.lock().unwrap().clone()
+    }
+
+    async fn mark(&self) {
+        let change = UserChange { requires_byok: Some(true), ..UserChange::default() };
+        self.bench.ledger.change_user(&UserId::new("ann"), &change).await.unwrap().unwrap();
+    }
+
+    async fn ask(&self, path: &str, body: &Value, keys: &[&str]) -> Answer {
+        let mut request = Request::builder()
+            .method(Method::POST)
+            .uri(path)
+            .header("authorization", format!("Bearer {}", self.bench.key))
+            .header("content-type", "application/json");
+        for key in keys {
+            request = request.header("X-BYOK-OpenAI", *key);
+        }
+        self.bench.send(request.body(Body::from(body.to_string())).unwrap()).await
+    }
+
+    async fn deferred(&self) -> String {
+        let body = json!({ "transcript_segments": spoken(), "defer_processing": true });
+        let answer = self.ask(&format!("{P}/conversations/from-segments"), &body, &[KEY]).await;
+        assert_eq!(answer.body["status"], "in_progress", "{answer:?}");
+        answer.body["id"].as_str().unwrap().to_owned()
+    }
+
+    async fn finalize(&self, id: &str, keys: &[&str]) -> Answer {
+        self.ask(&format!("/v1/conversations/{id}/finalize"), &json!({}), keys).await
+    }
+
+    async fn poll(&self, id: &str) -> (JobId, Value) {
+        let poll = self.bench.get(&format!("/v1/conversations/{id}/finalization")).await.body;
+        (JobId::from_text(poll["job_id"].as_str().unwrap()), poll["status"].clone())
+    }
+}
+
+fn spoken() -> Value {
+    json!([{ "text": "Buy milk.", "start": 0, "end": 1, "id": "one" }])
+}
+
+fn run(job: &JobId) -> Handed {
+    Handed::Run { job: job.clone(), key: KEY.to_owned() }
+}
+
+fn wait(job: &JobId) -> Handed {
+    Handed::Wait { job: job.clone(), key: KEY.to_owned() }
+}
+
+#[tokio::test]
+async fn a_finalize_with_keys_is_leased_before_it_is_answered() {
+    let house = House::open().await;
+    let id = house.deferred().await;
+    assert_eq!(house.handed(), [], "nothing runs before the finalize");
+
+    let answer = house.finalize(&id, &[KEY]).await;
+
+    assert_eq!((answer.status.as_u16(), &answer.body["conversation"]["status"]), (200, &json!("processing")));
+    let (job, status) = house.poll(&id).await;
+    assert_eq!(status, "leased");
+    assert_eq!(house.handed(), [run(&job)]);
+    assert_eq!(house.bench.complete_all(Queue::Finalization).await, 0, "no queue knows of it");
+}
+
+#[tokio::test]
+async fn with_no_slot_free_the_job_is_parked_and_its_keys_wait() {
+    let house = House::with(true, false, quick()).await;
+    let id = house.deferred().await;
+    assert_eq!(house.finalize(&id, &[KEY]).await.status, 200);
+    let (job, status) = house.poll(&id).await;
+    assert_eq!(status, "blocked_byok");
+    assert_eq!(house.handed(), [wait(&job)]);
+}
+
+#[tokio::test]
+async fn with_too_many_waiting_nothing_is_changed() {
+    let house = House::with(false, false, quick()).await;
+    let id = house.deferred().await;
+    let text = json!({ "text": "Buy milk." });
+    let before = house.bench.get(&format!("{P}/conversations")).await.body;
+    for answer in
+        [house.finalize(&id, &[KEY]).await, house.ask(&format!("{P}/conversations"), &text, &[KEY]).await]
+    {
+        assert_eq!((answer.status.as_u16(), answer.header("retry-after")), (503, "30"), "{answer:?}");
+        let words = "Too many conversations wait for a run with their own keys";
+        assert_eq!(answer.body, json!({ "detail": words }));
+    }
+    assert_eq!(house.bench.get(&format!("{P}/conversations")).await.body, before);
+    assert_eq!(house.bench.get(&format!("{P}/conversations/{id}")).await.body["status"], "in_progress");
+}
+
+#[tokio::test]
+async fn a_marked_users_finalize_without_keys_is_parked_until_one_brings_them() {
+    let house = House::open().await;
+    house.mark().await;
+    let id = house.deferred().await;
+    assert_eq!(house.finalize(&id, &[]).await.status, 200);
+    let (job, status) = house.poll(&id).await;
+    assert_eq!((status, house.handed()), (json!("blocked_byok"), vec![]));
+
+    assert_eq!(house.finalize(&id, &[KEY]).await.status, 200);
+    assert_eq!(house.handed(), [wait(&job)], "whoever holds the keys claims it");
+    assert_eq!(house.poll(&id).await.0, job, "it is the same job");
+}
+
+#[tokio::test]
+async fn keys_that_a_request_brings_bind_its_job_of_an_unmarked_user() {
+    let house = House::with(true, false, quick()).await;
+    let made = house.ask(&format!("{P}/conversations"), &json!({ "text": "Buy milk." }), &[KEY]).await;
+    assert_eq!(made.body["status"], "processing");
+    assert_eq!(house.bench.complete_all(Queue::Creation).await, 0, "our own key never runs it");
+    let without = house.ask(&format!("{P}/conversations"), &json!({ "text": "Buy tea." }), &[]).await;
+    assert_eq!(without.status, 200);
+    assert_eq!(house.bench.complete_all(Queue::Creation).await, 1);
+}
+
+#[tokio::test]
+async fn a_repeat_of_a_create_with_keys_resumes_it_in_inline_mode_too() {
+    for finalize_enabled in [true, false] {
+        let house = House::with(true, true, Settings { finalize_enabled, ..quick() }).await;
+        house.mark().await;
+        let path = format!("{P}/conversations/from-segments");
+        let body = json!({ "transcript_segments": spoken(), "client_session_id": "s1" });
+        let made = house.ask(&path, &body, &[]).await;
+        assert_eq!((made.status.as_u16(), &made.body["status"]), (200, &json!("processing")));
+        let id = made.body["id"].as_str().unwrap().to_owned();
+        let (job, status) = house.poll(&id).await;
+        assert_eq!((status, house.handed()), (json!("blocked_byok"), vec![]));
+
+        let again = house.ask(&path, &body, &[KEY]).await;
+
+        assert_eq!((again.status.as_u16(), &again.body), (200, &made.body));
+        assert_eq!(house.handed(), [wait(&job)]);
+        let fresh = json!({ "transcript_segments": spoken(), "client_session_id": "s2" });
+        let made = house.ask(&path, &fresh, &[KEY]).await;
+        let (job, _) = house.poll(made.body["id"].as_str().unwrap()).await;
+        assert_eq!(house.handed().last(), Some(&run(&job)));
+    }
+}
+
+#[tokio::test]
+async fn keys_change_nothing_of_what_is_done() {
+    let house = House::open().await;
+    let id = house.deferred().await;
+    house.finalize(&id, &[]).await;
+    assert_eq!(house.bench.complete_all(Queue::Finalization).await, 1);
+    let answer = house.finalize(&id, &[KEY]).await;
+    assert_eq!((answer.status.as_u16(), &answer.body["conversation"]["status"]), (200, &json!("completed")));
+    assert_eq!(house.poll(&id).await.1, "completed");
+    let unknown = house.finalize("unknown", &[KEY]).await;
+    assert_eq!(unknown.status, 404);
+}
+
+#[tokio::test]
+async fn a_header_that_holds_no_key_is_refused_and_not_repeated() {
+    let house = House::open().await;
+    let id = house.deferred().await;
+    let body = json!({ "text": "Buy milk.", "transcript_segments": spoken() });
+    for path in [
+        format!("/v1/conversations/{id}/finalize"),
+        format!("{P}/conversations"),
+        format!("{P}/conversations/from-segments"),
+    ] {
+        for wrong in [&[""][..], &["sk-kanarien vogel"], &["sk-kanarienvogel", "sk-kanarienvogel"]] {
+            let answer = house.ask(&path, &body, wrong).await;
+            assert_eq!(answer.kinds(), [("value_error", &json!(["header", "x-byok-openai"]))], "{path}");
+            assert!(!answer.body.to_string().contains("kanarien"), "{answer:?}");
+        }
+    }
+    assert_eq!(house.handed(), []);
+}

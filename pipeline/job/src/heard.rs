@@ -1,0 +1,38 @@
+//! Whether a holder's word was taken already.
+//!
+//! A connection can be cut between a commit and its answer. The holder then says the same again, and the fence
+//! refuses it: the lease that it speaks of is over, ended by the very word that it repeats.
+
+use crate::{Command, FailureCode, Job, State};
+
+impl Job {
+    /// Whether this job stands where `command`, said by the holder of its newest claim, has brought it: saying it
+    /// again is no news, and its refusal no loss. `Renew` is such a word when the claim's own completion is what
+    /// ended its lease. Never true of a job that somebody else moved on; where the row cannot tell (a job that
+    /// was parked after a crash looks like one that was parked after a failure), the answer is `false`.
+    pub fn has_heard(&self, command: &Command) -> bool {
+        match *command {
+            // A withdrawal raises the epoch: whoever reads its own epoch on a completed job has completed it.
+            Command::Renew { epoch } => self.epoch == epoch && matches!(self.state, State::Completed { .. }),
+            Command::Complete { epoch, outcome } => {
+                self.epoch == epoch && self.state == State::Completed { outcome }
+            }
+            Command::Fail { epoch, code, .. } => self.epoch == epoch && self.has_failed(code),
+            Command::Park { epoch } => {
+                self.epoch == epoch
+                    && self.state == State::BlockedByok
+                    && self.last_code == Some(FailureCode::ByokKeyRejected)
+            }
+            _ => false,
+        }
+    }
+
+    /// The only other ways back into the queue leave a mark: a `Reconcile` sets `look_at`, a replay clears the code.
+    fn has_failed(&self, code: FailureCode) -> bool {
+        match &self.state {
+            State::DeadLetter { code: dead } => *dead == code,
+            State::Queued { .. } => self.look_at.is_none() && self.last_code == Some(code),
+            State::Leased(_) | State::BlockedByok | State::Completed { .. } => false,
+        }
+    }
+}

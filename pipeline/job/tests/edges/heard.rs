@@ -1,0 +1,63 @@
+//! What counts as said before: the end of a run that its own claim has brought about, and nothing else.
+
+use job::{Command, FailureCode, Job, Outcome};
+
+use crate::fixture::{
+    claim, complete, dead, fail, granted, keyed, leased, one_of_each, park, queued, reconcile, release,
+    renew, replay,
+};
+
+const CODE: FailureCode = FailureCode::ModelTimeout;
+
+/// A job after `said`, and whether it has heard that before.
+fn repeated(job: &Job, said: Command) -> bool {
+    granted(job, said.clone(), 20).job.has_heard(&said)
+}
+
+#[test]
+fn the_end_of_a_run_is_heard_once_it_was_granted() {
+    assert!(repeated(&leased(), complete(1)));
+    assert!(repeated(&leased(), fail(1, CODE)));
+    assert!(repeated(&leased(), fail(1, FailureCode::InvalidJob)));
+    assert!(repeated(&keyed(), park(1)));
+    assert!(granted(&leased(), complete(1), 20).job.has_heard(&renew(1)));
+}
+
+#[test]
+fn nothing_is_heard_of_a_job_as_it_came() {
+    for job in one_of_each().into_iter().filter(|job| !job.state.is_terminal()) {
+        for said in [complete(1), fail(1, CODE), park(1), renew(1), release(1, 0), replay()] {
+            assert!(!job.has_heard(&said), "{said:?} of {job:?}");
+        }
+    }
+}
+
+#[test]
+fn another_claims_end_is_not_heard() {
+    let again = granted(&leased(), claim(1, false), 41).job;
+    for (said, mine) in [(complete(2), complete(1)), (fail(2, CODE), fail(1, CODE)), (park(2), park(1))] {
+        assert!(!granted(&again, said, 50).job.has_heard(&mine), "{mine:?}");
+    }
+    assert!(!granted(&again, complete(2), 50).job.has_heard(&renew(1)));
+}
+
+#[test]
+fn another_end_than_the_one_that_was_said_is_not_heard() {
+    let completed = granted(&leased(), complete(1), 20).job;
+    let discarded = Command::Complete { epoch: job::Epoch(1), outcome: Outcome::Discarded };
+    assert!(!completed.has_heard(&discarded));
+    assert!(!completed.has_heard(&fail(1, CODE)));
+    assert!(!granted(&leased(), fail(1, CODE), 20).job.has_heard(&fail(1, FailureCode::Internal)));
+    let withdrawn = granted(&leased(), Command::Withdraw, 20).job;
+    assert!(!withdrawn.has_heard(&renew(1)) && !withdrawn.has_heard(&complete(1)));
+}
+
+#[test]
+fn a_lease_that_expired_or_a_replay_is_no_failure_that_was_said() {
+    let failed_before = Job { last_code: Some(CODE), ..leased() };
+    let crashed = granted(&failed_before, reconcile(false), 41).job;
+    assert!(!crashed.has_heard(&fail(1, CODE)), "the watch has put it back");
+    let replayed = granted(&dead(), replay(), 30).job;
+    assert!(!replayed.has_heard(&fail(1, FailureCode::InvalidJob)));
+    assert!(!queued().has_heard(&fail(0, CODE)));
+}

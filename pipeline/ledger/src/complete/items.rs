@@ -1,0 +1,238 @@
+//! Action items of completions: compared once more with what is kept, then written.
+
+use std::collections::HashMap;
+
+use job::Timestamp;
+use sqlx::PgConnection;
+use uuid::Uuid;
+
+use super::{Completion, NewItem, thing_id};
+use crate::{
+    error::{Doing, Error},
+    reminders::Due,
+};
+
+/// The namespace of derived ids; part of the durable contract.
+const ITEMS: Uuid = Uuid::from_u128(0x6c69_7374_656e_5f69_7465_6d73_0000_0000);
+
+/// An action item that a later revision takes back: its words and its date.
+type TakenBack = (String, Option<Timestamp>);
+
+/// What became of a completion's items.
+#[derive(Debug, Default)]
+pub(super) struct Written {
+    /// The ids of those that were created.
+    pub(super) created: Vec<String>,
+    /// Whatever has a due date now that it did not have before.
+    pub(super) dated: Vec<Due>,
+    /// What an earlier revision had made likewise, with the same date.
+    pub(super) dated_again: Vec<Due>,
+}
+
+/// Takes back what an earlier revision extracted and no person has touched since (DECISIONS §4). Answers what, so that
+/// nobody is told once more of a date that they were told of.
+async fn take_back_earlier(
+    connection: &mut PgConnection,
+    completion: &Completion,
+) -> Result<Vec<TakenBack>, Error> {
+    let claimed = &completion.claimed;
+    if claimed.revision <= 1 {
+        return Ok(Vec::new());
+    }
+    sqlx::query_as(
+        "delete from action_items where user_id = $1 and conversation_id = $2 and revision < $3 and not by_person \
+         returning description, due_at",
+    )
+    .bind(claimed.user_id.as_str())
+    .bind(claimed.conversation_id.as_str())
+    .bind(claimed.revision)
+    .fetch_all(connection)
+    .await
+    .doing("taking back action items")
+}
+
+/// Writes the new action items that nothing of the person's last two days, and nothing that a person kept of the very
+/// conversation, repeats; and the due dates that older ones take over. Answers what became of each completion's.
+pub(super) async fn write(
+    connection: &mut PgConnection,
+    kept: &[&Completion],
+    now: Timestamp,
+) -> Result<Vec<Written>, Error> {
+    let mut taken_back = Vec::new();
+    for completion in kept {
+        taken_back.push(take_back_earlier(connection, completion).await?);
+    }
+    let mut recent = recent(connection, kept, now).await?;
+    let sorted: Vec<Sorted<'_>> = kept
+        .iter()
+        .map(|completion| {
+            let known = recent.entry(completion.claimed.user_id.as_str().to_owned()).or_default();
+            sort_out(completion, known)
+        })
+        .collect();
+    insert(connection, kept, &sorted, now).await?;
+    let mut handed_over = hand_over_due_dates(connection, kept, &sorted, now).await?;
+    let written = |((completion, sorted), taken_back): ((&&Completion, Sorted<'_>), Vec<TakenBack>)| {
+        let older = handed_over.remove(completion.claimed.user_id.as_str()).unwrap_or_default();
+        written(completion, sorted, &taken_back, older)
+    };
+    Ok(kept.iter().zip(sorted).zip(taken_back).map(written).collect())
+}
+
+fn written(
+    completion: &Completion,
+    sorted: Sorted<'_>,
+    taken_back: &[TakenBack],
+    handed_over: Vec<Due>,
+) -> Written {
+    let mut written = Written { dated: handed_over, ..Written::default() };
+    for (id, item) in sorted.fresh {
+        let was_told = taken_back
+            .iter()
+            .any(|(words, due)| *due == item.due_at && (completion.same.task)(words, &item.description));
+        if let Some(due_at) = item.due_at {
+            let dues = if was_told { &mut written.dated_again } else { &mut written.dated };
+            dues.push(Due::of(&id, due_at));
+        }
+        written.created.push(id);
+    }
+    written
+}
+
+/// What becomes of a completion's items.
+struct Sorted<'a> {
+    /// To be created, with their ids.
+    fresh: Vec<(String, &'a NewItem)>,
+    /// (id, due date) for older items, which take it over where they have none.
+    due_dates: Vec<(String, Timestamp)>,
+}
+
+/// Compares a completion's items with those that the person has, and with each other. What is new is known from then
+/// on, to the next completion of the same person too.
+fn sort_out<'a>(completion: &'a Completion, known: &mut Vec<(String, String)>) -> Sorted<'a> {
+    let mut sorted = Sorted { fresh: Vec::new(), due_dates: completion.results.due_dates.clone() };
+    for item in &completion.results.items {
+        match known.iter().find(|(_, words)| (completion.same.task)(words, &item.description)) {
+            Some((id, _)) => sorted.due_dates.extend(item.due_at.map(|due| (id.clone(), due))),
+            None => {
+                let id = thing_id(&ITEMS, completion, &item.description);
+                known.push((id.clone(), item.description.clone()));
+                sorted.fresh.push((id, item));
+            }
+        }
+    }
+    sorted
+}
+
+/// By person, (id, description) of the last two days' items and of what is left of the conversations themselves.
+async fn recent(
+    connection: &mut PgConnection,
+    kept: &[&Completion],
+    now: Timestamp,
+) -> Result<HashMap<String, Vec<(String, String)>>, Error> {
+    let people = super::people_with(kept, |results| !results.items.is_empty());
+    let mut recent: HashMap<String, Vec<(String, String)>> = HashMap::new();
+    if people.is_empty() {
+        return Ok(recent);
+    }
+    let rows: Vec<(String, String, String)> = sqlx::query_as(
+        "select u.user_id, i.action_item_id, i.description from unnest($1::text[]) u (user_id) cross join lateral \
+             (select action_item_id, description, created_at from action_items a \
+                 where a.user_id = u.user_id and a.created_at > $2 - interval '2 days' \
+                 order by a.created_at desc limit 500) i \
+         union \
+         select a.user_id, a.action_item_id, a.description from action_items a \
+         join unnest($3::text[], $4::text[]) c (user_id, conversation_id) using (user_id, conversation_id)",
+    )
+    .bind(&people)
+    .bind(now)
+    .bind(kept.iter().map(|completion| completion.claimed.user_id.as_str()).collect::<Vec<_>>())
+    .bind(kept.iter().map(|completion| completion.claimed.conversation_id.as_str()).collect::<Vec<_>>())
+    .fetch_all(connection)
+    .await
+    .doing("reading recent action items")?;
+    for (user, id, description) in rows {
+        recent.entry(user).or_default().push((id, description));
+    }
+    Ok(recent)
+}
+
+async fn insert(
+    connection: &mut PgConnection,
+    kept: &[&Completion],
+    sorted: &[Sorted<'_>],
+    now: Timestamp,
+) -> Result<(), Error> {
+    let (mut users, mut conversations, mut revisions) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut ids, mut descriptions, mut dues) = (Vec::new(), Vec::new(), Vec::new());
+    for (claimed, sorted) in kept.iter().map(|completion| &completion.claimed).zip(sorted) {
+        for (id, item) in &sorted.fresh {
+            users.push(claimed.user_id.as_str());
+            conversations.push(claimed.conversation_id.as_str());
+            revisions.push(claimed.revision);
+            ids.push(id.as_str());
+            descriptions.push(item.description.as_str());
+            dues.push(item.due_at);
+        }
+    }
+    if ids.is_empty() {
+        return Ok(());
+    }
+    sqlx::query(
+        "insert into action_items (user_id, action_item_id, description, due_at, conversation_id, revision, \
+             created_at, updated_at) \
+         select t.user_id, t.id, t.description, t.due_at, t.conversation_id, t.revision, $1, $1 \
+         from unnest($2::text[], $3::text[], $4::bigint[], $5::text[], $6::text[], $7::timestamptz[]) \
+             t (user_id, conversation_id, revision, id, description, due_at) \
+         on conflict do nothing",
+    )
+    .bind(now)
+    .bind(&users)
+    .bind(&conversations)
+    .bind(&revisions)
+    .bind(&ids)
+    .bind(&descriptions)
+    .bind(&dues)
+    .execute(connection)
+    .await
+    .doing("writing action items")
+    .map(drop)
+}
+
+/// A due date heard for an older item is taken over only where that one has none. Answers those that were, by person.
+async fn hand_over_due_dates(
+    connection: &mut PgConnection,
+    kept: &[&Completion],
+    sorted: &[Sorted<'_>],
+    now: Timestamp,
+) -> Result<HashMap<String, Vec<Due>>, Error> {
+    let (mut users, mut ids, mut dues) = (Vec::new(), Vec::new(), Vec::new());
+    for (completion, sorted) in kept.iter().zip(sorted) {
+        for (id, due) in &sorted.due_dates {
+            users.push(completion.claimed.user_id.as_str());
+            ids.push(id.as_str());
+            dues.push(*due);
+        }
+    }
+    if ids.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let rows: Vec<(String, String, Timestamp)> = sqlx::query_as(
+        "update action_items a set due_at = t.due_at, updated_at = $1 \
+         from unnest($2::text[], $3::text[], $4::timestamptz[]) t (user_id, id, due_at) \
+         where a.user_id = t.user_id and a.action_item_id = t.id and a.due_at is null and not a.completed \
+         returning a.user_id, a.action_item_id, a.due_at",
+    )
+    .bind(now)
+    .bind(&users)
+    .bind(&ids)
+    .bind(&dues)
+    .fetch_all(connection)
+    .await
+    .doing("handing over due dates")?;
+    let mut handed_over: HashMap<String, Vec<Due>> = HashMap::new();
+    for (user, id, due_at) in rows {
+        handed_over.entry(user).or_default().push(Due::of(&id, due_at));
+    }
+    Ok(handed_over)
+}

@@ -1,0 +1,134 @@
+//! Memories of completions: compared once more with what is kept, then written.
+
+use std::collections::HashMap;
+
+use job::Timestamp;
+use sqlx::PgConnection;
+use uuid::Uuid;
+
+use super::{Completion, NewMemory, thing_id};
+use crate::error::{Doing, Error};
+
+/// At most 4 memories per conversation (spec, "Limits").
+const PER_CONVERSATION: usize = 4;
+/// The namespace of derived ids; part of the durable contract.
+const MEMORIES: Uuid = Uuid::from_u128(0x6c69_7374_656e_5f6d_656d_6f72_6965_7300);
+
+/// Takes back what an earlier revision extracted and no person has touched since (DECISIONS §4).
+pub(super) async fn take_back_earlier(
+    connection: &mut PgConnection,
+    kept: &[&Completion],
+) -> Result<(), Error> {
+    for claimed in kept.iter().map(|completion| &completion.claimed).filter(|claimed| claimed.revision > 1) {
+        sqlx::query(
+            "delete from memories where user_id = $1 and conversation_id = $2 and revision < $3 \
+                 and not edited and not reviewed and not manually_added and user_review is null",
+        )
+        .bind(claimed.user_id.as_str())
+        .bind(claimed.conversation_id.as_str())
+        .bind(claimed.revision)
+        .execute(&mut *connection)
+        .await
+        .doing("taking back memories")?;
+    }
+    Ok(())
+}
+
+/// Writes the new memories that nothing kept already says. Answers, for each completion, the ids of those that were
+/// created.
+pub(super) async fn write(
+    connection: &mut PgConnection,
+    kept: &[&Completion],
+    now: Timestamp,
+) -> Result<Vec<Vec<String>>, Error> {
+    let mut known = known(connection, kept).await?;
+    let fresh: Vec<Vec<(String, &NewMemory)>> = kept
+        .iter()
+        .map(|completion| {
+            sort_out(completion, known.entry(completion.claimed.user_id.as_str().to_owned()).or_default())
+        })
+        .collect();
+    insert(connection, kept, &fresh, now).await?;
+    Ok(fresh.into_iter().map(|fresh| fresh.into_iter().map(|(id, _)| id).collect()).collect())
+}
+
+/// Compares a completion's memories with those that the person has, and with each other. What is new is known from
+/// then on, to the next completion of the same person too.
+fn sort_out<'a>(completion: &'a Completion, known: &mut Vec<String>) -> Vec<(String, &'a NewMemory)> {
+    let mut fresh = Vec::new();
+    for memory in &completion.results.memories {
+        let is_known = known.iter().any(|words| (completion.same.fact)(words, &memory.content));
+        if !is_known && fresh.len() < PER_CONVERSATION {
+            known.push(memory.content.clone());
+            fresh.push((thing_id(&MEMORIES, completion, &memory.content), memory));
+        }
+    }
+    fresh
+}
+
+/// By person, what the memories say, newest first.
+async fn known(
+    connection: &mut PgConnection,
+    kept: &[&Completion],
+) -> Result<HashMap<String, Vec<String>>, Error> {
+    let people = super::people_with(kept, |results| !results.memories.is_empty());
+    let mut known: HashMap<String, Vec<String>> = HashMap::new();
+    if people.is_empty() {
+        return Ok(known);
+    }
+    let rows: Vec<(String, String)> = sqlx::query_as(
+        "select u.user_id, m.content from unnest($1::text[]) u (user_id) cross join lateral \
+             (select content from memories k where k.user_id = u.user_id \
+                 order by k.created_at desc, k.memory_id limit 1000) m",
+    )
+    .bind(&people)
+    .fetch_all(connection)
+    .await
+    .doing("reading memories")?;
+    for (user, content) in rows {
+        known.entry(user).or_default().push(content);
+    }
+    Ok(known)
+}
+
+async fn insert(
+    connection: &mut PgConnection,
+    kept: &[&Completion],
+    fresh: &[Vec<(String, &NewMemory)>],
+    now: Timestamp,
+) -> Result<(), Error> {
+    let (mut users, mut conversations, mut revisions) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut ids, mut contents, mut categories) = (Vec::new(), Vec::new(), Vec::new());
+    for (claimed, fresh) in kept.iter().map(|completion| &completion.claimed).zip(fresh) {
+        for (id, memory) in fresh {
+            users.push(claimed.user_id.as_str());
+            conversations.push(claimed.conversation_id.as_str());
+            revisions.push(claimed.revision);
+            ids.push(id.as_str());
+            contents.push(memory.content.as_str());
+            categories.push(memory.category.as_str());
+        }
+    }
+    if ids.is_empty() {
+        return Ok(());
+    }
+    sqlx::query(
+        "insert into memories (user_id, memory_id, content, category, conversation_id, revision, created_at, \
+             updated_at) \
+         select t.user_id, t.id, t.content, t.category, t.conversation_id, t.revision, $1, $1 \
+         from unnest($2::text[], $3::text[], $4::bigint[], $5::text[], $6::text[], $7::text[]) \
+             t (user_id, conversation_id, revision, id, content, category) \
+         on conflict do nothing",
+    )
+    .bind(now)
+    .bind(&users)
+    .bind(&conversations)
+    .bind(&revisions)
+    .bind(&ids)
+    .bind(&contents)
+    .bind(&categories)
+    .execute(connection)
+    .await
+    .doing("writing memories")
+    .map(drop)
+}

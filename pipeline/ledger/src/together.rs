@@ -1,0 +1,243 @@
+//! Natural batches: what arrives while a commit is on its way is committed by the next one (DESIGN §5).
+//!
+//! There is no timer: a question that finds a free lane is answered at once, alone. Two lanes let one batch gather
+//! while another is written. A batch that fails falls apart into single ones, so that each fails for its own reasons.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use futures::future::join_all;
+use tokio::sync::oneshot;
+
+use crate::error::Error;
+
+/// How many batches may be on their way at once.
+const LANES: usize = 2;
+/// How many questions one batch answers at most.
+const BATCH: usize = 64;
+
+/// Gathers questions of one kind. Cheap to clone; clones gather together.
+pub(crate) struct Together<Q, A>(Arc<Mutex<Gathered<Q, A>>>);
+
+struct Gathered<Q, A> {
+    waiting: VecDeque<(Q, oneshot::Sender<Result<A, Error>>)>,
+    lanes: usize,
+}
+
+impl<Q, A> Clone for Together<Q, A> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<Q, A> Default for Together<Q, A> {
+    fn default() -> Self {
+        Self(Arc::new(Mutex::new(Gathered { waiting: VecDeque::new(), lanes: 0 })))
+    }
+}
+
+impl<Q: Clone + Send + 'static, A: Send + 'static> Together<Q, A> {
+    /// Asks, and waits for the answer. `verb` answers a batch as a whole, one answer for each question in their order.
+    /// A batch is a task of its own: whoever stops waiting cancels nothing that others wait for.
+    ///
+    /// # Errors
+    /// Those of `verb`, said of this question alone.
+    pub(crate) async fn ask<V, F>(&self, question: Q, verb: V) -> Result<A, Error>
+    where
+        V: Fn(Vec<Q>) -> F + Clone + Send + Sync + 'static,
+        F: Future<Output = Result<Vec<A>, Error>> + Send + 'static,
+    {
+        let (answer, answered) = oneshot::channel();
+        if let Some(lane) = self.join(question.clone(), answer) {
+            tokio::spawn(lane.run(verb.clone()));
+        }
+        match answered.await {
+            Ok(answer) => answer,
+            // The batch panicked, over this question or another. Alone, a panic reaches whoever it belongs to.
+            Err(_) => verb(vec![question]).await.map(only),
+        }
+    }
+
+    /// Queues a question; a lane that was free is to be run by the caller.
+    fn join(&self, question: Q, answer: oneshot::Sender<Result<A, Error>>) -> Option<Lane<Q, A>> {
+        let mut gathered = self.lock();
+        gathered.waiting.push_back((question, answer));
+        let is_free = gathered.lanes < LANES;
+        gathered.lanes += usize::from(is_free);
+        is_free.then(|| Lane { of: self.clone(), is_open: true })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Gathered<Q, A>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A lane, for as long as this lives.
+struct Lane<Q: Clone + Send + 'static, A: Send + 'static> {
+    of: Together<Q, A>,
+    is_open: bool,
+}
+
+impl<Q: Clone + Send + 'static, A: Send + 'static> Lane<Q, A> {
+    /// Answers batch after batch until nobody waits.
+    async fn run<V, F>(mut self, verb: V)
+    where
+        V: Fn(Vec<Q>) -> F,
+        F: Future<Output = Result<Vec<A>, Error>>,
+    {
+        while let Some((questions, answers)) = self.next() {
+            for (said, answer) in answered(questions, &verb).await.into_iter().zip(answers) {
+                // Whoever stopped waiting is told nothing.
+                let _ = answer.send(said);
+            }
+        }
+    }
+
+    /// The next batch; with none, the lane closes under the same lock, so that nobody counts on one that is going.
+    fn next(&mut self) -> Option<(Vec<Q>, Vec<oneshot::Sender<Result<A, Error>>>)> {
+        let mut gathered = self.of.lock();
+        let size = gathered.waiting.len().min(BATCH);
+        if size == 0 {
+            gathered.lanes -= 1;
+            self.is_open = false;
+            return None;
+        }
+        Some(gathered.waiting.drain(..size).unzip())
+    }
+}
+
+impl<Q: Clone + Send + 'static, A: Send + 'static> Drop for Lane<Q, A> {
+    /// A lane that is still open panicked. Whom no other lane will answer hears of it by a closed channel.
+    fn drop(&mut self) {
+        if self.is_open {
+            let mut gathered = self.of.lock();
+            gathered.lanes -= 1;
+            if gathered.lanes == 0 {
+                gathered.waiting.clear();
+            }
+        }
+    }
+}
+
+async fn answered<Q: Clone, A, V, F>(questions: Vec<Q>, verb: &V) -> Vec<Result<A, Error>>
+where
+    V: Fn(Vec<Q>) -> F,
+    F: Future<Output = Result<Vec<A>, Error>>,
+{
+    match verb(questions.clone()).await {
+        Ok(answers) => answers.into_iter().map(Ok).collect(),
+        Err(error) if questions.len() == 1 => vec![Err(error)],
+        Err(_) => {
+            let alone = |question| async { verb(vec![question]).await.map(only) };
+            join_all(questions.into_iter().map(alone)).await
+        }
+    }
+}
+
+/// The answer of a batch of one.
+fn only<A>(mut answers: Vec<A>) -> A {
+    answers.swap_remove(0)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::panic, reason = "one of them is about a panic")]
+
+    use tokio::sync::Semaphore;
+
+    use super::*;
+
+    const ODD: Error = Error::Contended { doing: "answering an odd number" };
+
+    /// Answers each number with the size of its batch, once `gate` lets it.
+    async fn sizes(gate: Arc<Semaphore>, numbers: Vec<u32>) -> Result<Vec<usize>, Error> {
+        let _permit = gate.acquire().await;
+        Ok(vec![numbers.len(); numbers.len()])
+    }
+
+    #[tokio::test]
+    async fn who_comes_alone_is_answered_alone_and_at_once() {
+        let together = Together::default();
+        for number in 0..3 {
+            let answer = together.ask(number, |numbers| sizes(Arc::new(Semaphore::new(1)), numbers)).await;
+            assert_eq!(answer.ok(), Some(1));
+        }
+    }
+
+    #[tokio::test]
+    async fn what_arrives_while_both_lanes_are_busy_is_answered_together() {
+        let (together, gate) = (Together::default(), Arc::new(Semaphore::new(0)));
+        let ask = |number| {
+            let gate = Arc::clone(&gate);
+            together.ask(number, move |numbers| sizes(Arc::clone(&gate), numbers))
+        };
+        // Waits until `waiting` questions wait for `lanes` busy lanes.
+        let until = async |lanes, waiting| {
+            let reached = || {
+                let gathered = together.lock();
+                (gathered.lanes, gathered.waiting.len()) == (lanes, waiting)
+            };
+            while !reached() {
+                tokio::task::yield_now().await;
+            }
+        };
+        let rest = async {
+            until(2, 0).await;
+            let open = async {
+                until(2, 98).await;
+                gate.add_permits(1);
+            };
+            futures::join!(join_all((2..100).map(ask)), open).0
+        };
+        let other = async {
+            until(1, 0).await;
+            ask(1).await
+        };
+        let (one, other, rest) = futures::join!(ask(0), other, rest);
+        assert_eq!((one.ok(), other.ok()), (Some(1), Some(1)), "the first two found a free lane");
+        let sizes: Vec<usize> = rest.into_iter().flatten().collect();
+        assert_eq!(sizes.len(), 98, "everybody is answered");
+        assert_eq!(sizes[0], 64, "a batch has its limit");
+        assert_eq!(sizes[97], 34);
+    }
+
+    #[tokio::test]
+    async fn a_batch_that_fails_falls_apart_so_that_each_fails_for_its_own_reasons() {
+        async fn even(numbers: Vec<u32>) -> Result<Vec<u32>, Error> {
+            tokio::task::yield_now().await;
+            if numbers.iter().any(|number| number % 2 == 1) { Err(ODD) } else { Ok(numbers) }
+        }
+        let together = Together::default();
+        let answers = join_all((0..40).map(|number| together.ask(number, even))).await;
+        for (number, answer) in (0..).zip(answers) {
+            assert_eq!(answer.ok(), (number % 2 == 0).then_some(number));
+        }
+    }
+
+    #[tokio::test]
+    async fn a_panic_goes_to_whom_it_belongs_and_the_next_question_is_answered() {
+        async fn all_but_one(numbers: Vec<u32>) -> Result<Vec<u32>, Error> {
+            assert!(!numbers.contains(&1), "as this test wants it");
+            Ok(numbers)
+        }
+        let together = Together::default();
+        let mine = together.clone();
+        let panicked = tokio::spawn(async move { mine.ask(1, all_but_one).await }).await;
+        assert!(panicked.is_err());
+        assert_eq!(together.ask(2, all_but_one).await.ok(), Some(2));
+    }
+
+    #[tokio::test]
+    async fn whoever_stops_waiting_cancels_nothing_for_others() {
+        let (together, gate) = (Together::default(), Arc::new(Semaphore::new(0)));
+        let ask = |number| {
+            let gate = Arc::clone(&gate);
+            together.ask(number, move |numbers| sizes(Arc::clone(&gate), numbers))
+        };
+        let mut leaving = Box::pin(ask(1));
+        assert!(futures::poll!(&mut leaving).is_pending());
+        drop(leaving);
+        gate.add_permits(1);
+        assert!(ask(2).await.is_ok());
+    }
+}

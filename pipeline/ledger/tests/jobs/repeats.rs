@@ -1,0 +1,132 @@
+//! A word that is said again because its answer was lost: what the claim itself has committed counts as done, and
+//! is not done twice. (The cut connection itself is a test of the worker.)
+
+use job::{FailureCode, Outcome, State};
+use ledger::{Answer, Claimed, Edge, Finished, NewItem, NewMemory, Renewal, Results};
+use records::MemoryCategory;
+use serde_json::json;
+
+use crate::world::{World, completion};
+
+async fn complete(world: &World, claimed: &Claimed, results: &Results) -> Finished {
+    world.ledger.complete(&completion(claimed, Outcome::Kept, results.clone())).await.unwrap()
+}
+
+fn item(description: &str) -> NewItem {
+    NewItem { description: description.into(), due_at: None }
+}
+
+#[tokio::test]
+async fn a_completion_that_is_said_again_is_done_and_not_done_twice() {
+    let world = World::new().await;
+    let claimed = world.claimed("c").await;
+    let results = Results { items: vec![item("Call Bob")], ..Results::default() };
+    assert!(matches!(complete(&world, &claimed, &results).await, Finished::Completed { items: 1, .. }));
+    let version = world.view(&claimed.job.id).await.version;
+
+    assert_eq!(complete(&world, &claimed, &results).await, Finished::Already);
+    assert_eq!(world.ledger.renew(&[claimed.holding()]).await.unwrap(), [Renewal::Done]);
+
+    assert_eq!(world.view(&claimed.job.id).await.version, version);
+    assert_eq!(world.count("select count(*) from action_items").await, 1);
+    assert_eq!(world.count("select sum(jobs)::bigint from finalization_totals").await, 1);
+}
+
+#[tokio::test]
+async fn the_completion_of_somebody_else_is_no_completion_of_ours() {
+    let world = World::new().await;
+    let ours = world.claimed("c").await;
+    world.age(&ours.job.id, chrono::Duration::seconds(31)).await;
+    let theirs = world.claim(&ours.job.id).await;
+    complete(&world, &theirs, &Results::default()).await;
+
+    assert!(matches!(complete(&world, &ours, &Results::default()).await, Finished::Refused(_)));
+    assert_eq!(world.ledger.renew(&[ours.holding()]).await.unwrap(), [Renewal::Lost]);
+}
+
+#[tokio::test]
+async fn a_failure_that_is_said_again_spends_one_attempt() {
+    let world = World::new().await;
+    for (talk, code) in [("queued", FailureCode::ModelTimeout), ("dead", FailureCode::InvalidJob)] {
+        let claimed = world.claimed(talk).await;
+        let edge = Edge::Fail { code, retry_after: None, jitter_permille: 0 };
+        let first = world.ledger.settle(&claimed.holding(), edge).await.unwrap();
+        assert!(matches!(first, Answer::Granted { .. }), "{first:?}");
+
+        assert_eq!(world.ledger.settle(&claimed.holding(), edge).await.unwrap(), first);
+        assert_eq!(world.job(&claimed.job.id).await.attempts, 1);
+    }
+    let claimed = world.claimed("parked").await;
+    let first = world.ledger.settle(&claimed.holding(), Edge::Park).await.unwrap();
+    assert_eq!(world.ledger.settle(&claimed.holding(), Edge::Park).await.unwrap(), first);
+}
+
+#[tokio::test]
+async fn a_failure_after_the_lease_was_taken_away_is_still_refused() {
+    let world = World::new().await;
+    let claimed = world.claimed("c").await;
+    world.age(&claimed.job.id, chrono::Duration::seconds(31)).await;
+    world.ledger.reconcile(&world.ann, &claimed.job.id).await.unwrap();
+
+    let edge = Edge::Fail { code: FailureCode::ModelTimeout, retry_after: None, jitter_permille: 0 };
+    let answer = world.ledger.settle(&claimed.holding(), edge).await.unwrap();
+    assert!(matches!(answer, Answer::Refused(_)), "{answer:?}");
+    assert_eq!(world.job(&claimed.job.id).await.attempts, 0);
+}
+
+#[tokio::test]
+async fn what_one_result_says_twice_is_written_once() {
+    let world = World::new().await;
+    let claimed = world.claimed("c").await;
+    let memory = |content: &str| NewMemory { content: content.into(), category: MemoryCategory::Core };
+    let results = Results {
+        items: vec![item("Call Bob"), item("Buy milk"), item("Call Bob")],
+        memories: vec![memory("Likes tea"), memory("Likes tea")],
+        ..Results::default()
+    };
+    let finished = complete(&world, &claimed, &results).await;
+    assert_eq!(finished, Finished::Completed { items: 2, memories: 1, deliveries: 0 });
+    assert_eq!(world.count("select count(*) from action_items").await, 2);
+    assert_eq!(world.count("select count(*) from memories").await, 1);
+}
+
+#[tokio::test]
+async fn a_checkpoint_that_cannot_be_read_is_replaced_by_the_holder_alone() {
+    let world = World::new().await;
+    let key = ledger::CheckpointKey { stage: "describe", version: 1, digest: [7; 32] };
+    let old = world.claimed("c").await;
+    assert!(world.ledger.record(&old.holding(), &key, &json!("unreadable")).await.unwrap());
+    world.age(&old.job.id, chrono::Duration::seconds(31)).await;
+    let new = world.claim(&old.job.id).await;
+
+    assert!(world.ledger.record_anew(&new.holding(), &key, &json!("paid again")).await.unwrap());
+    assert!(!world.ledger.record_anew(&old.holding(), &key, &json!("a zombie's")).await.unwrap());
+    assert_eq!(world.ledger.recall(&new.holding(), &key).await.unwrap(), Some(json!("paid again")));
+}
+
+#[tokio::test]
+async fn a_delivery_that_meets_a_poisoned_job_wakes_those_who_tell_of_it() {
+    let world = World::new().await;
+    let endpoint = ledger::NewEndpoint {
+        id: "e".into(),
+        url: "https://example.org/hook".into(),
+        events: vec![ledger::EventKind::ConversationFailed],
+        format: ledger::WebhookFormat::Full,
+        secret: "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=".to_owned().into(),
+    };
+    world.ledger.create_endpoint(&world.ann, &endpoint).await.unwrap();
+    let claimed = world.claimed("c").await;
+    world.run("update finalization_jobs set crashes = 4, version = version + 1").await;
+    world.age(&claimed.job.id, chrono::Duration::seconds(31)).await;
+
+    let (generation, worker) = (claimed.job.generation, crate::world::worker("w"));
+    let (answer, run) = world.ledger.claim(&claimed.job.id, generation, &worker).await.unwrap();
+
+    assert_eq!((answer, run), ("dead_letter", None));
+    assert!(matches!(
+        world.job(&claimed.job.id).await.state,
+        State::DeadLetter { code: FailureCode::PoisonCrash }
+    ));
+    let waiting = world.ledger.waker().deliveries_waiting();
+    assert!(futures::FutureExt::now_or_never(waiting).is_some(), "nobody was woken");
+}

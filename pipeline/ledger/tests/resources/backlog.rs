@@ -1,0 +1,92 @@
+//! What waits, and how the database is doing.
+
+use crate::world::World;
+
+#[tokio::test]
+async fn an_empty_service_shows_every_state_and_every_code_at_zero() {
+    let world = World::new().await;
+    let backlog = world.ledger.backlog().await.unwrap();
+    assert_eq!(backlog.deliveries, [("due", 0), ("later", 0), ("paused", 0), ("sending", 0)]);
+    assert_eq!(backlog.dead_letters.len(), job::FailureCode::ALL.len());
+    assert!(backlog.dead_letters.iter().all(|(_, count)| *count == 0));
+    assert_eq!((backlog.lease_holders, backlog.leases_overdue), (0, 0));
+    assert_eq!((backlog.oldest_lease_age, backlog.oldest_parked_age), (0.0, 0.0));
+}
+
+#[tokio::test]
+async fn deliveries_are_told_apart_by_what_they_wait_for() {
+    let world = World::new().await;
+    world.endpoint(&world.ann, "w").await;
+    world
+        .run(
+            "insert into webhook_deliveries (user_id, endpoint_id, delivery_id, event, status, next_at, \
+                 sending_until, occurred_at) values \
+             ('ann', 'w', '1', 'webhook.test', 'pending', now() - interval '1 s', null, now()), \
+             ('ann', 'w', '2', 'webhook.test', 'pending', now() - interval '9 s', null, now()), \
+             ('ann', 'w', '3', 'webhook.test', 'pending', now() + interval '1 hour', null, now()), \
+             ('ann', 'w', '4', 'webhook.test', 'pending', 'infinity', null, now()), \
+             ('ann', 'w', '5', 'webhook.test', 'sending', null, now() + interval '1 minute', now())",
+        )
+        .await;
+    let backlog = world.ledger.backlog().await.unwrap();
+    assert_eq!(backlog.deliveries, [("due", 2), ("later", 1), ("paused", 1), ("sending", 1)]);
+}
+
+#[tokio::test]
+async fn leases_parked_jobs_and_unsettled_dead_letters_are_seen() {
+    let world = World::new().await;
+    world
+        .run(
+            "insert into finalization_jobs (user_id, job_id, conversation_id, revision, origin, queue, status, \
+                 requires_keys, force_process, admitted_at, created_at, updated_at, lease_worker, lease_claimed_at, \
+                 lease_expires_at, lease_ready_at, first_blocked_at, reconcile_after_at, dead_code, finished_at, settled_at) \
+             values \
+             ('ann', 'l1', 'c1', 1, 'finalize', 'finalization', 'leased', false, false, now(), now(), now(), \
+                 'one', now() - interval '50 s', now() + interval '9 s', now(), null, now(), null, null, null), \
+             ('ann', 'l2', 'c2', 1, 'finalize', 'finalization', 'leased', false, false, now(), now(), now(), \
+                 'one', now() - interval '90 s', now() - interval '9 s', now(), null, now(), null, null, null), \
+             ('ann', 'p1', 'c3', 1, 'finalize', 'finalization', 'blocked_byok', true, false, now() - interval '300 s', \
+                 now(), now(), null, null, null, null, now(), now(), null, null, null), \
+             ('ann', 'd1', 'c4', 1, 'finalize', 'finalization', 'dead_letter', false, false, now(), now(), now(), \
+                 null, null, null, null, null, null, 'model_timeout', now(), null), \
+             ('ann', 'd2', 'c5', 1, 'finalize', 'finalization', 'dead_letter', false, false, now(), now(), now(), \
+                 null, null, null, null, null, null, 'model_timeout', now(), now())",
+        )
+        .await;
+    let backlog = world.ledger.backlog().await.unwrap();
+    let about = |age: f64, seconds: f64| age >= seconds && age < seconds + 30.0;
+    assert_eq!((backlog.lease_holders, backlog.leases_overdue), (1, 1));
+    assert!(about(backlog.oldest_lease_age, 90.0), "{backlog:?}");
+    assert!(about(backlog.oldest_parked_age, 300.0), "{backlog:?}");
+    let dead: Vec<_> = backlog.dead_letters.iter().filter(|(_, count)| *count > 0).collect();
+    assert_eq!(dead, [&("model_timeout", 1)], "the settled one is nobody's business any more");
+}
+
+#[tokio::test]
+async fn the_databases_health_is_read_from_its_own_views() {
+    let world = World::new().await;
+    let health = world.ledger.health().await.unwrap();
+    let names: Vec<&str> = health.tables.iter().map(|table| table.name.as_str()).collect();
+    assert_eq!(names.len(), 8, "every busy table exists: {names:?}");
+    let states: Vec<&str> = health.sessions.iter().map(|(state, _)| *state).collect();
+    assert_eq!(states, ["active", "waiting", "idle", "idle_in_transaction"]);
+    assert!(health.sessions_allowed > 0 && health.bytes > 0 && health.wal_bytes > 0.0, "{health:?}");
+}
+
+#[tokio::test]
+async fn a_transaction_left_open_shows_with_its_age_and_with_what_vacuum_must_keep_for_it() {
+    let world = World::new().await;
+    let mut open = world.pool.begin().await.unwrap();
+    sqlx::raw_sql("set transaction isolation level repeatable read; select count(*) from users")
+        .execute(&mut *open)
+        .await
+        .unwrap();
+    let before = world.ledger.health().await.unwrap();
+    world.run("update users set name = 'Ann' where user_id = 'ann'").await;
+    let after = world.ledger.health().await.unwrap();
+    assert!(after.oldest_transaction_age > before.oldest_transaction_age, "{before:?} {after:?}");
+    assert!(after.oldest_snapshot_age > 0, "the update came after the snapshot: {after:?}");
+    let idle = |state: &(&str, i64)| *state == ("idle_in_transaction", 1);
+    assert!(after.sessions.iter().any(idle), "{after:?}");
+    assert!(after.wal_bytes > before.wal_bytes);
+}

@@ -1,0 +1,215 @@
+//! The names under which the service's gauges are shown.
+
+use ledger::{Backlog, Gauges, Health};
+use prometheus::{CounterVec, Error, Gauge, GaugeVec, Opts, Registry, core::Collector, proto::MetricFamily};
+
+use super::gauges::Reading;
+
+/// The families of one scrape. Without a reading only `listen_collector_up` and `listen_build_info` are there.
+///
+/// # Errors
+/// When two of them have the same name.
+pub(super) fn families(reading: Option<&Reading>) -> Result<Vec<MetricFamily>, Error> {
+    let scrape = Scrape { registry: Registry::new() };
+    scrape.gauge(
+        "listen_collector_up",
+        "Whether the service's gauges could be read from the database (1) or not (0).",
+        truth(reading.is_some()),
+    )?;
+    if let Some(reading) = reading {
+        scrape.gauge(
+            "listen_collector_duration_seconds",
+            "How long reading the service's gauges took; one read serves the scrapes of two seconds.",
+            reading.took.as_secs_f64(),
+        )?;
+        scrape.jobs(&reading.gauges)?;
+        scrape.backlog(&reading.backlog)?;
+        scrape.gauge(
+            "listen_postgres_up",
+            "Whether the database's own views could be read (1) or not (0).",
+            truth(reading.health.is_some()),
+        )?;
+        if let Some(health) = &reading.health {
+            scrape.database(health)?;
+            scrape.tables(health)?;
+        }
+    }
+    let build =
+        GaugeVec::new(Opts::new("listen_build_info", "Always 1; the labels tell the build."), &["version"])?;
+    build.with_label_values(&[env!("CARGO_PKG_VERSION")]).set(1.0);
+    let mut families = scrape.registry.gather();
+    families.extend(build.collect());
+    Ok(families)
+}
+
+/// The registry of one scrape: what is not read now is not in it.
+struct Scrape {
+    registry: Registry,
+}
+
+impl Scrape {
+    fn jobs(&self, gauges: &Gauges) -> Result<(), Error> {
+        self.gauge(
+            "listen_finalization_oldest_nonterminal_age_seconds",
+            "Age of the oldest job that is neither completed nor dead, counted from its last admission or replay.",
+            gauges.oldest_nonterminal_age,
+        )?;
+        self.gauge(
+            "listen_finalization_oldest_ready_age_seconds",
+            "Age of the oldest queued job whose time has come; parked jobs do not count.",
+            gauges.oldest_ready_age,
+        )?;
+        self.gauge(
+            "listen_webhook_oldest_pending_age_seconds",
+            "Seconds since the oldest event happened that an endpoint has not been told of.",
+            gauges.oldest_pending_delivery_age,
+        )?;
+        self.gauge(
+            "listen_finalization_orphans",
+            "Live jobs that nobody will look at: always 0.",
+            gauges.orphans as f64,
+        )?;
+        self.gauges("listen_finalization_jobs", "Jobs by status.", "status", &gauges.jobs)
+    }
+
+    fn backlog(&self, backlog: &Backlog) -> Result<(), Error> {
+        self.gauge(
+            "listen_finalization_oldest_parked_age_seconds",
+            "Age of the oldest job that waits for its user's keys, counted from its last admission or replay.",
+            backlog.oldest_parked_age,
+        )?;
+        self.gauge(
+            "listen_finalization_oldest_lease_age_seconds",
+            "Seconds since the oldest lease was claimed that is held now.",
+            backlog.oldest_lease_age,
+        )?;
+        self.gauge(
+            "listen_finalization_leases_overdue",
+            "Leases that have run out and that nobody has taken back yet.",
+            backlog.leases_overdue as f64,
+        )?;
+        self.gauge(
+            "listen_finalization_lease_holders",
+            "Workers that hold a lease.",
+            backlog.lease_holders as f64,
+        )?;
+        self.gauges(
+            "listen_finalization_recent_dead_letters",
+            "Of the newest 1,000 dead letters, those that no operator has settled, by failure code.",
+            "code",
+            &backlog.dead_letters,
+        )?;
+        self.gauges(
+            "listen_webhook_backlog",
+            "Events that an endpoint has not been told of, each state counted to 10,000.",
+            "state",
+            &backlog.deliveries,
+        )
+    }
+
+    fn database(&self, health: &Health) -> Result<(), Error> {
+        self.gauge(
+            "listen_postgres_oldest_transaction_age_seconds",
+            "Seconds since the oldest open transaction of the database began.",
+            health.oldest_transaction_age,
+        )?;
+        self.gauge(
+            "listen_postgres_oldest_snapshot_age_transactions",
+            "How many transactions ago the oldest snapshot was taken that vacuum must respect.",
+            health.oldest_snapshot_age as f64,
+        )?;
+        self.gauge("listen_postgres_size_bytes", "Size of the database on disk.", health.bytes as f64)?;
+        self.gauges(
+            "listen_postgres_sessions",
+            "Sessions of the database by what they do; waiting is for a lock.",
+            "state",
+            &health.sessions,
+        )?;
+        self.gauge(
+            "listen_postgres_sessions_allowed",
+            "How many sessions the server allows.",
+            health.sessions_allowed as f64,
+        )?;
+        self.counters(
+            "listen_postgres_wal_bytes_total",
+            "Write-ahead log written.",
+            None,
+            &[("", health.wal_bytes)],
+        )?;
+        self.counters(
+            "listen_postgres_transactions_total",
+            "Transactions by how they ended.",
+            Some("end"),
+            &[("commit", health.commits as f64), ("rollback", health.rollbacks as f64)],
+        )?;
+        self.counters(
+            "listen_postgres_blocks_total",
+            "Blocks by where they were found.",
+            Some("from"),
+            &[("cache", health.blocks_cached as f64), ("disk", health.blocks_read as f64)],
+        )?;
+        self.counters(
+            "listen_postgres_deadlocks_total",
+            "Deadlocks that the server ended.",
+            None,
+            &[("", health.deadlocks as f64)],
+        )
+    }
+
+    /// A table that was never vacuumed has no age.
+    fn tables(&self, health: &Health) -> Result<(), Error> {
+        let per_table = |name: &str, help: &str| GaugeVec::new(Opts::new(name, help), &["table"]);
+        let live = per_table("listen_postgres_live_tuples", "Rows that are there, as the server estimates.")?;
+        let dead = per_table("listen_postgres_dead_tuples", "Rows that wait to be vacuumed away.")?;
+        let vacuumed = per_table("listen_postgres_vacuum_age_seconds", "Seconds since the last vacuum.")?;
+        for table in &health.tables {
+            live.with_label_values(&[&table.name]).set(table.live as f64);
+            dead.with_label_values(&[&table.name]).set(table.dead as f64);
+            if let Some(ago) = table.vacuumed_ago {
+                vacuumed.with_label_values(&[&table.name]).set(ago);
+            }
+        }
+        [live, dead, vacuumed].into_iter().try_for_each(|metric| self.registry.register(Box::new(metric)))
+    }
+
+    fn gauge(&self, name: &str, help: &str, value: f64) -> Result<(), Error> {
+        let gauge = Gauge::new(name, help)?;
+        gauge.set(value);
+        self.registry.register(Box::new(gauge))
+    }
+
+    fn gauges(
+        &self,
+        name: &str,
+        help: &str,
+        label: &str,
+        values: &[(&'static str, i64)],
+    ) -> Result<(), Error> {
+        let gauges = GaugeVec::new(Opts::new(name, help), &[label])?;
+        for (value, count) in values {
+            gauges.with_label_values(&[value]).set(*count as f64);
+        }
+        self.registry.register(Box::new(gauges))
+    }
+
+    /// Counters of the server, which has counted all along.
+    fn counters(
+        &self,
+        name: &str,
+        help: &str,
+        label: Option<&str>,
+        values: &[(&str, f64)],
+    ) -> Result<(), Error> {
+        let labels: Vec<&str> = label.into_iter().collect();
+        let counters = CounterVec::new(Opts::new(name, help), &labels)?;
+        for (value, count) in values {
+            let values: &[&str] = if label.is_some() { &[value] } else { &[] };
+            counters.with_label_values(values).inc_by(count.max(0.0));
+        }
+        self.registry.register(Box::new(counters))
+    }
+}
+
+fn truth(holds: bool) -> f64 {
+    if holds { 1.0 } else { 0.0 }
+}

@@ -1,0 +1,213 @@
+//! The boards, held to the rules of Grafana's dashboard linter and to what a running service exports.
+
+use std::collections::BTreeSet;
+
+use reqwest::Method;
+use serde_json::Value;
+
+use crate::board::{self, Board, Panel};
+use crate::client::page;
+use crate::exposition::Scrape;
+use crate::expression::{Selector, selectors};
+use crate::process::Process;
+use crate::rule;
+use crate::world::World;
+
+/// Units of Grafana that fit what we measure.
+const UNITS: [&str; 8] = ["s", "short", "percentunit", "opm", "ops", "Bps", "bytes", "currencyUSD"];
+
+/// Where selectors of a board may ask for a counter, and nowhere else.
+const RATES: [&str; 3] = ["rate", "irate", "increase"];
+
+fn each_panel(check: impl Fn(&Board, &Panel<'_>)) {
+    for board in board::all() {
+        board.panels().iter().for_each(|panel| check(&board, panel));
+    }
+}
+
+fn each_selector(check: impl Fn(&Panel<'_>, &Selector)) {
+    each_panel(|board, panel| {
+        for expression in panel.expressions() {
+            selectors(&board.filled(expression)).iter().for_each(|selector| check(panel, selector));
+        }
+    });
+}
+
+#[test]
+fn a_board_is_named_after_its_file_and_cannot_be_edited_in_place() {
+    for Board { name, json } in board::all() {
+        assert_eq!(json["uid"], format!("listen-{name}"));
+        assert_eq!(json["editable"], false, "{name}");
+        assert!(json["title"].as_str().is_some_and(|title| title.starts_with("listen · ")), "{name}");
+        assert!(
+            json["description"].as_str().is_some_and(|text| text.ends_with('?')),
+            "{name} asks a question"
+        );
+        assert_eq!(json["tags"], serde_json::json!(["listen"]), "the boards find each other by it");
+        assert!(json["id"].is_null() && json["version"] == 1, "{name} was not exported from a Grafana");
+    }
+}
+
+#[test]
+fn a_board_chooses_its_source_its_job_and_its_instances() {
+    for board in board::all() {
+        let named = |name: &str| {
+            let found = board.variables().iter().find(|variable| variable["name"] == name);
+            found.unwrap_or_else(|| panic!("{} has no variable {name}", board.name))
+        };
+        assert_eq!(
+            (&named("datasource")["type"], &named("datasource")["query"]),
+            (&"datasource".into(), &"prometheus".into())
+        );
+        for name in ["job", "instance"] {
+            let variable = named(name);
+            assert_eq!(variable["datasource"]["uid"], "${datasource}", "{}", board.name);
+            assert_eq!(variable["refresh"], 2, "{}: asked again when the time changes", board.name);
+            assert_eq!(
+                (&variable["multi"], &variable["allValue"]),
+                (&true.into(), &".+".into()),
+                "{}",
+                board.name
+            );
+            let query = variable["query"]["query"].as_str().expect("a query");
+            let inner = query
+                .strip_prefix("label_values(")
+                .and_then(|rest| rest.strip_suffix(')'))
+                .expect("label_values");
+            let (selector, label) = inner.rsplit_once(", ").expect("a selector and a label");
+            assert_eq!(label, name);
+            assert_eq!(selectors(&board.filled(selector))[0].name, "listen_build_info");
+        }
+    }
+}
+
+#[test]
+fn a_panel_says_what_it_shows_and_in_which_unit() {
+    each_panel(|_, panel| {
+        let text = |key: &str| panel.json[key].as_str().unwrap_or_default().to_owned();
+        assert!(text("title").len() > 2, "{}", panel.place);
+        assert!(
+            text("description").len() > 20 && text("description").ends_with('.'),
+            "{}: a sentence",
+            panel.place
+        );
+        let unit = panel.json["fieldConfig"]["defaults"]["unit"].as_str().unwrap_or_default();
+        assert!(UNITS.contains(&unit), "{}: {unit:?} is no unit", panel.place);
+        assert!(["stat", "timeseries", "bargauge"].contains(&text("type").as_str()), "{}", panel.place);
+    });
+}
+
+#[test]
+fn panels_have_numbers_and_places_of_their_own() {
+    for board in board::all() {
+        let panels = board.panels();
+        let ids: BTreeSet<i64> = panels.iter().filter_map(|panel| panel.json["id"].as_i64()).collect();
+        assert_eq!(ids.len(), panels.len(), "{}: ids", board.name);
+        let mut taken = BTreeSet::new();
+        for panel in panels {
+            let at = |key: &str| panel.json["gridPos"][key].as_u64().expect("a place is four numbers");
+            assert!(at("x") + at("w") <= 24, "{}", panel.place);
+            for x in at("x")..at("x") + at("w") {
+                for y in at("y")..at("y") + at("h") {
+                    assert!(taken.insert((x, y)), "{} lies on another one", panel.place);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_panel_asks_the_source_that_was_chosen() {
+    let chosen = |json: &Value| json["uid"] == "${datasource}" && json["type"] == "prometheus";
+    each_panel(|_, panel| {
+        assert!(chosen(&panel.json["datasource"]), "{}", panel.place);
+        let targets = panel.json["targets"].as_array().expect("targets");
+        assert!(targets.iter().all(|target| chosen(&target["datasource"])), "{}", panel.place);
+    });
+}
+
+#[test]
+fn every_selector_asks_for_the_job_and_the_instances_that_were_chosen() {
+    each_panel(|_, panel| {
+        for expression in panel.expressions() {
+            let names = expression.matches("listen_").count();
+            // What is recorded is the service's own and has no instance.
+            let recorded = expression.matches("job:listen_").count();
+            assert_eq!(expression.matches(r#"job=~"$job""#).count(), names, "{}", panel.place);
+            assert_eq!(
+                expression.matches(r#"instance=~"$instance""#).count(),
+                names - recorded,
+                "{}",
+                panel.place
+            );
+        }
+    });
+}
+
+#[test]
+fn rates_are_taken_over_an_interval_that_fits_the_scrapes() {
+    each_panel(|_, panel| {
+        for expression in panel.expressions().iter().filter(|text| text.contains("rate(")) {
+            let fitting = expression.matches("[$__rate_interval]").count();
+            assert_eq!(expression.matches("rate(").count(), fitting, "{}: {expression}", panel.place);
+        }
+    });
+}
+
+#[test]
+fn every_series_of_a_rule_is_the_maximum_or_the_sum_over_instances() {
+    for rule in rule::recorded().iter().chain(&rule::alerts()) {
+        for selector in selectors(&rule.expression) {
+            let is_ours = selector.name.starts_with("job:listen_");
+            let around = rule.expression.contains("without (instance, pod");
+            let absent = selector.inside.as_deref() == Some("absent");
+            assert!(is_ours || around || absent, "{}: {}", rule.name, selector.name);
+        }
+    }
+}
+
+/// So that the tables have an age of it.
+pub(crate) async fn vacuum(url: &str) {
+    let pool = sqlx::PgPool::connect(url).await.expect("the database answers");
+    sqlx::raw_sql("vacuum").execute(&pool).await.expect("vacuum runs");
+    pool.close().await;
+}
+
+/// A scrape of a service that has answered a request, so that every family is there.
+async fn scraped() -> Scrape {
+    let world = World::new().await;
+    let process = Process::serve(&world.url, &[]).await;
+    let _not_found = world.client(&process).ask(Method::GET, "/v1/dev/user/conversations/none", None).await;
+    vacuum(&world.url).await;
+    let (status, text) = page(&format!("{}/metrics", process.admin)).await;
+    assert!(status.is_success(), "{status}: {text}");
+    Scrape::read(&text)
+}
+
+#[tokio::test]
+async fn every_series_of_boards_and_rules_exists_in_a_running_service_and_is_asked_for_as_what_it_is() {
+    let scrape = scraped().await;
+    let recorded: BTreeSet<String> = rule::recorded().into_iter().map(|rule| rule.name).collect();
+    let check = |place: &str, selector: &Selector| {
+        if recorded.contains(&selector.name) {
+            return;
+        }
+        assert!(scrape.has(selector), "{place}: nothing answers to {selector:?}");
+        let as_rate = selector.inside.as_deref().is_some_and(|function| RATES.contains(&function));
+        assert_eq!(scrape.is_counter(&selector.name), as_rate, "{place}: {}", selector.name);
+        assert_eq!(
+            as_rate || selector.inside.as_deref() == Some("delta"),
+            selector.ranged,
+            "{place}: {}",
+            selector.name
+        );
+    };
+    each_selector(|panel, selector| check(&panel.place, selector));
+    for rule in rule::recorded().iter().chain(&rule::alerts()) {
+        selectors(&rule.expression).iter().for_each(|selector| {
+            if !recorded.contains(&selector.name) {
+                check(&rule.name, selector);
+            }
+        });
+    }
+}

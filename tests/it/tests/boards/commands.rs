@@ -1,0 +1,105 @@
+//! The commands that runbooks and failure pages tell operators to run: does the program take them?
+
+use std::fs;
+use std::process::Command;
+
+use crate::binary;
+use crate::board::root;
+
+/// Commands that pages name and that this program does not have yet. Whoever brings one strikes it here.
+const COMING: [&str; 9] = [
+    "jobs why",
+    "jobs watch",
+    "jobs pause",
+    "jobs resume",
+    "jobs replay --code model_unavailable",
+    "doctor",
+    "verify",
+    "audit",
+    "webhooks",
+];
+
+/// Every command of the pages, with the page: what stands in code, begins with `listen` and has a word behind it.
+fn commands() -> Vec<(String, Vec<String>)> {
+    let mut found = Vec::new();
+    for folder in ["docs/runbooks", "docs/failures"] {
+        for entry in fs::read_dir(root().join(folder)).expect("there are pages") {
+            let path = entry.expect("an entry can be read").path();
+            let text = fs::read_to_string(&path).expect("a page is text");
+            let page = path.file_name().expect("a page has a name").to_string_lossy().into_owned();
+            for code in pieces_of_code(&text) {
+                if let Some(words) = code.strip_prefix("listen ") {
+                    found.push((page.clone(), words_of(words)));
+                }
+            }
+        }
+    }
+    assert!(found.len() > 60, "the commands were found: {}", found.len());
+    found
+}
+
+/// The lines of fenced shell, and what stands in backticks.
+fn pieces_of_code(text: &str) -> Vec<String> {
+    let mut pieces = Vec::new();
+    for (index, part) in text.split("```").enumerate() {
+        match (index % 2, part.strip_prefix("sh\n")) {
+            (1, Some(shell)) => pieces.extend(shell.lines().map(|line| line.trim().to_owned())),
+            (1, None) => {}
+            _ => pieces.extend(part.split('`').skip(1).step_by(2).map(|code| code.replace('\n', " "))),
+        }
+    }
+    pieces
+}
+
+/// As a shell splits them; quotes hold reasons.
+fn words_of(text: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    for (index, part) in text.split('"').enumerate() {
+        match index % 2 {
+            0 => words.extend(part.split_whitespace().map(str::to_owned)),
+            _ => words.push(part.to_owned()),
+        }
+    }
+    words
+}
+
+/// Whether the program takes the words. `--help` is said last: all words before it are read and must be right,
+/// nothing is done, and an id that stands for another one is no mistake.
+fn takes(words: &[String]) -> Result<(), String> {
+    let ended =
+        Command::new(binary::path()).args(words).arg("--help").output().expect("the program can be run");
+    let complaint = String::from_utf8_lossy(&ended.stderr).into_owned();
+    if ended.status.success() { Ok(()) } else { Err(complaint) }
+}
+
+fn is_coming(words: &[String]) -> bool {
+    COMING.iter().any(|coming| words.join(" ").starts_with(coming))
+}
+
+#[test]
+fn the_program_takes_every_command_that_a_page_names() {
+    for (page, words) in commands().into_iter().filter(|(_, words)| !is_coming(words)) {
+        if let Err(complaint) = takes(&words) {
+            panic!("{page}: listen {}: {complaint}", words.join(" "));
+        }
+    }
+}
+
+#[test]
+fn what_has_come_is_not_coming() {
+    for coming in COMING {
+        let words: Vec<String> = coming.split(' ').map(str::to_owned).collect();
+        assert!(takes(&words).is_err(), "`listen {coming}` is there: strike it from COMING");
+    }
+}
+
+#[test]
+fn a_command_that_is_wrong_is_noticed() {
+    for wrong in ["jobs list --statuss queued", "jobs list --status sleeping", "jobz list"] {
+        assert!(takes(&words_of(wrong)).is_err(), "{wrong}");
+    }
+    assert_eq!(
+        words_of(r#"jobs replay ID --reason "it is back""#),
+        ["jobs", "replay", "ID", "--reason", "it is back"]
+    );
+}

@@ -1,0 +1,152 @@
+//! Users who bring their own model keys: who pays for which call, and where the keys are not.
+
+use reqwest::Method;
+use rustix::process::Signal;
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use crate::binary::{command, the_job, told};
+use crate::client::{Client, page};
+use crate::model::Model;
+use crate::process::{PATIENCE, Process};
+use crate::world::{GARDEN, World};
+
+const SERVICE: &str = "sk-service-kolibri";
+const REFUSED: &str = "sk-refused-pirol";
+const GOOD: &str = "sk-user-zaunkoenig";
+const BIRDS: [&str; 3] = ["kolibri", "pirol", "zaunkoenig"];
+
+/// Polls until the newest job of the conversation satisfies `wanted`.
+async fn until(client: &Client, id: &str, wanted: impl Fn(&Value) -> bool) -> Value {
+    let begun = Instant::now();
+    loop {
+        let path = format!("/v1/conversations/{id}/finalization");
+        let (_, poll) = client.ask(Method::GET, &path, None).await;
+        if wanted(&poll) {
+            return poll;
+        }
+        assert!(begun.elapsed() < PATIENCE, "the job is still {poll}");
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+}
+
+fn is_parked(poll: &Value) -> bool {
+    poll["status"] == "blocked_byok"
+}
+
+/// Where bytes rest, and where they are shown: none may hold a key.
+async fn no_bird_was_seen(world: &World, processes: &[&Process], answers: &[String]) {
+    let mut places = vec![("the tables", world.dump().await), ("the answers", answers.concat())];
+    for process in processes {
+        places.push(("a log", process.logs()));
+        places.push(("the metrics", page(&format!("{}/metrics", process.admin)).await.1));
+    }
+    for (place, text) in places {
+        assert!(!text.is_empty(), "{place}");
+        for bird in BIRDS {
+            let in_hex: String = bird.bytes().map(|byte| format!("{byte:02x}")).collect();
+            assert!(!text.contains(bird) && !text.contains(&in_hex), "{bird} is in {place}: {text}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn every_call_is_made_with_the_key_of_whoever_must_pay_and_no_key_is_kept() {
+    let (world, model) = (World::new().await, Model::refusing(REFUSED).await);
+    let settings = [model.settings(SERVICE).as_slice(), &[("LISTEN_LOG", "trace")]].concat();
+    let service = Process::serve(&world.url, &settings).await;
+    told(&world.url, &["users", "create", "--id", "u2"]);
+    let other = Client::new(&service.api, &told(&world.url, &["keys", "create", "--user", "u2"]));
+    told(&world.url, &["users", "set", "u1", "--requires-byok", "true"]);
+    let client = world.client(&service);
+
+    let theirs = other.admit(GARDEN).await;
+    assert_eq!(other.finished(&theirs).await["outcome"], "kept");
+    assert_eq!(model.keys(), [SERVICE], "who brings no key is served with ours");
+
+    let id = client.admit(GARDEN).await;
+    until(&client, &id, is_parked).await;
+    let job = jobs_of(&world, "blocked_byok");
+    let replay = command(&world.url, &["jobs", "replay", &job, "--reason", "trying"]);
+    let words = String::from_utf8_lossy(&replay.stderr).into_owned();
+    assert_eq!(replay.status.code(), Some(4), "{words}");
+    assert!(words.contains("its user's own keys"), "{words}");
+
+    client.bringing(REFUSED).finalize(&id).await;
+    let parked = until(&client, &id, |poll| is_parked(poll) && poll["failure_code"] != json!(null)).await;
+    assert_eq!((&parked["failure_code"], &parked["terminal"]), (&json!("byok_key_rejected"), &json!(false)));
+    assert_eq!(model.keys(), [REFUSED], "no other key was tried instead");
+
+    client.bringing(GOOD).finalize(&id).await;
+    let done = client.finished(&id).await;
+    assert_eq!((&done["outcome"], &done["task_retry_count"]), (&json!("kept"), &json!(0)));
+    assert_eq!(client.conversation(&id).await["structured"]["title"], "Plans for the garden");
+    assert_eq!(model.keys(), [GOOD]);
+
+    let text = json!({ "text": GARDEN.join("\n") });
+    let create = "/v1/dev/user/conversations";
+    let (_, created) = client.bringing(GOOD).ask(Method::POST, create, Some(&text)).await;
+    assert_eq!(created["status"], "completed", "a create waits for its run: {created}");
+    assert_eq!(model.keys(), [GOOD]);
+
+    let mut answers = vec![words];
+    for (key, body) in [("sk zaunkoenig", &text), (GOOD, &json!({ "text": "" }))] {
+        let (status, refusal) = client.bringing(key).ask(Method::POST, create, Some(body)).await;
+        assert_eq!(status, 422, "{refusal}");
+        answers.push(refusal.to_string());
+    }
+    no_bird_was_seen(&world, &[&service], &answers).await;
+}
+
+/// The one job of that status.
+fn jobs_of(world: &World, status: &str) -> String {
+    let list = told(&world.url, &["jobs", "list", "--json", "--status", status]);
+    let jobs: Vec<Value> = serde_json::from_str(&list).expect("a list");
+    assert_eq!(jobs.len(), 1, "{list}");
+    jobs[0]["job_id"].as_str().expect("a job has an id").to_owned()
+}
+
+#[tokio::test]
+async fn a_job_whose_keys_died_with_their_process_is_parked_until_they_are_brought_again() {
+    let (world, model) = (World::new().await, Model::refusing(REFUSED).await);
+    // No worker and no reconciler: keyed runs, and the watch over their leases, are the API's own.
+    let mut settings = model.settings(SERVICE).to_vec();
+    settings.extend([("LISTEN_ROLES", "api"), ("LISTEN_DEMO_PAUSE_AFTER", "describe=60")]);
+    let mut doomed = Process::serve(&world.url, &settings).await;
+    let id = world.client(&doomed).ingest(GARDEN).await;
+    world.client(&doomed).bringing(GOOD).finalize(&id).await;
+    doomed.stage_done("describe").await;
+    settings.pop();
+    let next = Process::serve(&world.url, &settings).await;
+    let client = world.client(&next);
+    doomed.kill().await;
+
+    until(&client, &id, is_parked).await;
+    assert_eq!(the_job(&world.url)["crashes"], 1);
+    client.bringing(GOOD).finalize(&id).await;
+
+    let done = client.finished(&id).await;
+    assert_eq!((&done["outcome"], &done["task_retry_count"]), (&json!("kept"), &json!(1)));
+    assert_eq!(model.keys(), [GOOD]);
+    assert_eq!(world.count("select count(*) from embeddings").await, 1);
+    no_bird_was_seen(&world, &[&next], &[done.to_string()]).await;
+}
+
+#[tokio::test]
+async fn a_process_that_is_asked_to_stop_parks_its_keyed_run_at_no_cost() {
+    let (world, model) = (World::new().await, Model::refusing(REFUSED).await);
+    let mut settings = model.settings(SERVICE).to_vec();
+    settings.extend([("LISTEN_ROLES", "api"), ("LISTEN_DEMO_PAUSE_AFTER", "describe=2")]);
+    let mut stopping = Process::serve(&world.url, &settings).await;
+    let id = world.client(&stopping).ingest(GARDEN).await;
+    world.client(&stopping).bringing(GOOD).finalize(&id).await;
+    stopping.stage_done("describe").await;
+    stopping.signal(Signal::TERM);
+    assert!(stopping.ended().await.success());
+
+    let job = the_job(&world.url);
+    assert_eq!(
+        (&job["status"], &job["attempts"], &job["crashes"]),
+        (&json!("blocked_byok"), &json!(0), &json!(0))
+    );
+}

@@ -1,0 +1,209 @@
+//! Whoever holds the keys of one job: waits for a slot, claims, runs, and after a failure claims again.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use job::JobId;
+use ledger::{Claimed, Edge, KeyedClaim};
+use stages::Stages;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::Instant;
+
+use super::House;
+use super::room::Waiting;
+use super::ticket::{Keys, Ticket};
+use crate::answered::until_answered;
+use crate::material::same;
+use crate::run::Runner;
+use crate::watch::Ended;
+
+/// No stage begins in the last minutes of the keys: what is under way then is done before they are forgotten.
+const LAST_MINUTES: Duration = Duration::from_secs(120);
+
+/// How a holder begins.
+pub(super) enum Start {
+    /// With a lease that its admission took.
+    Run(Box<Claimed>),
+    /// With a parked job.
+    Claim,
+}
+
+/// The holder of one job's keys.
+pub(super) struct Holder {
+    pub(super) job: JobId,
+    pub(super) ticket: Arc<Ticket>,
+    pub(super) start: Start,
+}
+
+/// What is to be done after one go at a job.
+enum Next {
+    /// Nothing: keys have done what they can.
+    Over,
+    /// Another go after this long.
+    Again(Duration),
+}
+
+impl Holder {
+    /// Goes on until the job has no more use for the keys, they are too old, or the process stops. What the row says
+    /// is always right: parked while nobody runs it.
+    pub(super) async fn hold(
+        self,
+        house: &House,
+        slot: Option<OwnedSemaphorePermit>,
+        waiting: Option<Waiting>,
+    ) {
+        let Self { job, ticket, start } = self;
+        let mut lease = match start {
+            Start::Run(claimed) => Some(*claimed),
+            Start::Claim => None,
+        };
+        let (mut slot, mut seat) = (slot, waiting);
+        loop {
+            let keys = ticket.keys();
+            let slot = match slot.take() {
+                Some(slot) => Some(slot),
+                None => house.slot(&keys).await,
+            };
+            drop(seat.take());
+            let next = match slot {
+                Some(slot) => house.go(&job, lease.take(), slot, &keys).await,
+                None => Next::Over,
+            };
+            if house.soft.is_cancelled() {
+                return;
+            }
+            match next {
+                Next::Over if house.tickets.give_back(&job, &ticket, &keys) => return,
+                Next::Over => seat = Some(house.room.enter()),
+                Next::Again(wait) => {
+                    seat = Some(house.room.enter());
+                    house.pause(wait, &ticket, &keys).await;
+                }
+            }
+        }
+    }
+}
+
+impl House {
+    /// A free slot; `None` when the keys get too old for a run, or the process stops.
+    async fn slot(&self, keys: &Keys) -> Option<OwnedSemaphorePermit> {
+        let free = Arc::clone(&self.slots).acquire_owned();
+        tokio::select! {
+            biased;
+            () = self.soft.cancelled() => None,
+            () = tokio::time::sleep_until(last_start(keys)) => None,
+            slot = free => slot.ok(),
+        }
+    }
+
+    /// Waits for another go; newer keys end the wait.
+    async fn pause(&self, wait: Duration, ticket: &Ticket, keys: &Keys) {
+        tokio::select! {
+            biased;
+            () = self.soft.cancelled() => {}
+            () = ticket.renewed_since(keys) => {}
+            () = tokio::time::sleep_until(last_start(keys).min(Instant::now() + wait)) => {}
+        }
+    }
+
+    /// One go, in a slot: a claim, unless the lease is here already, and a run.
+    async fn go(&self, job: &JobId, lease: Option<Claimed>, slot: OwnedSemaphorePermit, keys: &Keys) -> Next {
+        if let Some(claimed) = lease {
+            return self.run(claimed, slot, keys).await;
+        }
+        let verb = || self.ledger.claim_with_keys(job, &self.worker);
+        match until_answered(&self.chance, &self.hard, verb).await {
+            Ok(KeyedClaim::Granted { claimed, retry }) => {
+                self.metrics.count_edge(retry, false);
+                self.run(*claimed, slot, keys).await
+            }
+            // Who holds it may have died with its keys: then the job is parked before long.
+            Ok(KeyedClaim::Held { wait }) => Next::Again(positive(wait)),
+            Ok(KeyedClaim::Over { dead_letter }) => {
+                self.metrics.count_edge(false, dead_letter);
+                Next::Over
+            }
+            Err(_) => Next::Over,
+        }
+    }
+
+    async fn run(&self, claimed: Claimed, slot: OwnedSemaphorePermit, keys: &Keys) -> Next {
+        let attempts = claimed.job.attempts;
+        let Some(engines) = (self.engines)(&keys.key) else { return self.refuse(&claimed).await };
+        let _running = Running::new(self);
+        let soft = self.soft.child_token();
+        let runner = Runner {
+            ledger: self.ledger.clone(),
+            stages: Arc::new(Stages::new(engines.clone())),
+            same: same(&engines),
+            engines,
+            holdings: self.holdings.clone(),
+            // A keyed run keeps its slot to the end: at most four of them hold keys at once.
+            finishing: Arc::new(Semaphore::new(0)),
+            metrics: self.metrics.clone(),
+            watch: Arc::clone(&self.settings.watch),
+            pause: self.settings.pause_after.clone(),
+            chance: self.chance.clone(),
+            soft: soft.clone(),
+            hard: self.hard.clone(),
+        };
+        let mut run = std::pin::pin!(runner.run(claimed, slot));
+        let end = tokio::select! {
+            biased;
+            end = &mut run => end,
+            () = tokio::time::sleep_until(last_start(keys)) => {
+                soft.cancel();
+                run.await
+            }
+        };
+        self.after(end, attempts)
+    }
+
+    /// What follows from a run's end. A failure that may pass is tried again after its back-off, and what the row
+    /// says then decides; a lease that was lost to a crash of the database is worth another look as well.
+    fn after(&self, end: Ended, attempts: u32) -> Next {
+        let back_off = |attempts| self.ledger.policy().back_off_after(attempts, self.chance.permille(200));
+        match end {
+            Ended::Failed(code) if code.is_retryable() => {
+                Next::Again(positive(back_off(attempts.saturating_add(1))))
+            }
+            Ended::Lost => Next::Again(positive(back_off(1))),
+            Ended::Failed(_) | Ended::Completed | Ended::Released | Ended::Parked => Next::Over,
+        }
+    }
+
+    /// No provider can be asked with this key: as if it had refused it.
+    async fn refuse(&self, claimed: &Claimed) -> Next {
+        let holding = claimed.holding();
+        let verb = || self.ledger.settle(&holding, Edge::Park);
+        let answer = until_answered(&self.chance, &self.hard, verb).await;
+        tracing::info!(job_id = %claimed.job.id, granted = answer.is_ok(), "the key cannot be sent");
+        Next::Over
+    }
+}
+
+/// From when on no stage begins with these keys.
+fn last_start(keys: &Keys) -> Instant {
+    keys.until - LAST_MINUTES
+}
+
+fn positive(wait: chrono::Duration) -> Duration {
+    wait.to_std().unwrap_or_default()
+}
+
+/// Shown as running, for as long as this lives.
+struct Running(prometheus::IntGauge);
+
+impl Running {
+    fn new(house: &House) -> Self {
+        let shown = house.metrics.keyed("running");
+        shown.inc();
+        Self(shown)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.0.dec();
+    }
+}

@@ -1,0 +1,190 @@
+//! Runs with their users' own keys, in the process that was handed the keys (DECISIONS §4, "keyed runs").
+//!
+//! A key lives in this process's memory, as a secret, for one job's runs, an hour at most. The job's row knows
+//! only that it requires keys: while nobody runs it, it is parked, whatever waits here. So a process that ends takes
+//! nothing with it but the keys, and the user brings them again.
+
+mod holder;
+mod room;
+mod ticket;
+
+use std::sync::Arc;
+
+use job::{JobId, WorkerId};
+use ledger::{Claimed, Ledger};
+use secrecy::SecretString;
+use stages::Engines;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tokio_util::task::task_tracker::TaskTrackerToken;
+
+use crate::chance::Chance;
+use crate::heartbeat::{Holdings, beat};
+use crate::metrics::Metrics;
+use crate::settings::Settings;
+
+use holder::{Holder, Start};
+use room::{Room, Waiting};
+use ticket::Tickets;
+
+/// Runs with keys at once in one process.
+const SLOTS: usize = 4;
+/// Jobs whose keys wait in memory for a slot.
+const MOST_WAITING: usize = 100;
+
+/// The engines that call their provider with a user's key; `None` when no provider can be asked with such a key.
+pub type EnginesWithKey = Arc<dyn Fn(&SecretString) -> Option<Engines> + Send + Sync>;
+
+/// The keyed runs of one process. Cheap to clone; [`run`](Self::run) must be running while they are used.
+#[derive(Clone)]
+pub struct KeyedRuns {
+    house: Arc<House>,
+}
+
+/// What all keyed runs of the process share.
+struct House {
+    ledger: Ledger,
+    engines: EnginesWithKey,
+    metrics: Metrics,
+    settings: Settings,
+    worker: WorkerId,
+    chance: Chance,
+    holdings: Holdings,
+    slots: Arc<Semaphore>,
+    room: Room,
+    tickets: Tickets,
+    tracker: TaskTracker,
+    soft: CancellationToken,
+    hard: CancellationToken,
+}
+
+/// A place for one more job, kept until it is used or dropped.
+pub struct Place {
+    house: Arc<House>,
+    slot: Option<OwnedSemaphorePermit>,
+    waiting: Option<Waiting>,
+    /// A stopping process waits for those who have been given a place.
+    _awaited: TaskTrackerToken,
+}
+
+impl KeyedRuns {
+    /// Nothing runs yet. Of `settings`, the heartbeat, the name, the pause, the seed and the watch are used.
+    pub fn new(ledger: Ledger, engines: EnginesWithKey, metrics: Metrics, settings: Settings) -> Self {
+        let house = House {
+            ledger,
+            engines,
+            worker: WorkerId(format!("{}/keyed", settings.worker_name)),
+            chance: Chance::new(settings.seed),
+            holdings: Holdings::default(),
+            slots: Arc::new(Semaphore::new(SLOTS)),
+            room: Room::new(metrics.keyed("waiting")),
+            tickets: Tickets::default(),
+            tracker: TaskTracker::new(),
+            soft: CancellationToken::new(),
+            hard: CancellationToken::new(),
+            metrics,
+            settings,
+        };
+        Self { house: Arc::new(house) }
+    }
+
+    /// Renews the leases of keyed runs until stopped. `soft`: no more places; what runs ends at its next checkpoint
+    /// and is parked, what waits stays parked, and all keys are forgotten. `hard`: returns at once.
+    pub async fn run(self, soft: CancellationToken, hard: CancellationToken) {
+        let house = self.house;
+        let beat = beat(
+            house.ledger.clone(),
+            house.holdings.clone(),
+            house.settings.heartbeat,
+            house.chance.clone(),
+        );
+        let work = async {
+            soft.cancelled().await;
+            house.soft.cancel();
+            house.tracker.close();
+            house.tracker.wait().await;
+        };
+        tokio::select! {
+            () = work => {}
+            () = beat => {}
+            () = hard.cancelled() => {}
+        }
+        house.soft.cancel();
+        house.hard.cancel();
+    }
+
+    /// A place for one more job: in a free slot, or among those that wait for one. `None` when too many wait, or
+    /// the process is stopping.
+    pub fn place(&self) -> Option<Place> {
+        let house = Arc::clone(&self.house);
+        if house.soft.is_cancelled() {
+            return None;
+        }
+        let slot = Arc::clone(&house.slots).try_acquire_owned().ok();
+        let waiting = match slot {
+            Some(_) => None,
+            None => Some(house.room.enter_below(MOST_WAITING)?),
+        };
+        let _awaited = house.tracker.token();
+        Some(Place { house, slot, waiting, _awaited })
+    }
+}
+
+impl Place {
+    /// Under which name a lease may be taken at once; `None` while no slot is free.
+    pub fn claimant(&self) -> Option<&WorkerId> {
+        self.slot.as_ref().map(|_| &self.house.worker)
+    }
+
+    /// Runs a job whose lease was taken in this place's name.
+    pub fn run(self, claimed: Claimed, key: SecretString) {
+        let ticket = self.house.tickets.issue(&claimed.job.id, key);
+        let job = claimed.job.id.clone();
+        self.begin(Holder { job, ticket, start: Start::Run(Box::new(claimed)) });
+    }
+
+    /// Claims and runs a parked job as soon as a slot is free. Where this process holds keys for it already, the newer
+    /// ones take their place, and what it was waiting for is over.
+    pub fn wait(self, job: JobId, key: SecretString) {
+        if let Some(ticket) = self.house.tickets.issue_or_renew(&job, key) {
+            self.begin(Holder { job, ticket, start: Start::Claim });
+        }
+    }
+
+    fn begin(self, holder: Holder) {
+        let Self { house, slot, waiting, .. } = self;
+        let tracker = house.tracker.clone();
+        tracker.spawn(async move { holder.hold(&house, slot, waiting).await });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up must fail")]
+
+    use prometheus::Registry;
+    use tokio::time::Instant;
+
+    use super::*;
+
+    /// No slot is ever free in this test, so that nobody asks the database.
+    #[tokio::test(start_paused = true)]
+    async fn keys_that_find_no_slot_are_forgotten_within_the_hour() {
+        let ledger =
+            Ledger::new(sqlx::postgres::PgConnectOptions::new_without_pgpass(), ledger::Settings::default());
+        let metrics = Metrics::new(&Registry::new()).unwrap();
+        let runs = KeyedRuns::new(ledger, Arc::new(|_| None), metrics.clone(), Settings::default());
+        let slots: Vec<Place> = (0..SLOTS).map(|_| runs.place().unwrap()).collect();
+        let began = Instant::now();
+        runs.place().unwrap().wait(JobId::derive("u", "c", 1), SecretString::from("sk-1".to_owned()));
+        tokio::task::yield_now().await;
+        assert_eq!(metrics.keyed("waiting").get(), 1);
+        while metrics.keyed("waiting").get() > 0 {
+            tokio::time::sleep(std::time::Duration::from_secs(30)).await;
+        }
+        assert!(began.elapsed() <= ticket::KEYS_LIVE);
+        assert!(runs.house.tickets.is_empty());
+        drop(slots);
+    }
+}

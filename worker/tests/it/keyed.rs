@@ -1,0 +1,326 @@
+//! Runs with their users' own keys: who may run them, with which key, and what is left when they end.
+
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
+
+use futures::future::{BoxFuture, ready};
+use job::{FailureCode, JobId, Outcome, State, WorkerId};
+use ledger::{Claimed, CreateOutcome, KeyedClaim, Ledger, WithKeys};
+use prometheus::Registry;
+use records::{Folder, Talk};
+use secrecy::{ExposeSecret, SecretString};
+use stages::{Describe, Engine, Structure};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+use worker::{Ended, KeyedRuns, Metrics, Moment, Place};
+
+use crate::bench::{Bench, PATIENCE, recorded, slots};
+use crate::engines::Script;
+
+/// A key that the provider refuses, and one with which it does not answer.
+const REFUSED: &str = "sk-refused";
+const UNANSWERED: &str = "sk-unanswered";
+
+/// The keyed runs of one process, and what they were seen to do.
+struct House {
+    runs: KeyedRuns,
+    used: Arc<Mutex<Vec<String>>>,
+    moments: mpsc::UnboundedReceiver<(Claimed, Moment)>,
+    registry: Registry,
+    soft: CancellationToken,
+    task: JoinHandle<()>,
+}
+
+impl House {
+    fn open(ledger: Ledger, script: &Arc<Script>) -> Self {
+        let (used, registry) = (Arc::<Mutex<Vec<String>>>::default(), Registry::new());
+        let (asked, engines) = (Arc::clone(&used), script.engines());
+        let with_key = move |key: &SecretString| {
+            let key = key.expose_secret().to_owned();
+            asked.lock().unwrap().push(key.clone());
+            let failing = |code| stages::Engines { describe: Arc::new(Failing(code)), ..engines.clone() };
+            Some(match key.as_str() {
+                REFUSED => failing(FailureCode::ByokKeyRejected),
+                UNANSWERED => failing(FailureCode::ModelTimeout),
+                _ => engines.clone(),
+            })
+        };
+        let (settings, moments) = recorded(slots(1));
+        let runs = KeyedRuns::new(ledger, Arc::new(with_key), Metrics::new(&registry).unwrap(), settings);
+        let soft = CancellationToken::new();
+        let task = tokio::spawn(runs.clone().run(soft.clone(), CancellationToken::new()));
+        Self { runs, used, moments, registry, soft, task }
+    }
+
+    fn place(&self) -> Place {
+        self.runs.place().expect("there is a place")
+    }
+
+    async fn ended(&mut self) -> Ended {
+        loop {
+            let next = tokio::time::timeout(PATIENCE, self.moments.recv()).await;
+            if let (_, Moment::RunEnded { end, .. }) = next.expect("no run ends").unwrap() {
+                return end;
+            }
+        }
+    }
+
+    async fn started(&mut self, wanted: &str) {
+        loop {
+            let next = tokio::time::timeout(PATIENCE, self.moments.recv()).await;
+            if let (_, Moment::StageStarted { stage }) = next.expect("no stage begins").unwrap()
+                && stage == wanted
+            {
+                return;
+            }
+        }
+    }
+
+    fn used(&self) -> Vec<String> {
+        self.used.lock().unwrap().clone()
+    }
+
+    fn shows(&self, state: &str, number: usize) -> bool {
+        let text = prometheus::TextEncoder::new().encode_to_string(&self.registry.gather()).unwrap();
+        text.contains(&format!("listen_finalization_keyed_runs{{state=\"{state}\"}} {number}\n"))
+    }
+
+    async fn stop(self) {
+        self.soft.cancel();
+        tokio::time::timeout(PATIENCE, self.task).await.expect("it does not stop").unwrap();
+    }
+}
+
+fn key(text: &str) -> SecretString {
+    SecretString::from(text.to_owned())
+}
+
+impl Bench {
+    /// Admits a conversation whose request brought keys.
+    async fn keyed(&self, id: &str, claimant: Option<&WorkerId>) -> (JobId, Option<Claimed>) {
+        let new = self.talk(id);
+        let keys = WithKeys { claimant };
+        match self.ledger.create_conversation_with_keys(&self.user, new, keys).await.unwrap() {
+            CreateOutcome::Admitted(admitted) => (admitted.job_id, admitted.claimed.map(|claimed| *claimed)),
+            other => panic!("not admitted: {other:?}"),
+        }
+    }
+
+    /// The same with a ledger that decides by other numbers.
+    async fn deciding_by(policy: job::Policy) -> Self {
+        let mut bench = Self::new().await;
+        let settings = ledger::Settings { policy, ..ledger::Settings::default() };
+        bench.ledger = Ledger::new(bench.database.options(), settings);
+        bench
+    }
+}
+
+struct Failing(FailureCode);
+
+impl Engine for Failing {
+    fn id(&self) -> &str {
+        "failing/1"
+    }
+
+    fn costs(&self) -> bool {
+        true
+    }
+}
+
+impl Describe for Failing {
+    fn describe<'a>(&'a self, _: &'a Talk, _: &'a [Folder]) -> BoxFuture<'a, Result<Structure, FailureCode>> {
+        Box::pin(ready(Err(self.0)))
+    }
+}
+
+#[tokio::test]
+async fn a_job_that_came_with_keys_is_leased_at_once_and_run_with_them() {
+    let bench = Bench::new().await;
+    let mut house = House::open(bench.ledger.clone(), &Script::open());
+    let place = house.place();
+    let (id, claimed) = bench.keyed("c1", place.claimant()).await;
+    let claimed = claimed.expect("a slot is free");
+    assert_eq!(
+        (claimed.job.epoch, bench.job(&id).await.job.state),
+        (job::Epoch(1), claimed.job.state.clone())
+    );
+
+    place.run(claimed, key("sk-ann"));
+
+    assert_eq!(house.ended().await, Ended::Completed);
+    assert_eq!(bench.job(&id).await.job.state, State::Completed { outcome: Outcome::Kept });
+    assert_eq!(house.used(), ["sk-ann"]);
+}
+
+#[tokio::test]
+async fn four_run_and_the_fifth_waits_parked_in_memory() {
+    let bench = Bench::new().await;
+    let script = Script::held();
+    let mut house = House::open(bench.ledger.clone(), &script);
+    for number in 0..4 {
+        let place = house.place();
+        let (_, claimed) = bench.keyed(&format!("c{number}"), place.claimant()).await;
+        place.run(claimed.unwrap(), key("sk-ann"));
+        house.started("describe").await;
+    }
+    let place = house.place();
+    assert_eq!(place.claimant(), None);
+    let (fifth, claimed) = bench.keyed("c4", place.claimant()).await;
+    assert_eq!(claimed, None);
+    place.wait(fifth.clone(), key("sk-ben"));
+    assert!(house.shows("running", 4) && house.shows("waiting", 1));
+    assert_eq!(bench.job(&fifth).await.job.state, State::BlockedByok);
+
+    script.gate.add_permits(5);
+    for _ in 0..5 {
+        assert_eq!(house.ended().await, Ended::Completed);
+    }
+    assert!(bench.job(&fifth).await.job.state.is_terminal());
+    assert_eq!(house.used().last().unwrap(), "sk-ben");
+}
+
+#[tokio::test]
+async fn a_hundred_may_wait_and_no_more() {
+    let bench = Bench::new().await;
+    let house = House::open(bench.ledger.clone(), &Script::open());
+    let places: Vec<Place> = (0..104).map(|_| house.place()).collect();
+    assert_eq!(places.iter().filter(|place| place.claimant().is_some()).count(), 4);
+    assert!(house.runs.place().is_none());
+    drop(places);
+    assert!(house.runs.place().is_some(), "a place that is not used is given back");
+}
+
+#[tokio::test]
+async fn a_refused_key_parks_the_job_and_a_better_one_finishes_it() {
+    let bench = Bench::new().await;
+    let mut house = House::open(bench.ledger.clone(), &Script::open());
+    let place = house.place();
+    let (id, claimed) = bench.keyed("c1", place.claimant()).await;
+    place.run(claimed.unwrap(), key(REFUSED));
+    assert_eq!(house.ended().await, Ended::Parked);
+    let job = bench.job(&id).await.job;
+    assert_eq!((job.state, job.last_code), (State::BlockedByok, Some(FailureCode::ByokKeyRejected)));
+    assert_eq!(job.attempts, 0);
+
+    house.place().wait(id.clone(), key("sk-good"));
+
+    assert_eq!(house.ended().await, Ended::Completed);
+    assert!(bench.job(&id).await.job.state.is_terminal());
+    assert_eq!(house.used(), [REFUSED, "sk-good"]);
+}
+
+#[tokio::test]
+async fn after_a_failure_the_holder_claims_again_when_the_back_off_is_over() {
+    let policy = job::Policy { back_off: [chrono::Duration::milliseconds(5); 4], ..job::Policy::default() };
+    let bench = Bench::deciding_by(policy).await;
+    let mut house = House::open(bench.ledger.clone(), &Script::open());
+    let place = house.place();
+    let (id, claimed) = bench.keyed("c1", place.claimant()).await;
+
+    place.run(claimed.unwrap(), key(UNANSWERED));
+
+    for _ in 0..5 {
+        assert_eq!(house.ended().await, Ended::Failed(FailureCode::ModelTimeout));
+    }
+    let job = bench.job(&id).await.job;
+    assert_eq!(job.state, State::DeadLetter { code: FailureCode::ModelTimeout });
+    assert_eq!((job.attempts, job.epoch), (5, job::Epoch(5)));
+    house.stop().await;
+}
+
+#[tokio::test]
+async fn newer_keys_end_the_back_off_of_older_ones() {
+    let bench = Bench::new().await;
+    let mut house = House::open(bench.ledger.clone(), &Script::open());
+    let place = house.place();
+    let (id, claimed) = bench.keyed("c1", place.claimant()).await;
+    place.run(claimed.unwrap(), key(UNANSWERED));
+    assert_eq!(house.ended().await, Ended::Failed(FailureCode::ModelTimeout));
+    assert_eq!(bench.job(&id).await.job.state, State::BlockedByok, "the back-off of 30 s has begun");
+
+    house.place().wait(id.clone(), key("sk-good"));
+
+    assert_eq!(house.ended().await, Ended::Completed);
+    assert_eq!(house.used(), [UNANSWERED, "sk-good"]);
+}
+
+#[tokio::test]
+async fn a_holder_waits_for_a_lease_that_died_with_its_keys() {
+    let policy = job::Policy { lease: chrono::Duration::milliseconds(300), ..job::Policy::default() };
+    let bench = Bench::deciding_by(policy).await;
+    let mut house = House::open(bench.ledger.clone(), &Script::open());
+    let dead = WorkerId("dead".to_owned());
+    let (id, claimed) = bench.keyed("c1", Some(&dead)).await;
+    assert!(claimed.is_some());
+    assert!(matches!(
+        bench.ledger.claim_with_keys(&id, &WorkerId("w".to_owned())).await.unwrap(),
+        KeyedClaim::Held { .. }
+    ));
+
+    house.place().wait(id.clone(), key("sk-ann"));
+
+    assert_eq!(house.ended().await, Ended::Completed);
+    let job = bench.job(&id).await.job;
+    assert_eq!((job.epoch, job.crashes, job.attempts), (job::Epoch(2), 1, 0));
+}
+
+#[tokio::test]
+async fn a_process_that_stops_parks_its_run_and_forgets_who_waits() {
+    let bench = Bench::new().await;
+    let script = Script::held();
+    let mut house = House::open(bench.ledger.clone(), &script);
+    let mut ids = Vec::new();
+    for number in 0..5 {
+        let place = house.place();
+        let (id, claimed) = bench.keyed(&format!("c{number}"), place.claimant()).await;
+        match claimed {
+            Some(claimed) => {
+                place.run(claimed, key("sk-ann"));
+                house.started("describe").await;
+            }
+            None => place.wait(id.clone(), key("sk-ann")),
+        }
+        ids.push(id);
+    }
+    let runs = house.runs.clone();
+    house.soft.cancel();
+    script.gate.add_permits(4);
+    house.stop().await;
+
+    assert!(runs.place().is_none(), "a process that stops takes no keys");
+    for id in &ids {
+        let job = bench.job(id).await.job;
+        assert_eq!((&job.state, job.attempts, job.crashes), (&State::BlockedByok, 0, 0));
+    }
+    assert_eq!(script.asked.load(Ordering::SeqCst), 4);
+}
+
+#[tokio::test]
+async fn keys_never_take_a_job_out_of_its_queue() {
+    let bench = Bench::new().await;
+    let house = House::open(bench.ledger.clone(), &Script::open());
+    let (_, id) = bench.admit("c1").await;
+    let before = bench.job(&id).await;
+    let worker = WorkerId("w".to_owned());
+    let over = KeyedClaim::Over { dead_letter: false };
+    assert_eq!(bench.ledger.claim_with_keys(&id, &worker).await.unwrap(), over);
+    house.place().wait(id.clone(), key("sk-ann"));
+    house.stop().await;
+    assert_eq!(bench.job(&id).await, before);
+}
+
+#[tokio::test]
+async fn workers_never_run_what_requires_keys() {
+    let bench = Bench::new().await;
+    let (id, claimed) = bench.keyed("c1", None).await;
+    assert_eq!(claimed, None);
+    let script = Script::open();
+    let mut working = bench.work(&script);
+    let (_, other) = bench.admit("c2").await;
+    let (claimed, end) = working.until_ended().await;
+    assert_eq!((claimed.job.id, end), (other, Ended::Completed));
+    let rest = working.stop().await;
+    assert!(!rest.contains(&Moment::RunStarted), "{rest:?}");
+    assert_eq!(bench.job(&id).await.job.state, State::BlockedByok);
+}
