@@ -25,6 +25,10 @@ def is_number(value):
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
+def is_empty(body):
+    return body == {} or type(body).__name__ == "NotSet"
+
+
 def mend_segment(segment):
     """A segment may not end before it begins."""
     if isinstance(segment, dict) and is_number(segment.get("start")) and is_number(segment.get("end")):
@@ -59,9 +63,9 @@ def before_call(context, case, kwargs):
         mend(case.body)
     if case.query and isinstance(case.query.get("start_date"), str) and isinstance(case.query.get("end_date"), str):
         case.query["end_date"] = case.query["start_date"]
-    # Progress is in the query or in the body.
-    if case.path.endswith("/progress") and case.body == {} and not (case.query or {}).get("current_value"):
-        case.body["current_value"] = 1
+    # Progress is in the query or in the body: with an empty body, or none, it is in the query.
+    if case.path.endswith("/progress") and "current_value" not in (case.query or {}) and is_empty(case.body):
+        case.query = {**(case.query or {}), "current_value": 1}
     # A name that was used with another body is refused: every request gets one of its own. (The case that leaves out
     # the key of the caller must stay as it is: a change of its headers would bring the key back.)
     name = (case.headers or {}).get("Idempotency-Key")
