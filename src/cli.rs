@@ -57,6 +57,8 @@ pub(crate) enum Command {
     Keys(Keys),
     /// Print the effective settings, secrets masked; exit 2 when they cannot work.
     Config(Box<Config>),
+    /// Print the OpenAPI document of the public interface.
+    Openapi,
     /// Print a shell's completions.
     Completions {
         /// Which shell.

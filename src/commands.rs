@@ -12,6 +12,7 @@ pub(crate) mod jobs;
 pub(crate) mod keys;
 pub(crate) mod man;
 mod migrate;
+mod openapi;
 mod progress;
 pub(crate) mod replays;
 pub(crate) mod serve;
@@ -44,6 +45,7 @@ pub(crate) async fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Folders(folders) => folders::run(folders).await,
         Command::Keys(keys) => keys::run(keys).await,
         Command::Config(config) => Ok(config::run(&config)),
+        Command::Openapi => openapi::run(),
         Command::Completions { shell } => Ok(completions::run(shell)),
         Command::Man(man) => man::run(&man),
     }

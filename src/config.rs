@@ -137,6 +137,9 @@ pub(crate) struct Config {
     /// Vendor names accepted as the source of a conversation, besides the eight generic ones.
     #[arg(long, env = "LISTEN_VENDOR_SOURCES", value_delimiter = ',', value_name = "NAME,…")]
     pub(crate) vendor_sources: Vec<String>,
+    /// Origins whose scripts may call the public interface from a browser.
+    #[arg(long, env = "LISTEN_CORS_ORIGINS", value_delimiter = ',', value_name = "ORIGIN,…")]
+    pub(crate) cors_origins: Vec<String>,
     /// Holds every run for a while after a stage: STAGE=SECONDS. The demo sets it to kill a worker in mid-run.
     #[arg(long, env = "LISTEN_DEMO_PAUSE_AFTER", hide = true, value_name = "STAGE=SECONDS")]
     pub(crate) demo_pause_after: Option<String>,
@@ -282,6 +285,7 @@ impl Config {
             ("openai_context_tokens", self.openai_context_tokens.to_string()),
             ("allow_outgoing", join(self.allow_outgoing.iter().map(ToString::to_string).collect())),
             ("vendor_sources", join(self.vendor_sources.clone())),
+            ("cors_origins", join(self.cors_origins.clone())),
         ]
     }
 }

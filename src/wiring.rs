@@ -97,6 +97,7 @@ impl App {
             rate_per_minute: self.config.rate_per_minute,
             vendor_sources: vendors,
             finalize_enabled: self.config.finalization_dispatch_mode != Dispatch::Inline,
+            cors_origins: self.config.cors_origins.clone(),
             web_push: self.vapid.as_ref().map(web_push),
             keyed: Arc::new(Keyed(self.keyed.clone())),
             categorize: Arc::new(Categories(Embedded::new())),

@@ -38,6 +38,12 @@ pub(crate) enum Error {
     /// 409: right, but not now.
     #[error("conflict")]
     Conflict(&'static str),
+    /// 409: a request of the same name has not been answered yet.
+    #[error("still running")]
+    StillRunning {
+        /// Whole seconds until asking again makes sense.
+        retry_after: u64,
+    },
     /// 413: over 4 MiB.
     #[error("body too large")]
     TooLarge,
@@ -94,6 +100,7 @@ impl IntoResponse for Error {
             Self::UnknownPath => detail(StatusCode::NOT_FOUND, "Not Found"),
             Self::MethodNotAllowed => detail(StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed"),
             Self::Conflict(reason) => detail(StatusCode::CONFLICT, reason),
+            Self::StillRunning { retry_after } => still_running(retry_after),
             Self::TooLarge => detail(StatusCode::PAYLOAD_TOO_LARGE, "Request body too large"),
             Self::TooManyRequests { per_minute, retry_after } => too_many(per_minute, retry_after),
             Self::FinalizationUnavailable => later(
@@ -129,7 +136,14 @@ fn later(mut response: Response, seconds: u64) -> Response {
     response
 }
 
+fn still_running(retry_after: u64) -> Response {
+    later(detail(StatusCode::CONFLICT, "A request with this Idempotency-Key is still running"), retry_after)
+}
+
 fn broken(error: ledger::Error) -> Response {
+    if matches!(error, ledger::Error::Repeated { .. }) {
+        return still_running(PASSING_SECONDS);
+    }
     let mut response = match error.is_passing() {
         true => later(
             detail(StatusCode::SERVICE_UNAVAILABLE, "The service is temporarily unavailable"),

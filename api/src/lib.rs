@@ -5,6 +5,7 @@
 //! about a job, and nothing here can name a stage.
 
 mod categorize;
+mod document;
 mod door;
 mod error;
 pub mod ids;
@@ -17,6 +18,7 @@ mod settings;
 pub mod shapes;
 
 pub use categorize::{Categorize, Uncategorized};
+pub use document::document;
 pub use door::{CheckUrl, router, router_with_ids};
 use error::Error;
 pub use keyed::{KeyedPlace, KeyedRuns, NoKeyedRuns};

@@ -19,6 +19,8 @@ pub struct Settings {
     /// Whether durable dispatch is configured: `false` in `inline` mode, where finalize and `defer_processing`
     /// answer 503 before anything is changed.
     pub finalize_enabled: bool,
+    /// Origins whose scripts may call the interface from a browser (`LISTEN_CORS_ORIGINS`).
+    pub cors_origins: Vec<String>,
     /// Web push, when the operator has set a key for it; without, such subscriptions are answered 503.
     pub web_push: Option<WebPush>,
     /// Who runs jobs with their users' own keys in this process.
@@ -36,6 +38,7 @@ impl Default for Settings {
             rate_per_minute: 600,
             vendor_sources: Source::VENDORS.map(str::to_owned).to_vec(),
             finalize_enabled: true,
+            cors_origins: Vec::new(),
             web_push: None,
             keyed: Arc::new(NoKeyedRuns),
             categorize: Arc::new(Uncategorized),

@@ -92,8 +92,9 @@ impl Reconciler {
         let began = Instant::now();
         loop {
             let pruned = self.ledger.prune(self.settings.retention, self.settings.page).await?;
-            self.metrics.count(Action::Pruned, pruned.jobs + pruned.deliveries + pruned.actions);
-            let most = pruned.jobs.max(pruned.deliveries).max(pruned.actions);
+            self.metrics
+                .count(Action::Pruned, pruned.jobs + pruned.deliveries + pruned.actions + pruned.requests);
+            let most = pruned.jobs.max(pruned.deliveries).max(pruned.actions).max(pruned.requests);
             if !self.goes_on(usize::try_from(most).unwrap_or(usize::MAX), began) {
                 return Ok(());
             }

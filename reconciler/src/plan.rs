@@ -86,7 +86,10 @@ impl OnError {
             bell if bell.is_bell() => Self::End,
             Error::Unavailable { .. } if again => Self::End,
             Error::Unavailable { .. } => Self::GoOn,
-            Error::Refused { .. } | Error::ImpossibleRow { .. } | Error::Contended { .. } => Self::PutOff,
+            Error::Refused { .. }
+            | Error::ImpossibleRow { .. }
+            | Error::Contended { .. }
+            | Error::Repeated { .. } => Self::PutOff,
         }
     }
 }

@@ -1,16 +1,22 @@
 //! The front door: what every request passes, and what every handler is handed.
 
+mod cors;
 mod pass;
 mod rate;
+mod repeats;
 mod request_id;
+pub(crate) mod retire;
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use axum::{Router, extract::DefaultBodyLimit, middleware};
 use ledger::Ledger;
+use tower_http::compression::CompressionLayer;
+
+pub(crate) use repeats::Creating;
 
 use crate::{
-    Error, Metrics, Settings,
+    Error, Metrics, Scope, Settings,
     ids::{Ids, SystemIds},
     routes,
 };
@@ -31,6 +37,9 @@ pub(crate) struct Door {
     pub(crate) metrics: Metrics,
     pub(crate) rate: Arc<rate::Limiter>,
     pub(crate) ids: Arc<dyn Ids>,
+    pub(crate) documents: Arc<routes::Documents>,
+    /// The routes that create, with the scope that each demands.
+    creating: Arc<HashMap<&'static str, Scope>>,
 }
 
 /// The whole public interface as one service.
@@ -47,12 +56,20 @@ pub fn router_with_ids(
     ids: Arc<dyn Ids>,
 ) -> Router {
     let rate = Arc::new(rate::Limiter::per_minute(settings.rate_per_minute));
-    let door = Door { ledger, check_url, settings: Arc::new(settings), metrics, rate, ids };
-    routes::all()
+    let documents = routes::Documents::of(&settings);
+    let creating = Arc::new(routes::creating(&settings));
+    let door =
+        Door { ledger, check_url, settings: Arc::new(settings), metrics, rate, ids, documents, creating };
+    let router = routes::all()
         .fallback(async || Error::UnknownPath)
         .method_not_allowed_fallback(async || Error::MethodNotAllowed)
         .layer(DefaultBodyLimit::max(BODY_LIMIT))
+        .layer(middleware::from_fn_with_state(door.clone(), repeats::once))
         .layer(pass::catch_panics())
         .layer(middleware::from_fn_with_state(door.clone(), pass::attend))
-        .with_state(door)
+        .layer(CompressionLayer::new());
+    match door.settings.cors_origins.as_slice() {
+        [] => router.with_state(door),
+        origins => router.layer(cors::layer(origins)).with_state(door),
+    }
 }

@@ -11,7 +11,10 @@ use axum::{
 use tower_http::catch_panic::CatchPanicLayer;
 use tracing::Instrument;
 
-use super::{Door, request_id};
+use super::{
+    Door, request_id,
+    retire::{self, RETIRING},
+};
 use crate::error::{Cause, detail};
 
 /// Answers of JSON and personal data: not to be sniffed, framed, leaked or kept.
@@ -31,7 +34,10 @@ pub(super) async fn attend(State(door): State<Door>, request: Request, next: Nex
     let span = tracing::info_span!("request", %id, %method, route);
     let begun = Instant::now();
     async {
-        let answer = finish(next.run(request).await, &id);
+        let mut answer = finish(next.run(request).await, &id);
+        if let Some(retiring) = retire::of(RETIRING, method.as_str(), &route) {
+            retiring.announce(answer.headers_mut());
+        }
         let status = answer.status();
         tracing::debug!(status = status.as_u16(), ms = begun.elapsed().as_millis() as u64, "answered");
         let class = format!("{}xx", status.as_u16() / 100);

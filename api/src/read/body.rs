@@ -34,7 +34,7 @@ impl<S: Send + Sync> FromRequest<S> for Body {
 pub(crate) fn object<T>(body: Body, read: impl Fn(&mut Fields<'_>) -> Option<T>) -> Result<T, Error> {
     let mut report = Report::of("body");
     let taken = match body.value()? {
-        None | Some(Value::Null) => report.refuse("missing", "Field required"),
+        None => report.refuse("missing", "Field required"),
         Some(value) => Object(read).take(&value, &mut report),
     };
     report.finish(taken).map_err(Error::Invalid)

@@ -41,6 +41,11 @@ impl<N: AsRef<str>, T: Clone> Take for Choice<N, T> {
     fn take(&self, value: &Value, report: &mut Report) -> Option<T> {
         value.as_str().and_then(|name| self.find(name)).or_else(|| self.refuse(report))
     }
+
+    fn schema(&self) -> Value {
+        let names: Vec<&str> = self.names.iter().map(|(name, _)| name.as_ref()).collect();
+        json!({ "type": "string", "enum": names })
+    }
 }
 
 /// A filter such as `work,health`: any of these. Blanks around names and empty names do not matter.
@@ -53,5 +58,11 @@ impl<N: AsRef<str>, T: Clone> Take for CommaSeparated<N, T> {
         let names =
             value.as_str().unwrap_or_default().split(',').map(str::trim).filter(|name| !name.is_empty());
         names.map(|name| self.0.find(name)).collect::<Option<_>>().or_else(|| self.0.refuse(report))
+    }
+
+    fn schema(&self) -> Value {
+        let names: Vec<&str> = self.0.names.iter().map(|(name, _)| name.as_ref()).collect();
+        let one = format!("({})", names.join("|"));
+        json!({ "type": "string", "pattern": format!("^({one}(,{one})*)?$") })
     }
 }

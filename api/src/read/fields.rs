@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::Report;
+use super::{Report, drawing::Drawing};
 
 /// How one kind of value is read. `None` means that the report says why.
 pub(crate) trait Take {
@@ -11,6 +11,9 @@ pub(crate) trait Take {
 
     /// Reads `value`, or reports what is wrong at the report's present place.
     fn take(&self, value: &Value, report: &mut Report) -> Option<Self::Out>;
+
+    /// What is taken, as a JSON Schema: what a client should send. What is taken laxly besides is not in it.
+    fn schema(&self) -> Value;
 }
 
 /// The fields of an object that is being read.
@@ -18,16 +21,31 @@ pub(crate) struct Fields<'a> {
     object: &'a Map<String, Value>,
     /// What is wrong so far; rules between fields speak to it directly.
     pub(crate) report: &'a mut Report,
+    /// When the object is not there to be read, but to find out which fields would be.
+    drawing: Option<&'a mut Drawing>,
 }
 
 impl<'a> Fields<'a> {
     /// Reads `object` at the report's present place.
     pub(crate) fn new(object: &'a Map<String, Value>, report: &'a mut Report) -> Self {
-        Self { object, report }
+        Self { object, report, drawing: None }
+    }
+
+    /// Reads nothing, and notes every field that is asked for.
+    pub(crate) fn drawn(
+        object: &'a Map<String, Value>,
+        report: &'a mut Report,
+        drawing: &'a mut Drawing,
+    ) -> Self {
+        Self { object, report, drawing: Some(drawing) }
     }
 
     /// A field that must be there.
     pub(crate) fn required<T: Take>(&mut self, name: &'static str, take: T) -> Option<T::Out> {
+        if let Some(drawing) = &mut self.drawing {
+            drawing.required(name, take.schema());
+            return None;
+        }
         self.report.at(name, |report| match self.object.get(name) {
             Some(value) => take.take(value, report),
             None => report.refuse("missing", "Field required"),
@@ -36,6 +54,9 @@ impl<'a> Fields<'a> {
 
     /// A field that may be absent or null: both give `None` (as does a wrong one, which is reported).
     pub(crate) fn optional<T: Take>(&mut self, name: &'static str, take: T) -> Option<T::Out> {
+        if let Some(drawing) = &mut self.drawing {
+            drawing.nullable(name, take.schema());
+        }
         match self.object.get(name) {
             None | Some(Value::Null) => None,
             Some(value) => self.report.at(name, |report| take.take(value, report)),
@@ -44,12 +65,18 @@ impl<'a> Fields<'a> {
 
     /// A field that may be absent, but not null: a PATCH's, a default's.
     pub(crate) fn present<T: Take>(&mut self, name: &'static str, take: T) -> Option<T::Out> {
+        if let Some(drawing) = &mut self.drawing {
+            drawing.present(name, take.schema());
+        }
         let value = self.object.get(name)?;
         self.report.at(name, |report| take.take(value, report))
     }
 
     /// A field for which null has a meaning of its own: `None` absent, `Some(None)` null.
     pub(crate) fn nullable<T: Take>(&mut self, name: &'static str, take: T) -> Option<Option<T::Out>> {
+        if let Some(drawing) = &mut self.drawing {
+            drawing.nullable(name, take.schema());
+        }
         match self.object.get(name)? {
             Value::Null => Some(None),
             value => self.report.at(name, |report| take.take(value, report)).map(Some),
@@ -57,7 +84,7 @@ impl<'a> Fields<'a> {
     }
 
     /// A PATCH needs one of the named fields; with none, the rule is reported at the object.
-    pub(crate) fn needs_any(&mut self, names: &[&str]) -> Option<()> {
+    pub(crate) fn needs_any(&mut self, names: &[&'static str]) -> Option<()> {
         match self.has_any(names) {
             true => Some(()),
             false => self.report.rule("at least one field must be provided"),
@@ -65,7 +92,10 @@ impl<'a> Fields<'a> {
     }
 
     /// Whether any of the named fields was sent.
-    pub(crate) fn has_any(&self, names: &[&str]) -> bool {
+    pub(crate) fn has_any(&mut self, names: &[&'static str]) -> bool {
+        if let Some(drawing) = &mut self.drawing {
+            drawing.any_of(names);
+        }
         names.iter().any(|name| self.object.contains_key(*name))
     }
 }
@@ -84,6 +114,10 @@ impl<T, F: Fn(&mut Fields<'_>) -> Option<T>> Take for Object<F> {
                 "Input should be a valid dictionary or object to extract fields from",
             ),
         }
+    }
+
+    fn schema(&self) -> Value {
+        Drawing::of(&self.0).schema()
     }
 }
 
@@ -130,6 +164,17 @@ impl<T: Take> Take for ListOf<T> {
             .map(|(index, item)| report.at(index, |report| self.item.take(item, report)))
             .collect();
         taken.into_iter().collect()
+    }
+
+    fn schema(&self) -> Value {
+        let mut schema = json!({ "type": "array", "items": self.item.schema() });
+        if self.min > 0 {
+            schema["minItems"] = self.min.into();
+        }
+        if self.max < usize::MAX {
+            schema["maxItems"] = self.max.into();
+        }
+        schema
     }
 }
 

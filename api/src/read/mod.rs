@@ -3,10 +3,12 @@
 //! a person's words into client logs.
 //!
 //! A field is described by a [`Take`] (a bounded string, a lax integer, a list of something …) and taken out of
-//! [`Fields`]; what is wrong collects in a [`Report`].
+//! [`Fields`]; what is wrong collects in a [`Report`]. The same functions that read a request also describe it: run over
+//! a [`Drawing`], they note which fields they would take, and the OpenAPI document is made of that.
 
 mod body;
 mod choice;
+mod drawing;
 mod fields;
 mod moment;
 mod number;
@@ -19,8 +21,9 @@ mod truth;
 
 pub(crate) use body::{Body, object, optional_object};
 pub(crate) use choice::{Choice, CommaSeparated};
+pub(crate) use drawing::{Drawing, Drawn};
 pub(crate) use fields::{Fields, ListOf, Object, Take};
-pub(crate) use moment::{Moment, ZonedMoment};
+pub(crate) use moment::{Instant, Moment, ZonedMoment};
 pub(crate) use number::{Float, Int};
 pub(crate) use page::{Page, date_range, page};
 pub(crate) use query::{Query, query};

@@ -44,6 +44,10 @@ impl Take for Moment {
             _ => report.refuse("datetime_type", "Input should be a valid datetime"),
         }
     }
+
+    fn schema(&self) -> Value {
+        json!({ "type": "string", "format": "date-time" })
+    }
 }
 
 /// A datetime that must carry a zone, as `due_at` does (DECISIONS §1, "times").
@@ -59,6 +63,10 @@ impl Take for ZonedMoment {
             true => Some(instant.at),
             false => report.refuse("timezone_aware", "Input should have timezone info"),
         }
+    }
+
+    fn schema(&self) -> Value {
+        Moment.schema()
     }
 }
 

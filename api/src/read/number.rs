@@ -36,6 +36,14 @@ impl Take for Int {
             _ => Some(number),
         }
     }
+
+    fn schema(&self) -> Value {
+        let mut schema = json!({ "type": "integer", "minimum": self.min });
+        if let Some(max) = self.max {
+            schema["maximum"] = max.into();
+        }
+        schema
+    }
 }
 
 /// A finite number within inclusive bounds.
@@ -67,6 +75,17 @@ impl Take for Float {
             return too_large(report, &self.max.to_string(), json!(self.max));
         }
         Some(number)
+    }
+
+    fn schema(&self) -> Value {
+        let mut schema = json!({ "type": "number" });
+        if self.min > f64::MIN {
+            schema["minimum"] = self.min.into();
+        }
+        if self.max < f64::MAX {
+            schema["maximum"] = self.max.into();
+        }
+        schema
     }
 }
 
@@ -102,7 +121,7 @@ fn whole(value: &Value, report: &mut Report) -> Option<i64> {
     }
 }
 
-/// pydantic's grammar: white space around, a sign, digits with single underscores between, `.0…` behind.
+/// pydantic's grammar: white space around, a sign, digits with single underscores between, `.0`, `.00` … behind.
 fn whole_of_text(text: &str) -> Option<i64> {
     let text = text.trim();
     let (sign, digits) = match text.strip_prefix(['-', '+']) {
@@ -110,7 +129,7 @@ fn whole_of_text(text: &str) -> Option<i64> {
         None => (1, text),
     };
     let digits = match digits.split_once('.') {
-        Some((whole, fraction)) if fraction.bytes().all(|byte| byte == b'0') => whole,
+        Some((whole, zeros)) if !zeros.is_empty() && zeros.bytes().all(|byte| byte == b'0') => whole,
         Some(_) => return None,
         None => digits,
     };

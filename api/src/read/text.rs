@@ -45,6 +45,17 @@ impl Take for Text {
             false => Some(text.clone()),
         }
     }
+
+    fn schema(&self) -> Value {
+        let mut schema = json!({ "type": "string" });
+        if self.min > 0 {
+            schema["minLength"] = self.min.into();
+        }
+        if self.max < usize::MAX {
+            schema["maxLength"] = self.max.into();
+        }
+        schema
+    }
 }
 
 fn characters(count: usize) -> String {

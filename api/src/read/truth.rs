@@ -1,6 +1,6 @@
 //! Booleans, with pydantic's lax spellings.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{Report, Take};
 
@@ -23,6 +23,10 @@ impl Take for Bool {
             },
             _ => wrong(report),
         }
+    }
+
+    fn schema(&self) -> Value {
+        json!({ "type": "boolean" })
     }
 }
 

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{links, path::Ids};
 use crate::{
     Error, Scope,
-    door::Door,
+    door::{Creating, Door},
     keys::Caller,
     read::{
         Body, Bool, Fields, ListOf, Object, Page, Query, Text, ZonedMoment, date_range, object, page, query,
@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// What a 404 says is missing.
-const KIND: &str = "Action item";
+pub(super) const KIND: &str = "Action item";
 /// Of a description (spec, "Limits").
 const DESCRIPTION: Text = Text::between(1, 500);
 /// In one batch (spec, "Limits").
@@ -31,30 +31,30 @@ pub(super) async fn list(
     parameters: Query,
 ) -> Result<Response, Error> {
     caller.require(Scope::ActionItemsRead)?;
-    let (page, filter) = filter(&parameters)?;
+    let (page, filter) = query(&parameters, read_filter)?;
     let items = door.ledger.action_items(&caller.user, &filter).await?;
     Ok(links::answer(&uri, page, &items, shapes::action_item))
 }
 
-fn filter(parameters: &Query) -> Result<(Page, ItemFilter), Error> {
-    query(parameters, |fields| {
-        let page = page(fields, 100, 1_000);
-        let completed = fields.present("completed", Bool);
-        let conversation_id = fields.present("conversation_id", Text::any()).map(ConversationId::new);
-        let (start, end) = date_range(fields);
-        let dates = DatePage { start, end, limit: links::one_more(page), offset: page.offset };
-        Some((page, ItemFilter { page: dates, completed, conversation_id }))
-    })
+/// Reads the query of the list.
+pub(super) fn read_filter(fields: &mut Fields<'_>) -> Option<(Page, ItemFilter)> {
+    let page = page(fields, 100, 1_000);
+    let completed = fields.present("completed", Bool);
+    let conversation_id = fields.present("conversation_id", Text::any()).map(ConversationId::new);
+    let (start, end) = date_range(fields);
+    let dates = DatePage { start, end, limit: links::one_more(page), offset: page.offset };
+    Some((page, ItemFilter { page: dates, completed, conversation_id }))
 }
 
 /// What a create says of an item; its id is ours to give.
-struct Draft {
+pub(super) struct Draft {
     description: String,
     completed: bool,
     due_at: Option<records::Timestamp>,
 }
 
-fn read_draft(fields: &mut Fields<'_>) -> Option<Draft> {
+/// Reads an item of a create.
+pub(super) fn read_draft(fields: &mut Fields<'_>) -> Option<Draft> {
     let description = fields.required("description", DESCRIPTION);
     let completed = fields.present("completed", Bool).unwrap_or(false);
     let due_at = fields.optional("due_at", ZonedMoment);
@@ -63,7 +63,7 @@ fn read_draft(fields: &mut Fields<'_>) -> Option<Draft> {
 
 /// POST: one item.
 pub(super) async fn create(
-    State(door): State<Door>,
+    Creating(door): Creating,
     caller: Caller,
     body: Body,
 ) -> Result<Json<Value>, Error> {
@@ -75,19 +75,27 @@ pub(super) async fn create(
 
 /// POST batch: 1 to 50 items, all or none.
 pub(super) async fn create_batch(
-    State(door): State<Door>,
+    Creating(door): Creating,
     caller: Caller,
     body: Body,
 ) -> Result<Json<Value>, Error> {
     caller.require(Scope::ActionItemsWrite)?;
-    let drafts = object(body, |fields| {
-        fields.required("action_items", ListOf { item: Object(read_draft), min: 1, max: BATCH })
-    })?;
+    let drafts = object(body, read_batch)?;
     let made = store(&door, &caller.user, drafts).await?;
-    Ok(Json(json!({
+    Ok(Json(batch(&made)))
+}
+
+/// The answer to a batch.
+pub(super) fn batch(made: &[ActionItem]) -> Value {
+    json!({
         "action_items": made.iter().map(shapes::action_item).collect::<Value>(),
         "created_count": made.len(),
-    })))
+    })
+}
+
+/// Reads the body of a batch.
+pub(super) fn read_batch(fields: &mut Fields<'_>) -> Option<Vec<Draft>> {
+    fields.required("action_items", ListOf { item: Object(read_draft), min: 1, max: BATCH })
 }
 
 async fn store(door: &Door, user: &UserId, drafts: Vec<Draft>) -> Result<Vec<ActionItem>, Error> {
@@ -109,17 +117,20 @@ pub(super) async fn change(
     body: Body,
 ) -> Result<Json<Value>, Error> {
     caller.require(Scope::ActionItemsWrite)?;
-    let change = object(body, |fields| {
-        let change = ItemChange {
-            description: fields.present("description", DESCRIPTION),
-            completed: fields.present("completed", Bool),
-            due_at: fields.nullable("due_at", ZonedMoment),
-        };
-        fields.needs_any(&["description", "completed", "due_at"])?;
-        Some(change)
-    })?;
+    let change = object(body, read_change)?;
     let changed = door.ledger.change_action_item(&caller.user, &ActionItemId::new(id), &change).await?;
     changed.as_ref().map(|item| Json(shapes::action_item(item))).ok_or(Error::NotFound(KIND))
+}
+
+/// Reads the body of a PATCH.
+pub(super) fn read_change(fields: &mut Fields<'_>) -> Option<ItemChange> {
+    let change = ItemChange {
+        description: fields.present("description", DESCRIPTION),
+        completed: fields.present("completed", Bool),
+        due_at: fields.nullable("due_at", ZonedMoment),
+    };
+    fields.needs_any(&["description", "completed", "due_at"])?;
+    Some(change)
 }
 
 /// DELETE: for good.

@@ -1,16 +1,21 @@
 //! `P/conversations`: reading, changing, deleting.
 
-use axum::{Json, extract::State, http::Uri, response::Response};
+use axum::{
+    Json,
+    extract::State,
+    http::{HeaderMap, Uri},
+    response::Response,
+};
 use ledger::{ConversationChange, ConversationFilter, DatePage};
 use records::{Category, ConversationId, FolderId, UserId};
 use serde_json::{Value, json};
 
-use super::{links, path::Ids};
+use super::{links, path::Ids, tagged};
 use crate::{
     Error, Scope,
     door::Door,
     keys::Caller,
-    read::{Body, Bool, Choice, CommaSeparated, Page, Query, Text, date_range, object, page, query},
+    read::{Body, Bool, Choice, CommaSeparated, Fields, Page, Query, Text, date_range, object, page, query},
     shapes,
 };
 
@@ -31,17 +36,25 @@ pub(super) async fn list(
 }
 
 fn filter(parameters: &Query) -> Result<(Page, ConversationFilter), Error> {
-    query(parameters, |fields| {
-        let page = page(fields, 25, 100);
-        let (start, end) = date_range(fields);
-        let with_transcript = fields.present("include_transcript", Bool).unwrap_or(false);
-        let known = Choice::of(Category::ALL.iter().map(|category| (category.as_str(), *category)));
-        let categories = fields.present("categories", CommaSeparated(known)).unwrap_or_default();
-        let folder_id = fields.present("folder_id", Text::between(1, usize::MAX)).map(FolderId::new);
-        let starred = fields.present("starred", Bool);
-        let dates = DatePage { start, end, limit: links::one_more(page), offset: page.offset };
-        Some((page, ConversationFilter { page: dates, categories, folder_id, starred, with_transcript }))
-    })
+    query(parameters, read_filter)
+}
+
+/// Reads the query of the list.
+pub(super) fn read_filter(fields: &mut Fields<'_>) -> Option<(Page, ConversationFilter)> {
+    let page = page(fields, 25, 100);
+    let (start, end) = date_range(fields);
+    let with_transcript = fields.present("include_transcript", Bool).unwrap_or(false);
+    let known = Choice::of(Category::ALL.iter().map(|category| (category.as_str(), *category)));
+    let categories = fields.present("categories", CommaSeparated(known)).unwrap_or_default();
+    let folder_id = fields.present("folder_id", Text::between(1, usize::MAX)).map(FolderId::new);
+    let starred = fields.present("starred", Bool);
+    let dates = DatePage { start, end, limit: links::one_more(page), offset: page.offset };
+    Some((page, ConversationFilter { page: dates, categories, folder_id, starred, with_transcript }))
+}
+
+/// Reads the query of one conversation: whether its transcript is wanted.
+pub(super) fn read_depth(fields: &mut Fields<'_>) -> Option<bool> {
+    Some(fields.present("include_transcript", Bool).unwrap_or(false))
 }
 
 /// GET one, whatever its status.
@@ -50,11 +63,12 @@ pub(super) async fn one(
     caller: Caller,
     Ids(id): Ids<String>,
     parameters: Query,
-) -> Result<Json<Value>, Error> {
+    asked: HeaderMap,
+) -> Result<Response, Error> {
     caller.require(Scope::ConversationsRead)?;
-    let with_transcript =
-        query(&parameters, |fields| Some(fields.present("include_transcript", Bool).unwrap_or(false)))?;
-    show(&door, &caller.user, &ConversationId::new(id), with_transcript).await
+    let with_transcript = query(&parameters, read_depth)?;
+    let Json(shape) = show(&door, &caller.user, &ConversationId::new(id), with_transcript).await?;
+    Ok(tagged::answer(&asked, shape))
 }
 
 /// PATCH: at least one of title, discarded, starred, folder_id.
@@ -65,7 +79,7 @@ pub(super) async fn change(
     body: Body,
 ) -> Result<Json<Value>, Error> {
     caller.require(Scope::ConversationsWrite)?;
-    let change = read_change(body)?;
+    let change = object(body, read_change)?;
     let id = ConversationId::new(id);
     if let Some(Some(folder)) = &change.folder_id
         && !door.ledger.has_folder(&caller.user, folder).await?
@@ -78,19 +92,16 @@ pub(super) async fn change(
     }
 }
 
-fn read_change(body: Body) -> Result<ConversationChange, Error> {
-    object(body, |fields| {
-        let change = ConversationChange {
-            title: fields.present("title", Text::between(1, 500)),
-            discarded: fields.present("discarded", Bool),
-            starred: fields.present("starred", Bool),
-            folder_id: fields
-                .nullable("folder_id", Text::between(1, usize::MAX))
-                .map(|id| id.map(FolderId::new)),
-        };
-        fields.needs_any(&["title", "discarded", "starred", "folder_id"])?;
-        Some(change)
-    })
+/// Reads the body of a PATCH.
+pub(super) fn read_change(fields: &mut Fields<'_>) -> Option<ConversationChange> {
+    let change = ConversationChange {
+        title: fields.present("title", Text::between(1, 500)),
+        discarded: fields.present("discarded", Bool),
+        starred: fields.present("starred", Bool),
+        folder_id: fields.nullable("folder_id", Text::between(1, usize::MAX)).map(|id| id.map(FolderId::new)),
+    };
+    fields.needs_any(&["title", "discarded", "starred", "folder_id"])?;
+    Some(change)
 }
 
 /// DELETE: for good, with everything that hangs on it.

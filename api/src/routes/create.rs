@@ -1,7 +1,7 @@
 //! `POST P/conversations` and `POST P/conversations/from-segments`: a conversation and its job are committed
 //! first; then the request waits for the job, a while.
 
-use axum::{Json, extract::State, http::HeaderMap};
+use axum::{Json, http::HeaderMap};
 use ledger::{CreateOutcome, NewContent, NewConversation};
 use records::{Conversation, ConversationId, Geolocation, Source, Timestamp, UserId};
 use secrecy::SecretString;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::{byok, geolocation::geolocation, segments, speakers, waiting};
 use crate::{
     Error, Scope, Settings,
-    door::Door,
+    door::{Creating, Door},
     ids::of_client_session,
     keys::Caller,
     read::{Body, Bool, Choice, Fields, Moment, Object, Text, object},
@@ -18,7 +18,7 @@ use crate::{
 
 /// POST from plain text.
 pub(super) async fn from_text(
-    State(door): State<Door>,
+    Creating(door): Creating,
     caller: Caller,
     headers: HeaderMap,
     body: Body,
@@ -32,7 +32,7 @@ pub(super) async fn from_text(
 
 /// POST from diarized segments; a repeat of a `client_session_id` names the same conversation.
 pub(super) async fn from_segments(
-    State(door): State<Door>,
+    Creating(door): Creating,
     caller: Caller,
     headers: HeaderMap,
     body: Body,
@@ -50,7 +50,8 @@ pub(super) async fn from_segments(
     create(&door, &caller.user, new, key).await
 }
 
-fn read_text(fields: &mut Fields<'_>, fresh: &ConversationId) -> Option<NewConversation> {
+/// Reads the body of a create from text.
+pub(super) fn read_text(fields: &mut Fields<'_>, fresh: &ConversationId) -> Option<NewConversation> {
     let text = fields.required("text", Text::between(1, 100_000));
     if text.as_deref().is_some_and(|text| text.trim().is_empty()) {
         let _: Option<()> = fields.report.at("text", |report| report.rule("text must not be blank"));
@@ -64,7 +65,8 @@ fn read_text(fields: &mut Fields<'_>, fresh: &ConversationId) -> Option<NewConve
     Some(setting.of(fresh, content, Source::new("external_integration")))
 }
 
-fn read_segments(
+/// Reads the body of a create from segments.
+pub(super) fn read_segments(
     fields: &mut Fields<'_>,
     fresh: &ConversationId,
     settings: &Settings,
@@ -152,6 +154,13 @@ async fn create(
             })
         }
     }
+}
+
+/// The answer to a create, of a conversation as it is now.
+pub(super) async fn present(door: &Door, user: &UserId, id: &ConversationId) -> Result<Value, Error> {
+    let view = door.ledger.conversation(user, id, false).await?;
+    let Json(shape) = view.map_or_else(|| deleted(id), |view| answer(&view.conversation));
+    Ok(shape)
 }
 
 fn answer(conversation: &Conversation) -> Json<Value> {

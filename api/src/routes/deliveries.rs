@@ -9,7 +9,7 @@ use crate::{
     Error, Scope,
     door::Door,
     keys::Caller,
-    read::{Body, Moment, Query, object, page, query},
+    read::{Body, Fields, Instant, Moment, Page, Query, object, page, query},
     shapes,
 };
 
@@ -34,10 +34,15 @@ pub(super) async fn list(
     parameters: Query,
 ) -> Result<Response, Error> {
     caller.require(Scope::WebhooksRead)?;
-    let page = query(&parameters, |fields| Some(page(fields, 25, 100)))?;
+    let page = query(&parameters, read_page)?;
     must_exist(&door, &caller.user, &endpoint).await?;
     let rows = door.ledger.deliveries(&caller.user, &endpoint, links::one_more(page), page.offset).await?;
     Ok(links::answer(&uri, page, &rows, shapes::delivery))
+}
+
+/// Reads the query of the list.
+pub(super) fn read_page(fields: &mut Fields<'_>) -> Option<Page> {
+    Some(page(fields, 25, 100))
 }
 
 /// POST `…/deliveries/{delivery}/redeliver`: a finished delivery once more, under its own id.
@@ -65,9 +70,14 @@ pub(super) async fn recover(
     body: Body,
 ) -> Result<Json<Value>, Error> {
     caller.require(Scope::WebhooksWrite)?;
-    let since = object(body, |fields| fields.required("since", Moment))?;
+    let since = object(body, read_since)?;
     let recovered = door.ledger.recover(&caller.user, &endpoint, since.at).await?;
     Ok(Json(json!({ "recovered": recovered.ok_or(Error::NotFound(KIND))? })))
+}
+
+/// Reads the body of a recovery.
+pub(super) fn read_since(fields: &mut Fields<'_>) -> Option<Instant> {
+    fields.required("since", Moment)
 }
 
 async fn must_exist(door: &Door, user: &UserId, endpoint: &str) -> Result<(), Error> {

@@ -12,7 +12,7 @@ use records::{ConversationId, UserId};
 use secrecy::SecretString;
 use serde_json::{Value, json};
 
-use super::{byok, conversations::KIND, path::Ids};
+use super::{byok, conversations::KIND, path::Ids, tagged};
 use crate::{
     Error, Scope,
     door::Door,
@@ -145,7 +145,7 @@ pub(super) async fn poll(
     let job = found.ok_or(Error::NotFound("Conversation finalization job"))?;
     // The job's id names user, conversation and revision; its row's version every change.
     let tag = format!("W/\"{}-{}\"", job.job_id.as_str(), job.version);
-    let mut response = match is_current(&headers, &tag) {
+    let mut response = match tagged::is_current(&headers, &tag) {
         true => StatusCode::NOT_MODIFIED.into_response(),
         false => Json(shapes::poll(&job)).into_response(),
     };
@@ -154,19 +154,9 @@ pub(super) async fn poll(
 }
 
 fn put_headers(headers: &mut HeaderMap, job: &Poll, tag: &str) {
-    if let Ok(tag) = HeaderValue::from_str(tag) {
-        headers.insert(header::ETAG, tag);
-    }
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
+    tagged::put(headers, tag);
     if !job.terminal {
         let slow = job.backing_off || job.status == "blocked_byok";
         headers.insert(header::RETRY_AFTER, if slow { SLOW_POLL_SECONDS } else { POLL_SECONDS }.into());
     }
-}
-
-/// `If-None-Match` by weak comparison (RFC 9110, 13.1.2).
-fn is_current(headers: &HeaderMap, tag: &str) -> bool {
-    let opaque = |tag: &str| tag.trim().trim_start_matches("W/").to_owned();
-    let sent = headers.get_all(header::IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
-    sent.flat_map(|list| list.split(',')).any(|known| known.trim() == "*" || opaque(known) == opaque(tag))
 }

@@ -1,23 +1,29 @@
 //! `P/goals`, their progress and their history.
 
-use axum::{Json, extract::State, http::Uri, response::Response};
+use axum::{
+    Json,
+    extract::State,
+    http::{HeaderMap, Uri},
+    response::Response,
+};
 use ledger::{GoalChange, GoalFilter, NewGoal};
 use records::{Goal, GoalId, GoalType};
 use serde_json::{Value, json};
 
-use super::{links, path::Ids};
+use super::{links, path::Ids, tagged};
 use crate::{
     Error, Scope,
-    door::Door,
+    door::{Creating, Door},
     keys::Caller,
     read::{
-        Body, Bool, Choice, Fields, Float, Int, Problem, Query, Text, object, optional_object, page, query,
+        Body, Bool, Choice, Fields, Float, Int, Page, Problem, Query, Text, object, optional_object, page,
+        query,
     },
     shapes,
 };
 
 /// What a 404 says is missing.
-const KIND: &str = "Goal";
+pub(super) const KIND: &str = "Goal";
 /// Of a title (DECISIONS §1, "goal").
 const TITLE: Text = Text::between(1, 500);
 /// Of what is counted.
@@ -37,13 +43,16 @@ pub(super) async fn list(
     parameters: Query,
 ) -> Result<Response, Error> {
     caller.require(Scope::GoalsRead)?;
-    let (page, filter) = query(&parameters, |fields| {
-        let page = page(fields, 10, 1_000);
-        let include_inactive = fields.present("include_inactive", Bool).unwrap_or(false);
-        Some((page, GoalFilter { limit: links::one_more(page), offset: page.offset, include_inactive }))
-    })?;
+    let (page, filter) = query(&parameters, read_filter)?;
     let goals = door.ledger.goals(&caller.user, &filter).await?;
     Ok(links::answer(&uri, page, &goals, shapes::goal))
+}
+
+/// Reads the query of the list.
+pub(super) fn read_filter(fields: &mut Fields<'_>) -> Option<(Page, GoalFilter)> {
+    let page = page(fields, 10, 1_000);
+    let include_inactive = fields.present("include_inactive", Bool).unwrap_or(false);
+    Some((page, GoalFilter { limit: links::one_more(page), offset: page.offset, include_inactive }))
 }
 
 /// GET one.
@@ -51,14 +60,16 @@ pub(super) async fn one(
     State(door): State<Door>,
     caller: Caller,
     Ids(id): Ids<String>,
-) -> Result<Json<Value>, Error> {
+    asked: HeaderMap,
+) -> Result<Response, Error> {
     caller.require(Scope::GoalsRead)?;
-    shown(door.ledger.goal(&caller.user, &GoalId::new(id)).await?)
+    let Json(shape) = shown(door.ledger.goal(&caller.user, &GoalId::new(id)).await?)?;
+    Ok(tagged::answer(&asked, shape))
 }
 
 /// POST: one more active goal; of three others, the oldest no longer is.
 pub(super) async fn create(
-    State(door): State<Door>,
+    Creating(door): Creating,
     caller: Caller,
     body: Body,
 ) -> Result<Json<Value>, Error> {
@@ -68,7 +79,8 @@ pub(super) async fn create(
     Ok(Json(shapes::goal(&door.ledger.create_goal(&caller.user, &new).await?)))
 }
 
-fn read_new(fields: &mut Fields<'_>, id: &GoalId) -> Option<NewGoal> {
+/// Reads the body of a create.
+pub(super) fn read_new(fields: &mut Fields<'_>, id: &GoalId) -> Option<NewGoal> {
     let title = fields.required("title", TITLE);
     let goal_type = fields.optional("goal_type", types()).unwrap_or(GoalType::Scale);
     let target_value = fields.required("target_value", NUMBER);
@@ -100,21 +112,24 @@ pub(super) async fn change(
     body: Body,
 ) -> Result<Json<Value>, Error> {
     caller.require(Scope::GoalsWrite)?;
-    let change = object(body, |fields| {
-        let change = GoalChange {
-            title: fields.present("title", TITLE),
-            goal_type: fields.present("goal_type", types()),
-            target_value: fields.present("target_value", NUMBER),
-            min_value: fields.present("min_value", NUMBER),
-            max_value: fields.present("max_value", NUMBER),
-            unit: fields.nullable("unit", UNIT),
-            is_active: fields.present("is_active", Bool),
-        };
-        let names = ["title", "goal_type", "target_value", "min_value", "max_value", "unit", "is_active"];
-        fields.needs_any(&names)?;
-        Some(change)
-    })?;
+    let change = object(body, read_change)?;
     shown(door.ledger.change_goal(&caller.user, &GoalId::new(id), &change).await?)
+}
+
+/// Reads the body of a PATCH.
+pub(super) fn read_change(fields: &mut Fields<'_>) -> Option<GoalChange> {
+    let change = GoalChange {
+        title: fields.present("title", TITLE),
+        goal_type: fields.present("goal_type", types()),
+        target_value: fields.present("target_value", NUMBER),
+        min_value: fields.present("min_value", NUMBER),
+        max_value: fields.present("max_value", NUMBER),
+        unit: fields.nullable("unit", UNIT),
+        is_active: fields.present("is_active", Bool),
+    };
+    let names = ["title", "goal_type", "target_value", "min_value", "max_value", "unit", "is_active"];
+    fields.needs_any(&names)?;
+    Some(change)
 }
 
 /// PATCH progress: `current_value`, in the query or in the body; the query goes first.
@@ -126,14 +141,16 @@ pub(super) async fn progress(
     body: Body,
 ) -> Result<Json<Value>, Error> {
     caller.require(Scope::GoalsWrite)?;
-    let asked = query(&parameters, |fields| Some(fields.present("current_value", NUMBER)))?;
-    let value = match asked {
-        Some(value) => value,
-        None => optional_object(body, |fields| Some(fields.present("current_value", NUMBER)))?
-            .flatten()
-            .ok_or_else(missing)?,
-    };
+    let asked = query(&parameters, read_progress)?;
+    // A body that is wrong is wrong, also where the query has said enough.
+    let sent = optional_object(body, read_progress)?.flatten();
+    let value = asked.or(sent).ok_or_else(missing)?;
     shown(door.ledger.set_goal_progress(&caller.user, &GoalId::new(id), value).await?)
+}
+
+/// Reads the progress out of a query or a body; `None` inside: it is not there.
+pub(super) fn read_progress(fields: &mut Fields<'_>) -> Option<Option<f64>> {
+    Some(fields.present("current_value", NUMBER))
 }
 
 /// The value is in neither place (DECISIONS §3, "where the documents give no type or loc").
@@ -154,10 +171,15 @@ pub(super) async fn history(
     parameters: Query,
 ) -> Result<Json<Value>, Error> {
     caller.require(Scope::GoalsRead)?;
-    let days = query(&parameters, |fields| Some(fields.present("days", Int::between(1, 365)).unwrap_or(30)))?;
+    let days = query(&parameters, read_days)?;
     let days = i32::try_from(days).unwrap_or(365);
     let points = door.ledger.goal_history(&caller.user, &GoalId::new(id), days).await?;
     points.map(|points| Json(points.iter().map(shapes::goal_point).collect())).ok_or(Error::NotFound(KIND))
+}
+
+/// Reads the query of the history.
+pub(super) fn read_days(fields: &mut Fields<'_>) -> Option<i64> {
+    Some(fields.present("days", Int::between(1, 365)).unwrap_or(30))
 }
 
 /// DELETE: for good, with its history.

@@ -9,14 +9,14 @@ use serde_json::{Value, json};
 use super::path::Ids;
 use crate::{
     Error, Scope,
-    door::Door,
+    door::{Creating, Door},
     keys::{Caller, generate},
     read::{Body, Choice, Fields, ListOf, Moment, Text, object},
     shapes,
 };
 
 /// What a 404 says is missing.
-const KIND: &str = "Key";
+pub(super) const KIND: &str = "Key";
 
 /// GET: all of a person's keys, newest first.
 pub(super) async fn list(State(door): State<Door>, caller: Caller) -> Result<Json<Value>, Error> {
@@ -34,7 +34,7 @@ pub(super) async fn own(State(door): State<Door>, caller: Caller) -> Result<Json
 
 /// POST: a new key, which can do no more than the key that asks for it. Its text is shown this once.
 pub(super) async fn create(
-    State(door): State<Door>,
+    Creating(door): Creating,
     caller: Caller,
     body: Body,
 ) -> Result<Json<Value>, Error> {
@@ -75,13 +75,15 @@ pub(super) async fn revoke(
     }
 }
 
-struct Wanted {
+/// A key that is asked for.
+pub(super) struct Wanted {
     name: String,
     scopes: Vec<Scope>,
     expires_at: Option<Timestamp>,
 }
 
-fn read(fields: &mut Fields<'_>) -> Option<Wanted> {
+/// Reads the body of a create.
+pub(super) fn read(fields: &mut Fields<'_>) -> Option<Wanted> {
     let name = fields.required("name", Text::between(1, 100));
     let known = Choice::of(Scope::ALL.iter().map(|scope| (scope.as_str(), *scope)));
     let scopes = fields.optional("scopes", ListOf { item: known, min: 1, max: 100 });
@@ -92,6 +94,7 @@ fn read(fields: &mut Fields<'_>) -> Option<Wanted> {
     Some(Wanted { name: name?, scopes, expires_at })
 }
 
-async fn find(door: &Door, user: &UserId, id: &str) -> Result<Option<Key>, Error> {
+/// One of a person's keys.
+pub(super) async fn find(door: &Door, user: &UserId, id: &str) -> Result<Option<Key>, Error> {
     Ok(door.ledger.keys(user).await?.into_iter().find(|key| key.id == id))
 }

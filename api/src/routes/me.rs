@@ -1,11 +1,12 @@
 //! `/v1/users/me`: a person's own settings (DECISIONS §2).
 
-use axum::{Json, extract::State};
+use axum::{Json, extract::State, http::HeaderMap, response::Response};
 use chrono_tz::Tz;
 use ledger::UserChange;
 use records::APPS;
 use serde_json::Value;
 
+use super::tagged;
 use crate::{
     Error, Scope,
     door::Door,
@@ -18,11 +19,15 @@ use crate::{
 const FIELDS: [&str; 5] = ["name", "time_zone", "language", "requires_byok", "apps"];
 
 /// GET: the settings of whoever asks.
-pub(super) async fn show(State(door): State<Door>, caller: Caller) -> Result<Json<Value>, Error> {
+pub(super) async fn show(
+    State(door): State<Door>,
+    caller: Caller,
+    asked: HeaderMap,
+) -> Result<Response, Error> {
     caller.require(Scope::ProfileRead)?;
     // Gone since the key was looked up: it is nobody's key any more.
     let me = door.ledger.user(&caller.user).await?.ok_or(Error::NotAuthenticated)?;
-    Ok(Json(shapes::user(&me)))
+    Ok(tagged::answer(&asked, shapes::user(&me)))
 }
 
 /// PATCH: at least one field. `requires_byok: true` parks queued jobs in the same transaction.
@@ -37,7 +42,8 @@ pub(super) async fn change(
     Ok(Json(shapes::user(&me)))
 }
 
-fn read_change(fields: &mut Fields<'_>) -> Option<UserChange> {
+/// Reads the body of a PATCH.
+pub(super) fn read_change(fields: &mut Fields<'_>) -> Option<UserChange> {
     let name = fields.present("name", Text::between(1, 100));
     let time_zone = fields.present("time_zone", Text::any());
     if time_zone.as_deref().is_some_and(|name| name.parse::<Tz>().is_err()) {

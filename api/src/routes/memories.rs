@@ -8,14 +8,14 @@ use serde_json::{Value, json};
 use super::{links, path::Ids};
 use crate::{
     Error, Scope,
-    door::Door,
+    door::{Creating, Door},
     keys::Caller,
-    read::{Body, Choice, CommaSeparated, Fields, ListOf, Object, Query, Text, object, page, query},
+    read::{Body, Choice, CommaSeparated, Fields, ListOf, Object, Page, Query, Text, object, page, query},
     shapes,
 };
 
 /// What a 404 says is missing.
-const KIND: &str = "Memory";
+pub(super) const KIND: &str = "Memory";
 /// Of what is remembered (DECISIONS §1, "memory").
 const CONTENT: Text = Text::between(1, 500);
 /// In one batch (DECISIONS §3, "memories").
@@ -40,24 +40,28 @@ pub(super) async fn list(
     parameters: Query,
 ) -> Result<Response, Error> {
     caller.require(Scope::MemoriesRead)?;
-    let (page, filter) = query(&parameters, |fields| {
-        let page = page(fields, 25, 1_000);
-        let categories = fields.present("categories", CommaSeparated(categories())).unwrap_or_default();
-        Some((page, MemoryFilter { limit: links::one_more(page), offset: page.offset, categories }))
-    })?;
+    let (page, filter) = query(&parameters, read_filter)?;
     let memories = door.ledger.memories(&caller.user, &filter).await?;
     Ok(links::answer(&uri, page, &memories, shapes::memory))
 }
 
+/// Reads the query of the list.
+pub(super) fn read_filter(fields: &mut Fields<'_>) -> Option<(Page, MemoryFilter)> {
+    let page = page(fields, 25, 1_000);
+    let categories = fields.present("categories", CommaSeparated(categories())).unwrap_or_default();
+    Some((page, MemoryFilter { limit: links::one_more(page), offset: page.offset, categories }))
+}
+
 /// What a create says of a memory; its id is ours to give, and its category, where none is named, ours to find.
-struct Draft {
+pub(super) struct Draft {
     content: String,
     category: Option<MemoryCategory>,
     public: bool,
     tags: Vec<String>,
 }
 
-fn read_draft(fields: &mut Fields<'_>) -> Option<Draft> {
+/// Reads a memory of a create.
+pub(super) fn read_draft(fields: &mut Fields<'_>) -> Option<Draft> {
     let content = fields.required("content", CONTENT);
     let category = fields.optional("category", categories());
     let public = fields.optional("visibility", visibilities()).unwrap_or(false);
@@ -67,7 +71,7 @@ fn read_draft(fields: &mut Fields<'_>) -> Option<Draft> {
 
 /// POST: one memory.
 pub(super) async fn create(
-    State(door): State<Door>,
+    Creating(door): Creating,
     caller: Caller,
     body: Body,
 ) -> Result<Json<Value>, Error> {
@@ -79,19 +83,27 @@ pub(super) async fn create(
 
 /// POST batch: 1 to 25 memories, all or none.
 pub(super) async fn create_batch(
-    State(door): State<Door>,
+    Creating(door): Creating,
     caller: Caller,
     body: Body,
 ) -> Result<Json<Value>, Error> {
     caller.require(Scope::MemoriesWrite)?;
-    let drafts = object(body, |fields| {
-        fields.required("memories", ListOf { item: Object(read_draft), min: 1, max: BATCH })
-    })?;
+    let drafts = object(body, read_batch)?;
     let made = store(&door, &caller.user, drafts).await?;
-    Ok(Json(json!({
+    Ok(Json(batch(&made)))
+}
+
+/// The answer to a batch.
+pub(super) fn batch(made: &[Memory]) -> Value {
+    json!({
         "memories": made.iter().map(shapes::memory).collect::<Value>(),
         "created_count": made.len(),
-    })))
+    })
+}
+
+/// Reads the body of a batch.
+pub(super) fn read_batch(fields: &mut Fields<'_>) -> Option<Vec<Draft>> {
+    fields.required("memories", ListOf { item: Object(read_draft), min: 1, max: BATCH })
 }
 
 async fn store(door: &Door, user: &UserId, drafts: Vec<Draft>) -> Result<Vec<Memory>, Error> {
@@ -115,18 +127,21 @@ pub(super) async fn change(
     body: Body,
 ) -> Result<Json<Value>, Error> {
     caller.require(Scope::MemoriesWrite)?;
-    let change = object(body, |fields| {
-        let change = MemoryChange {
-            content: fields.present("content", CONTENT),
-            category: fields.present("category", categories()),
-            public: fields.present("visibility", visibilities()),
-            tags: fields.present("tags", TAGS),
-        };
-        fields.needs_any(&["content", "category", "visibility", "tags"])?;
-        Some(change)
-    })?;
+    let change = object(body, read_change)?;
     let changed = door.ledger.change_memory(&caller.user, &MemoryId::new(id), &change).await?;
     changed.as_ref().map(|memory| Json(shapes::memory(memory))).ok_or(Error::NotFound(KIND))
+}
+
+/// Reads the body of a PATCH.
+pub(super) fn read_change(fields: &mut Fields<'_>) -> Option<MemoryChange> {
+    let change = MemoryChange {
+        content: fields.present("content", CONTENT),
+        category: fields.present("category", categories()),
+        public: fields.present("visibility", visibilities()),
+        tags: fields.present("tags", TAGS),
+    };
+    fields.needs_any(&["content", "category", "visibility", "tags"])?;
+    Some(change)
 }
 
 /// DELETE: for good.

@@ -5,12 +5,15 @@ mod byok;
 mod conversations;
 mod create;
 mod deliveries;
+mod described;
+mod documents;
 mod finalize;
 mod folders;
 mod geolocation;
 mod goals;
 mod keys;
 mod links;
+mod made;
 mod me;
 mod memories;
 mod path;
@@ -20,6 +23,7 @@ mod push;
 mod segments;
 mod speakers;
 mod status;
+mod tagged;
 mod waiting;
 mod webhooks;
 
@@ -27,6 +31,10 @@ use axum::{
     Router,
     routing::{delete, get, patch, post},
 };
+
+pub(crate) use described::{creating, described};
+pub(crate) use documents::Documents;
+pub(crate) use made::made;
 
 use crate::door::Door;
 
@@ -84,4 +92,8 @@ pub(crate) fn all() -> Router<Door> {
         .route("/v1/dev/keys", get(keys::list).post(keys::create))
         .route("/v1/dev/keys/{key_id}", delete(keys::revoke))
         .route("/v1/dev/key", get(keys::own))
+        .route("/openapi.json", get(documents::openapi))
+        .route("/v1/dev/openapi.json", get(documents::openapi))
+        .route("/docs", get(documents::page))
+        .route("/docs/style.css", get(documents::style))
 }

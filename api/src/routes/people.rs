@@ -1,19 +1,24 @@
 //! `/v1/users/me/people`: whom the user knows; their names are those of speakers (DECISIONS §2 and §3, "speaker").
 
-use axum::{Json, extract::State, http::Uri, response::Response};
+use axum::{
+    Json,
+    extract::State,
+    http::{HeaderMap, Uri},
+    response::Response,
+};
 use serde_json::{Value, json};
 
-use super::{links, path::Ids};
+use super::{links, path::Ids, tagged};
 use crate::{
     Error, Scope,
-    door::Door,
+    door::{Creating, Door},
     keys::Caller,
-    read::{Body, Fields, Query, Text, object, page, query},
+    read::{Body, Fields, Page, Query, Text, object, page, query},
     shapes,
 };
 
 /// What a 404 says is missing.
-const KIND: &str = "Person";
+pub(super) const KIND: &str = "Person";
 
 /// GET: a page, newest first.
 pub(super) async fn list(
@@ -23,14 +28,14 @@ pub(super) async fn list(
     parameters: Query,
 ) -> Result<Response, Error> {
     caller.require(Scope::ProfileRead)?;
-    let page = query(&parameters, |fields| Some(page(fields, 100, 1_000)))?;
+    let page = query(&parameters, read_page)?;
     let people = door.ledger.known_people(&caller.user, links::one_more(page), page.offset).await?;
     Ok(links::answer(&uri, page, &people, shapes::person))
 }
 
 /// POST: somebody new.
 pub(super) async fn create(
-    State(door): State<Door>,
+    Creating(door): Creating,
     caller: Caller,
     body: Body,
 ) -> Result<Json<Value>, Error> {
@@ -45,10 +50,11 @@ pub(super) async fn one(
     State(door): State<Door>,
     caller: Caller,
     Ids(id): Ids<String>,
-) -> Result<Json<Value>, Error> {
+    asked: HeaderMap,
+) -> Result<Response, Error> {
     caller.require(Scope::ProfileRead)?;
     let person = door.ledger.known_person(&caller.user, &id).await?.ok_or(Error::NotFound(KIND))?;
-    Ok(Json(shapes::person(&person)))
+    Ok(tagged::answer(&asked, shapes::person(&person)))
 }
 
 /// PATCH: another name, in every conversation at once.
@@ -80,7 +86,13 @@ pub(super) async fn delete(
     }
 }
 
-fn name(fields: &mut Fields<'_>) -> Option<String> {
+/// Reads the query of the list.
+pub(super) fn read_page(fields: &mut Fields<'_>) -> Option<Page> {
+    Some(page(fields, 100, 1_000))
+}
+
+/// Reads a name.
+pub(super) fn name(fields: &mut Fields<'_>) -> Option<String> {
     let name = fields.required("name", Text::between(1, 100))?;
     if name.trim().is_empty() {
         return fields.report.at("name", |report| report.rule("name must not be blank"));

@@ -8,11 +8,14 @@ use serde_json::{Value, json};
 use super::path::Ids;
 use crate::{
     Error, Scope, WebPush,
-    door::Door,
+    door::{Creating, Door},
     keys::Caller,
     read::{Body, Choice, Fields, Object, Text, object},
     shapes,
 };
+
+/// What a 404 says is missing.
+pub(super) const KIND: &str = "Push subscription";
 
 /// GET: all of them, newest first.
 pub(super) async fn list(State(door): State<Door>, caller: Caller) -> Result<Json<Value>, Error> {
@@ -30,7 +33,7 @@ pub(super) async fn key(State(door): State<Door>, caller: Caller) -> Result<Json
 
 /// POST: a subscription. The same one again is renewed, not doubled, so a client may send it at every start.
 pub(super) async fn create(
-    State(door): State<Door>,
+    Creating(door): Creating,
     caller: Caller,
     body: Body,
 ) -> Result<Json<Value>, Error> {
@@ -54,7 +57,7 @@ pub(super) async fn delete(
     caller.require(Scope::ProfileWrite)?;
     match door.ledger.unsubscribe(&caller.user, &id).await? {
         true => Ok(Json(json!({ "success": true }))),
-        false => Err(Error::NotFound("Push subscription")),
+        false => Err(Error::NotFound(KIND)),
     }
 }
 
@@ -67,24 +70,36 @@ enum Kind {
 /// A browser's `PushSubscription` as it writes itself into JSON, with its `kind`; or a webhook.
 fn read(fields: &mut Fields<'_>, door: &Door) -> Option<NewSubscription> {
     let kinds = Choice::of([("webpush", Kind::WebPush), ("webhook", Kind::Webhook)]);
+    let may_call = |url: &str| (door.check_url)(url);
     match fields.required("kind", kinds)? {
-        Kind::Webhook => {
-            let url = address(fields, "url", door);
-            Some(NewSubscription { kind: SubscriptionKind::Webhook, url: url? })
-        }
-        Kind::WebPush => {
-            let url = address(fields, "endpoint", door);
-            let check = door.settings.web_push.clone();
-            let keys =
-                fields.required("keys", Object(move |keys: &mut Fields<'_>| read_keys(keys, check.as_ref())));
-            Some(NewSubscription { kind: keys?, url: url? })
-        }
+        Kind::Webhook => read_webhook(fields, may_call),
+        Kind::WebPush => read_web_push(fields, may_call, door.settings.web_push.as_ref()),
     }
 }
 
-fn address(fields: &mut Fields<'_>, name: &'static str, door: &Door) -> Option<String> {
+/// Reads what a webhook's subscription holds besides its kind.
+pub(super) fn read_webhook(
+    fields: &mut Fields<'_>,
+    may_call: impl Fn(&str) -> bool,
+) -> Option<NewSubscription> {
+    let url = address(fields, "url", may_call);
+    Some(NewSubscription { kind: SubscriptionKind::Webhook, url: url? })
+}
+
+/// Reads what a browser's subscription holds besides its kind.
+pub(super) fn read_web_push(
+    fields: &mut Fields<'_>,
+    may_call: impl Fn(&str) -> bool,
+    check: Option<&WebPush>,
+) -> Option<NewSubscription> {
+    let url = address(fields, "endpoint", may_call);
+    let keys = fields.required("keys", Object(|keys: &mut Fields<'_>| read_keys(keys, check)));
+    Some(NewSubscription { kind: keys?, url: url? })
+}
+
+fn address(fields: &mut Fields<'_>, name: &'static str, may_call: impl Fn(&str) -> bool) -> Option<String> {
     let url = fields.required(name, Text::between(1, 2_048))?;
-    if !(door.check_url)(&url) {
+    if !may_call(&url) {
         let words = format!("{name} must be an https URL of a public address");
         return fields.report.at(name, |report| report.rule(&words));
     }

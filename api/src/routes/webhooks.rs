@@ -1,15 +1,15 @@
 //! `P/webhooks`: who is told about what.
 
-use axum::{Json, extract::State};
+use axum::{Json, extract::State, http::HeaderMap, response::Response};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use ledger::{EndpointChange, EventKind, NewEndpoint, WebhookFormat};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
 
-use super::path::Ids;
+use super::{path::Ids, tagged};
 use crate::{
     Error, Scope,
-    door::Door,
+    door::{Creating, Door},
     keys::Caller,
     read::{Body, Bool, Choice, Fields, ListOf, Text, object},
     shapes,
@@ -27,22 +27,16 @@ pub(super) async fn list(State(door): State<Door>, caller: Caller) -> Result<Jso
 
 /// POST: a new endpoint; the answer carries `secret`, this once.
 pub(super) async fn create(
-    State(door): State<Door>,
+    Creating(door): Creating,
     caller: Caller,
     body: Body,
 ) -> Result<Json<Value>, Error> {
     caller.require(Scope::WebhooksWrite)?;
-    let (url, wanted, form) = object(body, |fields| {
-        let url = fields.required("url", Text::between(1, 2_048));
-        refuse_bad_url(fields, url.as_deref(), &door);
-        let wanted = fields.optional("events", events());
-        let form = fields.optional("format", format()).unwrap_or(WebhookFormat::Full);
-        Some((url?, wanted, form))
-    })?;
+    let (url, events, form) = object(body, |fields| read_new(fields, |url| (door.check_url)(url)))?;
     let new = NewEndpoint {
         id: door.ids.fresh().to_string(),
         url,
-        events: once_each(wanted.unwrap_or_else(|| vec![EventKind::ConversationCompleted])),
+        events,
         format: form,
         secret: new_secret(&door),
     };
@@ -50,6 +44,19 @@ pub(super) async fn create(
     let mut shape = shapes::endpoint(&stored);
     shape["secret"] = json!(new.secret.expose_secret());
     Ok(Json(shape))
+}
+
+/// Reads the body of a create: the URL, which `may_call` judges, what is told, and how.
+pub(super) fn read_new(
+    fields: &mut Fields<'_>,
+    may_call: impl Fn(&str) -> bool,
+) -> Option<(String, Vec<EventKind>, WebhookFormat)> {
+    let url = fields.required("url", Text::between(1, 2_048));
+    refuse_bad_url(fields, url.as_deref(), may_call);
+    let wanted = fields.optional("events", events());
+    let form = fields.optional("format", format()).unwrap_or(WebhookFormat::Full);
+    let events = once_each(wanted.unwrap_or_else(|| vec![EventKind::ConversationCompleted]));
+    Some((url?, events, form))
 }
 
 /// POST `…/rotate-secret`: a new secret, shown this once. Deliveries carry the old one's signature, too, for a day.
@@ -76,10 +83,11 @@ pub(super) async fn one(
     State(door): State<Door>,
     caller: Caller,
     Ids(id): Ids<String>,
-) -> Result<Json<Value>, Error> {
+    asked: HeaderMap,
+) -> Result<Response, Error> {
     caller.require(Scope::WebhooksRead)?;
     let found = door.ledger.endpoint(&caller.user, &id).await?.ok_or(Error::NotFound(KIND))?;
-    Ok(Json(shapes::endpoint(&found)))
+    Ok(tagged::answer(&asked, shapes::endpoint(&found)))
 }
 
 /// PATCH: at least one of url, events, format, enabled.
@@ -90,14 +98,18 @@ pub(super) async fn change(
     body: Body,
 ) -> Result<Json<Value>, Error> {
     caller.require(Scope::WebhooksWrite)?;
-    let change = object(body, |fields| read_change(fields, &door))?;
+    let change = object(body, |fields| read_change(fields, |url| (door.check_url)(url)))?;
     let changed = door.ledger.change_endpoint(&caller.user, &id, &change).await?;
     Ok(Json(shapes::endpoint(&changed.ok_or(Error::NotFound(KIND))?)))
 }
 
-fn read_change(fields: &mut Fields<'_>, door: &Door) -> Option<EndpointChange> {
+/// Reads the body of a PATCH.
+pub(super) fn read_change(
+    fields: &mut Fields<'_>,
+    may_call: impl Fn(&str) -> bool,
+) -> Option<EndpointChange> {
     let url = fields.present("url", Text::between(1, 2_048));
-    refuse_bad_url(fields, url.as_deref(), door);
+    refuse_bad_url(fields, url.as_deref(), may_call);
     let change = EndpointChange {
         url,
         events: fields.present("events", events()).map(once_each),
@@ -142,8 +154,8 @@ fn once_each(mut events: Vec<EventKind>) -> Vec<EventKind> {
     events
 }
 
-fn refuse_bad_url(fields: &mut Fields<'_>, url: Option<&str>, door: &Door) {
-    if url.is_some_and(|url| !(door.check_url)(url)) {
+fn refuse_bad_url(fields: &mut Fields<'_>, url: Option<&str>, may_call: impl Fn(&str) -> bool) {
+    if url.is_some_and(|url| !may_call(url)) {
         let _: Option<()> =
             fields.report.at("url", |report| report.rule("url must be an https URL of a public address"));
     }

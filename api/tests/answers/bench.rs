@@ -16,6 +16,8 @@ use serde_json::Value;
 use testbed::TestDatabase;
 use tower::ServiceExt;
 
+use crate::contract;
+
 /// The prefix that the documents call P.
 pub(crate) const P: &str = "/v1/dev/user";
 
@@ -101,12 +103,25 @@ impl Bench {
         self.send(request.body(Body::from(body.unwrap_or_default())).unwrap()).await
     }
 
+    /// A GET that names what is known already.
+    pub(crate) async fn get_known(&self, path: &str, tag: &str) -> Answer {
+        let request = Request::builder()
+            .uri(path)
+            .header("authorization", format!("Bearer {}", self.key))
+            .header("if-none-match", tag);
+        self.send(request.body(Body::empty()).unwrap()).await
+    }
+
+    /// Sends a request, and holds the answer against the document.
     pub(crate) async fn send(&self, request: Request<Body>) -> Answer {
+        let (method, path) = (request.method().clone(), request.uri().path().to_owned());
         let response = self.app.clone().oneshot(request).await.unwrap();
         let (parts, body) = response.into_parts();
         let bytes = to_bytes(body, usize::MAX).await.unwrap();
         let body = if bytes.is_empty() { Value::Null } else { serde_json::from_slice(&bytes).unwrap() };
-        Answer { status: parts.status, headers: parts.headers, body }
+        let answer = Answer { status: parts.status, headers: parts.headers, body };
+        contract::check(&method, &path, &answer);
+        answer
     }
 
     /// Takes everything that waits in a queue and completes it, as a worker would. Gives how many there were.

@@ -8,17 +8,25 @@
 )]
 
 mod action_items;
+mod additive;
 mod bench;
 mod byok;
+mod contract;
+mod conventions;
 mod conversations;
 mod creates;
+mod document;
+mod fastapi;
 mod finalization;
 mod gate;
 mod goals;
+mod isolation;
 mod keys;
 mod memories;
 mod processing;
 mod profile;
 mod reminders;
+mod repeats;
+mod scopes;
 mod status;
 mod webhooks;

@@ -10,7 +10,7 @@ use sqlx::{
 };
 
 use crate::{
-    Waker,
+    RequestKey, Waker,
     admit::finalize::{Asked, Finalized},
     complete::{Completion, Finished},
     error::{Doing, Error},
@@ -49,6 +49,8 @@ pub struct Ledger {
     pub(crate) bells: bool,
     pub(crate) waker: Waker,
     pub(crate) enqueue_failed: Arc<dyn Fn() + Send + Sync>,
+    /// The name of the request on whose behalf this handle creates.
+    pub(crate) request_key: Option<Arc<RequestKey>>,
     pub(crate) admissions: Together<Arc<Asked>, Finalized>,
     pub(crate) completions: Together<Arc<Completion>, Finished>,
     pub(crate) inputs: Together<About, Option<RunInput>>,
@@ -71,6 +73,7 @@ impl Ledger {
             bells: settings.bells,
             waker: Waker::default(),
             enqueue_failed: settings.enqueue_failed,
+            request_key: None,
             admissions: Together::default(),
             completions: Together::default(),
             inputs: Together::default(),

@@ -146,7 +146,9 @@ impl Ledger {
     /// # Errors
     /// When the database does not answer.
     pub async fn create_endpoint(&self, user: &UserId, new: &NewEndpoint) -> Result<Endpoint, Error> {
+        const DOING: &str = "storing an endpoint";
         let events: Vec<&str> = new.events.iter().map(|event| event.as_str()).collect();
+        let (mut transaction, _) = self.begin_creating(DOING, &[&new.id]).await?;
         let row: EndpointRow = sqlx::query_as(
             "insert into webhook_endpoints (user_id, endpoint_id, url, events, format, secret) \
              values ($1, $2, $3, $4, $5, $6) \
@@ -159,9 +161,10 @@ impl Ledger {
         .bind(events)
         .bind(new.format.as_str())
         .bind(new.secret.expose_secret())
-        .fetch_one(&self.pool)
+        .fetch_one(&mut *transaction)
         .await
-        .doing("storing an endpoint")?;
+        .doing(DOING)?;
+        transaction.commit().await.doing(DOING)?;
         row.try_into()
     }
 

@@ -38,6 +38,12 @@ pub enum Error {
         /// What was being done.
         doing: &'static str,
     },
+    /// A request of the same name was made in between; nothing was done.
+    #[error("the request's name was taken while {doing}")]
+    Repeated {
+        /// What was being done.
+        doing: &'static str,
+    },
 }
 
 /// What a verb was doing that could not write its bell.

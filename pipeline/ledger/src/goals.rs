@@ -115,7 +115,7 @@ impl Ledger {
     /// When the database does not answer.
     pub async fn create_goal(&self, user: &UserId, new: &NewGoal) -> Result<Goal, Error> {
         const DOING: &str = "storing a goal";
-        let (mut transaction, now) = self.begin(DOING).await?;
+        let (mut transaction, now) = self.begin_creating(DOING, &[new.id.as_str()]).await?;
         lock_user(&mut transaction, user).await?;
         let row: GoalRow = sqlx::query_as(concat!(
             "insert into goals (user_id, goal_id, title, goal_type, target_value, current_value, min_value, max_value, \

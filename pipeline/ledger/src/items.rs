@@ -3,6 +3,7 @@
 mod change;
 mod create;
 mod dates;
+mod made;
 
 use records::{ActionItem, ActionItemId, ConversationId, Timestamp, UserId};
 use sqlx::QueryBuilder;

@@ -62,6 +62,8 @@ impl Ledger {
     /// # Errors
     /// When the database does not answer.
     pub async fn create_key(&self, user: &UserId, key: &NewKey) -> Result<bool, Error> {
+        const DOING: &str = "storing a key";
+        let (mut transaction, _) = self.begin_creating(DOING, &[&key.id]).await?;
         let stored = sqlx::query(
             "insert into developer_keys (user_id, key_id, name, key_prefix, key_sha256, scopes, expires_at) \
              select user_id, $2, $3, $4, $5, $6, $7 from users where user_id = $1",
@@ -73,9 +75,10 @@ impl Ledger {
         .bind(key.sha256.as_slice())
         .bind(&key.scopes)
         .bind(key.expires_at)
-        .execute(&self.pool)
+        .execute(&mut *transaction)
         .await
-        .doing("storing a key")?;
+        .doing(DOING)?;
+        transaction.commit().await.doing(DOING)?;
         Ok(stored.rows_affected() > 0)
     }
 

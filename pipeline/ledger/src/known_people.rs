@@ -64,17 +64,21 @@ impl Ledger {
     /// # Errors
     /// When the database does not answer.
     pub async fn know_person(&self, user: &UserId, id: &str, name: &str) -> Result<KnownPerson, Error> {
-        sqlx::query_as(
-            "insert into people (user_id, person_id, name, created_at, updated_at) \
-             select $1, $2, $3, now, now from clock_timestamp() now \
+        const DOING: &str = "storing a known person";
+        let (mut transaction, now) = self.begin_creating(DOING, &[id]).await?;
+        let person = sqlx::query_as(
+            "insert into people (user_id, person_id, name, created_at, updated_at) values ($1, $2, $3, $4, $4) \
              returning person_id, name, created_at, updated_at",
         )
         .bind(user.as_str())
         .bind(id)
         .bind(name)
-        .fetch_one(&self.pool)
+        .bind(now)
+        .fetch_one(&mut *transaction)
         .await
-        .doing("storing a known person")
+        .doing(DOING)?;
+        transaction.commit().await.doing(DOING)?;
+        Ok(person)
     }
 
     /// Renames a person, in every conversation at once: names are read, not copied. `None`: no such person.

@@ -2,6 +2,7 @@
 
 mod change;
 mod create;
+mod made;
 
 use records::{ConversationId, Memory, MemoryCategory, MemoryId, Timestamp, UserId};
 use sqlx::QueryBuilder;

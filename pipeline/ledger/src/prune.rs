@@ -20,6 +20,8 @@ pub struct Pruned {
     pub deliveries: u64,
     /// Operator actions.
     pub actions: u64,
+    /// Names of requests, a day old whatever the age asked for.
+    pub requests: u64,
 }
 
 impl Ledger {
@@ -35,6 +37,7 @@ impl Ledger {
             jobs: self.prune_jobs(age, batch).await?,
             deliveries: self.prune_deliveries(age, batch).await? + self.prune_pushes(age, batch).await?,
             actions: self.prune_actions(age, batch).await?,
+            requests: self.prune_request_keys(batch).await?,
         })
     }
 

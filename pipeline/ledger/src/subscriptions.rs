@@ -78,14 +78,14 @@ impl Ledger {
         user: &UserId,
         new: &NewSubscription,
     ) -> Result<Result<Subscription, TooManySubscriptions>, Error> {
-        let (mut transaction, now) = self.begin(DOING).await?;
+        let id = subscription_id(user, new);
+        let (mut transaction, now) = self.begin_creating(DOING, &[&id]).await?;
         // Two that subscribe at once are counted one after the other.
         sqlx::query("select from users where user_id = $1 for no key update")
             .bind(user.as_str())
             .execute(&mut *transaction)
             .await
             .doing(DOING)?;
-        let id = subscription_id(user, new);
         let others: i64 = sqlx::query_scalar(
             "select count(*) from push_subscriptions where user_id = $1 and subscription_id <> $2",
         )

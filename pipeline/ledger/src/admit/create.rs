@@ -50,7 +50,8 @@ impl Ledger {
         keys: Option<WithKeys<'_>>,
         bell: Bell,
     ) -> Result<CreateOutcome, Stumble> {
-        let (mut transaction, now) = self.begin("creating a conversation").await?;
+        let (mut transaction, now) =
+            self.begin_creating("creating a conversation", &[new.id.as_str()]).await?;
         let keying = Keying::of(requires_keys(&mut transaction, user).await?, keys);
         if !insert_conversation(&mut transaction, user, new, now).await.doing("storing a conversation")? {
             return self.repeat(transaction, user, &new.id, keying, now, bell).await;

@@ -34,7 +34,8 @@ impl Ledger {
         new: &[NewActionItem],
     ) -> Result<Vec<ActionItem>, Error> {
         const DOING: &str = "storing action items";
-        let (mut transaction, now) = self.begin(DOING).await?;
+        let ids: Vec<&str> = new.iter().map(|item| item.id.as_str()).collect();
+        let (mut transaction, now) = self.begin_creating(DOING, &ids).await?;
         let items = insert(&mut transaction, user, new, now).await.doing(DOING)?;
         let changes: Vec<Changed> =
             items.iter().map(|item| Changed { before: None, after: Some(item.clone()) }).collect();

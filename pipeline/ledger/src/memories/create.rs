@@ -36,7 +36,8 @@ impl Ledger {
         new: &[NewPersonMemory],
     ) -> Result<Vec<Memory>, Error> {
         const DOING: &str = "storing memories";
-        let (mut transaction, now) = self.begin(DOING).await?;
+        let ids: Vec<&str> = new.iter().map(|memory| memory.id.as_str()).collect();
+        let (mut transaction, now) = self.begin_creating(DOING, &ids).await?;
         let mut memories = Vec::with_capacity(new.len());
         for memory in new {
             let sql = format!(

@@ -24,5 +24,6 @@ mod plans;
 mod prune;
 mod recovery;
 mod reminders;
+mod repeats;
 mod segments;
 mod things;

@@ -50,7 +50,7 @@ async fn left(world: &World) -> Vec<String> {
 async fn a_dead_letter_that_nobody_settled_is_never_pruned() {
     let world = with_jobs().await;
     let pruned = world.ledger.prune(MONTH, 100).await.unwrap();
-    assert_eq!(pruned, Pruned { jobs: 4, deliveries: 0, actions: 0 });
+    assert_eq!(pruned, Pruned { jobs: 4, deliveries: 0, actions: 0, requests: 0 });
     assert_eq!(left(&world).await, ["alive", "young"]);
     assert_eq!(world.count("select count(*) from stage_checkpoints").await, 0);
     assert_eq!(
@@ -106,7 +106,7 @@ async fn finished_deliveries_and_operator_actions_go_with_age() {
         )
         .await;
     let pruned = world.ledger.prune(MONTH, 100).await.unwrap();
-    assert_eq!(pruned, Pruned { jobs: 0, deliveries: 2, actions: 1 });
+    assert_eq!(pruned, Pruned { jobs: 0, deliveries: 2, actions: 1, requests: 0 });
     let left: Vec<String> =
         sqlx::query_scalar("select delivery_id from webhook_deliveries order by delivery_id")
             .fetch_all(&world.pool)

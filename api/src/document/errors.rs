@@ -1,0 +1,106 @@
+//! The answers that operations share when they do not do what was asked.
+
+use serde_json::{Map, Value, json};
+
+use super::schemas::reference as schema;
+use crate::Scope;
+
+/// A response of `components.responses`.
+pub(super) fn reference(name: &str) -> Value {
+    json!({ "$ref": format!("#/components/responses/{name}") })
+}
+
+/// 403, with the scope in its words.
+pub(super) fn forbidden(scope: Scope) -> Value {
+    let detail = format!("Missing required scope: {scope}");
+    problem("The key lacks a scope.", &[], json!({ "detail": detail }))
+}
+
+/// All of them.
+pub(super) fn all() -> Map<String, Value> {
+    let passing = json!({ "detail": "The service is temporarily unavailable" });
+    let unconfigured = "Conversation finalization is temporarily unavailable";
+    [
+        (
+            "NotAuthenticated",
+            problem(
+                "No key, or none that is known, live and well formed.",
+                &["WWW-Authenticate"],
+                json!({ "detail": "Not authenticated" }),
+            ),
+        ),
+        (
+            "UnreadableBody",
+            problem(
+                "The body is not UTF-8, or broke off.",
+                &[],
+                json!({ "detail": "There was an error parsing the body" }),
+            ),
+        ),
+        (
+            "BodyTooLarge",
+            problem("The body is larger than 4 MiB.", &[], json!({ "detail": "Request body too large" })),
+        ),
+        (
+            "StillRunning",
+            problem(
+                "A request with this `Idempotency-Key` is still running.",
+                &["Retry-After"],
+                json!({ "detail": "A request with this Idempotency-Key is still running" }),
+            ),
+        ),
+        (
+            "TooManyRequests",
+            problem(
+                "The key asks too often.",
+                &["Retry-After", "RateLimit", "RateLimit-Policy"],
+                json!({ "detail": "Too many requests" }),
+            ),
+        ),
+        ("Unavailable", problem("It will pass: ask again later.", &["Retry-After"], passing)),
+        (
+            "FinalizationUnavailable",
+            problem(
+                "Durable dispatch is not configured, or the service is unavailable for the moment. Nothing was changed.",
+                &["Retry-After"],
+                json!({ "detail": unconfigured }),
+            ),
+        ),
+        ("NotModified", json!({
+            "description": "It is as the client knows it.", "headers": headers(&["ETag"]),
+        })),
+        ("Invalid", invalid()),
+    ]
+    .into_iter()
+    .map(|(name, response)| (name.to_owned(), response))
+    .collect()
+}
+
+fn invalid() -> Value {
+    let example = json!({ "detail": [
+        { "type": "missing", "loc": ["body", "text"], "msg": "Field required" },
+        {
+            "type": "string_too_long", "loc": ["body", "title"],
+            "msg": "String should have at most 500 characters", "ctx": { "max_length": 500 },
+        },
+    ] });
+    json!({
+        "description": "Something is wrong with the request; every failing field is named.",
+        "headers": headers(&[]),
+        "content": { "application/json": { "schema": schema("HTTPValidationError"), "example": example } },
+    })
+}
+
+fn problem(words: &str, names: &[&str], example: Value) -> Value {
+    json!({
+        "description": words,
+        "headers": headers(names),
+        "content": { "application/json": { "schema": schema("Problem"), "example": example } },
+    })
+}
+
+fn headers(names: &[&str]) -> Value {
+    let header =
+        |name: &&str| ((*name).to_owned(), json!({ "$ref": format!("#/components/headers/{name}") }));
+    names.iter().chain(&["X-Request-Id"]).map(header).collect::<Map<_, _>>().into()
+}

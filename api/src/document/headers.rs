@@ -1,0 +1,65 @@
+//! Headers and header parameters that operations share.
+
+use serde_json::{Value, json};
+
+/// `components.headers`.
+pub(super) fn headers() -> Value {
+    json!({
+        "X-Request-Id": {
+            "description": "Names the request in the service's logs: the client's own `X-Request-Id` where it was harmless.",
+            "schema": { "type": "string" },
+        },
+        "Link": {
+            "description": "The neighbouring pages (RFC 8288), `next` and `prev`.",
+            "schema": { "type": "string" },
+        },
+        "ETag": {
+            "description": "The state of what is shown. Sent back as `If-None-Match`, it saves an answer that would say nothing new.",
+            "schema": { "type": "string" },
+        },
+        "Location": {
+            "description": "Where to poll.",
+            "schema": { "type": "string", "format": "uri-reference" },
+        },
+        "Retry-After": {
+            "description": "Seconds to wait before asking again.",
+            "schema": { "type": "integer", "minimum": 0 },
+        },
+        "RateLimit": {
+            "description": "What is left of the quota, and seconds until there is more (draft-ietf-httpapi-ratelimit-headers).",
+            "schema": { "type": "string" },
+        },
+        "RateLimit-Policy": {
+            "description": "The quota, and the seconds in which it fills up.",
+            "schema": { "type": "string" },
+        },
+        "WWW-Authenticate": {
+            "description": "How to authenticate.",
+            "schema": { "type": "string", "const": "Bearer" },
+        },
+    })
+}
+
+/// `components.parameters`.
+pub(super) fn parameters() -> Value {
+    json!({
+        "IdempotencyKey": {
+            "name": "Idempotency-Key", "in": "header", "required": false,
+            "description": "A name for this request, quoted or bare. A repeat with the same name and body makes nothing \
+                new and gets the first answer, for 24 hours; with another body it is 422.",
+            "schema": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!#-\\[\\]-~]+$" },
+            "example": "8e03978e-40d5-43e8-bc93-6894a57f9324",
+        },
+        "ModelKey": {
+            "name": "X-BYOK-OpenAI", "in": "header", "required": false,
+            "description": "The person's own key for the configured model server. It is kept in memory, for this \
+                conversation's runs alone, an hour at most.",
+            "schema": { "type": "string", "minLength": 1, "maxLength": 512, "pattern": "^[!-~]+$" },
+        },
+        "IfNoneMatch": {
+            "name": "If-None-Match", "in": "header", "required": false,
+            "description": "An `ETag` that was given before. When it still holds, the answer is 304 without a body.",
+            "schema": { "type": "string" },
+        },
+    })
+}

@@ -1,0 +1,151 @@
+//! Conversations.
+
+use records::Category;
+use serde_json::{Value, json};
+
+use super::{
+    count, list_of, number, object, one_of, reference, text, text_or_null, time, time_or_null, truth,
+};
+
+/// The schemas of `shapes/conversation.rs`, and of the answers to creates.
+pub(super) fn schemas() -> Value {
+    json!({
+        "Conversation": conversation(),
+        "Structured": structured(),
+        "HeardItem": heard_item(),
+        "Event": event(),
+        "Segment": segment(),
+        "Geolocation": geolocation(),
+        "Created": created(),
+        "Appended": appended(),
+    })
+}
+
+const STATUSES: [&str; 4] = ["in_progress", "processing", "completed", "failed"];
+
+fn conversation() -> Value {
+    object(
+        "A conversation as the developer interface shows it.",
+        json!({
+            "id": text("Its id, opaque."),
+            "created_at": time("When the record was created."),
+            "started_at": time("When the conversation started."),
+            "finished_at": time("When it ended."),
+            "language": text("A language code, such as `en`."),
+            "source": text("Where it came from: one of the sources that a create takes."),
+            "structured": reference("Structured"),
+            "transcript_segments": {
+                "type": "array", "items": reference("Segment"),
+                "description": "Only with `include_transcript=true`; empty for one that was created from text.",
+            },
+            "folder_id": text("The folder it is filed in; absent when there is none."),
+            "folder_name": text_or_null("That folder's name."),
+            "geolocation": reference("Geolocation"),
+            "status": one_of("How far it is.", STATUSES),
+            "discarded": truth("Hidden from the list: judged not worth keeping, set by its owner, or failed."),
+            "starred": truth("Marked by its owner."),
+            "visibility": one_of("Who may see it.", ["private", "shared", "public"]),
+            "updated_at": time("When it last changed."),
+        }),
+        &["transcript_segments", "folder_id", "geolocation"],
+    )
+}
+
+fn structured() -> Value {
+    object(
+        "What was understood.",
+        json!({
+            "title": text("A title; empty until it is processed."),
+            "overview": text("A summary."),
+            "emoji": text("One that fits."),
+            "category": one_of("What it is about.", Category::ALL.iter().map(|category| category.as_str())),
+            "action_items": list_of("HeardItem"),
+            "events": list_of("Event"),
+        }),
+        &[],
+    )
+}
+
+fn heard_item() -> Value {
+    object(
+        "An action item as a conversation shows it; `GET /v1/dev/user/action-items` gives it with its id.",
+        json!({
+            "description": text("What is to be done."),
+            "completed": truth("Whether it is done."),
+            "created_at": time("When it was made."),
+            "updated_at": time("When it last changed."),
+            "due_at": time_or_null("When it is due."),
+            "completed_at": time_or_null("When it was done."),
+        }),
+        &[],
+    )
+}
+
+fn event() -> Value {
+    object(
+        "Something that was arranged.",
+        json!({
+            "title": text("What."),
+            "description": text("More of it; may be empty."),
+            "start": time("When it begins."),
+            "duration": count("Minutes."),
+            "created": truth("Whether it is in a calendar yet."),
+        }),
+        &[],
+    )
+}
+
+fn segment() -> Value {
+    object(
+        "A stretch of speech.",
+        json!({
+            "id": text("Its id, when it was sent with one."),
+            "text": text("What was said."),
+            "speaker_id": { "type": "integer", "description": "The speaker's number." },
+            "speaker_name": text("The person's own name, a known person's, or `Speaker N`."),
+            "start": number("Seconds from the beginning."),
+            "end": number("Seconds from the beginning."),
+        }),
+        &["id", "speaker_id", "speaker_name"],
+    )
+}
+
+fn geolocation() -> Value {
+    object(
+        "Where it took place.",
+        json!({
+            "latitude": number("Degrees, −90 to 90."),
+            "longitude": number("Degrees, −180 to 180."),
+            "address": text("In words."),
+            "google_place_id": text("An id of that kind."),
+            "location_type": text("Such as `premise` or `approximate`."),
+        }),
+        &["address", "google_place_id", "location_type"],
+    )
+}
+
+fn created() -> Value {
+    let statuses = STATUSES.into_iter().chain(["deleted"]);
+    object(
+        "What became of a create.",
+        json!({
+            "id": text("The conversation's id."),
+            "status": one_of("`processing` when it takes longer than the request waits; `deleted` for a repeat of one \
+                that its owner deleted.", statuses),
+            "discarded": truth("Whether it was judged not worth keeping."),
+        }),
+        &[],
+    )
+}
+
+fn appended() -> Value {
+    object(
+        "What a conversation holds after an append.",
+        json!({
+            "id": text("The conversation's id."),
+            "status": one_of("It goes on.", ["in_progress"]),
+            "segment_count": count("How many segments it holds now."),
+        }),
+        &[],
+    )
+}

@@ -1,0 +1,75 @@
+//! Webhook endpoints, their deliveries, and what receivers read.
+
+use ledger::EventKind;
+use serde_json::{Value, json};
+
+use super::{count, object, one_of, reference, text, text_or_null, time, time_or_null, truth};
+
+/// The schemas of `shapes/webhook.rs` and `shapes/webhook_body.rs`.
+pub(super) fn schemas() -> Value {
+    json!({
+        "WebhookEvent": one_of("What an endpoint can be told.", EventKind::ALL.map(EventKind::as_str)),
+        "Webhook": endpoint("Where events are posted.", false),
+        "NewlyMadeWebhook": endpoint("An endpoint that was just made.", true),
+        "Delivery": delivery(),
+        "Recovered": object("What a recovery sends again.", json!({ "recovered": count("How many deliveries.") }), &[]),
+        "Thin": thin(),
+        "Test": object("A test.", json!({ "endpoint_id": text("The endpoint.") }), &[]),
+    })
+}
+
+fn endpoint(words: &str, with_secret: bool) -> Value {
+    let mut properties = json!({
+        "id": text("Its id."),
+        "url": text("Where to post."),
+        "events": { "type": "array", "items": reference("WebhookEvent"), "description": "What it is told." },
+        "format": one_of("The whole conversation, or ids and status.", ["full", "thin"]),
+        "enabled": truth("Whether it is told anything."),
+        "disabled_reason": {
+            "type": ["string", "null"], "enum": ["by_owner", "gone", "failing", null],
+            "description": "Why it is not: by its owner, it answered 410, or five days of nothing but failures.",
+        },
+        "failing_since": time_or_null("Since when nothing got through."),
+        "last_success_at": time_or_null("The last 2xx."),
+        "created_at": time("When it was made."),
+        "updated_at": time("When it last changed."),
+    });
+    if with_secret {
+        properties["secret"] = text("`whsec_…`: deliveries are signed with it. Shown this once.");
+    }
+    // A repeat under an `Idempotency-Key` does not show the secret again.
+    object(words, properties, &["secret"])
+}
+
+fn delivery() -> Value {
+    object(
+        "One event on its way to one endpoint.",
+        json!({
+            "id": text("Its id: `webhook-id` of every try."),
+            "event": text("What is told; `webhook.test` for a test."),
+            "conversation_id": text_or_null("What it is about."),
+            "status": one_of("Where it stands.", ["pending", "sending", "delivered", "exhausted", "cancelled"]),
+            "tries": count("How often it was tried."),
+            "last_status": { "type": ["integer", "null"], "description": "The status of the last answer." },
+            "last_error": text_or_null("Why the last try failed, as a word of ours."),
+            "next_at": time_or_null("When it is tried next."),
+            "created_at": time("When it was written."),
+            "finished_at": time_or_null("When it was over."),
+        }),
+        &[],
+    )
+}
+
+fn thin() -> Value {
+    object(
+        "Ids and status, without a word that was said.",
+        json!({
+            "action_item_id": text("The item, of `action_item.created`."),
+            "memory_id": text("The memory, of `memory.created`."),
+            "conversation_id": text("The conversation."),
+            "status": text("Its status."),
+            "discarded": truth("Whether it is hidden."),
+        }),
+        &["action_item_id", "memory_id"],
+    )
+}

@@ -1,0 +1,68 @@
+//! What the service posts to endpoints: the document's `webhooks` section.
+
+use ledger::EventKind;
+use serde_json::{Map, Value, json};
+
+use super::schemas::reference;
+
+/// One entry per event, and the test.
+pub(super) fn webhooks() -> Value {
+    let events = EventKind::ALL.into_iter().map(|event| (event.as_str().to_owned(), post(event)));
+    events.chain([("webhook.test".to_owned(), test())]).collect::<Map<_, _>>().into()
+}
+
+fn post(event: EventKind) -> Value {
+    let (when, full) = match event {
+        EventKind::ConversationCompleted => ("a conversation was created and processed", "Conversation"),
+        EventKind::ConversationFailed => ("processing a conversation failed for good", "Conversation"),
+        EventKind::ConversationDiscarded => ("a conversation was judged not worth keeping", "Conversation"),
+        EventKind::ActionItemCreated => ("an action item was heard", "ActionItem"),
+        EventKind::MemoryCreated => ("a memory was heard", "Thin"),
+    };
+    let data = match full {
+        "Thin" => reference("Thin"),
+        full => json!({ "anyOf": [reference(full), reference("Thin")] }),
+    };
+    told(event.as_str(), format!("Told when {when}, in the endpoint's format (`full` or `thin`)."), &data)
+}
+
+fn test() -> Value {
+    told(
+        "webhook.test",
+        "Told by `POST /v1/dev/user/webhooks/{endpoint_id}/test`.".to_owned(),
+        &reference("Test"),
+    )
+}
+
+fn told(name: &str, words: String, data: &Value) -> Value {
+    let parameter = |name: &str, place: &str, words: &str| json!({ "name": name, "in": place, "required": true, "description": words, "schema": { "type": "string" } });
+    json!({ "post": {
+        "operationId": format!("on_{}", name.replace('.', "_")),
+        "summary": name,
+        "description": words,
+        "parameters": [
+            parameter("uid", "query", "The person, added to the endpoint's URL."),
+            parameter("webhook-id", "header", "The delivery, the same for every try: whoever keeps it handles each once."),
+            parameter("webhook-timestamp", "header", "Unix seconds of this try."),
+            parameter("webhook-signature", "header", "`v1,` and the HMAC-SHA256 of `id.timestamp.body` in base64, by Standard Webhooks."),
+            parameter("Idempotency-Key", "header", "The same as `webhook-id`."),
+        ],
+        "requestBody": { "required": true, "content": { "application/json": { "schema": {
+            "type": "object",
+            "required": ["type", "timestamp", "data"],
+            "properties": {
+                "type": { "type": "string", "const": name },
+                "timestamp": { "type": "string", "format": "date-time", "description": "When it happened." },
+                "data": data,
+            },
+        } } } },
+        "responses": {
+            "2XX": { "description": "Taken. Nothing of the answer is read." },
+            "410": { "description": "Gone: the endpoint is disabled." },
+            "default": {
+                "description": "408, 429 and 5xx are tried again for about three days, `Retry-After` is honoured; other \
+                    statuses, redirects included, end the delivery.",
+            },
+        },
+    } })
+}

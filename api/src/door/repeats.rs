@@ -1,0 +1,137 @@
+//! `Idempotency-Key`: a request that creates is done once for each name that its client gave it (DECISIONS §3).
+//!
+//! The ledger notes the name in the transaction that creates; around that, here, a repeat is answered without asking the
+//! handler, and the first answer is kept.
+
+use axum::{
+    body::{Body, Bytes, to_bytes},
+    extract::{FromRequestParts, MatchedPath, Request, State},
+    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header, request::Parts},
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+use ledger::{Repeat, RequestKey};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use super::{BODY_LIMIT, Door};
+use crate::{Error, Scope, keys::Caller, read::Problem, routes};
+
+/// The header that names a request.
+const HEADER: HeaderName = HeaderName::from_static("idempotency-key");
+/// The header of an answer that was given before.
+const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
+/// The longest name.
+const LONGEST: usize = 255;
+
+/// Lets everything pass but requests that create and carry a name.
+pub(super) async fn once(State(door): State<Door>, request: Request, next: Next) -> Response {
+    let route = request.extensions().get::<MatchedPath>().map(|path| path.as_str().to_owned());
+    let known = route.and_then(|route| Some((door.creating.get(route.as_str()).copied()?, route)));
+    match known {
+        Some((scope, route)) if request.method() == "POST" && request.headers().contains_key(HEADER) => {
+            named(&door, scope, route, request, next).await.unwrap_or_else(IntoResponse::into_response)
+        }
+        _ => next.run(request).await,
+    }
+}
+
+/// Who asks comes before what is asked, as in every handler; the handler finds the caller where it was left.
+async fn named(
+    door: &Door,
+    scope: Scope,
+    route: String,
+    request: Request,
+    next: Next,
+) -> Result<Response, Error> {
+    let (mut parts, body) = request.into_parts();
+    let caller = Caller::from_request_parts(&mut parts, door).await?;
+    caller.require(scope)?;
+    let name = name_in(&parts.headers)?;
+    let bytes = to_bytes(body, BODY_LIMIT).await.map_err(|_| Error::TooLarge)?;
+    let fingerprint = Sha256::digest(&bytes).into();
+    let key = RequestKey { user: caller.user.clone(), route, key: name, fingerprint };
+    if let Some(repeat) = door.ledger.repeat_of(&key).await? {
+        return answer_again(door, &key, repeat).await;
+    }
+    parts.extensions.insert(caller);
+    parts.extensions.insert(key.clone());
+    let answer = next.run(Request::from_parts(parts, Body::from(bytes))).await;
+    Ok(match answer.status().is_success() {
+        true => keep(door, &key, answer).await,
+        false => answer,
+    })
+}
+
+/// The name: printable ASCII, quoted (a Structured Field string) or bare.
+fn name_in(headers: &HeaderMap) -> Result<String, Error> {
+    let sent = headers.get(HEADER).and_then(|value| value.to_str().ok()).unwrap_or_default().trim();
+    let inner = sent.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(sent);
+    let harmless = |byte: u8| byte.is_ascii_graphic() && byte != b'"' && byte != b'\\';
+    match (1..=LONGEST).contains(&inner.len()) && inner.bytes().all(harmless) {
+        true => Ok(inner.to_owned()),
+        false => {
+            Err(refused("the key must be 1 to 255 printable ASCII characters without blanks and quotes"))
+        }
+    }
+}
+
+fn refused(words: &str) -> Error {
+    Error::Invalid(vec![Problem::rule(vec!["header".into(), "idempotency-key".into()], words)])
+}
+
+async fn answer_again(door: &Door, key: &RequestKey, repeat: Repeat) -> Result<Response, Error> {
+    let (status, body) = match repeat {
+        Repeat::OtherBody => return Err(refused("the key was used for a request with another body")),
+        Repeat::Running(seconds) => return Err(Error::StillRunning { retry_after: seconds.min(2) }),
+        Repeat::Answered { status, answer } => (StatusCode::from_u16(status).unwrap_or_default(), answer),
+        Repeat::Made(made) => {
+            (StatusCode::OK, routes::made(door, &key.user, &key.route, &made).await?.to_string())
+        }
+    };
+    let headers = [
+        (header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
+        (REPLAYED, HeaderValue::from_static("true")),
+    ];
+    Ok((status, headers, body).into_response())
+}
+
+/// Keeps what was answered, without what is shown once. An answer that cannot be kept is no reason not to give it:
+/// a repeat is then answered from what was made.
+async fn keep(door: &Door, key: &RequestKey, answer: Response) -> Response {
+    let (parts, body) = answer.into_parts();
+    let Ok(bytes) = to_bytes(body, BODY_LIMIT).await else {
+        return Error::UnreadableBody.into_response();
+    };
+    if let Some(kept) = without_secrets(&bytes)
+        && let Err(error) = door.ledger.store_answer(key, parts.status.as_u16(), &kept).await
+    {
+        tracing::warn!(%error, "an answer was not kept for repeats");
+    }
+    Response::from_parts(parts, Body::from(bytes))
+}
+
+/// A key's text and an endpoint's secret are kept as hashes or for signing alone; a repeat shows them no more.
+fn without_secrets(bytes: &Bytes) -> Option<String> {
+    let mut shape: Value = serde_json::from_slice(bytes).ok()?;
+    if let Value::Object(fields) = &mut shape {
+        fields.shift_remove("key");
+        fields.shift_remove("secret");
+    }
+    Some(shape.to_string())
+}
+
+/// The state of a handler that creates: like any other, but what its ledger creates is noted under the request's name.
+pub(crate) struct Creating(pub(crate) Door);
+
+impl FromRequestParts<Door> for Creating {
+    type Rejection = std::convert::Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, door: &Door) -> Result<Self, Self::Rejection> {
+        let mut door = door.clone();
+        if let Some(key) = parts.extensions.get::<RequestKey>() {
+            door.ledger = door.ledger.under_key(key.clone());
+        }
+        Ok(Self(door))
+    }
+}

@@ -1,0 +1,135 @@
+//! What a reader would read: the fields it asks for, as a JSON Schema. The document cannot say anything else than the
+//! reader does, because the reader itself says it.
+
+use serde_json::{Map, Value, json};
+
+use super::{Fields, Report};
+
+/// The fields that one function takes out of an object.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Drawing {
+    fields: Vec<Drawn>,
+    any_of: Vec<Value>,
+}
+
+/// One field of a drawing.
+#[derive(Clone, Debug)]
+pub(crate) struct Drawn {
+    /// Its name.
+    pub(crate) name: &'static str,
+    /// What it may hold; null included where null is taken.
+    pub(crate) schema: Value,
+    /// Whether it must be there.
+    pub(crate) required: bool,
+}
+
+impl Drawing {
+    /// Asks `read` which fields it takes. It is handed an empty object, and whatever it makes of that is dropped.
+    pub(crate) fn of<T>(read: impl FnOnce(&mut Fields<'_>) -> Option<T>) -> Self {
+        let (empty, mut report, mut drawing) = (Map::new(), Report::of("body"), Self::default());
+        let _: Option<T> = read(&mut Fields::drawn(&empty, &mut report, &mut drawing));
+        drawing
+    }
+
+    /// An object of which the field `tag` says which of several readers reads the rest.
+    pub(crate) fn either(tag: &'static str, kinds: Vec<(&'static str, Self)>) -> Self {
+        let names: Vec<&str> = kinds.iter().map(|(kind, _)| *kind).collect();
+        let mut whole = Self::default();
+        whole.required(tag, json!({ "type": "string", "enum": names }));
+        for (kind, drawing) in kinds {
+            let required: Vec<&str> =
+                drawing.fields.iter().filter(|field| field.required).map(|field| field.name).collect();
+            whole.any_of.push(json!({ "properties": { tag: { "const": kind } }, "required": required }));
+            whole.fields.extend(drawing.fields.into_iter().map(|field| Drawn { required: false, ..field }));
+        }
+        whole
+    }
+
+    /// The fields in the order in which they are read.
+    pub(crate) fn fields(&self) -> &[Drawn] {
+        &self.fields
+    }
+
+    /// The whole object.
+    pub(crate) fn schema(&self) -> Value {
+        let properties: Map<String, Value> =
+            self.fields.iter().map(|field| (field.name.to_owned(), field.schema.clone())).collect();
+        let required: Vec<&str> =
+            self.fields.iter().filter(|field| field.required).map(|field| field.name).collect();
+        let mut schema = json!({ "type": "object", "properties": properties });
+        if !required.is_empty() {
+            schema["required"] = json!(required);
+        }
+        if !self.any_of.is_empty() {
+            schema["anyOf"] = json!(self.any_of);
+        }
+        schema
+    }
+
+    pub(super) fn required(&mut self, name: &'static str, schema: Value) {
+        self.fields.push(Drawn { name, schema, required: true });
+    }
+
+    pub(super) fn present(&mut self, name: &'static str, schema: Value) {
+        self.fields.push(Drawn { name, schema, required: false });
+    }
+
+    pub(super) fn nullable(&mut self, name: &'static str, schema: Value) {
+        self.fields.push(Drawn { name, schema: or_null(schema), required: false });
+    }
+
+    pub(super) fn any_of(&mut self, names: &[&'static str]) {
+        self.any_of = names.iter().map(|name| json!({ "required": [name] })).collect();
+    }
+}
+
+/// The same, and null.
+pub(crate) fn or_null(mut schema: Value) -> Value {
+    let plain = schema.get("type").filter(|kind| kind.is_string() && schema.get("format").is_none());
+    let Some(kind) = plain.cloned() else {
+        // A format is the string's alone, and not every reader of schemas knows that of a list of types.
+        return json!({ "anyOf": [schema, { "type": "null" }] });
+    };
+    schema["type"] = json!([kind, "null"]);
+    if let Some(Value::Array(names)) = schema.get_mut("enum") {
+        names.push(Value::Null);
+    }
+    schema
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::read::{Bool, Choice, Int, ListOf, Object, Text};
+
+    #[test]
+    fn a_reader_says_which_fields_it_takes_and_within_which_bounds() {
+        let drawing = Drawing::of(|fields| {
+            let a = fields.required("a", Text::between(1, 9));
+            let b = fields.present("b", Int::between(1, 5));
+            let c = fields.optional("c", Choice::of([("x", ()), ("y", ())]));
+            let inner = Object(|fields: &mut Fields<'_>| fields.required("e", Bool));
+            let d = fields.optional("d", ListOf { item: inner, min: 0, max: 2 });
+            if !fields.has_any(&["b", "c"]) {
+                return fields.report.rule("at least one");
+            }
+            Some((a?, b?, c?, d?))
+        });
+        let expected = json!({
+            "type": "object",
+            "properties": {
+                "a": { "type": "string", "minLength": 1, "maxLength": 9 },
+                "b": { "type": "integer", "minimum": 1, "maximum": 5 },
+                "c": { "type": ["string", "null"], "enum": ["x", "y", null] },
+                "d": {
+                    "type": ["array", "null"],
+                    "items": { "type": "object", "properties": { "e": { "type": "boolean" } }, "required": ["e"] },
+                    "maxItems": 2,
+                },
+            },
+            "required": ["a"],
+            "anyOf": [{ "required": ["b"] }, { "required": ["c"] }],
+        });
+        assert_eq!(drawing.schema(), expected);
+    }
+}

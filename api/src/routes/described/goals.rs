@@ -1,0 +1,146 @@
+//! Goals, and folders.
+
+use records::GoalId;
+use serde_json::json;
+
+use super::{Note, examples};
+use crate::{
+    Scope,
+    document::{Answer, Described, Operation},
+    read::Drawing,
+    routes::goals,
+};
+
+const TAG: &str = "Goals";
+const ALL: &str = "/v1/dev/user/goals";
+const ONE: &str = "/v1/dev/user/goals/{goal_id}";
+
+const PROGRESS: &[Note] =
+    &[("current_value", "Where it stands now: in the query or in the body; the query goes first.", "")];
+
+/// What is strived for, and the places for conversations.
+pub(super) fn operations() -> Vec<Operation> {
+    vec![list(), create(), one(), change(), progress(), history(), delete(), folders()]
+}
+
+fn list() -> Operation {
+    let query = Described::new(
+        Drawing::of(goals::read_filter),
+        &[
+            ("limit", "At most this many.", "10"),
+            ("offset", "Skip this many.", "0"),
+            ("include_inactive", "With those that are not active any more.", "false"),
+        ],
+    );
+    Operation::new("get", ALL, "list_goals", TAG, "List")
+        .says("Active ones first, oldest first.")
+        .needs(Scope::GoalsRead)
+        .query(query)
+        .answers(Answer::page("Goal", examples::goal()))
+}
+
+fn create() -> Operation {
+    let fields = Described::new(
+        Drawing::of(|fields| goals::read_new(fields, &GoalId::new(""))),
+        &[
+            ("title", "What it is.", ""),
+            ("goal_type", "How it is measured; `boolean` uses 0 and 1.", "\"scale\""),
+            ("target_value", "When it is reached.", ""),
+            ("current_value", "Where it stands.", "0"),
+            ("min_value", "The lower end of the scale.", "0"),
+            ("max_value", "The upper end of the scale: 10 unless said otherwise, 1 of a `boolean`.", ""),
+            ("unit", "What is counted.", ""),
+        ],
+    );
+    Operation::new("post", ALL, "create_goal", TAG, "Create")
+        .says("It is active. Three goals are active at most: a fourth one deactivates the oldest.")
+        .needs(Scope::GoalsWrite)
+        .creates()
+        .body(
+            "NewGoal",
+            fields,
+            json!({ "title": "Read a book a month", "target_value": 12, "goal_type": "numeric" }),
+        )
+        .answers(
+            Answer::one("Goal", "The goal.", examples::goal())
+                .leads_to("get_goal", "goal_id", "/id")
+                .leads_to("update_goal", "goal_id", "/id")
+                .leads_to("set_goal_progress", "goal_id", "/id")
+                .leads_to("get_goal_history", "goal_id", "/id")
+                .leads_to("delete_goal", "goal_id", "/id"),
+        )
+}
+
+fn one() -> Operation {
+    Operation::new("get", ONE, "get_goal", TAG, "Read one")
+        .needs(Scope::GoalsRead)
+        .conditional()
+        .answers(Answer::one("Goal", "The goal.", examples::goal()))
+        .not_found("Goal")
+}
+
+fn change() -> Operation {
+    let fields = Described::new(
+        Drawing::of(goals::read_change),
+        &[
+            ("title", "What it is.", ""),
+            ("goal_type", "How it is measured.", ""),
+            ("target_value", "When it is reached.", ""),
+            ("min_value", "The lower end of the scale.", ""),
+            ("max_value", "The upper end of the scale.", ""),
+            ("unit", "What is counted; null for nothing.", ""),
+            ("is_active", "`true` deactivates the oldest of three others.", ""),
+        ],
+    );
+    Operation::new("patch", ONE, "update_goal", TAG, "Change")
+        .says("At least one field.")
+        .needs(Scope::GoalsWrite)
+        .body("GoalChange", fields, json!({ "target_value": 24 }))
+        .answers(Answer::one("Goal", "As it is now.", examples::goal()))
+        .not_found("Goal")
+}
+
+fn progress() -> Operation {
+    let query = Described::new(Drawing::of(goals::read_progress), PROGRESS);
+    let body = Described::new(Drawing::of(goals::read_progress), PROGRESS);
+    Operation::new(
+        "patch",
+        "/v1/dev/user/goals/{goal_id}/progress",
+        "set_goal_progress",
+        TAG,
+        "Set its progress",
+    )
+    .needs(Scope::GoalsWrite)
+    .query(query)
+    .optional_body("GoalProgress", body, json!({ "current_value": 3 }))
+    .answers(Answer::one("Goal", "As it is now.", examples::goal()))
+    .not_found("Goal")
+}
+
+fn history() -> Operation {
+    let query = Described::new(Drawing::of(goals::read_days), &[("days", "How far back.", "30")]);
+    Operation::new("get", "/v1/dev/user/goals/{goal_id}/history", "get_goal_history", TAG, "Its history")
+        .says("A value for each day on which it was set, newest first.")
+        .needs(Scope::GoalsRead)
+        .query(query)
+        .answers(Answer::all(
+            "GoalPoint",
+            json!({ "date": "2026-11-21", "value": 3.0, "recorded_at": "2026-11-21T09:00:00Z" }),
+        ))
+        .not_found("Goal")
+}
+
+fn delete() -> Operation {
+    Operation::new("delete", ONE, "delete_goal", TAG, "Delete")
+        .says("For good, with its history.")
+        .needs(Scope::GoalsWrite)
+        .answers(Answer::gone())
+        .not_found("Goal")
+}
+
+fn folders() -> Operation {
+    Operation::new("get", "/v1/dev/user/folders", "list_folders", "Folders", "List")
+        .says("In their order.")
+        .needs(Scope::FoldersRead)
+        .answers(Answer::all("Folder", examples::folder()))
+}

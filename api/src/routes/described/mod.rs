@@ -1,0 +1,42 @@
+//! What the document says of each route: words beside the readers and schemas that the routes themselves use. One
+//! file per resource, as with the routes.
+
+mod action_items;
+mod conversations;
+mod creates;
+mod examples;
+mod finalization;
+mod goals;
+mod keys;
+mod memories;
+mod profile;
+mod webhooks;
+
+use std::collections::HashMap;
+
+use crate::{Scope, Settings, document::Operation};
+
+/// A field's name, its words, and its default as JSON (empty: none).
+type Note = (&'static str, &'static str, &'static str);
+
+/// Every operation of the public interface, in the order in which people read it.
+pub(crate) fn described(settings: &Settings) -> Vec<Operation> {
+    [
+        creates::operations(settings),
+        conversations::operations(),
+        finalization::operations(),
+        action_items::operations(),
+        memories::operations(),
+        goals::operations(),
+        webhooks::operations(),
+        profile::operations(),
+        keys::operations(),
+    ]
+    .concat()
+}
+
+/// The routes that take an `Idempotency-Key`, with the scope that each demands.
+pub(crate) fn creating(settings: &Settings) -> HashMap<&'static str, Scope> {
+    let creating = described(settings).into_iter().filter(|operation| operation.creates);
+    creating.filter_map(|operation| Some((operation.path, operation.scope?))).collect()
+}

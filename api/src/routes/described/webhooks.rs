@@ -1,0 +1,179 @@
+//! Endpoints and deliveries.
+
+use serde_json::{Value, json};
+
+use super::examples;
+use crate::{
+    Scope,
+    document::{Answer, Described, Operation},
+    read::Drawing,
+    routes::{deliveries, webhooks},
+};
+
+const TAG: &str = "Webhooks";
+const ALL: &str = "/v1/dev/user/webhooks";
+const ONE: &str = "/v1/dev/user/webhooks/{endpoint_id}";
+
+const URL: &str = "An https URL of a public address.";
+const EVENTS: &str = "What it is told.";
+const FORMAT: &str = "The whole conversation, or ids and status.";
+
+/// Who is told about what, and how that went.
+pub(super) fn operations() -> Vec<Operation> {
+    vec![
+        list(),
+        create(),
+        one(),
+        change(),
+        delete(),
+        test(),
+        list_deliveries(),
+        redeliver(),
+        recover(),
+        rotate(),
+    ]
+}
+
+fn list() -> Operation {
+    Operation::new("get", ALL, "list_webhooks", TAG, "List")
+        .needs(Scope::WebhooksRead)
+        .answers(Answer::all("Webhook", examples::webhook()))
+}
+
+fn create() -> Operation {
+    let fields = Described::new(
+        Drawing::of(|fields| webhooks::read_new(fields, |_| true)),
+        &[
+            ("url", URL, ""),
+            ("events", EVENTS, "[\"conversation.completed\"]"),
+            ("format", FORMAT, "\"full\""),
+        ],
+    );
+    let secret = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDbGmhWzS6Y6M=";
+    let made = Answer::one(
+        "NewlyMadeWebhook",
+        "It is told from now on.",
+        examples::with(examples::webhook(), "secret", secret),
+    )
+    .leads_to("get_webhook", "endpoint_id", "/id")
+    .leads_to("update_webhook", "endpoint_id", "/id")
+    .leads_to("test_webhook", "endpoint_id", "/id")
+    .leads_to("list_deliveries", "endpoint_id", "/id")
+    .leads_to("recover_webhook", "endpoint_id", "/id")
+    .leads_to("rotate_webhook_secret", "endpoint_id", "/id")
+    .leads_to("delete_webhook", "endpoint_id", "/id");
+    Operation::new("post", ALL, "create_webhook", TAG, "Create")
+        .says("Deliveries are signed by the rules of Standard Webhooks with the `secret`, which is shown this once.")
+        .needs(Scope::WebhooksWrite)
+        .creates()
+        .body("NewWebhook", fields, json!({ "url": "https://example.com/hook", "events": ["conversation.completed"] }))
+        .answers(made)
+}
+
+fn one() -> Operation {
+    Operation::new("get", ONE, "get_webhook", TAG, "Read one")
+        .needs(Scope::WebhooksRead)
+        .conditional()
+        .answers(Answer::one("Webhook", "The endpoint.", examples::webhook()))
+        .not_found("Webhook")
+}
+
+fn change() -> Operation {
+    let fields = Described::new(
+        Drawing::of(|fields| webhooks::read_change(fields, |_| true)),
+        &[
+            ("url", URL, ""),
+            ("events", EVENTS, ""),
+            ("format", FORMAT, ""),
+            ("enabled", "`true` clears every mark of failure.", ""),
+        ],
+    );
+    Operation::new("patch", ONE, "update_webhook", TAG, "Change")
+        .says("At least one field.")
+        .needs(Scope::WebhooksWrite)
+        .body("WebhookChange", fields, json!({ "enabled": true }))
+        .answers(Answer::one("Webhook", "As it is now.", examples::webhook()))
+        .not_found("Webhook")
+}
+
+fn delete() -> Operation {
+    Operation::new("delete", ONE, "delete_webhook", TAG, "Delete")
+        .says("With whatever was still to be told to it.")
+        .needs(Scope::WebhooksWrite)
+        .answers(Answer::gone())
+        .not_found("Webhook")
+}
+
+fn test() -> Operation {
+    Operation::new("post", "/v1/dev/user/webhooks/{endpoint_id}/test", "test_webhook", TAG, "Test")
+        .says("Writes a `webhook.test` event, which is delivered like any other.")
+        .needs(Scope::WebhooksWrite)
+        .answers(Answer::one("Delivery", "It is on its way.", examples::delivery()))
+        .not_found("Webhook")
+}
+
+fn list_deliveries() -> Operation {
+    let query = Described::new(
+        Drawing::of(deliveries::read_page),
+        &[("limit", "At most this many.", "25"), ("offset", "Skip this many.", "0")],
+    );
+    Operation::new(
+        "get",
+        "/v1/dev/user/webhooks/{endpoint_id}/deliveries",
+        "list_deliveries",
+        TAG,
+        "List deliveries",
+    )
+    .says("Newest first.")
+    .needs(Scope::WebhooksRead)
+    .query(query)
+    .answers(Answer::page("Delivery", examples::delivery()))
+    .not_found("Webhook")
+}
+
+fn redeliver() -> Operation {
+    Operation::new(
+        "post",
+        "/v1/dev/user/webhooks/{endpoint_id}/deliveries/{delivery_id}/redeliver",
+        "redeliver",
+        TAG,
+        "Deliver once more",
+    )
+    .says("A finished delivery, under its own id.")
+    .needs(Scope::WebhooksWrite)
+    .answers(Answer::one("Delivery", "It is on its way again.", examples::delivery()))
+    .not_found("Webhook")
+    .not_found("Delivery")
+    .conflict("Delivery is still under way")
+}
+
+fn recover() -> Operation {
+    let fields = Described::new(
+        Drawing::of(deliveries::read_since),
+        &[("since", "Everything from this moment on that did not get through.", "")],
+    );
+    Operation::new("post", "/v1/dev/user/webhooks/{endpoint_id}/recover", "recover_webhook", TAG, "Recover")
+        .says("Delivers once more what did not get through, each under its own id.")
+        .needs(Scope::WebhooksWrite)
+        .body("Recovery", fields, json!({ "since": "2026-11-20T00:00:00Z" }))
+        .answers(Answer::one("Recovered", "They are on their way again.", json!({ "recovered": 3 })))
+        .not_found("Webhook")
+}
+
+fn rotate() -> Operation {
+    Operation::new(
+        "post",
+        "/v1/dev/user/webhooks/{endpoint_id}/rotate-secret",
+        "rotate_webhook_secret",
+        TAG,
+        "Rotate the secret",
+    )
+    .says("For a day, deliveries carry the signature of the old secret, too.")
+    .needs(Scope::WebhooksWrite)
+    .answers(Answer::one("NewlyMadeWebhook", "The new secret, shown this once.", with_secret()))
+    .not_found("Webhook")
+}
+
+fn with_secret() -> Value {
+    examples::with(examples::webhook(), "secret", "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDbGmhWzS6Y6M=")
+}

@@ -1,0 +1,86 @@
+//! `/openapi.json` and `/docs`: what the service says of itself, made once at start.
+
+use std::sync::Arc;
+
+use axum::{
+    extract::State,
+    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+
+use super::tagged::{fingerprint, is_current};
+use crate::{Settings, document, door::Door};
+
+/// The page's own style is all that it loads; nothing comes from elsewhere, and nothing runs.
+const PAGE_POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/// The rendered documents of one service.
+pub(crate) struct Documents {
+    openapi: Document,
+    page: Document,
+    style: Document,
+}
+
+struct Document {
+    kind: &'static str,
+    text: String,
+    tag: String,
+}
+
+impl Documents {
+    /// Renders them for these settings.
+    pub(crate) fn of(settings: &Settings) -> Arc<Self> {
+        let openapi = document::document(settings);
+        Arc::new(Self {
+            page: Document::of("text/html; charset=utf-8", document::page::render(&openapi)),
+            style: Document::of("text/css; charset=utf-8", document::page::STYLE.to_owned()),
+            openapi: Document::of("application/json", openapi.to_string()),
+        })
+    }
+}
+
+impl Document {
+    fn of(kind: &'static str, text: String) -> Self {
+        // Weak: what is sent may be compressed.
+        let tag = format!("W/\"{}\"", fingerprint(text.as_bytes()));
+        Self { kind, text, tag }
+    }
+
+    fn answer(&self, asked: &HeaderMap) -> Response {
+        let headers = [
+            (header::CONTENT_TYPE, self.kind),
+            (header::ETAG, self.tag.as_str()),
+            (header::CACHE_CONTROL, "public, no-cache"),
+            (header::CONTENT_SECURITY_POLICY, PAGE_POLICY),
+        ];
+        let mut response = match is_current(asked, &self.tag) {
+            true => StatusCode::NOT_MODIFIED.into_response(),
+            false => self.text.clone().into_response(),
+        };
+        for (name, value) in headers {
+            put(response.headers_mut(), name, value);
+        }
+        response
+    }
+}
+
+fn put(headers: &mut HeaderMap, name: HeaderName, value: &str) {
+    if let Ok(value) = HeaderValue::from_str(value) {
+        headers.insert(name, value);
+    }
+}
+
+/// GET `/openapi.json`.
+pub(super) async fn openapi(State(door): State<Door>, asked: HeaderMap) -> Response {
+    door.documents.openapi.answer(&asked)
+}
+
+/// GET `/docs`.
+pub(super) async fn page(State(door): State<Door>, asked: HeaderMap) -> Response {
+    door.documents.page.answer(&asked)
+}
+
+/// GET `/docs/style.css`.
+pub(super) async fn style(State(door): State<Door>, asked: HeaderMap) -> Response {
+    door.documents.style.answer(&asked)
+}

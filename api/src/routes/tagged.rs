@@ -1,0 +1,60 @@
+//! `ETag` and `If-None-Match` (RFC 9110): an answer that would say nothing new is 304 without a body.
+
+use axum::{
+    Json,
+    http::{HeaderMap, HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+/// Answers a single thing under a weak tag of what is shown. A tag of the record's own version would miss what is
+/// read beside it: action items, a folder's name, a speaker's.
+pub(super) fn answer(asked: &HeaderMap, shape: Value) -> Response {
+    let tag = format!("W/\"{}\"", fingerprint(shape.to_string().as_bytes()));
+    let mut response = match is_current(asked, &tag) {
+        true => StatusCode::NOT_MODIFIED.into_response(),
+        false => Json(shape).into_response(),
+    };
+    put(response.headers_mut(), &tag);
+    response
+}
+
+/// Puts the tag on an answer, with leave to keep the answer as long as it is asked for again each time.
+pub(super) fn put(headers: &mut HeaderMap, tag: &str) {
+    if let Ok(tag) = HeaderValue::from_str(tag) {
+        headers.insert(header::ETAG, tag);
+    }
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
+}
+
+/// 32 hex digits that stand for these bytes.
+pub(super) fn fingerprint(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// `If-None-Match` by weak comparison (RFC 9110, 13.1.2).
+pub(super) fn is_current(asked: &HeaderMap, tag: &str) -> bool {
+    let opaque = |tag: &str| tag.trim().trim_start_matches("W/").to_owned();
+    let sent = asked.get_all(header::IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
+    sent.flat_map(|list| list.split(',')).any(|known| known.trim() == "*" || opaque(known) == opaque(tag))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(known: &'static str) -> HeaderMap {
+        HeaderMap::from_iter([(header::IF_NONE_MATCH, HeaderValue::from_static(known))])
+    }
+
+    #[test]
+    fn a_tag_is_known_weakly_in_a_list_or_by_a_star() {
+        for known in ["W/\"a\"", "\"a\"", "\"x\", W/\"a\"", "*"] {
+            assert!(is_current(&asked(known), "W/\"a\""), "{known}");
+        }
+        for unknown in ["W/\"b\"", "", "a b"] {
+            assert!(!is_current(&asked(unknown), "W/\"a\""), "{unknown}");
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! What holds on every route: tags, other origins, compression, and the page for people.
+
+use api::Settings;
+use axum::{
+    body::{Body, to_bytes},
+    http::{Method, Request, Response},
+};
+use serde_json::{Value, json};
+use tower::ServiceExt;
+
+use crate::bench::{Bench, P, quick};
+
+async fn raw(bench: &Bench, request: axum::http::request::Builder) -> Response<Body> {
+    let request = request.header("authorization", format!("Bearer {}", bench.key));
+    bench.app.clone().oneshot(request.body(Body::empty()).unwrap()).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_single_read_that_would_say_nothing_new_is_304_until_something_changes() {
+    let bench = Bench::new().await;
+    let goal = bench.post(&format!("{P}/goals"), json!({ "title": "Read", "target_value": 3 })).await;
+    let path = format!("{P}/goals/{}", goal.body["id"].as_str().unwrap());
+    let first = bench.get(&path).await;
+    assert!(first.header("etag").starts_with("W/\""), "{:?}", first.headers);
+    assert_eq!(first.header("cache-control"), "private, no-cache");
+    let known = bench.get_known(&path, first.header("etag")).await;
+    assert_eq!((known.status.as_u16(), &known.body), (304, &Value::Null));
+    assert_eq!(known.header("etag"), first.header("etag"));
+    bench.ask(&bench.key, Method::PATCH, &path, Some(json!({ "title": "Write" }))).await;
+    let changed = bench.get_known(&path, first.header("etag")).await;
+    assert_eq!((changed.status.as_u16(), &changed.body["title"]), (200, &json!("Write")));
+}
+
+#[tokio::test]
+async fn what_is_shown_beside_a_record_changes_its_tag_too() {
+    let bench = Bench::new().await;
+    let made = bench.post(&format!("{P}/conversations"), json!({ "text": "hello there" })).await;
+    let path = format!("{P}/conversations/{}", made.body["id"].as_str().unwrap());
+    let (plain, full) = (bench.get(&path).await, bench.get(&format!("{path}?include_transcript=true")).await);
+    assert_ne!(plain.header("etag"), full.header("etag"));
+}
+
+#[tokio::test]
+async fn a_listed_origin_may_call_from_a_browser_and_no_other() {
+    let origins = vec!["https://app.example".to_owned()];
+    let bench = Bench::with(Settings { cors_origins: origins, ..quick() }).await;
+    let preflight = |origin: &'static str, path: String| {
+        Request::builder()
+            .method(Method::OPTIONS)
+            .uri(path)
+            .header("origin", origin)
+            .header("access-control-request-method", "PATCH")
+            .header("access-control-request-headers", "authorization,idempotency-key")
+    };
+    let path = || format!("{P}/conversations/x");
+    let allowed = raw(&bench, preflight("https://app.example", path())).await;
+    assert_eq!(allowed.status(), 200);
+    let header = |answer: &Response<Body>, name: &str| {
+        answer.headers().get(name).map_or(String::new(), |value| value.to_str().unwrap().to_lowercase())
+    };
+    assert_eq!(header(&allowed, "access-control-allow-origin"), "https://app.example");
+    assert!(header(&allowed, "access-control-allow-headers").contains("idempotency-key"));
+    assert!(header(&allowed, "access-control-allow-methods").contains("patch"));
+    assert_eq!(
+        header(&allowed, "access-control-allow-credentials"),
+        "",
+        "keys are sent by scripts, not by browsers"
+    );
+    let strange = raw(&bench, preflight("https://evil.example", path())).await;
+    assert_eq!(header(&strange, "access-control-allow-origin"), "");
+    let page = raw(&bench, preflight("https://app.example", "/docs".to_owned())).await;
+    assert_eq!(header(&page, "access-control-allow-origin"), "", "the interface alone");
+}
+
+#[tokio::test]
+async fn without_a_list_no_answer_speaks_of_origins() {
+    let bench = Bench::new().await;
+    let request = Request::builder().uri(format!("{P}/folders")).header("origin", "https://app.example");
+    let answer = raw(&bench, request).await;
+    assert!(answer.headers().keys().all(|name| !name.as_str().starts_with("access-control")));
+}
+
+#[tokio::test]
+async fn a_long_answer_is_compressed_for_who_asks() {
+    let bench = Bench::new().await;
+    let answer = raw(&bench, Request::builder().uri("/openapi.json").header("accept-encoding", "gzip")).await;
+    assert_eq!(answer.headers()["content-encoding"], "gzip");
+    let plain = raw(&bench, Request::builder().uri("/openapi.json")).await;
+    assert!(plain.headers().get("content-encoding").is_none());
+}
+
+#[tokio::test]
+async fn the_page_for_people_is_html_that_may_load_its_own_style_and_nothing_else() {
+    let bench = Bench::new().await;
+    let page = raw(&bench, Request::builder().uri("/docs")).await;
+    assert_eq!(page.headers()["content-type"], "text/html; charset=utf-8");
+    let policy = page.headers()["content-security-policy"].to_str().unwrap().to_owned();
+    assert!(policy.starts_with("default-src 'none'; style-src 'self'"), "{policy}");
+    assert!(!policy.contains("script-src"));
+    let text = String::from_utf8(to_bytes(page.into_body(), usize::MAX).await.unwrap().to_vec()).unwrap();
+    assert!(text.contains("href=\"/docs/style.css\""));
+    let style = raw(&bench, Request::builder().uri("/docs/style.css")).await;
+    assert_eq!(style.headers()["content-type"], "text/css; charset=utf-8");
+}

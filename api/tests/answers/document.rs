@@ -1,0 +1,67 @@
+//! The document: is it the one that is checked in, and does it know every route?
+
+use axum::http::Method;
+use serde_json::Value;
+
+use crate::bench::Bench;
+
+/// Written by `cargo run -- openapi > api/openapi.json`.
+pub(crate) const CHECKED_IN: &str = include_str!("../../openapi.json");
+
+pub(crate) fn parsed(text: &str) -> Value {
+    serde_json::from_str(text).unwrap()
+}
+
+#[test]
+fn the_document_that_is_checked_in_is_the_one_that_the_code_makes() {
+    let made = api::document(&api::Settings::default());
+    assert!(
+        parsed(CHECKED_IN) == made,
+        "api/openapi.json is out of date: write it with `cargo run -- openapi > api/openapi.json`, and look at the difference"
+    );
+}
+
+#[tokio::test]
+async fn the_service_serves_its_document_at_both_places_and_says_when_it_is_known() {
+    let bench = Bench::new().await;
+    for path in ["/openapi.json", "/v1/dev/openapi.json"] {
+        let answer = bench.get(path).await;
+        assert_eq!(answer.status, 200);
+        assert_eq!(answer.body["info"]["version"], "1.0.0");
+        assert_eq!(answer.body, parsed(CHECKED_IN));
+        let known = bench.get_known(path, answer.header("etag")).await;
+        assert_eq!((known.status.as_u16(), known.body), (304, Value::Null));
+    }
+}
+
+#[tokio::test]
+async fn every_route_is_in_the_document_with_exactly_its_methods() {
+    let bench = Bench::new().await;
+    let document = parsed(CHECKED_IN);
+    for (path, methods) in document["paths"].as_object().unwrap() {
+        let answer = bench.ask(&bench.key, Method::PUT, &path.replace(['{', '}'], ""), None).await;
+        assert_eq!(answer.status, 405, "{path}");
+        let mut allowed: Vec<String> = answer.header("allow").split(',').map(str::to_lowercase).collect();
+        allowed.retain(|method| method != "head");
+        allowed.sort();
+        let mut documented: Vec<String> = methods.as_object().unwrap().keys().cloned().collect();
+        documented.sort();
+        assert_eq!(allowed, documented, "{path}");
+    }
+}
+
+#[test]
+fn no_route_is_left_out_of_the_document() {
+    let document = parsed(CHECKED_IN);
+    let code = include_str!("../../src/routes/mod.rs");
+    let routes: Vec<&str> = code
+        .split(".route(")
+        .skip(1)
+        .filter_map(|rest| rest.trim_start().strip_prefix('"')?.split('"').next())
+        .filter(|route| route.starts_with("/v1/") && !route.ends_with(".json"))
+        .collect();
+    assert!(routes.len() > 10, "the routes were found");
+    for route in routes {
+        assert!(document["paths"].get(route).is_some(), "{route}");
+    }
+}

@@ -1,0 +1,136 @@
+//! `Idempotency-Key`: a request that creates is done once for each name.
+
+use axum::{
+    body::Body,
+    http::{Method, Request},
+};
+use futures::future::join_all;
+use serde_json::{Value, json};
+
+use crate::bench::{Answer, Bench, P};
+
+async fn named(bench: &Bench, path: &str, name: &str, body: &Value) -> Answer {
+    let request = Request::builder()
+        .method(Method::POST)
+        .uri(path)
+        .header("authorization", format!("Bearer {}", bench.key))
+        .header("content-type", "application/json")
+        .header("idempotency-key", name);
+    bench.send(request.body(Body::from(body.to_string())).unwrap()).await
+}
+
+/// Every route that creates, with a body, and where what it made is listed.
+fn creates() -> Vec<(String, Value, String)> {
+    let of = |path: &str, body: Value| (format!("{P}/{path}"), body, format!("{P}/{path}"));
+    vec![
+        of("action-items", json!({ "description": "one" })),
+        of("memories", json!({ "content": "one" })),
+        of("goals", json!({ "title": "one", "target_value": 1 })),
+        of("webhooks", json!({ "url": "https://example.com" })),
+        (
+            format!("{P}/action-items/batch"),
+            json!({ "action_items": [{ "description": "two" }] }),
+            format!("{P}/action-items"),
+        ),
+        (
+            format!("{P}/memories/batch"),
+            json!({ "memories": [{ "content": "two" }] }),
+            format!("{P}/memories"),
+        ),
+        ("/v1/users/me/people".into(), json!({ "name": "Tom" }), "/v1/users/me/people".into()),
+        ("/v1/dev/keys".into(), json!({ "name": "k" }), "/v1/dev/keys".into()),
+        (
+            "/v1/users/me/push-subscriptions".into(),
+            json!({ "kind": "webhook", "url": "https://example.com" }),
+            "/v1/users/me/push-subscriptions".into(),
+        ),
+    ]
+}
+
+#[tokio::test]
+async fn a_repeat_makes_nothing_new_and_gets_the_first_answer() {
+    let bench = Bench::new().await;
+    for (path, body, list) in creates() {
+        let first = named(&bench, &path, "\"a name\"".replace(' ', "-").as_str(), &body).await;
+        assert_eq!(first.status, 200, "{path}: {first:?}");
+        let many = bench.get(&list).await.body.as_array().unwrap().len();
+        // Quoted or bare, it is the same name.
+        let again = named(&bench, &path, "a-name", &body).await;
+        assert_eq!(again.status, 200, "{path}");
+        assert_eq!(again.header("idempotency-replayed"), "true", "{path}");
+        let mut shown_once = first.body.clone();
+        if let Some(fields) = shown_once.as_object_mut() {
+            fields.remove("key");
+            fields.remove("secret");
+        }
+        assert_eq!(again.body, shown_once, "{path}");
+        assert_eq!(bench.get(&list).await.body.as_array().unwrap().len(), many, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_create_of_a_conversation_is_repeated_by_its_answer() {
+    let bench = Bench::new().await;
+    let body = json!({ "text": "I will call the dentist." });
+    let first = named(&bench, &format!("{P}/conversations"), "n1", &body).await;
+    let again = named(&bench, &format!("{P}/conversations"), "n1", &body).await;
+    assert_eq!(first.body, again.body);
+    // A name counts for one route, and for one person.
+    let segments = json!({ "transcript_segments": [{ "text": "x", "start": 0, "end": 1 }] });
+    let other = named(&bench, &format!("{P}/conversations/from-segments"), "n1", &segments).await;
+    assert_ne!(other.body["id"], first.body["id"]);
+}
+
+#[tokio::test]
+async fn another_body_and_a_name_that_is_none_are_422_at_the_header() {
+    let bench = Bench::new().await;
+    let path = format!("{P}/memories");
+    assert_eq!(named(&bench, &path, "n", &json!({ "content": "one" })).await.status, 200);
+    let other = named(&bench, &path, "n", &json!({ "content": "two" })).await;
+    assert_eq!(other.status, 422);
+    assert_eq!(other.kinds(), [("value_error", &json!(["header", "idempotency-key"]))]);
+    for wrong in ["", "\"\"", "two words", &"x".repeat(256)] {
+        let answer = named(&bench, &path, wrong, &json!({ "content": "three" })).await;
+        assert_eq!(answer.status, 422, "{wrong}");
+    }
+    assert_eq!(bench.get(&path).await.body.as_array().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_request_that_made_nothing_holds_no_name() {
+    let bench = Bench::new().await;
+    let path = format!("{P}/memories");
+    assert_eq!(named(&bench, &path, "n", &json!({ "content": "" })).await.status, 422);
+    assert_eq!(named(&bench, &path, "n", &json!({ "content": "right" })).await.status, 200);
+}
+
+#[tokio::test]
+async fn of_many_at_once_one_creates_and_the_others_are_told_to_wait_or_get_its_answer() {
+    let bench = Bench::new().await;
+    let path = format!("{P}/action-items");
+    let body = json!({ "description": "once" });
+    let answers = join_all((0..8).map(|_| named(&bench, &path, "n", &body))).await;
+    for answer in &answers {
+        match answer.status.as_u16() {
+            200 => {}
+            409 => assert!(answer.header("retry-after").parse::<u64>().unwrap() >= 1),
+            other => panic!("{other}: {answer:?}"),
+        }
+    }
+    let ids: Vec<&Value> =
+        answers.iter().filter(|answer| answer.status == 200).map(|answer| &answer.body["id"]).collect();
+    assert!(!ids.is_empty() && ids.iter().all(|id| *id == ids[0]), "{ids:?}");
+    assert_eq!(bench.get(&path).await.body.as_array().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn who_asks_comes_before_what_was_asked_also_for_a_repeat() {
+    let mut bench = Bench::new().await;
+    let path = format!("{P}/memories");
+    let body = json!({ "content": "one" });
+    assert_eq!(named(&bench, &path, "n", &body).await.status, 200);
+    bench.key = bench.person("ann", &[api::Scope::MemoriesRead]).await;
+    assert_eq!(named(&bench, &path, "n", &body).await.status, 403);
+    bench.key = "lsk_none".to_owned();
+    assert_eq!(named(&bench, &path, "n", &body).await.status, 401);
+}

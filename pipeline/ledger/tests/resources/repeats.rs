@@ -1,0 +1,80 @@
+//! Requests that create, by the names that clients gave them.
+
+use ledger::{NewActionItem, Pruned, Repeat, RequestKey};
+use records::ActionItemId;
+use std::time::Duration;
+
+use crate::world::World;
+
+fn key(world: &World, fingerprint: u8) -> RequestKey {
+    RequestKey {
+        user: world.ann.clone(),
+        route: "/v1/things".to_owned(),
+        key: "n".to_owned(),
+        fingerprint: [fingerprint; 32],
+    }
+}
+
+fn item(id: &str) -> Vec<NewActionItem> {
+    vec![NewActionItem {
+        id: ActionItemId::new(id),
+        description: "Call Tom".to_owned(),
+        completed: false,
+        due_at: None,
+    }]
+}
+
+async fn create(world: &World, id: &str) -> Result<usize, ledger::Error> {
+    let ledger = world.ledger.under_key(key(world, 1));
+    ledger.create_action_items(&world.ann, &item(id)).await.map(|made| made.len())
+}
+
+#[tokio::test]
+async fn a_name_lives_with_what_was_made_under_it() {
+    let world = World::new().await;
+    let name = key(&world, 1);
+    assert_eq!(world.ledger.repeat_of(&name).await.unwrap(), None);
+    assert_eq!(create(&world, "a").await.unwrap(), 1);
+    assert!(matches!(world.ledger.repeat_of(&name).await.unwrap(), Some(Repeat::Running(1..=60))));
+    assert_eq!(world.ledger.repeat_of(&key(&world, 2)).await.unwrap(), Some(Repeat::OtherBody));
+
+    // Its process is gone, and its answer with it: what it made is still known.
+    world.run("update request_keys set running_until = now() - interval '1 second'").await;
+    assert_eq!(world.ledger.repeat_of(&name).await.unwrap(), Some(Repeat::Made(vec!["a".to_owned()])));
+
+    world.ledger.store_answer(&name, 200, "{}").await.unwrap();
+    let answered = Some(Repeat::Answered { status: 200, answer: "{}".to_owned() });
+    assert_eq!(world.ledger.repeat_of(&name).await.unwrap(), answered);
+    world.ledger.store_answer(&name, 200, "another").await.unwrap();
+    assert_eq!(world.ledger.repeat_of(&name).await.unwrap(), answered, "the first answer stays");
+}
+
+#[tokio::test]
+async fn a_second_create_under_a_name_makes_nothing() {
+    let world = World::new().await;
+    assert_eq!(create(&world, "a").await.unwrap(), 1);
+    assert!(matches!(create(&world, "b").await, Err(ledger::Error::Repeated { .. })));
+    assert_eq!(world.count("select count(*) from action_items").await, 1);
+}
+
+#[tokio::test]
+async fn a_create_that_does_not_commit_holds_no_name() {
+    let world = World::new().await;
+    assert_eq!(world.ledger.create_action_items(&world.ann, &item("a")).await.unwrap().len(), 1);
+    assert!(create(&world, "a").await.is_err(), "the id is taken");
+    assert_eq!(world.ledger.repeat_of(&key(&world, 1)).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn after_a_day_a_name_is_free_again_and_pruned() {
+    let world = World::new().await;
+    let a_day_on = "update request_keys set created_at = created_at - interval '24 hours 1 second'";
+    assert_eq!(create(&world, "a").await.unwrap(), 1);
+    world.run(a_day_on).await;
+    assert_eq!(world.ledger.repeat_of(&key(&world, 1)).await.unwrap(), None);
+    assert_eq!(create(&world, "b").await.unwrap(), 1);
+    assert!(world.ledger.repeat_of(&key(&world, 1)).await.unwrap().is_some());
+    world.run(a_day_on).await;
+    let pruned = world.ledger.prune(Duration::from_secs(30 * 86_400), 100).await.unwrap();
+    assert_eq!(pruned, Pruned { requests: 1, ..Pruned::default() });
+}

@@ -1,0 +1,12 @@
+//! `listen openapi`: the document of the public interface, as a service with default settings serves it.
+
+use std::process::ExitCode;
+
+use anyhow::Context;
+
+pub(super) fn run() -> anyhow::Result<ExitCode> {
+    let document = api::document(&api::Settings::default());
+    let text = serde_json::to_string_pretty(&document).context("writing the document")?;
+    anstream::println!("{text}");
+    Ok(ExitCode::SUCCESS)
+}
