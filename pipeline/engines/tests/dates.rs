@@ -31,7 +31,12 @@ fn phrases() -> Vec<Phrase<'static>> {
         .map(|line| {
             let fields: Vec<&str> = line.split('|').collect();
             let times = time(fields[4]).zip(time(fields[5]));
-            Phrase { set: fields[0], words: fields[1], days: (fields[2].parse().unwrap(), fields[3].parse().unwrap()), times }
+            Phrase {
+                set: fields[0],
+                words: fields[1],
+                days: (fields[2].parse().unwrap(), fields[3].parse().unwrap()),
+                times,
+            }
         })
         .collect()
 }

@@ -27,7 +27,10 @@ fn score(half: &str) -> [usize; 4] {
             println!("{} {} / {}", if same { "MISSED" } else { "FALSE " }, fields[2], fields[3]);
         }
     }
-    println!("{half}: {} of {} duplicates, {} of {} look-alikes apart", score[0], score[1], score[2], score[3]);
+    println!(
+        "{half}: {} of {} duplicates, {} of {} look-alikes apart",
+        score[0], score[1], score[2], score[3]
+    );
     score
 }
 

@@ -8,8 +8,9 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::language::Language;
 use super::phrases::{Phrase, frequencies};
-use super::text::{Sentence, capitalised, content_stems, pattern, shortened};
+use super::text::{Sentence, capitalised, pattern, shortened};
 
 /// How many sentences are compared with each other.
 const CANDIDATES: usize = 200;
@@ -36,9 +37,9 @@ struct Candidate {
 }
 
 /// A few sentences about the talk, led by its topics.
-pub(super) fn overview(sentences: &[Sentence<'_>], topics: &[Phrase]) -> String {
+pub(super) fn overview(sentences: &[Sentence<'_>], topics: &[Phrase], language: Language) -> String {
     let chosen: Vec<String> =
-        chosen(sentences).into_iter().map(|place| plain(&sentences[place].text)).collect();
+        chosen(sentences, language).into_iter().map(|place| plain(&sentences[place].text)).collect();
     let topics: Vec<&str> = topics.iter().map(|phrase| phrase.text.as_str()).collect();
     match (topics.is_empty(), chosen.is_empty()) {
         (true, _) => chosen.join(" "),
@@ -69,8 +70,8 @@ pub(super) fn plain(sentence: &str) -> String {
 }
 
 /// The places of the best sentences, in order; three to five, by the length of the talk.
-fn chosen(sentences: &[Sentence<'_>]) -> Vec<usize> {
-    let candidates = candidates(sentences);
+fn chosen(sentences: &[Sentence<'_>], language: Language) -> Vec<usize> {
+    let candidates = candidates(sentences, language);
     let ranks = ranks(&candidates);
     let mut order: Vec<usize> = (0..candidates.len()).collect();
     order.sort_by(|a, b| {
@@ -90,20 +91,25 @@ fn chosen(sentences: &[Sentence<'_>]) -> Vec<usize> {
 }
 
 /// The sentences that say something, the best by frequency when there are many.
-fn candidates(sentences: &[Sentence<'_>]) -> Vec<Candidate> {
-    let frequency = frequencies(sentences);
+fn candidates(sentences: &[Sentence<'_>], language: Language) -> Vec<Candidate> {
+    let frequency = frequencies(sentences, language);
     let mut all: Vec<Candidate> = sentences
         .iter()
         .enumerate()
-        .filter_map(|(place, sentence)| candidate(place, &sentence.text, &frequency))
+        .filter_map(|(place, sentence)| candidate(place, &sentence.text, &frequency, language))
         .collect();
     all.sort_by(|a, b| b.weight.total_cmp(&a.weight).then(a.place.cmp(&b.place)));
     all.truncate(CANDIDATES);
     all
 }
 
-fn candidate(place: usize, text: &str, frequency: &HashMap<String, f64>) -> Option<Candidate> {
-    let stems: BTreeSet<String> = content_stems(text).into_iter().collect();
+fn candidate(
+    place: usize,
+    text: &str,
+    frequency: &HashMap<String, f64>,
+    language: Language,
+) -> Option<Candidate> {
+    let stems: BTreeSet<String> = language.content_stems(text).into_iter().collect();
     if stems.len() < 2 {
         return None;
     }
@@ -151,7 +157,7 @@ mod tests {
     use super::*;
 
     fn sentence(text: String) -> Sentence<'static> {
-        Sentence { text, speaker: None, is_user: false }
+        Sentence { text, speaker: None, is_user: false, line: 0 }
     }
 
     #[test]
@@ -159,8 +165,8 @@ mod tests {
         let many: Vec<_> = (0..5_000)
             .map(|n| sentence(format!("The harbour of island {n} needs boats and {n} sailors.")))
             .collect();
-        assert_eq!(candidates(&many).len(), CANDIDATES);
-        assert!(chosen(&many).len() <= 5);
+        assert_eq!(candidates(&many, Language::English).len(), CANDIDATES);
+        assert!(chosen(&many, Language::English).len() <= 5);
     }
 
     #[test]

@@ -78,8 +78,11 @@ fn score(conversation: &Value, reference: Timestamp) -> Score {
     score_items(conversation, &items, &mut score);
     score_structure(conversation, &block_on(engine.describe(&talk, &[])).unwrap(), &mut score);
     score_memories(conversation, &memories, &mut score);
-    let said: Vec<&str> =
-        items.iter().map(|item| item.description.as_str()).chain(memories.iter().map(String::as_str)).collect();
+    let said: Vec<&str> = items
+        .iter()
+        .map(|item| item.description.as_str())
+        .chain(memories.iter().map(String::as_str))
+        .collect();
     for planted in list(conversation, "forbidden").iter().filter_map(Value::as_str) {
         score.unplanted.count(!said.iter().any(|text| holds(text, planted)));
     }

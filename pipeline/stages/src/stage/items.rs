@@ -36,7 +36,8 @@ impl Stage for ExtractActionItems {
 
     async fn run<'a>(&'a self, (talk, recent): Self::Input<'a>) -> Result<Items, FailureCode> {
         let drafts = self.engine.extract_items(talk).await?;
-        Ok(settle(drafts, talk.started_at, recent, &*self.same))
+        let items = settle(drafts, talk.started_at, recent, &*self.same);
+        Ok(Items { unread: !self.engine.reads(talk), ..items })
     }
 }
 
