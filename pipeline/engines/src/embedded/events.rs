@@ -31,6 +31,12 @@ static GATHERING: LazyLock<Regex> = LazyLock::new(|| {
         r"(?i)\bwe(?:'ll|\s+will|'re\s+going\s+to|\s+are\s+going\s+to|\s+should)?\s+(?:all\s+)?meet(?:ing)?\b(?:\s+(?:again|up))?",
     )
 });
+/// "Doctor Hale can see you on Tuesday".
+static SEES: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?P<who>(?:(?:Doctor|Dr\.?|Professor|Mr\.?|Ms\.?|Mrs\.?)\s\p{Lu}[\p{L}-]+|the\s(?:doctor|dentist|physio|consultant|lawyer|vet|nurse)))\s+(?:can|will|could|is\s+going\s+to)\s+see\s+(?:you|me|us|him|her|them)\b",
+    )
+});
 static LENGTH: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?i)\b(?:for|lasts?|takes?)\s+(?:about\s+)?(?P<n>an?|half\s+an|one|two|three|four|\d+)\s+(?P<unit>hours?|minutes?)\b",
@@ -69,9 +75,17 @@ fn of_sentence(sentence: &Sentence<'_>, reference: &Reference) -> Option<(NaiveD
         .filter(|date| date.precise && !date.deadline)
         .find_map(|date| reference.moment(date).map(|moment| (date, moment)))?;
     let title = title(&sentence.text, date)
-        .or_else(|| GATHERING.is_match(&sentence.text).then(|| "Meeting".to_owned()))?;
+        .or_else(|| unnamed(&sentence.text))?;
     let description = sentence.text.clone();
     Some((start.date_naive(), EventDraft { title, description, start, duration: duration(&sentence.text) }))
+}
+
+/// The title of an event that no noun names.
+fn unnamed(text: &str) -> Option<String> {
+    if let Some(found) = SEES.captures(text) {
+        return Some(format!("Appointment with {}", &found["who"]));
+    }
+    GATHERING.is_match(text).then(|| "Meeting".to_owned())
 }
 
 /// The event noun that stands nearest before the date, else the first after it, with the words that describe it.

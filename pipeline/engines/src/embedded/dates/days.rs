@@ -21,6 +21,8 @@ const LEAD: &str = r"(?:\b(?P<lead>by|before|until|till|no later than|due(?: on|
 const WEEKDAY: &str = "monday|tuesday|wednesday|thursday|friday|saturday|sunday";
 const SHORT_WEEKDAY: &str = r"mon|tues?|wed|thurs?|thu|fri|sat|sun";
 const MONTH: &str = r"january|february|march|april|may|june|july|august|september|october|november|december|jan\.?|feb\.?|mar\.?|apr\.?|jun\.?|jul\.?|aug\.?|sept?\.?|oct\.?|nov\.?|dec\.?";
+/// A weekday that stands before a full date adds nothing to it.
+const DAY_NAME: &str = r"(?:\b(?:mon|tues|wednes|thurs|fri|satur|sun)day,?\s+(?:the\s+)?)?";
 const ORDINAL: &str = r"(?:twenty|thirty)[\s-](?:first|second|third|fourth|fifth|sixth|seventh|eighth|ninth)|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|eleventh|twelfth|thirteenth|fourteenth|fifteenth|sixteenth|seventeenth|eighteenth|nineteenth|twentieth|thirtieth";
 const NUMBER: &str = r"an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\d{1,3}|(?:an?\s+|the\s+)?(?:couple|few)(?:\s+of)?";
 
@@ -42,10 +44,11 @@ static RULES: LazyLock<Vec<(Regex, Reader)>> = LazyLock::new(|| {
         rule(r"\b(?:early|start\s+of|beginning\s+of|first\s+thing)\s+(?:the\s+)?(?P<which>this|next)\s+(?P<unit>week|month|year)\b".into(), start_of),
         rule(format!(r"\b(?:mid(?:dle\s+of)?)[\s-](?:the\s+)?(?P<which>this|next)?\s*(?P<unit>week|month|{MONTH})\b"), middle_of),
         rule(r"\b(?:late(?:r)?\s+)?(?P<which>this|next|the)\s+(?P<unit>weekend|week|month|quarter|year)\b".into(), period),
-        rule(format!(r"\b(?:the\s+)?(?P<d>\d{{1,2}}|{ORDINAL})(?:st|nd|rd|th)?\s+(?:of\s+)?(?P<month>{MONTH})(?:,?\s+(?P<y>20\d\d))?(?:\b|$)"), month_day),
-        rule(format!(r"\b(?P<month>{MONTH})\s+(?:the\s+)?(?P<d>\d{{1,2}}|{ORDINAL})(?:st|nd|rd|th)?\b(?:,?\s+(?P<y>20\d\d)\b)?"), month_day),
+        rule(format!(r"{DAY_NAME}\b(?:the\s+)?(?P<d>\d{{1,2}}|{ORDINAL})(?:st|nd|rd|th)?\s+(?:of\s+)?(?P<month>{MONTH})(?:,?\s+(?P<y>20\d\d))?(?:\b|$)"), month_day),
+        rule(format!(r"{DAY_NAME}\b(?P<month>{MONTH})\s+(?:the\s+)?(?P<d>\d{{1,2}}|{ORDINAL})(?:st|nd|rd|th)?\b(?:,?\s+(?P<y>20\d\d)\b)?"), month_day),
         rule(r"\b(?P<y>20\d\d)-(?P<m>\d{2})-(?P<d>\d{2})\b".into(), numeric),
         rule(r"\b(?P<d>\d{1,2})\.(?P<m>\d{1,2})\.(?P<y>20\d\d)\b".into(), numeric),
+        rule(format!(r"\b(?:{WEEKDAY}),?\s+(?:the\s+)?(?P<d>\d{{1,2}})(?:st|nd|rd|th)\b"), nth),
         (pattern(r"\b(?P<lead>by|before|until|due(?: on| by)?|on|for)\s+the\s+(?P<d>\d{1,2})(?:st|nd|rd|th)\b"), nth),
         (pattern(&format!(r"\b(?P<lead>by|before|until|in|during)\s+(?:early\s+|late\s+|mid-?)?(?P<month>{MONTH})(?:\b|$)")), whole_month),
         rule(format!(r"\b(?:(?P<which>next|this|coming|this\s+coming)\s+)?(?P<w>{WEEKDAY})(?P<week>\s+week)?\b"), on_weekday),

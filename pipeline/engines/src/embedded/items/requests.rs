@@ -28,6 +28,7 @@ static ASKED: LazyLock<Vec<Regex>> = LazyLock::new(|| {
             r"(?:please\s+)?(?:make|be)\s+(?P<sure>sure)\s+(?:that\s+)?(?:you\s+|to\s+|we\s+)?(?:remember\s+to\s+)?",
         ),
         rule(r"(?:don't|do\s+not|can't|mustn't|let's\s+not|not\s+to)\s+forget\s+(?:to\s+)"),
+        rule(r"(?:don't|do\s+not|can't|mustn't)\s+(?P<thing>forget)\s+(?:about\s+)?"),
         rule(r"(?:please\s+|must\s+|also\s+|^)remember\s+to\s+"),
         rule(
             r"(?:someone|somebody|everyone|everybody|each\s+of\s+you|all\s+of\s+you|one\s+of\s+us|you)(?:\s+(?:all|guys|both))?(?:'ll)?\s+(?:has\s+to|have\s+to|needs\s+to|need\s+to|should|must|ought\s+to|really\s+should)\s+",
@@ -65,8 +66,11 @@ pub(super) fn read(clause: &str) -> Option<Claim> {
     if filters::is_undone_by(before) || ATTENTION.is_match(&task) {
         return None;
     }
-    let task = match found.name("sure") {
-        Some(_) if STATE.is_match(&task) => format!("make sure {task}"),
+    let state = STATE.is_match(&task);
+    let task = match (found.name("sure"), found.name("thing")) {
+        (Some(_), _) if state => format!("make sure {task}"),
+        (_, Some(_)) if !state => return None,
+        (_, Some(_)) => format!("don't forget {task}"),
         _ => task,
     };
     Some(Claim { task: unaddressed(&task), owner: addressee(&found, clause), force: Force::Request })
