@@ -19,6 +19,7 @@ const SPONTANEOUS: &str = include_str!("../corpus/spontaneous.json");
 const HELD_OUT: &str = include_str!("../corpus/held_out.json");
 const OPEN: &str = include_str!("../corpus/open.json");
 const FROZEN: &str = include_str!("../corpus/frozen.json");
+const FRESH: &str = include_str!("../corpus/fresh.json");
 
 #[test]
 fn the_corpus_it_was_developed_against_is_understood() {
@@ -69,4 +70,10 @@ fn the_open_half_of_forty_conversations_is_mostly_understood() {
 fn the_frozen_half_of_forty_conversations_is_mostly_understood() {
     let score = total(&[FROZEN]);
     assert_eq!(score.discard.of, 20);
+}
+
+#[test]
+fn conversations_written_after_the_rules_are_mostly_understood() {
+    let score = total(&[FRESH]);
+    assert_eq!(score.discard.of, 8);
 }

@@ -74,8 +74,7 @@ fn of_sentence(sentence: &Sentence<'_>, reference: &Reference) -> Option<(NaiveD
         .iter()
         .filter(|date| date.precise && !date.deadline)
         .find_map(|date| reference.moment(date).map(|moment| (date, moment)))?;
-    let title = title(&sentence.text, date)
-        .or_else(|| unnamed(&sentence.text))?;
+    let title = title(&sentence.text, date).or_else(|| unnamed(&sentence.text))?;
     let description = sentence.text.clone();
     Some((start.date_naive(), EventDraft { title, description, start, duration: duration(&sentence.text) }))
 }

@@ -48,7 +48,12 @@ fn strokes_are_read_in_the_order_that_is_set_and_stops_and_dashes_in_the_one_the
 
 #[test]
 fn a_weekday_before_a_date_belongs_to_it() {
-    for text in ["on Monday the 30th", "on Monday, November 30th", "by Monday 30 November", "on Monday, 30th of November"] {
+    for text in [
+        "on Monday the 30th",
+        "on Monday, November 30th",
+        "by Monday 30 November",
+        "on Monday, 30th of November",
+    ] {
         assert_eq!(due(text).as_deref(), Some("11-30 23:59"), "{text}");
     }
 }

@@ -26,8 +26,8 @@ const NO_VERBS: &[&str] = &[
 
 /// What one takes to get somewhere: advice, and no task.
 const WAYS: &[&str] = &[
-    "train", "bus", "tram", "taxi", "cab", "subway", "metro", "ferry", "tunnel", "bridge", "road", "route", "highway",
-    "motorway", "exit", "turn", "stairs", "lift", "elevator", "path", "shortcut", "detour",
+    "train", "bus", "tram", "taxi", "cab", "subway", "metro", "ferry", "tunnel", "bridge", "road", "route",
+    "highway", "motorway", "exit", "turn", "stairs", "lift", "elevator", "path", "shortcut", "detour",
 ];
 
 /// Whether the words before a claim deny it, doubt it, or make it part of another clause.
