@@ -4,7 +4,7 @@ use std::{str::FromStr, sync::Arc};
 
 use anyhow::Context;
 use axum::Router;
-use engines::{Embedded, OpenAi, OpenAiConfig};
+use engines::{DayOrder, Embedded, OpenAi, OpenAiConfig};
 use ledger::{ClaimedDelivery, ConversationView, Ledger};
 use outside::{Guard, Sender};
 use prometheus::Registry;
@@ -16,7 +16,7 @@ use tokio_util::task::TaskTracker;
 use worker::{Health, Watch, Worker};
 
 use crate::{
-    config::{Config, Dispatch, Role},
+    config::{Config, DateOrder, Dispatch, Role},
     exit::Exit,
     lifecycle::Lifecycle,
 };
@@ -205,7 +205,10 @@ fn install_crypto() {
 }
 
 fn engines(config: &Config, metrics: &worker::Metrics) -> anyhow::Result<Engines> {
-    let embedded = Arc::new(Embedded::new());
+    let embedded = Arc::new(Embedded::with_day_order(match config.date_order {
+        DateOrder::MonthFirst => DayOrder::MonthFirst,
+        DateOrder::DayFirst => DayOrder::DayFirst,
+    }));
     let ours = Engines {
         judge: embedded.clone(),
         describe: embedded.clone(),

@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use records::{Category, Talk};
 use rust_stemmers::{Algorithm, Stemmer};
 
-use super::lexicon::LANGUAGES;
+use super::lexicon::{LANGUAGES, TIMES};
 use super::text::{self, words};
 
 /// A language as the engine reads it.
@@ -58,7 +58,8 @@ impl Listed {
                 }
             }
         }
-        let stop = stop_words::lookup(code).unwrap_or_default().iter().copied().collect();
+        let stop = stop_words::lookup(code).unwrap_or_default();
+        let stop = stop.iter().copied().chain(TIMES.split_whitespace()).collect();
         Self { code, stop, stemmer, topics: index }
     }
 }

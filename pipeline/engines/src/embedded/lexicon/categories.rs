@@ -125,7 +125,7 @@ pub(in crate::embedded) const CATEGORIES: &[(Category, &str, &str)] = &[
     (
         Category::Literature,
         "📖",
-        "novel poem poetry author chapter book fiction literature writer plot character publisher sonnet memoir",
+        "novel poem poetry author chapter bookshop paperback fiction literature writer plot character publisher sonnet memoir",
     ),
     (
         Category::History,

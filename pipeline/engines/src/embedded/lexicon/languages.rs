@@ -28,6 +28,13 @@ pub(in crate::embedded) const LANGUAGES: &[(&str, Algorithm, &[Topic])] = &[
     ("tr", Algorithm::Turkish, &[]),
 ];
 
+/// Days and times, which name no topic and stand in no list of stop words.
+pub(in crate::embedded) const TIMES: &str = "montag dienstag mittwoch donnerstag freitag samstag sonntag heute morgen gestern abend uhr woche minuten stunden \
+    lunes martes miércoles jueves viernes sábado domingo hoy mañana ayer noche tarde hora horas semana minutos \
+    lundi mardi mercredi jeudi vendredi samedi dimanche aujourd'hui demain hier matin soir heure heures semaine minutes \
+    lunedì martedì mercoledì giovedì venerdì sabato domenica oggi domani ieri mattina sera ora ore settimana \
+    segunda terça quarta quinta sexta amanhã ontem manhã noite semana";
+
 const GERMAN: &[Topic] = &[
     (
         Health,

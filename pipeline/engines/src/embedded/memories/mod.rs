@@ -46,9 +46,7 @@ fn candidates(talk: &Talk) -> Vec<Candidate> {
         if found.len() >= CANDIDATES {
             break;
         }
-        if sentence.text.ends_with('?') {
-            continue;
-        }
+        let Some(sentence) = stated(sentence) else { continue };
         let of_user = sentence.is_user || !user_is_known;
         if of_user {
             let name = talk.user_name.as_deref().unwrap_or("User");
@@ -57,6 +55,15 @@ fn candidates(talk: &Talk) -> Vec<Candidate> {
         found.extend(of_others(&sentence));
     }
     found
+}
+
+/// A sentence as far as it states something: of "I'm allergic to nuts, do you know?" what stands before the comma.
+fn stated(mut sentence: Sentence<'_>) -> Option<Sentence<'_>> {
+    if sentence.text.ends_with('?') {
+        let comma = sentence.text.rfind(", ")?;
+        sentence.text.truncate(comma);
+    }
+    Some(sentence)
 }
 
 /// The clauses of a sentence that neither doubt nor depend.

@@ -50,7 +50,12 @@ pub(super) static OWN: LazyLock<Vec<Rule>> = LazyLock::new(|| {
             Core,
             7,
         ),
-        rule(r"i\s+{ADV}work\s+(?P<k>at|for|as|in|from)", "{n} works {k} {r}", Work, 8),
+        rule(
+            r"i\s+{ADV}work\s+(?P<k>at|for|as|in|from|(?:night|early|late|day)\s+shifts?|nights|shifts|weekends|part[\s-]time|full[\s-]time|remotely|freelance)",
+            "{n} works {k} {r}",
+            Work,
+            8,
+        ),
         rule(r"i(?:'m|\s+am)\s+(?P<k>studying|majoring\s+in|training\s+to)", "{n} is {k} {r}", Learnings, 8),
         rule(r"i(?:'m|\s+am|'ve\s+been|\s+have\s+been)\s+{ADV}learning", "{n} is learning {r}", Learnings, 8),
         rule(r"i\s+{ADV}speak", "{n} speaks {r}", Skills, 7),
