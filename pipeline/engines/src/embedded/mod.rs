@@ -185,17 +185,23 @@ fn is_english(talk: &Talk) -> bool {
 
 fn describe(talk: &Talk, folders: &[Folder], order: DayOrder) -> Structure {
     let language = Language::of(talk);
-    let all = text::sentences(talk);
-    let meant = planted::without_orders(all.clone());
-    // A talk of nothing but orders still gets its title.
-    let sentences = if meant.is_empty() { all } else { meant };
+    let mut sentences = planted::without_orders(text::sentences(talk));
+    if sentences.is_empty() {
+        // A talk of nothing but orders still gets its title.
+        sentences = text::sentences(talk);
+    }
     let frequency = phrases::frequencies(&sentences, language);
     let category = title::category(&frequency, language);
     let weights = title::weights(&frequency, category, language);
     let topics = phrases::key_phrases(&sentences, &weights, language, TOPICS);
     Structure {
         title: title::title(&topics, &sentences, language),
-        overview: overview::overview(&sentences, if language.is_english() { &topics } else { &[] }, language),
+        overview: overview::overview(
+            &sentences,
+            if language.is_english() { &topics } else { &[] },
+            &frequency,
+            language,
+        ),
         category,
         emoji: lexicon::emoji_of(category).to_owned(),
         events: if language.is_english() { events::extract(talk, order) } else { Vec::new() },

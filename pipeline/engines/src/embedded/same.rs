@@ -140,9 +140,10 @@ fn head(task: &str) -> Option<(String, bool)> {
         if head.is_some() && PREPOSITIONS.contains(&word.as_str()) {
             break;
         }
+        let adds_nothing = is_function_word(&word) || head.is_some() && BODIES.contains(&word.as_str());
         if word.ends_with("'s") {
             owned = true;
-        } else if !is_function_word(&word) && !(head.is_some() && BODIES.contains(&word.as_str())) {
+        } else if !adds_nothing {
             head = Some((stem(&word), owned));
         }
     }

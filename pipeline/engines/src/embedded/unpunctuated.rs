@@ -73,10 +73,11 @@ fn is_unpunctuated(text: &str) -> bool {
     !text.contains([',', ';', ':']) && text.split(' ').count() > UNPUNCTUATED
 }
 
-/// Whether what stands before leaves room for a new sentence.
+/// Whether what stands before leaves room for a new sentence: two words, and the last not one that goes on. Looks at
+/// its first and last words alone, so that a long line costs what its length is.
 fn begins(before: &str) -> bool {
     let last = before.trim_end().rsplit(' ').next().unwrap_or_default().to_lowercase();
-    before.split_whitespace().count() > 1 && !GOES_ON.split_whitespace().any(|word| word == last)
+    before.split_whitespace().nth(1).is_some() && !GOES_ON.split_whitespace().any(|word| word == last)
 }
 
 fn chunks(piece: &str, longest: usize) -> Vec<String> {
