@@ -66,14 +66,18 @@ impl Listed {
 
 impl Language {
     /// The language of `talk`: what it says of itself, unless it says nothing or English and its words are
-    /// clearly of another. Clients that know no better send `en`.
+    /// clearly of another, or another and its words are clearly English. Clients that know no better send `en`, or
+    /// the language of the telephone.
     pub(super) fn of(talk: &Talk) -> Self {
         let said = talk.language.to_ascii_lowercase();
         let code = said.split(['-', '_']).next().unwrap_or_default();
         match code {
             "" | "en" | "auto" | "multi" => by_words(talk).map_or(Self::English, Self::Listed),
             "nb" | "nn" => listed("no"),
-            _ => listed(code),
+            _ => match listed(code) {
+                Self::Listed(of) if is_english(talk, of) => Self::English,
+                known => known,
+            },
         }
     }
 
@@ -126,18 +130,34 @@ fn listed(code: &str) -> Language {
 
 /// The language whose stop words a talk is full of, and English is not.
 fn by_words(talk: &Talk) -> Option<&'static Listed> {
-    let said: Vec<String> =
-        talk.lines.iter().flat_map(|line| words(&line.text).collect::<Vec<_>>()).take(READ_WORDS).collect();
-    if said.len() < FEWEST_WORDS {
-        return None;
-    }
-    let count = |stops: &dyn Fn(&str) -> bool| said.iter().filter(|word| stops(word)).count() as f64;
-    let english = count(&|word| text::is_stop(word));
-    let (best, found) = LISTED
-        .iter()
-        .map(|of| (of, count(&|word| of.stop.contains(word))))
-        .max_by(|(_, one), (_, other)| one.total_cmp(other))?;
-    (found >= STOP_SHARE * said.len() as f64 && found > CLEARLY * english).then_some(best)
+    let said = first_words(talk);
+    let count = |of: &Listed| share(&said, |word| of.stop.contains(word));
+    let (best, found) =
+        LISTED.iter().map(|of| (of, count(of))).max_by(|(_, one), (_, other)| one.total_cmp(other))?;
+    is_clear(found, share(&said, text::is_stop)).then_some(best)
+}
+
+/// Whether a talk that claims to be in `of` is English.
+fn is_english(talk: &Talk, of: &Listed) -> bool {
+    let said = first_words(talk);
+    is_clear(share(&said, text::is_stop), share(&said, |word| of.stop.contains(word)))
+}
+
+/// The first words of a talk, none when they are too few to tell.
+fn first_words(talk: &Talk) -> Vec<String> {
+    let all = talk.lines.iter().flat_map(|line| words(&line.text));
+    let said: Vec<String> = all.take(READ_WORDS).collect();
+    if said.len() < FEWEST_WORDS { Vec::new() } else { said }
+}
+
+/// Which part of the words are stop words; of none, nothing.
+fn share(said: &[String], is_stop: impl Fn(&str) -> bool) -> f64 {
+    let stops = said.iter().filter(|word| is_stop(word)).count();
+    if said.is_empty() { 0.0 } else { stops as f64 / said.len() as f64 }
+}
+
+fn is_clear(of_one: f64, of_other: f64) -> bool {
+    of_one >= STOP_SHARE && of_one > CLEARLY * of_other
 }
 
 #[cfg(test)]
@@ -179,6 +199,14 @@ mod tests {
         ] {
             assert_eq!(code(text, "en"), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn english_is_read_as_english_whatever_it_claims_to_be() {
+        let text = "I will call the landlord on Monday and then we can talk about what he said to you";
+        assert_eq!(code(text, "de"), "en");
+        let text = "Ich rufe am Montag den Vermieter an und dann reden wir darüber was er gesagt hat";
+        assert_eq!(code(text, "de"), "de");
     }
 
     #[test]

@@ -16,7 +16,7 @@ static ORDER: LazyLock<Regex> = LazyLock::new(|| {
         | \b(?:system|developer|hidden)\s+(?:prompt|message|mode|override)\b
         | \byou\s+are\s+(?:now\s+)?(?:an?|the|my|in)\s+(?:\w+\s+)?(?:assistant(?:$|\W*$|[.,;:!?]|\s+(?:and|that|who|which|now)\b)|(?:ai|chatbot|language\s+model|(?:developer|god|admin|debug|dan)\s+mode)\b)
         | \bas\s+an?\s+(?:ai|language\s+model)\b
-        | (?:^|\#+\s*|<+\|?/?|\[)\s*(?:system|assistant|im_start|im_end|inst|transcript|instructions?)\s*(?::|\|?>|\])
+        | (?:\#+|<+\|?/?|\[)\s*(?:system|assistant|im_start|im_end|inst|transcript|instructions?)\s*(?::|\|?>|\])
         | \b(?:add|create|insert|save|store|write)\s+(?:an?|new|one|the\s+following|this)\s+(?:new\s+)?memor(?:y|ies)\b
         | \b(?:delete|erase|drop|remove|clear|wipe)\s+(?:all|every|each|any)\s+(?:(?:of\s+)?(?:the|my|your|their)\s+)?(?:\w+\s+)?(?:memor(?:y|ies)|action\s+items?|to-?dos?|conversations?)\b
         | \b(?:output|return|emit|print|reveal)\s+(?:\w+\s+){0,3}(?:json|prompts?)\b
@@ -69,6 +69,8 @@ mod tests {
             "Forget about the rules of the game, just play.",
             "Please delete the old drafts and write a summary.",
             "The system works again.",
+            "Assistant: I have booked the table for you.",
+            "Instructions: bring a towel.",
             "Remember that the users want a dark mode.",
         ] {
             assert!(!is_order(talk), "{talk}");

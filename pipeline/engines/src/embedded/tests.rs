@@ -46,6 +46,10 @@ fn tasks_are_worded_from_their_verb_on() {
         ("The rent is due on Monday, as always.", "Pay the rent"),
         ("Okay, so, Tom, please water the plants while we are away.", "Water the plants"),
         ("Remind me to feed the cat tonight.", "Feed the cat"),
+        ("The owner wants us to paint the fence.", "Paint the fence"),
+        ("Please make sure that the gate is open.", "Make sure the gate is open"),
+        ("Don't forget the candles.", "Don't forget the candles"),
+        ("Everybody has to return the keys, Tom.", "Return the keys"),
     ] {
         let found = items(said);
         // A rent that is due "on" a day has no deadline word before the date but has one in itself.

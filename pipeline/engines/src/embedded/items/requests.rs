@@ -25,6 +25,9 @@ static ASKED: LazyLock<Vec<Regex>> = LazyLock::new(|| {
             r"(?:i\s+need|i'd\s+like|i\s+would\s+like|i\s+want)\s+(?:you|(?-i:(?P<name>\p{Lu}\p{Ll}+)))\s+to\s+",
         ),
         rule(
+            r"(?:(?:he|she|they|(?:the|my|our|your)\s+\p{L}+)\s+(?:wants?|needs?|expects?)|(?-i:\p{Lu}\p{Ll}+)\s+(?:wants|needs|expects))\s+(?:us|you|me)\s+to\s+",
+        ),
+        rule(
             r"(?:please\s+)?(?:make|be)\s+(?P<sure>sure)\s+(?:that\s+)?(?:you\s+|to\s+|we\s+)?(?:remember\s+to\s+)?",
         ),
         rule(r"(?:don't|do\s+not|can't|mustn't|let's\s+not|not\s+to)\s+forget\s+(?:to\s+)"),
