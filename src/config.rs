@@ -43,6 +43,25 @@ pub(crate) enum TextEngine {
     Openai,
 }
 
+/// How the embedded engine reads 5/6.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DateOrder {
+    /// May 6th.
+    MonthFirst,
+    /// The 5th of June.
+    DayFirst,
+}
+
+impl DateOrder {
+    /// Its name in settings.
+    fn name(self) -> &'static str {
+        match self {
+            Self::MonthFirst => "month-first",
+            Self::DayFirst => "day-first",
+        }
+    }
+}
+
 /// Everything that can be set. The name of a setting in a file is its flag's, with `_` for `-`.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Settings")]
@@ -110,6 +129,9 @@ pub(crate) struct Config {
     /// Who understands text.
     #[arg(long, env = "LISTEN_TEXT_ENGINE", default_value = "auto", value_name = "ENGINE")]
     pub(crate) text_engine: TextEngine,
+    /// How dates such as 5/6 are read, where the embedded engine understands text.
+    #[arg(long, env = "LISTEN_DATE_ORDER", default_value = "month-first", value_name = "ORDER")]
+    pub(crate) date_order: DateOrder,
     /// The OpenAI-compatible server, up to and including its version path.
     #[arg(long, env = "LISTEN_OPENAI_BASE_URL", value_name = "URL")]
     pub(crate) openai_base_url: Option<String>,
@@ -276,6 +298,7 @@ impl Config {
             ("finalization_stale_seconds", self.finalization_stale_seconds.to_string()),
             ("reconciler_cron", self.reconciler_cron.clone()),
             ("text_engine", name(&self.text_engine)),
+            ("date_order", self.date_order.name().to_owned()),
             ("openai_base_url", text(&self.openai_base_url)),
             ("openai_api_key", masked(&self.openai_api_key)),
             ("openai_model", text(&self.openai_model)),

@@ -4,7 +4,7 @@ use std::{str::FromStr, sync::Arc};
 
 use anyhow::Context;
 use axum::Router;
-use engines::{Embedded, Meter, OpenAi, OpenAiConfig, Patience};
+use engines::{DayOrder, Embedded, Meter, OpenAi, OpenAiConfig, Patience};
 use ledger::{ClaimedDelivery, ClaimedPush, ConversationView, Ledger};
 use outside::{BrowserKeys, Guard, Sender, Vapid};
 use prometheus::Registry;
@@ -17,7 +17,7 @@ use tokio_util::task::TaskTracker;
 use worker::{EnginesWithKey, Health, KeyedRuns, Unwatched, Watch, Worker};
 
 use crate::{
-    config::{Config, Dispatch, Role},
+    config::{Config, DateOrder, Dispatch, Role},
     exit::Exit,
     keyed::Keyed,
     lifecycle::Lifecycle,
@@ -246,7 +246,10 @@ fn run_settings(config: &Config, name: &str, watch: Arc<dyn Watch>) -> worker::S
 /// The engines of the service, and those of a run with its user's key. The key is for the configured model server
 /// alone; where there is none, nothing is asked with it.
 fn engines(config: &Config, metrics: &worker::Metrics) -> anyhow::Result<(Engines, EnginesWithKey)> {
-    let embedded = Arc::new(Embedded::new());
+    let embedded = Arc::new(Embedded::with_day_order(match config.date_order {
+        DateOrder::MonthFirst => DayOrder::MonthFirst,
+        DateOrder::DayFirst => DayOrder::DayFirst,
+    }));
     let ours = Engines {
         judge: embedded.clone(),
         describe: embedded.clone(),

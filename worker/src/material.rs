@@ -71,6 +71,7 @@ pub(crate) fn results(finalized: Finalized, engines: &Engines) -> Results {
 }
 
 fn kept_results(kept: Kept, engines: &Engines) -> Results {
+    let engine = who_understood(engines.describe.id(), kept.items.unread);
     let events = kept.structure.events.into_iter().map(|event| Event {
         title: event.title,
         description: event.description,
@@ -101,10 +102,16 @@ fn kept_results(kept: Kept, engines: &Engines) -> Results {
             .collect(),
         embedding: Some((kept.embedding.model, kept.embedding.vector)),
         apps: kept.apps.into_iter().map(|app| (app.app_id, app.content)).collect(),
-        engine: engines.describe.id().to_owned(),
+        engine,
         announcements: Vec::new(),
         stages: Vec::new(),
     }
+}
+
+/// The engine as it is stored with the result, with what it did not do: nobody shall take an empty list of items
+/// for an answer.
+fn who_understood(engine: &str, items_unread: bool) -> String {
+    if items_unread { format!("{engine}, items not read") } else { engine.to_owned() }
 }
 
 fn announcement(planned: Announcement) -> ledger::Announcement {
@@ -120,6 +127,12 @@ fn announcement(planned: Announcement) -> ledger::Announcement {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_result_that_was_not_read_for_items_says_so() {
+        assert_eq!(who_understood("embedded/2", false), "embedded/2");
+        assert_eq!(who_understood("embedded/2", true), "embedded/2, items not read");
+    }
 
     fn segment(speaker_id: i32, is_user: bool, person: Option<&str>) -> Segment {
         Segment {

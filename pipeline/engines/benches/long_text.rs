@@ -74,6 +74,15 @@ fn talk(length: usize) -> Talk {
     }
 }
 
+/// The same as one line of speech, without stops, commas and capitals.
+fn speech(length: usize) -> Talk {
+    let mut talk = talk(length);
+    let words: Vec<String> = talk.lines.iter().map(|line| line.text.to_lowercase()).collect();
+    let text: String = words.join(" and then i said ").replace(['.', ',', '?', ':'], "");
+    talk.lines = Talk::lines_of_text(&text);
+    talk
+}
+
 fn median(mut work: impl FnMut()) -> Duration {
     let mut times: Vec<Duration> = (0..RUNS)
         .map(|_| {
@@ -89,6 +98,7 @@ fn median(mut work: impl FnMut()) -> Duration {
 fn main() {
     let engine = Embedded::new();
     let talks = [talk(50_000), talk(100_000)];
+    let spoken = [speech(50_000), speech(100_000)];
     let texts = talks
         .each_ref()
         .map(|talk| talk.lines.iter().map(|line| line.text.as_str()).collect::<Vec<_>>().join(" "));
@@ -106,5 +116,7 @@ fn main() {
     report("describe", &|at| drop(block_on(engine.describe(&talks[at], &[])).unwrap()));
     report("extract_items", &|at| drop(block_on(engine.extract_items(&talks[at])).unwrap()));
     report("extract_memories", &|at| drop(block_on(engine.extract_memories(&talks[at])).unwrap()));
+    report("describe speech", &|at| drop(block_on(engine.describe(&spoken[at], &[])).unwrap()));
+    report("items of speech", &|at| drop(block_on(engine.extract_items(&spoken[at])).unwrap()));
     report("embed", &|at| drop(block_on(engine.embed(&texts[at])).unwrap()));
 }

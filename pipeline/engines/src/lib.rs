@@ -3,5 +3,5 @@
 mod embedded;
 mod openai;
 
-pub use embedded::Embedded;
+pub use embedded::{DayOrder, DiscardReason, Embedded};
 pub use openai::{BadConfig, Meter, OpenAi, OpenAiConfig, Patience};

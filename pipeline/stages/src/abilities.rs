@@ -11,7 +11,7 @@ use crate::drafts::{AppResult, Embedding, ItemDraft, MemoryDraft, Structure, Sur
 
 /// What every engine says of itself.
 pub trait Engine: Send + Sync {
-    /// Engine, model and prompt version, for example `embedded/1` or `openai:gpt-x@host/p1`: part of a
+    /// Engine, model and prompt version, for example `embedded/2` or `openai:gpt-x@host/p1`: part of a
     /// checkpoint's key, stored with the result, so that no engine's output passes for another's.
     fn id(&self) -> &str;
 
@@ -51,6 +51,13 @@ pub trait Describe: Engine {
 pub trait ExtractItems: Engine {
     /// The action items of `talk`, with due dates resolved.
     fn extract_items<'a>(&'a self, talk: &'a Talk) -> BoxFuture<'a, Result<Vec<ItemDraft>, Failure>>;
+
+    /// Whether the engine can find items in the language of `talk`. Where it cannot, an empty list is no
+    /// answer, and the result is stored as one that was not read for items.
+    fn reads(&self, talk: &Talk) -> bool {
+        let _ = talk;
+        true
+    }
 }
 
 /// Finds what is worth remembering about the user.

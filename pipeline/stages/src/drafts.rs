@@ -67,6 +67,9 @@ pub struct Items {
     pub new: Vec<ItemDraft>,
     /// (id of an item of the last two days that this talk repeats, the due date it takes over).
     pub due_dates: Vec<(String, Timestamp)>,
+    /// The engine does not read the language of the talk for items: none were looked for.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unread: bool,
 }
 
 /// A memory before it has an identity (DECISIONS §5, `extract_memories`).

@@ -81,6 +81,18 @@ fn recent(id: &str, description: &str, due_at: Option<records::Timestamp>) -> Re
 }
 
 #[tokio::test]
+async fn talk_that_an_engine_does_not_read_for_items_is_marked() {
+    for (language, unread) in [("en", false), ("de", true)] {
+        let mut material = material(WORDS);
+        material.talk.language = language.to_owned();
+        let items = kept(Ok(finalized(Fake::default(), material).await.1)).items;
+        assert_eq!(items.unread, unread, "{language}");
+        let stored = serde_json::to_value(&items).unwrap();
+        assert_eq!(stored.get("unread").is_some(), unread, "an older reader finds what it knows");
+    }
+}
+
+#[tokio::test]
 async fn an_item_has_at_most_fifteen_words() {
     let items = items(vec![item(&"go ".repeat(20), None), item("  ", None)], Vec::new()).await;
     assert_eq!(items.new, [item(&["go"; 15].join(" "), None)], "a longer one is cut, a blank one left out");

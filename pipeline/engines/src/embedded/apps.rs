@@ -7,6 +7,7 @@ use records::Talk;
 use regex::Regex;
 use stages::{AppResult, Structure};
 
+use super::dates::DayOrder;
 use super::text::{Sentence, content_stems, pattern, sentences};
 use super::{items, overview};
 
@@ -33,9 +34,14 @@ static NO_QUESTION: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// The text of `app_id` about `talk`; empty when there is nothing to say.
-pub(super) fn run(app_id: &str, talk: &Talk, structure: &Structure) -> Result<AppResult, FailureCode> {
+pub(super) fn run(
+    app_id: &str,
+    talk: &Talk,
+    structure: &Structure,
+    order: DayOrder,
+) -> Result<AppResult, FailureCode> {
     let content = match app_id {
-        "minutes" => minutes(talk, structure),
+        "minutes" => minutes(talk, structure, order),
         "decisions" => bullets(&decisions(&sentences(talk))),
         "questions" => bullets(&questions(&sentences(talk))),
         _ => return Err(FailureCode::AppFailed),
@@ -48,12 +54,12 @@ pub(super) fn is_decision(sentence: &str) -> bool {
     DECISION.is_match(sentence) && !sentence.ends_with('?') && !DENIED.is_match(sentence)
 }
 
-fn minutes(talk: &Talk, structure: &Structure) -> String {
+fn minutes(talk: &Talk, structure: &Structure, order: DayOrder) -> String {
     let sentences = sentences(talk);
     if sentences.is_empty() {
         return String::new();
     }
-    let tasks: Vec<String> = items::extract(talk).iter().map(|item| task_line(item, talk)).collect();
+    let tasks: Vec<String> = items::extract(talk, order).iter().map(|item| task_line(item, talk)).collect();
     let sections = [
         ("Present", speakers(&sentences).join(", ")),
         ("Summary", structure.overview.clone()),

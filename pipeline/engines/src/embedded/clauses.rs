@@ -18,13 +18,13 @@ pub(super) struct Clause<'a> {
 
 static JOINT: LazyLock<Regex> = LazyLock::new(|| {
     let verbs = task_verbs().collect::<Vec<_>>().join("|");
-    let object = r"the|an?|my|your|our|his|her|their|this|that|these|those|some|all|if|whether|him|them|me|us|you|it|up|out|for|with|about|to|in|\d+";
+    let object = r"the|an?|my|your|our|his|her|their|this|that|these|those|some|all|if|whether|him|them|me|us|you|it|up|out|for|with|about|to|in|each|every|more|enough|another|both|any|two|three|four|five|six|seven|eight|nine|ten|\d+";
     pattern(&format!(
         r"(?x)
         (?P<joint> [,;:]\s+(?i:(?:and|but|so|then|plus|also|or|because|otherwise)\s+){{0,2}}
                  | \s[-–—]+\s
                  | \s(?i:and|but|so|then|because)\s+(?i:(?:then|also|so|that|maybe)\s+)? )
-        (?P<open> (?i:i|we|you|he|she|they|it|somebody|someone|please|don't|make\ sure|remember|be\ sure|can|could|would|will|let's|let\ me|if|when|unless)\b
+        (?P<open> (?i:i|we|you|he|she|they|it|somebody|someone|everybody|everyone|please|don't|make\ sure|remember|be\ sure|can|could|would|will|let's|let\ me|if|when|unless)\b
                 | (?:\p{{Lu}}\p{{Ll}}+|my\ \p{{L}}+|somebody)\s(?:needs|has|should|will|must|promised|agreed|wants|expects)\b
                 | (?i:{verbs})\s(?:(?i:{object})\b|\p{{Lu}}) )"
     ))

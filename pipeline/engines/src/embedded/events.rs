@@ -7,8 +7,9 @@ use records::Talk;
 use regex::Regex;
 use stages::EventDraft;
 
-use super::dates::{Found, Reference};
+use super::dates::{DayOrder, Found, Reference};
 use super::lexicon::{AMBIGUOUS_EVENT_NOUNS, EVENT_NOUNS, is_stop_word, is_task_verb};
+use super::planted::without_orders;
 use super::text::{Sentence, capitalised, pattern, sentences};
 
 /// Minutes, when no length is said (DECISIONS §1).
@@ -16,11 +17,24 @@ const DURATION: i32 = 30;
 /// More than these are a calendar being read out.
 const MOST: usize = 10;
 
-static NOUN: LazyLock<Regex> = LazyLock::new(|| pattern(&format!(r"(?i)\b(?:{})\b", EVENT_NOUNS.join("|"))));
+static NOUN: LazyLock<Regex> =
+    LazyLock::new(|| pattern(&format!(r"(?i)\b(?:{})s?\b", EVENT_NOUNS.join("|"))));
 /// What does not take place: denied, or only wondered about.
 static UNREAL: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?i)\b(?:cancel(?:led|ed)?|called off|expires?|expired|runs out|won't (?:be|happen|take place)|no longer|isn't|would have|if only|instead of the)\b",
+    )
+});
+/// "We meet again on Tuesday" names no noun.
+static GATHERING: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\bwe(?:'ll|\s+will|'re\s+going\s+to|\s+are\s+going\s+to|\s+should)?\s+(?:all\s+)?meet(?:ing)?\b(?:\s+(?:again|up))?",
+    )
+});
+/// "Doctor Hale can see you on Tuesday".
+static SEES: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?P<who>(?:(?:Doctor|Dr\.?|Professor|Mr\.?|Ms\.?|Mrs\.?)\s\p{Lu}[\p{L}-]+|the\s(?:doctor|dentist|physio|consultant|lawyer|vet|nurse)))\s+(?:can|will|could|is\s+going\s+to)\s+see\s+(?:you|me|us|him|her|them)\b",
     )
 });
 static LENGTH: LazyLock<Regex> = LazyLock::new(|| {
@@ -30,10 +44,10 @@ static LENGTH: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// The events of `talk`, in order, one per noun and day.
-pub(super) fn extract(talk: &Talk) -> Vec<EventDraft> {
-    let reference = Reference::of(talk);
+pub(super) fn extract(talk: &Talk, order: DayOrder) -> Vec<EventDraft> {
+    let reference = Reference::of(talk, order);
     let mut events: Vec<(NaiveDate, EventDraft)> = Vec::new();
-    for sentence in sentences(talk) {
+    for sentence in without_orders(sentences(talk)) {
         let Some((day, event)) = of_sentence(&sentence, &reference) else { continue };
         let known = |(other, known): &(NaiveDate, EventDraft)| {
             *other == day && same_title(&known.title, &event.title)
@@ -60,9 +74,17 @@ fn of_sentence(sentence: &Sentence<'_>, reference: &Reference) -> Option<(NaiveD
         .iter()
         .filter(|date| date.precise && !date.deadline)
         .find_map(|date| reference.moment(date).map(|moment| (date, moment)))?;
-    let title = title(&sentence.text, date)?;
+    let title = title(&sentence.text, date).or_else(|| unnamed(&sentence.text))?;
     let description = sentence.text.clone();
     Some((start.date_naive(), EventDraft { title, description, start, duration: duration(&sentence.text) }))
+}
+
+/// The title of an event that no noun names.
+fn unnamed(text: &str) -> Option<String> {
+    if let Some(found) = SEES.captures(text) {
+        return Some(format!("Appointment with {}", &found["who"]));
+    }
+    GATHERING.is_match(text).then(|| "Meeting".to_owned())
 }
 
 /// The event noun that stands nearest before the date, else the first after it, with the words that describe it.
@@ -139,7 +161,9 @@ fn is_event(text: &str, start: usize, end: usize) -> bool {
     ) {
         return false;
     }
+    // Ambiguous nouns count in the singular alone: "he calls" is a verb.
     let noun = text[start..end].to_lowercase();
+    let noun = noun.strip_suffix('s').unwrap_or(&noun).to_owned();
     if !AMBIGUOUS_EVENT_NOUNS.contains(&noun.as_str()) {
         return true;
     }

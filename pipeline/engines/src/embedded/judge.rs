@@ -3,11 +3,14 @@
 use std::collections::BTreeSet;
 
 use records::Talk;
-use stages::Verdict;
 
 use super::lexicon::{FILLERS, MIC_TEST};
 use super::text::{content_stems, sentences, words};
-use super::{apps, dates::Reference, items, memories};
+use super::{
+    apps,
+    dates::{DayOrder, Reference},
+    items, memories,
+};
 
 /// Longer talk is kept unread.
 const LONG: usize = 100;
@@ -16,27 +19,62 @@ const FEWEST_STEMS: usize = 4;
 /// In languages whose words we do not know, only next to nothing is discarded.
 const FEWEST_FOREIGN_WORDS: usize = 3;
 
-/// The verdict on `talk`.
-pub(super) fn judge(talk: &Talk) -> Verdict {
+/// Why a talk is not worth keeping: a closed list, fit for logs and tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DiscardReason {
+    /// No word at all.
+    Empty,
+    /// Somebody tries a microphone.
+    MicTest,
+    /// Sounds and courtesies alone.
+    Fillers,
+    /// Fewer words than a sentence, and nothing in them.
+    FewWords,
+    /// Words that name too little.
+    NoTopic,
+}
+
+impl DiscardReason {
+    /// Every reason.
+    pub const ALL: [Self; 5] = [Self::Empty, Self::MicTest, Self::Fillers, Self::FewWords, Self::NoTopic];
+
+    /// Its name in logs.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Empty => "empty",
+            Self::MicTest => "mic_test",
+            Self::Fillers => "fillers",
+            Self::FewWords => "few_words",
+            Self::NoTopic => "no_topic",
+        }
+    }
+}
+
+/// Why `talk` is to be discarded, if it is.
+pub(super) fn reason(talk: &Talk, order: DayOrder) -> Option<DiscardReason> {
     let all: Vec<String> = talk.lines.iter().flat_map(|line| words(&line.text).collect::<Vec<_>>()).collect();
     if all.is_empty() {
-        return Verdict::Discard;
+        return Some(DiscardReason::Empty);
     }
     if all.len() > LONG {
-        return Verdict::Keep;
+        return None;
     }
     if !super::is_english(talk) {
-        return if all.len() < FEWEST_FOREIGN_WORDS { Verdict::Discard } else { Verdict::Keep };
+        return (all.len() < FEWEST_FOREIGN_WORDS).then_some(DiscardReason::FewWords);
     }
-    let noise = is_mic_test(&all) || all.iter().all(|word| FILLERS.contains(&word.as_str()));
-    if !noise && holds_something(talk) {
-        return Verdict::Keep;
+    if is_mic_test(&all) {
+        return Some(DiscardReason::MicTest);
     }
-    if noise || all.len() < FEWEST_WORDS || distinct_stems(talk) < FEWEST_STEMS {
-        Verdict::Discard
-    } else {
-        Verdict::Keep
+    if all.iter().all(|word| FILLERS.contains(&word.as_str())) {
+        return Some(DiscardReason::Fillers);
     }
+    if holds_something(talk, order) {
+        return None;
+    }
+    if all.len() < FEWEST_WORDS {
+        return Some(DiscardReason::FewWords);
+    }
+    (distinct_stems(talk) < FEWEST_STEMS).then_some(DiscardReason::NoTopic)
 }
 
 /// At least a third of the words test a microphone.
@@ -52,15 +90,15 @@ fn distinct_stems(talk: &Talk) -> usize {
 }
 
 /// A task, a date ahead, a decision, or a fact about the person.
-fn holds_something(talk: &Talk) -> bool {
-    let reference = Reference::of(talk);
+fn holds_something(talk: &Talk, order: DayOrder) -> bool {
+    let reference = Reference::of(talk, order);
     let dated =
         |text: &str| reference.find(text).iter().any(|date| date.precise && reference.moment(date).is_some());
     let sentences = sentences(talk);
     sentences.iter().any(|sentence| {
         (dated(&sentence.text) && !content_stems(&sentence.text).is_empty())
             || apps::is_decision(&sentence.text)
-    }) || !items::extract(talk).is_empty()
+    }) || !items::extract(talk, order).is_empty()
         || memories::any(talk)
 }
 
@@ -69,25 +107,29 @@ mod tests {
     use super::super::tests::talk;
     use super::*;
 
+    fn why(text: &str) -> Option<DiscardReason> {
+        reason(&talk(text), DayOrder::default())
+    }
+
     #[test]
     fn short_talk_that_holds_something_is_kept() {
         for kept in
             ["Buy milk tomorrow", "I'm allergic to nuts.", "We decided to cancel.", "Dentist on December 3rd"]
         {
-            assert_eq!(judge(&talk(kept)), Verdict::Keep, "{kept}");
+            assert_eq!(why(kept), None, "{kept}");
         }
     }
 
     #[test]
-    fn noise_is_discarded() {
-        for noise in [
-            "",
-            "Uh.",
-            "Hello hello, test one two",
-            "Okay. Yeah, right. Well, okay then, bye bye.",
-            "Hm so yeah",
+    fn noise_is_discarded_for_a_reason_of_a_closed_list() {
+        for (noise, reason) in [
+            ("", DiscardReason::Empty),
+            ("Uh.", DiscardReason::Fillers),
+            ("Hello hello, test one two", DiscardReason::MicTest),
+            ("Okay. Yeah, right. Well, okay then, bye bye.", DiscardReason::NoTopic),
+            ("Where was it again?", DiscardReason::FewWords),
         ] {
-            assert_eq!(judge(&talk(noise)), Verdict::Discard, "{noise}");
+            assert_eq!(why(noise), Some(reason), "{noise}");
         }
     }
 
@@ -95,6 +137,6 @@ mod tests {
     fn unknown_languages_are_kept_unless_there_is_next_to_nothing() {
         let mut foreign = talk("Wir treffen uns morgen");
         foreign.language = "de".to_owned();
-        assert_eq!(judge(&foreign), Verdict::Keep);
+        assert_eq!(reason(&foreign, DayOrder::default()), None);
     }
 }

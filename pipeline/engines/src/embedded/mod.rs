@@ -8,23 +8,30 @@ mod events;
 mod hashing;
 mod items;
 mod judge;
+mod language;
 mod lexicon;
 mod memories;
 mod overview;
 mod phrases;
+mod planted;
 mod same;
 mod text;
 mod title;
+mod unpunctuated;
 
 use futures::FutureExt;
 use futures::future::{BoxFuture, ready};
 use job::FailureCode;
-use records::{Category, Folder, MemoryCategory, Talk};
+use language::Language;
+use records::{Folder, MemoryCategory, Talk};
 use stages::{
     AppResult, CategorizeMemory, Describe, Embed, Embedding, Engine, ExtractItems, ExtractMemories, Failure,
     ItemDraft, Judge, MemoryDraft, RunApp, SameThing, Structure, Verdict,
 };
 use tokio::runtime::Handle;
+
+pub use dates::DayOrder;
+pub use judge::DiscardReason;
 
 /// Talk longer than this many bytes is worked on by a blocking thread, so that heartbeats live.
 const LONG: usize = 20_000;
@@ -33,20 +40,33 @@ const LONG: usize = 20_000;
 const TOPICS: usize = 4;
 
 /// The deterministic engine that is always there. English is understood by rules; of other languages
-/// it gives a title of key words and an extractive overview, and no items.
+/// it gives a title of key words, an extractive overview and, for some, a category, and it says that it
+/// did not read them for items ([`ExtractItems::reads`]).
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Embedded;
+pub struct Embedded {
+    order: DayOrder,
+}
 
 impl Embedded {
-    /// The engine. It has no state.
+    /// The engine. It has no state; dates such as 5/6 are read month first.
     pub fn new() -> Self {
-        Self
+        Self::default()
+    }
+
+    /// The same engine, reading dates such as 5/6 in `order`.
+    pub fn with_day_order(order: DayOrder) -> Self {
+        Self { order }
+    }
+
+    /// Why `talk` would be discarded; `None` when it is kept. The verdict of [`Judge`] with its reason.
+    pub fn discard_reason(&self, talk: &Talk) -> Option<DiscardReason> {
+        judge::reason(talk, self.order)
     }
 }
 
 impl Engine for Embedded {
     fn id(&self) -> &str {
-        "embedded/1"
+        "embedded/2"
     }
 
     fn costs(&self) -> bool {
@@ -56,7 +76,12 @@ impl Engine for Embedded {
 
 impl Judge for Embedded {
     fn judge<'a>(&'a self, talk: &'a Talk) -> BoxFuture<'a, Result<Verdict, Failure>> {
-        on(talk, |talk| Ok(judge::judge(talk)))
+        let order = self.order;
+        on(talk, move |talk| {
+            let Some(reason) = judge::reason(talk, order) else { return Ok(Verdict::Keep) };
+            tracing::debug!(reason = reason.as_str(), "the talk says nothing to keep");
+            Ok(Verdict::Discard)
+        })
     }
 }
 
@@ -66,14 +91,19 @@ impl Describe for Embedded {
         talk: &'a Talk,
         folders: &'a [Folder],
     ) -> BoxFuture<'a, Result<Structure, Failure>> {
-        let folders = folders.to_vec();
-        on(talk, move |talk| Ok(describe(talk, &folders)))
+        let (folders, order) = (folders.to_vec(), self.order);
+        on(talk, move |talk| Ok(describe(talk, &folders, order)))
     }
 }
 
 impl ExtractItems for Embedded {
     fn extract_items<'a>(&'a self, talk: &'a Talk) -> BoxFuture<'a, Result<Vec<ItemDraft>, Failure>> {
-        on(talk, |talk| Ok(if is_english(talk) { items::extract(talk) } else { Vec::new() }))
+        let order = self.order;
+        on(talk, move |talk| Ok(if is_english(talk) { items::extract(talk, order) } else { Vec::new() }))
+    }
+
+    fn reads(&self, talk: &Talk) -> bool {
+        is_english(talk)
     }
 }
 
@@ -97,8 +127,8 @@ impl RunApp for Embedded {
         talk: &'a Talk,
         structure: &'a Structure,
     ) -> BoxFuture<'a, Result<AppResult, Failure>> {
-        let (app_id, structure) = (app_id.to_owned(), structure.clone());
-        on(talk, move |talk| apps::run(&app_id, talk, &structure))
+        let (app_id, structure, order) = (app_id.to_owned(), structure.clone(), self.order);
+        on(talk, move |talk| apps::run(&app_id, talk, &structure, order))
     }
 }
 
@@ -145,25 +175,34 @@ fn away<'a, T: Send + 'static>(
     }
 }
 
-/// Whether the rules apply; a talk without a language is taken as English.
+/// Whether the rules apply.
 fn is_english(talk: &Talk) -> bool {
-    let language = talk.language.to_ascii_lowercase();
-    language.is_empty() || language == "en" || language.starts_with("en-") || language.starts_with("en_")
+    Language::of(talk).is_english()
 }
 
-fn describe(talk: &Talk, folders: &[Folder]) -> Structure {
-    let sentences = text::sentences(talk);
-    let frequency = phrases::frequencies(&sentences);
-    let english = is_english(talk);
-    let category = if english { title::category(&frequency) } else { Category::Other };
-    let topics = phrases::key_phrases(&sentences, &title::weights(&frequency, category), TOPICS);
+fn describe(talk: &Talk, folders: &[Folder], order: DayOrder) -> Structure {
+    let language = Language::of(talk);
+    let mut sentences = planted::without_orders(text::sentences(talk));
+    if sentences.is_empty() {
+        // A talk of nothing but orders still gets its title.
+        sentences = text::sentences(talk);
+    }
+    let frequency = phrases::frequencies(&sentences, language);
+    let category = title::category(&frequency, language);
+    let weights = title::weights(&frequency, category, language);
+    let topics = phrases::key_phrases(&sentences, &weights, language, TOPICS);
     Structure {
-        title: title::title(&topics, &sentences),
-        overview: overview::overview(&sentences, if english { &topics } else { &[] }),
+        title: title::title(&topics, &sentences, language),
+        overview: overview::overview(
+            &sentences,
+            if language.is_english() { &topics } else { &[] },
+            &frequency,
+            language,
+        ),
         category,
         emoji: lexicon::emoji_of(category).to_owned(),
-        events: if english { events::extract(talk) } else { Vec::new() },
-        folder_id: title::folder(folders, category, &frequency),
+        events: if language.is_english() { events::extract(talk, order) } else { Vec::new() },
+        folder_id: title::folder(folders, category, &frequency, language),
     }
 }
 

@@ -8,8 +8,9 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::phrases::{Phrase, frequencies};
-use super::text::{Sentence, capitalised, content_stems, pattern, shortened};
+use super::language::Language;
+use super::phrases::Phrase;
+use super::text::{Sentence, capitalised, pattern, shortened};
 
 /// How many sentences are compared with each other.
 const CANDIDATES: usize = 200;
@@ -36,9 +37,17 @@ struct Candidate {
 }
 
 /// A few sentences about the talk, led by its topics.
-pub(super) fn overview(sentences: &[Sentence<'_>], topics: &[Phrase]) -> String {
-    let chosen: Vec<String> =
-        chosen(sentences).into_iter().map(|place| plain(&sentences[place].text)).collect();
+/// `frequency` says how often each stem is said.
+pub(super) fn overview(
+    sentences: &[Sentence<'_>],
+    topics: &[Phrase],
+    frequency: &HashMap<String, f64>,
+    language: Language,
+) -> String {
+    let chosen: Vec<String> = chosen(sentences, frequency, language)
+        .into_iter()
+        .map(|place| plain(&sentences[place].text))
+        .collect();
     let topics: Vec<&str> = topics.iter().map(|phrase| phrase.text.as_str()).collect();
     match (topics.is_empty(), chosen.is_empty()) {
         (true, _) => chosen.join(" "),
@@ -69,8 +78,8 @@ pub(super) fn plain(sentence: &str) -> String {
 }
 
 /// The places of the best sentences, in order; three to five, by the length of the talk.
-fn chosen(sentences: &[Sentence<'_>]) -> Vec<usize> {
-    let candidates = candidates(sentences);
+fn chosen(sentences: &[Sentence<'_>], frequency: &HashMap<String, f64>, language: Language) -> Vec<usize> {
+    let candidates = candidates(sentences, frequency, language);
     let ranks = ranks(&candidates);
     let mut order: Vec<usize> = (0..candidates.len()).collect();
     order.sort_by(|a, b| {
@@ -90,20 +99,28 @@ fn chosen(sentences: &[Sentence<'_>]) -> Vec<usize> {
 }
 
 /// The sentences that say something, the best by frequency when there are many.
-fn candidates(sentences: &[Sentence<'_>]) -> Vec<Candidate> {
-    let frequency = frequencies(sentences);
+fn candidates(
+    sentences: &[Sentence<'_>],
+    frequency: &HashMap<String, f64>,
+    language: Language,
+) -> Vec<Candidate> {
     let mut all: Vec<Candidate> = sentences
         .iter()
         .enumerate()
-        .filter_map(|(place, sentence)| candidate(place, &sentence.text, &frequency))
+        .filter_map(|(place, sentence)| candidate(place, &sentence.text, frequency, language))
         .collect();
     all.sort_by(|a, b| b.weight.total_cmp(&a.weight).then(a.place.cmp(&b.place)));
     all.truncate(CANDIDATES);
     all
 }
 
-fn candidate(place: usize, text: &str, frequency: &HashMap<String, f64>) -> Option<Candidate> {
-    let stems: BTreeSet<String> = content_stems(text).into_iter().collect();
+fn candidate(
+    place: usize,
+    text: &str,
+    frequency: &HashMap<String, f64>,
+    language: Language,
+) -> Option<Candidate> {
+    let stems: BTreeSet<String> = language.content_stems(text).into_iter().collect();
     if stems.len() < 2 {
         return None;
     }
@@ -148,10 +165,11 @@ fn similarity(a: &BTreeSet<String>, b: &BTreeSet<String>) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::phrases::frequencies;
     use super::*;
 
     fn sentence(text: String) -> Sentence<'static> {
-        Sentence { text, speaker: None, is_user: false }
+        Sentence { text, speaker: None, is_user: false, line: 0 }
     }
 
     #[test]
@@ -159,8 +177,9 @@ mod tests {
         let many: Vec<_> = (0..5_000)
             .map(|n| sentence(format!("The harbour of island {n} needs boats and {n} sailors.")))
             .collect();
-        assert_eq!(candidates(&many).len(), CANDIDATES);
-        assert!(chosen(&many).len() <= 5);
+        let frequency = frequencies(&many, Language::English);
+        assert_eq!(candidates(&many, &frequency, Language::English).len(), CANDIDATES);
+        assert!(chosen(&many, &frequency, Language::English).len() <= 5);
     }
 
     #[test]

@@ -6,8 +6,9 @@ use std::sync::LazyLock;
 use regex::Regex;
 use unicode_segmentation::UnicodeSegmentation;
 
+use super::language::Language;
 use super::lexicon::{is_narrative_verb, is_task_verb, is_vague_verb};
-use super::text::{Sentence, is_content, pattern, stem};
+use super::text::{Sentence, pattern};
 
 /// A phrase as it was said, and its stems.
 #[derive(Clone, Debug)]
@@ -26,10 +27,10 @@ const LONGEST: usize = 3;
 static VERBAL: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\p{L}{3,}(?:ing|ed|n't)$"));
 
 /// How often each stem that carries a topic is said.
-pub(super) fn frequencies(sentences: &[Sentence<'_>]) -> HashMap<String, f64> {
+pub(super) fn frequencies(sentences: &[Sentence<'_>], language: Language) -> HashMap<String, f64> {
     let mut count = HashMap::new();
     for sentence in sentences {
-        for stem in super::text::content_stems(&sentence.text) {
+        for stem in language.content_stems(&sentence.text) {
             *count.entry(stem).or_insert(0.0) += 1.0;
         }
     }
@@ -41,14 +42,15 @@ pub(super) fn frequencies(sentences: &[Sentence<'_>]) -> HashMap<String, f64> {
 pub(super) fn key_phrases(
     sentences: &[Sentence<'_>],
     weights: &HashMap<String, f64>,
+    language: Language,
     limit: usize,
 ) -> Vec<Phrase> {
     let mut best: HashMap<Vec<String>, (usize, Phrase)> = HashMap::new();
     let mut order = 0;
     for (place, sentence) in sentences.iter().enumerate() {
-        for run in runs(&sentence.text) {
+        for run in runs(&sentence.text, language) {
             order += 1;
-            let phrase = scored(&run, place, weights);
+            let phrase = scored(&run, place, weights, language);
             let entry = best.entry(phrase.stems.clone()).or_insert_with(|| (order, phrase.clone()));
             entry.1.score = entry.1.score.max(phrase.score) + 0.2;
         }
@@ -75,8 +77,8 @@ fn distinct(phrases: impl Iterator<Item = Phrase>, limit: usize) -> Vec<Phrase> 
 }
 
 /// Sum of stem weights over the root of the length; names and the first sentences count more.
-fn scored(run: &[&str], place: usize, weights: &HashMap<String, f64>) -> Phrase {
-    let stems: Vec<String> = run.iter().map(|word| stem(&word.to_lowercase())).collect();
+fn scored(run: &[&str], place: usize, weights: &HashMap<String, f64>, language: Language) -> Phrase {
+    let stems: Vec<String> = run.iter().map(|word| language.stem(&word.to_lowercase())).collect();
     let said: f64 = stems.iter().filter_map(|stem| weights.get(stem)).sum();
     let named = run.iter().any(|word| word.starts_with(char::is_uppercase));
     let early = if place < 3 { 1.2 } else { 1.0 };
@@ -85,14 +87,14 @@ fn scored(run: &[&str], place: usize, weights: &HashMap<String, f64>) -> Phrase 
 }
 
 /// Runs of at most [`LONGEST`] adjoining content words without verbs.
-fn runs(sentence: &str) -> Vec<Vec<&str>> {
+fn runs(sentence: &str, language: Language) -> Vec<Vec<&str>> {
     let mut runs = Vec::new();
     let mut run: Vec<&str> = Vec::new();
     for (at, piece) in sentence.split_word_bound_indices() {
         if piece == " " {
             continue;
         }
-        if is_topical(piece, at == 0) {
+        if is_topical(piece, at == 0, language) {
             run.push(piece);
         } else {
             runs.extend(close(&mut run));
@@ -109,11 +111,18 @@ fn close<'t>(run: &mut Vec<&'t str>) -> Option<Vec<&'t str>> {
     (!run.is_empty()).then(|| run[from..].to_vec())
 }
 
-fn is_topical(piece: &str, first: bool) -> bool {
+/// Whether a word may stand in a phrase: no number, no verb, and in German a noun.
+fn is_topical(piece: &str, first: bool, language: Language) -> bool {
     let lower = piece.to_lowercase();
-    let word = piece.chars().any(char::is_alphabetic) && lower.chars().count() > 2;
-    let name = !first && piece.starts_with(char::is_uppercase);
+    let word = piece.starts_with(char::is_alphabetic) && lower.chars().count() > 2;
+    if !word || !language.is_content(&lower) {
+        return false;
+    }
+    let capital = piece.starts_with(char::is_uppercase);
+    if !language.is_english() {
+        return capital || !language.capitalises_nouns();
+    }
     let verb =
         VERBAL.is_match(&lower) || is_task_verb(&lower) || is_vague_verb(&lower) || is_narrative_verb(&lower);
-    word && is_content(&lower) && (name || !verb)
+    (capital && !first) || !verb
 }

@@ -8,6 +8,7 @@ use rust_stemmers::{Algorithm, Stemmer};
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::lexicon::is_stop_word;
+use super::unpunctuated;
 
 /// A sentence and who said it.
 #[derive(Clone, Debug)]
@@ -18,6 +19,8 @@ pub(super) struct Sentence<'a> {
     pub(super) speaker: Option<&'a str>,
     /// Said by the person whose conversation it is.
     pub(super) is_user: bool,
+    /// Which line of the talk it stands in.
+    pub(super) line: usize,
 }
 
 /// Speech recognition without punctuation gives endless sentences; they are cut after this many words.
@@ -28,7 +31,7 @@ static SPACES: LazyLock<Regex> = LazyLock::new(|| pattern(r"\s+"));
 /// A stop that ends no sentence: titles, months, Latin, initials.
 static ABBREVIATION: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        r"(?:^|[\s(])(?:(?i:dr|mr|mrs|ms|prof|sr|jr|st|vs|etc|e\.g|i\.e|no|approx|dept|inc|ltd|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec|a\.m|p\.m)|[A-Z])\.\s*$",
+        r"(?:^|[\s(])(?:(?i:dr|mr|mrs|ms|prof|sr|jr|st|vs|etc|e\.g|i\.e|approx|dept|inc|ltd|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec|a\.m|p\.m)|[A-Z])\.\s*$",
     )
 });
 
@@ -44,9 +47,9 @@ pub(super) fn pattern(source: &str) -> Regex {
 /// The sentences of `talk`, in order.
 pub(super) fn sentences(talk: &Talk) -> Vec<Sentence<'_>> {
     let mut all = Vec::new();
-    for line in &talk.lines {
+    for (at, line) in talk.lines.iter().enumerate() {
         for text in split(&line.text) {
-            all.push(Sentence { text, speaker: line.speaker.as_deref(), is_user: line.is_user });
+            all.push(Sentence { text, speaker: line.speaker.as_deref(), is_user: line.is_user, line: at });
         }
     }
     all
@@ -55,16 +58,17 @@ pub(super) fn sentences(talk: &Talk) -> Vec<Sentence<'_>> {
 /// UAX 29 sentence boundaries, less those after an abbreviation.
 fn split(line: &str) -> Vec<String> {
     let line = SPACES.replace_all(line.trim(), " ").replace(['\u{2019}', '\u{2018}'], "'");
+    let line = unpunctuated::with_apostrophes(&line);
     let mut sentences: Vec<String> = Vec::new();
     let mut open = String::new();
     for piece in line.split_sentence_bounds() {
         open.push_str(piece);
         if !ends_with_abbreviation(&open) {
-            sentences.extend(cut(open.trim()));
+            sentences.extend(unpunctuated::cut(open.trim(), LONGEST_SENTENCE));
             open.clear();
         }
     }
-    sentences.extend(cut(open.trim()));
+    sentences.extend(unpunctuated::cut(open.trim(), LONGEST_SENTENCE));
     sentences
 }
 
@@ -73,11 +77,6 @@ fn ends_with_abbreviation(text: &str) -> bool {
     let from = text.len().saturating_sub(12);
     let from = (from..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(0);
     ABBREVIATION.is_match(&text[from..])
-}
-
-fn cut(sentence: &str) -> Vec<String> {
-    let words: Vec<&str> = sentence.split(' ').filter(|word| !word.is_empty()).collect();
-    words.chunks(LONGEST_SENTENCE).map(|chunk| chunk.join(" ")).collect()
 }
 
 /// The words of `text`, in lower case.
@@ -90,9 +89,22 @@ pub(super) fn stem(word: &str) -> String {
     STEMMER.stem(word.strip_suffix("'s").unwrap_or(word)).into_owned()
 }
 
-/// The stems of the words that carry a topic, with repetitions.
+/// The stems of the words that carry a topic, with repetitions. "Of course" is no course.
 pub(super) fn content_stems(text: &str) -> Vec<String> {
-    words(text).filter(|word| is_content(word)).map(|word| stem(&word)).collect()
+    let mut after_of = false;
+    let mut stems = Vec::new();
+    for word in words(text) {
+        if is_content(&word) && !(after_of && word == "course") {
+            stems.push(stem(&word));
+        }
+        after_of = word == "of";
+    }
+    stems
+}
+
+/// Whether an English word (lower case) carries no topic.
+pub(super) fn is_stop(word: &str) -> bool {
+    is_stop_word(word)
 }
 
 /// Whether a word (lower case) carries a topic: numbers do, single letters do not.

@@ -1,5 +1,7 @@
 //! Shares of hits, and the table of them.
 
+pub(crate) mod conversation;
+
 /// Hits out of so many.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Share {
@@ -45,10 +47,12 @@ pub(crate) struct Score {
     pub(crate) memories_precision: Share,
     pub(crate) events: Share,
     pub(crate) events_precision: Share,
+    /// Of the words that a transcript tried to plant, those that stayed out of items and memories.
+    pub(crate) unplanted: Share,
 }
 
 /// The heads of the table, in the order of [`Score::shares`].
-pub(crate) const COLUMNS: [&str; 11] = [
+pub(crate) const COLUMNS: [&str; 12] = [
     "discard",
     "category",
     "title",
@@ -60,10 +64,11 @@ pub(crate) const COLUMNS: [&str; 11] = [
     "mem-prec",
     "events",
     "ev-prec",
+    "unplanted",
 ];
 
 impl Score {
-    fn shares(&self) -> [Share; 11] {
+    fn shares(&self) -> [Share; 12] {
         [
             self.discard,
             self.category,
@@ -76,6 +81,7 @@ impl Score {
             self.memories_precision,
             self.events,
             self.events_precision,
+            self.unplanted,
         ]
     }
 
@@ -93,6 +99,7 @@ impl Score {
             &mut self.memories_precision,
             &mut self.events,
             &mut self.events_precision,
+            &mut self.unplanted,
         ];
         for (share, other) in mine.into_iter().zip(other.shares()) {
             share.add(other);

@@ -35,7 +35,8 @@ impl Stage for ExtractActionItems {
             Some(part) => part,
             None => self.engine.extract_items(talk).await?,
         };
-        Ok(settle(check::items(drafts, talk), recent, &*self.same))
+        let items = settle(check::items(drafts, talk), recent, &*self.same);
+        Ok(Items { unread: !self.engine.reads(talk), ..items })
     }
 }
 

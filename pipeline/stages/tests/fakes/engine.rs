@@ -123,6 +123,11 @@ impl ExtractItems for Fake {
     fn extract_items<'a>(&'a self, _: &'a Talk) -> BoxFuture<'a, Result<Vec<ItemDraft>, Failure>> {
         Box::pin(self.answer("items", self.items.clone()))
     }
+
+    /// Every language but one.
+    fn reads(&self, talk: &Talk) -> bool {
+        talk.language != "de"
+    }
 }
 
 impl ExtractMemories for Fake {

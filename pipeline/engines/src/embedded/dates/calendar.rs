@@ -76,10 +76,36 @@ pub(super) fn number(words: &str) -> Option<i64> {
     }
 }
 
-/// "first" to "tenth", or digits.
+/// "first" to "thirty-first", or digits.
 pub(super) fn ordinal(words: &str) -> Option<u32> {
-    let names =
-        ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"];
-    let at = names.iter().position(|name| *name == words);
-    at.and_then(|at| u32::try_from(at + 1).ok()).or_else(|| words.parse().ok())
+    const NAMES: [&str; 20] = [
+        "first",
+        "second",
+        "third",
+        "fourth",
+        "fifth",
+        "sixth",
+        "seventh",
+        "eighth",
+        "ninth",
+        "tenth",
+        "eleventh",
+        "twelfth",
+        "thirteenth",
+        "fourteenth",
+        "fifteenth",
+        "sixteenth",
+        "seventeenth",
+        "eighteenth",
+        "nineteenth",
+        "twentieth",
+    ];
+    let below =
+        |name: &str| NAMES.iter().position(|known| *known == name).and_then(|at| u32::try_from(at + 1).ok());
+    match words.split_once(['-', ' ']) {
+        Some(("twenty", unit)) => below(unit).filter(|unit| *unit < 10).map(|unit| 20 + unit),
+        Some(("thirty", "first")) => Some(31),
+        _ if words == "thirtieth" => Some(30),
+        _ => below(words).or_else(|| words.parse().ok()),
+    }
 }

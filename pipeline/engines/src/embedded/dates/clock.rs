@@ -50,7 +50,7 @@ static RULES: LazyLock<Vec<(Regex, Reader)>> = LazyLock::new(|| {
         rule(&format!(r"\b(?P<h>\d{{1,2}}|{HOUR_WORD})\s+o'clock\b"), bare_hours),
         (
             pattern(&format!(
-                r"\b(?P<lead>by|before|until|at|around)\s+(?P<h>\d{{1,2}}|{HOUR_WORD})\b(?P<after>$|[.,;!?]|\s+(?:on|in|this|next|sharp|today|tomorrow|tonight|monday|tuesday|wednesday|thursday|friday|saturday|sunday|please|if|with|and|so|then|or)\b)"
+                r"\b(?P<lead>by|before|until|at|around)\s+(?P<h>\d{{1,2}}|{HOUR_WORD})\b(?P<after>$|[.,;!?]+(?:\s|$)|\s+(?:on|in|this|next|sharp|today|tomorrow|tonight|monday|tuesday|wednesday|thursday|friday|saturday|sunday|please|if|with|and|so|then|or)\b)"
             )),
             bare_hours,
         ),

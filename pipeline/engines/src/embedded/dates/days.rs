@@ -5,11 +5,11 @@ use std::sync::LazyLock;
 use chrono::{Datelike, Duration, NaiveDate, NaiveDateTime, NaiveTime, Timelike};
 use regex::{Captures, Regex};
 
-use super::Found;
 use super::calendar::{
     day_of_month, following, in_week, month, month_end, number, of_year, ordinal, weekday,
 };
 use super::periods::{end_of, middle_of, period, start_of};
+use super::{DayOrder, Found};
 use crate::embedded::text::pattern;
 
 /// A day, perhaps with a time that its own words name, and whether it is more than a rough period.
@@ -21,7 +21,9 @@ const LEAD: &str = r"(?:\b(?P<lead>by|before|until|till|no later than|due(?: on|
 const WEEKDAY: &str = "monday|tuesday|wednesday|thursday|friday|saturday|sunday";
 const SHORT_WEEKDAY: &str = r"mon|tues?|wed|thurs?|thu|fri|sat|sun";
 const MONTH: &str = r"january|february|march|april|may|june|july|august|september|october|november|december|jan\.?|feb\.?|mar\.?|apr\.?|jun\.?|jul\.?|aug\.?|sept?\.?|oct\.?|nov\.?|dec\.?";
-const ORDINAL: &str = "first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth";
+/// A weekday that stands before a full date adds nothing to it.
+const DAY_NAME: &str = r"(?:\b(?:mon|tues|wednes|thurs|fri|satur|sun)day,?\s+(?:the\s+)?)?";
+const ORDINAL: &str = r"(?:twenty|thirty)[\s-](?:first|second|third|fourth|fifth|sixth|seventh|eighth|ninth)|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|eleventh|twelfth|thirteenth|fourteenth|fifteenth|sixteenth|seventeenth|eighteenth|nineteenth|twentieth|thirtieth";
 const NUMBER: &str = r"an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\d{1,3}|(?:an?\s+|the\s+)?(?:couple|few)(?:\s+of)?";
 
 /// In order of preference: what an earlier rule took, a later one does not see.
@@ -40,13 +42,13 @@ static RULES: LazyLock<Vec<(Regex, Reader)>> = LazyLock::new(|| {
         rule(format!(r"\b(?:end|last\s+day|close)\s+of\s+(?:the\s+)?(?P<which>this|next)?\s*(?P<unit>week|month|quarter|year|{MONTH})\b"), end_of),
         rule(r"\b(?P<which>this|next)?\s*(?P<unit>month|week|year|quarter)(?:'s)?[\s-]end\b".into(), end_of),
         rule(r"\b(?:early|start\s+of|beginning\s+of|first\s+thing)\s+(?:the\s+)?(?P<which>this|next)\s+(?P<unit>week|month|year)\b".into(), start_of),
-        rule(r"\b(?:mid(?:dle\s+of)?)[\s-](?:the\s+)?(?P<which>this|next)?\s*(?P<unit>week|month)\b".into(), middle_of),
+        rule(format!(r"\b(?:mid(?:dle\s+of)?)[\s-](?:the\s+)?(?P<which>this|next)?\s*(?P<unit>week|month|{MONTH})\b"), middle_of),
         rule(r"\b(?:late(?:r)?\s+)?(?P<which>this|next|the)\s+(?P<unit>weekend|week|month|quarter|year)\b".into(), period),
-        rule(format!(r"\b(?:the\s+)?(?P<d>\d{{1,2}}|{ORDINAL})(?:st|nd|rd|th)?\s+(?:of\s+)?(?P<month>{MONTH})(?:,?\s+(?P<y>20\d\d))?(?:\b|$)"), month_day),
-        rule(format!(r"\b(?P<month>{MONTH})\s+(?:the\s+)?(?P<d>\d{{1,2}}|{ORDINAL})(?:st|nd|rd|th)?\b(?:,?\s+(?P<y>20\d\d)\b)?"), month_day),
+        rule(format!(r"{DAY_NAME}\b(?:the\s+)?(?P<d>\d{{1,2}}|{ORDINAL})(?:st|nd|rd|th)?\s+(?:of\s+)?(?P<month>{MONTH})(?:,?\s+(?P<y>20\d\d))?(?:\b|$)"), month_day),
+        rule(format!(r"{DAY_NAME}\b(?P<month>{MONTH})\s+(?:the\s+)?(?P<d>\d{{1,2}}|{ORDINAL})(?:st|nd|rd|th)?\b(?:,?\s+(?P<y>20\d\d)\b)?"), month_day),
         rule(r"\b(?P<y>20\d\d)-(?P<m>\d{2})-(?P<d>\d{2})\b".into(), numeric),
         rule(r"\b(?P<d>\d{1,2})\.(?P<m>\d{1,2})\.(?P<y>20\d\d)\b".into(), numeric),
-        rule(r"\b(?P<m>\d{1,2})/(?P<d>\d{1,2})(?:/(?P<y>\d{2,4}))?\b".into(), numeric),
+        rule(format!(r"\b(?:{WEEKDAY}),?\s+(?:the\s+)?(?P<d>\d{{1,2}})(?:st|nd|rd|th)\b"), nth),
         (pattern(r"\b(?P<lead>by|before|until|due(?: on| by)?|on|for)\s+the\s+(?P<d>\d{1,2})(?:st|nd|rd|th)\b"), nth),
         (pattern(&format!(r"\b(?P<lead>by|before|until|in|during)\s+(?:early\s+|late\s+|mid-?)?(?P<month>{MONTH})(?:\b|$)")), whole_month),
         rule(format!(r"\b(?:(?P<which>next|this|coming|this\s+coming)\s+)?(?P<w>{WEEKDAY})(?P<week>\s+week)?\b"), on_weekday),
@@ -58,15 +60,28 @@ static RULES: LazyLock<Vec<(Regex, Reader)>> = LazyLock::new(|| {
     ]
 });
 
+/// Days with strokes, in both orders.
+static MONTH_FIRST: LazyLock<(Regex, Reader)> = LazyLock::new(|| slashed("m", "d"));
+static DAY_FIRST: LazyLock<(Regex, Reader)> = LazyLock::new(|| slashed("d", "m"));
+
+fn slashed(first: &str, second: &str) -> (Regex, Reader) {
+    let body = format!(r"\b(?P<{first}>\d{{1,2}})/(?P<{second}>\d{{1,2}})(?:/(?P<y>\d{{2,4}}))?\b");
+    (pattern(&format!("{LEAD}{body}")), numeric)
+}
+
 /// A part of the day right after its day: "Monday morning".
 static PART: LazyLock<Regex> = LazyLock::new(|| {
     pattern(r"^,?\s+(?:in\s+the\s+|at\s+)?(?P<part>morning|afternoon|evening|night|lunchtime)\b")
 });
 
 /// Every day that `text` (lower case, past masked) names, without overlaps.
-pub(super) fn find(text: &str, now: NaiveDateTime) -> Vec<Found> {
+pub(super) fn find(text: &str, now: NaiveDateTime, order: DayOrder) -> Vec<Found> {
     let mut found: Vec<Found> = Vec::new();
-    for (rule, reader) in RULES.iter() {
+    let slashed = match order {
+        DayOrder::MonthFirst => &*MONTH_FIRST,
+        DayOrder::DayFirst => &*DAY_FIRST,
+    };
+    for (rule, reader) in RULES.iter().chain([slashed]) {
         for captures in rule.captures_iter(text) {
             let Some(candidate) = read(&captures, text, *reader, now) else { continue };
             let clashes = |other: &Found| {
@@ -165,7 +180,7 @@ fn month_day(captures: &Captures<'_>, now: NaiveDateTime) -> Option<Day> {
     of_year(now.date(), year, month(group(captures, "month"))?, ordinal(group(captures, "d"))?).map(day)
 }
 
-/// Month before day where both are possible; the other way round where only that is.
+/// As the rule's order has it; the other way round where only that is a date.
 fn numeric(captures: &Captures<'_>, now: NaiveDateTime) -> Option<Day> {
     let year = group(captures, "y").parse().ok();
     let (first, second) = (group(captures, "m").parse().ok()?, group(captures, "d").parse().ok()?);

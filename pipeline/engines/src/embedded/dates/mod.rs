@@ -20,6 +20,18 @@ use records::{Talk, Timestamp};
 pub(super) struct Reference {
     now: NaiveDateTime,
     zone: Tz,
+    order: DayOrder,
+}
+
+/// How 5/6 and 5/6/2027 are read. What can be read in one way only is read so; `2027-06-05` and `5.6.2027`
+/// are written in one way everywhere.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DayOrder {
+    /// May 6th.
+    #[default]
+    MonthFirst,
+    /// The 5th of June.
+    DayFirst,
 }
 
 /// A date that a text names.
@@ -43,14 +55,18 @@ const NEAR: usize = 25;
 
 impl Reference {
     /// The reference of `talk`: its start, in its person's time zone.
-    pub(super) fn of(talk: &Talk) -> Self {
-        Self { now: talk.started_at.with_timezone(&talk.time_zone).naive_local(), zone: talk.time_zone }
+    pub(super) fn of(talk: &Talk, order: DayOrder) -> Self {
+        Self {
+            now: talk.started_at.with_timezone(&talk.time_zone).naive_local(),
+            zone: talk.time_zone,
+            order,
+        }
     }
 
     /// Every date in `text` that is not past by its own words, in order of appearance.
     pub(super) fn find(&self, text: &str) -> Vec<Found> {
         let text = past::masked(&text.to_ascii_lowercase());
-        let mut found = days::find(&text, self.now);
+        let mut found = days::find(&text, self.now, self.order);
         let days = found.len();
         for time in clock::find(&text) {
             match nearest(&mut found[..days], &time.span) {
@@ -113,6 +129,11 @@ impl Found {
         self.precise = true;
         self.spans.push(time.span.clone());
         self.spans.sort_by_key(|span| span.start);
+    }
+
+    /// The day, in the person's time zone.
+    pub(super) fn day(&self) -> NaiveDate {
+        self.date
     }
 
     /// `text` without the words that name this date.

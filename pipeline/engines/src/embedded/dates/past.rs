@@ -17,6 +17,10 @@ static PAST: LazyLock<Regex> = LazyLock::new(|| {
           (?:minutes?|hours?|days?|weeks?|months?|years?)\s+(?:ago|earlier|old)\b
         | \b(?:for|took|takes|lasted|spent|after)\s+(?:about\s+|around\s+|almost\s+|over\s+)?(?:an?|the\ last|one|two|three|four|five|six|seven|eight|nine|ten|\d+|a\ couple\ of|a\ few)\s+
           (?:minutes?|hours?|days?|nights?|weeks?|months?|years?)\b
+        | \b(?:ran\s+out|expired|ended|began|started|arrived|broke(?:\s+down)?|failed|happened|left|came|went)\s+(?:(?:back|here|there|home)\s+)?(?:in|on|at)\s+
+          (?:the\s+)?(?:\d{1,2}(?:st|nd|rd|th)?\s+(?:of\s+)?)?(?:last\s+)?\p{L}+(?:\s+\d{1,2}(?:st|nd|rd|th)?\b)?
+        | \b(?:i|we|he|she|they|you|it)\s+(?:already\s+|just\s+)?(?:met|saw|bought|paid|sent|said|told|did|had|got|made|took|gave|called|was|were)\s+(?:\p{L}+\s+){0,2}?(?:in|on)\s+
+          (?:the\s+)?(?:\d{1,2}(?:st|nd|rd|th)?\s+(?:of\s+)?)?\p{L}+(?:\s+\d{1,2}(?:st|nd|rd|th)?\b)?
         | \bsince\s+(?:\w+\s+)?\w+\b
         | \bevery\s+\w+(?:\s+(?:morning|afternoon|evening|night))?\b
         | \b(?:today|tonight|tomorrow|yesterday)'s\b

@@ -36,7 +36,8 @@ pub(super) fn middle_of(captures: &Captures<'_>, now: NaiveDateTime) -> Option<D
     let steps = steps(captures);
     match group(captures, "unit") {
         "week" => Some(day(in_week(now.date(), i64::from(steps), Weekday::Wed))),
-        _ => month_start(now.date(), steps)?.with_day(15).map(day),
+        "month" => month_start(now.date(), steps)?.with_day(15).map(day),
+        name => of_year(now.date(), None, month(name)?, 15).map(day),
     }
 }
 

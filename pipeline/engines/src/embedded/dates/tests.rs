@@ -5,7 +5,8 @@
 use super::*;
 
 fn reference(zone: Tz) -> Reference {
-    Reference { now: NaiveDate::from_ymd_opt(2026, 11, 20).unwrap().and_hms_opt(10, 0, 0).unwrap(), zone }
+    let now = NaiveDate::from_ymd_opt(2026, 11, 20).unwrap().and_hms_opt(10, 0, 0).unwrap();
+    Reference { now, zone, order: DayOrder::MonthFirst }
 }
 
 fn due(text: &str) -> Option<String> {
@@ -26,6 +27,45 @@ fn what_only_sounds_like_a_date_is_none() {
     ] {
         assert_eq!(due(trap), None, "{trap}");
     }
+}
+
+#[test]
+fn strokes_are_read_in_the_order_that_is_set_and_stops_and_dashes_in_the_one_they_have() {
+    let day_first = Reference { order: DayOrder::DayFirst, ..reference(Tz::UTC) };
+    for (text, month, day) in [
+        ("by 5/6", "05-06", "06-05"),
+        ("by 5/6/2027", "05-06", "06-05"),
+        ("by 25/12", "12-25", "12-25"),
+        ("by 12/25", "12-25", "12-25"),
+        ("by 2027-06-05", "06-05", "06-05"),
+        ("by 5.6.2027", "06-05", "06-05"),
+    ] {
+        assert_eq!(due(text).as_deref(), Some(format!("{month} 23:59").as_str()), "{text}");
+        let found = day_first.due(text).map(|(_, at)| at.format("%m-%d").to_string());
+        assert_eq!(found.as_deref(), Some(day), "{text}");
+    }
+}
+
+#[test]
+fn a_weekday_before_a_date_belongs_to_it() {
+    for text in [
+        "on Monday the 30th",
+        "on Monday, November 30th",
+        "by Monday 30 November",
+        "on Monday, 30th of November",
+    ] {
+        assert_eq!(due(text).as_deref(), Some("11-30 23:59"), "{text}");
+    }
+}
+
+#[test]
+fn what_ran_out_then_is_not_due_then() {
+    for past in
+        ["ours ran out in August", "it expired on Monday", "he left on Tuesday", "we met on the 12th of May"]
+    {
+        assert_eq!(due(past), None, "{past}");
+    }
+    assert_eq!(due("the bill must be sent on Monday").as_deref(), Some("11-23 23:59"));
 }
 
 #[test]

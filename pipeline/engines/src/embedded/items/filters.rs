@@ -24,6 +24,12 @@ const NO_VERBS: &[&str] = &[
     "you", "we", "they", "been", "more",
 ];
 
+/// What one takes to get somewhere: advice, and no task.
+const WAYS: &[&str] = &[
+    "train", "bus", "tram", "taxi", "cab", "subway", "metro", "ferry", "tunnel", "bridge", "road", "route",
+    "highway", "motorway", "exit", "turn", "stairs", "lift", "elevator", "path", "shortcut", "detour",
+];
+
 /// Whether the words before a claim deny it, doubt it, or make it part of another clause.
 pub(super) fn is_undone_by(before: &str) -> bool {
     DENIED.is_match(before) || SUBORDINATE.is_match(before)
@@ -47,7 +53,8 @@ fn is_doing(verb: &str, rest: &[String], dated: bool) -> bool {
     match verb {
         "let" => rest.iter().any(|word| word == "know"),
         "see" => dated && matches!(rest.first().map(String::as_str), Some("the" | "my" | "a")),
-        "follow" | "look" | "check" => true,
+        "look" => dated || rest.first().is_some_and(|next| next != "at"),
+        "follow" | "check" => true,
         _ => !is_vague_verb(verb) && !is_idle_talk(verb, rest),
     }
 }
@@ -68,4 +75,5 @@ fn is_idle_talk(verb: &str, rest: &[String]) -> bool {
             | ("run", "through" | "out" | "with")
             | ("make", "it" | "sense")
     ) || (verb == "ask" && next == "you")
+        || (verb == "take" && rest.iter().take(4).any(|word| WAYS.contains(&word.as_str())))
 }

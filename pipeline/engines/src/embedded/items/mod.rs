@@ -8,13 +8,17 @@ mod requests;
 mod statements;
 mod wording;
 
+use std::sync::LazyLock;
+
 use records::Talk;
+use regex::Regex;
 use stages::ItemDraft;
 
 use super::clauses::{self, Clause};
-use super::dates::Reference;
+use super::dates::{DayOrder, Reference};
+use super::planted::without_orders;
 use super::same::same_task;
-use super::text::{Sentence, sentences};
+use super::text::{Sentence, pattern, sentences};
 
 /// A task that a clause claims, before its date is found.
 #[derive(Clone, Debug)]
@@ -45,10 +49,10 @@ enum Force {
 }
 
 /// The action items of `talk`, one per task, in the order in which they were first said.
-pub(super) fn extract(talk: &Talk) -> Vec<ItemDraft> {
-    let reference = Reference::of(talk);
+pub(super) fn extract(talk: &Talk, order: DayOrder) -> Vec<ItemDraft> {
+    let reference = Reference::of(talk, order);
     let mut items = Kept::default();
-    for sentence in sentences(talk) {
+    for sentence in without_orders(sentences(talk)) {
         for item in of_sentence(&sentence, &reference) {
             items.add(item);
         }
@@ -114,7 +118,21 @@ struct Kept {
 const COMPARED: usize = 40;
 
 impl Kept {
+    /// The task that an item means whose object is a pronoun: the latest with its verb.
+    fn meant_by(&mut self, item: &ItemDraft) -> Option<&mut ItemDraft> {
+        let verb = REFERRING.captures(&item.description)?.name("verb")?.as_str().to_owned();
+        let same = |known: &&mut ItemDraft| {
+            known.description.split(' ').next().is_some_and(|first| first.eq_ignore_ascii_case(&verb))
+        };
+        self.all.iter_mut().rev().take(WITHIN_REACH).find(same)
+    }
+
     fn add(&mut self, item: ItemDraft) {
+        if let Some(known) = self.meant_by(&item) {
+            known.due_at = known.due_at.or(item.due_at);
+            known.owner = known.owner.take().or(item.owner);
+            return;
+        }
         let from = self.all.len().saturating_sub(COMPARED);
         match self.all[from..].iter_mut().find(|known| same_task(&known.description, &item.description)) {
             Some(known) => merge(known, item),
@@ -122,6 +140,13 @@ impl Kept {
         }
     }
 }
+
+/// How many tasks back "it" may reach.
+const WITHIN_REACH: usize = 3;
+
+/// "I'll collect it on my way": the verb, and a pronoun for the object.
+static REFERRING: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?i)^(?P<verb>\p{L}+)\s+(?:it|them|that|those|these)\b"));
 
 /// The fuller wording, the first date and the first owner.
 fn merge(known: &mut ItemDraft, again: ItemDraft) {

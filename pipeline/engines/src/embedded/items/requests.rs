@@ -24,11 +24,17 @@ static ASKED: LazyLock<Vec<Regex>> = LazyLock::new(|| {
         rule(
             r"(?:i\s+need|i'd\s+like|i\s+would\s+like|i\s+want)\s+(?:you|(?-i:(?P<name>\p{Lu}\p{Ll}+)))\s+to\s+",
         ),
-        rule(r"(?:please\s+)?(?:make|be)\s+sure\s+(?:that\s+)?(?:you\s+|to\s+|we\s+)?(?:remember\s+to\s+)?"),
+        rule(
+            r"(?:(?:he|she|they|(?:the|my|our|your)\s+\p{L}+)\s+(?:wants?|needs?|expects?)|(?-i:\p{Lu}\p{Ll}+)\s+(?:wants|needs|expects))\s+(?:us|you|me)\s+to\s+",
+        ),
+        rule(
+            r"(?:please\s+)?(?:make|be)\s+(?P<sure>sure)\s+(?:that\s+)?(?:you\s+|to\s+|we\s+)?(?:remember\s+to\s+)?",
+        ),
         rule(r"(?:don't|do\s+not|can't|mustn't|let's\s+not|not\s+to)\s+forget\s+(?:to\s+)"),
+        rule(r"(?:don't|do\s+not|can't|mustn't)\s+(?P<thing>forget)\s+(?:about\s+)?"),
         rule(r"(?:please\s+|must\s+|also\s+|^)remember\s+to\s+"),
         rule(
-            r"(?:someone|somebody|one\s+of\s+us|you)(?:'ll)?\s+(?:has\s+to|have\s+to|needs\s+to|need\s+to|should|must|ought\s+to|really\s+should)\s+",
+            r"(?:someone|somebody|everyone|everybody|each\s+of\s+you|all\s+of\s+you|one\s+of\s+us|you)(?:\s+(?:all|guys|both))?(?:'ll)?\s+(?:has\s+to|have\s+to|needs\s+to|need\s+to|should|must|ought\s+to|really\s+should)\s+",
         ),
         rule(r"remind\s+me\s+to\s+"),
         rule(r"please,?\s+"),
@@ -38,20 +44,20 @@ static ASKED: LazyLock<Vec<Regex>> = LazyLock::new(|| {
 /// "Tom, …" at the start, or "…, Tom?" at the end.
 static ADDRESSED: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        r"^(?:(?i:ok|okay|and|so|well|hey|hi|also|then|but|alright|right)[,\s]+)*(?P<name>\p{Lu}\p{Ll}+),\s",
+        r"^(?:(?i:ok|okay|and|so|well|hey|hi|also|then|but|alright|right|yes|no|sure|great|good|thanks)[,.\s]+)*(?P<name>\p{Lu}\p{Ll}+),\s",
     )
 });
 static ADDRESSED_LAST: LazyLock<Regex> = LazyLock::new(|| pattern(r",\s+(?P<name>\p{Lu}\p{Ll}+)[?.!]*$"));
 static OPENING: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        r"^(?:(?i:ok|okay|oh|so|and|also|then|but|please|note to self|first|secondly|second|next|finally|right|yes|yeah|well|now|alright|after that|todo|to do|reminder|action item|sure|great|good)[,:.]?\s+)*(?:(?P<name>\p{Lu}\p{Ll}+),\s+)?(?P<task>(?P<verb>\p{L}+)\s+(?P<next>[\p{L}\d$€£']+).*)$",
+        r"^(?:(?i:ok|okay|oh|so|and|also|then|but|please|note to self|first|secondly|second|next|finally|right|yes|yeah|well|now|alright|after that|todo|to do|reminder|action item|sure|great|good|fine|cool|perfect|wonderful|lovely|excellent|deal|later|afterwards|meanwhile|tomorrow|today|tonight)[,:.]?\s+)*(?:(?P<name>\p{Lu}\p{Ll}+),\s+)?(?P<task>(?P<verb>\p{L}+)\s+(?P<next>[\p{L}\d$€£']+).*)$",
     )
 });
 
 /// Verbs that ask the listener for attention and not for work.
 static ATTENTION: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?:hear|see|believe|imagine|tell\s+(?:me|us)|remember|explain|repeat|say|hold|wait|help|understand|stop|come|speak\s+up|pass\s+(?:me|the)\s+(?:salt|butter)|excuse|forgive|join|stay|be|do\s+(?:that|it|me))\b",
+        r"(?i)^(?:hear|see|believe|imagine|tell\s+(?:me|us)|remember|explain|repeat|say|hold|wait|help|understand|stop|come|speak\s+up|pass\s+(?:me|the)\s+(?:salt|butter)|read\s+(?:me|us|it|that)|(?:open|close|shut)\s+(?:a|the|that)\s+(?:windows?|doors?|curtains?|blinds?)|(?:turn|switch)\s+(?:(?:it|that|(?:the|that|your)\s+(?:lights?|music|tv|television|radio|volume|camera|microphone|mic))\s+)?(?:on|off|up|down)|(?:share|see)\s+(?:my|your|the)\s+screen|excuse|forgive|join|stay|be|do\s+(?:that|it|me))\b",
     )
 });
 
@@ -63,7 +69,26 @@ pub(super) fn read(clause: &str) -> Option<Claim> {
     if filters::is_undone_by(before) || ATTENTION.is_match(&task) {
         return None;
     }
-    Some(Claim { task, owner: addressee(&found, clause), force: Force::Request })
+    let state = STATE.is_match(&task);
+    let task = match (found.name("sure"), found.name("thing")) {
+        (Some(_), _) if state => format!("make sure {task}"),
+        (_, Some(_)) if !state => return None,
+        (_, Some(_)) => format!("don't forget {task}"),
+        _ => task,
+    };
+    Some(Claim { task: unaddressed(&task), owner: addressee(&found, clause), force: Force::Request })
+}
+
+/// A state and not an act is to be made sure of: "the gate is open".
+static STATE: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?i)^(?:the|an?|my|your|our|his|her|their|this|that|all|every\p{L}*)\s"));
+
+/// A task without the name that it ends with: "water the plants, Tom".
+fn unaddressed(task: &str) -> String {
+    match ADDRESSED_LAST.captures(task) {
+        Some(found) if is_name(&found["name"]) => task[..task.len() - found[0].len()].to_owned(),
+        _ => task.to_owned(),
+    }
 }
 
 /// After "mind", the verb is a gerund.
@@ -78,8 +103,10 @@ fn asked_for(found: &Captures<'_>) -> Option<String> {
 
 fn addressee(found: &Captures<'_>, clause: &str) -> Option<String> {
     let named = found.name("name").map(|name| name.as_str().to_owned());
-    let by = |rule: &Regex| rule.captures(clause).map(|found| found["name"].to_owned());
-    named.or_else(|| by(&ADDRESSED)).or_else(|| by(&ADDRESSED_LAST)).filter(|name| is_name(name))
+    let by = |rule: &Regex| {
+        rule.captures(clause).map(|found| found["name"].to_owned()).filter(|name| is_name(name))
+    };
+    named.filter(|name| is_name(name)).or_else(|| by(&ADDRESSED)).or_else(|| by(&ADDRESSED_LAST))
 }
 
 /// A capitalised word that is no ordinary opener such as "Thanks" or "Monday".
@@ -104,7 +131,13 @@ pub(super) fn imperative(clause: &Clause<'_>, question: bool, previous: Option<&
         Some(previous) if clause.coordinated => (previous.owner.clone(), previous.force),
         _ => (None, Force::Imperative),
     };
-    Some(Claim { task: found["task"].to_owned(), owner: named.or(inherited), force })
+    let last = || {
+        ADDRESSED_LAST
+            .captures(clause.text)
+            .map(|found| found["name"].to_owned())
+            .filter(|name| is_name(name))
+    };
+    Some(Claim { task: unaddressed(&found["task"]), owner: named.or(inherited).or_else(last), force })
 }
 
 /// "Order is everything", "Report of the year": the verb was a noun.

@@ -15,7 +15,7 @@ static TAIL: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?ix)(?: ,?\s+(?:because|since|so\ that|so\ (?:we|i|you|they|it)|which|unless|otherwise|as\ soon\ as|once|whenever|right\ (?:after|away|now)|when|while|although|though
             |(?:before|after|until)\ (?:i|we|you|they|he|she|it|this|that)|in\ case|to\ see|in\ order\ to|and\ then|and\ (?:we|i|you|they|he|she|it))\b
-        | ,\s+(?:he|she|they|it|we|i|you|but|so|or\ else|don't|just|then|like|yes|no|please|thanks|thank\ you|ok|okay|right|if|as|not)\b
+        | \s*,\s+(?:he|she|they|it|there|that|this|we|i|you|but|so|or\ else|don't|just|then|like|yes|no|please|thanks|thank\ you|ok|okay|right|if|as|not)\b
         | \s+[-–—]+\s | ;\s | [?!]\s ).*$",
     )
 });
@@ -39,7 +39,7 @@ pub(super) fn description(task: &str, reference: &Reference) -> Option<String> {
     let task = without_condition(&without_date(task, reference));
     let task = TAIL.replace(&task, "");
     let task = FILLER.replace_all(&task, "");
-    let task = SPACES.replace_all(task.trim(), " ");
+    let task = SPACES.replace_all(task.trim(), " ").replace(" ,", ",");
     let task = without_trailing(&first_words(&task, LONGEST));
     let object = task.split_once(' ')?.1;
     let whole = !content_stems(object).is_empty();

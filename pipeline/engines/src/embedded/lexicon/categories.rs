@@ -29,7 +29,7 @@ pub(in crate::embedded) const CATEGORIES: &[(Category, &str, &str)] = &[
         "💻",
         "software code deploy server database migration bug api cloud computer laptop phone app router firmware network \
         wifi internet script transaction index query release cluster backend frontend programming developer device update install \
-        encryption password algorithm hardware kernel browser website staging latency",
+        encryption password algorithm hardware kernel browser website staging latency scanner battery bluetooth sensor printer",
     ),
     (
         Category::Education,
@@ -125,7 +125,7 @@ pub(in crate::embedded) const CATEGORIES: &[(Category, &str, &str)] = &[
     (
         Category::Literature,
         "📖",
-        "novel poem poetry author chapter book fiction literature writer plot character publisher sonnet memoir",
+        "novel poem poetry author chapter bookshop paperback fiction literature writer plot character publisher sonnet memoir",
     ),
     (
         Category::History,
@@ -163,13 +163,13 @@ pub(in crate::embedded) const CATEGORIES: &[(Category, &str, &str)] = &[
         Category::Work,
         "💼",
         "meeting project deadline team manager colleague office client proposal report presentation review hiring interview \
-        candidate roadmap sprint budget launch milestone task department onboarding shift rota contract position agenda stakeholder",
+        candidate roadmap sprint budget launch milestone task tender department onboarding shift rota contract position agenda stakeholder",
     ),
     (
         Category::Business,
         "📊",
         "customer client sales revenue market pricing price product strategy supplier partner deal contract proposal company \
-        profit margin quarter cost vendor invoice marketing hosting",
+        profit margin quarter cost vendor invoice marketing hosting warehouse manufacturer stock inventory depot shipment delivery wholesale retail subscription churn",
     ),
     (
         Category::Family,
@@ -186,7 +186,7 @@ pub(in crate::embedded) const CATEGORIES: &[(Category, &str, &str)] = &[
         Category::Personal,
         "📝",
         "grocery groceries laundry clean shopping garden dog cat cake cleaning chores errand errands home cooking recipe \
-        dinner car habit diary inspection",
+        dinner car habit diary inspection wardrobe furniture tool glue receipt repair household appliance allotment",
     ),
     (Category::Other, "💬", ""),
 ];

@@ -89,6 +89,13 @@ pub(in crate::embedded) const EVENT_NOUNS: &[&str] = &[
     "baptism",
     "orientation",
     "hike",
+    "stocktake",
+    "handover",
+    "briefing",
+    "fair",
+    "auction",
+    "parade",
+    "premiere",
 ];
 
 /// Event nouns that are as often verbs, or parts of other things: they need a determiner, a

@@ -4,17 +4,17 @@ use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 /// Base forms with which a task begins when it is told in the imperative.
-const TASK_VERBS: &str = "accept add adjust announce apply approve archive arrange ask assemble assign attach backup bake block book \
-    borrow bring build buy calculate call cancel change charge chase check choose clean clear close collect compare complete confirm \
-    contact convert cook copy correct create cut debug decline delete deliver deploy design disable discuss document donate download draft \
-    drop edit email enable enrol enroll escalate estimate exchange execute extend feed fetch file fill finalise finalize finish fix follow \
-    forward generate get grab hand hire implement include inform insert inspect install interview investigate invite iron lock mail \
-    measure meet merge message migrate monitor mow move notify obtain open order organise organize pack paint park pay phone pick ping plan \
-    plant polish post prepare present print process proofread propose provide publish purchase raise read rebook record refill refund register remind \
+const TASK_VERBS: &str = "accept accompany add adjust announce analyse analyze apply apologise apologize approve archive arrange ask assemble assign assess attach attend backup bake block book \
+    borrow bring build buy calculate call cancel carry change charge chase check choose clean clear close collect compare complete confirm \
+    contact convert cook copy correct create decorate cut debug decline delete deliver deploy design disable discuss document donate download empty draft \
+    drop edit email enable enrol enroll escalate evaluate estimate exchange execute extend feed fetch file fill finalise finalize finish fix follow \
+    forward generate hang get grab hand hire implement include inform insert inspect install interview investigate invite iron learn lock mail \
+    measure memorise memorize mend meet merge message migrate monitor mow move mop notify negotiate obtain open order organise organize outline pack paint park pay phone pick ping plan \
+    plant polish practise post prepare present print process proofread propose provide publish purchase raise read rebook rearrange rehearse reconcile recruit refuel reimburse reinstall restock record refill refund register remind \
     remove renew rent reorder repair replace reply report request reschedule research reserve reset resolve respond restart restore return \
-    review revise rewrite ring roll rotate run save scan schedule secure sell send separate set share ship shop show sign sort speak start \
-    store submit submit subscribe summarise summarize supply swap switch take talk teach tell test text tidy track train transfer translate trim turn \
-    unsubscribe update upgrade upload vacuum validate verify visit wash water wire withdraw wrap write";
+    review revise rewrite ring roll rotate run save scan schedule secure sell send separate sew sharpen set share ship shop show sign sort speak start \
+    store submit submit subscribe summarise summarize supply swap sweep switch take talk teach tell test text tidy track train transfer translate trim tow turn \
+    unload unpack unsubscribe update upgrade upload vacuum validate verify visit wash water wire withdraw wrap write";
 
 /// Verbs that follow "I'll", "we should", "can you" without being a task.
 pub(in crate::embedded) const VAGUE_VERBS: &[&str] = &[

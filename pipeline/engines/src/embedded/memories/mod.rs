@@ -8,10 +8,11 @@ use regex::{Captures, Regex};
 use stages::MemoryDraft;
 
 use super::clauses::{self, Clause};
+use super::planted::without_orders;
 use super::same::same_fact;
 use super::text::{Sentence, capitalised, first_words, sentences};
 pub(super) use category::category_of;
-use rules::{DIET, DOUBT, EVERY, FIRST_PERSON, FOR_NOW, OTHERS, OWN, PROFESSION, PRONOUN, TAIL};
+use rules::{CONDITION, DIET, DOUBT, EVERY, FIRST_PERSON, FOR_NOW, OTHERS, OWN, PROFESSION, PRONOUN, TAIL};
 
 /// DECISIONS §5.
 const MOST: usize = 4;
@@ -41,13 +42,11 @@ pub(super) fn any(talk: &Talk) -> bool {
 fn candidates(talk: &Talk) -> Vec<Candidate> {
     let user_is_known = talk.lines.iter().any(|line| line.is_user);
     let mut found: Vec<Candidate> = Vec::new();
-    for sentence in sentences(talk) {
+    for sentence in without_orders(sentences(talk)) {
         if found.len() >= CANDIDATES {
             break;
         }
-        if sentence.text.ends_with('?') {
-            continue;
-        }
+        let Some(sentence) = stated(sentence) else { continue };
         let of_user = sentence.is_user || !user_is_known;
         if of_user {
             let name = talk.user_name.as_deref().unwrap_or("User");
@@ -56,6 +55,15 @@ fn candidates(talk: &Talk) -> Vec<Candidate> {
         found.extend(of_others(&sentence));
     }
     found
+}
+
+/// A sentence as far as it states something: of "I'm allergic to nuts, do you know?" what stands before the comma.
+fn stated(mut sentence: Sentence<'_>) -> Option<Sentence<'_>> {
+    if sentence.text.ends_with('?') {
+        let comma = sentence.text.rfind(", ")?;
+        sentence.text.truncate(comma);
+    }
+    Some(sentence)
 }
 
 /// The clauses of a sentence that neither doubt nor depend.
@@ -89,12 +97,13 @@ fn own(text: &str, name: &str) -> Vec<Candidate> {
             candidate(&content, name, rule.category, rule.score)
         })
         .collect();
-    let plain = |rule: &Regex, category, score| {
+    let plain = |rule: &Regex, told: &str, category, score| {
         let said = rule.captures(text)?;
-        candidate(&format!("{{n}} is {}", &said["r"]), name, category, score)
+        candidate(&format!("{{n}} {told} {}", &said["r"]), name, category, score)
     };
-    found.extend(plain(&DIET, MemoryCategory::Lifestyle, 9));
-    found.extend(plain(&PROFESSION, MemoryCategory::Work, 8));
+    found.extend(plain(&DIET, "is", MemoryCategory::Lifestyle, 9));
+    found.extend(plain(&PROFESSION, "is", MemoryCategory::Work, 8));
+    found.extend(plain(&CONDITION, "has", MemoryCategory::Core, 9));
     found.extend(EVERY.captures(text).and_then(|said| habit(&said, name)));
     found
 }

@@ -34,7 +34,7 @@ pub(super) static OWN: LazyLock<Vec<Rule>> = LazyLock::new(|| {
     vec![
         rule(r"i(?:'m|\s+am)\s+{ADV}(?P<k>allergic|intolerant)", "{n} is {k} {r}", Core, 10),
         rule(
-            r"i\s+have\s+(?P<k>diabetes|asthma|epilepsy|an?\s+(?:\w+\s+)?(?:allergy|intolerance))",
+            r"i(?:'ve|\s+have)\s+(?:got\s+)?(?P<k>an?\s+(?:\w+\s+)?(?:allergy|intolerance))",
             "{n} has {k} {r}",
             Core,
             9,
@@ -50,7 +50,12 @@ pub(super) static OWN: LazyLock<Vec<Rule>> = LazyLock::new(|| {
             Core,
             7,
         ),
-        rule(r"i\s+{ADV}work\s+(?P<k>at|for|as|in|from)", "{n} works {k} {r}", Work, 8),
+        rule(
+            r"i\s+{ADV}work\s+(?P<k>at|for|as|in|from|(?:night|early|late|day)\s+shifts?|nights|shifts|weekends|part[\s-]time|full[\s-]time|remotely|freelance)",
+            "{n} works {k} {r}",
+            Work,
+            8,
+        ),
         rule(r"i(?:'m|\s+am)\s+(?P<k>studying|majoring\s+in|training\s+to)", "{n} is {k} {r}", Learnings, 8),
         rule(r"i(?:'m|\s+am|'ve\s+been|\s+have\s+been)\s+{ADV}learning", "{n} is learning {r}", Learnings, 8),
         rule(r"i\s+{ADV}speak", "{n} speaks {r}", Skills, 7),
@@ -84,6 +89,12 @@ pub(super) static DIET: LazyLock<Regex> = LazyLock::new(|| {
         r"(?i)\bi(?:'m|\s+am)\s+{ADVERBS}(?P<r>(?:a\s+)?(?:vegetarian|vegan|pescatarian|teetotal|left-handed|coeliac|celiac|diabetic|lactose\s+intolerant|colou?r[\s-]?blind|retired|an\s+only\s+child))\b"
     ))
 });
+/// Lasting conditions; that somebody has a cold is nothing to remember.
+pub(super) static CONDITION: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\bi(?:'ve|\s+have)\s+(?:got\s+)?(?P<r>(?:\w+\s+)?(?:diabetes|asthma|epilepsy|migraines?|arthritis|eczema|hay\s+fever|high\s+blood\s+pressure|dyslexia|adhd|an?\s+pacemaker))\b",
+    )
+});
 pub(super) static PROFESSION: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?i)\bi(?:'m|\s+am)\s+(?P<r>an?\s+(?:\w+\s+)?(?:teacher|nurse|doctor|engineer|developer|designer|lawyer|student|translator|architect|accountant|writer|musician|chef|manager|scientist|pharmacist|plumber|electrician|carpenter|journalist|photographer|pilot|dentist|programmer|consultant|researcher|librarian|farmer|firefighter|paramedic|therapist))\b",
@@ -116,7 +127,7 @@ pub(super) static TAIL: LazyLock<Regex> = LazyLock::new(|| {
 });
 pub(super) static FOR_NOW: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        r"(?i)\s+(?:for\s+(?:about\s+)?(?:\w+\s+){1,2}(?:weeks?|months?|years?)|right\s+now|now|these\s+days|at\s+the\s+moment|too|as\s+well|anyway)\b(?:\s+now)?",
+        r"(?i)\s+(?:for\s+(?:about\s+)?(?:\w+\s+){1,2}(?:weeks?|months?|years?)|right\s+now|now|these\s+days|at\s+the\s+moment|too|as\s+well|anyway|btw|by\s+the\s+way|lol)\b(?:\s+now)?",
     )
 });
 pub(super) static FIRST_PERSON: LazyLock<Regex> =

@@ -1,0 +1,124 @@
+//! Speech as recognizers write it: no stops, no commas, no capitals, and chat without apostrophes. Sentences are
+//! cut where people begin a new one when they speak.
+
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use regex::{Captures, Regex};
+
+use super::text::pattern;
+
+/// Longer runs of words without a comma or a stop were not written by somebody who uses them.
+const UNPUNCTUATED: usize = 9;
+
+/// Words with which a new sentence begins in speech, in the two or three that make it sure.
+static OPENING: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?ix)\b(?:
+            (?:can|could|would|will)\s+(?:you|someone|somebody|anyone)\b
+          | i(?:'ll|'ve|'m|'d)\b | i\s+(?:will|have|need|should|must|can|am|was|want|live|work|still|also|think|just|promised)\b
+          | we(?:'ll|'ve|'re)\b | we\s+(?:will|have|need|should|must|can|are|still|also|agreed|decided)\b
+          | you(?:'ll)\b | you\s+(?:should|must|have\s+to|need\s+to)\b
+          | (?:someone|somebody|everyone|everybody)\s+(?:has|needs|should|must|will)\b
+          | (?:please|don't\s+forget|make\s+sure|remind\s+me|remember\s+to|let's|let\s+me|note\s+to\s+self)\b
+          | also\s+(?:i|we|you|they|the|my|our|can|could|please|don't|remember|let's|there)\b | (?:okay|ok|yeah|oh|anyway|by\s+the\s+way)\b
+        )",
+    )
+});
+
+/// After these the words go on: a clause that depends, words that are quoted, or a pair.
+const GOES_ON: &str = "and or but so then if when because cause that before after until unless what which who whom how where why \
+    than as once while whether whatever think thought said says say guess know knew hope believe mean sure also maybe \
+    perhaps like um uh oh okay ok yeah well since though although wish bet suppose figured told afraid happy glad sorry the a \
+    an my your our their this these of for to with in on at by from about please not never only just i we you they he she it is was \
+    do does did should could would can will must have had shall are were not";
+
+/// Contractions whose apostrophe was left out, none of which is another word.
+static BARE: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\b(?:(?P<not>do|does|did|ca|wo|is|was|are|were|could|should|would|have|has|had)nt|(?P<who>i)(?P<be>m|ve)|(?P<you>you|they)(?P<aux>ll|re|ve))\b",
+    )
+});
+
+/// `text` with the apostrophes that chat leaves out.
+pub(super) fn with_apostrophes(text: &str) -> Cow<'_, str> {
+    BARE.replace_all(text, |found: &Captures<'_>| {
+        let part = |name: &str| found.name(name).map_or("", |part| part.as_str());
+        match (part("not"), part("who")) {
+            ("", "") => format!("{}'{}", part("you"), part("aux")),
+            ("", who) => format!("{who}'{}", part("be")),
+            (verb, _) => format!("{verb}n't"),
+        }
+    })
+}
+
+/// The sentences of a text without stops: as it is when it has commas or is short, else cut where a new one begins,
+/// and after `longest` words at the latest.
+pub(super) fn cut(text: &str, longest: usize) -> Vec<String> {
+    let mut pieces = Vec::new();
+    let mut from = 0;
+    if is_unpunctuated(text) {
+        for found in OPENING.find_iter(text) {
+            if found.start() > from && begins(&text[from..found.start()]) {
+                pieces.push(text[from..found.start()].trim());
+                from = found.start();
+            }
+        }
+    }
+    pieces.push(text[from..].trim());
+    pieces.into_iter().flat_map(|piece| chunks(piece, longest)).collect()
+}
+
+fn is_unpunctuated(text: &str) -> bool {
+    !text.contains([',', ';', ':']) && text.split(' ').count() > UNPUNCTUATED
+}
+
+/// Whether what stands before leaves room for a new sentence: two words, and the last not one that goes on. Looks at
+/// its first and last words alone, so that a long line costs what its length is.
+fn begins(before: &str) -> bool {
+    let last = before.trim_end().rsplit(' ').next().unwrap_or_default().to_lowercase();
+    before.split_whitespace().nth(1).is_some() && !GOES_ON.split_whitespace().any(|word| word == last)
+}
+
+fn chunks(piece: &str, longest: usize) -> Vec<String> {
+    let words: Vec<&str> = piece.split(' ').filter(|word| !word.is_empty()).collect();
+    words.chunks(longest).map(|chunk| chunk.join(" ")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn speech_is_cut_where_people_begin_anew() {
+        let said = "the printer is broken again can you call the repair people i'll be out until noon also we need to order toner";
+        assert_eq!(
+            cut(said, 60),
+            [
+                "the printer is broken again",
+                "can you call the repair people",
+                "i'll be out until noon",
+                "also we need to order toner"
+            ]
+        );
+    }
+
+    #[test]
+    fn what_depends_stays_with_what_it_depends_on() {
+        for whole in [
+            "they will be glad to know that we have found the key",
+            "nobody would believe how we can live without a car here",
+            "I'll send you the report, and then we should talk about the rest of it.",
+            "Can you send it?",
+        ] {
+            assert_eq!(cut(whole, 60), [whole]);
+        }
+    }
+
+    #[test]
+    fn missing_apostrophes_come_back_and_words_stay_words() {
+        assert_eq!(with_apostrophes("dont worry im late, youll wait"), "don't worry i'm late, you'll wait");
+        assert_eq!(with_apostrophes("the ill want a wont cant"), "the ill want a won't can't");
+        assert_eq!(with_apostrophes("well were they canted"), "well were they canted");
+    }
+}
