@@ -112,7 +112,8 @@ impl App {
     /// When the outgoing client cannot be made.
     pub(crate) fn worker(&self, name: &str, watch: Arc<dyn Watch>) -> anyhow::Result<Worker> {
         let sender = Sender::new(self.guard.clone()).context("making the outgoing client")?;
-        let settings = worker::Settings { vapid: self.vapid.clone(), ..run_settings(&self.config, name, watch) };
+        let settings =
+            worker::Settings { vapid: self.vapid.clone(), ..run_settings(&self.config, name, watch) };
         Ok(Worker::new(
             self.ledger.clone(),
             self.engines.clone(),
