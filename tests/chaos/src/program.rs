@@ -35,7 +35,7 @@ fn built() -> PathBuf {
     let kit = std::env::current_exe().expect("the kit has a path");
     let folder = kit.parent().expect("a program lies in a folder");
     let profile = if folder.ends_with("deps") { folder.parent().unwrap_or(folder) } else { folder };
-    let mut cargo = std::process::Command::new(option_env!("CARGO").unwrap_or("cargo"));
+    let mut cargo = std::process::Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.args(["build", "--quiet", "--package", "listen", "--bin", "listen"]);
     cargo.current_dir(env!("CARGO_MANIFEST_DIR"));
     if let Some(target) = profile.parent() {

@@ -9,10 +9,12 @@
 
 mod binary;
 mod client;
+mod own_server;
 mod process;
 mod receiver;
 mod world;
 
+mod database;
 mod failures;
 mod operations;
 mod outbox;

@@ -48,6 +48,13 @@ impl World {
         counted
     }
 
+    /// Statements that change the database behind the service's back.
+    pub(crate) async fn run(&self, statements: &'static str) {
+        let pool = self.database.pool(1).await;
+        sqlx::raw_sql(statements).execute(&pool).await.expect("the statements are good");
+        pool.close().await;
+    }
+
     /// The person's key, which no log may hold.
     pub(crate) fn key(&self) -> &str {
         &self.key
