@@ -198,10 +198,18 @@ async fn replay_command(connection: &mut PgConnection, stored: &Stored) -> Resul
             .fetch_optional(&mut *connection)
             .await
             .doing("reading a person's mark")?;
-    let (superseded, there): (bool, bool) = sqlx::query_as(
+    // Held against being deleted meanwhile: a job that is queued again must have a conversation.
+    let there: Option<bool> = sqlx::query_scalar(
+        "select true from conversations where user_id = $1 and conversation_id = $2 for key share",
+    )
+    .bind(stored.user_id.as_str())
+    .bind(stored.conversation_id.as_str())
+    .fetch_optional(&mut *connection)
+    .await
+    .doing("reading what a replay depends on")?;
+    let superseded: bool = sqlx::query_scalar(
         "select exists (select from finalization_admissions where user_id = $1 and conversation_id = $2 \
-                 and revision > $3), \
-             exists (select from conversations where user_id = $1 and conversation_id = $2)",
+                 and revision > $3)",
     )
     .bind(stored.user_id.as_str())
     .bind(stored.conversation_id.as_str())
@@ -209,7 +217,11 @@ async fn replay_command(connection: &mut PgConnection, stored: &Stored) -> Resul
     .fetch_one(connection)
     .await
     .doing("reading what a replay depends on")?;
-    Ok(Command::Replay { superseded, conversation_gone: !there, requires_keys: marked.unwrap_or(false) })
+    Ok(Command::Replay {
+        superseded,
+        conversation_gone: there.is_none(),
+        requires_keys: marked.unwrap_or(false),
+    })
 }
 
 async fn record(

@@ -10,6 +10,8 @@ use crate::sim::{Actor, Event, Millis, Run, Sim, Want, Write};
 const SLOTS: usize = 3;
 /// One conversation in so many kills whoever runs it, while the trouble lasts.
 const POISON: usize = 19;
+/// One in so many fails whenever it is run.
+const HOPELESS: usize = 17;
 const CODES: [FailureCode; 4] =
     [FailureCode::ModelTimeout, FailureCode::ModelMalformed, FailureCode::NoContent, FailureCode::Internal];
 
@@ -117,7 +119,7 @@ impl Sim {
         let (version, job) = (read.version, read.job.clone());
         match decide(&job, command, clock, &self.policy) {
             Ok(step) => {
-                let write = Write { row, version, step, want, actor, decided: clock };
+                let write = Write { row, version, step, want, actor, generation, decided: clock };
                 let slow = if self.troubled() && self.chances(3) { 1..20_000 } else { 1..300 };
                 self.later(slow, Event::Store(Box::new(write)));
             }
@@ -180,6 +182,7 @@ impl Sim {
             return;
         }
         let want = match self.chance.random_range(0..100) {
+            _ if run.row % HOPELESS == HOPELESS - 1 => Want::Fail(FailureCode::ModelTimeout),
             0..70 => Want::Complete,
             70..90 => Want::Fail(CODES[self.chance.random_range(0..CODES.len())]),
             90..94 => Want::Release { delay: 0 },

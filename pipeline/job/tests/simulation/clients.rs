@@ -83,6 +83,7 @@ impl Sim {
         step.job.unrung = rung && self.bells_away_until > self.now;
         let books = Books { requires_keys, parked_at: requires_keys.then_some(now), ..Books::default() };
         self.rows.push(Row { job: step.job.clone(), version: 0, due: None, conversation, books });
+        rules::due(&step.job, &self.rows[row].books, &self.policy)?;
         rules::owner(&step.job, &self.policy)?;
         self.keep(row, &step);
         self.agree(row)
@@ -160,6 +161,10 @@ impl Sim {
         if !same || raised != (new.epoch > old.epoch) {
             return Err(format!("broken by {command:?}: {old:?} became {new:?}"));
         }
+        if new.requires_keys && matches!(new.state, State::Queued { .. }) {
+            return Err(format!("broken by {command:?}: a job that requires keys queues"));
+        }
+        rules::due(new, books, &self.policy)?;
         rules::numbers(&old, new)?;
         rules::owner(new, &self.policy)?;
         self.note(|| format!("job {row} {command:?} -> {:?}", new.state));

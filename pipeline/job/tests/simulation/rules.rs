@@ -15,8 +15,9 @@ pub(crate) fn check(row: &Row, write: &Write, policy: &Policy) -> Result<(), Str
     keys(&row.books, write)?;
     counters(&row.books, new, policy)?;
     edge(old, write, policy)?;
-    bells(write)?;
+    bells(old, write)?;
     dead_letters(old, write)?;
+    due(new, &row.books, policy)?;
     owner(new, policy)
 }
 
@@ -28,7 +29,6 @@ fn must(holds: bool, rule: &str) -> Result<(), String> {
 pub(crate) fn numbers(old: &Job, new: &Job) -> Result<(), String> {
     must(new.epoch >= old.epoch && new.epoch.0 <= old.epoch.0 + 1, "epochs rise one at a time")?;
     must(new.generation >= old.generation, "generations never go back")?;
-    must(new.ring >= old.ring, "rings never go back")?;
     must(
         !matches!(old.state, State::Completed { .. }) || new.state == old.state,
         "a completed job never moves",
@@ -46,6 +46,9 @@ fn fence(row: &Row, write: &Write) -> Result<(), String> {
     }
     if let (State::Leased(lease), Want::Claim | Want::Reconcile) = (&row.job.state, write.want) {
         must(write.decided >= lease.expires_at, "nobody takes a lease that has not run out")?;
+    }
+    if write.want == Want::Claim {
+        must(write.generation == row.job.generation, "a claim names the present dispatch")?;
     }
     let fresh = write.step.job.epoch > row.job.epoch;
     must(fresh == (write.want == Want::Claim && leased(&write.step.job)), "a claim has an epoch of its own")?;
@@ -88,6 +91,9 @@ fn edge(old: &Job, write: &Write, policy: &Policy) -> Result<(), String> {
             must(lease.ready_at == *ready_at, "a lease remembers its place")?;
             must(lease.expires_at == write.decided + policy.lease, "a lease lasts as long as agreed")
         }
+        (Want::Claim, State::Leased(before), State::Leased(after)) => {
+            must(after.ready_at == before.ready_at, "a take-over remembers the place")
+        }
         (Want::Renew, State::Leased(before), State::Leased(after)) => {
             must(write.decided < before.claimed_at + policy.run_limit, "no renewal beyond the run limit")?;
             let until = before.expires_at.max(write.decided + policy.lease);
@@ -97,7 +103,8 @@ fn edge(old: &Job, write: &Write, policy: &Policy) -> Result<(), String> {
                 "and nothing else",
             )
         }
-        (Want::Fail(_), _, State::Queued { ready_at }) => {
+        (Want::Fail(code), _, State::Queued { ready_at }) => {
+            must(code != FailureCode::NoContent, "a fatal failure is not tried again")?;
             let waits = [30, 120, 480, 1_800];
             let wait = waits[(new.attempts as usize - 1).min(3)];
             must(*ready_at == write.decided + Duration::seconds(wait), "the back-off grows as agreed")
@@ -126,10 +133,24 @@ fn edge(old: &Job, write: &Write, policy: &Policy) -> Result<(), String> {
 }
 
 /// A bell is rung exactly when a job comes into its queue.
-fn bells(write: &Write) -> Result<(), String> {
+fn bells(old: &Job, write: &Write) -> Result<(), String> {
     let queued = matches!(write.step.job.state, State::Queued { .. });
+    let rung = write.step.job.ring.0 - old.ring.0;
+    must(rung == i64::from(rings(&write.step)), "every ring has a number of its own")?;
     let waits = write.want == Want::Reconcile && !rings(&write.step);
     must(rings(&write.step) == queued || (queued && waits), "a queued job has been rung for")
+}
+
+/// When somebody must look, from the simulation's own numbers.
+pub(crate) fn due(job: &Job, books: &Books, policy: &Policy) -> Result<(), String> {
+    let expected = match &job.state {
+        State::Leased(lease) => Some(lease.expires_at),
+        State::Queued { ready_at } if job.unrung => Some(job.look_at.unwrap_or(*ready_at)),
+        State::Queued { ready_at } => Some(job.look_at.unwrap_or(*ready_at + policy.staleness)),
+        State::BlockedByok => books.parked_at.map(|since| since + policy.byok_deadline),
+        State::Completed { .. } | State::DeadLetter { .. } => None,
+    };
+    must(job.reconcile_after_at(policy) == expected, "somebody looks when it is time")
 }
 
 /// A dead letter tells its conversation and is counted, and nothing else is.

@@ -113,6 +113,8 @@ pub(crate) struct Write {
     pub(crate) step: Step,
     pub(crate) want: Want,
     pub(crate) actor: Actor,
+    /// The generation that a claim named.
+    pub(crate) generation: job::Generation,
     pub(crate) decided: Timestamp,
 }
 
