@@ -86,12 +86,16 @@ async fn answer(State(inside): State<Arc<Inside>>, headers: HeaderMap, body: Byt
         mood: mood.name(),
         key_was_ours: key == format!("Bearer {KEY}"),
     });
+    let turn = inside.calls.fetch_add(1, Ordering::Relaxed);
     let truth = || told(&truth_of(&stage, number.unwrap_or(0)).to_string());
     match mood {
-        Mood::Good => truth(),
+        // Even a good model takes a while, so that every fault meets runs that are under way.
+        Mood::Good => {
+            tokio::time::sleep(Duration::from_millis(80 + turn * 377 % 500)).await;
+            truth()
+        }
         Mood::Slow => {
-            let turn = inside.calls.fetch_add(1, Ordering::Relaxed);
-            tokio::time::sleep(Duration::from_millis(100 + turn * 377 % 1_400)).await;
+            tokio::time::sleep(Duration::from_millis(500 + turn * 377 % 2_500)).await;
             truth()
         }
         Mood::Hanging => {

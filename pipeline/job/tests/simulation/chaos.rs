@@ -15,7 +15,7 @@ impl Sim {
         self.later(1_000..15_000, Event::Trouble);
         let process = self.chance.random_range(0..PROCESSES);
         let wait = self.chance.random_range(500..20_000);
-        match self.chance.random_range(0..10) {
+        match self.chance.random_range(0..11) {
             0 | 1 => self.kill(process, wait),
             2 => self.stop_gently(process, wait),
             3 | 4 => {
@@ -30,6 +30,7 @@ impl Sim {
                 self.bells.retain(|_| chance.random_range(0..2) == 0);
             }
             8 => self.double_bells(),
+            9 => self.clock_behind = wait,
             _ => {
                 let late = Duration::milliseconds(wait * 10);
                 self.bells.iter_mut().for_each(|bell| bell.at += late);

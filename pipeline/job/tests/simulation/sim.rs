@@ -166,6 +166,7 @@ pub(crate) struct Sim {
     pub(crate) processes: Vec<Process>,
     pub(crate) database_away_until: Millis,
     pub(crate) bells_away_until: Millis,
+    pub(crate) clock_behind: Millis,
     pub(crate) claims: u64,
     pub(crate) policy: Policy,
     pub(crate) trace: Vec<String>,
@@ -187,6 +188,7 @@ impl Sim {
             processes: (0..PROCESSES).map(|_| Process::default()).collect(),
             database_away_until: 0,
             bells_away_until: 0,
+            clock_behind: 0,
             claims: 0,
             policy: Policy::default(),
             trace: Vec::new(),
@@ -232,9 +234,9 @@ impl Sim {
         self.queue.push(Reverse(At(at, self.events, event)));
     }
 
-    /// The database's clock.
+    /// The database's clock, which may step back.
     pub(crate) fn clock(&self) -> Timestamp {
-        DateTime::UNIX_EPOCH + Duration::milliseconds(self.now)
+        DateTime::UNIX_EPOCH + Duration::milliseconds(self.now - self.clock_behind)
     }
 
     pub(crate) fn chances(&mut self, percent: u32) -> bool {

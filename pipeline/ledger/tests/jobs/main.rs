@@ -8,6 +8,7 @@
 
 mod world;
 
+mod bells;
 mod chance;
 mod conformance;
 mod explain;

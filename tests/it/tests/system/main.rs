@@ -14,6 +14,7 @@ mod process;
 mod receiver;
 mod world;
 
+mod canaries;
 mod database;
 mod failures;
 mod operations;

@@ -55,6 +55,21 @@ impl World {
         pool.close().await;
     }
 
+    /// A column of text that the database answers.
+    pub(crate) async fn texts(&self, query: &str) -> Vec<String> {
+        let pool = self.database.pool(1).await;
+        let query = sqlx::AssertSqlSafe(query.to_owned());
+        let rows: Vec<Option<String>> =
+            sqlx::query_scalar(query).fetch_all(&pool).await.expect("the query is good");
+        pool.close().await;
+        rows.into_iter().flatten().collect()
+    }
+
+    /// The same, as one text.
+    pub(crate) async fn dump(&self, query: &str) -> String {
+        self.texts(query).await.join("\n")
+    }
+
     /// The person's key, which no log may hold.
     pub(crate) fn key(&self) -> &str {
         &self.key
