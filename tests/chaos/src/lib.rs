@@ -3,7 +3,7 @@
 //!
 //! Nothing of ours is linked in. The history of every job comes from triggers that only this kit installs; what
 //! clients were answered, what receivers got and what the model was asked is written down by the kit itself. The
-//! rules in [`check`] read these and the tables, and a run with one offending row has failed.
+//! rules in `check` read these and the tables, and a run with one offending row has failed.
 #![allow(
     clippy::panic,
     clippy::expect_used,
