@@ -34,4 +34,6 @@ pub(crate) use truth::Bool;
 #[cfg(test)]
 mod body_tests;
 #[cfg(test)]
+mod fuzz_tests;
+#[cfg(test)]
 mod take_tests;

@@ -234,6 +234,9 @@ impl Ledger {
         erase_traces(&mut transaction, user, conversation, now)
             .await
             .doing("erasing a conversation's traces")?;
+        if bell == Bell::Write {
+            silence(&mut transaction, user, conversation).await.map_err(Stumble::Bell)?;
+        }
         transaction.commit().await.doing("deleting a conversation")?;
         self.waker.job_settled();
         Ok(true)
@@ -258,7 +261,7 @@ pub(crate) async fn live_job(
     row.map(Stored::try_from).transpose()
 }
 
-/// What is left of a deleted conversation outside the tables that follow it by foreign key: checkpoints, bells,
+/// What is left of a deleted conversation outside the tables that follow it by foreign key: checkpoints,
 /// deliveries (undelivered ones go, the bodies of the others are erased), and the mark that it was deleted.
 async fn erase_traces(
     connection: &mut PgConnection,
@@ -275,8 +278,6 @@ async fn erase_traces(
              and body is not null and $3::timestamptz is not null",
         "insert into deleted_conversations (user_id, conversation_id, deleted_at) values ($1, $2, $3) \
              on conflict do nothing",
-        "delete from finalization_bells b using finalization_jobs j where j.user_id = $1 \
-             and j.conversation_id = $2 and b.job_id = j.job_id and $3::timestamptz is not null",
     ] {
         sqlx::query(statement)
             .bind(user.as_str())
@@ -286,6 +287,24 @@ async fn erase_traces(
             .await?;
     }
     Ok(())
+}
+
+/// Takes back the bells of a deleted conversation. They name a job at rest and nothing that was said, so where
+/// they cannot be reached the deletion goes on without: whoever takes such a bell throws it away.
+async fn silence(
+    connection: &mut PgConnection,
+    user: &UserId,
+    conversation: &ConversationId,
+) -> Result<(), sqlx::Error> {
+    sqlx::query(
+        "delete from finalization_bells b using finalization_jobs j where j.user_id = $1 \
+             and j.conversation_id = $2 and b.job_id = j.job_id",
+    )
+    .bind(user.as_str())
+    .bind(conversation.as_str())
+    .execute(connection)
+    .await
+    .map(drop)
 }
 
 /// Where bells cannot even be read, none can be written: the caller treats it as that.

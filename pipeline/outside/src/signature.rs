@@ -71,6 +71,34 @@ mod tests {
         }
 
         #[test]
+        fn any_secret_signs_or_is_refused_and_is_never_told(
+            secret in "(whsec_)?(.{0,90}|[A-Za-z0-9+/]{28,96}={0,2})", id in ".{0,60}", timestamp: i64, body: Vec<u8>,
+        ) {
+            match sign(&SecretString::from(secret.as_str()), &id, timestamp, &body) {
+                Ok(signed) => prop_assert!(signed.len() == 3 + 44 && signed.starts_with("v1,")),
+                Err(error) => prop_assert_eq!(error.to_string(), "not a webhook secret"),
+            }
+        }
+
+        #[test]
+        fn a_signature_holds_for_nothing_else(
+            random: [u8; 32], other: [u8; 32], timestamp in 0i64..4_000_000_000, body: Vec<u8>, at: prop::sample::Index,
+        ) {
+            let secret = new_secret(random);
+            let signed = sign(&secret, "msg_a", timestamp, &body).unwrap();
+            prop_assert_ne!(&signed, &sign(&secret, "msg_b", timestamp, &body).unwrap());
+            prop_assert_ne!(&signed, &sign(&secret, "msg_a", timestamp + 1, &body).unwrap());
+            if random != other {
+                prop_assert_ne!(&signed, &sign(&new_secret(other), "msg_a", timestamp, &body).unwrap());
+            }
+            if !body.is_empty() {
+                let mut tampered = body.clone();
+                tampered[at.index(body.len())] ^= 1;
+                prop_assert_ne!(&signed, &sign(&secret, "msg_a", timestamp, &tampered).unwrap());
+            }
+        }
+
+        #[test]
         fn bytes_that_are_no_text_are_signed_too(random: [u8; 32], body: Vec<u8>) {
             let one = sign(&new_secret(random), "id", 1, &body).unwrap();
             let mut other = body;

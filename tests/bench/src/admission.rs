@@ -36,13 +36,20 @@ pub(crate) async fn table(house: &House) {
     }
     house.forget_jobs().await;
     let (floor, peer, bare) = (median(floors), median(with_trigger), median(without));
-    println!("Admission, {WIDTH} producers, {JOBS} jobs, median of {ROUNDS} rounds (overrides: rate limit off)\n");
+    println!(
+        "Admission, {WIDTH} producers, {JOBS} jobs, median of {ROUNDS} rounds (overrides: rate limit off)\n"
+    );
     println!(
         "| | per second | to pgbench | to push_tasks, trigger on | trigger off | commits per job | WAL bytes per job | CPU ms per job (ours + server) |"
     );
     println!("|---|---|---|---|---|---|---|---|");
     let row = |name: &str, rate: f64, rest: &str| {
-        println!("| {name} | {rate:.0} | {:.2} | {:.2} | {:.2} | {rest} |", rate / floor, rate / peer, rate / bare);
+        println!(
+            "| {name} | {rate:.0} | {:.2} | {:.2} | {:.2} | {rest} |",
+            rate / floor,
+            rate / peer,
+            rate / bare
+        );
     };
     let rest = |rounds: &[Round]| {
         let (commits, wal) = (of(rounds, |round| round.commits), of(rounds, |round| round.wal));
@@ -114,5 +121,6 @@ async fn pgbench(house: &House) -> f64 {
     let said = String::from_utf8_lossy(&ran.stdout).into_owned();
     std::fs::remove_file(script).unwrap();
     let rate = said.lines().find_map(|line| line.strip_prefix("tps = "));
-    rate.and_then(|rate| rate.split(' ').next()?.parse().ok()).unwrap_or_else(|| panic!("pgbench said: {said}"))
+    rate.and_then(|rate| rate.split(' ').next()?.parse().ok())
+        .unwrap_or_else(|| panic!("pgbench said: {said}"))
 }

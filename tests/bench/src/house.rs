@@ -74,7 +74,8 @@ impl House {
 
     /// Milliseconds that the server and everything that it started have computed.
     fn server_cpu(&self) -> f64 {
-        let pid_file = std::fs::read_to_string(self.running.data_dir().join("postmaster.pid")).unwrap_or_default();
+        let pid_file =
+            std::fs::read_to_string(self.running.data_dir().join("postmaster.pid")).unwrap_or_default();
         let postmaster = pid_file.lines().next().unwrap_or_default().to_owned();
         let children = format!("/proc/{postmaster}/task/{postmaster}/children");
         let children = std::fs::read_to_string(children).unwrap_or_default();

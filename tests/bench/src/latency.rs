@@ -41,10 +41,18 @@ pub(crate) async fn table(house: &House) {
         });
         ours(house, rate, "worker behind another ledger (notified, as another process is)", &other).await;
         carrying.iter().for_each(tokio::task::JoinHandle::abort);
-        for (mode, name) in [("pubsub", "apalis-postgres, pubsub"), ("poll", "apalis-postgres, pubsub and polling 100 ms")] {
+        for (mode, name) in
+            [("pubsub", "apalis-postgres, pubsub"), ("poll", "apalis-postgres, pubsub and polling 100 ms")]
+        {
             let said = peers::run(house, &["latency", &rate.to_string(), &SECONDS.to_string(), mode]).await;
             let ms = |figure: &Value| figure.as_f64().map_or("-".to_owned(), |ms| format!("{ms:.1}"));
-            println!("| {name} | {rate} | {} | {} | {} of {} |", ms(&said["p50"]), ms(&said["p99"]), said["started"], said["of"]);
+            println!(
+                "| {name} | {rate} | {} | {} | {} of {} |",
+                ms(&said["p50"]),
+                ms(&said["p99"]),
+                said["started"],
+                said["of"]
+            );
         }
     }
     println!();

@@ -50,7 +50,11 @@ fn talk() -> Talk {
         if text.len() >= CHARACTERS {
             break;
         }
-        text.push_str(&format!("{} {} because of number {number}. ", who[number % who.len()], what[number % what.len()]));
+        text.push_str(&format!(
+            "{} {} because of number {number}. ",
+            who[number % who.len()],
+            what[number % what.len()]
+        ));
     }
     text.truncate(CHARACTERS);
     Talk {

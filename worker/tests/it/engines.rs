@@ -127,7 +127,11 @@ impl ExtractItems for Scripted {
 
 impl ExtractMemories for Scripted {
     fn extract_memories<'a>(&'a self, _: &'a Talk) -> BoxFuture<'a, Result<Vec<MemoryDraft>, Failure>> {
-        let memory = MemoryDraft { content: "Works on reports".to_owned(), category: MemoryCategory::Work, evidence: None };
+        let memory = MemoryDraft {
+            content: "Works on reports".to_owned(),
+            category: MemoryCategory::Work,
+            evidence: None,
+        };
         Box::pin(ready(Ok(vec![memory])))
     }
 }

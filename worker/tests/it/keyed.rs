@@ -129,7 +129,11 @@ impl Engine for Failing {
 }
 
 impl Describe for Failing {
-    fn describe<'a>(&'a self, _: &'a Talk, _: &'a [Folder]) -> BoxFuture<'a, Result<Structure, stages::Failure>> {
+    fn describe<'a>(
+        &'a self,
+        _: &'a Talk,
+        _: &'a [Folder],
+    ) -> BoxFuture<'a, Result<Structure, stages::Failure>> {
         Box::pin(ready(Err(self.0.into())))
     }
 }

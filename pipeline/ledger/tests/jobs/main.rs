@@ -8,6 +8,7 @@
 
 mod world;
 
+mod bells;
 mod bulk;
 mod chance;
 mod conformance;

@@ -36,7 +36,7 @@ fn is_parked(poll: &Value) -> bool {
 
 /// Where bytes rest, and where they are shown: none may hold a key.
 async fn no_bird_was_seen(world: &World, processes: &[&Process], answers: &[String]) {
-    let mut places = vec![("the tables", world.dump().await), ("the answers", answers.concat())];
+    let mut places = vec![("the tables", world.dump_all().await), ("the answers", answers.concat())];
     for process in processes {
         places.push(("a log", process.logs()));
         places.push(("the metrics", page(&format!("{}/metrics", process.admin)).await.1));

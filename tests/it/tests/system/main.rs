@@ -10,12 +10,15 @@
 mod binary;
 mod client;
 mod model;
+mod own_server;
 mod process;
 mod receiver;
 mod world;
 
 mod byok;
+mod canaries;
 mod counting;
+mod database;
 mod desk;
 mod failures;
 mod folders;

@@ -49,7 +49,7 @@ impl World {
     }
 
     /// Every row of every table, as text.
-    pub(crate) async fn dump(&self) -> String {
+    pub(crate) async fn dump_all(&self) -> String {
         let pool = self.database.pool(1).await;
         let named = "select table_name::text from information_schema.tables where table_schema = 'public'";
         let tables: Vec<String> =
@@ -75,6 +75,28 @@ impl World {
             sqlx::query(statement).execute(&pool).await.expect("the statement is good");
         }
         pool.close().await;
+    }
+
+    /// Statements that change the database behind the service's back.
+    pub(crate) async fn run(&self, statements: &'static str) {
+        let pool = self.database.pool(1).await;
+        sqlx::raw_sql(statements).execute(&pool).await.expect("the statements are good");
+        pool.close().await;
+    }
+
+    /// A column of text that the database answers.
+    pub(crate) async fn texts(&self, query: &str) -> Vec<String> {
+        let pool = self.database.pool(1).await;
+        let query = sqlx::AssertSqlSafe(query.to_owned());
+        let rows: Vec<Option<String>> =
+            sqlx::query_scalar(query).fetch_all(&pool).await.expect("the query is good");
+        pool.close().await;
+        rows.into_iter().flatten().collect()
+    }
+
+    /// The same, as one text.
+    pub(crate) async fn dump(&self, query: &str) -> String {
+        self.texts(query).await.join("\n")
     }
 
     /// The person's key, which no log may hold.

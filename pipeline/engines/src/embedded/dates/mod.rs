@@ -161,4 +161,6 @@ fn nearest<'a>(days: &'a mut [Found], time: &Range<usize>) -> Option<&'a mut Fou
 }
 
 #[cfg(test)]
+mod fuzz_tests;
+#[cfg(test)]
 mod tests;

@@ -1,0 +1,125 @@
+//! What those who remain do after a crash, and what must hold before and after.
+
+use job::{Outcome, Queue, WorkerId};
+
+use crate::verbs::deliveries;
+use crate::world::{World, completion, results};
+
+/// Holds at every moment, also right after a crash, before anybody has repaired anything.
+const ALWAYS: [(&str, &str); 8] = [
+    (
+        "a live job has somebody who looks",
+        "select format('%s is %s', job_id, status) from finalization_jobs \
+         where (status in ('queued', 'leased', 'blocked_byok')) <> (reconcile_after_at is not null)",
+    ),
+    (
+        "every admitted revision has its job, unless it was pruned",
+        "select format('%s r%s', conversation_id, revision) from finalization_admissions a \
+         where not exists (select from finalization_jobs j where j.job_id = a.job_id) and user_id not like 'Prune%'",
+    ),
+    (
+        "every job was admitted",
+        "select job_id from finalization_jobs j where not exists (select from finalization_admissions a \
+             where a.job_id = j.job_id and a.revision = j.revision)",
+    ),
+    (
+        "conversation and job agree",
+        "select format('%s is %s, its job is %s', c.conversation_id, c.status, j.status) from conversations c \
+         left join finalization_jobs j on j.user_id = c.user_id and j.conversation_id = c.conversation_id \
+             and j.revision = c.finalization_revision \
+         where c.user_id not like 'Prune%' and c.status <> case j.status when 'completed' then 'completed' \
+             when 'dead_letter' then 'failed' when 'queued' then 'processing' when 'leased' then 'processing' \
+             when 'blocked_byok' then 'processing' else 'in_progress' end",
+    ),
+    (
+        "a job without its conversation is at rest",
+        "select job_id from finalization_jobs j where status in ('queued', 'leased', 'blocked_byok') and not exists \
+             (select from conversations c where c.user_id = j.user_id and c.conversation_id = j.conversation_id)",
+    ),
+    (
+        "the totals are those of the table",
+        "select format('%s: %s counted', t.status, t.n) from (select status, sum(jobs) n from finalization_totals \
+             group by 1) t where t.n <> (select count(*) from finalization_jobs j where j.status = t.status)",
+    ),
+    (
+        "a kept revision has its things and is told of, once each",
+        "select format('%s: %s items, %s memories, %s deliveries', j.conversation_id, i, m, d) \
+         from finalization_jobs j join conversations c using (user_id, conversation_id) cross join lateral (select \
+             (select count(*) from action_items a where a.user_id = j.user_id) i, \
+             (select count(*) from memories a where a.user_id = j.user_id) m, \
+             (select count(*) from webhook_deliveries w where w.user_id = j.user_id and w.revision = j.revision \
+                 and w.event <> 'conversation.failed') d) n \
+         where j.outcome = 'kept' and (i, m, d) <> (1, 1, 3)",
+    ),
+    (
+        "what was not kept has nothing",
+        "select j.job_id from finalization_jobs j where coalesce(j.outcome, '') <> 'kept' and j.revision = (select \
+             max(revision) from finalization_jobs n where n.user_id = j.user_id) and exists (select from action_items a \
+             where a.user_id = j.user_id)",
+    ),
+];
+
+/// Holds once everything is recovered.
+const IN_THE_END: [(&str, &str); 3] = [
+    (
+        "nothing is left to be done but what waits for keys",
+        "select format('%s is %s', job_id, status) from finalization_jobs where status in ('queued', 'leased')",
+    ),
+    (
+        "what is parked requires keys",
+        "select job_id from finalization_jobs where status = 'blocked_byok' and not requires_keys",
+    ),
+    (
+        "no delivery is under way for ever",
+        "select delivery_id from webhook_deliveries where status = 'sending' and sending_until > clock_timestamp() + \
+             interval '1 minute'",
+    ),
+];
+
+/// What must hold before anybody has repaired anything.
+pub(crate) async fn check_owners(world: &World, place: &str) {
+    hold(world, place, &ALWAYS).await;
+}
+
+/// Those who remain repair and finish everything; then it is checked once more.
+pub(crate) async fn recover_and_check(world: &World, place: &str) {
+    let ledger = world.ledger(true);
+    let worker = WorkerId("remaining".to_owned());
+    for _ in 0..40 {
+        for (_, user, job) in ledger.due_page(None, 100).await.unwrap() {
+            ledger.reconcile(&user, &job).await.unwrap();
+        }
+        for queue in [Queue::Creation, Queue::Finalization] {
+            for claimed in ledger.take(queue, &worker, 50).await.unwrap().claims {
+                let done = ledger.complete(&completion(&claimed, Outcome::Kept, results())).await.unwrap();
+                assert!(matches!(done, ledger::Finished::Completed { .. }), "{place}: {done:?}");
+            }
+        }
+        if world.live().await == 0 {
+            break;
+        }
+    }
+    for delivery in ledger.claim_deliveries(100, &deliveries()).await.unwrap() {
+        let delivered = ledger::DeliveryOutcome::Delivered { status: 204 };
+        assert!(ledger.finish_delivery(&delivery, delivered, &deliveries()).await.unwrap(), "{place}");
+    }
+    hold(world, place, &ALWAYS).await;
+    hold(world, place, &IN_THE_END).await;
+}
+
+async fn hold(world: &World, place: &str, rules: &[(&str, &'static str)]) {
+    for (rule, query) in rules {
+        let rows: Vec<String> = sqlx::query_scalar(*query).fetch_all(&world.pool).await.unwrap();
+        assert!(rows.is_empty(), "{place}: {rule}: {rows:?}");
+    }
+}
+
+impl World {
+    /// Jobs that are queued or leased.
+    async fn live(&self) -> i64 {
+        sqlx::query_scalar("select count(*) from finalization_jobs where status in ('queued', 'leased')")
+            .fetch_one(&self.pool)
+            .await
+            .unwrap()
+    }
+}

@@ -1,0 +1,251 @@
+//! Every verb that changes something, and the scene in which it is said.
+
+use chrono::Duration;
+use job::{FailureCode, Generation, Outcome, Queue, WorkerId};
+use ledger::{
+    CheckpointKey, Claimed, ClaimedDelivery, DeliveryOutcome, DeliveryPolicy, Edge, Error, Ledger,
+    OperatorAction, UserChange,
+};
+use records::UserId;
+
+use crate::proxy::Cut;
+use crate::world::{World, completion, conversation, results, talk};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verb {
+    Create,
+    CreateParked,
+    Defer,
+    Finalize,
+    FinalizeAgain,
+    AdmitAbandoned,
+    Take,
+    TakeInline,
+    TakeDead,
+    Claim,
+    Renew,
+    Checkpoint,
+    Release,
+    ReleaseLater,
+    FailOnce,
+    FailForGood,
+    Park,
+    Complete,
+    CompleteDiscarded,
+    ReconcileLease,
+    ReconcileQueued,
+    ReconcileParked,
+    ReconcilePoison,
+    Sweep,
+    Replay,
+    Settle,
+    Prune,
+    Delete,
+    DeleteCompleted,
+    Mark,
+    ClaimDelivery,
+    KeepBody,
+    FinishDelivery,
+    FailDelivery,
+    LoseEndpoint,
+}
+
+/// Whom a verb is about, and what its caller holds.
+pub(crate) struct Scene {
+    user: UserId,
+    claimed: Option<Claimed>,
+    delivery: Option<ClaimedDelivery>,
+}
+
+/// Makes the newest look of a parked job due: fourteen days have passed.
+const FORTNIGHT: &str = "update finalization_jobs set version = version + 1, \
+     first_blocked_at = first_blocked_at - interval '15 days', \
+     reconcile_after_at = reconcile_after_at - interval '15 days' where user_id = $1";
+/// A run that has crashed as often as it may, but once.
+const NEARLY_POISON: &str =
+    "update finalization_jobs set version = version + 1, crashes = 4 where user_id = $1";
+const YESTERDAY: &str =
+    "update conversations set last_append_at = last_append_at - interval '25 hours' where user_id = $1";
+/// What no verb leaves behind: the sweep is there for the day on which one does.
+const STRANDED: &str =
+    "update conversations set updated_at = updated_at - interval '1 hour' where user_id = $1";
+const LONG_AGO: &str =
+    "update finalization_jobs set finished_at = finished_at - interval '60 days' where user_id = $1";
+
+impl Verb {
+    /// Whether the process announces by bells.
+    pub(crate) fn has_bells(self) -> bool {
+        self != Self::TakeInline
+    }
+
+    /// Brings a fresh person's one conversation to where this verb finds it.
+    pub(crate) async fn prepare(self, world: &World, statement: usize, cut: Cut) -> Scene {
+        let user = world.person(&format!("{self:?}-{cut:?}-{statement}")).await;
+        let ledger = world.ledger(true);
+        let mut scene = Scene { user, claimed: None, delivery: None };
+        let user = &scene.user;
+        match self {
+            Self::Create | Self::Defer => {}
+            Self::CreateParked => mark(&ledger, user).await,
+            Self::Finalize => world.deferred(user).await,
+            Self::AdmitAbandoned => {
+                world.deferred(user).await;
+                world.run(YESTERDAY, user).await;
+            }
+            Self::Take | Self::Claim | Self::ReconcileQueued | Self::Delete | Self::Mark => {
+                world.admitted(user, true).await;
+            }
+            Self::TakeInline => {
+                world.admitted(user, false).await;
+            }
+            Self::TakeDead => {
+                scene.claimed = Some(world.claimed(user).await);
+                world.run(NEARLY_POISON, user).await;
+                ring_again(world, user).await;
+            }
+            Self::ReconcileParked => {
+                mark(&ledger, user).await;
+                world.admitted(user, true).await;
+                world.run(FORTNIGHT, user).await;
+            }
+            Self::Sweep | Self::FinalizeAgain | Self::Replay | Self::Settle => {
+                dead_letter(world, &ledger, user).await;
+                if self == Self::Sweep {
+                    world.run(STRANDED, user).await;
+                }
+            }
+            Self::Prune | Self::DeleteCompleted | Self::ClaimDelivery => {
+                complete(world, &ledger, user).await;
+                if self == Self::Prune {
+                    world.run(LONG_AGO, user).await;
+                }
+            }
+            Self::KeepBody | Self::FinishDelivery | Self::FailDelivery | Self::LoseEndpoint => {
+                complete(world, &ledger, user).await;
+                let mut due = ledger.claim_deliveries(50, &deliveries()).await.unwrap();
+                let mine = due.iter().position(|delivery| delivery.user_id == *user).expect("one is due");
+                scene.delivery = Some(due.swap_remove(mine));
+            }
+            Self::ReconcilePoison => {
+                scene.claimed = Some(world.claimed(user).await);
+                world.run(NEARLY_POISON, user).await;
+            }
+            _ => scene.claimed = Some(world.claimed(user).await),
+        }
+        scene
+    }
+
+    /// Says it.
+    pub(crate) async fn say(self, ledger: &Ledger, scene: &Scene) -> Result<(), Error> {
+        let user = &scene.user;
+        let id = conversation(user);
+        let job = job::JobId::derive(user.as_str(), id.as_str(), 1);
+        let worker = WorkerId("v".to_owned());
+        let claimed = || scene.claimed.clone().expect("a run has begun");
+        let action = OperatorAction { operator: "olga".to_owned(), reason: "mended".to_owned() };
+        let finish = |outcome| async move {
+            let delivery = scene.delivery.as_ref().expect("one was claimed");
+            ledger.finish_delivery(delivery, outcome, &deliveries()).await.map(drop)
+        };
+        match self {
+            Self::Create | Self::CreateParked => ledger.create_conversation(user, talk(user)).await.map(drop),
+            Self::Defer => {
+                let new = ledger::NewConversation { deferred: true, ..talk(user) };
+                ledger.create_conversation(user, new).await.map(drop)
+            }
+            Self::Finalize | Self::FinalizeAgain => ledger.finalize(user, &id, None).await.map(drop),
+            Self::AdmitAbandoned => ledger.admit_abandoned(user, &id).await.map(drop),
+            Self::Take | Self::TakeInline | Self::TakeDead => {
+                ledger.take(Queue::Creation, &worker, 10).await.map(drop)
+            }
+            Self::Claim => ledger.claim(&job, Generation(1), &worker).await.map(drop),
+            Self::Renew => ledger.renew(&[claimed().holding()]).await.map(drop),
+            Self::Checkpoint => {
+                let key = CheckpointKey { stage: "describe", version: 1, digest: [7; 32] };
+                ledger.record(&claimed().holding(), &key, &serde_json::json!({"n": 1})).await.map(drop)
+            }
+            Self::Release | Self::ReleaseLater => {
+                let delay = Duration::milliseconds(if self == Self::Release { 0 } else { 1 });
+                ledger.settle(&claimed().holding(), Edge::Release { delay }).await.map(drop)
+            }
+            Self::FailOnce => fail(ledger, &claimed(), FailureCode::ModelTimeout).await,
+            Self::FailForGood => fail(ledger, &claimed(), FailureCode::NoContent).await,
+            Self::Park => ledger.settle(&claimed().holding(), Edge::Park).await.map(drop),
+            Self::Complete => end(ledger, &claimed(), Outcome::Kept).await,
+            Self::CompleteDiscarded => end(ledger, &claimed(), Outcome::Discarded).await,
+            Self::ReconcileLease | Self::ReconcileQueued | Self::ReconcileParked | Self::ReconcilePoison => {
+                ledger.reconcile(user, &job).await.map(drop)
+            }
+            Self::Sweep => ledger.sweep_processing(10).await.map(drop),
+            Self::Replay => ledger.replay(&job, &action).await.map(drop),
+            Self::Settle => ledger.discard(&job, &action).await.map(drop),
+            Self::Prune => ledger.prune(std::time::Duration::from_secs(30 * 86_400), 10).await.map(drop),
+            Self::Delete | Self::DeleteCompleted => ledger.delete_conversation(user, &id).await.map(drop),
+            Self::Mark => {
+                let change = UserChange { requires_byok: Some(true), ..UserChange::default() };
+                ledger.change_user(user, &change).await.map(drop)
+            }
+            Self::ClaimDelivery => ledger.claim_deliveries(1, &deliveries()).await.map(drop),
+            Self::KeepBody => {
+                let delivery = scene.delivery.as_ref().expect("one was claimed");
+                ledger.keep_body(delivery, b"{}").await.map(drop)
+            }
+            Self::FinishDelivery => finish(DeliveryOutcome::Delivered { status: 204 }).await,
+            Self::FailDelivery => {
+                let error = "status";
+                let retry_after = None;
+                finish(DeliveryOutcome::Retry { status: Some(503), error, retry_after, jitter_permille: 0 })
+                    .await
+            }
+            Self::LoseEndpoint => finish(DeliveryOutcome::Gone).await,
+        }
+    }
+}
+
+/// Tries that are under way are due again a moment later.
+pub(crate) fn deliveries() -> DeliveryPolicy {
+    DeliveryPolicy {
+        sending: std::time::Duration::from_millis(1),
+        per_endpoint: 50,
+        ..DeliveryPolicy::default()
+    }
+}
+
+async fn fail(ledger: &Ledger, claimed: &Claimed, code: FailureCode) -> Result<(), Error> {
+    let edge = Edge::Fail { code, retry_after: None, jitter_permille: 0 };
+    ledger.settle(&claimed.holding(), edge).await.map(drop)
+}
+
+async fn end(ledger: &Ledger, claimed: &Claimed, outcome: Outcome) -> Result<(), Error> {
+    let results = match outcome {
+        Outcome::Kept => results(),
+        _ => ledger::Results::default(),
+    };
+    ledger.complete(&completion(claimed, outcome, results)).await.map(drop)
+}
+
+async fn complete(world: &World, ledger: &Ledger, user: &UserId) {
+    let claimed = world.claimed(user).await;
+    end(ledger, &claimed, Outcome::Kept).await.unwrap();
+}
+
+async fn dead_letter(world: &World, ledger: &Ledger, user: &UserId) {
+    let claimed = world.claimed(user).await;
+    fail(ledger, &claimed, FailureCode::NoContent).await.unwrap();
+}
+
+async fn mark(ledger: &Ledger, user: &UserId) {
+    let change = UserChange { requires_byok: Some(true), ..UserChange::default() };
+    ledger.change_user(user, &change).await.unwrap();
+}
+
+/// The bell of the present dispatch once more: it came twice.
+async fn ring_again(world: &World, user: &UserId) {
+    world
+        .run(
+            "insert into finalization_bells (job_id, ring, dispatch_generation, queue, ring_at) \
+             select job_id, ring + 100, generation, queue, clock_timestamp() from finalization_jobs where user_id = $1",
+            user,
+        )
+        .await;
+}

@@ -1,0 +1,155 @@
+//! A database, processes over it, and short ways to get a job to where a verb finds it.
+
+use std::sync::Arc;
+
+use chrono::Duration;
+use job::{JobId, Outcome, Policy, Queue, WorkerId};
+use ledger::{
+    Announcement, Claimed, Comparison, Completion, CreateOutcome, EventKind, Ledger, NewContent,
+    NewConversation, NewEndpoint, NewItem, NewMemory, Results, Same, Settings, WebhookFormat,
+};
+use records::{ConversationId, MemoryCategory, Source, UserId};
+use secrecy::SecretString;
+use sqlx::PgPool;
+use sqlx::postgres::PgConnectOptions;
+use testbed::TestDatabase;
+
+pub(crate) struct World {
+    pub(crate) database: TestDatabase,
+    pub(crate) pool: PgPool,
+    clean: Ledger,
+    inline: Ledger,
+}
+
+/// Leases that run out at once and looks that are due at once: recovery need not wait.
+pub(crate) fn policy() -> Policy {
+    Policy {
+        lease: Duration::milliseconds(1),
+        staleness: Duration::zero(),
+        back_off: [Duration::zero(); 4],
+        retry_look: Duration::zero(),
+        ..Policy::default()
+    }
+}
+
+impl World {
+    pub(crate) async fn new() -> Self {
+        let database = TestDatabase::new().await;
+        let pool = database.pool(2).await;
+        let with = |bells| Ledger::new(database.options(), settings(bells));
+        let (clean, inline) = (with(true), with(false));
+        Self { database, pool, clean, inline }
+    }
+
+    /// A process that nothing happens to.
+    pub(crate) fn ledger(&self, bells: bool) -> Ledger {
+        if bells { self.clean.clone() } else { self.inline.clone() }
+    }
+
+    /// Another process.
+    pub(crate) fn process(&self, options: &PgConnectOptions, bells: bool) -> Ledger {
+        Ledger::new(options.clone(), settings(bells))
+    }
+
+    /// A person with an endpoint that wants to know everything.
+    pub(crate) async fn person(&self, id: &str) -> UserId {
+        let user = UserId::new(id);
+        assert!(self.clean.create_user(&user, &Default::default()).await.unwrap());
+        let endpoint = NewEndpoint {
+            id: format!("hook-{id}"),
+            url: "https://example.com/hook".to_owned(),
+            events: vec![
+                EventKind::ConversationCompleted,
+                EventKind::ConversationFailed,
+                EventKind::ActionItemCreated,
+                EventKind::MemoryCreated,
+            ],
+            format: WebhookFormat::Full,
+            secret: SecretString::from("whsec_c2VjcmV0"),
+        };
+        self.clean.create_endpoint(&user, &endpoint).await.unwrap();
+        user
+    }
+
+    pub(crate) async fn admitted(&self, user: &UserId, bells: bool) -> JobId {
+        match self.ledger(bells).create_conversation(user, talk(user)).await.unwrap() {
+            CreateOutcome::Admitted(admitted) => admitted.job_id,
+            other => panic!("not admitted: {other:?}"),
+        }
+    }
+
+    pub(crate) async fn deferred(&self, user: &UserId) {
+        let new = NewConversation { deferred: true, ..talk(user) };
+        let outcome = self.clean.create_conversation(user, new).await.unwrap();
+        assert!(matches!(outcome, CreateOutcome::Deferred(_)), "{outcome:?}");
+    }
+
+    /// A run that has begun.
+    pub(crate) async fn claimed(&self, user: &UserId) -> Claimed {
+        self.admitted(user, true).await;
+        self.taken(user).await
+    }
+
+    /// The one bell of this person, taken.
+    pub(crate) async fn taken(&self, user: &UserId) -> Claimed {
+        for queue in [Queue::Creation, Queue::Finalization] {
+            let taken = self.clean.take(queue, &WorkerId("w".to_owned()), 10).await.unwrap();
+            if let Some(claimed) = taken.claims.into_iter().find(|claimed| claimed.user_id == *user) {
+                return claimed;
+            }
+        }
+        panic!("nothing to take")
+    }
+
+    pub(crate) async fn run(&self, sql: &'static str, user: &UserId) {
+        sqlx::query(sql).bind(user.as_str()).execute(&self.pool).await.unwrap();
+    }
+}
+
+fn settings(bells: bool) -> Settings {
+    Settings { connections: 3, bells, policy: policy(), ..Settings::default() }
+}
+
+/// A person has one conversation, named after her.
+pub(crate) fn conversation(user: &UserId) -> ConversationId {
+    ConversationId::new(format!("c-{user}"))
+}
+
+pub(crate) fn talk(user: &UserId) -> NewConversation {
+    NewConversation {
+        id: conversation(user),
+        content: NewContent::Text {
+            text: "We should meet on Monday.".into(),
+            text_source: "message".into(),
+            text_source_spec: None,
+        },
+        started_at: None,
+        finished_at: None,
+        language: "en".into(),
+        source: Source::new("phone"),
+        geolocation: None,
+        client_session_id: Some("session".to_owned()),
+        client_device_id: None,
+        client_platform: None,
+        deferred: false,
+    }
+}
+
+/// One task and one fact.
+pub(crate) fn results() -> Results {
+    let told = [EventKind::ConversationCompleted, EventKind::ActionItemCreated, EventKind::MemoryCreated];
+    Results {
+        items: vec![NewItem { description: "Meet on Monday".to_owned(), due_at: None }],
+        memories: vec![NewMemory { content: "Meets on Mondays".to_owned(), category: MemoryCategory::Other }],
+        embedding: Some(("m".to_owned(), vec![1.0])),
+        engine: "test".to_owned(),
+        announcements: told.map(|event| Announcement { event }).to_vec(),
+        ..Results::default()
+    }
+}
+
+pub(crate) fn completion(claimed: &Claimed, outcome: Outcome, results: Results) -> Arc<Completion> {
+    let equal = || -> Comparison { Arc::new(|one, other| one == other) };
+    let same = Same { task: equal(), fact: equal() };
+    Arc::new(Completion { claimed: claimed.clone(), outcome, results, same })
+}

@@ -1,0 +1,107 @@
+//! The bell reader: whatever rings, a take answers, throws away what leads nowhere, and runs only what is due.
+//! `PROPTEST_CASES` sets how many belfries are tried.
+
+use job::{Queue, State};
+use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::{Config, TestRunner};
+use sqlx::types::chrono::{DateTime, Utc};
+
+use crate::world::{World, worker};
+
+#[derive(Clone, Debug)]
+struct Bell {
+    /// Of one of the jobs, or of none.
+    job: Result<usize, String>,
+    ring: i64,
+    generation: i64,
+    /// Seconds from now; far away on both sides too.
+    at: i64,
+    many: bool,
+}
+
+fn bell() -> impl Strategy<Value = Bell> {
+    let number = || prop_oneof![4 => -1i64..4, 1 => any::<i64>()];
+    let at = prop_oneof![6 => -100i64..3, 1 => 3_600i64..10_000, 1 => Just(-60_000_000_000), 1 => Just(8_000_000_000_000)];
+    let job = prop_oneof![5 => (0usize..6).prop_map(Ok), 1 => "[^\\x00]{0,80}".prop_map(Err)];
+    (job, number(), number(), at, any::<bool>()).prop_map(|(job, ring, generation, at, many)| Bell {
+        job,
+        ring,
+        generation,
+        at,
+        many,
+    })
+}
+
+#[tokio::test]
+async fn whatever_rings_a_take_answers_and_runs_only_what_is_due() {
+    let world = World::new().await;
+    let mut runner = TestRunner::new(Config { failure_persistence: None, ..Config::default() });
+    let cases = runner.config().cases.min(2_000) / 8;
+    for case in 0..cases {
+        let bells = prop::collection::vec(bell(), 0..25).new_tree(&mut runner).unwrap().current();
+        ring_and_take(&world, case, &bells).await;
+    }
+}
+
+/// Six jobs in six states, a belfry, and takes until nothing is due any more.
+async fn ring_and_take(world: &World, case: u32, bells: &[Bell]) {
+    let mut jobs = Vec::new();
+    for index in 0..6 {
+        jobs.push(world.admitted(&format!("c-{case}-{index}")).await);
+    }
+    world.run("delete from finalization_bells").await;
+    let claimed = world.claim(&jobs[0]).await;
+    world.claim(&jobs[1]).await;
+    let discarded = crate::world::completion(&claimed, job::Outcome::Discarded, ledger::Results::default());
+    world.ledger.complete(&discarded).await.unwrap();
+    for bell in bells {
+        hang(world, &jobs, bell).await;
+    }
+    let mut claims = Vec::new();
+    for turn in 0.. {
+        assert!(turn < 40, "a take goes on for ever: {bells:?}");
+        let taken = world.ledger.take(Queue::Creation, &worker("w"), 10).await.unwrap();
+        assert!(!taken.answers.contains(&"error"), "{bells:?}");
+        if taken.answers.is_empty() {
+            break;
+        }
+        claims.extend(taken.claims);
+    }
+    for claim in &claims {
+        let rung = |bell: &Bell| {
+            bell.at <= 3
+                && bell.generation == 1
+                && bell.job.as_ref().is_ok_and(|job| jobs[*job] == claim.job.id)
+        };
+        assert!(bells.iter().any(rung), "{} was run unasked: {bells:?}", claim.job.id);
+        assert!(matches!(claim.job.state, State::Leased(_)) && claim.job.epoch.0 == 1);
+    }
+    let left = world
+        .count("select count(*) from finalization_bells where ring_at <= clock_timestamp() - interval '1 second'")
+        .await;
+    assert_eq!(left, 0, "what was due has been answered: {bells:?}");
+    world.run("delete from finalization_bells").await;
+}
+
+async fn hang(world: &World, jobs: &[job::JobId], bell: &Bell) {
+    let id = match &bell.job {
+        Ok(index) => jobs[*index].as_str(),
+        Err(text) => text.as_str(),
+    };
+    let now = world.ledger.now().await.unwrap();
+    let at: DateTime<Utc> = now + chrono::Duration::seconds(bell.at);
+    for copy in 0..=i64::from(bell.many) {
+        sqlx::query(
+            "insert into finalization_bells (job_id, ring, dispatch_generation, queue, ring_at) \
+             values ($1, $2, $3, 'creation', $4) on conflict do nothing",
+        )
+        .bind(id)
+        .bind(bell.ring.wrapping_add(copy))
+        .bind(bell.generation)
+        .bind(at)
+        .execute(&world.pool)
+        .await
+        .unwrap();
+    }
+}

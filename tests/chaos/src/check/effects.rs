@@ -1,0 +1,82 @@
+//! Rules over what completions write: each thing once, together, or not at all.
+
+use super::Rule;
+
+pub(super) const RULES: &[Rule] = &[
+    (
+        "no row of an effect is written twice",
+        "select format('%s %s by %s at %s', kind, id, writer, at) from chaos.double_writes",
+    ),
+    (
+        "a revision's things are written by the transaction that completes it",
+        "select format('%s %s of %s r%s: tx %s by %s', e.kind, e.id, e.conversation_id, e.revision, e.tx, e.writer) \
+         from chaos.effects e where e.kind in ('item', 'memory') and not exists (select from chaos.history h \
+             where h.user_id = e.user_id and h.conversation_id = e.conversation_id and h.revision = e.revision \
+                 and h.tx = e.tx and h.status = 'completed' and h.outcome = 'kept')",
+    ),
+    (
+        "a conversation is completed or failed by the transaction that ends its job",
+        "select format('%s r%s is %s: tx %s by %s', e.conversation_id, e.revision, e.event, e.tx, e.writer) \
+         from chaos.effects e where e.kind = 'conversation' and e.event in ('completed', 'failed') \
+             and not exists (select from chaos.history h where h.user_id = e.user_id \
+                 and h.conversation_id = e.conversation_id and h.revision = e.revision and h.tx = e.tx \
+                 and h.status = case e.event when 'completed' then 'completed' else 'dead_letter' end)",
+    ),
+    (
+        "endpoints are told of by the transaction that makes it true",
+        "select format('%s %s of %s r%s: tx %s', e.event, e.id, e.conversation_id, e.revision, e.tx) \
+         from chaos.effects e where e.kind = 'delivery' and e.conversation_id is not null \
+             and not exists (select from chaos.history h where h.user_id = e.user_id \
+                 and h.conversation_id = e.conversation_id and h.revision = e.revision and h.tx = e.tx \
+                 and h.status = case e.event when 'conversation.failed' then 'dead_letter' else 'completed' end)",
+    ),
+    (
+        "a kept conversation has its two tasks and its fact, once each",
+        "select format('%s of %s: %s items (%s distinct), %s memories', c.conversation_id, c.user_id, i.n, i.d, m.n) \
+         from chaos.said s join conversations c using (user_id, conversation_id) \
+         join finalization_jobs j on j.user_id = c.user_id and j.conversation_id = c.conversation_id \
+             and j.revision = c.finalization_revision and j.outcome = 'kept' \
+         cross join lateral (select count(*) n, count(distinct description) d from action_items i \
+             where i.user_id = c.user_id and i.conversation_id = c.conversation_id) i \
+         cross join lateral (select count(*) n from memories m \
+             where m.user_id = c.user_id and m.conversation_id = c.conversation_id) m \
+         where (i.n, i.d, m.n) <> (2, 2, 1)",
+    ),
+    (
+        "what was thrown away has nothing",
+        "select format('%s of %s', c.conversation_id, c.user_id) from conversations c \
+         join finalization_jobs j on j.user_id = c.user_id and j.conversation_id = c.conversation_id \
+             and j.revision = c.finalization_revision and j.outcome = 'discarded' \
+         where exists (select from action_items i where i.user_id = c.user_id and i.conversation_id = c.conversation_id)",
+    ),
+    (
+        "noise is thrown away and nothing else",
+        "select format('%s of %s: %s', s.conversation_id, s.user_id, j.outcome) from chaos.said s \
+         join finalization_jobs j using (user_id, conversation_id) where j.status = 'completed' \
+             and j.outcome <> 'withdrawn' and j.origin = 'create' and s.noise <> (j.outcome = 'discarded')",
+    ),
+    (
+        "every endpoint has one delivery per event of a revision",
+        "select format('%s r%s of %s: %s %s', conversation_id, revision, user_id, n, event) from ( \
+             select j.user_id, j.conversation_id, j.revision, v.event, v.wanted, (select count(*) \
+                 from webhook_deliveries w where w.user_id = j.user_id and w.endpoint_id = e.endpoint_id \
+                     and w.conversation_id = j.conversation_id and w.revision = j.revision and w.event = v.event) n \
+             from finalization_jobs j join chaos.endpoints e using (user_id) \
+             join conversations c using (user_id, conversation_id) \
+             cross join (values ('conversation.completed', 1), ('action_item.created', 2), ('memory.created', 1)) \
+                 v (event, wanted) where j.outcome = 'kept') t where n <> wanted",
+    ),
+    (
+        "a failed revision is told of once",
+        "select format('%s r%s of %s: %s', j.conversation_id, j.revision, j.user_id, n) from finalization_jobs j \
+         join chaos.endpoints e using (user_id) join conversations c using (user_id, conversation_id) \
+         cross join lateral (select count(*) n from webhook_deliveries w where w.user_id = j.user_id \
+             and w.endpoint_id = e.endpoint_id and w.conversation_id = j.conversation_id and w.revision = j.revision \
+             and w.event = 'conversation.failed') w where j.status = 'dead_letter' and n <> 1",
+    ),
+    (
+        "nothing is written about a conversation that was deleted",
+        "select format('%s %s of %s', e.kind, e.id, e.conversation_id) from chaos.effects e \
+         join deleted_conversations d using (user_id, conversation_id) where e.at > d.deleted_at + interval '11 seconds'",
+    ),
+];

@@ -1,0 +1,138 @@
+//! What is broken, and how it is mended.
+
+mod bells;
+mod database;
+mod neighbours;
+mod process;
+
+use std::time::Duration;
+
+use rand::{RngExt, rngs::StdRng};
+
+use crate::journal::Broken;
+use crate::model::Mood;
+use crate::receiver::Manner;
+use crate::run::World;
+
+/// A kind of fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    Kill,
+    Terminate,
+    Freeze,
+    PostgresFast,
+    PostgresImmediate,
+    SessionsTerminated,
+    ConnectionsEaten,
+    LocksHeld,
+    DiskFull,
+    BellsDeleted,
+    BellsDuplicated,
+    BellsLocked,
+    BellsRenamed,
+    ModelSlow,
+    ModelHanging,
+    ModelLying,
+    ModelFailing,
+    HooksHanging,
+    HooksRefusing,
+    HooksRedirecting,
+    HookGone,
+}
+
+impl Fault {
+    /// Every one.
+    pub(crate) const ALL: [Self; 21] = [
+        Self::Kill,
+        Self::Terminate,
+        Self::Freeze,
+        Self::PostgresFast,
+        Self::PostgresImmediate,
+        Self::SessionsTerminated,
+        Self::ConnectionsEaten,
+        Self::LocksHeld,
+        Self::DiskFull,
+        Self::BellsDeleted,
+        Self::BellsDuplicated,
+        Self::BellsLocked,
+        Self::BellsRenamed,
+        Self::ModelSlow,
+        Self::ModelHanging,
+        Self::ModelLying,
+        Self::ModelFailing,
+        Self::HooksHanging,
+        Self::HooksRefusing,
+        Self::HooksRedirecting,
+        Self::HookGone,
+    ];
+
+    /// What it is called.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Kill => "sigkill",
+            Self::Terminate => "sigterm",
+            Self::Freeze => "sigstop",
+            Self::PostgresFast => "postgres-fast-restart",
+            Self::PostgresImmediate => "postgres-immediate-restart",
+            Self::SessionsTerminated => "sessions-terminated",
+            Self::ConnectionsEaten => "connections-eaten",
+            Self::LocksHeld => "locks-held",
+            Self::DiskFull => "disk-full",
+            Self::BellsDeleted => "bells-deleted",
+            Self::BellsDuplicated => "bells-duplicated",
+            Self::BellsLocked => "bells-locked",
+            Self::BellsRenamed => "bells-renamed",
+            Self::ModelSlow => "model-slow",
+            Self::ModelHanging => "model-hanging",
+            Self::ModelLying => "model-lying",
+            Self::ModelFailing => "model-failing",
+            Self::HooksHanging => "hooks-hanging",
+            Self::HooksRefusing => "hooks-refusing",
+            Self::HooksRedirecting => "hooks-redirecting",
+            Self::HookGone => "hook-gone",
+        }
+    }
+}
+
+/// Breaks something, waits, mends it, and says what was done.
+pub(crate) async fn inject(fault: Fault, world: &World, chance: &mut StdRng) -> Broken {
+    let began = world.journal.now();
+    let hold = Duration::from_millis(chance.random_range(1_500..5_000));
+    let slot = chance.random_range(0..world.fleet.len());
+    let mut lifted = None;
+    let pid = match fault {
+        Fault::Kill => {
+            let pid = world.fleet.kill(slot).await;
+            lifted = Some(world.journal.now());
+            process::come_back(world, slot, hold).await;
+            pid
+        }
+        Fault::Terminate => {
+            let pid = world.fleet.stop(slot, Duration::from_secs(12)).await;
+            lifted = Some(world.journal.now());
+            process::come_back(world, slot, hold / 4).await;
+            pid
+        }
+        Fault::Freeze => process::freeze(world, slot, world.plan.lease_length() + hold).await,
+        Fault::PostgresFast => database::restart(world, "fast", hold / 3).await,
+        Fault::PostgresImmediate => database::restart(world, "immediate", hold / 3).await,
+        Fault::SessionsTerminated => database::terminate(world, hold).await,
+        Fault::ConnectionsEaten => database::eat_connections(world, hold).await,
+        Fault::LocksHeld => database::hold_locks(world, hold).await,
+        Fault::DiskFull => database::fill_disk(world, chance, hold).await,
+        Fault::BellsDeleted => bells::delete(world).await,
+        Fault::BellsDuplicated => bells::duplicate(world).await,
+        Fault::BellsLocked => bells::lock(world, hold).await,
+        Fault::BellsRenamed => bells::rename(world, hold).await,
+        Fault::ModelSlow => neighbours::model(world, Mood::Slow, hold).await,
+        Fault::ModelHanging => neighbours::model(world, Mood::Hanging, hold).await,
+        Fault::ModelLying => neighbours::model(world, Mood::Lying, hold / 3).await,
+        Fault::ModelFailing => neighbours::model(world, Mood::Failing, hold / 3).await,
+        Fault::HooksHanging => neighbours::hooks(world, Manner::Hanging, hold).await,
+        Fault::HooksRefusing => neighbours::hooks(world, Manner::Refusing, hold).await,
+        Fault::HooksRedirecting => neighbours::hooks(world, Manner::Redirecting, hold).await,
+        Fault::HookGone => neighbours::gone(world, chance).await,
+    };
+    let lifted = lifted.unwrap_or_else(|| world.journal.now());
+    Broken { name: fault.name(), began, lifted, pid }
+}

@@ -1,0 +1,21 @@
+//! Faults of a process.
+
+use std::time::Duration;
+
+use rustix::process::Signal;
+
+use crate::run::World;
+
+/// A new process takes the place of one that went.
+pub(super) async fn come_back(world: &World, slot: usize, after: Duration) {
+    tokio::time::sleep(after).await;
+    world.fleet.revive(slot).await;
+}
+
+/// Stops a process for longer than its leases last, and lets it go on as if nothing had been.
+pub(super) async fn freeze(world: &World, slot: usize, hold: Duration) -> Option<u32> {
+    let pid = world.fleet.signal(slot, Signal::STOP).await;
+    tokio::time::sleep(hold).await;
+    world.fleet.signal(slot, Signal::CONT).await;
+    pid
+}

@@ -1,0 +1,136 @@
+//! What the kit saw with its own eyes: answers, posts, calls and faults, each with the kit's own time.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tokio::time::Instant;
+
+/// An answer that a client got, or did not.
+#[derive(Clone, Debug)]
+pub(crate) struct Answer {
+    /// Seconds of the run at which the request was sent, and was answered.
+    pub(crate) sent: f64,
+    pub(crate) at: f64,
+    pub(crate) user: String,
+    pub(crate) conversation: String,
+    /// `ingest`, `create`, `finalize`, `patch`, `delete`.
+    pub(crate) verb: &'static str,
+    /// The HTTP status; 0 when none came.
+    pub(crate) status: i32,
+    /// What was set, or told: a title, a status.
+    pub(crate) word: String,
+    /// Who answered.
+    pub(crate) process: String,
+}
+
+/// A post that a receiver got.
+#[derive(Clone, Debug)]
+pub(crate) struct Post {
+    pub(crate) at: f64,
+    pub(crate) endpoint: String,
+    pub(crate) delivery: String,
+    pub(crate) event: String,
+    pub(crate) signed: bool,
+    /// Tells bodies apart.
+    pub(crate) digest: i64,
+    /// What the receiver answered; 0 when it hung up.
+    pub(crate) status: i32,
+}
+
+/// A call that the model server got.
+#[derive(Clone, Debug)]
+pub(crate) struct Call {
+    pub(crate) at: f64,
+    /// The conversation's number, by the marker in its words.
+    pub(crate) number: i64,
+    pub(crate) stage: String,
+    pub(crate) mood: &'static str,
+    pub(crate) key_was_ours: bool,
+}
+
+/// A conversation of the run.
+#[derive(Clone, Debug)]
+pub(crate) struct Said {
+    pub(crate) number: i64,
+    pub(crate) user: String,
+    pub(crate) conversation: String,
+    /// Whether a judge must throw it away.
+    pub(crate) noise: bool,
+}
+
+/// A fault, from its beginning until it was lifted.
+#[derive(Clone, Debug)]
+pub(crate) struct Broken {
+    pub(crate) name: &'static str,
+    pub(crate) began: f64,
+    pub(crate) lifted: f64,
+    /// The process that was hit, if one was.
+    pub(crate) pid: Option<u32>,
+}
+
+/// A process that ran, under the name that the history has.
+#[derive(Clone, Debug)]
+pub(crate) struct Ran {
+    pub(crate) name: String,
+    pub(crate) pid: u32,
+}
+
+/// The kit's own log.
+#[derive(Debug)]
+pub(crate) struct Journal {
+    begun: Instant,
+    pub(crate) answers: Kept<Answer>,
+    pub(crate) posts: Kept<Post>,
+    pub(crate) calls: Kept<Call>,
+    pub(crate) said: Kept<Said>,
+    pub(crate) broken: Kept<Broken>,
+    pub(crate) ran: Kept<Ran>,
+    /// Breaches that were seen while they happened.
+    pub(crate) breaches: Kept<String>,
+}
+
+impl Journal {
+    /// An empty one; its time begins now.
+    pub(crate) fn new() -> Self {
+        Self {
+            begun: Instant::now(),
+            answers: Kept::default(),
+            posts: Kept::default(),
+            calls: Kept::default(),
+            said: Kept::default(),
+            broken: Kept::default(),
+            ran: Kept::default(),
+            breaches: Kept::default(),
+        }
+    }
+
+    /// Seconds of the run.
+    pub(crate) fn now(&self) -> f64 {
+        self.begun.elapsed().as_secs_f64()
+    }
+}
+
+/// A list that many tasks add to.
+#[derive(Debug)]
+pub(crate) struct Kept<T>(Mutex<Vec<T>>);
+
+impl<T> Default for Kept<T> {
+    fn default() -> Self {
+        Self(Mutex::new(Vec::new()))
+    }
+}
+
+impl<T: Clone> Kept<T> {
+    /// Adds one.
+    pub(crate) fn note(&self, one: T) {
+        self.lock().push(one);
+    }
+
+    /// All of them so far.
+    pub(crate) fn all(&self) -> Vec<T> {
+        self.lock().clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<T>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,32 @@
+//! Chaos: the real binary on a real, durable PostgreSQL, under load, while things break; then a checker that
+//! believes nobody.
+//!
+//! Nothing of ours is linked in. The history of every job comes from triggers that only this kit installs; what
+//! clients were answered, what receivers got and what the model was asked is written down by the kit itself. The
+//! rules in `check` read these and the tables, and a run with one offending row has failed.
+#![allow(
+    clippy::panic,
+    clippy::expect_used,
+    reason = "for tests only: where the kit itself cannot work, a run says nothing and must stop"
+)]
+
+mod check;
+mod client;
+mod fault;
+mod fleet;
+mod journal;
+mod load;
+mod model;
+mod people;
+mod plan;
+mod postgres;
+mod program;
+mod receiver;
+mod recovery;
+mod report;
+mod run;
+mod settle;
+
+pub use plan::Plan;
+pub use report::Report;
+pub use run::run;

@@ -1,0 +1,162 @@
+//! A model server that answers well, slowly, not at all, or with lies; and remembers what it was asked.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+
+use crate::journal::{Call, Journal};
+
+/// The key that the service was given.
+pub(crate) const KEY: &str = "sk-kit-canary-4711";
+/// What a provider says when it refuses; it must be nowhere in the service.
+pub(crate) const PROVIDER_WORDS: &str = "quota-canary-of-the-provider";
+
+/// How the server behaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mood {
+    Good,
+    Slow,
+    Hanging,
+    Lying,
+    Failing,
+}
+
+impl Mood {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Good => "good",
+            Self::Slow => "slow",
+            Self::Hanging => "hanging",
+            Self::Lying => "lying",
+            Self::Failing => "failing",
+        }
+    }
+}
+
+/// The server; it ends with the runtime.
+#[derive(Debug)]
+pub(crate) struct Model {
+    /// Where it is, up to and including the version path.
+    pub(crate) url: String,
+    mood: watch::Sender<Mood>,
+}
+
+struct Inside {
+    mood: watch::Receiver<Mood>,
+    journal: Arc<Journal>,
+    lies: AtomicU32,
+    calls: AtomicU64,
+}
+
+impl Model {
+    pub(crate) async fn start(journal: Arc<Journal>) -> Self {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("an address is free");
+        let url = format!("http://{}/v1", listener.local_addr().expect("a listener has an address"));
+        let (mood, heard) = watch::channel(Mood::Good);
+        let inside = Inside { mood: heard, journal, lies: AtomicU32::new(0), calls: AtomicU64::new(0) };
+        let router = Router::new().fallback(answer).with_state(Arc::new(inside));
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        Self { url, mood }
+    }
+
+    pub(crate) fn be(&self, mood: Mood) {
+        self.mood.send_replace(mood);
+    }
+}
+
+async fn answer(State(inside): State<Arc<Inside>>, headers: HeaderMap, body: Bytes) -> Response {
+    let mood = *inside.mood.borrow();
+    let asked: Value = serde_json::from_slice(&body).unwrap_or_default();
+    let stage = asked["response_format"]["json_schema"]["name"].as_str().unwrap_or("unknown").to_owned();
+    let number = number_in(&String::from_utf8_lossy(&body));
+    let key = headers.get("authorization").and_then(|value| value.to_str().ok()).unwrap_or_default();
+    inside.journal.calls.note(Call {
+        at: inside.journal.now(),
+        number: number.unwrap_or(-1),
+        stage: stage.clone(),
+        mood: mood.name(),
+        key_was_ours: key == format!("Bearer {KEY}"),
+    });
+    let turn = inside.calls.fetch_add(1, Ordering::Relaxed);
+    let truth = || told(&truth_of(&stage, number.unwrap_or(0)).to_string());
+    match mood {
+        // Even a good model takes a while, so that every fault meets runs that are under way.
+        Mood::Good => {
+            tokio::time::sleep(Duration::from_millis(80 + turn * 377 % 500)).await;
+            truth()
+        }
+        Mood::Slow => {
+            tokio::time::sleep(Duration::from_millis(500 + turn * 377 % 2_500)).await;
+            truth()
+        }
+        Mood::Hanging => {
+            let mut mood = inside.mood.clone();
+            let _changed_or_gone = mood.wait_for(|mood| *mood != Mood::Hanging).await;
+            StatusCode::SERVICE_UNAVAILABLE.into_response()
+        }
+        Mood::Lying => lie(inside.lies.fetch_add(1, Ordering::Relaxed), number.unwrap_or(0)),
+        Mood::Failing => {
+            let status = [500, 503, 429, 401][inside.lies.fetch_add(1, Ordering::Relaxed) as usize % 4];
+            let words = json!({"error": {"message": PROVIDER_WORDS}}).to_string();
+            (StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_GATEWAY), words).into_response()
+        }
+    }
+}
+
+/// Answers that look like answers.
+fn lie(turn: u32, number: i64) -> Response {
+    match turn % 7 {
+        0 => told("I would rather not say."),
+        1 => told(
+            &json!({"title": "", "overview": "", "tasks": "none", "memories": 7, "text": null}).to_string(),
+        ),
+        2 => (StatusCode::OK, "<html>it works</html>").into_response(),
+        3 => told("{\"title\": \"cut off in the mid"),
+        4 => (StatusCode::OK, vec![0xff_u8, 0xfe, 0x00]).into_response(),
+        5 => told(&"{\"tasks\":[".repeat(20_000)),
+        _ => {
+            let words = format!("{{\"title\": \"Part zq{number:06}\"");
+            let choice = json!({"message": {"content": words}, "finish_reason": "length"});
+            (StatusCode::OK, json!({"choices": [choice]}).to_string()).into_response()
+        }
+    }
+}
+
+fn told(text: &str) -> Response {
+    let choice = json!({"message": {"role": "assistant", "content": text}, "finish_reason": "stop"});
+    let usage = json!({"prompt_tokens": 100, "completion_tokens": 20});
+    (StatusCode::OK, json!({"choices": [choice], "usage": usage}).to_string()).into_response()
+}
+
+/// Two tasks and one fact for every conversation, named by its number, so that each can be counted.
+fn truth_of(stage: &str, number: i64) -> Value {
+    match stage {
+        "describe" => json!({
+            "title": format!("Part zq{number:06}"), "overview": format!("About part zq{number:06}."),
+            "category": "work", "emoji": "🔧", "folder": null, "events": [],
+        }),
+        "extract_action_items" => {
+            let task = |words: String| json!({"description": words, "owner": null, "due_words": null, "due_local": null});
+            json!({"tasks": [task(format!("Order part zq{number:06}a")), task(format!("Paint gate zq{number:06}b"))]})
+        }
+        "extract_memories" => {
+            json!({"memories": [{"content": format!("Owns the tool zq{number:06}m"), "category": "hobbies"}]})
+        }
+        _ => json!({"text": format!("Minutes of zq{number:06}."), "keep": true}),
+    }
+}
+
+/// The number of the conversation whose words these are.
+fn number_in(text: &str) -> Option<i64> {
+    let at = text.find("zq")?;
+    text.get(at + 2..at + 8)?.parse().ok()
+}

@@ -1,0 +1,65 @@
+//! Who takes part: made by the commands, as an operator would.
+
+use std::sync::Arc;
+
+use reqwest::Method;
+use serde_json::json;
+
+use crate::client::Client;
+use crate::program;
+use crate::receiver::Receivers;
+
+/// What every endpoint wants to hear.
+const EVENTS: [&str; 4] =
+    ["conversation.completed", "conversation.failed", "action_item.created", "memory.created"];
+
+/// A person with a key.
+#[derive(Clone, Debug)]
+pub(crate) struct Person {
+    pub(crate) id: String,
+    pub(crate) key: String,
+}
+
+/// `clients` people, one of them parked from the start, and one who is marked in the middle of the run.
+pub(crate) async fn make(database: &str, clients: usize) -> Vec<Person> {
+    let mut people = Vec::new();
+    let ids =
+        (0..clients).map(|number| format!("u{number}")).chain(["parked".to_owned(), "marked".to_owned()]);
+    for id in ids {
+        let (code, _) = program::command(database, &["users", "create", "--id", &id]).await;
+        assert_eq!(code, Some(0), "{id} cannot be created");
+        // From the beginning: nothing of hers may ever run here.
+        if id == "parked" {
+            assert!(mark(database, &id).await, "{id} cannot be marked");
+        }
+        let (code, key) = program::command(database, &["keys", "create", "--user", &id]).await;
+        assert_eq!(code, Some(0), "{id} cannot have a key");
+        people.push(Person { id, key });
+    }
+    people
+}
+
+/// Marks a person as bringing own keys; `false` when the command could not.
+pub(crate) async fn mark(database: &str, id: &str) -> bool {
+    program::command(database, &["users", "set", id, "--requires-byok", "true"]).await.0 == Some(0)
+}
+
+/// Gives a person an endpoint at `place` (`hook/…` or `gone/…`) and answers its id, when that could be done.
+pub(crate) async fn endpoint(
+    client: &Client,
+    api: &str,
+    person: &Person,
+    receivers: &Arc<Receivers>,
+    place: &str,
+) -> Option<String> {
+    let url = format!("{}/{place}", receivers.url);
+    let body = json!({ "url": url, "events": EVENTS });
+    let (status, made) =
+        client.ask(Method::POST, &format!("{api}/v1/dev/user/webhooks"), &person.key, Some(&body)).await;
+    if status != 200 {
+        return None;
+    }
+    let name = place.rsplit('/').next().unwrap_or(place);
+    receivers.trust(name, made["secret"].as_str()?);
+    Some(made["id"].as_str()?.to_owned())
+}

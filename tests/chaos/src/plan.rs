@@ -1,0 +1,66 @@
+//! What a run is asked to do.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::fault::Fault;
+
+/// One run. The seed draws the order of the faults, their lengths and what clients do; the threads of the
+/// processes under test keep their own time, so a seed repeats a scenario and not an interleaving.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// How long faults are injected.
+    pub length: Duration,
+    /// What is drawn.
+    pub seed: u64,
+    /// Processes of the service, at least 1.
+    pub processes: usize,
+    /// Clients at once, each a person of her own.
+    pub clients: usize,
+    /// Lease and heartbeat of the processes, in whole seconds.
+    pub lease: (u64, u64),
+    /// Failures that end in a dead letter.
+    pub max_attempts: u32,
+    /// The faults to choose from, by name; empty: all.
+    pub only: Vec<String>,
+    /// Keeps the server's data, the logs and the tables of the kit here.
+    pub keep: Option<PathBuf>,
+    /// Says on stderr what happens.
+    pub talk: bool,
+}
+
+impl Plan {
+    /// A plan of that length with everything else as the kit is used most.
+    pub fn new(length: Duration, seed: u64) -> Self {
+        Self {
+            length,
+            seed,
+            processes: 3,
+            clients: 6,
+            lease: (3, 1),
+            max_attempts: 2,
+            only: Vec::new(),
+            keep: None,
+            talk: true,
+        }
+    }
+
+    /// The faults of this plan.
+    ///
+    /// # Panics
+    /// When a name is not one of a fault.
+    pub(crate) fn faults(&self) -> Vec<Fault> {
+        let known: Vec<&str> = Fault::ALL.iter().map(|fault| fault.name()).collect();
+        for name in &self.only {
+            assert!(known.contains(&name.as_str()), "{name} is none of {}", known.join(", "));
+        }
+        let wanted =
+            |fault: &Fault| self.only.is_empty() || self.only.iter().any(|name| name == fault.name());
+        Fault::ALL.iter().copied().filter(wanted).collect()
+    }
+
+    /// The lease.
+    pub(crate) fn lease_length(&self) -> Duration {
+        Duration::from_secs(self.lease.0)
+    }
+}

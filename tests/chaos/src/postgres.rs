@@ -1,0 +1,143 @@
+//! A durable PostgreSQL of the kit's own, made of the machine's server programs, that can be stopped in every way.
+
+use std::fs;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use rustix::process::geteuid;
+use sqlx::PgPool;
+use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+
+/// Few enough to be eaten by a fault, enough for three processes.
+const CONNECTIONS: u32 = 90;
+
+/// The server, its data and its sockets. Dropped, it is stopped, and its directory removed unless it is kept.
+#[derive(Debug)]
+pub(crate) struct Postgres {
+    bin: PathBuf,
+    home: PathBuf,
+    kept: bool,
+    lent: Option<(u32, u32)>,
+}
+
+impl Postgres {
+    /// Makes a cluster and starts it.
+    ///
+    /// # Panics
+    /// Where there are no server programs, or root has nobody to run them as.
+    pub(crate) async fn new(keep: Option<&Path>) -> Self {
+        let home = keep.map_or_else(fresh_home, Path::to_owned);
+        fs::create_dir_all(home.join("socket")).expect("the kit's directory can be made");
+        let lent = geteuid().is_root().then(lent_user);
+        if let Some((uid, gid)) = lent {
+            for place in [&home, &home.join("socket")] {
+                std::os::unix::fs::chown(place, Some(uid), Some(gid))
+                    .expect("root may give a directory away");
+            }
+        }
+        let server = Self { bin: programs(), home, kept: keep.is_some(), lent };
+        let data = server.data();
+        server.run("initdb", &["-D", &data, "-U", "postgres", "-A", "trust", "--no-sync"]).await;
+        server.start().await;
+        server
+    }
+
+    /// Where everything of the run is.
+    pub(crate) fn home(&self) -> &Path {
+        &self.home
+    }
+
+    /// For `DATABASE_URL`; `who` is what the history calls the writer.
+    pub(crate) fn url(&self, who: &str) -> String {
+        let socket = self.home.join("socket");
+        format!("postgresql://postgres@localhost/postgres?host={}&application_name={who}", socket.display())
+    }
+
+    /// A pool of the kit.
+    pub(crate) fn pool(&self, max: u32) -> PgPool {
+        let options = PgConnectOptions::new()
+            .host(&self.home.join("socket").to_string_lossy())
+            .username("postgres")
+            .database("postgres")
+            .application_name("kit");
+        let pool = PgPoolOptions::new().max_connections(max).acquire_timeout(Duration::from_secs(5));
+        pool.connect_lazy_with(options)
+    }
+
+    /// Starts the server and waits until it takes connections.
+    pub(crate) async fn start(&self) {
+        let (data, log) = (self.data(), self.home.join("server.log").display().to_string());
+        let socket = self.home.join("socket");
+        let settings = format!(
+            "-c listen_addresses= -k {} -c max_connections={CONNECTIONS} -c fsync=on -c synchronous_commit=on \
+             -c full_page_writes=on -c log_error_verbosity=terse -c log_min_error_statement=panic -c timezone=UTC",
+            socket.display()
+        );
+        self.run("pg_ctl", &["-D", &data, "-w", "-t", "60", "-l", &log, "-o", &settings, "start"]).await;
+    }
+
+    /// Stops it: `fast` rolls sessions back, `immediate` is a crash, with recovery at the next start.
+    pub(crate) async fn stop(&self, mode: &str) {
+        self.run("pg_ctl", &["-D", &self.data(), "-w", "-t", "60", "-m", mode, "stop"]).await;
+    }
+
+    fn data(&self) -> String {
+        self.home.join("data").display().to_string()
+    }
+
+    async fn run(&self, program: &str, words: &[&str]) {
+        let mut command = tokio::process::Command::from(self.command(program, words));
+        let ended = command.status().await.expect("a server program can be run");
+        assert!(ended.success(), "{program} {words:?} ended with {ended}");
+    }
+
+    fn command(&self, program: &str, words: &[&str]) -> Command {
+        let mut command = Command::new(self.bin.join(program));
+        command.args(words).current_dir("/").env_clear().env("LC_ALL", "C").env("PATH", "/usr/bin:/bin");
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
+        if let Some((uid, gid)) = self.lent {
+            command.uid(uid).gid(gid);
+        }
+        command
+    }
+}
+
+impl Drop for Postgres {
+    fn drop(&mut self) {
+        let _best_effort = self.command("pg_ctl", &["-D", &self.data(), "-m", "immediate", "stop"]).status();
+        if !self.kept {
+            let _best_effort = fs::remove_dir_all(&self.home);
+        }
+    }
+}
+
+fn fresh_home() -> PathBuf {
+    std::env::temp_dir().join(format!("listen-chaos-{}", std::process::id()))
+}
+
+/// `PG_BIN_DIR`, else the newest of the usual places.
+fn programs() -> PathBuf {
+    if let Some(named) = std::env::var_os("PG_BIN_DIR") {
+        return PathBuf::from(named);
+    }
+    let places = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    let mut found: Vec<(u32, PathBuf)> = places
+        .filter_map(|entry| Some((entry.file_name().to_str()?.parse().ok()?, entry.path().join("bin"))))
+        .filter(|(_, bin)| bin.join("postgres").exists())
+        .collect();
+    found.sort();
+    found.pop().expect("no PostgreSQL server programs: install postgresql, or set PG_BIN_DIR").1
+}
+
+/// PostgreSQL refuses root: the user it runs as then.
+fn lent_user() -> (u32, u32) {
+    let users = fs::read_to_string("/etc/passwd").expect("there is a list of users");
+    let of = |name: &str| {
+        let line = users.lines().find(|line| line.starts_with(&format!("{name}:")))?;
+        let mut fields = line.split(':').skip(2);
+        Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))
+    };
+    of("postgres").or_else(|| of("nobody")).expect("root has a user to run PostgreSQL as")
+}

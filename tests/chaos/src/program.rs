@@ -1,0 +1,139 @@
+//! The program under test: built once, run as commands and as services.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use tokio::process::{Child, Command};
+use tokio::time::{Instant, sleep};
+
+/// How long a process may take to listen, or to end.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Where libraries that fake a clock are installed.
+const FAKE_CLOCKS: [&str; 3] = [
+    "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1",
+    "/usr/lib/aarch64-linux-gnu/faketime/libfaketime.so.1",
+    "/usr/lib/faketime/libfaketime.so.1",
+];
+
+/// The program, brought up to date first. `LISTEN_BINARY` names another one.
+pub(crate) fn path() -> &'static PathBuf {
+    static PATH: OnceLock<PathBuf> = OnceLock::new();
+    PATH.get_or_init(|| match std::env::var_os("LISTEN_BINARY") {
+        Some(named) => PathBuf::from(named),
+        None => built(),
+    })
+}
+
+/// The program of this kit's own profile: beside the kit, or one folder up from a test.
+fn built() -> PathBuf {
+    let kit = std::env::current_exe().expect("the kit has a path");
+    let folder = kit.parent().expect("a program lies in a folder");
+    let profile = if folder.ends_with("deps") { folder.parent().unwrap_or(folder) } else { folder };
+    let mut cargo = std::process::Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.args(["build", "--quiet", "--package", "listen", "--bin", "listen"]);
+    cargo.current_dir(env!("CARGO_MANIFEST_DIR"));
+    if let Some(target) = profile.parent() {
+        cargo.env("CARGO_TARGET_DIR", target);
+    }
+    if profile.ends_with("release") {
+        cargo.arg("--release");
+    }
+    assert!(cargo.status().expect("cargo can be run").success(), "the program could not be built");
+    profile.join("listen")
+}
+
+/// The library that moves a process's clock, where it is installed.
+pub(crate) fn fake_clock() -> Option<&'static str> {
+    FAKE_CLOCKS.into_iter().find(|path| Path::new(path).exists())
+}
+
+/// Runs a command of the program to its end: its exit code and what it said on stdout.
+pub(crate) async fn command(database: &str, words: &[&str]) -> (Option<i32>, String) {
+    let ran = Command::new(path()).args(words).env("DATABASE_URL", database).kill_on_drop(true).output();
+    match tokio::time::timeout(PATIENCE, ran).await {
+        Ok(output) => {
+            let output = output.expect("the program can be run");
+            (output.status.code(), String::from_utf8_lossy(&output.stdout).trim().to_owned())
+        }
+        Err(_) => (None, String::new()),
+    }
+}
+
+/// A running `listen serve`.
+#[derive(Debug)]
+pub(crate) struct Process {
+    child: Child,
+    /// What the history calls it.
+    pub(crate) name: String,
+    /// Its number on this machine, part of its name in leases.
+    pub(crate) pid: u32,
+    /// The base URL of its API.
+    pub(crate) api: String,
+    /// The base URL of its metrics.
+    pub(crate) admin: String,
+}
+
+impl Process {
+    /// Starts one and waits until it listens. `skew` moves its clock, in seconds.
+    pub(crate) async fn serve(
+        name: &str,
+        database: &str,
+        settings: &[(String, String)],
+        skew: i64,
+        log: &Path,
+    ) -> Self {
+        let file = File::create(log).expect("a log can be made");
+        let mut command = Command::new(path());
+        command.args(["serve", "--log-format", "json"]).env("DATABASE_URL", database);
+        command.envs(settings.iter().map(|(name, value)| (name, value)));
+        if let (Some(library), true) = (fake_clock(), skew != 0) {
+            // Durations stay true: only what the process believes the hour to be is moved.
+            command.env("LD_PRELOAD", library).env("FAKETIME", format!("{skew:+}"));
+            command.env("FAKETIME_DONT_FAKE_MONOTONIC", "1").env("DONT_FAKE_MONOTONIC", "1");
+        }
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(file).kill_on_drop(true);
+        let child = command.spawn().expect("the program can be started");
+        let pid = child.id().expect("it runs");
+        let mut process =
+            Self { child, name: name.to_owned(), pid, api: String::new(), admin: String::new() };
+        process.listen(log).await;
+        process
+    }
+
+    async fn listen(&mut self, log: &Path) {
+        let begun = Instant::now();
+        loop {
+            let said = std::fs::read_to_string(log).unwrap_or_default();
+            let lines = said.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+            if let Some(line) = lines.into_iter().find(|line| line["message"] == "listening") {
+                let base = |name: &str| format!("http://{}", line[name].as_str().unwrap_or_default());
+                (self.api, self.admin) = (base("api"), base("admin"));
+                return;
+            }
+            assert!(begun.elapsed() < PATIENCE, "{} does not listen: {said}", self.name);
+            sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// Sends a signal; `false` when it is gone already.
+    pub(crate) fn signal(&self, signal: Signal) -> bool {
+        let pid = i32::try_from(self.pid).ok().and_then(Pid::from_raw);
+        self.child.id().is_some() && pid.is_some_and(|pid| kill_process(pid, signal).is_ok())
+    }
+
+    /// Whether it has ended by itself.
+    pub(crate) fn has_ended(&mut self) -> bool {
+        self.child.try_wait().is_ok_and(|ended| ended.is_some())
+    }
+
+    /// Waits for its end, a while.
+    pub(crate) async fn ended(&mut self, patience: Duration) -> bool {
+        tokio::time::timeout(patience, self.child.wait()).await.is_ok()
+    }
+}

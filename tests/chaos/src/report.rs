@@ -1,0 +1,150 @@
+//! What is said of a run.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use sqlx::PgPool;
+
+use crate::check;
+use crate::journal::Journal;
+use crate::plan::Plan;
+use crate::program;
+use crate::recovery::Samples;
+
+/// The outcome of a run: what was done, what broke, and how long recovery took.
+#[derive(Debug)]
+pub struct Report {
+    seed: u64,
+    seconds: u64,
+    settings: String,
+    counts: Vec<(&'static str, i64)>,
+    recovery: BTreeMap<String, Samples>,
+    faults: BTreeMap<&'static str, usize>,
+    breaches: Vec<(&'static str, String)>,
+}
+
+impl Report {
+    pub(crate) async fn new(
+        plan: &Plan,
+        journal: &Journal,
+        breaches: Vec<(&'static str, String)>,
+        recovery: BTreeMap<String, Samples>,
+        pool: &PgPool,
+    ) -> Self {
+        let mut faults = BTreeMap::new();
+        for broken in journal.broken.all() {
+            *faults.entry(broken.name).or_default() += 1;
+        }
+        let mut counts = Vec::new();
+        for (name, query) in COUNTS {
+            let count = sqlx::query_scalar(query).fetch_one(pool).await;
+            counts.push((name, count.unwrap_or_else(|error| panic!("{name}: {error}"))));
+        }
+        let clocks = if program::fake_clock().is_some() {
+            "0, +7 and -7 minutes off"
+        } else {
+            "together (faketime is not installed)"
+        };
+        let settings = format!(
+            "{} processes, lease {} s, heartbeat {} s, {} attempts, {} clients; clocks {clocks}",
+            plan.processes, plan.lease.0, plan.lease.1, plan.max_attempts, plan.clients
+        );
+        let seconds = journal.now() as u64;
+        Self { seed: plan.seed, seconds, settings, counts, recovery, faults, breaches }
+    }
+
+    /// Whether nothing was broken that had been promised.
+    pub fn is_clean(&self) -> bool {
+        self.breaches.is_empty()
+    }
+
+    /// The rules that were broken, with offending rows.
+    pub fn breaches(&self) -> &[(&'static str, String)] {
+        &self.breaches
+    }
+}
+
+const COUNTS: [(&str, &str); 10] = [
+    ("answers of the service", "select count(*) from chaos.answers"),
+    ("of these 200", "select count(*) from chaos.answers where status = 200"),
+    ("revisions admitted", "select count(*) from finalization_admissions"),
+    ("revisions completed", "select count(*) from finalization_jobs where status = 'completed'"),
+    (
+        "leases that ran out",
+        "select count(*) from (select crashes, lag(crashes) over (partition by job_id order by \
+         version) before from chaos.history) h where crashes > before",
+    ),
+    (
+        "dead letters on the way",
+        "select count(*) from (select status, lag(status) over (partition by job_id order by \
+         version) before from chaos.history) h where status = 'dead_letter' and before <> 'dead_letter'",
+    ),
+    ("parked for keys", "select count(*) from finalization_jobs where status = 'blocked_byok'"),
+    ("changes in the history", "select count(*) from chaos.history"),
+    ("posts received", "select count(*) from chaos.posts"),
+    ("questions to the model", "select count(*) from chaos.calls"),
+];
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let faults: usize = self.faults.values().sum();
+        writeln!(f, "chaos: seed {}, {} s, {faults} faults; {}", self.seed, self.seconds, self.settings)?;
+        for (name, count) in &self.counts {
+            writeln!(f, "  {name:<26} {count:>8}")?;
+        }
+        writeln!(
+            f,
+            "\n  seconds until …               answered again         completed again        taken over"
+        )?;
+        writeln!(
+            f,
+            "  fault                   times  p50    p99    max      p50    p99    max      p50    p99    max  (n)"
+        )?;
+        for (name, times) in &self.faults {
+            let samples = self.recovery.get(*name).cloned().unwrap_or_default();
+            writeln!(
+                f,
+                "  {name:<24} {times:>3}  {}   {}   {}  ({})",
+                Line(samples.answered),
+                Line(samples.completed),
+                Line(samples.taken_over.clone()),
+                samples.taken_over.len()
+            )?;
+        }
+        writeln!(f)?;
+        if self.breaches.is_empty() {
+            return write!(f, "{} rules hold: nothing was lost and nothing came twice.", check::count());
+        }
+        writeln!(f, "BROKEN:")?;
+        let mut last = "";
+        for (rule, row) in &self.breaches {
+            if *rule != last {
+                writeln!(f, "  {rule}")?;
+                last = rule;
+            }
+            writeln!(f, "      {row}")?;
+        }
+        Ok(())
+    }
+}
+
+/// p50, p99 and maximum of some seconds.
+struct Line(Vec<f64>);
+
+impl fmt::Display for Line {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut sorted = self.0.clone();
+        sorted.sort_by(f64::total_cmp);
+        let at = |share: f64| {
+            let index = ((sorted.len() as f64) * share).ceil() as usize;
+            sorted.get(index.clamp(1, sorted.len().max(1)) - 1).copied()
+        };
+        for value in [at(0.5), at(0.99), at(1.0)] {
+            match value {
+                Some(seconds) => write!(f, "{seconds:>6.2} ")?,
+                None => write!(f, "     – ")?,
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,89 @@
+//! The end of a run: nothing is broken any more, and everything must come to rest.
+
+use std::time::Duration;
+
+use reqwest::Method;
+use tokio::time::{Instant, sleep};
+
+use crate::load;
+use crate::model::{KEY, PROVIDER_WORDS};
+use crate::run::{World, say};
+
+/// How long that may take: a back-off, a lease, a pass, and the work itself.
+const PATIENCE: Duration = Duration::from_secs(150);
+
+/// Jobs that are not at rest, by status. Parked ones wait for keys, as they should.
+const UNFINISHED: &str = "select coalesce(string_agg(status || ' ' || n, ', '), '') from (select status, count(*) n \
+     from finalization_jobs where status in ('queued', 'leased') group by 1) t";
+
+/// The newest revision's dead letters, which their owners finalize again.
+const DEAD: &str = "select j.user_id, j.conversation_id from finalization_jobs j \
+     join conversations c using (user_id, conversation_id) \
+     where j.status = 'dead_letter' and j.revision = c.finalization_revision and not j.requires_keys limit 200";
+
+/// Waits until nothing is under way and no dead letter is left that can be helped; answers what did not come to rest.
+pub(crate) async fn settle(world: &World) -> Option<String> {
+    say(&world.plan, "nothing is broken any more; everything comes to rest");
+    let begun = Instant::now();
+    load::replay(world, 5).await;
+    loop {
+        finalize_dead(world).await;
+        world.fleet.look().await;
+        let unfinished: Result<String, _> = sqlx::query_scalar(UNFINISHED).fetch_one(&world.pool).await;
+        let dead: Result<Vec<(String, String)>, _> = sqlx::query_as(DEAD).fetch_all(&world.pool).await;
+        let sending: Result<i64, _> =
+            sqlx::query_scalar("select count(*) from webhook_deliveries where status = 'sending'")
+                .fetch_one(&world.pool)
+                .await;
+        match (unfinished, dead, sending) {
+            (Ok(left), Ok(dead), Ok(0)) if left.is_empty() && dead.is_empty() => return None,
+            (left, dead, sending) if begun.elapsed() > PATIENCE => {
+                return Some(format!(
+                    "after {} s: {left:?}, dead letters {}, deliveries under way {sending:?}",
+                    PATIENCE.as_secs(),
+                    dead.map_or(-1, |dead| dead.len().cast_signed())
+                ));
+            }
+            _ => sleep(Duration::from_millis(250)).await,
+        }
+    }
+}
+
+async fn finalize_dead(world: &World) {
+    let dead: Vec<(String, String)> = sqlx::query_as(DEAD).fetch_all(&world.pool).await.unwrap_or_default();
+    for (user, conversation) in dead {
+        let Some(person) = world.people.iter().find(|person| person.id == user) else { continue };
+        let Some(door) = world.fleet.doors().into_iter().next() else { return };
+        let url = format!("{}/v1/conversations/{conversation}/finalize", door.api);
+        world.client.ask(Method::POST, &url, &person.key, None).await;
+    }
+}
+
+/// Where a person's words, a key or a provider's text came into a log, a metric, or a table that is not meant for
+/// them. Every conversation of the run has `zq` and a number in its words.
+pub(crate) async fn leaks(world: &World) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(world.fleet.logs()).into_iter().flatten().flatten() {
+        let text = std::fs::read_to_string(entry.path()).unwrap_or_default();
+        found.extend(canary_in(world, &text).map(|canary| format!("{canary} in {}", entry.path().display())));
+    }
+    for door in world.fleet.doors() {
+        let text = world.client.page(&format!("{}/metrics", door.admin)).await.unwrap_or_default();
+        found.extend(
+            canary_in(world, &text).map(|canary| format!("{canary} in the metrics of {}", door.name)),
+        );
+    }
+    for table in ["finalization_jobs", "finalization_bells", "finalization_admissions", "operator_actions"] {
+        let dump = format!("select coalesce(string_agg(t::text, '\n'), '') from {table} t");
+        let text: Result<String, _> =
+            sqlx::query_scalar(sqlx::AssertSqlSafe(dump)).fetch_one(&world.pool).await;
+        found
+            .extend(canary_in(world, &text.unwrap_or_default()).map(|canary| format!("{canary} in {table}")));
+    }
+    found
+}
+
+fn canary_in<'a>(world: &'a World, text: &str) -> Option<&'a str> {
+    let keys = world.people.iter().map(|person| person.key.as_str());
+    ["zq0", KEY, PROVIDER_WORDS].into_iter().chain(keys).find(|canary| text.contains(canary))
+}

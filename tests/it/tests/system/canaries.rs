@@ -1,0 +1,159 @@
+//! Words of people and of providers, keys and headers: after a full run they are in the tables that are meant for
+//! them and nowhere else.
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::http::StatusCode;
+use reqwest::{Method, header};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use tokio::net::TcpListener;
+
+use crate::binary;
+use crate::client::page;
+use crate::process::Process;
+use crate::receiver::Receiver;
+use crate::world::World;
+
+/// Said by a person.
+const SAID: &str = "zwitscherling";
+/// Answered by the model, as a good answer and inside of an error.
+const ANSWERED: &str = "brummkreisel";
+const PROVIDER_ERROR: &str = "quotenfresser";
+/// The service's key, and what somebody sends who should not.
+const SERVICE_KEY: &str = "sk-schluesselkind";
+const WRONG_KEY: &str = "lsk_torwandschuetze";
+const HEADER: &str = "kopfzeilenkanarie";
+
+/// Tables whose columns are meant for what people said, or for what was made of it.
+const MEANT_FOR_WORDS: [&str; 8] = [
+    "conversations",
+    "transcript_segments",
+    "photos",
+    "action_items",
+    "memories",
+    "stage_checkpoints",
+    "webhook_deliveries",
+    "folders",
+];
+
+/// A model server that refuses the first questions with many words, and then answers.
+async fn provider(refusals: u32) -> String {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("an address is free");
+    let url = format!("http://{}/v1", listener.local_addr().expect("a listener has an address"));
+    let router = Router::new().fallback(answer).with_state((Arc::new(AtomicU32::new(0)), refusals));
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    url
+}
+
+async fn answer(State((asked, refusals)): State<(Arc<AtomicU32>, u32)>, body: Bytes) -> (StatusCode, String) {
+    if asked.fetch_add(1, Ordering::SeqCst) < refusals {
+        let words = format!("{PROVIDER_ERROR}: {SERVICE_KEY} said {}", String::from_utf8_lossy(&body));
+        return (StatusCode::UNAUTHORIZED, json!({ "error": { "message": words } }).to_string());
+    }
+    let told = json!({
+        "title": format!("About {ANSWERED}"), "overview": ANSWERED, "category": "other", "emoji": "🌷", "events": [],
+        "folder": null, "text": ANSWERED, "memories": [{ "content": format!("Loves {ANSWERED}"), "category": "hobbies" }],
+        "tasks": [{ "description": format!("Order the {ANSWERED} tiles") }],
+    });
+    let choice =
+        json!({ "message": { "role": "assistant", "content": told.to_string() }, "finish_reason": "stop" });
+    (StatusCode::OK, json!({ "choices": [choice] }).to_string())
+}
+
+#[tokio::test]
+async fn canaries_are_where_words_belong_and_nowhere_else() {
+    let world = World::new().await;
+    let receiver = Receiver::start().await;
+    // As many as one run asks before it gives up.
+    let url = provider(3).await;
+    let process = Process::serve(
+        &world.url,
+        &[
+            ("LISTEN_LOG", "trace"),
+            ("LISTEN_TEXT_ENGINE", "openai"),
+            ("LISTEN_OPENAI_BASE_URL", &url),
+            ("LISTEN_OPENAI_API_KEY", SERVICE_KEY),
+            ("LISTEN_OPENAI_MODEL", "canary"),
+            ("LISTEN_FINALIZATION_MAX_ATTEMPTS", "1"),
+        ],
+    )
+    .await;
+    let client = world.client(&process);
+    client.tell(&receiver.url()).await;
+    strangers_knock(&process.api).await;
+    let promise = format!("I will order the {SAID} tiles from the builder by Friday.");
+
+    let id = client.admit(&["Let's plan the garden.", &promise, &format!("I love {SAID}.")]).await;
+    assert_eq!(client.finished(&id).await["status"], "dead_letter");
+    let dead = binary::the_job(&world.url);
+    let job = dead["job_id"].as_str().expect("a job has an id");
+    let mut shown = binary::told(&world.url, &["jobs", "show", job]);
+    binary::told(&world.url, &["jobs", "replay", job, "--reason", "the key is right now"]);
+    let poll = client.finished(&id).await;
+    assert_eq!(poll["status"], "completed", "{poll}");
+    receiver.posts(1).await;
+
+    let items = client.items(&id).await;
+    assert!(
+        items.iter().any(|item| item.contains(ANSWERED)),
+        "the answer went through the system: {items:?}"
+    );
+    shown += &binary::told(&world.url, &["jobs", "show", job, "--json"]);
+    shown += &binary::told(&world.url, &["jobs", "list"]);
+    let (_, metrics) = page(&format!("{}/metrics", process.admin)).await;
+    nowhere("the logs", &process.logs(), world.key());
+    nowhere("the metrics", &metrics, world.key());
+    nowhere("what operators are shown", &shown, world.key());
+    let tables = world
+        .texts("select table_name::text from information_schema.tables where table_schema = 'public'")
+        .await;
+    let others: Vec<_> = tables.iter().filter(|table| !MEANT_FOR_WORDS.contains(&table.as_str())).collect();
+    assert!(others.len() >= 8, "the tables were found: {others:?}");
+    for table in others {
+        nowhere(table, &world.dump(&format!("select t::text from {table} t")).await, world.key());
+    }
+    // Of checkpoints and deliveries, one column alone may hold words.
+    let columns = "select concat_ws(' ', user_id, job_id, stage, version, encode(digest, 'hex'), epoch) from stage_checkpoints";
+    nowhere("the keys of checkpoints", &world.dump(columns).await, world.key());
+    let columns = "select (to_jsonb(d) - 'body')::text from webhook_deliveries d";
+    nowhere("deliveries without their bodies", &world.dump(columns).await, world.key());
+    let kept =
+        world.dump("select encode(body, 'escape') from webhook_deliveries where status = 'delivered'").await;
+    assert_eq!(kept.trim(), "", "a delivered body is erased");
+}
+
+/// Requests that are refused, with canaries wherever a request has room for them.
+async fn strangers_knock(api: &str) {
+    let http = reqwest::Client::builder().no_proxy().build().expect("a client can be made");
+    let body = json!({ "text": 7, SAID: SAID, "started_at": SAID });
+    for key in [WRONG_KEY, SERVICE_KEY] {
+        for path in ["/v1/dev/user/conversations", "/v1/conversations/none/finalize"] {
+            let url = format!("{api}{path}?{HEADER}={HEADER}");
+            let request = http.request(Method::POST, url).bearer_auth(key).header("x-canary", HEADER);
+            let request =
+                request.header(header::USER_AGENT, HEADER).header("x-byok-openai", SERVICE_KEY).json(&body);
+            let answered = request.send().await.expect("it answers");
+            assert_eq!(answered.status(), 401);
+            let words: Value = answered.json().await.expect("it answers in JSON");
+            assert!(!words.to_string().contains(HEADER) && !words.to_string().contains(key), "{words}");
+        }
+    }
+}
+
+fn nowhere(place: &str, text: &str, key: &str) {
+    let lower = text.to_lowercase();
+    for canary in [SAID, ANSWERED, PROVIDER_ERROR, SERVICE_KEY, WRONG_KEY, HEADER, key, "whsec_"] {
+        // An endpoint's secret and a key's hash live in tables of their own.
+        if canary == "whsec_" && place == "webhook_endpoints" {
+            continue;
+        }
+        if let Some(at) = lower.find(&canary.to_lowercase()) {
+            let from = lower.floor_char_boundary(at.saturating_sub(200));
+            let to = lower.ceil_char_boundary((at + 200).min(lower.len()));
+            panic!("{canary} is in {place}: …{}…", &lower[from..to]);
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! What the database does to the service, and what a stopped process does to the others through it.
+
+use std::time::Duration;
+
+use reqwest::{Method, StatusCode};
+use rustix::process::Signal;
+use serde_json::json;
+use tokio::time::{Instant, sleep};
+
+use crate::binary;
+use crate::client::Client;
+use crate::own_server::OwnServer;
+use crate::process::{PATIENCE, Process};
+use crate::receiver::Receiver;
+use crate::world::{GARDEN, World};
+
+/// Passes often, so that a repair is a matter of seconds.
+const PASSES: (&str, &str) = ("LISTEN_RECONCILER_CRON", "* * * * * *");
+
+/// A completion that takes its time, so that a process can be stopped in the middle of it.
+const SLOW_COMPLETION: &str = "create function slow() returns trigger language plpgsql as $$ \
+     begin perform pg_sleep(1); return new; end $$; \
+     create trigger slow before update on finalization_jobs for each row \
+     when (new.status = 'completed') execute function slow()";
+
+/// Sessions that are in the middle of such a completion.
+const IN_COMPLETION: &str = "select count(*) from pg_stat_activity \
+     where datname = current_database() and wait_event = 'PgSleep'";
+
+#[tokio::test]
+async fn a_process_stopped_inside_a_transaction_holds_others_up_for_seconds_at_most() {
+    let world = World::new().await;
+    let receiver = Receiver::start().await;
+    let frozen = Process::serve(&world.url, &[]).await;
+    let client = world.client(&frozen);
+    client.tell(&receiver.url()).await;
+    world.run(SLOW_COMPLETION).await;
+    let first = client.admit(GARDEN).await;
+    until(|| async { world.count(IN_COMPLETION).await > 0 }).await;
+
+    frozen.signal(Signal::STOP);
+
+    // The person's row, the job's and the conversation's are locked by a transaction that will say nothing more.
+    world.run("drop trigger slow on finalization_jobs").await;
+    let second = Process::serve(&world.url, &[]).await;
+    let client = world.client(&second);
+    let begun = Instant::now();
+    let other = admitted_in_the_end(&client).await;
+    assert!(begun.elapsed() < Duration::from_secs(12), "{:?}", begun.elapsed());
+    for id in [&first, &other] {
+        assert_eq!(client.finished(id).await["status"], "completed");
+    }
+    frozen.signal(Signal::CONT);
+    receiver.posts(2).await;
+    receiver.quiet().await;
+    assert!(receiver.ids().values().all(|times| *times == 1), "{:?}", receiver.ids());
+    assert_eq!(world.count("select count(*) - count(distinct description) from action_items").await, 0);
+}
+
+#[tokio::test]
+async fn a_database_that_crashes_under_load_loses_nothing_and_no_process_is_restarted() {
+    let server = OwnServer::start();
+    let key = server.with_a_person();
+    let settings = [("LISTEN_DEMO_PAUSE_AFTER", "describe=1"), PASSES];
+    let processes =
+        [Process::serve(&server.url(), &settings).await, Process::serve(&server.url(), &settings).await];
+    let clients = processes.each_ref().map(|process| Client::new(&process.api, &key));
+    let mut ids = Vec::new();
+    for number in 0..12 {
+        ids.push(clients[number % 2].admit(GARDEN).await);
+        if number % 6 == 5 {
+            server.crash_and_recover();
+            ids.push(admitted_in_the_end(&clients[0]).await);
+        }
+    }
+
+    for id in &ids {
+        let poll = until_found(&clients[1], &format!("/v1/conversations/{id}/finalization")).await;
+        assert_eq!(poll["status"], "completed", "{poll}");
+    }
+    let jobs = binary::jobs(&server.url());
+    assert_eq!(jobs.len(), ids.len(), "{jobs:?}");
+    assert!(jobs.iter().all(|job| job["attempts"] == json!(0)), "{jobs:?}");
+}
+
+#[tokio::test]
+async fn finalize_answers_while_the_bells_are_away_and_the_job_runs_once_they_are_back() {
+    let world = World::new().await;
+    let process = Process::serve(&world.url, &[PASSES]).await;
+    let client = world.client(&process);
+    let (kept, deleted) = (client.ingest(GARDEN).await, client.ingest(GARDEN).await);
+    world.run("alter table finalization_bells rename to finalization_bells_away").await;
+
+    // Asserts that both are answered 200.
+    client.finalize(&kept).await;
+    client.finalize(&deleted).await;
+    let path = format!("/v1/dev/user/conversations/{deleted}");
+    let (gone, words) = client.ask(Method::DELETE, &path, None).await;
+
+    assert!(gone.is_success(), "a deletion needs no bells either: {words}");
+    let queued = client.ask(Method::GET, &format!("/v1/conversations/{kept}/finalization"), None).await.1;
+    assert_eq!(queued["status"], "queued");
+    world.run("alter table finalization_bells_away rename to finalization_bells").await;
+    assert_eq!(client.finished(&kept).await["status"], "completed");
+    assert_eq!(world.count("select count(*) from finalization_jobs where status = 'queued'").await, 0);
+}
+
+/// Ingests and finalizes, repeating what is answered 503 or not at all as a client does.
+async fn admitted_in_the_end(client: &Client) -> String {
+    let body = crate::client::deferred(GARDEN);
+    let made = repeated(client, Method::POST, "/v1/dev/user/conversations/from-segments", Some(&body)).await;
+    let id = made["id"].as_str().expect("a conversation has an id").to_owned();
+    repeated(client, Method::POST, &format!("/v1/conversations/{id}/finalize"), None).await;
+    id
+}
+
+async fn repeated(
+    client: &Client,
+    method: Method,
+    path: &str,
+    body: Option<&serde_json::Value>,
+) -> serde_json::Value {
+    let begun = Instant::now();
+    loop {
+        let (status, told) = client.ask(method.clone(), path, body).await;
+        if status.is_success() {
+            return told;
+        }
+        assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE, "{told}");
+        assert!(begun.elapsed() < PATIENCE, "{path} is still unavailable: {told}");
+        sleep(Duration::from_millis(100)).await;
+    }
+}
+
+/// Polls a job until it is at rest; a database that is away for a moment is no answer.
+async fn until_found(client: &Client, path: &str) -> serde_json::Value {
+    let begun = Instant::now();
+    loop {
+        let poll = repeated(client, Method::GET, path, None).await;
+        if poll["terminal"] == true {
+            return poll;
+        }
+        assert!(begun.elapsed() < PATIENCE, "the job is still {poll}");
+        sleep(Duration::from_millis(100)).await;
+    }
+}
+
+async fn until<F: Future<Output = bool>>(seen: impl Fn() -> F) {
+    let begun = Instant::now();
+    while !seen().await {
+        assert!(begun.elapsed() < PATIENCE, "it was not seen");
+        sleep(Duration::from_millis(10)).await;
+    }
+}

@@ -1,0 +1,106 @@
+//! A PostgreSQL of one test's own, to be restarted under its feet. The shared one of the other tests must stay up.
+
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use rustix::process::geteuid;
+
+use crate::binary::told;
+
+/// A server in a temporary directory; dropped, it is stopped and removed.
+pub(crate) struct OwnServer {
+    bin: PathBuf,
+    home: PathBuf,
+    lent: Option<(u32, u32)>,
+}
+
+impl OwnServer {
+    /// Makes a durable one and starts it.
+    pub(crate) fn start() -> Self {
+        let home = std::env::temp_dir().join(format!("listen-own-server-{}", std::process::id()));
+        std::fs::create_dir_all(&home).expect("a directory can be made");
+        let lent = geteuid().is_root().then(lent_user);
+        if let Some((uid, gid)) = lent {
+            std::os::unix::fs::chown(&home, Some(uid), Some(gid)).expect("root may give it away");
+        }
+        let server = Self { bin: programs(), home, lent };
+        server.run("initdb", &["-D", &server.data(), "-U", "postgres", "-A", "trust"]);
+        server.up();
+        server
+    }
+
+    /// A migrated database with the person `u1`: her key.
+    pub(crate) fn with_a_person(&self) -> String {
+        told(&self.url(), &["migrate"]);
+        told(&self.url(), &["users", "create", "--id", "u1"]);
+        told(&self.url(), &["keys", "create", "--user", "u1"])
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("postgresql://postgres@localhost/postgres?host={}", self.home.display())
+    }
+
+    /// Crashes it, and starts it again: it recovers from its log.
+    pub(crate) fn crash_and_recover(&self) {
+        self.run("pg_ctl", &["-D", &self.data(), "-w", "-m", "immediate", "stop"]);
+        self.up();
+    }
+
+    fn up(&self) {
+        let settings = format!("-c listen_addresses= -k {}", self.home.display());
+        let log = self.home.join("server.log").display().to_string();
+        self.run("pg_ctl", &["-D", &self.data(), "-w", "-l", &log, "-o", &settings, "start"]);
+    }
+
+    fn data(&self) -> String {
+        self.home.join("data").display().to_string()
+    }
+
+    fn run(&self, program: &str, words: &[&str]) {
+        let ended = self.command(program, words).status().expect("a server program can be run");
+        assert!(ended.success(), "{program} {words:?} ended with {ended}");
+    }
+
+    fn command(&self, program: &str, words: &[&str]) -> Command {
+        let mut command = Command::new(self.bin.join(program));
+        command.args(words).current_dir("/").env_clear().env("LC_ALL", "C").env("PATH", "/usr/bin:/bin");
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        if let Some((uid, gid)) = self.lent {
+            command.uid(uid).gid(gid);
+        }
+        command
+    }
+}
+
+impl Drop for OwnServer {
+    fn drop(&mut self) {
+        let _best_effort = self.command("pg_ctl", &["-D", &self.data(), "-m", "immediate", "stop"]).status();
+        let _best_effort = std::fs::remove_dir_all(&self.home);
+    }
+}
+
+/// `PG_BIN_DIR`, else the newest of the usual places.
+fn programs() -> PathBuf {
+    if let Some(named) = std::env::var_os("PG_BIN_DIR") {
+        return PathBuf::from(named);
+    }
+    let places = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    let mut found: Vec<(u32, PathBuf)> = places
+        .filter_map(|entry| Some((entry.file_name().to_str()?.parse().ok()?, entry.path().join("bin"))))
+        .filter(|(_, bin)| bin.join("postgres").exists())
+        .collect();
+    found.sort();
+    found.pop().expect("no PostgreSQL server programs: install postgresql, or set PG_BIN_DIR").1
+}
+
+/// PostgreSQL refuses root: the user it runs as then.
+fn lent_user() -> (u32, u32) {
+    let users = std::fs::read_to_string("/etc/passwd").expect("there is a list of users");
+    let of = |name: &str| {
+        let line = users.lines().find(|line| line.starts_with(&format!("{name}:")))?;
+        let mut fields = line.split(':').skip(2);
+        Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))
+    };
+    of("postgres").or_else(|| of("nobody")).expect("root has a user to run PostgreSQL as")
+}
