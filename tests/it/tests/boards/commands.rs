@@ -50,11 +50,19 @@ fn words_of(text: &str) -> Vec<String> {
     words
 }
 
+/// Pages write `…` where a reader says it in words.
+fn filled(word: &str) -> &str {
+    if word == "…" { "in words" } else { word }
+}
+
 /// Whether the program takes the words. `--help` is said last: all words before it are read and must be right,
 /// nothing is done, and an id that stands for another one is no mistake.
 fn takes(words: &[String]) -> Result<(), String> {
-    let ended =
-        Command::new(binary::path()).args(words).arg("--help").output().expect("the program can be run");
+    let ended = Command::new(binary::path())
+        .args(words.iter().map(|word| filled(word)))
+        .arg("--help")
+        .output()
+        .expect("the program can be run");
     let complaint = String::from_utf8_lossy(&ended.stderr).into_owned();
     if ended.status.success() { Ok(()) } else { Err(complaint) }
 }
