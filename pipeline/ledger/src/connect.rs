@@ -14,6 +14,7 @@ use crate::{
     admit::finalize::{Asked, Finalized},
     complete::{Completion, Finished},
     error::{Doing, Error},
+    keys::KeyOwner,
     run_input::{About, RunInput},
     together::Together,
 };
@@ -51,6 +52,7 @@ pub struct Ledger {
     pub(crate) enqueue_failed: Arc<dyn Fn() + Send + Sync>,
     /// The name of the request on whose behalf this handle creates.
     pub(crate) request_key: Option<Arc<RequestKey>>,
+    pub(crate) key_owners: Together<[u8; 32], Option<KeyOwner>>,
     pub(crate) admissions: Together<Arc<Asked>, Finalized>,
     pub(crate) completions: Together<Arc<Completion>, Finished>,
     pub(crate) inputs: Together<About, Option<RunInput>>,
@@ -74,6 +76,7 @@ impl Ledger {
             waker: Waker::default(),
             enqueue_failed: settings.enqueue_failed,
             request_key: None,
+            key_owners: Together::default(),
             admissions: Together::default(),
             completions: Together::default(),
             inputs: Together::default(),
@@ -155,4 +158,16 @@ pub(crate) async fn bound(connection: &mut PgConnection) -> Result<Timestamp, sq
     )
     .fetch_one(connection)
     .await
+}
+
+/// Bounds every wait of a transaction that only reads, and leaves its plans to what it asks for: pages and filters are
+/// planned for their own numbers.
+pub(crate) async fn bound_reading(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
+    sqlx::query(
+        "select set_config('lock_timeout', '2s', true), set_config('statement_timeout', '10s', true), \
+         set_config('idle_in_transaction_session_timeout', '5s', true)",
+    )
+    .execute(connection)
+    .await
+    .map(drop)
 }

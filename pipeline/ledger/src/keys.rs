@@ -82,28 +82,43 @@ impl Ledger {
         Ok(stored.rows_affected() > 0)
     }
 
-    /// The owner of a live (neither revoked nor expired) key; `last_used_at` is written at most once a minute.
+    /// The owner of a live (neither revoked nor expired) key; `last_used_at` is written at most once a minute. Keys that
+    /// are shown together are looked up together.
     ///
     /// # Errors
     /// When the database does not answer.
     pub async fn key_owner(&self, sha256: &[u8; 32]) -> Result<Option<KeyOwner>, Error> {
-        let owner: Option<(String, String, Vec<String>, bool)> = sqlx::query_as(
-            "select user_id, key_id, scopes, \
+        let ledger = self.clone();
+        let all = move |shown: Vec<[u8; 32]>| {
+            let ledger = ledger.clone();
+            async move { ledger.key_owners(&shown).await }
+        };
+        self.key_owners.ask(*sha256, all).await
+    }
+
+    async fn key_owners(&self, shown: &[[u8; 32]]) -> Result<Vec<Option<KeyOwner>>, Error> {
+        let found: Vec<(Vec<u8>, String, String, Vec<String>, bool)> = sqlx::query_as(
+            "select key_sha256, user_id, key_id, scopes, \
                  coalesce(last_used_at < clock_timestamp() - interval '1 minute', true) \
-             from developer_keys where key_sha256 = $1 and revoked_at is null \
+             from developer_keys where key_sha256 = any($1) and revoked_at is null \
                  and coalesce(expires_at > clock_timestamp(), true)",
         )
-        .bind(sha256.as_slice())
-        .fetch_optional(&self.pool)
+        .bind(shown.iter().map(<[u8; 32]>::as_slice).collect::<Vec<_>>())
+        .fetch_all(&self.pool)
         .await
-        .doing("looking a key up")?;
-        let Some((user_id, key_id, scopes, unnoted)) = owner else {
-            return Ok(None);
-        };
-        if unnoted {
-            self.note_key_use(&user_id, &key_id).await?;
+        .doing("looking keys up")?;
+        for (_, user, key, _, _) in found.iter().filter(|(.., is_unnoted)| *is_unnoted) {
+            self.note_key_use(user, key).await?;
         }
-        Ok(Some(KeyOwner { user_id: UserId::new(user_id), key_id, scopes }))
+        let owner = |sha256: &[u8; 32]| {
+            let (_, user, key, scopes, _) = found.iter().find(|(hash, ..)| hash == sha256)?;
+            Some(KeyOwner {
+                user_id: UserId::new(user.as_str()),
+                key_id: key.clone(),
+                scopes: scopes.clone(),
+            })
+        };
+        Ok(shown.iter().map(owner).collect())
     }
 
     /// A person's keys, newest first.

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     Ledger,
-    connect::bound,
+    connect::bound_reading,
     error::{Doing, Error},
     items::{ITEM_COLUMNS, ItemRow},
     segments::read_segments_of,
@@ -45,7 +45,7 @@ impl Ledger {
     async fn snapshot(&self) -> Result<Transaction<'static, Postgres>, Error> {
         let begin = "begin isolation level repeatable read read only";
         let mut transaction = self.pool.begin_with(begin).await.doing(DOING)?;
-        bound(&mut transaction).await.doing(DOING)?;
+        bound_reading(&mut transaction).await.doing(DOING)?;
         Ok(transaction)
     }
 }
