@@ -77,7 +77,7 @@ pub(crate) struct Config {
     /// The public address.
     #[arg(long, env = "LISTEN_ADDR", default_value = "127.0.0.1:8080", value_name = "ADDR")]
     pub(crate) addr: SocketAddr,
-    /// The address of metrics and health.
+    /// The address of metrics, health and the console.
     #[arg(long, env = "LISTEN_ADMIN_ADDR", default_value = "127.0.0.1:8081", value_name = "ADDR")]
     pub(crate) admin_addr: SocketAddr,
     /// What this process does.

@@ -52,6 +52,8 @@ pub(super) struct Line {
     pub(super) reason: String,
     pub(super) job: Option<String>,
     pub(super) subject: String,
+    /// Whether the subject is a bulk replay.
+    pub(super) is_bulk: bool,
     pub(super) change: String,
 }
 
@@ -70,6 +72,7 @@ impl Line {
             operator: view.operator.clone(),
             reason: view.reason.clone(),
             job: view.job_id.clone(),
+            is_bulk: view.action.contains("bulk"),
             subject: view.subject.clone().unwrap_or_default(),
             change,
         }

@@ -39,14 +39,16 @@ pub(super) async fn ask(
     let id = uuid::Builder::from_random_bytes(chance().random()).into_uuid();
     let mut hidden = vec![("id", id.to_string())];
     hidden.extend(asked.pairs().into_iter().map(|(name, value)| (name, value.to_owned())));
+    let kept = match preview.recorded_stages {
+        0 => "No stage has recorded anything: all of them are run and paid for.".to_owned(),
+        some => format!("Recorded stage outputs, {} of them, are kept and not paid for again.", count(some)),
+    };
+    let (letters, people) =
+        (several(preview.jobs, "dead letter", "dead letters"), several(preview.users, "person", "people"));
     Ok(Confirm {
         sentences: vec![
             format!("Asked for: {}. The list is frozen when you begin.", asked.words()),
-            format!(
-                "It goes on without this page, at the rate you set; {} recorded stage outputs are kept and not paid \
-                 for again.",
-                count(preview.recorded_stages)
-            ),
+            format!("It goes on without this page, at the rate you set. {kept}"),
         ],
         action: "/console/replays".to_owned(),
         hidden,
@@ -55,13 +57,13 @@ pub(super) async fn ask(
         offers_scratch: preview.recorded_stages > 0,
         caps: Some(CAPS),
         counts: counts(&preview),
-        ..Confirm::new(
-            visitor,
-            "replays",
-            format!("Replay {} dead letters of {} people?", count(preview.jobs), count(preview.users)),
-        )
+        ..Confirm::new(visitor, "replays", format!("Replay {letters} of {people}?"))
     }
     .page())
+}
+
+fn several(number: i64, one: &str, many: &str) -> String {
+    format!("{} {}", count(number), if number == 1 { one } else { many })
 }
 
 fn counts(preview: &ReplayPreview) -> Vec<(String, String)> {

@@ -75,7 +75,7 @@ async fn many_are_replayed_after_a_look_and_begin_once() {
     let cookie = world.cookie("olga's").await;
     let olga = Who { cookie: &cookie, ..Who::default() };
     let form = world.get("/console/replays/new?code=invalid_job&newer_than=1h", olga).await;
-    assert!(form.text.contains("Replay 2 dead letters of 1 people?"), "{}", form.text);
+    assert!(form.text.contains("Replay 2 dead letters of 1 person?"), "{}", form.text);
     let hidden = |name: &str| {
         let (_, rest) = form.text.split_once(&format!("name=\"{name}\" value=\"")).unwrap();
         rest.split('"').next().unwrap().replace("&#43;", "+").to_owned()
