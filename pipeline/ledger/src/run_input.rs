@@ -61,11 +61,11 @@ impl Ledger {
         self.inputs.ask(about, all).await
     }
 
-    /// One statement per table, for all runs at once.
+    /// One statement per table, for all runs at once; in a transaction for the sake of its bounds and plans.
     async fn run_inputs(&self, abouts: Vec<About>) -> Result<Vec<Option<RunInput>>, Error> {
-        let mut connection = self.pool.acquire().await.doing(DOING)?;
+        let (mut transaction, _) = self.begin(DOING).await?;
         let mut reading = Reading {
-            connection: &mut connection,
+            connection: &mut transaction,
             users: abouts.iter().map(|(user, _)| user.as_str()).collect(),
             conversations: abouts.iter().map(|(_, conversation)| conversation.as_str()).collect(),
             found: abouts.iter().map(|_| Found::default()).collect(),
@@ -79,7 +79,9 @@ impl Ledger {
         reading.each(OTHER_MEMORIES, |found, row: MemoryRow| found.memories.push(row)).await?;
         reading.each(FOLDERS, |found, row: FolderRow| found.folders.push(row.into())).await?;
         reading.each(PEOPLE, |found, row: PersonRow| found.people.push((row.person_id, row.name))).await?;
-        reading.found.into_iter().map(Found::into_input).collect()
+        let found = reading.found;
+        transaction.commit().await.doing(DOING)?;
+        found.into_iter().map(Found::into_input).collect()
     }
 }
 

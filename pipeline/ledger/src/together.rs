@@ -19,8 +19,11 @@ const BATCH: usize = 64;
 /// Gathers questions of one kind. Cheap to clone; clones gather together.
 pub(crate) struct Together<Q, A>(Arc<Mutex<Gathered<Q, A>>>);
 
+/// Where one answer goes.
+type Reply<A> = oneshot::Sender<Result<A, Error>>;
+
 struct Gathered<Q, A> {
-    waiting: VecDeque<(Q, oneshot::Sender<Result<A, Error>>)>,
+    waiting: VecDeque<(Q, Reply<A>)>,
     lanes: usize,
 }
 
@@ -59,7 +62,7 @@ impl<Q: Clone + Send + 'static, A: Send + 'static> Together<Q, A> {
     }
 
     /// Queues a question; a lane that was free is to be run by the caller.
-    fn join(&self, question: Q, answer: oneshot::Sender<Result<A, Error>>) -> Option<Lane<Q, A>> {
+    fn join(&self, question: Q, answer: Reply<A>) -> Option<Lane<Q, A>> {
         let mut gathered = self.lock();
         gathered.waiting.push_back((question, answer));
         let is_free = gathered.lanes < LANES;
@@ -94,7 +97,7 @@ impl<Q: Clone + Send + 'static, A: Send + 'static> Lane<Q, A> {
     }
 
     /// The next batch; with none, the lane closes under the same lock, so that nobody counts on one that is going.
-    fn next(&mut self) -> Option<(Vec<Q>, Vec<oneshot::Sender<Result<A, Error>>>)> {
+    fn next(&mut self) -> Option<(Vec<Q>, Vec<Reply<A>>)> {
         let mut gathered = self.of.lock();
         let size = gathered.waiting.len().min(BATCH);
         if size == 0 {
