@@ -56,18 +56,21 @@ pub(super) fn lengths(minutes: &[MinuteView]) -> Chart {
 
 fn line(class: &str, minutes: &[MinuteView], most: f64, of: impl Fn(&MinuteView) -> Option<f64>) -> String {
     let step = WIDE / minutes.len().max(1) as f64;
-    let (mut path, mut dots, mut is_drawing) = (String::new(), String::new(), false);
+    let (mut path, mut is_drawing) = (String::new(), false);
     for (place, minute) in minutes.iter().enumerate() {
         let Some(value) = of(minute) else {
             is_drawing = false;
             continue;
         };
         let (x, y) = ((place as f64 + 0.5) * step, HIGH - 4.0 - (HIGH - 8.0) * value / most);
-        let _infallible = write!(path, "{}{x:.1} {y:.1}", if is_drawing { "L" } else { "M" });
-        let _infallible = write!(dots, "<circle class=\"{class}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"2.5\"/>");
+        // A piece begins with a point, so that one minute alone is seen.
+        let _infallible = match is_drawing {
+            true => write!(path, "L{x:.1} {y:.1}"),
+            false => write!(path, "M{x:.1} {y:.1}h0"),
+        };
         is_drawing = true;
     }
-    format!("<path class=\"{class}\" d=\"{path}\"/>{dots}")
+    format!("<path class=\"{class}\" d=\"{path}\"/>")
 }
 
 fn drawing(words: &str, marks: &str) -> Chart {
