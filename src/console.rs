@@ -83,6 +83,10 @@ pub(crate) fn router(ledger: Ledger, door: Door, secret: [u8; 32]) -> Router {
             get(|| async { asset("text/css", include_str!("console/assets/style.css")) }),
         )
         .route(
+            "/console/icon.svg",
+            get(|| async { asset("image/svg+xml", include_str!("console/assets/icon.svg")) }),
+        )
+        .route(
             "/console/live.js",
             get(|| async { asset("text/javascript", include_str!("console/assets/live.js")) }),
         )
@@ -95,5 +99,5 @@ pub(crate) fn router(ledger: Ledger, door: Door, secret: [u8; 32]) -> Router {
 type Asset = ([(header::HeaderName, &'static str); 2], &'static str);
 
 fn asset(kind: &'static str, text: &'static str) -> Asset {
-    ([(header::CONTENT_TYPE, kind), (header::CACHE_CONTROL, "max-age=300")], text)
+    ([(header::CONTENT_TYPE, kind), (header::CACHE_CONTROL, "no-cache")], text)
 }
