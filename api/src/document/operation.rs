@@ -40,6 +40,8 @@ pub(crate) struct Operation {
     pub(crate) keyed: bool,
     /// Whether it can be 422 although it reads nothing.
     pub(crate) refuses: bool,
+    /// Whether it is answered without a key; nothing of anybody's is asked for.
+    pub(crate) public: bool,
 }
 
 /// A body that is sent.
@@ -79,12 +81,18 @@ impl Operation {
             conditional: false,
             refuses: false,
             keyed: false,
+            public: false,
         }
     }
 
     /// More words.
     pub(crate) fn says(self, description: &'static str) -> Self {
         Self { description, ..self }
+    }
+
+    /// It needs no key.
+    pub(crate) fn public(self) -> Self {
+        Self { public: true, ..self }
     }
 
     /// The scope that it demands.
@@ -159,8 +167,8 @@ impl Operation {
             object["deprecated"] = true.into();
         }
         object["responses"] = Value::Object(self.responses());
-        object["security"] =
-            json!([{ "developerKey": self.scope.iter().map(|s| s.as_str()).collect::<Vec<_>>() }]);
+        let scopes: Vec<&str> = self.scope.iter().map(|scope| scope.as_str()).collect();
+        object["security"] = if self.public { json!([]) } else { json!([{ "developerKey": scopes }]) };
         object
     }
 
@@ -190,6 +198,9 @@ impl Operation {
         };
         if self.conditional {
             also("304", "NotModified", &mut responses);
+        }
+        if self.public {
+            return responses;
         }
         also("401", "NotAuthenticated", &mut responses);
         if let Some(scope) = self.scope {

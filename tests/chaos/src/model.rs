@@ -137,20 +137,24 @@ fn told(text: &str) -> Response {
     (StatusCode::OK, json!({"choices": [choice], "usage": usage}).to_string()).into_response()
 }
 
-/// Two tasks and one fact for every conversation, named by its number, so that each can be counted.
+/// Two tasks and one fact for every conversation, named by its number, so that each can be counted. What they rest on
+/// stands somewhere in the first lines.
 fn truth_of(stage: &str, number: i64) -> Value {
+    let lines = [1, 2, 3, 4, 5];
+    let description = json!({
+        "title": format!("Part zq{number:06}"), "overview": format!("About part zq{number:06}."),
+        "category": "work", "emoji": "🔧", "folder": null, "events": [],
+    });
+    let task = |words: String| json!({"lines": lines, "description": words, "owner": null, "due_words": null, "due_local": null});
+    let tasks =
+        json!([task(format!("Order part zq{number:06}a")), task(format!("Paint gate zq{number:06}b"))]);
+    let memories =
+        json!([{"lines": lines, "content": format!("Loves tool zq{number:06}m"), "category": "hobbies"}]);
     match stage {
-        "describe" => json!({
-            "title": format!("Part zq{number:06}"), "overview": format!("About part zq{number:06}."),
-            "category": "work", "emoji": "🔧", "folder": null, "events": [],
-        }),
-        "extract_action_items" => {
-            let task = |words: String| json!({"description": words, "owner": null, "due_words": null, "due_local": null});
-            json!({"tasks": [task(format!("Order part zq{number:06}a")), task(format!("Paint gate zq{number:06}b"))]})
-        }
-        "extract_memories" => {
-            json!({"memories": [{"content": format!("Owns the tool zq{number:06}m"), "category": "hobbies"}]})
-        }
+        "describe-extract_action_items-extract_memories" => json!({"description": description, "tasks": tasks, "memories": memories}),
+        "describe" => description,
+        "extract_action_items" => json!({"tasks": tasks}),
+        "extract_memories" => json!({"memories": memories}),
         _ => json!({"text": format!("Minutes of zq{number:06}."), "keep": true}),
     }
 }

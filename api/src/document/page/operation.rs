@@ -31,6 +31,9 @@ pub(super) fn badge(method: &str) -> String {
 }
 
 fn scope(operation: &Value) -> String {
+    if operation["security"] == serde_json::json!([]) {
+        return "<p class=\"scope\">No key</p>".to_owned();
+    }
     match operation["security"][0]["developerKey"][0].as_str() {
         Some(scope) => format!("<p class=\"scope\">Scope <code>{scope}</code></p>"),
         None => "<p class=\"scope\">Any key</p>".to_owned(),

@@ -6,6 +6,7 @@ mod finalization;
 mod goals;
 mod keys;
 mod profile;
+mod status;
 mod things;
 mod webhooks;
 
@@ -31,6 +32,7 @@ pub(super) fn all() -> Map<String, Value> {
         profile::schemas(),
         keys::schemas(),
         webhooks::schemas(),
+        status::schemas(),
         errors::schemas(),
     ];
     tables.into_iter().filter_map(|table| table.as_object().cloned()).flatten().collect()

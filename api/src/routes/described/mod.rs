@@ -10,6 +10,7 @@ mod goals;
 mod keys;
 mod memories;
 mod profile;
+mod status;
 mod webhooks;
 
 use std::collections::HashMap;
@@ -31,6 +32,7 @@ pub(crate) fn described(settings: &Settings) -> Vec<Operation> {
         webhooks::operations(),
         profile::operations(),
         keys::operations(),
+        status::operations(),
     ]
     .concat()
 }

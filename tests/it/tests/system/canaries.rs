@@ -8,7 +8,7 @@ use axum::http::StatusCode;
 use reqwest::{Method, header};
 use serde_json::{Value, json};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::net::TcpListener;
 
 use crate::binary;
@@ -39,24 +39,29 @@ const MEANT_FOR_WORDS: [&str; 8] = [
     "folders",
 ];
 
-/// A model server that refuses the first questions with many words, and then answers.
-async fn provider(refusals: u32) -> String {
+/// A model server that refuses questions with many words until it is `open`, and then answers.
+async fn provider(open: Arc<AtomicBool>) -> String {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("an address is free");
     let url = format!("http://{}/v1", listener.local_addr().expect("a listener has an address"));
-    let router = Router::new().fallback(answer).with_state((Arc::new(AtomicU32::new(0)), refusals));
+    let router = Router::new().fallback(answer).with_state(open);
     tokio::spawn(async move { axum::serve(listener, router).await });
     url
 }
 
-async fn answer(State((asked, refusals)): State<(Arc<AtomicU32>, u32)>, body: Bytes) -> (StatusCode, String) {
-    if asked.fetch_add(1, Ordering::SeqCst) < refusals {
+async fn answer(State(open): State<Arc<AtomicBool>>, body: Bytes) -> (StatusCode, String) {
+    if !open.load(Ordering::SeqCst) {
         let words = format!("{PROVIDER_ERROR}: {SERVICE_KEY} said {}", String::from_utf8_lossy(&body));
         return (StatusCode::UNAUTHORIZED, json!({ "error": { "message": words } }).to_string());
     }
+    let (lines, category) = ([1, 2, 3], "hobbies");
     let told = json!({
-        "title": format!("About {ANSWERED}"), "overview": ANSWERED, "category": "other", "emoji": "🌷", "events": [],
-        "folder": null, "text": ANSWERED, "memories": [{ "content": format!("Loves {ANSWERED}"), "category": "hobbies" }],
-        "tasks": [{ "description": format!("Order the {ANSWERED} tiles") }],
+        "description": {
+            "title": format!("About {ANSWERED}"), "overview": ANSWERED, "category": "other", "emoji": "🌷", "events": [],
+            "folder": null,
+        },
+        "tasks": [{ "lines": lines, "description": format!("Order the {ANSWERED} tiles") }],
+        "memories": [{ "lines": lines, "content": format!("Loves {ANSWERED}"), "category": category }],
+        "text": ANSWERED,
     });
     let choice =
         json!({ "message": { "role": "assistant", "content": told.to_string() }, "finish_reason": "stop" });
@@ -67,8 +72,8 @@ async fn answer(State((asked, refusals)): State<(Arc<AtomicU32>, u32)>, body: By
 async fn canaries_are_where_words_belong_and_nowhere_else() {
     let world = World::new().await;
     let receiver = Receiver::start().await;
-    // As many as one run asks before it gives up.
-    let url = provider(3).await;
+    let open = Arc::new(AtomicBool::new(false));
+    let url = provider(Arc::clone(&open)).await;
     let process = Process::serve(
         &world.url,
         &[
@@ -91,6 +96,7 @@ async fn canaries_are_where_words_belong_and_nowhere_else() {
     let dead = binary::the_job(&world.url);
     let job = dead["job_id"].as_str().expect("a job has an id");
     let mut shown = binary::told(&world.url, &["jobs", "show", job]);
+    open.store(true, Ordering::SeqCst);
     binary::told(&world.url, &["jobs", "replay", job, "--reason", "the key is right now"]);
     let poll = client.finished(&id).await;
     assert_eq!(poll["status"], "completed", "{poll}");

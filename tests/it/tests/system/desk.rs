@@ -21,8 +21,8 @@ async fn a_bulk_replay_outlives_the_process_that_works_on_it() {
     let world = World::new().await;
     die_many(&world).await;
     let mut processes = vec![Process::serve(&world.url, &[]).await, Process::serve(&world.url, &[]).await];
-    let preview = asked(&world, &["jobs", "replay", "--code", "model_unavailable", "--reason", "back", "-n"]);
-    assert_eq!((&preview["jobs"], &preview["codes"]["model_unavailable"]), (&json!(DEAD), &json!(DEAD)));
+    let preview = asked(&world, &["jobs", "replay", "--code", "model_rejected", "--reason", "back", "-n"]);
+    assert_eq!((&preview["jobs"], &preview["codes"]["model_rejected"]), (&json!(DEAD), &json!(DEAD)));
 
     let words = ["jobs", "replay", "--all", "--rate", "60", "--in-flight", "2", "--detach", "--yes"];
     let started = asked(&world, &[&words[..], &["--reason", "the model is back"]].concat());

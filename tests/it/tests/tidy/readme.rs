@@ -135,3 +135,9 @@ fn the_gate_can_be_executed() {
     let mode = root().join(".ci/run").metadata().expect("the gate exists").permissions().mode();
     assert_eq!(mode & 0o111, 0o111, "mode {mode:o}");
 }
+
+#[test]
+fn cargo_run_runs_the_service_however_many_programs_there_are() {
+    let manifest = read("Cargo.toml");
+    assert!(manifest.lines().any(|line| line == "default-run = \"listen\""));
+}
