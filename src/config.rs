@@ -9,6 +9,8 @@ use job::Policy;
 use outside::{BadVapid, Vapid};
 use secrecy::SecretString;
 
+use crate::console::door::{BadDoor, Door};
+
 /// A role of `serve`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Role {
@@ -75,7 +77,7 @@ pub(crate) struct Config {
     /// The public address.
     #[arg(long, env = "LISTEN_ADDR", default_value = "127.0.0.1:8080", value_name = "ADDR")]
     pub(crate) addr: SocketAddr,
-    /// The address of metrics and health.
+    /// The address of metrics, health and the console.
     #[arg(long, env = "LISTEN_ADMIN_ADDR", default_value = "127.0.0.1:8081", value_name = "ADDR")]
     pub(crate) admin_addr: SocketAddr,
     /// What this process does.
@@ -162,6 +164,21 @@ pub(crate) struct Config {
     /// Origins whose scripts may call the public interface from a browser.
     #[arg(long, env = "LISTEN_CORS_ORIGINS", value_delimiter = ',', value_name = "ORIGIN,…")]
     pub(crate) cors_origins: Vec<String>,
+    /// Who may come into the console: NAME=reader:SHA256 or NAME=operator:SHA256, of the keys that they have.
+    #[arg(
+        long,
+        env = "LISTEN_CONSOLE_KEYS",
+        hide_env_values = true,
+        value_delimiter = ',',
+        value_name = "KEY,…"
+    )]
+    pub(crate) console_keys: Vec<String>,
+    /// Instead of keys: the header in which an authenticating proxy in front of the admin address names the visitor.
+    #[arg(long, env = "LISTEN_CONSOLE_USER_HEADER", value_name = "HEADER")]
+    pub(crate) console_user_header: Option<String>,
+    /// Which of those whom the proxy names may act; all others read.
+    #[arg(long, env = "LISTEN_CONSOLE_OPERATORS", value_delimiter = ',', value_name = "NAME,…")]
+    pub(crate) console_operators: Vec<String>,
     /// Holds every run for a while after a stage: STAGE=SECONDS. The demo sets it to kill a worker in mid-run.
     #[arg(long, env = "LISTEN_DEMO_PAUSE_AFTER", hide = true, value_name = "STAGE=SECONDS")]
     pub(crate) demo_pause_after: Option<String>,
@@ -215,6 +232,14 @@ impl Config {
         Vapid::new(&SecretString::from(key.as_str()), subject).map(Some)
     }
 
+    /// Who may come into the console.
+    ///
+    /// # Errors
+    /// When its settings cannot work.
+    pub(crate) fn door(&self) -> Result<Door, BadDoor> {
+        Door::new(&self.console_keys, self.console_user_header.as_deref(), &self.console_operators)
+    }
+
     /// Everything that is wrong with this combination, in words; empty when it can work.
     pub(crate) fn problems(&self) -> Vec<String> {
         let heartbeat = i64::try_from(self.finalization_heartbeat_seconds).unwrap_or(i64::MAX);
@@ -266,7 +291,8 @@ impl Config {
             (self.openai_context_tokens < 4_096, "openai-context-tokens must be at least 4096"),
             (self.database_connections < 4, "database-connections must be at least 4"),
         ];
-        checks.into_iter().filter(|(wrong, _)| *wrong).map(|(_, words)| words.to_owned()).collect()
+        let found = checks.into_iter().filter(|(wrong, _)| *wrong).map(|(_, words)| words.to_owned());
+        found.chain(self.door().err().map(|wrong| wrong.to_string())).collect()
     }
 
     /// The effective values by name, secrets masked.
@@ -309,6 +335,9 @@ impl Config {
             ("allow_outgoing", join(self.allow_outgoing.iter().map(ToString::to_string).collect())),
             ("vendor_sources", join(self.vendor_sources.clone())),
             ("cors_origins", join(self.cors_origins.clone())),
+            ("console_keys", masked(&self.console_keys.first().cloned())),
+            ("console_user_header", text(&self.console_user_header)),
+            ("console_operators", join(self.console_operators.clone())),
         ]
     }
 }

@@ -4,6 +4,7 @@ mod admin;
 mod cli;
 mod commands;
 mod config;
+mod console;
 mod embedded;
 mod exit;
 mod keyed;

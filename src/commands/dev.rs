@@ -3,6 +3,7 @@
 use std::{process::ExitCode, sync::Arc};
 
 use anyhow::Context;
+use rand::RngExt;
 use records::UserId;
 use secrecy::ExposeSecret;
 use worker::Unwatched;
@@ -10,9 +11,10 @@ use worker::Unwatched;
 use super::{keys, serve, users};
 use crate::{
     config::{Config, Dispatch},
+    console::door,
     embedded::Private,
     lifecycle::Lifecycle,
-    wiring::{App, database},
+    wiring::{App, chance, database},
 };
 
 /// The person that `dev` makes.
@@ -25,6 +27,7 @@ const PERSON: &str = "me";
 pub(super) async fn run(config: Config) -> anyhow::Result<ExitCode> {
     let mut config = config;
     durable_on_loopback(&mut config);
+    let desk_key = desk_key(&mut config);
     let private = match &config.database_url {
         Some(_) => None,
         None => Some(Private::start("listen", false).await?),
@@ -43,16 +46,27 @@ pub(super) async fn run(config: Config) -> anyhow::Result<ExitCode> {
     let base = service.api.map(|addr| format!("http://{addr}")).unwrap_or_default();
     let key = key.expose_secret();
     anstream::println!(
-        "listen is up. API {base}, metrics http://{}/metrics{}\n\nA developer key of the person \"{PERSON}\":\n  {key}\n\nTry:\n\
+        "listen is up. API {base}, metrics http://{}/metrics{}\nConsole http://{}/console{desk_key}\n\nA developer key of the person \"{PERSON}\":\n  {key}\n\nTry:\n\
          \x20 curl -s {base}/v1/dev/user/conversations -H 'Authorization: Bearer {key}' -H 'Content-Type: application/json' \\\n\
          \x20   -d '{{\"text\": \"I need to call the dentist by Friday. My sister lives in Porto.\"}}'\n\
          \x20 curl -s {base}/v1/dev/user/conversations -H 'Authorization: Bearer {key}'\n\
          \x20 curl -s {base}/v1/dev/user/action-items -H 'Authorization: Bearer {key}'\n\nCtrl-C stops it.",
         service.admin,
         private.as_ref().map(|private| format!(", {}", private.words())).unwrap_or_default(),
+        service.admin,
     );
     service.stopped(&app, &lifecycle).await;
     Ok(ExitCode::SUCCESS)
+}
+
+/// A key of the console for this run, where the settings say nobody's; in words.
+fn desk_key(config: &mut Config) -> String {
+    if !config.console_keys.is_empty() || config.console_user_header.is_some() {
+        return String::new();
+    }
+    let key = format!("{:032x}", chance().random::<u128>());
+    config.console_keys = vec![door::entry("dev", true, &key)];
+    format!(" (key {key})")
 }
 
 /// What `dev` and `demo` change of the defaults (DECISIONS §7): work is announced durably, and users' URLs may

@@ -4,6 +4,7 @@ use std::{process::ExitCode, sync::Arc};
 
 use anyhow::Context;
 use axum::Router;
+use rand::RngExt;
 use tokio::net::TcpListener;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use worker::{Unwatched, Watch};
@@ -11,9 +12,10 @@ use worker::{Unwatched, Watch};
 use crate::{
     admin,
     config::{Config, Role},
+    console,
     lifecycle::Lifecycle,
     presence::{self, Tally},
-    wiring::{App, database, process_name},
+    wiring::{App, chance, database, process_name},
 };
 
 /// Runs the roles of this process. A database that is down at start is a matter of readiness: the process
@@ -57,6 +59,8 @@ pub(crate) async fn start(
     app.start_wakes(&tasks, lifecycle);
     let admin_router =
         admin::router(app.ledger.clone(), app.registry.clone(), health, lifecycle.soft.clone());
+    let desk = console::router(app.ledger.clone(), app.config.door()?, chance().random());
+    let admin_router = admin_router.merge(desk);
     let admin = listen(&tasks, app.config.admin_addr, admin_router, lifecycle.hard.clone()).await?;
     let api = match app.config.has(Role::Api) {
         true => Some(listen(&tasks, app.config.addr, app.router(), lifecycle.soft.clone()).await?),
@@ -103,6 +107,7 @@ pub(crate) async fn listen(
 ) -> anyhow::Result<std::net::SocketAddr> {
     let listener = TcpListener::bind(addr).await.with_context(|| format!("listening on {addr}"))?;
     let bound = listener.local_addr().context("reading the bound address")?;
+    let router = router.into_make_service_with_connect_info::<std::net::SocketAddr>();
     tasks.spawn(async move {
         let served = axum::serve(listener, router).with_graceful_shutdown(stop.cancelled_owned()).await;
         if let Err(error) = served {

@@ -121,7 +121,7 @@ pub(super) fn to_json(view: &JobView) -> Value {
 }
 
 /// The code of a dead letter, or the newest failure of a job that goes on.
-pub(super) fn code(job: &Job) -> Option<&'static str> {
+pub(crate) fn code(job: &Job) -> Option<&'static str> {
     match job.state {
         State::DeadLetter { code } => Some(code.as_str()),
         _ => job.last_code.map(|code| code.as_str()),

@@ -1,0 +1,103 @@
+//! The console: what operators see and do in a browser, on the admin address.
+//!
+//! Pages are made here, of what the ledger tells operators; they read and act without scripts, and a small script
+//! reads the live parts again. Nothing that a person said is ever on one. Whoever may come in is decided by
+//! [`door`]; whoever changes something needs a form of ours ([`visitor::Acting`]).
+
+mod asked;
+mod audit;
+mod chart;
+mod confirm;
+pub(crate) mod door;
+mod fault;
+mod job;
+mod jobs;
+mod login;
+mod many;
+mod one;
+mod overview;
+mod page;
+mod queues;
+mod replays;
+mod session;
+#[cfg(test)]
+mod tests;
+mod visitor;
+mod webhooks;
+mod words;
+
+use std::sync::Arc;
+
+use axum::{
+    Router,
+    extract::DefaultBodyLimit,
+    http::header,
+    middleware::map_response,
+    routing::{get, post},
+};
+use ledger::Ledger;
+use serde::Deserialize;
+
+use self::{door::Door, fault::Fault, session::Sessions};
+
+/// A form is short.
+const LONGEST_FORM: usize = 64 * 1024;
+
+/// What pages are made of.
+#[derive(Clone)]
+struct Console {
+    ledger: Ledger,
+    door: Arc<Door>,
+    sessions: Arc<Sessions>,
+}
+
+/// What was just done, as the address says it after a change.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct After {
+    done: Option<String>,
+}
+
+/// Everything below `/console`. `secret` signs sessions and forms, for as long as this process lives.
+pub(crate) fn router(ledger: Ledger, door: Door, secret: [u8; 32]) -> Router {
+    let console = Console { ledger, door: Arc::new(door), sessions: Arc::new(Sessions::new(secret)) };
+    Router::new()
+        .route("/console", get(overview::show))
+        .route("/console/login", get(login::ask).post(login::enter))
+        .route("/console/logout", post(login::leave))
+        .route("/console/jobs", get(jobs::list))
+        .route("/console/jobs/{id}", get(job::show))
+        .route("/console/jobs/{id}/replay", get(one::ask_replay).post(one::replay))
+        .route("/console/jobs/{id}/discard", get(one::ask_discard).post(one::discard))
+        .route("/console/queues/{queue}/{change}", get(queues::ask).post(queues::change))
+        .route("/console/replays", get(replays::list).post(many::start))
+        .route("/console/replays/new", get(many::ask))
+        .route("/console/replays/{id}", get(replays::show))
+        .route("/console/replays/{id}/{change}", get(replays::ask).post(replays::change))
+        .route("/console/webhooks", get(webhooks::list))
+        .route("/console/webhooks/enable", get(webhooks::ask_enable).post(webhooks::enable))
+        .route("/console/webhooks/recover", get(webhooks::ask_recover).post(webhooks::recover))
+        .route("/console/audit", get(audit::list))
+        .route(
+            "/console/style.css",
+            get(|| async { asset("text/css", include_str!("console/assets/style.css")) }),
+        )
+        .route(
+            "/console/icon.svg",
+            get(|| async { asset("image/svg+xml", include_str!("console/assets/icon.svg")) }),
+        )
+        .route(
+            "/console/live.js",
+            get(|| async { asset("text/javascript", include_str!("console/assets/live.js")) }),
+        )
+        .route("/console/{*other}", get(|| async { Fault::Missing("There is no such page.".to_owned()) }))
+        .layer(DefaultBodyLimit::max(LONGEST_FORM))
+        .layer(map_response(page::guarded))
+        .with_state(console)
+}
+
+type Asset = ([(header::HeaderName, &'static str); 2], &'static str);
+
+fn asset(kind: &'static str, text: &'static str) -> Asset {
+    ([(header::CONTENT_TYPE, kind), (header::CACHE_CONTROL, "no-cache")], text)
+}

@@ -1,0 +1,186 @@
+//! Which jobs are meant, as an address says it: the same words list, preview and replay.
+
+use std::collections::BTreeMap;
+
+use job::{FailureCode, JobId, Timestamp};
+use ledger::{JobCursor, JobFilter};
+use records::UserId;
+use serde::Deserialize;
+
+use super::{fault::Fault, words::query};
+use crate::commands::jobs::filter::age;
+
+/// A filter as it was typed. What is empty does not filter.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Asked {
+    pub(super) status: String,
+    pub(super) code: String,
+    pub(super) user: String,
+    pub(super) generation: String,
+    pub(super) newer_than: String,
+    pub(super) older_than: String,
+    /// Ages, counted back from when they were first looked at: RFC 3339.
+    pub(super) since: String,
+    pub(super) until: String,
+    /// Anything: leave out what was settled.
+    pub(super) unsettled: String,
+    pub(super) after: String,
+    /// A job's id: straight to its page.
+    pub(super) job: String,
+}
+
+/// The five statuses, in the order of a job's life.
+pub(super) const STATUSES: [&str; 5] = ["queued", "leased", "blocked_byok", "completed", "dead_letter"];
+
+impl Asked {
+    /// From a form's fields.
+    pub(super) fn of(fields: &BTreeMap<String, String>) -> Self {
+        let field = |name: &str| fields.get(name).cloned().unwrap_or_default();
+        Self {
+            code: field("code"),
+            user: field("user"),
+            generation: field("generation"),
+            since: field("since"),
+            until: field("until"),
+            ..Self::default()
+        }
+    }
+
+    /// As the ledger filters; ages count back from `now`.
+    ///
+    /// # Errors
+    /// When a part cannot be read; the words say which.
+    pub(super) fn filter(&self, now: Timestamp, limit: i64) -> Result<JobFilter, Fault> {
+        let text = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
+        if !self.status.is_empty() && !STATUSES.contains(&self.status.as_str()) {
+            return Err(unreadable("status", "one of the five statuses"));
+        }
+        if !self.code.is_empty() && FailureCode::from_name(&self.code).is_none() {
+            return Err(unreadable("code", "a failure code"));
+        }
+        let generation = text(&self.generation).map(|text| text.parse::<i64>()).transpose();
+        Ok(JobFilter {
+            status: text(&self.status),
+            code: text(&self.code),
+            user: text(&self.user).map(UserId::new),
+            generation: generation.map_err(|_| unreadable("generation", "a number"))?,
+            since: moment("newer than", &self.newer_than, &self.since, now)?,
+            until: moment("older than", &self.older_than, &self.until, now)?,
+            unsettled: !self.unsettled.is_empty(),
+            after: text(&self.after).map(|place| read_place(&place)).transpose()?,
+            limit,
+        })
+    }
+
+    /// The same filter with ages as moments, so that looking and replaying find the same.
+    pub(super) fn fixed(&self, filter: &JobFilter) -> Self {
+        let moment = |at: Option<Timestamp>| at.map(|at| at.to_rfc3339()).unwrap_or_default();
+        let (since, until) = (moment(filter.since), moment(filter.until));
+        Self { newer_than: String::new(), older_than: String::new(), since, until, ..self.clone() }
+    }
+
+    /// Its fields by their names, without place and job.
+    pub(super) fn pairs(&self) -> [(&'static str, &str); 9] {
+        [
+            ("status", &self.status),
+            ("code", &self.code),
+            ("user", &self.user),
+            ("generation", &self.generation),
+            ("newer_than", &self.newer_than),
+            ("older_than", &self.older_than),
+            ("since", &self.since),
+            ("until", &self.until),
+            ("unsettled", &self.unsettled),
+        ]
+    }
+
+    /// The query string of this filter.
+    pub(super) fn query(&self) -> String {
+        query(&self.pairs())
+    }
+
+    /// The query string of the page behind `place`.
+    pub(super) fn query_behind(&self, place: &JobCursor) -> String {
+        let place = format!("{}.{}", place.at.timestamp_micros(), place.job);
+        let mut pairs = self.pairs().to_vec();
+        pairs.push(("after", &place));
+        query(&pairs)
+    }
+
+    /// In words, for those who look at an operation later; status and place are not part of one.
+    pub(super) fn words(&self) -> String {
+        let pairs = [
+            ("code", &self.code),
+            ("user", &self.user),
+            ("generation", &self.generation),
+            ("admitted since", &self.since),
+            ("admitted before", &self.until),
+        ];
+        let said = pairs.iter().filter(|(_, value)| !value.is_empty());
+        let said: Vec<String> = said.map(|(name, value)| format!("{name} {value}")).collect();
+        if said.is_empty() { "all dead letters".to_owned() } else { said.join(", ") }
+    }
+}
+
+fn unreadable(name: &str, what: &str) -> Fault {
+    Fault::Unreadable(format!("The field \"{name}\" must be {what}."))
+}
+
+/// The moment `typed` ago, or the one that was fixed.
+fn moment(name: &str, typed: &str, fixed: &str, now: Timestamp) -> Result<Option<Timestamp>, Fault> {
+    if !typed.trim().is_empty() {
+        let ago = age(typed.trim()).map_err(|words| unreadable(name, &words))?;
+        return Ok(now.checked_sub_signed(ago));
+    }
+    if fixed.is_empty() {
+        return Ok(None);
+    }
+    let read: Result<Timestamp, _> = fixed.parse();
+    read.map(Some).map_err(|_| unreadable(name, "a moment, as 2026-01-31T12:00:00Z"))
+}
+
+fn read_place(word: &str) -> Result<JobCursor, Fault> {
+    let read = || {
+        let (micros, id) = word.split_once('.')?;
+        let at = Timestamp::from_timestamp_micros(micros.parse().ok()?)?;
+        Some(JobCursor { at, job: JobId::from_text(id.to_owned()) })
+    };
+    read().ok_or_else(|| unreadable("after", "a place that a page before named"))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+    use super::*;
+
+    #[test]
+    fn ages_that_were_looked_at_are_moments_in_what_is_done() {
+        let now = Timestamp::UNIX_EPOCH + chrono::Duration::days(3);
+        let asked = Asked { newer_than: "1d".into(), code: "stage_timeout".into(), ..Asked::default() };
+        let code = FailureCode::ALL.first().unwrap().as_str();
+        let asked = Asked { code: code.to_owned(), ..asked };
+        let filter = asked.filter(now, 5).unwrap();
+        let later = asked.fixed(&filter).filter(now + chrono::Duration::hours(5), 5).unwrap();
+        assert_eq!(later.since, filter.since);
+        assert_eq!(
+            asked.fixed(&filter).words(),
+            format!("code {code}, admitted since 1970-01-03T00:00:00+00:00")
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_said() {
+        let now = Timestamp::UNIX_EPOCH;
+        for wrong in [
+            Asked { status: "dead".into(), ..Asked::default() },
+            Asked { code: "none".into(), ..Asked::default() },
+            Asked { generation: "x".into(), ..Asked::default() },
+            Asked { older_than: "1w".into(), ..Asked::default() },
+            Asked { until: "noon".into(), ..Asked::default() },
+            Asked { after: "here".into(), ..Asked::default() },
+        ] {
+            assert!(matches!(wrong.filter(now, 1), Err(Fault::Unreadable(_))), "{wrong:?}");
+        }
+    }
+}

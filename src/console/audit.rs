@@ -1,0 +1,138 @@
+//! Who did what, and why.
+
+use askama::Template;
+use axum::{
+    extract::{Query, State},
+    response::Response,
+};
+use job::Timestamp;
+use ledger::{ActionFilter, ActionView};
+use serde::Deserialize;
+
+use super::{
+    Console,
+    fault::Fault,
+    page::{Frame, render},
+    visitor::Visitor,
+    words::{Moment, query},
+};
+
+/// Actions on a page.
+const PAGE: usize = 50;
+
+/// What operators do, by the names under which it is recorded.
+const ACTIONS: [&str; 11] = [
+    "replay",
+    "discard",
+    "pause",
+    "resume",
+    "recount",
+    "bulk_replay",
+    "pause_bulk",
+    "resume_bulk",
+    "cancel_bulk",
+    "enable_webhook",
+    "recover_webhook",
+];
+
+/// A filter and a place, as the address says them.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Which {
+    operator: String,
+    action: String,
+    before: String,
+}
+
+/// An action, as it is shown.
+pub(super) struct Line {
+    pub(super) at: Moment,
+    pub(super) action: String,
+    pub(super) operator: String,
+    pub(super) reason: String,
+    pub(super) job: Option<String>,
+    pub(super) subject: String,
+    /// Whether the subject is a bulk replay.
+    pub(super) is_bulk: bool,
+    pub(super) change: String,
+}
+
+impl Line {
+    /// As it is seen at `now`.
+    pub(super) fn new(view: &ActionView, now: Timestamp) -> Self {
+        let generations = view.from_generation.zip(view.to_generation);
+        let was = [view.from_status.as_deref(), view.from_code.as_deref()];
+        let mut change = was.into_iter().flatten().collect::<Vec<_>>().join(", ");
+        if let Some((from, to)) = generations {
+            change.push_str(&format!(", generation {from} → {to}"));
+        }
+        Self {
+            at: Moment::new(view.created_at, now),
+            action: view.action.clone(),
+            operator: view.operator.clone(),
+            reason: view.reason.clone(),
+            job: view.job_id.clone(),
+            is_bulk: view.action.contains("bulk"),
+            subject: view.subject.clone().unwrap_or_default(),
+            change,
+        }
+    }
+}
+
+#[derive(Template)]
+#[template(path = "audit.html")]
+struct Page {
+    frame: Frame,
+    which: Which,
+    actions: Vec<&'static str>,
+    lines: Vec<Line>,
+    next: Option<String>,
+}
+
+/// `GET /console/audit`.
+pub(super) async fn list(
+    visitor: Visitor,
+    State(console): State<Console>,
+    Query(which): Query<Which>,
+) -> Result<Response, Fault> {
+    let text = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
+    let filter = ActionFilter {
+        operator: text(&which.operator),
+        action: text(&which.action),
+        job: None,
+        before: text(&which.before).map(|place| read_place(&place)).transpose()?,
+        limit: PAGE as i64 + 1,
+    };
+    let now = console.ledger.now().await?;
+    let mut found = console.ledger.actions(&filter).await?;
+    let more = found.len() > PAGE;
+    found.truncate(PAGE);
+    let next = found.last().filter(|_| more).map(|last| {
+        let place = write_place(last.created_at, &last.action_id);
+        query(&[("operator", &which.operator), ("action", &which.action), ("before", &place)])
+    });
+    Ok(render(&Page {
+        frame: Frame::of(visitor, "audit", "Audit"),
+        which,
+        actions: ACTIONS.to_vec(),
+        lines: found.iter().map(|view| Line::new(view, now)).collect(),
+        next,
+    }))
+}
+
+/// A place in a list that is ordered by time and id, as addresses carry it.
+pub(super) fn write_place(at: Timestamp, id: &str) -> String {
+    format!("{}.{id}", at.timestamp_micros())
+}
+
+/// What [`write_place`] wrote.
+///
+/// # Errors
+/// When it is none.
+pub(super) fn read_place(word: &str) -> Result<(Timestamp, String), Fault> {
+    let read = || {
+        let (micros, id) = word.split_once('.')?;
+        Some((Timestamp::from_timestamp_micros(micros.parse().ok()?)?, id.to_owned()))
+    };
+    read().ok_or_else(|| Fault::Unreadable("The place is none that a page before named.".to_owned()))
+}

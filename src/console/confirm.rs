@@ -1,0 +1,60 @@
+//! The page between wanting a change and making it: what will happen, and why it is done.
+
+use askama::Template;
+use axum::response::Response;
+
+use super::{
+    page::{Frame, render},
+    visitor::Visitor,
+};
+
+/// A change that is about to be made.
+#[derive(Template)]
+#[template(path = "confirm.html")]
+pub(super) struct Confirm {
+    pub(super) frame: Frame,
+    pub(super) token: String,
+    /// What will happen.
+    pub(super) sentences: Vec<String>,
+    /// Where the form goes.
+    pub(super) action: String,
+    /// What the form carries along.
+    pub(super) hidden: Vec<(&'static str, String)>,
+    /// The button's words.
+    pub(super) button: &'static str,
+    /// Where to go instead.
+    pub(super) back: String,
+    /// Offer to pay for all stages again.
+    pub(super) offers_scratch: bool,
+    /// Ask for the caps of many: (jobs a minute, unfinished at once).
+    pub(super) caps: Option<(i32, i32)>,
+    /// Ask how far back: an age.
+    pub(super) age: Option<&'static str>,
+    /// Counts to look at first: (how many, what).
+    pub(super) counts: Vec<(String, String)>,
+}
+
+impl Confirm {
+    /// The least of such a page.
+    pub(super) fn new(visitor: Visitor, here: &'static str, title: impl Into<String>) -> Self {
+        let token = visitor.token.clone();
+        Self {
+            frame: Frame::of(visitor, here, title),
+            token,
+            sentences: Vec::new(),
+            action: String::new(),
+            hidden: Vec::new(),
+            button: "Do it",
+            back: "/console".to_owned(),
+            offers_scratch: false,
+            caps: None,
+            age: None,
+            counts: Vec::new(),
+        }
+    }
+
+    /// Sends it.
+    pub(super) fn page(&self) -> Response {
+        render(self)
+    }
+}

@@ -1,0 +1,89 @@
+//! Pages that could not be made, and what to do about it.
+
+use axum::{
+    http::StatusCode,
+    response::{IntoResponse, Response},
+};
+
+use super::page::{Frame, Message, render_as};
+
+/// Why there is no page.
+#[derive(Clone, Debug)]
+pub(super) enum Fault {
+    /// The ledger could not be read or written.
+    Database,
+    /// There is nothing of that name.
+    Missing(String),
+    /// The ledger says no.
+    Refused(String),
+    /// What was typed cannot be read.
+    Unreadable(String),
+    /// Nobody is known, and this is not the machine itself.
+    Closed,
+    /// The proxy did not say who it is.
+    Unnamed,
+    /// They may read.
+    MayNotAct,
+    /// The form was not made for this visitor.
+    ForeignForm,
+    /// A change without a reason.
+    NoReason,
+}
+
+impl From<ledger::Error> for Fault {
+    fn from(error: ledger::Error) -> Self {
+        tracing::warn!(%error, "a page of the console could not be made");
+        Self::Database
+    }
+}
+
+impl Fault {
+    fn words(self) -> (StatusCode, &'static str, String) {
+        match self {
+            Self::Database => (
+                StatusCode::SERVICE_UNAVAILABLE,
+                "The database does not answer",
+                "The log says what went wrong. Nothing was changed by this page.".to_owned(),
+            ),
+            Self::Missing(what) => (StatusCode::NOT_FOUND, "Not found", what),
+            Self::Refused(why) => (StatusCode::CONFLICT, "That is not possible", why),
+            Self::Unreadable(what) => (StatusCode::UNPROCESSABLE_ENTITY, "That cannot be read", what),
+            Self::Closed => (
+                StatusCode::FORBIDDEN,
+                "The console is closed",
+                "It answers this machine alone until it knows who asks: set LISTEN_CONSOLE_KEYS, or put an \
+                 authenticating proxy in front and set LISTEN_CONSOLE_USER_HEADER."
+                    .to_owned(),
+            ),
+            Self::Unnamed => (
+                StatusCode::UNAUTHORIZED,
+                "Nobody said who you are",
+                "The proxy in front of the console did not send the header of LISTEN_CONSOLE_USER_HEADER."
+                    .to_owned(),
+            ),
+            Self::MayNotAct => (
+                StatusCode::FORBIDDEN,
+                "You may read, not act",
+                "To act, sign in with the key of an operator; LISTEN_CONSOLE_KEYS says who is one.".to_owned(),
+            ),
+            Self::ForeignForm => (
+                StatusCode::FORBIDDEN,
+                "This form is too old",
+                "It was not made for your session, so nothing was changed. Go back, load the page again, and repeat it."
+                    .to_owned(),
+            ),
+            Self::NoReason => (
+                StatusCode::UNPROCESSABLE_ENTITY,
+                "A reason is missing",
+                "Nothing was changed. Go back and write 3 to 500 characters that tell the next operator why.".to_owned(),
+            ),
+        }
+    }
+}
+
+impl IntoResponse for Fault {
+    fn into_response(self) -> Response {
+        let (status, heading, text) = self.words();
+        render_as(status, &Message { frame: Frame::bare(heading), text })
+    }
+}

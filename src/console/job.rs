@@ -1,0 +1,142 @@
+//! One job, with everything that explains it, and never a word of its person's.
+
+use askama::Template;
+use axum::{
+    extract::{Path, Query, State},
+    response::Response,
+};
+use job::{JobId, State as JobState};
+use ledger::{Event, JobPage};
+
+use super::{
+    After, Console,
+    audit::Line,
+    fault::Fault,
+    page::{Frame, render},
+    visitor::Visitor,
+    words::{Moment, millis, status},
+};
+use crate::commands::jobs::show;
+
+#[derive(Template)]
+#[template(path = "job.html")]
+struct Page {
+    frame: Frame,
+    id: String,
+    status: &'static str,
+    words: &'static str,
+    is_settled: bool,
+    is_dead: bool,
+    code: Option<&'static str>,
+    why: String,
+    guard: &'static str,
+    /// The way of a job: (status, words, whether it is here).
+    way: Vec<(&'static str, &'static str, bool)>,
+    facts: Vec<(&'static str, String)>,
+    admitted: Moment,
+    origin: String,
+    is_cut: bool,
+    edges: Vec<Edge>,
+    actions: Vec<Line>,
+}
+
+struct Edge {
+    at: Moment,
+    verb: String,
+    from: &'static str,
+    to: &'static str,
+    to_status: String,
+    epoch: i64,
+    generation: i64,
+    code: Option<String>,
+    worker: Option<String>,
+    again: Option<Moment>,
+    stages: Vec<(String, String)>,
+}
+
+/// `GET /console/jobs/{id}`.
+pub(super) async fn show(
+    visitor: Visitor,
+    State(console): State<Console>,
+    Path(id): Path<String>,
+    Query(after): Query<After>,
+) -> Result<Response, Fault> {
+    let page = read(&console, &id).await?;
+    let (job, at) = (&page.view.job, page.at);
+    let name = job.state.status();
+    Ok(render(&Page {
+        frame: Frame::of(visitor, "jobs", format!("Job {id}")).live().after(after.done.as_deref()),
+        status: name,
+        words: status(name),
+        is_settled: job.settled_at.is_some(),
+        is_dead: matches!(job.state, JobState::DeadLetter { .. }),
+        code: show::code(job),
+        why: page.why.to_string(),
+        guard: page.why.guard(),
+        way: way(name),
+        facts: facts(&page),
+        admitted: Moment::new(page.view.created_at, at),
+        origin: job.origin.to_string(),
+        is_cut: page.history.first().is_some_and(|first| first.version > 2),
+        edges: page.history.iter().map(|event| edge(event, &page)).collect(),
+        actions: page.actions.iter().map(|action| Line::new(action, at)).collect(),
+        id,
+    }))
+}
+
+/// A job's page, or that there is none.
+pub(super) async fn read(console: &Console, id: &str) -> Result<JobPage, Fault> {
+    let page = console.ledger.job_page(&JobId::from_text(id.to_owned())).await?;
+    page.ok_or_else(|| Fault::Missing(format!("There is no job {id}.")))
+}
+
+/// The stations, with the present one marked; where a job is parked, that is on its way.
+fn way(here: &str) -> Vec<(&'static str, &'static str, bool)> {
+    let mut way = vec!["queued", "leased"];
+    match here {
+        "blocked_byok" => way.insert(0, "blocked_byok"),
+        "dead_letter" => way.push("dead_letter"),
+        _ => {}
+    }
+    if here != "dead_letter" {
+        way.push("completed");
+    }
+    way.into_iter().map(|name| (name, status(name), name == here)).collect()
+}
+
+fn facts(page: &JobPage) -> Vec<(&'static str, String)> {
+    let (view, job) = (&page.view, &page.view.job);
+    let or_none = |text: String| if text.is_empty() { "none".to_owned() } else { text };
+    let bells = view
+        .bells
+        .iter()
+        .map(|(ring, generation, at)| format!("#{ring} of generation {generation} at {}", show::time(*at)));
+    vec![
+        ("User", view.user_id.to_string()),
+        ("Conversation", format!("{}, revision {}", view.conversation_id, view.revision)),
+        ("Queue", job.queue.to_string()),
+        ("Generation, epoch", format!("{}, {}", job.generation, job.epoch)),
+        ("Failed, crashed, begun", format!("{}, {}, {}", job.attempts, job.crashes, job.runs)),
+        ("Own keys", if job.requires_keys { "required" } else { "not required" }.to_owned()),
+        ("Recorded stages", or_none(view.checkpoints.join(", "))),
+        ("Bells", or_none(bells.collect::<Vec<_>>().join("; "))),
+        ("Looked at next", view.reconcile_after_at.map_or("never by itself".to_owned(), show::time)),
+    ]
+}
+
+fn edge(event: &Event, page: &JobPage) -> Edge {
+    let ahead = event.ready_at.filter(|ready_at| *ready_at > event.at);
+    Edge {
+        at: Moment::new(event.at, page.at),
+        verb: event.verb.clone(),
+        from: status(&event.from),
+        to: status(&event.to),
+        to_status: event.to.clone(),
+        epoch: event.epoch,
+        generation: event.generation,
+        code: event.code.clone(),
+        worker: event.worker.clone(),
+        again: ahead.map(|ready_at| Moment::new(ready_at, page.at)),
+        stages: event.stages.iter().map(|(stage, took)| (stage.clone(), millis(f64::from(*took)))).collect(),
+    }
+}

@@ -1,0 +1,91 @@
+//! The list of jobs: filtered by its address, a page at a time.
+
+use askama::Template;
+use axum::{
+    extract::{Query, State},
+    response::{IntoResponse, Redirect, Response},
+};
+use job::{FailureCode, Timestamp};
+use ledger::JobView;
+
+use super::{
+    Console,
+    asked::{Asked, STATUSES},
+    fault::Fault,
+    page::{Frame, render},
+    visitor::Visitor,
+    words::{Moment, status},
+};
+use crate::commands::jobs::show;
+
+/// Jobs on a page.
+const PAGE: i64 = 50;
+
+#[derive(Template)]
+#[template(path = "jobs.html")]
+struct Page {
+    frame: Frame,
+    asked: Asked,
+    statuses: Vec<(&'static str, &'static str)>,
+    codes: Vec<&'static str>,
+    jobs: Vec<Row>,
+    next: Option<String>,
+    is_first: bool,
+    replay: Option<String>,
+}
+
+struct Row {
+    id: String,
+    status: &'static str,
+    words: &'static str,
+    is_settled: bool,
+    code: &'static str,
+    queue: String,
+    failed: u32,
+    crashed: u32,
+    generation: i64,
+    admitted: Moment,
+    user: String,
+}
+
+/// `GET /console/jobs`.
+pub(super) async fn list(
+    visitor: Visitor,
+    State(console): State<Console>,
+    Query(asked): Query<Asked>,
+) -> Result<Response, Fault> {
+    if !asked.job.trim().is_empty() {
+        let id: String = form_urlencoded::byte_serialize(asked.job.trim().as_bytes()).collect();
+        return Ok(Redirect::to(&format!("/console/jobs/{id}")).into_response());
+    }
+    let now = console.ledger.now().await?;
+    let page = console.ledger.jobs_page(&asked.filter(now, PAGE)?).await?;
+    let is_dead = asked.status == "dead_letter" || (asked.status.is_empty() && !asked.code.is_empty());
+    Ok(render(&Page {
+        frame: Frame::of(visitor, "jobs", "Jobs").live(),
+        statuses: STATUSES.map(|name| (name, status(name))).into(),
+        codes: FailureCode::ALL.iter().map(|code| code.as_str()).collect(),
+        jobs: page.jobs.iter().map(|view| row(view, now)).collect(),
+        next: page.next.as_ref().map(|place| asked.query_behind(place)),
+        is_first: asked.after.is_empty(),
+        replay: (is_dead && !page.jobs.is_empty()).then(|| asked.query()),
+        asked,
+    }))
+}
+
+fn row(view: &JobView, now: Timestamp) -> Row {
+    let name = view.job.state.status();
+    Row {
+        id: view.job.id.to_string(),
+        status: name,
+        words: status(name),
+        is_settled: view.job.settled_at.is_some(),
+        code: show::code(&view.job).unwrap_or(""),
+        queue: view.job.queue.to_string(),
+        failed: view.job.attempts,
+        crashed: view.job.crashes,
+        generation: view.job.generation.0,
+        admitted: Moment::new(view.created_at, now),
+        user: view.user_id.to_string(),
+    }
+}

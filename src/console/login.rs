@@ -1,0 +1,102 @@
+//! In with a key, and out again.
+
+use askama::Template;
+use axum::{
+    body::Bytes,
+    extract::{Query, State},
+    http::{HeaderMap, StatusCode, header},
+    response::{AppendHeaders, IntoResponse, Redirect, Response},
+};
+use serde::Deserialize;
+
+use super::{
+    Console,
+    door::Door,
+    page::{Frame, render, render_as},
+    session::{COOKIE, LASTS},
+    visitor::fields,
+};
+
+#[derive(Template)]
+#[template(path = "login.html")]
+struct Page {
+    frame: Frame,
+    next: String,
+    is_wrong: bool,
+}
+
+/// Where to go afterwards.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Next {
+    next: String,
+}
+
+/// `GET /console/login`.
+pub(super) async fn ask(State(console): State<Console>, Query(next): Query<Next>) -> Response {
+    match *console.door {
+        Door::Keys(_) => render(&Page {
+            frame: Frame::bare("Sign in"),
+            next: ours(&next.next).to_owned(),
+            is_wrong: false,
+        }),
+        Door::ThisMachine | Door::Proxy { .. } => Redirect::to("/console").into_response(),
+    }
+}
+
+/// `POST /console/login`.
+pub(super) async fn enter(State(console): State<Console>, headers: HeaderMap, body: Bytes) -> Response {
+    let fields = fields(&body);
+    let next = ours(fields.get("next").map(String::as_str).unwrap_or_default());
+    let key = fields.get("key").map(String::as_str).unwrap_or_default();
+    let Some((name, may_act)) = console.door.whose(key) else {
+        tracing::warn!("a key of the console was refused");
+        let page = Page { frame: Frame::bare("Sign in"), next: next.to_owned(), is_wrong: true };
+        return render_as(StatusCode::UNAUTHORIZED, &page);
+    };
+    let is_tls = headers.get("x-forwarded-proto").is_some_and(|scheme| scheme == "https");
+    let cookie = cookie(&console.sessions.open(name, may_act), LASTS.as_secs(), is_tls);
+    (AppendHeaders([(header::SET_COOKIE, cookie)]), Redirect::to(next)).into_response()
+}
+
+/// `POST /console/logout`. Without a token: whoever makes a visitor leave does no harm.
+pub(super) async fn leave() -> Response {
+    (AppendHeaders([(header::SET_COOKIE, cookie("", 0, false))]), Redirect::to("/console/login"))
+        .into_response()
+}
+
+fn cookie(value: &str, seconds: u64, is_tls: bool) -> String {
+    let secure = if is_tls { "; Secure" } else { "" };
+    format!("{COOKIE}={value}; Path=/console; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}")
+}
+
+/// Pages of the console alone: nobody is sent elsewhere.
+fn ours(next: &str) -> &str {
+    let is_ours = next == "/console" || next.starts_with("/console/") || next.starts_with("/console?");
+    if is_ours && !next.starts_with("/console/login") && next.chars().all(|letter| letter.is_ascii_graphic())
+    {
+        next
+    } else {
+        "/console"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ours;
+
+    #[test]
+    fn nobody_is_sent_elsewhere() {
+        assert_eq!(ours("/console/jobs?status=queued"), "/console/jobs?status=queued");
+        for elsewhere in [
+            "https://a.example",
+            "//a.example",
+            "/consoles",
+            "/console/login?next=x",
+            "/console/\r\nX: y",
+            "",
+        ] {
+            assert_eq!(ours(elsewhere), "/console", "{elsewhere}");
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Replaying many: look at what would happen, then begin.
+
+use axum::{
+    extract::{Query, State},
+    response::{Redirect, Response},
+};
+use ledger::{ReplayOrder, ReplayPreview, Started};
+use rand::RngExt;
+use uuid::Uuid;
+
+use super::{
+    Console,
+    asked::Asked,
+    confirm::Confirm,
+    fault::Fault,
+    visitor::{Acting, Visitor},
+    words::count,
+};
+use crate::wiring::chance;
+
+/// Jobs a minute and unfinished at once, unless the operator says otherwise.
+const CAPS: (i32, i32) = (600, 16);
+
+/// `GET /console/replays/new`.
+pub(super) async fn ask(
+    visitor: Visitor,
+    State(console): State<Console>,
+    Query(asked): Query<Asked>,
+) -> Result<Response, Fault> {
+    let filter = asked.filter(console.ledger.now().await?, 0)?;
+    let asked = asked.fixed(&filter);
+    let preview = console.ledger.preview_replay(&filter).await?;
+    if preview.jobs == 0 {
+        return Err(Fault::Missing(
+            "No unsettled dead letter is found: nothing is to be replayed.".to_owned(),
+        ));
+    }
+    // The form carries the operation's name: sent twice, it begins once.
+    let id = uuid::Builder::from_random_bytes(chance().random()).into_uuid();
+    let mut hidden = vec![("id", id.to_string())];
+    hidden.extend(asked.pairs().into_iter().map(|(name, value)| (name, value.to_owned())));
+    let kept = match preview.recorded_stages {
+        0 => "No stage has recorded anything: all of them are run and paid for.".to_owned(),
+        some => format!("Recorded stage outputs, {} of them, are kept and not paid for again.", count(some)),
+    };
+    let (letters, people) =
+        (several(preview.jobs, "dead letter", "dead letters"), several(preview.users, "person", "people"));
+    Ok(Confirm {
+        sentences: vec![
+            format!("Asked for: {}. The list is frozen when you begin.", asked.words()),
+            format!("It goes on without this page, at the rate you set. {kept}"),
+        ],
+        action: "/console/replays".to_owned(),
+        hidden,
+        button: "Begin",
+        back: format!("/console/jobs?{}", asked.query()),
+        offers_scratch: preview.recorded_stages > 0,
+        caps: Some(CAPS),
+        counts: counts(&preview),
+        ..Confirm::new(visitor, "replays", format!("Replay {letters} of {people}?"))
+    }
+    .page())
+}
+
+fn several(number: i64, one: &str, many: &str) -> String {
+    format!("{} {}", count(number), if number == 1 { one } else { many })
+}
+
+fn counts(preview: &ReplayPreview) -> Vec<(String, String)> {
+    let codes = preview.codes.iter().map(|(code, jobs)| (count(*jobs), code.clone()));
+    let others = [
+        (preview.superseded, "will be refused: a newer revision exists"),
+        (preview.conversation_gone, "will be refused: the conversation was deleted"),
+        (preview.parked, "will be parked until their users bring keys"),
+    ];
+    let others = others.into_iter().filter(|(jobs, _)| *jobs > 0);
+    codes.chain(others.map(|(jobs, what)| (count(jobs), what.to_owned()))).collect()
+}
+
+/// `POST /console/replays`.
+pub(super) async fn start(State(console): State<Console>, acting: Acting) -> Result<Redirect, Fault> {
+    let action = acting.action()?;
+    let asked = Asked::of(acting.fields());
+    let id = acting.field("id").and_then(|id| Uuid::parse_str(id).ok());
+    let id = id.ok_or_else(|| Fault::Unreadable("The form carries no name for the replay.".to_owned()))?;
+    let order = ReplayOrder {
+        filter: asked.filter(console.ledger.now().await?, 0)?,
+        words: asked.words(),
+        from_scratch: acting.field("from_scratch").is_some(),
+        per_minute: cap(&acting, "per_minute", 60_000)?,
+        in_flight: cap(&acting, "in_flight", 10_000)?,
+    };
+    match console.ledger.start_replay(id, &order, &action).await? {
+        Started::Nothing => Err(Fault::Missing("Nothing is left to be replayed.".to_owned())),
+        Started::Running(view) => {
+            Ok(Redirect::to(&format!("/console/replays/{}?done=started", view.operation_id)))
+        }
+    }
+}
+
+fn cap(acting: &Acting, name: &str, most: i32) -> Result<i32, Fault> {
+    let number = acting.field(name).and_then(|text| text.parse().ok());
+    let number = number.filter(|number| (1..=most).contains(number));
+    number.ok_or_else(|| Fault::Unreadable(format!("Both caps must be numbers; this one from 1 to {most}.")))
+}

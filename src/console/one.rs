@@ -1,0 +1,101 @@
+//! What an operator does to one job: replay it, or settle it.
+
+use axum::{
+    extract::{Path, State},
+    response::{Redirect, Response},
+};
+use job::{Job, JobId, Refusal, State as JobState};
+
+use super::{
+    Console,
+    confirm::Confirm,
+    fault::Fault,
+    job::read,
+    visitor::{Acting, Visitor},
+};
+use crate::commands::jobs::words;
+
+/// `GET /console/jobs/{id}/replay`.
+pub(super) async fn ask_replay(
+    visitor: Visitor,
+    State(console): State<Console>,
+    Path(id): Path<String>,
+) -> Result<Response, Fault> {
+    let page = read(&console, &id).await?;
+    let recorded = page.view.checkpoints.len();
+    let kept = match recorded {
+        0 => "No stage has recorded anything: all of them are run and paid for.".to_owned(),
+        1 => "One stage has recorded its output, which is kept and not paid for again.".to_owned(),
+        many => format!("{many} stages have recorded their outputs, which are kept and not paid for again."),
+    };
+    Ok(Confirm {
+        sentences: vec![
+            page.why.to_string(),
+            "The job is queued again with the next generation, and its conversation goes back to processing."
+                .to_owned(),
+            kept,
+        ],
+        action: format!("/console/jobs/{}/replay", page.view.job.id),
+        button: "Replay",
+        back: format!("/console/jobs/{}", page.view.job.id),
+        offers_scratch: recorded > 0,
+        ..Confirm::new(visitor, "jobs", format!("Replay {id}?"))
+    }
+    .page())
+}
+
+/// `GET /console/jobs/{id}/discard`.
+pub(super) async fn ask_discard(
+    visitor: Visitor,
+    State(console): State<Console>,
+    Path(id): Path<String>,
+) -> Result<Response, Fault> {
+    let page = read(&console, &id).await?;
+    Ok(Confirm {
+        sentences: vec![
+            page.why.to_string(),
+            "The dead letter is marked as settled: it stays as it is, and nobody is asked to look at it any more."
+                .to_owned(),
+        ],
+        action: format!("/console/jobs/{}/discard", page.view.job.id),
+        button: "Settle",
+        back: format!("/console/jobs/{}", page.view.job.id),
+        ..Confirm::new(visitor, "jobs", format!("Settle {id}?"))
+    }
+    .page())
+}
+
+/// `POST /console/jobs/{id}/replay`.
+pub(super) async fn replay(
+    State(console): State<Console>,
+    Path(id): Path<String>,
+    acting: Acting,
+) -> Result<Redirect, Fault> {
+    let (job, action) = (JobId::from_text(id.as_str()), acting.action()?);
+    let answer = match acting.field("from_scratch") {
+        Some(_) => console.ledger.replay_from_scratch(&job, &action).await?,
+        None => console.ledger.replay(&job, &action).await?,
+    };
+    let job = granted(&id, answer)?;
+    let word = if matches!(job.state, JobState::BlockedByok) { "parked" } else { "replayed" };
+    Ok(Redirect::to(&format!("/console/jobs/{}?done={word}", job.id)))
+}
+
+/// `POST /console/jobs/{id}/discard`.
+pub(super) async fn discard(
+    State(console): State<Console>,
+    Path(id): Path<String>,
+    acting: Acting,
+) -> Result<Redirect, Fault> {
+    let answer = console.ledger.discard(&JobId::from_text(id.as_str()), &acting.action()?).await?;
+    let job = granted(&id, answer)?;
+    Ok(Redirect::to(&format!("/console/jobs/{}?done=settled", job.id)))
+}
+
+fn granted(id: &str, answer: Option<Result<Job, Refusal>>) -> Result<Job, Fault> {
+    match answer {
+        None => Err(Fault::Missing(format!("There is no job {id}."))),
+        Some(Err(refusal)) => Err(Fault::Refused(format!("Job {id}: {}.", words(refusal)))),
+        Some(Ok(job)) => Ok(job),
+    }
+}

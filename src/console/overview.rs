@@ -1,0 +1,195 @@
+//! What an operator sees first: whether something needs them, and what the service does.
+
+use askama::Template;
+use axum::{
+    extract::{Query, State},
+    response::Response,
+};
+use ledger::{HeldLease, Overview, Pause, ProcessView};
+
+use super::{
+    After, Console,
+    chart::{self, Chart},
+    fault::Fault,
+    page::{Frame, render},
+    visitor::Visitor,
+    words::{Moment, count, lasting, millis, query, status},
+};
+
+/// A ready job that waits longer than this needs somebody.
+const LONG_WAIT: f64 = 60.0;
+/// The reconciler passes every five minutes.
+const SILENCE: i64 = 15 * 60;
+
+#[derive(Template)]
+#[template(path = "overview.html")]
+struct Page {
+    frame: Frame,
+    troubles: Vec<Trouble>,
+    oldest_ready: String,
+    oldest_live: String,
+    oldest_delivery: String,
+    counts: Vec<Count>,
+    slots: String,
+    last_round: Option<Moment>,
+    ended: String,
+    failed: String,
+    most: String,
+    median: String,
+    slow: String,
+    throughput: Chart,
+    lengths: Chart,
+    dead: Vec<Dead>,
+    queues: Vec<Queue>,
+    processes: Vec<Worker>,
+    strays: Vec<Held>,
+}
+
+struct Trouble {
+    is_grave: bool,
+    text: String,
+    link: &'static str,
+}
+
+struct Count {
+    status: &'static str,
+    words: &'static str,
+    jobs: String,
+}
+
+struct Dead {
+    code: String,
+    waiting: String,
+    settled: String,
+    query: String,
+    is_waiting: bool,
+}
+
+struct Queue {
+    name: &'static str,
+    pause: Option<(Pause, Moment)>,
+}
+
+struct Worker {
+    name: String,
+    is_alive: bool,
+    words: String,
+    slots: String,
+    seen: Moment,
+    holds: Vec<Held>,
+}
+
+struct Held {
+    job: String,
+    worker: String,
+    epoch: i64,
+    claimed: Moment,
+}
+
+/// `GET /console`.
+pub(super) async fn show(
+    visitor: Visitor,
+    State(console): State<Console>,
+    Query(after): Query<After>,
+) -> Result<Response, Fault> {
+    let overview = console.ledger.overview().await?;
+    let workers = console.ledger.workers().await?;
+    let at = overview.at;
+    let held = |held: &HeldLease| Held {
+        job: held.job_id.clone(),
+        worker: held.worker.clone(),
+        epoch: held.epoch,
+        claimed: Moment::new(held.claimed_at, at),
+    };
+    let worker = |view: &ProcessView| Worker {
+        name: view.process.id.clone(),
+        is_alive: view.alive && !view.process.stopping,
+        words: format!("{}, {}", view.process.roles.join(" "), view.process.dispatch_mode),
+        slots: format!("{} + {}", view.process.finalization_slots, view.process.creation_slots),
+        seen: Moment::new(view.seen_at, at),
+        holds: view.holds.iter().map(held).collect(),
+    };
+    let latest = |of: fn(&ledger::MinuteView) -> Option<f64>| {
+        overview.minutes.iter().rev().find_map(of).map_or("none".to_owned(), millis)
+    };
+    let (completed, failed) =
+        overview.minutes.iter().fold((0, 0), |sum, minute| (sum.0 + minute.completed, sum.1 + minute.failed));
+    let most = overview.minutes.iter().map(|minute| minute.completed + minute.failed).max().unwrap_or(0);
+    let gauges = &overview.gauges;
+    let age = |seconds: f64| if seconds > 0.0 { lasting(seconds) } else { "none".to_owned() };
+    Ok(render(&Page {
+        frame: Frame::of(visitor, "overview", "Overview").live().after(after.done.as_deref()),
+        troubles: troubles(&overview),
+        oldest_ready: age(gauges.oldest_ready_age),
+        oldest_live: age(gauges.oldest_nonterminal_age),
+        oldest_delivery: age(gauges.oldest_pending_delivery_age),
+        counts: gauges
+            .jobs
+            .iter()
+            .map(|(name, jobs)| Count { status: name, words: status(name), jobs: count(*jobs) })
+            .collect(),
+        slots: count(overview.slots.0 + overview.slots.1),
+        last_round: overview.last_round.map(|round| Moment::new(round, at)),
+        ended: count(completed),
+        failed: count(failed),
+        most: count(most),
+        median: latest(|minute| minute.p50_ms),
+        slow: latest(|minute| minute.p95_ms),
+        throughput: chart::throughput(&overview.minutes),
+        lengths: chart::lengths(&overview.minutes),
+        dead: overview.dead_letters.iter().map(dead).collect(),
+        queues: ["finalization", "creation"].map(|name| queue(name, &overview)).into(),
+        processes: workers.processes.iter().map(worker).collect(),
+        strays: workers.strays.iter().map(held).collect(),
+    }))
+}
+
+fn dead(letters: &ledger::DeadLetters) -> Dead {
+    Dead {
+        code: letters.code.clone(),
+        waiting: count(letters.waiting),
+        settled: count(letters.settled),
+        query: query(&[("code", &letters.code)]),
+        is_waiting: letters.waiting > 0,
+    }
+}
+
+fn queue(name: &'static str, overview: &Overview) -> Queue {
+    let pause = overview.pauses.iter().find(|pause| pause.queue == name);
+    Queue { name, pause: pause.map(|pause| (pause.clone(), Moment::new(pause.paused_at, overview.at))) }
+}
+
+/// What needs somebody, the gravest first.
+fn troubles(overview: &Overview) -> Vec<Trouble> {
+    let gauges = &overview.gauges;
+    let silent = overview.last_round.is_none_or(|round| (overview.at - round).num_seconds() > SILENCE);
+    let waiting: i64 = overview.dead_letters.iter().map(|dead| dead.waiting).sum();
+    let grave = |text: String, link| Trouble { is_grave: true, text, link };
+    let mild = |text: String, link| Trouble { is_grave: false, text, link };
+    let mut found = Vec::new();
+    if overview.living == 0 || overview.slots.0 == 0 {
+        found.push(grave("No living process runs finalizations.".to_owned(), "#processes"));
+    }
+    if gauges.orphans > 0 {
+        let orphans = count(gauges.orphans);
+        found.push(grave(
+            format!("{orphans} jobs wait, and nobody will look at them: run `listen verify`."),
+            "#processes",
+        ));
+    }
+    if gauges.oldest_ready_age > LONG_WAIT {
+        let age = lasting(gauges.oldest_ready_age);
+        found.push(grave(format!("The oldest ready job waits for {age}."), "/console/jobs?status=queued"));
+    }
+    if silent {
+        found.push(grave("The reconciler has not passed for 15 minutes.".to_owned(), "#processes"));
+    }
+    for pause in &overview.pauses {
+        found.push(mild(format!("The queue {} is paused by {}.", pause.queue, pause.operator), "#queues"));
+    }
+    if waiting > 0 {
+        let waiting = count(waiting);
+        found.push(mild(format!("{waiting} dead letters wait for an operator."), "#dead"));
+    }
+    found
+}

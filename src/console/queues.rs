@@ -1,0 +1,62 @@
+//! Pausing a queue, and taking from it again.
+
+use axum::{
+    extract::{Path, State},
+    response::{Redirect, Response},
+};
+use job::Queue;
+
+use super::{
+    Console,
+    confirm::Confirm,
+    fault::Fault,
+    visitor::{Acting, Visitor},
+};
+
+/// `GET /console/queues/{queue}/{change}`.
+pub(super) async fn ask(
+    visitor: Visitor,
+    Path((queue, change)): Path<(String, String)>,
+) -> Result<Response, Fault> {
+    let (queue, pauses) = read(&queue, &change)?;
+    let sentences = match pauses {
+        true => vec![
+            format!("No process takes a job from the queue {queue} any more, until somebody resumes it."),
+            "Runs that have begun go on. Admissions go on, and wait.".to_owned(),
+        ],
+        false => vec![format!("Every worker takes jobs from the queue {queue} again within a second.")],
+    };
+    let verb = if pauses { "Pause" } else { "Resume" };
+    Ok(Confirm {
+        sentences,
+        action: format!("/console/queues/{queue}/{change}"),
+        button: verb,
+        ..Confirm::new(visitor, "overview", format!("{verb} the queue {queue}?"))
+    }
+    .page())
+}
+
+/// `POST /console/queues/{queue}/{change}`.
+pub(super) async fn change(
+    State(console): State<Console>,
+    Path((queue, change)): Path<(String, String)>,
+    acting: Acting,
+) -> Result<Redirect, Fault> {
+    let (queue, pauses) = read(&queue, &change)?;
+    let action = acting.action()?;
+    let (changed, word) = match pauses {
+        true => (console.ledger.pause(queue, &action).await?, "paused"),
+        false => (console.ledger.resume(queue, &action).await?, "resumed"),
+    };
+    let word = if changed { word } else { "unchanged" };
+    Ok(Redirect::to(&format!("/console?done={word}")))
+}
+
+fn read(queue: &str, change: &str) -> Result<(Queue, bool), Fault> {
+    let known = [Queue::Finalization, Queue::Creation].into_iter().find(|known| known.as_str() == queue);
+    match (known, change) {
+        (Some(queue), "pause") => Ok((queue, true)),
+        (Some(queue), "resume") => Ok((queue, false)),
+        _ => Err(Fault::Missing("There is no such queue.".to_owned())),
+    }
+}

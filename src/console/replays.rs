@@ -1,0 +1,209 @@
+//! Bulk replays as they go on: the list of them, one with its items, and changing its course.
+
+use askama::Template;
+use axum::{
+    extract::{Path, Query, State},
+    response::{Redirect, Response},
+};
+use job::Timestamp;
+use ledger::{ReplayChange, ReplayItem, ReplayView};
+use serde::Deserialize;
+
+use super::{
+    Console,
+    chart::{self, Chart},
+    confirm::Confirm,
+    fault::Fault,
+    page::{Frame, render},
+    visitor::{Acting, Visitor},
+    words::{Moment, count},
+};
+
+/// Operations on a page, and items on another.
+const PAGE: i64 = 50;
+
+#[derive(Template)]
+#[template(path = "replays.html")]
+struct Page {
+    frame: Frame,
+    operations: Vec<Operation>,
+}
+
+#[derive(Template)]
+#[template(path = "replay.html")]
+struct OnePage {
+    frame: Frame,
+    operation: Operation,
+    counts: Vec<(&'static str, String, &'static str)>,
+    items: Vec<Item>,
+    next: Option<i32>,
+    is_first: bool,
+}
+
+struct Operation {
+    id: String,
+    status: String,
+    is_open: bool,
+    is_paused: bool,
+    which: String,
+    operator: String,
+    reason: String,
+    items: String,
+    caps: String,
+    executor: String,
+    from_scratch: bool,
+    made: Moment,
+    progress: Chart,
+}
+
+struct Item {
+    position: i32,
+    job: String,
+    status: String,
+    result: String,
+    changed: Option<Moment>,
+}
+
+/// Where a page of items begins, and what was just done.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Place {
+    after: i32,
+    done: Option<String>,
+}
+
+/// `GET /console/replays`.
+pub(super) async fn list(visitor: Visitor, State(console): State<Console>) -> Result<Response, Fault> {
+    let now = console.ledger.now().await?;
+    let views = console.ledger.replay_operations(PAGE).await?;
+    Ok(render(&Page {
+        frame: Frame::of(visitor, "replays", "Replays").live(),
+        operations: views.iter().map(|view| operation(view, now)).collect(),
+    }))
+}
+
+/// `GET /console/replays/{id}`.
+pub(super) async fn show(
+    visitor: Visitor,
+    State(console): State<Console>,
+    Path(id): Path<String>,
+    Query(place): Query<Place>,
+) -> Result<Response, Fault> {
+    let now = console.ledger.now().await?;
+    let view = find(&console, &id).await?;
+    let items = console.ledger.replay_items(&id, place.after, PAGE).await?;
+    let next = items.last().filter(|_| items.len() == PAGE as usize).map(|last| last.position);
+    let number = |jobs: i32| count(i64::from(jobs));
+    Ok(render(&OnePage {
+        frame: Frame::of(visitor, "replays", "Bulk replay").live().after(place.done.as_deref()),
+        counts: vec![
+            ("completed", number(view.completed), "done"),
+            ("unfinished", number(view.unfinished()), "going"),
+            ("parked for keys", number(view.parked), "parked"),
+            ("died again", number(view.died_again), "failed"),
+            ("refused", number(view.refused), "refused"),
+            ("waiting", number(view.waiting()), "waiting"),
+        ],
+        operation: operation(&view, now),
+        items: items.iter().map(|found| item(found, now)).collect(),
+        next,
+        is_first: place.after == 0,
+    }))
+}
+
+async fn find(console: &Console, id: &str) -> Result<ReplayView, Fault> {
+    let found = console.ledger.replay_operation(id).await?;
+    found.ok_or_else(|| Fault::Missing(format!("There is no replay {id}.")))
+}
+
+fn operation(view: &ReplayView, now: Timestamp) -> Operation {
+    let parts = [
+        ("done", view.completed),
+        ("going", view.unfinished()),
+        ("parked", view.parked),
+        ("failed", view.died_again),
+        ("refused", view.refused),
+    ];
+    Operation {
+        id: view.operation_id.clone(),
+        status: view.status.clone(),
+        is_open: matches!(view.status.as_str(), "running" | "paused"),
+        is_paused: view.status == "paused",
+        which: view.filter.clone(),
+        operator: view.operator.clone(),
+        reason: view.reason.clone(),
+        items: count(i64::from(view.items)),
+        caps: format!("{} a minute, {} unfinished at once", view.per_minute, view.in_flight),
+        executor: view.executor.clone().unwrap_or_else(|| "nobody yet".to_owned()),
+        from_scratch: view.from_scratch,
+        made: Moment::new(view.created_at, now),
+        progress: chart::progress(&parts, view.items),
+    }
+}
+
+fn item(view: &ReplayItem, now: Timestamp) -> Item {
+    Item {
+        position: view.position,
+        job: view.job_id.clone(),
+        status: view.status.clone(),
+        result: view.result.clone().unwrap_or_default(),
+        changed: view.changed_at.map(|at| Moment::new(at, now)),
+    }
+}
+
+/// `GET /console/replays/{id}/{change}`.
+pub(super) async fn ask(
+    visitor: Visitor,
+    State(console): State<Console>,
+    Path((id, change)): Path<(String, String)>,
+) -> Result<Response, Fault> {
+    let view = find(&console, &id).await?;
+    let (_, button, sentence) = course(&change)?;
+    Ok(Confirm {
+        sentences: vec![format!("{} of {} jobs wait.", view.waiting(), view.items), sentence.to_owned()],
+        action: format!("/console/replays/{}/{change}", view.operation_id),
+        button,
+        back: format!("/console/replays/{}", view.operation_id),
+        ..Confirm::new(visitor, "replays", format!("{button} this replay?"))
+    }
+    .page())
+}
+
+/// `POST /console/replays/{id}/{change}`.
+pub(super) async fn change(
+    State(console): State<Console>,
+    Path((id, change)): Path<(String, String)>,
+    acting: Acting,
+) -> Result<Redirect, Fault> {
+    let (what, _, _) = course(&change)?;
+    let word = match what {
+        ReplayChange::Pause => "paused",
+        ReplayChange::Resume => "resumed",
+        ReplayChange::Cancel => "cancelled",
+    };
+    match console.ledger.change_replay(&id, what, &acting.action()?).await? {
+        None => Err(Fault::Missing(format!("There is no replay {id}."))),
+        Some(false) => {
+            let status = find(&console, &id).await?.status;
+            Err(Fault::Refused(format!("The replay is {status}.")))
+        }
+        Some(true) => Ok(Redirect::to(&format!("/console/replays/{id}?done={word}"))),
+    }
+}
+
+fn course(change: &str) -> Result<(ReplayChange, &'static str, &'static str), Fault> {
+    match change {
+        "pause" => {
+            Ok((ReplayChange::Pause, "Pause", "Nothing more is replayed for now; what was replayed goes on."))
+        }
+        "resume" => {
+            Ok((ReplayChange::Resume, "Resume", "The jobs that wait are replayed at the rate that was set."))
+        }
+        "cancel" => Ok((
+            ReplayChange::Cancel,
+            "Cancel",
+            "Nothing more is replayed, for good; what was replayed goes on.",
+        )),
+        _ => Err(Fault::Missing("There is no such change.".to_owned())),
+    }
+}

@@ -1,0 +1,12 @@
+//! The console from outside, on a database of a test's own: who gets in, who may act, and what is never shown.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests stop at the first surprise"
+)]
+
+mod acts;
+mod doors;
+mod reads;
+mod world;

@@ -1,0 +1,110 @@
+//! What is changed, by whom, and what refuses.
+
+use axum::http::StatusCode;
+use ledger::ActionFilter;
+
+use super::world::{Who, World};
+
+#[tokio::test]
+async fn an_operator_replays_a_dead_letter_with_a_form_and_a_reason() {
+    let world = World::with_keys().await;
+    let (job, cookie) = (world.dead("c").await, world.cookie("olga's").await);
+    let olga = Who { cookie: &cookie, ..Who::default() };
+    let path = format!("/console/jobs/{job}/replay");
+    let form = world.get(&path, olga).await;
+
+    let silent = world.post(&path, &[("token", form.token()), ("reason", " ")], olga).await;
+    assert_eq!((silent.status, world.status(&job).await), (StatusCode::UNPROCESSABLE_ENTITY, "dead_letter"));
+    let fields = [("token", form.token()), ("reason", "the cause is fixed")];
+    let done = world.post(&path, &fields, olga).await;
+    assert_eq!(done.location(), format!("/console/jobs/{job}?done=replayed"));
+    assert_eq!(world.status(&job).await, "queued");
+    let page = world.get(done.location(), olga).await;
+    assert!(page.text.contains("Replayed. The job is queued again.") && page.text.contains("by olga"));
+
+    let again = world.post(&path, &fields, olga).await;
+    assert_eq!(again.status, StatusCode::CONFLICT, "it is no dead letter any more");
+    let filter = ActionFilter { limit: 9, ..ActionFilter::default() };
+    let actions = world.ledger.actions(&filter).await.unwrap();
+    assert_eq!(actions.len(), 1);
+    assert_eq!((actions[0].operator.as_str(), actions[0].reason.as_str()), ("olga", "the cause is fixed"));
+}
+
+#[tokio::test]
+async fn a_form_of_nobody_or_of_somebody_else_changes_nothing() {
+    let world = World::with_keys().await;
+    let job = world.dead("c").await;
+    let (olga, other) = (world.cookie("olga's").await, world.cookie("ron's").await);
+    let path = format!("/console/jobs/{job}/discard");
+    let form = world.get(&path, Who { cookie: &olga, ..Who::default() }).await;
+    let sent = |token: &str| {
+        vec![("reason".to_owned(), "a test".to_owned()), ("token".to_owned(), token.to_owned())]
+    };
+    for (token, cookie) in [("", &olga), ("AAAA", &olga), (form.token(), &other)] {
+        let fields = sent(token);
+        let fields: Vec<(&str, &str)> =
+            fields.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        let answer = world.post(&path, &fields, Who { cookie, ..Who::default() }).await;
+        assert_eq!(answer.status, StatusCode::FORBIDDEN, "{token}");
+    }
+    let view = world.ledger.job(&job).await.unwrap().unwrap();
+    assert_eq!(view.job.settled_at, None);
+}
+
+#[tokio::test]
+async fn a_reader_reads_everything_and_has_no_way_to_act() {
+    let world = World::with_keys().await;
+    let (job, cookie) = (world.dead("c").await, world.cookie("ron's").await);
+    let ron = Who { cookie: &cookie, ..Who::default() };
+    for page in ["", "/jobs?code=invalid_job", "/replays", "/webhooks", "/audit"] {
+        let answer = world.get(&format!("/console{page}"), ron).await;
+        assert_eq!(answer.status, StatusCode::OK, "{page}");
+        for way in ["Replay…", "Replay what", "Pause…", "Settle…", "Replay all"] {
+            assert!(!answer.text.contains(way), "{page} offers {way}");
+        }
+    }
+    let token = format!("/console/jobs/{job}/replay");
+    assert!(!world.get(&token, ron).await.text.contains("name=\"token\""));
+}
+
+#[tokio::test]
+async fn many_are_replayed_after_a_look_and_begin_once() {
+    let world = World::with_keys().await;
+    world.dead("a").await;
+    world.dead("b").await;
+    let cookie = world.cookie("olga's").await;
+    let olga = Who { cookie: &cookie, ..Who::default() };
+    let form = world.get("/console/replays/new?code=invalid_job&newer_than=1h", olga).await;
+    assert!(form.text.contains("Replay 2 dead letters of 1 person?"), "{}", form.text);
+    let hidden = |name: &str| {
+        let (_, rest) = form.text.split_once(&format!("name=\"{name}\" value=\"")).unwrap();
+        rest.split('"').next().unwrap().replace("&#43;", "+").to_owned()
+    };
+    let (id, since) = (hidden("id"), hidden("since"));
+    assert!(!since.is_empty(), "the age is a moment now");
+    let fields = [
+        ("token", form.token()),
+        ("reason", "the cause is fixed"),
+        ("id", id.as_str()),
+        ("code", "invalid_job"),
+        ("since", since.as_str()),
+        ("per_minute", "60"),
+        ("in_flight", "2"),
+    ];
+    for _ in 0..2 {
+        let begun = world.post("/console/replays", &fields, olga).await;
+        assert_eq!(begun.location(), format!("/console/replays/{id}?done=started"), "{}", begun.text);
+    }
+    let operations = world.ledger.replay_operations(9).await.unwrap();
+    assert_eq!(operations.len(), 1);
+    assert_eq!((operations[0].items, operations[0].per_minute, operations[0].in_flight), (2, 60, 2));
+    let page = world.get(&format!("/console/replays/{id}"), olga).await;
+    assert!(page.text.contains("Pause…") && page.text.contains("the cause is fixed"));
+
+    let path = format!("/console/replays/{id}/cancel");
+    let ask = world.get(&path, olga).await;
+    let done = world.post(&path, &[("token", ask.token()), ("reason", "not today")], olga).await;
+    assert_eq!(done.location(), format!("/console/replays/{id}?done=cancelled"));
+    let refused = world.post(&path, &[("token", ask.token()), ("reason", "not today")], olga).await;
+    assert_eq!(refused.status, StatusCode::CONFLICT);
+}

@@ -1,0 +1,95 @@
+//! Who gets in.
+
+use axum::http::{StatusCode, header};
+
+use super::world::{Who, World};
+use crate::console::door::Door;
+
+#[tokio::test]
+async fn without_settings_this_machine_may_read_and_nobody_may_act() {
+    let world = World::behind(Door::ThisMachine).await;
+    let job = world.dead("c").await;
+
+    let here = world.get("/console", Who::default()).await;
+    assert_eq!(here.status, StatusCode::OK);
+    assert!(here.text.contains("read-only") && !here.text.contains("/pause"), "{}", here.text);
+
+    for elsewhere in [
+        Who { peer: Some("192.0.2.1:50000"), ..Who::default() },
+        Who { host: Some("attacker.example"), ..Who::default() },
+        Who { header: Some(("x-forwarded-for", "192.0.2.1")), ..Who::default() },
+    ] {
+        let answer = world.get("/console", elsewhere).await;
+        assert_eq!(answer.status, StatusCode::FORBIDDEN);
+        assert!(answer.text.contains("LISTEN_CONSOLE_KEYS"), "it says how to open it");
+    }
+    let fields = [("reason", "because it can"), ("token", "")];
+    let answer = world.post(&format!("/console/jobs/{job}/replay"), &fields, Who::default()).await;
+    assert_eq!((answer.status, world.status(&job).await), (StatusCode::FORBIDDEN, "dead_letter"));
+}
+
+#[tokio::test]
+async fn with_keys_one_signs_in_and_lands_where_one_wanted_to_go() {
+    let world = World::with_keys().await;
+    let answer = world.get("/console/jobs?status=dead_letter", Who::default()).await;
+    assert_eq!(answer.status, StatusCode::SEE_OTHER);
+    assert_eq!(answer.location(), "/console/login?next=%2Fconsole%2Fjobs%3Fstatus%3Ddead_letter");
+    assert_eq!(world.get(answer.location(), Who::default()).await.status, StatusCode::OK);
+
+    let next = ("next", "/console/jobs?status=dead_letter");
+    let wrong = world.post("/console/login", &[("key", "nobody's"), next], Who::default()).await;
+    assert_eq!(wrong.status, StatusCode::UNAUTHORIZED);
+    assert!(!wrong.headers.contains_key(header::SET_COOKIE) && !wrong.text.contains("nobody's"));
+
+    let right = world.post("/console/login", &[("key", "olga's"), next], Who::default()).await;
+    assert_eq!(right.location(), "/console/jobs?status=dead_letter");
+    let cookie = world.cookie("olga's").await;
+    let page = world.get("/console/jobs", Who { cookie: &cookie, ..Who::default() }).await;
+    assert_eq!(page.status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn every_page_asks_who_it_is() {
+    let world = World::with_keys().await;
+    for page in [
+        "/console",
+        "/console/jobs",
+        "/console/jobs/x",
+        "/console/jobs/x/replay",
+        "/console/jobs/x/discard",
+        "/console/replays",
+        "/console/replays/new",
+        "/console/replays/x",
+        "/console/replays/x/pause",
+        "/console/queues/creation/pause",
+        "/console/webhooks",
+        "/console/webhooks/enable",
+        "/console/webhooks/recover",
+        "/console/audit",
+    ] {
+        let answer = world.get(page, Who { cookie: "console-session=a.b", ..Who::default() }).await;
+        assert_eq!(answer.status, StatusCode::SEE_OTHER, "{page}");
+        assert!(answer.location().starts_with("/console/login?"), "{page}");
+        let policy = answer.headers[header::CONTENT_SECURITY_POLICY].to_str().unwrap();
+        assert!(policy.starts_with("default-src 'self';"), "{page}");
+    }
+}
+
+#[tokio::test]
+async fn behind_a_proxy_its_header_names_the_visitor_and_the_setting_the_operators() {
+    let door = Door::new(&[], Some("x-user"), &["olga".to_owned()]).unwrap();
+    let world = World::behind(door).await;
+    let of = |name| Who { header: Some(("x-user", name)), ..Who::default() };
+    assert_eq!(world.get("/console", Who::default()).await.status, StatusCode::UNAUTHORIZED);
+    let ron = world.get("/console/queues/creation/pause", of("ron")).await;
+    assert!(ron.text.contains("read-only") && !ron.text.contains("name=\"token\""));
+    let olga = world.get("/console/queues/creation/pause", of("olga")).await;
+
+    let fields = [("token", olga.token()), ("reason", "a test")];
+    let foreign = world.post("/console/queues/creation/pause", &fields, of("ron")).await;
+    assert_eq!(foreign.status, StatusCode::FORBIDDEN);
+    assert!(world.ledger.pauses().await.unwrap().is_empty());
+    let granted = world.post("/console/queues/creation/pause", &fields, of("olga")).await;
+    assert_eq!(granted.location(), "/console?done=paused");
+    assert_eq!(world.ledger.pauses().await.unwrap()[0].operator, "olga");
+}

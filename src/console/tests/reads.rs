@@ -1,0 +1,85 @@
+//! What pages show, and what they never show.
+
+use axum::http::StatusCode;
+use job::Queue;
+use ledger::OperatorAction;
+
+use super::world::{SAID, Who, World};
+
+#[tokio::test]
+async fn no_page_shows_what_a_person_said_and_none_takes_text_for_markup() {
+    let world = World::with_keys().await;
+    let job = world.dead("c").await;
+    world.admitted("d").await;
+    let action = OperatorAction { operator: "<i>olga</i>".into(), reason: "<script>x</script>".into() };
+    world.ledger.replay(&job, &action).await.unwrap().unwrap().unwrap();
+    world.ledger.pause(Queue::Creation, &action).await.unwrap();
+    let cookie = world.cookie("olga's").await;
+    let olga = Who { cookie: &cookie, ..Who::default() };
+    for page in [
+        "/console".to_owned(),
+        "/console/jobs".to_owned(),
+        "/console/jobs?user=%22%3E%3Cb%3E&generation=1".to_owned(),
+        format!("/console/jobs/{job}"),
+        "/console/audit?operator=%22%3E%3Cb%3E".to_owned(),
+        "/console/audit".to_owned(),
+        "/console/webhooks?user=%3Cb%3E".to_owned(),
+    ] {
+        let answer = world.get(&page, olga).await;
+        assert_eq!(answer.status, StatusCode::OK, "{page}");
+        assert!(!answer.text.contains(SAID) && !answer.text.contains("orchid"), "{page}");
+        for markup in ["<i>olga", "<script>x", "\"><b>", "<b>w</b>"] {
+            assert!(!answer.text.contains(markup), "{page} shows {markup}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_job_is_explained_by_its_timeline_its_reason_and_its_audit() {
+    let world = World::with_keys().await;
+    let (job, cookie) = (world.dead("c").await, world.cookie("ron's").await);
+    let ron = Who { cookie: &cookie, ..Who::default() };
+    let page = world.get(&format!("/console/jobs/{job}"), ron).await;
+    for part in
+        ["invalid_job", "guard: ", "<strong>claim</strong>", "<strong>fail</strong>", "docs/failures/", "ann"]
+    {
+        assert!(page.text.contains(part), "{part} is missing: {}", page.text);
+    }
+    let none = world.get("/console/jobs/fj_0", ron).await;
+    assert_eq!(none.status, StatusCode::NOT_FOUND);
+    let typed = world.get(&format!("/console/jobs?job={job}"), ron).await;
+    assert_eq!(typed.location(), format!("/console/jobs/{job}"));
+}
+
+#[tokio::test]
+async fn a_list_is_shared_by_its_address_and_goes_on_where_a_page_ends() {
+    let world = World::with_keys().await;
+    for place in 0..51 {
+        world.admitted(&format!("c{place}")).await;
+    }
+    let cookie = world.cookie("ron's").await;
+    let ron = Who { cookie: &cookie, ..Who::default() };
+    let first = world.get("/console/jobs?status=queued&user=ann", ron).await;
+    assert_eq!(first.text.matches("<td data-name=\"Job\">").count(), 50);
+    let (_, rest) = first.text.split_once("rel=\"next\" href=\"").unwrap();
+    let next = rest.split('"').next().unwrap().replace("&#38;", "&").replace("&amp;", "&");
+    assert!(next.contains("status=queued&user=ann&after="), "{next}");
+    let second = world.get(&next, ron).await;
+    assert_eq!(second.text.matches("<td data-name=\"Job\">").count(), 1);
+    assert!(!second.text.contains("rel=\"next\""));
+    for wrong in ["status=none", "code=none", "newer_than=soon", "after=x"] {
+        let answer = world.get(&format!("/console/jobs?{wrong}"), ron).await;
+        assert_eq!(answer.status, StatusCode::UNPROCESSABLE_ENTITY, "{wrong}");
+    }
+}
+
+#[tokio::test]
+async fn what_an_address_claims_was_done_is_said_in_our_words_or_not_at_all() {
+    let world = World::with_keys().await;
+    let cookie = world.cookie("ron's").await;
+    let ron = Who { cookie: &cookie, ..Who::default() };
+    let page = world.get("/console?done=Call+this+number", ron).await;
+    assert!(!page.text.contains("Call this") && !page.text.contains("role=\"status\""));
+    let other = world.get("/console/nothing/here", ron).await;
+    assert_eq!(other.status, StatusCode::NOT_FOUND);
+}

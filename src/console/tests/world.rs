@@ -1,0 +1,154 @@
+//! A console over a database with a person in it, and a browser that is good enough.
+
+use std::net::SocketAddr;
+
+use axum::{
+    Router,
+    body::Body,
+    extract::ConnectInfo,
+    http::{Request, StatusCode, header},
+};
+use job::{FailureCode, JobId, WorkerId};
+use ledger::{CreateOutcome, Edge, Ledger, NewContent, NewConversation, Settings};
+use records::{ConversationId, Source, UserId};
+use testbed::TestDatabase;
+use tower::ServiceExt;
+
+use crate::console::{
+    door::{Door, entry},
+    router,
+};
+
+/// What Ann said: never on a page.
+pub(super) const SAID: &str = "The orchid needs water on Thursday";
+
+/// A ledger and the console over it.
+pub(super) struct World {
+    pub(super) ledger: Ledger,
+    console: Router,
+    _database: TestDatabase,
+}
+
+/// What came back.
+pub(super) struct Answer {
+    pub(super) status: StatusCode,
+    pub(super) headers: header::HeaderMap,
+    pub(super) text: String,
+}
+
+impl Answer {
+    /// Where it sends the browser.
+    pub(super) fn location(&self) -> &str {
+        self.headers.get(header::LOCATION).and_then(|to| to.to_str().ok()).unwrap_or_default()
+    }
+
+    /// The token in its form.
+    pub(super) fn token(&self) -> &str {
+        let (_, rest) = self.text.split_once("name=\"token\" value=\"").expect("the page has a form");
+        rest.split('"').next().unwrap()
+    }
+}
+
+/// Whoever asks.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Who<'a> {
+    pub(super) cookie: &'a str,
+    pub(super) header: Option<(&'a str, &'a str)>,
+    pub(super) peer: Option<&'a str>,
+    pub(super) host: Option<&'a str>,
+}
+
+impl World {
+    /// Behind this door.
+    pub(super) async fn behind(door: Door) -> Self {
+        let database = TestDatabase::new().await;
+        let ledger = Ledger::new(database.options(), Settings { connections: 4, ..Settings::default() });
+        let console = router(ledger.clone(), door, [7; 32]);
+        assert!(ledger.create_user(&UserId::new("ann"), &Default::default()).await.unwrap());
+        Self { ledger, console, _database: database }
+    }
+
+    /// With the keys "olga's" (operator) and "ron's" (reader).
+    pub(super) async fn with_keys() -> Self {
+        let keys = [entry("olga", true, "olga's"), entry("ron", false, "ron's")];
+        Self::behind(Door::new(&keys, None, &[]).unwrap()).await
+    }
+
+    /// The cookie of whoever has `key`.
+    pub(super) async fn cookie(&self, key: &str) -> String {
+        let answer = self.post("/console/login", &[("key", key)], Who::default()).await;
+        assert_eq!(answer.status, StatusCode::SEE_OTHER, "{}", answer.text);
+        let cookie = answer.headers[header::SET_COOKIE].to_str().unwrap();
+        assert!(cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict"), "{cookie}");
+        cookie.split(';').next().unwrap().to_owned()
+    }
+
+    /// A page.
+    pub(super) async fn get(&self, path: &str, who: Who<'_>) -> Answer {
+        self.ask(Request::get(path), String::new(), who).await
+    }
+
+    /// A form that is sent.
+    pub(super) async fn post(&self, path: &str, fields: &[(&str, &str)], who: Who<'_>) -> Answer {
+        let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
+        let request = Request::post(path).header(header::CONTENT_TYPE, "application/x-www-form-urlencoded");
+        self.ask(request, body, who).await
+    }
+
+    async fn ask(&self, request: axum::http::request::Builder, body: String, who: Who<'_>) -> Answer {
+        let mut request = request.header(header::HOST, who.host.unwrap_or("localhost:8081"));
+        if !who.cookie.is_empty() {
+            request = request.header(header::COOKIE, who.cookie);
+        }
+        if let Some((name, value)) = who.header {
+            request = request.header(name, value);
+        }
+        let peer: SocketAddr = who.peer.unwrap_or("127.0.0.1:50000").parse().unwrap();
+        let request = request.extension(ConnectInfo(peer)).body(Body::from(body)).unwrap();
+        let response = self.console.clone().oneshot(request).await.unwrap();
+        let (parts, body) = response.into_parts();
+        let bytes = axum::body::to_bytes(body, 1 << 22).await.unwrap();
+        let text = String::from_utf8(bytes.to_vec()).unwrap();
+        Answer { status: parts.status, headers: parts.headers, text }
+    }
+
+    /// A conversation of Ann's that was admitted.
+    pub(super) async fn admitted(&self, id: &str) -> JobId {
+        match self.ledger.create_conversation(&UserId::new("ann"), talk(id)).await.unwrap() {
+            CreateOutcome::Admitted(admitted) => admitted.job_id,
+            other => panic!("not admitted: {other:?}"),
+        }
+    }
+
+    /// A dead letter of Ann's.
+    pub(super) async fn dead(&self, id: &str) -> JobId {
+        let job = self.admitted(id).await;
+        let generation = self.ledger.job(&job).await.unwrap().unwrap().job.generation;
+        let (_, claimed) = self.ledger.claim(&job, generation, &WorkerId("<b>w</b>".into())).await.unwrap();
+        let edge = Edge::Fail { code: FailureCode::InvalidJob, retry_after: None, jitter_permille: 0 };
+        self.ledger.settle(&claimed.unwrap().holding(), edge).await.unwrap();
+        job
+    }
+
+    /// A job's status.
+    pub(super) async fn status(&self, job: &JobId) -> &'static str {
+        self.ledger.job(job).await.unwrap().unwrap().job.state.status()
+    }
+}
+
+fn talk(id: &str) -> NewConversation {
+    let text = NewContent::Text { text: SAID.into(), text_source: "message".into(), text_source_spec: None };
+    NewConversation {
+        id: ConversationId::new(id),
+        content: text,
+        started_at: None,
+        finished_at: None,
+        language: "en".into(),
+        source: Source::new("phone"),
+        geolocation: None,
+        client_session_id: None,
+        client_device_id: None,
+        client_platform: None,
+        deferred: false,
+    }
+}

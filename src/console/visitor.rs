@@ -1,0 +1,150 @@
+//! Who asks: read from each request before a page is made, and once more, stricter, before anything is changed.
+
+use std::{collections::BTreeMap, net::SocketAddr};
+
+use axum::{
+    body::Bytes,
+    extract::{ConnectInfo, FromRequest, FromRequestParts, Request},
+    http::{HeaderMap, Method, header, request::Parts},
+    response::{IntoResponse, Redirect, Response},
+};
+use ledger::OperatorAction;
+
+use super::{Console, door::Door, fault::Fault, session::COOKIE};
+
+/// Somebody who may read.
+#[derive(Clone, Debug)]
+pub(super) struct Visitor {
+    /// As actions are recorded.
+    pub(super) name: String,
+    /// Whether they may change something.
+    pub(super) may_act: bool,
+    /// There is a session to end.
+    pub(super) has_session: bool,
+    /// What forms carry, so that they are known to be ours.
+    pub(super) token: String,
+}
+
+/// Somebody who may act, and did so with a form of ours. There is no other way to an [`OperatorAction`].
+pub(super) struct Acting {
+    operator: String,
+    fields: BTreeMap<String, String>,
+}
+
+impl FromRequestParts<Console> for Visitor {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, console: &Console) -> Result<Self, Response> {
+        match &*console.door {
+            Door::ThisMachine if is_this_machine(parts) => Ok(Self {
+                name: "this machine".to_owned(),
+                may_act: false,
+                has_session: false,
+                token: String::new(),
+            }),
+            Door::ThisMachine => Err(Fault::Closed.into_response()),
+            Door::Keys(_) => of_session(parts, console).ok_or_else(|| to_login(parts)),
+            Door::Proxy { header, operators } => {
+                let name = parts.headers.get(header).and_then(|name| name.to_str().ok()).map(str::trim);
+                let name = name.filter(|name| (1..=64).contains(&name.len())).ok_or(Fault::Unnamed);
+                let name = name.map_err(IntoResponse::into_response)?.to_owned();
+                let may_act = operators.contains(&name);
+                let token = console.sessions.token(&name);
+                Ok(Self { name, may_act, has_session: false, token })
+            }
+        }
+    }
+}
+
+fn of_session(parts: &Parts, console: &Console) -> Option<Visitor> {
+    let cookie = cookie(&parts.headers)?;
+    let session = console.sessions.read(cookie)?;
+    let token = console.sessions.token(cookie);
+    Some(Visitor { name: session.name, may_act: session.may_act, has_session: true, token })
+}
+
+fn cookie(headers: &HeaderMap) -> Option<&str> {
+    let all = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+    let mut pairs = all.flat_map(|value| value.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    pairs.find(|(name, _)| *name == COOKIE).map(|(_, value)| value)
+}
+
+/// To the login, and from there to where they wanted to go.
+fn to_login(parts: &Parts) -> Response {
+    let next = if parts.method == Method::GET { parts.uri.path_and_query() } else { None };
+    let next = next.map_or("/console", |next| next.as_str());
+    let query = form_urlencoded::Serializer::new(String::new()).append_pair("next", next).finish();
+    Redirect::to(&format!("/console/login?{query}")).into_response()
+}
+
+/// A loopback peer that asks for a loopback host and was not forwarded: neither a proxy on this machine nor a page
+/// of somebody else's whose name was made to mean this machine reads along.
+fn is_this_machine(parts: &Parts) -> bool {
+    let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>();
+    let forwarded = ["forwarded", "x-forwarded-for", "x-real-ip", "via"];
+    let host = parts.headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+    let name = match host.strip_prefix('[') {
+        Some(rest) => rest.split(']').next(),
+        None => host.split(':').next(),
+    };
+    let name = name.unwrap_or_default();
+    let is_local = name == "localhost" || name.parse().is_ok_and(|ip: std::net::IpAddr| ip.is_loopback());
+    let is_peer = peer.is_some_and(|peer| peer.0.ip().to_canonical().is_loopback());
+    is_peer && is_local && !forwarded.iter().any(|name| parts.headers.contains_key(*name))
+}
+
+impl FromRequest<Console> for Acting {
+    type Rejection = Response;
+
+    async fn from_request(request: Request, console: &Console) -> Result<Self, Response> {
+        let (mut parts, body) = request.into_parts();
+        let visitor = Visitor::from_request_parts(&mut parts, console).await?;
+        if !visitor.may_act {
+            return Err(Fault::MayNotAct.into_response());
+        }
+        let visit = match &*console.door {
+            Door::Keys(_) => cookie(&parts.headers).unwrap_or_default().to_owned(),
+            Door::ThisMachine | Door::Proxy { .. } => visitor.name.clone(),
+        };
+        let body = Bytes::from_request(Request::from_parts(parts, body), console).await;
+        let fields = fields(&body.map_err(IntoResponse::into_response)?);
+        let token = fields.get("token").map(String::as_str).unwrap_or_default();
+        if !console.sessions.is_token(&visit, token) {
+            return Err(Fault::ForeignForm.into_response());
+        }
+        Ok(Self { operator: visitor.name, fields })
+    }
+}
+
+/// A form's fields, without those that were left empty.
+pub(super) fn fields(body: &[u8]) -> BTreeMap<String, String> {
+    let pairs = form_urlencoded::parse(body).into_owned();
+    pairs
+        .map(|(name, value)| (name, value.trim().to_owned()))
+        .filter(|(_, value)| !value.is_empty())
+        .collect()
+}
+
+impl Acting {
+    /// What was sent under `name`.
+    pub(super) fn field(&self, name: &str) -> Option<&str> {
+        self.fields.get(name).map(String::as_str)
+    }
+
+    /// All that was sent.
+    pub(super) fn fields(&self) -> &BTreeMap<String, String> {
+        &self.fields
+    }
+
+    /// Who acts and why, as it is recorded.
+    ///
+    /// # Errors
+    /// When no reason was given that tells anybody anything.
+    pub(super) fn action(&self) -> Result<OperatorAction, Fault> {
+        let reason = self.field("reason").unwrap_or_default();
+        match reason.chars().count() {
+            3..=500 => Ok(OperatorAction { operator: self.operator.clone(), reason: reason.to_owned() }),
+            _ => Err(Fault::NoReason),
+        }
+    }
+}

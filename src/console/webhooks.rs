@@ -1,0 +1,212 @@
+//! Webhooks: whose endpoint is in trouble, what was given up, and another try.
+
+use askama::Template;
+use axum::{
+    extract::{Query, State},
+    response::{Redirect, Response},
+};
+use job::Timestamp;
+use ledger::{Enabled, EndpointView, GivenUp};
+use records::UserId;
+use serde::Deserialize;
+
+use super::{
+    Console,
+    audit::{read_place, write_place},
+    confirm::Confirm,
+    fault::Fault,
+    page::{Frame, render},
+    visitor::{Acting, Visitor},
+    words::{Moment, query},
+};
+use crate::commands::jobs::filter::age;
+
+/// Rows of each table.
+const PAGE: usize = 50;
+/// Deliveries that are made due in one transaction.
+const BATCH: i64 = 500;
+
+/// Whose, which, and where the list begins.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Which {
+    user: String,
+    endpoint: String,
+    before: String,
+    done: Option<String>,
+}
+
+#[derive(Template)]
+#[template(path = "webhooks.html")]
+struct Page {
+    frame: Frame,
+    which: Which,
+    endpoints: Vec<Endpoint>,
+    given_up: Vec<Lost>,
+    next: Option<String>,
+}
+
+struct Endpoint {
+    user: String,
+    id: String,
+    query: String,
+    host: String,
+    state: &'static str,
+    words: String,
+    can_enable: bool,
+    failures: i32,
+    since: Option<Moment>,
+    last_success: Option<Moment>,
+    waiting: String,
+}
+
+struct Lost {
+    user: String,
+    endpoint: String,
+    query: String,
+    event: String,
+    tries: i32,
+    answer: String,
+    at: Moment,
+}
+
+/// `GET /console/webhooks`.
+pub(super) async fn list(
+    visitor: Visitor,
+    State(console): State<Console>,
+    Query(which): Query<Which>,
+) -> Result<Response, Fault> {
+    let now = console.ledger.now().await?;
+    let user = which.user.trim();
+    let user = (!user.is_empty()).then(|| UserId::new(user));
+    let views = console.ledger.endpoint_views(user.as_ref(), None, PAGE as i64).await?;
+    let before = (!which.before.is_empty()).then(|| read_place(&which.before)).transpose()?;
+    let mut lost = console.ledger.given_up_deliveries(before, PAGE as i64 + 1).await?;
+    let more = lost.len() > PAGE;
+    lost.truncate(PAGE);
+    let next = lost.last().filter(|_| more).map(|last| {
+        query(&[("user", &which.user), ("before", &write_place(last.finished_at, &last.delivery_id))])
+    });
+    Ok(render(&Page {
+        frame: Frame::of(visitor, "webhooks", "Webhooks").live().after(which.done.as_deref()),
+        endpoints: views.iter().map(|view| endpoint(view, now)).collect(),
+        given_up: lost.iter().map(|view| given_up(view, now)).collect(),
+        next,
+        which,
+    }))
+}
+
+fn endpoint(view: &EndpointView, now: Timestamp) -> Endpoint {
+    let (state, words) = match (&view.disabled_reason, view.failing_since) {
+        (Some(reason), _) => ("dead_letter", format!("disabled: {reason}")),
+        (None, Some(_)) => ("blocked_byok", "failing".to_owned()),
+        (None, None) => ("completed", "enabled".to_owned()),
+    };
+    Endpoint {
+        query: query(&[("user", &view.user_id), ("endpoint", &view.endpoint_id)]),
+        user: view.user_id.clone(),
+        id: view.endpoint_id.clone(),
+        host: view.host.clone(),
+        state,
+        words,
+        can_enable: !view.enabled && view.disabled_reason.as_deref() != Some("by_owner"),
+        failures: view.consecutive_failures,
+        since: view.failing_since.map(|at| Moment::new(at, now)),
+        last_success: view.last_success_at.map(|at| Moment::new(at, now)),
+        // Counting stops there.
+        waiting: if view.waiting >= 1_000 { "1,000 or more".to_owned() } else { view.waiting.to_string() },
+    }
+}
+
+fn given_up(view: &GivenUp, now: Timestamp) -> Lost {
+    let status = view.last_status.map(|status| status.to_string());
+    Lost {
+        query: query(&[("user", &view.user_id), ("endpoint", &view.endpoint_id)]),
+        user: view.user_id.clone(),
+        endpoint: view.endpoint_id.clone(),
+        event: view.event.clone(),
+        tries: view.tries,
+        answer: status.or_else(|| view.last_error.clone()).unwrap_or_default(),
+        at: Moment::new(view.finished_at, now),
+    }
+}
+
+/// `GET /console/webhooks/enable`.
+pub(super) async fn ask_enable(visitor: Visitor, Query(which): Query<Which>) -> Response {
+    let sentence = "The endpoint is told again, and what waited for it is due now.";
+    Confirm {
+        sentences: vec![sentence.to_owned()],
+        button: "Enable",
+        action: "/console/webhooks/enable".to_owned(),
+        ..about(visitor, &which, format!("Enable {}?", which.endpoint))
+    }
+    .page()
+}
+
+/// `GET /console/webhooks/recover`.
+pub(super) async fn ask_recover(visitor: Visitor, Query(which): Query<Which>) -> Response {
+    let sentence = "Deliveries that were given up are due again under their old ids, oldest first; those of a \
+                    disabled endpoint wait until it is enabled.";
+    Confirm {
+        sentences: vec![sentence.to_owned()],
+        button: "Recover",
+        action: "/console/webhooks/recover".to_owned(),
+        age: Some("7d"),
+        ..about(visitor, &which, format!("Recover what {} lost?", which.endpoint))
+    }
+    .page()
+}
+
+fn about(visitor: Visitor, which: &Which, title: String) -> Confirm {
+    Confirm {
+        hidden: vec![("user", which.user.clone()), ("endpoint", which.endpoint.clone())],
+        back: format!("/console/webhooks?{}", query(&[("user", &which.user)])),
+        ..Confirm::new(visitor, "webhooks", title)
+    }
+}
+
+/// `POST /console/webhooks/enable`.
+pub(super) async fn enable(State(console): State<Console>, acting: Acting) -> Result<Redirect, Fault> {
+    let (user, endpoint) = named(&acting)?;
+    match console.ledger.enable_endpoint(&user, endpoint, &acting.action()?).await? {
+        None => Err(missing(endpoint)),
+        Some(Enabled::Enabled) => Ok(back(&user, "enabled")),
+        Some(Enabled::Already) => Ok(back(&user, "unchanged")),
+        Some(Enabled::ByOwner) => {
+            Err(Fault::Refused("Its owner switched it off; only they switch it on.".to_owned()))
+        }
+    }
+}
+
+/// `POST /console/webhooks/recover`. Batch by batch, so that nobody's rows are locked for long.
+pub(super) async fn recover(State(console): State<Console>, acting: Acting) -> Result<Redirect, Fault> {
+    let (user, endpoint) = named(&acting)?;
+    let action = acting.action()?;
+    let back_to = age(acting.field("age").unwrap_or_default());
+    let back_to = back_to.map_err(|words| Fault::Unreadable(format!("How far back must be {words}.")))?;
+    let since = console.ledger.now().await?.checked_sub_signed(back_to);
+    let since = since.ok_or_else(|| Fault::Unreadable("That is too far back.".to_owned()))?;
+    let mut word = "unchanged";
+    loop {
+        let batch = console.ledger.recover_deliveries(&user, endpoint, since, BATCH, &action).await?;
+        match batch.ok_or_else(|| missing(endpoint))? {
+            0 => return Ok(back(&user, word)),
+            _ => word = "recovered",
+        }
+    }
+}
+
+fn named(acting: &Acting) -> Result<(UserId, &str), Fault> {
+    let named = acting.field("user").zip(acting.field("endpoint"));
+    let named = named.ok_or_else(|| Fault::Unreadable("The form names no endpoint.".to_owned()));
+    named.map(|(user, endpoint)| (UserId::new(user), endpoint))
+}
+
+fn missing(endpoint: &str) -> Fault {
+    Fault::Missing(format!("There is no endpoint {endpoint} of this user's."))
+}
+
+fn back(user: &UserId, word: &str) -> Redirect {
+    let query = query(&[("user", user.as_str()), ("done", word)]);
+    Redirect::to(&format!("/console/webhooks?{query}"))
+}

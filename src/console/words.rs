@@ -1,0 +1,99 @@
+//! Moments, lengths and counts as people read them.
+
+use std::fmt;
+
+use askama::filters::HtmlSafe;
+use job::Timestamp;
+
+use crate::commands::jobs::{filter::ago, show::time};
+
+/// A moment: shown by its distance, and told to the millisecond.
+#[derive(Clone, Debug)]
+pub(super) struct Moment {
+    full: String,
+    distance: String,
+}
+
+impl Moment {
+    /// As it is seen at `now`.
+    pub(super) fn new(at: Timestamp, now: Timestamp) -> Self {
+        let distance = match ago(at, now) {
+            ahead if ahead.starts_with("in ") => ahead,
+            past => format!("{past} ago"),
+        };
+        Self { full: time(at), distance }
+    }
+}
+
+impl fmt::Display for Moment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "<time datetime=\"{0}\" title=\"{0}\">{1}</time>", self.full, self.distance)
+    }
+}
+
+/// It is made of digits and units.
+impl HtmlSafe for Moment {}
+
+/// A count with its thousands apart.
+pub(super) fn count(number: i64) -> String {
+    let digits = number.unsigned_abs().to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    if number < 0 { format!("-{text}") } else { text }
+}
+
+/// A length of time in two units at most.
+pub(super) fn lasting(seconds: f64) -> String {
+    let whole = seconds.max(0.0) as i64;
+    match whole {
+        0..=119 => format!("{whole} s"),
+        120..=7_199 => format!("{} min", whole / 60),
+        7_200..=172_799 => format!("{} h {} min", whole / 3_600, whole % 3_600 / 60),
+        _ => format!("{} d {} h", whole / 86_400, whole % 86_400 / 3_600),
+    }
+}
+
+/// Milliseconds, in seconds where there are many.
+pub(super) fn millis(number: f64) -> String {
+    if number < 1_000.0 { format!("{number:.0} ms") } else { format!("{:.1} s", number / 1_000.0) }
+}
+
+/// A status as a sentence's word.
+pub(super) fn status(name: &str) -> &'static str {
+    match name {
+        "queued" => "queued",
+        "leased" => "running",
+        "blocked_byok" => "parked for keys",
+        "completed" => "completed",
+        "dead_letter" => "dead letter",
+        _ => "unknown",
+    }
+}
+
+/// The query string of pairs; empty values are left out.
+pub(super) fn query(pairs: &[(&str, &str)]) -> String {
+    let mut query = form_urlencoded::Serializer::new(String::new());
+    query.extend_pairs(pairs.iter().filter(|(_, value)| !value.is_empty()));
+    query.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_and_lengths_are_read_at_a_glance() {
+        assert_eq!(
+            [count(0), count(999), count(1_000), count(-1_234_567)],
+            ["0", "999", "1,000", "-1,234,567"]
+        );
+        assert_eq!([lasting(0.4), lasting(300.0), lasting(9_000.0)], ["0 s", "5 min", "2 h 30 min"]);
+        assert_eq!([millis(12.3), millis(1_500.0)], ["12 ms", "1.5 s"]);
+        assert_eq!(query(&[("code", "a&b"), ("user", ""), ("status", "queued")]), "code=a%26b&status=queued");
+    }
+}
