@@ -113,12 +113,13 @@ impl House {
 
     /// Drops all jobs, so that no table stands on another's leftovers.
     pub(crate) async fn forget_jobs(&self) {
-        sqlx::raw_sql(
-            "truncate finalization_jobs, finalization_bells cascade; update finalization_totals set jobs = 0; vacuum",
-        )
-        .execute(&self.pool)
-        .await
-        .ok();
+        for statement in [
+            "truncate finalization_jobs, finalization_bells cascade",
+            "update finalization_totals set jobs = 0",
+            "vacuum",
+        ] {
+            sqlx::raw_sql(statement).execute(&self.pool).await.unwrap();
+        }
     }
 
     /// A key of each person, in their order.

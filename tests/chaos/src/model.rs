@@ -151,7 +151,9 @@ fn truth_of(stage: &str, number: i64) -> Value {
     let memories =
         json!([{"lines": lines, "content": format!("Loves tool zq{number:06}m"), "category": "hobbies"}]);
     match stage {
-        "describe-extract_action_items-extract_memories" => json!({"description": description, "tasks": tasks, "memories": memories}),
+        "describe-extract_action_items-extract_memories" => {
+            json!({"description": description, "tasks": tasks, "memories": memories})
+        }
         "describe" => description,
         "extract_action_items" => json!({"tasks": tasks}),
         "extract_memories" => json!({"memories": memories}),
