@@ -97,9 +97,9 @@ impl Ledger {
     }
 
     async fn key_owners(&self, shown: &[[u8; 32]]) -> Result<Vec<Option<KeyOwner>>, Error> {
-        let found: Vec<(Vec<u8>, String, String, Vec<String>, bool)> = sqlx::query_as(
+        let found: Vec<OwnerRow> = sqlx::query_as(
             "select key_sha256, user_id, key_id, scopes, \
-                 coalesce(last_used_at < clock_timestamp() - interval '1 minute', true) \
+                 coalesce(last_used_at < clock_timestamp() - interval '1 minute', true) as is_unnoted \
              from developer_keys where key_sha256 = any($1) and revoked_at is null \
                  and coalesce(expires_at > clock_timestamp(), true)",
         )
@@ -107,16 +107,13 @@ impl Ledger {
         .fetch_all(&self.pool)
         .await
         .doing("looking keys up")?;
-        for (_, user, key, _, _) in found.iter().filter(|(.., is_unnoted)| *is_unnoted) {
-            self.note_key_use(user, key).await?;
+        for row in found.iter().filter(|row| row.is_unnoted) {
+            self.note_key_use(&row.user_id, &row.key_id).await?;
         }
         let owner = |sha256: &[u8; 32]| {
-            let (_, user, key, scopes, _) = found.iter().find(|(hash, ..)| hash == sha256)?;
-            Some(KeyOwner {
-                user_id: UserId::new(user.as_str()),
-                key_id: key.clone(),
-                scopes: scopes.clone(),
-            })
+            let row = found.iter().find(|row| row.key_sha256 == sha256)?;
+            let (user_id, key_id) = (UserId::new(row.user_id.as_str()), row.key_id.clone());
+            Some(KeyOwner { user_id, key_id, scopes: row.scopes.clone() })
         };
         Ok(shown.iter().map(owner).collect())
     }
@@ -170,6 +167,17 @@ impl Ledger {
         .doing("noting the use of a key")
         .map(drop)
     }
+}
+
+/// A live key and whose it is.
+#[derive(sqlx::FromRow)]
+struct OwnerRow {
+    key_sha256: Vec<u8>,
+    user_id: String,
+    key_id: String,
+    scopes: Vec<String>,
+    /// Its last use was not noted for a minute.
+    is_unnoted: bool,
 }
 
 /// The columns as the table holds them.
