@@ -10,30 +10,22 @@ use crate::house::House;
 /// Runs one load of the peer and gives what it measured.
 pub(crate) async fn run(house: &House, words: &[&str]) -> Value {
     let url = house.empty_database("peer").await;
-    let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/peers/Cargo.toml");
-    let target = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/peers");
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let ran = Command::new(cargo)
-        .args(["run", "--release", "--quiet", "--manifest-path", manifest, "--target-dir", target, "--"])
-        .args(words)
-        .env("DATABASE_URL", url)
-        .stderr(Stdio::inherit())
-        .output()
-        .await
-        .expect("cargo can be run");
+    let mut cargo = cargo("run");
+    cargo.args(["--quiet", "--"]).args(words).env("DATABASE_URL", url).stderr(Stdio::inherit());
+    let ran = cargo.output().await.expect("cargo can be run");
     assert!(ran.status.success(), "the peer failed under {words:?}");
     serde_json::from_slice(&ran.stdout).expect("the peer prints one line of JSON")
 }
 
 /// Builds the peer, so that no measurement waits for a compiler.
 pub(crate) async fn build() {
+    assert!(cargo("build").status().await.expect("cargo can be run").success(), "the peer cannot be built");
+}
+
+fn cargo(command: &str) -> Command {
     let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/peers/Cargo.toml");
     let target = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/peers");
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let built = Command::new(cargo)
-        .args(["build", "--release", "--manifest-path", manifest, "--target-dir", target])
-        .status()
-        .await
-        .expect("cargo can be run");
-    assert!(built.success(), "the peer cannot be built");
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.args([command, "--release", "--manifest-path", manifest, "--target-dir", target]);
+    cargo
 }
