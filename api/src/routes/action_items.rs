@@ -5,7 +5,7 @@ use ledger::{DatePage, ItemChange, ItemFilter, NewActionItem};
 use records::{ActionItem, ActionItemId, ConversationId, UserId};
 use serde_json::{Value, json};
 
-use super::{links, path::Ids};
+use super::{answer, links, path::Ids};
 use crate::{
     Error, Scope,
     door::{Creating, Door},
@@ -140,8 +140,6 @@ pub(super) async fn delete(
     Ids(id): Ids<String>,
 ) -> Result<Json<Value>, Error> {
     caller.require(Scope::ActionItemsWrite)?;
-    match door.ledger.delete_action_item(&caller.user, &ActionItemId::new(id)).await? {
-        true => Ok(Json(json!({ "success": true }))),
-        false => Err(Error::NotFound(KIND)),
-    }
+    let deleted = door.ledger.delete_action_item(&caller.user, &ActionItemId::new(id)).await?;
+    answer::deleted(deleted, KIND)
 }

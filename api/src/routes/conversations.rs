@@ -8,9 +8,9 @@ use axum::{
 };
 use ledger::{ConversationChange, ConversationFilter, DatePage};
 use records::{Category, ConversationId, FolderId, UserId};
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::{links, path::Ids, tagged};
+use super::{answer, links, path::Ids, tagged};
 use crate::{
     Error, Scope,
     door::Door,
@@ -111,10 +111,8 @@ pub(super) async fn delete(
     Ids(id): Ids<String>,
 ) -> Result<Json<Value>, Error> {
     caller.require(Scope::ConversationsWrite)?;
-    match door.ledger.delete_conversation(&caller.user, &ConversationId::new(id)).await? {
-        true => Ok(Json(json!({ "success": true }))),
-        false => Err(Error::NotFound(KIND)),
-    }
+    let deleted = door.ledger.delete_conversation(&caller.user, &ConversationId::new(id)).await?;
+    answer::deleted(deleted, KIND)
 }
 
 async fn show(

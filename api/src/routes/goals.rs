@@ -8,9 +8,9 @@ use axum::{
 };
 use ledger::{GoalChange, GoalFilter, NewGoal};
 use records::{Goal, GoalId, GoalType};
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::{links, path::Ids, tagged};
+use super::{answer, links, path::Ids, tagged};
 use crate::{
     Error, Scope,
     door::{Creating, Door},
@@ -189,10 +189,8 @@ pub(super) async fn delete(
     Ids(id): Ids<String>,
 ) -> Result<Json<Value>, Error> {
     caller.require(Scope::GoalsWrite)?;
-    match door.ledger.delete_goal(&caller.user, &GoalId::new(id)).await? {
-        true => Ok(Json(json!({ "success": true }))),
-        false => Err(Error::NotFound(KIND)),
-    }
+    let deleted = door.ledger.delete_goal(&caller.user, &GoalId::new(id)).await?;
+    answer::deleted(deleted, KIND)
 }
 
 fn shown(goal: Option<Goal>) -> Result<Json<Value>, Error> {

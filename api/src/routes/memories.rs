@@ -5,7 +5,7 @@ use ledger::{MemoryChange, MemoryFilter, NewPersonMemory};
 use records::{Memory, MemoryCategory, MemoryId, UserId};
 use serde_json::{Value, json};
 
-use super::{links, path::Ids};
+use super::{answer, links, path::Ids};
 use crate::{
     Error, Scope,
     door::{Creating, Door},
@@ -151,8 +151,6 @@ pub(super) async fn delete(
     Ids(id): Ids<String>,
 ) -> Result<Json<Value>, Error> {
     caller.require(Scope::MemoriesWrite)?;
-    match door.ledger.delete_memory(&caller.user, &MemoryId::new(id)).await? {
-        true => Ok(Json(json!({ "success": true }))),
-        false => Err(Error::NotFound(KIND)),
-    }
+    let deleted = door.ledger.delete_memory(&caller.user, &MemoryId::new(id)).await?;
+    answer::deleted(deleted, KIND)
 }

@@ -1,6 +1,7 @@
 //! The resources, one file each.
 
 mod action_items;
+mod answer;
 mod byok;
 mod conversations;
 mod create;

@@ -6,9 +6,9 @@ use axum::{
     http::{HeaderMap, Uri},
     response::Response,
 };
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::{links, path::Ids, tagged};
+use super::{answer, links, path::Ids, tagged};
 use crate::{
     Error, Scope,
     door::{Creating, Door},
@@ -80,10 +80,8 @@ pub(super) async fn delete(
     Ids(id): Ids<String>,
 ) -> Result<Json<Value>, Error> {
     caller.require(Scope::ProfileWrite)?;
-    match door.ledger.forget_person(&caller.user, &id).await? {
-        true => Ok(Json(json!({ "success": true }))),
-        false => Err(Error::NotFound(KIND)),
-    }
+    let deleted = door.ledger.forget_person(&caller.user, &id).await?;
+    answer::deleted(deleted, KIND)
 }
 
 /// Reads the query of the list.

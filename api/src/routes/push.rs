@@ -5,7 +5,7 @@ use ledger::{NewSubscription, SubscriptionKind, TooManySubscriptions};
 use secrecy::SecretString;
 use serde_json::{Value, json};
 
-use super::path::Ids;
+use super::{answer, path::Ids};
 use crate::{
     Error, Scope, WebPush,
     door::{Creating, Door},
@@ -55,10 +55,8 @@ pub(super) async fn delete(
     Ids(id): Ids<String>,
 ) -> Result<Json<Value>, Error> {
     caller.require(Scope::ProfileWrite)?;
-    match door.ledger.unsubscribe(&caller.user, &id).await? {
-        true => Ok(Json(json!({ "success": true }))),
-        false => Err(Error::NotFound(KIND)),
-    }
+    let deleted = door.ledger.unsubscribe(&caller.user, &id).await?;
+    answer::deleted(deleted, KIND)
 }
 
 #[derive(Clone, Copy)]

@@ -6,7 +6,7 @@ use ledger::{EndpointChange, EventKind, NewEndpoint, WebhookFormat};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
 
-use super::{path::Ids, tagged};
+use super::{answer, path::Ids, tagged};
 use crate::{
     Error, Scope,
     door::{Creating, Door},
@@ -129,10 +129,8 @@ pub(super) async fn delete(
     Ids(id): Ids<String>,
 ) -> Result<Json<Value>, Error> {
     caller.require(Scope::WebhooksWrite)?;
-    match door.ledger.delete_endpoint(&caller.user, &id).await? {
-        true => Ok(Json(json!({ "success": true }))),
-        false => Err(Error::NotFound(KIND)),
-    }
+    let deleted = door.ledger.delete_endpoint(&caller.user, &id).await?;
+    answer::deleted(deleted, KIND)
 }
 
 fn events() -> ListOf<Choice<&'static str, EventKind>> {
