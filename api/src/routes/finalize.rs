@@ -91,7 +91,7 @@ async fn finalize_with(
     byok::admitted(door, key, async move |ledger: Ledger, claimant: Option<WorkerId>| {
         let keys = WithKeys { claimant: claimant.as_ref() };
         Ok(match ledger.finalize_with_keys(&user, &id, context, keys).await? {
-            Ok((_, job, claimed)) => (Ok(()), job, claimed),
+            Ok((job, claimed)) => (Ok(()), job, claimed),
             Err(refusal) => (Err(refusal), None, None),
         })
     })

@@ -1,5 +1,16 @@
 //! Admission: conversation, revision, job and first bell in one transaction.
 
+/// Whether a conversation `c` has anything to work on, as a literal, so that whole statements stay static.
+macro_rules! has_content {
+    () => {
+        "(c.private_text is not null \
+             or exists (select from transcript_segments s \
+                 where s.user_id = c.user_id and s.conversation_id = c.conversation_id) \
+             or exists (select from photos p \
+                 where p.user_id = c.user_id and p.conversation_id = c.conversation_id))"
+    };
+}
+
 mod create;
 pub(crate) mod finalize;
 mod reprocess;

@@ -121,12 +121,8 @@ impl Ledger {
     /// # Errors
     /// When the database does not answer: the holder repeats the same call.
     pub async fn complete(&self, completion: &Arc<Completion>) -> Result<Finished, Error> {
-        let ledger = self.clone();
-        let all = move |batch: Vec<Arc<Completion>>| {
-            let ledger = ledger.clone();
-            async move { ledger.complete_all(&batch).await }
-        };
-        self.completions.ask(Arc::clone(completion), all).await
+        let all = async |ledger: Self, batch: Vec<_>| ledger.complete_all(&batch).await;
+        self.completions.ask(self, Arc::clone(completion), all).await
     }
 }
 

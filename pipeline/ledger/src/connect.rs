@@ -143,19 +143,26 @@ impl Ledger {
     }
 }
 
+/// The bounds of every wait, for the present transaction (DESIGN §4).
+macro_rules! limits {
+    () => {
+        "set_config('lock_timeout', '2s', true), set_config('statement_timeout', '10s', true), \
+         set_config('idle_in_transaction_session_timeout', '5s', true)"
+    };
+}
+
 /// Bounds every wait of the present transaction and reads the clock, in one round trip.
 ///
 /// A verb touches a few rows, each by its key. The planner is told so: while a table is small or its statistics are old, it
 /// would rather read all of it once to join it with a batch (measured on 10,000 jobs: 4.8 ms a store instead of 0.2), and
 /// would plan the same statements anew every time.
 pub(crate) async fn bound(connection: &mut PgConnection) -> Result<Timestamp, sqlx::Error> {
-    sqlx::query_scalar(
-        "select clock_timestamp() from (select set_config('lock_timeout', '2s', true), \
-         set_config('statement_timeout', '10s', true), \
-         set_config('idle_in_transaction_session_timeout', '5s', true), \
-         set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true), \
-         set_config('plan_cache_mode', 'force_generic_plan', true)) limits",
-    )
+    sqlx::query_scalar(concat!(
+        "select clock_timestamp() from (select ",
+        limits!(),
+        ", set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true), \
+         set_config('plan_cache_mode', 'force_generic_plan', true)) limits"
+    ))
     .fetch_one(connection)
     .await
 }
@@ -163,11 +170,5 @@ pub(crate) async fn bound(connection: &mut PgConnection) -> Result<Timestamp, sq
 /// Bounds every wait of a transaction that only reads, and leaves its plans to what it asks for: pages and filters are
 /// planned for their own numbers.
 pub(crate) async fn bound_reading(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
-    sqlx::query(
-        "select set_config('lock_timeout', '2s', true), set_config('statement_timeout', '10s', true), \
-         set_config('idle_in_transaction_session_timeout', '5s', true)",
-    )
-    .execute(connection)
-    .await
-    .map(drop)
+    sqlx::query(concat!("select ", limits!())).execute(connection).await.map(drop)
 }

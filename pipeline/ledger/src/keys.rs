@@ -88,12 +88,8 @@ impl Ledger {
     /// # Errors
     /// When the database does not answer.
     pub async fn key_owner(&self, sha256: &[u8; 32]) -> Result<Option<KeyOwner>, Error> {
-        let ledger = self.clone();
-        let all = move |shown: Vec<[u8; 32]>| {
-            let ledger = ledger.clone();
-            async move { ledger.key_owners(&shown).await }
-        };
-        self.key_owners.ask(*sha256, all).await
+        let all = async |ledger: Self, shown: Vec<_>| ledger.key_owners(&shown).await;
+        self.key_owners.ask(self, *sha256, all).await
     }
 
     async fn key_owners(&self, shown: &[[u8; 32]]) -> Result<Vec<Option<KeyOwner>>, Error> {

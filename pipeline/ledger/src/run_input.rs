@@ -52,13 +52,9 @@ impl Ledger {
     /// # Errors
     /// When the database does not answer, or a row cannot be read.
     pub async fn run_input(&self, claimed: &Claimed) -> Result<Option<RunInput>, Error> {
-        let ledger = self.clone();
         let about = (claimed.user_id.clone(), claimed.conversation_id.clone());
-        let all = move |abouts| {
-            let ledger = ledger.clone();
-            async move { ledger.run_inputs(abouts).await }
-        };
-        self.inputs.ask(about, all).await
+        let all = async |ledger: Self, abouts| ledger.run_inputs(abouts).await;
+        self.inputs.ask(self, about, all).await
     }
 
     /// One statement per table, for all runs at once; in a transaction for the sake of its bounds and plans.

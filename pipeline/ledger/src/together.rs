@@ -40,19 +40,22 @@ impl<Q, A> Default for Together<Q, A> {
 }
 
 impl<Q: Clone + Send + 'static, A: Send + 'static> Together<Q, A> {
-    /// Asks, and waits for the answer. `verb` answers a batch as a whole, one answer for each question in their order.
-    /// A batch is a task of its own: whoever stops waiting cancels nothing that others wait for.
+    /// Asks, and waits for the answer. `verb`, said by a clone of `who`, answers a batch as a whole, one answer for each
+    /// question in their order. A batch is a task of its own: whoever stops waiting cancels nothing that others wait for.
     ///
     /// # Errors
     /// Those of `verb`, said of this question alone.
-    pub(crate) async fn ask<V, F>(&self, question: Q, verb: V) -> Result<A, Error>
+    pub(crate) async fn ask<W, V, F>(&self, who: &W, question: Q, verb: V) -> Result<A, Error>
     where
-        V: Fn(Vec<Q>) -> F + Clone + Send + Sync + 'static,
+        W: Clone + Send + Sync + 'static,
+        V: Fn(W, Vec<Q>) -> F + Send + Sync + 'static,
         F: Future<Output = Result<Vec<A>, Error>> + Send + 'static,
     {
         let (answer, answered) = oneshot::channel();
+        let who = who.clone();
+        let verb = Arc::new(move |questions| verb(who.clone(), questions));
         if let Some(lane) = self.join(question.clone(), answer) {
-            tokio::spawn(lane.run(verb.clone()));
+            tokio::spawn(lane.run(Arc::clone(&verb)));
         }
         match answered.await {
             Ok(answer) => answer,
@@ -83,13 +86,13 @@ struct Lane<Q: Clone + Send + 'static, A: Send + 'static> {
 
 impl<Q: Clone + Send + 'static, A: Send + 'static> Lane<Q, A> {
     /// Answers batch after batch until nobody waits.
-    async fn run<V, F>(mut self, verb: V)
+    async fn run<V, F>(mut self, verb: Arc<V>)
     where
         V: Fn(Vec<Q>) -> F,
         F: Future<Output = Result<Vec<A>, Error>>,
     {
         while let Some((questions, answers)) = self.next() {
-            for (said, answer) in answered(questions, &verb).await.into_iter().zip(answers) {
+            for (said, answer) in answered(questions, &*verb).await.into_iter().zip(answers) {
                 // Whoever stopped waiting is told nothing.
                 let _ = answer.send(said);
             }
@@ -162,7 +165,7 @@ mod tests {
     async fn who_comes_alone_is_answered_alone_and_at_once() {
         let together = Together::default();
         for number in 0..3 {
-            let answer = together.ask(number, |numbers| sizes(Arc::new(Semaphore::new(1)), numbers)).await;
+            let answer = together.ask(&Arc::new(Semaphore::new(1)), number, sizes).await;
             assert_eq!(answer.ok(), Some(1));
         }
     }
@@ -170,10 +173,7 @@ mod tests {
     #[tokio::test]
     async fn what_arrives_while_both_lanes_are_busy_is_answered_together() {
         let (together, gate) = (Together::default(), Arc::new(Semaphore::new(0)));
-        let ask = |number| {
-            let gate = Arc::clone(&gate);
-            together.ask(number, move |numbers| sizes(Arc::clone(&gate), numbers))
-        };
+        let ask = |number| together.ask(&gate, number, sizes);
         // Waits until `waiting` questions wait for `lanes` busy lanes.
         let until = async |lanes, waiting| {
             let reached = || {
@@ -206,12 +206,12 @@ mod tests {
 
     #[tokio::test]
     async fn a_batch_that_fails_falls_apart_so_that_each_fails_for_its_own_reasons() {
-        async fn even(numbers: Vec<u32>) -> Result<Vec<u32>, Error> {
+        async fn even((): (), numbers: Vec<u32>) -> Result<Vec<u32>, Error> {
             tokio::task::yield_now().await;
             if numbers.iter().any(|number| number % 2 == 1) { Err(ODD) } else { Ok(numbers) }
         }
         let together = Together::default();
-        let answers = join_all((0..40).map(|number| together.ask(number, even))).await;
+        let answers = join_all((0..40).map(|number| together.ask(&(), number, even))).await;
         for (number, answer) in (0..).zip(answers) {
             assert_eq!(answer.ok(), (number % 2 == 0).then_some(number));
         }
@@ -219,24 +219,21 @@ mod tests {
 
     #[tokio::test]
     async fn a_panic_goes_to_whom_it_belongs_and_the_next_question_is_answered() {
-        async fn all_but_one(numbers: Vec<u32>) -> Result<Vec<u32>, Error> {
+        async fn all_but_one((): (), numbers: Vec<u32>) -> Result<Vec<u32>, Error> {
             assert!(!numbers.contains(&1), "as this test wants it");
             Ok(numbers)
         }
         let together = Together::default();
         let mine = together.clone();
-        let panicked = tokio::spawn(async move { mine.ask(1, all_but_one).await }).await;
+        let panicked = tokio::spawn(async move { mine.ask(&(), 1, all_but_one).await }).await;
         assert!(panicked.is_err());
-        assert_eq!(together.ask(2, all_but_one).await.ok(), Some(2));
+        assert_eq!(together.ask(&(), 2, all_but_one).await.ok(), Some(2));
     }
 
     #[tokio::test]
     async fn whoever_stops_waiting_cancels_nothing_for_others() {
         let (together, gate) = (Together::default(), Arc::new(Semaphore::new(0)));
-        let ask = |number| {
-            let gate = Arc::clone(&gate);
-            together.ask(number, move |numbers| sizes(Arc::clone(&gate), numbers))
-        };
+        let ask = |number| together.ask(&gate, number, sizes);
         let mut leaving = Box::pin(ask(1));
         assert!(futures::poll!(&mut leaving).is_pending());
         drop(leaving);

@@ -7,14 +7,13 @@ use std::{
 };
 
 use job::{JobId, Origin, WorkerId};
-use records::{Conversation, ConversationId, Status, Timestamp, UserId};
+use records::{ConversationId, Status, Timestamp, UserId};
 use serde_json::Value;
 use sqlx::PgConnection;
 
 use super::{AdmitRefusal, Admitting, require_keys};
 use crate::{
     Ledger,
-    conversations::row::ConversationRow,
     effects::{Bell, Stumble, until_stored},
     error::{Doing, Error},
     keyed::{Keying, WithKeys},
@@ -23,11 +22,11 @@ use crate::{
 
 const DOING: &str = "finalizing conversations";
 
-/// A conversation after its finalize, with the job of its newest revision, if it ever had one.
-pub(crate) type Finalized = Result<(Conversation, Option<JobId>), AdmitRefusal>;
+/// The job of a conversation's newest revision after its finalize, if it ever had one.
+pub(crate) type Finalized = Result<Option<JobId>, AdmitRefusal>;
 
 /// The same, with the lease that was taken at once.
-type FinalizedWithKeys = Result<(Conversation, Option<JobId>, Option<Claimed>), AdmitRefusal>;
+type FinalizedWithKeys = Result<(Option<JobId>, Option<Claimed>), AdmitRefusal>;
 
 /// What is asked to be finalized.
 pub(crate) struct Asked {
@@ -38,6 +37,9 @@ pub(crate) struct Asked {
     /// The request brought its user's own keys; within, who takes the lease at once.
     keys: Option<Option<WorkerId>>,
 }
+
+/// Whose conversation, and which.
+type About<'a> = (&'a UserId, &'a ConversationId);
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Asker {
@@ -82,7 +84,7 @@ impl Ledger {
         let (answers, claims) =
             until_stored!(self, "finalizing with keys", |bell| self.try_finalize_all(&batch, bell))?;
         let answer = answers.into_iter().next().unwrap_or(Err(AdmitRefusal::NoConversation));
-        Ok(answer.map(|(conversation, job)| (conversation, job, claims.into_iter().next())))
+        Ok(answer.map(|job| (job, claims.into_iter().next())))
     }
 
     /// Admits one abandoned conversation (origin `finalize`, force_process false), locked and re-checked.
@@ -99,16 +101,12 @@ impl Ledger {
             asker: Asker::Reconciler,
             keys: None,
         };
-        Ok(matches!(self.ask(asked).await?, Ok((_, Some(_)))))
+        Ok(matches!(self.ask(asked).await?, Ok(Some(_))))
     }
 
     async fn ask(&self, asked: Asked) -> Result<Finalized, Error> {
-        let ledger = self.clone();
-        let all = move |batch: Vec<Arc<Asked>>| {
-            let ledger = ledger.clone();
-            async move { ledger.finalize_all(&batch).await }
-        };
-        self.admissions.ask(Arc::new(asked), all).await
+        let all = async |ledger: Self, batch: Vec<_>| ledger.finalize_all(&batch).await;
+        self.admissions.ask(self, Arc::new(asked), all).await
     }
 
     async fn finalize_all(&self, batch: &[Arc<Asked>]) -> Result<Vec<Finalized>, Error> {
@@ -150,14 +148,19 @@ impl Ledger {
             let keying = asked.keying(&marks);
             claims.extend(self.claim_at_once(&mut transaction, &step.job.id, keying, now).await?);
         }
-        let answers = answers(&mut transaction, batch, &found).await?;
+        let newest = newest_jobs(&mut transaction, batch, &found).await?;
         transaction.commit().await.doing(DOING)?;
         self.wake_all(&steps);
-        Ok((answers, claims))
+        let admitted = ready.iter().zip(&steps).map(|(asked, step)| (asked.about(), &step.job.id)).collect();
+        Ok((answers(batch, &found, &admitted, &newest), claims))
     }
 }
 
 impl Asked {
+    fn about(&self) -> About<'_> {
+        (&self.user, &self.conversation)
+    }
+
     fn keying(&self, marks: &HashMap<String, bool>) -> Keying<'_> {
         let marked = marks.get(self.user.as_str()).is_some_and(|mark| *mark);
         Keying::of(marked, self.keys.as_ref().map(|claimant| WithKeys { claimant: claimant.as_ref() }))
@@ -179,17 +182,14 @@ enum Found {
 
 /// Locks the conversations in key order; what was found of each, in the order of the batch.
 async fn lock(connection: &mut PgConnection, batch: &[Arc<Asked>]) -> Result<Vec<Found>, Error> {
-    let rows: Vec<(i64, String, bool, bool)> = sqlx::query_as(
-        "select k.place, c.status, coalesce(c.last_append_at < clock_timestamp() - interval '24 hours', false), \
-             c.private_text is not null \
-             or exists (select from transcript_segments s where s.user_id = c.user_id \
-                 and s.conversation_id = c.conversation_id) \
-             or exists (select from photos p where p.user_id = c.user_id and p.conversation_id = c.conversation_id) \
-         from conversations c \
+    let rows: Vec<(i64, String, bool, bool)> = sqlx::query_as(concat!(
+        "select k.place, c.status, coalesce(c.last_append_at < clock_timestamp() - interval '24 hours', false), ",
+        has_content!(),
+        " from conversations c \
          join unnest($1::text[], $2::text[]) with ordinality k (user_id, conversation_id, place) \
              using (user_id, conversation_id) \
-         order by c.user_id, c.conversation_id for no key update of c",
-    )
+         order by c.user_id, c.conversation_id for no key update of c"
+    ))
     .bind(batch.iter().map(|asked| asked.user.as_str()).collect::<Vec<_>>())
     .bind(batch.iter().map(|asked| asked.conversation.as_str()).collect::<Vec<_>>())
     .fetch_all(connection)
@@ -218,10 +218,7 @@ async fn lock(connection: &mut PgConnection, batch: &[Arc<Asked>]) -> Result<Vec
 fn ready<'a>(batch: &'a [Arc<Asked>], found: &[Found]) -> Vec<&'a Asked> {
     let mut seen = HashSet::new();
     let ready = batch.iter().zip(found).filter(|(_, found)| **found == Found::Ready);
-    ready
-        .map(|(asked, _)| asked.as_ref())
-        .filter(|asked| seen.insert((&asked.user, &asked.conversation)))
-        .collect()
+    ready.map(|(asked, _)| asked.as_ref()).filter(|asked| seen.insert(asked.about())).collect()
 }
 
 /// Takes the next revisions; the discarded mark of a dead letter is taken back.
@@ -257,48 +254,53 @@ async fn open_revisions(
     Ok(opened.into_iter().map(|(_, revision)| revision).collect())
 }
 
-/// Every conversation as it stands now, with its newest job.
-async fn answers(
+/// The newest jobs, by place, of what its owner asked for and is left as it is.
+async fn newest_jobs(
     connection: &mut PgConnection,
     batch: &[Arc<Asked>],
     found: &[Found],
-) -> Result<Vec<Finalized>, Error> {
-    let rows: Vec<Row> = sqlx::query_as(
-        "select k.place, c.*, (select a.job_id from finalization_admissions a \
-                 where a.user_id = c.user_id and a.conversation_id = c.conversation_id \
-                 order by a.revision desc limit 1) as newest_job \
-         from unnest($1::text[], $2::text[]) with ordinality k (user_id, conversation_id, place) \
-         join conversations c using (user_id, conversation_id)",
+) -> Result<HashMap<usize, JobId>, Error> {
+    // What somebody else admitted was not admitted by the reconciler's call.
+    let left = batch
+        .iter()
+        .zip(found)
+        .enumerate()
+        .filter(|(_, (asked, found))| **found == Found::AsItIs && asked.asker == Asker::Owner);
+    let (places, abouts): (Vec<usize>, Vec<About<'_>>) =
+        left.map(|(place, (asked, _))| (place, asked.about())).unzip();
+    if places.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let jobs: Vec<Option<String>> = sqlx::query_scalar(
+        "select (select a.job_id from finalization_admissions a \
+                 where a.user_id = k.user_id and a.conversation_id = k.conversation_id \
+                 order by a.revision desc limit 1) \
+         from unnest($1::text[], $2::text[]) with ordinality k (user_id, conversation_id, place) order by k.place",
     )
-    .bind(batch.iter().map(|asked| asked.user.as_str()).collect::<Vec<_>>())
-    .bind(batch.iter().map(|asked| asked.conversation.as_str()).collect::<Vec<_>>())
+    .bind(abouts.iter().map(|(user, _)| user.as_str()).collect::<Vec<_>>())
+    .bind(abouts.iter().map(|(_, conversation)| conversation.as_str()).collect::<Vec<_>>())
     .fetch_all(connection)
     .await
-    .doing("reading conversations")?;
-    let mut shown: Vec<Finalized> = batch.iter().map(|_| Err(AdmitRefusal::NoConversation)).collect();
-    for row in rows {
-        let place = usize::try_from(row.place - 1).unwrap_or(usize::MAX);
-        let (Some(found), Some(shown)) = (found.get(place), shown.get_mut(place)) else { continue };
-        let is_owner = batch.get(place).is_some_and(|asked| asked.asker == Asker::Owner);
-        *shown = match found {
-            Found::Empty => Err(AdmitRefusal::NoContent),
-            Found::Nothing => continue,
-            Found::Ready => Ok((row.conversation.try_into()?, row.newest_job.map(JobId::from_text))),
-            // What somebody else admitted was not admitted by the reconciler's call.
-            Found::AsItIs => {
-                let job = row.newest_job.filter(|_| is_owner).map(JobId::from_text);
-                Ok((row.conversation.try_into()?, job))
-            }
-        };
-    }
-    Ok(shown)
+    .doing("looking for newest jobs")?;
+    Ok(places
+        .into_iter()
+        .zip(jobs)
+        .filter_map(|(place, job)| Some((place, JobId::from_text(job?))))
+        .collect())
 }
 
-/// A conversation as `answers` reads it.
-#[derive(sqlx::FromRow)]
-struct Row {
-    place: i64,
-    #[sqlx(flatten)]
-    conversation: ConversationRow,
-    newest_job: Option<String>,
+/// The answers in the order of the batch: of two that ask for one conversation, both get the job that was made.
+fn answers(
+    batch: &[Arc<Asked>],
+    found: &[Found],
+    admitted: &HashMap<About<'_>, &JobId>,
+    newest: &HashMap<usize, JobId>,
+) -> Vec<Finalized> {
+    let answer = |(place, (asked, found)): (usize, (&Arc<Asked>, &Found))| match found {
+        Found::Nothing => Err(AdmitRefusal::NoConversation),
+        Found::Empty => Err(AdmitRefusal::NoContent),
+        Found::Ready => Ok(admitted.get(&asked.about()).copied().cloned()),
+        Found::AsItIs => Ok(newest.get(&place).cloned()),
+    };
+    batch.iter().zip(found).enumerate().map(answer).collect()
 }

@@ -113,14 +113,12 @@ async fn lock(
     user: &UserId,
     conversation: &ConversationId,
 ) -> Result<Option<Standing>, Error> {
-    sqlx::query_as(
-        "select status, private_text is not null \
-             or exists (select from transcript_segments s where s.user_id = c.user_id \
-                 and s.conversation_id = c.conversation_id) \
-             or exists (select from photos p where p.user_id = c.user_id and p.conversation_id = c.conversation_id) \
-             as has_content \
-         from conversations c where user_id = $1 and conversation_id = $2 for no key update of c",
-    )
+    sqlx::query_as(concat!(
+        "select status, ",
+        has_content!(),
+        " as has_content from conversations c \
+         where user_id = $1 and conversation_id = $2 for no key update of c"
+    ))
     .bind(user.as_str())
     .bind(conversation.as_str())
     .fetch_optional(connection)

@@ -47,8 +47,7 @@ async fn without_bells_a_finalize_is_admitted_and_a_reconcile_rings_later() {
     let id = world.deferred("c").await;
     world.ledger.append_segments(&world.ann, &id, &[crate::world::said("s")]).await.unwrap().unwrap();
     world.run("alter table finalization_bells rename to away").await;
-    let (_, job) = world.ledger.finalize(&world.ann, &id, None).await.unwrap().unwrap();
-    let job = job.unwrap();
+    let job = world.ledger.finalize(&world.ann, &id, None).await.unwrap().unwrap().unwrap();
     assert_eq!(world.count("select count(*) from finalization_jobs where unrung").await, 1);
     // Due at once; but as long as no bell can be written, nothing changes except the moment of the next look.
     assert!(world.ledger.reconcile(&world.ann, &job).await.unwrap_err().is_bell());

@@ -180,7 +180,7 @@ async fn two_finalizes_at_once_make_one_job() {
         let id = world.deferred(&format!("c{round}")).await;
         let finalize = |ledger: Ledger| {
             let (ann, id) = (world.ann.clone(), id.clone());
-            async move { ledger.finalize(&ann, &id, None).await.unwrap().unwrap().1.unwrap() }
+            async move { ledger.finalize(&ann, &id, None).await.unwrap().unwrap().unwrap() }
         };
         let (one, other) = at_once(finalize(world.ledger.clone()), finalize(world.other_process())).await;
         assert_eq!(one, other);
@@ -238,8 +238,9 @@ async fn words_that_arrive_with_the_finalize_are_in_the_revision_or_refused() {
             async move { finalizer.finalize(&bystander, &second, None).await.unwrap() },
         )
         .await;
-        let (conversation, job) = finalized.unwrap();
-        assert!(job.is_some());
+        assert!(finalized.unwrap().is_some());
+        let view = world.ledger.conversation(&world.ann, &id, false).await.unwrap().unwrap();
+        let conversation = view.conversation;
         let stored: i64 =
             sqlx::query_scalar("select count(*) from transcript_segments where conversation_id = $1")
                 .bind(id.as_str())

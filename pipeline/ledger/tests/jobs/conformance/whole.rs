@@ -14,7 +14,7 @@ impl Walk {
             None => self.world.ledger.finalize(&person, &id, None).await.unwrap(),
             Some(with) => {
                 let finalized = self.world.ledger.finalize_with_keys(&person, &id, None, with).await.unwrap();
-                finalized.map(|(conversation, job, _)| (conversation, job))
+                finalized.map(|(job, _)| job)
             }
         };
         if let Some(job) = &newest {
@@ -26,16 +26,16 @@ impl Walk {
         match self.talks[place].status {
             None => assert_eq!(finalized, Err(ledger::AdmitRefusal::NoConversation)),
             Some("in_progress" | "failed") => {
-                let (_, job) = finalized.unwrap();
+                let job = finalized.unwrap();
                 let mut talk = self.talks.remove(place);
                 self.admitted(&mut talk, Origin::Finalize, keys).await;
                 assert_eq!(job.as_ref(), talk.jobs.last().map(|mirror| &mirror.job.id));
                 self.talks.insert(place, talk);
             }
             Some(status) => {
-                let (conversation, job) = finalized.unwrap();
-                assert_eq!(conversation.status.as_str(), status);
-                assert_eq!(job, newest.map(|job| job.id));
+                let view = self.world.ledger.conversation(&person, &id, false).await.unwrap().unwrap();
+                assert_eq!(view.conversation.status.as_str(), status);
+                assert_eq!(finalized.unwrap(), newest.map(|job| job.id));
             }
         }
     }
