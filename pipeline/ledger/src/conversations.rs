@@ -2,8 +2,11 @@
 
 mod in_progress;
 mod list;
+mod one;
 pub(crate) mod row;
 pub(crate) mod shapes;
+
+pub(crate) use one::{Seen, Shown};
 
 use records::{ActionItem, Category, Conversation, ConversationId, FolderId, Segment, Timestamp, UserId};
 
@@ -86,7 +89,7 @@ impl Ledger {
         self.list(user, filter).await
     }
 
-    /// One conversation, whatever its status.
+    /// One conversation, whatever its status. Those that are asked for together are read together.
     ///
     /// # Errors
     /// When the database does not answer, or the row cannot be read.

@@ -1,17 +1,17 @@
-//! Views: a page of conversations, or one, with what hangs on them, in one query per table and one snapshot.
+//! A page of conversations with what hangs on them, in one query per table and one snapshot.
 
 use std::collections::HashMap;
 
-use records::{ActionItem, Conversation, ConversationId, Segment, UserId};
-use sqlx::{AssertSqlSafe, PgConnection, Postgres, QueryBuilder, Transaction};
+use records::{ActionItem, Conversation, Segment, UserId};
+use sqlx::{AssertSqlSafe, PgConnection, Postgres, QueryBuilder};
 
 use super::{
     ConversationFilter, ConversationView,
-    row::{CONVERSATION_COLUMNS, ConversationRow, read_row},
+    row::{CONVERSATION_COLUMNS, ConversationRow},
 };
 use crate::{
     Ledger,
-    connect::bound_reading,
+    connect::Plans,
     error::{Doing, Error},
     items::{ITEM_COLUMNS, ItemRow},
     segments::read_segments_of,
@@ -25,28 +25,9 @@ impl Ledger {
         user: &UserId,
         filter: &ConversationFilter,
     ) -> Result<Vec<ConversationView>, Error> {
-        let mut snapshot = self.snapshot().await?;
+        let mut snapshot = self.begin_reading(DOING, Plans::OfPages).await?;
         let rows = page(user, filter).build_query_as().fetch_all(&mut *snapshot).await.doing(DOING)?;
         views(&mut snapshot, user, rows, filter.with_transcript).await
-    }
-
-    pub(super) async fn one_view(
-        &self,
-        user: &UserId,
-        conversation: &ConversationId,
-        with_transcript: bool,
-    ) -> Result<Option<ConversationView>, Error> {
-        let mut snapshot = self.snapshot().await?;
-        let row = read_row(&mut snapshot, user, conversation).await?;
-        Ok(views(&mut snapshot, user, Vec::from_iter(row), with_transcript).await?.pop())
-    }
-
-    /// A transaction that only reads and sees one moment, so that a view is never torn by a completion or a deletion.
-    async fn snapshot(&self) -> Result<Transaction<'static, Postgres>, Error> {
-        let begin = "begin isolation level repeatable read read only";
-        let mut transaction = self.pool.begin_with(begin).await.doing(DOING)?;
-        bound_reading(&mut transaction).await.doing(DOING)?;
-        Ok(transaction)
     }
 }
 
