@@ -7,7 +7,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use job::WorkerId;
-use ledger::{AdmitRefusal, Ledger, Poll, WithKeys};
+use ledger::{AdmitRefusal, ConversationView, Ledger, Poll, WithKeys};
 use records::{ConversationId, UserId};
 use secrecy::SecretString;
 use serde_json::{Value, json};
@@ -53,13 +53,16 @@ pub(super) async fn finalize(
     key: Option<SecretString>,
 ) -> Result<Response, Error> {
     let finalized = match key {
-        None => door.ledger.finalize(user, id, context).await?.map(drop),
-        Some(key) => finalize_with(key, door, user, id, context).await?,
+        None => door.ledger.finalize_and_show(user, id, context).await?,
+        Some(key) => match finalize_with(key, door, user, id, context).await? {
+            Ok(()) => Ok(door.ledger.conversation(user, id, true).await?),
+            Err(refusal) => Err(refusal),
+        },
     };
     match finalized {
-        Ok(()) => {
+        Ok(view) => {
             door.metrics.admissions.with_label_values(&["finalize"]).inc();
-            show(door, user, id).await
+            Ok(show(&view.ok_or(Error::NotFound(KIND))?))
         }
         Err(AdmitRefusal::NoConversation) => Err(Error::NotFound(KIND)),
         Err(AdmitRefusal::NoContent) => Err(no_content()),
@@ -98,14 +101,13 @@ async fn finalize_with(
     .await
 }
 
-async fn show(door: &Door, user: &UserId, id: &ConversationId) -> Result<Response, Error> {
-    let view = door.ledger.conversation(user, id, true).await?.ok_or(Error::NotFound(KIND))?;
-    let body = json!({ "conversation": shapes::conversation(&view, true), "messages": [] });
+fn show(view: &ConversationView) -> Response {
+    let body = json!({ "conversation": shapes::conversation(view, true), "messages": [] });
     let mut response = Json(body).into_response();
-    if let Ok(place) = HeaderValue::from_str(&poll_route(id)) {
+    if let Ok(place) = HeaderValue::from_str(&poll_route(&view.conversation.id)) {
         response.headers_mut().insert(header::LOCATION, place);
     }
-    Ok(response)
+    response
 }
 
 /// The optional body (DECISIONS §4, "body of finalize"), as it is kept: only known fields, in one form.

@@ -161,23 +161,26 @@ impl Admitting<'_> {
     }
 }
 
-/// Whether each of these people's jobs require the person's own keys. The rows are held against being marked
-/// meanwhile, in key order.
+/// The database's clock, and whether each of these people's jobs require the person's own keys. The rows are held
+/// against being marked meanwhile, in key order.
 async fn require_keys(
     connection: &mut PgConnection,
     people: &BTreeSet<&str>,
-) -> Result<HashMap<String, bool>, Error> {
-    let marks: Vec<(String, bool)> = sqlx::query_as(
-        "select user_id, requires_byok from users where user_id = any($1) order by user_id for share",
+) -> Result<(Timestamp, HashMap<String, bool>), Error> {
+    const DOING: &str = "reading people's marks";
+    let rows: Vec<(Timestamp, Option<String>, Option<bool>)> = sqlx::query_as(
+        "select clock.now, held.* from (select statement_timestamp() as now) clock left join lateral \
+         (select user_id, requires_byok from users where user_id = any($1) order by user_id for share) held on true",
     )
     .bind(people.iter().copied().collect::<Vec<_>>())
     .fetch_all(connection)
     .await
-    .doing("reading people's marks")?;
-    Ok(marks.into_iter().collect())
+    .doing(DOING)?;
+    let now = rows.first().map(|(now, ..)| *now).ok_or(sqlx::Error::RowNotFound).doing(DOING)?;
+    Ok((now, rows.into_iter().filter_map(|(_, person, mark)| Some((person?, mark?))).collect()))
 }
 
 /// Whether one person's jobs do.
 async fn requires_keys(connection: &mut PgConnection, user: &UserId) -> Result<bool, Error> {
-    Ok(require_keys(connection, &BTreeSet::from([user.as_str()])).await?.into_values().any(|mark| mark))
+    Ok(require_keys(connection, &BTreeSet::from([user.as_str()])).await?.1.into_values().any(|mark| mark))
 }

@@ -239,6 +239,9 @@ pub(crate) async fn store(
     now: Timestamp,
     policy: &Policy,
 ) -> Result<Vec<String>, sqlx::Error> {
+    if jobs.is_empty() {
+        return Ok(Vec::new());
+    }
     let rows: Vec<JobRow> = jobs.iter().map(|stored| row(stored, now, policy)).collect();
     sqlx::query_scalar(
         "update finalization_jobs j set version = j.version + 1, queue = r.queue, status = r.status, \

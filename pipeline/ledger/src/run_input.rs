@@ -5,6 +5,7 @@ use sqlx::FromRow;
 
 use crate::{
     Ledger,
+    connect::Plans,
     conversations::row::ConversationRow,
     error::{Doing, Error},
     folders::FolderRow,
@@ -59,9 +60,9 @@ impl Ledger {
         self.inputs.ask(self, about, all).await
     }
 
-    /// One statement per table, for all runs at once; in a transaction for the sake of its bounds and plans.
+    /// One statement per table, for all runs at once, in one snapshot.
     async fn run_inputs(&self, abouts: Vec<About>) -> Result<Vec<Option<RunInput>>, Error> {
-        let (mut transaction, _) = self.begin(DOING).await?;
+        let mut transaction = self.begin_reading(DOING, Plans::OfKeys).await?;
         let all = Keys::of(
             abouts.iter().enumerate().map(|(place, (user, conversation))| (place, user, conversation)),
         );

@@ -13,7 +13,8 @@ use sqlx::PgConnection;
 
 use super::{AdmitRefusal, Admitting, require_keys};
 use crate::{
-    Ledger,
+    ConversationView, Ledger,
+    conversations::{Seen, Shown},
     effects::{Bell, Stumble, until_stored},
     error::{Doing, Error},
     keyed::{Keying, WithKeys},
@@ -22,10 +23,17 @@ use crate::{
 
 const DOING: &str = "finalizing conversations";
 
-/// The job of a conversation's newest revision after its finalize, if it ever had one.
-pub(crate) type Finalized = Result<Option<JobId>, AdmitRefusal>;
+/// What a finalize answers.
+pub(crate) type Finalized = Result<Answer, AdmitRefusal>;
 
-/// The same, with the lease that was taken at once.
+/// The job of the conversation's newest revision, if it ever had one; and the conversation as it stands then, if it was
+/// to be shown.
+pub(crate) struct Answer {
+    job: Option<JobId>,
+    seen: Option<Seen>,
+}
+
+/// The job, with the lease that was taken at once.
 type FinalizedWithKeys = Result<(Option<JobId>, Option<Claimed>), AdmitRefusal>;
 
 /// What is asked to be finalized.
@@ -34,8 +42,16 @@ pub(crate) struct Asked {
     conversation: ConversationId,
     calendar_meeting_context: Option<Value>,
     asker: Asker,
+    /// The asker wants to see the conversation, with its transcript.
+    shown: bool,
     /// The request brought its user's own keys; within, who takes the lease at once.
     keys: Option<Option<WorkerId>>,
+}
+
+impl From<Option<JobId>> for Answer {
+    fn from(job: Option<JobId>) -> Self {
+        Self { job, seen: None }
+    }
 }
 
 /// Whose conversation, and which.
@@ -58,10 +74,29 @@ impl Ledger {
         user: &UserId,
         conversation: &ConversationId,
         calendar_meeting_context: Option<Value>,
-    ) -> Result<Finalized, Error> {
-        let (user, conversation) = (user.clone(), conversation.clone());
-        self.ask(Asked { user, conversation, calendar_meeting_context, asker: Asker::Owner, keys: None })
-            .await
+    ) -> Result<Result<Option<JobId>, AdmitRefusal>, Error> {
+        let asked = Asked::by_owner(user, conversation, calendar_meeting_context);
+        Ok(self.ask(asked).await?.map(|answer| answer.job))
+    }
+
+    /// Admits as [`finalize`](Self::finalize) does and answers the conversation as it stands then, with its transcript.
+    /// It is read by those who admitted it, after their commit, so that a request waits for one batch and not for two.
+    /// `None`: it was deleted in between.
+    ///
+    /// # Errors
+    /// When the database does not answer or the row cannot be read; it may be admitted all the same, and a repeat
+    /// changes nothing.
+    pub async fn finalize_and_show(
+        &self,
+        user: &UserId,
+        conversation: &ConversationId,
+        calendar_meeting_context: Option<Value>,
+    ) -> Result<Result<Option<ConversationView>, AdmitRefusal>, Error> {
+        let asked = Asked { shown: true, ..Asked::by_owner(user, conversation, calendar_meeting_context) };
+        match self.ask(asked).await? {
+            Ok(answer) => Ok(Ok(answer.seen.unwrap_or_default().into_view()?)),
+            Err(refusal) => Ok(Err(refusal)),
+        }
     }
 
     /// Admits as [`finalize`](Self::finalize) does, for a request that brought its user's own keys. A fresh job is
@@ -77,14 +112,13 @@ impl Ledger {
         calendar_meeting_context: Option<Value>,
         keys: WithKeys<'_>,
     ) -> Result<FinalizedWithKeys, Error> {
-        let (user, conversation) = (user.clone(), conversation.clone());
         let keys = Some(keys.claimant.cloned());
-        let asked = Asked { user, conversation, calendar_meeting_context, asker: Asker::Owner, keys };
+        let asked = Asked { keys, ..Asked::by_owner(user, conversation, calendar_meeting_context) };
         let batch = [Arc::new(asked)];
         let (answers, claims) =
             until_stored!(self, "finalizing with keys", |bell| self.try_finalize_all(&batch, bell))?;
         let answer = answers.into_iter().next().unwrap_or(Err(AdmitRefusal::NoConversation));
-        Ok(answer.map(|job| (job, claims.into_iter().next())))
+        Ok(answer.map(|answer| (answer.job, claims.into_iter().next())))
     }
 
     /// Admits one abandoned conversation (origin `finalize`, force_process false), locked and re-checked.
@@ -93,15 +127,8 @@ impl Ledger {
     /// # Errors
     /// When the database does not answer.
     pub async fn admit_abandoned(&self, user: &UserId, conversation: &ConversationId) -> Result<bool, Error> {
-        let (user, conversation) = (user.clone(), conversation.clone());
-        let asked = Asked {
-            user,
-            conversation,
-            calendar_meeting_context: None,
-            asker: Asker::Reconciler,
-            keys: None,
-        };
-        Ok(matches!(self.ask(asked).await?, Ok(Some(_))))
+        let asked = Asked { asker: Asker::Reconciler, ..Asked::by_owner(user, conversation, None) };
+        Ok(self.ask(asked).await?.is_ok_and(|answer| answer.job.is_some()))
     }
 
     async fn ask(&self, asked: Asked) -> Result<Finalized, Error> {
@@ -112,7 +139,26 @@ impl Ledger {
     async fn finalize_all(&self, batch: &[Arc<Asked>]) -> Result<Vec<Finalized>, Error> {
         let finalized =
             until_stored!(self, "finalizing conversations", |bell| self.try_finalize_all(batch, bell));
-        finalized.map(|(answers, _)| answers)
+        let (mut answers, _) = finalized?;
+        self.show(batch, &mut answers).await?;
+        Ok(answers)
+    }
+
+    /// Reads what is to be shown, once it is committed: nobody waits behind a long transcript for a lock.
+    async fn show(&self, batch: &[Arc<Asked>], answers: &mut [Finalized]) -> Result<(), Error> {
+        let (shown, answers): (Vec<Shown>, Vec<&mut Answer>) = batch
+            .iter()
+            .zip(answers)
+            .filter(|(asked, _)| asked.shown)
+            .filter_map(|(asked, answer)| Some((asked.shown(), answer.as_mut().ok()?)))
+            .unzip();
+        if shown.is_empty() {
+            return Ok(());
+        }
+        for (seen, answer) in self.look_at(&shown).await?.into_iter().zip(answers) {
+            answer.seen = Some(seen);
+        }
+        Ok(())
     }
 
     /// The answers in the order of the batch, and the leases that were taken at once.
@@ -121,9 +167,9 @@ impl Ledger {
         batch: &[Arc<Asked>],
         bell: Bell,
     ) -> Result<(Vec<Finalized>, Vec<Claimed>), Stumble> {
-        let (mut transaction, now) = self.begin(DOING).await?;
+        let mut transaction = self.open(DOING).await?;
         let people: BTreeSet<&str> = batch.iter().map(|asked| asked.user.as_str()).collect();
-        let marks = require_keys(&mut transaction, &people).await?;
+        let (now, marks) = require_keys(&mut transaction, &people).await?;
         let found = lock(&mut transaction, batch).await?;
         let ready: Vec<&Asked> = ready(batch, &found);
         let revisions = open_revisions(&mut transaction, &ready, now).await?;
@@ -157,6 +203,19 @@ impl Ledger {
 }
 
 impl Asked {
+    fn by_owner(
+        user: &UserId,
+        conversation: &ConversationId,
+        calendar_meeting_context: Option<Value>,
+    ) -> Self {
+        let (user, conversation) = (user.clone(), conversation.clone());
+        Self { user, conversation, calendar_meeting_context, asker: Asker::Owner, shown: false, keys: None }
+    }
+
+    fn shown(&self) -> Shown {
+        Shown { user: self.user.clone(), conversation: self.conversation.clone(), with_transcript: true }
+    }
+
     fn about(&self) -> About<'_> {
         (&self.user, &self.conversation)
     }
@@ -299,8 +358,8 @@ fn answers(
     let answer = |(place, (asked, found)): (usize, (&Arc<Asked>, &Found))| match found {
         Found::Nothing => Err(AdmitRefusal::NoConversation),
         Found::Empty => Err(AdmitRefusal::NoContent),
-        Found::Ready => Ok(admitted.get(&asked.about()).copied().cloned()),
-        Found::AsItIs => Ok(newest.get(&place).cloned()),
+        Found::Ready => Ok(admitted.get(&asked.about()).copied().cloned().into()),
+        Found::AsItIs => Ok(newest.get(&place).cloned().into()),
     };
     batch.iter().zip(found).enumerate().map(answer).collect()
 }

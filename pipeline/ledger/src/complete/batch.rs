@@ -38,8 +38,8 @@ impl Ledger {
     }
 
     async fn try_complete_all(&self, batch: &[Arc<Completion>]) -> Result<Vec<Finished>, Stumble> {
-        let (mut transaction, now) = self.begin(DOING).await?;
-        lock_people(&mut transaction, batch).await?;
+        let mut transaction = self.open(DOING).await?;
+        let now = lock_people(&mut transaction, batch).await?;
         let ids: Vec<&str> = batch.iter().map(|completion| completion.claimed.job.id.as_str()).collect();
         let jobs = row::read_locked(&mut transaction, &ids).await?;
         let (granted, mut answers) = self.decide_all(batch, jobs, now);
@@ -95,19 +95,19 @@ impl Ledger {
     }
 }
 
-/// The people's rows come first in the lock order.
-async fn lock_people(connection: &mut PgConnection, batch: &[Arc<Completion>]) -> Result<(), Error> {
+/// The people's rows come first in the lock order, with the database's clock.
+async fn lock_people(connection: &mut PgConnection, batch: &[Arc<Completion>]) -> Result<Timestamp, Error> {
     let kept = batch.iter().filter(|completion| completion.outcome == Outcome::Kept);
     let people: BTreeSet<&str> = kept.map(|completion| completion.claimed.user_id.as_str()).collect();
-    if people.is_empty() {
-        return Ok(());
-    }
-    sqlx::query("select from users where user_id = any($1) order by user_id for no key update")
-        .bind(people.into_iter().collect::<Vec<_>>())
-        .execute(connection)
-        .await
-        .doing("locking people")
-        .map(drop)
+    let (now, _): (Timestamp, i64) = sqlx::query_as(
+        "select statement_timestamp(), (select count(*) from ( \
+             select from users where user_id = any($1) order by user_id for no key update) locked)",
+    )
+    .bind(people.into_iter().collect::<Vec<_>>())
+    .fetch_one(connection)
+    .await
+    .doing("locking people")?;
+    Ok(now)
 }
 
 /// Writes conversations, then what hangs on them, then deliveries. Answers what was really created, and how many pushes

@@ -22,13 +22,10 @@ const DOING: &str = "reading a conversation";
 /// What is to be shown.
 #[derive(Clone)]
 pub(crate) struct Shown {
-    user: UserId,
-    conversation: ConversationId,
-    with_transcript: bool,
+    pub(crate) user: UserId,
+    pub(crate) conversation: ConversationId,
+    pub(crate) with_transcript: bool,
 }
-
-/// What is shown; nothing of a conversation that its reader does not have.
-pub(crate) type Seen = Option<ConversationView>;
 
 impl Ledger {
     pub(super) async fn one_view(
@@ -36,26 +33,30 @@ impl Ledger {
         user: &UserId,
         conversation: &ConversationId,
         with_transcript: bool,
-    ) -> Result<Seen, Error> {
+    ) -> Result<Option<ConversationView>, Error> {
         let shown = Shown { user: user.clone(), conversation: conversation.clone(), with_transcript };
-        let all = async |ledger: Self, batch: Vec<_>| ledger.views_of(&batch).await;
-        self.views.ask(self, shown, all).await
+        let all = async |ledger: Self, batch: Vec<_>| ledger.look_at(&batch).await;
+        self.views.ask(self, shown, all).await?.into_view()
     }
 
-    async fn views_of(&self, batch: &[Shown]) -> Result<Vec<Seen>, Error> {
+    /// Reads a batch in its order. What a row holds that cannot be read stops nobody but its reader.
+    pub(crate) async fn look_at(&self, batch: &[Shown]) -> Result<Vec<Seen>, Error> {
         let mut snapshot = self.begin_reading(DOING, Plans::OfKeys).await?;
         let mut reading = Reading::new(&mut snapshot, batch.len(), DOING);
         let all = keys(batch, |_, _| true);
-        reading.each(&all, CONVERSATIONS, |found: &mut Found, row: NamedRow| found.row = Some(row)).await?;
-        reading.each(&all, ITEMS, |found, row: ItemRow| found.items.push(row.into())).await?;
+        reading.each(&all, CONVERSATIONS, |seen: &mut Seen, row: NamedRow| seen.row = Some(row)).await?;
+        reading.each(&all, ITEMS, |seen, row: ItemRow| seen.items.push(row.into())).await?;
         let spoken = keys(batch, |_, shown| shown.with_transcript);
-        reading.each(&spoken, SEGMENTS, |found, row: SegmentRow| found.segments.push(row.into())).await?;
-        let naming: Vec<bool> = reading.so_far().iter().map(Found::names_people).collect();
+        reading.each(&spoken, SEGMENTS, |seen, row: SegmentRow| seen.segments.push(row.into())).await?;
+        let naming: Vec<bool> = reading.so_far().iter().map(Seen::names_people).collect();
         let naming = keys(batch, |place, _| naming[place]);
-        reading.each(&naming, PEOPLE, |found, row: NamedPerson| found.people.push(row.into())).await?;
-        let found = reading.found();
+        reading.each(&naming, PEOPLE, |seen, row: NamedPerson| seen.people.push(row.into())).await?;
+        let mut seen = reading.found();
         snapshot.commit().await.doing(DOING)?;
-        found.into_iter().zip(batch).map(|(found, shown)| found.into_view(shown)).collect()
+        for (seen, shown) in seen.iter_mut().zip(batch) {
+            seen.with_transcript = shown.with_transcript;
+        }
+        Ok(seen)
     }
 }
 
@@ -91,7 +92,8 @@ const PEOPLE: &str = for_each!(
 
 /// What was found of one.
 #[derive(Default)]
-struct Found {
+pub(crate) struct Seen {
+    with_transcript: bool,
     row: Option<NamedRow>,
     items: Vec<ActionItem>,
     segments: Vec<Segment>,
@@ -106,19 +108,23 @@ struct NamedRow {
     folder_name: Option<String>,
 }
 
-impl Found {
+impl Seen {
     fn names_people(&self) -> bool {
         self.segments.iter().any(|segment| segment.person_id.is_some())
     }
 
-    fn into_view(self, shown: &Shown) -> Result<Seen, Error> {
+    /// `None`: its reader has no such conversation.
+    ///
+    /// # Errors
+    /// When the row cannot be read.
+    pub(crate) fn into_view(self) -> Result<Option<ConversationView>, Error> {
         let Some(NamedRow { mut row, user_name, folder_name }) = self.row else { return Ok(None) };
         Ok(Some(ConversationView {
             apps_results: row.take_apps_results()?,
             conversation: row.try_into()?,
             folder_name,
             action_items: self.items,
-            segments: shown.with_transcript.then_some(self.segments),
+            segments: self.with_transcript.then_some(self.segments),
             user_name,
             people: self.people,
         }))

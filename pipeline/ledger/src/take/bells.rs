@@ -20,6 +20,8 @@ struct BellRow {
     job_id: String,
     ring: i64,
     dispatch_generation: i64,
+    /// The database's clock when the take began.
+    now: Timestamp,
 }
 
 /// What becomes of the bells of one take.
@@ -151,21 +153,19 @@ impl Ledger {
         limit: i64,
         bell: Bell,
     ) -> Result<Taken, Stumble> {
-        let (mut transaction, now) = self.begin("taking bells").await?;
+        let mut transaction = self.open("taking bells").await?;
         let bells: Vec<BellRow> = sqlx::query_as(
-            "select job_id, ring, dispatch_generation from finalization_bells \
-             where queue = $1 and ring_at <= $2 and not exists (select from queue_pauses where queue = $1) \
-             order by ring_at, job_id limit $3 for update skip locked",
+            "select job_id, ring, dispatch_generation, statement_timestamp() as now from finalization_bells \
+             where queue = $1 and ring_at <= statement_timestamp() \
+                 and not exists (select from queue_pauses where queue = $1) \
+             order by ring_at, job_id limit $2 for update skip locked",
         )
         .bind(queue.as_str())
-        .bind(now)
         .bind(limit)
         .fetch_all(&mut *transaction)
         .await
         .doing("taking bells")?;
-        if bells.is_empty() {
-            return Ok(Taken::default());
-        }
+        let Some(now) = bells.first().map(|bell| bell.now) else { return Ok(Taken::default()) };
         let mut jobs = read_locked(&mut transaction, &bells).await?;
         let mut take = Take {
             worker,

@@ -7,7 +7,6 @@ use job::{Command, Refusal, State, Timestamp, decide};
 use super::{Holding, Renewal};
 use crate::{
     Ledger,
-    connect::bound,
     error::{Doing, Error},
     row::{self, JobRow, Stored},
 };
@@ -22,8 +21,7 @@ impl Ledger {
         if holdings.is_empty() {
             return Ok(Vec::new());
         }
-        let mut transaction = self.renewals.begin().await.doing("renewing leases")?;
-        let now = bound(&mut transaction).await.doing("renewing leases")?;
+        let (mut transaction, now) = self.begin_renewing("renewing leases").await?;
         let users: Vec<&str> = holdings.iter().map(|holding| holding.user_id.as_str()).collect();
         let ids: Vec<&str> = holdings.iter().map(|holding| holding.job_id.as_str()).collect();
         let free: Vec<JobRow> = sqlx::query_as(
