@@ -10,8 +10,10 @@ use job::{JobId, Origin, WorkerId};
 use records::{ConversationId, Status, Timestamp, UserId};
 use serde_json::Value;
 use sqlx::PgConnection;
+use trace::TraceContext;
+use tracing::Instrument;
 
-use super::{AdmitRefusal, Admitting, require_keys};
+use super::{AdmitRefusal, Admitting, admission, require_keys};
 use crate::{
     Ledger,
     effects::{Bell, Stumble, until_stored},
@@ -36,6 +38,8 @@ pub(crate) struct Asked {
     asker: Asker,
     /// The request brought its user's own keys; within, who takes the lease at once.
     keys: Option<Option<WorkerId>>,
+    /// That of whoever asks: the batch is a task of its own.
+    trace: Option<TraceContext>,
 }
 
 /// Whose conversation, and which.
@@ -60,8 +64,8 @@ impl Ledger {
         calendar_meeting_context: Option<Value>,
     ) -> Result<Finalized, Error> {
         let (user, conversation) = (user.clone(), conversation.clone());
-        self.ask(Asked { user, conversation, calendar_meeting_context, asker: Asker::Owner, keys: None })
-            .await
+        let (asker, keys, trace) = (Asker::Owner, None, None);
+        self.ask(Asked { user, conversation, calendar_meeting_context, asker, keys, trace }).await
     }
 
     /// Admits as [`finalize`](Self::finalize) does, for a request that brought its user's own keys. A fresh job is
@@ -79,10 +83,12 @@ impl Ledger {
     ) -> Result<FinalizedWithKeys, Error> {
         let (user, conversation) = (user.clone(), conversation.clone());
         let keys = Some(keys.claimant.cloned());
-        let asked = Asked { user, conversation, calendar_meeting_context, asker: Asker::Owner, keys };
-        let batch = [Arc::new(asked)];
-        let (answers, claims) =
-            until_stored!(self, "finalizing with keys", |bell| self.try_finalize_all(&batch, bell))?;
+        let (asker, span) = (Asker::Owner, admission());
+        let trace = span.in_scope(TraceContext::current);
+        let batch = [Arc::new(Asked { user, conversation, calendar_meeting_context, asker, keys, trace })];
+        let stored =
+            async { until_stored!(self, "finalizing with keys", |bell| self.try_finalize_all(&batch, bell)) };
+        let (answers, claims) = stored.instrument(span).await?;
         let answer = answers.into_iter().next().unwrap_or(Err(AdmitRefusal::NoConversation));
         Ok(answer.map(|job| (job, claims.into_iter().next())))
     }
@@ -100,13 +106,16 @@ impl Ledger {
             calendar_meeting_context: None,
             asker: Asker::Reconciler,
             keys: None,
+            trace: None,
         };
         Ok(matches!(self.ask(asked).await?, Ok(Some(_))))
     }
 
     async fn ask(&self, asked: Asked) -> Result<Finalized, Error> {
         let all = async |ledger: Self, batch: Vec<_>| ledger.finalize_all(&batch).await;
-        self.admissions.ask(self, Arc::new(asked), all).await
+        let span = admission();
+        let asked = Asked { trace: span.in_scope(TraceContext::current), ..asked };
+        self.admissions.ask(self, Arc::new(asked), all).instrument(span).await
     }
 
     async fn finalize_all(&self, batch: &[Arc<Asked>]) -> Result<Vec<Finalized>, Error> {
@@ -137,6 +146,7 @@ impl Ledger {
                 origin: Origin::Finalize,
                 force_process: asked.asker == Asker::Owner,
                 requires_keys: asked.keying(&marks).required,
+                trace: asked.trace,
             })
             .collect();
         let steps = match admitting.is_empty() {
