@@ -78,7 +78,8 @@ impl FromStr for TraceContext {
         let is_hex = |text: &str| text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
         let has_shape = [version, trace, span, flags].map(str::len) == [2, 32, 16, 2]
             && [version, trace, span, flags].into_iter().all(is_hex);
-        let goes_on = if version == "00" { rest.is_empty() } else { rest.is_empty() || rest.starts_with('-') };
+        let goes_on =
+            if version == "00" { rest.is_empty() } else { rest.is_empty() || rest.starts_with('-') };
         if !has_shape || !goes_on || version == "ff" {
             return Err(NoContext);
         }

@@ -9,7 +9,7 @@ mod bell;
 mod context;
 
 pub use bell::bell;
-pub use context::TraceContext;
+pub use context::{NoContext, TraceContext};
 
 /// The target of spans that belong to traces and not to the log.
 pub const TARGET: &str = "listen::trace";
