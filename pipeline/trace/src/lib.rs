@@ -11,8 +11,9 @@ mod context;
 pub use bell::bell;
 pub use context::{NoContext, TraceContext};
 
-/// The target of spans that belong to traces and not to the log.
-pub const TARGET: &str = "listen::trace";
+/// The target of spans that belong to traces and not to the log. Filters match beginnings: no module's path may begin
+/// with it.
+pub const TARGET: &str = "listen_trace";
 
 #[cfg(test)]
 mod tests;
