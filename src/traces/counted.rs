@@ -129,3 +129,6 @@ impl<E: SpanExporter> SpanExporter for Counted<E> {
         self.exporter.set_resource(resource);
     }
 }
+
+#[cfg(test)]
+mod tests;

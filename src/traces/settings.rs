@@ -64,7 +64,10 @@ impl TraceSettings {
 
     /// What this service is called.
     pub(crate) fn service_name(&self) -> &str {
-        &self.otel_service_name
+        match self.otel_service_name.trim() {
+            "" => "listen",
+            name => name,
+        }
     }
 
     /// The headers, their values percent-decoded by whoever sends them; `None` when they are none.
@@ -128,7 +131,7 @@ impl TraceSettings {
         vec![
             ("otel_exporter_otlp_endpoint", endpoint),
             ("otel_exporter_otlp_headers", headers),
-            ("otel_service_name", self.otel_service_name.clone()),
+            ("otel_service_name", self.service_name().to_owned()),
             ("otel_traces_sampler", sampler.map_or_else(none, |value| value.get_name().to_owned())),
             ("otel_traces_sampler_arg", self.otel_traces_sampler_arg.clone()),
         ]

@@ -1,3 +1,4 @@
+//! Contexts as texts, and the spans that they lead.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot set itself up must fail")]
 
 use std::{

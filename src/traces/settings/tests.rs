@@ -1,3 +1,4 @@
+//! Settings as words, and what is wrong with them.
 #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up must fail")]
 
 use clap::Parser;
