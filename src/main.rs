@@ -35,6 +35,8 @@ fn main() -> ExitCode {
     let spans = export.as_ref().map(Export::counts);
     let ended = runtime.block_on(commands::run(cli.command, spans));
     // The runtime is still there: the last spans go out on it.
-    export.map(Export::close);
+    if let Some(export) = export {
+        export.close();
+    }
     ended.unwrap_or_else(|error| exit::report(&error))
 }
