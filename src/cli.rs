@@ -11,6 +11,7 @@ use crate::{
     },
     config::Config,
     telemetry::Logs,
+    traces::TraceSettings,
 };
 
 /// Keeps a person's conversations and turns each of them, durably, into a title, an overview, action items and memories.
@@ -74,6 +75,14 @@ impl Command {
         match self {
             Self::Demo(_) => "error",
             _ => "info",
+        }
+    }
+
+    /// Where traces go, of the commands that have some.
+    pub(crate) fn traces(&self) -> Option<&TraceSettings> {
+        match self {
+            Self::Serve(config) | Self::Dev(config) => Some(&config.traces),
+            _ => None,
         }
     }
 }

@@ -23,17 +23,17 @@ pub(crate) mod webhooks;
 
 use std::process::ExitCode;
 
-use crate::cli::Command;
+use crate::{cli::Command, traces::SpanCounts};
 
-/// Runs one command to its end.
+/// Runs one command to its end. `spans` are counted where traces are on.
 ///
 /// # Errors
 /// What the command could not do; `exit` knows its code.
-pub(crate) async fn run(command: Command) -> anyhow::Result<ExitCode> {
+pub(crate) async fn run(command: Command, spans: Option<SpanCounts>) -> anyhow::Result<ExitCode> {
     match command {
         Command::Demo(demo) => demo::run(*demo).await,
-        Command::Dev(config) => dev::run(*config).await,
-        Command::Serve(config) => serve::run(*config).await,
+        Command::Dev(config) => dev::run(*config, spans).await,
+        Command::Serve(config) => serve::run(*config, spans).await,
         Command::Migrate(config) => migrate::run(*config).await,
         Command::Jobs(jobs) => jobs::run(jobs).await,
         Command::Replays(replays) => replays::run(replays).await,

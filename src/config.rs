@@ -9,7 +9,10 @@ use job::Policy;
 use outside::{BadVapid, Vapid};
 use secrecy::SecretString;
 
-use crate::console::door::{BadDoor, Door};
+use crate::{
+    console::door::{BadDoor, Door},
+    traces::TraceSettings,
+};
 
 /// A role of `serve`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -179,6 +182,9 @@ pub(crate) struct Config {
     /// Which of those whom the proxy names may act; all others read.
     #[arg(long, env = "LISTEN_CONSOLE_OPERATORS", value_delimiter = ',', value_name = "NAME,…")]
     pub(crate) console_operators: Vec<String>,
+    /// Where traces go.
+    #[command(flatten)]
+    pub(crate) traces: TraceSettings,
     /// Holds every run for a while after a stage: STAGE=SECONDS. The demo sets it to kill a worker in mid-run.
     #[arg(long, env = "LISTEN_DEMO_PAUSE_AFTER", hide = true, value_name = "STAGE=SECONDS")]
     pub(crate) demo_pause_after: Option<String>,
@@ -292,7 +298,8 @@ impl Config {
             (self.database_connections < 4, "database-connections must be at least 4"),
         ];
         let found = checks.into_iter().filter(|(wrong, _)| *wrong).map(|(_, words)| words.to_owned());
-        found.chain(self.door().err().map(|wrong| wrong.to_string())).collect()
+        let others = self.door().err().map(|wrong| wrong.to_string());
+        found.chain(others).chain(self.traces.problems()).collect()
     }
 
     /// The effective values by name, secrets masked.
@@ -301,7 +308,7 @@ impl Config {
         let masked = |value: &Option<String>| value.as_ref().map_or("(none)", |_| "(set)").to_owned();
         let join = |names: Vec<String>| if names.is_empty() { "(none)".to_owned() } else { names.join(",") };
         let name = |value: &dyn std::fmt::Debug| format!("{value:?}").to_lowercase();
-        vec![
+        let settings = vec![
             ("database_url", masked(&self.database_url)),
             ("database_connections", self.database_connections.to_string()),
             ("addr", self.addr.to_string()),
@@ -338,6 +345,7 @@ impl Config {
             ("console_keys", masked(&self.console_keys.first().cloned())),
             ("console_user_header", text(&self.console_user_header)),
             ("console_operators", join(self.console_operators.clone())),
-        ]
+        ];
+        settings.into_iter().chain(self.traces.effective()).collect()
     }
 }

@@ -11,22 +11,32 @@ mod keyed;
 mod lifecycle;
 mod presence;
 mod telemetry;
+mod traces;
 mod wiring;
 
 use std::process::ExitCode;
+
+use traces::Export;
 
 fn main() -> ExitCode {
     let cli = match cli::parse() {
         Ok(cli) => cli,
         Err(refusal) => return exit::usage(&refusal),
     };
-    telemetry::start(&cli.logs, cli.command.default_log());
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return exit::report(&anyhow::Error::new(error).context("starting the runtime")),
     };
-    match runtime.block_on(commands::run(cli.command)) {
-        Ok(code) => code,
-        Err(error) => exit::report(&error),
+    let telemetry = telemetry::start(&cli, runtime.handle());
+    let export = match telemetry {
+        Ok(export) => export,
+        Err(error) => return exit::report(&error),
+    };
+    let spans = export.as_ref().map(Export::counts);
+    let ended = runtime.block_on(commands::run(cli.command, spans));
+    // The runtime is still there: the last spans go out on it.
+    if let Some(export) = export {
+        export.close();
     }
+    ended.unwrap_or_else(|error| exit::report(&error))
 }

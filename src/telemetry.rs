@@ -4,7 +4,13 @@ use std::io::IsTerminal;
 
 use anstyle::{AnsiColor, Reset, Style};
 use clap::{Args, ValueEnum};
-use tracing_subscriber::EnvFilter;
+use tokio::runtime::Handle;
+use tracing_subscriber::{EnvFilter, Layer, layer::SubscriberExt, util::SubscriberInitExt};
+
+use crate::{
+    cli::Cli,
+    traces::{Export, Shape, WithTraceIds},
+};
 
 /// Red, where colours are wanted.
 pub(crate) const RED: Style = AnsiColor::Red.on_default().bold();
@@ -30,20 +36,69 @@ enum Format {
     Json,
 }
 
-/// Starts logging; a filter that does not parse is said and replaced by `info`.
-pub(crate) fn start(logs: &Logs, default: &str) {
-    let filter = EnvFilter::try_new(logs.filter.as_deref().unwrap_or(default)).unwrap_or_else(|_| {
-        anstream::eprintln!("LISTEN_LOG is not a filter; logging at info");
-        EnvFilter::new("info")
-    });
-    let terminal = std::io::stderr().is_terminal();
-    let subscriber = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
-    match (logs.format, terminal) {
-        (Format::Json, _) | (Format::Auto, false) => {
-            subscriber.json().flatten_event(true).with_span_list(false).init()
+/// Starts logging, and exporting traces where that is set; a filter that does not parse is said and replaced by `info`.
+///
+/// # Errors
+/// When the settings of traces cannot work.
+pub(crate) fn start(cli: &Cli, runtime: &Handle) -> anyhow::Result<Option<Export>> {
+    let export = match cli.command.traces() {
+        Some(traces) => Export::start(traces, runtime.clone())?,
+        None => None,
+    };
+    let filter = cli.logs.filter(cli.command.default_log());
+    match &export {
+        Some(export) => cli.logs.start_with_traces(filter, export),
+        None => cli.logs.start(filter),
+    }
+    Ok(export)
+}
+
+impl Logs {
+    /// Whatever is asked for, spans of traces are no part of the log: without a collector they are switched off where
+    /// they stand.
+    fn filter(&self, default: &str) -> EnvFilter {
+        let asked = EnvFilter::try_new(self.filter.as_deref().unwrap_or(default)).unwrap_or_else(|_| {
+            anstream::eprintln!("LISTEN_LOG is not a filter; logging at info");
+            EnvFilter::new("info")
+        });
+        match format!("{}=off", trace::TARGET).parse() {
+            Ok(off) => asked.add_directive(off),
+            Err(_) => asked,
         }
-        (Format::Human | Format::Auto, _) => {
-            subscriber.with_ansi(terminal).compact().with_target(false).init()
+    }
+
+    fn shape(&self) -> Shape {
+        match (self.format, std::io::stderr().is_terminal()) {
+            (Format::Json, _) | (Format::Auto, false) => Shape::Json,
+            (Format::Human | Format::Auto, _) => Shape::Human,
+        }
+    }
+
+    fn start(&self, filter: EnvFilter) {
+        let subscriber = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+        match self.shape() {
+            Shape::Json => subscriber.json().flatten_event(true).with_span_list(false).init(),
+            Shape::Human => {
+                subscriber.with_ansi(std::io::stderr().is_terminal()).compact().with_target(false).init();
+            }
+        }
+    }
+
+    fn start_with_traces(&self, filter: EnvFilter, export: &Export) {
+        let registry = tracing_subscriber::registry().with(export.layer());
+        let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
+        let shape = self.shape();
+        match shape {
+            Shape::Json => {
+                let lines = lines.json().flatten_event(true).with_span_list(false);
+                let lines = lines.map_event_format(|format| WithTraceIds { format, shape });
+                registry.with(lines.with_filter(filter)).init();
+            }
+            Shape::Human => {
+                let lines = lines.with_ansi(std::io::stderr().is_terminal()).compact().with_target(false);
+                let lines = lines.map_event_format(|format| WithTraceIds { format, shape });
+                registry.with(lines.with_filter(filter)).init();
+            }
         }
     }
 }

@@ -21,6 +21,7 @@ use crate::{
     exit::Exit,
     keyed::Keyed,
     lifecycle::Lifecycle,
+    traces::SpanCounts,
 };
 
 /// Everything that one process of the service is made of, wired and not yet running.
@@ -82,6 +83,17 @@ impl App {
             reconciler_metrics,
             api_metrics,
         })
+    }
+
+    /// Shows what becomes of spans, where traces are on.
+    ///
+    /// # Errors
+    /// When it is shown already.
+    pub(crate) fn show_spans(&self, spans: Option<SpanCounts>) -> anyhow::Result<()> {
+        match spans {
+            Some(spans) => spans.register(&self.registry).context("registering metrics"),
+            None => Ok(()),
+        }
     }
 
     /// The public routes.
@@ -226,7 +238,7 @@ pub(crate) fn process_name() -> String {
 }
 
 /// One crypto library for outgoing calls and the database: ring. Installing it twice is harmless.
-fn install_crypto() {
+pub(crate) fn install_crypto() {
     let _ = rustls::crypto::ring::default_provider().install_default();
 }
 

@@ -8,6 +8,7 @@ use chrono::Utc;
 use ledger::{Error, Ledger};
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
+use tracing::{Instrument, field::Empty};
 
 use crate::{Metrics, Settings};
 
@@ -37,7 +38,12 @@ impl Reconciler {
             tracing::warn!("the last round is still being made; this one is skipped");
             return;
         };
-        match self.try_round().await {
+        let span = tracing::info_span!(target: trace::TARGET, "reconcile", otel.status_code = Empty);
+        let made = self.try_round().instrument(span.clone()).await;
+        if made.is_err() {
+            span.record("otel.status_code", "ERROR");
+        }
+        match made {
             Ok(()) => tracing::debug!("a round of the reconciler is done"),
             Err(error) => tracing::warn!(%error, "a round of the reconciler ended early"),
         }

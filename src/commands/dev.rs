@@ -14,6 +14,7 @@ use crate::{
     console::door,
     embedded::Private,
     lifecycle::Lifecycle,
+    traces::SpanCounts,
     wiring::{App, chance, database},
 };
 
@@ -24,7 +25,7 @@ const PERSON: &str = "me";
 ///
 /// # Errors
 /// When the private database cannot be started or an address cannot be listened on.
-pub(super) async fn run(config: Config) -> anyhow::Result<ExitCode> {
+pub(super) async fn run(config: Config, spans: Option<SpanCounts>) -> anyhow::Result<ExitCode> {
     let mut config = config;
     durable_on_loopback(&mut config);
     let desk_key = desk_key(&mut config);
@@ -37,6 +38,7 @@ pub(super) async fn run(config: Config) -> anyhow::Result<ExitCode> {
         None => database(config.database_url.as_deref())?,
     };
     let app = App::wire(config, options)?;
+    app.show_spans(spans)?;
     app.ledger.migrate().await?;
     let person = UserId::new(PERSON);
     users::create(&app.ledger, &person, &ledger::UserChange::default()).await?;

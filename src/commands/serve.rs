@@ -15,6 +15,7 @@ use crate::{
     console,
     lifecycle::Lifecycle,
     presence::{self, Tally},
+    traces::SpanCounts,
     wiring::{App, chance, database, process_name},
 };
 
@@ -23,9 +24,10 @@ use crate::{
 ///
 /// # Errors
 /// When the configuration cannot work or an address cannot be listened on.
-pub(crate) async fn run(config: Config) -> anyhow::Result<ExitCode> {
+pub(crate) async fn run(config: Config, spans: Option<SpanCounts>) -> anyhow::Result<ExitCode> {
     let options = database(config.database_url.as_deref())?;
     let app = App::wire(config, options)?;
+    app.show_spans(spans)?;
     let lifecycle = Lifecycle::of_signals().context("listening for signals")?;
     let service = start(&app, &lifecycle, Arc::new(Unwatched)).await?;
     service.stopped(&app, &lifecycle).await;

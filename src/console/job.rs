@@ -111,7 +111,7 @@ fn facts(page: &JobPage) -> Vec<(&'static str, String)> {
         .bells
         .iter()
         .map(|(ring, generation, at)| format!("#{ring} of generation {generation} at {}", show::time(*at)));
-    vec![
+    let mut facts = vec![
         ("User", view.user_id.to_string()),
         ("Conversation", format!("{}, revision {}", view.conversation_id, view.revision)),
         ("Queue", job.queue.to_string()),
@@ -121,7 +121,9 @@ fn facts(page: &JobPage) -> Vec<(&'static str, String)> {
         ("Recorded stages", or_none(view.checkpoints.join(", "))),
         ("Bells", or_none(bells.collect::<Vec<_>>().join("; "))),
         ("Looked at next", view.reconcile_after_at.map_or("never by itself".to_owned(), show::time)),
-    ]
+    ];
+    facts.extend(view.trace.map(|trace| ("Trace", trace.trace_id())));
+    facts
 }
 
 fn edge(event: &Event, page: &JobPage) -> Edge {

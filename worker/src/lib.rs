@@ -27,6 +27,7 @@ mod push;
 mod metrics;
 mod settings;
 mod slots;
+mod traces;
 mod watch;
 
 pub use fan_out::Render;

@@ -19,6 +19,7 @@ use crate::heartbeat::{Fate, Held, Holdings};
 use crate::material::{material, results};
 use crate::metrics::Metrics;
 use crate::notebook::Checkpoints;
+use crate::traces;
 use crate::watch::{Ended, Watch, Witness};
 
 /// Runs claimed jobs, one call per job. Cheap to clone.
@@ -80,7 +81,10 @@ impl Runner {
             generation = claimed.job.generation.0,
             epoch = claimed.job.epoch.0,
         );
-        self.watched(claimed, slot).instrument(span).await
+        let traced = traces::run(&claimed);
+        let ended = self.watched(claimed, slot).instrument(span).instrument(traced.clone()).await;
+        traces::ended(&traced, ended);
+        ended
     }
 
     async fn watched(self, claimed: Claimed, slot: OwnedSemaphorePermit) -> Ended {
@@ -153,7 +157,7 @@ impl Runner {
         // those that finish; where these are all taken, the database is behind, and the slot is kept.
         let _place = Arc::clone(&self.finishing).try_acquire_owned().unwrap_or(slot);
         let results = Results { stages: witness.stages(), ..results(finalized, &self.engines) };
-        self.complete(claimed, outcome, results).await
+        self.complete(claimed, outcome, results).instrument(traces::completion(outcome)).await
     }
 
     async fn complete(
@@ -163,7 +167,7 @@ impl Runner {
         results: Results,
     ) -> Result<(), Unfinished> {
         let same = self.same.clone();
-        let completion = Arc::new(Completion { claimed: claimed.clone(), outcome, results, same });
+        let completion = Arc::new(Completion { claimed: traces::going_on(claimed), outcome, results, same });
         match self.until_answered(|| self.ledger.complete(&completion)).await? {
             Finished::Completed { items, memories, deliveries } => {
                 tracing::info!(outcome = outcome.as_str(), items, memories, deliveries, "committed");

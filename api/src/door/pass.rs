@@ -9,7 +9,8 @@ use axum::{
     response::Response,
 };
 use tower_http::catch_panic::CatchPanicLayer;
-use tracing::Instrument;
+use trace::TraceContext;
+use tracing::{Instrument, Span, field::Empty};
 
 use super::{
     Door, request_id,
@@ -32,6 +33,7 @@ pub(super) async fn attend(State(door): State<Door>, request: Request, next: Nex
     let route = request.extensions().get::<MatchedPath>().map_or("unknown", |path| path.as_str()).to_owned();
     let method = request.method().clone();
     let span = tracing::info_span!("request", %id, %method, route);
+    let traced = traced(request.headers(), &id, method.as_str(), &route);
     let begun = Instant::now();
     async {
         let mut answer = finish(next.run(request).await, &id);
@@ -41,11 +43,47 @@ pub(super) async fn attend(State(door): State<Door>, request: Request, next: Nex
         let status = answer.status();
         tracing::debug!(status = status.as_u16(), ms = begun.elapsed().as_millis() as u64, "answered");
         let class = format!("{}xx", status.as_u16() / 100);
+        tell(&traced, status);
         door.metrics.requests.with_label_values(&[known(method.as_str()), &route, &class]).inc();
         answer
     }
     .instrument(span)
+    .instrument(traced.clone())
     .await
+}
+
+/// The request as the first span of a trace of ours, or as a child of the `traceparent` that its client sent.
+fn traced(headers: &HeaderMap, id: &str, method: &str, route: &str) -> Span {
+    let method = known(method);
+    let span = tracing::info_span!(
+        target: trace::TARGET,
+        "request",
+        otel.name = Empty,
+        otel.kind = "server",
+        otel.status_code = Empty,
+        http.request.method = method,
+        http.route = route,
+        http.response.status_code = Empty,
+        request_id = id,
+    );
+    if span.is_disabled() {
+        return span;
+    }
+    span.record("otel.name", format!("{method} {route}"));
+    let mut sent = headers.get_all("traceparent").iter();
+    // Two of them are none (W3C Trace Context, 3.2): nobody knows which one is meant.
+    if let (Some(parent), None) = (sent.next(), sent.next()) {
+        let parent = parent.to_str().ok().and_then(|parent| parent.parse::<TraceContext>().ok());
+        parent.inspect(|parent| parent.lead(&span));
+    }
+    span
+}
+
+fn tell(traced: &Span, status: StatusCode) {
+    traced.record("http.response.status_code", status.as_u16());
+    if status.is_server_error() {
+        traced.record("otel.status_code", "ERROR");
+    }
 }
 
 /// Turns a panic into the answer of an error that will not pass; the panic hook has told the log already.

@@ -163,6 +163,7 @@ fn delivery(event: Option<EventKind>, format: WebhookFormat, subject: Option<&st
         subject_id: subject.map(str::to_owned),
         body: None,
         now: noon(),
+        trace: None,
     }
 }
 

@@ -22,6 +22,8 @@ use std::collections::{BTreeSet, HashMap};
 use job::{Admission, Job, JobId, Origin, Step};
 use records::{Conversation, ConversationId, Geolocation, Segment, Source, Timestamp, UserId};
 use sqlx::PgConnection;
+use trace::TraceContext;
+use tracing::Span;
 
 use crate::{
     Ledger,
@@ -117,6 +119,7 @@ pub(crate) struct Admitting<'a> {
     origin: Origin,
     force_process: bool,
     requires_keys: bool,
+    trace: Option<TraceContext>,
 }
 
 impl Ledger {
@@ -139,6 +142,7 @@ impl Ledger {
                 created_at: now,
                 updated_at: now,
                 job: Job { unrung: step.rings() && bell == Bell::Skip, ..step.job.clone() },
+                trace: admitting.trace,
                 line: None,
             });
             steps.push(step);
@@ -159,6 +163,11 @@ impl Admitting<'_> {
             requires_keys: self.requires_keys,
         }
     }
+}
+
+/// The part of a trace that is an admission: what waits in the queue is its child.
+fn admission() -> Span {
+    tracing::info_span!(target: trace::TARGET, "admit", otel.kind = "producer")
 }
 
 /// The database's clock, and whether each of these people's jobs require the person's own keys. The rows are held

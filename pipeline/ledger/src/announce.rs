@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use records::{ConversationId, Timestamp, UserId};
 use sqlx::PgConnection;
+use trace::TraceContext;
 use uuid::Uuid;
 
 use crate::{
@@ -25,6 +26,7 @@ pub(crate) struct Told<'a> {
     pub(crate) conversation: &'a ConversationId,
     pub(crate) revision: i64,
     pub(crate) abouts: Vec<About>,
+    pub(crate) trace: Option<TraceContext>,
 }
 
 /// Writes a delivery per event and enabled endpoint that asked for it, and answers how many for each of `told`. The
@@ -87,6 +89,7 @@ struct Rows<'a> {
     ids: Vec<String>,
     events: Vec<&'static str>,
     subjects: Vec<Option<String>>,
+    traces: Vec<Option<String>>,
 }
 
 impl<'a> Rows<'a> {
@@ -99,6 +102,7 @@ impl<'a> Rows<'a> {
         self.ids.push(delivery_id(told.user, endpoint, told.conversation, told.revision, about));
         self.events.push(about.event.as_str());
         self.subjects.push(about.subject.clone());
+        self.traces.push(told.trace.map(|trace| trace.to_string()));
     }
 
     /// Writes them all; answers how many were new for each of `told` places.
@@ -114,11 +118,12 @@ impl<'a> Rows<'a> {
         }
         let written: Vec<String> = sqlx::query_scalar(
             "insert into webhook_deliveries (user_id, endpoint_id, delivery_id, event, conversation_id, revision, \
-                 subject_id, status, next_at, occurred_at, created_at) \
+                 subject_id, trace_context, status, next_at, occurred_at, created_at) \
              select t.user_id, t.endpoint_id, t.delivery_id, t.event, t.conversation_id, t.revision, t.subject_id, \
-                 'pending', $1, $1, $1 \
-             from unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::text[]) \
-                 t (user_id, endpoint_id, delivery_id, event, conversation_id, revision, subject_id) \
+                 t.trace_context, 'pending', $1, $1, $1 \
+             from unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::text[], \
+                     $9::text[]) \
+                 t (user_id, endpoint_id, delivery_id, event, conversation_id, revision, subject_id, trace_context) \
              join webhook_endpoints e on e.user_id = t.user_id and e.endpoint_id = t.endpoint_id and e.enabled \
              for key share of e \
              on conflict do nothing returning delivery_id",
@@ -131,6 +136,7 @@ impl<'a> Rows<'a> {
         .bind(&self.conversations)
         .bind(&self.revisions)
         .bind(&self.subjects)
+        .bind(&self.traces)
         .fetch_all(connection)
         .await
         .doing("writing deliveries")?;

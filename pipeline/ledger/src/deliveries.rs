@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use records::{ConversationId, Timestamp, UserId};
 use secrecy::SecretString;
+use trace::TraceContext;
 
 use crate::{
     Ledger,
@@ -84,6 +85,8 @@ pub struct ClaimedDelivery {
     pub body: Option<Vec<u8>>,
     /// The database's clock at the claim.
     pub now: Timestamp,
+    /// Where the trace of what it tells of goes on. Receivers are not told.
+    pub trace: Option<TraceContext>,
 }
 
 /// How a try ended.

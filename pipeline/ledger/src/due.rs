@@ -108,7 +108,8 @@ impl Ledger {
         let mut swept = Vec::new();
         for (user, conversation, revision) in rows {
             let (user_id, conversation_id) = (UserId::new(user), ConversationId::new(conversation));
-            tell_failed(&mut transaction, &user_id, &conversation_id, revision, now).await?;
+            let about = (&user_id, &conversation_id, revision);
+            tell_failed(&mut transaction, about, None, now).await?;
             swept.push(Swept { user_id, conversation_id });
         }
         transaction.commit().await.doing("sweeping conversations")?;

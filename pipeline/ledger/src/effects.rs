@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use job::{Command, Effect, Job, Refusal, State, Step, Timestamp, decide};
 use records::{ConversationId, UserId};
 use sqlx::PgConnection;
+use trace::TraceContext;
 
 use crate::{
     EventKind, Ledger,
@@ -230,19 +231,19 @@ async fn fail_conversation(
     if failed.rows_affected() == 0 {
         return Ok(0);
     }
-    tell_failed(connection, &job.user_id, &job.conversation_id, job.revision, now).await
+    let about = (&job.user_id, &job.conversation_id, job.revision);
+    tell_failed(connection, about, job.trace, now).await
 }
 
-/// Writes the `conversation.failed` deliveries of a revision.
+/// Writes the `conversation.failed` deliveries of a revision, as part of the trace of its admission.
 pub(crate) async fn tell_failed(
     connection: &mut PgConnection,
-    user: &UserId,
-    conversation: &ConversationId,
-    revision: i64,
+    (user, conversation, revision): (&UserId, &ConversationId, i64),
+    trace: Option<TraceContext>,
     now: Timestamp,
 ) -> Result<u64, Error> {
     let abouts = vec![About { event: EventKind::ConversationFailed, subject: None }];
-    let told = [Told { user, conversation, revision, abouts }];
+    let told = [Told { user, conversation, revision, abouts, trace }];
     Ok(announce(connection, &told, now).await?.into_iter().sum())
 }
 

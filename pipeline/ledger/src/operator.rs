@@ -3,6 +3,7 @@
 use job::{Command, Job, JobId, Refusal, State, Timestamp};
 use records::{ConversationId, UserId};
 use sqlx::PgConnection;
+use trace::TraceContext;
 use uuid::Uuid;
 
 use crate::{
@@ -35,6 +36,8 @@ pub struct JobView {
     pub bells: Vec<(i64, i64, Timestamp)>,
     /// Stages whose output is recorded.
     pub checkpoints: Vec<String>,
+    /// Where the trace of its admission goes on, if that was traced.
+    pub trace: Option<TraceContext>,
 }
 
 /// Who does what, and why (recorded with the change).

@@ -9,6 +9,7 @@ use job::{
 use records::{ConversationId, UserId};
 use serde::Serialize;
 use sqlx::PgConnection;
+use trace::TraceContext;
 
 use crate::{
     error::{Doing, Error},
@@ -25,6 +26,8 @@ pub(crate) struct Stored {
     pub(crate) created_at: Timestamp,
     pub(crate) updated_at: Timestamp,
     pub(crate) job: Job,
+    /// Where the trace of its admission goes on; written once, with the row.
+    pub(crate) trace: Option<TraceContext>,
     /// The line of history that goes with the next store; none is read back here.
     pub(crate) line: Option<String>,
 }
@@ -66,6 +69,9 @@ pub(crate) struct JobRow {
     created_at: Timestamp,
     updated_at: Timestamp,
     finished_at: Option<Timestamp>,
+    /// Left out where there is none: rows travel as they did before there were traces.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trace_context: Option<String>,
     /// What a store adds to the row's history. Nothing that runs jobs reads it.
     #[sqlx(skip)]
     history: Vec<String>,
@@ -109,6 +115,8 @@ impl TryFrom<JobRow> for Stored {
             created_at: row.created_at,
             updated_at: row.updated_at,
             job,
+            // One that cannot be read is no reason to leave a job alone.
+            trace: row.trace_context.as_deref().and_then(|text| text.parse().ok()),
             line: None,
         })
     }
@@ -182,6 +190,7 @@ fn row(stored: &Stored, now: Timestamp, policy: &Policy) -> JobRow {
         created_at: stored.created_at,
         updated_at: now,
         finished_at: job.state.is_terminal().then_some(now),
+        trace_context: stored.trace.map(|trace| trace.to_string()),
         history: stored.line.iter().cloned().collect(),
     }
 }

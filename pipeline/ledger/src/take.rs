@@ -4,6 +4,7 @@ use job::{Epoch, Job, JobId, Queue, Refusal, State, Timestamp, WorkerId};
 use records::{ConversationId, UserId};
 
 use sqlx::PgConnection;
+use trace::TraceContext;
 
 use crate::{
     Ledger,
@@ -28,6 +29,8 @@ pub struct Claimed {
     pub revision: i64,
     /// The job as stored, `State::Leased`.
     pub job: Job,
+    /// Where its trace goes on: what completion writes to be told names this.
+    pub trace: Option<TraceContext>,
 }
 
 /// What a take found: the claims, and how every delivery was answered.
@@ -106,6 +109,7 @@ impl From<Stored> for Claimed {
             conversation_id: stored.conversation_id,
             revision: stored.revision,
             job: stored.job,
+            trace: stored.trace,
         }
     }
 }

@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use records::Talk;
 use serde::de::DeserializeOwned;
+use tracing::{Instrument, field::Empty};
 
 use crate::{Failure, Interrupted, Notebook, Observer, Stage, StageName, StepKey, digest};
 
@@ -30,6 +31,29 @@ impl<'a> Run<'a> {
         stage: &'s S,
         input: S::Input<'s>,
     ) -> Result<S::Output, Interrupted> {
+        let span = tracing::info_span!(
+            target: trace::TARGET,
+            "stage",
+            otel.name = S::NAME,
+            stage = S::NAME,
+            engine = stage.provenance().engine,
+            outcome = Empty,
+            otel.status_code = Empty,
+        );
+        let ended = self.watched_step(stage, input).instrument(span.clone()).await;
+        span.record("outcome", outcome(&ended));
+        if let Err(Interrupted::Failed(_)) = ended {
+            span.record("otel.status_code", "ERROR");
+        }
+        ended.map(|(output, _)| output)
+    }
+
+    /// The step, and whether its output was recalled.
+    async fn watched_step<'s, S: Stage>(
+        &self,
+        stage: &'s S,
+        input: S::Input<'s>,
+    ) -> Result<(S::Output, bool), Interrupted> {
         if self.notebook.should_stop() {
             return Err(Interrupted::Stopping);
         }
@@ -45,7 +69,7 @@ impl<'a> Run<'a> {
             }
         };
         self.observer.stage_done(S::NAME, began.elapsed(), recalled).await;
-        Ok(output)
+        Ok((output, recalled))
     }
 
     /// The output, and whether it was recalled. A stage that costs nothing has no checkpoint: it is simply asked again.
@@ -71,6 +95,17 @@ impl<'a> Run<'a> {
             Some(_) => self.notebook.record_anew(&key, fresh).await?,
         }
         Ok((output, false))
+    }
+}
+
+/// What a trace calls the end of a stage: a failure is its code.
+fn outcome<O>(ended: &Result<(O, bool), Interrupted>) -> &'static str {
+    match ended {
+        Ok((_, true)) => "recalled",
+        Ok((_, false)) => "done",
+        Err(Interrupted::LeaseLost) => "lease_lost",
+        Err(Interrupted::Stopping) => "stopping",
+        Err(Interrupted::Failed(failure)) => failure.code.as_str(),
     }
 }
 

@@ -114,6 +114,7 @@ pub(super) fn to_json(view: &JobView) -> Value {
         "reconcile_after_at": view.reconcile_after_at.map(time),
         "created_at": time(view.created_at), "updated_at": time(view.updated_at),
         "settled_at": view.job.settled_at.map(time), "checkpoints": view.checkpoints,
+        "trace_id": view.trace.map(|trace| trace.trace_id()),
         "bells": view.bells.iter().map(|(ring, generation, at)| json!({
             "ring": ring, "dispatch_generation": generation, "ring_at": time(*at),
         })).collect::<Vec<_>>(),
@@ -147,7 +148,7 @@ fn lines(view: &JobView) -> Vec<(&'static str, String)> {
         .iter()
         .map(|(ring, generation, at)| format!("#{ring} of generation {generation} at {}", time(*at)));
     let or_none = |text: String| if text.is_empty() { "none".to_owned() } else { text };
-    vec![
+    let mut lines = vec![
         ("job", job.id.to_string()),
         ("state", state),
         ("conversation", format!("{} revision {}", view.conversation_id, view.revision)),
@@ -161,5 +162,7 @@ fn lines(view: &JobView) -> Vec<(&'static str, String)> {
         ("checkpoints", or_none(view.checkpoints.join(", "))),
         ("looked at", view.reconcile_after_at.map_or("never again by itself".to_owned(), time)),
         ("admitted, changed", format!("{}, {}", time(view.created_at), time(view.updated_at))),
-    ]
+    ];
+    lines.extend(view.trace.map(|trace| ("trace", trace.trace_id())));
+    lines
 }

@@ -16,11 +16,13 @@ use ledger::{
 use outside::Sender;
 use records::{Memory, MemoryId};
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument;
 
 use crate::answered::{Unanswered, until_answered};
 use crate::chance::Chance;
 use crate::errand::Errand;
 use crate::metrics::Metrics;
+use crate::traces;
 
 /// Renders what receivers are sent: a port, because wire shapes belong to `api`.
 pub trait Render: Send + Sync {
@@ -61,9 +63,28 @@ impl Errand for FanOut {
     /// One try. Whatever ends it without an answer of the ledger, the delivery is due again at its `until`;
     /// a panic counts as a try, or it would be repeated for ever.
     async fn tell(&self, delivery: &ClaimedDelivery) {
+        let span = traces::delivery(delivery);
+        let told = self.tell_once(delivery).instrument(span.clone()).await;
+        if let Some((outcome, counted)) = told {
+            traces::told(&span, outcome, counted);
+        }
+    }
+
+    async fn next_in(&self) -> Result<Option<Duration>, ledger::Error> {
+        self.ledger.next_delivery_in().await
+    }
+
+    async fn written(&self) {
+        self.ledger.waker().deliveries_waiting().await;
+    }
+}
+
+impl FanOut {
+    /// The try, and what is counted of it; `None` when there is nothing to report.
+    async fn tell_once(&self, delivery: &ClaimedDelivery) -> Option<(DeliveryOutcome, &'static str)> {
         let outcome = match AssertUnwindSafe(self.attempt(delivery)).catch_unwind().await {
             Ok(Some(outcome)) => outcome,
-            Ok(None) => return,
+            Ok(None) => return None,
             Err(_) => {
                 tracing::error!(delivery_id = delivery.delivery_id, "telling an endpoint panicked");
                 outcome::unreadable(&self.chance)
@@ -82,18 +103,9 @@ impl Errand for FanOut {
             outcome = counted,
             "told"
         );
+        Some((outcome, counted))
     }
 
-    async fn next_in(&self) -> Result<Option<Duration>, ledger::Error> {
-        self.ledger.next_delivery_in().await
-    }
-
-    async fn written(&self) {
-        self.ledger.waker().deliveries_waiting().await;
-    }
-}
-
-impl FanOut {
     /// How the try ended; `None` when there is nothing to report.
     async fn attempt(&self, delivery: &ClaimedDelivery) -> Option<DeliveryOutcome> {
         match self.body(delivery).await {

@@ -64,6 +64,7 @@ mod tests {
             subject_id: None,
             body: None,
             now,
+            trace: None,
         }
     }
 

@@ -4,8 +4,10 @@ use chrono::Duration;
 use job::{JobId, Origin};
 use records::{Conversation, ConversationId, Segment, Status, Timestamp, UserId};
 use sqlx::{PgConnection, Postgres, Transaction};
+use trace::TraceContext;
+use tracing::Instrument;
 
-use super::{Admitted, Admitting, CreateOutcome, NewContent, NewConversation, requires_keys};
+use super::{Admitted, Admitting, CreateOutcome, NewContent, NewConversation, admission, requires_keys};
 use crate::{
     Ledger,
     conversations::{row::read_conversation, shapes::geolocation_to_json},
@@ -26,7 +28,7 @@ impl Ledger {
         user: &UserId,
         new: NewConversation,
     ) -> Result<CreateOutcome, Error> {
-        until_stored!(self, "creating a conversation", |bell| self.try_create(user, &new, None, bell))
+        self.create(user, &new, None).await
     }
 
     /// Creates as [`create_conversation`](Self::create_conversation) does, for a request that brought its user's own
@@ -40,7 +42,20 @@ impl Ledger {
         new: NewConversation,
         keys: WithKeys<'_>,
     ) -> Result<CreateOutcome, Error> {
-        until_stored!(self, "creating a conversation", |bell| self.try_create(user, &new, Some(keys), bell))
+        self.create(user, &new, Some(keys)).await
+    }
+
+    async fn create(
+        &self,
+        user: &UserId,
+        new: &NewConversation,
+        keys: Option<WithKeys<'_>>,
+    ) -> Result<CreateOutcome, Error> {
+        async {
+            until_stored!(self, "creating a conversation", |bell| self.try_create(user, new, keys, bell))
+        }
+        .instrument(admission())
+        .await
     }
 
     async fn try_create(
@@ -75,6 +90,7 @@ impl Ledger {
             origin: Origin::Create,
             force_process: false,
             requires_keys: keying.required,
+            trace: TraceContext::current(),
         };
         let steps = self.admit(&mut transaction, &[admitting], now, bell).await?;
         let claimed = self.claim_at_once(&mut transaction, &job_id, keying, now).await?.map(Box::new);
@@ -119,6 +135,7 @@ impl Ledger {
             origin: Origin::Create,
             force_process: false,
             requires_keys: keying.required,
+            trace: TraceContext::current(),
         };
         let steps = self.admit(&mut transaction, &[admitting], now, bell).await?;
         let claimed = self.claim_at_once(&mut transaction, &job_id, keying, now).await?.map(Box::new);

@@ -10,8 +10,10 @@ use job::{JobId, Origin, WorkerId};
 use records::{ConversationId, Status, Timestamp, UserId};
 use serde_json::Value;
 use sqlx::PgConnection;
+use trace::TraceContext;
+use tracing::Instrument;
 
-use super::{AdmitRefusal, Admitting, require_keys};
+use super::{AdmitRefusal, Admitting, admission, require_keys};
 use crate::{
     ConversationView, Ledger,
     conversations::{Seen, Shown},
@@ -46,6 +48,8 @@ pub(crate) struct Asked {
     shown: bool,
     /// The request brought its user's own keys; within, who takes the lease at once.
     keys: Option<Option<WorkerId>>,
+    /// That of whoever asks: the batch is a task of its own.
+    trace: Option<TraceContext>,
 }
 
 impl From<Option<JobId>> for Answer {
@@ -113,10 +117,13 @@ impl Ledger {
         keys: WithKeys<'_>,
     ) -> Result<FinalizedWithKeys, Error> {
         let keys = Some(keys.claimant.cloned());
-        let asked = Asked { keys, ..Asked::by_owner(user, conversation, calendar_meeting_context) };
+        let span = admission();
+        let trace = span.in_scope(TraceContext::current);
+        let asked = Asked { keys, trace, ..Asked::by_owner(user, conversation, calendar_meeting_context) };
         let batch = [Arc::new(asked)];
-        let (answers, claims) =
-            until_stored!(self, "finalizing with keys", |bell| self.try_finalize_all(&batch, bell))?;
+        let stored =
+            async { until_stored!(self, "finalizing with keys", |bell| self.try_finalize_all(&batch, bell)) };
+        let (answers, claims) = stored.instrument(span).await?;
         let answer = answers.into_iter().next().unwrap_or(Err(AdmitRefusal::NoConversation));
         Ok(answer.map(|answer| (answer.job, claims.into_iter().next())))
     }
@@ -133,7 +140,9 @@ impl Ledger {
 
     async fn ask(&self, asked: Asked) -> Result<Finalized, Error> {
         let all = async |ledger: Self, batch: Vec<_>| ledger.finalize_all(&batch).await;
-        self.admissions.ask(self, Arc::new(asked), all).await
+        let span = admission();
+        let asked = Asked { trace: span.in_scope(TraceContext::current), ..asked };
+        self.admissions.ask(self, Arc::new(asked), all).instrument(span).await
     }
 
     async fn finalize_all(&self, batch: &[Arc<Asked>]) -> Result<Vec<Finalized>, Error> {
@@ -183,6 +192,7 @@ impl Ledger {
                 origin: Origin::Finalize,
                 force_process: asked.asker == Asker::Owner,
                 requires_keys: asked.keying(&marks).required,
+                trace: asked.trace,
             })
             .collect();
         let steps = match admitting.is_empty() {
@@ -209,7 +219,15 @@ impl Asked {
         calendar_meeting_context: Option<Value>,
     ) -> Self {
         let (user, conversation) = (user.clone(), conversation.clone());
-        Self { user, conversation, calendar_meeting_context, asker: Asker::Owner, shown: false, keys: None }
+        Self {
+            user,
+            conversation,
+            calendar_meeting_context,
+            asker: Asker::Owner,
+            shown: false,
+            keys: None,
+            trace: None,
+        }
     }
 
     fn shown(&self) -> Shown {

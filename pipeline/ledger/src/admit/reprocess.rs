@@ -3,8 +3,10 @@
 use job::{JobId, Origin, State};
 use records::{ConversationId, Status, Timestamp, UserId};
 use sqlx::PgConnection;
+use trace::TraceContext;
+use tracing::Instrument;
 
-use super::{Admitted, Admitting, requires_keys};
+use super::{Admitted, Admitting, admission, requires_keys};
 use crate::{
     Ledger,
     conversations::row::read_conversation,
@@ -44,12 +46,16 @@ impl Ledger {
         conversation: &ConversationId,
         keys: Option<WithKeys<'_>>,
     ) -> Result<Result<Admitted, ReprocessRefusal>, Error> {
-        until_stored!(self, "reprocessing a conversation", |bell| self.try_reprocess(
-            user,
-            conversation,
-            keys,
-            bell
-        ))
+        async {
+            until_stored!(self, "reprocessing a conversation", |bell| self.try_reprocess(
+                user,
+                conversation,
+                keys,
+                bell
+            ))
+        }
+        .instrument(admission())
+        .await
     }
 
     async fn try_reprocess(
@@ -89,6 +95,7 @@ impl Ledger {
             origin: Origin::Reprocess,
             force_process: true,
             requires_keys: keying.required,
+            trace: TraceContext::current(),
         };
         let steps = self.admit(&mut transaction, &[admitting], now, bell).await?;
         let job_id = JobId::derive(user.as_str(), id.as_str(), revision);

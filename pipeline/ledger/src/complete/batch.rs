@@ -168,5 +168,6 @@ fn told<'a>(completion: &'a Completion, items: &[String], memories: &[String]) -
         conversation: &completion.claimed.conversation_id,
         revision: completion.claimed.revision,
         abouts: abouts.collect(),
+        trace: completion.claimed.trace,
     }
 }

@@ -41,6 +41,7 @@ struct TakenRow {
     conversation_id: Option<String>,
     subject_id: Option<String>,
     body: Option<Vec<u8>>,
+    trace_context: Option<String>,
 }
 
 impl Ledger {
@@ -127,7 +128,7 @@ async fn take(
          where d.user_id = p.user_id and d.endpoint_id = p.endpoint_id and d.delivery_id = p.delivery_id \
          returning d.user_id, d.endpoint_id, d.delivery_id, d.epoch, d.tries, e.url, e.secret, \
              case when e.previous_secret_until > $4 then e.previous_secret end as previous_secret, e.format, d.event, \
-             d.occurred_at, d.conversation_id, d.subject_id, d.body",
+             d.occurred_at, d.conversation_id, d.subject_id, d.body, d.trace_context",
     )
     .bind(of(|due| &due.user_id))
     .bind(of(|due| &due.endpoint_id))
@@ -172,6 +173,7 @@ fn claimed(row: TakenRow, now: Timestamp) -> Option<ClaimedDelivery> {
         subject_id: row.subject_id,
         body: row.body,
         now,
+        trace: row.trace_context.as_deref().and_then(|text| text.parse().ok()),
     })
 }
 

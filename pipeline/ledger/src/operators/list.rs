@@ -158,6 +158,7 @@ impl Ledger {
             updated_at: stored.updated_at,
             bells: Vec::new(),
             checkpoints: Vec::new(),
+            trace: stored.trace,
             job,
         }
     }

@@ -195,6 +195,7 @@ impl Walk {
             conversation_id: before.conversation_id,
             revision: before.revision,
             job: Job { epoch: named_epoch(&command), ..mirror.job.clone() },
+            trace: None,
         };
         let answered = say(&self.world.ledger, &whose, &command).await;
         let decided = self.settle(place, which, &command, now).await;

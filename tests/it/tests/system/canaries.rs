@@ -13,6 +13,7 @@ use tokio::net::TcpListener;
 
 use crate::binary;
 use crate::client::page;
+use crate::collector::{Collector, Span};
 use crate::process::Process;
 use crate::receiver::Receiver;
 use crate::world::World;
@@ -71,7 +72,7 @@ async fn answer(State(open): State<Arc<AtomicBool>>, body: Bytes) -> (StatusCode
 #[tokio::test]
 async fn canaries_are_where_words_belong_and_nowhere_else() {
     let world = World::new().await;
-    let receiver = Receiver::start().await;
+    let (receiver, collector) = (Receiver::start().await, Collector::start().await);
     let open = Arc::new(AtomicBool::new(false));
     let url = provider(Arc::clone(&open)).await;
     let process = Process::serve(
@@ -83,6 +84,7 @@ async fn canaries_are_where_words_belong_and_nowhere_else() {
             ("LISTEN_OPENAI_API_KEY", SERVICE_KEY),
             ("LISTEN_OPENAI_MODEL", "canary"),
             ("LISTEN_FINALIZATION_MAX_ATTEMPTS", "1"),
+            ("OTEL_EXPORTER_OTLP_ENDPOINT", &collector.url),
         ],
     )
     .await;
@@ -110,6 +112,11 @@ async fn canaries_are_where_words_belong_and_nowhere_else() {
     shown += &binary::told(&world.url, &["jobs", "show", job, "--json"]);
     shown += &binary::told(&world.url, &["jobs", "list"]);
     let (_, metrics) = page(&format!("{}/metrics", process.admin)).await;
+    collector.spans(|spans| spans.iter().any(|span| span.name == "deliver")).await;
+    let refused =
+        |span: &Span| span.attributes.get("outcome").is_some_and(|outcome| outcome == "model_rejected");
+    collector.spans(|spans| spans.iter().any(refused)).await;
+    nowhere("what the collector was sent", &collector.text(), world.key());
     nowhere("the logs", &process.logs(), world.key());
     nowhere("the metrics", &metrics, world.key());
     nowhere("what operators are shown", &shown, world.key());

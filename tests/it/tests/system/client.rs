@@ -15,16 +15,23 @@ pub(crate) struct Client {
     key: String,
     /// Sent as `X-BYOK-OpenAI`.
     model_key: Option<String>,
+    /// Sent as `traceparent`.
+    trace: Option<String>,
 }
 
 impl Client {
     pub(crate) fn new(base: &str, key: &str) -> Self {
-        Self { http: http(), base: base.to_owned(), key: key.to_owned(), model_key: None }
+        Self { http: http(), base: base.to_owned(), key: key.to_owned(), model_key: None, trace: None }
     }
 
     /// The same person with a model key of her own.
     pub(crate) fn bringing(&self, model_key: &str) -> Self {
         Self { model_key: Some(model_key.to_owned()), ..Self::new(&self.base, &self.key) }
+    }
+
+    /// The same person, whose requests are part of a trace.
+    pub(crate) fn following(&self, trace: &str) -> Self {
+        Self { trace: Some(trace.to_owned()), ..Self::new(&self.base, &self.key) }
     }
 
     /// Makes a webhook endpoint.
@@ -78,6 +85,9 @@ impl Client {
         let mut request = self.http.request(method, format!("{}{path}", self.base)).bearer_auth(&self.key);
         if let Some(key) = &self.model_key {
             request = request.header("X-BYOK-OpenAI", key);
+        }
+        if let Some(trace) = &self.trace {
+            request = request.header("traceparent", trace);
         }
         if let Some(body) = body {
             request = request.json(body);

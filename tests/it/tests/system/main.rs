@@ -9,6 +9,7 @@
 
 mod binary;
 mod client;
+mod collector;
 mod model;
 mod own_server;
 mod process;
@@ -26,3 +27,4 @@ mod operations;
 mod outbox;
 mod repair;
 mod secrecy;
+mod traces;

@@ -125,7 +125,7 @@ fn the_metrics_that_pages_name_are_those_of_the_sources() {
 
 /// Metrics begin with the product's name, and what follows says of which part.
 fn metrics_in(text: &str) -> impl Iterator<Item = String> {
-    const PARTS: [&str; 10] = [
+    const PARTS: [&str; 11] = [
         "finalization",
         "fallback",
         "reconciler",
@@ -136,6 +136,7 @@ fn metrics_in(text: &str) -> impl Iterator<Item = String> {
         "postgres",
         "build",
         "http",
+        "trace",
     ];
     let letter = |letter: char| letter.is_ascii_lowercase() || letter == '_';
     let words = text.split(move |at: char| !letter(at)).filter(|word| word.starts_with("listen_"));

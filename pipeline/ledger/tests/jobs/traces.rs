@@ -1,0 +1,128 @@
+//! The trace of an admission: kept with the job, through whatever happens to it, and handed on to what is told.
+
+use chrono::Duration;
+use job::{FailureCode, JobId, Outcome};
+use ledger::{
+    Announcement, Claimed, DeliveryPolicy, Edge, EventKind, NewEndpoint, OperatorAction, Results,
+    WebhookFormat,
+};
+use opentelemetry::trace::{SpanContext, SpanId, TraceContextExt, TraceFlags, TraceId, TraceState};
+use secrecy::SecretString;
+use trace::TraceContext;
+
+use crate::world::{World, completion};
+
+/// Whoever asks is traced from here on, until the guard is dropped.
+fn traced(trace: u128) -> opentelemetry::ContextGuard {
+    let (trace, span) = (TraceId::from(trace), SpanId::from(7_u64));
+    let parent = SpanContext::new(trace, span, TraceFlags::SAMPLED, true, TraceState::NONE);
+    opentelemetry::Context::new().with_remote_span_context(parent).attach()
+}
+
+fn of(trace: u128) -> Option<TraceContext> {
+    Some(format!("00-{trace:032x}-{:016x}-01", 7).parse().unwrap())
+}
+
+async fn finalized(world: &World, id: &str) -> JobId {
+    let conversation = world.deferred(id).await;
+    world.ledger.finalize(&world.ann, &conversation, None).await.unwrap().unwrap().unwrap()
+}
+
+#[tokio::test]
+async fn an_admission_keeps_the_trace_of_whoever_asked_and_of_no_other() {
+    let world = World::new().await;
+    let (first, second) = (world.deferred("a").await, world.deferred("b").await);
+    let ask = |conversation| world.ledger.finalize(&world.ann, conversation, None);
+    // Asked together, committed together: the batch is nobody's task.
+    let one = async {
+        let guard = traced(1);
+        let asking = ask(&first);
+        let mut asking = std::pin::pin!(asking);
+        let answered = futures::poll!(&mut asking);
+        drop(guard);
+        match answered {
+            std::task::Poll::Ready(answer) => answer,
+            std::task::Poll::Pending => asking.await,
+        }
+    };
+    let (one, other) = futures::join!(one, ask(&second));
+    assert_eq!(world.view(&one.unwrap().unwrap().unwrap()).await.trace, of(1));
+    assert_eq!(world.view(&other.unwrap().unwrap().unwrap()).await.trace, None);
+    let job = {
+        let _guard = traced(2);
+        world.admitted("c").await
+    };
+    assert_eq!(world.view(&job).await.trace, of(2));
+}
+
+#[tokio::test]
+async fn no_edge_loses_it_a_replay_least_of_all() {
+    let world = World::new().await;
+    let job = {
+        let _guard = traced(3);
+        finalized(&world, "c").await
+    };
+    let mut claimed = world.claim(&job).await;
+    assert_eq!(claimed.trace, of(3));
+    let back = Edge::Release { delay: Duration::zero() };
+    world.ledger.settle(&claimed.holding(), back).await.unwrap();
+    claimed = world.claim(&job).await;
+    let fatal = Edge::Fail { code: FailureCode::InvalidJob, retry_after: None, jitter_permille: 0 };
+    world.ledger.settle(&claimed.holding(), fatal).await.unwrap();
+    let action = OperatorAction { operator: "op".into(), reason: "a test".into() };
+    world.ledger.replay(&job, &action).await.unwrap().unwrap().unwrap();
+    assert_eq!(world.claim(&job).await.trace, of(3));
+}
+
+#[tokio::test]
+async fn what_is_told_goes_on_where_the_completion_says() {
+    let world = World::new().await;
+    let endpoint = NewEndpoint {
+        id: "e".into(),
+        url: "https://example.org".into(),
+        events: vec![EventKind::ConversationCompleted, EventKind::ConversationFailed],
+        format: WebhookFormat::Full,
+        secret: SecretString::from("whsec_c2VjcmV0"),
+    };
+    world.ledger.create_endpoint(&world.ann, &endpoint).await.unwrap();
+    let claimed = {
+        let _guard = traced(4);
+        world.claimed("kept").await
+    };
+    let announcements = vec![Announcement { event: EventKind::ConversationCompleted }];
+    let results = Results { announcements, ..Results::default() };
+    let inside = Claimed { trace: of(5), ..claimed };
+    world.ledger.complete(&completion(&inside, Outcome::Kept, results)).await.unwrap();
+    {
+        let _guard = traced(6);
+        world.dead("dead", FailureCode::ModelRejected).await;
+    }
+    let mut told: Vec<_> = world
+        .ledger
+        .claim_deliveries(10, &DeliveryPolicy::default())
+        .await
+        .unwrap()
+        .into_iter()
+        .map(|delivery| (delivery.event, delivery.trace))
+        .collect();
+    told.sort_by_key(|(event, _)| event.map(EventKind::as_str));
+    let expected = [(EventKind::ConversationCompleted, of(5)), (EventKind::ConversationFailed, of(6))]
+        .map(|(event, trace)| (Some(event), trace));
+    assert_eq!(told, expected);
+}
+
+#[tokio::test]
+async fn a_text_that_is_no_context_cannot_be_stored() {
+    let world = World::new().await;
+    world.admitted("c").await;
+    for table in ["finalization_jobs", "webhook_deliveries"] {
+        let insert = format!(
+            "select count(*) from pg_constraint where conname = 'trace_context_is_one' and conrelid = '{table}'::regclass"
+        );
+        let there: i64 =
+            sqlx::query_scalar(sqlx::AssertSqlSafe(insert)).fetch_one(&world.pool).await.unwrap();
+        assert_eq!(there, 1, "{table}");
+    }
+    let refused = sqlx::query("update finalization_jobs set trace_context = 'zwitscherling'");
+    assert!(refused.execute(&world.pool).await.is_err());
+}

@@ -1,0 +1,119 @@
+//! Contexts as texts, and the spans that they lead.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot set itself up must fail")]
+
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use opentelemetry::trace::TracerProvider;
+use opentelemetry_sdk::{
+    error::OTelSdkResult,
+    trace::{Sampler, SdkTracerProvider, SpanData, SpanExporter},
+};
+use tracing::subscriber::with_default;
+use tracing_subscriber::{layer::SubscriberExt, registry};
+
+use crate::{NoContext, TARGET, TraceContext, bell};
+
+const SENT: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+
+/// Keeps what is exported.
+#[derive(Clone, Debug, Default)]
+struct Kept(Arc<Mutex<Vec<SpanData>>>);
+
+impl SpanExporter for Kept {
+    async fn export(&self, batch: Vec<SpanData>) -> OTelSdkResult {
+        self.0.lock().unwrap().extend(batch);
+        Ok(())
+    }
+}
+
+/// What `work` traced.
+fn spans_of(work: impl FnOnce()) -> Vec<SpanData> {
+    let kept = Kept::default();
+    let provider = SdkTracerProvider::builder()
+        .with_simple_exporter(kept.clone())
+        .with_sampler(Sampler::ParentBased(Box::new(Sampler::AlwaysOn)))
+        .build();
+    let layer = tracing_opentelemetry::layer().with_tracer(provider.tracer("test"));
+    with_default(registry().with(layer), work);
+    kept.0.lock().unwrap().clone()
+}
+
+#[test]
+fn a_context_is_read_and_written_as_it_was() {
+    let context: TraceContext = SENT.parse().unwrap();
+    assert_eq!(context.to_string(), SENT);
+    assert_eq!(context.trace_id(), "0af7651916cd43dd8448eb211c80319c");
+    assert_eq!(context.span_id(), "b7ad6b7169203331");
+    let later = SENT.replacen("00", "cc", 1) + "-what-comes-then";
+    assert_eq!(later.parse(), Ok(context), "a later version's known part");
+}
+
+#[test]
+fn of_the_flags_only_sampled_is_kept() {
+    let flags = |flags: &str| SENT.replace("-01", flags).parse::<TraceContext>().unwrap().to_string();
+    assert_eq!(flags("-03"), SENT);
+    assert_eq!(flags("-02"), SENT.replace("-01", "-00"));
+}
+
+#[test]
+fn whatever_else_a_client_sends_is_no_context() {
+    let others = [
+        String::new(),
+        "zwitscherling".to_owned(),
+        SENT.to_uppercase(),
+        SENT.replacen("00", "ff", 1),
+        format!("{SENT}-more"),
+        format!("{}more", SENT.replacen("00", "cc", 1)),
+        SENT.replace("b7ad6b7169203331", "0000000000000000"),
+        SENT.replace("0af7651916cd43dd8448eb211c80319c", &"0".repeat(32)),
+        SENT.replace('-', "_"),
+        "é".repeat(55),
+    ];
+    for other in others {
+        assert_eq!(other.parse::<TraceContext>(), Err(NoContext), "{other}");
+    }
+}
+
+#[test]
+fn there_is_no_context_where_nothing_is_traced() {
+    assert_eq!(TraceContext::current(), None);
+    assert_eq!(bell(None, "finalization", Duration::ZERO), None);
+    let admission: TraceContext = SENT.parse().unwrap();
+    assert_eq!(
+        bell(Some(admission), "finalization", Duration::ZERO).unwrap().trace_id(),
+        admission.trace_id()
+    );
+}
+
+#[test]
+fn a_span_that_is_led_is_a_child_of_the_context() {
+    let lead: TraceContext = SENT.parse().unwrap();
+    let mut inside = None;
+    let spans = spans_of(|| {
+        let span = tracing::info_span!(target: TARGET, "run");
+        lead.lead(&span);
+        inside = span.in_scope(TraceContext::current);
+    });
+    let [span] = &spans[..] else { panic!("{spans:?}") };
+    assert_eq!(span.span_context.trace_id().to_string(), lead.trace_id());
+    assert_eq!(span.parent_span_id.to_string(), lead.span_id());
+    assert_eq!(inside.unwrap().span_id(), span.span_context.span_id().to_string());
+}
+
+#[test]
+fn what_was_not_sampled_stays_so_and_goes_on() {
+    let lead: TraceContext = SENT.replace("-01", "-00").parse().unwrap();
+    let mut inside = None;
+    let spans = spans_of(|| {
+        let span = tracing::info_span!(target: TARGET, "run");
+        lead.lead(&span);
+        inside =
+            span.in_scope(|| tracing::info_span!(target: TARGET, "stage").in_scope(TraceContext::current));
+    });
+    assert!(spans.is_empty(), "{spans:?}");
+    let inside = inside.unwrap().to_string();
+    assert!(inside.starts_with(&format!("00-{}", lead.trace_id())) && inside.ends_with("-00"), "{inside}");
+}

@@ -1,0 +1,63 @@
+//! Settings as words, and what is wrong with them.
+#![allow(clippy::unwrap_used, reason = "a test that cannot set itself up must fail")]
+
+use clap::Parser;
+
+use super::*;
+
+#[derive(Parser)]
+struct Words {
+    #[command(flatten)]
+    traces: TraceSettings,
+}
+
+fn set(words: &[&str]) -> TraceSettings {
+    Words::try_parse_from([&["listen"], words].concat()).unwrap().traces
+}
+
+#[test]
+fn nothing_is_traced_and_nothing_is_wrong_without_an_address() {
+    let unset = set(&["--otel-exporter-otlp-endpoint", " ", "--otel-traces-sampler-arg", "many"]);
+    assert_eq!((unset.endpoint(), unset.problems()), (None, Vec::new()));
+}
+
+#[test]
+fn spans_are_posted_below_the_address() {
+    for base in ["http://collector:4318", "http://collector:4318/"] {
+        let set = set(&["--otel-exporter-otlp-endpoint", base]);
+        assert_eq!(set.endpoint().as_deref(), Some("http://collector:4318/v1/traces"));
+        assert_eq!(set.problems(), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn an_address_that_is_none_is_refused_without_being_repeated() {
+    for base in ["localhost:4318", "ftp://collector", "http://", "/v1/traces", "https://ann:secret@collector"]
+    {
+        let problems = set(&["--otel-exporter-otlp-endpoint", base]).problems();
+        assert_eq!(problems.len(), 1, "{base}: {problems:?}");
+        assert!(!problems[0].contains("secret"));
+    }
+}
+
+#[test]
+fn headers_are_pairs_with_decoded_values() {
+    let with = |headers| {
+        set(&["--otel-exporter-otlp-endpoint", "http://c", "--otel-exporter-otlp-headers", headers])
+    };
+    let headers = with("authorization=Basic%20YWE6+Yg==, x-team = listen ,").headers().unwrap();
+    assert_eq!(headers["authorization"], "Basic YWE6+Yg==");
+    assert_eq!(headers["x-team"], "listen");
+    assert_eq!(with("no pair").problems().len(), 1);
+    assert_eq!(with("a=%0d%0a").problems().len(), 1);
+    assert!(!format!("{:?}", with("key=secret").effective()).contains("secret"));
+}
+
+#[test]
+fn a_share_is_a_number_from_0_to_1() {
+    let share = |share| {
+        let words = ["--otel-exporter-otlp-endpoint", "http://c", "--otel-traces-sampler", "traceidratio"];
+        set(&[&words[..], &["--otel-traces-sampler-arg", share]].concat()).problems().len()
+    };
+    assert_eq!(["0", "0.25", "1", "1.5", "-1", "NaN", "half"].map(share), [0, 0, 0, 1, 1, 1, 1]);
+}
