@@ -21,7 +21,7 @@ pub(super) async fn ask_replay(
     State(console): State<Console>,
     Path(id): Path<String>,
 ) -> Result<Response, Fault> {
-    let page = read(&console, &id).await?;
+    let page = read(&console.ledger, &id).await?;
     let recorded = page.view.checkpoints.len();
     let kept = match recorded {
         0 => "No stage has recorded anything: all of them are run and paid for.".to_owned(),
@@ -50,7 +50,7 @@ pub(super) async fn ask_discard(
     State(console): State<Console>,
     Path(id): Path<String>,
 ) -> Result<Response, Fault> {
-    let page = read(&console, &id).await?;
+    let page = read(&console.ledger, &id).await?;
     Ok(Confirm {
         sentences: vec![
             page.why.to_string(),

@@ -5,12 +5,13 @@ use axum::{
     extract::{Query, State},
     response::Response,
 };
-use ledger::{HeldLease, Overview, Pause, ProcessView};
+use ledger::{HeldLease, Ledger, Overview, Pause, ProcessView};
 
 use super::{
     After, Console,
     chart::{self, Chart},
     fault::Fault,
+    live::{Views, views},
     page::{Frame, render},
     visitor::Visitor,
     words::{Moment, count, lasting, millis, query, status},
@@ -22,8 +23,8 @@ const LONG_WAIT: f64 = 60.0;
 const SILENCE: i64 = 15 * 60;
 
 #[derive(Template)]
-#[template(path = "overview.html")]
-struct Page {
+#[template(path = "overview.html", blocks = ["live"])]
+pub(super) struct Page {
     frame: Frame,
     troubles: Vec<Trouble>,
     oldest_ready: String,
@@ -92,8 +93,21 @@ pub(super) async fn show(
     State(console): State<Console>,
     Query(after): Query<After>,
 ) -> Result<Response, Fault> {
-    let overview = console.ledger.overview().await?;
-    let workers = console.ledger.workers().await?;
+    let frame = Frame::of(visitor, "overview", "Overview").live("overview").after(after.done.as_deref());
+    Ok(render(&page(&console.ledger, frame).await?))
+}
+
+impl Page {
+    /// Its live part.
+    pub(super) fn views(mut self) -> Result<Views, Fault> {
+        views(&mut self, |page| &mut page.frame, |page| page.as_live().render())
+    }
+}
+
+/// The page as it is now.
+pub(super) async fn page(ledger: &Ledger, frame: Frame) -> Result<Page, Fault> {
+    let overview = ledger.overview().await?;
+    let workers = ledger.workers().await?;
     let at = overview.at;
     let held = |held: &HeldLease| Held {
         job: held.job_id.clone(),
@@ -117,8 +131,8 @@ pub(super) async fn show(
     let most = overview.minutes.iter().map(|minute| minute.completed + minute.failed).max().unwrap_or(0);
     let gauges = &overview.gauges;
     let age = |seconds: f64| if seconds > 0.0 { lasting(seconds) } else { "none".to_owned() };
-    Ok(render(&Page {
-        frame: Frame::of(visitor, "overview", "Overview").live().after(after.done.as_deref()),
+    Ok(Page {
+        frame,
         troubles: troubles(&overview),
         oldest_ready: age(gauges.oldest_ready_age),
         oldest_live: age(gauges.oldest_nonterminal_age),
@@ -141,7 +155,7 @@ pub(super) async fn show(
         queues: ["finalization", "creation"].map(|name| queue(name, &overview)).into(),
         processes: workers.processes.iter().map(worker).collect(),
         strays: workers.strays.iter().map(held).collect(),
-    }))
+    })
 }
 
 fn dead(letters: &ledger::DeadLetters) -> Dead {

@@ -75,6 +75,11 @@ pub(super) fn status(name: &str) -> &'static str {
     }
 }
 
+/// A part of a path, as addresses carry it.
+pub(super) fn segment(text: &str) -> String {
+    form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>().replace('+', "%20")
+}
+
 /// The query string of pairs; empty values are left out.
 pub(super) fn query(pairs: &[(&str, &str)]) -> String {
     let mut query = form_urlencoded::Serializer::new(String::new());

@@ -63,7 +63,7 @@ impl World {
     pub(super) async fn behind(door: Door) -> Self {
         let database = TestDatabase::new().await;
         let ledger = Ledger::new(database.options(), Settings { connections: 4, ..Settings::default() });
-        let console = router(ledger.clone(), door, [7; 32]);
+        let console = router(ledger.clone(), door, [7; 32], tokio_util::sync::CancellationToken::new());
         assert!(ledger.create_user(&UserId::new("ann"), &Default::default()).await.unwrap());
         Self { ledger, console, _database: database }
     }
