@@ -122,8 +122,21 @@ fn facts(line: &DeliveryLine) -> Vec<(&'static str, String)> {
         ("Tries of this round", line.tries.to_string()),
         ("Claims of all rounds", line.epoch.to_string()),
         ("Last answer", or(Some(answer(line.last_status, None)).filter(|text| !text.is_empty()), "none")),
-        ("Last error", or(line.last_error.clone().map(|error| error.replace('_', " ")), "none")),
+        ("Last error", line.last_error.as_deref().map_or("none", error).to_owned()),
     ]
+}
+
+/// A bounded error code in words.
+fn error(code: &str) -> &'static str {
+    match code {
+        "timeout" => "no answer in time",
+        "unreachable" => "could not be reached",
+        "refused_address" => "its address may not be called",
+        "status" => "the answer was not a 2xx",
+        "abandoned" => "whoever sent it died every time",
+        "unreadable" => "what it is about could not be read",
+        _ => "something else",
+    }
 }
 
 fn moments(line: &DeliveryLine, now: Timestamp) -> Vec<(&'static str, Moment)> {
@@ -149,11 +162,12 @@ pub(super) async fn ask(
     let hidden = [("user", which.user.clone()), ("endpoint", which.endpoint.clone())];
     Ok(Confirm {
         sentences: vec![sentence(&line), again.to_owned()],
+        subject: which.delivery.clone(),
         action: "/console/webhooks/redeliver".to_owned(),
         hidden: hidden.into_iter().chain([("delivery", which.delivery.clone())]).collect(),
         button: "Redeliver",
         back: format!("/console/webhooks/delivery?{}", which.query()),
-        ..Confirm::new(visitor, "webhooks", format!("Deliver {} once more?", which.delivery))
+        ..Confirm::new(visitor, "webhooks", "Deliver this once more?")
     }
     .page())
 }

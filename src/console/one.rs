@@ -35,11 +35,12 @@ pub(super) async fn ask_replay(
                 .to_owned(),
             kept,
         ],
+        subject: id,
         action: format!("/console/jobs/{}/replay", page.view.job.id),
         button: "Replay",
         back: format!("/console/jobs/{}", page.view.job.id),
         offers_scratch: recorded > 0,
-        ..Confirm::new(visitor, "jobs", format!("Replay {id}?"))
+        ..Confirm::new(visitor, "jobs", "Replay this job?")
     }
     .page())
 }
@@ -57,10 +58,11 @@ pub(super) async fn ask_discard(
             "The dead letter is marked as settled: it stays as it is, and nobody is asked to look at it any more."
                 .to_owned(),
         ],
+        subject: id,
         action: format!("/console/jobs/{}/discard", page.view.job.id),
         button: "Settle",
         back: format!("/console/jobs/{}", page.view.job.id),
-        ..Confirm::new(visitor, "jobs", format!("Settle {id}?"))
+        ..Confirm::new(visitor, "jobs", "Settle this dead letter?")
     }
     .page())
 }

@@ -190,7 +190,7 @@ pub(super) async fn ask_enable(visitor: Visitor, Query(which): Query<Which>) -> 
         sentences: vec![sentence.to_owned()],
         button: "Enable",
         action: "/console/webhooks/enable".to_owned(),
-        ..about(visitor, &which, format!("Enable {}?", which.endpoint))
+        ..about(visitor, &which, "Enable this endpoint?")
     }
     .page()
 }
@@ -204,14 +204,15 @@ pub(super) async fn ask_recover(visitor: Visitor, Query(which): Query<Which>) ->
         button: "Recover",
         action: "/console/webhooks/recover".to_owned(),
         age: Some("7d"),
-        ..about(visitor, &which, format!("Recover what {} lost?", which.endpoint))
+        ..about(visitor, &which, "Recover what this endpoint lost?")
     }
     .page()
 }
 
-fn about(visitor: Visitor, which: &Which, title: String) -> Confirm {
+fn about(visitor: Visitor, which: &Which, title: &str) -> Confirm {
     Confirm {
         hidden: vec![("user", which.user.clone()), ("endpoint", which.endpoint.clone())],
+        subject: which.endpoint.clone(),
         back: format!("/console/webhooks/endpoint?{}", which.of_endpoint()),
         ..Confirm::new(visitor, "webhooks", title)
     }

@@ -25,6 +25,7 @@ export async function start() {
     env: {
       ...process.env,
       LISTEN_CONSOLE_KEYS: [entry("olga", "operator"), entry("ron", "reader")].join(","),
+      LISTEN_CREATE_WAIT_SECONDS: "2",
       LISTEN_RATE_PER_MINUTE: "0",
       LISTEN_LOG: "warn",
     },
@@ -84,18 +85,24 @@ export function sql(text, variables = {}) {
     .trim();
 }
 
+/** Runs a verb of the command line on the same database. */
+export const cli = (...words) => execFileSync(LISTEN, words, { stdio: ["ignore", "pipe", "pipe"] }).toString();
+
 /** What somebody said: never on a page. */
 export const SAID = "The orchid on the balcony";
 
+/** Somebody talks. */
+export const talk = (service, n) =>
+  ask(service, "conversations", { text: `${SAID} needs water ${n}. I must call the gardener by Friday.` });
+
 /** Conversations that are done, `dead` of which become dead letters. */
 export async function seed(service, { conversations, dead }) {
-  const talk = (n) => ask(service, "conversations", { text: `${SAID} needs water ${n}. I must call the gardener by Friday.` });
   for (let n = 0; n < conversations; n += 10) {
-    await Promise.all(Array.from({ length: Math.min(10, conversations - n) }, (_, one) => talk(n + one)));
+    await Promise.all(Array.from({ length: Math.min(10, conversations - n) }, (_, one) => talk(service, n + one)));
   }
   await until(() => sql("select count(*) from finalization_jobs where status <> 'completed'") === "0");
   sql(readFileSync("seed.sql", "utf8"), { dead });
-  execFileSync(LISTEN, ["verify", "--fix-totals", "--reason", "a seeded database"], { stdio: "ignore" });
+  cli("verify", "--fix-totals", "--reason", "a seeded database");
 }
 
 /** Waits until something holds. */
