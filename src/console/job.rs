@@ -15,7 +15,7 @@ use super::{
     live::{Views, views},
     page::{Frame, render},
     visitor::Visitor,
-    words::{Moment, millis, segment, status},
+    words::{Moment, Sentence, millis, segment, status},
 };
 use crate::commands::jobs::show;
 
@@ -29,7 +29,7 @@ pub(super) struct Page {
     is_settled: bool,
     is_dead: bool,
     code: Option<&'static str>,
-    why: String,
+    why: Sentence,
     guard: &'static str,
     /// The way of a job: (status, words, whether it is here).
     way: Vec<(&'static str, &'static str, bool)>,
@@ -86,7 +86,7 @@ pub(super) async fn page(ledger: &Ledger, frame: Frame, id: String) -> Result<Pa
         is_settled: job.settled_at.is_some(),
         is_dead: matches!(job.state, JobState::DeadLetter { .. }),
         code: show::code(job),
-        why: page.why.to_string(),
+        why: Sentence::new(page.why.to_string()),
         guard: page.why.guard(),
         way: way(name),
         facts: facts(&page),

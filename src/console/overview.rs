@@ -14,7 +14,7 @@ use super::{
     live::{Views, views},
     page::{Frame, render},
     visitor::Visitor,
-    words::{Moment, count, lasting, millis, query, status},
+    words::{Moment, Sentence, count, lasting, millis, query, status},
 };
 
 /// A ready job that waits longer than this needs somebody.
@@ -38,6 +38,8 @@ pub(super) struct Page {
     most: String,
     median: String,
     slow: String,
+    /// Nothing ran in the last hour.
+    is_idle: bool,
     throughput: Chart,
     lengths: Chart,
     dead: Vec<Dead>,
@@ -48,7 +50,7 @@ pub(super) struct Page {
 
 struct Trouble {
     is_grave: bool,
-    text: String,
+    text: Sentence,
     link: &'static str,
 }
 
@@ -149,6 +151,7 @@ pub(super) async fn page(ledger: &Ledger, frame: Frame) -> Result<Page, Fault> {
         most: count(most),
         median: latest(|minute| minute.p50_ms),
         slow: latest(|minute| minute.p95_ms),
+        is_idle: completed + failed == 0,
         throughput: chart::throughput(&overview.minutes),
         lengths: chart::lengths(&overview.minutes),
         dead: overview.dead_letters.iter().map(dead).collect(),
@@ -178,8 +181,8 @@ fn troubles(overview: &Overview) -> Vec<Trouble> {
     let gauges = &overview.gauges;
     let silent = overview.last_round.is_none_or(|round| (overview.at - round).num_seconds() > SILENCE);
     let waiting: i64 = overview.dead_letters.iter().map(|dead| dead.waiting).sum();
-    let grave = |text: String, link| Trouble { is_grave: true, text, link };
-    let mild = |text: String, link| Trouble { is_grave: false, text, link };
+    let grave = |text: String, link| Trouble { is_grave: true, text: Sentence::new(text), link };
+    let mild = |text: String, link| Trouble { is_grave: false, text: Sentence::new(text), link };
     let mut found = Vec::new();
     if overview.living == 0 || overview.slots.0 == 0 {
         found.push(grave("No living process runs finalizations.".to_owned(), "#processes"));
