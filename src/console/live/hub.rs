@@ -144,7 +144,7 @@ impl<T: Clone + Eq + Hash + Send + Sync + 'static> Hub<T> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+    #![allow(clippy::unwrap_used, clippy::panic, reason = "tests stop at the first surprise")]
     use std::sync::atomic::{AtomicU64, Ordering};
 
     use futures::FutureExt;
