@@ -1,17 +1,21 @@
 //! The console: what operators see and do in a browser, on the admin address.
 //!
-//! Pages are made here, of what the ledger tells operators; they read and act without scripts, and a small script
-//! reads the live parts again. Nothing that a person said is ever on one. Whoever may come in is decided by
+//! Pages are made here, of what the ledger tells operators; they read and act without scripts, and with them go on by
+//! themselves ([`live`]). Nothing that a person said is ever on one. Whoever may come in is decided by
 //! [`door`]; whoever changes something needs a form of ours ([`visitor::Acting`]).
 
 mod asked;
+mod assets;
 mod audit;
 mod chart;
 mod confirm;
+mod delivery;
 pub(crate) mod door;
+mod endpoint;
 mod fault;
 mod job;
 mod jobs;
+mod live;
 mod login;
 mod many;
 mod one;
@@ -31,14 +35,14 @@ use std::sync::Arc;
 use axum::{
     Router,
     extract::DefaultBodyLimit,
-    http::header,
-    middleware::map_response,
+    middleware::from_fn,
     routing::{get, post},
 };
 use ledger::Ledger;
 use serde::Deserialize;
+use tokio_util::sync::CancellationToken;
 
-use self::{door::Door, fault::Fault, session::Sessions};
+use self::{door::Door, fault::Fault, live::Live, session::Sessions};
 
 /// A form is short.
 const LONGEST_FORM: usize = 64 * 1024;
@@ -49,6 +53,7 @@ struct Console {
     ledger: Ledger,
     door: Arc<Door>,
     sessions: Arc<Sessions>,
+    live: Live,
 }
 
 /// What was just done, as the address says it after a change.
@@ -58,9 +63,11 @@ struct After {
     done: Option<String>,
 }
 
-/// Everything below `/console`. `secret` signs sessions and forms, for as long as this process lives.
-pub(crate) fn router(ledger: Ledger, door: Door, secret: [u8; 32]) -> Router {
-    let console = Console { ledger, door: Arc::new(door), sessions: Arc::new(Sessions::new(secret)) };
+/// Everything below `/console`. `secret` signs sessions and forms, for as long as this process lives; `stop` ends what
+/// goes on by itself, so that nobody's open page holds a process up.
+pub(crate) fn router(ledger: Ledger, door: Door, secret: [u8; 32], stop: CancellationToken) -> Router {
+    let live = Live::start(ledger.clone(), stop);
+    let console = Console { ledger, door: Arc::new(door), sessions: Arc::new(Sessions::new(secret)), live };
     Router::new()
         .route("/console", get(overview::show))
         .route("/console/login", get(login::ask).post(login::enter))
@@ -75,29 +82,16 @@ pub(crate) fn router(ledger: Ledger, door: Door, secret: [u8; 32]) -> Router {
         .route("/console/replays/{id}", get(replays::show))
         .route("/console/replays/{id}/{change}", get(replays::ask).post(replays::change))
         .route("/console/webhooks", get(webhooks::list))
+        .route("/console/webhooks/endpoint", get(endpoint::show))
+        .route("/console/webhooks/delivery", get(delivery::show))
+        .route("/console/webhooks/redeliver", get(delivery::ask).post(delivery::redeliver))
         .route("/console/webhooks/enable", get(webhooks::ask_enable).post(webhooks::enable))
         .route("/console/webhooks/recover", get(webhooks::ask_recover).post(webhooks::recover))
         .route("/console/audit", get(audit::list))
-        .route(
-            "/console/style.css",
-            get(|| async { asset("text/css", include_str!("console/assets/style.css")) }),
-        )
-        .route(
-            "/console/icon.svg",
-            get(|| async { asset("image/svg+xml", include_str!("console/assets/icon.svg")) }),
-        )
-        .route(
-            "/console/live.js",
-            get(|| async { asset("text/javascript", include_str!("console/assets/live.js")) }),
-        )
+        .route("/console/assets/{file}", get(assets::serve))
+        .nest("/console/live", live::routes())
         .route("/console/{*other}", get(|| async { Fault::Missing("There is no such page.".to_owned()) }))
         .layer(DefaultBodyLimit::max(LONGEST_FORM))
-        .layer(map_response(page::guarded))
+        .layer(from_fn(page::guarded))
         .with_state(console)
-}
-
-type Asset = ([(header::HeaderName, &'static str); 2], &'static str);
-
-fn asset(kind: &'static str, text: &'static str) -> Asset {
-    ([(header::CONTENT_TYPE, kind), (header::CACHE_CONTROL, "no-cache")], text)
 }

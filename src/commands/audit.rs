@@ -29,7 +29,7 @@ enum Verb {
         #[arg(long, value_name = "NAME")]
         operator: Option<String>,
         /// replay, discard, pause, resume, recount, bulk_replay, pause_bulk, resume_bulk, cancel_bulk,
-        /// enable_webhook or recover_webhook.
+        /// enable_webhook, recover_webhook or redeliver_webhook.
         #[arg(long)]
         action: Option<String>,
         /// On which job.
@@ -56,7 +56,8 @@ pub(crate) async fn run(audit: Audit) -> anyhow::Result<ExitCode> {
             Some((view.user_id, view.job.id))
         }
     };
-    let actions = ledger.actions(&ActionFilter { operator, action, job, before: None, limit }).await?;
+    let actions =
+        ledger.actions(&ActionFilter { operator, action, job, limit, ..ActionFilter::default() }).await?;
     if audit.asked.json {
         print_json(&actions.iter().map(action_json).collect::<Value>());
         return Ok(ExitCode::SUCCESS);

@@ -61,7 +61,8 @@ pub(crate) async fn start(
     app.start_wakes(&tasks, lifecycle);
     let admin_router =
         admin::router(app.ledger.clone(), app.registry.clone(), health, lifecycle.soft.clone());
-    let desk = console::router(app.ledger.clone(), app.config.door()?, chance().random());
+    let desk =
+        console::router(app.ledger.clone(), app.config.door()?, chance().random(), lifecycle.hard.clone());
     let admin_router = admin_router.merge(desk);
     let admin = listen(&tasks, app.config.admin_addr, admin_router, lifecycle.hard.clone()).await?;
     let api = match app.config.has(Role::Api) {

@@ -11,7 +11,7 @@ use super::{fault::Fault, words::query};
 use crate::commands::jobs::filter::age;
 
 /// A filter as it was typed. What is empty does not filter.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(default)]
 pub(super) struct Asked {
     pub(super) status: String,
@@ -98,6 +98,13 @@ impl Asked {
     /// The query string of this filter.
     pub(super) fn query(&self) -> String {
         query(&self.pairs())
+    }
+
+    /// The query string of this filter and place.
+    pub(super) fn query_here(&self) -> String {
+        let mut pairs = self.pairs().to_vec();
+        pairs.push(("after", &self.after));
+        query(&pairs)
     }
 
     /// The query string of the page behind `place`.

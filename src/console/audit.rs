@@ -21,7 +21,7 @@ use super::{
 const PAGE: usize = 50;
 
 /// What operators do, by the names under which it is recorded.
-const ACTIONS: [&str; 11] = [
+const ACTIONS: [&str; 12] = [
     "replay",
     "discard",
     "pause",
@@ -33,6 +33,7 @@ const ACTIONS: [&str; 11] = [
     "cancel_bulk",
     "enable_webhook",
     "recover_webhook",
+    "redeliver_webhook",
 ];
 
 /// A filter and a place, as the address says them.
@@ -99,9 +100,9 @@ pub(super) async fn list(
     let filter = ActionFilter {
         operator: text(&which.operator),
         action: text(&which.action),
-        job: None,
         before: text(&which.before).map(|place| read_place(&place)).transpose()?,
         limit: PAGE as i64 + 1,
+        ..ActionFilter::default()
     };
     let now = console.ledger.now().await?;
     let mut found = console.ledger.actions(&filter).await?;

@@ -14,6 +14,8 @@ use super::{
 pub(super) struct Confirm {
     pub(super) frame: Frame,
     pub(super) token: String,
+    /// The name of what it is about, where the title does not say it.
+    pub(super) subject: String,
     /// What will happen.
     pub(super) sentences: Vec<String>,
     /// Where the form goes.
@@ -41,6 +43,7 @@ impl Confirm {
         Self {
             frame: Frame::of(visitor, here, title),
             token,
+            subject: String::new(),
             sentences: Vec::new(),
             action: String::new(),
             hidden: Vec::new(),

@@ -22,6 +22,10 @@ pub(super) enum Fault {
     Closed,
     /// The proxy did not say who it is.
     Unnamed,
+    /// Their session ended while they listened.
+    SignedOut,
+    /// Too many listen.
+    Crowded,
     /// They may read.
     MayNotAct,
     /// The form was not made for this visitor.
@@ -60,6 +64,16 @@ impl Fault {
                 "Nobody said who you are",
                 "The proxy in front of the console did not send the header of LISTEN_CONSOLE_USER_HEADER."
                     .to_owned(),
+            ),
+            Self::SignedOut => (
+                StatusCode::UNAUTHORIZED,
+                "You are signed out",
+                "Load the page again to sign in.".to_owned(),
+            ),
+            Self::Crowded => (
+                StatusCode::SERVICE_UNAVAILABLE,
+                "Too many look on",
+                "All places for live pages are taken. The page can be read all the same: load it again.".to_owned(),
             ),
             Self::MayNotAct => (
                 StatusCode::FORBIDDEN,

@@ -6,21 +6,22 @@ use axum::{
     response::Response,
 };
 use job::{JobId, State as JobState};
-use ledger::{Event, JobPage};
+use ledger::{Event, JobPage, Ledger};
 
 use super::{
     After, Console,
     audit::Line,
     fault::Fault,
+    live::{Views, views},
     page::{Frame, render},
     visitor::Visitor,
-    words::{Moment, millis, status},
+    words::{Moment, Sentence, millis, segment, status},
 };
 use crate::commands::jobs::show;
 
 #[derive(Template)]
-#[template(path = "job.html")]
-struct Page {
+#[template(path = "job.html", blocks = ["live"])]
+pub(super) struct Page {
     frame: Frame,
     id: String,
     status: &'static str,
@@ -28,7 +29,7 @@ struct Page {
     is_settled: bool,
     is_dead: bool,
     code: Option<&'static str>,
-    why: String,
+    why: Sentence,
     guard: &'static str,
     /// The way of a job: (status, words, whether it is here).
     way: Vec<(&'static str, &'static str, bool)>,
@@ -61,17 +62,31 @@ pub(super) async fn show(
     Path(id): Path<String>,
     Query(after): Query<After>,
 ) -> Result<Response, Fault> {
-    let page = read(&console, &id).await?;
+    let frame = Frame::of(visitor, "jobs", format!("Job {id}"));
+    let frame = frame.live(format!("jobs/{}", segment(&id))).after(after.done.as_deref());
+    Ok(render(&page(&console.ledger, frame, id).await?))
+}
+
+impl Page {
+    /// Its live part.
+    pub(super) fn views(mut self) -> Result<Views, Fault> {
+        views(&mut self, |page| &mut page.frame, |page| page.as_live().render())
+    }
+}
+
+/// The page as it is now.
+pub(super) async fn page(ledger: &Ledger, frame: Frame, id: String) -> Result<Page, Fault> {
+    let page = read(ledger, &id).await?;
     let (job, at) = (&page.view.job, page.at);
     let name = job.state.status();
-    Ok(render(&Page {
-        frame: Frame::of(visitor, "jobs", format!("Job {id}")).live().after(after.done.as_deref()),
+    Ok(Page {
+        frame,
         status: name,
         words: status(name),
         is_settled: job.settled_at.is_some(),
         is_dead: matches!(job.state, JobState::DeadLetter { .. }),
         code: show::code(job),
-        why: page.why.to_string(),
+        why: Sentence::new(page.why.to_string()),
         guard: page.why.guard(),
         way: way(name),
         facts: facts(&page),
@@ -81,12 +96,12 @@ pub(super) async fn show(
         edges: page.history.iter().map(|event| edge(event, &page)).collect(),
         actions: page.actions.iter().map(|action| Line::new(action, at)).collect(),
         id,
-    }))
+    })
 }
 
 /// A job's page, or that there is none.
-pub(super) async fn read(console: &Console, id: &str) -> Result<JobPage, Fault> {
-    let page = console.ledger.job_page(&JobId::from_text(id.to_owned())).await?;
+pub(super) async fn read(ledger: &Ledger, id: &str) -> Result<JobPage, Fault> {
+    let page = ledger.job_page(&JobId::from_text(id.to_owned())).await?;
     page.ok_or_else(|| Fault::Missing(format!("There is no job {id}.")))
 }
 

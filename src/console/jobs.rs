@@ -6,12 +6,13 @@ use axum::{
     response::{IntoResponse, Redirect, Response},
 };
 use job::{FailureCode, Timestamp};
-use ledger::JobView;
+use ledger::{JobView, Ledger};
 
 use super::{
     Console,
     asked::{Asked, STATUSES},
     fault::Fault,
+    live::{Views, views},
     page::{Frame, render},
     visitor::Visitor,
     words::{Moment, status},
@@ -22,8 +23,8 @@ use crate::commands::jobs::show;
 const PAGE: i64 = 50;
 
 #[derive(Template)]
-#[template(path = "jobs.html")]
-struct Page {
+#[template(path = "jobs.html", blocks = ["live"])]
+pub(super) struct Page {
     frame: Frame,
     asked: Asked,
     statuses: Vec<(&'static str, &'static str)>,
@@ -58,11 +59,24 @@ pub(super) async fn list(
         let id: String = form_urlencoded::byte_serialize(asked.job.trim().as_bytes()).collect();
         return Ok(Redirect::to(&format!("/console/jobs/{id}")).into_response());
     }
-    let now = console.ledger.now().await?;
-    let page = console.ledger.jobs_page(&asked.filter(now, PAGE)?).await?;
+    let frame = Frame::of(visitor, "jobs", "Jobs").live(format!("jobs?{}", asked.query_here()));
+    Ok(render(&page(&console.ledger, frame, asked).await?))
+}
+
+impl Page {
+    /// Its live part.
+    pub(super) fn views(mut self) -> Result<Views, Fault> {
+        views(&mut self, |page| &mut page.frame, |page| page.as_live().render())
+    }
+}
+
+/// The page as it is now.
+pub(super) async fn page(ledger: &Ledger, frame: Frame, asked: Asked) -> Result<Page, Fault> {
+    let now = ledger.now().await?;
+    let page = ledger.jobs_page(&asked.filter(now, PAGE)?).await?;
     let is_dead = asked.status == "dead_letter" || (asked.status.is_empty() && !asked.code.is_empty());
-    Ok(render(&Page {
-        frame: Frame::of(visitor, "jobs", "Jobs").live(),
+    Ok(Page {
+        frame,
         statuses: STATUSES.map(|name| (name, status(name))).into(),
         codes: FailureCode::ALL.iter().map(|code| code.as_str()).collect(),
         jobs: page.jobs.iter().map(|view| row(view, now)).collect(),
@@ -70,7 +84,7 @@ pub(super) async fn list(
         is_first: asked.after.is_empty(),
         replay: (is_dead && !page.jobs.is_empty()).then(|| asked.query()),
         asked,
-    }))
+    })
 }
 
 fn row(view: &JobView, now: Timestamp) -> Row {

@@ -21,7 +21,7 @@ pub(super) async fn ask_replay(
     State(console): State<Console>,
     Path(id): Path<String>,
 ) -> Result<Response, Fault> {
-    let page = read(&console, &id).await?;
+    let page = read(&console.ledger, &id).await?;
     let recorded = page.view.checkpoints.len();
     let kept = match recorded {
         0 => "No stage has recorded anything: all of them are run and paid for.".to_owned(),
@@ -35,11 +35,12 @@ pub(super) async fn ask_replay(
                 .to_owned(),
             kept,
         ],
+        subject: id,
         action: format!("/console/jobs/{}/replay", page.view.job.id),
         button: "Replay",
         back: format!("/console/jobs/{}", page.view.job.id),
         offers_scratch: recorded > 0,
-        ..Confirm::new(visitor, "jobs", format!("Replay {id}?"))
+        ..Confirm::new(visitor, "jobs", "Replay this job?")
     }
     .page())
 }
@@ -50,17 +51,18 @@ pub(super) async fn ask_discard(
     State(console): State<Console>,
     Path(id): Path<String>,
 ) -> Result<Response, Fault> {
-    let page = read(&console, &id).await?;
+    let page = read(&console.ledger, &id).await?;
     Ok(Confirm {
         sentences: vec![
             page.why.to_string(),
             "The dead letter is marked as settled: it stays as it is, and nobody is asked to look at it any more."
                 .to_owned(),
         ],
+        subject: id,
         action: format!("/console/jobs/{}/discard", page.view.job.id),
         button: "Settle",
         back: format!("/console/jobs/{}", page.view.job.id),
-        ..Confirm::new(visitor, "jobs", format!("Settle {id}?"))
+        ..Confirm::new(visitor, "jobs", "Settle this dead letter?")
     }
     .page())
 }

@@ -5,15 +5,16 @@ use axum::{
     extract::{Query, State},
     response::Response,
 };
-use ledger::{HeldLease, Overview, Pause, ProcessView};
+use ledger::{HeldLease, Ledger, Overview, Pause, ProcessView};
 
 use super::{
     After, Console,
     chart::{self, Chart},
     fault::Fault,
+    live::{Views, views},
     page::{Frame, render},
     visitor::Visitor,
-    words::{Moment, count, lasting, millis, query, status},
+    words::{Moment, Sentence, count, lasting, millis, query, status},
 };
 
 /// A ready job that waits longer than this needs somebody.
@@ -22,8 +23,8 @@ const LONG_WAIT: f64 = 60.0;
 const SILENCE: i64 = 15 * 60;
 
 #[derive(Template)]
-#[template(path = "overview.html")]
-struct Page {
+#[template(path = "overview.html", blocks = ["live"])]
+pub(super) struct Page {
     frame: Frame,
     troubles: Vec<Trouble>,
     oldest_ready: String,
@@ -37,6 +38,8 @@ struct Page {
     most: String,
     median: String,
     slow: String,
+    /// Nothing ran in the last hour.
+    is_idle: bool,
     throughput: Chart,
     lengths: Chart,
     dead: Vec<Dead>,
@@ -47,7 +50,7 @@ struct Page {
 
 struct Trouble {
     is_grave: bool,
-    text: String,
+    text: Sentence,
     link: &'static str,
 }
 
@@ -92,8 +95,21 @@ pub(super) async fn show(
     State(console): State<Console>,
     Query(after): Query<After>,
 ) -> Result<Response, Fault> {
-    let overview = console.ledger.overview().await?;
-    let workers = console.ledger.workers().await?;
+    let frame = Frame::of(visitor, "overview", "Overview").live("overview").after(after.done.as_deref());
+    Ok(render(&page(&console.ledger, frame).await?))
+}
+
+impl Page {
+    /// Its live part.
+    pub(super) fn views(mut self) -> Result<Views, Fault> {
+        views(&mut self, |page| &mut page.frame, |page| page.as_live().render())
+    }
+}
+
+/// The page as it is now.
+pub(super) async fn page(ledger: &Ledger, frame: Frame) -> Result<Page, Fault> {
+    let overview = ledger.overview().await?;
+    let workers = ledger.workers().await?;
     let at = overview.at;
     let held = |held: &HeldLease| Held {
         job: held.job_id.clone(),
@@ -117,8 +133,8 @@ pub(super) async fn show(
     let most = overview.minutes.iter().map(|minute| minute.completed + minute.failed).max().unwrap_or(0);
     let gauges = &overview.gauges;
     let age = |seconds: f64| if seconds > 0.0 { lasting(seconds) } else { "none".to_owned() };
-    Ok(render(&Page {
-        frame: Frame::of(visitor, "overview", "Overview").live().after(after.done.as_deref()),
+    Ok(Page {
+        frame,
         troubles: troubles(&overview),
         oldest_ready: age(gauges.oldest_ready_age),
         oldest_live: age(gauges.oldest_nonterminal_age),
@@ -135,13 +151,14 @@ pub(super) async fn show(
         most: count(most),
         median: latest(|minute| minute.p50_ms),
         slow: latest(|minute| minute.p95_ms),
+        is_idle: completed + failed == 0,
         throughput: chart::throughput(&overview.minutes),
         lengths: chart::lengths(&overview.minutes),
         dead: overview.dead_letters.iter().map(dead).collect(),
         queues: ["finalization", "creation"].map(|name| queue(name, &overview)).into(),
         processes: workers.processes.iter().map(worker).collect(),
         strays: workers.strays.iter().map(held).collect(),
-    }))
+    })
 }
 
 fn dead(letters: &ledger::DeadLetters) -> Dead {
@@ -164,8 +181,8 @@ fn troubles(overview: &Overview) -> Vec<Trouble> {
     let gauges = &overview.gauges;
     let silent = overview.last_round.is_none_or(|round| (overview.at - round).num_seconds() > SILENCE);
     let waiting: i64 = overview.dead_letters.iter().map(|dead| dead.waiting).sum();
-    let grave = |text: String, link| Trouble { is_grave: true, text, link };
-    let mild = |text: String, link| Trouble { is_grave: false, text, link };
+    let grave = |text: String, link| Trouble { is_grave: true, text: Sentence::new(text), link };
+    let mild = |text: String, link| Trouble { is_grave: false, text: Sentence::new(text), link };
     let mut found = Vec::new();
     if overview.living == 0 || overview.slots.0 == 0 {
         found.push(grave("No living process runs finalizations.".to_owned(), "#processes"));

@@ -2,11 +2,20 @@
 
 use askama::Template;
 use axum::{
-    http::{StatusCode, header},
+    extract::Request,
+    http::{HeaderValue, StatusCode, header},
+    middleware::Next,
     response::{Html, IntoResponse, Response},
 };
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use rand::RngExt;
 
-use super::visitor::Visitor;
+use super::{assets, visitor::Visitor};
+use crate::wiring::chance;
+
+/// What scripts of a page carry, so that the browser knows them to be ours: another one in every answer.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Nonce(String);
 
 /// The frame of a page.
 pub(super) struct Frame {
@@ -16,8 +25,8 @@ pub(super) struct Frame {
     pub(super) here: &'static str,
     /// Who looks at it; `None`: nobody that is known.
     pub(super) visitor: Option<Visitor>,
-    /// Whether it is read again every few seconds.
-    pub(super) is_live: bool,
+    /// Where it is told of what changes, if it goes on by itself.
+    pub(super) live: Option<String>,
     /// What was just done.
     pub(super) done: Option<&'static str>,
 }
@@ -25,17 +34,37 @@ pub(super) struct Frame {
 impl Frame {
     /// The frame of a visitor's page.
     pub(super) fn of(visitor: Visitor, here: &'static str, title: impl Into<String>) -> Self {
-        Self { title: title.into(), here, visitor: Some(visitor), is_live: false, done: None }
+        Self { title: title.into(), here, visitor: Some(visitor), live: None, done: None }
     }
 
     /// Without menu and visitor.
     pub(super) fn bare(title: impl Into<String>) -> Self {
-        Self { title: title.into(), here: "", visitor: None, is_live: false, done: None }
+        Self { title: title.into(), here: "", visitor: None, live: None, done: None }
     }
 
-    /// A page that is read again every few seconds.
-    pub(super) fn live(self) -> Self {
-        Self { is_live: true, ..self }
+    /// A page that goes on by itself, told at `address` below `/console/live`.
+    pub(super) fn live(self, address: impl AsRef<str>) -> Self {
+        Self { live: Some(format!("/console/live/{}", address.as_ref())), ..self }
+    }
+
+    /// Of a page whose live part alone is wanted, for nobody in particular.
+    pub(super) fn watched() -> Self {
+        Self::bare("")
+    }
+
+    /// For those who may act, or may not.
+    pub(super) fn watch(&mut self, may_act: bool) {
+        self.visitor = Some(Visitor::somebody(may_act));
+    }
+
+    /// The address of a file beside the pages.
+    pub(super) fn asset(&self, name: &str) -> &'static str {
+        assets::address(name)
+    }
+
+    /// What the page's scripts carry.
+    pub(super) fn nonce(&self) -> &str {
+        self.visitor.as_ref().map_or("", |visitor| visitor.nonce.0.as_str())
     }
 
     /// Says what was just done, by the word that stands in the address: only what stands here is ever shown.
@@ -49,6 +78,7 @@ impl Frame {
             Some("cancelled") => Some("Cancelled. What was replayed goes on."),
             Some("started") => Some("The replay has begun. It goes on without this page."),
             Some("enabled") => Some("Enabled. What waited for the endpoint is due now."),
+            Some("redelivered") => Some("It is due again."),
             Some("recovered") => Some("What was given up is due again."),
             Some("unchanged") => Some("It was so already; nothing was changed."),
             _ => None,
@@ -91,19 +121,26 @@ pub(super) fn render_as(status: StatusCode, page: &impl Template) -> Response {
     }
 }
 
-/// What every answer of the console says to browsers: nothing from elsewhere, in nobody's frame, kept nowhere.
-pub(super) async fn guarded(mut response: Response) -> Response {
-    let policy =
-        "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'";
+/// What every answer of the console says to browsers: nothing from elsewhere, no script but ours, in nobody's frame,
+/// kept nowhere.
+pub(super) async fn guarded(mut request: Request, next: Next) -> Response {
+    let nonce = URL_SAFE_NO_PAD.encode(chance().random::<[u8; 16]>());
+    request.extensions_mut().insert(Nonce(nonce.clone()));
+    let mut response = next.run(request).await;
+    let policy = format!(
+        "default-src 'self'; script-src 'nonce-{nonce}'; require-trusted-types-for 'script'; trusted-types htmx; \
+         base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
+    );
+    // It is made of letters that a header may have.
+    let policy = HeaderValue::try_from(policy).unwrap_or(HeaderValue::from_static("default-src 'none'"));
+    response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
     for (name, value) in [
-        (header::CONTENT_SECURITY_POLICY, policy),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::X_FRAME_OPTIONS, "DENY"),
         (header::REFERRER_POLICY, "same-origin"),
     ] {
-        response.headers_mut().insert(name, header::HeaderValue::from_static(value));
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
     }
-    let kept = header::HeaderValue::from_static("no-store");
-    response.headers_mut().entry(header::CACHE_CONTROL).or_insert(kept);
+    response.headers_mut().entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     response
 }

@@ -6,7 +6,7 @@ use axum::{
     response::{Redirect, Response},
 };
 use job::Timestamp;
-use ledger::{ReplayChange, ReplayItem, ReplayView};
+use ledger::{Ledger, ReplayChange, ReplayItem, ReplayView};
 use serde::Deserialize;
 
 use super::{
@@ -14,24 +14,25 @@ use super::{
     chart::{self, Chart},
     confirm::Confirm,
     fault::Fault,
+    live::{Views, views},
     page::{Frame, render},
     visitor::{Acting, Visitor},
-    words::{Moment, count},
+    words::{Moment, count, segment},
 };
 
 /// Operations on a page, and items on another.
 const PAGE: i64 = 50;
 
 #[derive(Template)]
-#[template(path = "replays.html")]
-struct Page {
+#[template(path = "replays.html", blocks = ["live"])]
+pub(super) struct Page {
     frame: Frame,
     operations: Vec<Operation>,
 }
 
 #[derive(Template)]
-#[template(path = "replay.html")]
-struct OnePage {
+#[template(path = "replay.html", blocks = ["live"])]
+pub(super) struct OnePage {
     frame: Frame,
     operation: Operation,
     counts: Vec<(&'static str, String, &'static str)>,
@@ -68,18 +69,34 @@ struct Item {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Place {
-    after: i32,
+    pub(super) after: i32,
     done: Option<String>,
 }
 
 /// `GET /console/replays`.
 pub(super) async fn list(visitor: Visitor, State(console): State<Console>) -> Result<Response, Fault> {
-    let now = console.ledger.now().await?;
-    let views = console.ledger.replay_operations(PAGE).await?;
-    Ok(render(&Page {
-        frame: Frame::of(visitor, "replays", "Replays").live(),
-        operations: views.iter().map(|view| operation(view, now)).collect(),
-    }))
+    Ok(render(&all(&console.ledger, Frame::of(visitor, "replays", "Replays").live("replays")).await?))
+}
+
+impl Page {
+    /// Its live part.
+    pub(super) fn views(mut self) -> Result<Views, Fault> {
+        views(&mut self, |page| &mut page.frame, |page| page.as_live().render())
+    }
+}
+
+impl OnePage {
+    /// Its live part.
+    pub(super) fn views(mut self) -> Result<Views, Fault> {
+        views(&mut self, |page| &mut page.frame, |page| page.as_live().render())
+    }
+}
+
+/// The list as it is now.
+pub(super) async fn all(ledger: &Ledger, frame: Frame) -> Result<Page, Fault> {
+    let now = ledger.now().await?;
+    let views = ledger.replay_operations(PAGE).await?;
+    Ok(Page { frame, operations: views.iter().map(|view| operation(view, now)).collect() })
 }
 
 /// `GET /console/replays/{id}`.
@@ -89,13 +106,21 @@ pub(super) async fn show(
     Path(id): Path<String>,
     Query(place): Query<Place>,
 ) -> Result<Response, Fault> {
-    let now = console.ledger.now().await?;
-    let view = find(&console, &id).await?;
-    let items = console.ledger.replay_items(&id, place.after, PAGE).await?;
+    let frame = Frame::of(visitor, "replays", "Bulk replay");
+    let frame = frame.live(format!("replays/{}?after={}", segment(&id), place.after));
+    let frame = frame.after(place.done.as_deref());
+    Ok(render(&page(&console.ledger, frame, &id, place.after).await?))
+}
+
+/// One replay as it is now, with its items behind the position `after`.
+pub(super) async fn page(ledger: &Ledger, frame: Frame, id: &str, after: i32) -> Result<OnePage, Fault> {
+    let now = ledger.now().await?;
+    let view = find(ledger, id).await?;
+    let items = ledger.replay_items(id, after, PAGE).await?;
     let next = items.last().filter(|_| items.len() == PAGE as usize).map(|last| last.position);
     let number = |jobs: i32| count(i64::from(jobs));
-    Ok(render(&OnePage {
-        frame: Frame::of(visitor, "replays", "Bulk replay").live().after(place.done.as_deref()),
+    Ok(OnePage {
+        frame,
         counts: vec![
             ("completed", number(view.completed), "done"),
             ("unfinished", number(view.unfinished()), "going"),
@@ -107,12 +132,12 @@ pub(super) async fn show(
         operation: operation(&view, now),
         items: items.iter().map(|found| item(found, now)).collect(),
         next,
-        is_first: place.after == 0,
-    }))
+        is_first: after == 0,
+    })
 }
 
-async fn find(console: &Console, id: &str) -> Result<ReplayView, Fault> {
-    let found = console.ledger.replay_operation(id).await?;
+async fn find(ledger: &Ledger, id: &str) -> Result<ReplayView, Fault> {
+    let found = ledger.replay_operation(id).await?;
     found.ok_or_else(|| Fault::Missing(format!("There is no replay {id}.")))
 }
 
@@ -157,7 +182,7 @@ pub(super) async fn ask(
     State(console): State<Console>,
     Path((id, change)): Path<(String, String)>,
 ) -> Result<Response, Fault> {
-    let view = find(&console, &id).await?;
+    let view = find(&console.ledger, &id).await?;
     let (_, button, sentence) = course(&change)?;
     Ok(Confirm {
         sentences: vec![format!("{} of {} jobs wait.", view.waiting(), view.items), sentence.to_owned()],
@@ -184,7 +209,7 @@ pub(super) async fn change(
     match console.ledger.change_replay(&id, what, &acting.action()?).await? {
         None => Err(Fault::Missing(format!("There is no replay {id}."))),
         Some(false) => {
-            let status = find(&console, &id).await?.status;
+            let status = find(&console.ledger, &id).await?.status;
             Err(Fault::Refused(format!("The replay is {status}.")))
         }
         Some(true) => Ok(Redirect::to(&format!("/console/replays/{id}?done={word}"))),

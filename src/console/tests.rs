@@ -8,5 +8,7 @@
 
 mod acts;
 mod doors;
+mod hooks;
+mod live;
 mod reads;
 mod world;

@@ -4,13 +4,13 @@ use std::{collections::BTreeMap, net::SocketAddr};
 
 use axum::{
     body::Bytes,
-    extract::{ConnectInfo, FromRequest, FromRequestParts, Request},
+    extract::{ConnectInfo, FromRequest, FromRequestParts, OriginalUri, Request},
     http::{HeaderMap, Method, header, request::Parts},
     response::{IntoResponse, Redirect, Response},
 };
 use ledger::OperatorAction;
 
-use super::{Console, door::Door, fault::Fault, session::COOKIE};
+use super::{Console, door::Door, fault::Fault, page::Nonce, session::COOKIE};
 
 /// Somebody who may read.
 #[derive(Clone, Debug)]
@@ -23,6 +23,16 @@ pub(super) struct Visitor {
     pub(super) has_session: bool,
     /// What forms carry, so that they are known to be ours.
     pub(super) token: String,
+    /// What scripts carry, so that they are known to be ours.
+    pub(super) nonce: Nonce,
+}
+
+impl Visitor {
+    /// Somebody of whom is known what they may do, and nothing else.
+    pub(super) fn somebody(may_act: bool) -> Self {
+        let (name, token) = (String::new(), String::new());
+        Self { name, may_act, has_session: false, token, nonce: Nonce::default() }
+    }
 }
 
 /// Somebody who may act, and did so with a form of ours. There is no other way to an [`OperatorAction`].
@@ -35,32 +45,34 @@ impl FromRequestParts<Console> for Visitor {
     type Rejection = Response;
 
     async fn from_request_parts(parts: &mut Parts, console: &Console) -> Result<Self, Response> {
+        let nonce = parts.extensions.get::<Nonce>().cloned().unwrap_or_default();
         match &*console.door {
             Door::ThisMachine if is_this_machine(parts) => Ok(Self {
                 name: "this machine".to_owned(),
                 may_act: false,
                 has_session: false,
                 token: String::new(),
+                nonce,
             }),
             Door::ThisMachine => Err(Fault::Closed.into_response()),
-            Door::Keys(_) => of_session(parts, console).ok_or_else(|| to_login(parts)),
+            Door::Keys(_) => of_session(parts, console, nonce).ok_or_else(|| to_login(parts)),
             Door::Proxy { header, operators } => {
                 let name = parts.headers.get(header).and_then(|name| name.to_str().ok()).map(str::trim);
                 let name = name.filter(|name| (1..=64).contains(&name.len())).ok_or(Fault::Unnamed);
                 let name = name.map_err(IntoResponse::into_response)?.to_owned();
                 let may_act = operators.contains(&name);
                 let token = console.sessions.token(&name);
-                Ok(Self { name, may_act, has_session: false, token })
+                Ok(Self { name, may_act, has_session: false, token, nonce })
             }
         }
     }
 }
 
-fn of_session(parts: &Parts, console: &Console) -> Option<Visitor> {
+fn of_session(parts: &Parts, console: &Console, nonce: Nonce) -> Option<Visitor> {
     let cookie = cookie(&parts.headers)?;
     let session = console.sessions.read(cookie)?;
     let token = console.sessions.token(cookie);
-    Some(Visitor { name: session.name, may_act: session.may_act, has_session: true, token })
+    Some(Visitor { name: session.name, may_act: session.may_act, has_session: true, token, nonce })
 }
 
 fn cookie(headers: &HeaderMap) -> Option<&str> {
@@ -69,8 +81,12 @@ fn cookie(headers: &HeaderMap) -> Option<&str> {
     pairs.find(|(name, _)| *name == COOKIE).map(|(_, value)| value)
 }
 
-/// To the login, and from there to where they wanted to go.
+/// To the login, and from there to where they wanted to go. A stream has no page to show a login on.
 fn to_login(parts: &Parts) -> Response {
+    let asked = parts.extensions.get::<OriginalUri>().map_or(&parts.uri, |original| &original.0);
+    if asked.path().starts_with("/console/live/") {
+        return Fault::SignedOut.into_response();
+    }
     let next = if parts.method == Method::GET { parts.uri.path_and_query() } else { None };
     let next = next.map_or("/console", |next| next.as_str());
     let query = form_urlencoded::Serializer::new(String::new()).append_pair("next", next).finish();

@@ -6,7 +6,7 @@ use axum::{
     response::{Redirect, Response},
 };
 use job::Timestamp;
-use ledger::{Enabled, EndpointView, GivenUp};
+use ledger::{Enabled, EndpointView, GivenUp, Ledger};
 use records::UserId;
 use serde::Deserialize;
 
@@ -15,6 +15,7 @@ use super::{
     audit::{read_place, write_place},
     confirm::Confirm,
     fault::Fault,
+    live::{Views, views},
     page::{Frame, render},
     visitor::{Acting, Visitor},
     words::{Moment, query},
@@ -27,18 +28,39 @@ const PAGE: usize = 50;
 const BATCH: i64 = 500;
 
 /// Whose, which, and where the list begins.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(default)]
 pub(super) struct Which {
-    user: String,
-    endpoint: String,
-    before: String,
-    done: Option<String>,
+    pub(super) user: String,
+    pub(super) endpoint: String,
+    pub(super) delivery: String,
+    /// Deliveries of this status alone.
+    pub(super) status: String,
+    pub(super) before: String,
+    pub(super) done: Option<String>,
+}
+
+impl Which {
+    /// The query string that means the same, without what was just done.
+    pub(super) fn query(&self) -> String {
+        query(&[
+            ("user", &self.user),
+            ("endpoint", &self.endpoint),
+            ("delivery", &self.delivery),
+            ("status", &self.status),
+            ("before", &self.before),
+        ])
+    }
+
+    /// The endpoint that is meant.
+    pub(super) fn of_endpoint(&self) -> String {
+        query(&[("user", &self.user), ("endpoint", &self.endpoint)])
+    }
 }
 
 #[derive(Template)]
-#[template(path = "webhooks.html")]
-struct Page {
+#[template(path = "webhooks.html", blocks = ["live"])]
+pub(super) struct Page {
     frame: Frame,
     which: Which,
     endpoints: Vec<Endpoint>,
@@ -46,24 +68,27 @@ struct Page {
     next: Option<String>,
 }
 
-struct Endpoint {
-    user: String,
-    id: String,
-    query: String,
-    host: String,
-    state: &'static str,
-    words: String,
-    can_enable: bool,
-    failures: i32,
-    since: Option<Moment>,
-    last_success: Option<Moment>,
-    waiting: String,
+pub(super) struct Endpoint {
+    pub(super) user: String,
+    pub(super) id: String,
+    pub(super) query: String,
+    pub(super) host: String,
+    pub(super) state: &'static str,
+    pub(super) words: String,
+    pub(super) can_enable: bool,
+    pub(super) failures: i32,
+    pub(super) since: Option<Moment>,
+    /// Its breaker lets nothing through until then.
+    pub(super) breaker: Option<Moment>,
+    pub(super) last_success: Option<Moment>,
+    pub(super) waiting: String,
 }
 
 struct Lost {
     user: String,
     endpoint: String,
     query: String,
+    delivery: String,
     event: String,
     tries: i32,
     answer: String,
@@ -76,27 +101,42 @@ pub(super) async fn list(
     State(console): State<Console>,
     Query(which): Query<Which>,
 ) -> Result<Response, Fault> {
-    let now = console.ledger.now().await?;
+    let frame = Frame::of(visitor, "webhooks", "Webhooks").live(format!("webhooks?{}", which.query()));
+    let frame = frame.after(which.done.as_deref());
+    Ok(render(&page(&console.ledger, frame, which).await?))
+}
+
+impl Page {
+    /// Its live part.
+    pub(super) fn views(mut self) -> Result<Views, Fault> {
+        views(&mut self, |page| &mut page.frame, |page| page.as_live().render())
+    }
+}
+
+/// The page as it is now.
+pub(super) async fn page(ledger: &Ledger, frame: Frame, which: Which) -> Result<Page, Fault> {
+    let now = ledger.now().await?;
     let user = which.user.trim();
     let user = (!user.is_empty()).then(|| UserId::new(user));
-    let views = console.ledger.endpoint_views(user.as_ref(), None, PAGE as i64).await?;
+    let views = ledger.endpoint_views(user.as_ref(), None, PAGE as i64).await?;
     let before = (!which.before.is_empty()).then(|| read_place(&which.before)).transpose()?;
-    let mut lost = console.ledger.given_up_deliveries(before, PAGE as i64 + 1).await?;
+    let mut lost = ledger.given_up_deliveries(before, PAGE as i64 + 1).await?;
     let more = lost.len() > PAGE;
     lost.truncate(PAGE);
     let next = lost.last().filter(|_| more).map(|last| {
         query(&[("user", &which.user), ("before", &write_place(last.finished_at, &last.delivery_id))])
     });
-    Ok(render(&Page {
-        frame: Frame::of(visitor, "webhooks", "Webhooks").live().after(which.done.as_deref()),
+    Ok(Page {
+        frame,
         endpoints: views.iter().map(|view| endpoint(view, now)).collect(),
         given_up: lost.iter().map(|view| given_up(view, now)).collect(),
         next,
         which,
-    }))
+    })
 }
 
-fn endpoint(view: &EndpointView, now: Timestamp) -> Endpoint {
+/// An endpoint as it is seen at `now`.
+pub(super) fn endpoint(view: &EndpointView, now: Timestamp) -> Endpoint {
     let (state, words) = match (&view.disabled_reason, view.failing_since) {
         (Some(reason), _) => ("dead_letter", format!("disabled: {reason}")),
         (None, Some(_)) => ("blocked_byok", "failing".to_owned()),
@@ -112,6 +152,7 @@ fn endpoint(view: &EndpointView, now: Timestamp) -> Endpoint {
         can_enable: !view.enabled && view.disabled_reason.as_deref() != Some("by_owner"),
         failures: view.consecutive_failures,
         since: view.failing_since.map(|at| Moment::new(at, now)),
+        breaker: view.open_until.filter(|until| *until > now).map(|until| Moment::new(until, now)),
         last_success: view.last_success_at.map(|at| Moment::new(at, now)),
         // Counting stops there.
         waiting: if view.waiting >= 1_000 { "1,000 or more".to_owned() } else { view.waiting.to_string() },
@@ -119,15 +160,26 @@ fn endpoint(view: &EndpointView, now: Timestamp) -> Endpoint {
 }
 
 fn given_up(view: &GivenUp, now: Timestamp) -> Lost {
-    let status = view.last_status.map(|status| status.to_string());
+    let named =
+        [("user", &*view.user_id), ("endpoint", &*view.endpoint_id), ("delivery", &*view.delivery_id)];
     Lost {
-        query: query(&[("user", &view.user_id), ("endpoint", &view.endpoint_id)]),
+        query: query(&named),
+        delivery: view.delivery_id.clone(),
         user: view.user_id.clone(),
         endpoint: view.endpoint_id.clone(),
         event: view.event.clone(),
         tries: view.tries,
-        answer: status.or_else(|| view.last_error.clone()).unwrap_or_default(),
+        answer: answer(view.last_status, view.last_error.as_deref()),
         at: Moment::new(view.finished_at, now),
+    }
+}
+
+/// The last answer, as a status or as the bounded word for there having been none.
+pub(super) fn answer(status: Option<i32>, error: Option<&str>) -> String {
+    match (status, error) {
+        (Some(status), _) => status.to_string(),
+        (None, Some(error)) => error.replace('_', " "),
+        (None, None) => String::new(),
     }
 }
 
@@ -138,7 +190,7 @@ pub(super) async fn ask_enable(visitor: Visitor, Query(which): Query<Which>) -> 
         sentences: vec![sentence.to_owned()],
         button: "Enable",
         action: "/console/webhooks/enable".to_owned(),
-        ..about(visitor, &which, format!("Enable {}?", which.endpoint))
+        ..about(visitor, &which, "Enable this endpoint?")
     }
     .page()
 }
@@ -152,15 +204,16 @@ pub(super) async fn ask_recover(visitor: Visitor, Query(which): Query<Which>) ->
         button: "Recover",
         action: "/console/webhooks/recover".to_owned(),
         age: Some("7d"),
-        ..about(visitor, &which, format!("Recover what {} lost?", which.endpoint))
+        ..about(visitor, &which, "Recover what this endpoint lost?")
     }
     .page()
 }
 
-fn about(visitor: Visitor, which: &Which, title: String) -> Confirm {
+fn about(visitor: Visitor, which: &Which, title: &str) -> Confirm {
     Confirm {
         hidden: vec![("user", which.user.clone()), ("endpoint", which.endpoint.clone())],
-        back: format!("/console/webhooks?{}", query(&[("user", &which.user)])),
+        subject: which.endpoint.clone(),
+        back: format!("/console/webhooks/endpoint?{}", which.of_endpoint()),
         ..Confirm::new(visitor, "webhooks", title)
     }
 }
@@ -170,8 +223,8 @@ pub(super) async fn enable(State(console): State<Console>, acting: Acting) -> Re
     let (user, endpoint) = named(&acting)?;
     match console.ledger.enable_endpoint(&user, endpoint, &acting.action()?).await? {
         None => Err(missing(endpoint)),
-        Some(Enabled::Enabled) => Ok(back(&user, "enabled")),
-        Some(Enabled::Already) => Ok(back(&user, "unchanged")),
+        Some(Enabled::Enabled) => Ok(back(&user, endpoint, "enabled")),
+        Some(Enabled::Already) => Ok(back(&user, endpoint, "unchanged")),
         Some(Enabled::ByOwner) => {
             Err(Fault::Refused("Its owner switched it off; only they switch it on.".to_owned()))
         }
@@ -190,7 +243,7 @@ pub(super) async fn recover(State(console): State<Console>, acting: Acting) -> R
     loop {
         let batch = console.ledger.recover_deliveries(&user, endpoint, since, BATCH, &action).await?;
         match batch.ok_or_else(|| missing(endpoint))? {
-            0 => return Ok(back(&user, word)),
+            0 => return Ok(back(&user, endpoint, word)),
             _ => word = "recovered",
         }
     }
@@ -202,11 +255,12 @@ fn named(acting: &Acting) -> Result<(UserId, &str), Fault> {
     named.map(|(user, endpoint)| (UserId::new(user), endpoint))
 }
 
-fn missing(endpoint: &str) -> Fault {
+/// That there is no such endpoint.
+pub(super) fn missing(endpoint: &str) -> Fault {
     Fault::Missing(format!("There is no endpoint {endpoint} of this user's."))
 }
 
-fn back(user: &UserId, word: &str) -> Redirect {
-    let query = query(&[("user", user.as_str()), ("done", word)]);
-    Redirect::to(&format!("/console/webhooks?{query}"))
+fn back(user: &UserId, endpoint: &str, word: &str) -> Redirect {
+    let query = query(&[("user", user.as_str()), ("endpoint", endpoint), ("done", word)]);
+    Redirect::to(&format!("/console/webhooks/endpoint?{query}"))
 }

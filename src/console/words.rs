@@ -34,6 +34,32 @@ impl fmt::Display for Moment {
 /// It is made of digits and units.
 impl HtmlSafe for Moment {}
 
+/// A sentence in which commands stand between backticks, as the command line says them.
+#[derive(Clone, Debug)]
+pub(super) struct Sentence(String);
+
+impl Sentence {
+    pub(super) fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+}
+
+impl fmt::Display for Sentence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (place, part) in self.0.split('`').enumerate() {
+            let escaped = askama::filters::escape(part, askama::filters::Html).map_err(|_| fmt::Error)?;
+            match place.is_multiple_of(2) {
+                true => write!(f, "{escaped}")?,
+                false => write!(f, "<code>{escaped}</code>")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Every part of it is escaped when it is written.
+impl HtmlSafe for Sentence {}
+
 /// A count with its thousands apart.
 pub(super) fn count(number: i64) -> String {
     let digits = number.unsigned_abs().to_string();
@@ -75,6 +101,11 @@ pub(super) fn status(name: &str) -> &'static str {
     }
 }
 
+/// A part of a path, as addresses carry it.
+pub(super) fn segment(text: &str) -> String {
+    form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>().replace('+', "%20")
+}
+
 /// The query string of pairs; empty values are left out.
 pub(super) fn query(pairs: &[(&str, &str)]) -> String {
     let mut query = form_urlencoded::Serializer::new(String::new());
@@ -85,6 +116,12 @@ pub(super) fn query(pairs: &[(&str, &str)]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_sentence_marks_its_commands_and_nothing_else() {
+        let said = Sentence::new("<b>olga</b> paused it: `listen jobs resume`.").to_string();
+        assert_eq!(said, "&#60;b&#62;olga&#60;/b&#62; paused it: <code>listen jobs resume</code>.");
+    }
 
     #[test]
     fn counts_and_lengths_are_read_at_a_glance() {

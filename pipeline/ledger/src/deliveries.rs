@@ -18,6 +18,8 @@ pub(crate) mod finish;
 mod read;
 mod recover;
 
+pub(crate) use read::make_due;
+
 /// The event of a test delivery: no endpoint has to ask for it.
 const TEST_EVENT: &str = "webhook.test";
 

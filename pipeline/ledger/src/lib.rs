@@ -68,10 +68,11 @@ pub use known_people::KnownPerson;
 pub use memories::{MemoryChange, MemoryFilter, NewPersonMemory};
 pub use operator::{JobView, OperatorAction};
 pub use operators::{
-    ActionFilter, ActionView, CHECKS, Check, DeadLetters, Enabled, EndpointView, Examination, Finding,
-    GivenUp, HeldLease, JobCursor, JobFilter, JobPage, JobsPage, MinuteCounts, MinuteView, OldTransaction,
-    Overview, Pause, Process, ProcessView, RUN_MILLIS, ReplayChange, ReplayItem, ReplayOrder, ReplayPreview,
-    ReplayTurn, ReplayView, Started, Stepped, Workers,
+    ActionFilter, ActionView, CHECKS, Check, DeadLetters, DeliveryFilter, DeliveryLine, Enabled,
+    EndpointView, Examination, Finding, GivenUp, HeldLease, JobCursor, JobFilter, JobPage, JobsPage,
+    MinuteCounts, MinuteView, OldTransaction, Overview, Pause, Process, ProcessView, RUN_MILLIS, Redelivered,
+    ReplayChange, ReplayItem, ReplayOrder, ReplayPreview, ReplayTurn, ReplayView, Started, Stepped, Workers,
+    delivery_subject,
 };
 pub use prune::Pruned;
 pub use pushes::{ClaimedPush, PushPolicy};

@@ -1,32 +1,41 @@
-// Reads the live part of a page again while somebody looks at it. Without scripts the page reloads instead.
-const every = 4000;
-const part = () => document.getElementById("live");
+// For pages that are live: says whether they are, holds them still on request, and takes no text away from under
+// a selection. What is shown comes from the server; htmx puts it in place.
+(() => {
+  const button = document.getElementById("pulse");
+  const part = document.getElementById("live");
+  if (!button || !part) return;
+  const words = { waiting: "Connecting", live: "Live", held: "Held still", away: "Not live" };
+  let isHeld = false;
 
-/** What has the keyboard, so that it has it again afterwards. */
-const held = () => {
-  const active = document.activeElement;
-  return active && part().contains(active) ? active.getAttribute("href") : null;
-};
+  const say = (state) => {
+    const shown = isHeld ? "held" : state;
+    if (button.dataset.state === shown) return;
+    button.dataset.state = shown;
+    button.textContent = words[shown];
+    button.title = isHeld ? "Go on with live updates" : "Hold the page still";
+  };
 
-const again = async () => {
-  if (document.hidden || !part() || String(getSelection())) return;
-  const answer = await fetch(location.href.split("#")[0], { headers: { accept: "text/html" } });
-  if (answer.redirected) return location.reload();
-  if (!answer.ok) return;
-  const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("live");
-  if (!fresh || fresh.innerHTML === part().innerHTML) return;
-  const link = held();
-  part().replaceWith(fresh);
-  if (link) fresh.querySelector(`[href="${CSS.escape(link)}"]`)?.focus();
-};
+  const isReading = () => {
+    const selection = getSelection();
+    return !selection.isCollapsed && part.contains(selection.anchorNode);
+  };
 
-const turn = async () => {
-  try {
-    await again();
-  } catch {
-    // The service is away for a moment: the next turn looks again.
-  }
-  setTimeout(turn, every);
-};
-
-setTimeout(turn, every);
+  button.addEventListener("click", () => {
+    isHeld = !isHeld;
+    say("live");
+  });
+  document.addEventListener("htmx:sse:before:message", (event) => {
+    if (!event.detail.message.event && (isHeld || isReading())) event.preventDefault();
+  });
+  document.addEventListener("htmx:sse:after:message", (event) => {
+    say(event.detail.message.event ? "away" : "live");
+  });
+  document.addEventListener("htmx:sse:error", (event) => {
+    // Whoever is no longer signed in is sent to the login, and from there back here.
+    if (event.detail.status === 401) location.reload();
+    say("away");
+  });
+  document.addEventListener("htmx:error", () => say("away"));
+  button.hidden = false;
+  say("waiting");
+})();

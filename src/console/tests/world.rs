@@ -8,6 +8,7 @@ use axum::{
     extract::ConnectInfo,
     http::{Request, StatusCode, header},
 };
+use futures::StreamExt;
 use job::{FailureCode, JobId, WorkerId};
 use ledger::{CreateOutcome, Edge, Ledger, NewContent, NewConversation, Settings};
 use records::{ConversationId, Source, UserId};
@@ -63,7 +64,7 @@ impl World {
     pub(super) async fn behind(door: Door) -> Self {
         let database = TestDatabase::new().await;
         let ledger = Ledger::new(database.options(), Settings { connections: 4, ..Settings::default() });
-        let console = router(ledger.clone(), door, [7; 32]);
+        let console = router(ledger.clone(), door, [7; 32], tokio_util::sync::CancellationToken::new());
         assert!(ledger.create_user(&UserId::new("ann"), &Default::default()).await.unwrap());
         Self { ledger, console, _database: database }
     }
@@ -95,7 +96,32 @@ impl World {
         self.ask(request, body, who).await
     }
 
+    /// The lines of the first event of a stream.
+    pub(super) async fn listen(&self, path: &str, who: Who<'_>) -> Vec<String> {
+        let response = self.answer(Request::get(path), String::new(), who).await;
+        assert_eq!(response.status(), StatusCode::OK, "{path}");
+        assert_eq!(response.headers()[header::CONTENT_TYPE], "text/event-stream", "{path}");
+        let (mut body, mut heard) = (response.into_body().into_data_stream(), String::new());
+        while !heard.contains("\n\n") {
+            heard.push_str(std::str::from_utf8(&body.next().await.unwrap().unwrap()).unwrap());
+        }
+        heard.lines().map(str::to_owned).collect()
+    }
+
     async fn ask(&self, request: axum::http::request::Builder, body: String, who: Who<'_>) -> Answer {
+        let response = self.answer(request, body, who).await;
+        let (parts, body) = response.into_parts();
+        let bytes = axum::body::to_bytes(body, 1 << 22).await.unwrap();
+        let text = String::from_utf8(bytes.to_vec()).unwrap();
+        Answer { status: parts.status, headers: parts.headers, text }
+    }
+
+    async fn answer(
+        &self,
+        request: axum::http::request::Builder,
+        body: String,
+        who: Who<'_>,
+    ) -> axum::response::Response {
         let mut request = request.header(header::HOST, who.host.unwrap_or("localhost:8081"));
         if !who.cookie.is_empty() {
             request = request.header(header::COOKIE, who.cookie);
@@ -105,11 +131,7 @@ impl World {
         }
         let peer: SocketAddr = who.peer.unwrap_or("127.0.0.1:50000").parse().unwrap();
         let request = request.extension(ConnectInfo(peer)).body(Body::from(body)).unwrap();
-        let response = self.console.clone().oneshot(request).await.unwrap();
-        let (parts, body) = response.into_parts();
-        let bytes = axum::body::to_bytes(body, 1 << 22).await.unwrap();
-        let text = String::from_utf8(bytes.to_vec()).unwrap();
-        Answer { status: parts.status, headers: parts.headers, text }
+        self.console.clone().oneshot(request).await.unwrap()
     }
 
     /// A conversation of Ann's that was admitted.

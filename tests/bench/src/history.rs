@@ -1,11 +1,20 @@
-//! Table 4: what finished jobs cost: the gauges of `/metrics` and a reconciler's page, on a long history against a short one.
+//! Table 4: what finished jobs cost: the gauges of `/metrics`, a reconciler's page and what operators look at, on a long
+//! history against a short one.
 
 use std::time::Instant;
 
-use crate::{figures::median, house::House};
+use crate::{
+    desk::{self, Looked},
+    figures::median,
+    house::House,
+};
 
+/// Finished jobs.
 const SHORT: i64 = 1_000;
 const LONG: i64 = 1_000_000;
+/// Dead letters, of which operators look at a page beside that history: the short one has 1,000 jobs in all.
+const FEW: i64 = 500;
+const MANY: i64 = 100_000;
 const LOOKS: usize = 21;
 
 /// Prints the table.
@@ -23,6 +32,30 @@ pub(crate) async fn table(house: &House) {
         println!("| {name} | {short:.2} | {long:.2} | {:.2} |", long / short);
     }
     println!();
+    operators(house).await;
+}
+
+/// The same of what operators look at, with dead letters besides.
+async fn operators(house: &House) {
+    house.forget_jobs().await;
+    let short = on_history(house, (0, SHORT - FEW), (0, FEW)).await;
+    let long = on_history(house, (SHORT - FEW, LONG), (FEW, MANY)).await;
+    println!(
+        "| with finished jobs and dead letters | {} and {FEW} | {} and {MANY} | ratio |",
+        SHORT - FEW,
+        LONG
+    );
+    println!("|---|---|---|---|");
+    for ((name, short), (_, long)) in short.iter().zip(&long) {
+        println!("| {name} | {short:.2} | {long:.2} | {:.2} |", long / short);
+    }
+    println!();
+}
+
+async fn on_history(house: &House, done: (i64, i64), dead: (i64, i64)) -> Looked {
+    finished(house, done.0, done.1).await;
+    desk::dead_letters(house, dead.0, dead.1).await;
+    desk::looks(house, dead.1).await
 }
 
 async fn looks(house: &House) -> (f64, f64) {

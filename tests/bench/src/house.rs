@@ -116,6 +116,7 @@ impl House {
         for statement in [
             "truncate finalization_jobs, finalization_bells cascade",
             "update finalization_totals set jobs = 0",
+            "delete from dead_letter_totals",
             "vacuum",
         ] {
             sqlx::raw_sql(statement).execute(&self.pool).await.unwrap();

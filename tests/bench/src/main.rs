@@ -12,6 +12,7 @@
 )]
 
 mod admission;
+mod desk;
 mod drain;
 mod figures;
 mod history;

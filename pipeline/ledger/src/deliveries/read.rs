@@ -144,42 +144,52 @@ impl Ledger {
     ) -> Result<Option<Option<DeliveryView>>, Error> {
         const DOING: &str = "making a delivery due again";
         let (mut transaction, now) = self.begin(DOING).await?;
-        let Some(enabled) = share_endpoint(&mut transaction, user, endpoint).await.doing(DOING)? else {
-            return Ok(None);
-        };
-        let finished: Option<bool> = sqlx::query_scalar(
-            "select finished_at is not null from webhook_deliveries \
-             where user_id = $1 and endpoint_id = $2 and delivery_id = $3 for update",
-        )
-        .bind(user.as_str())
-        .bind(endpoint)
-        .bind(delivery)
-        .fetch_optional(&mut *transaction)
-        .await
-        .doing(DOING)?;
-        if finished != Some(true) {
+        let again = make_due(&mut transaction, (user, endpoint, delivery), now).await.doing(DOING)?;
+        let Some(Some(view)) = again else {
             // Told to end, and not left to the driver: a claim passes locked rows by, however short the lock.
             transaction.rollback().await.doing(DOING)?;
-            return Ok(finished.map(|_| None));
-        }
-        let row: ViewRow = sqlx::query_as(concat!(
-            "update webhook_deliveries set status = 'pending', tries = 0, finished_at = null, \
-                 next_at = case when $4 then $5::timestamptz else 'infinity' end \
-             where user_id = $1 and endpoint_id = $2 and delivery_id = $3 returning ",
-            view_columns!()
-        ))
-        .bind(user.as_str())
-        .bind(endpoint)
-        .bind(delivery)
-        .bind(enabled)
-        .bind(now)
-        .fetch_one(&mut *transaction)
-        .await
-        .doing(DOING)?;
+            return Ok(again);
+        };
         transaction.commit().await.doing(DOING)?;
         self.waker.deliveries_written();
-        Ok(Some(Some(row.into())))
+        Ok(Some(Some(view)))
     }
+}
+
+/// Gives an ended delivery (user, endpoint, id) one more round of tries. `None`: no such delivery; `Some(None)`: it
+/// is still under way, and nothing was written.
+pub(crate) async fn make_due(
+    connection: &mut PgConnection,
+    (user, endpoint, delivery): (&UserId, &str, &str),
+    now: Timestamp,
+) -> Result<Option<Option<DeliveryView>>, sqlx::Error> {
+    let Some(enabled) = share_endpoint(connection, user, endpoint).await? else { return Ok(None) };
+    let finished: Option<bool> = sqlx::query_scalar(
+        "select finished_at is not null from webhook_deliveries \
+         where user_id = $1 and endpoint_id = $2 and delivery_id = $3 for update",
+    )
+    .bind(user.as_str())
+    .bind(endpoint)
+    .bind(delivery)
+    .fetch_optional(&mut *connection)
+    .await?;
+    if finished != Some(true) {
+        return Ok(finished.map(|_| None));
+    }
+    let row: ViewRow = sqlx::query_as(concat!(
+        "update webhook_deliveries set status = 'pending', tries = 0, finished_at = null, \
+             next_at = case when $4 then $5::timestamptz else 'infinity' end \
+         where user_id = $1 and endpoint_id = $2 and delivery_id = $3 returning ",
+        view_columns!()
+    ))
+    .bind(user.as_str())
+    .bind(endpoint)
+    .bind(delivery)
+    .bind(enabled)
+    .bind(now)
+    .fetch_one(connection)
+    .await?;
+    Ok(Some(Some(row.into())))
 }
 
 /// Whether the endpoint is enabled; it stays as it is until the transaction ends.

@@ -19,6 +19,8 @@ pub struct ActionFilter {
     pub action: Option<String>,
     /// On which job: (user, job).
     pub job: Option<(UserId, JobId)>,
+    /// About which endpoint or delivery: (user, subject).
+    pub about: Option<(UserId, String)>,
     /// Keyset: actions older than this one, (created_at, action id).
     pub before: Option<(Timestamp, String)>,
     /// At most this many.
@@ -31,7 +33,7 @@ pub struct ActionView {
     /// Its id.
     pub action_id: String,
     /// `replay`, `discard`, `pause`, `resume`, `recount`, `bulk_replay`, `pause_bulk`, `resume_bulk`, `cancel_bulk`,
-    /// `enable_webhook` or `recover_webhook`.
+    /// `enable_webhook`, `recover_webhook` or `redeliver_webhook`.
     pub action: String,
     /// Who.
     pub operator: String,
@@ -74,6 +76,10 @@ impl Ledger {
         if let Some((user, job)) = &filter.job {
             query.push(" and user_id = ").push_bind(user.as_str().to_owned());
             query.push(" and job_id = ").push_bind(job.as_str().to_owned());
+        }
+        if let Some((user, subject)) = &filter.about {
+            query.push(" and user_id = ").push_bind(user.as_str().to_owned());
+            query.push(" and subject = ").push_bind(subject.clone());
         }
         if let Some((at, id)) = &filter.before {
             query.push(" and (created_at, action_id) < (").push_bind(*at);

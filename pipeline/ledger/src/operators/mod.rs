@@ -5,6 +5,7 @@
 
 mod audit;
 mod bulk;
+mod deliveries;
 mod doctor;
 mod list;
 mod overview;
@@ -18,6 +19,7 @@ pub use audit::{ActionFilter, ActionView};
 pub use bulk::{
     ReplayChange, ReplayItem, ReplayOrder, ReplayPreview, ReplayTurn, ReplayView, Started, Stepped,
 };
+pub use deliveries::{DeliveryFilter, DeliveryLine, Redelivered, delivery_subject};
 pub use doctor::{Examination, OldTransaction};
 pub use list::{JobCursor, JobFilter, JobsPage};
 pub use overview::{DeadLetters, MinuteView, Overview};

@@ -1,7 +1,8 @@
 //! What operators read costs the same on a long history: each list goes through the index that has its order.
 
 use job::JobId;
-use ledger::{ActionFilter, JobFilter};
+use ledger::{ActionFilter, DeliveryFilter, JobFilter};
+use records::UserId;
 
 use crate::explain::assert_uses_with;
 
@@ -121,6 +122,34 @@ async fn deliveries_that_were_given_up_are_listed_from_theirs() {
 async fn leases_of_workers_are_read_from_live_jobs() {
     assert_uses_with(DEAD, &[("finalization_jobs", "finalization_jobs_age")], async |ledger, _| {
         assert_eq!(ledger.workers().await.unwrap().strays.len(), 200);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_endpoints_deliveries_are_listed_from_theirs() {
+    let index = [("webhook_deliveries", "webhook_deliveries_of_endpoint")];
+    assert_uses_with(DEAD, &index, async |ledger, time| {
+        let user = UserId::new(format!("u{}", time + 1));
+        let filter = DeliveryFilter { limit: 50, ..DeliveryFilter::default() };
+        let page = ledger.endpoint_deliveries(&user, "w", &filter).await.unwrap();
+        let last = page.last().unwrap();
+        let before = Some((last.created_at, last.delivery_id.clone()));
+        let next = DeliveryFilter { before, ..filter };
+        assert_eq!(ledger.endpoint_deliveries(&user, "w", &next).await.unwrap().len(), 30);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_was_done_about_an_endpoint_is_found_by_its_name() {
+    let acted = "insert into operator_actions (user_id, action_id, subject, action, operator, reason) \
+            select 'u' || n % 500, 'b' || n, 'w', 'recover_webhook', 'olga', 'why' from generate_series(0, 9999) n";
+    let seed: &'static str = Box::leak(format!("{DEAD}; {acted}; analyze").into_boxed_str());
+    assert_uses_with(seed, &[("operator_actions", "operator_actions_of_subject")], async |ledger, time| {
+        let about = Some((UserId::new(format!("u{time}")), "w".to_owned()));
+        let filter = ActionFilter { about, limit: 20, ..ActionFilter::default() };
+        assert_eq!(ledger.actions(&filter).await.unwrap().len(), 20);
     })
     .await;
 }

@@ -23,6 +23,7 @@ mod people;
 mod plans;
 mod prune;
 mod recovery;
+mod redelivery;
 mod reminders;
 mod repeats;
 mod segments;

@@ -1,0 +1,78 @@
+//! One delivery as an operator sees it, and one more round of tries that they ask for.
+
+use ledger::{ActionFilter, DeliveryFilter, DeliveryPolicy, OperatorAction, Redelivered, delivery_subject};
+
+use crate::world::World;
+
+fn action() -> OperatorAction {
+    OperatorAction { operator: "olga".into(), reason: "their outage is over".into() }
+}
+
+/// Ann's endpoint with a delivery of each kind, made a minute apart.
+async fn with_deliveries() -> World {
+    let world = World::new().await;
+    world.endpoint(&world.ann, "w").await;
+    world
+        .run(
+            "insert into webhook_deliveries (user_id, endpoint_id, delivery_id, event, status, next_at, tries, epoch, \
+                 last_status, finished_at, occurred_at, created_at) \
+             select 'ann', 'w', status, 'conversation.completed', status, \
+                 case when status = 'pending' then 'infinity'::timestamptz end, 11, 11, 500, \
+                 case when status <> 'pending' then now() end, now(), now() - n * interval '1 minute' \
+             from unnest(array['delivered', 'exhausted', 'cancelled', 'pending']) with ordinality d (status, n)",
+        )
+        .await;
+    world
+}
+
+#[tokio::test]
+async fn what_was_given_up_is_due_again_and_it_stands_in_the_audit_why() {
+    let world = with_deliveries().await;
+    let again = async |delivery: &str| {
+        world.ledger.redeliver_for_operator(&world.ann, "w", delivery, &action()).await.unwrap()
+    };
+    assert_eq!(again("exhausted").await, Some(Redelivered::Due));
+    assert_eq!(again("exhausted").await, Some(Redelivered::UnderWay), "asked twice, it is due once");
+    assert_eq!(again("pending").await, Some(Redelivered::UnderWay));
+    assert_eq!(again("nothing").await, None);
+    let line = world.ledger.delivery_line(&world.ann, "w", "exhausted").await.unwrap().unwrap();
+    assert_eq!((line.status.as_str(), line.tries, line.epoch, line.parked), ("pending", 0, 11, false));
+    let claimed = world.ledger.claim_deliveries(9, &DeliveryPolicy::default()).await.unwrap();
+    assert_eq!(claimed.len(), 1);
+
+    let about = Some((world.ann.clone(), delivery_subject("w", "exhausted")));
+    let filter = ActionFilter { about, limit: 9, ..ActionFilter::default() };
+    let actions = world.ledger.actions(&filter).await.unwrap();
+    assert_eq!(actions.len(), 1);
+    assert_eq!((actions[0].action.as_str(), actions[0].operator.as_str()), ("redeliver_webhook", "olga"));
+    assert_eq!(actions[0].reason, "their outage is over");
+    let all = ActionFilter { limit: 9, ..ActionFilter::default() };
+    assert_eq!(world.ledger.actions(&all).await.unwrap().len(), 1, "what was refused is not recorded");
+}
+
+#[tokio::test]
+async fn an_endpoints_deliveries_are_read_page_by_page_and_by_their_status() {
+    let world = with_deliveries().await;
+    let page = async |filter: DeliveryFilter| {
+        let found = world.ledger.endpoint_deliveries(&world.ann, "w", &filter).await.unwrap();
+        let ids: Vec<String> = found.iter().map(|line| line.delivery_id.clone()).collect();
+        (ids, found.last().map(|last| (last.created_at, last.delivery_id.clone())))
+    };
+    let (first, before) = page(DeliveryFilter { limit: 3, ..DeliveryFilter::default() }).await;
+    assert_eq!(first, ["delivered", "exhausted", "cancelled"]);
+    let (second, _) = page(DeliveryFilter { limit: 3, before, ..DeliveryFilter::default() }).await;
+    assert_eq!(second, ["pending"]);
+    let status = Some("exhausted".to_owned());
+    let (given_up, _) = page(DeliveryFilter { status, limit: 3, ..DeliveryFilter::default() }).await;
+    assert_eq!(given_up, ["exhausted"]);
+    let waiting = world.ledger.delivery_line(&world.ann, "w", "pending").await.unwrap().unwrap();
+    assert!(waiting.parked && waiting.next_at.is_none(), "it waits for its endpoint");
+    assert!(
+        world
+            .ledger
+            .endpoint_deliveries(&world.bob, "w", &DeliveryFilter::default())
+            .await
+            .unwrap()
+            .is_empty()
+    );
+}

@@ -1,0 +1,80 @@
+//! Files beside the pages. Their addresses carry a digest of their content, so browsers may keep them for ever.
+
+use std::sync::LazyLock;
+
+use axum::{
+    extract::Path,
+    http::header,
+    response::{IntoResponse, Response},
+};
+use sha2::{Digest, Sha256};
+
+use super::fault::Fault;
+
+/// The scripts of live pages, as one file, so that extensions are known before htmx looks at the page: htmx itself
+/// and two of its extensions as they were published, and ours.
+const SCRIPTS: [&str; 4] = [
+    include_str!("assets/htmx/htmx.min.js"),
+    include_str!("assets/htmx/hx-csp.min.js"),
+    include_str!("assets/htmx/hx-sse.min.js"),
+    include_str!("assets/live.js"),
+];
+
+struct Asset {
+    name: &'static str,
+    kind: &'static str,
+    address: String,
+    text: String,
+}
+
+static ASSETS: LazyLock<[Asset; 3]> = LazyLock::new(|| {
+    [
+        asset("style", "css", "text/css; charset=utf-8", include_str!("assets/style.css").to_owned()),
+        asset("icon", "svg", "image/svg+xml", include_str!("assets/icon.svg").to_owned()),
+        asset("live", "js", "text/javascript; charset=utf-8", SCRIPTS.join("\n;\n")),
+    ]
+});
+
+fn asset(name: &'static str, ending: &str, kind: &'static str, text: String) -> Asset {
+    let digest = Sha256::digest(text.as_bytes());
+    let digest: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    Asset { name, kind, address: format!("/console/assets/{name}.{digest}.{ending}"), text }
+}
+
+/// The address of `style`, `icon` or `live`.
+pub(super) fn address(name: &str) -> &'static str {
+    ASSETS.iter().find(|asset| asset.name == name).map_or("", |asset| asset.address.as_str())
+}
+
+/// `GET /console/assets/{file}`.
+pub(super) async fn serve(Path(file): Path<String>) -> Response {
+    let named = |asset: &&Asset| asset.address.rsplit('/').next() == Some(&file);
+    match ASSETS.iter().find(named) {
+        None => Fault::Missing("There is no such file, or not any more.".to_owned()).into_response(),
+        Some(asset) => {
+            let kept = "public, max-age=31536000, immutable";
+            let headers = [(header::CONTENT_TYPE, asset.kind), (header::CACHE_CONTROL, kept)];
+            (headers, asset.text.as_str()).into_response()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_others_published_is_served_as_they_published_it() {
+        let page = include_str!("assets/htmx/README.md");
+        let said: Vec<&str> = page.lines().filter(|line| line.starts_with("| `")).collect();
+        assert_eq!(said.len(), 3);
+        for text in SCRIPTS.iter().take(3) {
+            let digest: String =
+                Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
+            assert!(
+                said.iter().any(|line| line.contains(&digest)),
+                "a file differs from its sum in README.md"
+            );
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! One endpoint of somebody's: how it does, what it was told, and what operators did about it.
+
+use askama::Template;
+use axum::{
+    extract::{Query, State},
+    response::Response,
+};
+use job::Timestamp;
+use ledger::{ActionFilter, DeliveryFilter, DeliveryLine, Ledger};
+use records::UserId;
+
+use super::{
+    Console,
+    audit::{Line, read_place, write_place},
+    fault::Fault,
+    live::{Views, views},
+    page::{Frame, render},
+    visitor::Visitor,
+    webhooks::{Endpoint, Which, answer, endpoint, missing},
+    words::{Moment, query},
+};
+
+/// Deliveries on a page.
+const PAGE: usize = 50;
+/// The statuses of a delivery, in the order of its life.
+const STATUSES: [&str; 5] = ["pending", "sending", "delivered", "exhausted", "cancelled"];
+
+#[derive(Template)]
+#[template(path = "endpoint.html", blocks = ["live"])]
+pub(super) struct Page {
+    frame: Frame,
+    which: Which,
+    endpoint: Endpoint,
+    statuses: [(&'static str, &'static str); 5],
+    deliveries: Vec<Row>,
+    next: Option<String>,
+    actions: Vec<Line>,
+}
+
+struct Row {
+    id: String,
+    query: String,
+    event: String,
+    status: String,
+    words: &'static str,
+    tries: i32,
+    answer: String,
+    made: Moment,
+    next: Option<Moment>,
+}
+
+/// `GET /console/webhooks/endpoint`.
+pub(super) async fn show(
+    visitor: Visitor,
+    State(console): State<Console>,
+    Query(which): Query<Which>,
+) -> Result<Response, Fault> {
+    let frame = Frame::of(visitor, "webhooks", format!("Endpoint {}", which.endpoint));
+    let frame = frame.live(format!("webhooks/endpoint?{}", which.query())).after(which.done.as_deref());
+    Ok(render(&page(&console.ledger, frame, which).await?))
+}
+
+impl Page {
+    /// Its live part.
+    pub(super) fn views(mut self) -> Result<Views, Fault> {
+        views(&mut self, |page| &mut page.frame, |page| page.as_live().render())
+    }
+}
+
+/// The page as it is now.
+pub(super) async fn page(ledger: &Ledger, frame: Frame, which: Which) -> Result<Page, Fault> {
+    if !which.status.is_empty() && !STATUSES.contains(&which.status.as_str()) {
+        return Err(Fault::Unreadable("The field \"status\" must be one of a delivery's five.".to_owned()));
+    }
+    let now = ledger.now().await?;
+    let user = UserId::new(&*which.user);
+    let view = ledger.endpoint_views(Some(&user), Some(&which.endpoint), 1).await?.pop();
+    let view = view.ok_or_else(|| missing(&which.endpoint))?;
+    let before = (!which.before.is_empty()).then(|| read_place(&which.before)).transpose()?;
+    let status = (!which.status.is_empty()).then(|| which.status.clone());
+    let filter = DeliveryFilter { status, before, limit: PAGE as i64 + 1 };
+    let mut lines = ledger.endpoint_deliveries(&user, &which.endpoint, &filter).await?;
+    let more = lines.len() > PAGE;
+    lines.truncate(PAGE);
+    let about = Some((user, which.endpoint.clone()));
+    let actions = ledger.actions(&ActionFilter { about, limit: 20, ..ActionFilter::default() }).await?;
+    Ok(Page {
+        frame,
+        endpoint: endpoint(&view, now),
+        statuses: STATUSES.map(|status| (status, words(status))),
+        next: lines.last().filter(|_| more).map(|last| {
+            let before = write_place(last.created_at, &last.delivery_id);
+            Which { before, ..which.clone() }.query()
+        }),
+        deliveries: lines.iter().map(|line| row(line, &which, now)).collect(),
+        actions: actions.iter().map(|action| Line::new(action, now)).collect(),
+        which,
+    })
+}
+
+fn row(line: &DeliveryLine, which: &Which, now: Timestamp) -> Row {
+    let named = [("user", &*which.user), ("endpoint", &*which.endpoint), ("delivery", &*line.delivery_id)];
+    Row {
+        id: line.delivery_id.clone(),
+        query: query(&named),
+        event: line.event.clone(),
+        status: line.status.clone(),
+        words: if line.parked { "waits for its endpoint" } else { words(&line.status) },
+        tries: line.tries,
+        answer: answer(line.last_status, line.last_error.as_deref()),
+        made: Moment::new(line.created_at, now),
+        next: line.next_at.map(|at| Moment::new(at, now)),
+    }
+}
+
+/// A delivery's status as a sentence's word.
+pub(super) fn words(status: &str) -> &'static str {
+    match status {
+        "pending" => "waiting",
+        "sending" => "under way",
+        "delivered" => "delivered",
+        "exhausted" => "given up",
+        "cancelled" => "cancelled",
+        _ => "unknown",
+    }
+}

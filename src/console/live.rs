@@ -1,0 +1,168 @@
+//! Pages that go on by themselves: the part that changes is sent as it changes, over server-sent events, to a bounded
+//! number of listeners, from one reader for all of them. Without scripts the same pages reload.
+
+mod hub;
+mod listener;
+
+use std::sync::Arc;
+
+use axum::{
+    Router,
+    extract::{Path, Query, State},
+    response::{IntoResponse, Response, Sse, sse::KeepAlive},
+    routing::get,
+};
+use futures::FutureExt;
+use ledger::Ledger;
+use tokio_util::sync::CancellationToken;
+
+pub(super) use self::hub::Views;
+use self::hub::{Hub, Lost};
+use super::{
+    Console,
+    asked::Asked,
+    delivery, endpoint,
+    fault::Fault,
+    job, jobs, overview,
+    page::Frame,
+    replays::{self, Place},
+    visitor::Visitor,
+    webhooks::{self, Which},
+};
+
+/// What can be listened to: a page of ours, as its address says it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Topic {
+    Overview,
+    Jobs(Asked),
+    Job(String),
+    Replays,
+    Replay(String, i32),
+    Webhooks(Which),
+    Endpoint(Which),
+    Delivery(Which),
+}
+
+/// Those who listen to pages.
+#[derive(Clone)]
+pub(super) struct Live {
+    hub: Arc<Hub<Topic>>,
+    stop: CancellationToken,
+}
+
+impl Live {
+    /// Begins to look at what is listened to, until `stop`, which ends every stream.
+    pub(super) fn start(ledger: Ledger, stop: CancellationToken) -> Self {
+        let read = move |topic| {
+            let ledger = ledger.clone();
+            async move { read(&ledger, topic).await.map_err(lost) }.boxed()
+        };
+        Self { hub: Hub::start(stop.clone(), read), stop }
+    }
+
+    fn listen(&self, visitor: &Visitor, topic: &Topic) -> Result<Response, Fault> {
+        let seat = self.hub.join(topic).ok_or(Fault::Crowded)?;
+        let events = listener::events(seat, visitor.may_act, self.stop.clone());
+        // Proxies that buffer answers would keep this one for ever.
+        let headers = [("x-accel-buffering", "no")];
+        Ok((headers, Sse::new(events).keep_alive(KeepAlive::default())).into_response())
+    }
+}
+
+fn lost(fault: Fault) -> Lost {
+    match fault {
+        Fault::Missing(_) | Fault::Unreadable(_) => Lost::Gone,
+        _ => Lost::Away,
+    }
+}
+
+async fn read(ledger: &Ledger, topic: Topic) -> Result<Views, Fault> {
+    match topic {
+        Topic::Overview => overview::page(ledger, Frame::watched()).await?.views(),
+        Topic::Jobs(asked) => jobs::page(ledger, Frame::watched(), asked).await?.views(),
+        Topic::Job(id) => job::page(ledger, Frame::watched(), id).await?.views(),
+        Topic::Replays => replays::all(ledger, Frame::watched()).await?.views(),
+        Topic::Replay(id, after) => replays::page(ledger, Frame::watched(), &id, after).await?.views(),
+        Topic::Webhooks(which) => webhooks::page(ledger, Frame::watched(), which).await?.views(),
+        Topic::Endpoint(which) => endpoint::page(ledger, Frame::watched(), which).await?.views(),
+        Topic::Delivery(which) => delivery::page(ledger, Frame::watched(), which).await?.views(),
+    }
+}
+
+/// Writes the live part of a page twice: for those who may read, and for those who may act.
+///
+/// # Errors
+/// When it cannot be written.
+pub(super) fn views<P>(
+    page: &mut P,
+    frame: impl Fn(&mut P) -> &mut Frame,
+    write: impl Fn(&P) -> askama::Result<String>,
+) -> Result<Views, Fault> {
+    let mut written = |may_act| {
+        frame(page).watch(may_act);
+        write(page).map(Arc::from).map_err(|error| {
+            tracing::error!(%error, "a part of a page could not be written");
+            Fault::Database
+        })
+    };
+    Ok(Views { reader: written(false)?, operator: written(true)? })
+}
+
+/// Everything below `/console/live`.
+pub(super) fn routes() -> Router<Console> {
+    type Answer = Result<Response, Fault>;
+    type Desk = State<Console>;
+    Router::new()
+        .route(
+            "/overview",
+            get(async |visitor: Visitor, State(desk): Desk| -> Answer {
+                desk.live.listen(&visitor, &Topic::Overview)
+            }),
+        )
+        .route(
+            "/jobs",
+            get(async |visitor: Visitor, State(desk): Desk, Query(asked): Query<Asked>| -> Answer {
+                desk.live.listen(&visitor, &Topic::Jobs(asked))
+            }),
+        )
+        .route(
+            "/jobs/{id}",
+            get(async |visitor: Visitor, State(desk): Desk, Path(id): Path<String>| -> Answer {
+                desk.live.listen(&visitor, &Topic::Job(id))
+            }),
+        )
+        .route(
+            "/replays",
+            get(async |visitor: Visitor, State(desk): Desk| -> Answer {
+                desk.live.listen(&visitor, &Topic::Replays)
+            }),
+        )
+        .route("/replays/{id}", get(replay))
+        .route("/webhooks", get(async |v: Visitor, d: Desk, w: Query<Which>| of(v, d, w, Topic::Webhooks)))
+        .route(
+            "/webhooks/endpoint",
+            get(async |v: Visitor, d: Desk, w: Query<Which>| of(v, d, w, Topic::Endpoint)),
+        )
+        .route(
+            "/webhooks/delivery",
+            get(async |v: Visitor, d: Desk, w: Query<Which>| of(v, d, w, Topic::Delivery)),
+        )
+}
+
+async fn replay(
+    visitor: Visitor,
+    State(desk): State<Console>,
+    Path(id): Path<String>,
+    Query(place): Query<Place>,
+) -> Result<Response, Fault> {
+    desk.live.listen(&visitor, &Topic::Replay(id, place.after))
+}
+
+fn of(
+    visitor: Visitor,
+    State(desk): State<Console>,
+    Query(which): Query<Which>,
+    topic: fn(Which) -> Topic,
+) -> Result<Response, Fault> {
+    desk.live.listen(&visitor, &topic(which))
+}

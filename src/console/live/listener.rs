@@ -1,0 +1,122 @@
+//! One who listens: told of what is new, until they leave, are too slow, or have listened for long enough.
+
+use std::{convert::Infallible, time::Duration};
+
+use axum::response::sse::Event;
+use futures::{Stream, stream};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::hub::{Lost, Seat, Seen};
+
+/// Who has not taken what they were sent for this long is dropped.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Then the browser comes again, and shows anew who it is.
+const LONGEST: Duration = Duration::from_secs(15 * 60);
+
+/// What a listener is sent.
+pub(super) fn events(
+    seat: Seat,
+    may_act: bool,
+    stop: CancellationToken,
+) -> impl Stream<Item = Result<Event, Infallible>> + Send {
+    // What is newest lies with the hub: nothing is piled up for a listener.
+    let (sender, receiver) = mpsc::channel(1);
+    tokio::spawn(async move {
+        let told = tokio::time::timeout(LONGEST, tell(seat, may_act, sender));
+        let _ended = stop.run_until_cancelled(told).await;
+    });
+    stream::unfold(receiver, |mut receiver| async move {
+        let event = receiver.recv().await?;
+        Some((Ok(event), receiver))
+    })
+}
+
+async fn tell(mut seat: Seat, may_act: bool, sender: mpsc::Sender<Event>) {
+    loop {
+        let (event, is_last) = event(&seat.seen.borrow_and_update(), may_act);
+        if let Some(event) = event {
+            let sent = tokio::time::timeout(PATIENCE, sender.send(event)).await;
+            if is_last || !matches!(sent, Ok(Ok(()))) {
+                return;
+            }
+        }
+        tokio::select! {
+            changed = seat.seen.changed() => if changed.is_err() { return },
+            () = sender.closed() => return,
+        }
+    }
+}
+
+/// What is said of what was seen, and whether nothing can follow.
+fn event(seen: &Seen, may_act: bool) -> (Option<Event>, bool) {
+    match seen {
+        Seen::Nothing => (None, false),
+        Seen::Views(views) => {
+            let text = if may_act { &views.operator } else { &views.reader };
+            (Some(Event::default().data(text)), false)
+        }
+        Seen::Lost(Lost::Away) => (Some(Event::default().event("away").data("")), false),
+        Seen::Lost(Lost::Gone) => (Some(Event::default().event("gone").data("")), true),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+    use std::sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    };
+
+    use futures::{FutureExt, StreamExt};
+
+    use super::*;
+    use crate::console::live::hub::{Hub, LISTENERS, Views};
+
+    /// Sees something new at every look.
+    fn restless(stop: &CancellationToken) -> Arc<Hub<u8>> {
+        let looks = AtomicU64::new(0);
+        Hub::start(stop.clone(), move |_| {
+            let text: Arc<str> = looks.fetch_add(1, Ordering::Relaxed).to_string().into();
+            async move { Ok(Views { reader: text.clone(), operator: text }) }.boxed()
+        })
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_takes_nothing_is_dropped_and_gives_the_place_free() {
+        let stop = CancellationToken::new();
+        let hub = restless(&stop);
+        let slow: Vec<_> =
+            (0..LISTENERS).map(|_| Box::pin(events(hub.join(&1).unwrap(), false, stop.clone()))).collect();
+        assert!(hub.join(&1).is_none());
+        tokio::time::sleep(PATIENCE + Duration::from_secs(3)).await;
+        assert!(hub.join(&1).is_some());
+        let first = slow.into_iter().next().unwrap();
+        assert_eq!(
+            first.collect::<Vec<_>>().await.len(),
+            1,
+            "what was sent is still there, and then it ends"
+        );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_listens_is_told_until_the_service_stops() {
+        let stop = CancellationToken::new();
+        let hub = restless(&stop);
+        let mut heard = Box::pin(events(hub.join(&1).unwrap(), true, stop.clone()));
+        for _ in 0..3 {
+            assert!(heard.next().await.is_some());
+        }
+        stop.cancel();
+        assert!(heard.next().await.is_none());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nobody_listens_for_ever_without_showing_who_they_are() {
+        let stop = CancellationToken::new();
+        let heard = events(restless(&stop).join(&1).unwrap(), true, stop.clone());
+        let all = heard.count().await as u64;
+        assert!((LONGEST.as_secs() - 2..=LONGEST.as_secs() + 1).contains(&all), "{all}");
+    }
+}

@@ -1,0 +1,80 @@
+//! Endpoints and deliveries: what their pages show, and one more try.
+
+use axum::http::StatusCode;
+use ledger::{DeliveryOutcome, DeliveryPolicy, EventKind, NewEndpoint, WebhookFormat};
+use records::UserId;
+use secrecy::SecretString;
+
+use super::world::{Who, World};
+
+/// Ann's endpoint, to which a test delivery went and was refused.
+async fn with_one_lost() -> World {
+    let world = World::with_keys().await;
+    let ann = UserId::new("ann");
+    let new = NewEndpoint {
+        id: "w".to_owned(),
+        url: "https://ann:pass@hooks.example/of/ann?token=secret".to_owned(),
+        events: vec![EventKind::ConversationCompleted],
+        format: WebhookFormat::Full,
+        secret: SecretString::from("whsec_c2VjcmV0"),
+    };
+    world.ledger.create_endpoint(&ann, &new).await.unwrap();
+    world.ledger.test_delivery(&ann, "w", "d").await.unwrap().unwrap();
+    let policy = DeliveryPolicy::default();
+    let claimed = world.ledger.claim_deliveries(1, &policy).await.unwrap().pop().unwrap();
+    let refused = DeliveryOutcome::Final { status: Some(404), error: "status" };
+    assert!(world.ledger.finish_delivery(&claimed, refused, &policy).await.unwrap());
+    world
+}
+
+const ENDPOINT: &str = "/console/webhooks/endpoint?user=ann&endpoint=w";
+const DELIVERY: &str = "/console/webhooks/delivery?user=ann&endpoint=w&delivery=d";
+
+#[tokio::test]
+async fn an_endpoint_and_its_deliveries_are_shown_without_its_secrets() {
+    let world = with_one_lost().await;
+    let cookie = world.cookie("ron's").await;
+    let ron = Who { cookie: &cookie, ..Who::default() };
+    for (path, words) in [
+        (ENDPOINT.to_owned(), ["https://hooks.example", "given up", "404"]),
+        (DELIVERY.to_owned(), ["https://hooks.example", "given up", "the answer was not a 2xx"]),
+        (format!("{ENDPOINT}&status=exhausted"), ["webhook.test", "delivery=d", "404"]),
+    ] {
+        let page = world.get(&path, ron).await;
+        assert_eq!(page.status, StatusCode::OK, "{path}");
+        for word in words {
+            assert!(page.text.contains(word), "{path} lacks {word}: {}", page.text);
+        }
+        for secret in ["pass", "secret", "/of/", "whsec", "…</a>"] {
+            assert!(!page.text.contains(secret), "{path} shows {secret}");
+        }
+    }
+    for (path, status) in [
+        ("/console/webhooks/endpoint?user=bob&endpoint=w", StatusCode::NOT_FOUND),
+        ("/console/webhooks/delivery?user=ann&endpoint=w&delivery=e", StatusCode::NOT_FOUND),
+        ("/console/webhooks/endpoint?user=ann&endpoint=w&status=lost", StatusCode::UNPROCESSABLE_ENTITY),
+    ] {
+        assert_eq!(world.get(path, ron).await.status, status, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_delivery_is_made_due_again_once_with_a_reason_by_an_operator() {
+    let world = with_one_lost().await;
+    let path = "/console/webhooks/redeliver";
+    let cookie = world.cookie("olga's").await;
+    let olga = Who { cookie: &cookie, ..Who::default() };
+    let asked = world.get(&format!("{path}?user=ann&endpoint=w&delivery=d"), olga).await;
+    let named = [("token", asked.token()), ("user", "ann"), ("endpoint", "w"), ("delivery", "d")];
+    let with = |reason| [&named[..], &[("reason", reason)]].concat();
+    assert_eq!(world.post(path, &named, olga).await.status, StatusCode::UNPROCESSABLE_ENTITY);
+    let cookie = world.cookie("ron's").await;
+    let ron = Who { cookie: &cookie, ..Who::default() };
+    assert_eq!(world.post(path, &with("let me"), ron).await.status, StatusCode::FORBIDDEN);
+
+    let done = world.post(path, &with("it is mended"), olga).await;
+    assert_eq!(done.location(), format!("{DELIVERY}&done=redelivered"));
+    let page = world.get(done.location(), olga).await;
+    assert!(page.text.contains("It is due again.") && page.text.contains("it is mended"), "{}", page.text);
+    assert_eq!(world.post(path, &with("and again"), olga).await.status, StatusCode::CONFLICT);
+}
