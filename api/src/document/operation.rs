@@ -218,6 +218,7 @@ impl Operation {
         }
         also("429", "TooManyRequests", &mut responses);
         also("503", "Unavailable", &mut responses);
+        responses.values_mut().for_each(errors::say_what_is_left);
         responses.sort_keys();
         responses
     }

@@ -13,6 +13,7 @@ use axum::{Router, extract::DefaultBodyLimit, middleware};
 use ledger::Ledger;
 use tower_http::compression::CompressionLayer;
 
+pub(crate) use rate::Told;
 pub(crate) use repeats::Creating;
 
 use crate::{

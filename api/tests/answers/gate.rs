@@ -153,6 +153,39 @@ async fn a_key_that_asks_too_often_is_429_with_the_fields_that_say_when() {
 }
 
 #[tokio::test]
+async fn every_answer_to_a_key_says_what_is_left_and_no_other_does() {
+    let bench = Bench::with(Settings { rate_per_minute: 9, ..quick() }).await;
+    let poor = bench.person("ann", &[Scope::GoalsRead]).await;
+    let me = bench.get("/v1/users/me").await;
+    let tag = me.header("etag").to_owned();
+    let made = Request::builder()
+        .method(Method::POST)
+        .uri(format!("{P}/memories"))
+        .header("authorization", format!("Bearer {}", bench.key))
+        .header("content-type", "application/json")
+        .header("idempotency-key", "once");
+    let of_the_key = [
+        (200, me),
+        (304, bench.get_known("/v1/users/me", &tag).await),
+        (404, bench.get(&format!("{P}/goals/x")).await),
+        (422, bench.get(&format!("{P}/conversations?limit=0")).await),
+        (200, bench.send(made.body(Body::from(r#"{"content": "one"}"#)).unwrap()).await),
+    ];
+    for (place, (status, answer)) in of_the_key.iter().enumerate() {
+        assert_eq!(answer.status.as_u16(), *status);
+        assert_eq!(answer.header("ratelimit-policy"), "\"key\";q=9;w=60");
+        // A request is counted once, also when its name is looked up before the handler asks who calls.
+        assert_eq!(answer.header("ratelimit"), format!("\"key\";r={};t=7", 8 - place));
+    }
+    let refused = bench.ask(&poor, Method::GET, "/v1/users/me", None).await;
+    assert_eq!((refused.status.as_u16(), refused.header("ratelimit")), (403, "\"key\";r=8;t=7"));
+    for strange in ["/v1/users/me", "/nothing", "/v1/status"] {
+        let answer = bench.ask("lsk_none", Method::GET, strange, None).await;
+        assert!(!answer.headers.contains_key("ratelimit"), "{strange}");
+    }
+}
+
+#[tokio::test]
 async fn a_database_that_is_away_is_503_with_retry_after() {
     let bench = Bench::new().await;
     bench.ledger.close().await;

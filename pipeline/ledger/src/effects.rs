@@ -242,7 +242,7 @@ pub(crate) async fn tell_failed(
     now: Timestamp,
 ) -> Result<u64, Error> {
     let abouts = vec![About { event: EventKind::ConversationFailed, subject: None }];
-    let told = [Told { user, conversation, revision, abouts }];
+    let told = [Told { user, of: Some((conversation, revision)), abouts }];
     Ok(announce(connection, &told, now).await?.into_iter().sum())
 }
 
