@@ -42,6 +42,14 @@ pub(super) fn all() -> Map<String, Value> {
             problem("The body is larger than 4 MiB.", &[], json!({ "detail": "Request body too large" })),
         ),
         (
+            "MadeAndGone",
+            problem(
+                "A repeat under an `Idempotency-Key`: what the first request made was deleted meanwhile.",
+                &[],
+                json!({ "detail": "Memory not found" }),
+            ),
+        ),
+        (
             "StillRunning",
             problem(
                 "A request with this `Idempotency-Key` is still running.",

@@ -211,6 +211,10 @@ impl Operation {
             also("413", "BodyTooLarge", &mut responses);
         }
         if self.creates {
+            // Conversations leave a trace: a repeat is told that they were deleted.
+            if !self.path.contains("/conversations") {
+                also("404", "MadeAndGone", &mut responses);
+            }
             also("409", "StillRunning", &mut responses);
         }
         if self.refuses || self.creates || self.body.is_some() || self.query.is_some() {

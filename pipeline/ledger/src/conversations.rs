@@ -2,6 +2,7 @@
 
 mod in_progress;
 mod list;
+mod page;
 pub(crate) mod row;
 pub(crate) mod shapes;
 

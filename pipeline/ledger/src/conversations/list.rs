@@ -1,13 +1,13 @@
-//! Views: a page of conversations, or one, with what hangs on them, in one query per table and one snapshot.
+//! A conversation with what hangs on it, in one query per table and one snapshot.
 
 use std::collections::HashMap;
 
 use records::{ActionItem, Conversation, ConversationId, Segment, UserId};
-use sqlx::{AssertSqlSafe, PgConnection, Postgres, QueryBuilder, Transaction};
+use sqlx::{AssertSqlSafe, PgConnection, Postgres, Transaction};
 
 use super::{
-    ConversationFilter, ConversationView,
-    row::{CONVERSATION_COLUMNS, ConversationRow, read_row},
+    ConversationView,
+    row::{ConversationRow, read_row},
 };
 use crate::{
     Ledger,
@@ -20,16 +20,6 @@ use crate::{
 const DOING: &str = "reading conversations";
 
 impl Ledger {
-    pub(super) async fn list(
-        &self,
-        user: &UserId,
-        filter: &ConversationFilter,
-    ) -> Result<Vec<ConversationView>, Error> {
-        let mut snapshot = self.snapshot().await?;
-        let rows = page(user, filter).build_query_as().fetch_all(&mut *snapshot).await.doing(DOING)?;
-        views(&mut snapshot, user, rows, filter.with_transcript).await
-    }
-
     pub(super) async fn one_view(
         &self,
         user: &UserId,
@@ -42,38 +32,12 @@ impl Ledger {
     }
 
     /// A transaction that only reads and sees one moment, so that a view is never torn by a completion or a deletion.
-    async fn snapshot(&self) -> Result<Transaction<'static, Postgres>, Error> {
+    pub(super) async fn snapshot(&self) -> Result<Transaction<'static, Postgres>, Error> {
         let begin = "begin isolation level repeatable read read only";
         let mut transaction = self.pool.begin_with(begin).await.doing(DOING)?;
         bound_reading(&mut transaction).await.doing(DOING)?;
         Ok(transaction)
     }
-}
-
-/// The list's query; the order and the two constant conditions are those of its index.
-fn page(user: &UserId, filter: &ConversationFilter) -> QueryBuilder<Postgres> {
-    let mut query = QueryBuilder::new("select ");
-    query.push(CONVERSATION_COLUMNS).push(" from conversations where status = 'completed' and not discarded");
-    query.push(" and user_id = ").push_bind(user.as_str());
-    if let Some(start) = filter.page.start {
-        query.push(" and created_at >= ").push_bind(start);
-    }
-    if let Some(end) = filter.page.end {
-        query.push(" and created_at <= ").push_bind(end);
-    }
-    if !filter.categories.is_empty() {
-        let names: Vec<&str> = filter.categories.iter().map(|category| category.as_str()).collect();
-        query.push(" and category = any(").push_bind(names).push(")");
-    }
-    if let Some(folder) = &filter.folder_id {
-        query.push(" and folder_id = ").push_bind(folder.as_str());
-    }
-    if let Some(starred) = filter.starred {
-        query.push(" and starred = ").push_bind(starred);
-    }
-    query.push(" order by created_at desc, conversation_id limit ").push_bind(filter.page.limit);
-    query.push(" offset ").push_bind(filter.page.offset);
-    query
 }
 
 /// Reads what hangs on a page of conversations and puts the views together.
