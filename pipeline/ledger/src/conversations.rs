@@ -74,6 +74,14 @@ pub struct ConversationChange {
     pub folder_id: Option<Option<FolderId>>,
 }
 
+impl ConversationFilter {
+    /// The text of the statement that lists a person's conversations without their transcripts, for whoever wants to
+    /// explain or measure it. Without dates, filters and an offset, every parameter in it is the person's id.
+    pub fn statement(&self, user: &UserId) -> String {
+        page::page(user, self).sql().as_str().to_owned()
+    }
+}
+
 impl Ledger {
     /// A page of completed, not discarded conversations, created_at descending, then id.
     ///

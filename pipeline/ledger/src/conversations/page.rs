@@ -38,7 +38,7 @@ impl Ledger {
 
 /// The page's statement. The number of rows stands in its text and not among its parameters: the server keeps one plan
 /// for a statement, and one that is made for any number of rows would read a person's items whole.
-fn page(user: &UserId, filter: &ConversationFilter) -> QueryBuilder<Postgres> {
+pub(super) fn page(user: &UserId, filter: &ConversationFilter) -> QueryBuilder<Postgres> {
     let mut query = QueryBuilder::new("with page as materialized (select ");
     query.push(CONVERSATION_COLUMNS).push(" from conversations where ");
     match filter.page.offset {
