@@ -27,7 +27,7 @@ use crate::{
 pub type CheckUrl = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 
 /// 4 MiB (DECISIONS §3, "bodies").
-const BODY_LIMIT: usize = 4 * 1_024 * 1_024;
+pub(crate) const BODY_LIMIT: usize = 4 * 1_024 * 1_024;
 
 /// What handlers work with; cheap to clone.
 #[derive(Clone)]

@@ -125,6 +125,27 @@ async fn a_body_over_four_mebibytes_is_413() {
 }
 
 #[tokio::test]
+async fn a_body_that_says_it_is_too_large_is_413_before_it_is_sent_and_after_who_asks() {
+    let bench = Bench::new().await;
+    for (key, name, status) in
+        [(bench.key.as_str(), None, 413), (&bench.key, Some("n"), 413), ("none", None, 401)]
+    {
+        let mut request = Request::builder()
+            .method(Method::POST)
+            .uri(format!("{P}/memories"))
+            .header("authorization", format!("Bearer {key}"))
+            .header("content-type", "application/json")
+            .header("content-length", 4 * 1_024 * 1_024 + 1);
+        if let Some(name) = name {
+            request = request.header("idempotency-key", name);
+        }
+        // A body that never comes.
+        let silent = Body::from_stream(futures::stream::pending::<Result<Vec<u8>, std::io::Error>>());
+        assert_eq!(bench.send(request.body(silent).unwrap()).await.status, status);
+    }
+}
+
+#[tokio::test]
 async fn every_answer_carries_a_request_id_and_forbids_keeping_and_sniffing() {
     let bench = Bench::new().await;
     let request =
