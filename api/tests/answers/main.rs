@@ -30,4 +30,5 @@ mod reminders;
 mod repeats;
 mod scopes;
 mod status;
+mod strangers;
 mod webhooks;
