@@ -13,6 +13,7 @@ use crate::{
     RequestKey, Waker,
     admit::finalize::{Asked, Finalized},
     complete::{Completion, Finished},
+    conversations::{Seen, Shown},
     error::{Doing, Error},
     keys::KeyOwner,
     run_input::{About, RunInput},
@@ -56,6 +57,7 @@ pub struct Ledger {
     pub(crate) admissions: Together<Arc<Asked>, Finalized>,
     pub(crate) completions: Together<Arc<Completion>, Finished>,
     pub(crate) inputs: Together<About, Option<RunInput>>,
+    pub(crate) views: Together<Shown, Seen>,
 }
 
 impl Ledger {
@@ -80,6 +82,7 @@ impl Ledger {
             admissions: Together::default(),
             completions: Together::default(),
             inputs: Together::default(),
+            views: Together::default(),
         }
     }
 
@@ -141,34 +144,63 @@ impl Ledger {
         let now = bound(&mut transaction).await.doing(doing)?;
         Ok((transaction, now))
     }
+
+    /// Begins a transaction that only reads and sees one moment, so that what it shows is never torn by a completion or
+    /// a deletion.
+    pub(crate) async fn begin_reading(
+        &self,
+        doing: &'static str,
+        plans: Plans,
+    ) -> Result<Transaction<'static, Postgres>, Error> {
+        self.pool.begin_with(plans.begin()).await.doing(doing)
+    }
 }
 
-/// The bounds of every wait, for the present transaction (DESIGN §4).
-macro_rules! limits {
-    () => {
-        "set_config('lock_timeout', '2s', true), set_config('statement_timeout', '10s', true), \
-         set_config('idle_in_transaction_session_timeout', '5s', true)"
-    };
-}
-
-/// Bounds every wait of the present transaction and reads the clock, in one round trip.
+/// Bounds every wait of the present transaction (DESIGN §4) and reads the clock, in one round trip.
 ///
 /// A verb touches a few rows, each by its key. The planner is told so: while a table is small or its statistics are old, it
 /// would rather read all of it once to join it with a batch (measured on 10,000 jobs: 4.8 ms a store instead of 0.2), and
 /// would plan the same statements anew every time.
 pub(crate) async fn bound(connection: &mut PgConnection) -> Result<Timestamp, sqlx::Error> {
-    sqlx::query_scalar(concat!(
-        "select clock_timestamp() from (select ",
-        limits!(),
-        ", set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true), \
-         set_config('plan_cache_mode', 'force_generic_plan', true)) limits"
-    ))
+    sqlx::query_scalar(
+        "select clock_timestamp() from (select \
+             set_config('lock_timeout', '2s', true), set_config('statement_timeout', '10s', true), \
+             set_config('idle_in_transaction_session_timeout', '5s', true), \
+             set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true), \
+             set_config('plan_cache_mode', 'force_generic_plan', true)) limits",
+    )
     .fetch_one(connection)
     .await
 }
 
-/// Bounds every wait of a transaction that only reads, and leaves its plans to what it asks for: pages and filters are
-/// planned for their own numbers.
-pub(crate) async fn bound_reading(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
-    sqlx::query(concat!("select ", limits!())).execute(connection).await.map(drop)
+/// Begins a transaction that only reads, sees one moment, and in which nobody waits for ever; in one round trip.
+macro_rules! begin_reading {
+    ($($plans:literal)?) => {
+        concat!(
+            "begin isolation level repeatable read read only; set local lock_timeout = '2s'; \
+             set local statement_timeout = '10s'; set local idle_in_transaction_session_timeout = '5s'",
+            $($plans)?
+        )
+    };
+}
+
+/// How what is only read is planned.
+#[derive(Clone, Copy)]
+pub(crate) enum Plans {
+    /// Pages and filters: for their own numbers.
+    OfPages,
+    /// A few rows, each by its key, as verbs are.
+    OfKeys,
+}
+
+impl Plans {
+    fn begin(self) -> &'static str {
+        match self {
+            Self::OfPages => begin_reading!(),
+            Self::OfKeys => begin_reading!(
+                "; set local enable_hashjoin = off; set local enable_mergejoin = off; \
+                 set local plan_cache_mode = force_generic_plan"
+            ),
+        }
+    }
 }

@@ -1,10 +1,12 @@
 //! Conversations as their owner sees and changes them.
 
 mod in_progress;
-mod list;
+mod one;
 mod page;
 pub(crate) mod row;
 pub(crate) mod shapes;
+
+pub(crate) use one::{Seen, Shown};
 
 use records::{ActionItem, Category, Conversation, ConversationId, FolderId, Segment, Timestamp, UserId};
 
@@ -95,7 +97,7 @@ impl Ledger {
         self.list(user, filter).await
     }
 
-    /// One conversation, whatever its status.
+    /// One conversation, whatever its status. Those that are asked for together are read together.
     ///
     /// # Errors
     /// When the database does not answer, or the row cannot be read.

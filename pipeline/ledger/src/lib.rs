@@ -32,6 +32,7 @@ mod operators;
 mod prune;
 mod pushes;
 mod read_job;
+mod reading;
 mod reminders;
 mod repeats;
 mod row;

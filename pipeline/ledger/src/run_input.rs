@@ -1,7 +1,7 @@
 //! What a run reads, once per revision, before its first paid call. Runs that begin together read together.
 
 use records::{ActionItem, Conversation, ConversationId, Folder, Memory, Segment, UserId};
-use sqlx::{FromRow, PgConnection, Row, postgres::PgRow};
+use sqlx::FromRow;
 
 use crate::{
     Ledger,
@@ -9,7 +9,9 @@ use crate::{
     error::{Doing, Error},
     folders::FolderRow,
     items::ItemRow,
+    known_people::NamedPerson,
     memories::MemoryRow,
+    reading::{Keys, Reading, for_each},
     segments::SegmentRow,
     take::Claimed,
     users::{User, UserRow},
@@ -60,41 +62,28 @@ impl Ledger {
     /// One statement per table, for all runs at once; in a transaction for the sake of its bounds and plans.
     async fn run_inputs(&self, abouts: Vec<About>) -> Result<Vec<Option<RunInput>>, Error> {
         let (mut transaction, _) = self.begin(DOING).await?;
-        let mut reading = Reading {
-            connection: &mut transaction,
-            users: abouts.iter().map(|(user, _)| user.as_str()).collect(),
-            conversations: abouts.iter().map(|(_, conversation)| conversation.as_str()).collect(),
-            found: abouts.iter().map(|_| Found::default()).collect(),
-        };
+        let all = Keys::of(
+            abouts.iter().enumerate().map(|(place, (user, conversation))| (place, user, conversation)),
+        );
+        let mut reading = Reading::new(&mut transaction, abouts.len(), DOING);
         reading
-            .each(CONVERSATIONS, |found, row: ConversationWithText| found.conversation = Some(row))
+            .each(&all, CONVERSATIONS, |found: &mut Found, row: ConversationWithText| {
+                found.conversation = Some(row)
+            })
             .await?;
-        reading.each(USERS, |found, row: UserRow| found.user = Some(row.into())).await?;
-        reading.each(SEGMENTS, |found, row: SegmentRow| found.segments.push(row.into())).await?;
-        reading.each(RECENT_ITEMS, |found, row: ItemRow| found.recent_items.push(row.into())).await?;
-        reading.each(OTHER_MEMORIES, |found, row: MemoryRow| found.memories.push(row)).await?;
-        reading.each(FOLDERS, |found, row: FolderRow| found.folders.push(row.into())).await?;
-        reading.each(PEOPLE, |found, row: PersonRow| found.people.push((row.person_id, row.name))).await?;
-        let found = reading.found;
+        reading.each(&all, USERS, |found, row: UserRow| found.user = Some(row.into())).await?;
+        reading.each(&all, SEGMENTS, |found, row: SegmentRow| found.segments.push(row.into())).await?;
+        reading.each(&all, RECENT_ITEMS, |found, row: ItemRow| found.recent_items.push(row.into())).await?;
+        reading.each(&all, OTHER_MEMORIES, |found, row: MemoryRow| found.memories.push(row)).await?;
+        reading.each(&all, FOLDERS, |found, row: FolderRow| found.folders.push(row.into())).await?;
+        reading.each(&all, PEOPLE, |found, row: NamedPerson| found.people.push(row.into())).await?;
+        let found = reading.found();
         transaction.commit().await.doing(DOING)?;
         found.into_iter().map(Found::into_input).collect()
     }
 }
 
 const DOING: &str = "reading the input of runs";
-
-/// A statement over the conversations of a batch; `k` names them, with their places. Rows that have an order keep it:
-/// a subquery with an `order by` is never merged into the join around it, it is run for one `k` after the other.
-macro_rules! for_each {
-    ($rows:literal) => {
-        concat!(
-            "select k.place, t.* from unnest($1::text[], $2::text[]) with ordinality \
-             k (user_id, conversation_id, place) cross join lateral (",
-            $rows,
-            ") t"
-        )
-    };
-}
 
 const CONVERSATIONS: &str = for_each!(
     "select * from conversations c where c.user_id = k.user_id and c.conversation_id = k.conversation_id"
@@ -118,33 +107,6 @@ const OTHER_MEMORIES: &str = for_each!(
 const FOLDERS: &str =
     for_each!("select * from folders f where f.user_id = k.user_id order by f.position, f.folder_id");
 const PEOPLE: &str = for_each!("select * from people p where p.user_id = k.user_id order by p.person_id");
-
-/// A batch while it is read.
-struct Reading<'a> {
-    connection: &'a mut PgConnection,
-    users: Vec<&'a str>,
-    conversations: Vec<&'a str>,
-    /// In the order of the batch.
-    found: Vec<Found>,
-}
-
-impl Reading<'_> {
-    /// Reads the rows of one table and gives each to the run that it is for, in the order of the statement.
-    async fn each<R>(&mut self, sql: &'static str, mut give: impl FnMut(&mut Found, R)) -> Result<(), Error>
-    where
-        R: for<'r> FromRow<'r, PgRow> + Send + Unpin,
-    {
-        let query = sqlx::query(sql).bind(&self.users).bind(&self.conversations);
-        for row in query.fetch_all(&mut *self.connection).await.doing(DOING)? {
-            let place: i64 = row.try_get("place").doing(DOING)?;
-            let found = usize::try_from(place - 1).ok().and_then(|place| self.found.get_mut(place));
-            if let Some(found) = found {
-                give(found, R::from_row(&row).doing(DOING)?);
-            }
-        }
-        Ok(())
-    }
-}
 
 /// What was found for one run.
 #[derive(Default)]
@@ -183,10 +145,4 @@ struct ConversationWithText {
     #[sqlx(flatten)]
     row: ConversationRow,
     private_text: Option<String>,
-}
-
-#[derive(FromRow)]
-struct PersonRow {
-    person_id: String,
-    name: String,
 }

@@ -85,13 +85,16 @@ struct Lane<Q: Clone + Send + 'static, A: Send + 'static> {
 }
 
 impl<Q: Clone + Send + 'static, A: Send + 'static> Lane<Q, A> {
-    /// Answers batch after batch until nobody waits.
+    /// Answers batch after batch until nobody waits. Before each, whoever is about to ask is let ask: requests that
+    /// arrived at the same moment, and those that the last batch answered, would else come one by one.
     async fn run<V, F>(mut self, verb: Arc<V>)
     where
         V: Fn(Vec<Q>) -> F,
         F: Future<Output = Result<Vec<A>, Error>>,
     {
-        while let Some((questions, answers)) = self.next() {
+        loop {
+            tokio::task::yield_now().await;
+            let Some((questions, answers)) = self.next() else { break };
             for (said, answer) in answered(questions, &*verb).await.into_iter().zip(answers) {
                 // Whoever stopped waiting is told nothing.
                 let _ = answer.send(said);

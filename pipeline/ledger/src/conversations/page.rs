@@ -12,6 +12,7 @@ use super::{
 };
 use crate::{
     Ledger,
+    connect::Plans,
     error::{Doing, Error},
     segments::read_segments_of,
 };
@@ -28,7 +29,7 @@ impl Ledger {
             let rows = page(user, filter).build_query_as().fetch_all(&self.pool).await.doing(DOING)?;
             return rows.into_iter().map(PageRow::view).collect();
         }
-        let mut snapshot = self.snapshot().await?;
+        let mut snapshot = self.begin_reading(DOING, Plans::OfPages).await?;
         let rows = page(user, filter).build_query_as().fetch_all(&mut *snapshot).await.doing(DOING)?;
         let mut views = rows.into_iter().map(PageRow::view).collect::<Result<Vec<_>, _>>()?;
         add_transcripts(&mut snapshot, user, &mut views).await?;

@@ -2,15 +2,23 @@
 
 use records::{Conversation, ConversationId, FolderId, Source, Structured, Timestamp, UserId};
 use serde_json::Value;
-use sqlx::{AssertSqlSafe, PgConnection};
+use sqlx::PgConnection;
 
 use super::shapes;
 use crate::error::{Doing, Error};
 
-/// What [`ConversationRow`] reads, in `select` lists and `returning` clauses.
-pub(crate) const CONVERSATION_COLUMNS: &str = "user_id, conversation_id, created_at, updated_at, started_at, \
-     finished_at, language, source, status, title, overview, emoji, category, events, apps_results, folder_id, \
-     starred, visibility, discarded, geolocation, finalization_revision";
+/// What [`ConversationRow`] reads, as a literal, so that whole statements stay static.
+macro_rules! conversation_columns {
+    () => {
+        "user_id, conversation_id, created_at, updated_at, started_at, finished_at, language, source, status, title, \
+         overview, emoji, category, events, apps_results, folder_id, starred, visibility, discarded, geolocation, \
+         finalization_revision"
+    };
+}
+pub(super) use conversation_columns;
+
+/// The same, in `select` lists and `returning` clauses that are put together.
+pub(crate) const CONVERSATION_COLUMNS: &str = conversation_columns!();
 
 /// The columns as the table holds them.
 #[derive(Clone, Debug, sqlx::FromRow)]
@@ -88,24 +96,17 @@ pub(crate) async fn read_conversation(
     user: &UserId,
     conversation: &ConversationId,
 ) -> Result<Option<Conversation>, Error> {
-    read_row(connection, user, conversation).await?.map(Conversation::try_from).transpose()
-}
-
-pub(super) async fn read_row(
-    connection: &mut PgConnection,
-    user: &UserId,
-    conversation: &ConversationId,
-) -> Result<Option<ConversationRow>, Error> {
-    let sql = format!(
-        "select {CONVERSATION_COLUMNS} from conversations where user_id = $1 and conversation_id = $2"
-    );
-    // Only constants of ours are in the text.
-    sqlx::query_as(AssertSqlSafe(sql))
-        .bind(user.as_str())
-        .bind(conversation.as_str())
-        .fetch_optional(connection)
-        .await
-        .doing("reading a conversation")
+    let row: Option<ConversationRow> = sqlx::query_as(concat!(
+        "select ",
+        conversation_columns!(),
+        " from conversations where user_id = $1 and conversation_id = $2"
+    ))
+    .bind(user.as_str())
+    .bind(conversation.as_str())
+    .fetch_optional(connection)
+    .await
+    .doing("reading a conversation")?;
+    row.map(Conversation::try_from).transpose()
 }
 
 fn wrong(id: &str, column: &'static str) -> Error {

@@ -1,0 +1,90 @@
+//! Reading what hangs on many conversations, of many people, in one statement per table.
+
+use records::{ConversationId, UserId};
+use sqlx::{FromRow, PgConnection, Row, postgres::PgRow};
+
+use crate::error::{Doing, Error};
+
+/// A statement over the conversations of a batch; `k` names them, with their places. Rows that have an order keep it:
+/// a subquery with an `order by` is never merged into the join around it, it is run for one `k` after the other.
+macro_rules! for_each {
+    ($($rows:expr),+) => {
+        concat!(
+            "select k.place, t.* from unnest($1::text[], $2::text[], $3::bigint[]) \
+             k (user_id, conversation_id, place) cross join lateral (",
+            $($rows),+,
+            ") t"
+        )
+    };
+}
+pub(crate) use for_each;
+
+/// Some conversations of a batch: whose, which, and their places in it.
+#[derive(Default)]
+pub(crate) struct Keys<'a> {
+    users: Vec<&'a str>,
+    conversations: Vec<&'a str>,
+    places: Vec<i64>,
+}
+
+impl<'a> Keys<'a> {
+    pub(crate) fn of(
+        conversations: impl IntoIterator<Item = (usize, &'a UserId, &'a ConversationId)>,
+    ) -> Self {
+        let mut keys = Self::default();
+        for (place, user, conversation) in conversations {
+            keys.users.push(user.as_str());
+            keys.conversations.push(conversation.as_str());
+            keys.places.push(i64::try_from(place).unwrap_or(i64::MAX));
+        }
+        keys
+    }
+}
+
+/// A batch while it is read: what was found of each, in the order of the batch.
+pub(crate) struct Reading<'c, T> {
+    connection: &'c mut PgConnection,
+    doing: &'static str,
+    found: Vec<T>,
+}
+
+impl<'c, T: Default> Reading<'c, T> {
+    pub(crate) fn new(connection: &'c mut PgConnection, size: usize, doing: &'static str) -> Self {
+        Self { connection, doing, found: (0..size).map(|_| T::default()).collect() }
+    }
+
+    /// Reads the rows of one table ([`for_each`]) and gives each to whom it is for, in the order of the statement.
+    /// Nothing is asked about nobody.
+    pub(crate) async fn each<R>(
+        &mut self,
+        keys: &Keys<'_>,
+        sql: &'static str,
+        mut give: impl FnMut(&mut T, R),
+    ) -> Result<(), Error>
+    where
+        R: for<'r> FromRow<'r, PgRow> + Send + Unpin,
+    {
+        if keys.places.is_empty() {
+            return Ok(());
+        }
+        let query = sqlx::query(sql).bind(&keys.users).bind(&keys.conversations).bind(&keys.places);
+        for row in query.fetch_all(&mut *self.connection).await.doing(self.doing)? {
+            let place: i64 = row.try_get("place").doing(self.doing)?;
+            let found = usize::try_from(place).ok().and_then(|place| self.found.get_mut(place));
+            if let Some(found) = found {
+                give(found, R::from_row(&row).doing(self.doing)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// What was found so far.
+    pub(crate) fn so_far(&self) -> &[T] {
+        &self.found
+    }
+
+    /// What was found.
+    pub(crate) fn found(self) -> Vec<T> {
+        self.found
+    }
+}
