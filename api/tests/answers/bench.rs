@@ -63,7 +63,7 @@ impl Bench {
         let metrics = Metrics::register(&prometheus::Registry::new()).unwrap();
         let check: CheckUrl = Arc::new(|url| url.starts_with("https://"));
         let app = api::router(ledger.clone(), check, settings, metrics);
-        let mut bench = Self { ledger, app, key: String::new(), database: database };
+        let mut bench = Self { ledger, app, key: String::new(), database };
         bench.key = bench.person("ann", Scope::ALL).await;
         bench
     }
