@@ -9,7 +9,7 @@ use ledger::{ClaimedDelivery, ClaimedPush, ConversationView, Ledger};
 use outside::{BrowserKeys, Guard, Sender, Vapid};
 use prometheus::Registry;
 use rand::{Rng, SeedableRng, rngs::StdRng};
-use records::Memory;
+use records::{ActionItem, Memory};
 use secrecy::SecretString;
 use sqlx::postgres::PgConnectOptions;
 use stages::Engines;
@@ -380,8 +380,9 @@ impl worker::Render for Bodies {
         delivery: &ClaimedDelivery,
         conversation: Option<&ConversationView>,
         memory: Option<&Memory>,
+        item: Option<&ActionItem>,
     ) -> Option<Vec<u8>> {
-        api::shapes::WebhookBodies.body(delivery, conversation, memory)
+        api::shapes::WebhookBodies.body(delivery, conversation, memory, item)
     }
 
     fn push(&self, push: &ClaimedPush) -> Vec<u8> {

@@ -47,11 +47,9 @@ pub(crate) enum Error {
     /// 413: over 4 MiB.
     #[error("body too large")]
     TooLarge,
-    /// 429: the key's bucket is empty.
+    /// 429: the key's bucket is empty. The front door adds the RateLimit fields, as to every answer to a key.
     #[error("rate limit reached")]
     TooManyRequests {
-        /// The bucket's size per minute.
-        per_minute: u32,
         /// Whole seconds until the next request is let in.
         retry_after: u64,
     },
@@ -102,7 +100,9 @@ impl IntoResponse for Error {
             Self::Conflict(reason) => detail(StatusCode::CONFLICT, reason),
             Self::StillRunning { retry_after } => still_running(retry_after),
             Self::TooLarge => detail(StatusCode::PAYLOAD_TOO_LARGE, "Request body too large"),
-            Self::TooManyRequests { per_minute, retry_after } => too_many(per_minute, retry_after),
+            Self::TooManyRequests { retry_after } => {
+                later(detail(StatusCode::TOO_MANY_REQUESTS, "Too many requests"), retry_after)
+            }
             Self::FinalizationUnavailable => later(
                 detail(
                     StatusCode::SERVICE_UNAVAILABLE,
@@ -152,20 +152,5 @@ fn broken(error: ledger::Error) -> Response {
         false => detail(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error"),
     };
     response.extensions_mut().insert(Cause(Arc::new(error)));
-    response
-}
-
-/// `Retry-After`, and the fields of draft-ietf-httpapi-ratelimit-headers-10.
-fn too_many(per_minute: u32, retry_after: u64) -> Response {
-    let mut response = later(detail(StatusCode::TOO_MANY_REQUESTS, "Too many requests"), retry_after);
-    let fields = [
-        ("ratelimit-policy", format!("\"key\";q={per_minute};w=60")),
-        ("ratelimit", format!("\"key\";r=0;t={retry_after}")),
-    ];
-    for (name, text) in fields {
-        if let Ok(value) = HeaderValue::from_str(&text) {
-            response.headers_mut().insert(name, value);
-        }
-    }
     response
 }

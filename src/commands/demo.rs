@@ -74,7 +74,7 @@ async fn show(private: &Private, config: Config, screen: &Screen) -> anyhow::Res
     app.ledger.migrate().await?;
     let person = UserId::new("demo");
     let settings = UserChange {
-        name: Some("Alex".to_owned()),
+        name: Some(Some("Alex".to_owned())),
         time_zone: Some("Europe/Berlin".to_owned()),
         apps: Some(vec!["minutes".to_owned(), "decisions".to_owned(), "questions".to_owned()]),
         ..UserChange::default()

@@ -97,7 +97,7 @@ pub(crate) async fn create(ledger: &Ledger, id: &UserId, change: &UserChange) ->
 impl Settings {
     fn change(&self, requires_byok: Option<bool>) -> UserChange {
         UserChange {
-            name: self.name.clone(),
+            name: self.name.clone().map(Some),
             time_zone: self.time_zone.clone(),
             requires_byok,
             apps: self.apps.clone(),

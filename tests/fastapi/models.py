@@ -205,7 +205,7 @@ class GoalChange(Change):
 
 
 class ProfileChange(Change):
-    name: Annotated[str, Field(min_length=1, max_length=100)] = None
+    name: Annotated[str, Field(min_length=1, max_length=100)] | None = None
     time_zone: str = None
     language: Annotated[str, Field(min_length=1, max_length=35)] = None
     requires_byok: bool = None

@@ -25,8 +25,8 @@ def is_number(value):
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def is_empty(body):
-    return body == {} or type(body).__name__ == "NotSet"
+def names_no_value(body):
+    return type(body).__name__ == "NotSet" or (isinstance(body, dict) and "current_value" not in body)
 
 
 def mend_segment(segment):
@@ -63,8 +63,8 @@ def before_call(context, case, kwargs):
         mend(case.body)
     if case.query and isinstance(case.query.get("start_date"), str) and isinstance(case.query.get("end_date"), str):
         case.query["end_date"] = case.query["start_date"]
-    # Progress is in the query or in the body: with an empty body, or none, it is in the query.
-    if case.path.endswith("/progress") and "current_value" not in (case.query or {}) and is_empty(case.body):
+    # Progress is in the query or in the body: with a body that does not name it, or none, it is in the query.
+    if case.path.endswith("/progress") and "current_value" not in (case.query or {}) and names_no_value(case.body):
         case.query = {**(case.query or {}), "current_value": 1}
     # A name that was used with another body is refused: every request gets one of its own. (The case that leaves out
     # the key of the caller must stay as it is: a change of its headers would bring the key back.)

@@ -42,6 +42,14 @@ pub(super) fn all() -> Map<String, Value> {
             problem("The body is larger than 4 MiB.", &[], json!({ "detail": "Request body too large" })),
         ),
         (
+            "MadeAndGone",
+            problem(
+                "A repeat under an `Idempotency-Key`: what the first request made was deleted meanwhile.",
+                &[],
+                json!({ "detail": "Memory not found" }),
+            ),
+        ),
+        (
             "StillRunning",
             problem(
                 "A request with this `Idempotency-Key` is still running.",
@@ -53,7 +61,7 @@ pub(super) fn all() -> Map<String, Value> {
             "TooManyRequests",
             problem(
                 "The key asks too often.",
-                &["Retry-After", "RateLimit", "RateLimit-Policy"],
+                &["Retry-After"],
                 json!({ "detail": "Too many requests" }),
             ),
         ),
@@ -72,8 +80,25 @@ pub(super) fn all() -> Map<String, Value> {
         ("Invalid", invalid()),
     ]
     .into_iter()
-    .map(|(name, response)| (name.to_owned(), response))
+    .map(|(name, response)| (name.to_owned(), counted(name, response)))
     .collect()
+}
+
+/// Every answer to a key says how the key's quota stands.
+fn counted(name: &str, mut response: Value) -> Value {
+    if name != "NotAuthenticated" {
+        say_what_is_left(&mut response);
+    }
+    response
+}
+
+/// Adds the headers that every answer to a key has; an answer that is only referred to has them where it is written.
+pub(super) fn say_what_is_left(response: &mut Value) {
+    if response.get("$ref").is_none() {
+        for name in ["RateLimit", "RateLimit-Policy"] {
+            response["headers"][name] = json!({ "$ref": format!("#/components/headers/{name}") });
+        }
+    }
 }
 
 fn invalid() -> Value {

@@ -26,11 +26,11 @@ pub(super) fn headers() -> Value {
             "schema": { "type": "integer", "minimum": 0 },
         },
         "RateLimit": {
-            "description": "What is left of the quota, and seconds until there is more (draft-ietf-httpapi-ratelimit-headers).",
+            "description": "Of every answer to a key: `r` requests are left of the quota, and in `t` seconds there is one more (draft-ietf-httpapi-ratelimit-headers). Missing where the operator set no limit.",
             "schema": { "type": "string" },
         },
         "RateLimit-Policy": {
-            "description": "The quota, and the seconds in which it fills up.",
+            "description": "Of every answer to a key: the quota `q`, and the `w` seconds in which it fills up.",
             "schema": { "type": "string" },
         },
         "WWW-Authenticate": {

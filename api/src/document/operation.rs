@@ -211,6 +211,10 @@ impl Operation {
             also("413", "BodyTooLarge", &mut responses);
         }
         if self.creates {
+            // Conversations leave a trace: a repeat is told that they were deleted.
+            if !self.path.contains("/conversations") {
+                also("404", "MadeAndGone", &mut responses);
+            }
             also("409", "StillRunning", &mut responses);
         }
         if self.refuses || self.creates || self.body.is_some() || self.query.is_some() {
@@ -218,6 +222,7 @@ impl Operation {
         }
         also("429", "TooManyRequests", &mut responses);
         also("503", "Unavailable", &mut responses);
+        responses.values_mut().for_each(errors::say_what_is_left);
         responses.sort_keys();
         responses
     }

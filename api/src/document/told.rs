@@ -16,13 +16,16 @@ fn post(event: EventKind) -> Value {
         EventKind::ConversationCompleted => ("a conversation was created and processed", "Conversation"),
         EventKind::ConversationFailed => ("processing a conversation failed for good", "Conversation"),
         EventKind::ConversationDiscarded => ("a conversation was judged not worth keeping", "Conversation"),
-        EventKind::ActionItemCreated => ("an action item was heard", "ActionItem"),
-        EventKind::MemoryCreated => ("a memory was heard", "Thin"),
+        EventKind::ActionItemCreated => {
+            ("an action item was heard in a conversation, or made by a person", "ActionItem")
+        }
+        EventKind::MemoryCreated => ("a memory was heard in a conversation, or made by a person", "Memory"),
     };
-    let data = match full {
-        "Thin" => reference("Thin"),
-        full => json!({ "anyOf": [reference(full), reference("Thin")] }),
-    };
+    let mut shapes = vec![reference(full), reference("Thin")];
+    if full != "Conversation" {
+        shapes.push(reference("ThinMade"));
+    }
+    let data = json!({ "anyOf": shapes });
     told(event.as_str(), format!("Told when {when}, in the endpoint's format (`full` or `thin`)."), &data)
 }
 

@@ -13,6 +13,7 @@ use axum::{Router, extract::DefaultBodyLimit, middleware};
 use ledger::Ledger;
 use tower_http::compression::CompressionLayer;
 
+pub(crate) use rate::Told;
 pub(crate) use repeats::Creating;
 
 use crate::{
@@ -26,7 +27,7 @@ use crate::{
 pub type CheckUrl = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 
 /// 4 MiB (DECISIONS §3, "bodies").
-const BODY_LIMIT: usize = 4 * 1_024 * 1_024;
+pub(crate) const BODY_LIMIT: usize = 4 * 1_024 * 1_024;
 
 /// What handlers work with; cheap to clone.
 #[derive(Clone)]

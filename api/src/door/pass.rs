@@ -13,7 +13,7 @@ use trace::TraceContext;
 use tracing::{Instrument, Span, field::Empty};
 
 use super::{
-    Door, request_id,
+    Door, Told, request_id,
     retire::{self, RETIRING},
 };
 use crate::error::{Cause, detail};
@@ -27,16 +27,19 @@ const HEADERS: [(HeaderName, &str); 4] = [
 ];
 
 /// Names the request, runs it inside a span that holds neither words nor headers, and finishes its answer.
-pub(super) async fn attend(State(door): State<Door>, request: Request, next: Next) -> Response {
+pub(super) async fn attend(State(door): State<Door>, mut request: Request, next: Next) -> Response {
     let id = request_id::of(request.headers(), door.ids.as_ref());
     // The route's pattern and not the path: paths hold ids, and whatever else a client makes up.
     let route = request.extensions().get::<MatchedPath>().map_or("unknown", |path| path.as_str()).to_owned();
     let method = request.method().clone();
     let span = tracing::info_span!("request", %id, %method, route);
     let traced = traced(request.headers(), &id, method.as_str(), &route);
+    let told = Told::default();
+    request.extensions_mut().insert(told.clone());
     let begun = Instant::now();
     async {
         let mut answer = finish(next.run(request).await, &id);
+        told.put(answer.headers_mut());
         if let Some(retiring) = retire::of(RETIRING, method.as_str(), &route) {
             retiring.announce(answer.headers_mut());
         }

@@ -1,45 +1,124 @@
-//! A token bucket per key and process: a cheap guard against a client that has lost its temper.
+//! A token bucket per key and process: a cheap guard against a client that has lost its temper. Every answer to a key
+//! says how its bucket stands (draft-ietf-httpapi-ratelimit-headers-10).
 
-use std::num::NonZeroU32;
+use std::{
+    num::NonZeroU32,
+    sync::{Arc, OnceLock},
+};
 
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use governor::{
     DefaultKeyedRateLimiter, Quota, RateLimiter,
-    clock::{Clock, DefaultClock},
+    clock::{Clock, DefaultClock, QuantaInstant},
+    middleware::StateInformationMiddleware,
 };
 
 use crate::Error;
 
 /// Buckets are dropped when they are full again, once there are more than this many.
 const BUCKETS_KEPT: usize = 10_000;
+/// Buckets fill up in a minute.
+const WINDOW_SECONDS: u32 = 60;
+
+const POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
+const LEFT: HeaderName = HeaderName::from_static("ratelimit");
+
+type Buckets = RateLimiter<
+    String,
+    governor::state::keyed::DefaultKeyedStateStore<String>,
+    DefaultClock,
+    StateInformationMiddleware,
+>;
 
 /// One bucket per key; none at all when switched off.
 pub(crate) struct Limiter {
-    buckets: Option<(NonZeroU32, DefaultKeyedRateLimiter<String>)>,
+    buckets: Option<(NonZeroU32, Buckets)>,
     clock: DefaultClock,
+}
+
+/// How a key's bucket stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Left {
+    /// The bucket's size.
+    size: u32,
+    /// Requests that it still lets in at once.
+    requests: u32,
+    /// Whole seconds until it lets one more in than that.
+    more_in: u64,
+}
+
+/// What came of asking a bucket.
+#[derive(Debug)]
+pub(crate) struct Counted {
+    /// How the bucket stands now; `None` when there are no buckets.
+    pub(crate) left: Option<Left>,
+    /// Whether the request is let in.
+    pub(crate) admitted: Result<(), Error>,
 }
 
 impl Limiter {
     /// Buckets of `requests` that fill up in a minute; 0 switches the limit off.
     pub(super) fn per_minute(requests: u32) -> Self {
-        let buckets =
-            NonZeroU32::new(requests).map(|size| (size, RateLimiter::keyed(Quota::per_minute(size))));
+        let buckets = NonZeroU32::new(requests).map(|size| {
+            let plain: DefaultKeyedRateLimiter<String> = RateLimiter::keyed(Quota::per_minute(size));
+            (size, plain.with_middleware::<StateInformationMiddleware>())
+        });
         Self { buckets, clock: DefaultClock::default() }
     }
 
-    /// Takes a token from the key's bucket.
-    ///
-    /// # Errors
-    /// [`Error::TooManyRequests`] when there is none.
-    pub(crate) fn admit(&self, key_id: &str) -> Result<(), Error> {
-        let Some((size, buckets)) = &self.buckets else { return Ok(()) };
+    /// Takes a token from the key's bucket, if there is one: [`Error::TooManyRequests`] when there is none.
+    pub(crate) fn admit(&self, key_id: &str) -> Counted {
+        let Some((size, buckets)) = &self.buckets else { return Counted { left: None, admitted: Ok(()) } };
         if buckets.len() > BUCKETS_KEPT {
             buckets.retain_recent();
         }
-        buckets.check_key(&key_id.to_owned()).map_err(|early| Error::TooManyRequests {
-            per_minute: size.get(),
-            // Rounded up, so that the client does not come back a moment too early.
-            retry_after: early.wait_time_from(self.clock.now()).as_secs() + 1,
-        })
+        let size = size.get();
+        match buckets.check_key(&key_id.to_owned()) {
+            Ok(state) => {
+                let (requests, more_in) =
+                    (state.remaining_burst_capacity(), WINDOW_SECONDS.div_ceil(size).into());
+                Counted { left: Some(Left { size, requests, more_in }), admitted: Ok(()) }
+            }
+            Err(early) => {
+                let retry_after = whole_seconds(&early, self.clock.now());
+                Counted {
+                    left: Some(Left { size, requests: 0, more_in: retry_after }),
+                    admitted: Err(Error::TooManyRequests { retry_after }),
+                }
+            }
+        }
+    }
+}
+
+/// Rounded up, so that the client does not come back a moment too early.
+fn whole_seconds(early: &governor::NotUntil<QuantaInstant>, now: QuantaInstant) -> u64 {
+    early.wait_time_from(now).as_secs() + 1
+}
+
+/// Goes with a request and comes back with its answer, whatever that is: how the bucket of the key that asked stands.
+/// Nothing is told to whoever showed no live key.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Told(Arc<OnceLock<Left>>);
+
+impl Told {
+    /// Keeps how the bucket stands.
+    pub(crate) fn note(&self, left: Left) {
+        // A request asks its bucket once: its caller is remembered.
+        let _ = self.0.set(left);
+    }
+
+    /// Writes `RateLimit` and `RateLimit-Policy`.
+    pub(super) fn put(&self, headers: &mut HeaderMap) {
+        let Some(Left { size, requests, more_in }) = self.0.get() else { return };
+        let fields = [
+            (POLICY, format!("\"key\";q={size};w={WINDOW_SECONDS}")),
+            (LEFT, format!("\"key\";r={requests};t={more_in}")),
+        ];
+        for (name, text) in fields {
+            if let Ok(value) = HeaderValue::try_from(text) {
+                headers.insert(name, value);
+            }
+        }
     }
 }
 
@@ -50,18 +129,25 @@ mod tests {
     #[test]
     fn an_empty_bucket_refuses_its_key_alone_and_says_for_how_long() {
         let limiter = Limiter::per_minute(2);
-        assert!(limiter.admit("a").is_ok());
-        assert!(limiter.admit("a").is_ok());
-        assert!(matches!(
-            limiter.admit("a"),
-            Err(Error::TooManyRequests { per_minute: 2, retry_after: 1..=31 })
-        ));
-        assert!(limiter.admit("b").is_ok());
+        let left = |requests| Some(Left { size: 2, requests, more_in: 30 });
+        for requests in [1, 0] {
+            let counted = limiter.admit("a");
+            assert!(counted.admitted.is_ok());
+            assert_eq!(counted.left, left(requests));
+        }
+        let refused = limiter.admit("a");
+        let Err(Error::TooManyRequests { retry_after: retry_after @ 1..=31 }) = refused.admitted else {
+            panic!("{refused:?}")
+        };
+        // Whoever obeys `Retry-After` is not earlier than `t`.
+        assert_eq!(refused.left, Some(Left { size: 2, requests: 0, more_in: retry_after }));
+        assert_eq!(limiter.admit("b").left, left(1));
     }
 
     #[test]
     fn zero_switches_the_limit_off() {
         let limiter = Limiter::per_minute(0);
-        assert!((0..10_000).all(|_| limiter.admit("a").is_ok()));
+        let all_let_in = (0..10_000).map(|_| limiter.admit("a"));
+        assert!(all_let_in.into_iter().all(|counted| counted.admitted.is_ok() && counted.left.is_none()));
     }
 }

@@ -15,7 +15,12 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::{BODY_LIMIT, Door};
-use crate::{Error, Scope, keys::Caller, read::Problem, routes};
+use crate::{
+    Error, Scope,
+    keys::Caller,
+    read::{Problem, declares_too_much},
+    routes,
+};
 
 /// The header that names a request.
 const HEADER: HeaderName = HeaderName::from_static("idempotency-key");
@@ -48,6 +53,9 @@ async fn named(
     let caller = Caller::from_request_parts(&mut parts, door).await?;
     caller.require(scope)?;
     let name = name_in(&parts.headers)?;
+    if declares_too_much(&parts.headers) {
+        return Err(Error::TooLarge);
+    }
     let bytes = to_bytes(body, BODY_LIMIT).await.map_err(|_| Error::TooLarge)?;
     let fingerprint = Sha256::digest(&bytes).into();
     let key = RequestKey { user: caller.user.clone(), route, key: name, fingerprint };

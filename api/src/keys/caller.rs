@@ -7,7 +7,10 @@ use axum::{
 use records::UserId;
 
 use super::{Scope, text::hash_of_presented};
-use crate::{Error, door::Door};
+use crate::{
+    Error,
+    door::{Door, Told},
+};
 
 /// The person behind a request, with what the key may do.
 #[derive(Clone, Debug)]
@@ -41,7 +44,11 @@ impl FromRequestParts<Door> for Caller {
         }
         let hash = bearer(&parts.headers).and_then(hash_of_presented).ok_or(Error::NotAuthenticated)?;
         let owner = door.ledger.key_owner(&hash).await?.ok_or(Error::NotAuthenticated)?;
-        door.rate.admit(&owner.key_id)?;
+        let counted = door.rate.admit(&owner.key_id);
+        if let (Some(left), Some(told)) = (counted.left, parts.extensions.get::<Told>()) {
+            told.note(left);
+        }
+        counted.admitted?;
         // A scope that this version does not know (yet, or any more) grants nothing.
         let scopes = owner.scopes.iter().filter_map(|name| Scope::from_name(name)).collect();
         Ok(Self { user: owner.user_id, key_id: owner.key_id, scopes })

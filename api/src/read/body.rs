@@ -3,12 +3,15 @@
 use axum::{
     body::Bytes,
     extract::{FromRequest, Request},
-    http::{HeaderMap, StatusCode, header::CONTENT_TYPE},
+    http::{
+        HeaderMap, StatusCode,
+        header::{CONTENT_LENGTH, CONTENT_TYPE},
+    },
 };
 use serde_json::{Value, json};
 
 use super::{Fields, Object, Problem, Report, Take, python_json};
-use crate::Error;
+use crate::{Error, door::BODY_LIMIT};
 
 /// A body as it came. It is only judged when a handler reads it, because who asks comes before what is asked
 /// (DECISIONS §3, "order of checks").
@@ -22,6 +25,9 @@ impl<S: Send + Sync> FromRequest<S> for Body {
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Error> {
         let is_json = claims_json(request.headers());
+        if declares_too_much(request.headers()) {
+            return Ok(Self { bytes: Err(Error::TooLarge), is_json });
+        }
         let bytes = Bytes::from_request(request, state).await.map_err(|rejection| match rejection.status() {
             StatusCode::PAYLOAD_TOO_LARGE => Error::TooLarge,
             _ => Error::UnreadableBody,
@@ -86,6 +92,12 @@ fn parse(bytes: &[u8]) -> Result<Value, Error> {
             ctx: Some(json!({ "error": fault.message })),
         }])
     })
+}
+
+/// Whether the request says by itself that its body is too large: then none of it need be sent to find out.
+pub(crate) fn declares_too_much(headers: &HeaderMap) -> bool {
+    let declared = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+    declared.is_some_and(|bytes| bytes > BODY_LIMIT as u64)
 }
 
 /// `application/json`, or any `application/*+json`.

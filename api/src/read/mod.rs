@@ -19,11 +19,11 @@ mod report;
 mod text;
 mod truth;
 
-pub(crate) use body::{Body, object, optional_object};
+pub(crate) use body::{Body, declares_too_much, object, optional_object};
 pub(crate) use choice::{Choice, CommaSeparated};
 pub(crate) use drawing::{Drawing, Drawn};
 pub(crate) use fields::{Fields, ListOf, Object, Take};
-pub(crate) use moment::{Instant, Moment, ZonedMoment};
+pub(crate) use moment::{Instant, Moment, ZonedMoment, in_calendar};
 pub(crate) use number::{Float, Int};
 pub(crate) use page::{Page, date_range, page};
 pub(crate) use query::{Query, query};

@@ -1,6 +1,6 @@
 //! Moments in time, read by `speedate`: the parser that pydantic itself uses.
 
-use chrono::{NaiveDate, TimeDelta};
+use chrono::{Datelike, NaiveDate, TimeDelta};
 use records::Timestamp;
 use serde_json::{Value, json};
 use speedate::{
@@ -104,7 +104,16 @@ fn in_utc(datetime: &DateTime, report: &mut Report) -> Option<Timestamp> {
             - i64::from(time.tz_offset.unwrap_or(0));
         midnight + TimeDelta::seconds(seconds) + TimeDelta::microseconds(i64::from(time.microsecond))
     });
-    naive.or_else(|| year_zero(report))
+    match naive {
+        None => year_zero(report),
+        Some(at) if in_calendar(at) => Some(at),
+        Some(_) => report.rule("the moment must lie within the years 1 to 9999 in UTC"),
+    }
+}
+
+/// Whether clients can read it: four digits hold the years 1 to 9999 and no other.
+pub(crate) fn in_calendar(at: Timestamp) -> bool {
+    (1..=9_999).contains(&at.year())
 }
 
 /// `None` for the year 0, which speedate knows and Python's calendar does not.

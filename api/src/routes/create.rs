@@ -2,6 +2,7 @@
 //! first; then the request waits for the job, a while.
 
 use axum::{Json, http::HeaderMap};
+use chrono::TimeDelta;
 use ledger::{CreateOutcome, NewContent, NewConversation};
 use records::{Conversation, ConversationId, Geolocation, Source, Timestamp, UserId};
 use secrecy::SecretString;
@@ -13,7 +14,7 @@ use crate::{
     door::{Creating, Door},
     ids::of_client_session,
     keys::Caller,
-    read::{Body, Bool, Choice, Fields, Moment, Object, Text, object},
+    read::{Body, Bool, Choice, Fields, Moment, Object, Text, in_calendar, object},
 };
 
 /// POST from plain text.
@@ -61,6 +62,7 @@ pub(super) fn read_text(fields: &mut Fields<'_>, fresh: &ConversationId) -> Opti
     let text_source_spec = fields.optional("text_source_spec", Text::any());
     let setting = setting(fields)?;
     let text = text?.trim().to_owned();
+    setting.fits(fields, TimeDelta::minutes(5))?;
     let content = NewContent::Text { text, text_source, text_source_spec };
     Some(setting.of(fresh, content, Source::new("external_integration")))
 }
@@ -80,9 +82,11 @@ pub(super) fn read_segments(
     let client_device_id = fields.optional("client_device_id", Text::any());
     let client_platform = fields.optional("client_platform", Text::any());
     let deferred = fields.optional("defer_processing", Bool).unwrap_or(false);
-    let mut spoken = spoken?;
+    let (mut spoken, setting) = (spoken?, setting?);
+    let last = spoken.iter().map(|segment| segment.end).fold(0.0, f64::max);
+    setting.fits(fields, TimeDelta::seconds(last.ceil() as i64))?;
     speakers::number_others(&mut spoken);
-    let new = setting?.of(fresh, NewContent::Segments(spoken), source);
+    let new = setting.of(fresh, NewContent::Segments(spoken), source);
     Some(NewConversation { client_session_id, client_device_id, client_platform, deferred, ..new })
 }
 
@@ -108,6 +112,19 @@ fn setting(fields: &mut Fields<'_>) -> Option<Setting> {
 }
 
 impl Setting {
+    /// A time that follows from the other one must be one that clients can read.
+    fn fits(&self, fields: &mut Fields<'_>, length: TimeDelta) -> Option<()> {
+        let derived = match (self.started_at, self.finished_at) {
+            (Some(started), None) => started.checked_add_signed(length),
+            (None, Some(finished)) => finished.checked_sub_signed(length),
+            _ => return Some(()),
+        };
+        match derived.is_some_and(in_calendar) {
+            true => Some(()),
+            false => fields.report.rule("the conversation must lie within the years 1 to 9999"),
+        }
+    }
+
     fn of(self, id: &ConversationId, content: NewContent, source: Source) -> NewConversation {
         NewConversation {
             id: id.clone(),

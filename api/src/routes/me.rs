@@ -44,7 +44,7 @@ pub(super) async fn change(
 
 /// Reads the body of a PATCH.
 pub(super) fn read_change(fields: &mut Fields<'_>) -> Option<UserChange> {
-    let name = fields.present("name", Text::between(1, 100));
+    let name = fields.nullable("name", Text::between(1, 100));
     let time_zone = fields.present("time_zone", Text::any());
     if time_zone.as_deref().is_some_and(|name| name.parse::<Tz>().is_err()) {
         let _: Option<()> = fields.report.at("time_zone", |report| {

@@ -168,7 +168,7 @@ fn delivery(event: Option<EventKind>, format: WebhookFormat, subject: Option<&st
 }
 
 fn body(delivery: &ClaimedDelivery, view: Option<&ConversationView>) -> Option<Value> {
-    WebhookBodies.body(delivery, view, None).map(|bytes| serde_json::from_slice(&bytes).unwrap())
+    WebhookBodies.body(delivery, view, None, None).map(|bytes| serde_json::from_slice(&bytes).unwrap())
 }
 
 #[test]
@@ -203,12 +203,32 @@ fn a_full_webhook_about_an_item_carries_the_item() {
 #[test]
 fn a_full_webhook_about_a_memory_carries_the_memory_while_it_exists() {
     let delivery = delivery(Some(EventKind::MemoryCreated), WebhookFormat::Full, Some("m"));
-    let told = WebhookBodies.body(&delivery, Some(&view()), Some(&fact())).unwrap();
+    let told = WebhookBodies.body(&delivery, Some(&view()), Some(&fact()), None).unwrap();
     let told: Value = serde_json::from_slice(&told).unwrap();
     assert_eq!(told["data"], memory(&fact()));
     assert_eq!(told["data"]["content"], "Alex lives in Porto");
     let gone = body(&delivery, Some(&view())).unwrap();
     assert_eq!(names(&gone["data"]), ["memory_id", "conversation_id", "status", "discarded"]);
+}
+
+#[test]
+fn what_a_person_made_is_told_without_a_conversation() {
+    let made = |event, format, subject| ClaimedDelivery {
+        conversation_id: None,
+        ..delivery(Some(event), format, Some(subject))
+    };
+    let item = &view().action_items[0];
+    let of = |delivery: &ClaimedDelivery, memory, item| -> Value {
+        serde_json::from_slice(&WebhookBodies.body(delivery, None, memory, item).unwrap()).unwrap()
+    };
+    let full = made(EventKind::ActionItemCreated, WebhookFormat::Full, "a");
+    assert_eq!(of(&full, None, Some(item))["data"], action_item(item));
+    let gone = of(&full, None, None);
+    assert_eq!(gone["data"], json!({ "action_item_id": "a", "conversation_id": null }));
+    let thin = made(EventKind::MemoryCreated, WebhookFormat::Thin, "m");
+    assert_eq!(of(&thin, None, None)["data"], json!({ "memory_id": "m", "conversation_id": null }));
+    let full = made(EventKind::MemoryCreated, WebhookFormat::Full, "m");
+    assert_eq!(of(&full, Some(&fact()), None)["data"], memory(&fact()));
 }
 
 fn fact() -> records::Memory {

@@ -3,7 +3,7 @@
 use ledger::{ClaimedDelivery, ConversationView, EventKind, WebhookFormat};
 use serde_json::{Map, Value, json};
 
-use records::Memory;
+use records::{ActionItem, Memory};
 
 use super::{action_item, conversation, memory, moment};
 
@@ -14,16 +14,20 @@ pub struct WebhookBodies;
 impl WebhookBodies {
     /// The body of `delivery`. `conversation` is what it is about, read with its transcript; `None` when it no longer
     /// exists, and then there is nothing to tell any more (a test event apart, which is about nothing). `told` is the
-    /// memory that the event is about, if it is about one that still exists.
+    /// memory that the event is about, if it is about one that still exists; `made` the action item of no conversation.
     pub fn body(
         &self,
         delivery: &ClaimedDelivery,
         conversation: Option<&ConversationView>,
         told: Option<&Memory>,
+        made: Option<&ActionItem>,
     ) -> Option<Vec<u8>> {
         let (name, data) = match (delivery.event, conversation) {
             (None, _) => ("webhook.test", json!({ "endpoint_id": delivery.endpoint_id })),
             (Some(event), Some(view)) => (event.as_str(), data(delivery, event, view, told)),
+            (Some(event), None) if delivery.conversation_id.is_none() => {
+                (event.as_str(), of_no_conversation(delivery, event, told, made))
+            }
             (Some(_), None) => return None,
         };
         let body = json!({ "type": name, "timestamp": moment(delivery.occurred_at), "data": data });
@@ -52,18 +56,39 @@ fn data(
     }
 }
 
-fn ids_and_status(delivery: &ClaimedDelivery, event: EventKind, view: &ConversationView) -> Value {
-    let mut data = Map::new();
-    let subject = match event {
-        EventKind::ActionItemCreated => Some("action_item_id"),
-        EventKind::MemoryCreated => Some("memory_id"),
-        _ => None,
+/// What a person made belongs to no conversation; it, too, is told by its id when it was deleted meanwhile.
+fn of_no_conversation(
+    delivery: &ClaimedDelivery,
+    event: EventKind,
+    told: Option<&Memory>,
+    made: Option<&ActionItem>,
+) -> Value {
+    let shown = match delivery.format {
+        WebhookFormat::Thin => None,
+        WebhookFormat::Full => told.map(memory).or_else(|| made.map(action_item)),
     };
-    if let (Some(name), Some(id)) = (subject, &delivery.subject_id) {
-        data.insert(name.to_owned(), id.as_str().into());
-    }
+    shown.unwrap_or_else(|| {
+        let mut data = subject(delivery, event);
+        data.insert("conversation_id".to_owned(), Value::Null);
+        Value::Object(data)
+    })
+}
+
+fn ids_and_status(delivery: &ClaimedDelivery, event: EventKind, view: &ConversationView) -> Value {
+    let mut data = subject(delivery, event);
     data.insert("conversation_id".to_owned(), view.conversation.id.as_str().into());
     data.insert("status".to_owned(), view.conversation.status.as_str().into());
     data.insert("discarded".to_owned(), view.conversation.discarded.into());
     Value::Object(data)
+}
+
+/// The id of the thing that the event is about, under its name.
+fn subject(delivery: &ClaimedDelivery, event: EventKind) -> Map<String, Value> {
+    let name = match event {
+        EventKind::ActionItemCreated => Some("action_item_id"),
+        EventKind::MemoryCreated => Some("memory_id"),
+        _ => None,
+    };
+    let id = delivery.subject_id.as_deref();
+    name.zip(id).into_iter().map(|(name, id)| (name.to_owned(), id.into())).collect()
 }

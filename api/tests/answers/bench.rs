@@ -46,7 +46,7 @@ pub(crate) struct Bench {
     pub(crate) app: Router,
     /// A key of the user `ann` that may do everything.
     pub(crate) key: String,
-    _database: TestDatabase,
+    database: TestDatabase,
 }
 
 impl Bench {
@@ -63,9 +63,14 @@ impl Bench {
         let metrics = Metrics::register(&prometheus::Registry::new()).unwrap();
         let check: CheckUrl = Arc::new(|url| url.starts_with("https://"));
         let app = api::router(ledger.clone(), check, settings, metrics);
-        let mut bench = Self { ledger, app, key: String::new(), _database: database };
+        let mut bench = Self { ledger, app, key: String::new(), database };
         bench.key = bench.person("ann", Scope::ALL).await;
         bench
+    }
+
+    /// Runs a statement of the test's own.
+    pub(crate) async fn run(&self, sql: &str) {
+        self.database.run(sql).await;
     }
 
     /// Makes a person (if need be) with one more key, and gives the key.

@@ -34,6 +34,33 @@ async fn a_create_that_outlasts_its_wait_answers_processing_and_the_job_goes_on(
 }
 
 #[tokio::test]
+async fn times_that_no_client_can_read_are_422_whether_they_were_sent_or_follow() {
+    let bench = Bench::new().await;
+    let text = |times: Value| {
+        ("conversations", json!({ "text": "x", "started_at": times[0], "finished_at": times[1] }))
+    };
+    let spoken = |started: &str| {
+        let segment = json!({ "text": "x", "start": 0, "end": 7_200 });
+        ("conversations/from-segments", json!({ "transcript_segments": [segment], "started_at": started }))
+    };
+    for ((path, body), place) in [
+        (text(json!(["9999-12-31T23:59:59Z", null])), json!(["body"])),
+        (text(json!([null, "0001-01-01T00:00:00Z"])), json!(["body"])),
+        (spoken("9999-12-31T23:00:00Z"), json!(["body"])),
+        (text(json!(["9999-12-31T23:59:59-02:00", null])), json!(["body", "started_at"])),
+        (text(json!(["0001-01-01T00:00:00+14:00", null])), json!(["body", "started_at"])),
+    ] {
+        let answer = bench.post(&format!("{P}/{path}"), body.clone()).await;
+        assert_eq!(answer.status, 422, "{body}");
+        assert_eq!(answer.kinds(), [("value_error", &place)], "{body}");
+    }
+    let (path, body) = spoken("9999-12-31T21:00:00Z");
+    let made = bench.post(&format!("{P}/{path}"), body).await;
+    let shown = bench.get(&format!("{P}/conversations/{}", made.body["id"].as_str().unwrap())).await;
+    assert_eq!(shown.body["finished_at"], "9999-12-31T23:00:00Z");
+}
+
+#[tokio::test]
 async fn a_create_answers_completed_as_soon_as_its_job_ends() {
     let bench = Bench::with(Settings { create_wait: Duration::from_secs(20), ..quick() }).await;
     let path = format!("{P}/conversations");

@@ -125,6 +125,27 @@ async fn a_body_over_four_mebibytes_is_413() {
 }
 
 #[tokio::test]
+async fn a_body_that_says_it_is_too_large_is_413_before_it_is_sent_and_after_who_asks() {
+    let bench = Bench::new().await;
+    for (key, name, status) in
+        [(bench.key.as_str(), None, 413), (&bench.key, Some("n"), 413), ("none", None, 401)]
+    {
+        let mut request = Request::builder()
+            .method(Method::POST)
+            .uri(format!("{P}/memories"))
+            .header("authorization", format!("Bearer {key}"))
+            .header("content-type", "application/json")
+            .header("content-length", 4 * 1_024 * 1_024 + 1);
+        if let Some(name) = name {
+            request = request.header("idempotency-key", name);
+        }
+        // A body that never comes.
+        let silent = Body::from_stream(futures::stream::pending::<Result<Vec<u8>, std::io::Error>>());
+        assert_eq!(bench.send(request.body(silent).unwrap()).await.status, status);
+    }
+}
+
+#[tokio::test]
 async fn every_answer_carries_a_request_id_and_forbids_keeping_and_sniffing() {
     let bench = Bench::new().await;
     let request =
@@ -150,6 +171,39 @@ async fn a_key_that_asks_too_often_is_429_with_the_fields_that_say_when() {
     let seconds = answer.header("retry-after");
     assert_eq!(answer.header("ratelimit"), format!("\"key\";r=0;t={seconds}"));
     assert!((1..=31).contains(&seconds.parse::<u64>().unwrap()));
+}
+
+#[tokio::test]
+async fn every_answer_to_a_key_says_what_is_left_and_no_other_does() {
+    let bench = Bench::with(Settings { rate_per_minute: 9, ..quick() }).await;
+    let poor = bench.person("ann", &[Scope::GoalsRead]).await;
+    let me = bench.get("/v1/users/me").await;
+    let tag = me.header("etag").to_owned();
+    let made = Request::builder()
+        .method(Method::POST)
+        .uri(format!("{P}/memories"))
+        .header("authorization", format!("Bearer {}", bench.key))
+        .header("content-type", "application/json")
+        .header("idempotency-key", "once");
+    let of_the_key = [
+        (200, me),
+        (304, bench.get_known("/v1/users/me", &tag).await),
+        (404, bench.get(&format!("{P}/goals/x")).await),
+        (422, bench.get(&format!("{P}/conversations?limit=0")).await),
+        (200, bench.send(made.body(Body::from(r#"{"content": "one"}"#)).unwrap()).await),
+    ];
+    for (place, (status, answer)) in of_the_key.iter().enumerate() {
+        assert_eq!(answer.status.as_u16(), *status);
+        assert_eq!(answer.header("ratelimit-policy"), "\"key\";q=9;w=60");
+        // A request is counted once, also when its name is looked up before the handler asks who calls.
+        assert_eq!(answer.header("ratelimit"), format!("\"key\";r={};t=7", 8 - place));
+    }
+    let refused = bench.ask(&poor, Method::GET, "/v1/users/me", None).await;
+    assert_eq!((refused.status.as_u16(), refused.header("ratelimit")), (403, "\"key\";r=8;t=7"));
+    for strange in ["/v1/users/me", "/nothing", "/v1/status"] {
+        let answer = bench.ask("lsk_none", Method::GET, strange, None).await;
+        assert!(!answer.headers.contains_key("ratelimit"), "{strange}");
+    }
 }
 
 #[tokio::test]

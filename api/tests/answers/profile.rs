@@ -29,6 +29,7 @@ async fn settings_are_shown_and_changed_one_by_one() {
     assert_eq!((&expected["id"], &expected["time_zone"]), (&json!("ann"), &json!("UTC")));
     for (field, sent, kept) in [
         ("name", json!("Ann"), json!("Ann")),
+        ("name", Value::Null, Value::Null),
         ("time_zone", json!("Europe/Berlin"), json!("Europe/Berlin")),
         ("language", json!("pt-BR"), json!("pt-BR")),
         ("requires_byok", json!("yes"), json!(true)),

@@ -20,7 +20,7 @@ async fn named(bench: &Bench, path: &str, name: &str, body: &Value) -> Answer {
 }
 
 /// Every route that creates, with a body, and where what it made is listed.
-fn creates() -> Vec<(String, Value, String)> {
+pub(crate) fn creates() -> Vec<(String, Value, String)> {
     let of = |path: &str, body: Value| (format!("{P}/{path}"), body, format!("{P}/{path}"));
     vec![
         of("action-items", json!({ "description": "one" })),

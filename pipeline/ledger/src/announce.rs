@@ -20,13 +20,28 @@ pub(crate) struct About {
     pub(crate) subject: Option<String>,
 }
 
-/// What is to be told of one revision.
+/// What is to be told of one revision, or of what a person made.
 pub(crate) struct Told<'a> {
     pub(crate) user: &'a UserId,
-    pub(crate) conversation: &'a ConversationId,
-    pub(crate) revision: i64,
+    /// The conversation and its revision; `None`: a person made it, and it belongs to no conversation.
+    pub(crate) of: Option<(&'a ConversationId, i64)>,
     pub(crate) abouts: Vec<About>,
     pub(crate) trace: Option<TraceContext>,
+}
+
+/// Tells of things that a person made, each by itself. Answers how many deliveries were written.
+pub(crate) async fn announce_made(
+    connection: &mut PgConnection,
+    user: &UserId,
+    event: EventKind,
+    things: &[&str],
+    now: Timestamp,
+) -> Result<u64, Error> {
+    let about = |id: &&str| About { event, subject: Some((*id).to_owned()) };
+    let abouts = things.iter().map(about).collect();
+    // In the request's own task.
+    let told = [Told { user, of: None, abouts, trace: TraceContext::current() }];
+    Ok(announce(connection, &told, now).await?.into_iter().sum())
 }
 
 /// Writes a delivery per event and enabled endpoint that asked for it, and answers how many for each of `told`. The
@@ -83,8 +98,8 @@ struct Rows<'a> {
     /// Which of those that are told each belongs to.
     places: Vec<usize>,
     users: Vec<&'a str>,
-    conversations: Vec<&'a str>,
-    revisions: Vec<i64>,
+    conversations: Vec<Option<&'a str>>,
+    revisions: Vec<Option<i64>>,
     endpoints: Vec<&'a str>,
     ids: Vec<String>,
     events: Vec<&'static str>,
@@ -96,10 +111,10 @@ impl<'a> Rows<'a> {
     fn push(&mut self, place: usize, told: &Told<'a>, endpoint: &'a str, about: &About) {
         self.places.push(place);
         self.users.push(told.user.as_str());
-        self.conversations.push(told.conversation.as_str());
-        self.revisions.push(told.revision);
+        self.conversations.push(told.of.map(|(conversation, _)| conversation.as_str()));
+        self.revisions.push(told.of.map(|(_, revision)| revision));
         self.endpoints.push(endpoint);
-        self.ids.push(delivery_id(told.user, endpoint, told.conversation, told.revision, about));
+        self.ids.push(delivery_id(told, endpoint, about));
         self.events.push(about.event.as_str());
         self.subjects.push(about.subject.clone());
         self.traces.push(told.trace.map(|trace| trace.to_string()));
@@ -148,13 +163,10 @@ impl<'a> Rows<'a> {
     }
 }
 
-fn delivery_id(
-    user: &UserId,
-    endpoint: &str,
-    conversation: &ConversationId,
-    revision: i64,
-    about: &About,
-) -> String {
+fn delivery_id(told: &Told<'_>, endpoint: &str, about: &About) -> String {
+    let user = told.user;
+    let (conversation, revision) =
+        told.of.map_or(("", 0), |(conversation, revision)| (conversation.as_str(), revision));
     let subject = about.subject.as_deref().unwrap_or("");
     let name = format!("{user}\n{endpoint}\n{conversation}\n{revision}\n{}\n{subject}", about.event.as_str());
     format!("msg_{}", Uuid::new_v5(&DELIVERIES, name.as_bytes()).simple())

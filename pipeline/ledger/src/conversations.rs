@@ -1,8 +1,8 @@
 //! Conversations as their owner sees and changes them.
 
 mod in_progress;
-mod list;
 mod one;
+mod page;
 pub(crate) mod row;
 pub(crate) mod shapes;
 
@@ -74,6 +74,14 @@ pub struct ConversationChange {
     pub starred: Option<bool>,
     /// File, or take out (`Some(None)`).
     pub folder_id: Option<Option<FolderId>>,
+}
+
+impl ConversationFilter {
+    /// The text of the statement that lists a person's conversations without their transcripts, for whoever wants to
+    /// explain or measure it. Without dates, filters and an offset, every parameter in it is the person's id.
+    pub fn statement(&self, user: &UserId) -> String {
+        page::page(user, self).sql().as_str().to_owned()
+    }
 }
 
 impl Ledger {

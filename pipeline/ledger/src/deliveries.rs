@@ -15,6 +15,7 @@ use crate::{
 mod claim;
 mod fair;
 pub(crate) mod finish;
+pub(crate) mod made;
 mod read;
 mod recover;
 

@@ -243,7 +243,7 @@ pub(crate) async fn tell_failed(
     now: Timestamp,
 ) -> Result<u64, Error> {
     let abouts = vec![About { event: EventKind::ConversationFailed, subject: None }];
-    let told = [Told { user, conversation, revision, abouts, trace }];
+    let told = [Told { user, of: Some((conversation, revision)), abouts, trace }];
     Ok(announce(connection, &told, now).await?.into_iter().sum())
 }
 

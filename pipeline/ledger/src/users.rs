@@ -33,8 +33,8 @@ pub struct User {
 /// What to change of a person; `None` leaves it.
 #[derive(Clone, Debug, Default)]
 pub struct UserChange {
-    /// The name.
-    pub name: Option<String>,
+    /// The name; `Some(None)` takes it away.
+    pub name: Option<Option<String>>,
     /// An IANA name, checked by the caller.
     pub time_zone: Option<String>,
     /// A language code.
@@ -59,7 +59,7 @@ impl Ledger {
              on conflict do nothing",
         )
         .bind(id.as_str())
-        .bind(change.name.as_deref())
+        .bind(change.name.as_ref().and_then(Option::as_deref))
         .bind(change.time_zone.as_deref())
         .bind(change.language.as_deref())
         .bind(change.requires_byok)
@@ -103,7 +103,7 @@ impl Ledger {
         const DOING: &str = "changing a person";
         let (mut transaction, now) = self.begin(DOING).await?;
         let row: Option<UserRow> = sqlx::query_as(
-            "update users set updated_at = $2, name = coalesce($3, name), time_zone = coalesce($4, time_zone), \
+            "update users set updated_at = $2, name = case when $8 then $3 else name end, time_zone = coalesce($4, time_zone), \
                  language = coalesce($5, language), requires_byok = coalesce($6, requires_byok), \
                  apps = coalesce($7, apps) \
              where user_id = $1 \
@@ -111,11 +111,12 @@ impl Ledger {
         )
         .bind(id.as_str())
         .bind(now)
-        .bind(change.name.as_deref())
+        .bind(change.name.as_ref().and_then(Option::as_deref))
         .bind(change.time_zone.as_deref())
         .bind(change.language.as_deref())
         .bind(change.requires_byok)
         .bind(change.apps.as_deref())
+        .bind(change.name.is_some())
         .fetch_optional(&mut *transaction)
         .await
         .doing(DOING)?;

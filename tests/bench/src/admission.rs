@@ -105,10 +105,15 @@ async fn pushed(house: &House, trigger: &str) -> f64 {
 /// The floor: pgbench inserting one row per transaction from as many clients.
 async fn pgbench(house: &House) -> f64 {
     let url = house.empty_database("floor").await;
+    house.run_on("floor", "create table floor (id bigserial primary key, word text not null)").await;
+    pgbench_of(house, &url, "insert into floor (word) values ('one row');\n").await
+}
+
+/// What pgbench makes of a script a second, prepared, from as many clients.
+pub(crate) async fn pgbench_of(house: &House, url: &str, statements: &str) -> f64 {
     let running: &Running = house.running();
     let script = std::env::temp_dir().join(format!("listen-bench-{}.sql", std::process::id()));
-    std::fs::write(&script, "insert into floor (word) values ('one row');\n").unwrap();
-    house.run_on("floor", "create table floor (id bigserial primary key, word text not null)").await;
+    std::fs::write(&script, statements).unwrap();
     let ran = Command::new(running.bin_dir().join("pgbench"))
         .args(["--no-vacuum", "--protocol=prepared", "--jobs=2", "--time=3"])
         .arg(format!("--client={WIDTH}"))

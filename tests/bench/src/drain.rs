@@ -10,7 +10,7 @@ use futures::{StreamExt, stream};
 use ledger::{Claimed, ClaimedDelivery, ClaimedPush, ConversationView};
 use outside::{Guard, Sender};
 use prometheus::Registry;
-use records::Memory;
+use records::{ActionItem, Memory};
 use tokio_util::sync::CancellationToken;
 use worker::{Metrics, Moment, Render, Settings, Watch, Worker};
 
@@ -120,7 +120,13 @@ pub(crate) fn worker(house: &House, watch: Arc<dyn Watch>) -> Worker {
 struct Nobody;
 
 impl Render for Nobody {
-    fn body(&self, _: &ClaimedDelivery, _: Option<&ConversationView>, _: Option<&Memory>) -> Option<Vec<u8>> {
+    fn body(
+        &self,
+        _: &ClaimedDelivery,
+        _: Option<&ConversationView>,
+        _: Option<&Memory>,
+        _: Option<&ActionItem>,
+    ) -> Option<Vec<u8>> {
         None
     }
 

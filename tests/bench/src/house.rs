@@ -104,6 +104,11 @@ impl House {
         self.running.url_of(&name)
     }
 
+    /// The URL of the database under test.
+    pub(crate) fn url(&self) -> String {
+        self.running.url_of(&self.name)
+    }
+
     /// Runs a statement on a database that [`empty_database`](Self::empty_database) made.
     pub(crate) async fn run_on(&self, name: &str, sql: &'static str) {
         let options = self.running.options().database(&format!("{}_{name}", self.name));

@@ -28,6 +28,30 @@ impl Client {
         self.answer().await
     }
 
+    /// Gets and gives the status.
+    pub(crate) async fn get(&mut self, path: &str, key: &str) -> u16 {
+        let head = format!("GET {path} HTTP/1.1\r\nhost: bench\r\nauthorization: Bearer {key}\r\n\r\n");
+        self.stream.get_mut().write_all(head.as_bytes()).await.unwrap();
+        self.answer().await
+    }
+
+    /// Posts JSON and gives the status.
+    pub(crate) async fn post_json(&mut self, path: &str, key: &str, body: &str) -> u16 {
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nhost: bench\r\nauthorization: Bearer {key}\r\n\
+             content-type: application/json\r\ncontent-length: {}\r\n\r\n",
+            body.len()
+        );
+        self.stream.get_mut().write_all(head.as_bytes()).await.unwrap();
+        self.stream.get_mut().write_all(body.as_bytes()).await.unwrap();
+        self.answer().await
+    }
+
+    /// The body of the last answer.
+    pub(crate) fn body(&self) -> &[u8] {
+        &self.body
+    }
+
     async fn answer(&mut self) -> u16 {
         let status = self.line().await.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap();
         let mut length = 0;

@@ -2,7 +2,7 @@
 //! refuses to run with one of them off; every figure stands beside a floor or a peer from the same run.
 //!
 //! `cargo run --release -p bench` runs all tables on a private, durable PostgreSQL; `-- admission drain latency
-//! history text` picks some. `pgbench` comes with the server's programs; the peer is built on the way.
+//! history lists text` picks some. `pgbench` comes with the server's programs; the peer is built on the way.
 
 #![allow(
     clippy::unwrap_used,
@@ -20,12 +20,13 @@ mod house;
 mod http;
 mod idle;
 mod latency;
+mod lists;
 mod peers;
 mod text;
 
 use house::House;
 
-const TABLES: [&str; 5] = ["admission", "drain", "latency", "history", "text"];
+const TABLES: [&str; 6] = ["admission", "drain", "latency", "history", "lists", "text"];
 
 #[tokio::main]
 async fn main() {
@@ -49,6 +50,9 @@ async fn main() {
     }
     if is_wanted("history") {
         history::table(&house).await;
+    }
+    if is_wanted("lists") {
+        lists::table(&house).await;
     }
     if is_wanted("text") {
         text::table();

@@ -89,6 +89,15 @@ impl TestDatabase {
         let pool = PgPoolOptions::new().max_connections(max).connect_with(self.options()).await;
         pool.expect("the test database takes no connection")
     }
+
+    /// Runs a statement of a test's own words, for crates that speak no SQL.
+    ///
+    /// # Panics
+    /// Where the server refuses the connection or the statement.
+    pub async fn run(&self, sql: &str) {
+        let ran = sqlx::raw_sql(AssertSqlSafe(sql.to_owned())).execute(&self.pool(1).await).await;
+        ran.expect("the test database refuses a statement");
+    }
 }
 
 impl Drop for TestDatabase {

@@ -14,7 +14,7 @@ use ledger::{
     WebhookFormat,
 };
 use outside::Sender;
-use records::{Memory, MemoryId};
+use records::{ActionItem, Memory, MemoryId};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
@@ -27,12 +27,14 @@ use crate::traces;
 /// Renders what receivers are sent: a port, because wire shapes belong to `api`.
 pub trait Render: Send + Sync {
     /// The body of `delivery`, in the delivery's format. `conversation` is the one that it is about, with
-    /// its transcript, when it is about one; `memory` likewise. `None`: what it is about no longer exists.
+    /// its transcript, when it is about one; `memory` and `item` likewise, an item only when it belongs to no
+    /// conversation. `None`: what it is about no longer exists.
     fn body(
         &self,
         delivery: &ClaimedDelivery,
         conversation: Option<&ConversationView>,
         memory: Option<&Memory>,
+        item: Option<&ActionItem>,
     ) -> Option<Vec<u8>>;
 
     /// The words of `push`, before they are encrypted.
@@ -129,7 +131,8 @@ impl FanOut {
             },
         };
         let memory = self.memory(delivery).await?;
-        let rendered = self.render.body(delivery, conversation.as_ref(), memory.as_ref());
+        let item = self.item(delivery).await?;
+        let rendered = self.render.body(delivery, conversation.as_ref(), memory.as_ref(), item.as_ref());
         let Some(body) = rendered else { return Ok(None) };
         let verb = || self.ledger.keep_body(delivery, &body);
         match until_answered(&self.chance, &self.hard, verb).await? {
@@ -156,6 +159,18 @@ impl FanOut {
         let id = MemoryId::new(id.as_str());
         let verb = || self.ledger.memory_to_tell(&delivery.user_id, &id);
         until_answered(&self.chance, &self.hard, verb).await
+    }
+
+    /// The action item that a full delivery shows, when a person made it: a conversation's own come with the
+    /// conversation.
+    async fn item(&self, delivery: &ClaimedDelivery) -> Result<Option<ActionItem>, Unanswered> {
+        let is_shown = delivery.event == Some(EventKind::ActionItemCreated)
+            && delivery.format == WebhookFormat::Full
+            && delivery.conversation_id.is_none();
+        let Some(id) = delivery.subject_id.clone().filter(|_| is_shown) else { return Ok(None) };
+        let named = [id];
+        let verb = || self.ledger.action_items_named(&delivery.user_id, &named);
+        Ok(until_answered(&self.chance, &self.hard, verb).await?.pop())
     }
 
     async fn post(&self, delivery: &ClaimedDelivery, body: Vec<u8>) -> DeliveryOutcome {

@@ -9,7 +9,7 @@ use ledger::{
 };
 use outside::{Guard, Sender};
 use prometheus::Registry;
-use records::{ConversationId, Memory, Source, UserId};
+use records::{ActionItem, ConversationId, Memory, Source, UserId};
 use testbed::TestDatabase;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -184,11 +184,13 @@ impl Render for Plain {
         delivery: &ClaimedDelivery,
         conversation: Option<&ConversationView>,
         memory: Option<&Memory>,
+        item: Option<&ActionItem>,
     ) -> Option<Vec<u8>> {
         let event = delivery.event.map_or("webhook.test", |event| event.as_str());
         let title = conversation.map(|view| view.conversation.structured.title.clone());
         let memory = memory.map(|memory| memory.content.as_str());
-        let data = serde_json::json!({ "title": title, "memory": memory });
+        let item = item.map(|item| item.description.as_str());
+        let data = serde_json::json!({ "title": title, "memory": memory, "item": item });
         Some(serde_json::json!({ "type": event, "data": data }).to_string().into_bytes())
     }
 

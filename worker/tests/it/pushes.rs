@@ -106,3 +106,44 @@ async fn a_full_webhook_about_a_memory_is_rendered_from_the_memory() {
     assert_eq!(heard["data"]["memory"], "Works on reports");
     working.stop().await;
 }
+
+#[tokio::test]
+async fn an_endpoint_that_asked_is_told_of_an_item_and_a_memory_that_a_person_makes() {
+    let bench = Bench::new().await;
+    let mut receiver = Receiver::answering(&[]).await;
+    let new = NewEndpoint {
+        id: "e1".to_owned(),
+        url: receiver.url.clone(),
+        events: vec![ledger::EventKind::MemoryCreated, ledger::EventKind::ActionItemCreated],
+        format: ledger::WebhookFormat::Full,
+        secret: outside::new_secret([7; 32]),
+    };
+    bench.ledger.create_endpoint(&bench.user, &new).await.unwrap();
+    let working = hurried(&bench);
+    let item = ledger::NewActionItem {
+        id: records::ActionItemId::new("a1"),
+        description: "Buy stamps".to_owned(),
+        completed: false,
+        due_at: None,
+    };
+    bench.ledger.create_action_items(&bench.user, &[item]).await.unwrap();
+    let heard: serde_json::Value = serde_json::from_slice(&receiver.next().await.body).unwrap();
+    assert_eq!(
+        (&heard["type"], &heard["data"]["item"]),
+        (&"action_item.created".into(), &"Buy stamps".into())
+    );
+    let memory = ledger::NewPersonMemory {
+        id: records::MemoryId::new("m1"),
+        content: "Collects stamps".to_owned(),
+        category: records::MemoryCategory::Hobbies,
+        public: false,
+        tags: Vec::new(),
+    };
+    bench.ledger.create_memories(&bench.user, &[memory]).await.unwrap();
+    let heard: serde_json::Value = serde_json::from_slice(&receiver.next().await.body).unwrap();
+    assert_eq!(
+        (&heard["type"], &heard["data"]["memory"]),
+        (&"memory.created".into(), &"Collects stamps".into())
+    );
+    working.stop().await;
+}

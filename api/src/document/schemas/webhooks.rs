@@ -14,6 +14,7 @@ pub(super) fn schemas() -> Value {
         "Delivery": delivery(),
         "Recovered": object("What a recovery sends again.", json!({ "recovered": count("How many deliveries.") }), &[]),
         "Thin": thin(),
+        "ThinMade": thin_made(),
         "Test": object("A test.", json!({ "endpoint_id": text("The endpoint.") }), &[]),
     })
 }
@@ -69,6 +70,18 @@ fn thin() -> Value {
             "conversation_id": text("The conversation."),
             "status": text("Its status."),
             "discarded": truth("Whether it is hidden."),
+        }),
+        &["action_item_id", "memory_id"],
+    )
+}
+
+fn thin_made() -> Value {
+    object(
+        "The id of what a person made, without a word of it.",
+        json!({
+            "action_item_id": text("The item, of `action_item.created`."),
+            "memory_id": text("The memory, of `memory.created`."),
+            "conversation_id": { "type": "null", "description": "It belongs to no conversation." },
         }),
         &["action_item_id", "memory_id"],
     )

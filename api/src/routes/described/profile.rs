@@ -33,7 +33,7 @@ fn change() -> Operation {
     let fields = Described::new(
         Drawing::of(me::read_change),
         &[
-            ("name", "What speakers' names say for them.", ""),
+            ("name", "What speakers' names say for them; null takes it away.", ""),
             ("time_zone", "An IANA time zone, such as `Europe/Berlin`.", ""),
             ("language", "A language code.", ""),
             (

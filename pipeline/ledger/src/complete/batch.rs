@@ -165,8 +165,7 @@ fn told<'a>(completion: &'a Completion, items: &[String], memories: &[String]) -
     });
     Told {
         user: &completion.claimed.user_id,
-        conversation: &completion.claimed.conversation_id,
-        revision: completion.claimed.revision,
+        of: Some((&completion.claimed.conversation_id, completion.claimed.revision)),
         abouts: abouts.collect(),
         trace: completion.claimed.trace,
     }

@@ -6,6 +6,7 @@ use sqlx::{AssertSqlSafe, PgConnection};
 use super::{ITEM_COLUMNS, ItemRow, dates::Changed};
 use crate::{
     Ledger,
+    deliveries::made::forget_made,
     error::{Doing, Error},
 };
 
@@ -41,7 +42,7 @@ impl Ledger {
         Ok(Some(after))
     }
 
-    /// Deletes an action item for good. `false`: no such item.
+    /// Deletes an action item for good, with what endpoints are still to be told of it. `false`: no such item.
     ///
     /// # Errors
     /// When the database does not answer.
@@ -55,6 +56,9 @@ impl Ledger {
             .execute(&mut *transaction)
             .await
             .doing(DOING)?;
+        if before.conversation_id.is_none() {
+            forget_made(&mut transaction, user, item.as_str()).await.doing(DOING)?;
+        }
         let changed = Changed { before: Some(before), after: None };
         self.commit_changed(transaction, user, &[changed], now, DOING).await?;
         Ok(true)

@@ -5,7 +5,8 @@ use sqlx::{AssertSqlSafe, PgConnection};
 
 use super::{ITEM_COLUMNS, ItemRow, dates::Changed};
 use crate::{
-    Ledger,
+    EventKind, Ledger,
+    announce::announce_made,
     error::{Doing, Error},
 };
 
@@ -24,7 +25,7 @@ pub struct NewActionItem {
 
 impl Ledger {
     /// Stores action items, all or none, and gives them in the order in which they came. One that is done already was
-    /// done now.
+    /// done now. Endpoints that asked for `action_item.created` are told of each.
     ///
     /// # Errors
     /// When the database does not answer.
@@ -39,7 +40,11 @@ impl Ledger {
         let items = insert(&mut transaction, user, new, now).await.doing(DOING)?;
         let changes: Vec<Changed> =
             items.iter().map(|item| Changed { before: None, after: Some(item.clone()) }).collect();
+        let told = announce_made(&mut transaction, user, EventKind::ActionItemCreated, &ids, now).await?;
         self.commit_changed(transaction, user, &changes, now, DOING).await?;
+        if told > 0 {
+            self.waker.deliveries_written();
+        }
         Ok(items)
     }
 }

@@ -6,6 +6,7 @@ use sqlx::AssertSqlSafe;
 use super::{MEMORY_COLUMNS, MemoryRow};
 use crate::{
     Ledger,
+    deliveries::made::forget_made,
     error::{Doing, Error},
 };
 
@@ -57,20 +58,25 @@ impl Ledger {
         row.map(Memory::try_from).transpose()
     }
 
-    /// Deletes a memory for good. `false`: no such memory.
+    /// Deletes a memory for good, with what endpoints are still to be told of it. `false`: no such memory.
     ///
     /// # Errors
     /// When the database does not answer.
     pub async fn delete_memory(&self, user: &UserId, memory: &MemoryId) -> Result<bool, Error> {
         const DOING: &str = "deleting a memory";
         let (mut transaction, _) = self.begin(DOING).await?;
-        let deleted = sqlx::query("delete from memories where user_id = $1 and memory_id = $2")
-            .bind(user.as_str())
-            .bind(memory.as_str())
-            .execute(&mut *transaction)
-            .await
-            .doing(DOING)?;
+        let conversation: Option<Option<String>> = sqlx::query_scalar(
+            "delete from memories where user_id = $1 and memory_id = $2 returning conversation_id",
+        )
+        .bind(user.as_str())
+        .bind(memory.as_str())
+        .fetch_optional(&mut *transaction)
+        .await
+        .doing(DOING)?;
+        if conversation == Some(None) {
+            forget_made(&mut transaction, user, memory.as_str()).await.doing(DOING)?;
+        }
         transaction.commit().await.doing(DOING)?;
-        Ok(deleted.rows_affected() > 0)
+        Ok(conversation.is_some())
     }
 }

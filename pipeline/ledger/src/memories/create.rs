@@ -5,7 +5,8 @@ use sqlx::AssertSqlSafe;
 
 use super::{MEMORY_COLUMNS, MemoryRow};
 use crate::{
-    Ledger,
+    EventKind, Ledger,
+    announce::announce_made,
     error::{Doing, Error},
 };
 
@@ -26,7 +27,8 @@ pub struct NewPersonMemory {
 
 impl Ledger {
     /// Stores memories, all or none, and gives them in the order in which they came. Whoever writes a fact down has
-    /// looked at it: they are `manually_added`, `reviewed`, and the verdict is `true`.
+    /// looked at it: they are `manually_added`, `reviewed`, and the verdict is `true`. Endpoints that asked for
+    /// `memory.created` are told of each.
     ///
     /// # Errors
     /// When the database does not answer.
@@ -59,7 +61,11 @@ impl Ledger {
                 .doing(DOING)?;
             memories.push(row.try_into()?);
         }
+        let told = announce_made(&mut transaction, user, EventKind::MemoryCreated, &ids, now).await?;
         transaction.commit().await.doing(DOING)?;
+        if told > 0 {
+            self.waker.deliveries_written();
+        }
         Ok(memories)
     }
 }

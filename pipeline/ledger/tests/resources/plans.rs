@@ -69,6 +69,13 @@ async fn the_list_page_of_conversations_uses_its_index() {
     };
     assert_uses(&world, "conversations", "conversations_listed", list).await;
     assert_uses(&world, "action_items", "action_items_of_conversation", list).await;
+    let deep = async |ledger: &Ledger| {
+        let filter =
+            ConversationFilter { page: DatePage { offset: 700, ..page() }, ..ConversationFilter::default() };
+        assert_eq!(ledger.conversations(&user, &filter).await.unwrap().len(), 25);
+    };
+    assert_uses(&world, "conversations", "conversations_listed", deep).await;
+    assert_uses(&world, "action_items", "action_items_of_conversation", deep).await;
 }
 
 #[tokio::test]

@@ -23,7 +23,8 @@ impl World {
         let pool = database.pool(4).await;
         let (ann, bob) = (UserId::new("ann"), UserId::new("bob"));
         for user in [&ann, &bob] {
-            let change = UserChange { name: Some(user.as_str().to_uppercase()), ..UserChange::default() };
+            let change =
+                UserChange { name: Some(Some(user.as_str().to_uppercase())), ..UserChange::default() };
             assert!(ledger.create_user(user, &change).await.unwrap());
         }
         Self { ledger, pool, ann, bob, database }

@@ -1,0 +1,188 @@
+//! `Idempotency-Key` when the first answer never came: the process died between the commit and the answer, the client
+//! hung up, the day is over, or many ask at once.
+
+use std::sync::Arc;
+
+use axum::{
+    body::Body,
+    http::{Method, Request},
+};
+use serde_json::{Value, json};
+use tokio::sync::Barrier;
+
+use crate::bench::{Answer, Bench, P};
+use crate::repeats::creates;
+
+async fn named(bench: &Bench, key: &str, path: &str, body: &Value) -> Answer {
+    let request = Request::builder()
+        .method(Method::POST)
+        .uri(path)
+        .header("authorization", format!("Bearer {key}"))
+        .header("content-type", "application/json")
+        .header("idempotency-key", "the-name");
+    bench.send(request.body(Body::from(body.to_string())).unwrap()).await
+}
+
+/// What the database holds of all names when the process died after its commits and before its answers.
+async fn lose_the_answers(bench: &Bench, ago: &str) {
+    let lost = format!(
+        "update request_keys set status = null, answer = null, running_until = now() - interval '{ago}'"
+    );
+    bench.run(&lost).await;
+}
+
+async fn many(bench: &Bench, list: &str) -> usize {
+    bench.get(list).await.body.as_array().unwrap().len()
+}
+
+/// Without what is shown once.
+fn shown_again(first: &Answer) -> Value {
+    let mut body = first.body.clone();
+    if let Some(fields) = body.as_object_mut() {
+        fields.remove("key");
+        fields.remove("secret");
+    }
+    body
+}
+
+#[tokio::test]
+async fn a_repeat_after_a_crash_answers_with_what_the_first_one_made_on_every_route() {
+    let bench = Bench::new().await;
+    for (path, body, list) in creates() {
+        let first = named(&bench, &bench.key, &path, &body).await;
+        assert_eq!(first.status, 200, "{path}: {first:?}");
+        let there = many(&bench, &list).await;
+        lose_the_answers(&bench, "1 second").await;
+        let again = named(&bench, &bench.key, &path, &body).await;
+        assert_eq!((again.status.as_u16(), again.header("idempotency-replayed")), (200, "true"), "{path}");
+        assert_eq!(again.body, shown_again(&first), "{path}");
+        assert_eq!(many(&bench, &list).await, there, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_repeat_after_a_crash_finds_the_conversation_as_it_is_by_now() {
+    let bench = Bench::new().await;
+    let segments = json!({ "transcript_segments": [{ "text": "Buy milk.", "start": 0, "end": 1 }] });
+    for (path, body) in [
+        (format!("{P}/conversations"), json!({ "text": "Call the dentist." })),
+        (format!("{P}/conversations/from-segments"), segments),
+    ] {
+        let first = named(&bench, &bench.key, &path, &body).await;
+        assert_eq!(first.body["status"], "processing");
+        bench.complete_all(job::Queue::Creation).await;
+        lose_the_answers(&bench, "1 second").await;
+        let again = named(&bench, &bench.key, &path, &body).await;
+        assert_eq!(
+            again.body,
+            json!({ "id": first.body["id"], "status": "completed", "discarded": false }),
+            "{path}"
+        );
+        let place = format!("{P}/conversations/{}", first.body["id"].as_str().unwrap());
+        bench.ask(&bench.key, Method::DELETE, &place, None).await;
+        lose_the_answers(&bench, "1 second").await;
+        let gone = named(&bench, &bench.key, &path, &body).await;
+        assert_eq!(
+            gone.body,
+            json!({ "id": first.body["id"], "status": "deleted", "discarded": true }),
+            "{path}"
+        );
+    }
+    assert_eq!(bench.complete_all(job::Queue::Creation).await, 0, "nothing was made again");
+}
+
+#[tokio::test]
+async fn what_was_deleted_meanwhile_is_not_made_again_by_a_repeat() {
+    let bench = Bench::new().await;
+    let path = format!("{P}/memories");
+    let body = json!({ "content": "one" });
+    let first = named(&bench, &bench.key, &path, &body).await;
+    let place = format!("{path}/{}", first.body["id"].as_str().unwrap());
+    bench.ask(&bench.key, Method::DELETE, &place, None).await;
+    lose_the_answers(&bench, "1 second").await;
+    let again = named(&bench, &bench.key, &path, &body).await;
+    assert_eq!((again.status.as_u16(), &again.body["detail"]), (404, &json!("Memory not found")));
+    assert_eq!(many(&bench, &path).await, 0);
+}
+
+#[tokio::test]
+async fn while_the_first_may_still_be_running_a_repeat_is_409_and_another_body_422() {
+    let bench = Bench::new().await;
+    let path = format!("{P}/goals");
+    let body = json!({ "title": "Read", "target_value": 3 });
+    named(&bench, &bench.key, &path, &body).await;
+    lose_the_answers(&bench, "-30 seconds").await;
+    let running = named(&bench, &bench.key, &path, &body).await;
+    assert_eq!((running.status.as_u16(), running.header("retry-after")), (409, "2"));
+    let other = named(&bench, &bench.key, &path, &json!({ "title": "Run", "target_value": 3 })).await;
+    assert_eq!(other.kinds(), [("value_error", &json!(["header", "idempotency-key"]))]);
+    assert_eq!(many(&bench, &path).await, 1);
+}
+
+#[tokio::test]
+async fn a_name_is_its_owners_alone_and_free_again_after_a_day() {
+    let bench = Bench::new().await;
+    let path = format!("{P}/memories");
+    let first = named(&bench, &bench.key, &path, &json!({ "content": "Ann's" })).await;
+    let bob = bench.person("bob", api::Scope::ALL).await;
+    let bobs = named(&bench, &bob, &path, &json!({ "content": "Bob's" })).await;
+    assert_eq!((bobs.status.as_u16(), bobs.header("idempotency-replayed")), (200, ""));
+    // The same words under the same name are not Ann's answer either.
+    let same = named(&bench, &bob, &path, &json!({ "content": "Ann's" })).await;
+    assert_eq!(same.status, 422);
+    assert_eq!(named(&bench, &bench.key, &path, &json!({ "content": "Ann's" })).await.body, first.body);
+
+    bench.run("update request_keys set created_at = created_at - interval '24 hours'").await;
+    let next_day = named(&bench, &bench.key, &path, &json!({ "content": "new" })).await;
+    assert_eq!((next_day.status.as_u16(), next_day.header("idempotency-replayed")), (200, ""));
+    assert_ne!(next_day.body["id"], first.body["id"]);
+    assert_eq!(named(&bench, &bench.key, &path, &json!({ "content": "Ann's" })).await.status, 422);
+}
+
+/// Sends all at the same moment, from as many threads as there are.
+async fn at_once(bench: &Arc<Bench>, path: &str, bodies: Vec<Value>) -> Vec<Answer> {
+    let barrier = Arc::new(Barrier::new(bodies.len()));
+    let send = |body: Value| {
+        let (bench, barrier, path) = (Arc::clone(bench), Arc::clone(&barrier), path.to_owned());
+        tokio::spawn(async move {
+            barrier.wait().await;
+            named(&bench, &bench.key, &path, &body).await
+        })
+    };
+    let sent: Vec<_> = bodies.into_iter().map(send).collect();
+    let mut answers = Vec::new();
+    for answer in sent {
+        answers.push(answer.await.unwrap());
+    }
+    answers
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn of_many_bodies_under_one_name_at_once_one_is_taken_and_no_other_is_ever_answered_with_it() {
+    let bench = Arc::new(Bench::new().await);
+    let path = format!("{P}/memories");
+    let bodies: Vec<Value> = (0..8).map(|number| json!({ "content": format!("body {number}") })).collect();
+    let answers = at_once(&bench, &path, bodies.clone()).await;
+    let taken: Vec<usize> = (0..8).filter(|place| answers[*place].status == 200).collect();
+    let [winner] = taken[..] else { panic!("{answers:?}") };
+    assert_eq!(answers[winner].body["content"], bodies[winner]["content"]);
+    for (body, answer) in bodies.iter().zip(&answers) {
+        assert!([200, 409, 422].contains(&answer.status.as_u16()), "{answer:?}");
+        let again = named(&bench, &bench.key, &path, body).await;
+        assert_eq!(again.status.as_u16(), if *body == bodies[winner] { 200 } else { 422 });
+    }
+    assert_eq!(many(&bench, &path).await, 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn of_many_repeats_after_a_crash_all_get_what_the_first_one_made() {
+    let bench = Arc::new(Bench::new().await);
+    let path = format!("{P}/action-items/batch");
+    let body = json!({ "action_items": [{ "description": "one" }, { "description": "two" }] });
+    let first = named(&bench, &bench.key, &path, &body).await;
+    lose_the_answers(&bench, "1 second").await;
+    for answer in at_once(&bench, &path, vec![body; 8]).await {
+        assert_eq!((answer.status.as_u16(), &answer.body), (200, &first.body));
+    }
+    assert_eq!(many(&bench, &format!("{P}/action-items")).await, 2);
+}

@@ -1,0 +1,212 @@
+//! A page of conversations: with everything that a list shows of them in one statement, which sees one moment and
+//! costs one way to the database. Transcripts are a second one, in the same snapshot.
+
+use std::collections::HashMap;
+
+use records::{ActionItem, ActionItemId, Conversation, ConversationId, Segment, Timestamp, UserId};
+use sqlx::{PgConnection, Postgres, QueryBuilder};
+
+use super::{
+    ConversationFilter, ConversationView,
+    row::{CONVERSATION_COLUMNS, ConversationRow},
+};
+use crate::{
+    Ledger,
+    connect::Plans,
+    error::{Doing, Error},
+    segments::read_segments_of,
+};
+
+const DOING: &str = "listing conversations";
+
+impl Ledger {
+    pub(super) async fn list(
+        &self,
+        user: &UserId,
+        filter: &ConversationFilter,
+    ) -> Result<Vec<ConversationView>, Error> {
+        if !filter.with_transcript {
+            let rows = page(user, filter).build_query_as().fetch_all(&self.pool).await.doing(DOING)?;
+            return rows.into_iter().map(PageRow::view).collect();
+        }
+        let mut snapshot = self.begin_reading(DOING, Plans::OfPages).await?;
+        let rows = page(user, filter).build_query_as().fetch_all(&mut *snapshot).await.doing(DOING)?;
+        let mut views = rows.into_iter().map(PageRow::view).collect::<Result<Vec<_>, _>>()?;
+        add_transcripts(&mut snapshot, user, &mut views).await?;
+        Ok(views)
+    }
+}
+
+/// The page's statement. The number of rows stands in its text and not among its parameters: the server keeps one plan
+/// for a statement, and one that is made for any number of rows would read a person's items whole.
+pub(super) fn page(user: &UserId, filter: &ConversationFilter) -> QueryBuilder<Postgres> {
+    let mut query = QueryBuilder::new("with page as materialized (select ");
+    query.push(CONVERSATION_COLUMNS).push(" from conversations where ");
+    match filter.page.offset {
+        0 => listed(&mut query, user, filter),
+        skipped => {
+            // What is skipped is read from the index alone; only the page's rows are fetched.
+            query.push("user_id = ").push_bind(user.as_str());
+            query.push(" and conversation_id = any(array(select conversation_id from conversations where ");
+            listed(&mut query, user, filter);
+            query.push(" offset ").push_bind(skipped).push("))");
+        }
+    }
+    query.push(
+        ") select page.*, f.name as folder_name, \
+             (select u.name from users u where u.user_id = ",
+    );
+    query.push_bind(user.as_str()).push(") as user_name, i.* from page left join folders f on f.user_id = ");
+    query.push_bind(user.as_str()).push(
+        " and f.folder_id = page.folder_id \
+         left join lateral (select array_agg(a.action_item_id) as item_ids, \
+             array_agg(a.description) as item_descriptions, array_agg(a.completed) as items_completed, \
+             array_agg(a.created_at) as items_created_at, array_agg(a.updated_at) as items_updated_at, \
+             array_agg(a.due_at) as items_due_at, array_agg(a.completed_at) as items_completed_at \
+             from (select * from action_items o where o.user_id = ",
+    );
+    query.push_bind(user.as_str()).push(
+        " and o.conversation_id = page.conversation_id order by o.created_at, o.action_item_id) a) i on true \
+         order by page.created_at desc, page.conversation_id",
+    );
+    query
+}
+
+/// The list's conditions, order and limit; the order and the two constant conditions are those of its index.
+fn listed(query: &mut QueryBuilder<Postgres>, user: &UserId, filter: &ConversationFilter) {
+    query.push("status = 'completed' and not discarded and user_id = ").push_bind(user.as_str());
+    if let Some(start) = filter.page.start {
+        query.push(" and created_at >= ").push_bind(start);
+    }
+    if let Some(end) = filter.page.end {
+        query.push(" and created_at <= ").push_bind(end);
+    }
+    if !filter.categories.is_empty() {
+        let names: Vec<&str> = filter.categories.iter().map(|category| category.as_str()).collect();
+        query.push(" and category = any(").push_bind(names).push(")");
+    }
+    if let Some(folder) = &filter.folder_id {
+        query.push(" and folder_id = ").push_bind(folder.as_str());
+    }
+    if let Some(starred) = filter.starred {
+        query.push(" and starred = ").push_bind(starred);
+    }
+    query.push(" order by created_at desc, conversation_id limit ").push(filter.page.limit);
+}
+
+/// A conversation with the names and the action items that a list shows.
+#[derive(sqlx::FromRow)]
+struct PageRow {
+    #[sqlx(flatten)]
+    conversation: ConversationRow,
+    folder_name: Option<String>,
+    user_name: Option<String>,
+    #[sqlx(flatten)]
+    items: Items,
+}
+
+impl PageRow {
+    fn view(mut self) -> Result<ConversationView, Error> {
+        let apps_results = self.conversation.take_apps_results()?;
+        let conversation = Conversation::try_from(self.conversation)?;
+        Ok(ConversationView {
+            folder_name: self.folder_name,
+            action_items: self.items.of(&conversation.id),
+            segments: None,
+            user_name: self.user_name,
+            people: Vec::new(),
+            apps_results,
+            conversation,
+        })
+    }
+}
+
+/// A conversation's action items, oldest first, column by column; all null where there are none.
+#[derive(sqlx::FromRow)]
+struct Items {
+    item_ids: Option<Vec<String>>,
+    item_descriptions: Option<Vec<String>>,
+    items_completed: Option<Vec<bool>>,
+    items_created_at: Option<Vec<Timestamp>>,
+    items_updated_at: Option<Vec<Timestamp>>,
+    items_due_at: Option<Vec<Option<Timestamp>>>,
+    items_completed_at: Option<Vec<Option<Timestamp>>>,
+}
+
+impl Items {
+    fn of(self, conversation: &ConversationId) -> Vec<ActionItem> {
+        let words = all(self.item_ids).zip(all(self.item_descriptions)).zip(all(self.items_completed));
+        let times = all(self.items_created_at).zip(all(self.items_updated_at));
+        let dates = all(self.items_due_at).zip(all(self.items_completed_at));
+        words
+            .zip(times)
+            .zip(dates)
+            .map(|((((id, description), completed), (created_at, updated_at)), (due_at, completed_at))| {
+                ActionItem {
+                    id: ActionItemId::new(id),
+                    description,
+                    completed,
+                    created_at,
+                    updated_at,
+                    due_at,
+                    completed_at,
+                    conversation_id: Some(conversation.clone()),
+                }
+            })
+            .collect()
+    }
+}
+
+fn all<T>(column: Option<Vec<T>>) -> impl Iterator<Item = T> {
+    column.into_iter().flatten()
+}
+
+/// Reads the transcripts of a page, and the names of the people who speak in them.
+async fn add_transcripts(
+    connection: &mut PgConnection,
+    user: &UserId,
+    views: &mut [ConversationView],
+) -> Result<(), Error> {
+    let ids: Vec<&str> = views.iter().map(|view| view.conversation.id.as_str()).collect();
+    let mut segments = read_segments_of(connection, user, &ids).await?;
+    let people = people_in(connection, user, &segments).await?;
+    for view in views {
+        let segments = segments.remove(view.conversation.id.as_str()).unwrap_or_default();
+        view.people = named(&people, &segments);
+        view.segments = Some(segments);
+    }
+    Ok(())
+}
+
+/// Names by id; nothing is asked where nobody is named.
+async fn people_in(
+    connection: &mut PgConnection,
+    user: &UserId,
+    segments: &HashMap<String, Vec<Segment>>,
+) -> Result<HashMap<String, String>, Error> {
+    let ids: Vec<&str> = segments.values().flatten().filter_map(|one| one.person_id.as_deref()).collect();
+    if ids.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let rows: Vec<(String, String)> =
+        sqlx::query_as("select person_id, name from people where user_id = $1 and person_id = any($2)")
+            .bind(user.as_str())
+            .bind(ids)
+            .fetch_all(connection)
+            .await
+            .doing(DOING)?;
+    Ok(rows.into_iter().collect())
+}
+
+/// Those that the segments name, each once, in the order of appearance.
+fn named(people: &HashMap<String, String>, segments: &[Segment]) -> Vec<(String, String)> {
+    let mut found: Vec<(String, String)> = Vec::new();
+    for id in segments.iter().filter_map(|segment| segment.person_id.as_deref()) {
+        if let Some(name) = people.get(id)
+            && found.iter().all(|(known, _)| known != id)
+        {
+            found.push((id.to_owned(), name.clone()));
+        }
+    }
+    found
+}

@@ -1,0 +1,92 @@
+//! What endpoints are told of things that a person makes (DECISIONS §6).
+
+use ledger::{EventKind, NewActionItem, NewEndpoint, NewPersonMemory, WebhookFormat};
+use records::{ActionItemId, MemoryCategory, MemoryId, UserId};
+use secrecy::SecretString;
+
+use crate::world::World;
+
+async fn asks_for(world: &World, user: &UserId, id: &str, events: &[EventKind]) {
+    let new = NewEndpoint {
+        id: id.to_owned(),
+        url: format!("https://example.com/{id}"),
+        events: events.to_vec(),
+        format: WebhookFormat::Full,
+        secret: SecretString::from("whsec_c2VjcmV0"),
+    };
+    world.ledger.create_endpoint(user, &new).await.unwrap();
+}
+
+async fn make(world: &World, items: &[&str], memories: &[&str]) {
+    let items: Vec<_> = items
+        .iter()
+        .map(|id| NewActionItem {
+            id: ActionItemId::new(*id),
+            description: format!("Do {id}"),
+            completed: false,
+            due_at: None,
+        })
+        .collect();
+    world.ledger.create_action_items(&world.ann, &items).await.unwrap();
+    let memories: Vec<_> = memories
+        .iter()
+        .map(|id| NewPersonMemory {
+            id: MemoryId::new(*id),
+            content: format!("Likes {id}"),
+            category: MemoryCategory::Other,
+            public: false,
+            tags: Vec::new(),
+        })
+        .collect();
+    world.ledger.create_memories(&world.ann, &memories).await.unwrap();
+}
+
+/// (endpoint, event, what it is about, status, whether words are kept), in order.
+async fn told(world: &World) -> Vec<(String, String, String, String, bool)> {
+    sqlx::query_as(
+        "select endpoint_id, event, subject_id, status, body is not null from webhook_deliveries \
+         where conversation_id is null order by 1, 2, 3",
+    )
+    .fetch_all(&world.pool)
+    .await
+    .unwrap()
+}
+
+#[tokio::test]
+async fn endpoints_that_asked_are_told_of_each_thing_that_a_person_makes_and_others_are_not() {
+    let world = World::new().await;
+    asks_for(&world, &world.ann, "both", &[EventKind::ActionItemCreated, EventKind::MemoryCreated]).await;
+    asks_for(&world, &world.ann, "neither", &[EventKind::ConversationCompleted]).await;
+    asks_for(&world, &world.bob, "bobs", &[EventKind::ActionItemCreated, EventKind::MemoryCreated]).await;
+    make(&world, &["i1", "i2"], &["m1"]).await;
+    let told: Vec<_> =
+        told(&world).await.into_iter().map(|(endpoint, event, about, ..)| [endpoint, event, about]).collect();
+    let of = |event: &str, about: &str| ["both".to_owned(), event.to_owned(), about.to_owned()];
+    assert_eq!(
+        told,
+        [of("action_item.created", "i1"), of("action_item.created", "i2"), of("memory.created", "m1")]
+    );
+}
+
+#[tokio::test]
+async fn what_was_not_told_of_a_thing_goes_with_it_and_words_are_not_kept() {
+    let world = World::new().await;
+    asks_for(&world, &world.ann, "both", &[EventKind::ActionItemCreated, EventKind::MemoryCreated]).await;
+    make(&world, &["i1", "i2", "i3"], &["m1", "m2"]).await;
+    world
+        .run(
+            "update webhook_deliveries set status = 'exhausted', next_at = null, finished_at = now(), body = 'words' \
+             where subject_id in ('i2', 'm2')",
+        )
+        .await;
+    for item in ["i1", "i2"] {
+        assert!(world.ledger.delete_action_item(&world.ann, &ActionItemId::new(item)).await.unwrap());
+    }
+    for memory in ["m1", "m2"] {
+        assert!(world.ledger.delete_memory(&world.ann, &MemoryId::new(memory)).await.unwrap());
+    }
+    let left: Vec<_> =
+        told(&world).await.into_iter().map(|(_, _, about, status, words)| (about, status, words)).collect();
+    let row = |about: &str, status: &str| (about.to_owned(), status.to_owned(), false);
+    assert_eq!(left, [row("i2", "exhausted"), row("i3", "pending"), row("m2", "exhausted")]);
+}

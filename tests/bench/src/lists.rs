@@ -1,0 +1,204 @@
+//! Table 5: reading and creating over HTTP: lists of a person who has 100,000 conversations, beside the same statement
+//! through pgbench and beside an answer that asks nobody; what an offset costs; and a create from 500 segments.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use api::Scope;
+use axum::{Router, routing::get};
+use futures::future::join_all;
+use ledger::{ConversationFilter, DatePage, NewKey};
+use prometheus::Registry;
+use records::UserId;
+use secrecy::ExposeSecret;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    admission::pgbench_of,
+    drain::{Tally, worker},
+    figures::{median, percentiles},
+    house::{House, WIDTH},
+    http::Client,
+};
+
+const STORED: i64 = 100_000;
+const ROUNDS: usize = 3;
+const SECONDS: Duration = Duration::from_secs(3);
+const CREATES: usize = 200;
+const LIST: &str = "/v1/dev/user/conversations";
+
+/// Whose conversations they are.
+const PERSON: &str = "bench-0";
+
+/// Prints the table.
+pub(crate) async fn table(house: &House) {
+    fill(house).await;
+    let (address, key) = serve(house).await;
+    lists(house, address, &key).await;
+    offsets(address, &key).await;
+    create(house, address, &key).await;
+}
+
+/// 100,000 conversations of one person and 31,500 of 63 others, with two action items and ten segments each.
+async fn fill(house: &House) {
+    for statement in [
+        "insert into folders (user_id, folder_id, name) select user_id, user_id || '-bench', 'Bench' from users",
+        "insert into conversations (user_id, conversation_id, created_at, updated_at, started_at, finished_at, \
+             language, source, status, title, overview, category, folder_id) \
+         select 'bench-' || who, gen_random_uuid(), t, t, t, t, 'en', 'phone', 'completed', 'Matter ' || n, \
+             repeat('They spoke of it at some length. ', 8), 'work', \
+             case when n % 3 = 0 then 'bench-' || who || '-bench' end \
+         from generate_series(1, 131500) n, \
+             lateral (select case when n <= 100000 then 0 else 1 + n % 63 end as who) whose, \
+             lateral (select now() - make_interval(mins => n) as t) times",
+        "insert into action_items (user_id, action_item_id, description, created_at, updated_at, conversation_id) \
+         select user_id, gen_random_uuid(), 'Send the report to Bob by Friday', created_at, created_at, \
+             conversation_id from conversations, generate_series(1, 2) where title like 'Matter %'",
+        "insert into transcript_segments (user_id, conversation_id, position, content, speaker, speaker_id, is_user, \
+             start_seconds, end_seconds) \
+         select user_id, conversation_id, p, 'I need to call the dentist by Friday, and then we shall see.', \
+             'SPEAKER_00', 0, p % 2 = 0, p, p + 1 from conversations, generate_series(0, 9) p \
+         where title like 'Matter %'",
+        "vacuum analyze",
+    ] {
+        sqlx::raw_sql(statement).execute(&house.pool).await.unwrap();
+    }
+}
+
+/// The service's router, with a route beside it that asks nobody, and a key of the person's.
+async fn serve(house: &House) -> (SocketAddr, String) {
+    let settings = api::Settings { rate_per_minute: 0, ..api::Settings::default() };
+    let metrics = api::Metrics::register(&Registry::new()).unwrap();
+    let router = api::router(house.ledger.clone(), Arc::new(|_| true), settings, metrics);
+    let router = Router::new().route("/livez", get(async || "ok\n")).merge(router);
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    let made = api::keys::generate([42; 32]);
+    let key = NewKey {
+        id: made.hint.clone(),
+        name: "lists".to_owned(),
+        prefix: made.hint,
+        sha256: made.sha256,
+        scopes: Scope::ALL.iter().map(|scope| scope.as_str().to_owned()).collect(),
+        expires_at: None,
+    };
+    assert!(house.ledger.create_key(&UserId::new(PERSON), &key).await.unwrap());
+    (address, made.plaintext.expose_secret().to_owned())
+}
+
+/// What as many clients as there are got of one path: how many a second, and how long each waited.
+struct Heard {
+    rate: f64,
+    waits: Vec<f64>,
+}
+
+async fn hear(address: SocketAddr, key: &str, path: &str, rows: Option<usize>) -> Heard {
+    let began = Instant::now();
+    let clients = (0..WIDTH).map(|_| async {
+        let mut client = Client::connect(address).await;
+        let mut waits = Vec::new();
+        while began.elapsed() < SECONDS {
+            let asked = Instant::now();
+            assert_eq!(client.get(path, key).await, 200, "{path}");
+            waits.push(asked.elapsed().as_secs_f64() * 1e3);
+        }
+        if let Some(rows) = rows {
+            let page: Value = serde_json::from_slice(client.body()).unwrap();
+            assert_eq!(page.as_array().map(Vec::len), Some(rows), "{path}");
+        }
+        waits
+    });
+    let waits = join_all(clients).await.concat();
+    Heard { rate: waits.len() as f64 / began.elapsed().as_secs_f64(), waits }
+}
+
+async fn lists(house: &House, address: SocketAddr, key: &str) {
+    let pages = [(25, false), (100, false), (25, true), (100, true)];
+    let mut heard: Vec<Vec<Heard>> = pages.iter().map(|_| Vec::new()).collect();
+    let (mut bare, mut floors) = (Vec::new(), [Vec::new(), Vec::new()]);
+    for _ in 0..ROUNDS {
+        bare.push(hear(address, key, "/livez", None).await);
+        for (floor, limit) in floors.iter_mut().zip([25, 100]) {
+            floor.push(pgbench_of(house, &house.url(), &statement(limit)).await);
+        }
+        for (page, (limit, with_transcript)) in heard.iter_mut().zip(pages) {
+            let path = format!("{LIST}?limit={limit}&include_transcript={with_transcript}");
+            page.push(hear(address, key, &path, Some(limit)).await);
+        }
+    }
+    let rate = |rounds: &[Heard]| median(rounds.iter().map(|round| round.rate).collect());
+    let floors = floors.map(median);
+    let bare_rate = rate(&bare);
+    println!(
+        "Lists of a person who has {STORED} conversations, {WIDTH} clients, medians of {ROUNDS} rounds (overrides: rate limit off)\n"
+    );
+    println!("| | per second | p50 ms | p99 ms | to `/livez` | to pgbench, same statement |");
+    println!("|---|---|---|---|---|---|");
+    let row = |name: &str, rounds: &[Heard], floor: Option<f64>| {
+        let (p50, p99) =
+            percentiles(rounds.iter().flat_map(|round| round.waits.clone()).collect()).expect("answers");
+        let rate = rate(rounds);
+        let floor = floor.map_or(String::new(), |floor| format!("{:.2}", rate / floor));
+        println!("| {name} | {rate:.0} | {p50:.1} | {p99:.1} | {:.3} | {floor} |", rate / bare_rate);
+    };
+    for (rounds, (limit, with_transcript)) in heard.iter().zip(pages) {
+        let transcripts = if with_transcript { ", with transcripts" } else { "" };
+        let floor = (!with_transcript).then(|| floors[usize::from(limit == 100)]);
+        row(&format!("{limit} conversations{transcripts}"), rounds, floor);
+    }
+    row("`GET /livez`", &bare, None);
+    println!("| pgbench, the statement of 25 | {:.0} | | | | 1 |", floors[0]);
+    println!("| pgbench, the statement of 100 | {:.0} | | | | 1 |\n", floors[1]);
+}
+
+/// The list's own statement as a script: it reads one more than it shows.
+fn statement(limit: i64) -> String {
+    let page = DatePage { limit: limit + 1, ..DatePage::default() };
+    let filter = ConversationFilter { page, ..ConversationFilter::default() };
+    let text = filter.statement(&UserId::new(PERSON));
+    let text = (1..=9).fold(text, |text, number| text.replace(&format!("${number}"), "'bench-0'"));
+    format!("{text};\n")
+}
+
+async fn offsets(address: SocketAddr, key: &str) {
+    println!("| 25 conversations after | per second | p50 ms | p99 ms |");
+    println!("|---|---|---|---|");
+    for offset in [0, 1_000, 10_000, 99_000] {
+        let heard = hear(address, key, &format!("{LIST}?limit=25&offset={offset}"), Some(25)).await;
+        let (p50, p99) = percentiles(heard.waits).expect("answers");
+        println!("| {offset} | {:.0} | {p50:.1} | {p99:.1} |", heard.rate);
+    }
+    println!();
+}
+
+/// One client, one after the other; the worker runs beside, with an engine that costs nothing.
+async fn create(house: &House, address: SocketAddr, key: &str) {
+    let soft = CancellationToken::new();
+    let running =
+        tokio::spawn(worker(house, Arc::new(Tally::default())).run(soft.clone(), CancellationToken::new()));
+    let segment = |number: usize| {
+        json!({
+            "text": "I need to call the dentist by Friday, and then we shall see.",
+            "speaker": format!("SPEAKER_{:02}", number % 3), "start": number, "end": number + 1,
+        })
+    };
+    let body = json!({ "transcript_segments": (0..500).map(segment).collect::<Vec<_>>() }).to_string();
+    let mut client = Client::connect(address).await;
+    let mut waits = Vec::new();
+    for _ in 0..CREATES {
+        let asked = Instant::now();
+        assert_eq!(client.post_json(&format!("{LIST}/from-segments"), key, &body).await, 200);
+        waits.push(asked.elapsed().as_secs_f64() * 1e3);
+        let made: Value = serde_json::from_slice(client.body()).unwrap();
+        assert_eq!(made["status"], "completed");
+    }
+    soft.cancel();
+    running.await.unwrap();
+    let (p50, p99) = percentiles(waits).expect("answers");
+    println!(
+        "Create from 500 segments until `completed`, an engine that costs nothing, one client, {CREATES} creates: p50 {p50:.1} ms, p99 {p99:.1} ms\n"
+    );
+}
