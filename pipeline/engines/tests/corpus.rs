@@ -20,6 +20,7 @@ const HELD_OUT: &str = include_str!("../corpus/held_out.json");
 const OPEN: &str = include_str!("../corpus/open.json");
 const FROZEN: &str = include_str!("../corpus/frozen.json");
 const FRESH: &str = include_str!("../corpus/fresh.json");
+const STRANGERS: &str = include_str!("../corpus/strangers.json");
 
 #[test]
 fn the_corpus_it_was_developed_against_is_understood() {
@@ -147,4 +148,10 @@ fn conversations_written_after_the_rules_are_mostly_understood() {
             events: 50,
         },
     );
+}
+
+#[test]
+fn conversations_of_every_category_that_no_rule_was_made_for_are_mostly_understood() {
+    let score = total(&[STRANGERS]);
+    assert_eq!(score.discard.of, 20);
 }

@@ -15,6 +15,7 @@ mod overview;
 mod phrases;
 mod planted;
 mod same;
+mod subject;
 mod text;
 mod title;
 mod unpunctuated;
@@ -188,8 +189,8 @@ fn describe(talk: &Talk, folders: &[Folder], order: DayOrder) -> Structure {
         sentences = text::sentences(talk);
     }
     let frequency = phrases::frequencies(&sentences, language);
-    let category = title::category(&frequency, language);
-    let weights = title::weights(&frequency, category, language);
+    let category = subject::category(&sentences, &frequency, language);
+    let weights = subject::weights(&frequency, category, language);
     let topics = phrases::key_phrases(&sentences, &weights, language, TOPICS);
     Structure {
         title: title::title(&topics, &sentences, language),

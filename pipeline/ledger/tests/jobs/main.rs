@@ -22,5 +22,6 @@ mod repeats;
 mod reprocess;
 mod said;
 mod seen;
+mod spent;
 mod unreadable;
 mod verified;

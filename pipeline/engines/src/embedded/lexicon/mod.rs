@@ -7,7 +7,7 @@ mod nouns;
 mod stop_words;
 mod verbs;
 
-pub(super) use categories::{CATEGORIES, emoji_of};
+pub(super) use categories::{SUBJECTS, emoji_of};
 pub(super) use languages::{LANGUAGES, TIMES};
 pub(super) use nouns::{AMBIGUOUS_EVENT_NOUNS, EVENT_NOUNS, PAYABLES};
 pub(super) use stop_words::{FILLERS, MIC_TEST, is_stop_word};

@@ -1,0 +1,151 @@
+//! What a talk is about: one of the 33 categories, and which words speak for it.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use records::Category;
+
+use super::language::Language;
+use super::lexicon::SUBJECTS;
+use super::text::{Sentence, stem, words};
+
+/// One word that names a subject and that two of them share is enough for a category, one that three share is not;
+/// one that only hints is not, two are.
+const LEAST: f64 = 0.6;
+
+/// A category and how much a word says of it.
+type Voice = (Category, f64);
+
+/// The stems of the categories' words.
+static STEMS: LazyLock<HashMap<String, Vec<Voice>>> = LazyLock::new(|| {
+    let mut index: HashMap<String, Vec<Voice>> = HashMap::new();
+    for (category, word, weight) in spoken().filter(|(_, word, _)| !word.contains(['_', '-'])) {
+        strengthen(index.entry(stem(word)).or_default(), category, weight);
+    }
+    index
+});
+
+/// The categories' pairs of words: the first's stem, and by it the second's.
+static PAIRS: LazyLock<HashMap<String, HashMap<String, Vec<Voice>>>> = LazyLock::new(|| {
+    let mut index: HashMap<String, HashMap<String, Vec<Voice>>> = HashMap::new();
+    for (category, pair, weight) in spoken() {
+        if let Some((first, second)) = pair.split_once(['_', '-']) {
+            let seconds = index.entry(stem(first)).or_default();
+            strengthen(seconds.entry(stem(second)).or_default(), category, weight);
+        }
+    }
+    index
+});
+
+fn spoken() -> impl Iterator<Item = (Category, &'static str, f64)> {
+    SUBJECTS.iter().flat_map(|subject| subject.words.iter().map(|(word, weight)| (subject.category, *word, *weight)))
+}
+
+/// Two forms of a word may have one stem: the stronger rules.
+fn strengthen(voices: &mut Vec<Voice>, category: Category, weight: f64) {
+    match voices.iter_mut().find(|(known, _)| *known == category) {
+        Some((_, known)) => *known = known.max(weight),
+        None => voices.push((category, weight)),
+    }
+}
+
+/// What a stem says of which categories.
+fn voices(stem: &str, language: Language) -> Vec<Voice> {
+    if language.is_english() {
+        return STEMS.get(stem).cloned().unwrap_or_default();
+    }
+    language.topics_of(stem).iter().map(|category| (*category, 1.0)).collect()
+}
+
+/// The category whose words are said most, by the logarithm of how often; `other` when hardly any is. A word
+/// that several categories share says less of each.
+pub(super) fn category(
+    sentences: &[Sentence<'_>],
+    frequency: &HashMap<String, f64>,
+    language: Language,
+) -> Category {
+    let mut scores: HashMap<Category, f64> = HashMap::new();
+    // In the order of words, so that sums of fractions are the same every time.
+    let mut said: Vec<_> = frequency.iter().collect();
+    said.sort_unstable_by_key(|(stem, _)| *stem);
+    for (stem, count) in said {
+        count_in(&mut scores, &voices(stem, language), *count);
+    }
+    if language.is_english() {
+        let mut pairs: Vec<_> = pairs(sentences).into_iter().collect();
+        pairs.sort_unstable_by_key(|(pair, _)| *pair);
+        for ((first, second), count) in pairs {
+            count_in(&mut scores, &PAIRS[first][second], count);
+        }
+    }
+    let mut best = (Category::Other, LEAST);
+    for subject in SUBJECTS.iter() {
+        let score = scores.get(&subject.category).copied().unwrap_or(0.0);
+        if score > best.1 + 1e-9 {
+            best = (subject.category, score);
+        }
+    }
+    best.0
+}
+
+fn count_in(scores: &mut HashMap<Category, f64>, voices: &[Voice], count: f64) {
+    let shared: f64 = voices.iter().map(|(_, weight)| weight).sum();
+    for (category, weight) in voices {
+        *scores.entry(*category).or_insert(0.0) += weight * (1.0 + count.ln()) / shared.max(1.0).sqrt();
+    }
+}
+
+/// How often each pair of the categories is said.
+fn pairs(sentences: &[Sentence<'_>]) -> HashMap<(&'static str, &'static str), f64> {
+    let mut found = HashMap::new();
+    for sentence in sentences {
+        let mut seconds: Option<(&'static String, &'static HashMap<String, Vec<Voice>>)> = None;
+        for word in words(&sentence.text) {
+            let stem = stem(&word);
+            if let Some((first, seconds)) = seconds
+                && let Some((second, _)) = seconds.get_key_value(&stem)
+            {
+                *found.entry((first.as_str(), second.as_str())).or_insert(0.0) += 1.0;
+            }
+            seconds = PAIRS.get_key_value(&stem);
+        }
+    }
+    found
+}
+
+/// How much each stem counts in key phrases: as often as it is said, and more when it is a word of the category.
+pub(super) fn weights(
+    frequency: &HashMap<String, f64>,
+    category: Category,
+    language: Language,
+) -> HashMap<String, f64> {
+    let says = |stem: &str| {
+        let voices = voices(stem, language);
+        voices.iter().find(|(of, _)| *of == category).map_or(0.0, |(_, weight)| *weight)
+    };
+    frequency.iter().map(|(stem, count)| (stem.clone(), count + says(stem))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::phrases::frequencies;
+    use super::*;
+
+    fn category_of(text: &str) -> Category {
+        let sentence = Sentence { text: text.to_owned(), speaker: None, is_user: false, line: 0 };
+        let sentences = [sentence];
+        category(&sentences, &frequencies(&sentences, Language::English), Language::English)
+    }
+
+    #[test]
+    fn a_pair_says_what_its_words_do_not() {
+        assert_eq!(category_of("The black hole was seen again"), Category::Science);
+        assert_eq!(category_of("There is a hole, and it is black"), Category::Other);
+    }
+
+    #[test]
+    fn one_hint_is_no_subject_and_two_are() {
+        assert_eq!(category_of("Put it on the table by the tooth"), Category::Other);
+        assert_eq!(category_of("The tooth under the crown"), Category::Health);
+    }
+}
