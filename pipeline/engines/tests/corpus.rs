@@ -20,6 +20,7 @@ const HELD_OUT: &str = include_str!("../corpus/held_out.json");
 const OPEN: &str = include_str!("../corpus/open.json");
 const FROZEN: &str = include_str!("../corpus/frozen.json");
 const FRESH: &str = include_str!("../corpus/fresh.json");
+const BLIND: &str = include_str!("../corpus/blind.json");
 const STRANGERS: &str = include_str!("../corpus/strangers.json");
 
 #[test]
@@ -154,4 +155,10 @@ fn conversations_written_after_the_rules_are_mostly_understood() {
 fn conversations_of_every_category_that_no_rule_was_made_for_are_mostly_understood() {
     let score = total(&[STRANGERS]);
     assert_eq!(score.discard.of, 20);
+}
+
+#[test]
+fn conversations_that_no_word_list_was_made_for_are_mostly_understood() {
+    let score = total(&[BLIND]);
+    assert_eq!(score.discard.of, 12);
 }

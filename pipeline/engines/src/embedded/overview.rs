@@ -26,7 +26,7 @@ static CUE: LazyLock<Regex> = LazyLock::new(|| {
 });
 static OPENING: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?:(?:uh|um|er|so|well|okay|ok|yeah|yes|no|right|alright|sure|oh|great|good|fine|and|but|anyway|hey|hi|thanks|sounds good|you know|i mean)\b[,.!]?\s*)+",
+        r"(?i)^(?:(?:uh|um|er|so|well|okay|ok|yeah|yes|no|right|alright|sure|oh|great|good|fine|and|but|anyway|hey|hi|thanks|sounds good|you know|i mean|yep|nope|ha|haha|hm+|ah|aha|wow|lol|cool|perfect|exactly|lovely|i see|note to self)\b[,.!]*\s*)+",
     )
 });
 

@@ -7,7 +7,7 @@ use regex::Regex;
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::language::Language;
-use super::lexicon::{is_narrative_verb, is_task_verb, is_vague_verb};
+use super::lexicon::{ends_a_phrase, is_narrative_verb, is_task_verb, is_vague_verb};
 use super::text::{Sentence, pattern};
 
 /// A phrase as it was said, and its stems.
@@ -122,7 +122,10 @@ fn is_topical(piece: &str, first: bool, language: Language) -> bool {
     if !language.is_english() {
         return capital || !language.capitalises_nouns();
     }
-    let verb =
-        VERBAL.is_match(&lower) || is_task_verb(&lower) || is_vague_verb(&lower) || is_narrative_verb(&lower);
+    let verb = VERBAL.is_match(&lower)
+        || is_task_verb(&lower)
+        || is_vague_verb(&lower)
+        || is_narrative_verb(&lower)
+        || ends_a_phrase(&lower);
     (capital && !first) || !verb
 }

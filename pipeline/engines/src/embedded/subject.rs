@@ -13,6 +13,23 @@ use super::text::{Sentence, stem, words};
 /// one that only hints is not, two are.
 const LEAST: f64 = 0.6;
 
+/// What a category gains by what is said of its kin: a talk with a little of many trades is about work of some kind.
+const KIN: f64 = 0.2;
+
+/// Categories that occur together. One in two groups leans on both.
+const GROUPS: &[&[Category]] = {
+    use Category::*;
+    &[
+        &[Work, Business, Technology, Design, Finance, Legal, Entrepreneurship],
+        &[Personal, Family, Parenting, Social, Romantic, Real],
+        &[Education, Science, History, Literature, Philosophy],
+        &[Politics, News, Economics, Environment, Weather],
+        &[Sports, Music, Entertainment, Travel],
+        &[Psychology, Spiritual, Inspiration, Health],
+        &[Architecture, Design, Real],
+    ]
+};
+
 /// A category and how much a word says of it.
 type Voice = (Category, f64);
 
@@ -80,12 +97,21 @@ pub(super) fn category(
     }
     let mut best = (Category::Other, LEAST);
     for subject in SUBJECTS.iter() {
-        let score = scores.get(&subject.category).copied().unwrap_or(0.0);
+        let score = with_kin(&scores, subject.category);
         if score > best.1 + 1e-9 {
             best = (subject.category, score);
         }
     }
     best.0
+}
+
+/// The score of `category` with a part of its kin's; nothing where nothing was said of itself.
+fn with_kin(scores: &HashMap<Category, f64>, category: Category) -> f64 {
+    let of = |category: &Category| scores.get(category).copied().unwrap_or(0.0);
+    let own = of(&category);
+    let groups = GROUPS.iter().filter(|group| group.contains(&category));
+    let kin: f64 = groups.flat_map(|group| group.iter()).filter(|other| **other != category).map(of).sum();
+    if own > 0.0 { own + KIN * kin } else { 0.0 }
 }
 
 fn count_in(scores: &mut HashMap<Category, f64>, voices: &[Voice], count: f64) {
