@@ -20,6 +20,7 @@ const HELD_OUT: &str = include_str!("../corpus/held_out.json");
 const OPEN: &str = include_str!("../corpus/open.json");
 const FROZEN: &str = include_str!("../corpus/frozen.json");
 const FRESH: &str = include_str!("../corpus/fresh.json");
+const LAST: &str = include_str!("../corpus/last.json");
 const BLIND: &str = include_str!("../corpus/blind.json");
 const STRANGERS: &str = include_str!("../corpus/strangers.json");
 
@@ -160,5 +161,11 @@ fn conversations_of_every_category_that_no_rule_was_made_for_are_mostly_understo
 #[test]
 fn conversations_that_no_word_list_was_made_for_are_mostly_understood() {
     let score = total(&[BLIND]);
+    assert_eq!(score.discard.of, 12);
+}
+
+#[test]
+fn a_last_dozen_is_mostly_understood() {
+    let score = total(&[LAST]);
     assert_eq!(score.discard.of, 12);
 }
