@@ -3,7 +3,8 @@
 //! `conversations.json` is the set the first rules were developed against. Of the forty of our own, one half is
 //! open: `held_out.json` (clear, addressed language), `spontaneous.json` (loose talk of the kind that rules read
 //! badly) and `open.json` may be looked at while a rule is written. The other, `frozen.json`, was written and
-//! committed before the engine was run on it. The floors stand a little below what was measured, so that a
+//! committed before the engine was run on it; so were `strangers.json`, `blind.json` and `last.json`, the latter two of
+//! talk that hardly names its subject. The floors stand a little below what was measured, so that a
 //! change that costs more than an accident fails.
 //!
 //! `cargo test -p engines --test corpus -- --nocapture --test-threads 1` prints the tables.
@@ -152,20 +153,58 @@ fn conversations_written_after_the_rules_are_mostly_understood() {
     );
 }
 
+/// Talk of every category that names its subject.
 #[test]
-fn conversations_of_every_category_that_no_rule_was_made_for_are_mostly_understood() {
+fn twenty_conversations_of_as_many_categories_are_mostly_understood() {
     let score = total(&[STRANGERS]);
     assert_eq!(score.discard.of, 20);
+    assert_above(
+        &score,
+        &Floors {
+            category: 90,
+            title: 90,
+            recall: 85,
+            precision: 85,
+            due: 90,
+            owner: 90,
+            memories: 33,
+            events: 50,
+        },
+    );
 }
 
+/// Talk that does not name its subject: known since the word lists were widened by general words.
 #[test]
-fn conversations_that_no_word_list_was_made_for_are_mostly_understood() {
+fn talk_that_only_hints_at_its_subject_is_understood_where_it_is_known() {
     let score = total(&[BLIND]);
     assert_eq!(score.discard.of, 12);
+    let floors = Floors {
+        category: 80,
+        title: 90,
+        recall: 75,
+        precision: 70,
+        due: 90,
+        owner: 90,
+        memories: 0,
+        events: 0,
+    };
+    assert_above(&score, &floors);
 }
 
+/// The same kind, run once and not worked on: the honest figure of the category.
 #[test]
-fn a_last_dozen_is_mostly_understood() {
+fn of_talk_that_only_hints_at_its_subject_few_categories_are_found() {
     let score = total(&[LAST]);
     assert_eq!(score.discard.of, 12);
+    let floors = Floors {
+        category: 33,
+        title: 90,
+        recall: 80,
+        precision: 80,
+        due: 90,
+        owner: 90,
+        memories: 0,
+        events: 0,
+    };
+    assert_above(&score, &floors);
 }

@@ -83,6 +83,7 @@ const COUNTS: [(&str, &str); 10] = [
     ("changes in the history", "select count(*) from chaos.history"),
     ("posts received", "select count(*) from chaos.posts"),
     ("questions to the model", "select count(*) from chaos.calls"),
+    ("of them with people's own keys", "select count(*) from chaos.calls where key_of like 'keyed%'"),
 ];
 
 impl fmt::Display for Report {

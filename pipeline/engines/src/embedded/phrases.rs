@@ -106,8 +106,12 @@ fn runs(sentence: &str, language: Language) -> Vec<Vec<&str>> {
 
 /// Of a long run, its last words: the noun of an English noun phrase stands last.
 fn close<'t>(run: &mut Vec<&'t str>) -> Option<Vec<&'t str>> {
-    let run = std::mem::take(run);
+    let mut run = std::mem::take(run);
     let from = run.len().saturating_sub(LONGEST);
+    // "The lettering's lovely" is about the lettering.
+    if let Some(last) = run.last_mut() {
+        *last = last.strip_suffix("'s").unwrap_or(last);
+    }
     (!run.is_empty()).then(|| run[from..].to_vec())
 }
 

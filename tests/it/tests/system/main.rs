@@ -12,7 +12,9 @@ mod client;
 mod model;
 mod own_server;
 mod process;
+mod proxied;
 mod receiver;
+mod tunnel;
 mod world;
 
 mod byok;
