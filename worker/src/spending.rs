@@ -115,3 +115,44 @@ fn engine_of<'e>(engines: &'e Engines, stage: &str) -> &'e str {
         _ => engines.describe.id(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tokio::task::yield_now;
+
+    use super::*;
+
+    fn calls(account: &Account) -> i64 {
+        account.book().stages.values().map(|counts| counts.calls).sum()
+    }
+
+    #[tokio::test]
+    async fn what_is_spent_in_a_runs_task_is_charged_to_that_run_alone() {
+        let (one, other) = (Arc::<Account>::default(), Arc::<Account>::default());
+        let work = |calls: usize| async move {
+            for _ in 0..calls {
+                note_call("survey");
+                note_tokens("survey", "prompt", u64::MAX);
+                yield_now().await;
+            }
+        };
+        futures::join!(counted(Arc::clone(&one), work(2)), counted(Arc::clone(&other), work(3)));
+        note_call("survey");
+        assert_eq!((calls(&one), calls(&other)), (2, 3));
+        assert_eq!(one.book().stages["survey"].prompt, i64::MAX, "counts stop at the end of numbers");
+    }
+
+    #[test]
+    fn an_account_owes_what_was_spent_since_it_was_last_written() {
+        let account = Account::default();
+        assert!(!account.owes());
+        account.book().changes = 2;
+        let written = Statement { spent: Vec::new(), changes: 2 };
+        account.book().changes = 3;
+        account.saved(&written);
+        assert!(account.owes(), "what came between the statement and its writing");
+        account.saved(&Statement { spent: Vec::new(), changes: 3 });
+        account.saved(&written);
+        assert!(!account.owes(), "an older answer takes nothing back");
+    }
+}

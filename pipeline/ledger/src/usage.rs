@@ -1,11 +1,7 @@
 //! What runs spent at model servers: counts by run and stage, written under the run's fence. Never a person's words.
 
 use records::UserId;
-use sqlx::{
-    PgConnection, Postgres,
-    postgres::PgArguments,
-    query::QueryScalar,
-};
+use sqlx::{PgConnection, Postgres, postgres::PgArguments, query::QueryScalar};
 
 use crate::{
     Ledger,
@@ -57,7 +53,8 @@ pub(crate) fn bind_spent<'q>(
     spent: &[Spent],
 ) -> QueryScalar<'q, Postgres, i64, PgArguments> {
     let numbers = |count: fn(&Spent) -> i64| -> Vec<i64> { spent.iter().map(count).collect() };
-    let texts = |text: fn(&Spent) -> &String| -> Vec<String> { spent.iter().map(|one| text(one).clone()).collect() };
+    let texts =
+        |text: fn(&Spent) -> &String| -> Vec<String> { spent.iter().map(|one| text(one).clone()).collect() };
     statement
         .bind(texts(|one| &one.stage))
         .bind(texts(|one| &one.engine))

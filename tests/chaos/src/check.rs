@@ -40,7 +40,10 @@ pub(crate) fn count() -> usize {
 }
 
 fn rules() -> impl Iterator<Item = Rule> {
-    [history::RULES, answers::RULES, effects::RULES, keys::RULES, tables::RULES].into_iter().flatten().copied()
+    [history::RULES, answers::RULES, effects::RULES, keys::RULES, tables::RULES]
+        .into_iter()
+        .flatten()
+        .copied()
 }
 
 /// Brings the kit's own log into its tables, so that rules can join it with the others.

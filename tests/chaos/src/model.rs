@@ -91,7 +91,8 @@ async fn answer(State(inside): State<Arc<Inside>>, headers: HeaderMap, body: Byt
         key_of: key_of(key),
     });
     if key_of(key) == "refused" {
-        return (StatusCode::UNAUTHORIZED, json!({"error": {"message": PROVIDER_WORDS}}).to_string()).into_response();
+        return (StatusCode::UNAUTHORIZED, json!({"error": {"message": PROVIDER_WORDS}}).to_string())
+            .into_response();
     }
     let turn = inside.calls.fetch_add(1, Ordering::Relaxed);
     let truth = || told(&truth_of(&stage, number.unwrap_or(0)).to_string());

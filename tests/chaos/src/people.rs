@@ -29,9 +29,10 @@ const KEYED: [&str; 2] = ["keyed0", "keyed1"];
 /// `clients` people, one who requires a key and never brings one, two who bring theirs, and one who is marked in the middle of the run.
 pub(crate) async fn make(database: &str, clients: usize) -> Vec<Person> {
     let mut people = Vec::new();
-    let ids =
-        (0..clients).map(|number| format!("u{number}")).chain(KEYED.map(str::to_owned))
-            .chain(["parked".to_owned(), "marked".to_owned()]);
+    let ids = (0..clients)
+        .map(|number| format!("u{number}"))
+        .chain(KEYED.map(str::to_owned))
+        .chain(["parked".to_owned(), "marked".to_owned()]);
     for id in ids {
         let (code, _) = program::command(database, &["users", "create", "--id", &id]).await;
         assert_eq!(code, Some(0), "{id} cannot be created");

@@ -75,7 +75,13 @@ pub(crate) async fn leaks(world: &World) -> Vec<String> {
             canary_in(world, &text).map(|canary| format!("{canary} in the metrics of {}", door.name)),
         );
     }
-    for table in ["engine_usage", "finalization_jobs", "finalization_bells", "finalization_admissions", "operator_actions"] {
+    for table in [
+        "engine_usage",
+        "finalization_jobs",
+        "finalization_bells",
+        "finalization_admissions",
+        "operator_actions",
+    ] {
         let dump = format!("select coalesce(string_agg(t::text, '\n'), '') from {table} t");
         let text: Result<String, _> =
             sqlx::query_scalar(sqlx::AssertSqlSafe(dump)).fetch_one(&world.pool).await;
@@ -87,5 +93,8 @@ pub(crate) async fn leaks(world: &World) -> Vec<String> {
 
 fn canary_in<'a>(world: &'a World, text: &str) -> Option<&'a str> {
     let keys = world.people.iter().map(|person| person.key.as_str());
-    ["zq0", KEY, OWN_KEY, REFUSED_KEY, PROVIDER_WORDS].into_iter().chain(keys).find(|canary| text.contains(canary))
+    ["zq0", KEY, OWN_KEY, REFUSED_KEY, PROVIDER_WORDS]
+        .into_iter()
+        .chain(keys)
+        .find(|canary| text.contains(canary))
 }

@@ -55,7 +55,9 @@ static PAIRS: LazyLock<HashMap<String, HashMap<String, Vec<Voice>>>> = LazyLock:
 });
 
 fn spoken() -> impl Iterator<Item = (Category, &'static str, f64)> {
-    SUBJECTS.iter().flat_map(|subject| subject.words.iter().map(|(word, weight)| (subject.category, *word, *weight)))
+    SUBJECTS
+        .iter()
+        .flat_map(|subject| subject.words.iter().map(|(word, weight)| (subject.category, *word, *weight)))
 }
 
 /// Two forms of a word may have one stem: the stronger rules.
@@ -124,16 +126,18 @@ fn count_in(scores: &mut HashMap<Category, f64>, voices: &[Voice], count: f64) {
 /// How often each pair of the categories is said.
 fn pairs(sentences: &[Sentence<'_>]) -> HashMap<(&'static str, &'static str), f64> {
     let mut found = HashMap::new();
+    // Long talk says the same words again and again; each is stemmed once.
+    let mut stems: HashMap<String, String> = HashMap::new();
     for sentence in sentences {
         let mut seconds: Option<(&'static String, &'static HashMap<String, Vec<Voice>>)> = None;
         for word in words(&sentence.text) {
-            let stem = stem(&word);
+            let stem = stems.entry(word).or_insert_with_key(|word| stem(word));
             if let Some((first, seconds)) = seconds
-                && let Some((second, _)) = seconds.get_key_value(&stem)
+                && let Some((second, _)) = seconds.get_key_value(stem)
             {
                 *found.entry((first.as_str(), second.as_str())).or_insert(0.0) += 1.0;
             }
-            seconds = PAIRS.get_key_value(&stem);
+            seconds = PAIRS.get_key_value(stem);
         }
     }
     found

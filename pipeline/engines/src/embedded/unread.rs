@@ -47,7 +47,10 @@ mod tests {
 
     #[test]
     fn a_person_is_told_in_the_language_of_the_talk_what_was_not_looked_for() {
-        assert!(told("de").ends_with("\n\nAufgaben, Termine und Merkenswertes wurden in dieser Sprache nicht gesucht."));
+        assert!(
+            told("de")
+                .ends_with("\n\nAufgaben, Termine und Merkenswertes wurden in dieser Sprache nicht gesucht.")
+        );
         assert!(told("es").contains("no se han buscado tareas"));
         assert!(told("xx").ends_with(OTHERWISE));
         assert_eq!(told("en"), "Es regnet.");

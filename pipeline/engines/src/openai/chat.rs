@@ -11,8 +11,8 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use stages::Failure;
 
-use super::complaint::Field;
 use super::bill::Tokens;
+use super::complaint::Field;
 use super::line::Unanswered;
 use super::manner::{Format, Manner, Manners};
 use super::prompt::Transcript;

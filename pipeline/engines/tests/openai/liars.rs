@@ -108,7 +108,12 @@ async fn json_that_is_too_deep_doubled_or_no_json_is_malformed() {
         "{\"reason\": \"\", \"keep\": 1e999}",
     ] {
         let world = World::new([says_text(text)]).await;
-        assert_eq!(world.engine.judge(&talk()).await, Err(MALFORMED.into()), "{}", &text[..40.min(text.len())]);
+        assert_eq!(
+            world.engine.judge(&talk()).await,
+            Err(MALFORMED.into()),
+            "{}",
+            &text[..40.min(text.len())]
+        );
     }
     let deep = format!("{{\"choices\": {}", "[".repeat(200_000));
     let world = World::new([answer(deep, "application/json")]).await;
@@ -156,7 +161,10 @@ async fn a_good_answer_is_not_lost_by_a_bill_that_makes_no_sense() {
     ] {
         let world = World::new([with_usage(usage.clone())]).await;
         assert_eq!(world.engine.judge(&talk()).await, Ok(Verdict::Discard), "{usage}");
-        assert!(world.counts.tokens.lock().unwrap().is_empty(), "{usage}: nothing is counted that is no count");
+        assert!(
+            world.counts.tokens.lock().unwrap().is_empty(),
+            "{usage}: nothing is counted that is no count"
+        );
     }
     let world = World::new([with_usage(json!({"prompt_tokens": u64::MAX, "completion_tokens": 7}))]).await;
     assert_eq!(world.engine.judge(&talk()).await, Ok(Verdict::Discard));
@@ -166,7 +174,8 @@ async fn a_good_answer_is_not_lost_by_a_bill_that_makes_no_sense() {
 
 #[tokio::test]
 async fn a_redirect_to_the_metadata_of_a_cloud_is_not_followed() {
-    let moved = (StatusCode::PERMANENT_REDIRECT, [(header::LOCATION, "http://169.254.169.254/latest/meta-data")]);
+    let moved =
+        (StatusCode::PERMANENT_REDIRECT, [(header::LOCATION, "http://169.254.169.254/latest/meta-data")]);
     let world = World::new([made(moved.into_response())]).await;
     assert_eq!(world.engine.judge(&talk()).await, Err(FailureCode::ModelRejected.into()));
 }

@@ -67,10 +67,7 @@ impl Ledger {
 }
 
 /// A conversation keeps the engine of what it shows; only the newest completed job made that.
-async fn engine_shown(
-    connection: &mut PgConnection,
-    view: &JobView,
-) -> Result<Option<String>, sqlx::Error> {
+async fn engine_shown(connection: &mut PgConnection, view: &JobView) -> Result<Option<String>, sqlx::Error> {
     if !matches!(view.job.state, State::Completed { .. }) {
         return Ok(None);
     }

@@ -166,7 +166,8 @@ impl Verb {
                 ledger.record(&claimed().holding(), &key, &serde_json::json!({"n": 1}), &[]).await.map(drop)
             }
             Self::Spend => {
-                let spent = ledger::Spent { stage: "survey".to_owned(), calls: 1, ..ledger::Spent::default() };
+                let spent =
+                    ledger::Spent { stage: "survey".to_owned(), calls: 1, ..ledger::Spent::default() };
                 ledger.spend(&claimed().holding(), &[spent]).await.map(drop)
             }
             Self::Release | Self::ReleaseLater => {

@@ -45,7 +45,11 @@ async fn a_model_server_behind_a_tunnel_is_asked_and_webhooks_take_no_proxy() {
     receiver.posts(1).await;
     assert_eq!(mock.counts()["describe"].answered, 1);
     assert!(mock.calls().iter().all(|call| call.key.as_deref() == Some("sk-service")));
-    assert_eq!(tunnel.asked(), [format!("CONNECT {MODELS}:443")], "what is inside the tunnel is not the proxy's");
+    assert_eq!(
+        tunnel.asked(),
+        [format!("CONNECT {MODELS}:443")],
+        "what is inside the tunnel is not the proxy's"
+    );
 }
 
 #[tokio::test]

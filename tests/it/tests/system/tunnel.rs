@@ -35,7 +35,8 @@ impl Tunnel {
     pub(crate) async fn to(plain: SocketAddr) -> Self {
         let (authority, acceptor) = certificates();
         let (listener, addr) = listen().await;
-        let file = std::env::temp_dir().join(format!("listen-authority-{}-{}.pem", std::process::id(), addr.port()));
+        let file =
+            std::env::temp_dir().join(format!("listen-authority-{}-{}.pem", std::process::id(), addr.port()));
         std::fs::write(&file, authority).expect("a file can be written");
         let asked = Arc::<Mutex<Vec<String>>>::default();
         let heard = Arc::clone(&asked);

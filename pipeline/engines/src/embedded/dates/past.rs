@@ -30,7 +30,9 @@ static PAST: LazyLock<Regex> = LazyLock::new(|| {
 
 /// Of what is masked as past, what is not: "the last day of the month" is its end, "the last Friday of May" is to come.
 static AHEAD: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r"^\s+(?:of|in)\s+(?:the\s+(?:month|week|year|quarter)|this|next|january|february|march|april|may|june|july|august|september|october|november|december)\b")
+    pattern(
+        r"^\s+(?:of|in)\s+(?:the\s+(?:month|week|year|quarter)|this|next|january|february|march|april|may|june|july|august|september|october|november|december)\b",
+    )
 });
 
 /// `text` (lower case) with every past, lasting or repeated time replaced by as many `#`.

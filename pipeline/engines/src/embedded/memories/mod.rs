@@ -7,10 +7,10 @@ use records::{MemoryCategory, Talk};
 use regex::{Captures, Regex};
 use stages::MemoryDraft;
 
+use super::capitals::restored;
 use super::clauses::{self, Clause};
 use super::planted::without_orders;
 use super::same::same_fact;
-use super::capitals::restored;
 use super::text::{Sentence, capitalised, first_words, sentences};
 pub(super) use category::category_of;
 use rules::{CONDITION, DIET, DOUBT, EVERY, FIRST_PERSON, FOR_NOW, OTHERS, OWN, PROFESSION, PRONOUN, TAIL};
