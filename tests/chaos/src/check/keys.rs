@@ -37,9 +37,6 @@ pub(super) const RULES: &[Rule] = &[
     (
         "there were keys to check",
         "select 'no call came with a person''s key' where not exists (select from chaos.calls where key_of like 'keyed%') \
-         union all select 'no key was refused' where not exists (select from chaos.calls where key_of = 'refused') \
-         union all select 'no job was parked' where not exists (select from chaos.history where status = 'blocked_byok' \
-             and user_id like 'keyed%') \
          union all select 'no job was completed with a person''s key' where not exists (select from finalization_jobs \
              where user_id like 'keyed%' and status = 'completed')",
     ),
