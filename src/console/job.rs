@@ -133,6 +133,8 @@ fn facts(page: &JobPage) -> Vec<(&'static str, String)> {
         ("Generation, epoch", format!("{}, {}", job.generation, job.epoch)),
         ("Failed, crashed, begun", format!("{}, {}, {}", job.attempts, job.crashes, job.runs)),
         ("Own keys", if job.requires_keys { "required" } else { "not required" }.to_owned()),
+        ("Engine", page.engine.clone().unwrap_or_else(|| "none yet".to_owned())),
+        ("Model calls", show::spent_words(&page.spent)),
         ("Recorded stages", or_none(view.checkpoints.join(", "))),
         ("Bells", or_none(bells.collect::<Vec<_>>().join("; "))),
         ("Looked at next", view.reconcile_after_at.map_or("never by itself".to_owned(), show::time)),

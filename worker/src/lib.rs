@@ -13,6 +13,7 @@ mod pump;
 mod material;
 mod notebook;
 mod run;
+mod spending;
 
 mod keyed;
 

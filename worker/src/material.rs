@@ -130,8 +130,8 @@ mod tests {
 
     #[test]
     fn a_result_that_was_not_read_for_items_says_so() {
-        assert_eq!(who_understood("embedded/2", false), "embedded/2");
-        assert_eq!(who_understood("embedded/2", true), "embedded/2, items not read");
+        assert_eq!(who_understood("embedded/3", false), "embedded/3");
+        assert_eq!(who_understood("embedded/3", true), "embedded/3, items not read");
     }
 
     fn segment(speaker_id: i32, is_user: bool, person: Option<&str>) -> Segment {

@@ -175,8 +175,10 @@ impl Metrics {
         self.fallback.with_label_values(&["pusher", "enqueue_failed"])
     }
 
-    /// Tokens of one of [`TOKEN_KINDS`] that one of [`STAGES`] spent.
-    pub fn count_tokens(&self, stage: &str, kind: &str, tokens: u64) {
+    /// Tokens of one of [`TOKEN_KINDS`] that one of [`STAGES`] spent; also on the account of the run that is at work
+    /// in this task.
+    pub fn count_tokens(&self, stage: &'static str, kind: &str, tokens: u64) {
+        crate::spending::note_tokens(stage, kind, tokens);
         self.engine_tokens.with_label_values(&[stage, kind]).inc_by(tokens);
     }
 
@@ -186,11 +188,13 @@ impl Metrics {
     }
 
     /// A call to the model server for one of [`STAGES`] that ended in one of [`CALL_OUTCOMES`], or in a
-    /// failure code of models.
-    pub fn count_call(&self, stage: &str, outcome: &str) {
+    /// failure code of models; also on the account of the run that is at work in this task.
+    pub fn count_call(&self, stage: &'static str, outcome: &str) {
         self.engine_calls.with_label_values(&[stage, outcome]).inc();
         if outcome == "circuit_open" {
             self.fallback.with_label_values(&["engine", "circuit_open"]).inc();
+        } else {
+            crate::spending::note_call(stage);
         }
     }
 

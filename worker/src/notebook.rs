@@ -1,19 +1,25 @@
 //! A run's checkpoints, kept in the ledger under the fence of its lease.
 
+use std::sync::Arc;
+
 use futures::future::BoxFuture;
 use job::FailureCode;
 use ledger::{CheckpointKey, Holding, Ledger};
 use serde_json::Value;
-use stages::{Interrupted, Notebook, StepKey};
+use stages::{Engines, Interrupted, Notebook, StepKey};
 use tokio_util::sync::CancellationToken;
 
 use crate::answered::{Unanswered, until_answered};
 use crate::chance::Chance;
+use crate::spending::Account;
 
 /// The notebook of one run.
 pub(crate) struct Checkpoints {
     pub(crate) ledger: Ledger,
     pub(crate) holding: Holding,
+    /// What the run spends is written with what it records.
+    pub(crate) account: Arc<Account>,
+    pub(crate) engines: Engines,
     pub(crate) chance: Chance,
     pub(crate) soft: CancellationToken,
     pub(crate) hard: CancellationToken,
@@ -31,16 +37,20 @@ impl Notebook for Checkpoints {
     fn record<'a>(&'a self, key: &'a StepKey, output: Value) -> BoxFuture<'a, Result<(), Interrupted>> {
         let key = checkpoint(key);
         Box::pin(async move {
-            let verb = || self.ledger.record(&self.holding, &key, &output);
-            fenced(until_answered(&self.chance, &self.hard, verb).await)
+            let due = self.account.statement(&self.engines);
+            let verb = || self.ledger.record(&self.holding, &key, &output, &due.spent);
+            let written = fenced(until_answered(&self.chance, &self.hard, verb).await);
+            written.inspect(|()| self.account.saved(&due))
         })
     }
 
     fn record_anew<'a>(&'a self, key: &'a StepKey, output: Value) -> BoxFuture<'a, Result<(), Interrupted>> {
         let key = checkpoint(key);
         Box::pin(async move {
-            let verb = || self.ledger.record_anew(&self.holding, &key, &output);
-            fenced(until_answered(&self.chance, &self.hard, verb).await)
+            let due = self.account.statement(&self.engines);
+            let verb = || self.ledger.record_anew(&self.holding, &key, &output, &due.spent);
+            let written = fenced(until_answered(&self.chance, &self.hard, verb).await);
+            written.inspect(|()| self.account.saved(&due))
         })
     }
 

@@ -19,6 +19,7 @@ use crate::heartbeat::{Fate, Held, Holdings};
 use crate::material::{material, results};
 use crate::metrics::Metrics;
 use crate::notebook::Checkpoints;
+use crate::spending::{Account, counted};
 use crate::traces;
 use crate::watch::{Ended, Watch, Witness};
 
@@ -96,11 +97,16 @@ impl Runner {
             watch: Arc::clone(&self.watch),
             pause: self.pause.clone(),
             stages: Mutex::default(),
+            account: Arc::default(),
         };
         witness.run_started();
-        let end = match self.guarded(&witness, &held, slot).await {
+        let work = counted(Arc::clone(&witness.account), self.guarded(&witness, &held, slot));
+        let end = match work.await {
             Ok(()) => Ended::Completed,
-            Err(unfinished) => self.settle(&held, unfinished).await,
+            Err(unfinished) => {
+                self.settle_account(&held, &witness.account, unfinished).await;
+                self.settle(&held, unfinished).await
+            }
         };
         witness.run_ended(end, began.elapsed());
         end
@@ -143,6 +149,8 @@ impl Runner {
         let notebook = Checkpoints {
             ledger: self.ledger.clone(),
             holding: held.holding().clone(),
+            account: Arc::clone(&witness.account),
+            engines: self.engines.clone(),
             chance: self.chance.clone(),
             soft: self.soft.clone(),
             hard: self.hard.clone(),
@@ -178,6 +186,18 @@ impl Runner {
                 Ok(())
             }
             Finished::Refused(_) => Err(Unfinished::Silent),
+        }
+    }
+
+    /// Writes what the run spent on answers of which it recorded nothing: a refused answer was paid for, too. Asked
+    /// once, because how the run ended matters more; what is not written then stands in the log alone.
+    async fn settle_account(&self, held: &Held, account: &Account, unfinished: Unfinished) {
+        if unfinished == Unfinished::Silent || !account.owes() {
+            return;
+        }
+        let due = account.statement(&self.engines);
+        if self.ledger.spend(held.holding(), &due.spent).await.is_err() {
+            tracing::warn!("what the run spent could not be written");
         }
     }
 

@@ -9,6 +9,7 @@ use ledger::Claimed;
 use stages::{Observer, StageName};
 
 use crate::metrics::Metrics;
+use crate::spending::Account;
 
 /// What a run does, told as it happens. Never a person's words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,6 +98,8 @@ pub(crate) struct Witness {
     pub(crate) pause: Option<(String, Duration)>,
     /// Stages that ran and their milliseconds, in the order in which they ended.
     pub(crate) stages: Mutex<Vec<(StageName, u32)>>,
+    /// What the run spends at model servers.
+    pub(crate) account: Arc<Account>,
 }
 
 impl Witness {

@@ -1,9 +1,10 @@
 //! What a stage paid for, kept under the fence of its run.
 
 use crate::{
-    Ledger,
+    Ledger, Spent,
     error::{Doing, Error},
     take::Holding,
+    usage::{bind_spent, fence, write_spent},
 };
 
 /// Under which a stage's output is kept.
@@ -42,7 +43,7 @@ impl Ledger {
     }
 
     /// Records an output, only while `holding` is the newest claim and leased. `false`: the lease is lost, nothing was
-    /// written. On a conflict the first record stands.
+    /// written. On a conflict the first record stands. `spent` is what the run has spent so far: it is written with it.
     ///
     /// # Errors
     /// When the database does not answer.
@@ -51,12 +52,13 @@ impl Ledger {
         holding: &Holding,
         key: &CheckpointKey,
         output: &serde_json::Value,
+        spent: &[Spent],
     ) -> Result<bool, Error> {
-        self.write_checkpoint(RECORD, holding, key, output).await
+        self.write_checkpoint(RECORD, holding, key, output, spent).await
     }
 
     /// Records an output over one that was recalled and could not be read, under the same fence: the next run would
-    /// pay for it once more. `false`: the lease is lost, nothing was written.
+    /// pay for it once more; with what the run has `spent`. `false`: the lease is lost, nothing was written.
     ///
     /// # Errors
     /// When the database does not answer.
@@ -65,8 +67,9 @@ impl Ledger {
         holding: &Holding,
         key: &CheckpointKey,
         output: &serde_json::Value,
+        spent: &[Spent],
     ) -> Result<bool, Error> {
-        self.write_checkpoint(RECORD_ANEW, holding, key, output).await
+        self.write_checkpoint(RECORD_ANEW, holding, key, output, spent).await
     }
 
     async fn write_checkpoint(
@@ -75,16 +78,18 @@ impl Ledger {
         holding: &Holding,
         key: &CheckpointKey,
         output: &serde_json::Value,
+        spent: &[Spent],
     ) -> Result<bool, Error> {
         let (mut transaction, _) = self.begin("recording a checkpoint").await?;
-        let fenced: i64 = sqlx::query_scalar(statement)
+        let statement = sqlx::query_scalar(statement)
             .bind(holding.user_id.as_str())
             .bind(holding.job_id.as_str())
             .bind(holding.epoch.0)
             .bind(key.stage)
             .bind(i32::from(key.version))
             .bind(key.digest.as_slice())
-            .bind(output)
+            .bind(output);
+        let fenced: i64 = bind_spent(statement, spent)
             .fetch_one(&mut *transaction)
             .await
             .doing("recording a checkpoint")?;
@@ -93,16 +98,17 @@ impl Ledger {
     }
 }
 
-/// The fence, and behind it the row; what happens to one that is there already is said at the end.
+/// The fence, and behind it the row and what was spent; what happens to a row that is there already is said in it.
 macro_rules! fenced {
     ($conflict:literal) => {
         concat!(
-            "with fence as (select user_id, job_id from finalization_jobs \
-                 where user_id = $1 and job_id = $2 and status = 'leased' and epoch = $3 for share), \
-             kept as (insert into stage_checkpoints (user_id, job_id, stage, version, digest, output, epoch) \
+            fence!(),
+            "kept as (insert into stage_checkpoints (user_id, job_id, stage, version, digest, output, epoch) \
                  select user_id, job_id, $4, $5, $6, $7, $3 from fence on conflict ",
             $conflict,
-            ") select count(*) from fence"
+            "), ",
+            write_spent!("$8", "$9", "$10", "$11", "$12", "$13"),
+            "select count(*) from fence"
         )
     };
 }

@@ -2,7 +2,7 @@
 
 use chrono::SecondsFormat;
 use job::{Job, State, Timestamp};
-use ledger::{ActionView, Event, JobPage, JobView};
+use ledger::{ActionView, Event, JobPage, JobView, Spent};
 use serde_json::{Value, json};
 
 use crate::commands::table::print_json;
@@ -17,6 +17,10 @@ pub(super) fn print(page: &JobPage, as_json: bool) {
         anstream::println!("{name:<18} {value}");
     }
     anstream::println!("{:<18} {} [{}]", "why", page.why, page.why.guard());
+    if let Some(engine) = &page.engine {
+        anstream::println!("{:<18} {engine}", "engine");
+    }
+    anstream::println!("{:<18} {}", "model calls", spent_words(&page.spent));
     if let Some(code) = code(&view.job) {
         anstream::println!("{:<18} docs/failures/{code}.md", "about the code");
     }
@@ -26,6 +30,12 @@ pub(super) fn print(page: &JobPage, as_json: bool) {
     }
     for event in &page.history {
         anstream::println!("  {}  {}", time(event.at), event_words(event));
+    }
+    if !page.spent.is_empty() {
+        anstream::println!("\nmodel calls");
+    }
+    for one in &page.spent {
+        anstream::println!("  epoch {}  {:<20} {}, {}", one.epoch, one.stage, counts_words(one), one.engine);
     }
     if !page.actions.is_empty() {
         anstream::println!("\noperators");
@@ -46,6 +56,8 @@ fn page_json(page: &JobPage) -> Value {
     let mut all = to_json(&page.view);
     if let Some(fields) = all.as_object_mut() {
         fields.insert("why".into(), json!({ "guard": page.why.guard(), "sentence": page.why.to_string() }));
+        fields.insert("engine".into(), json!(page.engine));
+        fields.insert("model_calls".into(), page.spent.iter().map(spent_json).collect());
         fields.insert("timeline".into(), page.history.iter().map(event_json).collect());
         fields.insert("actions".into(), page.actions.iter().map(action_json).collect());
     }
@@ -61,6 +73,39 @@ pub(super) fn event_json(event: &Event) -> Value {
         "epoch": event.epoch, "dispatch_generation": event.generation, "worker": event.worker,
         "failure_code": event.code, "ready_at": event.ready_at.map(time), "stage_milliseconds": stages,
     })
+}
+
+fn spent_json(one: &Spent) -> Value {
+    json!({
+        "epoch": one.epoch, "stage": one.stage, "engine": one.engine, "calls": one.calls,
+        "prompt_tokens": one.prompt_tokens, "cached_tokens": one.cached_tokens,
+        "completion_tokens": one.completion_tokens,
+    })
+}
+
+/// What all runs of a job spent, in words.
+pub(crate) fn spent_words(spent: &[Spent]) -> String {
+    if spent.is_empty() {
+        return "none".to_owned();
+    }
+    let sum = |count: fn(&Spent) -> i64| spent.iter().map(count).fold(0, i64::saturating_add);
+    counts_words(&Spent {
+        calls: sum(|one| one.calls),
+        prompt_tokens: sum(|one| one.prompt_tokens),
+        cached_tokens: sum(|one| one.cached_tokens),
+        completion_tokens: sum(|one| one.completion_tokens),
+        ..Spent::default()
+    })
+}
+
+fn counts_words(one: &Spent) -> String {
+    let calls = if one.calls == 1 { "call" } else { "calls" };
+    let cached = match one.cached_tokens {
+        0 => String::new(),
+        cached => format!(" ({cached} cached)"),
+    };
+    let (asked, answered) = (one.prompt_tokens, one.completion_tokens);
+    format!("{} {calls}, {asked} tokens in{cached}, {answered} out", one.calls)
 }
 
 /// An operator's action as a JSON object.

@@ -4,6 +4,7 @@
 mod answers;
 mod effects;
 mod history;
+mod keys;
 mod tables;
 
 use sqlx::PgPool;
@@ -39,7 +40,10 @@ pub(crate) fn count() -> usize {
 }
 
 fn rules() -> impl Iterator<Item = Rule> {
-    [history::RULES, answers::RULES, effects::RULES, tables::RULES].into_iter().flatten().copied()
+    [history::RULES, answers::RULES, effects::RULES, keys::RULES, tables::RULES]
+        .into_iter()
+        .flatten()
+        .copied()
 }
 
 /// Brings the kit's own log into its tables, so that rules can join it with the others.
@@ -119,15 +123,15 @@ async fn write_posts(pool: &Pool, journal: &Journal, origin: f64) {
 async fn write_calls(pool: &Pool, journal: &Journal, origin: f64) {
     let all = journal.calls.all();
     sqlx::query(
-        "insert into chaos.calls select to_timestamp($1 + at), number, stage, mood, ours \
-         from unnest($2::float8[], $3::bigint[], $4::text[], $5::text[], $6::bool[]) t (at, number, stage, mood, ours)",
+        "insert into chaos.calls select to_timestamp($1 + at), number, stage, mood, key_of \
+         from unnest($2::float8[], $3::bigint[], $4::text[], $5::text[], $6::text[]) t (at, number, stage, mood, key_of)",
     )
     .bind(origin)
     .bind(all.iter().map(|call| call.at).collect::<Vec<_>>())
     .bind(all.iter().map(|call| call.number).collect::<Vec<_>>())
     .bind(all.iter().map(|call| call.stage.clone()).collect::<Vec<_>>())
     .bind(all.iter().map(|call| call.mood).collect::<Vec<_>>())
-    .bind(all.iter().map(|call| call.key_was_ours).collect::<Vec<_>>())
+    .bind(all.iter().map(|call| call.key_of.clone()).collect::<Vec<_>>())
     .execute(pool)
     .await
     .expect("the kit can write its own tables");

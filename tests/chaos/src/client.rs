@@ -27,7 +27,22 @@ impl Client {
         key: &str,
         body: Option<&Value>,
     ) -> (i32, Value) {
+        self.ask_with(method, url, key, None, body).await
+    }
+
+    /// The same with a person's own key for the model server.
+    pub(crate) async fn ask_with(
+        &self,
+        method: Method,
+        url: &str,
+        key: &str,
+        model_key: Option<&str>,
+        body: Option<&Value>,
+    ) -> (i32, Value) {
         let mut request = self.0.request(method, url).bearer_auth(key);
+        if let Some(model_key) = model_key {
+            request = request.header("X-BYOK-OpenAI", model_key);
+        }
         if let Some(body) = body {
             request = request.json(body);
         }

@@ -134,7 +134,7 @@ create table chaos.answers (
 create table chaos.posts (
     at timestamptz, endpoint text, delivery_id text, event text, signed boolean, digest bigint, status integer
 );
-create table chaos.calls (at timestamptz, number bigint, stage text, mood text, key_was_ours boolean);
+create table chaos.calls (at timestamptz, number bigint, stage text, mood text, key_of text);
 create table chaos.said (number bigint, user_id text, conversation_id text, noise boolean);
 create table chaos.broken (name text, began timestamptz, lifted timestamptz, pid bigint);
 create table chaos.ran (name text, pid bigint);

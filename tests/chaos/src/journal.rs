@@ -44,7 +44,8 @@ pub(crate) struct Call {
     pub(crate) number: i64,
     pub(crate) stage: String,
     pub(crate) mood: &'static str,
-    pub(crate) key_was_ours: bool,
+    /// Whose key came with it: `service`, a person's id, `refused` or `unknown`.
+    pub(crate) key_of: String,
 }
 
 /// A conversation of the run.

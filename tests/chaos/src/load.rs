@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::client;
 use crate::journal::{Answer, Said};
+use crate::model::REFUSED_KEY;
 use crate::people::{self, Person};
 use crate::program;
 use crate::run::World;
@@ -197,7 +198,10 @@ impl Life {
             let door = &doors[self.chance.random_range(0..doors.len())];
             let sent = self.world.journal.now();
             let url = format!("{}{path}", door.api);
-            let (status, told) = self.world.client.ask(method.clone(), &url, &self.person.key, body).await;
+            let own = self.model_key();
+            let client = &self.world.client;
+            let (status, told) =
+                client.ask_with(method.clone(), &url, &self.person.key, own.as_deref(), body).await;
             if status == 500 {
                 self.world.journal.breaches.note(format!("{} answered 500 to {method} {path}", door.name));
             }
@@ -209,6 +213,17 @@ impl Life {
             sleep(Duration::from_millis(self.chance.random_range(50..250))).await;
         }
         last
+    }
+
+    /// What she brings to a request: her own key mostly, none now and then, and sometimes one that is not good any
+    /// more. People without own keys bring nothing.
+    fn model_key(&mut self) -> Option<String> {
+        let own = self.person.model_key.clone()?;
+        match self.chance.random_range(0..10) {
+            0..7 => Some(own),
+            7 => Some(REFUSED_KEY.to_owned()),
+            _ => None,
+        }
     }
 
     fn note(&self, sent: f64, id: &str, verb: &'static str, status: i32, word: &str, process: String) {

@@ -17,6 +17,10 @@ use crate::journal::{Call, Journal};
 
 /// The key that the service was given.
 pub(crate) const KEY: &str = "sk-kit-canary-4711";
+/// How the keys of people who bring their own begin; the person's id follows.
+pub(crate) const OWN_KEY: &str = "sk-own-canary-";
+/// A person's key that the provider has taken back.
+pub(crate) const REFUSED_KEY: &str = "sk-old-canary-0815";
 /// What a provider says when it refuses; it must be nowhere in the service.
 pub(crate) const PROVIDER_WORDS: &str = "quota-canary-of-the-provider";
 
@@ -84,8 +88,12 @@ async fn answer(State(inside): State<Arc<Inside>>, headers: HeaderMap, body: Byt
         number: number.unwrap_or(-1),
         stage: stage.clone(),
         mood: mood.name(),
-        key_was_ours: key == format!("Bearer {KEY}"),
+        key_of: key_of(key),
     });
+    if key_of(key) == "refused" {
+        return (StatusCode::UNAUTHORIZED, json!({"error": {"message": PROVIDER_WORDS}}).to_string())
+            .into_response();
+    }
     let turn = inside.calls.fetch_add(1, Ordering::Relaxed);
     let truth = || told(&truth_of(&stage, number.unwrap_or(0)).to_string());
     match mood {
@@ -109,6 +117,17 @@ async fn answer(State(inside): State<Arc<Inside>>, headers: HeaderMap, body: Byt
             let words = json!({"error": {"message": PROVIDER_WORDS}}).to_string();
             (StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_GATEWAY), words).into_response()
         }
+    }
+}
+
+/// Whose key a header holds: `service`, a person's id, `refused` or `unknown`.
+fn key_of(header: &str) -> String {
+    let key = header.strip_prefix("Bearer ").unwrap_or_default();
+    match (key, key.strip_prefix(OWN_KEY)) {
+        (KEY, _) => "service".to_owned(),
+        (REFUSED_KEY, _) => "refused".to_owned(),
+        (_, Some(person)) => person.to_owned(),
+        _ => "unknown".to_owned(),
     }
 }
 

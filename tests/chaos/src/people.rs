@@ -6,6 +6,7 @@ use reqwest::Method;
 use serde_json::json;
 
 use crate::client::Client;
+use crate::model::OWN_KEY;
 use crate::program;
 use crate::receiver::Receivers;
 
@@ -18,23 +19,32 @@ const EVENTS: [&str; 4] =
 pub(crate) struct Person {
     pub(crate) id: String,
     pub(crate) key: String,
+    /// Her own key for the model server, where she brings one.
+    pub(crate) model_key: Option<String>,
 }
 
-/// `clients` people, one of them parked from the start, and one who is marked in the middle of the run.
+/// People who bring keys of their own, and sometimes forget to.
+const KEYED: [&str; 2] = ["keyed0", "keyed1"];
+
+/// `clients` people, one who requires a key and never brings one, two who bring theirs, and one who is marked in the middle of the run.
 pub(crate) async fn make(database: &str, clients: usize) -> Vec<Person> {
     let mut people = Vec::new();
-    let ids =
-        (0..clients).map(|number| format!("u{number}")).chain(["parked".to_owned(), "marked".to_owned()]);
+    let ids = (0..clients)
+        .map(|number| format!("u{number}"))
+        .chain(KEYED.map(str::to_owned))
+        .chain(["parked".to_owned(), "marked".to_owned()]);
     for id in ids {
         let (code, _) = program::command(database, &["users", "create", "--id", &id]).await;
         assert_eq!(code, Some(0), "{id} cannot be created");
-        // From the beginning: nothing of hers may ever run here.
-        if id == "parked" {
+        let is_keyed = KEYED.contains(&id.as_str());
+        // From the beginning: nothing of hers may ever run with our key.
+        if id == "parked" || is_keyed {
             assert!(mark(database, &id).await, "{id} cannot be marked");
         }
         let (code, key) = program::command(database, &["keys", "create", "--user", &id]).await;
         assert_eq!(code, Some(0), "{id} cannot have a key");
-        people.push(Person { id, key });
+        let model_key = is_keyed.then(|| format!("{OWN_KEY}{id}"));
+        people.push(Person { id, key, model_key });
     }
     people
 }

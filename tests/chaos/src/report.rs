@@ -64,7 +64,7 @@ impl Report {
     }
 }
 
-const COUNTS: [(&str, &str); 10] = [
+const COUNTS: [(&str, &str); 12] = [
     ("answers of the service", "select count(*) from chaos.answers"),
     ("of these 200", "select count(*) from chaos.answers where status = 200"),
     ("revisions admitted", "select count(*) from finalization_admissions"),
@@ -83,6 +83,8 @@ const COUNTS: [(&str, &str); 10] = [
     ("changes in the history", "select count(*) from chaos.history"),
     ("posts received", "select count(*) from chaos.posts"),
     ("questions to the model", "select count(*) from chaos.calls"),
+    ("  with people's own keys", "select count(*) from chaos.calls where key_of like 'keyed%'"),
+    ("  with refused keys", "select count(*) from chaos.calls where key_of = 'refused'"),
 ];
 
 impl fmt::Display for Report {

@@ -6,20 +6,22 @@ use reqwest::Method;
 use tokio::time::{Instant, sleep};
 
 use crate::load;
-use crate::model::{KEY, PROVIDER_WORDS};
+use crate::model::{KEY, OWN_KEY, PROVIDER_WORDS, REFUSED_KEY};
 use crate::run::{World, say};
 
 /// How long that may take: a back-off, a lease, a pass, and the work itself.
 const PATIENCE: Duration = Duration::from_secs(150);
 
-/// Jobs that are not at rest, by status. Parked ones wait for keys, as they should.
+/// Jobs that are not at rest, by status. Parked ones of people who never bring keys wait for them, as they should.
 const UNFINISHED: &str = "select coalesce(string_agg(status || ' ' || n, ', '), '') from (select status, count(*) n \
-     from finalization_jobs where status in ('queued', 'leased') group by 1) t";
+     from finalization_jobs where status in ('queued', 'leased') or (status = 'blocked_byok' and user_id like 'keyed%') \
+     group by 1) t";
 
-/// The newest revision's dead letters, which their owners finalize again.
+/// The newest revision's dead letters and parked jobs, which their owners finalize again: with their keys, if they have any.
 const DEAD: &str = "select j.user_id, j.conversation_id from finalization_jobs j \
      join conversations c using (user_id, conversation_id) \
-     where j.status = 'dead_letter' and j.revision = c.finalization_revision and not j.requires_keys limit 200";
+     where j.revision = c.finalization_revision and ((j.status = 'dead_letter' and not j.requires_keys) \
+         or (j.status in ('dead_letter', 'blocked_byok') and j.user_id like 'keyed%')) limit 200";
 
 /// Waits until nothing is under way and no dead letter is left that can be helped; answers what did not come to rest.
 pub(crate) async fn settle(world: &World) -> Option<String> {
@@ -55,7 +57,7 @@ async fn finalize_dead(world: &World) {
         let Some(person) = world.people.iter().find(|person| person.id == user) else { continue };
         let Some(door) = world.fleet.doors().into_iter().next() else { return };
         let url = format!("{}/v1/conversations/{conversation}/finalize", door.api);
-        world.client.ask(Method::POST, &url, &person.key, None).await;
+        world.client.ask_with(Method::POST, &url, &person.key, person.model_key.as_deref(), None).await;
     }
 }
 
@@ -73,7 +75,13 @@ pub(crate) async fn leaks(world: &World) -> Vec<String> {
             canary_in(world, &text).map(|canary| format!("{canary} in the metrics of {}", door.name)),
         );
     }
-    for table in ["finalization_jobs", "finalization_bells", "finalization_admissions", "operator_actions"] {
+    for table in [
+        "engine_usage",
+        "finalization_jobs",
+        "finalization_bells",
+        "finalization_admissions",
+        "operator_actions",
+    ] {
         let dump = format!("select coalesce(string_agg(t::text, '\n'), '') from {table} t");
         let text: Result<String, _> =
             sqlx::query_scalar(sqlx::AssertSqlSafe(dump)).fetch_one(&world.pool).await;
@@ -85,5 +93,8 @@ pub(crate) async fn leaks(world: &World) -> Vec<String> {
 
 fn canary_in<'a>(world: &'a World, text: &str) -> Option<&'a str> {
     let keys = world.people.iter().map(|person| person.key.as_str());
-    ["zq0", KEY, PROVIDER_WORDS].into_iter().chain(keys).find(|canary| text.contains(canary))
+    ["zq0", KEY, OWN_KEY, REFUSED_KEY, PROVIDER_WORDS]
+        .into_iter()
+        .chain(keys)
+        .find(|canary| text.contains(canary))
 }

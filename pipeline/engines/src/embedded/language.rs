@@ -118,6 +118,15 @@ impl Language {
         }
     }
 
+    /// The language's code (ISO 639-1), where it is known.
+    pub(super) fn code(self) -> Option<&'static str> {
+        match self {
+            Self::English => Some("en"),
+            Self::Listed(of) => Some(of.code),
+            Self::Unknown => None,
+        }
+    }
+
     /// Whether nouns are written with a capital.
     pub(super) fn capitalises_nouns(self) -> bool {
         matches!(self, Self::Listed(Listed { code: "de", .. }))

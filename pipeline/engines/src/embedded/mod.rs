@@ -2,6 +2,7 @@
 //! answer, and its id says that it was no language model that spoke.
 
 mod apps;
+mod capitals;
 mod clauses;
 mod dates;
 mod events;
@@ -15,9 +16,11 @@ mod overview;
 mod phrases;
 mod planted;
 mod same;
+mod subject;
 mod text;
 mod title;
 mod unpunctuated;
+mod unread;
 
 use futures::FutureExt;
 use futures::future::{BoxFuture, ready};
@@ -41,7 +44,7 @@ const TOPICS: usize = 4;
 
 /// The deterministic engine that is always there. English is understood by rules; of other languages
 /// it gives a title of key words, an extractive overview and, for some, a category, and it says that it
-/// did not read them for items ([`ExtractItems::reads`]).
+/// did not read them for items: to the person at the end of the overview, to programs by [`ExtractItems::reads`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Embedded {
     order: DayOrder,
@@ -66,7 +69,7 @@ impl Embedded {
 
 impl Engine for Embedded {
     fn id(&self) -> &str {
-        "embedded/2"
+        "embedded/3"
     }
 
     fn costs(&self) -> bool {
@@ -188,17 +191,14 @@ fn describe(talk: &Talk, folders: &[Folder], order: DayOrder) -> Structure {
         sentences = text::sentences(talk);
     }
     let frequency = phrases::frequencies(&sentences, language);
-    let category = title::category(&frequency, language);
-    let weights = title::weights(&frequency, category, language);
+    let category = subject::category(&sentences, &frequency, language);
+    let weights = subject::weights(&frequency, category, language);
     let topics = phrases::key_phrases(&sentences, &weights, language, TOPICS);
+    let topics_named = if language.is_english() { topics.as_slice() } else { &[] };
+    let overview = overview::overview(&sentences, topics_named, &frequency, language);
     Structure {
         title: title::title(&topics, &sentences, language),
-        overview: overview::overview(
-            &sentences,
-            if language.is_english() { &topics } else { &[] },
-            &frequency,
-            language,
-        ),
+        overview: unread::said_in(language, overview),
         category,
         emoji: lexicon::emoji_of(category).to_owned(),
         events: if language.is_english() { events::extract(talk, order) } else { Vec::new() },

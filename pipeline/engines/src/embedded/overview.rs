@@ -24,9 +24,13 @@ static CUE: LazyLock<Regex> = LazyLock::new(|| {
         r"(?i)\b(?:agreed|decided|decision|postpone|plan|will|need|must|deadline|because|failed|problem|result|important|scheduled)\b|\d",
     )
 });
+/// Fillers; and words that are fillers only where a comma or a stop says so: "No tablet after five" is no "no".
 static OPENING: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?:(?:uh|um|er|so|well|okay|ok|yeah|yes|no|right|alright|sure|oh|great|good|fine|and|but|anyway|hey|hi|thanks|sounds good|you know|i mean)\b[,.!]?\s*)+",
+        r"(?ix)^(?:
+            (?:uh|um|er|so|well|okay|ok|yeah|yep|oh|and|but|anyway|hey|hi|hm+|ah|aha|lol|haha|you\ know|i\ mean|note\ to\ self)\b[,.!]*\s*
+          | (?:yes|no|nope|right|alright|sure|great|good|fine|thanks|sounds\ good|ha|wow|cool|perfect|exactly|lovely|i\ see)\b\s*[,.!]+\s*
+        )+",
     )
 });
 
@@ -186,5 +190,7 @@ mod tests {
     fn openings_are_stripped_and_ends_are_closed() {
         assert_eq!(plain("okay, so, we moved the launch"), "We moved the launch.");
         assert_eq!(plain("Yes!"), "Yes!");
+        assert_eq!(plain("No, tablets are fine"), "Tablets are fine.");
+        assert_eq!(plain("No tablet after five"), "No tablet after five.");
     }
 }

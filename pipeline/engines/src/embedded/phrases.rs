@@ -7,7 +7,7 @@ use regex::Regex;
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::language::Language;
-use super::lexicon::{is_narrative_verb, is_task_verb, is_vague_verb};
+use super::lexicon::{ends_a_phrase, is_narrative_verb, is_task_verb, is_vague_verb};
 use super::text::{Sentence, pattern};
 
 /// A phrase as it was said, and its stems.
@@ -106,8 +106,12 @@ fn runs(sentence: &str, language: Language) -> Vec<Vec<&str>> {
 
 /// Of a long run, its last words: the noun of an English noun phrase stands last.
 fn close<'t>(run: &mut Vec<&'t str>) -> Option<Vec<&'t str>> {
-    let run = std::mem::take(run);
+    let mut run = std::mem::take(run);
     let from = run.len().saturating_sub(LONGEST);
+    // "The lettering's lovely" is about the lettering.
+    if let Some(last) = run.last_mut() {
+        *last = last.strip_suffix("'s").unwrap_or(last);
+    }
     (!run.is_empty()).then(|| run[from..].to_vec())
 }
 
@@ -122,7 +126,10 @@ fn is_topical(piece: &str, first: bool, language: Language) -> bool {
     if !language.is_english() {
         return capital || !language.capitalises_nouns();
     }
-    let verb =
-        VERBAL.is_match(&lower) || is_task_verb(&lower) || is_vague_verb(&lower) || is_narrative_verb(&lower);
+    let verb = VERBAL.is_match(&lower)
+        || is_task_verb(&lower)
+        || is_vague_verb(&lower)
+        || is_narrative_verb(&lower)
+        || ends_a_phrase(&lower);
     (capital && !first) || !verb
 }

@@ -84,8 +84,22 @@ pub(super) fn words(text: &str) -> impl Iterator<Item = String> + '_ {
     text.unicode_words().map(str::to_lowercase)
 }
 
+/// Words whose stem is another word's, too: a universal remote belongs to no university.
+const UNSTEMMED: &[(&str, &str)] = &[
+    ("university", "university"),
+    ("universities", "university"),
+    ("renewable", "renewable"),
+    ("renewables", "renewable"),
+    ("policy", "policy"),
+    ("policies", "policy"),
+    ("politics", "politics"),
+];
+
 /// The stem of a word in lower case; numbers stay as they are.
 pub(super) fn stem(word: &str) -> String {
+    if let Some((_, stem)) = UNSTEMMED.iter().find(|(known, _)| *known == word) {
+        return (*stem).to_owned();
+    }
     STEMMER.stem(word.strip_suffix("'s").unwrap_or(word)).into_owned()
 }
 

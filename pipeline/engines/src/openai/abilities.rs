@@ -11,7 +11,8 @@ use stages::{
 };
 
 use super::answers::{self, Description, Judgement, MemoryList, Reading, Tasks, Text};
-use super::chat::{Question, Tokens};
+use super::bill::Tokens;
+use super::chat::Question;
 use super::{OpenAi, prompt};
 
 /// What a survey answers for, as the name of its schema.
@@ -113,7 +114,8 @@ impl RunApp for OpenAi {
 #[derive(Deserialize)]
 struct Embeddings {
     data: Vec<Vector>,
-    usage: Option<Tokens>,
+    #[serde(default)]
+    usage: Tokens,
 }
 
 #[derive(Deserialize)]
@@ -133,7 +135,7 @@ impl Embed for OpenAi {
             let body = self.line.post("embed", "embeddings", &request).await.map_err(Failure::from)?;
             let answer: Embeddings =
                 serde_json::from_slice(&body).map_err(|_| FailureCode::ModelMalformed)?;
-            self.count("embed", answer.usage.as_ref());
+            self.count("embed", &answer.usage);
             let vector = answer.data.into_iter().next().map(|first| first.embedding).unwrap_or_default();
             Ok(Embedding { model: self.embed_id.to_string(), vector })
         })

@@ -11,6 +11,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use stages::Failure;
 
+use super::bill::Tokens;
 use super::complaint::Field;
 use super::line::Unanswered;
 use super::manner::{Format, Manner, Manners};
@@ -53,7 +54,8 @@ impl<'a> Question<'a> {
 #[derive(Deserialize)]
 struct Completion {
     choices: Vec<Choice>,
-    usage: Option<Tokens>,
+    #[serde(default)]
+    usage: Tokens,
 }
 
 #[derive(Deserialize)]
@@ -64,23 +66,35 @@ struct Choice {
 
 #[derive(Deserialize)]
 struct Message {
-    content: Option<String>,
+    content: Option<Content>,
     refusal: Option<String>,
 }
 
-/// What a server says it counted.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Tokens {
-    prompt_tokens: Option<u64>,
-    completion_tokens: Option<u64>,
-    prompt_tokens_details: Option<PromptTokens>,
+/// What a model wrote: a text, or the parts of one.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Content {
+    Text(String),
+    Parts(Vec<Part>),
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct PromptTokens {
-    cached_tokens: Option<u64>,
+/// A part of an answer; those that are no text have none.
+#[derive(Deserialize)]
+struct Part {
+    text: Option<String>,
+}
+
+impl Content {
+    /// The text; nothing where no part is one.
+    fn text(self) -> Option<String> {
+        match self {
+            Self::Text(text) => Some(text),
+            Self::Parts(parts) => {
+                let texts: Vec<String> = parts.into_iter().filter_map(|part| part.text).collect();
+                (!texts.is_empty()).then(|| texts.concat())
+            }
+        }
+    }
 }
 
 impl OpenAi {
@@ -117,7 +131,7 @@ impl OpenAi {
         let body = self.converse(question, &text).await?;
         let completion: Completion =
             serde_json::from_slice(&body).map_err(|_| FailureCode::ModelMalformed)?;
-        self.count(question.stage, completion.usage.as_ref());
+        self.count(question.stage, &completion.usage);
         let text = content_of(completion)?;
         Ok(serde_json::from_str(json_in(&text)).map_err(|_| FailureCode::ModelMalformed)?)
     }
@@ -165,26 +179,6 @@ impl OpenAi {
         }
         request
     }
-
-    /// Tells the meter what the server counted.
-    pub(super) fn count(&self, stage: &'static str, tokens: Option<&Tokens>) {
-        let Some(tokens) = tokens else { return };
-        let cached = tokens.prompt_tokens_details.as_ref().and_then(|details| details.cached_tokens);
-        let counts =
-            [("prompt", tokens.prompt_tokens), ("cached", cached), ("completion", tokens.completion_tokens)];
-        tracing::info!(
-            stage,
-            prompt_tokens = tokens.prompt_tokens,
-            cached_tokens = cached,
-            completion_tokens = tokens.completion_tokens,
-            "the model server answered"
-        );
-        for (kind, count) in counts {
-            if let Some(count) = count.filter(|&count| count > 0) {
-                self.line.meter().tokens(stage, kind, count);
-            }
-        }
-    }
 }
 
 /// A server that does not enforce the schema is at least told of it.
@@ -201,7 +195,7 @@ fn content_of(completion: Completion) -> Result<String, FailureCode> {
         _ if refused => Err(FailureCode::ModelRejected),
         // Cut in the middle: what parses by luck is still not the whole answer.
         Some("length") => Err(FailureCode::ModelMalformed),
-        _ => choice.message.content.ok_or(FailureCode::ModelMalformed),
+        _ => choice.message.content.and_then(Content::text).ok_or(FailureCode::ModelMalformed),
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod abilities;
 mod answers;
+mod bill;
 mod chat;
 mod circuit;
 mod complaint;

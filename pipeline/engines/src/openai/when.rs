@@ -26,7 +26,9 @@ fn read(local: &str) -> Option<NaiveDateTime> {
 /// A local time that a change of clocks skips is taken an hour later; one that comes twice, the first time.
 fn to_utc(local: NaiveDateTime, talk: &Talk) -> Option<Timestamp> {
     let at = |local| talk.time_zone.from_local_datetime(&local).earliest();
-    at(local).or_else(|| at(local + Duration::hours(1))).map(|moment: DateTime<_>| moment.with_timezone(&Utc))
+    at(local)
+        .or_else(|| at(local.checked_add_signed(Duration::hours(1))?))
+        .map(|moment: DateTime<_>| moment.with_timezone(&Utc))
 }
 
 #[cfg(test)]

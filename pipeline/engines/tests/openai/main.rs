@@ -11,6 +11,7 @@ mod cost;
 mod failures;
 mod faults;
 mod injections;
+mod liars;
 mod pages;
 mod prompts;
 mod survey;

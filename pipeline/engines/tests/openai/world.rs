@@ -21,6 +21,8 @@ pub(crate) enum Reply {
     Json(StatusCode, Value),
     /// 200 and any text.
     Raw(&'static str),
+    /// Any response, once.
+    Made(Arc<Mutex<Option<Response>>>),
     /// A redirect.
     Moved,
     /// Silence.
@@ -56,6 +58,7 @@ async fn play(State(script): State<Shared>, uri: Uri, headers: HeaderMap, body: 
     match reply {
         Reply::Json(status, value) => (status, value.to_string()).into_response(),
         Reply::Raw(text) => text.into_response(),
+        Reply::Made(response) => response.lock().unwrap().take().expect("it is said once"),
         Reply::Moved => (StatusCode::TEMPORARY_REDIRECT, [("location", "/v1/elsewhere")]).into_response(),
         Reply::Never => std::future::pending().await,
     }

@@ -6,9 +6,10 @@ use sqlx::PgConnection;
 
 use super::{ActionFilter, ActionView, processes::LIVING};
 use crate::{
-    Event, JobView, Ledger,
+    Event, JobView, Ledger, Spent,
     error::{Doing, Error},
     history,
+    usage::spent_by,
 };
 
 /// A job's page. Never a person's words.
@@ -18,6 +19,11 @@ pub struct JobPage {
     pub view: JobView,
     /// Its edges, oldest first; the newest 64 at most.
     pub history: Vec<Event>,
+    /// The engine behind what the conversation shows, where this job made it; with the model and the version of its
+    /// prompts. `None` before it completed, and when a later revision has replaced what it made.
+    pub engine: Option<String>,
+    /// What its runs spent at model servers, by run and stage.
+    pub spent: Vec<Spent>,
     /// What operators did to it, newest first; 50 at most.
     pub actions: Vec<ActionView>,
     /// What lies around it.
@@ -51,11 +57,31 @@ impl Ledger {
         .fetch_optional(&mut *transaction)
         .await
         .doing(DOING)?;
+        let engine = engine_shown(&mut transaction, &view).await.doing(DOING)?;
+        let spent = spent_by(&mut transaction, &view.user_id, &view.job.id).await.doing(DOING)?;
         let around = surroundings(&mut transaction, &view, now).await.doing(DOING)?;
         let why = why(&view.job, &around, now, &self.policy);
         let history = history::read(&lines.unwrap_or_default());
-        Ok(Some(JobPage { view, history, actions, around, why, at: now }))
+        Ok(Some(JobPage { view, history, engine, spent, actions, around, why, at: now }))
     }
+}
+
+/// A conversation keeps the engine of what it shows; only the newest completed job made that.
+async fn engine_shown(connection: &mut PgConnection, view: &JobView) -> Result<Option<String>, sqlx::Error> {
+    if !matches!(view.job.state, State::Completed { .. }) {
+        return Ok(None);
+    }
+    let engine: Option<Option<String>> = sqlx::query_scalar(
+        "select engine from conversations where user_id = $1 and conversation_id = $2 \
+             and not exists (select from finalization_jobs where user_id = $1 and conversation_id = $2 \
+                 and revision > $3 and status = 'completed')",
+    )
+    .bind(UserId::as_str(&view.user_id))
+    .bind(ConversationId::as_str(&view.conversation_id))
+    .bind(view.revision)
+    .fetch_optional(connection)
+    .await?;
+    Ok(engine.flatten())
 }
 
 #[derive(sqlx::FromRow)]

@@ -25,6 +25,7 @@ pub(crate) enum Verb {
     Claim,
     Renew,
     Checkpoint,
+    Spend,
     Release,
     ReleaseLater,
     FailOnce,
@@ -162,7 +163,12 @@ impl Verb {
             Self::Renew => ledger.renew(&[claimed().holding()]).await.map(drop),
             Self::Checkpoint => {
                 let key = CheckpointKey { stage: "describe", version: 1, digest: [7; 32] };
-                ledger.record(&claimed().holding(), &key, &serde_json::json!({"n": 1})).await.map(drop)
+                ledger.record(&claimed().holding(), &key, &serde_json::json!({"n": 1}), &[]).await.map(drop)
+            }
+            Self::Spend => {
+                let spent =
+                    ledger::Spent { stage: "survey".to_owned(), calls: 1, ..ledger::Spent::default() };
+                ledger.spend(&claimed().holding(), &[spent]).await.map(drop)
             }
             Self::Release | Self::ReleaseLater => {
                 let delay = Duration::milliseconds(if self == Self::Release { 0 } else { 1 });

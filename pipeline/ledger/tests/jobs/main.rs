@@ -22,6 +22,7 @@ mod repeats;
 mod reprocess;
 mod said;
 mod seen;
+mod spent;
 mod traces;
 mod unreadable;
 mod verified;

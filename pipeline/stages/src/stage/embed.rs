@@ -8,6 +8,9 @@ use records::Talk;
 use super::{Provenance, Stage, StageName};
 use crate::{Embed, Embedding, Failure};
 
+/// Vectors are of some hundred to some thousand numbers; a longer one is no vector of a text.
+const LONGEST: usize = 16_384;
+
 /// Turns the words of a talk into a vector.
 pub struct EmbedTalk {
     engine: Arc<dyn Embed>,
@@ -32,8 +35,11 @@ impl Stage for EmbedTalk {
     async fn run<'a>(&'a self, talk: &'a Talk) -> Result<Embedding, Failure> {
         let words: Vec<&str> = talk.lines.iter().map(|line| line.text.trim()).collect();
         let embedding = self.engine.embed(&words.join("\n")).await?;
-        let is_sound =
-            !embedding.vector.is_empty() && embedding.vector.iter().all(|number| number.is_finite());
+        let vector = &embedding.vector;
+        // A vector without a direction can be compared with nothing.
+        let is_sound = vector.len() <= LONGEST
+            && vector.iter().all(|number| number.is_finite())
+            && vector.iter().any(|number| *number != 0.0);
         if is_sound { Ok(embedding) } else { Err(FailureCode::ModelMalformed.into()) }
     }
 }

@@ -72,19 +72,10 @@ pub(super) const RULES: &[Rule] = &[
          where not exists (select from chaos.effects e where e.kind = 'delivery' and e.id = p.delivery_id)",
     ),
     (
-        "nothing of a person who brings own keys is shown to the model with ours",
-        "select format('%s of %s at %s', s.conversation_id, s.user_id, c.at) from chaos.calls c join chaos.said s using (number) \
-         where s.user_id = 'parked'",
-    ),
-    (
         "after a person was marked, no run of hers begins",
         "select format('%s at %s', h.job_id, h.at) from chaos.history h where h.user_id = 'marked' and h.status = 'leased' \
              and h.seq > (select min(seq) from chaos.history where user_id = 'marked' and requires_keys) \
              and not exists (select from chaos.history p where p.job_id = h.job_id and p.seq < h.seq \
                  and p.status = 'leased' and p.epoch = h.epoch)",
-    ),
-    (
-        "the model is asked with the service's key",
-        "select format('%s at %s', stage, at) from chaos.calls where not key_was_ours",
     ),
 ];

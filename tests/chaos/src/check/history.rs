@@ -70,7 +70,9 @@ pub(super) const RULES: &[Rule] = &[
     ),
     (
         "a job that requires keys is never leased without them",
-        steps!("p_keys and status = 'leased' and (p_status <> 'leased' or epoch > p_epoch)"),
+        steps!(
+            "p_keys and user_id not like 'keyed%' and status = 'leased' and (p_status <> 'leased' or epoch > p_epoch)"
+        ),
     ),
     ("a job that requires keys never stops to", steps!("p_keys and not requires_keys")),
     (

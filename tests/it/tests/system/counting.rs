@@ -109,6 +109,42 @@ async fn a_kill_in_the_middle_of_a_call_pays_at_most_once_more() {
 }
 
 #[tokio::test]
+async fn what_a_conversation_cost_stands_on_its_job_with_the_engine_that_it_asked() {
+    let mock = Mock::start(Options::default()).await.expect("a port is free");
+    // Paid for, and good for nothing: the first run records no checkpoint of it.
+    mock.fault(Fault::once(Kind::WrongSchema).of("embed"));
+    let world = World::new().await;
+    let mut process = serve(&world, &asking(&mock)).await;
+    let client = world.client(&process);
+    let id = client.admit(GARDEN).await;
+    process.line("run ended", |line| line["end"] == "failed").await;
+    world.hurry().await;
+    assert_eq!(client.finished(&id).await["status"], "completed");
+
+    let job = binary::the_job(&world.url);
+    let job = job["job_id"].as_str().expect("a job has an id");
+    let shown = binary::told(&world.url, &["jobs", "show", job, "--json"]);
+    let shown: Value = serde_json::from_str(&shown).expect("JSON");
+
+    assert_eq!(shown["engine"], format!("openai:mock@{}/p2", mock.addr()));
+    let calls = shown["model_calls"].as_array().expect("a list");
+    let of = |epoch: i64, stage: &str| {
+        calls.iter().find(|one| one["epoch"] == epoch && one["stage"] == stage).unwrap_or(&Value::Null)
+    };
+    assert_eq!(of(1, "embed")["calls"], 1, "an answer that was refused was asked for: {shown}");
+    assert_eq!(of(2, "embed")["calls"], 1, "{shown}");
+    assert_eq!(of(2, "embed")["engine"], format!("openai:mock-vectors@{}", mock.addr()));
+    assert!(of(2, "survey").is_null(), "what was recalled was not paid for again: {shown}");
+    // The survey is one call, which the mock counts for each of its stages.
+    let paid = mock.counts();
+    let survey = of(1, "survey");
+    assert_eq!(survey["prompt_tokens"], paid["describe"].prompt_tokens, "{shown}");
+    assert_eq!(survey["completion_tokens"], paid["describe"].completion_tokens, "{shown}");
+    let words = binary::told(&world.url, &["jobs", "show", job]);
+    assert!(words.contains("model calls") && words.contains("tokens in"), "{words}");
+}
+
+#[tokio::test]
 async fn a_model_server_that_is_down_costs_a_job_no_attempt() {
     let mock = Mock::start(Options::default()).await.expect("a port is free");
     mock.fault(Fault::always(Kind::Status { status: 503 }));

@@ -14,6 +14,7 @@ mod model;
 mod own_server;
 mod process;
 mod receiver;
+mod tunnel;
 mod world;
 
 mod byok;
@@ -23,8 +24,10 @@ mod database;
 mod desk;
 mod failures;
 mod folders;
+mod languages;
 mod operations;
 mod outbox;
+mod proxied;
 mod repair;
 mod secrecy;
 mod traces;

@@ -43,6 +43,7 @@ static RULES: LazyLock<Vec<(Regex, Reader)>> = LazyLock::new(|| {
             fractions,
         ),
         rule(r"\b(?:12\s+)?(?P<name>noon|midday|midnight|lunchtime|lunch\s+time)\b", named),
+        (pattern(r"\b(?P<lead>by|before)\s+(?P<name>lunch|dinner)\b"), named),
         rule(
             r"\b(?P<name>close\s+of\s+business|cob|end\s+of\s+business|end\s+of\s+(?:the\s+)?(?:working\s+|business\s+)?day|eod)\b",
             named,
@@ -136,7 +137,7 @@ fn named(captures: &Captures<'_>) -> Option<NaiveTime> {
     match captures.name("name")?.as_str() {
         "noon" | "midday" => at(12, 0),
         "midnight" => at(23, 59),
-        "lunchtime" | "lunch time" => at(12, 30),
+        "lunchtime" | "lunch time" | "lunch" => at(12, 30),
         name if name.contains("business") || name == "cob" => at(17, 0),
         _ => at(18, 0),
     }

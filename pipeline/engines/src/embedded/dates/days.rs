@@ -9,6 +9,7 @@ use super::calendar::{
     day_of_month, following, in_week, month, month_end, number, of_year, ordinal, weekday,
 };
 use super::periods::{end_of, middle_of, period, start_of};
+use super::relative::{after_next, day_of_named_month, fortnight, nth_weekday};
 use super::{DayOrder, Found};
 use crate::embedded::text::pattern;
 
@@ -31,7 +32,7 @@ static RULES: LazyLock<Vec<(Regex, Reader)>> = LazyLock::new(|| {
     let rule = |body: String, reader: Reader| (pattern(&format!("{LEAD}{body}")), reader);
     vec![
         rule(r"\b(?:the\s+)?day\s+after\s+tomorrow\b".into(), |_, now| Some(day(now.date() + Duration::days(2)))),
-        rule(format!(r"\b(?P<n>{NUMBER})\s+weeks?\s+from\s+(?P<from>today|now|tomorrow|{WEEKDAY})\b"), weeks_from),
+        rule(format!(r"\b(?P<n>{NUMBER})\s+weeks?\s+(?:from|on)\s+(?P<from>today|now|tomorrow|{WEEKDAY})\b"), weeks_from),
         rule(format!(r"\b(?P<n>{NUMBER})\s+(?P<unit>minute|hour|day|week|month)s?\s+from\s+now\b"), ahead),
         (
             pattern(&format!(
@@ -39,6 +40,10 @@ static RULES: LazyLock<Vec<(Regex, Reader)>> = LazyLock::new(|| {
             )),
             ahead,
         ),
+        rule(r"\b(?:an?\s+|one\s+)?fortnight\b".into(), fortnight),
+        rule(r"\b(?P<unit>week|month)\s+after\s+next\b".into(), after_next),
+        rule(format!(r"\b(?P<d>first|second|third|fourth|last)\s+(?P<w>{WEEKDAY})\s+(?:of|in)\s+(?:(?:the|(?P<which>this|next))\s+month|(?P<month>{MONTH}))(?:\b|$)"), nth_weekday),
+        rule(format!(r"\b(?P<d>\d{{1,2}}|{ORDINAL})(?:st|nd|rd|th)?\s+of\s+(?P<which>this|next)\s+month\b"), day_of_named_month),
         rule(format!(r"\b(?:end|last\s+day|close)\s+of\s+(?:the\s+)?(?P<which>this|next)?\s*(?P<unit>week|month|quarter|year|{MONTH})\b"), end_of),
         rule(r"\b(?P<which>this|next)?\s*(?P<unit>month|week|year|quarter)(?:'s)?[\s-]end\b".into(), end_of),
         rule(r"\b(?:early|start\s+of|beginning\s+of|first\s+thing)\s+(?:the\s+)?(?P<which>this|next)\s+(?P<unit>week|month|year)\b".into(), start_of),

@@ -8,6 +8,7 @@ mod clock;
 mod days;
 mod past;
 mod periods;
+mod relative;
 
 use std::ops::Range;
 

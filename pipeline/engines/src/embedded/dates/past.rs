@@ -28,11 +28,21 @@ static PAST: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
+/// Of what is masked as past, what is not: "the last day of the month" is its end, "the last Friday of May" is to come.
+static AHEAD: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"^\s+(?:of|in)\s+(?:the\s+(?:month|week|year|quarter)|this|next|january|february|march|april|may|june|july|august|september|october|november|december)\b",
+    )
+});
+
 /// `text` (lower case) with every past, lasting or repeated time replaced by as many `#`.
 pub(super) fn masked(text: &str) -> String {
     let mut masked = String::with_capacity(text.len());
     let mut at = 0;
     for found in PAST.find_iter(text) {
+        if found.as_str().starts_with("last ") && AHEAD.is_match(&text[found.end()..]) {
+            continue;
+        }
         masked.push_str(&text[at..found.start()]);
         masked.extend(std::iter::repeat_n('#', found.len()));
         at = found.end();

@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use crate::embedded::capitals::restored;
 use crate::embedded::dates::Reference;
 use crate::embedded::text::{capitalised, content_stems, first_words, pattern};
 
@@ -29,7 +30,7 @@ static FILLER: LazyLock<Regex> = LazyLock::new(|| {
 });
 static TRAILING: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        r"(?i)[\s,]+(?:by|on|at|in|before|for|until|to|and|or|with|of|the|a|an|too|as\s+well|instead|then|again|though|anyway|first|also|that\s+day|by\s+then|ok|okay|thanks|either|now|from|due|latest|at\s+the\s+latest|sometime|some\s+time|right|somehow|early|late)\W*$",
+        r"(?i)[\s,]+(?:by|on|at|in|before|for|until|to|and|or|with|of|the|a|an|too|as\s+well|instead|then|again|though|anyway|first|also|that\s+day|by\s+then|ok|okay|thanks|either|now|from|due|latest|at\s+the\s+latest|sometime|some\s+time|right|i\s+(?:guess|think|suppose|believe)|or\s+(?:something|so|whatever)|if\s+possible|hopefully|maybe|obviously|somehow|early|late)\W*$",
     )
 });
 static SPACES: LazyLock<Regex> = LazyLock::new(|| pattern(r"\s+"));
@@ -43,7 +44,7 @@ pub(super) fn description(task: &str, reference: &Reference) -> Option<String> {
     let task = without_trailing(&first_words(&task, LONGEST));
     let object = task.split_once(' ')?.1;
     let whole = !content_stems(object).is_empty();
-    whole.then(|| capitalised(&task))
+    whole.then(|| capitalised(&restored(&task)))
 }
 
 fn without_date(task: &str, reference: &Reference) -> String {

@@ -1,197 +1,82 @@
-//! What the 33 categories sound like. Words are matched by their stems.
+//! What the 33 categories sound like: the words are in `categories.txt`, which says how it is written.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
 
 use records::Category;
 
-/// A category, its emoji and its words. Where scores are equal the earlier entry wins, so the narrower
-/// subjects stand before the wide ones.
-pub(in crate::embedded) const CATEGORIES: &[(Category, &str, &str)] = &[
-    (
-        Category::Health,
-        "🩺",
-        "doctor dentist hospital clinic nurse surgery pain symptom medicine medication pill tablet vaccine allergy allergic \
-        therapy diagnosis prescription pharmacy blood pressure tooth teeth crown filling injury knee physio fever cough sleep diet health \
-        patient insurance appointment treatment ward",
-    ),
-    (
-        Category::Finance,
-        "💰",
-        "bank loan mortgage savings invest investment stock shares portfolio interest tax pension budget salary credit debit \
-        account payment invoice accountant dividend currency refund expense debt",
-    ),
-    (
-        Category::Legal,
-        "⚖️",
-        "lawyer attorney court judge lawsuit contract clause liability legal law settlement sue trial testimony copyright \
-        patent trademark custody notary compliance",
-    ),
-    (
-        Category::Technology,
-        "💻",
-        "software code deploy server database migration bug api cloud computer laptop phone app router firmware network \
-        wifi internet script transaction index query release cluster backend frontend programming developer device update install \
-        encryption password algorithm hardware kernel browser website staging latency scanner battery bluetooth sensor printer",
-    ),
-    (
-        Category::Education,
-        "📚",
-        "school university college exam lecture lectures professor teacher student homework essay thesis class course degree \
-        semester grade study studying tutor curriculum lesson revise resit campus scholarship",
-    ),
-    (
-        Category::Science,
-        "🔬",
-        "experiment physics chemistry biology laboratory lab molecule hypothesis theory telescope planet atom genome evolution \
-        species researcher scientist quantum microscope",
-    ),
-    (
-        Category::Sports,
-        "⚽",
-        "match team coach goal goalkeeper league game player tournament training run marathon gym football soccer tennis \
-        basketball score referee season jersey stadium championship swim cycling race workout",
-    ),
-    (
-        Category::Music,
-        "🎵",
-        "guitar piano song album concert band musician violin drum melody chord singer sing playlist tune rehearsal orchestra \
-        lyrics gig mic jazz opera vinyl",
-    ),
-    (
-        Category::Travel,
-        "✈️",
-        "flight fly airport hotel passport visa trip travel train luggage suitcase beach tour itinerary vacation holiday \
-        abroad hostel ticket cruise destination sightseeing museum border",
-    ),
-    (
-        Category::Parenting,
-        "👶",
-        "baby toddler kid kids child children daycare nursery diaper bedtime parenting playground school teacher tantrum \
-        babysitter stroller crib newborn",
-    ),
-    (
-        Category::Romantic,
-        "❤️",
-        "date boyfriend girlfriend wedding engagement love romantic kiss anniversary valentine proposal crush relationship \
-        marry honeymoon flirt",
-    ),
-    (
-        Category::Real,
-        "🏠",
-        "house apartment flat landlord tenant rent lease mortgage property plumber leak sink renovation kitchen realtor viewing \
-        estate garage roof keys agency deposit",
-    ),
-    (
-        Category::Architecture,
-        "🏛️",
-        "architect architecture facade blueprint building floorplan skyscraper column arch brutalist concrete cathedral",
-    ),
-    (
-        Category::Design,
-        "🎨",
-        "design logo layout typography font colour color palette mockup wireframe sketch illustration branding prototype \
-        usability icon figma",
-    ),
-    (
-        Category::Entrepreneurship,
-        "🚀",
-        "startup founder investor pitch venture seed equity cofounder incubator bootstrapped valuation runway traction",
-    ),
-    (
-        Category::Economics,
-        "📉",
-        "inflation economy economic recession unemployment tariff trade monetary gdp supply demand macroeconomic subsidy",
-    ),
-    (
-        Category::Politics,
-        "🗳️",
-        "election vote voter parliament senate president minister government democracy candidate ballot \
-        congress mayor referendum",
-    ),
-    (
-        Category::News,
-        "📰",
-        "news headline journalist newspaper reporter breaking coverage press broadcast article",
-    ),
-    (
-        Category::Weather,
-        "🌦️",
-        "weather rain snow storm sunny cloudy temperature forecast wind humidity thunder hurricane heatwave frost",
-    ),
-    (
-        Category::Environment,
-        "🌱",
-        "climate recycling carbon emission pollution solar renewable forest wildlife sustainable biodiversity plastic \
-        compost conservation",
-    ),
-    (
-        Category::Literature,
-        "📖",
-        "novel poem poetry author chapter bookshop paperback fiction literature writer plot character publisher sonnet memoir",
-    ),
-    (
-        Category::History,
-        "🏺",
-        "history historical war empire century ancient medieval revolution king dynasty archive colonial treaty",
-    ),
-    (
-        Category::Philosophy,
-        "🤔",
-        "philosophy ethics moral existence consciousness free metaphysics stoic kant plato meaning argument truth virtue",
-    ),
-    (
-        Category::Spiritual,
-        "🙏",
-        "prayer church god faith meditation temple mosque bible soul spiritual worship buddhist sermon pilgrimage",
-    ),
-    (
-        Category::Psychology,
-        "🧠",
-        "anxiety depression therapist therapy trauma emotion psychology behaviour behavior attachment cognitive stress \
-        burnout mindfulness",
-    ),
-    (
-        Category::Inspiration,
-        "✨",
-        "inspire inspiration motivation dream ambition courage gratitude mindset persevere purpose",
-    ),
-    (
-        Category::Entertainment,
-        "🎬",
-        "movie film series episode netflix actor cinema theatre theater comedy show game gaming streaming podcast \
-        celebrity trailer",
-    ),
-    (
-        Category::Work,
-        "💼",
-        "meeting project deadline team manager colleague office client proposal report presentation review hiring interview \
-        candidate roadmap sprint budget launch milestone task tender department onboarding shift rota contract position agenda stakeholder",
-    ),
-    (
-        Category::Business,
-        "📊",
-        "customer client sales revenue market pricing price product strategy supplier partner deal contract proposal company \
-        profit margin quarter cost vendor invoice marketing hosting warehouse manufacturer stock inventory depot shipment delivery wholesale retail subscription churn",
-    ),
-    (
-        Category::Family,
-        "👪",
-        "mother father mom mum dad parents sister brother grandma grandmother grandpa grandfather aunt uncle cousin \
-        family wife husband son daughter niece nephew kids",
-    ),
-    (
-        Category::Social,
-        "🥂",
-        "party friend friends dinner drinks bar birthday invite barbecue gathering neighbour neighbor reunion club pub",
-    ),
-    (
-        Category::Personal,
-        "📝",
-        "grocery groceries laundry clean shopping garden dog cat cake cleaning chores errand errands home cooking recipe \
-        dinner car habit diary inspection wardrobe furniture tool glue receipt repair household appliance allotment",
-    ),
-    (Category::Other, "💬", ""),
-];
+/// How much a word says that names a subject.
+pub(in crate::embedded) const NAMES: f64 = 1.0;
+/// How much a word says that hints at one. A single hint is not enough for a category, two of one category are.
+pub(in crate::embedded) const HINTS: f64 = 0.4;
+/// How much a pair of words says: it is seldom said of anything else.
+pub(in crate::embedded) const PAIR: f64 = 1.5;
+
+/// A category, its emoji, its words and pairs of words (joined by `_` or `-`), and what each says.
+pub(in crate::embedded) struct Subject {
+    pub(in crate::embedded) category: Category,
+    pub(in crate::embedded) emoji: &'static str,
+    pub(in crate::embedded) words: Vec<(&'static str, f64)>,
+}
+
+/// The categories; where scores are equal the earlier one wins.
+pub(in crate::embedded) static SUBJECTS: LazyLock<Vec<Subject>> =
+    LazyLock::new(|| read(include_str!("categories.txt")));
+
+static EMOJIS: LazyLock<HashMap<Category, &'static str>> =
+    LazyLock::new(|| SUBJECTS.iter().map(|subject| (subject.category, subject.emoji)).collect());
 
 /// The emoji of `category`.
 pub(in crate::embedded) fn emoji_of(category: Category) -> &'static str {
-    CATEGORIES.iter().find(|(known, ..)| *known == category).map_or("💬", |(_, emoji, _)| emoji)
+    EMOJIS.get(&category).copied().unwrap_or("💬")
+}
+
+fn read(text: &'static str) -> Vec<Subject> {
+    let mut subjects: Vec<Subject> = Vec::new();
+    for line in text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        let weight = |word: &str| match (line.starts_with('~'), word.contains(['_', '-'])) {
+            (true, _) => HINTS,
+            (false, true) => PAIR,
+            (false, false) => NAMES,
+        };
+        match line.strip_prefix(['=', '~']) {
+            Some(words) => {
+                let words = words.split_whitespace().map(|word| (word, weight(word)));
+                subjects.last_mut().into_iter().for_each(|subject| subject.words.extend(words.clone()));
+            }
+            None => subjects.extend(head(line)),
+        }
+    }
+    subjects
+}
+
+/// "health 🩺".
+fn head(line: &'static str) -> Option<Subject> {
+    let (category, emoji) = line.split_once(' ')?;
+    Some(Subject { category: category.parse().ok()?, emoji, words: Vec::new() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_category_has_one_emoji_and_words_but_other() {
+        for category in Category::ALL {
+            let of: Vec<_> = SUBJECTS.iter().filter(|subject| subject.category == *category).collect();
+            assert_eq!(of.len(), 1, "{category}");
+            assert!(emojis::get(of[0].emoji).is_some(), "{category}: {}", of[0].emoji);
+            assert_eq!(of[0].words.is_empty(), *category == Category::Other, "{category}");
+        }
+    }
+
+    #[test]
+    fn no_subject_names_a_word_twice() {
+        for subject in SUBJECTS.iter() {
+            let mut words: Vec<&str> = subject.words.iter().map(|(word, _)| *word).collect();
+            words.sort_unstable();
+            let twice: Vec<_> = words.windows(2).filter(|pair| pair[0] == pair[1]).collect();
+            assert!(twice.is_empty(), "{}: {twice:?}", subject.category);
+        }
+    }
 }

@@ -1,5 +1,5 @@
 //! What some categories sound like in languages other than English. General words of each language; where two
-//! categories are equal, the earlier one of [`super::CATEGORIES`] wins.
+//! categories are equal, the earlier one of [`super::SUBJECTS`] wins.
 
 use records::Category::{
     self, Education, Entertainment, Family, Finance, Health, Legal, Music, Personal, Politics, Real, Social,

@@ -2,12 +2,14 @@
 //! means in the language.
 
 mod categories;
+mod finite_verbs;
 mod languages;
 mod nouns;
 mod stop_words;
 mod verbs;
 
-pub(super) use categories::{CATEGORIES, emoji_of};
+pub(super) use categories::{SUBJECTS, emoji_of};
+pub(super) use finite_verbs::ends_a_phrase;
 pub(super) use languages::{LANGUAGES, TIMES};
 pub(super) use nouns::{AMBIGUOUS_EVENT_NOUNS, EVENT_NOUNS, PAYABLES};
 pub(super) use stop_words::{FILLERS, MIC_TEST, is_stop_word};

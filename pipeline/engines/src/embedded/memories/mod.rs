@@ -7,6 +7,7 @@ use records::{MemoryCategory, Talk};
 use regex::{Captures, Regex};
 use stages::MemoryDraft;
 
+use super::capitals::restored;
 use super::clauses::{self, Clause};
 use super::planted::without_orders;
 use super::same::same_fact;
@@ -157,7 +158,7 @@ fn rest(said: &str) -> Option<String> {
 
 fn candidate(told: &str, name: &str, category: MemoryCategory, score: u8) -> Option<Candidate> {
     let about = FIRST_PERSON.replace_all(told, |said: &Captures<'_>| third_person_pronoun(&said[0]));
-    let content = capitalised(&first_words(&about.replace("{n}", name), LONGEST));
+    let content = capitalised(&restored(&first_words(&about.replace("{n}", name), LONGEST)));
     (content.split_whitespace().count() >= 3)
         .then_some(Candidate { score, draft: MemoryDraft { content, category, evidence: None } })
 }

@@ -1,0 +1,72 @@
+//! What runs spent: written under their fence, never twice, and shown with the engine behind a result.
+
+use chrono::Duration;
+use job::Outcome;
+use ledger::{CheckpointKey, Claimed, Edge, Results, Spent};
+use serde_json::json;
+
+use crate::world::{World, completion};
+
+const KEY: CheckpointKey = CheckpointKey { stage: "survey", version: 1, digest: [7; 32] };
+
+fn survey(calls: i64, prompt_tokens: i64) -> Spent {
+    Spent {
+        stage: "survey".into(),
+        engine: "openai:small@models.example/p2".into(),
+        calls,
+        prompt_tokens,
+        cached_tokens: 10,
+        completion_tokens: 25,
+        ..Spent::default()
+    }
+}
+
+async fn spent(world: &World, run: &Claimed) -> Vec<(i64, i64, i64)> {
+    let page = world.ledger.job_page(&run.job.id).await.unwrap().unwrap();
+    page.spent.iter().map(|one| (one.epoch, one.calls, one.prompt_tokens)).collect()
+}
+
+#[tokio::test]
+async fn what_was_spent_is_written_with_the_checkpoint_and_a_repeat_adds_nothing() {
+    let world = World::new().await;
+    let run = world.claimed("c").await;
+    for _ in 0..2 {
+        assert!(
+            world.ledger.record(&run.holding(), &KEY, &json!(1), &[survey(1, 900)]).await.unwrap(),
+            "an answer that was lost is asked for again"
+        );
+    }
+    assert_eq!(spent(&world, &run).await, [(1, 1, 900)]);
+    assert!(world.ledger.spend(&run.holding(), &[survey(3, 2_700)]).await.unwrap());
+    assert!(world.ledger.spend(&run.holding(), &[survey(2, 1_800)]).await.unwrap(), "an older call, late");
+    assert_eq!(spent(&world, &run).await, [(1, 3, 2_700)], "counts of a run never go down");
+}
+
+#[tokio::test]
+async fn every_run_has_its_own_account_and_a_lost_lease_writes_on_none() {
+    let world = World::new().await;
+    let old = world.claimed("c").await;
+    world.ledger.spend(&old.holding(), &[survey(1, 900)]).await.unwrap();
+    world.age(&old.job.id, Duration::seconds(31)).await;
+    let new = world.claim(&old.job.id).await;
+    assert!(!world.ledger.spend(&old.holding(), &[survey(5, 5)]).await.unwrap());
+    assert!(!world.ledger.record(&old.holding(), &KEY, &json!("old"), &[survey(5, 5)]).await.unwrap());
+    assert!(world.ledger.record_anew(&new.holding(), &KEY, &json!("new"), &[survey(2, 100)]).await.unwrap());
+    assert_eq!(spent(&world, &old).await, [(1, 1, 900), (2, 2, 100)]);
+    let released = Edge::Release { delay: Duration::zero() };
+    world.ledger.settle(&new.holding(), released).await.unwrap();
+    assert!(!world.ledger.spend(&new.holding(), &[survey(9, 9)]).await.unwrap(), "nobody holds it");
+}
+
+#[tokio::test]
+async fn a_jobs_page_names_the_engine_behind_its_result_also_where_nothing_was_worth_keeping() {
+    let world = World::new().await;
+    for (id, outcome) in [("kept", Outcome::Kept), ("noise", Outcome::Discarded)] {
+        let run = world.claimed(id).await;
+        assert_eq!(world.ledger.job_page(&run.job.id).await.unwrap().unwrap().engine, None, "not yet");
+        let results = Results { engine: "engine/7".into(), ..Results::default() };
+        world.ledger.complete(&completion(&run, outcome, results)).await.unwrap();
+        let page = world.ledger.job_page(&run.job.id).await.unwrap().unwrap();
+        assert_eq!((page.engine.as_deref(), page.spent), (Some("engine/7"), Vec::new()), "{id}");
+    }
+}

@@ -1,0 +1,89 @@
+//! Who goes through the proxy of the environment, and who must not: the operator's model server does, what users set
+//! does not, because a proxy would resolve and call for them what our guard refuses.
+
+use mock_model::{Mock, Options};
+use reqwest::Method;
+use serde_json::json;
+
+use crate::process::Process;
+use crate::receiver::Receiver;
+use crate::tunnel::{MODELS, Tunnel};
+use crate::world::{GARDEN, World};
+
+async fn serve(world: &World, tunnel: &Tunnel, more: &[(&str, &str)]) -> Process {
+    let (proxy, models) = (format!("http://{}", tunnel.addr), format!("https://{MODELS}/v1"));
+    let mut settings = vec![
+        ("LISTEN_TEXT_ENGINE", "openai"),
+        ("LISTEN_OPENAI_BASE_URL", &models),
+        ("LISTEN_OPENAI_MODEL", "mock"),
+        ("LISTEN_OPENAI_EMBED_MODEL", "mock-vectors"),
+        ("LISTEN_OPENAI_API_KEY", "sk-service"),
+        ("https_proxy", &proxy),
+        ("http_proxy", &proxy),
+        ("ALL_PROXY", &proxy),
+        ("NO_PROXY", ""),
+        ("no_proxy", ""),
+    ];
+    settings.extend(more);
+    Process::serve(&world.url, &settings).await
+}
+
+#[tokio::test]
+async fn a_model_server_behind_a_tunnel_is_asked_and_webhooks_take_no_proxy() {
+    let mock = Mock::start(Options::default()).await.expect("a port is free");
+    let tunnel = Tunnel::to(mock.addr()).await;
+    let world = World::new().await;
+    let authority = tunnel.authority.to_str().expect("a path in UTF-8");
+    let process = serve(&world, &tunnel, &[("SSL_CERT_FILE", authority)]).await;
+    let client = world.client(&process);
+    let receiver = Receiver::start().await;
+    client.tell(&receiver.url()).await;
+
+    let id = client.admit(GARDEN).await;
+
+    assert_eq!(client.finished(&id).await["status"], "completed");
+    receiver.posts(1).await;
+    assert_eq!(mock.counts()["describe"].answered, 1);
+    assert!(mock.calls().iter().all(|call| call.key.as_deref() == Some("sk-service")));
+    assert_eq!(
+        tunnel.asked(),
+        [format!("CONNECT {MODELS}:443")],
+        "what is inside the tunnel is not the proxy's"
+    );
+}
+
+#[tokio::test]
+async fn a_proxy_is_no_way_around_the_guard() {
+    let mock = Mock::start(Options::default()).await.expect("a port is free");
+    let tunnel = Tunnel::to(mock.addr()).await;
+    let world = World::new().await;
+    let process = serve(&world, &tunnel, &[]).await;
+    let client = world.client(&process);
+
+    // Literals that are refused, and a name that only the proxy could resolve.
+    for url in ["http://169.254.169.254/latest/meta-data", "https://10.0.0.1/hook"] {
+        let (status, _) = client.ask(Method::POST, "/v1/dev/user/webhooks", Some(&json!({"url": url}))).await;
+        assert_eq!(status, 422, "{url}");
+    }
+    let (_, hook) = client
+        .ask(Method::POST, "/v1/dev/user/webhooks", Some(&json!({"url": format!("https://{MODELS}/hook")})))
+        .await;
+    let path = format!("/v1/dev/user/webhooks/{}/test", hook["id"].as_str().expect("an id"));
+    let (_, tested) = client.ask(Method::POST, &path, None).await;
+
+    assert_ne!(tested["status"], "delivered", "{tested}");
+    assert_eq!(tunnel.asked(), Vec::<String>::new(), "nobody asked the proxy");
+}
+
+#[tokio::test]
+async fn a_server_whose_authority_nobody_vouches_for_is_not_told_a_word() {
+    let mock = Mock::start(Options::default()).await.expect("a port is free");
+    let tunnel = Tunnel::to(mock.addr()).await;
+    let world = World::new().await;
+    let mut process = serve(&world, &tunnel, &[]).await;
+
+    world.client(&process).admit(GARDEN).await;
+
+    process.line("run ended", |line| line["end"] != "completed").await;
+    assert_eq!(mock.calls().len(), 0);
+}

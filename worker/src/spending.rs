@@ -1,0 +1,158 @@
+//! What a run spends at model servers. Engines count into the process's metrics and know of no run; a run's work is
+//! one task, so what is counted in that task is this run's.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ledger::Spent;
+use stages::{Engines, StageName};
+
+tokio::task_local! {
+    static ACCOUNT: Arc<Account>;
+}
+
+/// Counts of one stage.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    calls: i64,
+    prompt: i64,
+    cached: i64,
+    completion: i64,
+}
+
+#[derive(Debug, Default)]
+struct Book {
+    stages: BTreeMap<StageName, Counts>,
+    changes: u64,
+    saved: u64,
+}
+
+/// What one run has spent, and how much of it the ledger knows.
+#[derive(Debug, Default)]
+pub(crate) struct Account(Mutex<Book>);
+
+/// A moment of an [`Account`].
+pub(crate) struct Statement {
+    /// What was spent until then, all of it: the ledger keeps the greater count.
+    pub(crate) spent: Vec<Spent>,
+    changes: u64,
+}
+
+/// `work`, with what it spends in `account`.
+pub(crate) async fn counted<F: Future>(account: Arc<Account>, work: F) -> F::Output {
+    ACCOUNT.scope(account, work).await
+}
+
+/// The run in whose task this is said called a server for `stage`; in no run, nobody's account is charged.
+pub(crate) fn note_call(stage: StageName) {
+    note(stage, |counts| counts.calls += 1);
+}
+
+/// The run in whose task this is said spent `tokens` of `kind` for `stage`.
+pub(crate) fn note_tokens(stage: StageName, kind: &str, tokens: u64) {
+    let tokens = i64::try_from(tokens).unwrap_or(i64::MAX);
+    note(stage, |counts| {
+        let count = match kind {
+            "prompt" => &mut counts.prompt,
+            "cached" => &mut counts.cached,
+            "completion" => &mut counts.completion,
+            _ => return,
+        };
+        *count = count.saturating_add(tokens);
+    });
+}
+
+fn note(stage: StageName, change: impl FnOnce(&mut Counts)) {
+    // An error means that no run is at work here: a health check, a test.
+    let _ = ACCOUNT.try_with(|account| {
+        let mut book = account.book();
+        change(book.stages.entry(stage).or_default());
+        book.changes += 1;
+    });
+}
+
+impl Account {
+    /// What was spent until now, each stage under the id of the engine that it asked.
+    pub(crate) fn statement(&self, engines: &Engines) -> Statement {
+        let book = self.book();
+        let spent = book.stages.iter().map(|(stage, counts)| Spent {
+            epoch: 0,
+            stage: (*stage).to_owned(),
+            engine: engine_of(engines, stage).to_owned(),
+            calls: counts.calls,
+            prompt_tokens: counts.prompt,
+            cached_tokens: counts.cached,
+            completion_tokens: counts.completion,
+        });
+        Statement { spent: spent.collect(), changes: book.changes }
+    }
+
+    /// The ledger has `statement`.
+    pub(crate) fn saved(&self, statement: &Statement) {
+        let mut book = self.book();
+        book.saved = book.saved.max(statement.changes);
+    }
+
+    /// Whether something was spent that the ledger does not know of.
+    pub(crate) fn owes(&self) -> bool {
+        let book = self.book();
+        book.changes > book.saved
+    }
+
+    fn book(&self) -> std::sync::MutexGuard<'_, Book> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn engine_of<'e>(engines: &'e Engines, stage: &str) -> &'e str {
+    match stage {
+        "detect_discard" => engines.judge.id(),
+        "extract_action_items" => engines.items.id(),
+        "extract_memories" => engines.memories.id(),
+        "embed" => engines.embed.embed_id(),
+        "trigger_apps" => engines.apps.id(),
+        // The survey is the describing engine's, too.
+        _ => engines.describe.id(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::task::yield_now;
+
+    use super::*;
+
+    fn calls(account: &Account) -> i64 {
+        account.book().stages.values().map(|counts| counts.calls).sum()
+    }
+
+    #[tokio::test]
+    async fn what_is_spent_in_a_runs_task_is_charged_to_that_run_alone() {
+        let (one, other) = (Arc::<Account>::default(), Arc::<Account>::default());
+        let work = |calls: usize| async move {
+            for _ in 0..calls {
+                note_call("survey");
+                note_tokens("survey", "prompt", u64::MAX);
+                yield_now().await;
+            }
+        };
+        futures::join!(counted(Arc::clone(&one), work(2)), counted(Arc::clone(&other), work(3)));
+        note_call("survey");
+        assert_eq!((calls(&one), calls(&other)), (2, 3));
+        assert_eq!(one.book().stages["survey"].prompt, i64::MAX, "counts stop at the end of numbers");
+    }
+
+    #[test]
+    fn an_account_owes_what_was_spent_since_it_was_last_written() {
+        let account = Account::default();
+        assert!(!account.owes());
+        account.book().changes = 2;
+        let written = Statement { spent: Vec::new(), changes: 2 };
+        account.book().changes = 3;
+        account.saved(&written);
+        assert!(account.owes(), "what came between the statement and its writing");
+        account.saved(&Statement { spent: Vec::new(), changes: 3 });
+        account.saved(&written);
+        assert!(!account.owes(), "an older answer takes nothing back");
+    }
+}
