@@ -124,6 +124,8 @@ impl Told {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::panic, reason = "tests")]
+
     use super::*;
 
     #[test]
