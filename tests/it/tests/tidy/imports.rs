@@ -33,7 +33,7 @@ const ALLOWED: [(&str, &[&str]); 16] = [
     ),
     ("testbed", &["embedded", "ledger"]),
     ("mock-model", &[]),
-    ("bench", &["api", "embedded", "engines", "job", "ledger", "outside", "records", "stages", "worker"]),
+    ("bench", &["api", "embedded", "engines", "job", "ledger", "outside", "reconciler", "records", "stages", "worker"]),
     ("it", &[]),
     ("chaos", &[]),
 ];
