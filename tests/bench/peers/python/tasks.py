@@ -13,7 +13,10 @@ class Queue:
     seen = None
 
     async def setup(self):
-        await app.schema_manager.apply_schema_async()
+        # Its schema cannot be made twice, and a second process finds it there.
+        there = "select to_regclass('procrastinate_jobs') is not null as there"
+        if not (await connector.execute_query_one_async(there))["there"]:
+            await app.schema_manager.apply_schema_async()
 
     async def fill(self, kind, count):
         status, at = ("succeeded", "null") if kind == "finished" else ("todo", "now() + interval '1 day'")

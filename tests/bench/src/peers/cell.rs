@@ -140,3 +140,38 @@ impl Waits {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{Rate, Waits};
+
+    #[test]
+    fn a_drain_with_losses_is_not_a_number() {
+        assert_eq!(Rate::judge(100, 98, 0, 0, 2.0, false).words(), "not a number: 2 lost");
+        assert_eq!(Rate::judge(100, 100, 3, 0, 2.0, false).words(), "not a number: 3 ran twice");
+        assert_eq!(Rate::judge(100, 100, 0, 1, 2.0, false).words(), "not a number: 1 done but not marked so");
+    }
+
+    #[test]
+    fn a_drain_that_ran_out_of_time_says_how_far_it_came() {
+        assert_eq!(Rate::judge(100, 60, 0, 40, 2.0, true).words(), "30 (60 of 100 when time was over)");
+        assert_eq!(Rate::judge(100, 60, 0, 39, 2.0, true).words(), "not a number: 1 lost");
+    }
+
+    #[test]
+    fn a_drain_of_everything_is_its_rate() {
+        assert_eq!(Rate::judge(100, 100, 0, 0, 2.0, false).figure(), Some(50.0));
+    }
+
+    #[test]
+    fn a_loop_of_which_jobs_were_not_started_is_no_figure_to_compare() {
+        let short = Waits::judge(&json!({ "waits": [1.0, 2.0], "of": 3, "double": 0 }));
+        assert_eq!((short.figure(), short.words()), (None, "1 / 1, only 2 of 3 in time".to_owned()));
+        let none = Waits::judge(&json!({ "waits": [], "of": 3, "double": 0 }));
+        assert_eq!(none.words(), "0 of 3 started in time");
+        let double = Waits::judge(&json!({ "waits": [1.0, 2.0, 3.0], "of": 3, "double": 1 }));
+        assert_eq!((double.figure(), double.words()), (None, "not a number: 1 ran twice".to_owned()));
+    }
+}

@@ -60,7 +60,7 @@ pub(crate) const PEERS: [Peer; 8] = [
         history: "keeps",
         manners: SHIPPED,
         tuned: "",
-        recovery: "lease 30 s, looked at every 5 s: README",
+        recovery: "a lease of 30 s, looked at every 5 s: README",
     },
     Peer {
         name: "listen-http",
@@ -87,7 +87,7 @@ pub(crate) const PEERS: [Peer; 8] = [
         history: "keeps 24 h",
         manners: SHIPPED,
         tuned: "",
-        recovery: "heartbeat stale after 90 s, looked at every 30 s: its `MaintenanceService`",
+        recovery: "a heartbeat is stale after 90 s, looked at every 30 s: its `MaintenanceService`",
     },
     Peer {
         name: "graphile_worker",
@@ -105,7 +105,7 @@ pub(crate) const PEERS: [Peer; 8] = [
         history: "deletes",
         manners: BOTH,
         tuned: "local queue of 500, batched completions",
-        recovery: "locks of 4 h: its SQL function `get_job`",
+        recovery: "locks of 4 h: its `resetLockedAt`",
     },
     Peer {
         name: "pg-boss",

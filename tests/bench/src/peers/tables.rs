@@ -3,7 +3,7 @@
 use super::{
     facts::{Manner, Peer},
     recovery::Recovery,
-    round::{RATES, Round, Scene},
+    round::{Round, Scene},
     sizes::Sizes,
 };
 
@@ -96,7 +96,7 @@ fn starts(all: &[Measured], sizes: &Sizes) {
 
 fn row(title: &str, round: &Round) {
     let open: Vec<String> = round.open.iter().map(super::cell::Waits::words).collect();
-    if open.len() == RATES.len() {
+    if !open.is_empty() {
         println!("| {title} | {} | {} |", open.join(" | "), round.idle.words());
     }
 }
@@ -124,14 +124,11 @@ fn beside(all: &[Measured], sizes: &Sizes) {
             match round {
                 _ if *scene == Scene::Empty => {}
                 Ok(None) => {
-                    println!("| {title} | {} | keeps none that could be made | | | | |", scene.word())
+                    println!("| {title} | {} | keeps none that could be made | | | |", scene.word())
                 }
                 Ok(Some(round)) => {
                     let work = format!("{} | {}", round.inserts.words(), round.drain.words());
                     let title = format!("{title} | {} | {work}", scene.word());
-                    if round.open.is_empty() {
-                        println!("| {title} | | | |");
-                    }
                     row(&title, round);
                 }
                 Err(_) => {}
