@@ -33,7 +33,7 @@ async fn main() {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let wanted: Vec<String> = std::env::args().skip(1).collect();
     match &wanted[..] {
-        [first, way] if first == "adapter" => return peers::adapter(way).await,
+        [first, way, ..] if first == "adapter" => return peers::adapter(way).await,
         [first, sizes @ ..] if first == "peers" => {
             return beside_peers(peers::Sizes::parse_from(sizes)).await;
         }
