@@ -7,6 +7,7 @@ import { serve } from "./line.mjs";
 
 const url = process.env.DATABASE_URL;
 const pool = new Pool({ connectionString: url, max: 2 });
+pool.on("error", () => {});
 const tuned = process.argv[2] === "tuned";
 const boss = new PgBoss({ connectionString: url, max: 20, useListenNotify: tuned });
 boss.on("error", (error) => console.error(`pg-boss: ${error.message}`));

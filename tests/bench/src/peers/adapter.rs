@@ -61,7 +61,7 @@ impl Adapter {
     }
 
     /// SIGKILL.
-    pub(crate) async fn kill(mut self) {
+    pub(crate) async fn kill(&mut self) {
         self.child.kill().await.ok();
     }
 }

@@ -48,6 +48,13 @@ pub(crate) struct Peer {
     pub(crate) recovery: &'static str,
 }
 
+impl Peer {
+    /// Its name in those of databases; two peers differ in a dash alone.
+    pub(crate) fn slug(&self) -> String {
+        self.name.replace('-', "0")
+    }
+}
+
 const SHIPPED: &[Manner] = &[Manner::Shipped];
 const BOTH: &[Manner] = &[Manner::Shipped, Manner::Tuned];
 

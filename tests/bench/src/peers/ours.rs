@@ -131,7 +131,7 @@ impl Queue for Ours {
     }
 
     async fn work(&self, _: usize, told: Told, handle: Handle) -> Stop {
-        let held = (told == Told::Held).then(|| ("judge".to_owned(), Duration::from_secs(3_600)));
+        let held = (told == Told::Held).then(|| ("describe".to_owned(), Duration::from_secs(3_600)));
         let settings = Settings {
             worker_name: format!("bench-{}", std::process::id()),
             pause_after: held,

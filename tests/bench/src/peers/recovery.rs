@@ -39,7 +39,7 @@ impl Recovery {
 pub(crate) async fn measure(house: &House, peer: &Peer, sizes: &Sizes) -> Recovery {
     let mut each = Vec::new();
     for kill in 0..sizes.kills {
-        let database = format!("{}_kill{kill}", peer.name.replace('-', "_"));
+        let database = format!("{}_kill{kill}", peer.slug());
         let url = house.empty_database(&database).await;
         let measured = once(peer, &url, sizes.wait).await;
         house.drop_database(&database).await;

@@ -159,6 +159,7 @@ impl Stage<'_> {
     /// Work that was left would stand before the next cell's.
     async fn again_if(&mut self, needed: bool) -> Result<(), String> {
         if needed {
+            self.adapter.kill().await;
             let made = build(self.house, self.peer, self.manner, self.scene, self.rows).await?;
             self.adapter = made.ok_or("could be made once, and not again")?;
         }
@@ -188,5 +189,5 @@ async fn build(
 
 /// The name of a database for `peer`.
 fn database(peer: &Peer, scene: Scene) -> String {
-    format!("{}_{}", peer.name.replace('-', "_"), scene.word())
+    format!("{}_{}", peer.slug(), scene.word())
 }
