@@ -66,13 +66,18 @@ pub(crate) async fn table(house: &House) {
 
 /// The service's own router on a port of its own, with a key for everybody.
 async fn serve(house: &House) -> (SocketAddr, Vec<String>) {
+    (serve_on(&house.ledger).await, house.keys().await)
+}
+
+/// The router over any ledger.
+pub(crate) async fn serve_on(ledger: &ledger::Ledger) -> SocketAddr {
     let settings = api::Settings { rate_per_minute: 0, ..api::Settings::default() };
     let metrics = api::Metrics::register(&Registry::new()).unwrap();
-    let router = api::router(house.ledger.clone(), Arc::new(|_| true), settings, metrics);
+    let router = api::router(ledger.clone(), Arc::new(|_| true), settings, metrics);
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move { axum::serve(listener, router).await });
-    (address, house.keys().await)
+    address
 }
 
 async fn over_http(address: SocketAddr, keys: &[String], stored: &[Stored]) {

@@ -105,15 +105,15 @@ async fn drain(house: &House) {
 
 /// A worker on the house's ledger, with an engine that costs nothing.
 pub(crate) fn worker(house: &House, watch: Arc<dyn Watch>) -> Worker {
+    worker_on(house.ledger.clone(), Settings { watch, ..Settings::default() })
+}
+
+/// The same on any ledger, [`WIDTH`] runs at once.
+pub(crate) fn worker_on(ledger: ledger::Ledger, settings: Settings) -> Worker {
     let sender = Sender::new(Guard::new(Vec::new())).unwrap();
     let metrics = Metrics::new(&Registry::new()).unwrap();
-    let settings = Settings {
-        finalization_concurrency: WIDTH,
-        creation_concurrency: WIDTH,
-        watch,
-        ..Settings::default()
-    };
-    Worker::new(house.ledger.clone(), idle::engines(), sender, Arc::new(Nobody), metrics, settings)
+    let settings = Settings { finalization_concurrency: WIDTH, creation_concurrency: WIDTH, ..settings };
+    Worker::new(ledger, idle::engines(), sender, Arc::new(Nobody), metrics, settings)
 }
 
 /// There are no endpoints to tell.

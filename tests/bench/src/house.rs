@@ -73,7 +73,7 @@ impl House {
     }
 
     /// Milliseconds that the server and everything that it started have computed.
-    fn server_cpu(&self) -> f64 {
+    pub(crate) fn server_cpu(&self) -> f64 {
         let pid_file =
             std::fs::read_to_string(self.running.data_dir().join("postmaster.pid")).unwrap_or_default();
         let postmaster = pid_file.lines().next().unwrap_or_default().to_owned();
@@ -116,6 +116,25 @@ impl House {
         sqlx::raw_sql(sql).execute(&mut session).await.unwrap();
     }
 
+    /// Where the write-ahead log ends, and how many transactions have written: exact at any moment, while the statistics
+    /// that sessions report come up to ten seconds late.
+    pub(crate) async fn written(&self) -> (f64, f64) {
+        let (wal, writes): (i64, i64) = sqlx::query_as(
+            "select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint, \
+                 pg_snapshot_xmax(pg_current_snapshot())::text::bigint",
+        )
+        .fetch_one(&self.pool)
+        .await
+        .unwrap();
+        (wal as f64, writes as f64)
+    }
+
+    /// Drops a database that [`empty_database`](Self::empty_database) made.
+    pub(crate) async fn drop_database(&self, name: &str) {
+        let drop = format!("drop database if exists {}_{name} with (force)", self.name);
+        sqlx::raw_sql(AssertSqlSafe(drop)).execute(&self.admin).await.unwrap();
+    }
+
     /// Drops all jobs, so that no table stands on another's leftovers.
     pub(crate) async fn forget_jobs(&self) {
         for statement in [
@@ -130,51 +149,12 @@ impl House {
 
     /// A key of each person, in their order.
     pub(crate) async fn keys(&self) -> Vec<String> {
-        let mut keys = Vec::new();
-        for number in 0..PEOPLE {
-            let made = api::keys::generate(std::array::from_fn(|byte| (byte * 7 + number) as u8));
-            let key = NewKey {
-                id: made.hint.clone(),
-                name: "bench".to_owned(),
-                prefix: made.hint,
-                sha256: made.sha256,
-                scopes: vec![api::Scope::ConversationsWrite.as_str().to_owned()],
-                expires_at: None,
-            };
-            assert!(self.ledger.create_key(&person(number), &key).await.unwrap());
-            keys.push(made.plaintext.expose_secret().to_owned());
-        }
-        keys
+        keys_in(&self.ledger).await
     }
 
     /// Stores a conversation that waits for its finalize.
     pub(crate) async fn stored(&self, prefix: &str, number: usize) -> Stored {
-        let (user, id) = (person(number), ConversationId::new(format!("{prefix}-{number}")));
-        let segment = Segment {
-            id: None,
-            text: "I need to call the dentist by Friday.".to_owned(),
-            speaker: None,
-            speaker_id: Some(0),
-            is_user: true,
-            person_id: None,
-            start: 0.0,
-            end: 3.0,
-        };
-        let new = NewConversation {
-            id: id.clone(),
-            content: NewContent::Segments(vec![segment]),
-            started_at: None,
-            finished_at: None,
-            language: "en".to_owned(),
-            source: Source::new("phone"),
-            geolocation: None,
-            client_session_id: None,
-            client_device_id: None,
-            client_platform: None,
-            deferred: true,
-        };
-        self.ledger.create_conversation(&user, new).await.unwrap();
-        (user, id)
+        store_in(&self.ledger, prefix, number).await
     }
 
     /// Stores many, `WIDTH` at a time.
@@ -196,6 +176,55 @@ impl House {
     }
 }
 
+/// A key of each person, in their order.
+pub(crate) async fn keys_in(ledger: &Ledger) -> Vec<String> {
+    let mut keys = Vec::new();
+    for number in 0..PEOPLE {
+        let made = api::keys::generate(std::array::from_fn(|byte| (byte * 7 + number) as u8));
+        let key = NewKey {
+            id: made.hint.clone(),
+            name: "bench".to_owned(),
+            prefix: made.hint,
+            sha256: made.sha256,
+            scopes: vec![api::Scope::ConversationsWrite.as_str().to_owned()],
+            expires_at: None,
+        };
+        assert!(ledger.create_key(&person(number), &key).await.unwrap());
+        keys.push(made.plaintext.expose_secret().to_owned());
+    }
+    keys
+}
+
+/// Stores a conversation that waits for its finalize.
+pub(crate) async fn store_in(ledger: &Ledger, prefix: &str, number: usize) -> Stored {
+    let (user, id) = (person(number), ConversationId::new(format!("{prefix}-{number}")));
+    let segment = Segment {
+        id: None,
+        text: "I need to call the dentist by Friday.".to_owned(),
+        speaker: None,
+        speaker_id: Some(0),
+        is_user: true,
+        person_id: None,
+        start: 0.0,
+        end: 3.0,
+    };
+    let new = NewConversation {
+        id: id.clone(),
+        content: NewContent::Segments(vec![segment]),
+        started_at: None,
+        finished_at: None,
+        language: "en".to_owned(),
+        source: Source::new("phone"),
+        geolocation: None,
+        client_session_id: None,
+        client_device_id: None,
+        client_platform: None,
+        deferred: true,
+    };
+    ledger.create_conversation(&user, new).await.unwrap();
+    (user, id)
+}
+
 /// What a process and its server have spent.
 pub(crate) struct Spent {
     pub(crate) commits: f64,
@@ -207,7 +236,7 @@ pub(crate) struct Spent {
 }
 
 /// Milliseconds that a process and the children that it has waited for have computed; 0 where there is no `/proc`.
-fn cpu_of(process: &str) -> f64 {
+pub(crate) fn cpu_of(process: &str) -> f64 {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     // The name is in brackets and may hold anything; utime, stime, cutime and cstime are fields 14 to 17.
     let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
@@ -220,8 +249,8 @@ fn cpu_of(process: &str) -> f64 {
 pub(crate) type Stored = (UserId, ConversationId);
 
 /// Work is spread over this many people: one person's completions wait for each other by design.
-const PEOPLE: usize = 64;
+pub(crate) const PEOPLE: usize = 64;
 
-fn person(number: usize) -> UserId {
+pub(crate) fn person(number: usize) -> UserId {
     UserId::new(format!("bench-{}", number % PEOPLE))
 }

@@ -2,7 +2,8 @@
 //! refuses to run with one of them off; every figure stands beside a floor or a peer from the same run.
 //!
 //! `cargo run --release -p bench` runs all tables on a private, durable PostgreSQL; `-- admission drain latency
-//! history lists text` picks some. `pgbench` comes with the server's programs; the peer is built on the way.
+//! history lists text` picks some. `pgbench` comes with the server's programs; the peer is built on the way. `-- peers` is
+//! a run of its own, beside queues that need npm and Python too; `-- peers --help` says how much of it may be had.
 
 #![allow(
     clippy::unwrap_used,
@@ -24,6 +25,7 @@ mod lists;
 mod peers;
 mod text;
 
+use clap::Parser;
 use house::House;
 
 const TABLES: [&str; 6] = ["admission", "drain", "latency", "history", "lists", "text"];
@@ -32,8 +34,15 @@ const TABLES: [&str; 6] = ["admission", "drain", "latency", "history", "lists", 
 async fn main() {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let wanted: Vec<String> = std::env::args().skip(1).collect();
+    match &wanted[..] {
+        [first, way, ..] if first == "adapter" => return peers::adapter(way).await,
+        [first, sizes @ ..] if first == "peers" => {
+            return beside_peers(peers::Sizes::parse_from(sizes)).await;
+        }
+        _ => {}
+    }
     if let Some(unknown) = wanted.iter().find(|name| !TABLES.contains(&name.as_str())) {
-        eprintln!("no table is called {unknown}; there are {}", TABLES.join(", "));
+        eprintln!("no table is called {unknown}; there are {}, and peers", TABLES.join(", "));
         std::process::exit(2);
     }
     let is_wanted = |table: &str| wanted.is_empty() || wanted.iter().any(|name| name == table);
@@ -57,5 +66,12 @@ async fn main() {
     if is_wanted("text") {
         text::table();
     }
+    house.tear_down().await;
+}
+
+async fn beside_peers(sizes: peers::Sizes) {
+    let house = House::build().await;
+    println!("{}", house.settings().await);
+    peers::table(&house, &sizes).await;
     house.tear_down().await;
 }

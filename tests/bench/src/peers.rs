@@ -1,9 +1,31 @@
 //! Peers, in a workspace of their own (`tests/bench/peers`): built once, each load on an empty database of its own.
+//!
+//! `peers/` measures all of them by one protocol, ours included; what stands here asks only bare apalis-postgres, for
+//! the tables of admission and latency.
+
+mod adapter;
+mod cell;
+mod contest;
+mod facts;
+mod floor;
+mod kit;
+mod ours;
+mod recovery;
+mod round;
+mod sizes;
+mod tables;
+
+#[path = "../peers/src/line.rs"]
+mod line;
 
 use std::process::Stdio;
 
 use serde_json::Value;
 use tokio::process::Command;
+
+pub(crate) use contest::table;
+pub(crate) use ours::adapter;
+pub(crate) use sizes::Sizes;
 
 use crate::house::House;
 

@@ -35,7 +35,21 @@ const ALLOWED: [(&str, &[&str]); 17] = [
     ),
     ("testbed", &["embedded", "ledger"]),
     ("mock-model", &[]),
-    ("bench", &["api", "embedded", "engines", "job", "ledger", "outside", "records", "stages", "worker"]),
+    (
+        "bench",
+        &[
+            "api",
+            "embedded",
+            "engines",
+            "job",
+            "ledger",
+            "outside",
+            "reconciler",
+            "records",
+            "stages",
+            "worker",
+        ],
+    ),
     ("it", &[]),
     ("chaos", &[]),
 ];
