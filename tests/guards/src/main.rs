@@ -1,0 +1,60 @@
+//! Do the tests notice when a guard is missing? Every guard of the tables in `tests/guards/table/` is taken out of a copy
+//! of the tree, one at a time, and the tests that are named for it must fail.
+//!
+//! `cargo run -p guards` tries all of them, `cargo run -p guards -- claim` those with `claim` in their names. It ends
+//! with 1 when a guard could be taken out unnoticed. docs/RELIABILITY.md says what it found.
+
+mod literal;
+mod run;
+mod splice;
+mod table;
+mod tests;
+mod tree;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use clap::Parser;
+
+use table::Guard;
+
+/// Takes guards out of a copy of the tree, one at a time, and asks the tests whether they notice.
+#[derive(Parser)]
+struct Arguments {
+    /// Only guards whose name, or whose file, contains one of these.
+    names: Vec<String>,
+    /// Says which guards there are, and runs nothing.
+    #[arg(long)]
+    list: bool,
+    /// Tries also those that are declared equivalent.
+    #[arg(long)]
+    all: bool,
+    /// Seconds after which a test program that does not end counts as failed.
+    #[arg(long, default_value_t = 600)]
+    limit: u64,
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<ExitCode> {
+    let arguments = Arguments::parse();
+    let root = workspace()?;
+    let guards: Vec<Guard> = table::read(&root.join("tests/guards/table"))?
+        .into_iter()
+        .filter(|guard| guard.is_asked_for(&arguments.names))
+        .collect();
+    if arguments.list {
+        for guard in &guards {
+            println!("{:44} {:44} {}", guard.name, guard.file, guard.tests.join(", "));
+        }
+        println!("{} guards", guards.len());
+        return Ok(ExitCode::SUCCESS);
+    }
+    run::all(&root, &guards, arguments.all, arguments.limit).await
+}
+
+/// The folder of the workspace that this program was built from.
+fn workspace() -> Result<PathBuf> {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    Ok(here.ancestors().nth(2).context("this crate stands in tests/guards")?.to_owned())
+}
