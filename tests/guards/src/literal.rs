@@ -29,7 +29,9 @@ fn line_end(bytes: &[u8], at: usize) -> usize {
 /// Behind a character; behind the mere quote where it begins a lifetime.
 fn character_end(bytes: &[u8], at: usize) -> usize {
     match (bytes.get(at + 1), bytes.get(at + 2)) {
-        (Some(b'\\'), _) => bytes[at + 3..].iter().position(|byte| *byte == b'\'').map_or(at + 1, |n| at + n + 4),
+        (Some(b'\\'), _) => {
+            bytes[at + 3..].iter().position(|byte| *byte == b'\'').map_or(at + 1, |n| at + n + 4)
+        }
         (Some(_), Some(b'\'')) => at + 3,
         _ => at + 1,
     }

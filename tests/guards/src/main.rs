@@ -27,12 +27,11 @@ struct Arguments {
     /// Says which guards there are, and runs nothing.
     #[arg(long)]
     list: bool,
-    /// Tries also those that are declared equivalent.
+    /// Asks only the first test program of each guard: quick, and may miss what a later one notices.
     #[arg(long)]
-    all: bool,
-    /// Seconds after which a test program that does not end counts as failed.
-    #[arg(long, default_value_t = 600)]
-    limit: u64,
+    quick: bool,
+    #[command(flatten)]
+    how: run::How,
 }
 
 #[tokio::main(flavor = "current_thread")]
@@ -50,7 +49,9 @@ async fn main() -> Result<ExitCode> {
         println!("{} guards", guards.len());
         return Ok(ExitCode::SUCCESS);
     }
-    run::all(&root, &guards, arguments.all, arguments.limit).await
+    let guards =
+        if arguments.quick { guards.into_iter().map(Guard::asking_the_first).collect() } else { guards };
+    run::all(&root, &guards, &arguments.how).await
 }
 
 /// The folder of the workspace that this program was built from.

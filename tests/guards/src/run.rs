@@ -1,11 +1,12 @@
 //! One guard after the other.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use futures::{StreamExt, stream};
 
 use crate::splice::{self, READ_SWITCH};
 use crate::table::Guard;
@@ -21,13 +22,13 @@ struct Tally {
     equivalent: u32,
 }
 
-/// Tries `guards`: those that can be switched in one build, then the others in builds of their own. Those that are
-/// declared equivalent are tried when `equivalents`.
-pub(crate) async fn all(root: &Path, guards: &[Guard], equivalents: bool, limit: u64) -> Result<ExitCode> {
-    let kit = Kit { tree: Tree::of(root), target: root.join("target"), limit: Duration::from_secs(limit) };
+/// Tries `guards`: those that can be switched in one build, then the others in builds of their own.
+pub(crate) async fn all(root: &Path, guards: &[Guard], how: &How) -> Result<ExitCode> {
+    let (tree, target) = (Tree::of(root), root.join("target"));
+    let kit = Kit { tree, target, limit: Duration::from_secs(how.limit), at_once: how.at_once.max(1) };
     let mut tally = Tally::default();
     let (tried, left): (Vec<&Guard>, Vec<&Guard>) =
-        guards.iter().partition(|guard| equivalents || guard.equivalent.is_none());
+        guards.iter().partition(|guard| how.all || guard.equivalent.is_none());
     tally.equivalent = u32::try_from(left.len()).unwrap_or(u32::MAX);
     let (alone, together): (Vec<&Guard>, Vec<&Guard>) = tried.into_iter().partition(|guard| guard.alone);
     kit.together(&together, &mut tally).await?;
@@ -37,10 +38,25 @@ pub(crate) async fn all(root: &Path, guards: &[Guard], equivalents: bool, limit:
     Ok(tally.say())
 }
 
+/// How guards are tried.
+#[derive(clap::Args)]
+pub(crate) struct How {
+    /// Tries also those that are declared equivalent.
+    #[arg(long)]
+    all: bool,
+    /// Seconds after which a test program that does not end counts as failed.
+    #[arg(long, default_value_t = 600)]
+    limit: u64,
+    /// Guards that are tried at once, where one build serves them.
+    #[arg(long, default_value_t = 2)]
+    at_once: usize,
+}
+
 struct Kit {
     tree: Tree,
-    target: std::path::PathBuf,
+    target: PathBuf,
     limit: Duration,
+    at_once: usize,
 }
 
 impl Kit {
@@ -70,8 +86,10 @@ impl Kit {
                 bail!("with every guard in place, {test} fails: {program:?}");
             }
         }
-        for guard in guards {
-            self.try_one(guard, &built, tally).await?;
+        let tries = guards.iter().map(|guard| self.try_one(guard, &built));
+        let mut fates = stream::iter(tries).buffer_unordered(self.at_once);
+        while let Some(fate) = fates.next().await {
+            tally.add(fate?);
         }
         Ok(())
     }
@@ -80,7 +98,10 @@ impl Kit {
         let text = splice::without(&self.tree.read(&guard.file)?, guard)?;
         self.tree.set(&BTreeMap::from([(guard.file.clone(), text)]))?;
         match tests::build(self.tree.folder(), &self.target, &programs(&[guard])?).await {
-            Ok(built) => self.try_one(guard, &built, tally).await,
+            Ok(built) => {
+                tally.add(self.try_one(guard, &built).await?);
+                Ok(())
+            }
             Err(error) => {
                 println!("UNBUILT   {}\n{error:#}", guard.name);
                 tally.unbuildable.push(guard.name.clone());
@@ -89,7 +110,7 @@ impl Kit {
         }
     }
 
-    async fn try_one(&self, guard: &Guard, built: &Built, tally: &mut Tally) -> Result<()> {
+    async fn try_one(&self, guard: &Guard, built: &Built) -> Result<Fate> {
         let begun = Instant::now();
         let mut noticed = None;
         for program in programs_of(guard)? {
@@ -102,18 +123,30 @@ impl Kit {
         match noticed {
             Some(test) => {
                 println!("caught    {:44} {seconds:5.1} s  {test}", guard.name);
-                tally.caught += 1;
+                Ok(Fate::Caught)
             }
             None => {
                 println!("SURVIVED  {:44} {seconds:5.1} s  {}: {:?}", guard.name, guard.file, guard.takes);
-                tally.survived.push(guard.name.clone());
+                Ok(Fate::Survived(guard.name.clone()))
             }
         }
-        Ok(())
     }
 }
 
+/// What became of one.
+enum Fate {
+    Caught,
+    Survived(String),
+}
+
 impl Tally {
+    fn add(&mut self, fate: Fate) {
+        match fate {
+            Fate::Caught => self.caught += 1,
+            Fate::Survived(name) => self.survived.push(name),
+        }
+    }
+
     fn say(&self) -> ExitCode {
         println!(
             "{} caught, {} survived, {} could not be built, {} equivalent and not tried",

@@ -56,6 +56,12 @@ impl Guard {
             || names.iter().any(|name| self.name.contains(name.as_str()) || self.file.contains(name.as_str()))
     }
 
+    /// The same, of which only the first test program is asked.
+    pub(crate) fn asking_the_first(mut self) -> Self {
+        self.tests.truncate(1);
+        self
+    }
+
     /// Where the guard stands in the text of its file.
     pub(crate) fn place(&self, text: &str) -> Result<usize> {
         let Some(anchor) = &self.after else {
@@ -122,7 +128,8 @@ mod checks {
         let files: BTreeSet<&str> = guards.iter().map(|guard| guard.file.as_str()).collect();
         for file in files {
             let text = std::fs::read_to_string(root.join(file)).unwrap();
-            let here: Vec<&Guard> = guards.iter().filter(|guard| guard.file == file && !guard.alone).collect();
+            let here: Vec<&Guard> =
+                guards.iter().filter(|guard| guard.file == file && !guard.alone).collect();
             crate::splice::switched(&text, &here).unwrap();
         }
     }
