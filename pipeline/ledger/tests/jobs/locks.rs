@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use job::Outcome;
-use ledger::{CheckpointKey, OperatorAction, Results};
+use ledger::{CheckpointKey, CreateOutcome, NewConversation, OperatorAction, Results};
 use records::ConversationId;
 use serde_json::json;
 use sqlx::{Connection, PgConnection};
@@ -165,6 +165,22 @@ async fn a_conversation_that_somebody_else_admitted_meanwhile_is_not_admitted_ag
         verb.await.unwrap();
         assert_eq!(world.count("select count(*) from finalization_jobs").await, 0, "{from} was {to} by then");
     }
+}
+
+#[tokio::test]
+async fn a_failed_conversation_that_somebody_else_opened_meanwhile_is_not_opened_again() {
+    let world = World::new().await;
+    let session = || NewConversation { client_session_id: Some("s".into()), ..talk("c") };
+    world.ledger.create_conversation(&world.ann, session()).await.unwrap();
+    world.run("delete from finalization_jobs; update conversations set status = 'failed'").await;
+    let mut holder = holder(&world, "update conversations set status = 'processing'").await;
+    let (ledger, ann, again) = (world.ledger.clone(), world.ann.clone(), session());
+    let verb = tokio::spawn(async move { ledger.create_conversation(&ann, again).await.unwrap() });
+    somebody_waits(&world).await;
+    sqlx::raw_sql("commit").execute(&mut holder).await.unwrap();
+    let known = verb.await.unwrap();
+    assert!(matches!(known, CreateOutcome::Known(_)), "{known:?}");
+    assert_eq!(world.count("select count(*) from finalization_jobs").await, 0);
 }
 
 #[tokio::test]

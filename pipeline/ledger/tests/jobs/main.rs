@@ -16,6 +16,7 @@ mod desk;
 mod desk_plans;
 mod explain;
 mod fences;
+mod keyed;
 mod locks;
 mod mirror;
 mod races;

@@ -254,6 +254,13 @@ async fn marking_a_person_concerns_that_persons_jobs_alone() {
     assert_eq!(street.world.count(parked).await, 1);
     let ann = street.world.ledger.user(&street.world.ann).await.unwrap().unwrap();
     assert!(!ann.requires_byok);
+    // What Ann asks for from now on waits for nobody's keys.
+    for job in [street.world.admitted("e").await, {
+        let id = street.world.deferred("f").await;
+        street.world.ledger.finalize(&street.world.ann, &id, None).await.unwrap().unwrap().unwrap()
+    }] {
+        assert_eq!(street.world.job(&job).await.state.status(), "queued");
+    }
     let read = street.world.ledger.user(&street.bob).await.unwrap().unwrap();
     assert_eq!((read.id.as_str(), read.requires_byok), ("bob", true));
 }

@@ -178,3 +178,25 @@ async fn a_job_at_rest_is_never_put_off() {
     let State::Leased(lease) = world.job(&run.job.id).await.state else { panic!("a lease stays one") };
     assert_eq!(State::Leased(lease), run.job.state);
 }
+
+#[tokio::test]
+async fn a_job_whose_bell_waits_is_left_to_it_and_any_other_is_rung_again() {
+    for (sql, rings) in [
+        ("select 1", false),
+        ("update finalization_bells set ring_at = now() + interval '1 hour'", true),
+        ("update finalization_bells set dispatch_generation = 9", true),
+        ("update finalization_bells set queue = 'finalization'", true),
+        ("update finalization_bells set job_id = 'another'", true),
+        ("delete from finalization_bells", true),
+    ] {
+        let world = World::new().await;
+        let job = world.admitted("c").await;
+        world.age(&job, Duration::seconds(301)).await;
+        world.run(sql).await;
+        let bells = world.count("select count(*) from finalization_bells").await;
+        world.ledger.reconcile(&world.ann, &job).await.unwrap();
+        assert_eq!(world.job(&job).await.generation.0, if rings { 2 } else { 1 }, "{sql}");
+        assert_eq!(world.count("select count(*) from finalization_bells").await, bells + i64::from(rings));
+        assert_eq!(world.ledger.due_page(None, 9).await.unwrap(), [], "and it is looked at later again");
+    }
+}

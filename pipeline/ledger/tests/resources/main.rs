@@ -26,4 +26,5 @@ mod recovery;
 mod reminders;
 mod repeats;
 mod segments;
+mod strangers;
 mod things;
