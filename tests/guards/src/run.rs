@@ -1,7 +1,7 @@
 //! One guard after the other.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -24,8 +24,8 @@ struct Tally {
 
 /// Tries `guards`: those that can be switched in one build, then the others in builds of their own.
 pub(crate) async fn all(root: &Path, guards: &[Guard], how: &How) -> Result<ExitCode> {
-    let (tree, target) = (Tree::of(root), root.join("target"));
-    let kit = Kit { tree, target, limit: Duration::from_secs(how.limit), at_once: how.at_once.max(1) };
+    let kit =
+        Kit { tree: Tree::of(root), limit: Duration::from_secs(how.limit), at_once: how.at_once.max(1) };
     let mut tally = Tally::default();
     let (tried, left): (Vec<&Guard>, Vec<&Guard>) =
         guards.iter().partition(|guard| how.all || guard.equivalent.is_none());
@@ -54,7 +54,6 @@ pub(crate) struct How {
 
 struct Kit {
     tree: Tree,
-    target: PathBuf,
     limit: Duration,
     at_once: usize,
 }
@@ -80,7 +79,7 @@ impl Kit {
         println!("building {} guards to be switched", guards.len());
         self.tree.set(&texts)?;
         let programs = programs(guards)?;
-        let built = tests::build(self.tree.folder(), &self.target, &programs).await?;
+        let built = tests::build(self.tree.folder(), &programs).await?;
         for program in &programs {
             if let Said::Failed(test) = tests::run(&built, program, "", self.limit).await? {
                 bail!("with every guard in place, {test} fails: {program:?}");
@@ -97,7 +96,7 @@ impl Kit {
     async fn alone(&self, guard: &Guard, tally: &mut Tally) -> Result<()> {
         let text = splice::without(&self.tree.read(&guard.file)?, guard)?;
         self.tree.set(&BTreeMap::from([(guard.file.clone(), text)]))?;
-        match tests::build(self.tree.folder(), &self.target, &programs(&[guard])?).await {
+        match tests::build(self.tree.folder(), &programs(&[guard])?).await {
             Ok(built) => {
                 tally.add(self.try_one(guard, &built).await?);
                 Ok(())

@@ -43,8 +43,9 @@ pub(crate) enum Said {
 /// Test programs that were built: (package, target) → (program, folder of the package).
 pub(crate) type Built = BTreeMap<(String, String), (PathBuf, PathBuf)>;
 
-/// Builds `programs` in the tree at `folder`, with the dependencies of `target`. `Err`: it cannot be built.
-pub(crate) async fn build(folder: &Path, target: &Path, programs: &[Program]) -> Result<Built> {
+/// Builds `programs` in the tree at `folder`, in a target folder of its own: cargo gives the same names to what it builds
+/// of a tree and of its copy. `Err`: it cannot be built.
+pub(crate) async fn build(folder: &Path, programs: &[Program]) -> Result<Built> {
     let mut built = Built::new();
     let packages: BTreeSet<&str> = programs.iter().map(|program| program.package.as_str()).collect();
     for package in packages {
@@ -61,7 +62,7 @@ pub(crate) async fn build(folder: &Path, target: &Path, programs: &[Program]) ->
                 name => cargo.args(["--test", name]),
             };
         }
-        cargo.current_dir(folder).env("CARGO_TARGET_DIR", target).stderr(Stdio::piped());
+        cargo.current_dir(folder).env("CARGO_TARGET_DIR", folder.join("target")).stderr(Stdio::piped());
         let done = cargo.output().await.context("cargo cannot be started")?;
         if !done.status.success() {
             bail!("{}", String::from_utf8_lossy(&done.stderr));

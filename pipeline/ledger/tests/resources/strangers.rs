@@ -93,7 +93,10 @@ async fn a_claim_and_its_body_concern_one_delivery() {
     let all = with_deliveries().await;
     let claims = claim_all(&all).await;
     let first = claims.iter().find(|one| one.user_id == all.ann && one.endpoint_id == "w").unwrap();
-    let mine = format!("t ->> 'endpoint_id' = 'w' and coalesce(t ->> 'delivery_id', '{0}') = '{0}'", first.delivery_id);
+    let mine = format!(
+        "t ->> 'endpoint_id' = 'w' and coalesce(t ->> 'delivery_id', '{0}') = '{0}'",
+        first.delivery_id
+    );
     assert!(spared(&all, &mine, async { all.ledger.keep_body(first, b"{}").await.unwrap() }).await);
     assert!(spared(&all, &mine, finish(&all, first, AGAIN)).await);
 }
@@ -152,8 +155,9 @@ async fn a_sender_that_died_is_given_up_alone() {
                  where user_id = 'ann' and endpoint_id = 'w' and delivery_id = 'w_0'",
         )
         .await;
-    let nothing = world.ledger.claim_deliveries(9, &DeliveryPolicy::default());
-    assert!(spared(&world, W, async { nothing.await.unwrap() }).await.is_empty());
+    let policy = DeliveryPolicy::default();
+    let nothing = async { world.ledger.claim_deliveries(9, &policy).await.unwrap() };
+    assert!(spared(&world, W, nothing).await.is_empty());
     assert_eq!(world.count("select count(*) from webhook_deliveries where status = 'exhausted'").await, 1);
 }
 
@@ -162,7 +166,9 @@ async fn a_last_try_that_is_still_under_way_is_left_to_its_sender() {
     let world = with_deliveries().await;
     let claimed = claim(&world).await;
     world.run("update webhook_deliveries set tries = 11").await;
-    world.run("update webhook_deliveries set next_at = now() + interval '1 hour' where status = 'pending'").await;
+    world
+        .run("update webhook_deliveries set next_at = now() + interval '1 hour' where status = 'pending'")
+        .await;
     assert!(world.ledger.claim_deliveries(9, &DeliveryPolicy::default()).await.unwrap().is_empty());
     assert!(finish(&world, &claimed, DeliveryOutcome::Delivered { status: 200 }).await);
 }
@@ -202,7 +208,10 @@ async fn switching_an_endpoint_off_and_on_concerns_that_endpoint() {
     };
     spared(&world, ALL_OF_W, set(false)).await;
     spared(&world, ALL_OF_W, set(true)).await;
-    assert!(spared(&world, ALL_OF_W, async { world.ledger.delete_endpoint(&world.ann, "w").await.unwrap() }).await);
+    assert!(
+        spared(&world, ALL_OF_W, async { world.ledger.delete_endpoint(&world.ann, "w").await.unwrap() })
+            .await
+    );
 }
 
 #[tokio::test]
@@ -211,7 +220,8 @@ async fn enabling_an_endpoint_hastens_nothing_that_has_its_own_time() {
     let claimed = claim(&world).await;
     finish(&world, &claimed, AGAIN).await;
     let change = EndpointChange { enabled: Some(true), ..EndpointChange::default() };
-    spared(&world, ALL_OF_W, async { world.ledger.change_endpoint(&world.ann, "w", &change).await.unwrap() }).await;
+    spared(&world, ALL_OF_W, async { world.ledger.change_endpoint(&world.ann, "w", &change).await.unwrap() })
+        .await;
     let waits = "select count(*) from webhook_deliveries where user_id = 'ann' and endpoint_id = 'w' \
         and delivery_id = 'w_0' and next_at > now()";
     assert_eq!(world.count(waits).await, 1);
@@ -266,17 +276,38 @@ async fn things_of_the_same_id_are_each_their_owners() {
     let named = UserChange { name: Some("Anna".into()), ..UserChange::default() };
     assert!(spared(&world, MINE, async { ledger.change_user(ann, &named).await.unwrap() }).await.is_some());
     let titled = ConversationChange { title: Some("T".into()), ..ConversationChange::default() };
-    assert!(spared(&world, MINE, async { ledger.change_conversation(ann, &conversation, &titled).await.unwrap() }).await);
+    assert!(
+        spared(&world, MINE, async {
+            ledger.change_conversation(ann, &conversation, &titled).await.unwrap()
+        })
+        .await
+    );
     let done = ItemChange { completed: Some(true), ..ItemChange::default() };
-    assert!(spared(&world, MINE, async { ledger.change_action_item(ann, &item, &done).await.unwrap() }).await.is_some());
+    assert!(
+        spared(&world, MINE, async { ledger.change_action_item(ann, &item, &done).await.unwrap() })
+            .await
+            .is_some()
+    );
     assert!(spared(&world, MINE, async { ledger.delete_action_item(ann, &item).await.unwrap() }).await);
     let edited = MemoryChange { content: Some("Other".into()), ..MemoryChange::default() };
-    assert!(spared(&world, MINE, async { ledger.change_memory(ann, &memory, &edited).await.unwrap() }).await.is_some());
+    assert!(
+        spared(&world, MINE, async { ledger.change_memory(ann, &memory, &edited).await.unwrap() })
+            .await
+            .is_some()
+    );
     assert!(spared(&world, MINE, async { ledger.delete_memory(ann, &memory).await.unwrap() }).await);
-    assert!(spared(&world, MINE, async { ledger.set_goal_progress(ann, &goal, 3.0).await.unwrap() }).await.is_some());
+    assert!(
+        spared(&world, MINE, async { ledger.set_goal_progress(ann, &goal, 3.0).await.unwrap() })
+            .await
+            .is_some()
+    );
     assert!(spared(&world, MINE, async { ledger.delete_goal(ann, &goal).await.unwrap() }).await);
-    assert!(spared(&world, MINE, async { ledger.rename_person(ann, "p", "Tim").await.unwrap() }).await.is_some());
+    assert!(
+        spared(&world, MINE, async { ledger.rename_person(ann, "p", "Tim").await.unwrap() }).await.is_some()
+    );
     assert!(spared(&world, MINE, async { ledger.forget_person(ann, "p").await.unwrap() }).await);
     spared(&world, MINE, async { ledger.delete_folder(ann, &folder).await.unwrap() }).await;
-    assert!(spared(&world, MINE, async { ledger.delete_conversation(ann, &conversation).await.unwrap() }).await);
+    assert!(
+        spared(&world, MINE, async { ledger.delete_conversation(ann, &conversation).await.unwrap() }).await
+    );
 }
