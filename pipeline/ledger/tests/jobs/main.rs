@@ -10,6 +10,7 @@ mod world;
 
 mod bells;
 mod bulk;
+mod carriers;
 mod chance;
 mod conformance;
 mod desk;
