@@ -81,7 +81,7 @@ impl Kit {
         let programs = programs(guards)?;
         let built = tests::build(self.tree.folder(), &programs).await?;
         for program in &programs {
-            if let Said::Failed(test) = tests::run(&built, program, "", self.limit).await? {
+            if let Said::Failed(test) = tests::ask(&built, program, "", self.limit).await? {
                 bail!("with every guard in place, {test} fails: {program:?}");
             }
         }
@@ -113,7 +113,7 @@ impl Kit {
         let begun = Instant::now();
         let mut noticed = None;
         for program in programs_of(guard)? {
-            if let Said::Failed(test) = tests::run(built, &program, &guard.name, self.limit).await? {
+            if let Said::Failed(test) = tests::ask(built, &program, &guard.name, self.limit).await? {
                 noticed = Some(test);
                 break;
             }

@@ -20,6 +20,9 @@ pub(crate) fn guard_off() -> &'static str {
 }
 "#;
 
+/// The guards of one place, each with where its own text stands.
+type Here<'a> = Vec<(&'a Guard, Range<usize>)>;
+
 /// `text` without `guard`.
 pub(crate) fn without(text: &str, guard: &Guard) -> Result<String> {
     let mut text = text.to_owned();
@@ -32,7 +35,7 @@ pub(crate) fn without(text: &str, guard: &Guard) -> Result<String> {
 /// literals; any other must be an expression, or a statement with its semicolon or braces.
 pub(crate) fn switched(text: &str, guards: &[&Guard]) -> Result<String> {
     let literals = literals(text);
-    let mut choices: BTreeMap<(usize, usize), Vec<(&Guard, Range<usize>)>> = BTreeMap::new();
+    let mut choices: BTreeMap<(usize, usize), Here<'_>> = BTreeMap::new();
     for guard in guards {
         let place = guard.place(text)?;
         let own = place..place + guard.takes.len();

@@ -139,7 +139,7 @@ async fn a_bell_that_is_answered_takes_no_other_along() {
                  where job_id = (select job_id from finalization_jobs where conversation_id = 'b')",
         )
         .await;
-    assert_eq!(taken(&world.ledger, Queue::Creation).await, [one.clone()]);
+    assert_eq!(taken(&world.ledger, Queue::Creation).await, std::slice::from_ref(&one));
     let rings = async |job: &JobId| -> Vec<i64> {
         world.view(job).await.bells.into_iter().map(|(ring, _, _)| ring).collect()
     };

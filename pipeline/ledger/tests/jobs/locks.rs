@@ -20,7 +20,7 @@ async fn holder(world: &World, sql: &'static str) -> PgConnection {
 }
 
 /// Until somebody waits for a lock.
-async fn somebody_waits(world: &World) {
+pub(crate) async fn somebody_waits(world: &World) {
     const WAITING: &str = "select count(*) from pg_stat_activity where datname = current_database() \
         and wait_event_type = 'Lock'";
     while world.count(WAITING).await == 0 {

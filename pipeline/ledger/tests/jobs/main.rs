@@ -26,6 +26,7 @@ mod reprocess;
 mod said;
 mod seen;
 mod strangers;
+mod told;
 mod unreadable;
 mod verified;
 mod watched;
