@@ -100,13 +100,9 @@ impl Street {
             let new =
                 NewConversation { deferred: true, content: NewContent::Segments(Vec::new()), ..talk(id) };
             self.world.ledger.create_conversation(user, new).await.unwrap();
-            let segments = [said("s")];
-            self.world
-                .ledger
-                .append_segments(user, &ConversationId::new(id), &segments)
-                .await
-                .unwrap()
-                .unwrap();
+            let (id, segments) = (ConversationId::new(id), [said("s")]);
+            let held = self.world.ledger.append_segments(user, &id, &segments).await.unwrap().unwrap();
+            assert_eq!(held, 1, "what others have said is no news of ours");
         }
     }
 

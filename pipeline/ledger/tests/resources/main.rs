@@ -17,6 +17,7 @@ mod folders;
 mod gauges;
 mod goals;
 mod known_people;
+mod names;
 mod own_items;
 mod own_memories;
 mod people;
