@@ -173,11 +173,13 @@ async fn a_failed_conversation_that_somebody_else_opened_meanwhile_is_not_opened
     let session = || NewConversation { client_session_id: Some("s".into()), ..talk("c") };
     world.ledger.create_conversation(&world.ann, session()).await.unwrap();
     world.run("delete from finalization_jobs; update conversations set status = 'failed'").await;
-    let mut holder = holder(&world, "update conversations set status = 'processing'").await;
+    let mut holder = holder(&world, "select from conversations for update").await;
     let (ledger, ann, again) = (world.ledger.clone(), world.ann.clone(), session());
     let verb = tokio::spawn(async move { ledger.create_conversation(&ann, again).await.unwrap() });
     somebody_waits(&world).await;
-    sqlx::raw_sql("commit").execute(&mut holder).await.unwrap();
+    // It found the conversation failed, and waits to open it; by then somebody else has.
+    let opened = "update conversations set status = 'processing'; commit";
+    sqlx::raw_sql(opened).execute(&mut holder).await.unwrap();
     let known = verb.await.unwrap();
     assert!(matches!(known, CreateOutcome::Known(_)), "{known:?}");
     assert_eq!(world.count("select count(*) from finalization_jobs").await, 0);

@@ -27,6 +27,7 @@ mod said;
 mod seen;
 mod strangers;
 mod told;
+mod two_bulks;
 mod unreadable;
 mod verified;
 mod watched;
