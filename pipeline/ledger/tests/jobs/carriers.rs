@@ -199,3 +199,16 @@ async fn what_cannot_be_stored_is_put_off_by_itself() {
     assert_eq!(world.count(put_off).await, 1);
     assert_eq!(world.answers(Queue::Finalization).await, ["claimed"], "the other queue's bell stays");
 }
+
+#[tokio::test]
+async fn who_takes_rows_themselves_rings_no_bells() {
+    let world = World::new().await;
+    let inline = process(&world, false);
+    inline.create_conversation(&world.ann, crate::world::talk("c")).await.unwrap();
+    let taken = inline.take(Queue::Creation, &worker("w"), 1).await.unwrap();
+    let code = FailureCode::ModelTimeout;
+    let edge = Edge::Fail { code, retry_after: None, jitter_permille: 0 };
+    inline.settle(&taken.claims[0].holding(), edge).await.unwrap();
+    assert_eq!(world.count("select count(*) from finalization_bells").await, 0);
+    assert_eq!(world.count("select count(*) from finalization_jobs where unrung").await, 0);
+}

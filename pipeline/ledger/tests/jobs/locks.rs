@@ -186,6 +186,31 @@ async fn a_failed_conversation_that_somebody_else_opened_meanwhile_is_not_opened
 }
 
 #[tokio::test]
+async fn a_job_that_is_admitted_while_its_conversation_is_deleted_is_withdrawn_too() {
+    let world = World::new().await;
+    let job = world.admitted("c").await;
+    world
+        .run(
+            "update finalization_jobs set status = 'completed', outcome = 'kept', finished_at = now(), \
+                 ready_at = null, reconcile_after_at = null",
+        )
+        .await;
+    let mut holder = holder(&world, "select from conversations for update").await;
+    let (ledger, ann) = (world.ledger.clone(), world.ann.clone());
+    let id = ConversationId::new("c");
+    let verb = tokio::spawn(async move { ledger.delete_conversation(&ann, &id).await.unwrap() });
+    somebody_waits(&world).await;
+    // It found no live job, and waits for the conversation; by then there is one.
+    let admitted = "update finalization_jobs set status = 'queued', outcome = null, finished_at = null, \
+            ready_at = now(), reconcile_after_at = now(), version = version + 1; \
+        commit";
+    sqlx::raw_sql(admitted).execute(&mut holder).await.unwrap();
+    assert!(verb.await.unwrap());
+    let withdrawn = job::State::Completed { outcome: Outcome::Withdrawn };
+    assert_eq!(world.job(&job).await.state, withdrawn);
+}
+
+#[tokio::test]
 async fn what_somebody_holds_is_passed_by_and_the_rest_is_taken() {
     let world = World::new().await;
     let (one, other) = (world.admitted("a").await, world.admitted("b").await);

@@ -3,6 +3,7 @@
 
 use job::{FailureCode, Outcome, Queue};
 use ledger::{JobFilter, OperatorAction, ReplayChange, ReplayOrder, ReplayTurn, Results, Started, Stepped};
+use sqlx::{Connection, PgConnection};
 use uuid::Uuid;
 
 use crate::world::{World, completion, worker};
@@ -98,4 +99,25 @@ async fn only_the_present_turn_of_a_running_operation_is_left() {
     let paused = beside(&world, &one).await;
     world.ledger.leave_replay(&other).await.unwrap();
     assert_eq!(beside(&world, &one).await, paused, "a paused one has no turn to leave");
+}
+
+#[tokio::test]
+async fn what_is_paused_or_held_is_passed_by() {
+    let (world, one, other) = two().await;
+    world.ledger.change_replay(&one.operation_id, ReplayChange::Pause, &olga()).await.unwrap();
+    world.run("update replay_operations set lease_until = now() - interval '1 second'").await;
+    let taken = world.ledger.take_replay("r").await.unwrap().unwrap();
+    assert_eq!(taken.operation_id, other.operation_id);
+    assert_eq!(world.ledger.take_replay("r").await.unwrap(), None);
+    world.ledger.change_replay(&one.operation_id, ReplayChange::Resume, &olga()).await.unwrap();
+    world.run("update replay_operations set lease_until = now() - interval '1 second'").await;
+    let mut holder = PgConnection::connect_with(&world.database.options()).await.unwrap();
+    sqlx::raw_sql("begin").execute(&mut holder).await.unwrap();
+    sqlx::query("select from replay_operations where operation_id = $1 for update")
+        .bind(&one.operation_id)
+        .execute(&mut holder)
+        .await
+        .unwrap();
+    let taken = world.ledger.take_replay("r").await.unwrap().unwrap();
+    assert_eq!(taken.operation_id, other.operation_id);
 }
