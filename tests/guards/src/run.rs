@@ -5,9 +5,9 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
 use futures::{StreamExt, stream};
 
+use crate::Result;
 use crate::splice::{self, READ_SWITCH};
 use crate::table::Guard;
 use crate::tests::{self, Built, Program, Said};
@@ -96,7 +96,7 @@ impl Kit {
                 Ok(())
             }
             Err(error) => {
-                println!("UNBUILT   {}\n{error:#}", guard.name);
+                println!("UNBUILT   {}\n{error}", guard.name);
                 tally.unbuildable.push(guard.name.clone());
                 Ok(())
             }
@@ -160,7 +160,7 @@ impl Tally {
 
 /// The root of the crate that a file belongs to.
 fn crate_root(file: &str) -> Result<String> {
-    let (folder, _) = file.split_once("/src/").with_context(|| format!("{file} is not in a crate"))?;
+    let (folder, _) = file.split_once("/src/").ok_or_else(|| format!("{file} is not in a crate"))?;
     Ok(format!("{folder}/src/lib.rs"))
 }
 

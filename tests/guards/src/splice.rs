@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use anyhow::{Result, ensure};
-
+use crate::Result;
 use crate::literal::literals;
 use crate::table::Guard;
 
@@ -45,7 +44,9 @@ pub(crate) fn switched(text: &str, guards: &[&Guard]) -> Result<String> {
     }
     let (mut out, mut written) = (String::new(), 0);
     for ((start, end), guards) in choices {
-        ensure!(written <= start, "{}: it overlaps another guard", guards[0].0.name);
+        if written > start {
+            return Err(format!("{}: it overlaps another guard", guards[0].0.name).into());
+        }
         out.push_str(&text[written..start]);
         out.push_str(&choice(&text[start..end], start, &guards));
         written = end;

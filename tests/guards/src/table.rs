@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
+
+use crate::Result;
 
 /// A guard and what is left of it when it is off.
 #[derive(Clone, Debug)]
@@ -66,25 +67,30 @@ impl Guard {
     pub(crate) fn place(&self, text: &str) -> Result<usize> {
         let Some(anchor) = &self.after else {
             let places = text.matches(self.takes.as_str()).count();
-            ensure!(places == 1, "{}: its text stands {places} times in {}", self.name, self.file);
-            return text.find(&self.takes).context("it was counted");
+            if places != 1 {
+                return Err(format!("{}: its text stands {places} times in {}", self.name, self.file).into());
+            }
+            return Ok(text.find(&self.takes).ok_or("it was counted")?);
         };
         let places = text.matches(anchor.as_str()).count();
-        ensure!(places == 1, "{}: the text before it stands {places} times in {}", self.name, self.file);
-        let begin = text.find(anchor.as_str()).context("it was counted")?;
+        if places != 1 {
+            return Err(
+                format!("{}: what stands before it is in {} {places} times", self.name, self.file).into()
+            );
+        }
+        let begin = text.find(anchor.as_str()).ok_or("it was counted")?;
         let place = text[begin..].find(&self.takes);
-        Ok(begin + place.with_context(|| format!("{}: its text is not in {}", self.name, self.file))?)
+        Ok(begin + place.ok_or_else(|| format!("{}: its text is not in {}", self.name, self.file))?)
     }
 }
 
 /// All guards of a folder's tables, in the order of their names.
 pub(crate) fn read(folder: &Path) -> Result<Vec<Guard>> {
     let mut guards = Vec::new();
-    for entry in folder.read_dir().with_context(|| format!("{} cannot be read", folder.display()))? {
+    for entry in folder.read_dir()? {
         let path = entry?.path();
         let text = std::fs::read_to_string(&path)?;
-        let table: Table =
-            toml::from_str(&text).with_context(|| format!("{} is no table of guards", path.display()))?;
+        let table: Table = toml::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))?;
         let Table { file, tests, guard } = table;
         guards.extend(guard.into_iter().map(|(name, entry)| Guard {
             name,
@@ -99,7 +105,9 @@ pub(crate) fn read(folder: &Path) -> Result<Vec<Guard>> {
     }
     guards.sort_by(|one, other| one.name.cmp(&other.name));
     let names: BTreeSet<&str> = guards.iter().map(|guard| guard.name.as_str()).collect();
-    ensure!(names.len() == guards.len(), "two guards have one name");
+    if names.len() < guards.len() {
+        return Err("two guards have one name".into());
+    }
     Ok(guards)
 }
 

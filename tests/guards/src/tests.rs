@@ -5,12 +5,11 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::Command;
 
-use crate::splice::SWITCH;
+use crate::{Result, splice::SWITCH};
 
 /// A test program, and which of its tests.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -25,7 +24,7 @@ impl Program {
     pub(crate) fn parse(words: &str) -> Result<Self> {
         let mut parts = words.split_whitespace().map(str::to_owned);
         let (Some(package), Some(target)) = (parts.next(), parts.next()) else {
-            bail!("{words:?} names no package and target");
+            return Err(format!("{words:?} names no package and target").into());
         };
         Ok(Self { package, target, arguments: parts.collect() })
     }
@@ -63,9 +62,9 @@ pub(crate) async fn build(folder: &Path, programs: &[Program]) -> Result<Built> 
             };
         }
         cargo.current_dir(folder).env("CARGO_TARGET_DIR", folder.join("target")).stderr(Stdio::piped());
-        let done = cargo.output().await.context("cargo cannot be started")?;
+        let done = cargo.output().await?;
         if !done.status.success() {
-            bail!("{}", String::from_utf8_lossy(&done.stderr));
+            return Err(String::from_utf8_lossy(&done.stderr).into());
         }
         let lines = String::from_utf8_lossy(&done.stdout).into_owned();
         built.extend(lines.lines().filter_map(|line| executable(package, line)));
@@ -106,7 +105,7 @@ pub(crate) async fn ask(built: &Built, program: &Program, off: &str, limit: Dura
         if says(built, &alone, "", limit, true).await? {
             return Ok(Said::Failed(test));
         }
-        bail!("with every guard in place, {test} fails");
+        return Err(format!("with every guard in place, {test} fails").into());
     }
     Ok(Said::Passed)
 }
@@ -124,12 +123,12 @@ async fn says(built: &Built, program: &Program, off: &str, limit: Duration, pass
 /// Runs one program with `off` switched off, until it ends or its first test fails.
 async fn run(built: &Built, program: &Program, off: &str, limit: Duration) -> Result<Said> {
     let place = (program.package.clone(), program.target.clone());
-    let (path, folder) = built.get(&place).with_context(|| format!("{place:?} was not built"))?;
+    let (path, folder) = built.get(&place).ok_or_else(|| format!("{place:?} was not built"))?;
     let mut command = Command::new(path);
     command.args(&program.arguments).env(SWITCH, off).env("CARGO_MANIFEST_DIR", folder).current_dir(folder);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).kill_on_drop(true);
-    let mut child = command.spawn().with_context(|| format!("{} cannot be started", path.display()))?;
-    let output = child.stdout.take().context("its output is ours")?;
+    let mut child = command.spawn()?;
+    let output = child.stdout.take().ok_or("its output is ours")?;
     let listened = tokio::time::timeout(limit, listen(output)).await;
     let said = match listened {
         Err(_) => Said::Failed(format!("it had not ended after {} s", limit.as_secs())),

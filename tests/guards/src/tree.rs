@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use crate::Result;
 
 /// Folders that no build reads.
 const LEFT_OUT: [&str; 4] = ["target", ".git", "node_modules", ".listen"];
@@ -27,7 +27,7 @@ impl Tree {
 
     /// The text of a file as it really is.
     pub(crate) fn read(&self, file: &str) -> Result<String> {
-        std::fs::read_to_string(self.from.join(file)).with_context(|| format!("{file} cannot be read"))
+        Ok(std::fs::read_to_string(self.from.join(file)).map_err(|error| format!("{file}: {error}"))?)
     }
 
     /// Makes the copy like the original but for the files of `other`. What is right already is not touched, so that
@@ -43,7 +43,7 @@ impl Tree {
             };
             let to = self.to.join(file);
             if std::fs::read(&to).ok().as_ref() != Some(&wanted) {
-                std::fs::create_dir_all(to.parent().context("a file has a folder")?)?;
+                std::fs::create_dir_all(to.parent().ok_or("a file has a folder")?)?;
                 std::fs::write(&to, wanted)?;
             }
         }

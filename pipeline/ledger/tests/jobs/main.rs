@@ -6,6 +6,7 @@
     reason = "tests stop at the first surprise"
 )]
 
+mod street;
 mod world;
 
 mod bells;
