@@ -329,3 +329,43 @@ async fn a_bell_of_another_job_changes_nobodys_bells() {
     let nobody = street.world.ledger.claim(&jobs[0], job::Generation(9), &worker("w")).await.unwrap();
     assert_eq!(nobody.0, "unknown_generation");
 }
+
+#[tokio::test]
+async fn people_who_finalize_in_one_breath_have_each_their_own_mark() {
+    let street = Street::new().await;
+    street.deferred().await;
+    let marked = UserChange { requires_byok: Some(true), ..UserChange::default() };
+    street.world.ledger.change_user(&street.bob, &marked).await.unwrap().unwrap();
+    let (ledger, c) = (&street.world.ledger, c());
+    let (ann, bob) =
+        tokio::join!(ledger.finalize(&street.world.ann, &c, None), ledger.finalize(&street.bob, &c, None));
+    let status = async |job| street.world.job(&job).await.state.status();
+    assert_eq!(status(ann.unwrap().unwrap().unwrap()).await, "queued");
+    assert_eq!(status(bob.unwrap().unwrap().unwrap()).await, "blocked_byok");
+}
+
+#[tokio::test]
+async fn speakers_are_numbered_within_their_own_conversation() {
+    let street = Street::new().await;
+    street.deferred().await;
+    let spoken = |id: &str, speaker: &str| records::Segment { speaker: Some(speaker.into()), ..said(id) };
+    let (ledger, ann) = (&street.world.ledger, &street.world.ann);
+    for (user, id) in [(ann, "d"), (&street.bob, "c")] {
+        let others = [spoken("x", "X"), spoken("y", "Y")];
+        ledger.append_segments(user, &ConversationId::new(id), &others).await.unwrap().unwrap();
+    }
+    ledger.append_segments(ann, &c(), &[spoken("z", "Z")]).await.unwrap().unwrap();
+    let second = "select speaker_id::bigint from transcript_segments where speaker = 'Z'";
+    assert_eq!(street.world.count(second).await, 1);
+}
+
+#[tokio::test]
+async fn what_was_deleted_and_made_again_can_be_deleted_again() {
+    let street = Street::new().await;
+    let (ledger, ann) = (&street.world.ledger, &street.world.ann);
+    for _ in 0..2 {
+        street.world.admitted("again").await;
+        assert!(ledger.delete_conversation(ann, &ConversationId::new("again")).await.unwrap());
+        street.world.run("delete from finalization_jobs; delete from finalization_admissions").await;
+    }
+}

@@ -7,7 +7,7 @@ use ledger::{
     MemoryChange, UserChange,
 };
 use records::{ActionItemId, ConversationId, FolderId, GoalId, MemoryId};
-use sqlx::AssertSqlSafe;
+use sqlx::{AssertSqlSafe, Connection, PgConnection};
 
 use crate::world::World;
 
@@ -310,4 +310,30 @@ async fn things_of_the_same_id_are_each_their_owners() {
     assert!(
         spared(&world, MINE, async { ledger.delete_conversation(ann, &conversation).await.unwrap() }).await
     );
+}
+
+#[tokio::test]
+async fn the_end_of_a_try_holds_its_endpoint_before_its_delivery() {
+    let world = with_deliveries().await;
+    let claimed = claim(&world).await;
+    let mut holder = PgConnection::connect_with(&world.database.options()).await.unwrap();
+    sqlx::raw_sql("begin; select from webhook_deliveries for update").execute(&mut holder).await.unwrap();
+    let ledger = world.ledger.clone();
+    let verb = tokio::spawn(async move {
+        ledger.finish_delivery(&claimed, AGAIN, &DeliveryPolicy::default()).await.unwrap()
+    });
+    const WAITING: &str = "select count(*) from pg_stat_activity where datname = current_database() \
+        and wait_event_type = 'Lock'";
+    while world.count(WAITING).await == 0 {
+        tokio::task::yield_now().await;
+    }
+    let free: Vec<String> = sqlx::query_scalar(
+        "select user_id || ' ' || endpoint_id from webhook_endpoints order by 1 for no key update skip locked",
+    )
+    .fetch_all(&world.pool)
+    .await
+    .unwrap();
+    assert_eq!(free, ["ann v", "bob w"]);
+    sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
+    assert!(verb.await.unwrap());
 }
