@@ -11,6 +11,7 @@ mod heard;
 mod names;
 mod operator;
 mod repair;
+mod rings;
 mod run_end;
 mod run_hold;
 mod user;

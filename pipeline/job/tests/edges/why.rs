@@ -115,3 +115,17 @@ fn every_answer_is_one_sentence_with_its_moments() {
     let words = asked(&queued(), &around, 1).to_string();
     assert_eq!(words, "All 4 slots of the living workers are taken, and 1 job comes before it.");
 }
+
+#[test]
+fn the_jobs_that_come_first_are_counted_in_words() {
+    for (ahead, words) in [
+        (0, "no job comes"),
+        (1, "1 job comes"),
+        (2, "2 jobs come"),
+        (999, "999 jobs come"),
+        (1_000, "1,000 jobs or more come"),
+        (1_001, "1,000 jobs or more come"),
+    ] {
+        assert_eq!(Why::Behind { ahead }.to_string(), format!("It is ready; {words} before it."));
+    }
+}

@@ -154,6 +154,32 @@ impl Ledger {
         bell: Bell,
     ) -> Result<Taken, Stumble> {
         let mut transaction = self.open("taking bells").await?;
+        match self.take_within(&mut transaction, queue, worker, limit, bell).await {
+            Ok((taken, told)) => {
+                transaction.commit().await.doing("taking bells")?;
+                if told > 0 {
+                    self.waker.deliveries_written();
+                }
+                Ok(taken)
+            }
+            Err(stumble) => {
+                // Told to end, and not left to the driver: whoever tries next passes locked bells by, and would put off
+                // the wrong one. Where even this fails the connection is gone, and its locks with it.
+                let _ = transaction.rollback().await;
+                Err(stumble)
+            }
+        }
+    }
+
+    /// Takes inside of the caller's transaction; answers also how many deliveries were written.
+    async fn take_within(
+        &self,
+        connection: &mut PgConnection,
+        queue: Queue,
+        worker: &WorkerId,
+        limit: i64,
+        bell: Bell,
+    ) -> Result<(Taken, u64), Stumble> {
         let bells: Vec<BellRow> = sqlx::query_as(
             "select job_id, ring, dispatch_generation, statement_timestamp() as now from finalization_bells \
              where queue = $1 and ring_at <= statement_timestamp() \
@@ -162,11 +188,11 @@ impl Ledger {
         )
         .bind(queue.as_str())
         .bind(limit)
-        .fetch_all(&mut *transaction)
+        .fetch_all(&mut *connection)
         .await
         .doing("taking bells")?;
-        let Some(now) = bells.first().map(|bell| bell.now) else { return Ok(Taken::default()) };
-        let mut jobs = read_locked(&mut transaction, &bells).await?;
+        let Some(now) = bells.first().map(|bell| bell.now) else { return Ok((Taken::default(), 0)) };
+        let mut jobs = read_locked(connection, &bells).await?;
         let mut take = Take {
             worker,
             now,
@@ -180,20 +206,16 @@ impl Ledger {
             take.answer(waiting, &mut jobs);
         }
         let granted: Vec<&Stored> = take.granted.iter().map(|(_, after, _)| after).collect();
-        let kept = row::store(&mut transaction, &granted, now, &self.policy).await.doing("storing claims")?;
+        let kept = row::store(connection, &granted, now, &self.policy).await.doing("storing claims")?;
         if kept.len() < granted.len() {
             return Err(Stumble::Lost);
         }
         let mut told = 0;
         for (before, after, step) in take.granted.iter().filter(|(_, _, step)| !step.effects.is_empty()) {
-            told += self.write_effects(&mut transaction, before, after, step, now, bell).await?;
+            told += self.write_effects(connection, before, after, step, now, bell).await?;
         }
-        dispose(&mut transaction, &take.verdicts).await.doing("disposing of bells")?;
-        transaction.commit().await.doing("taking bells")?;
-        if told > 0 {
-            self.waker.deliveries_written();
-        }
-        Ok(take.taken())
+        dispose(connection, &take.verdicts).await.doing("disposing of bells")?;
+        Ok((take.taken(), told))
     }
 
     async fn put_off_oldest_bell(&self, queue: Queue) -> Result<(), Error> {

@@ -6,16 +6,20 @@
     reason = "tests stop at the first surprise"
 )]
 
+mod street;
 mod world;
 
 mod bells;
 mod bulk;
+mod carriers;
 mod chance;
 mod conformance;
 mod desk;
 mod desk_plans;
 mod explain;
 mod fences;
+mod keyed;
+mod locks;
 mod mirror;
 mod races;
 mod repeats;
@@ -23,6 +27,10 @@ mod reprocess;
 mod said;
 mod seen;
 mod spent;
+mod strangers;
+mod told;
 mod traces;
+mod two_bulks;
 mod unreadable;
 mod verified;
+mod watched;

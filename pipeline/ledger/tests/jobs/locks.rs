@@ -1,0 +1,232 @@
+//! What a verb holds while it waits: who would change what it has read must wait for it. Each verb is brought to a stop
+//! by a row that somebody else holds further down the order of locks; then what it holds by then is looked at.
+
+use std::time::Duration;
+
+use job::Outcome;
+use ledger::{CheckpointKey, CreateOutcome, NewConversation, OperatorAction, Results};
+use records::ConversationId;
+use serde_json::json;
+use sqlx::{Connection, PgConnection};
+
+use crate::world::{World, completion, said, talk};
+
+/// Somebody else's open transaction, which holds rows.
+async fn holder(world: &World, sql: &'static str) -> PgConnection {
+    let mut connection = PgConnection::connect_with(&world.database.options()).await.unwrap();
+    sqlx::raw_sql("begin").execute(&mut connection).await.unwrap();
+    sqlx::raw_sql(sql).execute(&mut connection).await.unwrap();
+    connection
+}
+
+/// Until somebody waits for a lock.
+pub(crate) async fn somebody_waits(world: &World) {
+    const WAITING: &str = "select count(*) from pg_stat_activity where datname = current_database() \
+        and wait_event_type = 'Lock'";
+    while world.count(WAITING).await == 0 {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+}
+
+/// Starts `verb`, which stops where `held` holds rows, and answers whether `probe` could lock its row meanwhile. The
+/// verb then goes on to its end.
+async fn is_free_while<T: Send + 'static>(
+    world: &World,
+    held: &'static str,
+    verb: impl Future<Output = T> + Send + 'static,
+    probe: &'static str,
+) -> (bool, T) {
+    let mut holder = holder(world, held).await;
+    let verb = tokio::spawn(verb);
+    somebody_waits(world).await;
+    let free = sqlx::raw_sql(probe).execute(&world.pool).await;
+    sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
+    (free.is_ok(), verb.await.unwrap())
+}
+
+const ANN: &str = "select from users where user_id = 'ann' for no key update nowait";
+
+#[tokio::test]
+async fn who_is_admitted_cannot_be_marked_meanwhile() {
+    let world = World::new().await;
+    let (ledger, ann) = (world.ledger.clone(), world.ann.clone());
+    let held = "insert into conversations (user_id, conversation_id, created_at, updated_at, started_at, finished_at, \
+            language, source, status) \
+        values ('ann', 'c', now(), now(), now(), now(), 'en', 'phone', 'processing')";
+    let verb = async move { ledger.create_conversation(&ann, talk("c")).await.unwrap() };
+    let (free, _) = is_free_while(&world, held, verb, ANN).await;
+    assert!(!free, "a create holds its person's mark");
+}
+
+#[tokio::test]
+async fn who_is_replayed_cannot_be_marked_meanwhile_and_the_conversation_stays() {
+    for (held, probe) in [
+        ("select from conversations for update", ANN),
+        ("select from finalization_jobs for update", "select from conversations for no key update nowait"),
+    ] {
+        let world = World::new().await;
+        let job = world.dead("c", job::FailureCode::InvalidJob).await;
+        let ledger = world.ledger.clone();
+        let action = OperatorAction { operator: "olga".into(), reason: "fixed".into() };
+        let verb = async move { ledger.replay(&job, &action).await.unwrap().unwrap().unwrap() };
+        let (free, _) = is_free_while(&world, held, verb, probe).await;
+        assert!(!free, "{probe}");
+    }
+}
+
+#[tokio::test]
+async fn whose_things_are_compared_can_be_given_no_others_meanwhile() {
+    let world = World::new().await;
+    let run = world.claimed("c").await;
+    let ledger = world.ledger.clone();
+    let verb = async move { ledger.complete(&completion(&run, Outcome::Kept, Results::default())).await };
+    let (free, finished) = is_free_while(&world, "select from finalization_jobs for update", verb, ANN).await;
+    assert!(!free, "a completion holds its person");
+    finished.unwrap();
+}
+
+#[tokio::test]
+async fn completions_of_one_batch_hold_conversations_in_the_order_of_their_keys() {
+    let world = World::new().await;
+    let (one, other) = (world.claimed("a").await, world.claimed("b").await);
+    for outcome in [Outcome::Kept, Outcome::Discarded] {
+        let ledger = world.ledger.clone();
+        let (one, other) = (one.clone(), other.clone());
+        // Asked in the same breath, the last first: they share one commit, in this order.
+        let verb = async move {
+            let asked = [&other, &one].map(|run| completion(run, outcome, Results::default()));
+            tokio::join!(ledger.complete(&asked[0]), ledger.complete(&asked[1]))
+        };
+        let held = "select from conversations where conversation_id = 'b' for update";
+        let probe = "select from conversations where conversation_id = 'a' for no key update nowait";
+        let (free, (first, second)) = is_free_while(&world, held, verb, probe).await;
+        assert!(!free, "{outcome}: `a` comes before `b`");
+        assert_eq!((first.is_ok(), second.is_ok()), (true, true));
+        world
+            .run(
+                "update finalization_jobs set status = 'leased', outcome = null, finished_at = null, \
+                     lease_worker = 'w', lease_claimed_at = now(), lease_expires_at = now() + interval '1 hour', \
+                     lease_ready_at = now(), reconcile_after_at = now() + interval '1 hour'",
+            )
+            .await;
+    }
+}
+
+#[tokio::test]
+async fn nobody_takes_a_job_over_while_its_run_records() {
+    let world = World::new().await;
+    let run = world.claimed("c").await;
+    const KEY: CheckpointKey = CheckpointKey { stage: "structure", version: 1, digest: [7; 32] };
+    let ledger = world.ledger.clone();
+    let verb = async move { ledger.record(&run.holding(), &KEY, &json!(1), &[]).await.unwrap() };
+    let held = "insert into stage_checkpoints (user_id, job_id, stage, version, digest, output, epoch) \
+        select user_id, job_id, 'structure', 1, decode(repeat('07', 32), 'hex'), '0', 1 from finalization_jobs";
+    let probe = "select from finalization_jobs for no key update nowait";
+    let (free, recorded) = is_free_while(&world, held, verb, probe).await;
+    assert!(!free, "a checkpoint holds the lease that it is written under");
+    assert!(recorded);
+}
+
+#[tokio::test]
+async fn a_conversation_that_is_admitted_takes_no_more_words() {
+    let world = World::new().await;
+    let id = world.deferred("c").await;
+    world.ledger.append_segments(&world.ann, &id, &[said("s")]).await.unwrap().unwrap();
+    let (ledger, ann) = (world.ledger.clone(), world.ann.clone());
+    let verb = async move { ledger.append_segments(&ann, &id, &[said("t")]).await.unwrap() };
+    // Somebody who admits it holds it; the append waits, and then finds it admitted.
+    let held = "update conversations set status = 'processing'";
+    let mut holder = holder(&world, held).await;
+    let verb = tokio::spawn(verb);
+    somebody_waits(&world).await;
+    sqlx::raw_sql("commit").execute(&mut holder).await.unwrap();
+    assert_eq!(verb.await.unwrap(), Err(ledger::AppendRefusal::NotInProgress));
+    assert_eq!(world.count("select count(*) from transcript_segments").await, 1);
+}
+
+#[tokio::test]
+async fn a_conversation_that_somebody_else_admitted_meanwhile_is_not_admitted_again() {
+    let world = World::new().await;
+    world.deferred("c").await;
+    for reprocess in [false, true] {
+        let (from, to) = if reprocess { ("failed", "in_progress") } else { ("in_progress", "completed") };
+        sqlx::query("update conversations set status = $1").bind(from).execute(&world.pool).await.unwrap();
+        let mut holder = holder(&world, "begin").await;
+        sqlx::query("update conversations set status = $1").bind(to).execute(&mut holder).await.unwrap();
+        let (ledger, ann, id) = (world.ledger.clone(), world.ann.clone(), ConversationId::new("c"));
+        let verb = tokio::spawn(async move {
+            match reprocess {
+                true => drop(ledger.reprocess(&ann, &id, None).await.unwrap()),
+                false => drop(ledger.finalize(&ann, &id, None).await.unwrap()),
+            }
+        });
+        somebody_waits(&world).await;
+        sqlx::raw_sql("commit").execute(&mut holder).await.unwrap();
+        verb.await.unwrap();
+        assert_eq!(world.count("select count(*) from finalization_jobs").await, 0, "{from} was {to} by then");
+    }
+}
+
+#[tokio::test]
+async fn a_failed_conversation_that_somebody_else_opened_meanwhile_is_not_opened_again() {
+    let world = World::new().await;
+    let session = || NewConversation { client_session_id: Some("s".into()), ..talk("c") };
+    world.ledger.create_conversation(&world.ann, session()).await.unwrap();
+    world.run("delete from finalization_jobs; update conversations set status = 'failed'").await;
+    let mut holder = holder(&world, "select from conversations for update").await;
+    let (ledger, ann, again) = (world.ledger.clone(), world.ann.clone(), session());
+    let verb = tokio::spawn(async move { ledger.create_conversation(&ann, again).await.unwrap() });
+    somebody_waits(&world).await;
+    // It found the conversation failed, and waits to open it; by then somebody else has.
+    let opened = "update conversations set status = 'processing'; commit";
+    sqlx::raw_sql(opened).execute(&mut holder).await.unwrap();
+    let known = verb.await.unwrap();
+    assert!(matches!(known, CreateOutcome::Known(_)), "{known:?}");
+    assert_eq!(world.count("select count(*) from finalization_jobs").await, 0);
+}
+
+#[tokio::test]
+async fn a_job_that_is_admitted_while_its_conversation_is_deleted_is_withdrawn_too() {
+    let world = World::new().await;
+    let job = world.admitted("c").await;
+    world
+        .run(
+            "update finalization_jobs set status = 'completed', outcome = 'kept', finished_at = now(), \
+                 ready_at = null, reconcile_after_at = null",
+        )
+        .await;
+    let mut holder = holder(&world, "select from conversations for update").await;
+    let (ledger, ann) = (world.ledger.clone(), world.ann.clone());
+    let id = ConversationId::new("c");
+    let verb = tokio::spawn(async move { ledger.delete_conversation(&ann, &id).await.unwrap() });
+    somebody_waits(&world).await;
+    // It found no live job, and waits for the conversation; by then there is one.
+    let admitted = "update finalization_jobs set status = 'queued', outcome = null, finished_at = null, \
+            ready_at = now(), reconcile_after_at = now(), version = version + 1; \
+        commit";
+    sqlx::raw_sql(admitted).execute(&mut holder).await.unwrap();
+    assert!(verb.await.unwrap());
+    let withdrawn = job::State::Completed { outcome: Outcome::Withdrawn };
+    assert_eq!(world.job(&job).await.state, withdrawn);
+}
+
+#[tokio::test]
+async fn what_somebody_holds_is_passed_by_and_the_rest_is_taken() {
+    let world = World::new().await;
+    let (one, other) = (world.admitted("a").await, world.admitted("b").await);
+    for held in [
+        "select from finalization_bells b join finalization_jobs using (job_id) \
+            where conversation_id = 'a' for update of b",
+        "select from finalization_jobs where conversation_id = 'a' for update",
+    ] {
+        let mut holder = holder(&world, held).await;
+        let taken = world.ledger.take(job::Queue::Creation, &crate::world::worker("w"), 10).await.unwrap();
+        let claims: Vec<_> = taken.claims.iter().map(|claimed| &claimed.job.id).collect();
+        assert_eq!(claims, [&other]);
+        let holding = taken.claims[0].holding();
+        sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
+        let release = ledger::Edge::Release { delay: chrono::Duration::zero() };
+        world.ledger.settle(&holding, release).await.unwrap();
+    }
+    assert_eq!(world.view(&one).await.bells.len(), 1);
+}

@@ -1,0 +1,80 @@
+//! Who is told of a completion: enabled endpoints that asked for it, once, and none that went meanwhile.
+
+use job::Outcome;
+use ledger::{
+    Announcement, EndpointChange, EventKind, Finished, NewEndpoint, NewItem, Results, WebhookFormat,
+};
+use records::UserId;
+use secrecy::SecretString;
+use sqlx::{Connection, PgConnection};
+
+use crate::world::{World, completion};
+
+async fn endpoint(world: &World, user: &UserId, id: &str, events: &[EventKind]) {
+    let new = NewEndpoint {
+        id: id.into(),
+        url: format!("https://example.com/{id}"),
+        events: events.to_vec(),
+        format: WebhookFormat::Full,
+        secret: SecretString::from("whsec_c2VjcmV0"),
+    };
+    world.ledger.create_endpoint(user, &new).await.unwrap();
+}
+
+/// An action item, told of beside the completion itself.
+fn results() -> Results {
+    Results {
+        items: vec![NewItem { description: "Call Tom".into(), due_at: None }],
+        announcements: vec![
+            Announcement { event: EventKind::ConversationCompleted },
+            Announcement { event: EventKind::ActionItemCreated },
+        ],
+        ..Results::default()
+    }
+}
+
+#[tokio::test]
+async fn endpoints_are_told_what_they_asked_for_while_they_are_enabled() {
+    let world = World::new().await;
+    let bob = UserId::new("bob");
+    world.ledger.create_user(&bob, &Default::default()).await.unwrap();
+    endpoint(&world, &world.ann, "both", &EventKind::ALL).await;
+    endpoint(&world, &world.ann, "items", &[EventKind::ActionItemCreated, EventKind::MemoryCreated]).await;
+    endpoint(&world, &world.ann, "failures", &[EventKind::ConversationFailed]).await;
+    endpoint(&world, &world.ann, "off", &EventKind::ALL).await;
+    endpoint(&world, &bob, "both", &EventKind::ALL).await;
+    let off = EndpointChange { enabled: Some(false), ..EndpointChange::default() };
+    world.ledger.change_endpoint(&world.ann, "off", &off).await.unwrap().unwrap();
+    let run = world.claimed("c").await;
+    let finished = world.ledger.complete(&completion(&run, Outcome::Kept, results())).await.unwrap();
+    assert_eq!(finished, Finished::Completed { items: 1, memories: 0, deliveries: 3 });
+    let told: Vec<(String, String, String)> =
+        sqlx::query_as("select user_id, endpoint_id, event from webhook_deliveries order by 1, 2, 3")
+            .fetch_all(&world.pool)
+            .await
+            .unwrap();
+    let told: Vec<_> =
+        told.iter().map(|(user, id, event)| (user.as_str(), id.as_str(), event.as_str())).collect();
+    assert_eq!(
+        told,
+        [
+            ("ann", "both", "action_item.created"),
+            ("ann", "both", "conversation.completed"),
+            ("ann", "items", "action_item.created"),
+        ]
+    );
+}
+
+#[tokio::test]
+async fn an_endpoint_that_goes_meanwhile_fails_nothing_and_is_told_nothing() {
+    let world = World::new().await;
+    endpoint(&world, &world.ann, "w", &EventKind::ALL).await;
+    let run = world.claimed("c").await;
+    let mut holder = PgConnection::connect_with(&world.database.options()).await.unwrap();
+    sqlx::raw_sql("begin; delete from webhook_endpoints").execute(&mut holder).await.unwrap();
+    let (ledger, asked) = (world.ledger.clone(), completion(&run, Outcome::Kept, results()));
+    let verb = tokio::spawn(async move { ledger.complete(&asked).await.unwrap() });
+    crate::locks::somebody_waits(&world).await;
+    sqlx::raw_sql("commit").execute(&mut holder).await.unwrap();
+    assert_eq!(verb.await.unwrap(), Finished::Completed { items: 1, memories: 0, deliveries: 0 });
+}

@@ -1,0 +1,123 @@
+//! Two bulk replays beside each other: what is done for one moves nothing of the other, and a turn that is over moves
+//! nothing at all.
+
+use job::{FailureCode, Outcome, Queue};
+use ledger::{JobFilter, OperatorAction, ReplayChange, ReplayOrder, ReplayTurn, Results, Started, Stepped};
+use sqlx::{Connection, PgConnection};
+use uuid::Uuid;
+
+use crate::world::{World, completion, worker};
+
+fn olga() -> OperatorAction {
+    OperatorAction { operator: "olga".into(), reason: "the model is back".into() }
+}
+
+/// One operation over two dead letters of each code, the older first; and the turns of both.
+async fn two() -> (World, ReplayTurn, ReplayTurn) {
+    let world = World::new().await;
+    for (number, code) in [(1, FailureCode::InvalidJob), (2, FailureCode::NoContent)] {
+        for n in 0..2 {
+            world.dead(&format!("c{number}{n}"), code).await;
+        }
+        let filter = JobFilter { code: Some(code.as_str().into()), ..JobFilter::default() };
+        let order = ReplayOrder {
+            filter,
+            words: "code".into(),
+            from_scratch: false,
+            per_minute: 60_000,
+            in_flight: 10,
+        };
+        let started = world.ledger.start_replay(Uuid::from_u128(number), &order, &olga()).await.unwrap();
+        assert!(matches!(started, Started::Running(view) if view.items == 2));
+    }
+    let one = world.ledger.take_replay("p").await.unwrap().unwrap();
+    let other = world.ledger.take_replay("q").await.unwrap().unwrap();
+    assert_ne!(one.operation_id, other.operation_id);
+    (world, one, other)
+}
+
+/// All that is known of the operation that `turn` is not of.
+async fn beside(world: &World, turn: &ReplayTurn) -> String {
+    sqlx::query_scalar(
+        "select (select jsonb_agg(to_jsonb(o)) from replay_operations o where operation_id <> $1)::text \
+             || (select jsonb_agg(to_jsonb(i) order by position) from replay_items i where operation_id <> $1)::text",
+    )
+    .bind(&turn.operation_id)
+    .fetch_one(&world.pool)
+    .await
+    .unwrap()
+}
+
+#[tokio::test]
+async fn a_step_of_one_is_no_step_of_the_other() {
+    let (world, one, other) = two().await;
+    let before = beside(&world, &one).await;
+    for expected in [Stepped::Replayed, Stepped::Replayed] {
+        assert_eq!(world.ledger.step_replay(&one).await.unwrap(), expected);
+    }
+    for claimed in world.ledger.take(Queue::Finalization, &worker("w"), 9).await.unwrap().claims {
+        world.ledger.complete(&completion(&claimed, Outcome::Kept, Results::default())).await.unwrap();
+    }
+    assert_eq!(world.ledger.step_replay(&one).await.unwrap(), Stepped::Done);
+    assert_eq!(beside(&world, &one).await, before);
+    let view = world.ledger.replay_operation(&one.operation_id).await.unwrap().unwrap();
+    assert_eq!((view.replayed, view.completed), (2, 2));
+    // The other's own step comes to rest on its own items alone.
+    let first = beside(&world, &other).await;
+    assert_eq!(world.ledger.step_replay(&other).await.unwrap(), Stepped::Replayed);
+    assert_eq!(world.ledger.step_replay(&other).await.unwrap(), Stepped::Replayed);
+    assert_eq!(beside(&world, &other).await, first);
+}
+
+#[tokio::test]
+async fn a_change_of_one_is_no_change_of_the_other() {
+    let (world, one, _) = two().await;
+    let before = beside(&world, &one).await;
+    for change in [ReplayChange::Pause, ReplayChange::Resume, ReplayChange::Cancel] {
+        assert_eq!(world.ledger.change_replay(&one.operation_id, change, &olga()).await.unwrap(), Some(true));
+    }
+    assert_eq!(
+        world.ledger.change_replay(&one.operation_id, ReplayChange::Cancel, &olga()).await.unwrap(),
+        Some(false)
+    );
+    assert_eq!(beside(&world, &one).await, before);
+}
+
+#[tokio::test]
+async fn only_the_present_turn_of_a_running_operation_is_left() {
+    let (world, one, other) = two().await;
+    let leased = async || -> i64 {
+        world.count("select count(*) from replay_operations where lease_until > clock_timestamp()").await
+    };
+    let stale = ReplayTurn { epoch: one.epoch - 1, ..one.clone() };
+    world.ledger.leave_replay(&stale).await.unwrap();
+    assert_eq!(leased().await, 2, "an older turn leaves nothing");
+    world.ledger.leave_replay(&one).await.unwrap();
+    assert_eq!(leased().await, 1, "and of the other nothing is left");
+    assert_eq!(world.ledger.take_replay("r").await.unwrap().unwrap().operation_id, one.operation_id);
+    world.ledger.change_replay(&other.operation_id, ReplayChange::Pause, &olga()).await.unwrap();
+    let paused = beside(&world, &one).await;
+    world.ledger.leave_replay(&other).await.unwrap();
+    assert_eq!(beside(&world, &one).await, paused, "a paused one has no turn to leave");
+}
+
+#[tokio::test]
+async fn what_is_paused_or_held_is_passed_by() {
+    let (world, one, other) = two().await;
+    world.ledger.change_replay(&one.operation_id, ReplayChange::Pause, &olga()).await.unwrap();
+    world.run("update replay_operations set lease_until = now() - interval '1 second'").await;
+    let taken = world.ledger.take_replay("r").await.unwrap().unwrap();
+    assert_eq!(taken.operation_id, other.operation_id);
+    assert_eq!(world.ledger.take_replay("r").await.unwrap(), None);
+    world.ledger.change_replay(&one.operation_id, ReplayChange::Resume, &olga()).await.unwrap();
+    world.run("update replay_operations set lease_until = now() - interval '1 second'").await;
+    let mut holder = PgConnection::connect_with(&world.database.options()).await.unwrap();
+    sqlx::raw_sql("begin").execute(&mut holder).await.unwrap();
+    sqlx::query("select from replay_operations where operation_id = $1 for update")
+        .bind(&one.operation_id)
+        .execute(&mut holder)
+        .await
+        .unwrap();
+    let taken = world.ledger.take_replay("r").await.unwrap().unwrap();
+    assert_eq!(taken.operation_id, other.operation_id);
+}

@@ -1,0 +1,202 @@
+//! What those who look find: what is due, nothing else, and nothing that somebody holds.
+
+use chrono::Duration;
+use job::{JobId, Outcome, State};
+use ledger::{Edge, Results, Swept};
+use records::{ConversationId, UserId};
+use sqlx::{Connection, PgConnection};
+
+use crate::world::{World, completion, said, talk};
+
+/// Four jobs of which each is in another state: queued, leased, parked and completed, and all of them long ago.
+async fn one_of_each(world: &World) -> [JobId; 4] {
+    let queued = world.admitted("queued").await;
+    let leased = world.claimed("leased").await;
+    let parked = world.claimed("parked").await;
+    world.ledger.settle(&parked.holding(), Edge::Park).await.unwrap();
+    let done = world.claimed("done").await;
+    let completed = completion(&done, Outcome::Discarded, Results::default());
+    world.ledger.complete(&completed).await.unwrap();
+    [queued, leased.job.id, parked.job.id, done.job.id]
+}
+
+fn ids(page: Vec<ledger::Passed>) -> Vec<JobId> {
+    page.into_iter().map(|(_, _, job)| job).collect()
+}
+
+#[tokio::test]
+async fn nothing_is_due_before_its_time() {
+    let world = World::new().await;
+    one_of_each(&world).await;
+    assert_eq!(ids(world.ledger.due_page(None, 9).await.unwrap()), []);
+    assert_eq!(ids(world.ledger.expired_leases(9).await.unwrap()), []);
+    assert_eq!(ids(world.ledger.parked_too_long(9).await.unwrap()), []);
+}
+
+#[tokio::test]
+async fn each_look_finds_its_own_kind_when_it_is_due() {
+    let world = World::new().await;
+    let [queued, leased, parked, done] = one_of_each(&world).await;
+    for (days, job) in [(60, &parked), (50, &leased), (40, &queued), (40, &done)] {
+        world.age(job, Duration::days(days)).await;
+    }
+    let due = world.ledger.due_page(None, 9).await.unwrap();
+    assert_eq!(ids(due.clone()), [leased.clone(), parked.clone(), queued.clone()]);
+    assert_eq!(ids(world.ledger.expired_leases(9).await.unwrap()), std::slice::from_ref(&leased));
+    assert_eq!(ids(world.ledger.parked_too_long(9).await.unwrap()), std::slice::from_ref(&parked));
+    let behind_the_first = world.ledger.due_page(Some((due[0].0, leased)), 1).await.unwrap();
+    assert_eq!(ids(behind_the_first), [parked]);
+}
+
+#[tokio::test]
+async fn a_look_passes_by_what_somebody_holds() {
+    let world = World::new().await;
+    let [queued, leased, parked, _] = one_of_each(&world).await;
+    for job in [&queued, &leased, &parked] {
+        world.age(job, Duration::days(60)).await;
+    }
+    let mut holder = PgConnection::connect_with(&world.database.options()).await.unwrap();
+    sqlx::raw_sql("begin; select from finalization_jobs where status <> 'queued' for update")
+        .execute(&mut holder)
+        .await
+        .unwrap();
+    assert_eq!(ids(world.ledger.due_page(None, 9).await.unwrap()), [queued]);
+    assert_eq!(ids(world.ledger.expired_leases(9).await.unwrap()), []);
+    assert_eq!(ids(world.ledger.parked_too_long(9).await.unwrap()), []);
+}
+
+/// A conversation of that person that stands in `processing` since then, with the job it had at rest or gone.
+async fn stuck(world: &World, user: &UserId, id: &str, seconds: i64) {
+    world.ledger.create_conversation(user, talk(id)).await.unwrap();
+    for (statement, by) in [
+        (
+            "delete from finalization_jobs where user_id = $1 and conversation_id = $2 and $3::bigint > 0",
+            seconds,
+        ),
+        (
+            "update conversations set updated_at = clock_timestamp() - make_interval(secs => $3) \
+                 where user_id = $1 and conversation_id = $2",
+            seconds,
+        ),
+    ] {
+        sqlx::query(statement).bind(user.as_str()).bind(id).bind(by).execute(&world.pool).await.unwrap();
+    }
+}
+
+/// What a sweep did, in the order of the keys.
+async fn swept(world: &World) -> Vec<(String, String)> {
+    let key = |swept: Swept| (swept.user_id.to_string(), swept.conversation_id.to_string());
+    let mut swept: Vec<_> = world.ledger.sweep_processing(9).await.unwrap().into_iter().map(key).collect();
+    swept.sort();
+    swept
+}
+
+fn pairs(keys: &[(&str, &str)]) -> Vec<(String, String)> {
+    keys.iter().map(|(user, id)| ((*user).to_owned(), (*id).to_owned())).collect()
+}
+
+#[tokio::test]
+async fn a_sweep_finds_what_nobody_works_on_for_fifteen_minutes_and_nothing_else() {
+    let world = World::new().await;
+    let bob = UserId::new("bob");
+    assert!(world.ledger.create_user(&bob, &Default::default()).await.unwrap());
+    stuck(&world, &world.ann, "old", 901).await;
+    stuck(&world, &world.ann, "young", 800).await;
+    // Somebody works on Bob's of the same name, on Ann's other one, and on Ann's third there was once somebody.
+    for (user, id) in [(&bob, "old"), (&world.ann, "alive"), (&world.ann, "died")] {
+        world.ledger.create_conversation(user, talk(id)).await.unwrap();
+    }
+    world
+        .run(
+            "update finalization_jobs set status = 'completed', outcome = 'withdrawn', finished_at = now(), \
+                 ready_at = null, reconcile_after_at = null where conversation_id = 'died'; \
+             update conversations set updated_at = updated_at - interval '1 hour' \
+                 where conversation_id in ('alive', 'died') or user_id = 'bob'",
+        )
+        .await;
+    stuck(&world, &world.ann, "done", 901).await;
+    world.run("update conversations set status = 'completed' where conversation_id = 'done'").await;
+    assert_eq!(swept(&world).await, pairs(&[("ann", "died"), ("ann", "old")]));
+    let failed =
+        "select count(*) from conversations where status = 'failed' and discarded and discarded_by_failure";
+    assert_eq!(world.count(failed).await, 2);
+    assert_eq!(swept(&world).await, pairs(&[]));
+}
+
+#[tokio::test]
+async fn a_sweep_passes_by_what_somebody_holds() {
+    let world = World::new().await;
+    stuck(&world, &world.ann, "held", 901).await;
+    stuck(&world, &world.ann, "free", 901).await;
+    let mut holder = PgConnection::connect_with(&world.database.options()).await.unwrap();
+    sqlx::raw_sql("begin; select from conversations where conversation_id = 'held' for update")
+        .execute(&mut holder)
+        .await
+        .unwrap();
+    assert_eq!(swept(&world).await, pairs(&[("ann", "free")]));
+    sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
+    assert_eq!(swept(&world).await, pairs(&[("ann", "held")]));
+}
+
+#[tokio::test]
+async fn what_was_left_alone_for_a_day_is_found_and_admitted_and_nothing_else() {
+    let world = World::new().await;
+    for id in ["left", "fresh", "failed"] {
+        let id = world.deferred(id).await;
+        world.ledger.append_segments(&world.ann, &id, &[said("s")]).await.unwrap().unwrap();
+    }
+    world
+        .run(
+            "update conversations set last_append_at = clock_timestamp() - interval '23 hours 59 minutes'; \
+             update conversations set last_append_at = clock_timestamp() - interval '25 hours' \
+                 where conversation_id <> 'fresh'; \
+             update conversations set status = 'failed' where conversation_id = 'failed'",
+        )
+        .await;
+    let page = world.ledger.abandoned_page(9).await.unwrap();
+    assert_eq!(page, [(world.ann.clone(), ConversationId::new("left"))]);
+    let mut admitted = Vec::new();
+    for id in ["left", "fresh", "failed"] {
+        admitted.push(world.ledger.admit_abandoned(&world.ann, &ConversationId::new(id)).await.unwrap());
+    }
+    assert_eq!(admitted, [true, false, false]);
+    assert!(!world.ledger.admit_abandoned(&world.ann, &ConversationId::new("left")).await.unwrap());
+    assert_eq!(world.count("select count(*) from finalization_jobs where not force_process").await, 1);
+}
+
+#[tokio::test]
+async fn a_job_at_rest_is_never_put_off() {
+    let world = World::new().await;
+    let dead = world.dead("c", job::FailureCode::InvalidJob).await;
+    let before = world.view(&dead).await;
+    world.ledger.put_off(&world.ann, &dead).await.unwrap();
+    let after = world.view(&dead).await;
+    assert_eq!((&after.job, after.reconcile_after_at), (&before.job, None));
+    assert!(matches!(after.job.state, State::DeadLetter { .. }));
+    let run = world.claimed("d").await;
+    world.ledger.put_off(&world.ann, &run.job.id).await.unwrap();
+    let State::Leased(lease) = world.job(&run.job.id).await.state else { panic!("a lease stays one") };
+    assert_eq!(State::Leased(lease), run.job.state);
+}
+
+#[tokio::test]
+async fn a_job_whose_bell_waits_is_left_to_it_and_any_other_is_rung_again() {
+    for (sql, rings) in [
+        ("select 1", false),
+        ("update finalization_bells set ring_at = now() + interval '1 hour'", true),
+        ("update finalization_bells set dispatch_generation = 9", true),
+        ("update finalization_bells set queue = 'finalization'", true),
+        ("update finalization_bells set job_id = 'another'", true),
+        ("delete from finalization_bells", true),
+    ] {
+        let world = World::new().await;
+        let job = world.admitted("c").await;
+        world.age(&job, Duration::seconds(301)).await;
+        world.run(sql).await;
+        let bells = world.count("select count(*) from finalization_bells").await;
+        world.ledger.reconcile(&world.ann, &job).await.unwrap();
+        assert_eq!(world.job(&job).await.generation.0, if rings { 2 } else { 1 }, "{sql}");
+        assert_eq!(world.count("select count(*) from finalization_bells").await, bells + i64::from(rings));
+        assert_eq!(world.ledger.due_page(None, 9).await.unwrap(), [], "and it is looked at later again");
+    }
+}

@@ -1,0 +1,59 @@
+//! The name of a request counts for one person, one route and one text; its answer for one body.
+
+use ledger::{NewActionItem, Repeat, RequestKey};
+use records::ActionItemId;
+
+use crate::world::World;
+
+fn key(world: &World) -> RequestKey {
+    RequestKey { user: world.ann.clone(), route: "/a".into(), key: "n".into(), fingerprint: [1; 32] }
+}
+
+/// The same name but for one part each.
+fn others(world: &World) -> [RequestKey; 3] {
+    [
+        RequestKey { user: world.bob.clone(), ..key(world) },
+        RequestKey { route: "/b".into(), ..key(world) },
+        RequestKey { key: "m".into(), ..key(world) },
+    ]
+}
+
+async fn create(world: &World, key: &RequestKey, id: &str) {
+    let item = NewActionItem {
+        id: ActionItemId::new(id),
+        description: "Call Tom".into(),
+        completed: false,
+        due_at: None,
+    };
+    world.ledger.under_key(key.clone()).create_action_items(&key.user, &[item]).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_name_of_somebody_else_of_another_route_or_of_another_text_is_another() {
+    let world = World::new().await;
+    create(&world, &key(&world), "first").await;
+    for (place, other) in others(&world).iter().enumerate() {
+        assert_eq!(world.ledger.repeat_of(other).await.unwrap(), None, "{other:?}");
+        create(&world, other, &format!("other {place}")).await;
+    }
+    assert!(world.ledger.repeat_of(&key(&world)).await.unwrap().is_some());
+}
+
+#[tokio::test]
+async fn an_answer_is_kept_for_its_own_request_alone() {
+    let world = World::new().await;
+    create(&world, &key(&world), "first").await;
+    for (place, other) in others(&world).iter().enumerate() {
+        create(&world, other, &format!("other {place}")).await;
+    }
+    let another_body = RequestKey { fingerprint: [2; 32], ..key(&world) };
+    world.ledger.store_answer(&another_body, 200, "wrong").await.unwrap();
+    assert!(matches!(world.ledger.repeat_of(&key(&world)).await.unwrap(), Some(Repeat::Running(_))));
+    world.ledger.store_answer(&key(&world), 200, "{}").await.unwrap();
+    let answered = Some(Repeat::Answered { status: 200, answer: "{}".into() });
+    assert_eq!(world.ledger.repeat_of(&key(&world)).await.unwrap(), answered);
+    for other in others(&world) {
+        let running = world.ledger.repeat_of(&other).await.unwrap();
+        assert!(matches!(running, Some(Repeat::Running(_))), "{other:?}: {running:?}");
+    }
+}

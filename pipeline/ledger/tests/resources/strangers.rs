@@ -1,0 +1,339 @@
+//! Two people whose things have the very same ids: whatever one of them does, the other's stay as they are, and so do
+//! one's own other things.
+
+use chrono::TimeDelta;
+use ledger::{
+    ClaimedDelivery, ConversationChange, DeliveryOutcome, DeliveryPolicy, EndpointChange, ItemChange,
+    MemoryChange, UserChange,
+};
+use records::{ActionItemId, ConversationId, FolderId, GoalId, MemoryId};
+use sqlx::{AssertSqlSafe, Connection, PgConnection};
+
+use crate::world::World;
+
+const AGAIN: DeliveryOutcome =
+    DeliveryOutcome::Retry { status: Some(503), error: "status", retry_after: None, jitter_permille: 0 };
+
+/// All rows of the tables with a `user_id` but Ann's own, or but those for which `mine` holds.
+async fn others(world: &World, mine: &str) -> String {
+    let tables: Vec<String> = sqlx::query_scalar(
+        "select table_name::text from information_schema.columns where table_schema = 'public' \
+             and column_name = 'user_id' order by 1",
+    )
+    .fetch_all(&world.pool)
+    .await
+    .unwrap();
+    let mut all = String::new();
+    for table in tables {
+        let mine = if table.starts_with("webhook") || table.starts_with("push") { mine } else { "true" };
+        let query = format!(
+            "select coalesce(jsonb_agg(t order by t::text)::text, '') \
+             from (select to_jsonb(r) as t from {table} r) rows \
+             where not (t ->> 'user_id' = 'ann' and {mine})"
+        );
+        let rows: String = sqlx::query_scalar(AssertSqlSafe(query)).fetch_one(&world.pool).await.unwrap();
+        all.push_str(&format!("{table}: {rows}\n"));
+    }
+    all
+}
+
+/// Runs `verb`, and holds everything but what `mine` describes against what it was.
+async fn spared<T>(world: &World, mine: &str, verb: impl Future<Output = T>) -> T {
+    let before = others(world, mine).await;
+    let done = verb.await;
+    assert_eq!(before, others(world, mine).await);
+    done
+}
+
+/// Ann's endpoint `w` with its delivery `w_0`, which is due first.
+const W: &str = "t ->> 'endpoint_id' = 'w' and coalesce(t ->> 'delivery_id', 'w_0') = 'w_0'";
+/// All of that endpoint.
+const ALL_OF_W: &str = "t ->> 'endpoint_id' = 'w'";
+
+/// Ann's `w` and `v` and Bob's `w`, each with the deliveries `w_0` and `w_1`.
+async fn with_deliveries() -> World {
+    let world = World::new().await;
+    for (user, endpoint) in [(&world.ann, "w"), (&world.ann, "v"), (&world.bob, "w")] {
+        world.endpoint(user, endpoint).await;
+        world.pending(user, endpoint, 2).await;
+    }
+    world
+        .run(
+            "update webhook_deliveries set delivery_id = replace(delivery_id, 'v', 'w'); \
+             update webhook_deliveries set next_at = next_at - interval '1 hour' \
+                 where user_id = 'ann' and endpoint_id = 'w' and delivery_id = 'w_0'",
+        )
+        .await;
+    world
+}
+
+/// The claim of Ann's first.
+async fn claim(world: &World) -> ClaimedDelivery {
+    let claimed = world.ledger.claim_deliveries(1, &DeliveryPolicy::default()).await.unwrap();
+    assert_eq!((claimed[0].user_id.as_str(), claimed[0].delivery_id.as_str()), ("ann", "w_0"));
+    claimed.into_iter().next().unwrap()
+}
+
+/// The claims of all six.
+async fn claim_all(world: &World) -> Vec<ClaimedDelivery> {
+    let claimed = world.ledger.claim_deliveries(9, &DeliveryPolicy::default()).await.unwrap();
+    assert_eq!(claimed.len(), 6);
+    claimed
+}
+
+async fn finish(world: &World, claimed: &ClaimedDelivery, outcome: DeliveryOutcome) -> bool {
+    world.ledger.finish_delivery(claimed, outcome, &DeliveryPolicy::default()).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_claim_and_its_body_concern_one_delivery() {
+    let world = with_deliveries().await;
+    let claimed = spared(&world, W, claim(&world)).await;
+    assert!(spared(&world, W, async { world.ledger.keep_body(&claimed, b"{}").await.unwrap() }).await);
+    let all = with_deliveries().await;
+    let claims = claim_all(&all).await;
+    let first = claims.iter().find(|one| one.user_id == all.ann && one.endpoint_id == "w").unwrap();
+    let mine = format!(
+        "t ->> 'endpoint_id' = 'w' and coalesce(t ->> 'delivery_id', '{0}') = '{0}'",
+        first.delivery_id
+    );
+    assert!(spared(&all, &mine, async { all.ledger.keep_body(first, b"{}").await.unwrap() }).await);
+    assert!(spared(&all, &mine, finish(&all, first, AGAIN)).await);
+}
+
+#[tokio::test]
+async fn the_end_of_a_try_concerns_one_delivery_and_its_endpoint() {
+    for outcome in [
+        DeliveryOutcome::Delivered { status: 200 },
+        AGAIN,
+        DeliveryOutcome::Final { status: Some(400), error: "status" },
+        DeliveryOutcome::Cancelled,
+    ] {
+        let world = with_deliveries().await;
+        let claimed = claim(&world).await;
+        // The others have failed for a while.
+        world.run("update webhook_endpoints set failing_since = now(), consecutive_failures = 1").await;
+        assert!(spared(&world, W, finish(&world, &claimed, outcome)).await);
+    }
+    let world = with_deliveries().await;
+    let claimed = claim(&world).await;
+    assert!(spared(&world, ALL_OF_W, finish(&world, &claimed, DeliveryOutcome::Gone)).await);
+    let cancelled = "select count(*) from webhook_deliveries where status = 'cancelled'";
+    assert_eq!(world.count(cancelled).await, 1);
+}
+
+#[tokio::test]
+async fn what_is_under_way_is_not_cancelled_with_what_waits() {
+    let world = with_deliveries().await;
+    let claims = claim_all(&world).await;
+    let mine: Vec<_> =
+        claims.iter().filter(|one| one.user_id == world.ann && one.endpoint_id == "w").collect();
+    assert!(finish(&world, mine[0], DeliveryOutcome::Gone).await);
+    assert!(finish(&world, mine[1], DeliveryOutcome::Delivered { status: 200 }).await, "its own try goes on");
+}
+
+#[tokio::test]
+async fn a_try_ends_once() {
+    let world = with_deliveries().await;
+    let claimed = claim(&world).await;
+    assert!(finish(&world, &claimed, AGAIN).await);
+    assert!(!finish(&world, &claimed, DeliveryOutcome::Delivered { status: 200 }).await);
+    assert!(!world.ledger.keep_body(&claimed, b"late").await.unwrap());
+    let pending = "select count(*) from webhook_deliveries where delivery_id = 'w_0' and user_id = 'ann' \
+        and endpoint_id = 'w' and status = 'pending' and tries = 1 and body is null";
+    assert_eq!(world.count(pending).await, 1);
+    assert!(world.ledger.endpoint(&world.ann, "w").await.unwrap().unwrap().last_success_at.is_none());
+}
+
+#[tokio::test]
+async fn a_sender_that_died_is_given_up_alone() {
+    let world = with_deliveries().await;
+    claim_all(&world).await;
+    world
+        .run(
+            "update webhook_deliveries set tries = 11, sending_until = now() - interval '1 second' \
+                 where user_id = 'ann' and endpoint_id = 'w' and delivery_id = 'w_0'",
+        )
+        .await;
+    let policy = DeliveryPolicy::default();
+    let nothing = async { world.ledger.claim_deliveries(9, &policy).await.unwrap() };
+    assert!(spared(&world, W, nothing).await.is_empty());
+    assert_eq!(world.count("select count(*) from webhook_deliveries where status = 'exhausted'").await, 1);
+}
+
+#[tokio::test]
+async fn a_last_try_that_is_still_under_way_is_left_to_its_sender() {
+    let world = with_deliveries().await;
+    let claimed = claim(&world).await;
+    world.run("update webhook_deliveries set tries = 11").await;
+    world
+        .run("update webhook_deliveries set next_at = now() + interval '1 hour' where status = 'pending'")
+        .await;
+    assert!(world.ledger.claim_deliveries(9, &DeliveryPolicy::default()).await.unwrap().is_empty());
+    assert!(finish(&world, &claimed, DeliveryOutcome::Delivered { status: 200 }).await);
+}
+
+#[tokio::test]
+async fn a_closed_endpoint_moves_its_own_deliveries_alone() {
+    let world = with_deliveries().await;
+    world
+        .run(
+            "update webhook_endpoints set open_until = now() + interval '1 minute', consecutive_failures = 5 \
+                 where user_id = 'ann' and endpoint_id = 'w'; \
+             update webhook_deliveries set next_at = now() + interval '1 hour' where delivery_id = 'w_1'",
+        )
+        .await;
+    let claimed = world.ledger.claim_deliveries(9, &DeliveryPolicy::default()).await.unwrap();
+    assert_eq!(claimed.len(), 2, "Ann's `v` and Bob's `w`");
+    let later = "select count(*) from webhook_deliveries where next_at > now() + interval '59 minutes'";
+    assert_eq!(world.count(later).await, 3, "what was not due stays where it was");
+    let moved = "select count(*) from webhook_deliveries where user_id = 'ann' and endpoint_id = 'w' \
+        and delivery_id = 'w_0' and next_at between now() and now() + interval '1 minute'";
+    assert_eq!(world.count(moved).await, 1);
+}
+
+#[tokio::test]
+async fn switching_an_endpoint_off_and_on_concerns_that_endpoint() {
+    let world = with_deliveries().await;
+    world.run("update webhook_endpoints set failing_since = now(), consecutive_failures = 1").await;
+    world
+        .run(
+            "update webhook_deliveries set next_at = 'infinity' where endpoint_id = 'v' or user_id = 'bob'; \
+             update webhook_deliveries set next_at = now() + interval '1 hour' where delivery_id = 'w_1'",
+        )
+        .await;
+    let set = async |enabled| {
+        let change = EndpointChange { enabled: Some(enabled), ..EndpointChange::default() };
+        world.ledger.change_endpoint(&world.ann, "w", &change).await.unwrap().unwrap();
+    };
+    spared(&world, ALL_OF_W, set(false)).await;
+    spared(&world, ALL_OF_W, set(true)).await;
+    assert!(
+        spared(&world, ALL_OF_W, async { world.ledger.delete_endpoint(&world.ann, "w").await.unwrap() })
+            .await
+    );
+}
+
+#[tokio::test]
+async fn enabling_an_endpoint_hastens_nothing_that_has_its_own_time() {
+    let world = with_deliveries().await;
+    let claimed = claim(&world).await;
+    finish(&world, &claimed, AGAIN).await;
+    let change = EndpointChange { enabled: Some(true), ..EndpointChange::default() };
+    spared(&world, ALL_OF_W, async { world.ledger.change_endpoint(&world.ann, "w", &change).await.unwrap() })
+        .await;
+    let waits = "select count(*) from webhook_deliveries where user_id = 'ann' and endpoint_id = 'w' \
+        and delivery_id = 'w_0' and next_at > now()";
+    assert_eq!(world.count(waits).await, 1);
+}
+
+#[tokio::test]
+async fn doing_a_delivery_once_more_concerns_that_delivery() {
+    let world = with_deliveries().await;
+    for claimed in claim_all(&world).await {
+        finish(&world, &claimed, DeliveryOutcome::Final { status: Some(404), error: "status" }).await;
+    }
+    world.conversation(&world.ann, "there", "completed", 0).await;
+    world.conversation(&world.bob, "gone", "completed", 0).await;
+    let again = async { world.ledger.redeliver(&world.ann, "w", "w_0").await.unwrap() };
+    assert!(matches!(spared(&world, W, again).await, Some(Some(_))));
+    world
+        .run(
+            "update webhook_deliveries set conversation_id = 'there'; \
+             update webhook_deliveries set conversation_id = 'gone' where delivery_id = 'w_1'",
+        )
+        .await;
+    let since = world.ledger.now().await.unwrap() - TimeDelta::days(2);
+    let recovered = async { world.ledger.recover(&world.ann, "v", since).await.unwrap() };
+    let all_of_v = "t ->> 'endpoint_id' = 'v'";
+    assert_eq!(spared(&world, all_of_v, recovered).await, Some(1), "`gone` is somebody else's conversation");
+}
+
+#[tokio::test]
+async fn things_of_the_same_id_are_each_their_owners() {
+    let world = World::new().await;
+    for user in [&world.ann, &world.bob] {
+        world.conversation(user, "c", "completed", 0).await;
+        world.ledger.know_person(user, "p", "Tom").await.unwrap();
+        for statement in [
+            "insert into folders (user_id, folder_id, name, position, created_at, updated_at) \
+                 values ($1, 'f', 'F', 9, now(), now())",
+            "update conversations set folder_id = 'f' where user_id = $1",
+            "insert into action_items (user_id, action_item_id, description, created_at, updated_at) \
+                 values ($1, 'i', 'Do', now(), now())",
+            "insert into memories (user_id, memory_id, content, category, created_at, updated_at) \
+                 values ($1, 'm', 'Fact', 'core', now(), now())",
+            "insert into goals (user_id, goal_id, title, goal_type, target_value, current_value, min_value, max_value, \
+                 is_active, created_at, updated_at) values ($1, 'g', 'G', 'numeric', 9, 0, 0, 9, true, now(), now())",
+        ] {
+            sqlx::query(statement).bind(user.as_str()).execute(&world.pool).await.unwrap();
+        }
+    }
+    let (ledger, ann) = (&world.ledger, &world.ann);
+    let (item, memory, goal) = (ActionItemId::new("i"), MemoryId::new("m"), GoalId::new("g"));
+    let (folder, conversation) = (FolderId::new("f"), ConversationId::new("c"));
+    const MINE: &str = "true";
+    let named = UserChange { name: Some(Some("Anna".into())), ..UserChange::default() };
+    assert!(spared(&world, MINE, async { ledger.change_user(ann, &named).await.unwrap() }).await.is_some());
+    let titled = ConversationChange { title: Some("T".into()), ..ConversationChange::default() };
+    assert!(
+        spared(&world, MINE, async {
+            ledger.change_conversation(ann, &conversation, &titled).await.unwrap()
+        })
+        .await
+    );
+    let done = ItemChange { completed: Some(true), ..ItemChange::default() };
+    assert!(
+        spared(&world, MINE, async { ledger.change_action_item(ann, &item, &done).await.unwrap() })
+            .await
+            .is_some()
+    );
+    assert!(spared(&world, MINE, async { ledger.delete_action_item(ann, &item).await.unwrap() }).await);
+    let edited = MemoryChange { content: Some("Other".into()), ..MemoryChange::default() };
+    assert!(
+        spared(&world, MINE, async { ledger.change_memory(ann, &memory, &edited).await.unwrap() })
+            .await
+            .is_some()
+    );
+    assert!(spared(&world, MINE, async { ledger.delete_memory(ann, &memory).await.unwrap() }).await);
+    assert!(
+        spared(&world, MINE, async { ledger.set_goal_progress(ann, &goal, 3.0).await.unwrap() })
+            .await
+            .is_some()
+    );
+    assert!(spared(&world, MINE, async { ledger.delete_goal(ann, &goal).await.unwrap() }).await);
+    assert!(
+        spared(&world, MINE, async { ledger.rename_person(ann, "p", "Tim").await.unwrap() }).await.is_some()
+    );
+    assert!(spared(&world, MINE, async { ledger.forget_person(ann, "p").await.unwrap() }).await);
+    spared(&world, MINE, async { ledger.delete_folder(ann, &folder).await.unwrap() }).await;
+    assert!(
+        spared(&world, MINE, async { ledger.delete_conversation(ann, &conversation).await.unwrap() }).await
+    );
+}
+
+#[tokio::test]
+async fn the_end_of_a_try_holds_its_endpoint_before_its_delivery() {
+    let world = with_deliveries().await;
+    let claimed = claim(&world).await;
+    let mut holder = PgConnection::connect_with(&world.database.options()).await.unwrap();
+    sqlx::raw_sql("begin; select from webhook_deliveries for update").execute(&mut holder).await.unwrap();
+    let ledger = world.ledger.clone();
+    let verb = tokio::spawn(async move {
+        ledger.finish_delivery(&claimed, AGAIN, &DeliveryPolicy::default()).await.unwrap()
+    });
+    const WAITING: &str = "select count(*) from pg_stat_activity where datname = current_database() \
+        and wait_event_type = 'Lock'";
+    while world.count(WAITING).await == 0 {
+        tokio::task::yield_now().await;
+    }
+    let free: Vec<String> = sqlx::query_scalar(
+        "select user_id || ' ' || endpoint_id from webhook_endpoints order by 1 for no key update skip locked",
+    )
+    .fetch_all(&world.pool)
+    .await
+    .unwrap();
+    assert_eq!(free, ["ann v", "bob w"]);
+    sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
+    assert!(verb.await.unwrap());
+}

@@ -1,0 +1,179 @@
+//! One guard after the other.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use futures::{StreamExt, stream};
+
+use crate::Result;
+use crate::splice::{self, READ_SWITCH};
+use crate::table::Guard;
+use crate::tests::{self, Built, Program, Said};
+use crate::tree::Tree;
+
+/// What became of the guards.
+#[derive(Default)]
+struct Tally {
+    caught: u32,
+    survived: Vec<String>,
+    unbuildable: Vec<String>,
+    equivalent: u32,
+}
+
+/// Tries `guards`: those that can be switched in one build, then the others in builds of their own.
+pub(crate) async fn all(root: &Path, guards: &[Guard], how: &How) -> Result<ExitCode> {
+    let kit =
+        Kit { tree: Tree::of(root), limit: Duration::from_secs(how.limit), at_once: how.at_once.max(1) };
+    let mut tally = Tally::default();
+    let (tried, left): (Vec<&Guard>, Vec<&Guard>) =
+        guards.iter().partition(|guard| how.all || guard.equivalent.is_none());
+    tally.equivalent = u32::try_from(left.len()).unwrap_or(u32::MAX);
+    let (alone, together): (Vec<&Guard>, Vec<&Guard>) = tried.into_iter().partition(|guard| guard.alone);
+    kit.together(&together, &mut tally).await?;
+    for guard in alone {
+        kit.alone(guard, &mut tally).await?;
+    }
+    Ok(tally.say())
+}
+
+/// How guards are tried.
+#[derive(clap::Args)]
+pub(crate) struct How {
+    /// Tries also those that are declared equivalent.
+    #[arg(long)]
+    all: bool,
+    /// Seconds after which a test program that does not end counts as failed.
+    #[arg(long, default_value_t = 600)]
+    limit: u64,
+    /// Guards that are tried at once, where one build serves them.
+    #[arg(long, default_value_t = 2)]
+    at_once: usize,
+}
+
+struct Kit {
+    tree: Tree,
+    limit: Duration,
+    at_once: usize,
+}
+
+impl Kit {
+    async fn together(&self, guards: &[&Guard], tally: &mut Tally) -> Result<()> {
+        if guards.is_empty() {
+            return Ok(());
+        }
+        let files: BTreeSet<&str> = guards.iter().map(|guard| guard.file.as_str()).collect();
+        let mut texts = BTreeMap::new();
+        for file in files {
+            let here: Vec<&Guard> = guards.iter().copied().filter(|guard| guard.file == file).collect();
+            texts.insert(file.to_owned(), splice::switched(&self.tree.read(file)?, &here)?);
+            let root = crate_root(file)?;
+            let text = match texts.remove(&root) {
+                Some(text) => text,
+                None => self.tree.read(&root)?,
+            };
+            let is_switched = text.ends_with(READ_SWITCH);
+            texts.insert(root, if is_switched { text } else { text + READ_SWITCH });
+        }
+        println!("building {} guards to be switched", guards.len());
+        self.tree.set(&texts)?;
+        let built = tests::build(self.tree.folder(), &programs(guards)?).await?;
+        let tries = guards.iter().map(|guard| self.try_one(guard, &built));
+        let mut fates = stream::iter(tries).buffer_unordered(self.at_once);
+        while let Some(fate) = fates.next().await {
+            tally.add(fate?);
+        }
+        Ok(())
+    }
+
+    async fn alone(&self, guard: &Guard, tally: &mut Tally) -> Result<()> {
+        let text = splice::without(&self.tree.read(&guard.file)?, guard)?;
+        self.tree.set(&BTreeMap::from([(guard.file.clone(), text)]))?;
+        match tests::build(self.tree.folder(), &programs(&[guard])?).await {
+            Ok(built) => {
+                tally.add(self.try_one(guard, &built).await?);
+                Ok(())
+            }
+            Err(error) => {
+                println!("UNBUILT   {}\n{error}", guard.name);
+                tally.unbuildable.push(guard.name.clone());
+                Ok(())
+            }
+        }
+    }
+
+    async fn try_one(&self, guard: &Guard, built: &Built) -> Result<Fate> {
+        let begun = Instant::now();
+        let mut noticed = None;
+        for program in programs_of(guard)? {
+            if let Said::Failed(test) = tests::ask(built, &program, &guard.name, self.limit).await? {
+                noticed = Some(test);
+                break;
+            }
+        }
+        let seconds = begun.elapsed().as_secs_f32();
+        match noticed {
+            Some(test) => {
+                println!("caught    {:44} {seconds:5.1} s  {test}", guard.name);
+                Ok(Fate::Caught)
+            }
+            None => {
+                println!("SURVIVED  {:44} {seconds:5.1} s  {}: {:?}", guard.name, guard.file, guard.takes);
+                Ok(Fate::Survived(guard.name.clone()))
+            }
+        }
+    }
+}
+
+/// What became of one.
+enum Fate {
+    Caught,
+    Survived(String),
+}
+
+impl Tally {
+    fn add(&mut self, fate: Fate) {
+        match fate {
+            Fate::Caught => self.caught += 1,
+            Fate::Survived(name) => self.survived.push(name),
+        }
+    }
+
+    fn say(&self) -> ExitCode {
+        println!(
+            "{} caught, {} survived, {} could not be built, {} equivalent and not tried",
+            self.caught,
+            self.survived.len(),
+            self.unbuildable.len(),
+            self.equivalent
+        );
+        for name in &self.survived {
+            println!("survived: {name}");
+        }
+        match self.survived.is_empty() && self.unbuildable.is_empty() {
+            true => ExitCode::SUCCESS,
+            false => ExitCode::FAILURE,
+        }
+    }
+}
+
+/// The root of the crate that a file belongs to.
+fn crate_root(file: &str) -> Result<String> {
+    let (folder, _) = file.split_once("/src/").ok_or_else(|| format!("{file} is not in a crate"))?;
+    Ok(format!("{folder}/src/lib.rs"))
+}
+
+/// The test programs of one guard, in the order of its table.
+fn programs_of(guard: &Guard) -> Result<Vec<Program>> {
+    guard.tests.iter().map(|words| Program::parse(words)).collect()
+}
+
+/// The test programs of many, each once.
+fn programs(guards: &[&Guard]) -> Result<Vec<Program>> {
+    let mut programs = BTreeSet::new();
+    for guard in guards {
+        programs.extend(programs_of(guard)?);
+    }
+    Ok(programs.into_iter().collect())
+}

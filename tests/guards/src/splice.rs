@@ -1,0 +1,114 @@
+//! A source whose guards can be switched off while the program runs, so that one build serves them all.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use crate::Result;
+use crate::literal::literals;
+use crate::table::Guard;
+
+/// Which guard is off, for the process of a test.
+pub(crate) const SWITCH: &str = "LISTEN_GUARD_OFF";
+
+/// What a crate with switched guards has at the end of its root.
+pub(crate) const READ_SWITCH: &str = r#"
+/// The name of the guard that is off.
+pub(crate) fn guard_off() -> &'static str {
+    static OFF: std::sync::OnceLock<String> = std::sync::OnceLock::new();
+    OFF.get_or_init(|| std::env::var("LISTEN_GUARD_OFF").unwrap_or_default())
+}
+"#;
+
+/// The guards of one place, each with where its own text stands.
+type Here<'a> = Vec<(&'a Guard, Range<usize>)>;
+
+/// `text` without `guard`.
+pub(crate) fn without(text: &str, guard: &Guard) -> Result<String> {
+    let mut text = text.to_owned();
+    let place = guard.place(&text)?;
+    text.replace_range(place..place + guard.takes.len(), &guard.leaves);
+    Ok(text)
+}
+
+/// `text` with `guards` that can be switched off. A guard within a string literal turns the literal into a choice of
+/// literals; any other must be an expression, or a statement with its semicolon or braces.
+pub(crate) fn switched(text: &str, guards: &[&Guard]) -> Result<String> {
+    let literals = literals(text);
+    let mut choices: BTreeMap<(usize, usize), Here<'_>> = BTreeMap::new();
+    for guard in guards {
+        let place = guard.place(text)?;
+        let own = place..place + guard.takes.len();
+        let around = literals.iter().find(|literal| literal.start < own.start && own.end < literal.end);
+        let around = around.cloned().unwrap_or_else(|| own.clone());
+        choices.entry((around.start, around.end)).or_default().push((guard, own));
+    }
+    let (mut out, mut written) = (String::new(), 0);
+    for ((start, end), guards) in choices {
+        if written > start {
+            return Err(format!("{}: it overlaps another guard", guards[0].0.name).into());
+        }
+        out.push_str(&text[written..start]);
+        out.push_str(&choice(&text[start..end], start, &guards));
+        written = end;
+    }
+    out.push_str(&text[written..]);
+    Ok(out)
+}
+
+/// The text of one place, as a choice of what stands there.
+fn choice(whole: &str, start: usize, guards: &[(&Guard, Range<usize>)]) -> String {
+    let is_statement = whole.ends_with(';') || whole.ends_with('}');
+    let mut arms = String::new();
+    for (guard, own) in guards {
+        let mut other = whole.to_owned();
+        other.replace_range(own.start - start..own.end - start, &guard.leaves);
+        arms.push_str(&format!("{:?} => {{ {other} }} ", guard.name));
+    }
+    let choice = format!("match crate::guard_off() {{ {arms}_ => {{ {whole} }} }}");
+    if is_statement { choice } else { format!("({choice})") }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+mod checks {
+    use super::*;
+
+    fn guard(name: &str, takes: &str, leaves: &str) -> Guard {
+        Guard {
+            name: name.into(),
+            file: "f".into(),
+            after: None,
+            takes: takes.into(),
+            leaves: leaves.into(),
+            tests: Vec::new(),
+            alone: false,
+            equivalent: None,
+        }
+    }
+
+    #[test]
+    fn a_literal_becomes_a_choice_and_an_expression_too() {
+        let (epoch, user) = (guard("epoch", " and e = 1", ""), guard("user", "u = 2", "true"));
+        let check = guard("check", "now < due", "false");
+        let text = r#"if now < due { query("where u = 2 and e = 1") }"#;
+        let switched = switched(text, &[&epoch, &user, &check]).unwrap();
+        assert_eq!(
+            switched,
+            r#"if (match crate::guard_off() { "check" => { false } _ => { now < due } }) { query((match crate::guard_off() { "epoch" => { "where u = 2" } "user" => { "where true and e = 1" } _ => { "where u = 2 and e = 1" } })) }"#
+        );
+        assert_eq!(without(text, &epoch).unwrap(), r#"if now < due { query("where u = 2") }"#);
+    }
+
+    #[test]
+    fn a_text_that_is_not_there_or_twice_is_an_error() {
+        assert!(without("a b", &guard("g", "c", "")).is_err());
+        assert!(without("a a", &guard("g", "a", "")).is_err());
+        let anchored = Guard { after: Some("f2".into()), ..guard("g", "a", "x") };
+        assert_eq!(without("f1 a f2 a a", &anchored).unwrap(), "f1 a f2 x a");
+    }
+
+    #[test]
+    fn the_switch_has_one_name() {
+        assert!(READ_SWITCH.contains(SWITCH));
+    }
+}

@@ -1,0 +1,155 @@
+//! Building and running the test programs of the copy.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::process::Command;
+
+use crate::{Result, splice::SWITCH};
+
+/// A test program, and which of its tests.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Program {
+    package: String,
+    target: String,
+    arguments: Vec<String>,
+}
+
+impl Program {
+    /// Reads the words of a table: a package, a target of it (`lib` for its unit tests), and arguments for the program.
+    pub(crate) fn parse(words: &str) -> Result<Self> {
+        let mut parts = words.split_whitespace().map(str::to_owned);
+        let (Some(package), Some(target)) = (parts.next(), parts.next()) else {
+            return Err(format!("{words:?} names no package and target").into());
+        };
+        Ok(Self { package, target, arguments: parts.collect() })
+    }
+}
+
+/// What a test program that was run says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Said {
+    /// All is well.
+    Passed,
+    /// This test failed, or all of it did not end well.
+    Failed(String),
+}
+
+/// Test programs that were built: (package, target) → (program, folder of the package).
+pub(crate) type Built = BTreeMap<(String, String), (PathBuf, PathBuf)>;
+
+/// Builds `programs` in the tree at `folder`, in a target folder of its own: cargo gives the same names to what it builds
+/// of a tree and of its copy. `Err`: it cannot be built.
+pub(crate) async fn build(folder: &Path, programs: &[Program]) -> Result<Built> {
+    let mut built = Built::new();
+    let packages: BTreeSet<&str> = programs.iter().map(|program| program.package.as_str()).collect();
+    for package in packages {
+        let targets: BTreeSet<&str> = programs
+            .iter()
+            .filter(|program| program.package == package)
+            .map(|program| program.target.as_str())
+            .collect();
+        let mut cargo = Command::new(std::env::var("CARGO").unwrap_or_else(|_| "cargo".into()));
+        cargo.args(["test", "--no-run", "--message-format=json-render-diagnostics", "-p", package]);
+        for target in targets {
+            match target {
+                "lib" => cargo.arg("--lib"),
+                name => cargo.args(["--test", name]),
+            };
+        }
+        cargo.current_dir(folder).env("CARGO_TARGET_DIR", folder.join("target")).stderr(Stdio::piped());
+        let done = cargo.output().await?;
+        if !done.status.success() {
+            return Err(String::from_utf8_lossy(&done.stderr).into());
+        }
+        let lines = String::from_utf8_lossy(&done.stdout).into_owned();
+        built.extend(lines.lines().filter_map(|line| executable(package, line)));
+    }
+    Ok(built)
+}
+
+/// The test program that a line of cargo's announces.
+fn executable(package: &str, line: &str) -> Option<((String, String), (PathBuf, PathBuf))> {
+    let message: Value = serde_json::from_str(line).ok()?;
+    let program = message["executable"].as_str()?;
+    if message["profile"]["test"] != true {
+        return None;
+    }
+    let target = match message["target"]["kind"][0].as_str()? {
+        "test" => message["target"]["name"].as_str()?,
+        _ => "lib",
+    };
+    let folder = Path::new(message["manifest_path"].as_str()?).parent()?;
+    Some(((package.to_owned(), target.to_owned()), (program.into(), folder.to_owned())))
+}
+
+/// How often a test is asked again, alone.
+const ASKED_AGAIN: usize = 3;
+
+/// What a program says with `off` switched off. A failure counts when it can be repeated, and when the same test passes with
+/// every guard in place: on a machine that has much else to do, a test may fail for want of time.
+pub(crate) async fn ask(built: &Built, program: &Program, off: &str, limit: Duration) -> Result<Said> {
+    for _ in 0..2 {
+        let Said::Failed(test) = run(built, program, off, limit).await? else { return Ok(Said::Passed) };
+        if !test.contains("::") {
+            return Ok(Said::Failed(test));
+        }
+        let alone = Program { arguments: vec!["--exact".into(), test.clone()], ..program.clone() };
+        if !says(built, &alone, off, limit, false).await? {
+            continue;
+        }
+        if says(built, &alone, "", limit, true).await? {
+            return Ok(Said::Failed(test));
+        }
+        return Err(format!("with every guard in place, {test} fails").into());
+    }
+    Ok(Said::Passed)
+}
+
+/// Whether a program passes, or fails, at least once in a few times.
+async fn says(built: &Built, program: &Program, off: &str, limit: Duration, passes: bool) -> Result<bool> {
+    for _ in 0..ASKED_AGAIN {
+        if (run(built, program, off, limit).await? == Said::Passed) == passes {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Runs one program with `off` switched off, until it ends or its first test fails.
+async fn run(built: &Built, program: &Program, off: &str, limit: Duration) -> Result<Said> {
+    let place = (program.package.clone(), program.target.clone());
+    let (path, folder) = built.get(&place).ok_or_else(|| format!("{place:?} was not built"))?;
+    let mut command = Command::new(path);
+    command.args(&program.arguments).env(SWITCH, off).env("CARGO_MANIFEST_DIR", folder).current_dir(folder);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).kill_on_drop(true);
+    let mut child = command.spawn()?;
+    let output = child.stdout.take().ok_or("its output is ours")?;
+    let listened = tokio::time::timeout(limit, listen(output)).await;
+    let said = match listened {
+        Err(_) => Said::Failed(format!("it had not ended after {} s", limit.as_secs())),
+        Ok(Some(failed)) => Said::Failed(failed),
+        Ok(None) => match child.wait().await?.success() {
+            true => Said::Passed,
+            false => Said::Failed("the whole program".into()),
+        },
+    };
+    // One failure says enough; what a killed test leaves behind goes with the next.
+    let _ended_by_itself = child.kill().await;
+    Ok(said)
+}
+
+/// The first test that is reported as failed.
+async fn listen(output: impl tokio::io::AsyncRead + Unpin) -> Option<String> {
+    let mut lines = BufReader::new(output).lines();
+    while let Ok(Some(line)) = lines.next_line().await {
+        if let Some(name) = line.strip_prefix("test ").and_then(|line| line.strip_suffix(" ... FAILED")) {
+            return Some(name.to_owned());
+        }
+    }
+    None
+}
