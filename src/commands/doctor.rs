@@ -222,9 +222,11 @@ fn processes(found: &Examination, workers: &Workers) -> Remark {
 fn queues(near: &Near) -> Remark {
     match near.paused.as_slice() {
         [] => remark("queues", Level::Fine, "none is paused".to_owned()),
-        paused => {
-            remark("queues", Level::Warning, format!("paused: {}; `listen jobs resume`", paused.join("; ")))
-        }
+        paused => remark(
+            "queues",
+            Level::Warning,
+            format!("paused: {}; `listen jobs resume QUEUE --reason …` opens it", paused.join("; ")),
+        ),
     }
 }
 

@@ -82,6 +82,11 @@ fn no_job(id: &str) -> anyhow::Error {
     Exit::NotFound(format!("there is no job {id}")).into()
 }
 
+/// A number with its noun.
+fn several(number: i64, one: &str, many: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { many })
+}
+
 /// Why an operator's command was refused, and what to do instead.
 pub(crate) fn words(refusal: Refusal) -> &'static str {
     match refusal {

@@ -225,7 +225,11 @@ impl fmt::Display for Why {
             }
             Self::BackingOff { until, code: None } => write!(f, "It was given back until {}.", time(*until)),
             Self::Paused { by, since } => {
-                write!(f, "Its queue is paused by {by} since {}: `listen jobs resume`.", time(*since))
+                write!(
+                    f,
+                    "Its queue is paused by {by} since {}; `listen jobs resume` opens it.",
+                    time(*since)
+                )
             }
             Self::NoWorkers => f.write_str("No living process has a worker for its queue: start one."),
             Self::BellLost { repaired_at: Some(at) } => {
@@ -240,11 +244,11 @@ impl fmt::Display for Why {
                 )
             }
             Self::SlotsTaken { slots, ahead } => {
-                write!(
-                    f,
-                    "All {slots} slots of the living workers are taken, and {} before it.",
-                    come(*ahead)
-                )
+                match slots {
+                    1 => f.write_str("The only slot of the living workers is taken")?,
+                    slots => write!(f, "All {slots} slots of the living workers are taken")?,
+                }
+                write!(f, ", and {} before it.", come(*ahead))
             }
             Self::Behind { ahead } => write!(f, "It is ready; {} before it.", come(*ahead)),
             Self::NothingWrong => f.write_str(

@@ -7,7 +7,7 @@ use job::JobId;
 use ledger::{JobFilter, Ledger};
 use serde_json::json;
 
-use super::{filter::Which, no_job, words};
+use super::{filter::Which, no_job, several, words};
 use crate::{
     commands::{
         consent::{Cause, Consent},
@@ -71,7 +71,11 @@ async fn many(ledger: &Ledger, discard: &Discard, as_json: bool) -> anyhow::Resu
     let mut filter = JobFilter { unsettled: true, ..discard.which.filter(ledger, dead, 500).await? };
     let preview = ledger.preview_replay(&filter).await?;
     let found = preview.jobs;
-    let question = format!("Settle {found} dead letters of {} people?", preview.users);
+    let question = format!(
+        "Settle {} of {}?",
+        several(found, "dead letter", "dead letters"),
+        several(preview.users, "person", "people"),
+    );
     if found == 0 || !discard.consent.given(&question)? {
         match as_json {
             true => print_json(&json!({ "found": found, "settled": 0 })),

@@ -8,7 +8,7 @@ use ledger::{JobFilter, Ledger, ReplayOrder, ReplayPreview, Started};
 use rand::RngExt;
 use serde_json::json;
 
-use super::{filter::Which, no_job, words};
+use super::{filter::Which, no_job, several, words};
 use crate::{
     commands::{
         consent::{Cause, Consent},
@@ -142,9 +142,9 @@ async fn start(
 fn tell(preview: &ReplayPreview, replay: &Replay) {
     let plenty = preview.jobs - preview.superseded - preview.conversation_gone;
     anstream::eprintln!(
-        "{} dead letters of {} people: {}",
-        preview.jobs,
-        preview.users,
+        "{} of {}: {}",
+        several(preview.jobs, "dead letter", "dead letters"),
+        several(preview.users, "person", "people"),
         replay.which.words()
     );
     for (code, jobs) in &preview.codes {

@@ -109,7 +109,7 @@ fn tell_all(overview: &Overview, first: bool, as_json: bool) {
     }
     if first {
         anstream::println!(
-            "{:<8}  {:>8} {:>8} {:>12} {:>10} {:>11}  {:>12}  {:>7}",
+            "{:<8}  {:>8} {:>8} {:>12} {:>10} {:>11}  {:>12}  {:>9}",
             "time",
             "queued",
             "leased",
@@ -117,7 +117,7 @@ fn tell_all(overview: &Overview, first: bool, as_json: bool) {
             "completed",
             "dead_letter",
             "oldest ready",
-            "workers"
+            "processes"
         );
     }
     let count = |status: &str| {
@@ -126,7 +126,7 @@ fn tell_all(overview: &Overview, first: bool, as_json: bool) {
     let oldest =
         overview.at - chrono::Duration::milliseconds((overview.gauges.oldest_ready_age * 1e3) as i64);
     anstream::println!(
-        "{:<8}  {:>8} {:>8} {:>12} {:>10} {:>11}  {:>12}  {:>7}",
+        "{:<8}  {:>8} {:>8} {:>12} {:>10} {:>11}  {:>12}  {:>9}",
         overview.at.format("%H:%M:%S").to_string(),
         count("queued"),
         count("leased"),

@@ -114,6 +114,9 @@ fn every_answer_is_one_sentence_with_its_moments() {
     let around = Surroundings { busy: 4, ahead: 1, ..healthy() };
     let words = asked(&queued(), &around, 1).to_string();
     assert_eq!(words, "All 4 slots of the living workers are taken, and 1 job comes before it.");
+    let around = Surroundings { slots: 1, busy: 1, ..healthy() };
+    let words = asked(&queued(), &around, 1).to_string();
+    assert_eq!(words, "The only slot of the living workers is taken, and no job comes before it.");
 }
 
 #[test]

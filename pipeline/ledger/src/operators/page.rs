@@ -34,12 +34,27 @@ pub struct JobPage {
     pub at: Timestamp,
 }
 
+/// How often a page is read at most, when the job moves meanwhile.
+const READS: usize = 3;
+
 impl Ledger {
     /// A job's page; `None`: no such job.
     ///
     /// # Errors
     /// When the database does not answer, or the row cannot be read.
     pub async fn job_page(&self, id: &JobId) -> Result<Option<JobPage>, Error> {
+        for _ in 1..READS {
+            match self.read_job_page(id).await? {
+                Some((page, false)) => return Ok(Some(page)),
+                Some((_, true)) => {}
+                None => return Ok(None),
+            }
+        }
+        Ok(self.read_job_page(id).await?.map(|(page, _)| page))
+    }
+
+    /// A page, and whether the job moved while it was read: what was found around it may then belong to another state.
+    async fn read_job_page(&self, id: &JobId) -> Result<Option<(JobPage, bool)>, Error> {
         const DOING: &str = "reading a job's page";
         let Some(view) = self.job(id).await? else { return Ok(None) };
         let filter = ActionFilter {
@@ -49,20 +64,23 @@ impl Ledger {
         };
         let actions = self.actions(&filter).await?;
         let (mut transaction, now) = self.begin(DOING).await?;
-        let lines: Option<Vec<String>> = sqlx::query_scalar(
-            "select coalesce(history, '{}') from finalization_jobs where user_id = $1 and job_id = $2",
+        let engine = engine_shown(&mut transaction, &view).await.doing(DOING)?;
+        let spent = spent_by(&mut transaction, &view.user_id, &view.job.id).await.doing(DOING)?;
+        let around = surroundings(&mut transaction, &view, now).await.doing(DOING)?;
+        // Last, so that a version that still holds was there all the while.
+        let found: Option<(Vec<String>, i64)> = sqlx::query_as(
+            "select coalesce(history, '{}'), version from finalization_jobs where user_id = $1 and job_id = $2",
         )
         .bind(view.user_id.as_str())
         .bind(view.job.id.as_str())
         .fetch_optional(&mut *transaction)
         .await
         .doing(DOING)?;
-        let engine = engine_shown(&mut transaction, &view).await.doing(DOING)?;
-        let spent = spent_by(&mut transaction, &view.user_id, &view.job.id).await.doing(DOING)?;
-        let around = surroundings(&mut transaction, &view, now).await.doing(DOING)?;
+        let Some((lines, version)) = found else { return Ok(None) };
+        let moved = version != view.version;
         let why = why(&view.job, &around, now, &self.policy);
-        let history = history::read(&lines.unwrap_or_default());
-        Ok(Some(JobPage { view, history, engine, spent, actions, around, why, at: now }))
+        let history = history::read(&lines);
+        Ok(Some((JobPage { view, history, engine, spent, actions, around, why, at: now }, moved)))
     }
 }
 

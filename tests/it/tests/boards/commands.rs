@@ -76,6 +76,31 @@ fn the_program_takes_every_command_that_a_page_names() {
     }
 }
 
+/// What the program misses in a command that is written to be run as it stands: one with an id or an option. `--help`
+/// forgives what is not said, so it is run; the database's address is one with which nothing is begun.
+fn misses(words: &[String]) -> Option<String> {
+    if !words.iter().any(|word| word == "ID" || word.starts_with("--")) {
+        return None;
+    }
+    let ended = Command::new(binary::path())
+        .args(words.iter().map(|word| filled(word)))
+        .env("DATABASE_URL", "nowhere")
+        .output()
+        .expect("the program can be run");
+    let complaint = String::from_utf8_lossy(&ended.stderr).into_owned();
+    complaint.contains("required arguments were not provided").then_some(complaint)
+}
+
+#[test]
+fn a_command_with_an_id_or_an_option_says_all_that_the_program_must_know() {
+    for (page, words) in commands() {
+        if let Some(complaint) = misses(&words) {
+            panic!("{page}: listen {}: {complaint}", words.join(" "));
+        }
+    }
+    assert!(misses(&words_of("webhooks show ID")).is_some(), "it needs a user");
+}
+
 #[test]
 fn a_command_that_is_wrong_is_noticed() {
     for wrong in ["jobs list --statuss queued", "jobs list --status sleeping", "jobz list"] {
