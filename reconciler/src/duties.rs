@@ -12,7 +12,8 @@ use crate::{
 
 impl Reconciler {
     /// Gives up jobs that were parked too long, admits abandoned conversations, marks stuck ones, prunes what is
-    /// old. Each duty is done even when one before it failed.
+    /// old. Each duty is done even when one before it failed; none is begun once the process stops, since each may
+    /// wait for a database that is away.
     ///
     /// # Errors
     /// The first error, once all were tried.
@@ -30,7 +31,7 @@ impl Reconciler {
     async fn give_up_parked(&self) -> Result<(), Error> {
         let began = Instant::now();
         let mut repairs = Repairs::new(&self.ledger, &self.metrics);
-        loop {
+        while !self.stop.is_cancelled() {
             let page = self.ledger.parked_too_long(self.settings.page).await?;
             for (_, user, job) in &page {
                 if self.stop.is_cancelled() {
@@ -42,13 +43,14 @@ impl Reconciler {
                 return Ok(());
             }
         }
+        Ok(())
     }
 
     /// Admits deferred conversations whose last append is 24 h old, one transaction each. A page that
     /// brought no progress is the last one: what cannot be admitted would be found again for ever.
     async fn admit_abandoned(&self) -> Result<(), Error> {
         let began = Instant::now();
-        loop {
+        while !self.stop.is_cancelled() {
             let page = self.ledger.abandoned_page(self.settings.page).await?;
             let mut admitted = 0;
             for (user, conversation) in &page {
@@ -66,12 +68,13 @@ impl Reconciler {
                 return Ok(());
             }
         }
+        Ok(())
     }
 
     /// Marks conversations that stand in `processing` without a live job. There should be none.
     async fn sweep(&self) -> Result<(), Error> {
         let began = Instant::now();
-        loop {
+        while !self.stop.is_cancelled() {
             let swept = self.ledger.sweep_processing(self.settings.page).await?;
             for found in &swept {
                 let conversation_id = found.conversation_id.as_str();
@@ -85,12 +88,13 @@ impl Reconciler {
                 return Ok(());
             }
         }
+        Ok(())
     }
 
     /// Removes what is older than the retention, batch by batch.
     async fn prune(&self) -> Result<(), Error> {
         let began = Instant::now();
-        loop {
+        while !self.stop.is_cancelled() {
             let pruned = self.ledger.prune(self.settings.retention, self.settings.page).await?;
             self.metrics
                 .count(Action::Pruned, pruned.jobs + pruned.deliveries + pruned.actions + pruned.requests);
@@ -99,6 +103,7 @@ impl Reconciler {
                 return Ok(());
             }
         }
+        Ok(())
     }
 
     fn goes_on(&self, found: usize, began: Instant) -> bool {

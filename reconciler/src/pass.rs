@@ -15,7 +15,7 @@ impl Reconciler {
         let began = Instant::now();
         let mut repairs = Repairs::new(&self.ledger, &self.metrics);
         let mut after = None;
-        loop {
+        while !self.stop.is_cancelled() {
             let page = self.ledger.due_page(after, self.settings.page).await?;
             for (_, user, job) in &page {
                 if self.stop.is_cancelled() || began.elapsed() >= self.settings.budget {
@@ -28,5 +28,6 @@ impl Reconciler {
             }
             after = page.into_iter().last().map(|(due, _, job)| (due, job));
         }
+        Ok(())
     }
 }

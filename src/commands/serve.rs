@@ -64,11 +64,12 @@ pub(crate) async fn start(
     let desk =
         console::router(app.ledger.clone(), app.config.door()?, chance().random(), lifecycle.hard.clone());
     let admin_router = admin_router.merge(desk);
-    let admin = listen(&tasks, app.config.admin_addr, admin_router, lifecycle.hard.clone()).await?;
+    // The API first: whoever is told "ready" by the admin address must find it listening.
     let api = match app.config.has(Role::Api) {
         true => Some(listen(&tasks, app.config.addr, app.router(), lifecycle.soft.clone()).await?),
         false => None,
     };
+    let admin = listen(&tasks, app.config.admin_addr, admin_router, lifecycle.hard.clone()).await?;
     tracing::info!(api = api.map(tracing::field::display), %admin, "listening");
     Ok(Service { tasks, api, admin })
 }

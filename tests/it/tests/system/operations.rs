@@ -15,7 +15,9 @@ async fn readiness_tells_the_database() {
     let database = TestDatabase::empty().await;
     let process = Process::serve(&database.url(), &[]).await;
     let ready = format!("{}/readyz", process.admin);
-    assert_eq!(page(&ready).await.0, StatusCode::SERVICE_UNAVAILABLE, "without a schema");
+    let (without, words) = page(&ready).await;
+    assert_eq!(without, StatusCode::SERVICE_UNAVAILABLE, "without a schema");
+    assert!(words.contains("listen migrate"), "the database answers, it is the schema that is missing: {words}");
 
     binary::told(&database.url(), &["migrate"]);
 
