@@ -1,6 +1,6 @@
 //! The composition root: pools, ledger, engines, outside world, and which role runs where.
 
-use std::{str::FromStr, sync::Arc};
+use std::{str::FromStr, sync::Arc, time::Duration};
 
 use anyhow::Context;
 use axum::Router;
@@ -96,6 +96,11 @@ impl App {
         }
     }
 
+    /// How long requests in flight may take once the process is to stop: as long as a create waits, and a little more.
+    pub(crate) fn farewell(&self) -> Duration {
+        Duration::from_secs(self.config.create_wait_seconds + 2)
+    }
+
     /// The public routes.
     pub(crate) fn router(&self) -> Router {
         let guard = self.guard.clone();
@@ -105,7 +110,7 @@ impl App {
             false => self.config.vendor_sources.clone(),
         };
         let settings = api::Settings {
-            create_wait: std::time::Duration::from_secs(self.config.create_wait_seconds),
+            create_wait: Duration::from_secs(self.config.create_wait_seconds),
             rate_per_minute: self.config.rate_per_minute,
             vendor_sources: vendors,
             finalize_enabled: self.config.finalization_dispatch_mode != Dispatch::Inline,
@@ -164,7 +169,7 @@ impl App {
         let settings = reconciler::Settings {
             dispatching: self.config.has(Role::Reconciler)
                 && self.config.finalization_dispatch_mode != Dispatch::Inline,
-            retention: std::time::Duration::from_secs(self.config.retention_days * 86_400),
+            retention: Duration::from_secs(self.config.retention_days * 86_400),
             ..reconciler::Settings::default()
         };
         if self.config.has(Role::Reconciler) {

@@ -86,7 +86,8 @@ async fn show(private: &Private, config: Config, screen: &Screen) -> anyhow::Res
     let (front, receiver) = (Lifecycle::default(), Receiver::start(&tasks).await?);
     app.start_keyed(&tasks, &front);
     app.start_repair(&tasks, &front)?;
-    let addr = serve::listen(&tasks, app.config.addr, app.router(), front.soft.clone()).await?;
+    let addr =
+        serve::listen(&tasks, app.config.addr, app.router(), front.soft.clone(), app.farewell()).await?;
     let client = Client::new(format!("http://{addr}"), key)?;
     let secret = client.create_webhook(&receiver.url()).await?;
     let mut report = Report::default();

@@ -1,6 +1,6 @@
 //! `listen serve`: the service, until it is asked to stop.
 
-use std::{process::ExitCode, sync::Arc};
+use std::{process::ExitCode, sync::Arc, time::Duration};
 
 use anyhow::Context;
 use axum::Router;
@@ -66,10 +66,13 @@ pub(crate) async fn start(
     let admin_router = admin_router.merge(desk);
     // The API first: whoever is told "ready" by the admin address must find it listening.
     let api = match app.config.has(Role::Api) {
-        true => Some(listen(&tasks, app.config.addr, app.router(), lifecycle.soft.clone()).await?),
+        true => {
+            Some(listen(&tasks, app.config.addr, app.router(), lifecycle.soft.clone(), app.farewell()).await?)
+        }
         false => None,
     };
-    let admin = listen(&tasks, app.config.admin_addr, admin_router, lifecycle.hard.clone()).await?;
+    let admin =
+        listen(&tasks, app.config.admin_addr, admin_router, lifecycle.hard.clone(), app.farewell()).await?;
     tracing::info!(api = api.map(tracing::field::display), %admin, "listening");
     Ok(Service { tasks, api, admin })
 }
@@ -83,23 +86,24 @@ impl Service {
         let others = async {
             // The admin listener stays up while runs drain, so that somebody can watch them: it is the last task.
             while self.tasks.len() > 1 {
-                tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+                tokio::time::sleep(Duration::from_millis(20)).await;
             }
         };
         tokio::select! {
             () = others => admin.cancel(),
             () = lifecycle.hard.cancelled() => {}
         }
-        let _ = tokio::time::timeout(std::time::Duration::from_secs(2), self.tasks.wait()).await;
+        let _ = tokio::time::timeout(Duration::from_secs(2), self.tasks.wait()).await;
         let name = process_name();
         let leave = app.ledger.forget_process(&name);
-        let _ = tokio::time::timeout(std::time::Duration::from_secs(1), leave).await;
+        let _ = tokio::time::timeout(Duration::from_secs(1), leave).await;
         app.ledger.close().await;
         tracing::info!("stopped");
     }
 }
 
-/// Serves `router` on `addr` until `stop`; requests in flight finish first. Answers the bound address.
+/// Serves `router` on `addr` until `stop`; requests in flight finish first, for as long as `farewell`: a client that
+/// never sends the rest of its request holds nobody up. Answers the bound address.
 ///
 /// # Errors
 /// When the address cannot be listened on.
@@ -108,14 +112,24 @@ pub(crate) async fn listen(
     addr: std::net::SocketAddr,
     router: Router,
     stop: CancellationToken,
+    farewell: Duration,
 ) -> anyhow::Result<std::net::SocketAddr> {
     let listener = TcpListener::bind(addr).await.with_context(|| format!("listening on {addr}"))?;
     let bound = listener.local_addr().context("reading the bound address")?;
     let router = router.into_make_service_with_connect_info::<std::net::SocketAddr>();
     tasks.spawn(async move {
-        let served = axum::serve(listener, router).with_graceful_shutdown(stop.cancelled_owned()).await;
-        if let Err(error) = served {
-            tracing::error!(%error, "a listener ended");
+        let served = axum::serve(listener, router).with_graceful_shutdown(stop.clone().cancelled_owned());
+        let too_late = async {
+            stop.cancelled().await;
+            tokio::time::sleep(farewell).await;
+        };
+        tokio::select! {
+            served = served => {
+                if let Err(error) = served {
+                    tracing::error!(%error, "a listener ended");
+                }
+            }
+            () = too_late => tracing::warn!("requests that were not finished are given up"),
         }
     });
     Ok(bound)

@@ -62,7 +62,11 @@ impl Street {
         for job in self.admitted().await {
             let run = self.world.claim(&job).await;
             assert!(
-                self.world.ledger.record(&run.holding(), &KEY, &json!(run.user_id.as_str()), &[]).await.unwrap()
+                self.world
+                    .ledger
+                    .record(&run.holding(), &KEY, &json!(run.user_id.as_str()), &[])
+                    .await
+                    .unwrap()
             );
             claimed.push(run);
         }

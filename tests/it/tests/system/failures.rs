@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use rustix::process::Signal;
 use serde_json::json;
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
 
 use crate::binary;
 use crate::client::Client;
@@ -88,6 +90,27 @@ async fn sigterm_releases_a_run_without_cost() {
     assert_eq!(world.client(&second).finished(&id).await["status"], "completed");
     let job = binary::the_job(&world.url);
     assert_eq!((&job["attempts"], &job["crashes"]), (&json!(0), &json!(0)), "{job}");
+}
+
+#[tokio::test]
+async fn a_client_that_never_finishes_its_request_holds_no_stop_up() {
+    let world = World::new().await;
+    let mut leaving = Process::serve(&world.url, &[("LISTEN_CREATE_WAIT_SECONDS", "1")]).await;
+    let address = leaving.api.strip_prefix("http://").unwrap();
+    let mut slow = TcpStream::connect(address).await.unwrap();
+    let half = format!(
+        "POST /v1/dev/user/conversations HTTP/1.1\r\nhost: listen\r\nauthorization: Bearer {}\r\n\
+         content-type: application/json\r\ncontent-length: 1000\r\n\r\n{{\"text\":",
+        world.key()
+    );
+    slow.write_all(half.as_bytes()).await.unwrap();
+    let client = world.client(&leaving);
+    client.finished(&client.admit(GARDEN).await).await;
+
+    leaving.signal(Signal::TERM);
+
+    assert!(leaving.ended().await.success(), "{}", leaving.logs());
+    assert!(leaving.logs().contains("are given up"), "it was waited for: {}", leaving.logs());
 }
 
 /// Waits for the end of the conversation's job and its event, and looks for anything that came twice.

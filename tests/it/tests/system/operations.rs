@@ -17,7 +17,10 @@ async fn readiness_tells_the_database() {
     let ready = format!("{}/readyz", process.admin);
     let (without, words) = page(&ready).await;
     assert_eq!(without, StatusCode::SERVICE_UNAVAILABLE, "without a schema");
-    assert!(words.contains("listen migrate"), "the database answers, it is the schema that is missing: {words}");
+    assert!(
+        words.contains("listen migrate"),
+        "the database answers, it is the schema that is missing: {words}"
+    );
 
     binary::told(&database.url(), &["migrate"]);
 
