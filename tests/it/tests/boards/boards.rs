@@ -18,6 +18,8 @@ const UNITS: [&str; 8] = ["s", "short", "percentunit", "opm", "ops", "Bps", "byt
 
 /// Where selectors of a board may ask for a counter, and nowhere else.
 const RATES: [&str; 3] = ["rate", "irate", "increase"];
+/// What else looks at a stretch of time: of gauges.
+const OF_GAUGES: [&str; 2] = ["delta", "max_over_time"];
 
 fn each_panel(check: impl Fn(&Board, &Panel<'_>)) {
     for board in board::all() {
@@ -193,14 +195,11 @@ async fn every_series_of_boards_and_rules_exists_in_a_running_service_and_is_ask
             return;
         }
         assert!(scrape.has(selector), "{place}: nothing answers to {selector:?}");
-        let as_rate = selector.inside.as_deref().is_some_and(|function| RATES.contains(&function));
+        let inside =
+            |functions: &[&str]| selector.inside.as_deref().is_some_and(|name| functions.contains(&name));
+        let as_rate = inside(&RATES);
         assert_eq!(scrape.is_counter(&selector.name), as_rate, "{place}: {}", selector.name);
-        assert_eq!(
-            as_rate || selector.inside.as_deref() == Some("delta"),
-            selector.ranged,
-            "{place}: {}",
-            selector.name
-        );
+        assert_eq!(as_rate || inside(&OF_GAUGES), selector.ranged, "{place}: {}", selector.name);
     };
     each_selector(|panel, selector| check(&panel.place, selector));
     for rule in rule::recorded().iter().chain(&rule::alerts()) {
