@@ -55,9 +55,10 @@ fn headers_are_pairs_with_decoded_values() {
 
 #[test]
 fn a_share_is_a_number_from_0_to_1() {
-    let share = |share| {
+    let share = |share: &str| {
         let words = ["--otel-exporter-otlp-endpoint", "http://c", "--otel-traces-sampler", "traceidratio"];
-        set(&[&words[..], &["--otel-traces-sampler-arg", share]].concat()).problems().len()
+        let share = format!("--otel-traces-sampler-arg={share}");
+        set(&[&words[..], &[&share]].concat()).problems().len()
     };
     assert_eq!(["0", "0.25", "1", "1.5", "-1", "NaN", "half"].map(share), [0, 0, 0, 1, 1, 1, 1]);
 }
