@@ -127,17 +127,10 @@ impl Setting {
 
     fn of(self, id: &ConversationId, content: NewContent, source: Source) -> NewConversation {
         NewConversation {
-            id: id.clone(),
-            content,
             started_at: self.started_at,
             finished_at: self.finished_at,
-            language: self.language,
-            source,
             geolocation: self.geolocation,
-            client_session_id: None,
-            client_device_id: None,
-            client_platform: None,
-            deferred: false,
+            ..NewConversation::new(id.clone(), content, self.language, source)
         }
     }
 }

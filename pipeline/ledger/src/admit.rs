@@ -76,6 +76,25 @@ pub struct NewConversation {
     pub deferred: bool,
 }
 
+impl NewConversation {
+    /// With nothing that a client may leave out, to be processed at once.
+    pub fn new(id: ConversationId, content: NewContent, language: impl Into<String>, source: Source) -> Self {
+        Self {
+            id,
+            content,
+            started_at: None,
+            finished_at: None,
+            language: language.into(),
+            source,
+            geolocation: None,
+            client_session_id: None,
+            client_device_id: None,
+            client_platform: None,
+            deferred: false,
+        }
+    }
+}
+
 /// What came of a create.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CreateOutcome {

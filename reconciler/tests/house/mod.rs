@@ -82,18 +82,10 @@ impl House {
             start: 0.0,
             end: 3.0,
         };
+        let words = NewContent::Segments(vec![segment]);
         let new = NewConversation {
-            id: ConversationId::new(id),
-            content: NewContent::Segments(vec![segment]),
-            started_at: None,
-            finished_at: None,
-            language: "en".to_owned(),
-            source: Source::new("phone"),
-            geolocation: None,
-            client_session_id: None,
-            client_device_id: None,
-            client_platform: None,
             deferred,
+            ..NewConversation::new(ConversationId::new(id), words, "en", Source::new("phone"))
         };
         self.ledger.create_conversation(&user(), new).await.unwrap()
     }

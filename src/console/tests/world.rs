@@ -160,17 +160,5 @@ impl World {
 
 fn talk(id: &str) -> NewConversation {
     let text = NewContent::Text { text: SAID.into(), text_source: "message".into(), text_source_spec: None };
-    NewConversation {
-        id: ConversationId::new(id),
-        content: text,
-        started_at: None,
-        finished_at: None,
-        language: "en".into(),
-        source: Source::new("phone"),
-        geolocation: None,
-        client_session_id: None,
-        client_device_id: None,
-        client_platform: None,
-        deferred: false,
-    }
+    NewConversation::new(ConversationId::new(id), text, "en", Source::new("phone"))
 }

@@ -208,18 +208,10 @@ pub(crate) async fn store_in(ledger: &Ledger, prefix: &str, number: usize) -> St
         start: 0.0,
         end: 3.0,
     };
+    let words = NewContent::Segments(vec![segment]);
     let new = NewConversation {
-        id: id.clone(),
-        content: NewContent::Segments(vec![segment]),
-        started_at: None,
-        finished_at: None,
-        language: "en".to_owned(),
-        source: Source::new("phone"),
-        geolocation: None,
-        client_session_id: None,
-        client_device_id: None,
-        client_platform: None,
         deferred: true,
+        ..NewConversation::new(id.clone(), words, "en", Source::new("phone"))
     };
     ledger.create_conversation(&user, new).await.unwrap();
     (user, id)

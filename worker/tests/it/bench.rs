@@ -45,19 +45,8 @@ impl Bench {
     /// A conversation that is worth keeping.
     pub(crate) fn talk(&self, id: &str) -> NewConversation {
         let text = "Kim: please send the report on Friday, and book the room for the meeting.".to_owned();
-        NewConversation {
-            id: ConversationId::new(id),
-            content: NewContent::Text { text, text_source: "other_text".to_owned(), text_source_spec: None },
-            started_at: None,
-            finished_at: None,
-            language: "en".to_owned(),
-            source: Source::new("external_integration"),
-            geolocation: None,
-            client_session_id: None,
-            client_device_id: None,
-            client_platform: None,
-            deferred: false,
-        }
+        let text = NewContent::Text { text, text_source: "other_text".to_owned(), text_source_spec: None };
+        NewConversation::new(ConversationId::new(id), text, "en", Source::new("external_integration"))
     }
 
     /// Admits a conversation; its bell rings in the queue `creation`.

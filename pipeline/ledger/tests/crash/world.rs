@@ -116,22 +116,14 @@ pub(crate) fn conversation(user: &UserId) -> ConversationId {
 }
 
 pub(crate) fn talk(user: &UserId) -> NewConversation {
+    let text = NewContent::Text {
+        text: "We should meet on Monday.".into(),
+        text_source: "message".into(),
+        text_source_spec: None,
+    };
     NewConversation {
-        id: conversation(user),
-        content: NewContent::Text {
-            text: "We should meet on Monday.".into(),
-            text_source: "message".into(),
-            text_source_spec: None,
-        },
-        started_at: None,
-        finished_at: None,
-        language: "en".into(),
-        source: Source::new("phone"),
-        geolocation: None,
         client_session_id: Some("session".to_owned()),
-        client_device_id: None,
-        client_platform: None,
-        deferred: false,
+        ..NewConversation::new(conversation(user), text, "en", Source::new("phone"))
     }
 }
 

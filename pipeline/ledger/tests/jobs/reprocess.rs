@@ -5,11 +5,10 @@ use std::sync::Arc;
 use chrono::Duration;
 use job::{FailureCode, Origin, Outcome, Queue};
 use ledger::{
-    Announcement, Claimed, DatePage, Edge, EventKind, ItemFilter, MemoryFilter, NewEndpoint, NewItem,
-    NewMemory, OperatorAction, ReprocessRefusal, Results, UserChange, WebhookFormat,
+    Announcement, Claimed, DatePage, Edge, EventKind, ItemFilter, MemoryFilter, NewItem, NewMemory,
+    OperatorAction, ReprocessRefusal, Results, UserChange,
 };
 use records::{ConversationId, MemoryCategory, Status, Structured};
-use secrecy::SecretString;
 use tokio::sync::Barrier;
 
 use crate::world::{World, completion};
@@ -35,14 +34,7 @@ async fn complete(world: &World, claimed: &Claimed, results: &Results) {
 /// A completed conversation `c` with two action items and a memory, and an endpoint that hears of everything.
 async fn with_completed() -> World {
     let world = World::new().await;
-    let endpoint = NewEndpoint {
-        id: "w".into(),
-        url: "https://example.com/w".into(),
-        events: EventKind::ALL.to_vec(),
-        format: WebhookFormat::Full,
-        secret: SecretString::from("whsec_c2VjcmV0"),
-    };
-    world.ledger.create_endpoint(&world.ann, &endpoint).await.unwrap();
+    world.endpoint(&world.ann, "w", &EventKind::ALL).await;
     let claimed = world.claimed("c").await;
     complete(&world, &claimed, &results("First", &["Call Tom", "Buy milk"], &["Ann lives in Porto"])).await;
     world

@@ -3,10 +3,9 @@
 use job::{FailureCode, JobId, Outcome};
 use ledger::{
     Announcement, CheckpointKey, Claimed, CreateOutcome, Edge, EventKind, Finished, NewContent,
-    NewConversation, NewEndpoint, NewItem, NewMemory, OperatorAction, Results, WebhookFormat,
+    NewConversation, NewItem, NewMemory, OperatorAction, Results,
 };
 use records::{ConversationId, MemoryCategory, Structured, UserId};
-use secrecy::SecretString;
 use serde_json::json;
 use sqlx::AssertSqlSafe;
 
@@ -26,14 +25,7 @@ impl Street {
         let bob = UserId::new("bob");
         assert!(world.ledger.create_user(&bob, &Default::default()).await.unwrap());
         for user in [&world.ann, &bob] {
-            let endpoint = NewEndpoint {
-                id: "w".into(),
-                url: "https://example.com/w".into(),
-                events: EventKind::ALL.to_vec(),
-                format: WebhookFormat::Full,
-                secret: SecretString::from("whsec_c2VjcmV0"),
-            };
-            world.ledger.create_endpoint(user, &endpoint).await.unwrap();
+            world.endpoint(user, "w", &EventKind::ALL).await;
         }
         Self { world, bob }
     }

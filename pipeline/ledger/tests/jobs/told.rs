@@ -1,25 +1,11 @@
 //! Who is told of a completion: enabled endpoints that asked for it, once, and none that went meanwhile.
 
 use job::Outcome;
-use ledger::{
-    Announcement, EndpointChange, EventKind, Finished, NewEndpoint, NewItem, Results, WebhookFormat,
-};
+use ledger::{Announcement, EndpointChange, EventKind, Finished, NewItem, Results};
 use records::UserId;
-use secrecy::SecretString;
 use sqlx::{Connection, PgConnection};
 
 use crate::world::{World, completion};
-
-async fn endpoint(world: &World, user: &UserId, id: &str, events: &[EventKind]) {
-    let new = NewEndpoint {
-        id: id.into(),
-        url: format!("https://example.com/{id}"),
-        events: events.to_vec(),
-        format: WebhookFormat::Full,
-        secret: SecretString::from("whsec_c2VjcmV0"),
-    };
-    world.ledger.create_endpoint(user, &new).await.unwrap();
-}
 
 /// An action item, told of beside the completion itself.
 fn results() -> Results {
@@ -38,11 +24,11 @@ async fn endpoints_are_told_what_they_asked_for_while_they_are_enabled() {
     let world = World::new().await;
     let bob = UserId::new("bob");
     world.ledger.create_user(&bob, &Default::default()).await.unwrap();
-    endpoint(&world, &world.ann, "both", &EventKind::ALL).await;
-    endpoint(&world, &world.ann, "items", &[EventKind::ActionItemCreated, EventKind::MemoryCreated]).await;
-    endpoint(&world, &world.ann, "failures", &[EventKind::ConversationFailed]).await;
-    endpoint(&world, &world.ann, "off", &EventKind::ALL).await;
-    endpoint(&world, &bob, "both", &EventKind::ALL).await;
+    world.endpoint(&world.ann, "both", &EventKind::ALL).await;
+    world.endpoint(&world.ann, "items", &[EventKind::ActionItemCreated, EventKind::MemoryCreated]).await;
+    world.endpoint(&world.ann, "failures", &[EventKind::ConversationFailed]).await;
+    world.endpoint(&world.ann, "off", &EventKind::ALL).await;
+    world.endpoint(&bob, "both", &EventKind::ALL).await;
     let off = EndpointChange { enabled: Some(false), ..EndpointChange::default() };
     world.ledger.change_endpoint(&world.ann, "off", &off).await.unwrap().unwrap();
     let run = world.claimed("c").await;
@@ -68,7 +54,7 @@ async fn endpoints_are_told_what_they_asked_for_while_they_are_enabled() {
 #[tokio::test]
 async fn an_endpoint_that_goes_meanwhile_fails_nothing_and_is_told_nothing() {
     let world = World::new().await;
-    endpoint(&world, &world.ann, "w", &EventKind::ALL).await;
+    world.endpoint(&world.ann, "w", &EventKind::ALL).await;
     let run = world.claimed("c").await;
     let mut holder = PgConnection::connect_with(&world.database.options()).await.unwrap();
     sqlx::raw_sql("begin; delete from webhook_endpoints").execute(&mut holder).await.unwrap();

@@ -2,12 +2,8 @@
 
 use chrono::Duration;
 use job::{FailureCode, JobId, Outcome};
-use ledger::{
-    Announcement, Claimed, DeliveryPolicy, Edge, EventKind, NewEndpoint, OperatorAction, Results,
-    WebhookFormat,
-};
+use ledger::{Announcement, Claimed, DeliveryPolicy, Edge, EventKind, OperatorAction, Results};
 use opentelemetry::trace::{SpanContext, SpanId, TraceContextExt, TraceFlags, TraceId, TraceState};
-use secrecy::SecretString;
 use trace::TraceContext;
 
 use crate::world::{World, completion};
@@ -77,14 +73,8 @@ async fn no_edge_loses_it_a_replay_least_of_all() {
 #[tokio::test]
 async fn what_is_told_goes_on_where_the_completion_says() {
     let world = World::new().await;
-    let endpoint = NewEndpoint {
-        id: "e".into(),
-        url: "https://example.org".into(),
-        events: vec![EventKind::ConversationCompleted, EventKind::ConversationFailed],
-        format: WebhookFormat::Full,
-        secret: SecretString::from("whsec_c2VjcmV0"),
-    };
-    world.ledger.create_endpoint(&world.ann, &endpoint).await.unwrap();
+    let events = [EventKind::ConversationCompleted, EventKind::ConversationFailed];
+    world.endpoint(&world.ann, "e", &events).await;
     let claimed = {
         let _guard = traced(4);
         world.claimed("kept").await

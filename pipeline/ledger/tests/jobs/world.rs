@@ -5,10 +5,11 @@ use std::sync::Arc;
 use chrono::Duration;
 use job::{FailureCode, Job, JobId, Outcome, Queue, State, WorkerId};
 use ledger::{
-    Claimed, Comparison, Completion, CreateOutcome, Edge, Holding, JobView, Ledger, NewContent,
-    NewConversation, Results, Same, Settings,
+    Claimed, Comparison, Completion, CreateOutcome, Edge, EventKind, Holding, JobView, Ledger, NewContent,
+    NewConversation, NewEndpoint, Results, Same, Settings, WebhookFormat,
 };
 use records::{ConversationId, Segment, Source, UserId};
+use secrecy::SecretString;
 use sqlx::PgPool;
 use testbed::TestDatabase;
 
@@ -44,6 +45,18 @@ impl World {
     /// One number out of the database.
     pub(crate) async fn count(&self, sql: &'static str) -> i64 {
         sqlx::query_scalar(sql).fetch_one(&self.pool).await.unwrap()
+    }
+
+    /// An endpoint that asks for `events`.
+    pub(crate) async fn endpoint(&self, user: &UserId, id: &str, events: &[EventKind]) {
+        let new = NewEndpoint {
+            id: id.into(),
+            url: format!("https://example.com/{id}"),
+            events: events.to_vec(),
+            format: WebhookFormat::Full,
+            secret: SecretString::from("whsec_c2VjcmV0"),
+        };
+        self.ledger.create_endpoint(user, &new).await.unwrap();
     }
 
     /// A conversation of Ann's that was created from text and admitted.
@@ -141,23 +154,12 @@ pub(crate) fn worker(name: &str) -> WorkerId {
 
 /// A conversation that its client created from text.
 pub(crate) fn talk(id: &str) -> NewConversation {
-    NewConversation {
-        id: ConversationId::new(id),
-        content: NewContent::Text {
-            text: "We should meet on Monday.".into(),
-            text_source: "message".into(),
-            text_source_spec: None,
-        },
-        started_at: None,
-        finished_at: None,
-        language: "en".into(),
-        source: Source::new("phone"),
-        geolocation: None,
-        client_session_id: None,
-        client_device_id: None,
-        client_platform: None,
-        deferred: false,
-    }
+    let text = NewContent::Text {
+        text: "We should meet on Monday.".into(),
+        text_source: "message".into(),
+        text_source_spec: None,
+    };
+    NewConversation::new(ConversationId::new(id), text, "en", Source::new("phone"))
 }
 
 /// A second of speech.
