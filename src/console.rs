@@ -21,6 +21,7 @@ mod many;
 mod one;
 mod overview;
 mod page;
+mod paging;
 mod queues;
 mod replays;
 mod session;

@@ -7,7 +7,11 @@ use ledger::{JobCursor, JobFilter};
 use records::UserId;
 use serde::Deserialize;
 
-use super::{fault::Fault, words::query};
+use super::{
+    fault::Fault,
+    paging::{parse_place, write_place},
+    words::query,
+};
 use crate::commands::jobs::filter::age;
 
 /// A filter as it was typed. What is empty does not filter.
@@ -109,7 +113,7 @@ impl Asked {
 
     /// The query string of the page behind `place`.
     pub(super) fn query_behind(&self, place: &JobCursor) -> String {
-        let place = format!("{}.{}", place.at.timestamp_micros(), place.job);
+        let place = write_place(place.at, place.job.as_str());
         let mut pairs = self.pairs().to_vec();
         pairs.push(("after", &place));
         query(&pairs)
@@ -148,12 +152,8 @@ fn moment(name: &str, typed: &str, fixed: &str, now: Timestamp) -> Result<Option
 }
 
 fn read_place(word: &str) -> Result<JobCursor, Fault> {
-    let read = || {
-        let (micros, id) = word.split_once('.')?;
-        let at = Timestamp::from_timestamp_micros(micros.parse().ok()?)?;
-        Some(JobCursor { at, job: JobId::from_text(id.to_owned()) })
-    };
-    read().ok_or_else(|| unreadable("after", "a place that a page before named"))
+    let place = parse_place(word).map(|(at, id)| JobCursor { at, job: JobId::from_text(id) });
+    place.ok_or_else(|| unreadable("after", "a place that a page before named"))
 }
 
 #[cfg(test)]

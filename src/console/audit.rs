@@ -13,6 +13,7 @@ use super::{
     Console,
     fault::Fault,
     page::{Frame, render},
+    paging::{cut, read_place, write_place},
     visitor::Visitor,
     words::{Moment, query},
 };
@@ -100,15 +101,13 @@ pub(super) async fn list(
     let filter = ActionFilter {
         operator: text(&which.operator),
         action: text(&which.action),
-        before: text(&which.before).map(|place| read_place(&place)).transpose()?,
+        before: read_place(which.before.trim())?,
         limit: PAGE as i64 + 1,
         ..ActionFilter::default()
     };
     let now = console.ledger.now().await?;
     let mut found = console.ledger.actions(&filter).await?;
-    let more = found.len() > PAGE;
-    found.truncate(PAGE);
-    let next = found.last().filter(|_| more).map(|last| {
+    let next = cut(&mut found, PAGE).map(|last| {
         let place = write_place(last.created_at, &last.action_id);
         query(&[("operator", &which.operator), ("action", &which.action), ("before", &place)])
     });
@@ -119,21 +118,4 @@ pub(super) async fn list(
         lines: found.iter().map(|view| Line::new(view, now)).collect(),
         next,
     }))
-}
-
-/// A place in a list that is ordered by time and id, as addresses carry it.
-pub(super) fn write_place(at: Timestamp, id: &str) -> String {
-    format!("{}.{id}", at.timestamp_micros())
-}
-
-/// What [`write_place`] wrote.
-///
-/// # Errors
-/// When it is none.
-pub(super) fn read_place(word: &str) -> Result<(Timestamp, String), Fault> {
-    let read = || {
-        let (micros, id) = word.split_once('.')?;
-        Some((Timestamp::from_timestamp_micros(micros.parse().ok()?)?, id.to_owned()))
-    };
-    read().ok_or_else(|| Fault::Unreadable("The place is none that a page before named.".to_owned()))
 }

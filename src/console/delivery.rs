@@ -15,7 +15,7 @@ use super::{
     confirm::Confirm,
     endpoint::words,
     fault::Fault,
-    live::{Views, views},
+    live::live_page,
     page::{Frame, render},
     visitor::{Acting, Visitor},
     webhooks::{Which, answer, missing},
@@ -50,12 +50,7 @@ pub(super) async fn show(
     Ok(render(&page(&console.ledger, frame, which).await?))
 }
 
-impl Page {
-    /// Its live part.
-    pub(super) fn views(mut self) -> Result<Views, Fault> {
-        views(&mut self, |page| &mut page.frame, |page| page.as_live().render())
-    }
-}
+live_page!(Page);
 
 /// The page as it is now.
 pub(super) async fn page(ledger: &Ledger, frame: Frame, which: Which) -> Result<Page, Fault> {

@@ -11,10 +11,11 @@ use records::UserId;
 
 use super::{
     Console,
-    audit::{Line, read_place, write_place},
+    audit::Line,
     fault::Fault,
-    live::{Views, views},
+    live::live_page,
     page::{Frame, render},
+    paging::{cut, read_place, write_place},
     visitor::Visitor,
     webhooks::{Endpoint, Which, answer, endpoint, missing},
     words::{Moment, query},
@@ -60,12 +61,7 @@ pub(super) async fn show(
     Ok(render(&page(&console.ledger, frame, which).await?))
 }
 
-impl Page {
-    /// Its live part.
-    pub(super) fn views(mut self) -> Result<Views, Fault> {
-        views(&mut self, |page| &mut page.frame, |page| page.as_live().render())
-    }
-}
+live_page!(Page);
 
 /// The page as it is now.
 pub(super) async fn page(ledger: &Ledger, frame: Frame, which: Which) -> Result<Page, Fault> {
@@ -76,22 +72,21 @@ pub(super) async fn page(ledger: &Ledger, frame: Frame, which: Which) -> Result<
     let user = UserId::new(&*which.user);
     let view = ledger.endpoint_views(Some(&user), Some(&which.endpoint), 1).await?.pop();
     let view = view.ok_or_else(|| missing(&which.endpoint))?;
-    let before = (!which.before.is_empty()).then(|| read_place(&which.before)).transpose()?;
+    let before = read_place(&which.before)?;
     let status = (!which.status.is_empty()).then(|| which.status.clone());
     let filter = DeliveryFilter { status, before, limit: PAGE as i64 + 1 };
     let mut lines = ledger.endpoint_deliveries(&user, &which.endpoint, &filter).await?;
-    let more = lines.len() > PAGE;
-    lines.truncate(PAGE);
+    let next = cut(&mut lines, PAGE).map(|last| {
+        let before = write_place(last.created_at, &last.delivery_id);
+        Which { before, ..which.clone() }.query()
+    });
     let about = Some((user, which.endpoint.clone()));
     let actions = ledger.actions(&ActionFilter { about, limit: 20, ..ActionFilter::default() }).await?;
     Ok(Page {
         frame,
         endpoint: endpoint(&view, now),
         statuses: STATUSES.map(|status| (status, words(status))),
-        next: lines.last().filter(|_| more).map(|last| {
-            let before = write_place(last.created_at, &last.delivery_id);
-            Which { before, ..which.clone() }.query()
-        }),
+        next,
         deliveries: lines.iter().map(|line| row(line, &which, now)).collect(),
         actions: actions.iter().map(|action| Line::new(action, now)).collect(),
         which,

@@ -12,7 +12,7 @@ use super::{
     After, Console,
     audit::Line,
     fault::Fault,
-    live::{Views, views},
+    live::live_page,
     page::{Frame, render},
     visitor::Visitor,
     words::{Moment, Sentence, millis, segment, status},
@@ -67,12 +67,7 @@ pub(super) async fn show(
     Ok(render(&page(&console.ledger, frame, id).await?))
 }
 
-impl Page {
-    /// Its live part.
-    pub(super) fn views(mut self) -> Result<Views, Fault> {
-        views(&mut self, |page| &mut page.frame, |page| page.as_live().render())
-    }
-}
+live_page!(Page);
 
 /// The page as it is now.
 pub(super) async fn page(ledger: &Ledger, frame: Frame, id: String) -> Result<Page, Fault> {

@@ -12,10 +12,10 @@ use super::{
     Console,
     asked::{Asked, STATUSES},
     fault::Fault,
-    live::{Views, views},
+    live::live_page,
     page::{Frame, render},
     visitor::Visitor,
-    words::{Moment, status},
+    words::{Moment, segment, status},
 };
 use crate::commands::jobs::show;
 
@@ -56,19 +56,14 @@ pub(super) async fn list(
     Query(asked): Query<Asked>,
 ) -> Result<Response, Fault> {
     if !asked.job.trim().is_empty() {
-        let id: String = form_urlencoded::byte_serialize(asked.job.trim().as_bytes()).collect();
-        return Ok(Redirect::to(&format!("/console/jobs/{id}")).into_response());
+        let job = segment(asked.job.trim());
+        return Ok(Redirect::to(&format!("/console/jobs/{job}")).into_response());
     }
     let frame = Frame::of(visitor, "jobs", "Jobs").live(format!("jobs?{}", asked.query_here()));
     Ok(render(&page(&console.ledger, frame, asked).await?))
 }
 
-impl Page {
-    /// Its live part.
-    pub(super) fn views(mut self) -> Result<Views, Fault> {
-        views(&mut self, |page| &mut page.frame, |page| page.as_live().render())
-    }
-}
+live_page!(Page);
 
 /// The page as it is now.
 pub(super) async fn page(ledger: &Ledger, frame: Frame, asked: Asked) -> Result<Page, Fault> {

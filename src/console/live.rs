@@ -89,6 +89,25 @@ async fn read(ledger: &Ledger, topic: Topic) -> Result<Views, Fault> {
     }
 }
 
+/// Gives a template that has a frame and a block `live` its method `views`: its live part.
+macro_rules! live_page {
+    ($page:ty) => {
+        impl $page {
+            /// Its live part.
+            pub(super) fn views(
+                mut self,
+            ) -> Result<$crate::console::live::Views, $crate::console::fault::Fault> {
+                $crate::console::live::views(
+                    &mut self,
+                    |page| &mut page.frame,
+                    |page| page.as_live().render(),
+                )
+            }
+        }
+    };
+}
+pub(super) use live_page;
+
 /// Writes the live part of a page twice: for those who may read, and for those who may act.
 ///
 /// # Errors

@@ -11,7 +11,7 @@ use super::{
     After, Console,
     chart::{self, Chart},
     fault::Fault,
-    live::{Views, views},
+    live::live_page,
     page::{Frame, render},
     visitor::Visitor,
     words::{Moment, Sentence, count, lasting, millis, query, status},
@@ -99,12 +99,7 @@ pub(super) async fn show(
     Ok(render(&page(&console.ledger, frame).await?))
 }
 
-impl Page {
-    /// Its live part.
-    pub(super) fn views(mut self) -> Result<Views, Fault> {
-        views(&mut self, |page| &mut page.frame, |page| page.as_live().render())
-    }
-}
+live_page!(Page);
 
 /// The page as it is now.
 pub(super) async fn page(ledger: &Ledger, frame: Frame) -> Result<Page, Fault> {

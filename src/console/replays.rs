@@ -14,7 +14,7 @@ use super::{
     chart::{self, Chart},
     confirm::Confirm,
     fault::Fault,
-    live::{Views, views},
+    live::live_page,
     page::{Frame, render},
     visitor::{Acting, Visitor},
     words::{Moment, count, segment},
@@ -78,19 +78,8 @@ pub(super) async fn list(visitor: Visitor, State(console): State<Console>) -> Re
     Ok(render(&all(&console.ledger, Frame::of(visitor, "replays", "Replays").live("replays")).await?))
 }
 
-impl Page {
-    /// Its live part.
-    pub(super) fn views(mut self) -> Result<Views, Fault> {
-        views(&mut self, |page| &mut page.frame, |page| page.as_live().render())
-    }
-}
-
-impl OnePage {
-    /// Its live part.
-    pub(super) fn views(mut self) -> Result<Views, Fault> {
-        views(&mut self, |page| &mut page.frame, |page| page.as_live().render())
-    }
-}
+live_page!(Page);
+live_page!(OnePage);
 
 /// The list as it is now.
 pub(super) async fn all(ledger: &Ledger, frame: Frame) -> Result<Page, Fault> {

@@ -12,11 +12,11 @@ use serde::Deserialize;
 
 use super::{
     Console,
-    audit::{read_place, write_place},
     confirm::Confirm,
     fault::Fault,
-    live::{Views, views},
+    live::live_page,
     page::{Frame, render},
+    paging::{cut, read_place, write_place},
     visitor::{Acting, Visitor},
     words::{Moment, query},
 };
@@ -106,12 +106,7 @@ pub(super) async fn list(
     Ok(render(&page(&console.ledger, frame, which).await?))
 }
 
-impl Page {
-    /// Its live part.
-    pub(super) fn views(mut self) -> Result<Views, Fault> {
-        views(&mut self, |page| &mut page.frame, |page| page.as_live().render())
-    }
-}
+live_page!(Page);
 
 /// The page as it is now.
 pub(super) async fn page(ledger: &Ledger, frame: Frame, which: Which) -> Result<Page, Fault> {
@@ -119,11 +114,9 @@ pub(super) async fn page(ledger: &Ledger, frame: Frame, which: Which) -> Result<
     let user = which.user.trim();
     let user = (!user.is_empty()).then(|| UserId::new(user));
     let views = ledger.endpoint_views(user.as_ref(), None, PAGE as i64).await?;
-    let before = (!which.before.is_empty()).then(|| read_place(&which.before)).transpose()?;
+    let before = read_place(&which.before)?;
     let mut lost = ledger.given_up_deliveries(before, PAGE as i64 + 1).await?;
-    let more = lost.len() > PAGE;
-    lost.truncate(PAGE);
-    let next = lost.last().filter(|_| more).map(|last| {
+    let next = cut(&mut lost, PAGE).map(|last| {
         query(&[("user", &which.user), ("before", &write_place(last.finished_at, &last.delivery_id))])
     });
     Ok(Page {

@@ -1,0 +1,38 @@
+//! Pages of lists that are ordered by time and id: where one begins, and whether there is another.
+
+use job::Timestamp;
+
+use super::fault::Fault;
+
+/// A place in such a list.
+pub(super) type Place = (Timestamp, String);
+
+/// A place, as addresses carry it.
+pub(super) fn write_place(at: Timestamp, id: &str) -> String {
+    format!("{}.{id}", at.timestamp_micros())
+}
+
+/// What [`write_place`] wrote; `None` when it is none.
+pub(super) fn parse_place(word: &str) -> Option<Place> {
+    let (micros, id) = word.split_once('.')?;
+    Some((Timestamp::from_timestamp_micros(micros.parse().ok()?)?, id.to_owned()))
+}
+
+/// The same from an address; what is empty is the list's beginning.
+///
+/// # Errors
+/// When it is none.
+pub(super) fn read_place(word: &str) -> Result<Option<Place>, Fault> {
+    if word.is_empty() {
+        return Ok(None);
+    }
+    let none = || Fault::Unreadable("The place is none that a page before named.".to_owned());
+    parse_place(word).map(Some).ok_or_else(none)
+}
+
+/// Cuts what was found, one more than a page, to the page. Its last one, if there are others behind it.
+pub(super) fn cut<T>(found: &mut Vec<T>, page: usize) -> Option<&T> {
+    let more = found.len() > page;
+    found.truncate(page);
+    found.last().filter(|_| more)
+}
