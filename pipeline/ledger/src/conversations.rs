@@ -5,6 +5,7 @@ mod one;
 mod page;
 pub(crate) mod row;
 pub(crate) mod shapes;
+mod spoken;
 
 pub(crate) use one::{Seen, Shown};
 

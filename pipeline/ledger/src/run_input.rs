@@ -13,7 +13,7 @@ use crate::{
     known_people::NamedPerson,
     memories::MemoryRow,
     reading::{Keys, Reading, for_each},
-    segments::SegmentRow,
+    segments::{SEGMENTS, SegmentRow},
     take::Claimed,
     users::{User, UserRow},
 };
@@ -90,10 +90,6 @@ const CONVERSATIONS: &str = for_each!(
     "select * from conversations c where c.user_id = k.user_id and c.conversation_id = k.conversation_id"
 );
 const USERS: &str = for_each!("select * from users u where u.user_id = k.user_id");
-const SEGMENTS: &str = for_each!(
-    "select * from transcript_segments s \
-     where s.user_id = k.user_id and s.conversation_id = k.conversation_id order by s.position"
-);
 const RECENT_ITEMS: &str = for_each!(
     "select * from action_items i where i.user_id = k.user_id \
          and i.created_at > clock_timestamp() - interval '2 days' \

@@ -4,7 +4,7 @@ mod append;
 mod row;
 mod speakers;
 
-pub(crate) use row::{SegmentRow, insert_segments, read_segments_of};
+pub(crate) use row::{SEGMENTS, SegmentRow, insert_segments};
 
 use records::{ConversationId, Segment, UserId};
 

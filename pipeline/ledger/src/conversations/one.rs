@@ -1,20 +1,19 @@
 //! Single views: one conversation with what hangs on it, in one snapshot. Requests that come together read together.
 
-use records::{ActionItem, ConversationId, Segment, UserId};
+use records::{ActionItem, ConversationId, UserId};
 use sqlx::FromRow;
 
 use super::{
     ConversationView,
     row::{ConversationRow, conversation_columns},
+    spoken::{Spoken, read_spoken},
 };
 use crate::{
     Ledger,
     connect::Plans,
     error::{Doing, Error},
     items::ItemRow,
-    known_people::NamedPerson,
     reading::{Keys, Reading, for_each},
-    segments::SegmentRow,
 };
 
 const DOING: &str = "reading a conversation";
@@ -43,27 +42,28 @@ impl Ledger {
     pub(crate) async fn look_at(&self, batch: &[Shown]) -> Result<Vec<Seen>, Error> {
         let mut snapshot = self.begin_reading(DOING, Plans::OfKeys).await?;
         let mut reading = Reading::new(&mut snapshot, batch.len(), DOING);
-        let all = keys(batch, |_, _| true);
+        let all = Keys::of(batch.iter().enumerate().map(|(place, shown)| {
+            let (user, conversation) = shown.about();
+            (place, user, conversation)
+        }));
         reading.each(&all, CONVERSATIONS, |seen: &mut Seen, row: NamedRow| seen.row = Some(row)).await?;
         reading.each(&all, ITEMS, |seen, row: ItemRow| seen.items.push(row.into())).await?;
-        let spoken = keys(batch, |_, shown| shown.with_transcript);
-        reading.each(&spoken, SEGMENTS, |seen, row: SegmentRow| seen.segments.push(row.into())).await?;
-        let naming: Vec<bool> = reading.so_far().iter().map(Seen::names_people).collect();
-        let naming = keys(batch, |place, _| naming[place]);
-        reading.each(&naming, PEOPLE, |seen, row: NamedPerson| seen.people.push(row.into())).await?;
         let mut seen = reading.found();
+        let with_transcript = || batch.iter().zip(0..).filter(|(shown, _)| shown.with_transcript);
+        let asked: Vec<_> = with_transcript().map(|(shown, _)| shown.about()).collect();
+        let spoken = read_spoken(&mut snapshot, &asked, DOING).await?;
         snapshot.commit().await.doing(DOING)?;
-        for (seen, shown) in seen.iter_mut().zip(batch) {
-            seen.with_transcript = shown.with_transcript;
+        for ((_, place), spoken) in with_transcript().zip(spoken) {
+            seen[place].spoken = Some(spoken);
         }
         Ok(seen)
     }
 }
 
-/// Those of a batch that are asked about.
-fn keys(batch: &[Shown], is_asked: impl Fn(usize, &Shown) -> bool) -> Keys<'_> {
-    let asked = batch.iter().enumerate().filter(|(place, shown)| is_asked(*place, shown));
-    Keys::of(asked.map(|(place, shown)| (place, &shown.user, &shown.conversation)))
+impl Shown {
+    fn about(&self) -> (&UserId, &ConversationId) {
+        (&self.user, &self.conversation)
+    }
 }
 
 const CONVERSATIONS: &str = for_each!(
@@ -77,27 +77,14 @@ const ITEMS: &str = for_each!(
     "select * from action_items i where i.user_id = k.user_id and i.conversation_id = k.conversation_id \
      order by i.created_at, i.action_item_id"
 );
-const SEGMENTS: &str = for_each!(
-    "select * from transcript_segments s \
-     where s.user_id = k.user_id and s.conversation_id = k.conversation_id order by s.position"
-);
-/// Each once, in the order of appearance.
-const PEOPLE: &str = for_each!(
-    "select p.person_id, p.name from people p join ( \
-         select s.person_id, min(s.position) as first from transcript_segments s \
-         where s.user_id = k.user_id and s.conversation_id = k.conversation_id and s.person_id is not null \
-         group by s.person_id) named using (person_id) \
-     where p.user_id = k.user_id order by named.first"
-);
 
 /// What was found of one.
 #[derive(Default)]
 pub(crate) struct Seen {
-    with_transcript: bool,
     row: Option<NamedRow>,
     items: Vec<ActionItem>,
-    segments: Vec<Segment>,
-    people: Vec<(String, String)>,
+    /// If it was asked for.
+    spoken: Option<Spoken>,
 }
 
 #[derive(FromRow)]
@@ -109,24 +96,21 @@ struct NamedRow {
 }
 
 impl Seen {
-    fn names_people(&self) -> bool {
-        self.segments.iter().any(|segment| segment.person_id.is_some())
-    }
-
     /// `None`: its reader has no such conversation.
     ///
     /// # Errors
     /// When the row cannot be read.
     pub(crate) fn into_view(self) -> Result<Option<ConversationView>, Error> {
         let Some(NamedRow { mut row, user_name, folder_name }) = self.row else { return Ok(None) };
+        let (segments, people) = self.spoken.map(|spoken| (spoken.segments, spoken.people)).unzip();
         Ok(Some(ConversationView {
             apps_results: row.take_apps_results()?,
             conversation: row.try_into()?,
             folder_name,
             action_items: self.items,
-            segments: self.with_transcript.then_some(self.segments),
+            segments,
             user_name,
-            people: self.people,
+            people: people.unwrap_or_default(),
         }))
     }
 }

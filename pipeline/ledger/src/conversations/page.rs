@@ -1,20 +1,18 @@
 //! A page of conversations: with everything that a list shows of them in one statement, which sees one moment and
 //! costs one way to the database. Transcripts are a second one, in the same snapshot.
 
-use std::collections::HashMap;
-
-use records::{ActionItem, ActionItemId, Conversation, ConversationId, Segment, Timestamp, UserId};
+use records::{ActionItem, ActionItemId, Conversation, ConversationId, Timestamp, UserId};
 use sqlx::{PgConnection, Postgres, QueryBuilder};
 
 use super::{
     ConversationFilter, ConversationView,
     row::{CONVERSATION_COLUMNS, ConversationRow},
+    spoken::read_spoken,
 };
 use crate::{
     Ledger,
     connect::Plans,
     error::{Doing, Error},
-    segments::read_segments_of,
 };
 
 const DOING: &str = "listing conversations";
@@ -167,46 +165,11 @@ async fn add_transcripts(
     user: &UserId,
     views: &mut [ConversationView],
 ) -> Result<(), Error> {
-    let ids: Vec<&str> = views.iter().map(|view| view.conversation.id.as_str()).collect();
-    let mut segments = read_segments_of(connection, user, &ids).await?;
-    let people = people_in(connection, user, &segments).await?;
-    for view in views {
-        let segments = segments.remove(view.conversation.id.as_str()).unwrap_or_default();
-        view.people = named(&people, &segments);
-        view.segments = Some(segments);
+    let ids: Vec<_> = views.iter().map(|view| (user, &view.conversation.id)).collect();
+    let spoken = read_spoken(connection, &ids, DOING).await?;
+    for (view, spoken) in views.iter_mut().zip(spoken) {
+        view.people = spoken.people;
+        view.segments = Some(spoken.segments);
     }
     Ok(())
-}
-
-/// Names by id; nothing is asked where nobody is named.
-async fn people_in(
-    connection: &mut PgConnection,
-    user: &UserId,
-    segments: &HashMap<String, Vec<Segment>>,
-) -> Result<HashMap<String, String>, Error> {
-    let ids: Vec<&str> = segments.values().flatten().filter_map(|one| one.person_id.as_deref()).collect();
-    if ids.is_empty() {
-        return Ok(HashMap::new());
-    }
-    let rows: Vec<(String, String)> =
-        sqlx::query_as("select person_id, name from people where user_id = $1 and person_id = any($2)")
-            .bind(user.as_str())
-            .bind(ids)
-            .fetch_all(connection)
-            .await
-            .doing(DOING)?;
-    Ok(rows.into_iter().collect())
-}
-
-/// Those that the segments name, each once, in the order of appearance.
-fn named(people: &HashMap<String, String>, segments: &[Segment]) -> Vec<(String, String)> {
-    let mut found: Vec<(String, String)> = Vec::new();
-    for id in segments.iter().filter_map(|segment| segment.person_id.as_deref()) {
-        if let Some(name) = people.get(id)
-            && found.iter().all(|(known, _)| known != id)
-        {
-            found.push((id.to_owned(), name.clone()));
-        }
-    }
-    found
 }

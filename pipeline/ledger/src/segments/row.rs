@@ -1,23 +1,13 @@
 //! Segments as the table holds them.
 
-use std::collections::HashMap;
-
 use records::{ConversationId, Segment, UserId};
 use sqlx::PgConnection;
 
-use crate::error::{Doing, Error};
-
-/// What [`SegmentRow`] reads, as a literal, so that whole statements stay static.
-macro_rules! segment_columns {
-    () => {
-        "conversation_id, segment_id, content, speaker, speaker_id, is_user, person_id, start_seconds, end_seconds"
-    };
-}
+use crate::reading::for_each;
 
 /// The columns as the table holds them.
 #[derive(Clone, Debug, sqlx::FromRow)]
 pub(crate) struct SegmentRow {
-    conversation_id: String,
     segment_id: Option<String>,
     content: String,
     speaker: Option<String>,
@@ -42,6 +32,12 @@ impl From<SegmentRow> for Segment {
         }
     }
 }
+
+/// The segments of the conversations of a batch, in their order: [`SegmentRow`]s.
+pub(crate) const SEGMENTS: &str = for_each!(
+    "select * from transcript_segments s \
+     where s.user_id = k.user_id and s.conversation_id = k.conversation_id order by s.position"
+);
 
 /// Writes segments in order, the first at `first_position`. Ids must be new to the conversation.
 pub(crate) async fn insert_segments(
@@ -78,27 +74,4 @@ pub(crate) async fn insert_segments(
     .execute(connection)
     .await
     .map(drop)
-}
-
-/// Reads the segments of a page of conversations at once, by conversation id, in their order.
-pub(crate) async fn read_segments_of(
-    connection: &mut PgConnection,
-    user: &UserId,
-    conversations: &[&str],
-) -> Result<HashMap<String, Vec<Segment>>, Error> {
-    let rows: Vec<SegmentRow> = sqlx::query_as(concat!(
-        "select ",
-        segment_columns!(),
-        " from transcript_segments where user_id = $1 and conversation_id = any($2) order by conversation_id, position"
-    ))
-    .bind(user.as_str())
-    .bind(conversations)
-    .fetch_all(connection)
-    .await
-    .doing("reading segments")?;
-    let mut of: HashMap<String, Vec<Segment>> = HashMap::new();
-    for row in rows {
-        of.entry(row.conversation_id.clone()).or_default().push(row.into());
-    }
-    Ok(of)
 }

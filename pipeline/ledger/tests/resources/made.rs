@@ -1,21 +1,9 @@
 //! What endpoints are told of things that a person makes (DECISIONS §6).
 
-use ledger::{EventKind, NewActionItem, NewEndpoint, NewPersonMemory, WebhookFormat};
-use records::{ActionItemId, MemoryCategory, MemoryId, UserId};
-use secrecy::SecretString;
+use ledger::{EventKind, NewActionItem, NewPersonMemory};
+use records::{ActionItemId, MemoryCategory, MemoryId};
 
 use crate::world::World;
-
-async fn asks_for(world: &World, user: &UserId, id: &str, events: &[EventKind]) {
-    let new = NewEndpoint {
-        id: id.to_owned(),
-        url: format!("https://example.com/{id}"),
-        events: events.to_vec(),
-        format: WebhookFormat::Full,
-        secret: SecretString::from("whsec_c2VjcmV0"),
-    };
-    world.ledger.create_endpoint(user, &new).await.unwrap();
-}
 
 async fn make(world: &World, items: &[&str], memories: &[&str]) {
     let items: Vec<_> = items
@@ -55,9 +43,9 @@ async fn told(world: &World) -> Vec<(String, String, String, String, bool)> {
 #[tokio::test]
 async fn endpoints_that_asked_are_told_of_each_thing_that_a_person_makes_and_others_are_not() {
     let world = World::new().await;
-    asks_for(&world, &world.ann, "both", &[EventKind::ActionItemCreated, EventKind::MemoryCreated]).await;
-    asks_for(&world, &world.ann, "neither", &[EventKind::ConversationCompleted]).await;
-    asks_for(&world, &world.bob, "bobs", &[EventKind::ActionItemCreated, EventKind::MemoryCreated]).await;
+    world.endpoint_for(&world.ann, "both", &[EventKind::ActionItemCreated, EventKind::MemoryCreated]).await;
+    world.endpoint_for(&world.ann, "neither", &[EventKind::ConversationCompleted]).await;
+    world.endpoint_for(&world.bob, "bobs", &[EventKind::ActionItemCreated, EventKind::MemoryCreated]).await;
     make(&world, &["i1", "i2"], &["m1"]).await;
     let told: Vec<_> =
         told(&world).await.into_iter().map(|(endpoint, event, about, ..)| [endpoint, event, about]).collect();
@@ -71,7 +59,7 @@ async fn endpoints_that_asked_are_told_of_each_thing_that_a_person_makes_and_oth
 #[tokio::test]
 async fn what_was_not_told_of_a_thing_goes_with_it_and_words_are_not_kept() {
     let world = World::new().await;
-    asks_for(&world, &world.ann, "both", &[EventKind::ActionItemCreated, EventKind::MemoryCreated]).await;
+    world.endpoint_for(&world.ann, "both", &[EventKind::ActionItemCreated, EventKind::MemoryCreated]).await;
     make(&world, &["i1", "i2", "i3"], &["m1", "m2"]).await;
     world
         .run(

@@ -20,23 +20,9 @@ async fn subscribe(world: &World, user: &UserId, url: &str) -> String {
 
 /// A conversation of Ann's in which somebody said to do something by `due_at`.
 async fn heard(world: &World, id: &str, task: &str, due_at: Timestamp) {
-    let new = NewConversation {
-        id: ConversationId::new(id),
-        content: NewContent::Text {
-            text: task.to_owned(),
-            text_source: "message".to_owned(),
-            text_source_spec: None,
-        },
-        started_at: None,
-        finished_at: None,
-        language: "en".to_owned(),
-        source: Source::new("phone"),
-        geolocation: None,
-        client_session_id: None,
-        client_device_id: None,
-        client_platform: None,
-        deferred: false,
-    };
+    let text =
+        NewContent::Text { text: task.to_owned(), text_source: "message".to_owned(), text_source_spec: None };
+    let new = NewConversation::new(ConversationId::new(id), text, "en", Source::new("phone"));
     let outcome = world.ledger.create_conversation(&world.ann, new).await.unwrap();
     assert!(matches!(outcome, CreateOutcome::Admitted(_)));
     complete(world, task, due_at).await;

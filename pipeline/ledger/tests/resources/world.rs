@@ -66,10 +66,15 @@ impl World {
 
     /// An endpoint that wants to be told of completed conversations.
     pub(crate) async fn endpoint(&self, user: &UserId, id: &str) {
+        self.endpoint_for(user, id, &[EventKind::ConversationCompleted]).await;
+    }
+
+    /// An endpoint that asks for `events`.
+    pub(crate) async fn endpoint_for(&self, user: &UserId, id: &str, events: &[EventKind]) {
         let new = NewEndpoint {
             id: id.to_owned(),
             url: format!("https://example.com/{id}"),
-            events: vec![EventKind::ConversationCompleted],
+            events: events.to_vec(),
             format: WebhookFormat::Full,
             secret: SecretString::from("whsec_c2VjcmV0"),
         };

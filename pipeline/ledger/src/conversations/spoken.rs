@@ -1,0 +1,49 @@
+//! What was said in conversations, with the names of those who speak: for single views and for pages.
+
+use records::{ConversationId, Segment, UserId};
+use sqlx::PgConnection;
+
+use crate::{
+    error::Error,
+    known_people::NamedPerson,
+    reading::{Keys, Reading, for_each},
+    segments::{SEGMENTS, SegmentRow},
+};
+
+/// What was said in one conversation.
+#[derive(Default)]
+pub(super) struct Spoken {
+    /// In their order.
+    pub(super) segments: Vec<Segment>,
+    /// Known people whom they name, by id: each once, in the order of appearance.
+    pub(super) people: Vec<(String, String)>,
+}
+
+impl Spoken {
+    fn names_people(&self) -> bool {
+        self.segments.iter().any(|segment| segment.person_id.is_some())
+    }
+}
+
+/// Reads what was said in each of `conversations`, in their order. Nothing is asked of people where nobody is named.
+pub(super) async fn read_spoken(
+    connection: &mut PgConnection,
+    conversations: &[(&UserId, &ConversationId)],
+    doing: &'static str,
+) -> Result<Vec<Spoken>, Error> {
+    let all = || conversations.iter().enumerate().map(|(place, (user, id))| (place, *user, *id));
+    let mut reading = Reading::new(connection, conversations.len(), doing);
+    let give = |spoken: &mut Spoken, row: SegmentRow| spoken.segments.push(row.into());
+    reading.each(&Keys::of(all()), SEGMENTS, give).await?;
+    let naming = Keys::of(all().filter(|(place, ..)| reading.so_far()[*place].names_people()));
+    reading.each(&naming, PEOPLE, |spoken, row: NamedPerson| spoken.people.push(row.into())).await?;
+    Ok(reading.found())
+}
+
+const PEOPLE: &str = for_each!(
+    "select p.person_id, p.name from people p join ( \
+         select s.person_id, min(s.position) as first from transcript_segments s \
+         where s.user_id = k.user_id and s.conversation_id = k.conversation_id and s.person_id is not null \
+         group by s.person_id) named using (person_id) \
+     where p.user_id = k.user_id order by named.first"
+);
