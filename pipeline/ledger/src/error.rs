@@ -1,5 +1,7 @@
 //! How the machine can break. `Display` never includes the source: a database's words may hold a person's.
 
+use sqlx::migrate::MigrateError;
+
 /// Something that was being done with the database did not work.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -92,6 +94,29 @@ fn is_passing(error: &sqlx::Error) -> bool {
                 || code == "55P03"
                 || code == "25P03"
         }),
+        // The migrator wraps what kept it from the database, as well as what is wrong with a migration.
+        sqlx::Error::Migrate(migration) => match migration.as_ref() {
+            MigrateError::Execute(source) | MigrateError::ExecuteMigration(source, _) => is_passing(source),
+            _ => false,
+        },
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_database_that_the_migrator_could_not_reach_is_unavailable() {
+        let away = || sqlx::Error::Io(std::io::Error::from(std::io::ErrorKind::NotFound));
+        let sorted = |error: MigrateError| {
+            let said: Result<(), Error> = Err(sqlx::Error::from(error)).doing("migrating the schema");
+            said.is_err_and(|error| error.is_passing())
+        };
+        assert!(sorted(MigrateError::Execute(away())));
+        assert!(sorted(MigrateError::ExecuteMigration(away(), 7)));
+        assert!(!sorted(MigrateError::Execute(sqlx::Error::RowNotFound)));
+        assert!(!sorted(MigrateError::VersionMismatch(7)), "a changed migration stays one");
     }
 }
