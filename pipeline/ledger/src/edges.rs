@@ -109,6 +109,23 @@ impl Ledger {
         }
     }
 
+    /// Of a job whose bell could not be written only the next look changes.
+    pub(crate) async fn look_later(&self, user: &UserId, job: &JobId) -> Result<(), Error> {
+        sqlx::query(
+            "update finalization_jobs set version = version + 1, reconcile_after_at = l.at, \
+                 look_at = case when status = 'queued' then l.at else look_at end \
+             from (select clock_timestamp() + make_interval(secs => $3) as at) l \
+             where user_id = $1 and job_id = $2 and reconcile_after_at is not null",
+        )
+        .bind(user.as_str())
+        .bind(job.as_str())
+        .bind(self.policy.retry_look.as_seconds_f64())
+        .execute(&self.pool)
+        .await
+        .doing("putting a look off")
+        .map(drop)
+    }
+
     /// Puts a row that errors off on its own, so that it poisons no page: its next look is 5 minutes away.
     ///
     /// # Errors
@@ -253,4 +270,22 @@ async fn silence(
     .execute(connection)
     .await
     .map(drop)
+}
+
+/// Where bells cannot even be read, none can be written: the caller treats it as that.
+pub(crate) async fn bell_waits(
+    connection: &mut PgConnection,
+    stored: &Stored,
+    now: Timestamp,
+) -> Result<bool, sqlx::Error> {
+    sqlx::query_scalar(
+        "select exists (select from finalization_bells where job_id = $1 and dispatch_generation = $2 \
+             and queue = $3 and ring_at <= $4)",
+    )
+    .bind(stored.job.id.as_str())
+    .bind(stored.job.generation.0)
+    .bind(stored.job.queue.as_str())
+    .bind(now)
+    .fetch_one(connection)
+    .await
 }

@@ -2,11 +2,12 @@
 
 use job::{Command, JobId, Timestamp};
 use records::UserId;
-use sqlx::{PgConnection, Postgres, Transaction};
+use sqlx::{Postgres, Transaction};
 use tracing::{Instrument, Span, field::Empty};
 
 use crate::{
     Answer, Ledger,
+    edges::bell_waits,
     effects::{Bell, Stumble},
     error::{Doing, Error},
     row::{self, Stored},
@@ -65,22 +66,6 @@ impl Ledger {
             }
         }
     }
-
-    async fn look_later(&self, user: &UserId, job: &JobId) -> Result<(), Error> {
-        sqlx::query(
-            "update finalization_jobs set version = version + 1, reconcile_after_at = l.at, \
-                 look_at = case when status = 'queued' then l.at else look_at end \
-             from (select clock_timestamp() + make_interval(secs => $3) as at) l \
-             where user_id = $1 and job_id = $2 and reconcile_after_at is not null",
-        )
-        .bind(user.as_str())
-        .bind(job.as_str())
-        .bind(self.policy.retry_look.as_seconds_f64())
-        .execute(&self.pool)
-        .await
-        .doing("putting a look off")
-        .map(drop)
-    }
 }
 
 /// A repair: a child of its job's admission, so that what became of a request is one trace; without one, a part of
@@ -99,22 +84,4 @@ fn repair(stored: &Stored) -> Span {
     );
     stored.trace.inspect(|trace| trace.lead(&span));
     span
-}
-
-/// Where bells cannot even be read, none can be written: the caller treats it as that.
-async fn bell_waits(
-    connection: &mut PgConnection,
-    stored: &Stored,
-    now: Timestamp,
-) -> Result<bool, sqlx::Error> {
-    sqlx::query_scalar(
-        "select exists (select from finalization_bells where job_id = $1 and dispatch_generation = $2 \
-             and queue = $3 and ring_at <= $4)",
-    )
-    .bind(stored.job.id.as_str())
-    .bind(stored.job.generation.0)
-    .bind(stored.job.queue.as_str())
-    .bind(now)
-    .fetch_one(connection)
-    .await
 }

@@ -11,7 +11,8 @@ const FAR: f64 = 2.0;
 /// certificates do.
 pub(super) fn clock(skew: Duration) -> Remark {
     let level = if skew.as_seconds_f64().abs() > FAR { Level::Warning } else { Level::Fine };
-    let words = format!("this machine's clock {} the database's, by which everything is decided", beside(skew));
+    let words =
+        format!("this machine's clock {} the database's, by which everything is decided", beside(skew));
     remark("clock", level, words)
 }
 
