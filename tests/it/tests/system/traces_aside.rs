@@ -26,10 +26,11 @@ async fn the_repair_of_a_dead_workers_job_is_a_part_of_its_trace() {
     let id = client.ingest(GARDEN).await;
     client.following(&format!("00-{TRACE}-00f067aa0ba902b7-01")).finalize(&id).await;
     doomed.stage_done("describe").await;
-    let named = |spans: &[Span], name: &str| spans.iter().find(|span| span.name == name).cloned();
+    let admitted =
+        |spans: &[Span]| spans.iter().find(|span| span.name == "admit" && span.trace == TRACE).cloned();
     // It dies when its admission is out: a span that never left cannot be a parent that anybody finds.
-    let before = collector.spans(|spans| named(spans, "admit").is_some()).await;
-    let admission = named(&before, "admit").expect("it was waited for");
+    let before = collector.spans(|spans| admitted(spans).is_some()).await;
+    let admission = admitted(&before).expect("it was waited for");
     doomed.kill().await;
 
     let second = Process::serve(&world.url, &quick).await;
