@@ -57,7 +57,7 @@ pub use deliveries::{ClaimedDelivery, DeliveryOutcome, DeliveryPolicy, DeliveryV
 pub use due::{Passed, Swept};
 pub use edges::{Answer, Edge};
 pub use endpoints::{Endpoint, EndpointChange, EventKind, NewEndpoint, WebhookFormat};
-pub use error::Error;
+pub use error::{Error, Trouble};
 pub use folders::{DeletedFolder, FolderChange, FolderView, NewFolder};
 pub use gauges::Gauges;
 pub use goals::{GoalChange, GoalFilter, GoalPoint, NewGoal};
