@@ -9,6 +9,7 @@ mod embedded;
 mod exit;
 mod keyed;
 mod lifecycle;
+mod listener;
 mod presence;
 mod telemetry;
 mod traces;

@@ -117,6 +117,7 @@ impl App {
             keyed: Arc::new(Keyed(self.keyed.clone())),
             categorize: Arc::new(Categories(Embedded::new())),
             engines: engine_ids(&self.engines),
+            ..api::Settings::default()
         };
         api::router(self.ledger.clone(), check_url, settings, self.api_metrics.clone())
     }

@@ -26,6 +26,9 @@ pub(crate) enum Error {
     /// 400: the body is not UTF-8, or broke off.
     #[error("unreadable body")]
     UnreadableBody,
+    /// 408: the body has not arrived in time. The connection is closed: what is left of it nobody waits for.
+    #[error("slow body")]
+    TooSlow,
     /// 404: the user has no such thing; names the kind of thing.
     #[error("{0} not found")]
     NotFound(&'static str),
@@ -94,6 +97,11 @@ impl IntoResponse for Error {
                 problems.iter().map(Problem::shape).collect::<Value>(),
             ),
             Self::UnreadableBody => detail(StatusCode::BAD_REQUEST, "There was an error parsing the body"),
+            Self::TooSlow => {
+                let mut response = detail(StatusCode::REQUEST_TIMEOUT, "Request body took too long");
+                response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+                response
+            }
             Self::NotFound(kind) => detail(StatusCode::NOT_FOUND, format!("{kind} not found")),
             Self::UnknownPath => detail(StatusCode::NOT_FOUND, "Not Found"),
             Self::MethodNotAllowed => detail(StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed"),

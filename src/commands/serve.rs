@@ -14,6 +14,7 @@ use crate::{
     config::{Config, Role},
     console,
     lifecycle::Lifecycle,
+    listener,
     presence::{self, Tally},
     traces::SpanCounts,
     wiring::{App, chance, database, process_name},
@@ -116,19 +117,13 @@ pub(crate) async fn listen(
 ) -> anyhow::Result<std::net::SocketAddr> {
     let listener = TcpListener::bind(addr).await.with_context(|| format!("listening on {addr}"))?;
     let bound = listener.local_addr().context("reading the bound address")?;
-    let router = router.into_make_service_with_connect_info::<std::net::SocketAddr>();
     tasks.spawn(async move {
-        let served = axum::serve(listener, router).with_graceful_shutdown(stop.clone().cancelled_owned());
         let too_late = async {
             stop.cancelled().await;
             tokio::time::sleep(farewell).await;
         };
         tokio::select! {
-            served = served => {
-                if let Err(error) = served {
-                    tracing::error!(%error, "a listener ended");
-                }
-            }
+            () = listener::serve(listener, router, stop.clone()) => {}
             () = too_late => tracing::warn!("requests that were not finished are given up"),
         }
     });

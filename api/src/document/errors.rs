@@ -42,6 +42,14 @@ pub(super) fn all() -> Map<String, Value> {
             problem("The body is larger than 4 MiB.", &[], json!({ "detail": "Request body too large" })),
         ),
         (
+            "BodyTooSlow",
+            problem(
+                "The body has not arrived within a minute; the connection is closed.",
+                &[],
+                json!({ "detail": "Request body took too long" }),
+            ),
+        ),
+        (
             "MadeAndGone",
             problem(
                 "A repeat under an `Idempotency-Key`: what the first request made was deleted meanwhile.",

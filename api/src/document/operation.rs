@@ -208,6 +208,7 @@ impl Operation {
         }
         if self.body.is_some() {
             also("400", "UnreadableBody", &mut responses);
+            also("408", "BodyTooSlow", &mut responses);
             also("413", "BodyTooLarge", &mut responses);
         }
         if self.creates {

@@ -18,7 +18,7 @@ use super::{BODY_LIMIT, Door};
 use crate::{
     Error, Scope,
     keys::Caller,
-    read::{Problem, declares_too_much},
+    read::{Problem, whole},
     routes,
 };
 
@@ -53,10 +53,7 @@ async fn named(
     let caller = Caller::from_request_parts(&mut parts, door).await?;
     caller.require(scope)?;
     let name = name_in(&parts.headers)?;
-    if declares_too_much(&parts.headers) {
-        return Err(Error::TooLarge);
-    }
-    let bytes = to_bytes(body, BODY_LIMIT).await.map_err(|_| Error::TooLarge)?;
+    let bytes = whole(Request::from_parts(parts.clone(), body), door.settings.body_wait).await?;
     let fingerprint = Sha256::digest(&bytes).into();
     let key = RequestKey { user: caller.user.clone(), route, key: name, fingerprint };
     if let Some(repeat) = door.ledger.repeat_of(&key).await? {

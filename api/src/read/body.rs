@@ -1,5 +1,7 @@
 //! A JSON body, by FastAPI's rules.
 
+use std::time::Duration;
+
 use axum::{
     body::Bytes,
     extract::{FromRequest, Request},
@@ -11,7 +13,10 @@ use axum::{
 use serde_json::{Value, json};
 
 use super::{Fields, Object, Problem, Report, Take, python_json};
-use crate::{Error, door::BODY_LIMIT};
+use crate::{
+    Error,
+    door::{BODY_LIMIT, Door},
+};
 
 /// A body as it came. It is only judged when a handler reads it, because who asks comes before what is asked
 /// (DECISIONS §3, "order of checks").
@@ -20,20 +25,26 @@ pub(crate) struct Body {
     is_json: bool,
 }
 
-impl<S: Send + Sync> FromRequest<S> for Body {
+impl FromRequest<Door> for Body {
     type Rejection = Error;
 
-    async fn from_request(request: Request, state: &S) -> Result<Self, Error> {
+    async fn from_request(request: Request, door: &Door) -> Result<Self, Error> {
         let is_json = claims_json(request.headers());
-        if declares_too_much(request.headers()) {
-            return Ok(Self { bytes: Err(Error::TooLarge), is_json });
-        }
-        let bytes = Bytes::from_request(request, state).await.map_err(|rejection| match rejection.status() {
-            StatusCode::PAYLOAD_TOO_LARGE => Error::TooLarge,
-            _ => Error::UnreadableBody,
-        });
-        Ok(Self { bytes, is_json })
+        Ok(Self { bytes: whole(request, door.settings.body_wait).await, is_json })
     }
+}
+
+/// The whole of a request's body, if it keeps to the limits: none of it is waited for when it says by itself that it is
+/// too large, and the rest of it no longer than `wait`.
+pub(crate) async fn whole(request: Request, wait: Duration) -> Result<Bytes, Error> {
+    if declares_too_much(request.headers()) {
+        return Err(Error::TooLarge);
+    }
+    let arrived = tokio::time::timeout(wait, Bytes::from_request(request, &())).await;
+    arrived.map_err(|_| Error::TooSlow)?.map_err(|rejection| match rejection.status() {
+        StatusCode::PAYLOAD_TOO_LARGE => Error::TooLarge,
+        _ => Error::UnreadableBody,
+    })
 }
 
 /// Reads a body that must be an object.
@@ -95,7 +106,7 @@ fn parse(bytes: &[u8]) -> Result<Value, Error> {
 }
 
 /// Whether the request says by itself that its body is too large: then none of it need be sent to find out.
-pub(crate) fn declares_too_much(headers: &HeaderMap) -> bool {
+fn declares_too_much(headers: &HeaderMap) -> bool {
     let declared = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
     declared.is_some_and(|bytes| bytes > BODY_LIMIT as u64)
 }

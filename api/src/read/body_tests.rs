@@ -1,6 +1,10 @@
 //! Whole bodies and queries against the answers that FastAPI gives.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
 
+use std::{io, time::Duration};
+
+use axum::extract::Request;
+use futures::{StreamExt, stream};
 use serde_json::{Value, json};
 
 use super::*;
@@ -117,4 +121,17 @@ fn a_range_that_ends_before_it_begins_is_told_at_its_end() {
     assert_eq!(problems[0].kind, "value_error");
     let day = Query::sent(&[("start_date", "2024-01-02"), ("end_date", "2024-01-02")]);
     assert!(query(&day, |fields| Some(date_range(fields))).is_ok(), "a date is its whole day at that end");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_body_has_its_time_as_a_whole_however_steadily_it_drips() {
+    let dripped = |bytes: usize| {
+        let drops = stream::iter(0..bytes).then(async |_| {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            Ok::<_, io::Error>(" ")
+        });
+        whole(Request::new(axum::body::Body::from_stream(drops)), Duration::from_secs(60))
+    };
+    assert_eq!(dripped(59).await.unwrap().len(), 59);
+    assert!(matches!(dripped(61).await, Err(Error::TooSlow)));
 }

@@ -4,9 +4,9 @@ use axum::{
     Json,
     extract::State,
     http::{HeaderMap, Uri},
-    response::Response,
+    response::{IntoResponse, Response},
 };
-use ledger::{ConversationChange, ConversationFilter, DatePage};
+use ledger::{ConversationChange, ConversationFilter, ConversationView, DatePage};
 use records::{Category, ConversationId, FolderId, UserId};
 use serde_json::Value;
 
@@ -67,8 +67,8 @@ pub(super) async fn one(
 ) -> Result<Response, Error> {
     caller.require(Scope::ConversationsRead)?;
     let with_transcript = query(&parameters, read_depth)?;
-    let Json(shape) = show(&door, &caller.user, &ConversationId::new(id), with_transcript).await?;
-    Ok(tagged::answer(&asked, shape))
+    let view = find(&door, &caller.user, &ConversationId::new(id), with_transcript).await?;
+    Ok(tagged::answer(&asked, shapes::conversation(&view, with_transcript)))
 }
 
 /// PATCH: at least one of title, discarded, starred, folder_id.
@@ -77,7 +77,7 @@ pub(super) async fn change(
     caller: Caller,
     Ids(id): Ids<String>,
     body: Body,
-) -> Result<Json<Value>, Error> {
+) -> Result<Response, Error> {
     caller.require(Scope::ConversationsWrite)?;
     let change = object(body, read_change)?;
     let id = ConversationId::new(id);
@@ -86,10 +86,11 @@ pub(super) async fn change(
     {
         return Err(Error::NotFound("Folder"));
     }
-    match door.ledger.change_conversation(&caller.user, &id, &change).await? {
-        true => show(&door, &caller.user, &id, false).await,
-        false => Err(Error::NotFound(KIND)),
+    if !door.ledger.change_conversation(&caller.user, &id, &change).await? {
+        return Err(Error::NotFound(KIND));
     }
+    let view = find(&door, &caller.user, &id, false).await?;
+    Ok(Json(shapes::conversation(&view, false)).into_response())
 }
 
 /// Reads the body of a PATCH.
@@ -115,12 +116,11 @@ pub(super) async fn delete(
     answer::deleted(deleted, KIND)
 }
 
-async fn show(
+async fn find(
     door: &Door,
     user: &UserId,
     id: &ConversationId,
     with_transcript: bool,
-) -> Result<Json<Value>, Error> {
-    let view = door.ledger.conversation(user, id, with_transcript).await?.ok_or(Error::NotFound(KIND))?;
-    Ok(Json(shapes::conversation(&view, with_transcript)))
+) -> Result<ConversationView, Error> {
+    door.ledger.conversation(user, id, with_transcript).await?.ok_or(Error::NotFound(KIND))
 }

@@ -5,7 +5,7 @@ use axum::{
     http::{HeaderValue, Uri, header},
     response::{IntoResponse, Response},
 };
-use serde_json::Value;
+use serde::Serialize;
 
 use crate::read::Page;
 
@@ -15,9 +15,14 @@ pub(super) fn one_more(page: Page) -> i64 {
 }
 
 /// Answers a page out of rows that were read with [`one_more`].
-pub(super) fn answer<T>(uri: &Uri, page: Page, rows: &[T], shape: impl Fn(&T) -> Value) -> Response {
+pub(super) fn answer<'r, T, S: Serialize>(
+    uri: &Uri,
+    page: Page,
+    rows: &'r [T],
+    shape: impl Fn(&'r T) -> S,
+) -> Response {
     let size = usize::try_from(page.limit).unwrap_or(usize::MAX);
-    let body: Value = rows.iter().take(size).map(shape).collect();
+    let body: Vec<S> = rows.iter().take(size).map(shape).collect();
     let mut response = Json(body).into_response();
     if let Some(links) = links(uri, page, rows.len() > size) {
         response.headers_mut().insert(header::LINK, links);

@@ -1,20 +1,25 @@
 //! `ETag` and `If-None-Match` (RFC 9110): an answer that would say nothing new is 304 without a body.
 
 use axum::{
-    Json,
     http::{HeaderMap, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
-use serde_json::Value;
+use serde::Serialize;
 use sha2::{Digest, Sha256};
+
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
 /// Answers a single thing under a weak tag of what is shown. A tag of the record's own version would miss what is
 /// read beside it: action items, a folder's name, a speaker's.
-pub(super) fn answer(asked: &HeaderMap, shape: Value) -> Response {
-    let tag = format!("W/\"{}\"", fingerprint(shape.to_string().as_bytes()));
+pub(super) fn answer(asked: &HeaderMap, shape: impl Serialize) -> Response {
+    // A shape of ours that cannot be written is a fault of ours; the front door finds the words for it.
+    let Ok(body) = serde_json::to_vec(&shape) else {
+        return StatusCode::INTERNAL_SERVER_ERROR.into_response();
+    };
+    let tag = format!("W/\"{}\"", fingerprint(&body));
     let mut response = match is_current(asked, &tag) {
         true => StatusCode::NOT_MODIFIED.into_response(),
-        false => Json(shape).into_response(),
+        false => ([(header::CONTENT_TYPE, JSON)], body).into_response(),
     };
     put(response.headers_mut(), &tag);
     response

@@ -1,116 +1,198 @@
-//! A conversation as the developer interface shows it.
+//! A conversation as the developer interface shows it. It is written straight from the record: a page of them is the
+//! answer that is asked for most, and a tree of values in between cost more than everything else about it.
+
+use std::borrow::Cow;
 
 use ledger::ConversationView;
-use records::{ActionItem, Event, Geolocation, Segment};
-use serde_json::{Map, Value, json};
+use records::{ActionItem, Event, Geolocation, Segment, Timestamp};
+use serde::Serialize;
 
-use super::moment;
+use super::time::{written, written_if_some};
 
 /// The spec's fields, and the additive `status`, `discarded`, `starred`, `visibility`, `updated_at` (DECISIONS §1).
 /// `transcript_segments` is there only when asked for; of a conversation created from text it is `[]`.
-pub fn conversation(view: &ConversationView, with_transcript: bool) -> Value {
+pub fn conversation(view: &ConversationView, with_transcript: bool) -> impl Serialize + use<'_> {
     let record = &view.conversation;
-    let mut shape = object(json!({
-        "id": record.id.as_str(),
-        "created_at": moment(record.created_at),
-        "started_at": moment(record.started_at),
-        "finished_at": moment(record.finished_at),
-        "language": record.language,
-        "source": record.source.as_str(),
-        "structured": structured(view),
-    }));
-    if with_transcript {
-        let segments = view.segments.iter().flatten().map(|said| segment(said, view)).collect();
-        shape.insert("transcript_segments".to_owned(), segments);
+    let segments = || view.segments.iter().flatten().map(|said| SegmentShape::of(said, view)).collect();
+    ConversationShape {
+        id: record.id.as_str(),
+        created_at: record.created_at,
+        started_at: record.started_at,
+        finished_at: record.finished_at,
+        language: &record.language,
+        source: record.source.as_str(),
+        structured: StructuredShape::of(view),
+        transcript_segments: with_transcript.then(segments),
+        folder_id: record.folder_id.as_ref().map(|id| id.as_str()),
+        folder_name: view.folder_name.as_deref(),
+        geolocation: record.geolocation.as_ref().map(GeolocationShape::of),
+        status: record.status.as_str(),
+        discarded: record.discarded,
+        starred: record.starred,
+        visibility: record.visibility.as_str(),
+        updated_at: record.updated_at,
     }
-    put_if_some(&mut shape, "folder_id", record.folder_id.as_ref().map(|id| id.as_str()));
-    shape.insert("folder_name".to_owned(), view.folder_name.as_deref().into());
-    put_if_some(&mut shape, "geolocation", record.geolocation.as_ref().map(geolocation));
-    let additive = json!({
-        "status": record.status.as_str(),
-        "discarded": record.discarded,
-        "starred": record.starred,
-        "visibility": record.visibility.as_str(),
-        "updated_at": moment(record.updated_at),
-    });
-    shape.extend(object(additive));
-    Value::Object(shape)
 }
 
-fn structured(view: &ConversationView) -> Value {
-    let made = &view.conversation.structured;
-    json!({
-        "title": made.title,
-        "overview": made.overview,
-        "emoji": made.emoji,
-        "category": made.category.as_str(),
-        "action_items": view.action_items.iter().map(heard_item).collect::<Value>(),
-        "events": made.events.iter().map(event).collect::<Value>(),
-    })
+#[derive(Serialize)]
+struct ConversationShape<'a> {
+    id: &'a str,
+    #[serde(serialize_with = "written")]
+    created_at: Timestamp,
+    #[serde(serialize_with = "written")]
+    started_at: Timestamp,
+    #[serde(serialize_with = "written")]
+    finished_at: Timestamp,
+    language: &'a str,
+    source: &'a str,
+    structured: StructuredShape<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    transcript_segments: Option<Vec<SegmentShape<'a>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    folder_id: Option<&'a str>,
+    folder_name: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    geolocation: Option<GeolocationShape<'a>>,
+    status: &'static str,
+    discarded: bool,
+    starred: bool,
+    visibility: &'static str,
+    #[serde(serialize_with = "written")]
+    updated_at: Timestamp,
+}
+
+#[derive(Serialize)]
+struct StructuredShape<'a> {
+    title: &'a str,
+    overview: &'a str,
+    emoji: &'a str,
+    category: &'static str,
+    action_items: Vec<HeardItem<'a>>,
+    events: Vec<EventShape<'a>>,
+}
+
+impl<'a> StructuredShape<'a> {
+    fn of(view: &'a ConversationView) -> Self {
+        let made = &view.conversation.structured;
+        Self {
+            title: &made.title,
+            overview: &made.overview,
+            emoji: &made.emoji,
+            category: made.category.as_str(),
+            action_items: view.action_items.iter().map(HeardItem::of).collect(),
+            events: made.events.iter().map(EventShape::of).collect(),
+        }
+    }
 }
 
 /// The spec's six fields, without id.
-fn heard_item(item: &ActionItem) -> Value {
-    json!({
-        "description": item.description,
-        "completed": item.completed,
-        "created_at": moment(item.created_at),
-        "updated_at": moment(item.updated_at),
-        "due_at": item.due_at.map(moment),
-        "completed_at": item.completed_at.map(moment),
-    })
+#[derive(Serialize)]
+struct HeardItem<'a> {
+    description: &'a str,
+    completed: bool,
+    #[serde(serialize_with = "written")]
+    created_at: Timestamp,
+    #[serde(serialize_with = "written")]
+    updated_at: Timestamp,
+    #[serde(serialize_with = "written_if_some")]
+    due_at: Option<Timestamp>,
+    #[serde(serialize_with = "written_if_some")]
+    completed_at: Option<Timestamp>,
 }
 
-fn event(event: &Event) -> Value {
-    json!({
-        "title": event.title,
-        "description": event.description,
-        "start": moment(event.start),
-        "duration": event.duration,
-        "created": event.created,
-    })
+impl<'a> HeardItem<'a> {
+    fn of(item: &'a ActionItem) -> Self {
+        Self {
+            description: &item.description,
+            completed: item.completed,
+            created_at: item.created_at,
+            updated_at: item.updated_at,
+            due_at: item.due_at,
+            completed_at: item.completed_at,
+        }
+    }
 }
 
-fn segment(said: &Segment, view: &ConversationView) -> Value {
-    let mut shape = Map::new();
-    put_if_some(&mut shape, "id", said.id.as_deref());
-    shape.insert("text".to_owned(), said.text.as_str().into());
-    put_if_some(&mut shape, "speaker_id", said.speaker_id);
-    put_if_some(&mut shape, "speaker_name", speaker_name(said, view));
-    shape.insert("start".to_owned(), said.start.into());
-    shape.insert("end".to_owned(), said.end.into());
-    Value::Object(shape)
+#[derive(Serialize)]
+struct EventShape<'a> {
+    title: &'a str,
+    description: &'a str,
+    #[serde(serialize_with = "written")]
+    start: Timestamp,
+    duration: i32,
+    created: bool,
+}
+
+impl<'a> EventShape<'a> {
+    fn of(event: &'a Event) -> Self {
+        Self {
+            title: &event.title,
+            description: &event.description,
+            start: event.start,
+            duration: event.duration,
+            created: event.created,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct SegmentShape<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<&'a str>,
+    text: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    speaker_id: Option<i32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    speaker_name: Option<Cow<'a, str>>,
+    start: f64,
+    end: f64,
+}
+
+impl<'a> SegmentShape<'a> {
+    fn of(said: &'a Segment, view: &'a ConversationView) -> Self {
+        Self {
+            id: said.id.as_deref(),
+            text: &said.text,
+            speaker_id: said.speaker_id,
+            speaker_name: speaker_name(said, view),
+            start: said.start,
+            end: said.end,
+        }
+    }
 }
 
 /// The user's own name or "User"; else a known person's name; else "Speaker N" (DECISIONS §3, "speaker").
-fn speaker_name(said: &Segment, view: &ConversationView) -> Option<String> {
+fn speaker_name<'a>(said: &Segment, view: &'a ConversationView) -> Option<Cow<'a, str>> {
     if said.is_user {
-        return Some(view.user_name.clone().unwrap_or_else(|| "User".to_owned()));
+        return Some(view.user_name.as_deref().unwrap_or("User").into());
     }
     let person = said.person_id.as_deref().and_then(|id| view.people.iter().find(|(known, _)| known == id));
     match person {
-        Some((_, name)) => Some(name.clone()),
-        None => said.speaker_id.map(|number| format!("Speaker {number}")),
+        Some((_, name)) => Some(name.as_str().into()),
+        None => said.speaker_id.map(|number| format!("Speaker {number}").into()),
     }
 }
 
-fn geolocation(place: &Geolocation) -> Value {
-    let mut shape = object(json!({ "latitude": place.latitude, "longitude": place.longitude }));
-    put_if_some(&mut shape, "address", place.address.as_deref());
-    put_if_some(&mut shape, "google_place_id", place.google_place_id.as_deref());
-    put_if_some(&mut shape, "location_type", place.location_type.as_deref());
-    Value::Object(shape)
+#[derive(Serialize)]
+struct GeolocationShape<'a> {
+    latitude: f64,
+    longitude: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    address: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    google_place_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    location_type: Option<&'a str>,
 }
 
-fn put_if_some(shape: &mut Map<String, Value>, name: &str, value: Option<impl Into<Value>>) {
-    if let Some(value) = value {
-        shape.insert(name.to_owned(), value.into());
-    }
-}
-
-fn object(value: Value) -> Map<String, Value> {
-    match value {
-        Value::Object(object) => object,
-        _ => Map::new(),
+impl<'a> GeolocationShape<'a> {
+    fn of(place: &'a Geolocation) -> Self {
+        Self {
+            latitude: place.latitude,
+            longitude: place.longitude,
+            address: place.address.as_deref(),
+            google_place_id: place.google_place_id.as_deref(),
+            location_type: place.location_type.as_deref(),
+        }
     }
 }

@@ -78,7 +78,7 @@ fn moments_show_microseconds_only_when_there_are_some() {
 
 #[test]
 fn a_bare_conversation_leaves_out_what_it_has_not_and_says_null_of_its_folder() {
-    let shape = conversation(&view(), false);
+    let shape = json!(conversation(&view(), false));
     assert_eq!(
         names(&shape),
         [
@@ -110,7 +110,7 @@ fn a_bare_conversation_leaves_out_what_it_has_not_and_says_null_of_its_folder() 
 
 #[test]
 fn a_conversation_from_text_has_an_empty_transcript_when_asked_for_one() {
-    assert_eq!(conversation(&view(), true)["transcript_segments"], json!([]));
+    assert_eq!(json!(conversation(&view(), true))["transcript_segments"], json!([]));
 }
 
 #[test]
@@ -122,14 +122,14 @@ fn speakers_are_named_by_user_person_or_number() {
         said(Some(2), false, Some("stranger")),
         said(None, false, None),
     ]);
-    let shape = conversation(&view, true);
+    let shape = json!(conversation(&view, true));
     let segments = &shape["transcript_segments"];
     assert_eq!(segments[0]["speaker_name"], "User");
     assert_eq!(segments[1]["speaker_name"], "Tom");
     assert_eq!(segments[2]["speaker_name"], "Speaker 2");
     assert_eq!(names(&segments[3]), ["text", "start", "end"]);
     view.user_name = Some("Ann".to_owned());
-    assert_eq!(conversation(&view, true)["transcript_segments"][0]["speaker_name"], "Ann");
+    assert_eq!(json!(conversation(&view, true))["transcript_segments"][0]["speaker_name"], "Ann");
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn a_place_shows_what_is_known_of_it() {
         location_type: Some("premise".to_owned()),
     });
     let expected = json!({ "latitude": 1.5, "longitude": -2.0, "location_type": "premise" });
-    assert_eq!(conversation(&view, false)["geolocation"], expected);
+    assert_eq!(json!(conversation(&view, false))["geolocation"], expected);
 }
 
 fn delivery(event: Option<EventKind>, format: WebhookFormat, subject: Option<&str>) -> ClaimedDelivery {
@@ -179,7 +179,7 @@ fn a_full_webhook_carries_the_conversation_with_its_transcript() {
     assert_eq!(names(&told), ["type", "timestamp", "data"]);
     assert_eq!(told["type"], "conversation.completed");
     assert_eq!(told["timestamp"], "2026-01-02T12:00:00Z");
-    assert_eq!(told["data"], conversation(&view(), true));
+    assert_eq!(told["data"], json!(conversation(&view(), true)));
 }
 
 #[test]

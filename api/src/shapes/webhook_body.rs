@@ -52,7 +52,7 @@ fn data(
             let item = view.action_items.iter().find(|item| Some(item.id.as_str()) == subject);
             item.map_or_else(|| ids_and_status(delivery, event, view), action_item)
         }
-        (WebhookFormat::Full, _) => conversation(view, true),
+        (WebhookFormat::Full, _) => json!(conversation(view, true)),
     }
 }
 

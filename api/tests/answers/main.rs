@@ -29,6 +29,7 @@ mod profile;
 mod reminders;
 mod repeats;
 mod scopes;
+mod slow;
 mod status;
 mod strangers;
 mod webhooks;

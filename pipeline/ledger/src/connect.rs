@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use job::{Policy, Timestamp};
 use sqlx::{
-    PgPool, Postgres, Transaction,
+    Connection, Executor, PgPool, Postgres, Transaction,
     migrate::Migrator,
     postgres::{PgConnectOptions, PgPoolOptions},
 };
@@ -64,12 +64,7 @@ impl Ledger {
     /// Makes the pools without connecting yet: a database that is down at start is a matter of readiness,
     /// not of start-up. Leases are renewed through a pool of their own, so that a busy API cannot kill them.
     pub fn new(options: PgConnectOptions, settings: Settings) -> Self {
-        let pool = |size: u32| {
-            PgPoolOptions::new()
-                .max_connections(size)
-                .acquire_timeout(Duration::from_secs(3))
-                .connect_lazy_with(options.clone())
-        };
+        let pool = |size| sessions(size).connect_lazy_with(options.clone());
         Self {
             pool: pool(settings.connections),
             renewals: pool(2),
@@ -91,7 +86,14 @@ impl Ledger {
     /// # Errors
     /// When the database cannot be reached or a migration fails.
     pub async fn migrate(&self) -> Result<(), Error> {
-        MIGRATOR.run(&self.pool).await.map_err(sqlx::Error::from).doing("migrating the schema")
+        const DOING: &str = "migrating the schema";
+        // A migration takes as long as the tables are large: its session has no limits but the server's own.
+        let options = self.pool.connect_options().as_ref().clone();
+        let unlimited =
+            PgPoolOptions::new().max_connections(1).acquire_timeout(ACQUIRING).connect_lazy_with(options);
+        let migrated = MIGRATOR.run(&unlimited).await.map_err(sqlx::Error::from).doing(DOING);
+        unlimited.close().await;
+        migrated
     }
 
     /// Whether the schema is the one this binary was built for: part of readiness.
@@ -171,6 +173,35 @@ impl Ledger {
         self.pool.begin_with(plans.begin()).await.doing(doing)
     }
 }
+
+/// The pool's sessions: as many as `size`, each with the limits of [`SESSION`].
+fn sessions(size: u32) -> PgPoolOptions {
+    PgPoolOptions::new()
+        .max_connections(size)
+        .acquire_timeout(ACQUIRING)
+        .after_connect(|session, _| Box::pin(async move { session.execute(SESSION).await.map(drop) }))
+        .test_before_acquire(false)
+        .before_acquire(|session, state| {
+            Box::pin(async move {
+                if state.idle_for >= BELIEVED {
+                    session.ping().await?;
+                }
+                Ok(true)
+            })
+        })
+}
+
+/// How long a session is waited for.
+const ACQUIRING: Duration = Duration::from_secs(3);
+
+/// A session that answered this short a while ago is believed to be alive; to ask it would be a round trip before every
+/// statement. One that died since fails what it is used for, like one that dies a moment later.
+const BELIEVED: Duration = Duration::from_secs(1);
+
+/// The bounds of what is one statement and no transaction. A pooler that hands a session on with every transaction does
+/// not keep them as it keeps those of verbs ([`BEGIN`]): there, they are the role's to have (`alter role … set`).
+const SESSION: &str = "set lock_timeout = '2s'; set statement_timeout = '10s'; \
+     set idle_in_transaction_session_timeout = '5s'";
 
 async fn begin_on(
     pool: &PgPool,

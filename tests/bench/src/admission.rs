@@ -114,13 +114,17 @@ async fn pgbench(house: &House) -> f64 {
     pgbench_of(house, &url, "insert into floor (word) values ('one row');\n").await
 }
 
+/// How long pgbench asks.
+pub(crate) const PGBENCH_SECONDS: f64 = 3.0;
+
 /// What pgbench makes of a script a second, prepared, from as many clients.
 pub(crate) async fn pgbench_of(house: &House, url: &str, statements: &str) -> f64 {
     let running: &Running = house.running();
     let script = std::env::temp_dir().join(format!("listen-bench-{}.sql", std::process::id()));
     std::fs::write(&script, statements).unwrap();
     let ran = Command::new(running.bin_dir().join("pgbench"))
-        .args(["--no-vacuum", "--protocol=prepared", "--jobs=2", "--time=3"])
+        .args(["--no-vacuum", "--protocol=prepared", "--jobs=2"])
+        .arg(format!("--time={PGBENCH_SECONDS}"))
         .arg(format!("--client={WIDTH}"))
         .arg("--file")
         .arg(&script)

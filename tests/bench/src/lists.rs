@@ -16,10 +16,10 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    admission::pgbench_of,
+    admission::{PGBENCH_SECONDS, pgbench_of},
     drain::{Tally, worker},
     figures::{median, percentiles},
-    house::{House, WIDTH},
+    house::{House, WIDTH, cpu_of},
     http::Client,
 };
 
@@ -37,7 +37,7 @@ pub(crate) async fn table(house: &House) {
     fill(house).await;
     let (address, key) = serve(house).await;
     lists(house, address, &key).await;
-    offsets(address, &key).await;
+    offsets(house, address, &key).await;
     create(house, address, &key).await;
 }
 
@@ -89,13 +89,16 @@ async fn serve(house: &House) -> (SocketAddr, String) {
     (address, made.plaintext.expose_secret().to_owned())
 }
 
-/// What as many clients as there are got of one path: how many a second, and how long each waited.
+/// What as many clients as there are got of one path: how many a second, how long each waited, and the milliseconds of
+/// processor that one answer took here (its client included) and in the server.
 struct Heard {
     rate: f64,
     waits: Vec<f64>,
+    cpu: (f64, f64),
 }
 
-async fn hear(address: SocketAddr, key: &str, path: &str, rows: Option<usize>) -> Heard {
+async fn hear(house: &House, address: SocketAddr, key: &str, path: &str, rows: Option<usize>) -> Heard {
+    let before = (cpu_of("self"), house.server_cpu());
     let began = Instant::now();
     let clients = (0..WIDTH).map(|_| async {
         let mut client = Client::connect(address).await;
@@ -112,7 +115,10 @@ async fn hear(address: SocketAddr, key: &str, path: &str, rows: Option<usize>) -
         waits
     });
     let waits = join_all(clients).await.concat();
-    Heard { rate: waits.len() as f64 / began.elapsed().as_secs_f64(), waits }
+    let answers = waits.len() as f64;
+    let rate = answers / began.elapsed().as_secs_f64();
+    let cpu = ((cpu_of("self") - before.0) / answers, (house.server_cpu() - before.1) / answers);
+    Heard { rate, waits, cpu }
 }
 
 async fn lists(house: &House, address: SocketAddr, key: &str) {
@@ -120,38 +126,54 @@ async fn lists(house: &House, address: SocketAddr, key: &str) {
     let mut heard: Vec<Vec<Heard>> = pages.iter().map(|_| Vec::new()).collect();
     let (mut bare, mut floors) = (Vec::new(), [Vec::new(), Vec::new()]);
     for _ in 0..ROUNDS {
-        bare.push(hear(address, key, "/livez", None).await);
+        bare.push(hear(house, address, key, "/livez", None).await);
         for (floor, limit) in floors.iter_mut().zip([25, 100]) {
-            floor.push(pgbench_of(house, &house.url(), &statement(limit)).await);
+            let before = (cpu_of("self"), house.server_cpu());
+            let rate = pgbench_of(house, &house.url(), &statement(limit)).await;
+            let asked = rate * PGBENCH_SECONDS;
+            let cpu = ((cpu_of("self") - before.0) / asked, (house.server_cpu() - before.1) / asked);
+            floor.push(Heard { rate, waits: Vec::new(), cpu });
         }
         for (page, (limit, with_transcript)) in heard.iter_mut().zip(pages) {
             let path = format!("{LIST}?limit={limit}&include_transcript={with_transcript}");
-            page.push(hear(address, key, &path, Some(limit)).await);
+            page.push(hear(house, address, key, &path, Some(limit)).await);
         }
     }
     let rate = |rounds: &[Heard]| median(rounds.iter().map(|round| round.rate).collect());
-    let floors = floors.map(median);
+    let cpu = |rounds: &[Heard]| {
+        let ours = median(rounds.iter().map(|round| round.cpu.0).collect());
+        let servers = median(rounds.iter().map(|round| round.cpu.1).collect());
+        format!("{ours:.2} + {servers:.2}")
+    };
     let bare_rate = rate(&bare);
     println!(
         "Lists of a person who has {STORED} conversations, {WIDTH} clients, medians of {ROUNDS} rounds (overrides: rate limit off)\n"
     );
-    println!("| | per second | p50 ms | p99 ms | to `/livez` | to pgbench, same statement |");
-    println!("|---|---|---|---|---|---|");
+    println!(
+        "| | per second | p50 ms | p99 ms | to `/livez` | to pgbench, same statement | CPU ms per answer (ours + server) |"
+    );
+    println!("|---|---|---|---|---|---|---|");
     let row = |name: &str, rounds: &[Heard], floor: Option<f64>| {
         let (p50, p99) =
             percentiles(rounds.iter().flat_map(|round| round.waits.clone()).collect()).expect("answers");
         let rate = rate(rounds);
         let floor = floor.map_or(String::new(), |floor| format!("{:.2}", rate / floor));
-        println!("| {name} | {rate:.0} | {p50:.1} | {p99:.1} | {:.3} | {floor} |", rate / bare_rate);
+        println!(
+            "| {name} | {rate:.0} | {p50:.1} | {p99:.1} | {:.3} | {floor} | {} |",
+            rate / bare_rate,
+            cpu(rounds)
+        );
     };
     for (rounds, (limit, with_transcript)) in heard.iter().zip(pages) {
         let transcripts = if with_transcript { ", with transcripts" } else { "" };
-        let floor = (!with_transcript).then(|| floors[usize::from(limit == 100)]);
+        let floor = (!with_transcript).then(|| rate(&floors[usize::from(limit == 100)]));
         row(&format!("{limit} conversations{transcripts}"), rounds, floor);
     }
     row("`GET /livez`", &bare, None);
-    println!("| pgbench, the statement of 25 | {:.0} | | | | 1 |", floors[0]);
-    println!("| pgbench, the statement of 100 | {:.0} | | | | 1 |\n", floors[1]);
+    for (rounds, limit) in floors.iter().zip([25, 100]) {
+        println!("| pgbench, the statement of {limit} | {:.0} | | | | 1 | {} |", rate(rounds), cpu(rounds));
+    }
+    println!();
 }
 
 /// The list's own statement as a script: it reads one more than it shows.
@@ -163,11 +185,11 @@ fn statement(limit: i64) -> String {
     format!("{text};\n")
 }
 
-async fn offsets(address: SocketAddr, key: &str) {
+async fn offsets(house: &House, address: SocketAddr, key: &str) {
     println!("| 25 conversations after | per second | p50 ms | p99 ms |");
     println!("|---|---|---|---|");
     for offset in [0, 1_000, 10_000, 99_000] {
-        let heard = hear(address, key, &format!("{LIST}?limit=25&offset={offset}"), Some(25)).await;
+        let heard = hear(house, address, key, &format!("{LIST}?limit=25&offset={offset}"), Some(25)).await;
         let (p50, p99) = percentiles(heard.waits).expect("answers");
         println!("| {offset} | {:.0} | {p50:.1} | {p99:.1} |", heard.rate);
     }

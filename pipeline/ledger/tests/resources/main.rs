@@ -9,6 +9,7 @@
 mod world;
 
 mod backlog;
+mod bounded;
 mod conversations;
 mod deliveries;
 mod endpoints;

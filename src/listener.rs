@@ -1,0 +1,125 @@
+//! Connections: how they are accepted, how long a client may keep one to itself, and how they end.
+//!
+//! `axum::serve` would be all that is needed, if it had a deadline for a request's head.
+
+use std::{io, net::SocketAddr, time::Duration};
+
+use axum::{Router, body::Body, extract::ConnectInfo};
+use hyper::{
+    Request,
+    body::Incoming,
+    rt::{Read, Write},
+    server::conn::http1,
+    service::service_fn,
+};
+use hyper_util::{
+    rt::{TokioIo, TokioTimer},
+    server::graceful::{GracefulConnection, GracefulShutdown},
+};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+use tower::ServiceExt;
+
+/// How long a client may take for a request's head, the rest between two requests included. Longer than the minute after
+/// which proxies give up a connection that rests, so that none sends its next request into one that is being closed.
+const HEAD: Duration = Duration::from_secs(75);
+
+/// How long nothing is accepted once the process has no file left for a connection.
+const BREATHER: Duration = Duration::from_secs(1);
+
+/// Serves `router` until `stop`; then nothing is accepted any more, and every connection ends with the request it is at.
+pub(crate) async fn serve(listener: TcpListener, router: Router, stop: CancellationToken) {
+    let ending = GracefulShutdown::new();
+    while let Some(accepted) = stop.run_until_cancelled(listener.accept()).await {
+        match accepted {
+            Ok((stream, client)) => {
+                let talk = ending.watch(talk(TokioIo::new(stream), client, router.clone()));
+                // A client that hangs up, is late or speaks something else is no matter of ours.
+                tokio::spawn(async { talk.await.ok() });
+            }
+            Err(error) if is_the_clients(&error) => {}
+            Err(error) => {
+                tracing::error!(%error, "a connection was not accepted");
+                tokio::time::sleep(BREATHER).await;
+            }
+        }
+    }
+    drop(listener);
+    ending.shutdown().await;
+}
+
+/// One connection, from its first request to its last.
+fn talk<I>(
+    io: I,
+    client: SocketAddr,
+    router: Router,
+) -> impl GracefulConnection<Error = hyper::Error> + use<I>
+where
+    I: Read + Write + Unpin + 'static,
+{
+    let answer = service_fn(move |request: Request<Incoming>| {
+        let mut request = request.map(Body::new);
+        request.extensions_mut().insert(ConnectInfo(client));
+        router.clone().oneshot(request)
+    });
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new()).header_read_timeout(HEAD).serve_connection(io, answer)
+}
+
+/// Whether a connection was gone before it was accepted.
+fn is_the_clients(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
+    matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
+
+    use axum::routing::get;
+    use tokio::{
+        io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex},
+        time::{Instant, advance},
+    };
+
+    use super::*;
+
+    /// A client's end of a connection to a service that says "here".
+    fn connect() -> DuplexStream {
+        let (ours, theirs) = duplex(4_096);
+        let router = Router::new().route("/", get(async || "here"));
+        let talk = talk(TokioIo::new(theirs), SocketAddr::from(([127, 0, 0, 1], 1)), router);
+        tokio::spawn(async { talk.await.ok() });
+        ours
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_drips_its_head_is_hung_up_on_in_time() {
+        let begun = Instant::now();
+        let (mut answers, mut line) = tokio::io::split(connect());
+        let drip = async {
+            line.write_all(b"GET / HTTP/1.1\r\nx-slow: ").await.unwrap();
+            while line.write_all(b"y").await.is_ok() {
+                tokio::time::sleep(Duration::from_secs(1)).await;
+            }
+        };
+        let mut said = String::new();
+        let (_, heard) = tokio::join!(drip, answers.read_to_string(&mut said));
+        assert_eq!((heard.unwrap(), said.as_str()), (0, ""));
+        let late = begun.elapsed().saturating_sub(HEAD);
+        assert!(begun.elapsed() >= HEAD && late <= Duration::from_secs(1), "the next drop finds nobody");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_that_rests_for_a_minute_takes_the_next_request() {
+        let mut line = connect();
+        for _ in 0..2 {
+            line.write_all(b"GET / HTTP/1.1\r\nhost: test\r\n\r\n").await.unwrap();
+            let mut said = Vec::new();
+            while !said.ends_with(b"here") {
+                assert_ne!(line.read_buf(&mut said).await.unwrap(), 0);
+            }
+            advance(Duration::from_secs(60)).await;
+        }
+    }
+}
