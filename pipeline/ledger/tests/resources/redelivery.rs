@@ -1,8 +1,9 @@
 //! One delivery as an operator sees it, and one more round of tries that they ask for.
 
 use ledger::{ActionFilter, DeliveryFilter, DeliveryPolicy, OperatorAction, Redelivered, delivery_subject};
+use sqlx::{Connection, PgConnection};
 
-use crate::world::World;
+use crate::world::{World, somebody_waits};
 
 fn action() -> OperatorAction {
     OperatorAction { operator: "olga".into(), reason: "their outage is over".into() }
@@ -75,4 +76,32 @@ async fn an_endpoints_deliveries_are_read_page_by_page_and_by_their_status() {
             .unwrap()
             .is_empty()
     );
+}
+
+#[tokio::test]
+async fn a_delivery_of_that_id_at_another_endpoint_or_of_somebody_else_is_another_one() {
+    let world = with_deliveries().await;
+    for (user, endpoint) in [(&world.ann, "empty"), (&world.bob, "w")] {
+        world.endpoint(user, endpoint).await;
+        let none = world.ledger.redeliver(user, endpoint, "exhausted").await.unwrap();
+        assert!(none.is_none(), "{user} has no such delivery at {endpoint}: {none:?}");
+    }
+    assert_eq!(world.count("select count(*) from webhook_deliveries where tries <> 11").await, 0);
+}
+
+#[tokio::test]
+async fn what_somebody_else_makes_due_meanwhile_is_made_due_once() {
+    let world = with_deliveries().await;
+    let mut faster = PgConnection::connect_with(&world.database.options()).await.unwrap();
+    let due = "begin; update webhook_deliveries set status = 'pending', tries = 0, finished_at = null, \
+        next_at = 'infinity' where delivery_id = 'exhausted'";
+    sqlx::raw_sql(due).execute(&mut faster).await.unwrap();
+    let (ledger, ann) = (world.ledger.clone(), world.ann.clone());
+    let slower = tokio::spawn(async move { ledger.redeliver(&ann, "w", "exhausted").await.unwrap() });
+    somebody_waits(&world).await;
+    sqlx::raw_sql("commit").execute(&mut faster).await.unwrap();
+    assert!(matches!(slower.await.unwrap(), Some(None)), "it is under way by then");
+    let parked =
+        "select count(*) from webhook_deliveries where delivery_id = 'exhausted' and next_at = 'infinity'";
+    assert_eq!(world.count(parked).await, 1, "and stays as the faster one left it");
 }

@@ -103,6 +103,15 @@ impl World {
     }
 }
 
+/// Until somebody waits for a lock.
+pub(crate) async fn somebody_waits(world: &World) {
+    const WAITING: &str = "select count(*) from pg_stat_activity where datname = current_database() \
+        and wait_event_type = 'Lock'";
+    while world.count(WAITING).await == 0 {
+        tokio::task::yield_now().await;
+    }
+}
+
 /// Minutes after 9:00 on a day in March.
 pub(crate) fn nine(minute: i64) -> Timestamp {
     "2026-03-02T09:00:00Z".parse::<Timestamp>().unwrap() + chrono::TimeDelta::minutes(minute)

@@ -1,0 +1,88 @@
+//! Endpoints as the gates of their deliveries: one claim at a time counts what an endpoint has under way, nobody waits
+//! for another's count, and who died holds no place.
+
+use ledger::{ClaimedDelivery, DeliveryPolicy, Ledger};
+use sqlx::{Connection, PgConnection};
+
+use crate::world::{World, somebody_waits};
+
+/// Somebody else's open transaction, in which `sql` was run.
+async fn holder(world: &World, sql: &'static str) -> PgConnection {
+    let mut connection = PgConnection::connect_with(&world.database.options()).await.unwrap();
+    sqlx::raw_sql("begin").execute(&mut connection).await.unwrap();
+    sqlx::raw_sql(sql).execute(&mut connection).await.unwrap();
+    connection
+}
+
+async fn claim(ledger: &Ledger) -> Vec<ClaimedDelivery> {
+    ledger.claim_deliveries(50, &DeliveryPolicy::default()).await.unwrap()
+}
+
+fn endpoints(claimed: &[ClaimedDelivery]) -> Vec<&str> {
+    claimed.iter().map(|one| one.endpoint_id.as_str()).collect()
+}
+
+const SENDING: &str =
+    "select count(*) from webhook_deliveries where endpoint_id = 'w' and status = 'sending'";
+
+#[tokio::test]
+async fn what_becomes_due_while_another_process_claims_is_not_sent_beyond_the_cap() {
+    let world = World::new().await;
+    world.endpoint(&world.ann, "w").await;
+    world.pending(&world.ann, "w", 4).await;
+    // The first claim has counted and stops in the midst of taking.
+    world
+        .run(
+            "create function stop() returns trigger language plpgsql as \
+                 $$begin perform pg_advisory_xact_lock(1); return new; end$$; \
+             create trigger stop before update on webhook_deliveries for each row \
+                 when (new.delivery_id = 'w_3') execute function stop()",
+        )
+        .await;
+    let mut holder = holder(&world, "select pg_advisory_xact_lock(1)").await;
+    let first = tokio::spawn({
+        let ledger = world.other_process();
+        async move { claim(&ledger).await }
+    });
+    somebody_waits(&world).await;
+    // Deliveries of earlier events are committed only now: another process sees them before all others.
+    world
+        .run(
+            "insert into webhook_deliveries (user_id, endpoint_id, delivery_id, event, status, next_at, occurred_at) \
+             select 'ann', 'w', 'earlier_' || n, 'conversation.completed', 'pending', now() - interval '1 hour', now() \
+             from generate_series(1, 4) n",
+        )
+        .await;
+    let second = claim(&world.ledger).await;
+    sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
+    assert_eq!(first.await.unwrap().len(), 4);
+    assert_eq!(endpoints(&second), Vec::<&str>::new(), "the first claim's count is not known yet");
+    assert_eq!(world.count(SENDING).await, 4);
+}
+
+#[tokio::test]
+async fn an_endpoint_that_somebody_holds_keeps_nobody_elses_deliveries_waiting() {
+    let world = World::new().await;
+    for id in ["w", "calm"] {
+        world.endpoint(&world.ann, id).await;
+        world.pending(&world.ann, id, 1).await;
+    }
+    let held = "select from webhook_endpoints where endpoint_id = 'w' for update";
+    let mut holder = holder(&world, held).await;
+    assert_eq!(endpoints(&claim(&world.ledger).await), ["calm"]);
+    sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
+    assert_eq!(endpoints(&claim(&world.ledger).await), ["w"]);
+}
+
+#[tokio::test]
+async fn senders_that_died_hold_no_place_at_their_endpoint() {
+    let world = World::new().await;
+    world.endpoint(&world.ann, "w").await;
+    world.pending(&world.ann, "w", 6).await;
+    assert_eq!(claim(&world.ledger).await.len(), 4, "all that it may have at once");
+    world
+        .run("update webhook_deliveries set sending_until = now() - interval '1 second' where status = 'sending'")
+        .await;
+    assert_eq!(claim(&world.ledger).await.len(), 4, "others take their places");
+    assert_eq!(claim(&world.ledger).await.len(), 0);
+}
