@@ -1,7 +1,9 @@
 //! Endpoints as the gates of their deliveries: one claim at a time counts what an endpoint has under way, nobody waits
 //! for another's count, and who died holds no place.
 
-use ledger::{ClaimedDelivery, DeliveryPolicy, Ledger};
+use std::time::Duration;
+
+use ledger::{ClaimedDelivery, DeliveryOutcome, DeliveryPolicy, Ledger};
 use sqlx::{Connection, PgConnection};
 
 use crate::world::{World, somebody_waits};
@@ -85,4 +87,35 @@ async fn senders_that_died_hold_no_place_at_their_endpoint() {
         .await;
     assert_eq!(claim(&world.ledger).await.len(), 4, "others take their places");
     assert_eq!(claim(&world.ledger).await.len(), 0);
+}
+
+#[tokio::test]
+async fn a_sender_that_died_at_an_endpoint_that_was_closed_since_is_looked_for_by_nobody_until_it_opens() {
+    for (close, open) in [
+        (
+            "update webhook_endpoints set enabled = false, disabled_reason = 'owner'",
+            "update webhook_endpoints set enabled = true, disabled_reason = null",
+        ),
+        (
+            "update webhook_endpoints set open_until = now() + interval '1 hour'",
+            "update webhook_endpoints set open_until = now() - interval '1 second'",
+        ),
+    ] {
+        let world = World::new().await;
+        world.endpoint(&world.ann, "w").await;
+        world.pending(&world.ann, "w", 1).await;
+        let died = claim(&world.ledger).await.remove(0);
+        world.run("update webhook_deliveries set sending_until = now() - interval '1 second'").await;
+        world.run(close).await;
+        assert_eq!(endpoints(&claim(&world.ledger).await), Vec::<&str>::new());
+        let look = world.ledger.next_delivery_in().await.unwrap();
+        assert!(look.is_none_or(|wait| wait > Duration::from_secs(3_500)), "nobody spins over it: {look:?}");
+        let late = DeliveryOutcome::Delivered { status: 200 };
+        let policy = DeliveryPolicy::default();
+        assert!(!world.ledger.finish_delivery(&died, late, &policy).await.unwrap(), "its claim is over");
+        world.run(open).await;
+        world.run("update webhook_deliveries set next_at = now()").await;
+        let next = claim(&world.ledger).await.remove(0);
+        assert_eq!((next.epoch, next.try_number), (2, 2));
+    }
 }
