@@ -119,3 +119,34 @@ async fn a_sender_that_died_at_an_endpoint_that_was_closed_since_is_looked_for_b
         assert_eq!((next.epoch, next.try_number), (2, 2));
     }
 }
+
+#[tokio::test]
+async fn what_is_tried_again_waits_for_its_own_endpoint_and_for_no_other_of_that_name() {
+    for disabled in ["ann", "bob"] {
+        let world = World::new().await;
+        for user in [&world.ann, &world.bob] {
+            world.endpoint(user, "w").await;
+            world.pending(user, "w", 1).await;
+        }
+        let claimed = claim(&world.ledger).await;
+        assert_eq!(claimed.len(), 2);
+        sqlx::query(
+            "update webhook_endpoints set enabled = false, disabled_reason = 'owner' where user_id = $1",
+        )
+        .bind(disabled)
+        .execute(&world.pool)
+        .await
+        .unwrap();
+        let again =
+            DeliveryOutcome::Retry { status: None, error: "timeout", retry_after: None, jitter_permille: 0 };
+        for one in &claimed {
+            assert!(world.ledger.finish_delivery(one, again, &DeliveryPolicy::default()).await.unwrap());
+        }
+        let waits: Vec<String> =
+            sqlx::query_scalar("select user_id from webhook_deliveries where next_at = 'infinity'")
+                .fetch_all(&world.pool)
+                .await
+                .unwrap();
+        assert_eq!(waits, [disabled]);
+    }
+}
