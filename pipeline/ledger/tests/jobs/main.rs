@@ -18,6 +18,7 @@ mod desk;
 mod desk_plans;
 mod explain;
 mod fences;
+mod kept_things;
 mod keyed;
 mod locks;
 mod mirror;
