@@ -1,20 +1,9 @@
 //! Endpoints as the gates of their deliveries: one claim at a time counts what an endpoint has under way, nobody waits
 //! for another's count, and who died holds no place.
 
-use std::time::Duration;
-
 use ledger::{ClaimedDelivery, DeliveryOutcome, DeliveryPolicy, Ledger};
-use sqlx::{Connection, PgConnection};
 
-use crate::world::{World, somebody_waits};
-
-/// Somebody else's open transaction, in which `sql` was run.
-async fn holder(world: &World, sql: &'static str) -> PgConnection {
-    let mut connection = PgConnection::connect_with(&world.database.options()).await.unwrap();
-    sqlx::raw_sql("begin").execute(&mut connection).await.unwrap();
-    sqlx::raw_sql(sql).execute(&mut connection).await.unwrap();
-    connection
-}
+use crate::world::{World, holder, somebody_waits};
 
 async fn claim(ledger: &Ledger) -> Vec<ClaimedDelivery> {
     ledger.claim_deliveries(50, &DeliveryPolicy::default()).await.unwrap()
@@ -90,37 +79,6 @@ async fn senders_that_died_hold_no_place_at_their_endpoint() {
 }
 
 #[tokio::test]
-async fn a_sender_that_died_at_an_endpoint_that_was_closed_since_is_looked_for_by_nobody_until_it_opens() {
-    for (close, open) in [
-        (
-            "update webhook_endpoints set enabled = false, disabled_reason = 'owner'",
-            "update webhook_endpoints set enabled = true, disabled_reason = null",
-        ),
-        (
-            "update webhook_endpoints set open_until = now() + interval '1 hour'",
-            "update webhook_endpoints set open_until = now() - interval '1 second'",
-        ),
-    ] {
-        let world = World::new().await;
-        world.endpoint(&world.ann, "w").await;
-        world.pending(&world.ann, "w", 1).await;
-        let died = claim(&world.ledger).await.remove(0);
-        world.run("update webhook_deliveries set sending_until = now() - interval '1 second'").await;
-        world.run(close).await;
-        assert_eq!(endpoints(&claim(&world.ledger).await), Vec::<&str>::new());
-        let look = world.ledger.next_delivery_in().await.unwrap();
-        assert!(look.is_none_or(|wait| wait > Duration::from_secs(3_500)), "nobody spins over it: {look:?}");
-        let late = DeliveryOutcome::Delivered { status: 200 };
-        let policy = DeliveryPolicy::default();
-        assert!(!world.ledger.finish_delivery(&died, late, &policy).await.unwrap(), "its claim is over");
-        world.run(open).await;
-        world.run("update webhook_deliveries set next_at = now()").await;
-        let next = claim(&world.ledger).await.remove(0);
-        assert_eq!((next.epoch, next.try_number), (2, 2));
-    }
-}
-
-#[tokio::test]
 async fn what_is_tried_again_waits_for_its_own_endpoint_and_for_no_other_of_that_name() {
     for disabled in ["ann", "bob"] {
         let world = World::new().await;
@@ -149,4 +107,71 @@ async fn what_is_tried_again_waits_for_its_own_endpoint_and_for_no_other_of_that
                 .unwrap();
         assert_eq!(waits, [disabled]);
     }
+}
+
+#[tokio::test]
+async fn a_delivery_that_is_given_up_by_somebody_else_keeps_nobody_waiting() {
+    let world = World::new().await;
+    for id in ["w", "calm"] {
+        world.endpoint(&world.ann, id).await;
+        world.pending(&world.ann, id, 1).await;
+    }
+    world
+        .run(
+            "update webhook_deliveries set status = 'sending', next_at = null, tries = 99, \
+                 sending_until = now() - interval '1 second' where endpoint_id = 'w'",
+        )
+        .await;
+    let held = "select from webhook_deliveries where endpoint_id = 'w' for update";
+    let mut holder = holder(&world, held).await;
+    assert_eq!(endpoints(&claim(&world.ledger).await), ["calm"]);
+    sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
+    assert_eq!(endpoints(&claim(&world.ledger).await), Vec::<&str>::new());
+    assert_eq!(world.count("select count(*) from webhook_deliveries where status = 'exhausted'").await, 1);
+}
+
+#[tokio::test]
+async fn many_senders_that_died_at_a_full_endpoint_hide_nobody_elses_deliveries() {
+    let world = World::new().await;
+    world.endpoint(&world.ann, "w").await;
+    world.pending(&world.ann, "w", 4).await;
+    assert_eq!(claim(&world.ledger).await.len(), 4, "it is full");
+    world
+        .run(
+            "insert into webhook_deliveries (user_id, endpoint_id, delivery_id, event, status, sending_until, epoch, tries, \
+                 occurred_at) \
+             select 'ann', 'w', 'died_' || n, 'conversation.completed', 'sending', now() - interval '1 hour', 1, 1, now() \
+             from generate_series(1, 20) n",
+        )
+        .await;
+    world.endpoint(&world.ann, "calm").await;
+    world.pending(&world.ann, "calm", 1).await;
+    let claimed = world.ledger.claim_deliveries(1, &DeliveryPolicy::default()).await.unwrap();
+    assert_eq!(endpoints(&claimed), ["calm"]);
+}
+
+#[tokio::test]
+async fn what_another_process_moves_between_the_look_and_the_lock_is_not_sent() {
+    let world = World::new().await;
+    world.endpoint(&world.ann, "w").await;
+    world.pending(&world.ann, "w", 2).await;
+    world
+        .run(
+            "update webhook_deliveries set status = 'sending', next_at = null, sending_until = now() - interval '1 second' \
+                 where delivery_id = 'w_1'",
+        )
+        .await;
+    // The claim has read what is due, and stops before it can lock an endpoint.
+    let mut faster = holder(&world, "lock table webhook_endpoints in access exclusive mode").await;
+    let slower = tokio::spawn({
+        let ledger = world.other_process();
+        async move { claim(&ledger).await }
+    });
+    somebody_waits(&world).await;
+    let moved = "update webhook_deliveries set next_at = now() + interval '1 hour' where delivery_id = 'w_0'; \
+        update webhook_deliveries set sending_until = now() + interval '1 minute', epoch = epoch + 1 \
+            where delivery_id = 'w_1'; \
+        commit";
+    sqlx::raw_sql(moved).execute(&mut faster).await.unwrap();
+    assert_eq!(endpoints(&slower.await.unwrap()), Vec::<&str>::new());
 }

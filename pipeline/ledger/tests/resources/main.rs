@@ -9,6 +9,7 @@
 mod world;
 
 mod backlog;
+mod closed_gates;
 mod conversations;
 mod deliveries;
 mod endpoints;

@@ -48,6 +48,31 @@ async fn all_that_did_not_get_through_since_a_moment_is_due_again() {
 }
 
 #[tokio::test]
+async fn what_got_through_is_not_recovered_because_somebody_elses_of_that_name_did_not() {
+    let world = World::new().await;
+    for user in [&world.ann, &world.bob] {
+        world.endpoint(user, "w").await;
+    }
+    world
+        .run(
+            "insert into webhook_deliveries (user_id, endpoint_id, delivery_id, event, status, finished_at, occurred_at) \
+             select u, 'w', id, 'conversation.completed', status, now() + wait, now() \
+             from (values ('ann', 'a', 'exhausted', interval '0'), ('ann', 'b', 'delivered', '0'), \
+                 ('bob', 'a', 'delivered', '0'), ('bob', 'b', 'exhausted', '0'), \
+                 ('ann', 'given up since', 'exhausted', '1 hour')) d (u, id, status, wait)",
+        )
+        .await;
+    assert_eq!(world.ledger.recover(&world.ann, "w", since(&world).await).await.unwrap(), Some(1));
+    let due: Vec<String> = sqlx::query_scalar(
+        "select user_id || ' ' || delivery_id from webhook_deliveries where status = 'pending'",
+    )
+    .fetch_all(&world.pool)
+    .await
+    .unwrap();
+    assert_eq!(due, ["ann a"], "nor is what ended after it began");
+}
+
+#[tokio::test]
 async fn at_a_disabled_endpoint_they_wait_for_it() {
     let world = with_history().await;
     let set = async |enabled| {

@@ -3,7 +3,7 @@
 use ledger::{EventKind, Ledger, NewEndpoint, Settings, UserChange, WebhookFormat};
 use records::{ConversationId, Segment, Timestamp, UserId};
 use secrecy::SecretString;
-use sqlx::PgPool;
+use sqlx::{Connection, PgConnection, PgPool};
 use testbed::TestDatabase;
 
 /// A ledger over a database of its own, and a pool to look behind it.
@@ -101,6 +101,14 @@ impl World {
     pub(crate) fn other_process(&self) -> Ledger {
         Ledger::new(self.database.options(), Settings::default())
     }
+}
+
+/// Somebody else's open transaction, in which `sql` was run.
+pub(crate) async fn holder(world: &World, sql: &'static str) -> PgConnection {
+    let mut connection = PgConnection::connect_with(&world.database.options()).await.unwrap();
+    sqlx::raw_sql("begin").execute(&mut connection).await.unwrap();
+    sqlx::raw_sql(sql).execute(&mut connection).await.unwrap();
+    connection
 }
 
 /// Until somebody waits for a lock.
