@@ -13,11 +13,11 @@ macro_rules! has_content {
 
 mod create;
 pub(crate) mod finalize;
+mod held;
+mod opened;
 mod reprocess;
 
 pub use reprocess::ReprocessRefusal;
-
-use std::collections::{BTreeSet, HashMap};
 
 use job::{Admission, Job, JobId, Origin, Step};
 use records::{Conversation, ConversationId, Geolocation, Segment, Source, Timestamp, UserId};
@@ -150,10 +150,17 @@ impl Ledger {
         now: Timestamp,
         bell: Bell,
     ) -> Result<Vec<Step>, Stumble> {
-        let (mut steps, mut jobs) = (Vec::new(), Vec::new());
-        for admitting in admitting {
+        let (steps, jobs) = self.jobs_of(admitting, now, bell);
+        row::insert(connection, &jobs, now, &self.policy).await.doing("admitting jobs")?;
+        self.ring_admitted(connection, &steps, bell).await?;
+        Ok(steps)
+    }
+
+    /// The jobs of revisions, as they are to be written.
+    fn jobs_of(&self, admitting: &[Admitting<'_>], now: Timestamp, bell: Bell) -> (Vec<Step>, Vec<Stored>) {
+        let job = |admitting: &Admitting<'_>| {
             let step = Job::admit(admitting.admission(), now);
-            jobs.push(Stored {
+            let stored = Stored {
                 user_id: admitting.user.clone(),
                 conversation_id: admitting.conversation.clone(),
                 revision: admitting.revision,
@@ -163,13 +170,21 @@ impl Ledger {
                 job: Job { unrung: step.rings() && bell == Bell::Skip, ..step.job.clone() },
                 trace: admitting.trace,
                 line: None,
-            });
-            steps.push(step);
-        }
-        row::insert(connection, &jobs, now, &self.policy).await.doing("admitting jobs")?;
+            };
+            (step, stored)
+        };
+        admitting.iter().map(job).unzip()
+    }
+
+    /// Writes the first bells of jobs that were written.
+    async fn ring_admitted(
+        &self,
+        connection: &mut PgConnection,
+        steps: &[Step],
+        bell: Bell,
+    ) -> Result<(), Stumble> {
         let rings: Vec<_> = steps.iter().map(|step| (&step.job, step.effects.as_slice())).collect();
-        self.ring_all(connection, &rings, bell).await?;
-        Ok(steps)
+        self.ring_all(connection, &rings, bell).await
     }
 }
 
@@ -189,26 +204,13 @@ fn admission() -> Span {
     tracing::info_span!(target: trace::TARGET, "admit", otel.kind = "producer")
 }
 
-/// The database's clock, and whether each of these people's jobs require the person's own keys. The rows are held
-/// against being marked meanwhile, in key order.
-async fn require_keys(
-    connection: &mut PgConnection,
-    people: &BTreeSet<&str>,
-) -> Result<(Timestamp, HashMap<String, bool>), Error> {
-    const DOING: &str = "reading people's marks";
-    let rows: Vec<(Timestamp, Option<String>, Option<bool>)> = sqlx::query_as(
-        "select clock.now, held.* from (select statement_timestamp() as now) clock left join lateral \
-         (select user_id, requires_byok from users where user_id = any($1) order by user_id for share) held on true",
-    )
-    .bind(people.iter().copied().collect::<Vec<_>>())
-    .fetch_all(connection)
-    .await
-    .doing(DOING)?;
-    let now = rows.first().map(|(now, ..)| *now).ok_or(sqlx::Error::RowNotFound).doing(DOING)?;
-    Ok((now, rows.into_iter().filter_map(|(_, person, mark)| Some((person?, mark?))).collect()))
-}
-
-/// Whether one person's jobs do.
+/// Whether a person's jobs require the person's own keys. The row is held against being marked meanwhile.
 async fn requires_keys(connection: &mut PgConnection, user: &UserId) -> Result<bool, Error> {
-    Ok(require_keys(connection, &BTreeSet::from([user.as_str()])).await?.1.into_values().any(|mark| mark))
+    let mark: Option<bool> =
+        sqlx::query_scalar("select requires_byok from users where user_id = $1 for share")
+            .bind(user.as_str())
+            .fetch_optional(connection)
+            .await
+            .doing("reading a person's mark")?;
+    Ok(mark.unwrap_or(false))
 }

@@ -17,7 +17,7 @@ use crate::{
     error::{Doing, Error},
     keys::KeyOwner,
     run_input::{About, RunInput},
-    together::Together,
+    together::{Lanes, Together},
 };
 
 /// The schema, forward only (`migrations/`).
@@ -78,11 +78,11 @@ impl Ledger {
             waker: Waker::default(),
             enqueue_failed: settings.enqueue_failed,
             request_key: None,
-            key_owners: Together::default(),
-            admissions: Together::default(),
-            completions: Together::default(),
-            inputs: Together::default(),
-            views: Together::default(),
+            key_owners: Together::new(Lanes::One),
+            admissions: Together::new(Lanes::Two),
+            completions: Together::new(Lanes::Two),
+            inputs: Together::new(Lanes::Two),
+            views: Together::new(Lanes::One),
         }
     }
 
@@ -195,7 +195,7 @@ macro_rules! limits {
 /// would plan the same statements anew every time.
 macro_rules! by_keys {
     () => {
-        "; set local enable_hashjoin = off; set local enable_mergejoin = off; \
+        "; set local enable_hashjoin = off; set local enable_mergejoin = off; set local enable_seqscan = off; \
          set local plan_cache_mode = force_generic_plan"
     };
 }

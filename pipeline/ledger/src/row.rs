@@ -220,6 +220,25 @@ pub(crate) async fn read_locked(
     rows.into_iter().map(|row| Ok((row.job_id.clone(), Stored::try_from(row)?))).collect()
 }
 
+/// How many jobs travel in one parameter.
+pub(crate) type Written = sqlx::types::Json<Vec<JobRow>>;
+
+/// Jobs, as a statement that writes them at `now` takes them.
+pub(crate) fn written(jobs: &[Stored], now: Timestamp, policy: &Policy) -> Written {
+    sqlx::types::Json(jobs.iter().map(|stored| row(stored, now, policy)).collect())
+}
+
+/// How a statement with [`Written`] as its first parameter writes fresh jobs and their admission records.
+macro_rules! jobs_written {
+    () => {
+        "jobs as (insert into finalization_jobs \
+             select * from jsonb_populate_recordset(null::finalization_jobs, $1) \
+             returning user_id, conversation_id, revision, job_id, admitted_at), \
+         admissions as (insert into finalization_admissions select * from jobs)"
+    };
+}
+pub(crate) use jobs_written;
+
 /// Inserts the rows of fresh admissions.
 pub(crate) async fn insert(
     connection: &mut PgConnection,
@@ -227,17 +246,11 @@ pub(crate) async fn insert(
     now: Timestamp,
     policy: &Policy,
 ) -> Result<(), sqlx::Error> {
-    let rows: Vec<JobRow> = jobs.iter().map(|stored| row(stored, now, policy)).collect();
-    sqlx::query(
-        "with jobs as (insert into finalization_jobs \
-             select * from jsonb_populate_recordset(null::finalization_jobs, $1) \
-             returning user_id, conversation_id, revision, job_id, admitted_at) \
-         insert into finalization_admissions select * from jobs",
-    )
-    .bind(sqlx::types::Json(rows))
-    .execute(connection)
-    .await
-    .map(drop)
+    sqlx::query(concat!("with ", jobs_written!(), " select"))
+        .bind(written(jobs, now, policy))
+        .execute(connection)
+        .await
+        .map(drop)
 }
 
 /// Stores jobs over the versions they were read at, in one statement, and answers the ids of those that were

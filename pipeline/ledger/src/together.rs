@@ -1,7 +1,7 @@
 //! Natural batches: what arrives while a commit is on its way is committed by the next one (DESIGN §5).
 //!
-//! There is no timer: a question that finds a free lane is answered at once, alone. Two lanes let one batch gather
-//! while another is written. A batch that fails falls apart into single ones, so that each fails for its own reasons.
+//! There is no timer: a question that finds a free lane is answered at once, alone. A batch that fails falls apart into
+//! single ones, so that each fails for its own reasons.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,8 +11,16 @@ use tokio::sync::oneshot;
 
 use crate::error::Error;
 
-/// How many batches may be on their way at once.
-const LANES: usize = 2;
+/// How many batches may be on their way at once: one where nothing is written, as it gathers most; a second one gathers
+/// while the first waits for its commit to be on the disk.
+#[derive(Clone, Copy)]
+pub(crate) enum Lanes {
+    /// Batches of what is read.
+    One = 1,
+    /// Batches of what is committed.
+    Two = 2,
+}
+
 /// How many questions one batch answers at most.
 const BATCH: usize = 64;
 
@@ -24,7 +32,9 @@ type Reply<A> = oneshot::Sender<Result<A, Error>>;
 
 struct Gathered<Q, A> {
     waiting: VecDeque<(Q, Reply<A>)>,
+    /// Lanes that are busy, and how many may be.
     lanes: usize,
+    most: Lanes,
 }
 
 impl<Q, A> Clone for Together<Q, A> {
@@ -33,13 +43,11 @@ impl<Q, A> Clone for Together<Q, A> {
     }
 }
 
-impl<Q, A> Default for Together<Q, A> {
-    fn default() -> Self {
-        Self(Arc::new(Mutex::new(Gathered { waiting: VecDeque::new(), lanes: 0 })))
-    }
-}
-
 impl<Q: Clone + Send + 'static, A: Send + 'static> Together<Q, A> {
+    pub(crate) fn new(most: Lanes) -> Self {
+        Self(Arc::new(Mutex::new(Gathered { waiting: VecDeque::new(), lanes: 0, most })))
+    }
+
     /// Asks, and waits for the answer. `verb`, said by a clone of `who`, answers a batch as a whole, one answer for each
     /// question in their order. A batch is a task of its own: whoever stops waiting cancels nothing that others wait for.
     ///
@@ -68,7 +76,7 @@ impl<Q: Clone + Send + 'static, A: Send + 'static> Together<Q, A> {
     fn join(&self, question: Q, answer: Reply<A>) -> Option<Lane<Q, A>> {
         let mut gathered = self.lock();
         gathered.waiting.push_back((question, answer));
-        let is_free = gathered.lanes < LANES;
+        let is_free = gathered.lanes < gathered.most as usize;
         gathered.lanes += usize::from(is_free);
         is_free.then(|| Lane { of: self.clone(), is_open: true })
     }
@@ -166,7 +174,7 @@ mod tests {
 
     #[tokio::test]
     async fn who_comes_alone_is_answered_alone_and_at_once() {
-        let together = Together::default();
+        let together = Together::new(Lanes::Two);
         for number in 0..3 {
             let answer = together.ask(&Arc::new(Semaphore::new(1)), number, sizes).await;
             assert_eq!(answer.ok(), Some(1));
@@ -175,7 +183,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_arrives_while_both_lanes_are_busy_is_answered_together() {
-        let (together, gate) = (Together::default(), Arc::new(Semaphore::new(0)));
+        let (together, gate) = (Together::new(Lanes::Two), Arc::new(Semaphore::new(0)));
         let ask = |number| together.ask(&gate, number, sizes);
         // Waits until `waiting` questions wait for `lanes` busy lanes.
         let until = async |lanes, waiting| {
@@ -213,7 +221,7 @@ mod tests {
             tokio::task::yield_now().await;
             if numbers.iter().any(|number| number % 2 == 1) { Err(ODD) } else { Ok(numbers) }
         }
-        let together = Together::default();
+        let together = Together::new(Lanes::Two);
         let answers = join_all((0..40).map(|number| together.ask(&(), number, even))).await;
         for (number, answer) in (0..).zip(answers) {
             assert_eq!(answer.ok(), (number % 2 == 0).then_some(number));
@@ -226,7 +234,7 @@ mod tests {
             assert!(!numbers.contains(&1), "as this test wants it");
             Ok(numbers)
         }
-        let together = Together::default();
+        let together = Together::new(Lanes::Two);
         let mine = together.clone();
         let panicked = tokio::spawn(async move { mine.ask(&(), 1, all_but_one).await }).await;
         assert!(panicked.is_err());
@@ -235,7 +243,7 @@ mod tests {
 
     #[tokio::test]
     async fn whoever_stops_waiting_cancels_nothing_for_others() {
-        let (together, gate) = (Together::default(), Arc::new(Semaphore::new(0)));
+        let (together, gate) = (Together::new(Lanes::Two), Arc::new(Semaphore::new(0)));
         let ask = |number| together.ask(&gate, number, sizes);
         let mut leaving = Box::pin(ask(1));
         assert!(futures::poll!(&mut leaving).is_pending());

@@ -2,24 +2,29 @@
 //! that arrive together are committed together.
 
 use std::{
-    collections::{BTreeSet, HashMap, HashSet},
+    collections::{HashMap, HashSet},
     sync::Arc,
 };
 
-use job::{JobId, Origin, WorkerId};
-use records::{ConversationId, Status, Timestamp, UserId};
+use job::{JobId, Origin, Step, WorkerId};
+use records::{ConversationId, UserId};
 use serde_json::Value;
 use sqlx::PgConnection;
 use trace::TraceContext;
 use tracing::Instrument;
 
-use super::{AdmitRefusal, Admitting, admission, require_keys};
+use super::{
+    AdmitRefusal, Admitting, admission,
+    held::{Found, Ready, hold},
+    opened::open_revisions,
+};
 use crate::{
     ConversationView, Ledger,
-    conversations::{Seen, Shown},
+    conversations::{NamedRow, Seen, Shown, read_seen},
     effects::{Bell, Stumble, until_stored},
     error::{Doing, Error},
     keyed::{Keying, WithKeys},
+    row,
     take::Claimed,
 };
 
@@ -59,10 +64,13 @@ impl From<Option<JobId>> for Answer {
 }
 
 /// Whose conversation, and which.
-type About<'a> = (&'a UserId, &'a ConversationId);
+pub(super) type About<'a> = (&'a UserId, &'a ConversationId);
+
+/// The conversations whose revisions were opened, as they stand then.
+type Opened<'a> = HashMap<About<'a>, NamedRow>;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Asker {
+pub(super) enum Asker {
     Owner,
     Reconciler,
 }
@@ -84,8 +92,7 @@ impl Ledger {
     }
 
     /// Admits as [`finalize`](Self::finalize) does and answers the conversation as it stands then, with its transcript.
-    /// It is read by those who admitted it, after their commit, so that a request waits for one batch and not for two.
-    /// `None`: it was deleted in between.
+    /// It is read by those who admit it, in their transaction, so that a request waits for one batch and not for two.
     ///
     /// # Errors
     /// When the database does not answer or the row cannot be read; it may be admitted all the same, and a repeat
@@ -148,26 +155,7 @@ impl Ledger {
     async fn finalize_all(&self, batch: &[Arc<Asked>]) -> Result<Vec<Finalized>, Error> {
         let finalized =
             until_stored!(self, "finalizing conversations", |bell| self.try_finalize_all(batch, bell));
-        let (mut answers, _) = finalized?;
-        self.show(batch, &mut answers).await?;
-        Ok(answers)
-    }
-
-    /// Reads what is to be shown, once it is committed: nobody waits behind a long transcript for a lock.
-    async fn show(&self, batch: &[Arc<Asked>], answers: &mut [Finalized]) -> Result<(), Error> {
-        let (shown, answers): (Vec<Shown>, Vec<&mut Answer>) = batch
-            .iter()
-            .zip(answers)
-            .filter(|(asked, _)| asked.shown)
-            .filter_map(|(asked, answer)| Some((asked.shown(), answer.as_mut().ok()?)))
-            .unzip();
-        if shown.is_empty() {
-            return Ok(());
-        }
-        for (seen, answer) in self.look_at(&shown).await?.into_iter().zip(answers) {
-            answer.seen = Some(seen);
-        }
-        Ok(())
+        finalized.map(|(answers, _)| answers)
     }
 
     /// The answers in the order of the batch, and the leases that were taken at once.
@@ -177,38 +165,38 @@ impl Ledger {
         bell: Bell,
     ) -> Result<(Vec<Finalized>, Vec<Claimed>), Stumble> {
         let mut transaction = self.open(DOING).await?;
-        let people: BTreeSet<&str> = batch.iter().map(|asked| asked.user.as_str()).collect();
-        let (now, marks) = require_keys(&mut transaction, &people).await?;
-        let found = lock(&mut transaction, batch).await?;
-        let ready: Vec<&Asked> = ready(batch, &found);
-        let revisions = open_revisions(&mut transaction, &ready, now).await?;
-        let admitting: Vec<Admitting<'_>> = ready
-            .iter()
-            .zip(revisions)
-            .map(|(asked, revision)| Admitting {
-                user: &asked.user,
-                conversation: &asked.conversation,
-                revision,
-                origin: Origin::Finalize,
-                force_process: asked.asker == Asker::Owner,
-                requires_keys: asked.keying(&marks).required,
-                trace: asked.trace,
-            })
-            .collect();
-        let steps = match admitting.is_empty() {
-            true => Vec::new(),
-            false => self.admit(&mut transaction, &admitting, now, bell).await?,
-        };
+        let found = hold(&mut transaction, batch).await?;
+        let ready = ready(batch, &found);
+        let (steps, opened) = self.admit_ready(&mut transaction, &ready, bell).await?;
         let mut claims = Vec::new();
-        for (asked, step) in ready.iter().zip(&steps) {
-            let keying = asked.keying(&marks);
-            claims.extend(self.claim_at_once(&mut transaction, &step.job.id, keying, now).await?);
+        for ((asked, held), step) in ready.iter().zip(&steps) {
+            let keying = asked.keying(held.marked);
+            claims.extend(self.claim_at_once(&mut transaction, &step.job.id, keying, held.now).await?);
         }
         let newest = newest_jobs(&mut transaction, batch, &found).await?;
+        let admitted =
+            ready.iter().zip(&steps).map(|((asked, _), step)| (asked.about(), &step.job.id)).collect();
+        let mut answers = answers(batch, &found, &admitted, &newest);
+        show(&mut transaction, batch, &mut answers, opened).await?;
         transaction.commit().await.doing(DOING)?;
         self.wake_all(&steps);
-        let admitted = ready.iter().zip(&steps).map(|(asked, step)| (asked.about(), &step.job.id)).collect();
-        Ok((answers(batch, &found, &admitted, &newest), claims))
+        Ok((answers, claims))
+    }
+
+    /// Opens the revisions of what is ready, with their jobs and bells; the conversations as they stand then.
+    async fn admit_ready<'a>(
+        &self,
+        connection: &mut PgConnection,
+        ready: &[(&'a Asked, Ready)],
+        bell: Bell,
+    ) -> Result<(Vec<Step>, Opened<'a>), Stumble> {
+        let Some((_, Ready { now, .. })) = ready.first() else { return Ok(Default::default()) };
+        let admitting: Vec<Admitting<'_>> = ready.iter().map(|(asked, held)| asked.admitting(held)).collect();
+        let (steps, jobs) = self.jobs_of(&admitting, *now, bell);
+        let written = row::written(&jobs, *now, &self.policy);
+        let opened = open_revisions(connection, ready, written, *now).await?;
+        self.ring_admitted(connection, &steps, bell).await?;
+        Ok((steps, ready.iter().map(|(asked, _)| asked.about()).zip(opened).collect()))
     }
 }
 
@@ -234,101 +222,61 @@ impl Asked {
         Shown { user: self.user.clone(), conversation: self.conversation.clone(), with_transcript: true }
     }
 
-    fn about(&self) -> About<'_> {
+    pub(super) fn about(&self) -> About<'_> {
         (&self.user, &self.conversation)
     }
 
-    fn keying(&self, marks: &HashMap<String, bool>) -> Keying<'_> {
-        let marked = marks.get(self.user.as_str()).is_some_and(|mark| *mark);
+    pub(super) fn asker(&self) -> Asker {
+        self.asker
+    }
+
+    pub(super) fn context(&self) -> Option<&Value> {
+        self.calendar_meeting_context.as_ref()
+    }
+
+    fn admitting(&self, held: &Ready) -> Admitting<'_> {
+        Admitting {
+            user: &self.user,
+            conversation: &self.conversation,
+            revision: held.revision,
+            origin: Origin::Finalize,
+            force_process: self.asker == Asker::Owner,
+            requires_keys: self.keying(held.marked).required,
+            trace: self.trace,
+        }
+    }
+
+    fn keying(&self, marked: bool) -> Keying<'_> {
         Keying::of(marked, self.keys.as_ref().map(|claimant| WithKeys { claimant: claimant.as_ref() }))
     }
 }
 
-/// What admission finds of a conversation; its row is locked, so that a segment is in the revision or is refused.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Found {
-    /// Unknown, deleted or another user's.
-    Nothing,
-    /// Nothing to work on.
-    Empty,
-    /// To be admitted.
-    Ready,
-    /// Processing, completed, or no more abandoned: left as it is.
-    AsItIs,
-}
-
-/// Locks the conversations in key order; what was found of each, in the order of the batch.
-async fn lock(connection: &mut PgConnection, batch: &[Arc<Asked>]) -> Result<Vec<Found>, Error> {
-    let rows: Vec<(i64, String, bool, bool)> = sqlx::query_as(concat!(
-        "select k.place, c.status, coalesce(c.last_append_at < clock_timestamp() - interval '24 hours', false), ",
-        has_content!(),
-        " from conversations c \
-         join unnest($1::text[], $2::text[]) with ordinality k (user_id, conversation_id, place) \
-             using (user_id, conversation_id) \
-         order by c.user_id, c.conversation_id for no key update of c"
-    ))
-    .bind(batch.iter().map(|asked| asked.user.as_str()).collect::<Vec<_>>())
-    .bind(batch.iter().map(|asked| asked.conversation.as_str()).collect::<Vec<_>>())
-    .fetch_all(connection)
-    .await
-    .doing("locking conversations")?;
-    let found = |place: usize, asked: &Arc<Asked>| {
-        let is_mine = |row: &&(i64, String, bool, bool)| usize::try_from(row.0) == Ok(place + 1);
-        let Some((_, status, is_abandoned, has_content)) = rows.iter().find(is_mine) else {
-            return Found::Nothing;
-        };
-        let is_waiting = status == Status::InProgress.as_str();
-        let is_admissible = match asked.asker {
-            Asker::Owner => is_waiting || status == Status::Failed.as_str(),
-            Asker::Reconciler => is_waiting && *is_abandoned,
-        };
-        match (is_admissible, has_content) {
-            (false, _) => Found::AsItIs,
-            (true, false) => Found::Empty,
-            (true, true) => Found::Ready,
-        }
-    };
-    Ok(batch.iter().enumerate().map(|(place, asked)| found(place, asked)).collect())
-}
-
 /// Those to be admitted: of two that ask for one conversation, the first.
-fn ready<'a>(batch: &'a [Arc<Asked>], found: &[Found]) -> Vec<&'a Asked> {
+fn ready<'a>(batch: &'a [Arc<Asked>], found: &[Found]) -> Vec<(&'a Asked, Ready)> {
     let mut seen = HashSet::new();
-    let ready = batch.iter().zip(found).filter(|(_, found)| **found == Found::Ready);
-    ready.map(|(asked, _)| asked.as_ref()).filter(|asked| seen.insert(asked.about())).collect()
+    let held = batch.iter().zip(found).filter_map(|(asked, found)| Some((asked.as_ref(), found.ready()?)));
+    held.filter(|(asked, _)| seen.insert(asked.about())).collect()
 }
 
-/// Takes the next revisions; the discarded mark of a dead letter is taken back.
-async fn open_revisions(
+/// Reads the conversations that are to be shown. Theirs are held, so nothing of them changes before the commit.
+async fn show(
     connection: &mut PgConnection,
-    ready: &[&Asked],
-    now: Timestamp,
-) -> Result<Vec<i64>, Stumble> {
-    if ready.is_empty() {
-        return Ok(Vec::new());
+    batch: &[Arc<Asked>],
+    answers: &mut [Finalized],
+    opened: Opened<'_>,
+) -> Result<(), Error> {
+    let (shown, answers): (Vec<_>, Vec<&mut Answer>) = batch
+        .iter()
+        .zip(answers)
+        .filter(|(asked, _)| asked.shown)
+        .filter_map(|(asked, answer)| {
+            Some(((asked.shown(), opened.get(&asked.about()).cloned()), answer.as_mut().ok()?))
+        })
+        .unzip();
+    for (seen, answer) in read_seen(connection, shown).await?.into_iter().zip(answers) {
+        answer.seen = Some(seen);
     }
-    let mut opened: Vec<(i64, i64)> = sqlx::query_as(
-        "update conversations c set status = 'processing', finalization_revision = finalization_revision + 1, \
-             discarded = discarded and not discarded_by_failure, discarded_by_failure = false, updated_at = $1, \
-             external_data = case when k.context is null then external_data \
-                 else coalesce(external_data, '{}') || jsonb_build_object('calendar_meeting_context', k.context) end \
-         from unnest($2::text[], $3::text[], $4::jsonb[]) with ordinality k (user_id, conversation_id, context, place) \
-         where c.user_id = k.user_id and c.conversation_id = k.conversation_id \
-         returning k.place, c.finalization_revision",
-    )
-    .bind(now)
-    .bind(ready.iter().map(|asked| asked.user.as_str()).collect::<Vec<_>>())
-    .bind(ready.iter().map(|asked| asked.conversation.as_str()).collect::<Vec<_>>())
-    .bind(ready.iter().map(|asked| asked.calendar_meeting_context.as_ref()).collect::<Vec<_>>())
-    .fetch_all(connection)
-    .await
-    .doing("opening revisions")?;
-    opened.sort_unstable();
-    // They are locked, so each was there.
-    if opened.len() < ready.len() {
-        return Err(Stumble::Lost);
-    }
-    Ok(opened.into_iter().map(|(_, revision)| revision).collect())
+    Ok(())
 }
 
 /// The newest jobs, by place, of what its owner asked for and is left as it is.
@@ -342,7 +290,7 @@ async fn newest_jobs(
         .iter()
         .zip(found)
         .enumerate()
-        .filter(|(_, (asked, found))| **found == Found::AsItIs && asked.asker == Asker::Owner);
+        .filter(|(_, (asked, found))| matches!(found, Found::AsItIs) && asked.asker == Asker::Owner);
     let (places, abouts): (Vec<usize>, Vec<About<'_>>) =
         left.map(|(place, (asked, _))| (place, asked.about())).unzip();
     if places.is_empty() {
@@ -376,7 +324,7 @@ fn answers(
     let answer = |(place, (asked, found)): (usize, (&Arc<Asked>, &Found))| match found {
         Found::Nothing => Err(AdmitRefusal::NoConversation),
         Found::Empty => Err(AdmitRefusal::NoContent),
-        Found::Ready => Ok(admitted.get(&asked.about()).copied().cloned().into()),
+        Found::Ready(_) => Ok(admitted.get(&asked.about()).copied().cloned().into()),
         Found::AsItIs => Ok(newest.get(&place).cloned().into()),
     };
     batch.iter().zip(found).enumerate().map(answer).collect()

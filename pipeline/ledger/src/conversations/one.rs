@@ -1,11 +1,11 @@
 //! Single views: one conversation with what hangs on it, in one snapshot. Requests that come together read together.
 
 use records::{ActionItem, ConversationId, UserId};
-use sqlx::FromRow;
+use sqlx::{FromRow, PgConnection};
 
 use super::{
     ConversationView,
-    row::{ConversationRow, conversation_columns},
+    row::ConversationRow,
     spoken::{Spoken, read_spoken},
 };
 use crate::{
@@ -38,40 +38,57 @@ impl Ledger {
         self.views.ask(self, shown, all).await?.into_view()
     }
 
-    /// Reads a batch in its order. What a row holds that cannot be read stops nobody but its reader.
-    pub(crate) async fn look_at(&self, batch: &[Shown]) -> Result<Vec<Seen>, Error> {
+    /// Reads a batch in its order, in one snapshot.
+    async fn look_at(&self, batch: &[Shown]) -> Result<Vec<Seen>, Error> {
         let mut snapshot = self.begin_reading(DOING, Plans::OfKeys).await?;
-        let mut reading = Reading::new(&mut snapshot, batch.len(), DOING);
-        let all = Keys::of(batch.iter().enumerate().map(|(place, shown)| {
-            let (user, conversation) = shown.about();
-            (place, user, conversation)
-        }));
-        reading.each(&all, CONVERSATIONS, |seen: &mut Seen, row: NamedRow| seen.row = Some(row)).await?;
-        reading.each(&all, ITEMS, |seen, row: ItemRow| seen.items.push(row.into())).await?;
-        let mut seen = reading.found();
-        let with_transcript = || batch.iter().zip(0..).filter(|(shown, _)| shown.with_transcript);
-        let asked: Vec<_> = with_transcript().map(|(shown, _)| shown.about()).collect();
-        let spoken = read_spoken(&mut snapshot, &asked, DOING).await?;
+        let seen =
+            read_seen(&mut snapshot, batch.iter().map(|shown| (shown.clone(), None)).collect()).await?;
         snapshot.commit().await.doing(DOING)?;
-        for ((_, place), spoken) in with_transcript().zip(spoken) {
-            seen[place].spoken = Some(spoken);
-        }
         Ok(seen)
     }
 }
 
-impl Shown {
-    fn about(&self) -> (&UserId, &ConversationId) {
-        (&self.user, &self.conversation)
+/// Reads a batch in its order; of some, the caller has the row already. What a row holds that cannot be read stops nobody
+/// but its reader.
+pub(crate) async fn read_seen(
+    connection: &mut PgConnection,
+    batch: Vec<(Shown, Option<NamedRow>)>,
+) -> Result<Vec<Seen>, Error> {
+    let (shown, known): (Vec<Shown>, Vec<Option<NamedRow>>) = batch.into_iter().unzip();
+    let all = || shown.iter().enumerate().map(|(place, shown)| (place, &shown.user, &shown.conversation));
+    let unread = Keys::of(all().filter(|(place, ..)| known[*place].is_none()));
+    let mut reading = Reading::new(connection, shown.len(), DOING);
+    reading.each(&unread, CONVERSATIONS, |seen: &mut Seen, row: NamedRow| seen.row = Some(row)).await?;
+    reading.each(&Keys::of(all()), ITEMS, |seen, row: ItemRow| seen.items.push(row.into())).await?;
+    let mut seen = reading.found();
+    let with_transcript = || shown.iter().zip(0..).filter(|(shown, _)| shown.with_transcript);
+    let asked: Vec<_> = with_transcript().map(|(shown, _)| (&shown.user, &shown.conversation)).collect();
+    let spoken = read_spoken(connection, &asked, DOING).await?;
+    for ((_, place), spoken) in with_transcript().zip(spoken) {
+        seen[place].spoken = Some(spoken);
     }
+    for (seen, known) in seen.iter_mut().zip(known) {
+        seen.row = known.or(seen.row.take());
+    }
+    Ok(seen)
 }
+
+/// What [`NamedRow`] reads of a conversation `c`.
+macro_rules! named_columns {
+    () => {
+        concat!(
+            $crate::conversations::row::conversation_columns!(),
+            ", (select u.name from users u where u.user_id = c.user_id) as user_name, \
+             (select f.name from folders f where f.user_id = c.user_id and f.folder_id = c.folder_id) as folder_name"
+        )
+    };
+}
+pub(crate) use named_columns;
 
 const CONVERSATIONS: &str = for_each!(
     "select ",
-    conversation_columns!(),
-    ", (select u.name from users u where u.user_id = c.user_id) as user_name, \
-     (select f.name from folders f where f.user_id = c.user_id and f.folder_id = c.folder_id) as folder_name \
-     from conversations c where c.user_id = k.user_id and c.conversation_id = k.conversation_id"
+    named_columns!(),
+    " from conversations c where c.user_id = k.user_id and c.conversation_id = k.conversation_id"
 );
 const ITEMS: &str = for_each!(
     "select * from action_items i where i.user_id = k.user_id and i.conversation_id = k.conversation_id \
@@ -87,8 +104,9 @@ pub(crate) struct Seen {
     spoken: Option<Spoken>,
 }
 
-#[derive(FromRow)]
-struct NamedRow {
+/// A conversation's row, with the names of its owner and its folder.
+#[derive(Clone, FromRow)]
+pub(crate) struct NamedRow {
     #[sqlx(flatten)]
     row: ConversationRow,
     user_name: Option<String>,

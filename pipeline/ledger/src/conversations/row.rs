@@ -15,7 +15,7 @@ macro_rules! conversation_columns {
          finalization_revision"
     };
 }
-pub(super) use conversation_columns;
+pub(crate) use conversation_columns;
 
 /// The same, in `select` lists and `returning` clauses that are put together.
 pub(crate) const CONVERSATION_COLUMNS: &str = conversation_columns!();

@@ -59,6 +59,40 @@ async fn who_is_admitted_cannot_be_marked_meanwhile() {
 }
 
 #[tokio::test]
+async fn a_finalize_holds_its_person_and_then_its_conversation() {
+    const CONVERSATION: &str = "select from conversations for no key update nowait";
+    for (held, probe, is_free) in [
+        ("select from users for update", CONVERSATION, true),
+        ("select from conversations for update", ANN, false),
+        ("lock finalization_admissions", CONVERSATION, false),
+    ] {
+        let world = World::new().await;
+        let id = world.deferred("c").await;
+        let (ledger, ann) = (world.ledger.clone(), world.ann.clone());
+        let verb = async move { ledger.finalize(&ann, &id, None).await.unwrap().unwrap() };
+        let (free, admitted) = is_free_while(&world, held, verb, probe).await;
+        assert_eq!(free, is_free, "{held}");
+        assert!(admitted.is_some());
+    }
+}
+
+#[tokio::test]
+async fn finalizes_of_one_batch_hold_conversations_in_the_order_of_their_keys() {
+    let world = World::new().await;
+    let (one, other) = (world.deferred("a").await, world.deferred("b").await);
+    let (ledger, ann) = (world.ledger.clone(), world.ann.clone());
+    // Asked in the same breath, the last first.
+    let verb = async move {
+        tokio::join!(ledger.finalize(&ann, &other, None), ledger.finalize(&ann, &one, None));
+    };
+    let held = "select from conversations where conversation_id = 'b' for update";
+    let probe = "select from conversations where conversation_id = 'a' for no key update nowait";
+    let (free, ()) = is_free_while(&world, held, verb, probe).await;
+    assert!(!free, "`a` comes before `b`");
+    assert_eq!(world.count("select count(*) from finalization_jobs").await, 2);
+}
+
+#[tokio::test]
 async fn who_is_replayed_cannot_be_marked_meanwhile_and_the_conversation_stays() {
     for (held, probe) in [
         ("select from conversations for update", ANN),
