@@ -175,3 +175,16 @@ async fn what_another_process_moves_between_the_look_and_the_lock_is_not_sent() 
     sqlx::raw_sql(moved).execute(&mut faster).await.unwrap();
     assert_eq!(endpoints(&slower.await.unwrap()), Vec::<&str>::new());
 }
+
+#[tokio::test]
+async fn a_delivery_that_somebody_holds_is_passed_by_and_the_rest_is_taken() {
+    let world = World::new().await;
+    world.endpoint(&world.ann, "w").await;
+    world.pending(&world.ann, "w", 2).await;
+    let held = "select from webhook_deliveries where delivery_id = 'w_0' for update";
+    let mut holder = holder(&world, held).await;
+    let claimed = claim(&world.ledger).await;
+    assert_eq!((claimed.len(), claimed[0].delivery_id.as_str()), (1, "w_1"));
+    sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
+    assert_eq!(claim(&world.ledger).await[0].delivery_id, "w_0");
+}

@@ -38,6 +38,7 @@ async fn all_that_did_not_get_through_since_a_moment_is_due_again() {
     let world = with_history().await;
     let since = since(&world).await;
     assert_eq!(world.ledger.recover(&world.bob, "w", since).await.unwrap(), None);
+    assert_eq!(world.ledger.recover(&world.ann, "nothing", since).await.unwrap(), None);
     assert_eq!(world.ledger.recover(&world.ann, "w", since).await.unwrap(), Some(3));
     let claimed = world.ledger.claim_deliveries(9, &DeliveryPolicy::default()).await.unwrap();
     let mut ids: Vec<&str> = claimed.iter().map(|one| one.delivery_id.as_str()).collect();
