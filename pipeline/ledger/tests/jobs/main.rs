@@ -22,6 +22,7 @@ mod kept_things;
 mod keyed;
 mod locks;
 mod mirror;
+mod persons_word;
 mod races;
 mod repeats;
 mod reprocess;
