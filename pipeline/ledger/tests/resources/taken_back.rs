@@ -53,3 +53,19 @@ async fn what_is_done_or_dated_anew_takes_back_its_own_pushes_that_are_still_to_
         assert_eq!(world.count(cancelled).await, 2, "done: {done}");
     }
 }
+
+#[tokio::test]
+async fn pushes_that_ended_long_ago_are_pruned_and_no_others() {
+    let world = with_pushes().await;
+    world
+        .run(
+            "update push_deliveries set finished_at = now() - interval '40 days' \
+                 where user_id = 'ann' and delivery_id = 'i_delivered'",
+        )
+        .await;
+    let month = std::time::Duration::from_secs(30 * 86_400);
+    world.ledger.prune(month, 100).await.unwrap();
+    let gone = "select count(*) from push_deliveries where user_id = 'ann' and delivery_id = 'i_delivered'";
+    assert_eq!(world.count(gone).await, 0);
+    assert_eq!(world.count("select count(*) from push_deliveries").await, 15);
+}
