@@ -1,5 +1,7 @@
 //! Exit codes (DECISIONS §7) and the last words of a command that failed.
 
+mod causes;
+
 use std::process::ExitCode;
 
 /// Why a command ends with a code of its own.
@@ -22,16 +24,13 @@ pub(crate) enum Exit {
 /// Prints an error with its causes and a next step, and gives its code.
 pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
     anstream::eprintln!("{}error:{} {error}", crate::telemetry::RED, crate::telemetry::PLAIN);
-    for cause in error.chain().skip(1) {
+    for cause in causes::causes(error) {
         anstream::eprintln!("  because: {cause}");
     }
-    let code = code(error);
-    if code == UNAVAILABLE {
-        anstream::eprintln!(
-            "  try: check DATABASE_URL, and that PostgreSQL answers there; `listen config` shows what is set"
-        );
+    if let Some(step) = causes::next_step(error) {
+        anstream::eprintln!("  try: {step}");
     }
-    ExitCode::from(code)
+    ExitCode::from(code(error))
 }
 
 /// Prints what clap, or the configuration, has to say; 2 for wrong usage, 0 for `--help`.

@@ -85,15 +85,13 @@ impl App {
         })
     }
 
-    /// Shows what becomes of spans, where traces are on.
+    /// Shows what becomes of spans: nothing at all, where traces are off.
     ///
     /// # Errors
     /// When it is shown already.
     pub(crate) fn show_spans(&self, spans: Option<SpanCounts>) -> anyhow::Result<()> {
-        match spans {
-            Some(spans) => spans.register(&self.registry).context("registering metrics"),
-            None => Ok(()),
-        }
+        let spans = spans.map_or_else(SpanCounts::new, Ok);
+        spans.and_then(|spans| spans.register(&self.registry)).context("registering metrics")
     }
 
     /// How long requests in flight may take once the process is to stop: as long as a create waits, and a little more.
@@ -226,8 +224,12 @@ pub(crate) fn database(url: Option<&str>) -> anyhow::Result<PgConnectOptions> {
         )
         .into());
     };
-    PgConnectOptions::from_str(url)
-        .map_err(|_| anyhow::anyhow!("DATABASE_URL is not a PostgreSQL URL (postgresql://…)"))
+    let wrong = || Exit::Usage("DATABASE_URL is not a PostgreSQL URL (postgresql://…)".to_owned());
+    // The driver reads any scheme as its own.
+    if !["postgres://", "postgresql://"].iter().any(|scheme| url.starts_with(scheme)) {
+        return Err(wrong().into());
+    }
+    PgConnectOptions::from_str(url).map_err(|_| wrong().into())
 }
 
 /// Chance comes in here, once per use.

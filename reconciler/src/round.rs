@@ -14,6 +14,10 @@ use crate::{Metrics, Settings};
 
 /// How long to wait before a clock that broke is set up anew.
 const BROKEN_CLOCK: Duration = Duration::from_secs(1);
+/// How long to wait before the round at start is tried again; twice as long each time.
+const FIRST_RETRY: Duration = Duration::from_secs(1);
+/// The longest of these waits.
+const LAST_RETRY: Duration = Duration::from_secs(30);
 
 /// What repairs, in one process.
 pub struct Reconciler {
@@ -32,21 +36,23 @@ impl Reconciler {
     }
 
     /// One round: the duties and, where this process dispatches, a pass. An error is logged here, once, and
-    /// left to the next round. When a round is being made already, this one is skipped.
-    pub async fn make_round(&self) {
+    /// left to the next round. When a round is being made already, this one is skipped. Whether it was made to its
+    /// end is the answer.
+    pub async fn make_round(&self) -> bool {
         let Ok(_busy) = self.busy.try_lock() else {
             tracing::warn!("the last round is still being made; this one is skipped");
-            return;
+            return false;
         };
         let span = tracing::info_span!(target: trace::TARGET, "reconcile", otel.status_code = Empty);
         let made = self.try_round().instrument(span.clone()).await;
         if made.is_err() {
             span.record("otel.status_code", "ERROR");
         }
-        match made {
+        match &made {
             Ok(()) => tracing::debug!("a round of the reconciler is done"),
             Err(error) => tracing::warn!(%error, "a round of the reconciler ended early"),
         }
+        made.is_ok()
     }
 
     async fn try_round(&self) -> Result<(), Error> {
@@ -62,7 +68,8 @@ impl Reconciler {
     }
 }
 
-/// Makes a round at start and at every tick of `schedule` (UTC), until `stop`. Any `apalis_cron::Schedule`
+/// Makes a round at start, again after a short while until one succeeds, and then at every tick of `schedule` (UTC),
+/// until `stop`: a database that comes up after us is not left alone until the first tick. Any `apalis_cron::Schedule`
 /// will do; `LISTEN_RECONCILER_CRON` is parsed into one by the caller, so that a wrong expression stops the start-up.
 pub async fn run<S>(
     ledger: Ledger,
@@ -74,7 +81,7 @@ pub async fn run<S>(
     S: Schedule<Utc> + Clone + Send + Sync + Unpin + 'static,
 {
     let reconciler = Arc::new(Reconciler::new(ledger, settings, metrics, stop.clone()));
-    reconciler.make_round().await;
+    until_made(|| make(Arc::clone(&reconciler)), &stop).await;
     while !stop.is_cancelled() {
         // apalis ends a worker whose clock jumped over a tick: rounds must outlive that.
         let Err(error) = tick(schedule.clone(), reconciler.clone(), stop.clone()).await else { return };
@@ -101,10 +108,60 @@ where
         .await
 }
 
-/// A round is spawned: one that panics ends nothing, and one that takes long does not keep the clock from being read.
 async fn on_tick(_: Tick<Utc>, reconciler: Data<Arc<Reconciler>>) {
-    let reconciler = Arc::clone(&reconciler);
-    if tokio::spawn(async move { reconciler.make_round().await }).await.is_err() {
+    make(Arc::clone(&reconciler)).await;
+}
+
+/// A round is spawned: one that panics ends nothing, and one that takes long does not keep the clock from being read.
+async fn make(reconciler: Arc<Reconciler>) -> bool {
+    let made = tokio::spawn(async move { reconciler.make_round().await }).await;
+    made.unwrap_or_else(|_| {
         tracing::error!("a round of the reconciler panicked");
+        false
+    })
+}
+
+/// Repeats `round` until it is made or `stop` is cancelled: at once, and after 1, 2, 4, 8, 16 and then every 30 s.
+async fn until_made<M: Future<Output = bool>>(mut round: impl FnMut() -> M, stop: &CancellationToken) {
+    let mut wait = FIRST_RETRY;
+    while !round().await {
+        if tokio::time::timeout(wait, stop.cancelled()).await.is_ok() {
+            return;
+        }
+        wait = LAST_RETRY.min(wait * 2);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::ready;
+
+    use tokio::time::Instant;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn the_round_at_start_is_repeated_until_one_is_made_and_no_longer() {
+        let began = Instant::now();
+        let mut at = Vec::new();
+        let round = || {
+            at.push(began.elapsed().as_secs());
+            ready(at.len() == 8)
+        };
+        until_made(round, &CancellationToken::new()).await;
+        assert_eq!(at, [0, 1, 3, 7, 15, 31, 61, 91]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_process_that_stops_waits_for_no_further_round() {
+        let stop = CancellationToken::new();
+        let mut rounds = 0;
+        let round = || {
+            rounds += 1;
+            stop.cancel();
+            ready(false)
+        };
+        until_made(round, &stop).await;
+        assert_eq!(rounds, 1);
     }
 }

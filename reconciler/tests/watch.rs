@@ -160,6 +160,43 @@ async fn rounds_are_made_at_start_and_by_the_clock_until_the_process_stops() {
     assert!(house.last_success() > 1.0e9, "a time of the database's clock");
 }
 
+/// Ticks when nobody waits any more.
+#[derive(Clone)]
+struct InAYear;
+
+impl Schedule<Utc> for InAYear {
+    #[expect(clippy::disallowed_methods, reason = "a schedule is asked what comes after now")]
+    fn next_tick(&mut self, _: &Utc) -> Option<Tick<Utc>> {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
+        Some(Tick::new(now.as_secs() + 31_536_000))
+    }
+}
+
+#[tokio::test]
+async fn a_round_at_start_that_fails_is_made_again_without_waiting_for_the_clock() {
+    let house = House::new().await;
+    let job = house.stale("c1", 10).await;
+    house.sql("alter table finalization_bells rename to bells_away").await;
+    let (ledger, metrics, stop) = (house.ledger.clone(), house.metrics.clone(), house.stop.clone());
+    let running = tokio::spawn(run(ledger, Settings::default(), InAYear, metrics, stop));
+    let put_off = format!("select count(*) from finalization_jobs where job_id = '{job}' and version > 1");
+    while house.count(&put_off).await == 0 {
+        tokio::time::sleep(SOON).await;
+    }
+    assert_eq!(house.last_success(), 0.0, "no bell could be rung");
+
+    house.sql("alter table bells_away rename to finalization_bells").await;
+    let made = async {
+        while house.last_success() == 0.0 {
+            tokio::time::sleep(SOON).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), made).await.unwrap();
+
+    house.stop.cancel();
+    tokio::time::timeout(Duration::from_secs(10), running).await.unwrap().unwrap();
+}
+
 #[tokio::test]
 async fn a_job_that_was_parked_too_long_is_given_up_in_every_mode() {
     let house = House::new().await;

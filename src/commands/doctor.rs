@@ -1,17 +1,16 @@
 //! `listen doctor`: what is wrong with a deployment, and what to do about it.
 
+mod clock;
+mod processes;
+
 use std::{process::ExitCode, time::Duration};
 
 use clap::Args;
 use ledger::{Examination, Ledger, Workers};
-use records::Timestamp;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::{
-    jobs::filter::ago,
-    table::{Asked, print_json},
-};
+use super::table::{Asked, print_json};
 
 /// Examine a deployment: schema, settings, clocks, workers, bells, blocking transactions.
 #[derive(Args, Debug)]
@@ -111,18 +110,18 @@ fn judge(found: &Examination, workers: &Workers, near: &Near) -> Vec<Remark> {
         ),
         schema(found),
         settings(found),
-        clock(near.skew),
+        clock::clock(near.skew),
         connections(found),
     ];
     if found.missing_migrations.is_empty() {
         remarks.extend([
-            processes(found, workers),
+            processes::processes(found, workers),
             queues(near),
             counted("leases", found.unwatched_leases, "leases ran out over a minute ago and nobody watches: start a process with the role worker or reconciler"),
             counted("owners", found.without_owners, "live jobs should have been looked at an hour ago: is a reconciler running?"),
             counted("bells", found.bells_without_jobs, "bells ring for jobs that are not there; the next take removes them"),
             counted("announcements", found.unannounced, "ready jobs are announced by nothing; a reconciler rings again: is one running?"),
-            rounds(found, workers),
+            processes::rounds(found, workers),
         ]);
     }
     remarks.extend([transactions(found), locks(found), bloat(found)]);
@@ -164,14 +163,6 @@ fn settings(found: &Examination) -> Remark {
     }
 }
 
-/// No decision goes by a process's clock; logs and certificates do.
-fn clock(skew: chrono::Duration) -> Remark {
-    let seconds = skew.as_seconds_f64();
-    let words = format!("this machine is {seconds:+.2} s off the database's, by which everything is decided");
-    let level = if seconds.abs() > 2.0 { Level::Warning } else { Level::Fine };
-    remark("clock", level, words)
-}
-
 fn connections(found: &Examination) -> Remark {
     let (used, most) = found.connections;
     let level = if used * 10 > most * 9 {
@@ -182,41 +173,6 @@ fn connections(found: &Examination) -> Remark {
         Level::Fine
     };
     remark("connections", level, format!("{used} of {most} in use"))
-}
-
-fn processes(found: &Examination, workers: &Workers) -> Remark {
-    let living = workers.processes.iter().filter(|view| view.alive && !view.process.stopping);
-    let slots: u32 =
-        living.clone().map(|view| view.process.finalization_slots + view.process.creation_slots).sum();
-    let dead: Vec<String> = workers
-        .processes
-        .iter()
-        .filter(|view| !view.alive && !view.process.stopping)
-        // Of one that died long ago and holds nothing, nothing is left to be done.
-        .filter(|view| !view.holds.is_empty() || found.at - view.seen_at < chrono::Duration::hours(1))
-        .map(|view| {
-            format!(
-                "{} (last seen {} ago, holds {})",
-                view.process.id,
-                ago(view.seen_at, found.at),
-                view.holds.len()
-            )
-        })
-        .collect();
-    let living = living.count();
-    match (slots, dead.as_slice()) {
-        (0, _) => remark(
-            "processes",
-            Level::Failure,
-            format!("{living} live, and none of them takes jobs: start one with the role worker"),
-        ),
-        (_, []) => remark("processes", Level::Fine, format!("{living} live, {slots} slots")),
-        (_, dead) => remark(
-            "processes",
-            Level::Warning,
-            format!("{living} live, {slots} slots; died: {}", dead.join(", ")),
-        ),
-    }
 }
 
 fn queues(near: &Near) -> Remark {
@@ -234,23 +190,6 @@ fn counted(name: &'static str, count: i64, words: &str) -> Remark {
     match count {
         0 => remark(name, Level::Fine, "nothing out of place".to_owned()),
         count => remark(name, Level::Failure, format!("{count} {words}")),
-    }
-}
-
-fn rounds(found: &Examination, workers: &Workers) -> Remark {
-    let has_role = |view: &ledger::ProcessView| {
-        view.alive && view.process.roles.iter().any(|role| role == "reconciler" || role == "worker")
-    };
-    let late = |at: Timestamp| found.at - at > chrono::Duration::minutes(15);
-    match found.last_round {
-        Some(at) if !late(at) => {
-            remark("reconciler", Level::Fine, format!("last round {} ago", ago(at, found.at)))
-        }
-        Some(at) => remark("reconciler", Level::Failure, format!("last round {} ago", ago(at, found.at))),
-        None if workers.processes.iter().any(has_role) => {
-            remark("reconciler", Level::Warning, "has not finished a round yet".to_owned())
-        }
-        None => remark("reconciler", Level::Failure, "never finished a round".to_owned()),
     }
 }
 

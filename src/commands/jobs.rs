@@ -1,5 +1,6 @@
 //! `listen jobs`: what operators ask of jobs and do to them.
 
+mod causes;
 mod discard;
 pub(crate) mod filter;
 mod list;

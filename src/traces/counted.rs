@@ -33,7 +33,7 @@ impl SpanCounts {
     ///
     /// # Errors
     /// When the name is none, which a test would have found.
-    pub(super) fn new() -> prometheus::Result<Self> {
+    pub(crate) fn new() -> prometheus::Result<Self> {
         let help = "Spans by what became of them: sent to the collector, failed to be sent, or dropped because too \
                     many were waiting.";
         let all = IntCounterVec::new(Opts::new("listen_trace_spans_total", help), &["outcome"])?;

@@ -1,10 +1,10 @@
-//! What a worker adds to a trace: the wait for a claim, the run, its completion, and every try to tell an endpoint.
+//! What a worker adds to a trace: the wait for a claim, the run, its completion, and every try to tell an endpoint or
+//! to remind somebody.
 
 use std::time::Duration;
 
 use job::{Outcome, State};
-use ledger::ClaimedDelivery;
-use ledger::{Claimed, DeliveryOutcome};
+use ledger::{Claimed, ClaimedDelivery, ClaimedPush, DeliveryOutcome};
 use trace::{TARGET, TraceContext};
 use tracing::{Span, field::Empty};
 
@@ -77,6 +77,23 @@ pub(crate) fn delivery(delivery: &ClaimedDelivery) -> Span {
     );
     delivery.trace.inspect(|trace| trace.lead(&span));
     span
+}
+
+/// A try to remind somebody: a trace of its own. A reminder is due days after the request that set it, and may have
+/// been moved by others since.
+pub(crate) fn push(push: &ClaimedPush) -> Span {
+    tracing::info_span!(
+        target: TARGET,
+        "push",
+        otel.kind = "client",
+        otel.status_code = Empty,
+        subscription_id = push.subscription_id,
+        delivery_id = push.delivery_id,
+        kind = push.kind.as_str(),
+        try_number = push.try_number,
+        outcome = Empty,
+        http.response.status_code = Empty,
+    )
 }
 
 /// How a try ended.

@@ -5,9 +5,18 @@
 //!
 //! [`decide`]: crate::decide
 
-use std::fmt;
+mod heir;
+mod words;
 
-use crate::{FailureCode, Job, Outcome, Policy, State, Timestamp, WorkerId};
+use chrono::Duration;
+
+pub use heir::Heir;
+
+use crate::{FailureCode, Job, Lease, Outcome, Policy, Queue, State, Timestamp, WorkerId};
+
+/// A process says every five seconds that it lives. One that missed two of them is silent: frozen, cut off from the
+/// database, or dead.
+pub const SILENT_AFTER: Duration = Duration::seconds(10);
 
 /// What lies around a job, as far as it decides whether somebody takes it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,6 +27,8 @@ pub struct Surroundings {
     pub ring_at: Option<Timestamp>,
     /// Who paused the queue, since when.
     pub paused: Option<(String, Timestamp)>,
+    /// Processes that live: each of them watches leases. A lease's holder that is silent is none of them.
+    pub living: u32,
     /// Slots for this queue in living workers.
     pub slots: u32,
     /// Leases of this queue that have not expired.
@@ -26,6 +37,8 @@ pub struct Surroundings {
     pub ahead: u32,
     /// When the worker that holds the lease was last seen, if it is known.
     pub holder_seen_at: Option<Timestamp>,
+    /// That worker took its leave: it renews until its runs have ended, and is not seen any more.
+    pub holder_stopping: bool,
     /// A newer revision of the conversation was admitted.
     pub superseded: bool,
     /// The conversation was deleted.
@@ -42,7 +55,18 @@ pub enum Why {
         /// Until when.
         until: Timestamp,
     },
-    /// Its worker renewed no more; the lease watch gives it to another one.
+    /// Its worker has a valid lease, and its process is silent.
+    HolderSilent {
+        /// Whose lease.
+        worker: WorkerId,
+        /// Until when, unless it is renewed.
+        until: Timestamp,
+        /// When that process was last seen.
+        seen_at: Timestamp,
+        /// Who goes on if it is not renewed.
+        heir: Heir,
+    },
+    /// Its worker renewed no more.
     LeaseExpired {
         /// Whose lease it was.
         worker: WorkerId,
@@ -50,6 +74,8 @@ pub enum Why {
         at: Timestamp,
         /// When that worker was last seen, if it is known.
         seen_at: Option<Timestamp>,
+        /// Who goes on.
+        heir: Heir,
     },
     /// It waits after a failure, or was released with a delay.
     BackingOff {
@@ -60,6 +86,8 @@ pub enum Why {
     },
     /// An operator paused the queue.
     Paused {
+        /// Which.
+        queue: Queue,
         /// Who.
         by: String,
         /// When.
@@ -134,14 +162,7 @@ pub fn why(job: &Job, around: &Surroundings, now: Timestamp, policy: &Policy) ->
             Why::BackingOff { until: *ready_at, code: job.last_code }
         }
         State::Queued { .. } => why_not_taken(job, around, now, policy),
-        State::Leased(lease) if now < lease.expires_at => {
-            Why::Running { worker: lease.worker.clone(), until: lease.expires_at }
-        }
-        State::Leased(lease) => Why::LeaseExpired {
-            worker: lease.worker.clone(),
-            at: lease.expires_at,
-            seen_at: around.holder_seen_at,
-        },
+        State::Leased(lease) => why_not_done(job, lease, around, now, policy),
         State::BlockedByok => {
             let since = job.first_blocked_at.unwrap_or(job.admitted_at);
             Why::Parked { since, until: job.reconcile_after_at(policy).unwrap_or(since) }
@@ -151,10 +172,24 @@ pub fn why(job: &Job, around: &Surroundings, now: Timestamp, policy: &Policy) ->
     }
 }
 
+/// The job was claimed: whether its holder still works on it, as far as anybody can tell.
+fn why_not_done(job: &Job, lease: &Lease, around: &Surroundings, now: Timestamp, policy: &Policy) -> Why {
+    let (worker, until, heir) = (lease.worker.clone(), lease.expires_at, Heir::of(job, around, policy));
+    if now >= until {
+        return Why::LeaseExpired { worker, at: until, seen_at: around.holder_seen_at, heir };
+    }
+    match around.holder_seen_at {
+        Some(seen_at) if !around.holder_stopping && now - seen_at > SILENT_AFTER => {
+            Why::HolderSilent { worker, until, seen_at, heir }
+        }
+        _ => Why::Running { worker, until },
+    }
+}
+
 /// The job is ready: what keeps a slot from taking it.
 fn why_not_taken(job: &Job, around: &Surroundings, now: Timestamp, policy: &Policy) -> Why {
     if let Some((by, since)) = &around.paused {
-        return Why::Paused { by: by.clone(), since: *since };
+        return Why::Paused { queue: job.queue, by: by.clone(), since: *since };
     }
     if around.slots == 0 {
         return Why::NoWorkers;
@@ -187,6 +222,7 @@ impl Why {
     pub const fn guard(&self) -> &'static str {
         match self {
             Self::Running { .. } => "running",
+            Self::HolderSilent { .. } => "holder_silent",
             Self::LeaseExpired { .. } => "lease_expired",
             Self::BackingOff { .. } => "backing_off",
             Self::Paused { .. } => "paused",
@@ -204,94 +240,4 @@ impl Why {
             Self::Settled { .. } => "settled",
         }
     }
-}
-
-/// One sentence for an operator; moments are UTC.
-impl fmt::Display for Why {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Running { worker, until } => {
-                write!(f, "It runs: {} holds the lease until {} and renews it.", worker.0, time(*until))
-            }
-            Self::LeaseExpired { worker, at, seen_at } => {
-                write!(f, "Its lease, held by {}, ran out at {}", worker.0, time(*at))?;
-                if let Some(seen_at) = seen_at {
-                    write!(f, "; that process was last seen at {}", time(*seen_at))?;
-                }
-                f.write_str(". The lease watch of any process gives it to another worker within seconds.")
-            }
-            Self::BackingOff { until, code: Some(code) } => {
-                write!(f, "It backs off until {} after {code}.", time(*until))
-            }
-            Self::BackingOff { until, code: None } => write!(f, "It was given back until {}.", time(*until)),
-            Self::Paused { by, since } => {
-                write!(
-                    f,
-                    "Its queue is paused by {by} since {}; `listen jobs resume` opens it.",
-                    time(*since)
-                )
-            }
-            Self::NoWorkers => f.write_str("No living process has a worker for its queue: start one."),
-            Self::BellLost { repaired_at: Some(at) } => {
-                write!(f, "Its bell is lost. The reconciler rings again once it is due at {}.", time(*at))
-            }
-            Self::BellLost { repaired_at: None } => f.write_str("Its bell is lost, and nobody will look."),
-            Self::BellPutOff { until } => {
-                write!(
-                    f,
-                    "Its bell was put off until {} because the row could not be read or stored; the log has the reason.",
-                    time(*until)
-                )
-            }
-            Self::SlotsTaken { slots, ahead } => {
-                match slots {
-                    1 => f.write_str("The only slot of the living workers is taken")?,
-                    slots => write!(f, "All {slots} slots of the living workers are taken")?,
-                }
-                write!(f, ", and {} before it.", come(*ahead))
-            }
-            Self::Behind { ahead } => write!(f, "It is ready; {} before it.", come(*ahead)),
-            Self::NothingWrong => f.write_str(
-                "Nothing is wrong: it is ready, announced, and a slot is free; it is taken within a second.",
-            ),
-            Self::Parked { since, until } => write!(
-                f,
-                "It waits for its user's own keys since {}, and is given up at {}; the service's key never runs it.",
-                time(*since),
-                time(*until),
-            ),
-            Self::Done { outcome } => write!(f, "It is done: completed, {outcome}."),
-            Self::Dead { code } => {
-                write!(f, "It is a dead letter, {code}: it waits for an operator to replay or discard it.")
-            }
-            Self::Superseded { code } => {
-                write!(
-                    f,
-                    "It is a dead letter, {code}, and a newer revision of its conversation took its place."
-                )
-            }
-            Self::ConversationGone { code } => {
-                write!(
-                    f,
-                    "It is a dead letter, {code}, and its conversation was deleted: only discarding is left."
-                )
-            }
-            Self::Settled { code, at } => {
-                write!(f, "It is a dead letter, {code}, that an operator settled at {}.", time(*at))
-            }
-        }
-    }
-}
-
-fn come(ahead: u32) -> String {
-    match ahead {
-        0 => "no job comes".to_owned(),
-        1 => "1 job comes".to_owned(),
-        1_000.. => "1,000 jobs or more come".to_owned(),
-        _ => format!("{ahead} jobs come"),
-    }
-}
-
-fn time(at: Timestamp) -> String {
-    at.format("%Y-%m-%d %H:%M:%SZ").to_string()
 }

@@ -94,27 +94,6 @@ impl Ledger {
         until_stored!(self, "settling a run", |bell| self.try_edge(&holding.job_id, command.clone(), bell))
     }
 
-    /// Says `Reconcile` to one job (lease watch and reconciler). When its bell cannot be written, nothing changes but
-    /// the next look, 60 s away, and the error tells the caller to end its pass.
-    ///
-    /// # Errors
-    /// When the database does not answer, the bell cannot be written, or the row cannot be read.
-    pub async fn reconcile(&self, user: &UserId, job: &JobId) -> Result<Answer, Error> {
-        for _ in 0..crate::effects::TRIES {
-            match self.try_reconcile(job).await {
-                Ok(answer) => return Ok(answer),
-                Err(Stumble::Lost) => {}
-                Err(Stumble::Broken(error)) => return Err(error),
-                Err(Stumble::Bell(source)) => {
-                    self.bell_failed(&source);
-                    self.look_later(user, job).await?;
-                    return Err(Error::Unavailable { doing: crate::error::RINGING, source });
-                }
-            }
-        }
-        Err(Error::Contended { doing: "reconciling a job" })
-    }
-
     async fn try_edge(&self, job: &JobId, command: Command, bell: Bell) -> Result<Answer, Stumble> {
         let (mut transaction, now) = self.begin("settling a run").await?;
         let Some(stored) = row::read(&mut transaction, job).await? else { return Ok(Answer::Missing) };
@@ -130,22 +109,8 @@ impl Ledger {
         }
     }
 
-    async fn try_reconcile(&self, job: &JobId) -> Result<Answer, Stumble> {
-        let (mut transaction, now) = self.begin("reconciling a job").await?;
-        let Some(stored) = row::read(&mut transaction, job).await? else { return Ok(Answer::Missing) };
-        let bell_waiting = bell_waits(&mut transaction, &stored, now).await.map_err(Stumble::Bell)?;
-        let command = Command::Reconcile { bell_waiting };
-        match self.decide_and_write(&mut transaction, &stored, command, now, Bell::Write).await? {
-            Err(refusal) => Ok(Answer::Refused(refusal)),
-            Ok(written) => {
-                transaction.commit().await.doing("reconciling a job")?;
-                self.wake(&written.stored.job, &written.effects, written.told);
-                Ok(Answer::from(&written))
-            }
-        }
-    }
-
-    async fn look_later(&self, user: &UserId, job: &JobId) -> Result<(), Error> {
+    /// Of a job whose bell could not be written only the next look changes.
+    pub(crate) async fn look_later(&self, user: &UserId, job: &JobId) -> Result<(), Error> {
         sqlx::query(
             "update finalization_jobs set version = version + 1, reconcile_after_at = l.at, \
                  look_at = case when status = 'queued' then l.at else look_at end \
@@ -308,7 +273,7 @@ async fn silence(
 }
 
 /// Where bells cannot even be read, none can be written: the caller treats it as that.
-async fn bell_waits(
+pub(crate) async fn bell_waits(
     connection: &mut PgConnection,
     stored: &Stored,
     now: Timestamp,

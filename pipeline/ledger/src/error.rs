@@ -1,5 +1,7 @@
 //! How the machine can break. `Display` never includes the source: a database's words may hold a person's.
 
+use sqlx::migrate::MigrateError;
+
 /// Something that was being done with the database did not work.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -46,6 +48,23 @@ pub enum Error {
     },
 }
 
+/// What an operator can mend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trouble {
+    /// No server answers at the address.
+    Unreachable,
+    /// The server answers and its certificate, or encryption at all, is not what was asked for.
+    Encryption,
+    /// The server does not let the user in.
+    Credentials,
+    /// The server has no such database.
+    NoDatabase,
+    /// Tables or columns are missing.
+    Schema,
+    /// The server takes no further connection.
+    Connections,
+}
+
 /// What a verb was doing that could not write its bell.
 pub(crate) const RINGING: &str = "ringing a bell";
 
@@ -54,6 +73,14 @@ impl Error {
     /// was being made ends (DESIGN §5).
     pub fn is_bell(&self) -> bool {
         matches!(self, Self::Unavailable { doing: RINGING, .. })
+    }
+
+    /// What is wrong behind the error that an operator can mend, where it is known.
+    pub fn trouble(&self) -> Option<Trouble> {
+        match self {
+            Self::Unavailable { source, .. } | Self::Refused { source, .. } => trouble(source),
+            _ => None,
+        }
     }
 
     /// Whether repeating the same verb later is right.
@@ -92,6 +119,63 @@ fn is_passing(error: &sqlx::Error) -> bool {
                 || code == "55P03"
                 || code == "25P03"
         }),
+        // The migrator wraps what kept it from the database, as well as what is wrong with a migration.
+        sqlx::Error::Migrate(migration) => match migration.as_ref() {
+            MigrateError::Execute(source) | MigrateError::ExecuteMigration(source, _) => is_passing(source),
+            _ => false,
+        },
         _ => false,
+    }
+}
+
+fn trouble(error: &sqlx::Error) -> Option<Trouble> {
+    match error {
+        sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut => Some(Trouble::Unreachable),
+        sqlx::Error::Tls(_) => Some(Trouble::Encryption),
+        sqlx::Error::Database(refusal) => of_code(&refusal.code()?),
+        sqlx::Error::Migrate(migration) => match migration.as_ref() {
+            MigrateError::Execute(source) | MigrateError::ExecuteMigration(source, _) => trouble(source),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// PostgreSQL's appendix A.
+fn of_code(code: &str) -> Option<Trouble> {
+    match code {
+        "28000" | "28P01" => Some(Trouble::Credentials),
+        "3D000" => Some(Trouble::NoDatabase),
+        "42P01" | "42703" => Some(Trouble::Schema),
+        "53300" => Some(Trouble::Connections),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_database_that_the_migrator_could_not_reach_is_unavailable() {
+        let away = || sqlx::Error::Io(std::io::Error::from(std::io::ErrorKind::NotFound));
+        let sorted = |error: MigrateError| {
+            let said: Result<(), Error> = Err(sqlx::Error::from(error)).doing("migrating the schema");
+            said.is_err_and(|error| error.is_passing())
+        };
+        assert!(sorted(MigrateError::Execute(away())));
+        assert!(sorted(MigrateError::ExecuteMigration(away(), 7)));
+        assert!(!sorted(MigrateError::Execute(sqlx::Error::RowNotFound)));
+        assert!(!sorted(MigrateError::VersionMismatch(7)), "a changed migration stays one");
+    }
+
+    #[test]
+    fn what_an_operator_can_mend_is_found_behind_the_migrator_too() {
+        let away = sqlx::Error::Io(std::io::Error::from(std::io::ErrorKind::NotFound));
+        let source = sqlx::Error::from(MigrateError::Execute(away));
+        let error = Error::Unavailable { doing: "migrating the schema", source };
+        assert_eq!(error.trouble(), Some(Trouble::Unreachable));
+        assert_eq!(Error::Contended { doing: "replaying" }.trouble(), None);
+        assert_eq!((of_code("28P01"), of_code("23505")), (Some(Trouble::Credentials), None));
     }
 }

@@ -34,6 +34,7 @@ mod pushes;
 mod read_job;
 mod reading;
 mod reminders;
+mod repair;
 mod repeats;
 mod row;
 mod run_input;
@@ -56,7 +57,7 @@ pub use deliveries::{ClaimedDelivery, DeliveryOutcome, DeliveryPolicy, DeliveryV
 pub use due::{Passed, Swept};
 pub use edges::{Answer, Edge};
 pub use endpoints::{Endpoint, EndpointChange, EventKind, NewEndpoint, WebhookFormat};
-pub use error::Error;
+pub use error::{Error, Trouble};
 pub use folders::{DeletedFolder, FolderChange, FolderView, NewFolder};
 pub use gauges::Gauges;
 pub use goals::{GoalChange, GoalFilter, GoalPoint, NewGoal};
@@ -69,8 +70,8 @@ pub use known_people::KnownPerson;
 pub use memories::{MemoryChange, MemoryFilter, NewPersonMemory};
 pub use operator::{JobView, OperatorAction};
 pub use operators::{
-    ActionFilter, ActionView, CHECKS, Check, DeadLetters, DeliveryFilter, DeliveryLine, Enabled,
-    EndpointView, Examination, Finding, GivenUp, HeldLease, JobCursor, JobFilter, JobPage, JobsPage,
+    ActionFilter, ActionView, CHECKS, Cause, Causes, Check, DeadLetters, DeliveryFilter, DeliveryLine,
+    Enabled, EndpointView, Examination, Finding, GivenUp, HeldLease, JobCursor, JobFilter, JobPage, JobsPage,
     MinuteCounts, MinuteView, OldTransaction, Overview, Pause, Process, ProcessView, RUN_MILLIS, Redelivered,
     ReplayChange, ReplayItem, ReplayOrder, ReplayPreview, ReplayTurn, ReplayView, Started, Stepped, Workers,
     delivery_subject,

@@ -7,6 +7,7 @@ use records::Timestamp;
 use serde_json::json;
 
 use super::{
+    causes,
     filter::{Which, ago},
     show,
 };
@@ -26,6 +27,9 @@ pub(super) struct List {
     /// Leave out dead letters that were settled.
     #[arg(long)]
     unsettled: bool,
+    /// Count dead letters by failure code instead of listing them.
+    #[arg(long, conflicts_with_all = ["after", "limit"])]
+    by_code: bool,
     /// At most this many.
     #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(i64).range(1..=1000))]
     limit: i64,
@@ -38,6 +42,13 @@ pub(super) struct List {
 pub(super) async fn run(ledger: &Ledger, list: &List, as_json: bool) -> anyhow::Result<()> {
     let mut filter = list.which.filter(ledger, list.status.clone(), list.limit).await?;
     filter.unsettled = list.unsettled;
+    let dead = list.status.as_deref() == Some("dead_letter");
+    if list.by_code {
+        if !dead && list.status.is_some() {
+            return Err(Exit::Usage("--by-code counts dead letters alone".to_owned()).into());
+        }
+        return causes::run(ledger, &filter, as_json).await;
+    }
     filter.after = list.after.as_deref().map(place).transpose()?;
     let page = ledger.jobs_page(&filter).await?;
     if as_json {
@@ -49,6 +60,9 @@ pub(super) async fn run(ledger: &Ledger, list: &List, as_json: bool) -> anyhow::
     if let Some(next) = &page.next {
         // A message, not data: stdout stays one document.
         anstream::eprintln!("more: --after {}", written(next));
+    }
+    if dead {
+        causes::tell(ledger, &filter).await?;
     }
     Ok(())
 }

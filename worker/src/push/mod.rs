@@ -10,12 +10,14 @@ use futures::FutureExt;
 use ledger::{ClaimedPush, DeliveryOutcome, Error, Ledger, PushPolicy, SubscriptionKind};
 use outside::{Answer, Sender, Vapid};
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument;
 
 use crate::answered::until_answered;
 use crate::chance::Chance;
 use crate::errand::Errand;
 use crate::fan_out::{Render, outcome};
 use crate::metrics::Metrics;
+use crate::traces;
 
 /// Reminders that one look fires; the rest is due at once again.
 const FIRED_AT_ONCE: i64 = 100;
@@ -46,6 +48,23 @@ impl Errand for Pushes {
     /// One try. Whatever ends it without an answer of the ledger, the push is due again at its `until`; a panic counts
     /// as a try, or it would be repeated for ever.
     async fn tell(&self, push: &ClaimedPush) {
+        let span = traces::push(push);
+        let (outcome, counted) = self.tell_once(push).instrument(span.clone()).await;
+        traces::told(&span, outcome, counted);
+    }
+
+    async fn next_in(&self) -> Result<Option<Duration>, Error> {
+        self.ledger.next_push_in().await
+    }
+
+    async fn written(&self) {
+        self.ledger.waker().pushes_waiting().await;
+    }
+}
+
+impl Pushes {
+    /// The try, and what is counted of it.
+    async fn tell_once(&self, push: &ClaimedPush) -> (DeliveryOutcome, &'static str) {
         let outcome = match AssertUnwindSafe(self.attempt(push)).catch_unwind().await {
             Ok(outcome) => outcome,
             Err(_) => {
@@ -66,18 +85,9 @@ impl Errand for Pushes {
             outcome = counted,
             "pushed"
         );
+        (outcome, counted)
     }
 
-    async fn next_in(&self) -> Result<Option<Duration>, Error> {
-        self.ledger.next_push_in().await
-    }
-
-    async fn written(&self) {
-        self.ledger.waker().pushes_waiting().await;
-    }
-}
-
-impl Pushes {
     async fn attempt(&self, push: &ClaimedPush) -> DeliveryOutcome {
         let body = self.render.push(push);
         match request::of(push, body, self.vapid.as_ref()) {

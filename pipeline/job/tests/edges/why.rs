@@ -1,6 +1,6 @@
 //! A case per guard of `why`, and its agreement with the claim.
 
-use job::{FailureCode, Job, Refusal, State, Surroundings, Why, WorkerId, decide, why};
+use job::{FailureCode, Heir, Job, Queue, Refusal, State, Surroundings, Why, WorkerId, decide, why};
 
 use crate::fixture::{
     at, claim, completed, dead, fail, granted, leased, one_of_each, parked, policy, queued, release,
@@ -8,7 +8,7 @@ use crate::fixture::{
 
 /// A bell has rung, a worker lives, a slot is free.
 fn healthy() -> Surroundings {
-    Surroundings { bells: true, ring_at: Some(at(0)), slots: 4, ..Surroundings::default() }
+    Surroundings { bells: true, ring_at: Some(at(0)), living: 1, slots: 4, ..Surroundings::default() }
 }
 
 fn asked(job: &Job, around: &Surroundings, seconds: i64) -> Why {
@@ -40,7 +40,10 @@ fn what_keeps_a_slot_from_asking_is_named_in_the_order_of_its_weight() {
         ahead: 3,
         ..Surroundings::default()
     };
-    assert_eq!(asked(&queued(), &around, 9), Why::Paused { by: "olga".into(), since: at(5) });
+    assert_eq!(
+        asked(&queued(), &around, 9),
+        Why::Paused { queue: queued().queue, by: "olga".into(), since: at(5) }
+    );
     around.paused = None;
     assert_eq!(asked(&queued(), &around, 9), Why::NoWorkers);
     around.slots = 4;
@@ -60,8 +63,88 @@ fn a_lease_runs_until_it_expires_and_then_waits_for_the_watch() {
     let worker = WorkerId("one".into());
     assert_eq!(asked(&leased(), &healthy(), 39), Why::Running { worker: worker.clone(), until: at(40) });
     let around = Surroundings { holder_seen_at: Some(at(12)), ..healthy() };
-    let expired = Why::LeaseExpired { worker, at: at(40), seen_at: Some(at(12)) };
+    let expired = Why::LeaseExpired { worker, at: at(40), seen_at: Some(at(12)), heir: Heir::Worker };
     assert_eq!(asked(&leased(), &around, 40), expired);
+}
+
+#[test]
+fn a_holder_that_missed_two_reports_is_silent_unless_it_took_its_leave() {
+    let around = Surroundings { holder_seen_at: Some(at(12)), ..healthy() };
+    assert_eq!(asked(&leased(), &around, 22).guard(), "running", "ten seconds are no silence");
+    let silent = asked(&leased(), &around, 23);
+    let (worker, heir) = (WorkerId("one".into()), Heir::Worker);
+    assert_eq!(silent, Why::HolderSilent { worker, until: at(40), seen_at: at(12), heir });
+    assert_eq!(
+        silent.to_string(),
+        "one holds its lease until 2023-11-14 22:14:00Z, but that process was last seen at 2023-11-14 22:13:32Z. \
+         Unless it renews: the lease watch of a living process takes it back within seconds, and a living worker \
+         goes on with it."
+    );
+    let leaving = Surroundings { holder_stopping: true, ..around };
+    assert_eq!(asked(&leased(), &leaving, 39).guard(), "running", "it renews and is not seen");
+}
+
+#[test]
+fn who_takes_an_expired_lease_is_promised_only_where_somebody_lives() {
+    let heir = |job: &Job, around: Surroundings| match asked(job, &around, 40) {
+        Why::LeaseExpired { heir, .. } => heir,
+        other => panic!("{other:?}"),
+    };
+    let with_keys = Job { requires_keys: true, ..leased() };
+    let last = Job { crashes: policy().max_crashes - 1, ..leased() };
+    let paused = || Surroundings { paused: Some(("olga".into(), at(5))), ..healthy() };
+    assert_eq!(heir(&leased(), healthy()), Heir::Worker);
+    assert_eq!(heir(&leased(), paused()), Heir::PausedQueue(leased().queue));
+    assert_eq!(heir(&with_keys, paused()), Heir::User);
+    assert_eq!(heir(&last, paused()), Heir::DeadLetter);
+    assert_eq!(heir(&leased(), Surroundings { slots: 0, ..healthy() }), Heir::NoWorker);
+    for job in [leased(), with_keys, last] {
+        assert_eq!(heir(&job, Surroundings { living: 0, slots: 0, ..paused() }), Heir::Nobody);
+    }
+}
+
+/// What is promised of a lease that ran out is what the reconciler's own decision makes of it.
+#[test]
+fn the_heir_agrees_with_the_repair() {
+    let with_keys = Job { requires_keys: true, ..leased() };
+    let last = Job { crashes: policy().max_crashes - 1, ..leased() };
+    for (job, status) in [(leased(), "queued"), (with_keys, "blocked_byok"), (last, "dead_letter")] {
+        let repaired = granted(&job, job::Command::Reconcile { bell_waiting: false }, 40).job;
+        assert_eq!(repaired.state.status(), status);
+        let Why::LeaseExpired { heir, .. } = asked(&job, &healthy(), 40) else { panic!("{job:?}") };
+        let expected = match status {
+            "queued" => Heir::Worker,
+            "blocked_byok" => Heir::User,
+            _ => Heir::DeadLetter,
+        };
+        assert_eq!(heir, expected);
+    }
+}
+
+#[test]
+fn sentences_name_the_queue_and_what_to_start() {
+    let since = at(0);
+    let paused = Why::Paused { queue: Queue::Creation, by: "olga".into(), since }.to_string();
+    assert_eq!(
+        paused,
+        "Its queue, creation, is paused by olga since 2023-11-14 22:13:20Z; \
+         `listen jobs resume creation --reason …` opens it."
+    );
+    let expired = |heir| {
+        Why::LeaseExpired { worker: WorkerId("one".into()), at: at(40), seen_at: None, heir }.to_string()
+    };
+    assert_eq!(
+        expired(Heir::Nobody),
+        "Its lease, held by one, ran out at 2023-11-14 22:14:00Z: no process lives that would take it back; \
+         start one with the role worker."
+    );
+    for heir in
+        [Heir::Worker, Heir::PausedQueue(Queue::Creation), Heir::User, Heir::DeadLetter, Heir::NoWorker]
+    {
+        assert!(expired(heir).contains("a living process takes it back within seconds"), "{heir:?}");
+    }
+    assert!(expired(Heir::NoWorker).ends_with("start one with the role worker."));
+    assert!(expired(Heir::PausedQueue(Queue::Creation)).contains("its queue, creation, is paused"));
 }
 
 #[test]

@@ -5,6 +5,7 @@
 
 mod audit;
 mod bulk;
+mod causes;
 mod deliveries;
 mod doctor;
 mod list;
@@ -19,6 +20,7 @@ pub use audit::{ActionFilter, ActionView};
 pub use bulk::{
     ReplayChange, ReplayItem, ReplayOrder, ReplayPreview, ReplayTurn, ReplayView, Started, Stepped,
 };
+pub use causes::{Cause, Causes};
 pub use deliveries::{DeliveryFilter, DeliveryLine, Redelivered, delivery_subject};
 pub use doctor::{Examination, OldTransaction};
 pub use list::{JobCursor, JobFilter, JobsPage};

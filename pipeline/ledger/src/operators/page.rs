@@ -1,6 +1,6 @@
 //! One job, with everything that explains it: history, audit, and what lies around it.
 
-use job::{Job, JobId, State, Surroundings, Timestamp, Why, why};
+use job::{Job, JobId, SILENT_AFTER, State, Surroundings, Timestamp, Why, why};
 use records::{ConversationId, UserId};
 use sqlx::PgConnection;
 
@@ -108,9 +108,11 @@ struct AroundRow {
     ring_at: Option<Timestamp>,
     paused_by: Option<String>,
     paused_at: Option<Timestamp>,
+    living: i64,
     slots: i64,
     busy: i64,
     holder_seen_at: Option<Timestamp>,
+    holder_stopping: bool,
     superseded: bool,
     gone: bool,
 }
@@ -122,17 +124,20 @@ async fn surroundings(
     now: Timestamp,
 ) -> Result<Surroundings, sqlx::Error> {
     let row: AroundRow = sqlx::query_as(
-        "with living as (select * from service_processes where seen_at > $1 - $2::interval and not stopping) \
+        "with living as (select * from service_processes where seen_at > $1 - $2::interval and not stopping \
+             and (process_id is distinct from $6 or seen_at >= $10)) \
          select exists (select from living where dispatch_mode <> 'inline') as bells, \
              (select min(ring_at) from finalization_bells where job_id = $3 and dispatch_generation = $4 \
                  and queue = $5) as ring_at, \
              (select operator from queue_pauses where queue = $5) as paused_by, \
              (select paused_at from queue_pauses where queue = $5) as paused_at, \
+             (select count(*) from living) as living, \
              (select coalesce(sum(case $5 when 'creation' then creation_slots else finalization_slots end), 0) \
                  from living) as slots, \
              (select count(*) from finalization_jobs where status = 'leased' and reconcile_after_at > $1 \
                  and queue = $5) as busy, \
              (select seen_at from service_processes where process_id = $6) as holder_seen_at, \
+             exists (select from service_processes where process_id = $6 and stopping) as holder_stopping, \
              exists (select from finalization_admissions where user_id = $7 and conversation_id = $8 \
                  and revision > $9) as superseded, \
              not exists (select from conversations where user_id = $7 and conversation_id = $8) as gone",
@@ -146,6 +151,7 @@ async fn surroundings(
     .bind(UserId::as_str(&view.user_id))
     .bind(ConversationId::as_str(&view.conversation_id))
     .bind(view.revision)
+    .bind(now - SILENT_AFTER)
     .fetch_one(&mut *connection)
     .await?;
     let ahead = match view.job.state {
@@ -157,10 +163,12 @@ async fn surroundings(
         bells: row.bells,
         ring_at: row.ring_at,
         paused: row.paused_by.zip(row.paused_at),
+        living: count(row.living),
         slots: count(row.slots),
         busy: count(row.busy),
         ahead: count(ahead),
         holder_seen_at: row.holder_seen_at,
+        holder_stopping: row.holder_stopping,
         superseded: row.superseded,
         conversation_gone: row.gone,
     })

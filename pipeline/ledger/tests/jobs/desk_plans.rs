@@ -62,6 +62,19 @@ async fn dead_letters_are_listed_from_theirs() {
 }
 
 #[tokio::test]
+async fn dead_letters_are_counted_from_theirs() {
+    for (code, index) in
+        [(None, "finalization_jobs_dead"), (Some("no_content"), "finalization_jobs_dead_by_code")]
+    {
+        assert_uses_with(DEAD, &[("finalization_jobs", index)], async |ledger, _| {
+            let causes = ledger.causes(&filter(None, code)).await.unwrap();
+            assert!(!causes.codes.is_empty());
+        })
+        .await;
+    }
+}
+
+#[tokio::test]
 async fn waiting_jobs_are_listed_from_the_live_ones() {
     list_uses("finalization_jobs_age", filter(Some("queued"), None)).await;
 }

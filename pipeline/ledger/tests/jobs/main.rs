@@ -18,7 +18,11 @@ mod desk;
 mod desk_plans;
 mod explain;
 mod fences;
+<<<<<<< HEAD
 mod kept_things;
+=======
+mod heirs;
+>>>>>>> main
 mod keyed;
 mod locks;
 mod mirror;

@@ -31,3 +31,4 @@ mod proxied;
 mod repair;
 mod secrecy;
 mod traces;
+mod traces_aside;

@@ -1,0 +1,102 @@
+//! The answers as sentences for an operator: what holds, and what follows from it. Moments are UTC.
+
+use std::fmt;
+
+use super::Why;
+use crate::Timestamp;
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Running { worker, until } => {
+                write!(f, "It runs: {} holds the lease until {} and renews it.", worker.0, time(*until))
+            }
+            Self::HolderSilent { worker, until, seen_at, heir } => write!(
+                f,
+                "{} holds its lease until {}, but that process was last seen at {}. Unless it renews: {heir}.",
+                worker.0,
+                time(*until),
+                time(*seen_at),
+            ),
+            Self::LeaseExpired { worker, at, seen_at, heir } => {
+                write!(f, "Its lease, held by {}, ran out at {}", worker.0, time(*at))?;
+                if let Some(seen_at) = seen_at {
+                    write!(f, "; that process was last seen at {}", time(*seen_at))?;
+                }
+                write!(f, ": {heir}.")
+            }
+            Self::BackingOff { until, code: Some(code) } => {
+                write!(f, "It backs off until {} after {code}.", time(*until))
+            }
+            Self::BackingOff { until, code: None } => write!(f, "It was given back until {}.", time(*until)),
+            Self::Paused { queue, by, since } => write!(
+                f,
+                "Its queue, {queue}, is paused by {by} since {}; `listen jobs resume {queue} --reason …` opens it.",
+                time(*since),
+            ),
+            Self::NoWorkers => {
+                f.write_str("No living process has a worker for its queue: start one with the role worker.")
+            }
+            Self::BellLost { repaired_at: Some(at) } => {
+                write!(f, "Its bell is lost. The reconciler rings again once it is due at {}.", time(*at))
+            }
+            Self::BellLost { repaired_at: None } => f.write_str("Its bell is lost, and nobody will look."),
+            Self::BellPutOff { until } => {
+                write!(
+                    f,
+                    "Its bell was put off until {} because the row could not be read or stored; the log has the reason.",
+                    time(*until)
+                )
+            }
+            Self::SlotsTaken { slots, ahead } => {
+                match slots {
+                    1 => f.write_str("The only slot of the living workers is taken")?,
+                    slots => write!(f, "All {slots} slots of the living workers are taken")?,
+                }
+                write!(f, ", and {} before it.", come(*ahead))
+            }
+            Self::Behind { ahead } => write!(f, "It is ready; {} before it.", come(*ahead)),
+            Self::NothingWrong => f.write_str(
+                "Nothing is wrong: it is ready, announced, and a slot is free; it is taken within a second.",
+            ),
+            Self::Parked { since, until } => write!(
+                f,
+                "It waits for its user's own keys since {}, and is given up at {}; the service's key never runs it.",
+                time(*since),
+                time(*until),
+            ),
+            Self::Done { outcome } => write!(f, "It is done: completed, {outcome}."),
+            Self::Dead { code } => {
+                write!(f, "It is a dead letter, {code}: it waits for an operator to replay or discard it.")
+            }
+            Self::Superseded { code } => {
+                write!(
+                    f,
+                    "It is a dead letter, {code}, and a newer revision of its conversation took its place."
+                )
+            }
+            Self::ConversationGone { code } => {
+                write!(
+                    f,
+                    "It is a dead letter, {code}, and its conversation was deleted: only discarding is left."
+                )
+            }
+            Self::Settled { code, at } => {
+                write!(f, "It is a dead letter, {code}, that an operator settled at {}.", time(*at))
+            }
+        }
+    }
+}
+
+fn come(ahead: u32) -> String {
+    match ahead {
+        0 => "no job comes".to_owned(),
+        1 => "1 job comes".to_owned(),
+        1_000.. => "1,000 jobs or more come".to_owned(),
+        _ => format!("{ahead} jobs come"),
+    }
+}
+
+fn time(at: Timestamp) -> String {
+    at.format("%Y-%m-%d %H:%M:%SZ").to_string()
+}

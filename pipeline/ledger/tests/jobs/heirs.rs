@@ -1,0 +1,75 @@
+//! What operators are told of a lease that is not renewed: who goes on, or that nobody lives to do so.
+
+use job::{Heir, JobId, Queue, Why};
+use ledger::{MinuteCounts, Process};
+
+use crate::world::{World, worker};
+
+const NOT_SEEN: &str = "update service_processes set seen_at = now() - interval '12 seconds'";
+
+fn process(id: &str, slots: u32) -> Process {
+    Process {
+        id: id.into(),
+        version: "1".into(),
+        roles: vec!["worker".into()],
+        dispatch_mode: "postgres".into(),
+        finalization_slots: slots,
+        creation_slots: slots,
+        stopping: false,
+    }
+}
+
+async fn seen(world: &World, process: &Process) {
+    world.ledger.report_process(process, &MinuteCounts::default()).await.unwrap();
+}
+
+async fn why(world: &World, job: &JobId) -> Why {
+    world.ledger.job_page(job).await.unwrap().unwrap().why
+}
+
+/// A job whose lease is held by the process `host:1`, which was just seen.
+async fn held(world: &World) -> JobId {
+    let job = world.admitted("a").await;
+    seen(world, &process("host:1", 1)).await;
+    world.ledger.take(Queue::Creation, &worker("host:1/creation"), 1).await.unwrap();
+    job
+}
+
+#[tokio::test]
+async fn a_silent_holder_is_told_while_its_lease_is_valid_and_does_not_inherit_from_itself() {
+    let world = World::new().await;
+    let job = held(&world).await;
+    assert_eq!(why(&world, &job).await.guard(), "running");
+    world.run(NOT_SEEN).await;
+    let alone = why(&world, &job).await;
+    assert!(matches!(alone, Why::HolderSilent { heir: Heir::Nobody, .. }), "{alone}");
+    seen(&world, &process("host:2", 1)).await;
+    let with_another = why(&world, &job).await;
+    assert!(matches!(with_another, Why::HolderSilent { heir: Heir::Worker, .. }), "{with_another}");
+}
+
+#[tokio::test]
+async fn who_took_its_leave_is_not_seen_and_still_renews() {
+    let world = World::new().await;
+    let job = held(&world).await;
+    seen(&world, &Process { stopping: true, ..process("host:1", 1) }).await;
+    world.run(NOT_SEEN).await;
+    assert_eq!(why(&world, &job).await.guard(), "running");
+}
+
+#[tokio::test]
+async fn an_expired_lease_is_promised_to_those_alone_who_live() {
+    let world = World::new().await;
+    let job = held(&world).await;
+    world.age(&job, chrono::Duration::minutes(1)).await;
+    let heir = async || match why(&world, &job).await {
+        Why::LeaseExpired { heir, .. } => heir,
+        other => panic!("{other}"),
+    };
+    assert_eq!(heir().await, Heir::Worker, "the holder itself was seen: it may take it again");
+    world.run(NOT_SEEN).await;
+    seen(&world, &process("host:2", 0)).await;
+    assert_eq!(heir().await, Heir::NoWorker);
+    world.ledger.forget_process("host:2").await.unwrap();
+    assert_eq!(heir().await, Heir::Nobody);
+}

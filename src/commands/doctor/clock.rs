@@ -1,0 +1,47 @@
+//! This machine's clock beside the database's.
+
+use chrono::Duration;
+
+use super::{Level, Remark, remark};
+
+/// A warning beyond this many seconds.
+const FAR: f64 = 2.0;
+
+/// How far this machine's clock is ahead of the database's. No decision goes by a process's clock; logs and
+/// certificates do.
+pub(super) fn clock(skew: Duration) -> Remark {
+    let level = if skew.as_seconds_f64().abs() > FAR { Level::Warning } else { Level::Fine };
+    let words =
+        format!("this machine's clock {} the database's, by which everything is decided", beside(skew));
+    remark("clock", level, words)
+}
+
+/// To a hundredth of a second, counted in whole hundredths: a distance that rounds to nothing has no direction.
+fn beside(skew: Duration) -> String {
+    let hundredths = (skew.as_seconds_f64() * 100.0).round() as i64;
+    let seconds = hundredths.unsigned_abs() as f64 / 100.0;
+    match hundredths {
+        0 => "agrees with".to_owned(),
+        1.. => format!("is {seconds:.2} s ahead of"),
+        _ => format!("is {seconds:.2} s behind"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_is_ahead_or_behind_and_never_by_nothing() {
+        let said = |millis| beside(Duration::milliseconds(millis));
+        assert_eq!([said(0), said(-4), said(4)], ["agrees with", "agrees with", "agrees with"]);
+        assert_eq!([said(-5), said(5)], ["is 0.01 s behind", "is 0.01 s ahead of"]);
+        assert_eq!([said(-2_340), said(61_000)], ["is 2.34 s behind", "is 61.00 s ahead of"]);
+    }
+
+    #[test]
+    fn two_seconds_are_worth_a_warning() {
+        assert_eq!(clock(Duration::milliseconds(-2_000)).level, Level::Fine);
+        assert_eq!(clock(Duration::milliseconds(-2_010)).level, Level::Warning);
+    }
+}

@@ -1,0 +1,174 @@
+//! The processes of the service: who lives, who died, and whether anybody repairs.
+
+use chrono::Duration;
+use ledger::{Examination, ProcessView, Workers};
+use records::Timestamp;
+
+use super::{Level, Remark, remark};
+use crate::commands::jobs::filter::ago;
+
+/// Of so many that died, the last ones are named.
+const NAMED: usize = 5;
+
+/// Who lives, with how many slots, and who died without taking its leave.
+pub(super) fn processes(found: &Examination, workers: &Workers) -> Remark {
+    let living: Vec<&ProcessView> =
+        workers.processes.iter().filter(|view| view.alive && !view.process.stopping).collect();
+    let slots: u32 =
+        living.iter().map(|view| view.process.finalization_slots + view.process.creation_slots).sum();
+    let died = died(found.at, workers);
+    let (level, mut words) = match (living.len(), slots) {
+        (0, _) => (Level::Failure, "none lives: start one with the role worker".to_owned()),
+        (living, 0) => (
+            Level::Failure,
+            format!("{living} live, and none of them takes jobs: start one with the role worker"),
+        ),
+        (living, slots) if died.is_empty() => (Level::Fine, format!("{living} live, {slots} slots")),
+        (living, slots) => (Level::Warning, format!("{living} live, {slots} slots")),
+    };
+    if !died.is_empty() {
+        words.push_str(&format!("; died: {}", named(&died, found.at)));
+    }
+    remark("processes", level, words)
+}
+
+/// Those who were not seen for long and did not say that they stop, the last seen first. Of one that died long ago
+/// and holds nothing, nothing is left to be done.
+fn died(at: Timestamp, workers: &Workers) -> Vec<&ProcessView> {
+    let mut died: Vec<&ProcessView> = workers
+        .processes
+        .iter()
+        .filter(|view| !view.alive && !view.process.stopping)
+        .filter(|view| !view.holds.is_empty() || at - view.seen_at < Duration::hours(1))
+        .collect();
+    died.sort_by_key(|view| std::cmp::Reverse(view.seen_at));
+    died
+}
+
+fn named(died: &[&ProcessView], at: Timestamp) -> String {
+    let name = |view: &&ProcessView| {
+        let holds = match view.holds.len() {
+            0 => "holds nothing".to_owned(),
+            1 => "holds 1 lease".to_owned(),
+            many => format!("holds {many} leases"),
+        };
+        format!("{} (last seen {} ago, {holds})", view.process.id, ago(view.seen_at, at))
+    };
+    let mut names: Vec<String> = died.iter().take(NAMED).map(name).collect();
+    if let Some(more) = died.len().checked_sub(NAMED).filter(|more| *more > 0) {
+        names.push(format!("and {more} more"));
+    }
+    names.join(", ")
+}
+
+/// Whether the reconciler makes its rounds.
+pub(super) fn rounds(found: &Examination, workers: &Workers) -> Remark {
+    let has_role = |view: &ProcessView| {
+        view.alive && view.process.roles.iter().any(|role| role == "reconciler" || role == "worker")
+    };
+    let late = |at: Timestamp| found.at - at > Duration::minutes(15);
+    match found.last_round {
+        Some(at) if !late(at) => {
+            remark("reconciler", Level::Fine, format!("last round {} ago", ago(at, found.at)))
+        }
+        Some(at) => remark("reconciler", Level::Failure, format!("last round {} ago", ago(at, found.at))),
+        None if workers.processes.iter().any(has_role) => {
+            remark("reconciler", Level::Warning, "has not finished a round yet".to_owned())
+        }
+        None => remark("reconciler", Level::Failure, "never finished a round".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+    use ledger::{HeldLease, Process};
+
+    use super::*;
+
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_timestamp(1_700_000_000 + seconds, 0).unwrap()
+    }
+
+    /// A process with the role worker, last seen `ago` seconds before [`found`].
+    fn view(id: &str, slots: u32, ago: i64, holds: usize) -> ProcessView {
+        let lease = HeldLease {
+            worker: format!("{id}/finalization"),
+            user_id: "u".to_owned(),
+            job_id: "fj_1".to_owned(),
+            epoch: 1,
+            claimed_at: at(-60),
+            expires_at: at(-30),
+        };
+        ProcessView {
+            process: Process {
+                id: id.to_owned(),
+                version: "1".to_owned(),
+                roles: vec!["worker".to_owned()],
+                dispatch_mode: "postgres".to_owned(),
+                finalization_slots: slots,
+                creation_slots: 0,
+                stopping: false,
+            },
+            started_at: at(-100_000),
+            seen_at: at(-ago),
+            alive: ago < 20,
+            holds: vec![lease; holds],
+        }
+    }
+
+    fn said(processes: Vec<ProcessView>) -> (Level, String) {
+        let remark = super::processes(&found(), &Workers { processes, strays: Vec::new() });
+        (remark.level, remark.words)
+    }
+
+    fn found() -> Examination {
+        Examination {
+            at: at(0),
+            server: "17".to_owned(),
+            missing_migrations: Vec::new(),
+            unknown_migrations: Vec::new(),
+            extensions: Vec::new(),
+            unsafe_settings: Vec::new(),
+            connections: (1, 100),
+            bells_without_jobs: 0,
+            unannounced: 0,
+            without_owners: 0,
+            unwatched_leases: 0,
+            old_transactions: Vec::new(),
+            holding_back: Vec::new(),
+            waiting_for_locks: 0,
+            bloated: Vec::new(),
+            last_round: None,
+        }
+    }
+
+    #[test]
+    fn who_died_is_named_whether_or_not_a_slot_is_left() {
+        let died = "; died: host:2 (last seen 45s ago, holds 2 leases)";
+        let dead = || view("host:2", 4, 45, 2);
+        let none = "none lives: start one with the role worker";
+        assert_eq!(said(vec![dead()]), (Level::Failure, format!("{none}{died}")));
+        let idle = "1 live, and none of them takes jobs: start one with the role worker";
+        assert_eq!(said(vec![view("host:1", 0, 1, 0), dead()]), (Level::Failure, format!("{idle}{died}")));
+        let well = "1 live, 4 slots";
+        assert_eq!(said(vec![view("host:1", 4, 1, 0), dead()]), (Level::Warning, format!("{well}{died}")));
+        assert_eq!(said(vec![view("host:1", 4, 1, 0)]), (Level::Fine, well.to_owned()));
+        assert_eq!(said(Vec::new()), (Level::Failure, none.to_owned()));
+    }
+
+    #[test]
+    fn the_last_ones_that_died_are_named_and_the_others_counted() {
+        let dead = (2..9).map(|number| view(&format!("host:{number}"), 4, 100 + number, 0)).rev();
+        let words = said(dead.collect()).1;
+        assert!(words.contains("died: host:2 (last seen 102s ago, holds nothing), host:3 "), "{words}");
+        assert!(words.ends_with("host:6 (last seen 106s ago, holds nothing), and 2 more"), "{words}");
+    }
+
+    #[test]
+    fn who_died_long_ago_counts_as_long_as_it_holds_something() {
+        let long_ago = |holds| said(vec![view("host:1", 4, 1, 0), view("host:2", 4, 90_000, holds)]);
+        assert_eq!(long_ago(0).0, Level::Fine);
+        assert!(long_ago(1).1.ends_with("died: host:2 (last seen 25h ago, holds 1 lease)"));
+    }
+}

@@ -1,0 +1,79 @@
+//! Of what dead letters died: a line under their list, or a table instead of it.
+
+use ledger::{Cause, Causes, JobFilter, Ledger};
+use serde_json::json;
+
+use super::several;
+use crate::commands::table::{self, print_json};
+
+/// Prints how many dead letters died of what, instead of listing them.
+pub(super) async fn run(ledger: &Ledger, filter: &JobFilter, as_json: bool) -> anyhow::Result<()> {
+    let causes = ledger.causes(filter).await?;
+    if as_json {
+        print_json(&to_json(&causes));
+    } else if causes.codes.is_empty() {
+        anstream::eprintln!("no such jobs");
+    } else {
+        table::print(&["code", "jobs", "settled"], causes.codes.iter().map(row).collect());
+        anstream::eprintln!("{}", line(&causes));
+    }
+    Ok(())
+}
+
+/// Tells the same in one line, on stderr: stdout stays the list.
+pub(super) async fn tell(ledger: &Ledger, filter: &JobFilter) -> anyhow::Result<()> {
+    let causes = ledger.causes(filter).await?;
+    if !causes.codes.is_empty() {
+        anstream::eprintln!("{}", line(&causes));
+    }
+    Ok(())
+}
+
+fn line(causes: &Causes) -> String {
+    let jobs: i64 = causes.codes.iter().map(|cause| cause.jobs).sum();
+    let each: Vec<String> = causes.codes.iter().map(one).collect();
+    let among = if causes.cut { "the newest of more: " } else { "" };
+    format!("{among}{}: {}", several(jobs, "dead letter", "dead letters"), each.join(", "))
+}
+
+fn one(cause: &Cause) -> String {
+    match cause.settled {
+        0 => format!("{} {}", cause.jobs, cause.code),
+        settled => format!("{} {} ({settled} settled)", cause.jobs, cause.code),
+    }
+}
+
+fn row(cause: &Cause) -> Vec<String> {
+    vec![cause.code.clone(), cause.jobs.to_string(), cause.settled.to_string()]
+}
+
+fn to_json(causes: &Causes) -> serde_json::Value {
+    let code = |cause: &Cause| json!({ "code": cause.code, "jobs": cause.jobs, "settled": cause.settled });
+    json!({
+        "jobs": causes.codes.iter().map(|cause| cause.jobs).sum::<i64>(),
+        "codes": causes.codes.iter().map(code).collect::<Vec<_>>(), "cut": causes.cut,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn causes(cut: bool) -> Causes {
+        let cause = |code: &str, jobs, settled| Cause { code: code.to_owned(), jobs, settled };
+        Causes { codes: vec![cause("model_timeout", 12, 0), cause("no_content", 3, 1)], cut }
+    }
+
+    #[test]
+    fn a_line_says_how_many_died_of_what() {
+        assert_eq!(line(&causes(false)), "15 dead letters: 12 model_timeout, 3 no_content (1 settled)");
+        assert!(line(&causes(true)).starts_with("the newest of more: 15 dead letters: "));
+    }
+
+    #[test]
+    fn a_document_says_the_same() {
+        let said = to_json(&causes(false));
+        assert_eq!((&said["jobs"], &said["cut"]), (&json!(15), &json!(false)));
+        assert_eq!(said["codes"][1], json!({ "code": "no_content", "jobs": 3, "settled": 1 }));
+    }
+}

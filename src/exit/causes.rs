@@ -1,0 +1,89 @@
+//! What a command that failed says besides its error: each cause once, and what to do next.
+
+use ledger::Trouble;
+
+use super::Exit;
+
+/// The causes of an error, outermost first. Libraries like to repeat their source in their own words; a cause whose
+/// text ends the one before says nothing new.
+pub(super) fn causes(error: &anyhow::Error) -> Vec<String> {
+    let mut causes: Vec<String> = Vec::new();
+    let mut before = error.to_string();
+    for cause in error.chain().skip(1).map(ToString::to_string) {
+        if !before.ends_with(&cause) {
+            causes.push(cause.clone());
+        }
+        before = cause;
+    }
+    causes
+}
+
+/// What to do about a database that did not answer, or not as it should.
+pub(super) fn next_step(error: &anyhow::Error) -> Option<&'static str> {
+    if let Some(Exit::Unavailable(_)) = error.downcast_ref::<Exit>() {
+        return Some(
+            "set DATABASE_URL, or give --database-url; `listen dev` and `listen demo` bring their own",
+        );
+    }
+    let broken = error.downcast_ref::<ledger::Error>()?;
+    match broken.trouble() {
+        Some(trouble) => Some(about(trouble)),
+        None if broken.is_passing() => {
+            Some("repeat it; `listen doctor` says what is wrong with the deployment")
+        }
+        None => None,
+    }
+}
+
+fn about(trouble: Trouble) -> &'static str {
+    match trouble {
+        Trouble::Unreachable => {
+            "is the server up, and at the address in DATABASE_URL (or --database-url)? `listen config` shows which, \
+             `pg_isready -d \"$DATABASE_URL\"` asks it"
+        }
+        Trouble::Encryption => "the server is there; check `sslmode` and the certificates in DATABASE_URL",
+        Trouble::Credentials => {
+            "the server is up and lets this user not in: check user and password in DATABASE_URL"
+        }
+        Trouble::NoDatabase => {
+            "the server is up and has no such database: create it, or check the name in DATABASE_URL"
+        }
+        Trouble::Schema => "the schema is not this program's: run `listen migrate`",
+        Trouble::Connections => "the server has no connection left: raise max_connections, or end some",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::anyhow;
+
+    use super::*;
+
+    /// An error, with what was said above it.
+    fn above(inner: &'static str, words: &[&'static str]) -> anyhow::Error {
+        words.iter().fold(anyhow!(inner), |error, words| error.context(*words))
+    }
+
+    #[test]
+    fn a_cause_that_was_told_is_not_told_again() {
+        let told = "while executing migrations: cannot reach it: no such file";
+        let error = above("no such file", &["cannot reach it: no such file", told, told, "migrating"]);
+        assert_eq!(causes(&error), [told]);
+        assert_eq!(causes(&above("no such file", &["cannot reach it: no such file"])), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_cause_with_something_new_is_told() {
+        assert_eq!(causes(&above("nobody there", &["asking", "starting"])), ["asking", "nobody there"]);
+    }
+
+    #[test]
+    fn a_database_that_does_not_answer_has_a_next_step_and_another_trouble_has_none() {
+        let unset = Exit::Unavailable("DATABASE_URL is not set".to_owned()).into();
+        assert!(next_step(&unset).is_some_and(|step| step.starts_with("set DATABASE_URL")));
+        let busy = ledger::Error::Contended { doing: "replaying" }.into();
+        assert!(next_step(&busy).is_some_and(|step| step.starts_with("repeat it")));
+        assert_eq!(next_step(&anyhow!("something else")), None);
+        assert_eq!(next_step(&Exit::NotFound("there is no job".to_owned()).into()), None);
+    }
+}
