@@ -18,11 +18,8 @@ mod desk;
 mod desk_plans;
 mod explain;
 mod fences;
-<<<<<<< HEAD
-mod kept_things;
-=======
 mod heirs;
->>>>>>> main
+mod kept_things;
 mod keyed;
 mod locks;
 mod mirror;

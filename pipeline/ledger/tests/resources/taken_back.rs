@@ -69,3 +69,16 @@ async fn pushes_that_ended_long_ago_are_pruned_and_no_others() {
     assert_eq!(world.count(gone).await, 0);
     assert_eq!(world.count("select count(*) from push_deliveries").await, 15);
 }
+
+#[tokio::test]
+async fn a_reminder_that_fires_fires_no_other_of_that_name() {
+    let world = with_pushes().await;
+    world
+        .run(
+            "update reminders set fire_at = now() - interval '1 second' \
+                 where user_id = 'ann' and action_item_id = 'i'",
+        )
+        .await;
+    assert_eq!(world.ledger.fire_reminders(9).await.unwrap(), 1);
+    assert_eq!(world.count("select count(*) from reminders where fire_at is null").await, 1);
+}
