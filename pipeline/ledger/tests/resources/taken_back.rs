@@ -3,7 +3,7 @@
 use ledger::ItemChange;
 use records::ActionItemId;
 
-use crate::world::World;
+use crate::world::{World, holder};
 
 /// Ann and Bob, each with the items `i` and `j` and, of each item, a push in every status.
 async fn with_pushes() -> World {
@@ -51,6 +51,8 @@ async fn what_is_done_or_dated_anew_takes_back_its_own_pushes_that_are_still_to_
         assert_eq!(others().await, before, "done: {done}");
         let cancelled = "select count(*) from push_deliveries where status = 'cancelled'";
         assert_eq!(world.count(cancelled).await, 2, "done: {done}");
+        let waiting = "select count(*) from reminders where fire_at is not null";
+        assert_eq!(world.count(waiting).await, if done { 3 } else { 4 }, "done: {done}");
     }
 }
 
@@ -81,4 +83,15 @@ async fn a_reminder_that_fires_fires_no_other_of_that_name() {
         .await;
     assert_eq!(world.ledger.fire_reminders(9).await.unwrap(), 1);
     assert_eq!(world.count("select count(*) from reminders where fire_at is null").await, 1);
+}
+
+#[tokio::test]
+async fn a_reminder_that_somebody_holds_keeps_no_other_waiting() {
+    let world = with_pushes().await;
+    world.run("update reminders set fire_at = now() - interval '1 second'").await;
+    let held = "select from reminders where user_id = 'ann' and action_item_id = 'i' for update";
+    let mut holder = holder(&world, held).await;
+    assert_eq!(world.ledger.fire_reminders(9).await.unwrap(), 3);
+    sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
+    assert_eq!(world.ledger.fire_reminders(9).await.unwrap(), 1);
 }
