@@ -18,6 +18,7 @@ use crate::tree::Tree;
 struct Tally {
     caught: u32,
     survived: Vec<String>,
+    unclear: Vec<String>,
     unbuildable: Vec<String>,
     equivalent: u32,
 }
@@ -105,11 +106,19 @@ impl Kit {
 
     async fn try_one(&self, guard: &Guard, built: &Built) -> Result<Fate> {
         let begun = Instant::now();
+        let off = (!guard.alone).then_some(guard.name.as_str());
         let mut noticed = None;
         for program in programs_of(guard)? {
-            if let Said::Failed(test) = tests::ask(built, &program, &guard.name, self.limit).await? {
-                noticed = Some(test);
-                break;
+            match tests::ask(built, &program, off, self.limit).await? {
+                Said::Passed => {}
+                Said::Failed(test) => {
+                    noticed = Some(test);
+                    break;
+                }
+                Said::Unclear(test) => {
+                    println!("UNCLEAR   {:44} with every guard in place, {test} fails", guard.name);
+                    return Ok(Fate::Unclear(guard.name.clone()));
+                }
             }
         }
         let seconds = begun.elapsed().as_secs_f32();
@@ -130,6 +139,7 @@ impl Kit {
 enum Fate {
     Caught,
     Survived(String),
+    Unclear(String),
 }
 
 impl Tally {
@@ -137,21 +147,26 @@ impl Tally {
         match fate {
             Fate::Caught => self.caught += 1,
             Fate::Survived(name) => self.survived.push(name),
+            Fate::Unclear(name) => self.unclear.push(name),
         }
     }
 
     fn say(&self) -> ExitCode {
         println!(
-            "{} caught, {} survived, {} could not be built, {} equivalent and not tried",
+            "{} caught, {} survived, {} unclear, {} could not be built, {} equivalent and not tried",
             self.caught,
             self.survived.len(),
+            self.unclear.len(),
             self.unbuildable.len(),
             self.equivalent
         );
         for name in &self.survived {
             println!("survived: {name}");
         }
-        match self.survived.is_empty() && self.unbuildable.is_empty() {
+        for name in &self.unclear {
+            println!("unclear: {name}");
+        }
+        match self.survived.is_empty() && self.unclear.is_empty() && self.unbuildable.is_empty() {
             true => ExitCode::SUCCESS,
             false => ExitCode::FAILURE,
         }

@@ -200,14 +200,20 @@ async fn give_up_dead(
     .map(drop)
 }
 
-/// Moves the due rows of a closed gate to the moment it opens (never, for a disabled endpoint), a bounded number
-/// at a time, so that no claim spins over them.
+/// Moves the rows of a closed gate that are due, or whose sender died, to the moment it opens (never, for a disabled
+/// endpoint), a bounded number at a time, so that no claim spins over them. A sender that died has lost its claim, as
+/// when another one had taken the row.
 async fn move_rows(connection: &mut PgConnection, gate: &Gate, now: Timestamp) -> Result<(), Error> {
     sqlx::query(
         "with waiting as (select delivery_id from webhook_deliveries \
              where user_id = $1 and endpoint_id = $2 and status = 'pending' and next_at <= $3 \
+             limit $5 for update skip locked), \
+         dead as (select delivery_id from webhook_deliveries \
+             where user_id = $1 and endpoint_id = $2 and status = 'sending' and sending_until <= $3 \
              limit $5 for update skip locked) \
-         update webhook_deliveries d set next_at = coalesce($4::timestamptz, 'infinity') from waiting w \
+         update webhook_deliveries d set status = 'pending', sending_until = null, \
+             next_at = coalesce($4::timestamptz, 'infinity') \
+         from (select delivery_id from waiting union all select delivery_id from dead) w \
          where d.user_id = $1 and d.endpoint_id = $2 and d.delivery_id = w.delivery_id",
     )
     .bind(&gate.user_id)

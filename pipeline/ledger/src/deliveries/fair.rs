@@ -79,18 +79,25 @@ pub(super) async fn gates(
     .doing(DOING)?;
     let under_way = under_way(connection, &locked, now).await?;
     let gate = |state: EndpointState| {
-        let closed_until = match state.open_until.filter(|open| *open > now) {
-            _ if !state.enabled => Some(None),
+        let busy = under_way.get(&(state.user_id.clone(), state.endpoint_id.clone())).copied().unwrap_or(0);
+        state.gate(busy, policy, now)
+    };
+    Ok(locked.into_iter().map(gate).collect())
+}
+
+impl EndpointState {
+    /// What it lets through while `busy` tries are under way.
+    fn gate(self, busy: i64, policy: &DeliveryPolicy, now: Timestamp) -> Gate {
+        let closed_until = match self.open_until.filter(|open| *open > now) {
+            _ if !self.enabled => Some(None),
             Some(open) => Some(Some(open)),
             None => None,
         };
         // Half open: one try finds out whether the endpoint lives again.
-        let most = if state.consecutive_failures >= policy.breaker_after { 1 } else { policy.per_endpoint };
-        let busy = under_way.get(&(state.user_id.clone(), state.endpoint_id.clone())).copied().unwrap_or(0);
+        let most = if self.consecutive_failures >= policy.breaker_after { 1 } else { policy.per_endpoint };
         let room = if closed_until.is_some() { 0 } else { (most - busy).max(0) };
-        Gate { user_id: state.user_id, endpoint_id: state.endpoint_id, room, closed_until }
-    };
-    Ok(locked.into_iter().map(gate).collect())
+        Gate { user_id: self.user_id, endpoint_id: self.endpoint_id, room, closed_until }
+    }
 }
 
 async fn under_way(
@@ -144,6 +151,35 @@ mod tests {
 
     fn gate(endpoint: &str, room: i64) -> Gate {
         Gate { user_id: "u".into(), endpoint_id: endpoint.into(), room, closed_until: None }
+    }
+
+    #[test]
+    fn what_an_endpoint_lets_through() {
+        let now = Timestamp::UNIX_EPOCH;
+        let later = now + chrono::TimeDelta::seconds(1);
+        let policy = DeliveryPolicy::default();
+        let failed = policy.breaker_after;
+        for (enabled, failures, open_until, busy, room, closed_until) in [
+            (true, 0, None, 0, 4, None),
+            (true, failed - 1, None, 1, 3, None),
+            (true, 0, None, 4, 0, None),
+            (true, 0, None, 9, 0, None),
+            (true, failed, Some(later), 0, 0, Some(Some(later))),
+            (true, failed, Some(now), 0, 1, None),
+            (true, failed, None, 1, 0, None),
+            (false, 0, None, 0, 0, Some(None)),
+            (false, failed, Some(later), 0, 0, Some(None)),
+        ] {
+            let state = EndpointState {
+                user_id: "u".into(),
+                endpoint_id: "e".into(),
+                enabled,
+                consecutive_failures: failures,
+                open_until,
+            };
+            let gate = state.gate(busy, &policy, now);
+            assert_eq!((gate.room, gate.closed_until), (room, closed_until));
+        }
     }
 
     #[test]

@@ -108,6 +108,17 @@ async fn an_order_that_is_repeated_finds_the_first() {
 }
 
 #[tokio::test]
+async fn what_an_operator_settled_is_replayed_with_nobody() {
+    let world = World::new().await;
+    let dead = dead_letters(&world, 2).await;
+    world.ledger.discard(&dead[0], &olga()).await.unwrap().unwrap().unwrap();
+    assert_eq!(world.ledger.preview_replay(&order(1, 1).filter).await.unwrap().jobs, 1);
+    assert_eq!(started(&world, &order(60, 1)).await.items, 1);
+    let items = world.ledger.replay_items(&OPERATION.to_string(), 0, 9).await.unwrap();
+    assert_eq!(items[0].job_id, dead[1].as_str());
+}
+
+#[tokio::test]
 async fn the_caps_hold_a_replay_back() {
     let world = World::new().await;
     dead_letters(&world, 4).await;

@@ -127,6 +127,34 @@ async fn each_lease_is_renewed_under_its_own_claim() {
 }
 
 #[tokio::test]
+async fn a_lease_is_not_renewed_under_the_epoch_of_another_that_is_asked_for_before_it() {
+    let world = World::new().await;
+    // `a` was taken over by this very process, which has `b` since its first claim and `c` no more.
+    let first = world.claimed("a").await;
+    let (other, lost) = (world.claimed("b").await, world.claimed("c").await);
+    for job in [&first.job.id, &lost.job.id] {
+        world.age(job, Duration::seconds(31)).await;
+    }
+    let again = world.claim(&first.job.id).await;
+    let elsewhere = world.claim(&lost.job.id).await;
+    assert_eq!((again.job.epoch.0, elsewhere.job.epoch.0, other.job.epoch.0), (2, 2, 1));
+    for asked in [[&again, &other, &lost], [&other, &lost, &again]] {
+        let asked = asked.map(|claimed| claimed.holding());
+        let expected = asked.clone().map(|holding| holding != lost.holding());
+        let kept = async || -> Vec<bool> {
+            let renewed = world.ledger.renew(&asked).await.unwrap();
+            renewed.into_iter().map(|one| matches!(one, ledger::Renewal::Renewed { .. })).collect()
+        };
+        assert_eq!(kept().await, expected);
+        let mut holder = PgConnection::connect_with(&world.database.options()).await.unwrap();
+        sqlx::raw_sql("begin; select from finalization_jobs for update").execute(&mut holder).await.unwrap();
+        assert_eq!(kept().await, expected, "of rows that somebody holds");
+        sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
+    }
+    assert_eq!(world.job(&elsewhere.job.id).await, elsewhere.job, "nobody else's word renews it");
+}
+
+#[tokio::test]
 async fn a_bell_that_is_answered_takes_no_other_along() {
     let world = World::new().await;
     let (one, other) = (world.admitted("a").await, world.admitted("b").await);

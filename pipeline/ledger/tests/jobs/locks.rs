@@ -82,9 +82,8 @@ async fn finalizes_of_one_batch_hold_conversations_in_the_order_of_their_keys() 
     let (one, other) = (world.deferred("a").await, world.deferred("b").await);
     let (ledger, ann) = (world.ledger.clone(), world.ann.clone());
     // Asked in the same breath, the last first.
-    let verb = async move {
-        tokio::join!(ledger.finalize(&ann, &other, None), ledger.finalize(&ann, &one, None))
-    };
+    let verb =
+        async move { tokio::join!(ledger.finalize(&ann, &other, None), ledger.finalize(&ann, &one, None)) };
     let held = "select from conversations where conversation_id = 'b' for update";
     let probe = "select from conversations where conversation_id = 'a' for no key update nowait";
     let (free, (first, second)) = is_free_while(&world, held, verb, probe).await;

@@ -1,6 +1,8 @@
 //! Two bulk replays beside each other: what is done for one moves nothing of the other, and a turn that is over moves
 //! nothing at all.
 
+use std::time::Duration;
+
 use job::{FailureCode, Outcome, Queue};
 use ledger::{JobFilter, OperatorAction, ReplayChange, ReplayOrder, ReplayTurn, Results, Started, Stepped};
 use sqlx::{Connection, PgConnection};
@@ -70,6 +72,29 @@ async fn a_step_of_one_is_no_step_of_the_other() {
 }
 
 #[tokio::test]
+async fn one_is_done_while_the_others_jobs_still_run() {
+    let (world, one, other) = two().await;
+    for turn in [&one, &one, &other, &other] {
+        assert_eq!(world.ledger.step_replay(turn).await.unwrap(), Stepped::Replayed);
+    }
+    let items = world.ledger.replay_items(&one.operation_id, 0, 9).await.unwrap();
+    let mut claims = world.ledger.take(Queue::Finalization, &worker("w"), 9).await.unwrap().claims;
+    claims.retain(|claimed| items.iter().any(|item| item.job_id == claimed.job.id.as_str()));
+    let run = claims.remove(0);
+    world.ledger.complete(&completion(&run, Outcome::Kept, Results::default())).await.unwrap();
+    // The other has an item at each of these positions: neither its rest nor its haste counts here.
+    assert!(matches!(world.ledger.step_replay(&one).await.unwrap(), Stepped::Wait(_)));
+    assert!(matches!(world.ledger.step_replay(&other).await.unwrap(), Stepped::Wait(_)));
+    let rested = async |turn: &ReplayTurn| {
+        world.ledger.replay_operation(&turn.operation_id).await.unwrap().unwrap().completed
+    };
+    assert_eq!((rested(&one).await, rested(&other).await), (1, 0));
+    world.ledger.complete(&completion(&claims[0], Outcome::Kept, Results::default())).await.unwrap();
+    assert_eq!(world.ledger.step_replay(&one).await.unwrap(), Stepped::Done);
+    assert_eq!(rested(&one).await, 2);
+}
+
+#[tokio::test]
 async fn a_change_of_one_is_no_change_of_the_other() {
     let (world, one, _) = two().await;
     let before = beside(&world, &one).await;
@@ -118,6 +143,7 @@ async fn what_is_paused_or_held_is_passed_by() {
         .execute(&mut holder)
         .await
         .unwrap();
-    let taken = world.ledger.take_replay("r").await.unwrap().unwrap();
-    assert_eq!(taken.operation_id, other.operation_id);
+    // Nothing bounds the wait of who would wait for the held one.
+    let taken = tokio::time::timeout(Duration::from_secs(10), world.ledger.take_replay("r")).await;
+    assert_eq!(taken.expect("waits for nobody").unwrap().unwrap().operation_id, other.operation_id);
 }

@@ -1,7 +1,7 @@
 //! `verify` finds what was broken by hand, each check its own, and nothing in a database that only verbs wrote.
 
 use job::FailureCode;
-use ledger::{CHECKS, OperatorAction};
+use ledger::{CHECKS, Edge, OperatorAction};
 
 use crate::world::World;
 
@@ -29,6 +29,22 @@ async fn lived_in() -> World {
 #[tokio::test]
 async fn a_database_that_only_verbs_wrote_keeps_every_promise() {
     assert_eq!(broken(&lived_in().await).await, Vec::<&str>::new());
+}
+
+#[tokio::test]
+async fn the_totals_follow_a_job_that_dies_is_replayed_dies_again_and_is_settled() {
+    let world = lived_in().await;
+    let job = world.dead("again", FailureCode::InvalidJob).await;
+    let action = OperatorAction { operator: "olga".into(), reason: "fixed".into() };
+    assert_eq!(broken(&world).await, Vec::<&str>::new(), "dead");
+    world.ledger.replay(&job, &action).await.unwrap().unwrap().unwrap();
+    assert_eq!(broken(&world).await, Vec::<&str>::new(), "replayed");
+    let run = world.claim(&job).await;
+    let edge = Edge::Fail { code: FailureCode::InvalidJob, retry_after: None, jitter_permille: 0 };
+    world.ledger.settle(&run.holding(), edge).await.unwrap();
+    assert_eq!(broken(&world).await, Vec::<&str>::new(), "dead again");
+    world.ledger.discard(&job, &action).await.unwrap().unwrap().unwrap();
+    assert_eq!(broken(&world).await, Vec::<&str>::new(), "settled");
 }
 
 #[tokio::test]

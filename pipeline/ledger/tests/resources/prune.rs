@@ -15,6 +15,8 @@ async fn with_jobs() -> World {
     for id in ["done", "settled", "superseded", "alive", "young"] {
         world.conversation(&world.ann, id, "failed", 0).await;
     }
+    // What is there, or newer, of somebody else's conversation of that name is no matter of Ann's.
+    world.conversation(&world.bob, "bereft", "failed", 0).await;
     world
         .run(
             "insert into finalization_jobs (user_id, job_id, conversation_id, revision, origin, queue, status, \
@@ -29,7 +31,8 @@ async fn with_jobs() -> World {
                  v (name, status, days)) s; \
              insert into finalization_admissions select user_id, conversation_id, revision, job_id, admitted_at \
                  from finalization_jobs; \
-             insert into finalization_admissions values ('ann', 'superseded', 2, 'newer', now()); \
+             insert into finalization_admissions values ('ann', 'superseded', 2, 'newer', now()), \
+                 ('bob', 'alive', 2, 'another', now()); \
              insert into stage_checkpoints (user_id, job_id, stage, version, digest, output, epoch) \
                  values ('ann', 'done', 'describe', 1, '', '{}', 1); \
              update finalization_totals t set jobs = (select count(*) from finalization_jobs j \
@@ -55,7 +58,7 @@ async fn a_dead_letter_that_nobody_settled_is_never_pruned() {
     assert_eq!(world.count("select count(*) from stage_checkpoints").await, 0);
     assert_eq!(
         world.count("select count(*) from finalization_admissions").await,
-        7,
+        8,
         "admissions outlive their jobs"
     );
     let gauges = world.ledger.gauges().await.unwrap();
@@ -105,14 +108,24 @@ async fn finished_deliveries_and_operator_actions_go_with_age() {
                  ('ann', 'a2', 'replay', 'op', 'why', now())",
         )
         .await;
+    // One of Bob's has the name of an old one; one that waited long ended yesterday.
+    world.endpoint(&world.bob, "w").await;
+    world
+        .run(
+            "insert into webhook_deliveries (user_id, endpoint_id, delivery_id, event, status, next_at, finished_at, \
+                 occurred_at) \
+             values ('bob', 'w', 'old', 'webhook.test', 'delivered', null, now(), now()), \
+                 ('ann', 'w', 'ended', 'webhook.test', 'delivered', 'infinity', now(), now() - interval '40 days')",
+        )
+        .await;
     let pruned = world.ledger.prune(MONTH, 100).await.unwrap();
     assert_eq!(pruned, Pruned { jobs: 0, deliveries: 2, actions: 1, requests: 0 });
     let left: Vec<String> =
-        sqlx::query_scalar("select delivery_id from webhook_deliveries order by delivery_id")
+        sqlx::query_scalar("select delivery_id from webhook_deliveries order by user_id, delivery_id")
             .fetch_all(&world.pool)
             .await
             .unwrap();
-    assert_eq!(left, ["due", "parked_young", "young"]);
+    assert_eq!(left, ["due", "ended", "parked_young", "young", "old"]);
 }
 
 #[tokio::test]

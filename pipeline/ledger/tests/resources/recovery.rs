@@ -38,6 +38,7 @@ async fn all_that_did_not_get_through_since_a_moment_is_due_again() {
     let world = with_history().await;
     let since = since(&world).await;
     assert_eq!(world.ledger.recover(&world.bob, "w", since).await.unwrap(), None);
+    assert_eq!(world.ledger.recover(&world.ann, "nothing", since).await.unwrap(), None);
     assert_eq!(world.ledger.recover(&world.ann, "w", since).await.unwrap(), Some(3));
     let claimed = world.ledger.claim_deliveries(9, &DeliveryPolicy::default()).await.unwrap();
     let mut ids: Vec<&str> = claimed.iter().map(|one| one.delivery_id.as_str()).collect();
@@ -45,6 +46,31 @@ async fn all_that_did_not_get_through_since_a_moment_is_due_again() {
     assert_eq!(ids, ["gone", "lost", "test"]);
     assert!(claimed.iter().all(|one| one.try_number == 1 && one.endpoint_id == "w"));
     assert_eq!(world.ledger.recover(&world.ann, "w", since).await.unwrap(), Some(0), "they are under way");
+}
+
+#[tokio::test]
+async fn what_got_through_is_not_recovered_because_somebody_elses_of_that_name_did_not() {
+    let world = World::new().await;
+    for user in [&world.ann, &world.bob] {
+        world.endpoint(user, "w").await;
+    }
+    world
+        .run(
+            "insert into webhook_deliveries (user_id, endpoint_id, delivery_id, event, status, finished_at, occurred_at) \
+             select u, 'w', id, 'conversation.completed', status, now() + wait, now() \
+             from (values ('ann', 'a', 'exhausted', interval '0'), ('ann', 'b', 'delivered', '0'), \
+                 ('bob', 'a', 'delivered', '0'), ('bob', 'b', 'exhausted', '0'), \
+                 ('ann', 'given up since', 'exhausted', '1 hour')) d (u, id, status, wait)",
+        )
+        .await;
+    assert_eq!(world.ledger.recover(&world.ann, "w", since(&world).await).await.unwrap(), Some(1));
+    let due: Vec<String> = sqlx::query_scalar(
+        "select user_id || ' ' || delivery_id from webhook_deliveries where status = 'pending'",
+    )
+    .fetch_all(&world.pool)
+    .await
+    .unwrap();
+    assert_eq!(due, ["ann a"], "nor is what ended after it began");
 }
 
 #[tokio::test]

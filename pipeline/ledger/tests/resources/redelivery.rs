@@ -2,7 +2,7 @@
 
 use ledger::{ActionFilter, DeliveryFilter, DeliveryPolicy, OperatorAction, Redelivered, delivery_subject};
 
-use crate::world::World;
+use crate::world::{World, holder, somebody_waits};
 
 fn action() -> OperatorAction {
     OperatorAction { operator: "olga".into(), reason: "their outage is over".into() }
@@ -75,4 +75,59 @@ async fn an_endpoints_deliveries_are_read_page_by_page_and_by_their_status() {
             .unwrap()
             .is_empty()
     );
+}
+
+#[tokio::test]
+async fn a_delivery_of_that_id_at_another_endpoint_or_of_somebody_else_is_another_one() {
+    let world = with_deliveries().await;
+    for (user, endpoint) in [(&world.ann, "empty"), (&world.bob, "w")] {
+        world.endpoint(user, endpoint).await;
+        let none = world.ledger.redeliver(user, endpoint, "exhausted").await.unwrap();
+        assert!(none.is_none(), "{user} has no such delivery at {endpoint}: {none:?}");
+    }
+    assert_eq!(world.count("select count(*) from webhook_deliveries where tries <> 11").await, 0);
+}
+
+#[tokio::test]
+async fn what_somebody_else_makes_due_meanwhile_is_made_due_once() {
+    let world = with_deliveries().await;
+    let due = "update webhook_deliveries set status = 'pending', tries = 0, finished_at = null, \
+        next_at = 'infinity' where delivery_id = 'exhausted'";
+    let mut faster = holder(&world, due).await;
+    let (ledger, ann) = (world.ledger.clone(), world.ann.clone());
+    let slower = tokio::spawn(async move { ledger.redeliver(&ann, "w", "exhausted").await.unwrap() });
+    somebody_waits(&world).await;
+    sqlx::raw_sql("commit").execute(&mut faster).await.unwrap();
+    assert!(matches!(slower.await.unwrap(), Some(None)), "it is under way by then");
+    let parked =
+        "select count(*) from webhook_deliveries where delivery_id = 'exhausted' and next_at = 'infinity'";
+    assert_eq!(world.count(parked).await, 1, "and stays as the faster one left it");
+}
+
+#[tokio::test]
+async fn an_endpoint_is_neither_switched_nor_removed_while_its_delivery_is_made_due() {
+    let world = with_deliveries().await;
+    let held = "select from webhook_deliveries where delivery_id = 'exhausted' for update";
+    let mut holder = holder(&world, held).await;
+    let (ledger, ann) = (world.ledger.clone(), world.ann.clone());
+    let verb = tokio::spawn(async move { ledger.redeliver(&ann, "w", "exhausted").await.unwrap() });
+    somebody_waits(&world).await;
+    let free =
+        sqlx::raw_sql("select from webhook_endpoints for no key update nowait").execute(&world.pool).await;
+    assert!(free.is_err(), "it is held");
+    sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
+    assert!(matches!(verb.await.unwrap(), Some(Some(_))));
+}
+
+#[tokio::test]
+async fn what_is_made_due_waits_for_its_own_endpoint_and_for_no_other() {
+    for (disabled, parked) in [("w", true), ("v", false)] {
+        let world = with_deliveries().await;
+        world.endpoint(&world.ann, "v").await;
+        let change = ledger::EndpointChange { enabled: Some(false), ..Default::default() };
+        world.ledger.change_endpoint(&world.ann, disabled, &change).await.unwrap().unwrap();
+        world.ledger.redeliver(&world.ann, "w", "exhausted").await.unwrap().unwrap().unwrap();
+        let line = world.ledger.delivery_line(&world.ann, "w", "exhausted").await.unwrap().unwrap();
+        assert_eq!(line.parked, parked, "{disabled} is disabled");
+    }
 }

@@ -9,7 +9,7 @@ use ledger::{
 use records::{ActionItemId, ConversationId, FolderId, GoalId, MemoryId};
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
 
-use crate::world::World;
+use crate::world::{World, somebody_waits};
 
 const AGAIN: DeliveryOutcome =
     DeliveryOutcome::Retry { status: Some(503), error: "status", retry_after: None, jitter_permille: 0 };
@@ -322,11 +322,7 @@ async fn the_end_of_a_try_holds_its_endpoint_before_its_delivery() {
     let verb = tokio::spawn(async move {
         ledger.finish_delivery(&claimed, AGAIN, &DeliveryPolicy::default()).await.unwrap()
     });
-    const WAITING: &str = "select count(*) from pg_stat_activity where datname = current_database() \
-        and wait_event_type = 'Lock'";
-    while world.count(WAITING).await == 0 {
-        tokio::task::yield_now().await;
-    }
+    somebody_waits(&world).await;
     let free: Vec<String> = sqlx::query_scalar(
         "select user_id || ' ' || endpoint_id from webhook_endpoints order by 1 for no key update skip locked",
     )

@@ -3,7 +3,7 @@
 use ledger::{EventKind, Ledger, NewEndpoint, Settings, UserChange, WebhookFormat};
 use records::{ConversationId, Segment, Timestamp, UserId};
 use secrecy::SecretString;
-use sqlx::PgPool;
+use sqlx::{Connection, PgConnection, PgPool};
 use testbed::TestDatabase;
 
 /// A ledger over a database of its own, and a pool to look behind it.
@@ -100,6 +100,23 @@ impl World {
     /// A second process over the same database.
     pub(crate) fn other_process(&self) -> Ledger {
         Ledger::new(self.database.options(), Settings::default())
+    }
+}
+
+/// Somebody else's open transaction, in which `sql` was run.
+pub(crate) async fn holder(world: &World, sql: &'static str) -> PgConnection {
+    let mut connection = PgConnection::connect_with(&world.database.options()).await.unwrap();
+    sqlx::raw_sql("begin").execute(&mut connection).await.unwrap();
+    sqlx::raw_sql(sql).execute(&mut connection).await.unwrap();
+    connection
+}
+
+/// Until somebody waits for a lock.
+pub(crate) async fn somebody_waits(world: &World) {
+    const WAITING: &str = "select count(*) from pg_stat_activity where datname = current_database() \
+        and wait_event_type = 'Lock'";
+    while world.count(WAITING).await == 0 {
+        tokio::task::yield_now().await;
     }
 }
 

@@ -1,0 +1,132 @@
+//! Items and memories that are there when a completion comes: what a later revision takes back, what is old enough to be
+//! said anew, and which dates older items take over.
+
+use std::sync::Arc;
+
+use job::Outcome;
+use ledger::{Claimed, Comparison, Completion, Finished, NewItem, NewMemory, Results, Same};
+use records::{ConversationId, MemoryCategory, UserId};
+
+use crate::world::{World, completion};
+
+fn item(description: &str) -> NewItem {
+    NewItem { description: description.into(), due_at: None }
+}
+
+fn memory(content: &str) -> NewMemory {
+    NewMemory { content: content.into(), category: MemoryCategory::Core }
+}
+
+async fn complete(world: &World, claimed: &Claimed, results: Results) -> Finished {
+    world.ledger.complete(&completion(claimed, Outcome::Kept, results)).await.unwrap()
+}
+
+/// The second revision of a completed conversation `c`, under way.
+async fn second_revision(world: &World) -> Claimed {
+    let first = world.claimed("c").await;
+    complete(world, &first, Results::default()).await;
+    let id = ConversationId::new("c");
+    let admitted = world.ledger.reprocess(&world.ann, &id, None).await.unwrap().unwrap();
+    world.claim(&admitted.job_id).await
+}
+
+async fn ids(world: &World, sql: &'static str) -> Vec<String> {
+    sqlx::query_scalar(sql).fetch_all(&world.pool).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_later_revision_takes_back_what_an_earlier_one_made_and_nobody_touched() {
+    let world = World::new().await;
+    let second = second_revision(&world).await;
+    world
+        .run(
+            "insert into action_items (user_id, action_item_id, description, created_at, updated_at, conversation_id, \
+                 revision, by_person) \
+             select 'ann', id, id, now() - interval '9 days', now(), 'c', revision, by_person \
+             from (values ('made', 1, false), ('touched', 1, true), ('of a later one', 3, false), ('own', null, true)) \
+                 i (id, revision, by_person); \
+             insert into memories (user_id, memory_id, content, category, created_at, updated_at, conversation_id, \
+                 revision, edited, reviewed, manually_added, user_review) \
+             select 'ann', id, id, 'core', now(), now(), 'c', revision, id = 'edited', id = 'reviewed', id = 'own', \
+                 case id when 'liked' then true when 'disliked' then false end \
+             from (values ('made', 1), ('edited', 1), ('reviewed', 1), ('own', 1), ('liked', 1), ('disliked', 1), \
+                 ('of a later one', 3)) m (id, revision)",
+        )
+        .await;
+    complete(&world, &second, Results::default()).await;
+    let items = ids(&world, "select action_item_id from action_items order by 1").await;
+    assert_eq!(items, ["of a later one", "own", "touched"]);
+    let memories = ids(&world, "select memory_id from memories order by 1").await;
+    assert_eq!(memories, ["disliked", "edited", "liked", "of a later one", "own", "reviewed"]);
+}
+
+#[tokio::test]
+async fn what_was_said_three_days_ago_is_news_and_what_was_said_yesterday_is_not() {
+    let world = World::new().await;
+    let first = world.claimed("c").await;
+    let both = || Results { items: vec![item("Call Tom"), item("Buy milk")], ..Results::default() };
+    complete(&world, &first, both()).await;
+    world
+        .run(
+            "update action_items set created_at = created_at - interval '3 days' where description = 'Call Tom'; \
+             update action_items set created_at = created_at - interval '1 day' where description = 'Buy milk'",
+        )
+        .await;
+    let next = world.claimed("d").await;
+    let finished = complete(&world, &next, both()).await;
+    assert_eq!(finished, Finished::Completed { items: 1, memories: 0, deliveries: 0 });
+    let told = "select description from action_items where conversation_id = 'd'";
+    assert_eq!(ids(&world, told).await, ["Call Tom"]);
+}
+
+#[tokio::test]
+async fn a_date_heard_later_is_taken_over_by_the_open_item_that_has_none() {
+    let world = World::new().await;
+    world.ledger.create_user(&UserId::new("bob"), &Default::default()).await.unwrap();
+    world
+        .run(
+            "insert into action_items (user_id, action_item_id, description, created_at, updated_at, due_at, completed, \
+                 completed_at) \
+             select u, id, id, now(), now(), due_at, done, case when done then now() end \
+             from unnest(array['ann', 'bob']) u, \
+                 (values ('open', null::timestamptz, false), ('not named', null, false), ('done', null, true), \
+                     ('dated', '2026-01-01T00:00:00Z', false)) i (id, due_at, done)",
+        )
+        .await;
+    let run = world.claimed("c").await;
+    let due_at = world.ledger.now().await.unwrap() + chrono::TimeDelta::days(3);
+    let due_dates = ["open", "done", "dated"].map(|id| (id.to_owned(), due_at)).to_vec();
+    complete(&world, &run, Results { due_dates, ..Results::default() }).await;
+    let changed = "select user_id || ' ' || action_item_id from action_items where due_at > now()";
+    assert_eq!(ids(&world, changed).await, ["ann open"]);
+    let left = "select count(*) from action_items where due_at = '2026-01-01T00:00:00Z'";
+    assert_eq!(world.count(left).await, 2);
+}
+
+#[tokio::test]
+async fn a_conversation_leaves_four_memories() {
+    let world = World::new().await;
+    let run = world.claimed("c").await;
+    let memories = ["a", "b", "c", "d", "e"].map(memory).to_vec();
+    let finished = complete(&world, &run, Results { memories, ..Results::default() }).await;
+    assert_eq!(finished, Finished::Completed { items: 0, memories: 4, deliveries: 0 });
+    assert_eq!(ids(&world, "select content from memories order by 1").await, ["a", "b", "c", "d"]);
+}
+
+#[tokio::test]
+async fn the_very_same_words_are_written_once_even_for_an_engine_that_finds_nothing_alike() {
+    let world = World::new().await;
+    let claimed = world.claimed("c").await;
+    let never = || -> Comparison { Arc::new(|_, _| false) };
+    let results = Results {
+        items: vec![item("Call Tom"), item("Call Tom")],
+        memories: vec![memory("Likes tea"), memory("Likes tea")],
+        ..Results::default()
+    };
+    let same = Same { task: never(), fact: never() };
+    let completion = Completion { claimed, outcome: Outcome::Kept, results, same };
+    let finished = world.ledger.complete(&Arc::new(completion)).await.unwrap();
+    assert!(matches!(finished, Finished::Completed { .. }), "{finished:?}");
+    assert_eq!(world.count("select count(*) from action_items").await, 1);
+    assert_eq!(world.count("select count(*) from memories").await, 1);
+}

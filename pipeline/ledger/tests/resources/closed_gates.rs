@@ -1,0 +1,106 @@
+//! Closed endpoints: what is due there, or was under way when its sender died, waits until they open, and nothing else moves.
+
+use std::time::Duration;
+
+use ledger::{ClaimedDelivery, DeliveryOutcome, DeliveryPolicy, Ledger};
+
+use crate::world::{World, holder};
+
+async fn claim(ledger: &Ledger) -> Vec<ClaimedDelivery> {
+    ledger.claim_deliveries(50, &DeliveryPolicy::default()).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_sender_that_died_at_an_endpoint_that_was_closed_since_is_looked_for_by_nobody_until_it_opens() {
+    for (close, open) in [
+        (
+            "update webhook_endpoints set enabled = false, disabled_reason = 'owner'",
+            "update webhook_endpoints set enabled = true, disabled_reason = null",
+        ),
+        (
+            "update webhook_endpoints set open_until = now() + interval '1 hour'",
+            "update webhook_endpoints set open_until = now() - interval '1 second'",
+        ),
+    ] {
+        let world = World::new().await;
+        world.endpoint(&world.ann, "w").await;
+        world.pending(&world.ann, "w", 1).await;
+        let died = claim(&world.ledger).await.remove(0);
+        world.run("update webhook_deliveries set sending_until = now() - interval '1 second'").await;
+        world.run(close).await;
+        assert!(claim(&world.ledger).await.is_empty());
+        let look = world.ledger.next_delivery_in().await.unwrap();
+        assert!(look.is_none_or(|wait| wait > Duration::from_secs(3_500)), "nobody spins over it: {look:?}");
+        let late = DeliveryOutcome::Delivered { status: 200 };
+        let policy = DeliveryPolicy::default();
+        assert!(!world.ledger.finish_delivery(&died, late, &policy).await.unwrap(), "its claim is over");
+        world.run(open).await;
+        world.run("update webhook_deliveries set next_at = now()").await;
+        let next = claim(&world.ledger).await.remove(0);
+        assert_eq!((next.epoch, next.try_number), (2, 2));
+    }
+}
+
+#[tokio::test]
+async fn a_closed_endpoint_moves_no_delivery_that_ended_or_is_under_way_whoever_died_elsewhere() {
+    let world = World::new().await;
+    for (user, endpoint) in [(&world.ann, "w"), (&world.ann, "v"), (&world.bob, "w")] {
+        world.endpoint(user, endpoint).await;
+    }
+    world.pending(&world.ann, "w", 1).await;
+    // Each of Ann's deliveries at `w` that ended has a namesake that is due elsewhere.
+    world
+        .run(
+            "insert into webhook_deliveries (user_id, endpoint_id, delivery_id, event, status, next_at, sending_until, \
+                 finished_at, occurred_at) \
+             select u, e, id, 'conversation.completed', status, now() + next, now() + until, \
+                 case when status = 'delivered' then now() end, now() \
+             from (values ('ann', 'w', 'a', 'delivered', null::interval, null::interval), \
+                 ('ann', 'w', 'b', 'delivered', null, null), ('ann', 'w', 'c', 'delivered', null, null), \
+                 ('ann', 'w', 'd', 'delivered', null, null), ('ann', 'w', 'e', 'delivered', '-1 minute', null), \
+                 ('ann', 'w', 'alive', 'sending', null, '1 minute'), ('ann', 'v', 'a', 'sending', null, '-1 minute'), \
+                 ('bob', 'w', 'b', 'sending', null, '-1 minute'), ('ann', 'v', 'c', 'pending', '-1 minute', null), \
+                 ('bob', 'w', 'd', 'pending', '-1 minute', null)) d (u, e, id, status, next, until); \
+             update webhook_endpoints set enabled = false, disabled_reason = 'owner' \
+                 where user_id = 'ann' and endpoint_id = 'w'",
+        )
+        .await;
+    assert_eq!(claim(&world.ledger).await.len(), 4, "those that are due elsewhere");
+    let rows: Vec<String> = sqlx::query_scalar(
+        "select delivery_id || ' ' || status from webhook_deliveries where user_id = 'ann' and endpoint_id = 'w' order by 1",
+    )
+    .fetch_all(&world.pool)
+    .await
+    .unwrap();
+    let ended = ["a", "b", "c", "d", "e"].map(|id| format!("{id} delivered"));
+    let expected: Vec<String> =
+        ended.into_iter().chain(["alive sending".to_owned(), "w_0 pending".to_owned()]).collect();
+    assert_eq!(rows.len(), expected.len());
+    assert!(expected.iter().all(|row| rows.contains(row)), "{rows:?}");
+}
+
+#[tokio::test]
+async fn what_somebody_holds_at_a_closed_endpoint_keeps_nobody_waiting() {
+    let world = World::new().await;
+    for id in ["w", "calm"] {
+        world.endpoint(&world.ann, id).await;
+    }
+    world.pending(&world.ann, "w", 2).await;
+    world.pending(&world.ann, "calm", 1).await;
+    world
+        .run(
+            "update webhook_deliveries set status = 'sending', next_at = null, sending_until = now() - interval '1 second' \
+                 where delivery_id = 'w_0'; \
+             update webhook_endpoints set enabled = false, disabled_reason = 'owner' where endpoint_id = 'w'",
+        )
+        .await;
+    let mut holders = Vec::new();
+    for held in [
+        "select from webhook_deliveries where delivery_id = 'w_0' for update",
+        "select from webhook_deliveries where delivery_id = 'w_1' for update",
+    ] {
+        holders.push(holder(&world, held).await);
+    }
+    let claimed = claim(&world.ledger).await;
+    assert_eq!((claimed.len(), claimed[0].endpoint_id.as_str()), (1, "calm"));
+}

@@ -1,0 +1,190 @@
+//! Endpoints as the gates of their deliveries: one claim at a time counts what an endpoint has under way, nobody waits
+//! for another's count, and who died holds no place.
+
+use ledger::{ClaimedDelivery, DeliveryOutcome, DeliveryPolicy, Ledger};
+
+use crate::world::{World, holder, somebody_waits};
+
+async fn claim(ledger: &Ledger) -> Vec<ClaimedDelivery> {
+    ledger.claim_deliveries(50, &DeliveryPolicy::default()).await.unwrap()
+}
+
+fn endpoints(claimed: &[ClaimedDelivery]) -> Vec<&str> {
+    claimed.iter().map(|one| one.endpoint_id.as_str()).collect()
+}
+
+const SENDING: &str =
+    "select count(*) from webhook_deliveries where endpoint_id = 'w' and status = 'sending'";
+
+#[tokio::test]
+async fn what_becomes_due_while_another_process_claims_is_not_sent_beyond_the_cap() {
+    let world = World::new().await;
+    world.endpoint(&world.ann, "w").await;
+    world.pending(&world.ann, "w", 4).await;
+    // The first claim has counted and stops in the midst of taking.
+    world
+        .run(
+            "create function stop() returns trigger language plpgsql as \
+                 $$begin perform pg_advisory_xact_lock(1); return new; end$$; \
+             create trigger stop before update on webhook_deliveries for each row \
+                 when (new.delivery_id = 'w_3') execute function stop()",
+        )
+        .await;
+    let mut holder = holder(&world, "select pg_advisory_xact_lock(1)").await;
+    let first = tokio::spawn({
+        let ledger = world.other_process();
+        async move { claim(&ledger).await }
+    });
+    somebody_waits(&world).await;
+    // Deliveries of earlier events are committed only now: another process sees them before all others.
+    world
+        .run(
+            "insert into webhook_deliveries (user_id, endpoint_id, delivery_id, event, status, next_at, occurred_at) \
+             select 'ann', 'w', 'earlier_' || n, 'conversation.completed', 'pending', now() - interval '1 hour', now() \
+             from generate_series(1, 4) n",
+        )
+        .await;
+    let second = claim(&world.ledger).await;
+    sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
+    assert_eq!(first.await.unwrap().len(), 4);
+    assert_eq!(endpoints(&second), Vec::<&str>::new(), "the first claim's count is not known yet");
+    assert_eq!(world.count(SENDING).await, 4);
+}
+
+#[tokio::test]
+async fn an_endpoint_that_somebody_holds_keeps_nobody_elses_deliveries_waiting() {
+    let world = World::new().await;
+    for id in ["w", "calm"] {
+        world.endpoint(&world.ann, id).await;
+        world.pending(&world.ann, id, 1).await;
+    }
+    let held = "select from webhook_endpoints where endpoint_id = 'w' for update";
+    let mut holder = holder(&world, held).await;
+    assert_eq!(endpoints(&claim(&world.ledger).await), ["calm"]);
+    sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
+    assert_eq!(endpoints(&claim(&world.ledger).await), ["w"]);
+}
+
+#[tokio::test]
+async fn senders_that_died_hold_no_place_at_their_endpoint() {
+    let world = World::new().await;
+    world.endpoint(&world.ann, "w").await;
+    world.pending(&world.ann, "w", 6).await;
+    assert_eq!(claim(&world.ledger).await.len(), 4, "all that it may have at once");
+    world
+        .run("update webhook_deliveries set sending_until = now() - interval '1 second' where status = 'sending'")
+        .await;
+    assert_eq!(claim(&world.ledger).await.len(), 4, "others take their places");
+    assert_eq!(claim(&world.ledger).await.len(), 0);
+}
+
+#[tokio::test]
+async fn what_is_tried_again_waits_for_its_own_endpoint_and_for_no_other_of_that_name() {
+    for disabled in ["ann", "bob"] {
+        let world = World::new().await;
+        for user in [&world.ann, &world.bob] {
+            world.endpoint(user, "w").await;
+            world.pending(user, "w", 1).await;
+        }
+        let claimed = claim(&world.ledger).await;
+        assert_eq!(claimed.len(), 2);
+        sqlx::query(
+            "update webhook_endpoints set enabled = false, disabled_reason = 'owner' where user_id = $1",
+        )
+        .bind(disabled)
+        .execute(&world.pool)
+        .await
+        .unwrap();
+        let again =
+            DeliveryOutcome::Retry { status: None, error: "timeout", retry_after: None, jitter_permille: 0 };
+        for one in &claimed {
+            assert!(world.ledger.finish_delivery(one, again, &DeliveryPolicy::default()).await.unwrap());
+        }
+        let waits: Vec<String> =
+            sqlx::query_scalar("select user_id from webhook_deliveries where next_at = 'infinity'")
+                .fetch_all(&world.pool)
+                .await
+                .unwrap();
+        assert_eq!(waits, [disabled]);
+    }
+}
+
+#[tokio::test]
+async fn a_delivery_that_is_given_up_by_somebody_else_keeps_nobody_waiting() {
+    let world = World::new().await;
+    for id in ["w", "calm"] {
+        world.endpoint(&world.ann, id).await;
+        world.pending(&world.ann, id, 1).await;
+    }
+    world
+        .run(
+            "update webhook_deliveries set status = 'sending', next_at = null, tries = 99, \
+                 sending_until = now() - interval '1 second' where endpoint_id = 'w'",
+        )
+        .await;
+    let held = "select from webhook_deliveries where endpoint_id = 'w' for update";
+    let mut holder = holder(&world, held).await;
+    assert_eq!(endpoints(&claim(&world.ledger).await), ["calm"]);
+    sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
+    assert_eq!(endpoints(&claim(&world.ledger).await), Vec::<&str>::new());
+    assert_eq!(world.count("select count(*) from webhook_deliveries where status = 'exhausted'").await, 1);
+}
+
+#[tokio::test]
+async fn many_senders_that_died_at_a_full_endpoint_hide_nobody_elses_deliveries() {
+    let world = World::new().await;
+    world.endpoint(&world.ann, "w").await;
+    world.pending(&world.ann, "w", 4).await;
+    assert_eq!(claim(&world.ledger).await.len(), 4, "it is full");
+    world
+        .run(
+            "insert into webhook_deliveries (user_id, endpoint_id, delivery_id, event, status, sending_until, epoch, tries, \
+                 occurred_at) \
+             select 'ann', 'w', 'died_' || n, 'conversation.completed', 'sending', now() - interval '1 hour', 1, 1, now() \
+             from generate_series(1, 20) n",
+        )
+        .await;
+    world.endpoint(&world.ann, "calm").await;
+    world.pending(&world.ann, "calm", 1).await;
+    let claimed = world.ledger.claim_deliveries(1, &DeliveryPolicy::default()).await.unwrap();
+    assert_eq!(endpoints(&claimed), ["calm"]);
+}
+
+#[tokio::test]
+async fn what_another_process_moves_between_the_look_and_the_lock_is_not_sent() {
+    let world = World::new().await;
+    world.endpoint(&world.ann, "w").await;
+    world.pending(&world.ann, "w", 2).await;
+    world
+        .run(
+            "update webhook_deliveries set status = 'sending', next_at = null, sending_until = now() - interval '1 second' \
+                 where delivery_id = 'w_1'",
+        )
+        .await;
+    // The claim has read what is due, and stops before it can lock an endpoint.
+    let mut faster = holder(&world, "lock table webhook_endpoints in access exclusive mode").await;
+    let slower = tokio::spawn({
+        let ledger = world.other_process();
+        async move { claim(&ledger).await }
+    });
+    somebody_waits(&world).await;
+    let moved = "update webhook_deliveries set next_at = now() + interval '1 hour' where delivery_id = 'w_0'; \
+        update webhook_deliveries set sending_until = now() + interval '1 minute', epoch = epoch + 1 \
+            where delivery_id = 'w_1'; \
+        commit";
+    sqlx::raw_sql(moved).execute(&mut faster).await.unwrap();
+    assert_eq!(endpoints(&slower.await.unwrap()), Vec::<&str>::new());
+}
+
+#[tokio::test]
+async fn a_delivery_that_somebody_holds_is_passed_by_and_the_rest_is_taken() {
+    let world = World::new().await;
+    world.endpoint(&world.ann, "w").await;
+    world.pending(&world.ann, "w", 2).await;
+    let held = "select from webhook_deliveries where delivery_id = 'w_0' for update";
+    let mut holder = holder(&world, held).await;
+    let claimed = claim(&world.ledger).await;
+    assert_eq!((claimed.len(), claimed[0].delivery_id.as_str()), (1, "w_1"));
+    sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
+    assert_eq!(claim(&world.ledger).await[0].delivery_id, "w_0");
+}

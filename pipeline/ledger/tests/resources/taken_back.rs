@@ -1,0 +1,97 @@
+//! Pushes that are taken back: those of that item, of that person, that are still to be sent.
+
+use ledger::ItemChange;
+use records::ActionItemId;
+
+use crate::world::{World, holder};
+
+/// Ann and Bob, each with the items `i` and `j` and, of each item, a push in every status.
+async fn with_pushes() -> World {
+    let world = World::new().await;
+    world
+        .run(
+            "insert into action_items (user_id, action_item_id, description, due_at, created_at, updated_at) \
+                 select u, i, 'Do', now() + interval '1 hour', now(), now() \
+                 from unnest(array['ann', 'bob']) u, unnest(array['i', 'j']) i; \
+             insert into reminders (user_id, action_item_id, revision, due_at, fire_at) \
+                 select user_id, action_item_id, 1, due_at, due_at from action_items; \
+             insert into push_subscriptions (user_id, subscription_id, kind, url) \
+                 select u, 's', 'webhook', 'https://example.com/' || u from unnest(array['ann', 'bob']) u; \
+             insert into push_deliveries (user_id, subscription_id, delivery_id, action_item_id, notice, due_at, status, \
+                     next_at, sending_until, finished_at, created_at) \
+                 select user_id, 's', action_item_id || '_' || status, action_item_id, 'set', due_at, status, \
+                     case when status = 'pending' then now() end, \
+                     case when status = 'sending' then now() + interval '1 minute' end, \
+                     case when status in ('delivered', 'exhausted') then now() - interval '1 minute' end, now() \
+                 from action_items, unnest(array['pending', 'sending', 'delivered', 'exhausted']) status",
+        )
+        .await;
+    world
+}
+
+/// All pushes but those that are to be taken back, whether they are there as they were.
+const OTHERS: &str = "select jsonb_agg(to_jsonb(p) order by user_id, delivery_id)::text from push_deliveries p \
+    where not (user_id = 'ann' and delivery_id in ('i_pending', 'i_sending'))";
+
+#[tokio::test]
+async fn what_is_done_or_dated_anew_takes_back_its_own_pushes_that_are_still_to_be_sent() {
+    for done in [true, false] {
+        let world = with_pushes().await;
+        let others = async || -> String { sqlx::query_scalar(OTHERS).fetch_one(&world.pool).await.unwrap() };
+        let later = world.ledger.now().await.unwrap() + chrono::TimeDelta::hours(3);
+        let change = match done {
+            true => ItemChange { completed: Some(true), ..ItemChange::default() },
+            false => ItemChange { due_at: Some(Some(later)), ..ItemChange::default() },
+        };
+        let before = others().await;
+        let item = ActionItemId::new("i");
+        world.ledger.change_action_item(&world.ann, &item, &change).await.unwrap().unwrap();
+        // What another date is told by is new.
+        world.run("delete from push_deliveries where delivery_id like 'push%'").await;
+        assert_eq!(others().await, before, "done: {done}");
+        let cancelled = "select count(*) from push_deliveries where status = 'cancelled'";
+        assert_eq!(world.count(cancelled).await, 2, "done: {done}");
+        let waiting = "select count(*) from reminders where fire_at is not null";
+        assert_eq!(world.count(waiting).await, if done { 3 } else { 4 }, "done: {done}");
+    }
+}
+
+#[tokio::test]
+async fn pushes_that_ended_long_ago_are_pruned_and_no_others() {
+    let world = with_pushes().await;
+    world
+        .run(
+            "update push_deliveries set finished_at = now() - interval '40 days' \
+                 where user_id = 'ann' and delivery_id = 'i_delivered'",
+        )
+        .await;
+    let month = std::time::Duration::from_secs(30 * 86_400);
+    world.ledger.prune(month, 100).await.unwrap();
+    let gone = "select count(*) from push_deliveries where user_id = 'ann' and delivery_id = 'i_delivered'";
+    assert_eq!(world.count(gone).await, 0);
+    assert_eq!(world.count("select count(*) from push_deliveries").await, 15);
+}
+
+#[tokio::test]
+async fn a_reminder_that_fires_fires_no_other_of_that_name() {
+    let world = with_pushes().await;
+    world
+        .run(
+            "update reminders set fire_at = now() - interval '1 second' \
+                 where user_id = 'ann' and action_item_id = 'i'",
+        )
+        .await;
+    assert_eq!(world.ledger.fire_reminders(9).await.unwrap(), 1);
+    assert_eq!(world.count("select count(*) from reminders where fire_at is null").await, 1);
+}
+
+#[tokio::test]
+async fn a_reminder_that_somebody_holds_keeps_no_other_waiting() {
+    let world = with_pushes().await;
+    world.run("update reminders set fire_at = now() - interval '1 second'").await;
+    let held = "select from reminders where user_id = 'ann' and action_item_id = 'i' for update";
+    let mut holder = holder(&world, held).await;
+    assert_eq!(world.ledger.fire_reminders(9).await.unwrap(), 3);
+    sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
+    assert_eq!(world.ledger.fire_reminders(9).await.unwrap(), 1);
+}
