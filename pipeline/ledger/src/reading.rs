@@ -50,7 +50,12 @@ pub(crate) struct Reading<'c, T> {
 
 impl<'c, T: Default> Reading<'c, T> {
     pub(crate) fn new(connection: &'c mut PgConnection, size: usize, doing: &'static str) -> Self {
-        Self { connection, doing, found: (0..size).map(|_| T::default()).collect() }
+        Self::holding(connection, (0..size).map(|_| T::default()).collect(), doing)
+    }
+
+    /// Of a batch of which something is known.
+    pub(crate) fn holding(connection: &'c mut PgConnection, found: Vec<T>, doing: &'static str) -> Self {
+        Self { connection, doing, found }
     }
 
     /// Reads the rows of one table ([`for_each`]) and gives each to whom it is for, in the order of the statement.

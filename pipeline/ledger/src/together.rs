@@ -1,7 +1,8 @@
 //! Natural batches: what arrives while a commit is on its way is committed by the next one (DESIGN §5).
 //!
-//! There is no timer: a question that finds a free lane is answered at once, alone. A batch that fails falls apart into
-//! single ones, so that each fails for its own reasons.
+//! There is no timer: a question that finds nobody asking is answered at once, alone. A second batch is begun beside the
+//! first when it is no smaller: a trickle of small ones would cost more than it answers sooner. A batch that fails falls
+//! apart into single ones, so that each fails for its own reasons.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -35,6 +36,15 @@ struct Gathered<Q, A> {
     /// Lanes that are busy, and how many may be.
     lanes: usize,
     most: Lanes,
+    /// How many questions they are answering.
+    answering: usize,
+}
+
+impl<Q, A> Gathered<Q, A> {
+    /// Whether those who wait make a batch to be begun now.
+    fn is_batch(&self) -> bool {
+        !self.waiting.is_empty() && self.waiting.len() >= self.answering.min(BATCH)
+    }
 }
 
 impl<Q, A> Clone for Together<Q, A> {
@@ -45,7 +55,7 @@ impl<Q, A> Clone for Together<Q, A> {
 
 impl<Q: Clone + Send + 'static, A: Send + 'static> Together<Q, A> {
     pub(crate) fn new(most: Lanes) -> Self {
-        Self(Arc::new(Mutex::new(Gathered { waiting: VecDeque::new(), lanes: 0, most })))
+        Self(Arc::new(Mutex::new(Gathered { waiting: VecDeque::new(), lanes: 0, most, answering: 0 })))
     }
 
     /// Asks, and waits for the answer. `verb`, said by a clone of `who`, answers a batch as a whole, one answer for each
@@ -72,13 +82,13 @@ impl<Q: Clone + Send + 'static, A: Send + 'static> Together<Q, A> {
         }
     }
 
-    /// Queues a question; a lane that was free is to be run by the caller.
+    /// Queues a question; a lane that is to be begun for it is run by the caller.
     fn join(&self, question: Q, answer: Reply<A>) -> Option<Lane<Q, A>> {
         let mut gathered = self.lock();
         gathered.waiting.push_back((question, answer));
-        let is_free = gathered.lanes < gathered.most as usize;
-        gathered.lanes += usize::from(is_free);
-        is_free.then(|| Lane { of: self.clone(), is_open: true })
+        let is_begun = gathered.lanes < gathered.most as usize && gathered.is_batch();
+        gathered.lanes += usize::from(is_begun);
+        is_begun.then(|| Lane { of: self.clone(), is_open: true, answering: 0 })
     }
 
     fn lock(&self) -> MutexGuard<'_, Gathered<Q, A>> {
@@ -90,6 +100,8 @@ impl<Q: Clone + Send + 'static, A: Send + 'static> Together<Q, A> {
 struct Lane<Q: Clone + Send + 'static, A: Send + 'static> {
     of: Together<Q, A>,
     is_open: bool,
+    /// The size of its batch.
+    answering: usize,
 }
 
 impl<Q: Clone + Send + 'static, A: Send + 'static> Lane<Q, A> {
@@ -110,15 +122,19 @@ impl<Q: Clone + Send + 'static, A: Send + 'static> Lane<Q, A> {
         }
     }
 
-    /// The next batch; with none, the lane closes under the same lock, so that nobody counts on one that is going.
+    /// The next batch; with none, the lane closes under the same lock, so that nobody counts on one that is going. Those
+    /// who are too few wait for the lane that is busy.
     fn next(&mut self) -> Option<(Vec<Q>, Vec<Reply<A>>)> {
         let mut gathered = self.of.lock();
-        let size = gathered.waiting.len().min(BATCH);
-        if size == 0 {
+        gathered.answering -= std::mem::take(&mut self.answering);
+        if !gathered.is_batch() {
             gathered.lanes -= 1;
             self.is_open = false;
             return None;
         }
+        let size = gathered.waiting.len().min(BATCH);
+        gathered.answering += size;
+        self.answering = size;
         Some(gathered.waiting.drain(..size).unzip())
     }
 }
@@ -129,6 +145,7 @@ impl<Q: Clone + Send + 'static, A: Send + 'static> Drop for Lane<Q, A> {
         if self.is_open {
             let mut gathered = self.of.lock();
             gathered.lanes -= 1;
+            gathered.answering -= self.answering;
             if gathered.lanes == 0 {
                 gathered.waiting.clear();
             }
@@ -213,6 +230,33 @@ mod tests {
         assert_eq!(sizes.len(), 98, "everybody is answered");
         assert_eq!(sizes[0], 64, "a batch has its limit");
         assert_eq!(sizes[97], 34);
+    }
+
+    #[tokio::test]
+    async fn a_second_batch_is_begun_when_it_is_no_smaller_than_the_first() {
+        let (together, gate) = (Together::new(Lanes::Two), Arc::new(Semaphore::new(0)));
+        let mut asked: Vec<_> = (0..6).map(|number| Box::pin(together.ask(&gate, number, sizes))).collect();
+        let answering = || together.lock().answering;
+        // Three in one breath are one batch.
+        for asked in &mut asked[..3] {
+            assert!(futures::poll!(asked).is_pending());
+        }
+        while answering() < 3 {
+            tokio::task::yield_now().await;
+        }
+        for (asked, lanes) in asked[3..].iter_mut().zip([1, 1, 2]) {
+            assert!(futures::poll!(asked).is_pending());
+            tokio::task::yield_now().await;
+            assert_eq!(together.lock().lanes, lanes, "two are too few, three are a batch");
+        }
+        gate.add_permits(2);
+        for answer in join_all(asked).await {
+            assert_eq!(answer.ok(), Some(3));
+        }
+        while together.lock().lanes > 0 {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(answering(), 0);
     }
 
     #[tokio::test]

@@ -56,10 +56,11 @@ pub(crate) async fn read_seen(
 ) -> Result<Vec<Seen>, Error> {
     let (shown, known): (Vec<Shown>, Vec<Option<NamedRow>>) = batch.into_iter().unzip();
     let all = || shown.iter().enumerate().map(|(place, shown)| (place, &shown.user, &shown.conversation));
-    let unread = Keys::of(all().filter(|(place, ..)| known[*place].is_none()));
-    let mut reading = Reading::new(connection, shown.len(), DOING);
-    reading.each(&unread, CONVERSATIONS, |seen: &mut Seen, row: NamedRow| seen.row = Some(row)).await?;
-    reading.each(&Keys::of(all()), ITEMS, |seen, row: ItemRow| seen.items.push(row.into())).await?;
+    let mut reading = Reading::holding(connection, known.into_iter().map(Seen::of_row).collect(), DOING);
+    let unread = Keys::of(all().filter(|(place, ..)| reading.so_far()[*place].row.is_none()));
+    reading.each(&unread, CONVERSATIONS, |seen, row: NamedRow| seen.row = Some(row)).await?;
+    let with_items = Keys::of(all().filter(|(place, ..)| reading.so_far()[*place].has_items()));
+    reading.each(&with_items, ITEMS, |seen, row: ItemRow| seen.items.push(row.into())).await?;
     let mut seen = reading.found();
     let with_transcript = || shown.iter().zip(0..).filter(|(shown, _)| shown.with_transcript);
     let asked: Vec<_> = with_transcript().map(|(shown, _)| (&shown.user, &shown.conversation)).collect();
@@ -67,19 +68,18 @@ pub(crate) async fn read_seen(
     for ((_, place), spoken) in with_transcript().zip(spoken) {
         seen[place].spoken = Some(spoken);
     }
-    for (seen, known) in seen.iter_mut().zip(known) {
-        seen.row = known.or(seen.row.take());
-    }
     Ok(seen)
 }
 
-/// What [`NamedRow`] reads of a conversation `c`.
+/// What [`NamedRow`] reads of a conversation `c`. Most have no items, and then nobody asks for them.
 macro_rules! named_columns {
     () => {
         concat!(
             $crate::conversations::row::conversation_columns!(),
             ", (select u.name from users u where u.user_id = c.user_id) as user_name, \
-             (select f.name from folders f where f.user_id = c.user_id and f.folder_id = c.folder_id) as folder_name"
+             (select f.name from folders f where f.user_id = c.user_id and f.folder_id = c.folder_id) as folder_name, \
+             exists (select from action_items i where i.user_id = c.user_id \
+                 and i.conversation_id = c.conversation_id) as has_items"
         )
     };
 }
@@ -104,22 +104,31 @@ pub(crate) struct Seen {
     spoken: Option<Spoken>,
 }
 
-/// A conversation's row, with the names of its owner and its folder.
+/// A conversation's row, with the names of its owner and its folder, and whether it has action items.
 #[derive(Clone, FromRow)]
 pub(crate) struct NamedRow {
     #[sqlx(flatten)]
     row: ConversationRow,
     user_name: Option<String>,
     folder_name: Option<String>,
+    has_items: bool,
 }
 
 impl Seen {
+    fn of_row(row: Option<NamedRow>) -> Self {
+        Self { row, ..Self::default() }
+    }
+
+    fn has_items(&self) -> bool {
+        self.row.as_ref().is_some_and(|row| row.has_items)
+    }
+
     /// `None`: its reader has no such conversation.
     ///
     /// # Errors
     /// When the row cannot be read.
     pub(crate) fn into_view(self) -> Result<Option<ConversationView>, Error> {
-        let Some(NamedRow { mut row, user_name, folder_name }) = self.row else { return Ok(None) };
+        let Some(NamedRow { mut row, user_name, folder_name, .. }) = self.row else { return Ok(None) };
         let (segments, people) = self.spoken.map(|spoken| (spoken.segments, spoken.people)).unzip();
         Ok(Some(ConversationView {
             apps_results: row.take_apps_results()?,
