@@ -279,6 +279,26 @@ async fn a_run_reads_its_own_conversation_and_person_alone() {
 }
 
 #[tokio::test]
+async fn words_are_read_with_their_own_conversation_alone() {
+    let street = Street::new().await;
+    street.deferred().await;
+    street.world.run("update transcript_segments set content = user_id || ' ' || conversation_id").await;
+    let words =
+        |segments: &[records::Segment]| segments.iter().map(|one| one.text.clone()).collect::<Vec<_>>();
+    let (ledger, d) = (&street.world.ledger, ConversationId::new("d"));
+    for (user, id, own) in
+        [(&street.world.ann, c(), "ann c"), (&street.world.ann, d, "ann d"), (&street.bob, c(), "bob c")]
+    {
+        let view = ledger.conversation(user, &id, true).await.unwrap().unwrap();
+        assert_eq!(words(&view.segments.unwrap()), [own], "shown");
+        let job = ledger.finalize(user, &id, None).await.unwrap().unwrap().unwrap();
+        let input = ledger.run_input(&street.world.claim(&job).await).await.unwrap().unwrap();
+        let Content::Segments(segments) = input.content else { panic!("it was spoken") };
+        assert_eq!(words(&segments), [own], "run");
+    }
+}
+
+#[tokio::test]
 async fn a_checkpoint_is_read_and_written_by_its_own_run_alone() {
     let street = Street::new().await;
     let runs = street.claimed().await;
