@@ -23,9 +23,12 @@ async fn holder(world: &World, sql: &'static str) -> PgConnection {
 pub(crate) async fn somebody_waits(world: &World) {
     const WAITING: &str = "select count(*) from pg_stat_activity where datname = current_database() \
         and wait_event_type = 'Lock'";
-    while world.count(WAITING).await == 0 {
-        tokio::time::sleep(Duration::from_millis(1)).await;
-    }
+    let waiting = async {
+        while world.count(WAITING).await == 0 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), waiting).await.expect("nobody waits for a lock");
 }
 
 /// Starts `verb`, which stops where `held` holds rows, and answers whether `probe` could lock its row meanwhile. The

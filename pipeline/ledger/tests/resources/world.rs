@@ -115,9 +115,12 @@ pub(crate) async fn holder(world: &World, sql: &'static str) -> PgConnection {
 pub(crate) async fn somebody_waits(world: &World) {
     const WAITING: &str = "select count(*) from pg_stat_activity where datname = current_database() \
         and wait_event_type = 'Lock'";
-    while world.count(WAITING).await == 0 {
-        tokio::task::yield_now().await;
-    }
+    let waiting = async {
+        while world.count(WAITING).await == 0 {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(std::time::Duration::from_secs(30), waiting).await.expect("nobody waits for a lock");
 }
 
 /// Minutes after 9:00 on a day in March.
