@@ -212,9 +212,10 @@ macro_rules! limits {
     };
 }
 
-/// The bounds of what is one statement and no transaction. A pooler that hands a session on with every transaction does
+/// The bounds of what is one statement and no transaction; and nothing of ours is worth being compiled by the server before
+/// it is run. A pooler that hands a session on with every transaction does
 /// not keep them as it keeps those of verbs ([`BEGIN`]): there, they are the role's to have (`alter role … set`).
-const SESSION: &str = limits!("set");
+const SESSION: &str = concat!(limits!("set"), "; set jit = off");
 
 async fn begin_on(
     pool: &PgPool,

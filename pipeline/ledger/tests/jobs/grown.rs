@@ -1,0 +1,96 @@
+//! Plans are kept as long as sessions. One that was made while a table was as good as empty must not read all of it when
+//! it has grown, as it does within minutes of a first start, before the server has counted again.
+
+use std::collections::BTreeMap;
+
+use job::{Outcome, Queue};
+use ledger::{Claimed, Ledger, Results, Settings};
+use sqlx::{ConnectOptions, Connection};
+
+use crate::{
+    explain::gone,
+    world::{World, completion, said, talk, worker},
+};
+
+/// What rows each table gave, by scans of its own and of its indexes.
+async fn reads(world: &World) -> BTreeMap<String, i64> {
+    let rows: Vec<(String, i64)> = sqlx::query_as(
+        "select t.relname, (t.seq_tup_read + coalesce(sum(i.idx_tup_read), 0))::bigint \
+         from pg_stat_user_tables t left join pg_stat_user_indexes i using (relid) group by t.relid, t.relname, t.seq_tup_read",
+    )
+    .fetch_all(&world.pool)
+    .await
+    .unwrap();
+    rows.into_iter().collect()
+}
+
+/// Every verb on the way of a conversation, of two at once.
+async fn street(world: &World, ledger: &Ledger, round: &str) {
+    let w = worker("w");
+    for kind in ["x", "y"] {
+        let id = world.deferred(&format!("{round}{kind}")).await;
+        ledger.append_segments(&world.ann, &id, &[said(&format!("{round}{kind}"))]).await.unwrap().unwrap();
+        ledger.finalize_and_show(&world.ann, &id, None).await.unwrap().unwrap();
+        ledger.create_conversation(&world.ann, talk(&format!("{round}{kind}t"))).await.unwrap();
+        ledger.poll(&world.ann, &id).await.unwrap().unwrap();
+    }
+    for queue in [Queue::Finalization, Queue::Creation] {
+        let taken = ledger.take(queue, &w, 2).await.unwrap();
+        assert_eq!(taken.claims.len(), 2, "{:?}", taken.answers);
+        let holding: Vec<_> = taken.claims.iter().map(Claimed::holding).collect();
+        ledger.renew(&holding).await.unwrap();
+        for run in &taken.claims {
+            let (user, id) = (&run.user_id, &run.conversation_id);
+            ledger.run_input(run).await.unwrap().unwrap();
+            ledger.complete(&completion(run, Outcome::Kept, Results::default())).await.unwrap();
+            ledger.conversation(user, id, true).await.unwrap().unwrap();
+            assert!(ledger.delete_conversation(user, id).await.unwrap());
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_plan_that_was_made_for_a_small_table_reads_no_more_of_a_large_one() {
+    let world = World::new().await;
+    let options = world.database.options().application_name("verb");
+    let ledger = Ledger::new(options, Settings { connections: 1, ..Settings::default() });
+    for round in 0..6 {
+        street(&world, &ledger, &format!("small{round}")).await;
+    }
+    let grower = world.database.options().application_name("grower");
+    let mut grower = grower.connect().await.unwrap();
+    sqlx::raw_sql(crate::explain::HISTORY).execute(&mut grower).await.unwrap();
+    grower.close().await.unwrap();
+    gone(&world, "grower").await;
+    let before = reads(&world).await;
+    for round in 0..4 {
+        street(&world, &ledger, &format!("large{round}")).await;
+    }
+    ledger.close().await;
+    gone(&world, "verb").await;
+    let mut whole = Vec::new();
+    for (table, rows) in reads(&world).await {
+        let read = rows - before.get(&table).copied().unwrap_or(0);
+        // A person's rows may be read for one of them; nobody's 50,000.
+        if read > 20_000 {
+            whole.push(format!("{table}: {read}"));
+        }
+    }
+    assert_eq!(whole, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn no_table_that_grows_fast_is_counted_while_it_is_small() {
+    let world = World::new().await;
+    let eager: Vec<String> = sqlx::query_scalar(
+        "select relname::text from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace \
+             and relname = any(array['conversations', 'transcript_segments', 'finalization_jobs', 'finalization_bells', \
+                 'finalization_admissions', 'stage_checkpoints', 'action_items', 'memories', 'webhook_deliveries']) \
+             and not coalesce(reloptions, '{}') @> \
+                 '{autovacuum_analyze_threshold=1000,autovacuum_vacuum_threshold=1000}'",
+    )
+    .fetch_all(&world.pool)
+    .await
+    .unwrap();
+    assert_eq!(eager, Vec::<String>::new());
+}
