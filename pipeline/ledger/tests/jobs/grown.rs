@@ -4,11 +4,12 @@
 use std::collections::BTreeMap;
 
 use job::{Outcome, Queue};
-use ledger::{Claimed, Ledger, Results, Settings};
+use ledger::{CheckpointKey, Claimed, DeliveryOutcome, DeliveryPolicy, EventKind, Ledger, Results, Settings};
+use serde_json::json;
 use sqlx::{ConnectOptions, Connection};
 
 use crate::{
-    explain::gone,
+    explain::{HISTORY, gone},
     world::{World, completion, said, talk, worker},
 };
 
@@ -23,6 +24,14 @@ async fn reads(world: &World) -> BTreeMap<String, i64> {
     .unwrap();
     rows.into_iter().collect()
 }
+
+/// 50,000 deliveries that were sent, and 2,000 that are due.
+const SENT: &str = "insert into webhook_endpoints (user_id, endpoint_id, url, events, format, secret) \
+    select user_id, 'w', 'https://example.com', '{conversation.completed}', 'full', 's' from users where user_id <> 'ann'; \
+    insert into webhook_deliveries (user_id, endpoint_id, delivery_id, event, status, next_at, finished_at, occurred_at) \
+    select 'u' || n % 500, 'w', 'd' || n, 'conversation.completed', \
+        case when n < 2000 then 'pending' else 'delivered' end, case when n < 2000 then now() end, \
+        case when n >= 2000 then now() end, now() from generate_series(0, 51999) n";
 
 /// Every verb on the way of a conversation, of two at once.
 async fn street(world: &World, ledger: &Ledger, round: &str) {
@@ -42,11 +51,25 @@ async fn street(world: &World, ledger: &Ledger, round: &str) {
         for run in &taken.claims {
             let (user, id) = (&run.user_id, &run.conversation_id);
             ledger.run_input(run).await.unwrap().unwrap();
+            let key = CheckpointKey { stage: "describe", version: 1, digest: [7; 32] };
+            assert!(ledger.recall(&run.holding(), &key).await.unwrap().is_none());
+            assert!(ledger.record(&run.holding(), &key, &json!({}), &[]).await.unwrap());
             ledger.complete(&completion(run, Outcome::Kept, Results::default())).await.unwrap();
             ledger.conversation(user, id, true).await.unwrap().unwrap();
             assert!(ledger.delete_conversation(user, id).await.unwrap());
         }
     }
+    let policy = DeliveryPolicy::default();
+    for claimed in ledger.claim_deliveries(2, &policy).await.unwrap() {
+        let delivered = DeliveryOutcome::Delivered { status: 204 };
+        assert!(ledger.finish_delivery(&claimed, delivered, &policy).await.unwrap());
+    }
+    ledger.due_page(None, 10).await.unwrap();
+    ledger.expired_leases(10).await.unwrap();
+    ledger.parked_too_long(10).await.unwrap();
+    ledger.sweep_processing(10).await.unwrap();
+    ledger.abandoned_page(10).await.unwrap();
+    ledger.next_ring_at(Queue::Creation).await.unwrap();
 }
 
 #[tokio::test]
@@ -54,12 +77,15 @@ async fn a_plan_that_was_made_for_a_small_table_reads_no_more_of_a_large_one() {
     let world = World::new().await;
     let options = world.database.options().application_name("verb");
     let ledger = Ledger::new(options, Settings { connections: 1, ..Settings::default() });
+    world.endpoint(&world.ann, "w", &EventKind::ALL).await;
     for round in 0..6 {
         street(&world, &ledger, &format!("small{round}")).await;
     }
     let grower = world.database.options().application_name("grower");
     let mut grower = grower.connect().await.unwrap();
-    sqlx::raw_sql(crate::explain::HISTORY).execute(&mut grower).await.unwrap();
+    for rows in [HISTORY, SENT] {
+        sqlx::raw_sql(rows).execute(&mut grower).await.unwrap();
+    }
     grower.close().await.unwrap();
     gone(&world, "grower").await;
     let before = reads(&world).await;
