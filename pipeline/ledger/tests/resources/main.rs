@@ -11,6 +11,7 @@ mod world;
 mod backlog;
 mod bounded;
 mod closed_gates;
+mod constraints;
 mod conversations;
 mod deliveries;
 mod endpoints;
