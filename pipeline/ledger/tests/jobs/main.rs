@@ -24,6 +24,7 @@ mod keyed;
 mod locks;
 mod mirror;
 mod persons_word;
+mod put_off;
 mod races;
 mod repeats;
 mod reprocess;
