@@ -33,7 +33,7 @@ pub(crate) async fn somebody_waits(world: &World) {
 
 /// Starts `verb`, which stops where `held` holds rows, and answers whether `probe` could lock its row meanwhile. The
 /// verb then goes on to its end.
-async fn is_free_while<T: Send + 'static>(
+pub(crate) async fn is_free_while<T: Send + 'static>(
     world: &World,
     held: &'static str,
     verb: impl Future<Output = T> + Send + 'static,

@@ -279,16 +279,6 @@ async fn a_run_reads_its_own_conversation_and_person_alone() {
 }
 
 #[tokio::test]
-async fn each_run_reads_the_conversation_that_it_is_about() {
-    let street = Street::new().await;
-    for run in street.completed().await {
-        let conversation = street.world.ledger.run_input(&run).await.unwrap().unwrap().conversation;
-        let own = format!("First of {} {}", run.user_id, run.conversation_id);
-        assert_eq!((conversation.id, conversation.structured.title), (run.conversation_id, own));
-    }
-}
-
-#[tokio::test]
 async fn words_are_read_with_their_own_conversation_alone() {
     let street = Street::new().await;
     street.deferred().await;
