@@ -23,6 +23,7 @@ mod goals;
 mod known_people;
 mod made;
 mod names;
+mod neighbours;
 mod own_items;
 mod own_memories;
 mod people;
