@@ -35,6 +35,7 @@ mod redelivery;
 mod reminders;
 mod repeats;
 mod segments;
+mod shown;
 mod shown_keys;
 mod strangers;
 mod subscribing;

@@ -13,7 +13,7 @@ use crate::world::{World, holder, somebody_waits};
 /// Ann and Bob have two of everything, `x` and `y`; conversations lie in the folder of their name. Of each there is a
 /// delivery that waits and one that was given up with its words, about the thing itself, and the same about a
 /// conversation's part of that id.
-async fn street() -> World {
+pub(crate) async fn street() -> World {
     let world = World::new().await;
     world
         .run(
@@ -225,4 +225,71 @@ async fn the_conversation_in_progress_is_ones_own_newest_that_takes_words() {
     assert_eq!(world.ledger.in_progress(&world.bob).await.unwrap(), None);
     world.conversation(&world.bob, "bobs", "in_progress", 9).await;
     assert_eq!(world.ledger.in_progress(&world.ann).await.unwrap(), Some(open));
+}
+
+#[tokio::test]
+async fn what_is_not_there_is_neither_changed_nor_deleted_in_anothers_place() {
+    let world = street().await;
+    let (ledger, ann) = (&world.ledger, &world.ann);
+    world.run("delete from action_items where user_id = 'ann' and action_item_id = 'x'").await;
+    let (item, done) =
+        (ActionItemId::new("x"), ItemChange { completed: Some(true), ..ItemChange::default() });
+    let before = bystanders(&world).await;
+    assert_eq!(ledger.change_action_item(ann, &item, &done).await.unwrap(), None);
+    assert!(!ledger.delete_action_item(ann, &item).await.unwrap());
+    assert!(!ledger.delete_memory(ann, &MemoryId::new("z")).await.unwrap());
+    assert!(!ledger.delete_goal(ann, &GoalId::new("z")).await.unwrap());
+    assert_eq!(before, bystanders(&world).await);
+}
+
+#[tokio::test]
+async fn things_are_read_by_their_names_and_are_ones_own() {
+    let world = street().await;
+    world
+        .run(
+            "update action_items set description = user_id || ' ' || action_item_id; \
+             update memories set content = user_id || ' ' || memory_id",
+        )
+        .await;
+    let (ledger, ann) = (&world.ledger, &world.ann);
+    let items = async |names: &[&str]| {
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        let items = ledger.action_items_named(ann, &names).await.unwrap().into_iter();
+        let memories = ledger.memories_named(ann, &names).await.unwrap().into_iter();
+        (items.map(|one| one.description).collect(), memories.map(|one| one.content).collect())
+    };
+    let both = |names: &[&str]| -> (Vec<String>, Vec<String>) {
+        let names: Vec<String> = names.iter().map(|name| format!("ann {name}")).collect();
+        (names.clone(), names)
+    };
+    assert_eq!(items(&["y", "x", "z"]).await, both(&["y", "x"]), "in the order of the names");
+    assert_eq!(items(&["x"]).await, both(&["x"]));
+    for id in ["x", "y"] {
+        let told = ledger.memory_to_tell(ann, &MemoryId::new(id)).await.unwrap().unwrap();
+        assert_eq!(told.content, format!("ann {id}"));
+    }
+    assert_eq!(ledger.memory_to_tell(ann, &MemoryId::new("z")).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn a_date_that_somebody_else_sets_meanwhile_is_not_told_by_the_next_change() {
+    let world = street().await;
+    world
+        .run(
+            "insert into push_subscriptions (user_id, subscription_id, kind, url) \
+             values ('ann', 's', 'webhook', 'https://example.com')",
+        )
+        .await;
+    // Whoever sets the date tells of it, too; here only the date is set.
+    let dated = "update action_items set due_at = now() + interval '1 day' where user_id = 'ann'";
+    let mut holder = holder(&world, dated).await;
+    let (ledger, ann) = (world.ledger.clone(), world.ann.clone());
+    let changed = tokio::spawn(async move {
+        let worded = ItemChange { description: Some("Call".into()), ..ItemChange::default() };
+        ledger.change_action_item(&ann, &ActionItemId::new("x"), &worded).await.unwrap()
+    });
+    somebody_waits(&world).await;
+    sqlx::raw_sql("commit").execute(&mut holder).await.unwrap();
+    assert!(changed.await.unwrap().unwrap().due_at.is_some());
+    assert_eq!(world.count("select count(*) from push_deliveries").await, 0);
 }
