@@ -73,10 +73,11 @@ async fn a_bell_that_another_process_moved_meanwhile_stays_where_it_is() {
     run(
         &mut other,
         "update finalization_bells b set ring_at = now() + interval '1 hour' from finalization_jobs j \
-             where j.job_id = b.job_id and j.conversation_id = 'bad'; \
-         select pg_advisory_unlock(1)",
+             where j.job_id = b.job_id and j.conversation_id = 'bad'",
     )
     .await;
+    // Behind the commit: a bell that is still held would be passed by.
+    run(&mut other, "select pg_advisory_unlock(1)").await;
     assert_eq!(take.await.unwrap().answers, ["error", "claimed"]);
     let in_an_hour = "select count(*) from finalization_bells where ring_at > now() + interval '50 minutes'";
     assert_eq!(world.count(in_an_hour).await, 1);

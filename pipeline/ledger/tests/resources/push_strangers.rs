@@ -11,7 +11,7 @@ const AGAIN: DeliveryOutcome =
     DeliveryOutcome::Retry { status: Some(503), error: "status", retry_after: None, jitter_permille: 0 };
 
 /// Ann's subscription `s` with its push `d_0`, which is due first.
-const S: &str = "t ->> 'subscription_id' = 's' and coalesce(t ->> 'delivery_id', 'd_0') = 'd_0'";
+pub(crate) const S: &str = "t ->> 'subscription_id' = 's' and coalesce(t ->> 'delivery_id', 'd_0') = 'd_0'";
 /// All of that subscription.
 const ALL_OF_S: &str = "t ->> 'subscription_id' = 's'";
 
