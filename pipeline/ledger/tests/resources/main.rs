@@ -30,6 +30,7 @@ mod own_memories;
 mod people;
 mod plans;
 mod prune;
+mod prune_rows;
 mod push_rows;
 mod push_strangers;
 mod recovery;
