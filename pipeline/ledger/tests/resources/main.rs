@@ -14,6 +14,7 @@ mod closed_gates;
 mod constraints;
 mod conversations;
 mod deliveries;
+mod desk_webhooks;
 mod endpoints;
 mod fairness;
 mod folders;

@@ -97,18 +97,21 @@ async fn of_everything_the_old_one_goes_alone() {
 
 #[tokio::test]
 async fn what_somebody_holds_is_passed_by_and_goes_later() {
-    for table in
-        ["push_deliveries", "webhook_deliveries", "operator_actions", "request_keys", "replay_operations"]
-    {
+    for held in [
+        "select from push_deliveries for update",
+        "select from webhook_deliveries for update",
+        "select from operator_actions for update",
+        "select from request_keys for update",
+        "select from replay_operations for update",
+    ] {
         let world = with_one_old_of_each().await;
-        let held: &'static str = Box::leak(format!("select from {table} for update").into_boxed_str());
         let mut holder = holder(&world, held).await;
         world.ledger.prune(MONTH, 100).await.unwrap();
         let old = |left: Vec<(String, i64, i64)>| left.iter().map(|(_, _, old)| old).sum::<i64>();
-        assert_eq!(old(left(&world).await), 1, "{table}");
+        assert_eq!(old(left(&world).await), 1, "{held}");
         sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
         world.ledger.prune(MONTH, 100).await.unwrap();
-        assert_eq!(old(left(&world).await), 0, "{table}");
+        assert_eq!(old(left(&world).await), 0, "{held}");
     }
 }
 
