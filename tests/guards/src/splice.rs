@@ -39,7 +39,8 @@ pub(crate) fn switched(text: &str, guards: &[&Guard]) -> Result<String> {
         let place = guard.place(text)?;
         let own = place..place + guard.takes.len();
         let around = literals.iter().find(|literal| literal.start < own.start && own.end < literal.end);
-        let around = around.cloned().unwrap_or_else(|| own.clone());
+        let around = around.map(|literal| call_around(text, &literals, literal).unwrap_or(literal.clone()));
+        let around = around.unwrap_or_else(|| own.clone());
         choices.entry((around.start, around.end)).or_default().push((guard, own));
     }
     let (mut out, mut written) = (String::new(), 0);
@@ -53,6 +54,27 @@ pub(crate) fn switched(text: &str, guards: &[&Guard]) -> Result<String> {
     }
     out.push_str(&text[written..]);
     Ok(out)
+}
+
+/// The `format!` or `concat!` that a literal stands in: these take nothing but literals, and are chosen as a whole.
+fn call_around(text: &str, literals: &[Range<usize>], literal: &Range<usize>) -> Option<Range<usize>> {
+    let calls = ["format!(", "concat!("].map(|call| text[..literal.start].rfind(call));
+    let start = calls.into_iter().flatten().max()?;
+    let mut depth = 0;
+    for (place, character) in
+        text[start..].char_indices().map(|(place, character)| (start + place, character))
+    {
+        let is_said = literals.iter().any(|literal| literal.contains(&place));
+        depth += match character {
+            '(' if !is_said => 1,
+            ')' if !is_said => -1,
+            _ => continue,
+        };
+        if depth == 0 {
+            return (place > literal.start).then_some(start..place + 1);
+        }
+    }
+    None
 }
 
 /// The text of one place, as a choice of what stands there.
@@ -97,6 +119,19 @@ mod checks {
             r#"if (match crate::guard_off() { "check" => { false } _ => { now < due } }) { query((match crate::guard_off() { "epoch" => { "where u = 2" } "user" => { "where true and e = 1" } _ => { "where u = 2 and e = 1" } })) }"#
         );
         assert_eq!(without(text, &epoch).unwrap(), r#"if now < due { query("where u = 2") }"#);
+    }
+
+    #[test]
+    fn a_call_that_takes_literals_is_chosen_as_a_whole() {
+        let user = guard("user", "u = 2", "true");
+        assert_eq!(
+            switched(r#"f(format!("(where u = 2 {C}")); g("u")"#, &[&user]).unwrap(),
+            r#"f((match crate::guard_off() { "user" => { format!("(where true {C}") } _ => { format!("(where u = 2 {C}") } })); g("u")"#
+        );
+        assert_eq!(
+            switched(r#"f(concat!("a", c!())); g("u = 2")"#, &[&user]).unwrap(),
+            r#"f(concat!("a", c!())); g((match crate::guard_off() { "user" => { "true" } _ => { "u = 2" } }))"#
+        );
     }
 
     #[test]

@@ -66,7 +66,9 @@ pub(crate) async fn build(folder: &Path, programs: &[Program]) -> Result<Built> 
         cargo.current_dir(folder).env("CARGO_TARGET_DIR", folder.join("target")).stderr(Stdio::piped());
         let done = cargo.output().await?;
         if !done.status.success() {
-            return Err(String::from_utf8_lossy(&done.stderr).into());
+            // A choice of texts has parentheses too many, and is warned of at length.
+            let said = String::from_utf8_lossy(&done.stderr);
+            return Err(said.find("\nerror").map_or(&*said, |place| &said[place..]).into());
         }
         let lines = String::from_utf8_lossy(&done.stdout).into_owned();
         built.extend(lines.lines().filter_map(|line| executable(package, line)));

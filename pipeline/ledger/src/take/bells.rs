@@ -115,7 +115,10 @@ impl Ledger {
         slots: u32,
     ) -> Result<Taken, Error> {
         let limit = i64::from(slots);
-        match until_stored!(self, "taking bells", |bell| self.try_take(queue, worker, limit, bell)) {
+        let mut first = None;
+        match until_stored!(self, "taking bells", |bell| self
+            .try_take(queue, worker, limit, bell, &mut first))
+        {
             Err(Error::Refused { .. } | Error::Contended { .. }) => {
                 self.take_one_by_one(queue, worker, slots).await
             }
@@ -127,7 +130,9 @@ impl Ledger {
     async fn take_one_by_one(&self, queue: Queue, worker: &WorkerId, slots: u32) -> Result<Taken, Error> {
         let mut taken = Taken::default();
         for _ in 0..slots {
-            match until_stored!(self, "taking a bell", |bell| self.try_take(queue, worker, 1, bell)) {
+            let mut met = None;
+            match until_stored!(self, "taking a bell", |bell| self.try_take(queue, worker, 1, bell, &mut met))
+            {
                 Ok(one) if one.answers.is_empty() => break,
                 Ok(one) => {
                     taken.claims.extend(one.claims);
@@ -137,7 +142,9 @@ impl Ledger {
                 }
                 Err(Error::Refused { .. } | Error::Contended { .. }) => {
                     taken.answers.push("error");
-                    self.put_off_oldest_bell(queue).await?;
+                    if let Some(bell) = met {
+                        self.put_off_bell(&bell).await?;
+                    }
                 }
                 Err(error) if taken.claims.is_empty() => return Err(error),
                 Err(_) => break,
@@ -146,15 +153,17 @@ impl Ledger {
         Ok(taken)
     }
 
+    /// `first` is told which bell came first, also when the take fails.
     async fn try_take(
         &self,
         queue: Queue,
         worker: &WorkerId,
         limit: i64,
         bell: Bell,
+        first: &mut Option<BellRow>,
     ) -> Result<Taken, Stumble> {
         let mut transaction = self.open("taking bells").await?;
-        match self.take_within(&mut transaction, queue, worker, limit, bell).await {
+        match self.take_within(&mut transaction, queue, worker, limit, bell, first).await {
             Ok((taken, told)) => {
                 transaction.commit().await.doing("taking bells")?;
                 if told > 0 {
@@ -163,8 +172,8 @@ impl Ledger {
                 Ok(taken)
             }
             Err(stumble) => {
-                // Told to end, and not left to the driver: whoever tries next passes locked bells by, and would put off
-                // the wrong one. Where even this fails the connection is gone, and its locks with it.
+                // Told to end, and not left to the driver: whoever tries next, or puts the bell off, passes locked ones by.
+                // Where even this fails the connection is gone, and its locks with it.
                 let _ = transaction.rollback().await;
                 Err(stumble)
             }
@@ -179,6 +188,7 @@ impl Ledger {
         worker: &WorkerId,
         limit: i64,
         bell: Bell,
+        first: &mut Option<BellRow>,
     ) -> Result<(Taken, u64), Stumble> {
         let bells: Vec<BellRow> = sqlx::query_as(
             "select job_id, ring, dispatch_generation, statement_timestamp() as now from finalization_bells \
@@ -191,6 +201,7 @@ impl Ledger {
         .fetch_all(&mut *connection)
         .await
         .doing("taking bells")?;
+        *first = bells.first().cloned();
         let Some(now) = bells.first().map(|bell| bell.now) else { return Ok((Taken::default(), 0)) };
         let mut jobs = read_locked(connection, &bells).await?;
         let mut take = Take {
@@ -218,19 +229,21 @@ impl Ledger {
         Ok((take.taken(), told))
     }
 
-    async fn put_off_oldest_bell(&self, queue: Queue) -> Result<(), Error> {
-        let put_off: Option<String> = sqlx::query_scalar(
+    /// Puts off the very bell that could not be taken. One that somebody else holds is theirs to answer by now, and one
+    /// that was moved meanwhile was answered.
+    async fn put_off_bell(&self, bell: &BellRow) -> Result<(), Error> {
+        let put_off = sqlx::query(
             "update finalization_bells set ring_at = clock_timestamp() + interval '5 minutes' \
              where (job_id, ring) in (select job_id, ring from finalization_bells \
-                 where queue = $1 and ring_at <= clock_timestamp() order by ring_at, job_id limit 1 \
-                 for update skip locked) returning job_id",
+                 where job_id = $1 and ring = $2 and ring_at <= clock_timestamp() for update skip locked)",
         )
-        .bind(queue.as_str())
-        .fetch_optional(&self.pool)
+        .bind(&bell.job_id)
+        .bind(bell.ring)
+        .execute(&self.pool)
         .await
         .doing("putting a bell off")?;
-        if let Some(job_id) = put_off {
-            tracing::error!(job_id, "a job cannot be stored; its bell is put off");
+        if put_off.rows_affected() > 0 {
+            tracing::error!(job_id = bell.job_id, "a job cannot be stored; its bell is put off");
         }
         Ok(())
     }

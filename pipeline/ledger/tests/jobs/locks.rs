@@ -10,7 +10,7 @@ use crate::world::{World, completion, said, talk};
 
 /// Starts `verb`, which stops where `held` holds rows, and answers whether `probe` could lock its row meanwhile. The
 /// verb then goes on to its end.
-async fn is_free_while<T: Send + 'static>(
+pub(crate) async fn is_free_while<T: Send + 'static>(
     world: &World,
     held: &'static str,
     verb: impl Future<Output = T> + Send + 'static,

@@ -86,7 +86,8 @@ async fn a_transaction_left_open_shows_with_its_age_and_with_what_vacuum_must_ke
     let after = world.ledger.health().await.unwrap();
     assert!(after.oldest_transaction_age > before.oldest_transaction_age, "{before:?} {after:?}");
     assert!(after.oldest_snapshot_age > 0, "the update came after the snapshot: {after:?}");
-    let idle = |state: &(&str, i64)| *state == ("idle_in_transaction", 1);
+    // A look of the ledger's own that is just being ended may be another one.
+    let idle = |state: &(&str, i64)| matches!(state, ("idle_in_transaction", 1..));
     assert!(after.sessions.iter().any(idle), "{after:?}");
     assert!(after.wal_bytes > before.wal_bytes);
 }

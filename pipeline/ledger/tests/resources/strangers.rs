@@ -38,7 +38,7 @@ async fn others(world: &World, mine: &str) -> String {
 }
 
 /// Runs `verb`, and holds everything but what `mine` describes against what it was.
-async fn spared<T>(world: &World, mine: &str, verb: impl Future<Output = T>) -> T {
+pub(crate) async fn spared<T>(world: &World, mine: &str, verb: impl Future<Output = T>) -> T {
     let before = others(world, mine).await;
     let done = verb.await;
     assert_eq!(before, others(world, mine).await);

@@ -1,0 +1,100 @@
+//! A bell whose job cannot be stored is put off, that bell and no other, whatever other processes do meanwhile.
+
+use chrono::Duration;
+use job::{JobId, Queue};
+use ledger::Taken;
+use sqlx::{Connection, PgConnection};
+use tokio::task::JoinHandle;
+
+use crate::locks::somebody_waits;
+use crate::world::{World, worker};
+
+/// The job of `bad`, whose bell rings first, breaks whatever statement changes it; that of `good` does not.
+async fn with_one_bad() -> (World, [JobId; 2]) {
+    let world = World::new().await;
+    let jobs = [world.admitted("bad").await, world.admitted("good").await];
+    world.age(&jobs[0], Duration::minutes(1)).await;
+    world
+        .run(
+            "create function refuse() returns trigger language plpgsql as \
+                 $$begin raise exception 'no' using errcode = '23514'; end$$; \
+             create trigger refuse before update on finalization_jobs for each row \
+                 when (new.conversation_id = 'bad') execute function refuse()",
+        )
+        .await;
+    (world, jobs)
+}
+
+/// A take that stops before it puts the bad bell off, and the session for which it waits.
+async fn about_to_put_off(world: &World) -> (JoinHandle<Taken>, PgConnection) {
+    world
+        .run(
+            "create function stop() returns trigger language plpgsql as \
+                 $$begin perform pg_advisory_xact_lock_shared(1); return null; end$$; \
+             create trigger stop before update on finalization_bells for each statement execute function stop()",
+        )
+        .await;
+    let mut other = PgConnection::connect_with(&world.database.options()).await.unwrap();
+    sqlx::raw_sql("select pg_advisory_lock(1)").execute(&mut other).await.unwrap();
+    let ledger = world.other_process();
+    let take = tokio::spawn(async move { ledger.take(Queue::Creation, &worker("w"), 10).await.unwrap() });
+    somebody_waits(world).await;
+    (take, other)
+}
+
+async fn run(session: &mut PgConnection, sql: &'static str) {
+    sqlx::raw_sql(sql).execute(session).await.unwrap();
+}
+
+const LATER: &str = "select count(*) from finalization_bells where ring_at > now()";
+
+#[tokio::test]
+async fn while_another_process_answers_the_bad_bell_no_other_is_put_off() {
+    let (world, [_, good]) = with_one_bad().await;
+    let (take, mut other) = about_to_put_off(&world).await;
+    run(
+        &mut other,
+        "begin; select from finalization_bells join finalization_jobs using (job_id) \
+             where conversation_id = 'bad' for update; \
+         select pg_advisory_unlock(1)",
+    )
+    .await;
+    let taken = take.await.unwrap();
+    assert_eq!(taken.answers, ["error", "claimed"]);
+    assert_eq!(taken.claims[0].job.id, good);
+    run(&mut other, "rollback").await;
+    assert_eq!(world.count(LATER).await, 0, "the bad one is left to whoever holds it");
+}
+
+#[tokio::test]
+async fn a_bell_that_another_process_moved_meanwhile_stays_where_it_is() {
+    let (world, _) = with_one_bad().await;
+    let (take, mut other) = about_to_put_off(&world).await;
+    run(
+        &mut other,
+        "update finalization_bells b set ring_at = now() + interval '1 hour' from finalization_jobs j \
+             where j.job_id = b.job_id and j.conversation_id = 'bad'",
+    )
+    .await;
+    // Behind the commit: a bell that is still held would be passed by.
+    run(&mut other, "select pg_advisory_unlock(1)").await;
+    assert_eq!(take.await.unwrap().answers, ["error", "claimed"]);
+    let in_an_hour = "select count(*) from finalization_bells where ring_at > now() + interval '50 minutes'";
+    assert_eq!(world.count(in_an_hour).await, 1);
+}
+
+#[tokio::test]
+async fn of_two_bells_of_a_bad_job_the_one_that_was_taken_is_put_off() {
+    let (world, _) = with_one_bad().await;
+    world
+        .run(
+            "insert into finalization_bells select b.job_id, 2, b.dispatch_generation, b.queue, \
+                 b.ring_at + interval '1 second' \
+             from finalization_bells b join finalization_jobs using (job_id) where conversation_id = 'bad'",
+        )
+        .await;
+    let taken = world.ledger.take(Queue::Creation, &worker("w"), 1).await.unwrap();
+    assert_eq!(taken.answers, ["error"]);
+    let first = "select count(*) from finalization_bells where ring_at > now() and ring = 1";
+    assert_eq!((world.count(LATER).await, world.count(first).await), (1, 1));
+}

@@ -1,0 +1,94 @@
+//! What a run reads: its own conversation of several, and of what its person has, what is recent enough to be compared.
+
+use ledger::RunInput;
+
+use crate::street::Street;
+
+async fn inputs(street: &Street) -> Vec<RunInput> {
+    let mut inputs = Vec::new();
+    for run in street.completed().await {
+        inputs.push(street.world.ledger.run_input(&run).await.unwrap().unwrap());
+    }
+    inputs
+}
+
+#[tokio::test]
+async fn each_run_reads_the_conversation_that_it_is_about() {
+    let street = Street::new().await;
+    let runs = street.completed().await;
+    // Asked one by one, and in one breath.
+    let together = tokio::join!(
+        street.world.ledger.run_input(&runs[0]),
+        street.world.ledger.run_input(&runs[1]),
+        street.world.ledger.run_input(&runs[2])
+    );
+    let together = [together.0, together.1, together.2];
+    for (run, together) in runs.iter().zip(together) {
+        let alone = street.world.ledger.run_input(run).await.unwrap().unwrap();
+        let own = format!("First of {} {}", run.user_id, run.conversation_id);
+        assert_eq!(alone.conversation.structured.title, own);
+        assert_eq!(together.unwrap().unwrap(), alone);
+    }
+}
+
+#[tokio::test]
+async fn items_of_the_last_two_days_are_read_and_no_older_ones() {
+    let street = Street::new().await;
+    let runs = street.completed().await;
+    let items = async |created: &'static str| {
+        street.world.run(created).await;
+        street.world.ledger.run_input(&runs[0]).await.unwrap().unwrap().recent_items.len()
+    };
+    assert_eq!(
+        items("update action_items set created_at = clock_timestamp() - interval '47 hours'").await,
+        1
+    );
+    assert_eq!(
+        items("update action_items set created_at = clock_timestamp() - interval '49 hours'").await,
+        0
+    );
+}
+
+#[tokio::test]
+async fn a_run_reads_the_items_and_memories_of_its_own_person() {
+    let street = Street::new().await;
+    let runs = street.completed().await;
+    // Of no conversation: made by hand.
+    street
+        .world
+        .run("update action_items set conversation_id = null; update memories set conversation_id = null")
+        .await;
+    for (run, own) in runs.iter().zip([["ann c", "ann d"].as_slice(), &["ann c", "ann d"], &["bob c"]]) {
+        let input = street.world.ledger.run_input(run).await.unwrap().unwrap();
+        let mut items: Vec<_> = input.recent_items.into_iter().map(|item| item.description).collect();
+        let mut memories: Vec<_> = input.memories.into_iter().map(|memory| memory.content).collect();
+        items.sort();
+        memories.sort();
+        let all = |words: &str| own.iter().map(|own| format!("{words} First of {own}")).collect::<Vec<_>>();
+        assert_eq!((items, memories), (all("Do"), all("Knows")));
+    }
+}
+
+#[tokio::test]
+async fn a_run_reads_the_people_and_folders_of_its_own_person() {
+    let street = Street::new().await;
+    street
+        .world
+        .run(
+            "insert into people (user_id, person_id, name) values ('ann', 'p', 'Tom'), ('bob', 'p', 'Tim'), \
+                 ('bob', 'q', 'Kim'); \
+             update folders set description = user_id",
+        )
+        .await;
+    for (input, (user, people)) in inputs(&street).await.iter().zip([
+        ("ann", vec![("p", "Tom")]),
+        ("ann", vec![("p", "Tom")]),
+        ("bob", vec![("p", "Tim"), ("q", "Kim")]),
+    ]) {
+        let known: Vec<_> = input.people.iter().map(|(id, name)| (id.as_str(), name.as_str())).collect();
+        assert_eq!(known, people);
+        assert_eq!(input.user.id.as_str(), user);
+        assert_eq!(input.folders.len(), 3);
+        assert!(input.folders.iter().all(|folder| folder.description.as_deref() == Some(user)));
+    }
+}

@@ -1,0 +1,183 @@
+//! What the tables refuse, whoever writes: every rule is met by a row that breaks it, that rule and no other; the lists in
+//! the rules are the lists in the code; and nothing is there twice, or belongs to nobody.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use job::{FailureCode, Origin, Outcome, Queue};
+use ledger::{Notice, WebhookFormat};
+use records::{GoalType, MemoryCategory, Status, Visibility};
+use sqlx::postgres::PgDatabaseError;
+use sqlx::{AssertSqlSafe, Postgres, Transaction};
+
+use crate::world::World;
+
+mod rows;
+
+use rows::{OF_JOBS, OF_PEOPLE, OF_WHAT_IS_SENT, Refused, SEED};
+
+async fn with_a_row_of_everything() -> World {
+    let world = World::new().await;
+    world.run(SEED).await;
+    world
+}
+
+fn refused() -> impl Iterator<Item = &'static Refused> {
+    OF_PEOPLE.iter().chain(OF_JOBS).chain(OF_WHAT_IS_SENT)
+}
+
+/// Which rule of which table refuses a statement, by its SQLSTATE; `None`: it is let through.
+async fn refusal(on: &mut Transaction<'_, Postgres>, sql: String) -> Option<(String, String, String)> {
+    let error = sqlx::raw_sql(AssertSqlSafe(sql.clone())).execute(&mut **on).await.err()?;
+    let error = error.into_database_error().expect(&sql);
+    let error = error.downcast_ref::<PgDatabaseError>();
+    let named = |name: Option<&str>| name.unwrap_or_else(|| panic!("{sql}: {error}")).to_owned();
+    Some((error.code().to_owned(), named(error.table()), named(error.constraint())))
+}
+
+/// Takes a rule away: a constraint, or a unique index.
+async fn drop_rule(on: &mut Transaction<'_, Postgres>, table: &str, rule: &str) {
+    let is_index: bool =
+        sqlx::query_scalar("select not exists (select from pg_constraint where conname = $1)")
+            .bind(rule)
+            .fetch_one(&mut **on)
+            .await
+            .unwrap();
+    let sql = match is_index {
+        true => format!("drop index {rule}"),
+        false => format!("alter table {table} drop constraint {rule}"),
+    };
+    sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut **on).await.unwrap();
+}
+
+#[tokio::test]
+async fn every_rule_refuses_the_row_that_breaks_it_and_nothing_else_does() {
+    let world = with_a_row_of_everything().await;
+    for (table, rule, set) in refused() {
+        let sql = match set.starts_with("insert") {
+            true => (*set).to_owned(),
+            false => format!("update {table} set {set}"),
+        };
+        let mut with = world.pool.begin().await.unwrap();
+        let (code, of, by) = refusal(&mut with, sql.clone()).await.unwrap_or_else(|| panic!("{rule}: {sql}"));
+        assert_eq!((of.as_str(), by.as_str()), (*table, *rule), "{sql}");
+        assert!(["23514", "23505"].contains(&code.as_str()), "{code}: {sql}");
+        with.rollback().await.unwrap();
+        let mut without = world.pool.begin().await.unwrap();
+        drop_rule(&mut without, table, rule).await;
+        assert_eq!(refusal(&mut without, sql.clone()).await, None, "without {rule}: {sql}");
+        without.rollback().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn no_rule_is_left_without_a_row_that_breaks_it() {
+    let world = World::new().await;
+    let rules: Vec<(String, String)> = sqlx::query_as(
+        "select c.relname::text, r.conname::text from pg_constraint r join pg_class c on c.oid = r.conrelid \
+             where r.connamespace = 'public'::regnamespace and r.contype in ('c', 'u', 'x') \
+         union \
+         select c.relname::text, i.relname::text from pg_index x join pg_class c on c.oid = x.indrelid \
+             join pg_class i on i.oid = x.indexrelid \
+             where c.relnamespace = 'public'::regnamespace and x.indisunique and not x.indisprimary",
+    )
+    .fetch_all(&world.pool)
+    .await
+    .unwrap();
+    // What sqlx keeps of migrations is not ours.
+    let rules: BTreeSet<_> = rules.into_iter().filter(|(table, _)| !table.starts_with("_sqlx")).collect();
+    assert!(rules.len() > 50, "the rules were found");
+    let met: BTreeSet<_> =
+        refused().map(|(table, rule, _)| ((*table).to_owned(), (*rule).to_owned())).collect();
+    assert_eq!(rules, met);
+}
+
+#[tokio::test]
+async fn nothing_is_there_twice() {
+    let world = with_a_row_of_everything().await;
+    let tables: Vec<(String, Option<String>)> = sqlx::query_as(
+        "select c.relname::text, r.conname::text from pg_class c \
+         left join pg_constraint r on r.conrelid = c.oid and r.contype = 'p' \
+         where c.relnamespace = 'public'::regnamespace and c.relkind = 'r' and c.relname not like '\\_sqlx%'",
+    )
+    .fetch_all(&world.pool)
+    .await
+    .unwrap();
+    assert!(tables.len() > 25, "the tables were found");
+    for (table, key) in tables {
+        let key = key.unwrap_or_else(|| panic!("{table} has no primary key"));
+        let again = format!("insert into {table} select * from {table} limit 1");
+        let mut transaction = world.pool.begin().await.unwrap();
+        let refused = refusal(&mut transaction, again).await;
+        assert_eq!(refused, Some(("23505".into(), table, key)));
+    }
+}
+
+#[tokio::test]
+async fn nothing_belongs_to_what_is_not_there() {
+    let world = with_a_row_of_everything().await;
+    let keys: Vec<(String, String, String)> = sqlx::query_as(
+        "select c.relname::text, r.conname::text, a.attname::text from pg_constraint r \
+         join pg_class c on c.oid = r.conrelid \
+         join pg_attribute a on a.attrelid = r.conrelid and a.attnum = r.conkey[cardinality(r.conkey)] \
+         where r.connamespace = 'public'::regnamespace and r.contype = 'f' order by 1, 2",
+    )
+    .fetch_all(&world.pool)
+    .await
+    .unwrap();
+    assert!(keys.len() > 15, "the keys were found");
+    for (table, key, column) in &keys {
+        let mut transaction = world.pool.begin().await.unwrap();
+        // Alone: a key of the same columns would refuse the row, too.
+        for (other, others, _) in keys.iter().filter(|(_, other, _)| other != key) {
+            drop_rule(&mut transaction, other, others).await;
+        }
+        let orphaned = format!("update {table} set {column} = 'nobody'");
+        let refused = refusal(&mut transaction, orphaned).await;
+        assert_eq!(refused, Some(("23503".into(), table.clone(), key.clone())));
+    }
+}
+
+/// The names that a rule lists.
+async fn listed(world: &World, table: &str, rule: &str) -> BTreeSet<String> {
+    let definition: String = sqlx::query_scalar(
+        "select pg_get_constraintdef(oid) from pg_constraint where conrelid = $1::regclass and conname = $2",
+    )
+    .bind(table)
+    .bind(rule)
+    .fetch_one(&world.pool)
+    .await
+    .unwrap();
+    definition.split('\'').skip(1).step_by(2).map(str::to_owned).collect()
+}
+
+macro_rules! names {
+    ($list:ty) => {
+        <$list>::ALL.iter().map(|value| value.as_str()).collect::<Vec<_>>()
+    };
+}
+
+#[tokio::test]
+async fn the_lists_in_the_tables_are_the_lists_in_the_code() {
+    let world = World::new().await;
+    let lists = BTreeMap::from([
+        (("conversations", "status_known"), names!(Status)),
+        (("conversations", "visibility_known"), names!(Visibility)),
+        (("memories", "memory_category_known"), names!(MemoryCategory)),
+        (("goals", "goal_type_known"), names!(GoalType)),
+        (("finalization_jobs", "origin_known"), names!(Origin)),
+        (("finalization_jobs", "queue_known"), names!(Queue)),
+        (("finalization_bells", "queue_known"), names!(Queue)),
+        (("queue_pauses", "queue_known"), names!(Queue)),
+        (("finalization_jobs", "outcome_known"), names!(Outcome)),
+        (("finalization_jobs", "codes_known"), names!(FailureCode)),
+        (
+            ("webhook_endpoints", "format_known"),
+            [WebhookFormat::Full, WebhookFormat::Thin].map(WebhookFormat::as_str).into(),
+        ),
+        (("push_deliveries", "push_notice_known"), [Notice::Set, Notice::Due].map(Notice::as_str).into()),
+    ]);
+    for ((table, rule), names) in lists {
+        let names: BTreeSet<String> = names.into_iter().map(str::to_owned).collect();
+        assert_eq!(listed(&world, table, rule).await, names, "{table}: {rule}");
+    }
+}

@@ -1,0 +1,195 @@
+//! What operators see of webhooks and repair of them: one endpoint's matters at a time, and never over its owner's head.
+
+use ledger::{ActionFilter, Enabled, OperatorAction};
+use records::Timestamp;
+
+use crate::strangers::spared;
+use crate::world::{World, holder, somebody_waits};
+
+fn olga() -> OperatorAction {
+    OperatorAction { operator: "olga".into(), reason: "their outage is over".into() }
+}
+
+/// Ann's `w` and `v` and Bob's `w`, disabled for failing; each with deliveries of the same ids: given up an hour ago and
+/// nine days ago, cancelled, delivered, and waiting for the endpoint.
+async fn troubled() -> World {
+    let world = World::new().await;
+    for (user, id) in [(&world.ann, "w"), (&world.ann, "v"), (&world.bob, "w")] {
+        world.endpoint(user, id).await;
+    }
+    world
+        .run(
+            "update webhook_endpoints set enabled = false, disabled_reason = 'failing', failing_since = now(), \
+                 consecutive_failures = 9; \
+             insert into webhook_deliveries (user_id, endpoint_id, delivery_id, event, status, next_at, tries, \
+                     finished_at, occurred_at) \
+                 select user_id, endpoint_id, d, 'conversation.completed', status, \
+                     case when status = 'pending' then 'infinity'::timestamptz end, 11, \
+                     case when status <> 'pending' then now() - ago end, now() - ago \
+                 from webhook_endpoints, (values ('lost', 'exhausted', interval '1 hour'), \
+                     ('old', 'exhausted', '9 days'), ('cancelled', 'cancelled', '1 hour'), \
+                     ('got', 'delivered', '1 hour'), ('waits', 'pending', '1 hour')) t (d, status, ago)",
+        )
+        .await;
+    world
+}
+
+/// All of Ann's `w`.
+const ALL_OF_W: &str = "t ->> 'endpoint_id' = 'w'";
+
+async fn yesterday(world: &World) -> Timestamp {
+    world.ledger.now().await.unwrap() - chrono::TimeDelta::days(1)
+}
+
+async fn recover(world: &World, limit: i64) -> Option<u64> {
+    let since = yesterday(world).await;
+    world.ledger.recover_deliveries(&world.ann, "w", since, limit, &olga()).await.unwrap()
+}
+
+async fn recorded(world: &World) -> Vec<String> {
+    let all = ActionFilter { limit: 9, ..ActionFilter::default() };
+    world.ledger.actions(&all).await.unwrap().into_iter().map(|action| action.action).collect()
+}
+
+/// Ann's deliveries at `w` whose rows are these.
+async fn of_w(world: &World, which: &str) -> Vec<String> {
+    sqlx::query_scalar(
+        "select delivery_id from webhook_deliveries where user_id = 'ann' and endpoint_id = 'w' \
+             and case $1 when 'parked' then next_at = 'infinity' else next_at <= now() end order by 1",
+    )
+    .bind(which)
+    .fetch_all(&world.pool)
+    .await
+    .unwrap()
+}
+
+#[tokio::test]
+async fn what_one_endpoint_lost_since_a_moment_is_recovered_and_nothing_else() {
+    let world = troubled().await;
+    assert_eq!(spared(&world, ALL_OF_W, recover(&world, 9)).await, Some(1));
+    assert_eq!(of_w(&world, "parked").await, ["lost", "waits"], "it is disabled");
+    assert_eq!(recover(&world, 9).await, Some(0));
+    assert_eq!(recorded(&world).await, ["recover_webhook"], "what recovers nothing is not recorded");
+    let since = yesterday(&world).await;
+    for (user, endpoint) in [(&world.ann, "nothing"), (&world.bob, "v")] {
+        let none = world.ledger.recover_deliveries(user, endpoint, since, 9, &olga()).await.unwrap();
+        assert_eq!(none, None);
+    }
+    let world = troubled().await;
+    world
+        .run(
+            "update webhook_endpoints set enabled = true, disabled_reason = null where user_id = 'ann' and endpoint_id = 'w'",
+        )
+        .await;
+    assert_eq!(recover(&world, 9).await, Some(1));
+    assert_eq!(of_w(&world, "due").await, ["lost"]);
+}
+
+#[tokio::test]
+async fn what_somebody_else_makes_due_meanwhile_is_left_to_them() {
+    let world = troubled().await;
+    let taken = "update webhook_deliveries set status = 'sending', epoch = 1, finished_at = null, \
+        sending_until = now() + interval '1 minute' where delivery_id = 'lost'";
+    let mut holder = holder(&world, taken).await;
+    let (ledger, ann, since) = (world.ledger.clone(), world.ann.clone(), yesterday(&world).await);
+    let verb =
+        tokio::spawn(async move { ledger.recover_deliveries(&ann, "w", since, 9, &olga()).await.unwrap() });
+    somebody_waits(&world).await;
+    sqlx::raw_sql("commit").execute(&mut holder).await.unwrap();
+    assert_eq!(verb.await.unwrap(), Some(0));
+    assert_eq!(world.count("select count(*) from webhook_deliveries where status = 'sending'").await, 3);
+}
+
+#[tokio::test]
+async fn what_is_recovered_while_its_endpoint_is_switched_on_is_due() {
+    let world = troubled().await;
+    let on = "update webhook_endpoints set enabled = true, disabled_reason = null";
+    let mut holder = holder(&world, on).await;
+    let (ledger, ann, since) = (world.ledger.clone(), world.ann.clone(), yesterday(&world).await);
+    let verb =
+        tokio::spawn(async move { ledger.recover_deliveries(&ann, "w", since, 9, &olga()).await.unwrap() });
+    somebody_waits(&world).await;
+    sqlx::raw_sql("commit").execute(&mut holder).await.unwrap();
+    assert_eq!(verb.await.unwrap(), Some(1));
+    assert_eq!(of_w(&world, "due").await, ["lost"]);
+}
+
+#[tokio::test]
+async fn an_endpoint_is_enabled_with_what_waits_for_it_and_no_other_is() {
+    let world = troubled().await;
+    let enable = async || world.ledger.enable_endpoint(&world.ann, "w", &olga()).await.unwrap();
+    assert_eq!(spared(&world, ALL_OF_W, enable()).await, Some(Enabled::Enabled));
+    assert_eq!(of_w(&world, "due").await, ["waits"]);
+    assert_eq!(enable().await, Some(Enabled::Already));
+    assert_eq!(world.ledger.enable_endpoint(&world.bob, "v", &olga()).await.unwrap(), None);
+    assert_eq!(world.ledger.enable_endpoint(&world.ann, "nothing", &olga()).await.unwrap(), None);
+    assert_eq!(recorded(&world).await, ["enable_webhook"]);
+}
+
+#[tokio::test]
+async fn what_its_owner_switched_off_stays_off_also_when_that_happens_meanwhile() {
+    let world = troubled().await;
+    let off = "update webhook_endpoints set disabled_reason = 'by_owner' where user_id = 'ann' and endpoint_id = 'w'";
+    let mut holder = holder(&world, off).await;
+    let (ledger, ann) = (world.ledger.clone(), world.ann.clone());
+    let verb = tokio::spawn(async move { ledger.enable_endpoint(&ann, "w", &olga()).await.unwrap() });
+    somebody_waits(&world).await;
+    sqlx::raw_sql("commit").execute(&mut holder).await.unwrap();
+    assert_eq!(verb.await.unwrap(), Some(Enabled::ByOwner));
+    assert_eq!(world.ledger.enable_endpoint(&world.ann, "w", &olga()).await.unwrap(), Some(Enabled::ByOwner));
+    assert_eq!(world.count("select count(*) from webhook_endpoints where enabled").await, 0);
+    assert_eq!(of_w(&world, "parked").await, ["waits"]);
+    assert!(recorded(&world).await.is_empty());
+}
+
+#[tokio::test]
+async fn endpoints_are_shown_with_what_waits_for_each() {
+    let world = troubled().await;
+    world
+        .run(
+            "delete from webhook_deliveries where user_id = 'bob' and delivery_id = 'waits'; \
+             update webhook_deliveries set status = 'sending', sending_until = now() \
+                 where endpoint_id = 'v' and delivery_id = 'waits'; \
+             insert into webhook_deliveries (user_id, endpoint_id, delivery_id, event, status, next_at, occurred_at) \
+                 values ('ann', 'v', 'also', 'e', 'pending', now(), now())",
+        )
+        .await;
+    let shown = async |user, endpoint| {
+        let views = world.ledger.endpoint_views(user, endpoint, 9).await.unwrap().into_iter();
+        let mut shown: Vec<_> =
+            views.map(|view| (view.user_id, view.endpoint_id, view.enabled, view.waiting)).collect();
+        shown.sort();
+        shown
+    };
+    let row = |user: &str, endpoint: &str, waiting| (user.to_owned(), endpoint.to_owned(), false, waiting);
+    assert_eq!(shown(None, None).await, [row("ann", "v", 2), row("ann", "w", 1), row("bob", "w", 0)]);
+    assert_eq!(shown(Some(&world.ann), None).await, [row("ann", "v", 2), row("ann", "w", 1)]);
+    assert_eq!(shown(Some(&world.ann), Some("w")).await, [row("ann", "w", 1)]);
+    world
+        .run("update webhook_endpoints set enabled = true, disabled_reason = null, failing_since = null")
+        .await;
+    assert_eq!(shown(None, None).await, []);
+    assert_eq!(shown(Some(&world.bob), None).await, [("bob".to_owned(), "w".to_owned(), true, 0)]);
+}
+
+#[tokio::test]
+async fn what_was_given_up_is_listed_page_by_page_and_nothing_else_is() {
+    let world = troubled().await;
+    world
+        .run(
+            "update webhook_deliveries set finished_at = finished_at - interval '1 minute' where endpoint_id = 'v'; \
+             update webhook_deliveries set finished_at = finished_at - interval '2 minutes' where user_id = 'bob'",
+        )
+        .await;
+    let (mut before, mut listed) = (None, Vec::new());
+    loop {
+        let page = world.ledger.given_up_deliveries(before.clone(), 2).await.unwrap();
+        let Some(last) = page.last() else { break };
+        before = Some((last.finished_at, last.delivery_id.clone()));
+        listed.extend(
+            page.into_iter().map(|line| [line.user_id, line.endpoint_id, line.delivery_id].join(" ")),
+        );
+    }
+    let newest_first = ["ann w lost", "ann v lost", "bob w lost", "ann w old", "ann v old", "bob w old"];
+    assert_eq!(listed, newest_first);
+}

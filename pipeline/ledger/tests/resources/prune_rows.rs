@@ -1,0 +1,131 @@
+//! What is old goes, and its neighbours stay: those of the same id that are somebody else's or of another kind, and the
+//! person's others; what somebody holds is passed by.
+
+use std::time::Duration;
+
+use ledger::Pruned;
+
+use crate::push_strangers::with_pushes;
+use crate::world::{World, holder};
+
+const MONTH: Duration = Duration::from_secs(30 * 86_400);
+
+/// Of everything that is pruned besides jobs one old row, and young ones that share all but one part of its key.
+async fn with_one_old_of_each() -> World {
+    let world = with_pushes().await;
+    world
+        .run(
+            "update push_deliveries set status = 'delivered', next_at = null, finished_at = now(); \
+             update push_deliveries set finished_at = now() - interval '40 days' \
+                 where user_id = 'ann' and subscription_id = 's' and delivery_id = 'd_0'; \
+             insert into webhook_endpoints (user_id, endpoint_id, url, events, secret) \
+                 values ('ann', 'w', '', '{}', ''), ('ann', 'v', '', '{}', ''), ('bob', 'w', '', '{}', ''); \
+             insert into webhook_deliveries (user_id, endpoint_id, delivery_id, event, status, finished_at, occurred_at) \
+                 select user_id, endpoint_id, 'd_' || n, 'e', 'delivered', now(), now() \
+                 from webhook_endpoints, generate_series(0, 1) n; \
+             update webhook_deliveries set finished_at = now() - interval '40 days' \
+                 where user_id = 'ann' and endpoint_id = 'w' and delivery_id = 'd_0'; \
+             insert into operator_actions (user_id, action_id, action, operator, reason, created_at) \
+                 values ('ann', 'a', 'replay', 'olga', '', now() - interval '40 days'), \
+                     ('ann', 'b', 'replay', 'olga', '', now()), ('bob', 'a', 'replay', 'olga', '', now()); \
+             insert into request_keys (user_id, route, request_key, fingerprint, made, created_at, running_until) \
+                 select u, r, k, '', '{}', now() - case when (u, r, k) = ('ann', 'r', 'k') then interval '2 days' \
+                     else '0' end, now() \
+                 from unnest(array['ann', 'bob']) u, unnest(array['r', 's']) r, unnest(array['k', 'l']) k; \
+             insert into replay_operations (operation_id, status, operator, reason, filter, from_scratch, per_minute, \
+                     in_flight, items, lease_until, next_at, created_at, updated_at, finished_at) \
+                 select o, case when ended is null then 'running' else 'done' end, 'olga', '', '', false, 1, 1, 0, now(), \
+                     now(), now() - interval '50 days', now(), ended \
+                 from (values ('old', now() - interval '40 days'), ('young', now()), ('running', null)) t (o, ended); \
+             insert into service_minutes (minute, process_id, lengths) \
+                 select now() - age, p, '{}' from unnest(array['p', 'q']) p, \
+                     unnest(array[interval '47 hours', interval '49 hours']) age; \
+             insert into service_processes (process_id, version, roles, dispatch_mode, finalization_slots, \
+                     creation_slots, started_at, seen_at) \
+                 select p, '', '{}', '', 1, 1, now(), now() - age \
+                 from (values ('p', interval '23 hours'), ('q', interval '25 hours')) t (p, age)",
+        )
+        .await;
+    world
+}
+
+/// How many are left of each, and of how many of them the old one is.
+async fn left(world: &World) -> Vec<(String, i64, i64)> {
+    sqlx::query_as(
+        "select 'pushes', count(*), count(*) filter (where finished_at < now() - interval '30 days') from push_deliveries \
+         union all select 'deliveries', count(*), count(*) filter (where finished_at < now() - interval '30 days') \
+             from webhook_deliveries \
+         union all select 'actions', count(*), count(*) filter (where created_at < now() - interval '30 days') \
+             from operator_actions \
+         union all select 'names', count(*), count(*) filter (where created_at < now() - interval '1 day') \
+             from request_keys \
+         union all select 'replays', count(*), count(*) filter (where finished_at < now() - interval '30 days') \
+             from replay_operations \
+         union all select 'minutes', count(*), count(*) filter (where minute < now() - interval '2 days') \
+             from service_minutes \
+         union all select 'processes', count(*), count(*) filter (where seen_at < now() - interval '1 day') \
+             from service_processes",
+    )
+    .fetch_all(&world.pool)
+    .await
+    .unwrap()
+}
+
+fn rows(rows: [(&str, i64, i64); 7]) -> Vec<(String, i64, i64)> {
+    rows.map(|(name, all, old)| (name.to_owned(), all, old)).into()
+}
+
+const BEFORE: [(&str, i64, i64); 7] = [
+    ("pushes", 6, 1),
+    ("deliveries", 6, 1),
+    ("actions", 3, 1),
+    ("names", 8, 1),
+    ("replays", 3, 1),
+    ("minutes", 4, 2),
+    ("processes", 2, 1),
+];
+
+#[tokio::test]
+async fn of_everything_the_old_one_goes_alone() {
+    let world = with_one_old_of_each().await;
+    assert_eq!(left(&world).await, rows(BEFORE));
+    let pruned = world.ledger.prune(MONTH, 100).await.unwrap();
+    assert_eq!(pruned, Pruned { jobs: 0, deliveries: 2, actions: 1, requests: 1 });
+    let after = BEFORE.map(|(name, all, old)| (name, all - old, 0));
+    assert_eq!(left(&world).await, rows(after));
+}
+
+#[tokio::test]
+async fn what_somebody_holds_is_passed_by_and_goes_later() {
+    for held in [
+        "select from push_deliveries for update",
+        "select from webhook_deliveries for update",
+        "select from operator_actions for update",
+        "select from request_keys for update",
+        "select from replay_operations for update",
+    ] {
+        let world = with_one_old_of_each().await;
+        let mut holder = holder(&world, held).await;
+        world.ledger.prune(MONTH, 100).await.unwrap();
+        let old = |left: Vec<(String, i64, i64)>| left.iter().map(|(_, _, old)| old).sum::<i64>();
+        assert_eq!(old(left(&world).await), 1, "{held}");
+        sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
+        world.ledger.prune(MONTH, 100).await.unwrap();
+        assert_eq!(old(left(&world).await), 0, "{held}");
+    }
+}
+
+#[tokio::test]
+async fn what_waits_for_an_endpoint_that_nobody_enables_goes_when_it_is_old_and_nobody_holds_it() {
+    let world = World::new().await;
+    world.endpoint(&world.ann, "w").await;
+    world.pending(&world.ann, "w", 2).await;
+    world
+        .run("update webhook_deliveries set next_at = 'infinity', occurred_at = now() - interval '40 days'")
+        .await;
+    let mut holder =
+        holder(&world, "select from webhook_deliveries where delivery_id = 'w_0' for update").await;
+    assert_eq!(world.ledger.prune(MONTH, 100).await.unwrap().deliveries, 1);
+    sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
+    assert_eq!(world.ledger.prune(MONTH, 100).await.unwrap().deliveries, 1);
+}

@@ -1,0 +1,108 @@
+//! What a claim of pushes does to rows that it does not send: cancelled, put aside, given up, each the very one; and what
+//! it says of those that it does send.
+
+use ledger::{ClaimedPush, PushPolicy};
+
+use crate::push_strangers::{S, with_pushes};
+use crate::strangers::spared;
+use crate::world::{World, holder};
+
+async fn claim(world: &World) -> Vec<ClaimedPush> {
+    world.ledger.claim_pushes(9, &PushPolicy::default()).await.unwrap()
+}
+
+/// Only Ann's `d_0` of `s` is due.
+async fn with_one_due() -> World {
+    let world = with_pushes().await;
+    world
+        .run(
+            "update push_deliveries set next_at = now() + interval '1 hour' \
+             where not (user_id = 'ann' and subscription_id = 's' and delivery_id = 'd_0')",
+        )
+        .await;
+    world
+}
+
+async fn status(world: &World) -> (String, bool) {
+    sqlx::query_as(
+        "select status, next_at > now() is true from push_deliveries \
+         where user_id = 'ann' and subscription_id = 's' and delivery_id = 'd_0'",
+    )
+    .fetch_one(&world.pool)
+    .await
+    .unwrap()
+}
+
+#[tokio::test]
+async fn a_push_of_a_date_that_is_no_longer_the_items_is_cancelled_alone() {
+    let world = with_one_due().await;
+    world
+        .run(
+            "update push_deliveries set due_at = due_at - interval '1 day' \
+             where user_id = 'ann' and subscription_id = 's' and delivery_id = 'd_0'",
+        )
+        .await;
+    assert!(spared(&world, S, claim(&world)).await.is_empty());
+    assert_eq!(status(&world).await, ("cancelled".into(), false));
+}
+
+#[tokio::test]
+async fn a_push_of_a_person_with_enough_under_way_is_put_aside_alone() {
+    let world = with_one_due().await;
+    world
+        .run(
+            "insert into push_subscriptions (user_id, subscription_id, kind, url) values ('ann', 'q', 'webhook', 'u'); \
+             insert into push_deliveries (user_id, subscription_id, delivery_id, action_item_id, notice, due_at, status, \
+                     next_at, created_at) \
+                 select user_id, 'q', delivery_id, action_item_id, notice, due_at, status, next_at, created_at \
+                 from push_deliveries where user_id = 'ann' and subscription_id = 'r'; \
+             update push_deliveries set status = 'sending', next_at = null, \
+                 sending_until = now() + interval '1 minute' where subscription_id in ('q', 'r')",
+        )
+        .await;
+    assert!(spared(&world, S, claim(&world)).await.is_empty());
+    assert_eq!(status(&world).await, ("pending".into(), true));
+}
+
+#[tokio::test]
+async fn a_push_that_somebody_gives_up_keeps_no_other_waiting() {
+    let world = with_pushes().await;
+    world
+        .run(
+            "update push_deliveries set status = 'sending', tries = 9, next_at = null, \
+                 sending_until = now() - interval '1 second' \
+             where user_id = 'ann' and subscription_id = 's' and delivery_id = 'd_0'",
+        )
+        .await;
+    let held = "select from push_deliveries where user_id = 'ann' and subscription_id = 's' \
+        and delivery_id = 'd_0' for update";
+    let mut holder = holder(&world, held).await;
+    assert_eq!(claim(&world).await.len(), 5);
+    sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
+    assert!(claim(&world).await.is_empty());
+    assert_eq!(status(&world).await, ("exhausted".into(), false));
+}
+
+#[tokio::test]
+async fn each_push_says_its_own_persons_words_to_its_own_receiver() {
+    let world = with_pushes().await;
+    // `d_0` is about `i`, and `d_1` about `h`.
+    world
+        .run(
+            "insert into action_items (user_id, action_item_id, description, created_at, updated_at, due_at) \
+                 select user_id, 'h', 'h', created_at, updated_at, due_at from action_items; \
+             update action_items set description = user_id || ' ' || action_item_id; \
+             insert into reminders (user_id, action_item_id, revision, due_at) \
+                 select user_id, 'h', revision, due_at from reminders; \
+             update push_deliveries set action_item_id = 'h' where delivery_id = 'd_1'",
+        )
+        .await;
+    let claimed = claim(&world).await;
+    assert_eq!(claimed.len(), 6);
+    for push in claimed {
+        let item = if push.delivery_id == "d_0" { "i" } else { "h" };
+        assert_eq!(push.action_item_id.as_str(), item);
+        assert_eq!(push.description, format!("{} {item}", push.user_id));
+        assert_eq!(push.url, format!("https://example.com/{}{}", push.user_id, push.subscription_id));
+    }
+}

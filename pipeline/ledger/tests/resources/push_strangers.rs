@@ -1,0 +1,209 @@
+//! Pushes of two people whose subscriptions, items and pushes have the very same ids: what is done to one push changes
+//! no other.
+
+use ledger::{ClaimedPush, DeliveryOutcome, PushPolicy};
+
+use crate::strangers::spared;
+use crate::world::{World, holder, somebody_waits};
+
+const DELIVERED: DeliveryOutcome = DeliveryOutcome::Delivered { status: 201 };
+const AGAIN: DeliveryOutcome =
+    DeliveryOutcome::Retry { status: Some(503), error: "status", retry_after: None, jitter_permille: 0 };
+
+/// Ann's subscription `s` with its push `d_0`, which is due first.
+pub(crate) const S: &str = "t ->> 'subscription_id' = 's' and coalesce(t ->> 'delivery_id', 'd_0') = 'd_0'";
+/// All of that subscription.
+const ALL_OF_S: &str = "t ->> 'subscription_id' = 's'";
+
+/// Ann's `s` and `r` and Bob's `s`, each with the due pushes `d_0` and `d_1` of an item `i`.
+pub(crate) async fn with_pushes() -> World {
+    let world = World::new().await;
+    world
+        .run(
+            "insert into action_items (user_id, action_item_id, description, created_at, updated_at, due_at) \
+                 select u, 'i', 'Call Tom', now(), now(), '2126-03-02T09:00Z' from unnest(array['ann', 'bob']) u; \
+             insert into reminders (user_id, action_item_id, revision, due_at) \
+                 select user_id, action_item_id, 1, due_at from action_items; \
+             insert into push_subscriptions (user_id, subscription_id, kind, url) \
+                 select u, s, 'webhook', 'https://example.com/' || u || s \
+                 from (values ('ann', 's'), ('ann', 'r'), ('bob', 's')) t (u, s); \
+             insert into push_deliveries (user_id, subscription_id, delivery_id, action_item_id, notice, due_at, \
+                     status, next_at, created_at) \
+                 select user_id, subscription_id, 'd_' || n, 'i', 'set', r.due_at, 'pending', \
+                     clock_timestamp() - interval '1 minute', now() \
+                 from push_subscriptions join reminders r using (user_id), generate_series(0, 1) n; \
+             update push_deliveries set next_at = next_at - interval '1 hour' \
+                 where user_id = 'ann' and subscription_id = 's' and delivery_id = 'd_0'",
+        )
+        .await;
+    world
+}
+
+async fn claim_some(world: &World, limit: i64) -> Vec<ClaimedPush> {
+    world.ledger.claim_pushes(limit, &PushPolicy::default()).await.unwrap()
+}
+
+/// The claims of all six, Ann's `d_0` of `s` first.
+async fn claim_all(world: &World) -> Vec<ClaimedPush> {
+    let mut claimed = claim_some(world, 9).await;
+    assert_eq!(claimed.len(), 6);
+    claimed.sort_by_key(|one| {
+        (one.user_id.as_str() != "ann", one.subscription_id != "s", one.delivery_id.clone())
+    });
+    claimed
+}
+
+async fn finish(world: &World, claimed: &ClaimedPush, outcome: DeliveryOutcome) -> bool {
+    world.ledger.finish_push(claimed, outcome, &PushPolicy::default()).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_claim_concerns_one_push() {
+    let world = with_pushes().await;
+    let claimed = spared(&world, S, claim_some(&world, 1)).await;
+    assert_eq!(claimed.len(), 1);
+    let first = &claimed[0];
+    assert_eq!((first.user_id.as_str(), first.subscription_id.as_str()), ("ann", "s"));
+    assert_eq!((first.epoch, first.try_number, first.url.as_str()), (1, 1, "https://example.com/anns"));
+}
+
+#[tokio::test]
+async fn the_end_of_a_try_concerns_one_push_and_its_subscription() {
+    let refused = DeliveryOutcome::Final { status: Some(400), error: "status" };
+    for outcome in [DELIVERED, AGAIN, refused, DeliveryOutcome::Cancelled] {
+        let world = with_pushes().await;
+        let claimed = claim_all(&world).await;
+        assert!(spared(&world, S, finish(&world, &claimed[0], outcome)).await);
+        for other in &claimed[1..] {
+            assert!(finish(&world, other, DELIVERED).await, "every other try goes on");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_subscription_that_is_gone_takes_its_own_pushes_along_and_nothing_else() {
+    let world = with_pushes().await;
+    let claimed = claim_all(&world).await;
+    assert!(spared(&world, ALL_OF_S, finish(&world, &claimed[0], DeliveryOutcome::Gone)).await);
+    assert_eq!(world.count("select count(*) from push_subscriptions").await, 2);
+    assert!(!finish(&world, &claimed[1], DELIVERED).await, "its other push is gone, too");
+    let world = with_pushes().await;
+    assert!(
+        spared(&world, ALL_OF_S, async { world.ledger.unsubscribe(&world.ann, "s").await.unwrap() }).await
+    );
+}
+
+#[tokio::test]
+async fn a_sender_that_died_in_its_last_try_is_given_up_alone() {
+    let world = with_pushes().await;
+    claim_all(&world).await;
+    world
+        .run(
+            "update push_deliveries set tries = 9, sending_until = now() - interval '1 second' \
+                 where user_id = 'ann' and subscription_id = 's' and delivery_id = 'd_0'",
+        )
+        .await;
+    assert!(spared(&world, S, claim_some(&world, 9)).await.is_empty());
+    assert_eq!(world.count("select count(*) from push_deliveries where status = 'exhausted'").await, 1);
+}
+
+#[tokio::test]
+async fn a_last_try_that_is_still_under_way_is_left_to_its_sender() {
+    let world = with_pushes().await;
+    let claimed = claim_all(&world).await;
+    world.run("update push_deliveries set tries = 9").await;
+    assert!(claim_some(&world, 9).await.is_empty());
+    assert!(finish(&world, &claimed[0], DELIVERED).await);
+}
+
+#[tokio::test]
+async fn senders_that_died_hold_no_place_of_their_person() {
+    let world = with_pushes().await;
+    claim_all(&world).await;
+    assert!(claim_some(&world, 9).await.is_empty());
+    world.run("update push_deliveries set sending_until = now() - interval '1 second'").await;
+    assert!(claim_all(&world).await.iter().all(|one| one.epoch == 2));
+}
+
+#[tokio::test]
+async fn whether_an_item_is_open_is_asked_of_its_own_person() {
+    let world = with_pushes().await;
+    world.run("update action_items set completed = true, completed_at = now() where user_id = 'bob'").await;
+    let claimed = claim_some(&world, 9).await;
+    assert!(claimed.iter().all(|one| one.user_id == world.ann));
+    assert_eq!(claimed.len(), 4);
+    let cancelled = "select count(*) from push_deliveries where user_id = 'bob' and status = 'cancelled'";
+    assert_eq!(world.count(cancelled).await, 2);
+}
+
+#[tokio::test]
+async fn a_push_that_somebody_holds_keeps_no_other_waiting() {
+    let world = with_pushes().await;
+    let held = "select from push_deliveries where user_id = 'ann' and subscription_id = 's' \
+        and delivery_id = 'd_0' for update";
+    let mut holder = holder(&world, held).await;
+    assert_eq!(claim_some(&world, 9).await.len(), 5);
+    sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
+    let last = claim_some(&world, 9).await;
+    assert_eq!((last.len(), last[0].delivery_id.as_str(), last[0].try_number), (1, "d_0", 1));
+}
+
+#[tokio::test]
+async fn what_another_process_claims_while_one_looks_is_claimed_once() {
+    let world = with_pushes().await;
+    // Whoever looks has seen the pushes as they were, and stops over their items.
+    world
+        .run(
+            "create function stop() returns boolean language plpgsql volatile as \
+                 $$begin perform pg_advisory_xact_lock_shared(1); return true; end$$; \
+             alter table action_items rename to things; \
+             create view action_items as select * from things where stop()",
+        )
+        .await;
+    let mut holder = holder(&world, "select pg_advisory_xact_lock(1)").await;
+    let look = tokio::spawn({
+        let ledger = world.other_process();
+        async move { ledger.claim_pushes(9, &PushPolicy::default()).await.unwrap() }
+    });
+    somebody_waits(&world).await;
+    // Another process takes one, and puts another aside.
+    world
+        .run(
+            "update push_deliveries set status = 'sending', epoch = 1, tries = 1, next_at = null, \
+                 sending_until = clock_timestamp() + interval '30 seconds' \
+                 where user_id = 'ann' and subscription_id = 's' and delivery_id = 'd_0'; \
+             update push_deliveries set next_at = clock_timestamp() + interval '1 minute' \
+                 where user_id = 'ann' and subscription_id = 's' and delivery_id = 'd_1'",
+        )
+        .await;
+    sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
+    let claimed = look.await.unwrap();
+    assert_eq!(claimed.len(), 4, "{claimed:?}");
+    assert!(claimed.iter().all(|one| one.user_id == world.bob || one.subscription_id == "r"));
+    let theirs = "select count(*) from push_deliveries where user_id = 'ann' and subscription_id = 's' \
+        and (status, epoch) in (('sending', 1), ('pending', 0))";
+    assert_eq!(world.count(theirs).await, 2);
+}
+
+#[tokio::test]
+async fn the_end_of_a_try_holds_its_subscription_before_its_push() {
+    let world = with_pushes().await;
+    let claimed = claim_all(&world).await.remove(0);
+    let mut holder = holder(&world, "select from push_deliveries for update").await;
+    let ledger = world.ledger.clone();
+    let verb =
+        tokio::spawn(
+            async move { ledger.finish_push(&claimed, AGAIN, &PushPolicy::default()).await.unwrap() },
+        );
+    somebody_waits(&world).await;
+    let free: Vec<String> = sqlx::query_scalar(
+        "select user_id || ' ' || subscription_id from push_subscriptions order by 1 \
+         for no key update skip locked",
+    )
+    .fetch_all(&world.pool)
+    .await
+    .unwrap();
+    assert_eq!(free, ["ann r", "bob s"]);
+    sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
+    assert!(verb.await.unwrap());
+}

@@ -1,0 +1,90 @@
+//! What pages and single views show beside a conversation is its own: folder, items, names, of two people whose things
+//! have the very same ids.
+
+use ledger::{ConversationFilter, ConversationView, DatePage};
+use records::ConversationId;
+
+use crate::neighbours::street;
+use crate::world::World;
+
+/// The street, in which every word says whose it is and which.
+async fn named_street() -> World {
+    let world = street().await;
+    world
+        .run(
+            "update folders set name = user_id || ' ' || folder_id; \
+             update conversations set title = user_id || ' ' || conversation_id, \
+                 created_at = created_at + case conversation_id when 'x' then interval '1 hour' else '0' end; \
+             update people set name = user_id || ' ' || person_id; \
+             update action_items set description = user_id || ' ' || action_item_id, conversation_id = action_item_id; \
+             insert into transcript_segments (user_id, conversation_id, position, content, person_id, start_seconds, \
+                     end_seconds) \
+                 select user_id, conversation_id, 0, title, conversation_id, 0, 1 from conversations",
+        )
+        .await;
+    world
+}
+
+/// Whether all that is shown is of that person's conversation of that id.
+fn is_all_of(view: &ConversationView, user: &str, id: &str) {
+    let own = format!("{user} {id}");
+    let items: Vec<&str> = view.action_items.iter().map(|item| item.description.as_str()).collect();
+    assert_eq!(
+        (view.conversation.structured.title.as_str(), view.folder_name.as_deref(), items),
+        (own.as_str(), Some(own.as_str()), vec![own.as_str()])
+    );
+    assert_eq!(view.user_name, Some(user.to_uppercase()));
+    if let Some(segments) = &view.segments {
+        let words: Vec<&str> = segments.iter().map(|segment| segment.text.as_str()).collect();
+        assert_eq!(words, [own.as_str()]);
+        assert_eq!(view.people, [(id.to_owned(), own)]);
+    }
+}
+
+#[tokio::test]
+async fn a_page_shows_beside_each_conversation_what_is_its_own() {
+    let world = named_street().await;
+    for with_transcript in [false, true] {
+        for user in [&world.ann, &world.bob] {
+            let page = async |limit, offset| {
+                let page = DatePage { limit, offset, ..DatePage::default() };
+                let filter = ConversationFilter { page, with_transcript, ..ConversationFilter::default() };
+                world.ledger.conversations(user, &filter).await.unwrap()
+            };
+            let (all, last) = (page(9, 0).await, page(9, 1).await);
+            assert_eq!((all.len(), last.len()), (2, 1));
+            is_all_of(&all[0], user.as_str(), "x");
+            is_all_of(&all[1], user.as_str(), "y");
+            assert_eq!(last[0], all[1]);
+            assert_eq!(all[0].segments.is_some(), with_transcript);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_view_shows_what_is_the_conversations_own_also_when_several_are_asked_for_at_once() {
+    let world = named_street().await;
+    for with_transcript in [false, true] {
+        let view = async |user, id: &str| {
+            world.ledger.conversation(user, &ConversationId::new(id), with_transcript).await.unwrap().unwrap()
+        };
+        let (one, two, three) =
+            tokio::join!(view(&world.ann, "x"), view(&world.ann, "y"), view(&world.bob, "x"));
+        for (view, user, id) in [(one, "ann", "x"), (two, "ann", "y"), (three, "bob", "x")] {
+            is_all_of(&view, user, id);
+            assert_eq!(view.segments.is_some(), with_transcript);
+        }
+    }
+}
+
+#[tokio::test]
+async fn somebody_whom_one_knows_is_read_by_id() {
+    let world = named_street().await;
+    for (user, id) in [(&world.ann, "x"), (&world.ann, "y"), (&world.bob, "x")] {
+        let known = world.ledger.known_person(user, id).await.unwrap().unwrap();
+        assert_eq!((known.id.as_str(), known.name), (id, format!("{user} {id}")));
+    }
+    assert_eq!(world.ledger.known_person(&world.ann, "z").await.unwrap(), None);
+    assert!(!world.ledger.forget_person(&world.ann, "z").await.unwrap());
+    assert_eq!(world.count("select count(*) from people").await, 4);
+}

@@ -1,0 +1,99 @@
+//! Keys that are shown: whose they are, and whose use is noted, when several come at once.
+
+use std::time::Duration;
+
+use ledger::{KeyOwner, NewKey};
+use records::UserId;
+
+use crate::world::{World, holder, somebody_waits};
+
+fn key(id: &str, byte: u8) -> NewKey {
+    NewKey {
+        id: id.into(),
+        name: "laptop".into(),
+        prefix: "lsk_ab…yz".into(),
+        sha256: [byte; 32],
+        scopes: vec![format!("scope {byte}")],
+        expires_at: None,
+    }
+}
+
+/// Ann's `k` (of ones) and `l` (twos), and Bob's `k` (threes).
+async fn with_keys() -> World {
+    let world = World::new().await;
+    for (user, key) in [(&world.ann, key("k", 1)), (&world.ann, key("l", 2)), (&world.bob, key("k", 3))] {
+        assert!(world.ledger.create_key(user, &key).await.unwrap());
+    }
+    world
+}
+
+async fn owner(world: &World, byte: u8) -> Option<KeyOwner> {
+    world.ledger.key_owner(&[byte; 32]).await.unwrap()
+}
+
+fn is_of(owner: Option<KeyOwner>, user: &UserId, id: &str, byte: u8) {
+    let scopes = vec![format!("scope {byte}")];
+    assert_eq!(owner, Some(KeyOwner { user_id: user.clone(), key_id: id.into(), scopes }));
+}
+
+#[tokio::test]
+async fn keys_that_are_shown_in_one_breath_are_each_their_owners() {
+    let world = with_keys().await;
+    let (one, two, three, nobodys) =
+        tokio::join!(owner(&world, 1), owner(&world, 2), owner(&world, 3), owner(&world, 9));
+    is_of(one, &world.ann, "k", 1);
+    is_of(two, &world.ann, "l", 2);
+    is_of(three, &world.bob, "k", 3);
+    assert_eq!(nobodys, None);
+}
+
+#[tokio::test]
+async fn the_use_of_a_key_is_noted_at_that_key_alone() {
+    let world = with_keys().await;
+    owner(&world, 1).await.unwrap();
+    let used: Vec<String> = sqlx::query_scalar(
+        "select user_id || ' ' || key_id from developer_keys where last_used_at is not null",
+    )
+    .fetch_all(&world.pool)
+    .await
+    .unwrap();
+    assert_eq!(used, ["ann k"]);
+}
+
+#[tokio::test]
+async fn one_key_is_revoked_and_no_other() {
+    let world = with_keys().await;
+    assert!(world.ledger.revoke_key(&world.ann, "k").await.unwrap());
+    assert_eq!(owner(&world, 1).await, None);
+    is_of(owner(&world, 2).await, &world.ann, "l", 2);
+    is_of(owner(&world, 3).await, &world.bob, "k", 3);
+}
+
+#[tokio::test]
+async fn a_use_that_another_process_noted_meanwhile_is_not_noted_again() {
+    let world = with_keys().await;
+    // Keys can be read, and no use can be noted.
+    let mut holder = holder(&world, "lock table developer_keys in share mode").await;
+    let ledger = world.ledger.clone();
+    let shown = tokio::spawn(async move { ledger.key_owner(&[1; 32]).await.unwrap() });
+    somebody_waits(&world).await;
+    sqlx::raw_sql(
+        "update developer_keys set last_used_at = clock_timestamp() - interval '59 seconds'; commit",
+    )
+    .execute(&mut holder)
+    .await
+    .unwrap();
+    is_of(shown.await.unwrap(), &world.ann, "k", 1);
+    let older =
+        "select count(*) from developer_keys where last_used_at < clock_timestamp() - interval '50 seconds'";
+    assert_eq!(world.count(older).await, 3);
+}
+
+#[tokio::test]
+async fn whoever_shows_a_key_waits_for_nobody_who_notes_its_use() {
+    let world = with_keys().await;
+    let mut holder = holder(&world, "select from developer_keys for update").await;
+    let shown = tokio::time::timeout(Duration::from_secs(30), owner(&world, 1)).await;
+    is_of(shown.expect("it waits"), &world.ann, "k", 1);
+    sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
+}

@@ -1,0 +1,79 @@
+//! Subscribing to pushes, and what a reminder's moment writes: each person's own twenty, also of two at once; nothing of
+//! what is done, and nothing twice.
+
+use ledger::{NewSubscription, SubscriptionKind, TooManySubscriptions};
+
+use crate::push_strangers::with_pushes;
+use crate::world::{World, holder, somebody_waits};
+
+fn webhook(url: &str) -> NewSubscription {
+    NewSubscription { kind: SubscriptionKind::Webhook, url: url.to_owned() }
+}
+
+#[tokio::test]
+async fn somebody_elses_subscriptions_are_not_counted() {
+    let world = World::new().await;
+    world
+        .run(
+            "insert into push_subscriptions (user_id, subscription_id, kind, url) \
+             select 'bob', 's' || n, 'webhook', 'https://example.com/' || n from generate_series(1, 20) n",
+        )
+        .await;
+    let new = webhook("https://example.com/a");
+    assert!(world.ledger.subscribe(&world.ann, &new).await.unwrap().is_ok());
+    assert_eq!(world.ledger.subscribe(&world.bob, &new).await.unwrap(), Err(TooManySubscriptions));
+}
+
+#[tokio::test]
+async fn who_subscribes_while_another_does_is_counted_after_it() {
+    let world = World::new().await;
+    world
+        .run(
+            "insert into push_subscriptions (user_id, subscription_id, kind, url) \
+             select 'ann', 's' || n, 'webhook', 'https://example.com/' || n from generate_series(1, 19) n",
+        )
+        .await;
+    let twentieth = "select from users where user_id = 'ann' for no key update; \
+        insert into push_subscriptions (user_id, subscription_id, kind, url) \
+            values ('ann', 's20', 'webhook', 'https://example.com/20')";
+    let mut holder = holder(&world, twentieth).await;
+    let (ledger, ann) = (world.ledger.clone(), world.ann.clone());
+    let verb =
+        tokio::spawn(
+            async move { ledger.subscribe(&ann, &webhook("https://example.com/21")).await.unwrap() },
+        );
+    somebody_waits(&world).await;
+    sqlx::raw_sql("commit").execute(&mut holder).await.unwrap();
+    assert_eq!(verb.await.unwrap(), Err(TooManySubscriptions));
+    assert_eq!(world.count("select count(*) from push_subscriptions").await, 20);
+}
+
+const DUE: &str = "select count(*) from push_deliveries where notice = 'due'";
+
+#[tokio::test]
+async fn of_what_is_done_when_its_moment_comes_no_push_is_written() {
+    for done in [
+        "update action_items set completed = true, completed_at = now() where user_id = 'ann'",
+        "update action_items set due_at = null where user_id = 'ann'",
+        "update action_items set due_at = due_at + interval '1 day' where user_id = 'ann'",
+    ] {
+        let world = with_pushes().await;
+        // Behind the ledger's back: the reminder was forgotten.
+        sqlx::query(done).execute(&world.pool).await.unwrap();
+        world.run("update reminders set fire_at = now()").await;
+        assert_eq!(world.ledger.fire_reminders(9).await.unwrap(), 2);
+        assert_eq!(world.count(DUE).await, 1, "Bob's: {done}");
+    }
+}
+
+#[tokio::test]
+async fn a_moment_that_comes_twice_is_pushed_once_and_hinders_no_other() {
+    let world = with_pushes().await;
+    world.run("update reminders set fire_at = now() where user_id = 'ann'").await;
+    assert_eq!(world.ledger.fire_reminders(9).await.unwrap(), 1);
+    assert_eq!(world.count(DUE).await, 2, "one for each of Ann's subscriptions");
+    // As by a hand that sets it back.
+    world.run("update reminders set fire_at = now()").await;
+    assert_eq!(world.ledger.fire_reminders(9).await.unwrap(), 2);
+    assert_eq!(world.count(DUE).await, 3, "Bob's came in addition");
+}
