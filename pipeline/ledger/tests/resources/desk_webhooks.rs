@@ -4,7 +4,7 @@ use ledger::{ActionFilter, Enabled, OperatorAction};
 use records::Timestamp;
 
 use crate::strangers::spared;
-use crate::world::{World, holder, somebody_waits};
+use crate::world::World;
 
 fn olga() -> OperatorAction {
     OperatorAction { operator: "olga".into(), reason: "their outage is over".into() }
@@ -90,11 +90,11 @@ async fn what_somebody_else_makes_due_meanwhile_is_left_to_them() {
     let world = troubled().await;
     let taken = "update webhook_deliveries set status = 'sending', epoch = 1, finished_at = null, \
         sending_until = now() + interval '1 minute' where delivery_id = 'lost'";
-    let mut holder = holder(&world, taken).await;
+    let mut holder = world.database.holding(taken).await;
     let (ledger, ann, since) = (world.ledger.clone(), world.ann.clone(), yesterday(&world).await);
     let verb =
         tokio::spawn(async move { ledger.recover_deliveries(&ann, "w", since, 9, &olga()).await.unwrap() });
-    somebody_waits(&world).await;
+    world.database.until_somebody_waits().await;
     sqlx::raw_sql("commit").execute(&mut holder).await.unwrap();
     assert_eq!(verb.await.unwrap(), Some(0));
     assert_eq!(world.count("select count(*) from webhook_deliveries where status = 'sending'").await, 3);
@@ -104,11 +104,11 @@ async fn what_somebody_else_makes_due_meanwhile_is_left_to_them() {
 async fn what_is_recovered_while_its_endpoint_is_switched_on_is_due() {
     let world = troubled().await;
     let on = "update webhook_endpoints set enabled = true, disabled_reason = null";
-    let mut holder = holder(&world, on).await;
+    let mut holder = world.database.holding(on).await;
     let (ledger, ann, since) = (world.ledger.clone(), world.ann.clone(), yesterday(&world).await);
     let verb =
         tokio::spawn(async move { ledger.recover_deliveries(&ann, "w", since, 9, &olga()).await.unwrap() });
-    somebody_waits(&world).await;
+    world.database.until_somebody_waits().await;
     sqlx::raw_sql("commit").execute(&mut holder).await.unwrap();
     assert_eq!(verb.await.unwrap(), Some(1));
     assert_eq!(of_w(&world, "due").await, ["lost"]);
@@ -130,10 +130,10 @@ async fn an_endpoint_is_enabled_with_what_waits_for_it_and_no_other_is() {
 async fn what_its_owner_switched_off_stays_off_also_when_that_happens_meanwhile() {
     let world = troubled().await;
     let off = "update webhook_endpoints set disabled_reason = 'by_owner' where user_id = 'ann' and endpoint_id = 'w'";
-    let mut holder = holder(&world, off).await;
+    let mut holder = world.database.holding(off).await;
     let (ledger, ann) = (world.ledger.clone(), world.ann.clone());
     let verb = tokio::spawn(async move { ledger.enable_endpoint(&ann, "w", &olga()).await.unwrap() });
-    somebody_waits(&world).await;
+    world.database.until_somebody_waits().await;
     sqlx::raw_sql("commit").execute(&mut holder).await.unwrap();
     assert_eq!(verb.await.unwrap(), Some(Enabled::ByOwner));
     assert_eq!(world.ledger.enable_endpoint(&world.ann, "w", &olga()).await.unwrap(), Some(Enabled::ByOwner));

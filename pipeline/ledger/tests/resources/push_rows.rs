@@ -5,7 +5,7 @@ use ledger::{ClaimedPush, PushPolicy};
 
 use crate::push_strangers::{S, with_pushes};
 use crate::strangers::spared;
-use crate::world::{World, holder};
+use crate::world::World;
 
 async fn claim(world: &World) -> Vec<ClaimedPush> {
     world.ledger.claim_pushes(9, &PushPolicy::default()).await.unwrap()
@@ -76,7 +76,7 @@ async fn a_push_that_somebody_gives_up_keeps_no_other_waiting() {
         .await;
     let held = "select from push_deliveries where user_id = 'ann' and subscription_id = 's' \
         and delivery_id = 'd_0' for update";
-    let mut holder = holder(&world, held).await;
+    let mut holder = world.database.holding(held).await;
     assert_eq!(claim(&world).await.len(), 5);
     sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
     assert!(claim(&world).await.is_empty());
