@@ -32,7 +32,7 @@ impl Reconciler {
         let began = Instant::now();
         let mut repairs = Repairs::new(&self.ledger, &self.metrics);
         while !self.stop.is_cancelled() {
-            let page = self.ledger.parked_too_long(self.settings.page).await?;
+            let page = self.ledger.in_time(self.ledger.parked_too_long(self.settings.page)).await?;
             for (_, user, job) in &page {
                 if self.stop.is_cancelled() {
                     return Ok(());
@@ -51,7 +51,7 @@ impl Reconciler {
     async fn admit_abandoned(&self) -> Result<(), Error> {
         let began = Instant::now();
         while !self.stop.is_cancelled() {
-            let page = self.ledger.abandoned_page(self.settings.page).await?;
+            let page = self.ledger.in_time(self.ledger.abandoned_page(self.settings.page)).await?;
             let mut admitted = 0;
             for (user, conversation) in &page {
                 if self.stop.is_cancelled() {
@@ -75,7 +75,7 @@ impl Reconciler {
     async fn sweep(&self) -> Result<(), Error> {
         let began = Instant::now();
         while !self.stop.is_cancelled() {
-            let swept = self.ledger.sweep_processing(self.settings.page).await?;
+            let swept = self.ledger.in_time(self.ledger.sweep_processing(self.settings.page)).await?;
             for found in &swept {
                 let conversation_id = found.conversation_id.as_str();
                 tracing::error!(
@@ -95,7 +95,8 @@ impl Reconciler {
     async fn prune(&self) -> Result<(), Error> {
         let began = Instant::now();
         while !self.stop.is_cancelled() {
-            let pruned = self.ledger.prune(self.settings.retention, self.settings.page).await?;
+            let pruned =
+                self.ledger.in_time(self.ledger.prune(self.settings.retention, self.settings.page)).await?;
             self.metrics
                 .count(Action::Pruned, pruned.jobs + pruned.deliveries + pruned.actions + pruned.requests);
             let most = pruned.jobs.max(pruned.deliveries).max(pruned.actions).max(pruned.requests);

@@ -196,7 +196,7 @@ impl Runner {
             return;
         }
         let due = account.statement(&self.engines);
-        if self.ledger.spend(held.holding(), &due.spent).await.is_err() {
+        if self.ledger.in_time(self.ledger.spend(held.holding(), &due.spent)).await.is_err() {
             tracing::warn!("what the run spent could not be written");
         }
     }
@@ -247,7 +247,7 @@ impl Runner {
     /// Repeats `edge` until it is answered, or somebody else is known to have the job. What ended the lease may
     /// be this very edge, whose answer is still on its way: the ledger is asked once more.
     async fn say(&self, held: &Held, edge: Edge) -> Result<Answer, Unanswered> {
-        let verb = || self.ledger.settle(held.holding(), edge);
+        let verb = || self.ledger.in_time(self.ledger.settle(held.holding(), edge));
         tokio::select! {
             biased;
             answer = until_answered(&self.chance, &self.hard, verb) => answer,

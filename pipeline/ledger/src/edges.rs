@@ -109,13 +109,13 @@ impl Ledger {
         }
     }
 
-    /// Of a job whose bell could not be written only the next look changes.
+    /// Of a job whose bell could not be written only the next look changes; one that was claimed meanwhile has its own.
     pub(crate) async fn look_later(&self, user: &UserId, job: &JobId) -> Result<(), Error> {
         sqlx::query(
             "update finalization_jobs set version = version + 1, reconcile_after_at = l.at, \
                  look_at = case when status = 'queued' then l.at else look_at end \
              from (select clock_timestamp() + make_interval(secs => $3) as at) l \
-             where user_id = $1 and job_id = $2 and reconcile_after_at is not null",
+             where user_id = $1 and job_id = $2 and reconcile_after_at <= statement_timestamp()",
         )
         .bind(user.as_str())
         .bind(job.as_str())

@@ -88,7 +88,7 @@ impl Ledger {
     /// # Errors
     /// When the database does not answer.
     pub async fn key_owner(&self, sha256: &[u8; 32]) -> Result<Option<KeyOwner>, Error> {
-        let all = async |ledger: Self, shown: Vec<_>| ledger.key_owners(&shown).await;
+        let all = async |ledger: Self, shown: Vec<_>| ledger.in_time(ledger.key_owners(&shown)).await;
         self.key_owners.ask(self, *sha256, all).await
     }
 

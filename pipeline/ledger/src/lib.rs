@@ -11,6 +11,7 @@ mod checkpoints;
 mod complete;
 mod connect;
 mod conversations;
+mod deadline;
 mod deliveries;
 mod due;
 mod edges;

@@ -149,7 +149,7 @@ impl Ledger {
     }
 
     async fn ask(&self, asked: Asked) -> Result<Finalized, Error> {
-        let all = async |ledger: Self, batch: Vec<_>| ledger.finalize_all(&batch).await;
+        let all = async |ledger: Self, batch: Vec<_>| ledger.in_time(ledger.finalize_all(&batch)).await;
         let span = admission();
         let asked = Asked { trace: span.in_scope(TraceContext::current), ..asked };
         self.admissions.ask(self, Arc::new(asked), all).instrument(span).await
