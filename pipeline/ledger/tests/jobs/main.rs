@@ -11,6 +11,7 @@ mod world;
 
 mod bells;
 mod bulk;
+mod bulk_reads;
 mod carriers;
 mod chance;
 mod conformance;
@@ -24,6 +25,7 @@ mod keyed;
 mod locks;
 mod mirror;
 mod persons_word;
+mod polled;
 mod put_off;
 mod races;
 mod repeats;

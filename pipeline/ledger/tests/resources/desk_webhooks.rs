@@ -1,6 +1,6 @@
 //! What operators see of webhooks and repair of them: one endpoint's matters at a time, and never over its owner's head.
 
-use ledger::{ActionFilter, Enabled, OperatorAction};
+use ledger::{ActionFilter, DeliveryFilter, Enabled, OperatorAction};
 use records::Timestamp;
 
 use crate::strangers::spared;
@@ -11,7 +11,7 @@ fn olga() -> OperatorAction {
 }
 
 /// Ann's `w` and `v` and Bob's `w`, disabled for failing; each with deliveries of the same ids: given up an hour ago and
-/// nine days ago, cancelled, delivered, and waiting for the endpoint.
+/// nine days ago, cancelled, delivered, and waiting for the endpoint. What is recovered lies behind others.
 async fn troubled() -> World {
     let world = World::new().await;
     for (user, id) in [(&world.ann, "w"), (&world.ann, "v"), (&world.bob, "w")] {
@@ -28,7 +28,8 @@ async fn troubled() -> World {
                      case when status <> 'pending' then now() - ago end, now() - ago \
                  from webhook_endpoints, (values ('lost', 'exhausted', interval '1 hour'), \
                      ('old', 'exhausted', '9 days'), ('cancelled', 'cancelled', '1 hour'), \
-                     ('got', 'delivered', '1 hour'), ('waits', 'pending', '1 hour')) t (d, status, ago)",
+                     ('got', 'delivered', '1 hour'), ('waits', 'pending', '1 hour')) t (d, status, ago) \
+                 order by user_id desc, endpoint_id, d",
         )
         .await;
     world
@@ -83,6 +84,32 @@ async fn what_one_endpoint_lost_since_a_moment_is_recovered_and_nothing_else() {
         .await;
     assert_eq!(recover(&world, 9).await, Some(1));
     assert_eq!(of_w(&world, "due").await, ["lost"]);
+}
+
+#[tokio::test]
+async fn whoever_of_two_people_comes_first_what_is_recovered_is_ones_own() {
+    for ann_first in [true, false] {
+        let world = troubled().await;
+        let (one, other) = if ann_first { (&world.ann, &world.bob) } else { (&world.bob, &world.ann) };
+        let since = yesterday(&world).await;
+        for user in [one, other] {
+            let recovered = world.ledger.recover_deliveries(user, "w", since, 9, &olga()).await.unwrap();
+            assert_eq!(recovered, Some(1));
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_endpoints_deliveries_are_shown_to_its_owner_and_to_operators_without_any_others() {
+    let world = troubled().await;
+    world.run("delete from webhook_deliveries where endpoint_id = 'v' and delivery_id = 'got'").await;
+    world.run("delete from webhook_deliveries where user_id = 'bob' and delivery_id in ('got', 'old')").await;
+    for (user, endpoint, many) in [(&world.ann, "w", 5), (&world.ann, "v", 4), (&world.bob, "w", 3)] {
+        let shown = world.ledger.deliveries(user, endpoint, 99, 0).await.unwrap();
+        let filter = DeliveryFilter { limit: 99, ..DeliveryFilter::default() };
+        let lines = world.ledger.endpoint_deliveries(user, endpoint, &filter).await.unwrap();
+        assert_eq!((shown.len(), lines.len()), (many, many));
+    }
 }
 
 #[tokio::test]
