@@ -26,6 +26,7 @@ mod locks;
 mod mirror;
 mod persons_word;
 mod polled;
+mod presence;
 mod put_off;
 mod races;
 mod repeats;

@@ -128,6 +128,20 @@ async fn what_somebody_else_makes_due_meanwhile_is_left_to_them() {
 }
 
 #[tokio::test]
+async fn what_an_owner_recovers_while_somebody_else_makes_it_due_is_left_to_them_too() {
+    let world = troubled().await;
+    let taken = "update webhook_deliveries set status = 'sending', epoch = 1, finished_at = null, \
+        sending_until = now() + interval '1 minute' where delivery_id in ('lost', 'cancelled')";
+    let mut holder = holder(&world, taken).await;
+    let (ledger, ann, since) = (world.ledger.clone(), world.ann.clone(), yesterday(&world).await);
+    let verb = tokio::spawn(async move { ledger.recover(&ann, "w", since).await.unwrap() });
+    somebody_waits(&world).await;
+    sqlx::raw_sql("commit").execute(&mut holder).await.unwrap();
+    assert_eq!(verb.await.unwrap(), Some(0));
+    assert_eq!(world.count("select count(*) from webhook_deliveries where status = 'sending'").await, 6);
+}
+
+#[tokio::test]
 async fn what_is_recovered_while_its_endpoint_is_switched_on_is_due() {
     let world = troubled().await;
     let on = "update webhook_endpoints set enabled = true, disabled_reason = null";
