@@ -4,7 +4,7 @@ use job::JobId;
 use records::{ConversationId, UserId};
 
 use crate::locks::is_free_while;
-use crate::street::{Street, c};
+use crate::street::{Street, c, results};
 use crate::world::completion;
 
 async fn polled(street: &Street, user: &UserId, id: &str) -> Option<JobId> {
@@ -48,4 +48,23 @@ async fn a_completion_holds_its_own_person_and_nobody_else() {
     let bob = "select from users where user_id = 'bob' for no key update nowait";
     let (free, _) = is_free_while(&street.world, held, verb, bob).await;
     assert!(free);
+}
+
+#[tokio::test]
+async fn a_completion_holds_its_own_conversation_and_no_other() {
+    for probe in [
+        "select from conversations where user_id = 'bob' for no key update nowait",
+        "select from conversations where conversation_id = 'd' for no key update nowait",
+    ] {
+        let street = Street::new().await;
+        let runs = street.claimed().await;
+        let (ledger, run) = (street.world.ledger.clone(), runs[0].clone());
+        let verb = async move {
+            ledger.complete(&completion(&run, job::Outcome::Kept, results("First", &run))).await.unwrap()
+        };
+        // The conversation is written by then, and its things are not.
+        let held = "lock table memories in share mode";
+        let (free, _) = is_free_while(&street.world, held, verb, probe).await;
+        assert!(free, "{probe}");
+    }
 }
