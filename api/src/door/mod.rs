@@ -64,8 +64,9 @@ pub fn router_with_ids(
     let router = routes::all()
         .fallback(async || Error::UnknownPath)
         .method_not_allowed_fallback(async || Error::MethodNotAllowed)
-        .layer(DefaultBodyLimit::max(BODY_LIMIT))
         .layer(middleware::from_fn_with_state(door.clone(), repeats::once))
+        // Outside of `once`, which reads bodies too.
+        .layer(DefaultBodyLimit::max(BODY_LIMIT))
         .layer(pass::catch_panics())
         .layer(middleware::from_fn_with_state(door.clone(), pass::attend))
         .layer(CompressionLayer::new());

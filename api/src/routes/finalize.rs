@@ -55,14 +55,14 @@ pub(super) async fn finalize(
     let finalized = match key {
         None => door.ledger.finalize_and_show(user, id, context).await?,
         Some(key) => match finalize_with(key, door, user, id, context).await? {
-            Ok(()) => Ok(door.ledger.conversation(user, id, true).await?),
+            Ok(()) => Ok(door.ledger.conversation(user, id, true).await?.ok_or(Error::NotFound(KIND))?),
             Err(refusal) => Err(refusal),
         },
     };
     match finalized {
         Ok(view) => {
             door.metrics.admissions.with_label_values(&["finalize"]).inc();
-            Ok(show(&view.ok_or(Error::NotFound(KIND))?))
+            Ok(show(&view))
         }
         Err(AdmitRefusal::NoConversation) => Err(Error::NotFound(KIND)),
         Err(AdmitRefusal::NoContent) => Err(no_content()),

@@ -125,6 +125,25 @@ async fn a_body_over_four_mebibytes_is_413() {
 }
 
 #[tokio::test]
+async fn a_body_within_the_limit_is_read_and_one_that_breaks_off_is_400_with_a_name_or_without() {
+    let bench = Bench::new().await;
+    for name in [None, Some("n")] {
+        let request = || {
+            let request = Request::post(format!("{P}/conversations"))
+                .header("authorization", format!("Bearer {}", bench.key))
+                .header("content-type", "application/json");
+            name.into_iter().fold(request, |request, name| request.header("idempotency-key", name))
+        };
+        let long = json!({ "text": "x".repeat(3 * 1_024 * 1_024) }).to_string();
+        let answer = bench.send(request().body(Body::from(long)).unwrap()).await;
+        assert_eq!(answer.status, 422, "{name:?}: it is read, and its text is too long");
+        let broken = futures::stream::iter([Err::<Vec<u8>, _>(std::io::Error::other("gone"))]);
+        let answer = bench.send(request().body(Body::from_stream(broken)).unwrap()).await;
+        assert_eq!(answer.status, 400, "{name:?}: it broke off");
+    }
+}
+
+#[tokio::test]
 async fn a_body_that_says_it_is_too_large_is_413_before_it_is_sent_and_after_who_asks() {
     let bench = Bench::new().await;
     for (key, name, status) in

@@ -198,10 +198,24 @@ const ACQUIRING: Duration = Duration::from_secs(3);
 /// statement. One that died since fails what it is used for, like one that dies a moment later.
 const BELIEVED: Duration = Duration::from_secs(1);
 
-/// The bounds of what is one statement and no transaction. A pooler that hands a session on with every transaction does
+/// The bounds of every wait (DESIGN §4), said with `set` or `set local`.
+macro_rules! limits {
+    ($set:literal) => {
+        concat!(
+            $set,
+            " lock_timeout = '2s'; ",
+            $set,
+            " statement_timeout = '10s'; ",
+            $set,
+            " idle_in_transaction_session_timeout = '5s'"
+        )
+    };
+}
+
+/// The bounds of what is one statement and no transaction; and nothing of ours is worth being compiled by the server before
+/// it is run. A pooler that hands a session on with every transaction does
 /// not keep them as it keeps those of verbs ([`BEGIN`]): there, they are the role's to have (`alter role … set`).
-const SESSION: &str = "set lock_timeout = '2s'; set statement_timeout = '10s'; \
-     set idle_in_transaction_session_timeout = '5s'";
+const SESSION: &str = concat!(limits!("set"), "; set jit = off");
 
 async fn begin_on(
     pool: &PgPool,
@@ -211,14 +225,6 @@ async fn begin_on(
     let now =
         sqlx::query_scalar("select clock_timestamp()").fetch_one(&mut *transaction).await.doing(doing)?;
     Ok((transaction, now))
-}
-
-/// The bounds of every wait (DESIGN §4).
-macro_rules! limits {
-    () => {
-        "; set local lock_timeout = '2s'; set local statement_timeout = '10s'; \
-         set local idle_in_transaction_session_timeout = '5s'"
-    };
 }
 
 /// A verb touches a few rows, each by its key. The planner is told so: while a table is small or its statistics are old, it
@@ -232,7 +238,7 @@ macro_rules! by_keys {
 }
 
 /// How a verb begins, in one round trip.
-const BEGIN: &str = concat!("begin", limits!(), by_keys!());
+const BEGIN: &str = concat!("begin; ", limits!("set local"), by_keys!());
 
 /// How what is only read is planned.
 #[derive(Clone, Copy)]
@@ -246,8 +252,12 @@ pub(crate) enum Plans {
 impl Plans {
     fn begin(self) -> &'static str {
         match self {
-            Self::OfPages => concat!("begin isolation level repeatable read read only", limits!()),
-            Self::OfKeys => concat!("begin isolation level repeatable read read only", limits!(), by_keys!()),
+            Self::OfPages => {
+                concat!("begin isolation level repeatable read read only; ", limits!("set local"))
+            }
+            Self::OfKeys => {
+                concat!("begin isolation level repeatable read read only; ", limits!("set local"), by_keys!())
+            }
         }
     }
 }

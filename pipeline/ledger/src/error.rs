@@ -104,8 +104,17 @@ impl<T> Doing<T> for Result<T, sqlx::Error> {
     }
 }
 
+/// What is behind it: the migrator wraps what kept it from the database, as well as what is wrong with a migration.
+fn behind_the_migrator(error: &sqlx::Error) -> &sqlx::Error {
+    let sqlx::Error::Migrate(migration) = error else { return error };
+    match migration.as_ref() {
+        MigrateError::Execute(source) | MigrateError::ExecuteMigration(source, _) => source,
+        _ => error,
+    }
+}
+
 fn is_passing(error: &sqlx::Error) -> bool {
-    match error {
+    match behind_the_migrator(error) {
         sqlx::Error::Io(_)
         | sqlx::Error::Tls(_)
         | sqlx::Error::Protocol(_)
@@ -119,24 +128,15 @@ fn is_passing(error: &sqlx::Error) -> bool {
                 || code == "55P03"
                 || code == "25P03"
         }),
-        // The migrator wraps what kept it from the database, as well as what is wrong with a migration.
-        sqlx::Error::Migrate(migration) => match migration.as_ref() {
-            MigrateError::Execute(source) | MigrateError::ExecuteMigration(source, _) => is_passing(source),
-            _ => false,
-        },
         _ => false,
     }
 }
 
 fn trouble(error: &sqlx::Error) -> Option<Trouble> {
-    match error {
+    match behind_the_migrator(error) {
         sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut => Some(Trouble::Unreachable),
         sqlx::Error::Tls(_) => Some(Trouble::Encryption),
         sqlx::Error::Database(refusal) => of_code(&refusal.code()?),
-        sqlx::Error::Migrate(migration) => match migration.as_ref() {
-            MigrateError::Execute(source) | MigrateError::ExecuteMigration(source, _) => trouble(source),
-            _ => None,
-        },
         _ => None,
     }
 }

@@ -224,8 +224,12 @@ pub(crate) async fn read_locked(
 pub(crate) type Written = sqlx::types::Json<Vec<JobRow>>;
 
 /// Jobs, as a statement that writes them at `now` takes them.
-pub(crate) fn written(jobs: &[Stored], now: Timestamp, policy: &Policy) -> Written {
-    sqlx::types::Json(jobs.iter().map(|stored| row(stored, now, policy)).collect())
+pub(crate) fn written<'a>(
+    jobs: impl IntoIterator<Item = &'a Stored>,
+    now: Timestamp,
+    policy: &Policy,
+) -> Written {
+    sqlx::types::Json(jobs.into_iter().map(|stored| row(stored, now, policy)).collect())
 }
 
 /// How a statement with [`Written`] as its first parameter writes fresh jobs and their admission records.
@@ -253,19 +257,10 @@ pub(crate) async fn insert(
         .map(drop)
 }
 
-/// Stores jobs over the versions they were read at, in one statement, and answers the ids of those that were
-/// stored: a missing one was changed by somebody else in between.
-pub(crate) async fn store(
-    connection: &mut PgConnection,
-    jobs: &[&Stored],
-    now: Timestamp,
-    policy: &Policy,
-) -> Result<Vec<String>, sqlx::Error> {
-    if jobs.is_empty() {
-        return Ok(Vec::new());
-    }
-    let rows: Vec<JobRow> = jobs.iter().map(|stored| row(stored, now, policy)).collect();
-    sqlx::query_scalar(
+/// How a statement with [`Written`] and [`history::KEPT`] as its first parameters stores jobs over the versions they were
+/// read at; it answers the ids of those that were stored.
+macro_rules! jobs_stored {
+    () => {
         "update finalization_jobs j set version = j.version + 1, queue = r.queue, status = r.status, \
              ready_at = r.ready_at, epoch = r.epoch, lease_worker = r.lease_worker, \
              lease_claimed_at = r.lease_claimed_at, lease_expires_at = r.lease_expires_at, \
@@ -279,10 +274,25 @@ pub(crate) async fn store(
                  when cardinality(j.history) >= $2 then j.history[2:] || r.history \
                  else j.history || r.history end \
          from jsonb_populate_recordset(null::finalization_jobs, $1) r \
-         where j.user_id = r.user_id and j.job_id = r.job_id and j.version = r.version returning j.job_id",
-    )
-    .bind(sqlx::types::Json(rows))
-    .bind(history::KEPT)
-    .fetch_all(connection)
-    .await
+         where j.user_id = r.user_id and j.job_id = r.job_id and j.version = r.version returning j.job_id"
+    };
+}
+pub(crate) use jobs_stored;
+
+/// Stores jobs over the versions they were read at, in one statement, and answers the ids of those that were
+/// stored: a missing one was changed by somebody else in between.
+pub(crate) async fn store(
+    connection: &mut PgConnection,
+    jobs: &[&Stored],
+    now: Timestamp,
+    policy: &Policy,
+) -> Result<Vec<String>, sqlx::Error> {
+    if jobs.is_empty() {
+        return Ok(Vec::new());
+    }
+    sqlx::query_scalar(jobs_stored!())
+        .bind(written(jobs.iter().copied(), now, policy))
+        .bind(history::KEPT)
+        .fetch_all(connection)
+        .await
 }

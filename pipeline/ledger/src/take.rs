@@ -17,6 +17,7 @@ mod bells;
 mod inline;
 mod one;
 mod renew;
+mod waiting;
 
 /// A job that this process may run now.
 #[derive(Clone, Debug, PartialEq)]

@@ -12,13 +12,12 @@ use tokio::sync::oneshot;
 
 use crate::error::Error;
 
-/// How many batches may be on their way at once: one where nothing is written, as it gathers most; a second one gathers
-/// while the first waits for its commit to be on the disk.
+/// How many batches may be on their way at once.
 #[derive(Clone, Copy)]
 pub(crate) enum Lanes {
-    /// Batches of what is read.
+    /// What is read within a millisecond gathers most so.
     One = 1,
-    /// Batches of what is committed.
+    /// Where one may wait while another could be worked on: for a commit to be on the disk, for whole talks to be read.
     Two = 2,
 }
 

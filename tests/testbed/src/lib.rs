@@ -22,10 +22,10 @@ mod leftovers;
 mod place;
 mod template;
 
-use std::future::Future;
+use std::{future::Future, time::Duration};
 
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
-use sqlx::{AssertSqlSafe, PgPool};
+use sqlx::{AssertSqlSafe, Connection, PgConnection, PgPool};
 
 use bed::Bed;
 
@@ -98,6 +98,39 @@ impl TestDatabase {
         let ran = sqlx::raw_sql(AssertSqlSafe(sql.to_owned())).execute(&self.pool(1).await).await;
         ran.expect("the test database refuses a statement");
     }
+
+    /// A transaction that began with these statements and holds what they locked until it ends; dropping the connection
+    /// rolls it back.
+    ///
+    /// # Panics
+    /// As [`TestDatabase::run`].
+    pub async fn holding(&self, sql: &str) -> PgConnection {
+        let session = PgConnection::connect_with(&self.options()).await;
+        let mut session = session.expect("the test database takes no connection");
+        let began = sqlx::raw_sql(AssertSqlSafe(format!("begin; {sql}"))).execute(&mut session).await;
+        began.expect("the test database refuses a statement");
+        session
+    }
+
+    /// Until somebody waits for a lock.
+    ///
+    /// # Panics
+    /// When nobody does for half a minute.
+    pub async fn until_somebody_waits(&self) {
+        const IS_WAITED: &str = "select exists (select from pg_stat_activity \
+            where datname = current_database() and wait_event_type = 'Lock')";
+        let pool = self.pool(1).await;
+        let until = async {
+            while !sqlx::query_scalar::<_, bool>(IS_WAITED)
+                .fetch_one(&pool)
+                .await
+                .expect("the server tells who waits")
+            {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(30), until).await.expect("nobody waits for a lock");
+    }
 }
 
 impl Drop for TestDatabase {
@@ -110,6 +143,6 @@ impl Drop for TestDatabase {
             let _nobody_waits = done.send(());
         });
         // The process may end right after this, and would take the statement with it.
-        let _until_dropped = wait.recv_timeout(std::time::Duration::from_secs(10));
+        let _until_dropped = wait.recv_timeout(Duration::from_secs(10));
     }
 }

@@ -195,11 +195,14 @@ async fn a_database_that_drops_its_sessions_costs_no_attempt_and_no_result() {
     script.gate.add_permits(1);
 
     // The run's own write waits for the lock, and loses its session while it does.
-    let dropped = "select count(pg_terminate_backend(pid)) from pg_stat_activity \
-                   where datname = current_database() and wait_event_type = 'Lock'";
-    while sqlx::query_scalar::<_, i64>(dropped).fetch_one(&pool).await.unwrap() == 0 {
-        tokio::task::yield_now().await;
-    }
+    bench.database.until_somebody_waits().await;
+    bench
+        .database
+        .run(
+            "select pg_terminate_backend(pid) from pg_stat_activity \
+             where datname = current_database() and wait_event_type = 'Lock'",
+        )
+        .await;
     lock.commit().await.unwrap();
 
     assert_eq!(working.until_ended().await.1, Ended::Completed);

@@ -102,10 +102,13 @@ impl Ledger {
         user: &UserId,
         conversation: &ConversationId,
         calendar_meeting_context: Option<Value>,
-    ) -> Result<Result<Option<ConversationView>, AdmitRefusal>, Error> {
+    ) -> Result<Result<ConversationView, AdmitRefusal>, Error> {
         let asked = Asked { shown: true, ..Asked::by_owner(user, conversation, calendar_meeting_context) };
         match self.ask(asked).await? {
-            Ok(answer) => Ok(Ok(answer.seen.unwrap_or_default().into_view()?)),
+            Ok(answer) => {
+                let view = answer.seen.unwrap_or_default().into_view()?;
+                Ok(view.ok_or(AdmitRefusal::NoConversation))
+            }
             Err(refusal) => Ok(Err(refusal)),
         }
     }
@@ -263,17 +266,16 @@ async fn show(
     connection: &mut PgConnection,
     batch: &[Arc<Asked>],
     answers: &mut [Finalized],
-    opened: Opened<'_>,
+    mut opened: Opened<'_>,
 ) -> Result<(), Error> {
     let (shown, answers): (Vec<_>, Vec<&mut Answer>) = batch
         .iter()
         .zip(answers)
         .filter(|(asked, _)| asked.shown)
-        .filter_map(|(asked, answer)| {
-            Some(((asked.shown(), opened.get(&asked.about()).cloned()), answer.as_mut().ok()?))
-        })
+        .filter_map(|(asked, answer)| Some((asked.shown(), answer.as_mut().ok()?)))
         .unzip();
-    for (seen, answer) in read_seen(connection, shown).await?.into_iter().zip(answers) {
+    let known = shown.iter().map(|shown| opened.remove(&(&shown.user, &shown.conversation))).collect();
+    for (seen, answer) in read_seen(connection, &shown, known).await?.into_iter().zip(answers) {
         answer.seen = Some(seen);
     }
     Ok(())

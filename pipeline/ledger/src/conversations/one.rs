@@ -41,20 +41,19 @@ impl Ledger {
     /// Reads a batch in its order, in one snapshot.
     async fn look_at(&self, batch: &[Shown]) -> Result<Vec<Seen>, Error> {
         let mut snapshot = self.begin_reading(DOING, Plans::OfKeys).await?;
-        let seen =
-            read_seen(&mut snapshot, batch.iter().map(|shown| (shown.clone(), None)).collect()).await?;
+        let seen = read_seen(&mut snapshot, batch, batch.iter().map(|_| None).collect()).await?;
         snapshot.commit().await.doing(DOING)?;
         Ok(seen)
     }
 }
 
-/// Reads a batch in its order; of some, the caller has the row already. What a row holds that cannot be read stops nobody
-/// but its reader.
+/// Reads a batch in its order; of some, the row is `known` already, place by place. What a row holds that cannot be read
+/// stops nobody but its reader.
 pub(crate) async fn read_seen(
     connection: &mut PgConnection,
-    batch: Vec<(Shown, Option<NamedRow>)>,
+    shown: &[Shown],
+    known: Vec<Option<NamedRow>>,
 ) -> Result<Vec<Seen>, Error> {
-    let (shown, known): (Vec<Shown>, Vec<Option<NamedRow>>) = batch.into_iter().unzip();
     let all = || shown.iter().enumerate().map(|(place, shown)| (place, &shown.user, &shown.conversation));
     let mut reading = Reading::holding(connection, known.into_iter().map(Seen::of_row).collect(), DOING);
     let unread = Keys::of(all().filter(|(place, ..)| reading.so_far()[*place].row.is_none()));
@@ -105,7 +104,7 @@ pub(crate) struct Seen {
 }
 
 /// A conversation's row, with the names of its owner and its folder, and whether it has action items.
-#[derive(Clone, FromRow)]
+#[derive(FromRow)]
 pub(crate) struct NamedRow {
     #[sqlx(flatten)]
     row: ConversationRow,

@@ -5,24 +5,17 @@ use std::collections::HashMap;
 use job::{Command, Generation, Policy, Queue, Refusal, Step, Timestamp, WorkerId, decide};
 use sqlx::PgConnection;
 
-use super::{Taken, answer};
+use super::{
+    Taken, answer,
+    waiting::{self, BellRow, Found},
+};
 use crate::{
     Ledger,
     effects::{Bell, Stumble, Written, after, until_stored},
     error::{Doing, Error},
     history::{self, Said},
-    row::{self, JobRow, Stored},
+    row::{self, Stored, jobs_stored},
 };
-
-/// A bell as its row holds it.
-#[derive(Clone, Debug, sqlx::FromRow)]
-struct BellRow {
-    job_id: String,
-    ring: i64,
-    dispatch_generation: i64,
-    /// The database's clock when the take began.
-    now: Timestamp,
-}
 
 /// What becomes of the bells of one take.
 #[derive(Default)]
@@ -190,20 +183,9 @@ impl Ledger {
         bell: Bell,
         first: &mut Option<BellRow>,
     ) -> Result<(Taken, u64), Stumble> {
-        let bells: Vec<BellRow> = sqlx::query_as(
-            "select job_id, ring, dispatch_generation, statement_timestamp() as now from finalization_bells \
-             where queue = $1 and ring_at <= statement_timestamp() \
-                 and not exists (select from queue_pauses where queue = $1) \
-             order by ring_at, job_id limit $2 for update skip locked",
-        )
-        .bind(queue.as_str())
-        .bind(limit)
-        .fetch_all(&mut *connection)
-        .await
-        .doing("taking bells")?;
+        let (bells, mut jobs) = waiting::hold(connection, queue, limit).await?;
         *first = bells.first().cloned();
         let Some(now) = bells.first().map(|bell| bell.now) else { return Ok((Taken::default(), 0)) };
-        let mut jobs = read_locked(connection, &bells).await?;
         let mut take = Take {
             worker,
             now,
@@ -216,16 +198,16 @@ impl Ledger {
         for waiting in &bells {
             take.answer(waiting, &mut jobs);
         }
-        let granted: Vec<&Stored> = take.granted.iter().map(|(_, after, _)| after).collect();
-        let kept = row::store(connection, &granted, now, &self.policy).await.doing("storing claims")?;
-        if kept.len() < granted.len() {
+        let granted = take.granted.iter().map(|(_, after, _)| after);
+        let written = row::written(granted, now, &self.policy);
+        let kept = settle(connection, written, &take.verdicts).await.doing("storing claims")?;
+        if kept < take.granted.len() {
             return Err(Stumble::Lost);
         }
         let mut told = 0;
         for (before, after, step) in take.granted.iter().filter(|(_, _, step)| !step.effects.is_empty()) {
             told += self.write_effects(connection, before, after, step, now, bell).await?;
         }
-        dispose(connection, &take.verdicts).await.doing("disposing of bells")?;
         Ok((take.taken(), told))
     }
 
@@ -273,72 +255,31 @@ impl Ledger {
     }
 }
 
-/// The job of a bell, as the take found it.
-enum Found {
-    Read(Box<Stored>),
-    /// Held by somebody's transaction: its bell waits for the next take.
-    Locked,
-    Unreadable,
-}
-
-/// Reads the jobs of `bells` in key order, each locked; what somebody else holds is passed by.
-async fn read_locked(
+/// Stores the claims, deletes the bells that led to an answer and moves those that rang too early, in one statement.
+/// Answers how many claims were stored.
+async fn settle(
     connection: &mut PgConnection,
-    bells: &[BellRow],
-) -> Result<HashMap<String, Found>, Error> {
-    let ids: Vec<&str> = bells.iter().map(|bell| bell.job_id.as_str()).collect();
-    let rows: Vec<JobRow> = sqlx::query_as(
-        "select * from finalization_jobs where job_id = any($1) order by user_id, job_id \
-         for no key update skip locked",
-    )
-    .bind(&ids)
-    .fetch_all(&mut *connection)
-    .await
-    .doing("reading the jobs of bells")?;
-    let mut found: HashMap<String, Found> = rows
-        .into_iter()
-        .map(|row| {
-            let id = row.job_id.clone();
-            (id, Stored::try_from(row).map_or(Found::Unreadable, |stored| Found::Read(Box::new(stored))))
-        })
-        .collect();
-    if ids.iter().any(|id| !found.contains_key(*id)) {
-        let there: Vec<String> =
-            sqlx::query_scalar("select job_id from finalization_jobs where job_id = any($1)")
-                .bind(&ids)
-                .fetch_all(connection)
-                .await
-                .doing("looking for locked jobs")?;
-        for id in there {
-            found.entry(id).or_insert(Found::Locked);
-        }
-    }
-    Ok(found)
-}
-
-/// Deletes the bells that led to an answer and moves those that rang too early.
-async fn dispose(connection: &mut PgConnection, verdicts: &Verdicts) -> Result<(), sqlx::Error> {
-    if !verdicts.delete.0.is_empty() {
-        sqlx::query(
-            "delete from finalization_bells b using unnest($1::text[], $2::bigint[]) t (job_id, ring) \
-             where b.job_id = t.job_id and b.ring = t.ring",
-        )
-        .bind(&verdicts.delete.0)
-        .bind(&verdicts.delete.1)
-        .execute(&mut *connection)
-        .await?;
-    }
-    if !verdicts.move_to.0.is_empty() {
-        sqlx::query(
-            "update finalization_bells b set ring_at = t.ring_at \
-             from unnest($1::text[], $2::bigint[], $3::timestamptz[]) t (job_id, ring, ring_at) \
-             where b.job_id = t.job_id and b.ring = t.ring",
-        )
-        .bind(&verdicts.move_to.0)
-        .bind(&verdicts.move_to.1)
-        .bind(&verdicts.move_to.2)
-        .execute(connection)
-        .await?;
-    }
-    Ok(())
+    claims: row::Written,
+    verdicts: &Verdicts,
+) -> Result<usize, sqlx::Error> {
+    let stored = sqlx::query(concat!(
+        "with stored as (",
+        jobs_stored!(),
+        "), gone as (delete from finalization_bells b using unnest($3::text[], $4::bigint[]) t (job_id, ring) \
+             where b.job_id = t.job_id and b.ring = t.ring), \
+         moved as (update finalization_bells b set ring_at = t.ring_at \
+             from unnest($5::text[], $6::bigint[], $7::timestamptz[]) t (job_id, ring, ring_at) \
+             where b.job_id = t.job_id and b.ring = t.ring) \
+         select job_id from stored",
+    ))
+    .bind(claims)
+    .bind(history::KEPT)
+    .bind(&verdicts.delete.0)
+    .bind(&verdicts.delete.1)
+    .bind(&verdicts.move_to.0)
+    .bind(&verdicts.move_to.1)
+    .bind(&verdicts.move_to.2)
+    .fetch_all(connection)
+    .await?;
+    Ok(stored.len())
 }

@@ -4,7 +4,6 @@
 use chrono::Duration;
 use job::{FailureCode, JobId, Queue, WorkerId};
 use ledger::{Edge, Ledger, Settings};
-use sqlx::{Connection, PgConnection};
 
 use crate::world::{World, said, worker};
 
@@ -74,9 +73,7 @@ async fn a_take_waits_for_nobody() {
     ] {
         let world = World::new().await;
         let (one, other) = (world.admitted("a").await, world.admitted("b").await);
-        let mut holder = PgConnection::connect_with(&world.database.options()).await.unwrap();
-        sqlx::raw_sql("begin").execute(&mut holder).await.unwrap();
-        sqlx::raw_sql(held).execute(&mut holder).await.unwrap();
+        let mut holder = world.database.holding(held).await;
         let ledger = process(&world, bells);
         assert_eq!(taken(&ledger, Queue::Creation).await, [other]);
         sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
@@ -88,11 +85,8 @@ async fn a_take_waits_for_nobody() {
 async fn a_renewal_waits_for_nobody() {
     let world = World::new().await;
     let (one, other) = (world.claimed("a").await, world.claimed("b").await);
-    let mut holder = PgConnection::connect_with(&world.database.options()).await.unwrap();
-    sqlx::raw_sql("begin; select from finalization_jobs where conversation_id = 'a' for update")
-        .execute(&mut holder)
-        .await
-        .unwrap();
+    let _held =
+        world.database.holding("select from finalization_jobs where conversation_id = 'a' for update").await;
     let asked = [one.holding(), other.holding()];
     let renewed = world.ledger.renew(&asked).await.unwrap();
     let until = |claimed: &ledger::Claimed| match &claimed.job.state {
@@ -118,8 +112,7 @@ async fn each_lease_is_renewed_under_its_own_claim() {
     assert!(matches!(renewed[2], ledger::Renewal::Renewed { .. }));
     assert_eq!(world.job(&new.job.id).await, new.job, "nobody else's word renews it");
     // The same where a row is held, and the lease is only looked at.
-    let mut holder = PgConnection::connect_with(&world.database.options()).await.unwrap();
-    sqlx::raw_sql("begin; select from finalization_jobs for update").execute(&mut holder).await.unwrap();
+    let _held = world.database.holding("select from finalization_jobs for update").await;
     let held = world.ledger.renew(&asked).await.unwrap();
     assert!(matches!(held[0], ledger::Renewal::Renewed { .. }));
     assert_eq!(held[1], ledger::Renewal::Lost);
@@ -146,8 +139,7 @@ async fn a_lease_is_not_renewed_under_the_epoch_of_another_that_is_asked_for_bef
             renewed.into_iter().map(|one| matches!(one, ledger::Renewal::Renewed { .. })).collect()
         };
         assert_eq!(kept().await, expected);
-        let mut holder = PgConnection::connect_with(&world.database.options()).await.unwrap();
-        sqlx::raw_sql("begin; select from finalization_jobs for update").execute(&mut holder).await.unwrap();
+        let mut holder = world.database.holding("select from finalization_jobs for update").await;
         assert_eq!(kept().await, expected, "of rows that somebody holds");
         sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
     }

@@ -2,25 +2,13 @@
 
 use chrono::Duration;
 use job::{FailureCode, JobId, Outcome, Queue, Why};
-use ledger::{ActionFilter, Edge, JobFilter, MinuteCounts, OperatorAction, Process, Results};
+use ledger::{ActionFilter, Edge, JobFilter, MinuteCounts, OperatorAction, Results};
 use records::UserId;
 
-use crate::world::{World, completion, worker};
+use crate::world::{World, completion, process, worker};
 
 fn olga() -> OperatorAction {
     OperatorAction { operator: "olga".into(), reason: "the cause is fixed".into() }
-}
-
-fn process(id: &str, slots: u32) -> Process {
-    Process {
-        id: id.into(),
-        version: "1".into(),
-        roles: vec!["worker".into()],
-        dispatch_mode: "postgres".into(),
-        finalization_slots: slots,
-        creation_slots: slots,
-        stopping: false,
-    }
 }
 
 async fn verbs(world: &World, job: &JobId) -> Vec<String> {

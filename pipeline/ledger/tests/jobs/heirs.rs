@@ -3,21 +3,9 @@
 use job::{Heir, JobId, Queue, Why};
 use ledger::{MinuteCounts, Process};
 
-use crate::world::{World, worker};
+use crate::world::{World, process, worker};
 
 const NOT_SEEN: &str = "update service_processes set seen_at = now() - interval '12 seconds'";
-
-fn process(id: &str, slots: u32) -> Process {
-    Process {
-        id: id.into(),
-        version: "1".into(),
-        roles: vec!["worker".into()],
-        dispatch_mode: "postgres".into(),
-        finalization_slots: slots,
-        creation_slots: slots,
-        stopping: false,
-    }
-}
 
 async fn seen(world: &World, process: &Process) {
     world.ledger.report_process(process, &MinuteCounts::default()).await.unwrap();

@@ -1,35 +1,12 @@
 //! What a verb holds while it waits: who would change what it has read must wait for it. Each verb is brought to a stop
 //! by a row that somebody else holds further down the order of locks; then what it holds by then is looked at.
 
-use std::time::Duration;
-
 use job::Outcome;
 use ledger::{CheckpointKey, CreateOutcome, NewConversation, OperatorAction, Results};
 use records::ConversationId;
 use serde_json::json;
-use sqlx::{Connection, PgConnection};
 
 use crate::world::{World, completion, said, talk};
-
-/// Somebody else's open transaction, which holds rows.
-async fn holder(world: &World, sql: &'static str) -> PgConnection {
-    let mut connection = PgConnection::connect_with(&world.database.options()).await.unwrap();
-    sqlx::raw_sql("begin").execute(&mut connection).await.unwrap();
-    sqlx::raw_sql(sql).execute(&mut connection).await.unwrap();
-    connection
-}
-
-/// Until somebody waits for a lock.
-pub(crate) async fn somebody_waits(world: &World) {
-    const WAITING: &str = "select count(*) from pg_stat_activity where datname = current_database() \
-        and wait_event_type = 'Lock'";
-    let waiting = async {
-        while world.count(WAITING).await == 0 {
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(30), waiting).await.expect("nobody waits for a lock");
-}
 
 /// Starts `verb`, which stops where `held` holds rows, and answers whether `probe` could lock its row meanwhile. The
 /// verb then goes on to its end.
@@ -39,9 +16,9 @@ pub(crate) async fn is_free_while<T: Send + 'static>(
     verb: impl Future<Output = T> + Send + 'static,
     probe: &'static str,
 ) -> (bool, T) {
-    let mut holder = holder(world, held).await;
+    let mut holder = world.database.holding(held).await;
     let verb = tokio::spawn(verb);
-    somebody_waits(world).await;
+    world.database.until_somebody_waits().await;
     let free = sqlx::raw_sql(probe).execute(&world.pool).await;
     sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
     (free.is_ok(), verb.await.unwrap())
@@ -173,9 +150,9 @@ async fn a_conversation_that_is_admitted_takes_no_more_words() {
     let verb = async move { ledger.append_segments(&ann, &id, &[said("t")]).await.unwrap() };
     // Somebody who admits it holds it; the append waits, and then finds it admitted.
     let held = "update conversations set status = 'processing'";
-    let mut holder = holder(&world, held).await;
+    let mut holder = world.database.holding(held).await;
     let verb = tokio::spawn(verb);
-    somebody_waits(&world).await;
+    world.database.until_somebody_waits().await;
     sqlx::raw_sql("commit").execute(&mut holder).await.unwrap();
     assert_eq!(verb.await.unwrap(), Err(ledger::AppendRefusal::NotInProgress));
     assert_eq!(world.count("select count(*) from transcript_segments").await, 1);
@@ -188,7 +165,7 @@ async fn a_conversation_that_somebody_else_admitted_meanwhile_is_not_admitted_ag
     for reprocess in [false, true] {
         let (from, to) = if reprocess { ("failed", "in_progress") } else { ("in_progress", "completed") };
         sqlx::query("update conversations set status = $1").bind(from).execute(&world.pool).await.unwrap();
-        let mut holder = holder(&world, "begin").await;
+        let mut holder = world.database.holding("").await;
         sqlx::query("update conversations set status = $1").bind(to).execute(&mut holder).await.unwrap();
         let (ledger, ann, id) = (world.ledger.clone(), world.ann.clone(), ConversationId::new("c"));
         let verb = tokio::spawn(async move {
@@ -197,7 +174,7 @@ async fn a_conversation_that_somebody_else_admitted_meanwhile_is_not_admitted_ag
                 false => drop(ledger.finalize(&ann, &id, None).await.unwrap()),
             }
         });
-        somebody_waits(&world).await;
+        world.database.until_somebody_waits().await;
         sqlx::raw_sql("commit").execute(&mut holder).await.unwrap();
         verb.await.unwrap();
         assert_eq!(world.count("select count(*) from finalization_jobs").await, 0, "{from} was {to} by then");
@@ -210,10 +187,10 @@ async fn a_failed_conversation_that_somebody_else_opened_meanwhile_is_not_opened
     let session = || NewConversation { client_session_id: Some("s".into()), ..talk("c") };
     world.ledger.create_conversation(&world.ann, session()).await.unwrap();
     world.run("delete from finalization_jobs; update conversations set status = 'failed'").await;
-    let mut holder = holder(&world, "select from conversations for update").await;
+    let mut holder = world.database.holding("select from conversations for update").await;
     let (ledger, ann, again) = (world.ledger.clone(), world.ann.clone(), session());
     let verb = tokio::spawn(async move { ledger.create_conversation(&ann, again).await.unwrap() });
-    somebody_waits(&world).await;
+    world.database.until_somebody_waits().await;
     // It found the conversation failed, and waits to open it; by then somebody else has.
     let opened = "update conversations set status = 'processing'; commit";
     sqlx::raw_sql(opened).execute(&mut holder).await.unwrap();
@@ -232,11 +209,11 @@ async fn a_job_that_is_admitted_while_its_conversation_is_deleted_is_withdrawn_t
                  ready_at = null, reconcile_after_at = null",
         )
         .await;
-    let mut holder = holder(&world, "select from conversations for update").await;
+    let mut holder = world.database.holding("select from conversations for update").await;
     let (ledger, ann) = (world.ledger.clone(), world.ann.clone());
     let id = ConversationId::new("c");
     let verb = tokio::spawn(async move { ledger.delete_conversation(&ann, &id).await.unwrap() });
-    somebody_waits(&world).await;
+    world.database.until_somebody_waits().await;
     // It found no live job, and waits for the conversation; by then there is one.
     let admitted = "update finalization_jobs set status = 'queued', outcome = null, finished_at = null, \
             ready_at = now(), reconcile_after_at = now(), version = version + 1; \
@@ -256,7 +233,7 @@ async fn what_somebody_holds_is_passed_by_and_the_rest_is_taken() {
             where conversation_id = 'a' for update of b",
         "select from finalization_jobs where conversation_id = 'a' for update",
     ] {
-        let mut holder = holder(&world, held).await;
+        let mut holder = world.database.holding(held).await;
         let taken = world.ledger.take(job::Queue::Creation, &crate::world::worker("w"), 10).await.unwrap();
         let claims: Vec<_> = taken.claims.iter().map(|claimed| &claimed.job.id).collect();
         assert_eq!(claims, [&other]);

@@ -19,6 +19,7 @@ mod desk;
 mod desk_plans;
 mod explain;
 mod fences;
+mod grown;
 mod heirs;
 mod kept_things;
 mod keyed;

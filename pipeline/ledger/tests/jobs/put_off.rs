@@ -6,7 +6,6 @@ use ledger::Taken;
 use sqlx::{Connection, PgConnection};
 use tokio::task::JoinHandle;
 
-use crate::locks::somebody_waits;
 use crate::world::{World, worker};
 
 /// The job of `bad`, whose bell rings first, breaks whatever statement changes it; that of `good` does not.
@@ -38,7 +37,7 @@ async fn about_to_put_off(world: &World) -> (JoinHandle<Taken>, PgConnection) {
     sqlx::raw_sql("select pg_advisory_lock(1)").execute(&mut other).await.unwrap();
     let ledger = world.other_process();
     let take = tokio::spawn(async move { ledger.take(Queue::Creation, &worker("w"), 10).await.unwrap() });
-    somebody_waits(world).await;
+    world.database.until_somebody_waits().await;
     (take, other)
 }
 

@@ -3,7 +3,6 @@
 use job::Outcome;
 use ledger::{Announcement, EndpointChange, EventKind, Finished, NewItem, Results};
 use records::UserId;
-use sqlx::{Connection, PgConnection};
 
 use crate::world::{World, completion};
 
@@ -56,11 +55,10 @@ async fn an_endpoint_that_goes_meanwhile_fails_nothing_and_is_told_nothing() {
     let world = World::new().await;
     world.endpoint(&world.ann, "w", &EventKind::ALL).await;
     let run = world.claimed("c").await;
-    let mut holder = PgConnection::connect_with(&world.database.options()).await.unwrap();
-    sqlx::raw_sql("begin; delete from webhook_endpoints").execute(&mut holder).await.unwrap();
+    let mut holder = world.database.holding("delete from webhook_endpoints").await;
     let (ledger, asked) = (world.ledger.clone(), completion(&run, Outcome::Kept, results()));
     let verb = tokio::spawn(async move { ledger.complete(&asked).await.unwrap() });
-    crate::locks::somebody_waits(&world).await;
+    world.database.until_somebody_waits().await;
     sqlx::raw_sql("commit").execute(&mut holder).await.unwrap();
     assert_eq!(verb.await.unwrap(), Finished::Completed { items: 1, memories: 0, deliveries: 0 });
 }

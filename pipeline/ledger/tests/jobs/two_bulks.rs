@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use job::{FailureCode, Outcome, Queue};
 use ledger::{JobFilter, OperatorAction, ReplayChange, ReplayOrder, ReplayTurn, Results, Started, Stepped};
-use sqlx::{Connection, PgConnection};
 use uuid::Uuid;
 
 use crate::world::{World, completion, worker};
@@ -136,8 +135,7 @@ async fn what_is_paused_or_held_is_passed_by() {
     assert_eq!(world.ledger.take_replay("r").await.unwrap(), None);
     world.ledger.change_replay(&one.operation_id, ReplayChange::Resume, &olga()).await.unwrap();
     world.run("update replay_operations set lease_until = now() - interval '1 second'").await;
-    let mut holder = PgConnection::connect_with(&world.database.options()).await.unwrap();
-    sqlx::raw_sql("begin").execute(&mut holder).await.unwrap();
+    let mut holder = world.database.holding("").await;
     sqlx::query("select from replay_operations where operation_id = $1 for update")
         .bind(&one.operation_id)
         .execute(&mut holder)

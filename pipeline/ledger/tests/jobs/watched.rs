@@ -4,7 +4,6 @@ use chrono::Duration;
 use job::{JobId, Outcome, State};
 use ledger::{Edge, Results, Swept};
 use records::{ConversationId, UserId};
-use sqlx::{Connection, PgConnection};
 
 use crate::world::{World, completion, said, talk};
 
@@ -55,11 +54,8 @@ async fn a_look_passes_by_what_somebody_holds() {
     for job in [&queued, &leased, &parked] {
         world.age(job, Duration::days(60)).await;
     }
-    let mut holder = PgConnection::connect_with(&world.database.options()).await.unwrap();
-    sqlx::raw_sql("begin; select from finalization_jobs where status <> 'queued' for update")
-        .execute(&mut holder)
-        .await
-        .unwrap();
+    let _held =
+        world.database.holding("select from finalization_jobs where status <> 'queued' for update").await;
     assert_eq!(ids(world.ledger.due_page(None, 9).await.unwrap()), [queued]);
     assert_eq!(ids(world.ledger.expired_leases(9).await.unwrap()), []);
     assert_eq!(ids(world.ledger.parked_too_long(9).await.unwrap()), []);
@@ -128,11 +124,8 @@ async fn a_sweep_passes_by_what_somebody_holds() {
     let world = World::new().await;
     stuck(&world, &world.ann, "held", 901).await;
     stuck(&world, &world.ann, "free", 901).await;
-    let mut holder = PgConnection::connect_with(&world.database.options()).await.unwrap();
-    sqlx::raw_sql("begin; select from conversations where conversation_id = 'held' for update")
-        .execute(&mut holder)
-        .await
-        .unwrap();
+    let mut holder =
+        world.database.holding("select from conversations where conversation_id = 'held' for update").await;
     assert_eq!(swept(&world).await, pairs(&[("ann", "free")]));
     sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
     assert_eq!(swept(&world).await, pairs(&[("ann", "held")]));

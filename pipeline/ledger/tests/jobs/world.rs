@@ -6,7 +6,7 @@ use chrono::Duration;
 use job::{FailureCode, Job, JobId, Outcome, Queue, State, WorkerId};
 use ledger::{
     Claimed, Comparison, Completion, CreateOutcome, Edge, EventKind, Holding, JobView, Ledger, NewContent,
-    NewConversation, NewEndpoint, Results, Same, Settings, WebhookFormat,
+    NewConversation, NewEndpoint, Process, Results, Same, Settings, WebhookFormat,
 };
 use records::{ConversationId, Segment, Source, UserId};
 use secrecy::SecretString;
@@ -150,6 +150,19 @@ const AGE: [&str; 2] = [
 /// A worker of that name.
 pub(crate) fn worker(name: &str) -> WorkerId {
     WorkerId(name.into())
+}
+
+/// A process that works, with so many slots for each queue.
+pub(crate) fn process(id: &str, slots: u32) -> Process {
+    Process {
+        id: id.into(),
+        version: "1".into(),
+        roles: vec!["worker".into()],
+        dispatch_mode: "postgres".into(),
+        finalization_slots: slots,
+        creation_slots: slots,
+        stopping: false,
+    }
 }
 
 /// A conversation that its client created from text.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ledger::{ClaimedDelivery, DeliveryOutcome, DeliveryPolicy, Ledger};
 
-use crate::world::{World, holder};
+use crate::world::World;
 
 async fn claim(ledger: &Ledger) -> Vec<ClaimedDelivery> {
     ledger.claim_deliveries(50, &DeliveryPolicy::default()).await.unwrap()
@@ -99,7 +99,7 @@ async fn what_somebody_holds_at_a_closed_endpoint_keeps_nobody_waiting() {
         "select from webhook_deliveries where delivery_id = 'w_0' for update",
         "select from webhook_deliveries where delivery_id = 'w_1' for update",
     ] {
-        holders.push(holder(&world, held).await);
+        holders.push(world.database.holding(held).await);
     }
     let claimed = claim(&world.ledger).await;
     assert_eq!((claimed.len(), claimed[0].endpoint_id.as_str()), (1, "calm"));

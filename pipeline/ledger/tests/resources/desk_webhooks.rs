@@ -1,10 +1,10 @@
 //! What operators see of webhooks and repair of them: one endpoint's matters at a time, and never over its owner's head.
 
 use ledger::{ActionFilter, DeliveryFilter, Enabled, OperatorAction};
-use records::Timestamp;
+use records::{Timestamp, UserId};
 
 use crate::strangers::spared;
-use crate::world::{World, holder, somebody_waits};
+use crate::world::World;
 
 fn olga() -> OperatorAction {
     OperatorAction { operator: "olga".into(), reason: "their outage is over".into() }
@@ -100,6 +100,32 @@ async fn whoever_of_two_people_comes_first_what_is_recovered_is_ones_own() {
 }
 
 #[tokio::test]
+async fn a_test_event_is_shown_as_it_stands_at_its_own_endpoint() {
+    for (first, first_at, second, second_at) in [
+        ("ann", "w", "bob", "w"),
+        ("bob", "w", "ann", "w"),
+        ("ann", "v", "ann", "w"),
+        ("ann", "w", "ann", "v"),
+    ] {
+        let world = troubled().await;
+        let send = async |user: &str, endpoint: &str, id: &str| {
+            world.ledger.test_delivery(&UserId::new(user), endpoint, id).await.unwrap().unwrap()
+        };
+        send(first, first_at, "t").await;
+        world
+            .run(
+                "update webhook_deliveries set status = 'exhausted', next_at = null, finished_at = now(), tries = 11 \
+                 where delivery_id = 't'",
+            )
+            .await;
+        let new = send(second, second_at, "t").await;
+        assert_eq!((new.id.as_str(), new.tries), ("t", 0), "somebody else's is another one");
+        let other = send(second, second_at, "u").await;
+        assert_eq!(other.id, "u");
+    }
+}
+
+#[tokio::test]
 async fn an_endpoints_deliveries_are_shown_to_its_owner_and_to_operators_without_any_others() {
     let world = troubled().await;
     world.run("delete from webhook_deliveries where endpoint_id = 'v' and delivery_id = 'got'").await;
@@ -117,11 +143,11 @@ async fn what_somebody_else_makes_due_meanwhile_is_left_to_them() {
     let world = troubled().await;
     let taken = "update webhook_deliveries set status = 'sending', epoch = 1, finished_at = null, \
         sending_until = now() + interval '1 minute' where delivery_id = 'lost'";
-    let mut holder = holder(&world, taken).await;
+    let mut holder = world.database.holding(taken).await;
     let (ledger, ann, since) = (world.ledger.clone(), world.ann.clone(), yesterday(&world).await);
     let verb =
         tokio::spawn(async move { ledger.recover_deliveries(&ann, "w", since, 9, &olga()).await.unwrap() });
-    somebody_waits(&world).await;
+    world.database.until_somebody_waits().await;
     sqlx::raw_sql("commit").execute(&mut holder).await.unwrap();
     assert_eq!(verb.await.unwrap(), Some(0));
     assert_eq!(world.count("select count(*) from webhook_deliveries where status = 'sending'").await, 3);
@@ -132,10 +158,10 @@ async fn what_an_owner_recovers_while_somebody_else_makes_it_due_is_left_to_them
     let world = troubled().await;
     let taken = "update webhook_deliveries set status = 'sending', epoch = 1, finished_at = null, \
         sending_until = now() + interval '1 minute' where delivery_id in ('lost', 'cancelled')";
-    let mut holder = holder(&world, taken).await;
+    let mut holder = world.database.holding(taken).await;
     let (ledger, ann, since) = (world.ledger.clone(), world.ann.clone(), yesterday(&world).await);
     let verb = tokio::spawn(async move { ledger.recover(&ann, "w", since).await.unwrap() });
-    somebody_waits(&world).await;
+    world.database.until_somebody_waits().await;
     sqlx::raw_sql("commit").execute(&mut holder).await.unwrap();
     assert_eq!(verb.await.unwrap(), Some(0));
     assert_eq!(world.count("select count(*) from webhook_deliveries where status = 'sending'").await, 6);
@@ -145,11 +171,11 @@ async fn what_an_owner_recovers_while_somebody_else_makes_it_due_is_left_to_them
 async fn what_is_recovered_while_its_endpoint_is_switched_on_is_due() {
     let world = troubled().await;
     let on = "update webhook_endpoints set enabled = true, disabled_reason = null";
-    let mut holder = holder(&world, on).await;
+    let mut holder = world.database.holding(on).await;
     let (ledger, ann, since) = (world.ledger.clone(), world.ann.clone(), yesterday(&world).await);
     let verb =
         tokio::spawn(async move { ledger.recover_deliveries(&ann, "w", since, 9, &olga()).await.unwrap() });
-    somebody_waits(&world).await;
+    world.database.until_somebody_waits().await;
     sqlx::raw_sql("commit").execute(&mut holder).await.unwrap();
     assert_eq!(verb.await.unwrap(), Some(1));
     assert_eq!(of_w(&world, "due").await, ["lost"]);
@@ -171,10 +197,10 @@ async fn an_endpoint_is_enabled_with_what_waits_for_it_and_no_other_is() {
 async fn what_its_owner_switched_off_stays_off_also_when_that_happens_meanwhile() {
     let world = troubled().await;
     let off = "update webhook_endpoints set disabled_reason = 'by_owner' where user_id = 'ann' and endpoint_id = 'w'";
-    let mut holder = holder(&world, off).await;
+    let mut holder = world.database.holding(off).await;
     let (ledger, ann) = (world.ledger.clone(), world.ann.clone());
     let verb = tokio::spawn(async move { ledger.enable_endpoint(&ann, "w", &olga()).await.unwrap() });
-    somebody_waits(&world).await;
+    world.database.until_somebody_waits().await;
     sqlx::raw_sql("commit").execute(&mut holder).await.unwrap();
     assert_eq!(verb.await.unwrap(), Some(Enabled::ByOwner));
     assert_eq!(world.ledger.enable_endpoint(&world.ann, "w", &olga()).await.unwrap(), Some(Enabled::ByOwner));

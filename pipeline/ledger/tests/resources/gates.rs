@@ -3,7 +3,7 @@
 
 use ledger::{ClaimedDelivery, DeliveryOutcome, DeliveryPolicy, Ledger};
 
-use crate::world::{World, holder, somebody_waits};
+use crate::world::World;
 
 async fn claim(ledger: &Ledger) -> Vec<ClaimedDelivery> {
     ledger.claim_deliveries(50, &DeliveryPolicy::default()).await.unwrap()
@@ -30,12 +30,12 @@ async fn what_becomes_due_while_another_process_claims_is_not_sent_beyond_the_ca
                  when (new.delivery_id = 'w_3') execute function stop()",
         )
         .await;
-    let mut holder = holder(&world, "select pg_advisory_xact_lock(1)").await;
+    let mut holder = world.database.holding("select pg_advisory_xact_lock(1)").await;
     let first = tokio::spawn({
         let ledger = world.other_process();
         async move { claim(&ledger).await }
     });
-    somebody_waits(&world).await;
+    world.database.until_somebody_waits().await;
     // Deliveries of earlier events are committed only now: another process sees them before all others.
     world
         .run(
@@ -59,7 +59,7 @@ async fn an_endpoint_that_somebody_holds_keeps_nobody_elses_deliveries_waiting()
         world.pending(&world.ann, id, 1).await;
     }
     let held = "select from webhook_endpoints where endpoint_id = 'w' for update";
-    let mut holder = holder(&world, held).await;
+    let mut holder = world.database.holding(held).await;
     assert_eq!(endpoints(&claim(&world.ledger).await), ["calm"]);
     sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
     assert_eq!(endpoints(&claim(&world.ledger).await), ["w"]);
@@ -123,7 +123,7 @@ async fn a_delivery_that_is_given_up_by_somebody_else_keeps_nobody_waiting() {
         )
         .await;
     let held = "select from webhook_deliveries where endpoint_id = 'w' for update";
-    let mut holder = holder(&world, held).await;
+    let mut holder = world.database.holding(held).await;
     assert_eq!(endpoints(&claim(&world.ledger).await), ["calm"]);
     sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
     assert_eq!(endpoints(&claim(&world.ledger).await), Vec::<&str>::new());
@@ -162,12 +162,12 @@ async fn what_another_process_moves_between_the_look_and_the_lock_is_not_sent() 
         )
         .await;
     // The claim has read what is due, and stops before it can lock an endpoint.
-    let mut faster = holder(&world, "lock table webhook_endpoints in access exclusive mode").await;
+    let mut faster = world.database.holding("lock table webhook_endpoints in access exclusive mode").await;
     let slower = tokio::spawn({
         let ledger = world.other_process();
         async move { claim(&ledger).await }
     });
-    somebody_waits(&world).await;
+    world.database.until_somebody_waits().await;
     let moved = "update webhook_deliveries set next_at = now() + interval '1 hour' where delivery_id = 'w_0'; \
         update webhook_deliveries set sending_until = now() + interval '1 minute', epoch = epoch + 1 \
             where delivery_id = 'w_1'; \
@@ -182,7 +182,7 @@ async fn a_delivery_that_somebody_holds_is_passed_by_and_the_rest_is_taken() {
     world.endpoint(&world.ann, "w").await;
     world.pending(&world.ann, "w", 2).await;
     let held = "select from webhook_deliveries where delivery_id = 'w_0' for update";
-    let mut holder = holder(&world, held).await;
+    let mut holder = world.database.holding(held).await;
     let claimed = claim(&world.ledger).await;
     assert_eq!((claimed.len(), claimed[0].delivery_id.as_str()), (1, "w_1"));
     sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();

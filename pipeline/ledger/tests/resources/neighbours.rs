@@ -8,7 +8,7 @@ use records::{ActionItemId, ConversationId, FolderId, GoalId, MemoryId};
 use secrecy::SecretString;
 use sqlx::AssertSqlSafe;
 
-use crate::world::{World, holder, somebody_waits};
+use crate::world::World;
 
 /// Ann and Bob have two of everything, `x` and `y`; conversations lie in the folder of their name. Of each there is a
 /// delivery that waits and one that was given up with its words, about the thing itself, and the same about a
@@ -192,10 +192,10 @@ async fn a_folder_that_is_made_while_another_is_gets_the_next_place() {
     let world = World::new().await;
     let fourth = "select from users where user_id = 'ann' for no key update; \
         insert into folders (user_id, folder_id, name, position) values ('ann', 'fourth', 'F', 3)";
-    let mut holder = holder(&world, fourth).await;
+    let mut holder = world.database.holding(fourth).await;
     let (ledger, ann) = (world.ledger.clone(), world.ann.clone());
     let made = tokio::spawn(async move { ledger.create_folder(&ann, &folder("fifth")).await.unwrap() });
-    somebody_waits(&world).await;
+    world.database.until_somebody_waits().await;
     sqlx::raw_sql("commit").execute(&mut holder).await.unwrap();
     assert_eq!(made.await.unwrap().unwrap().order, 4);
 }
@@ -206,10 +206,10 @@ async fn what_a_completion_files_while_the_folder_is_deleted_is_taken_out_again(
     // A completion holds its person, and files what it found into a folder that is there.
     let completion = "select from users where user_id = 'ann' for no key update; \
         update conversations set folder_id = 'x' where user_id = 'ann' and conversation_id = 'y'";
-    let mut holder = holder(&world, completion).await;
+    let mut holder = world.database.holding(completion).await;
     let (ledger, ann) = (world.ledger.clone(), world.ann.clone());
     let deleted = tokio::spawn(async move { ledger.delete_folder(&ann, &FolderId::new("x")).await.unwrap() });
-    somebody_waits(&world).await;
+    world.database.until_somebody_waits().await;
     let free = "select folder_id from folders where user_id = 'ann' and folder_id = 'x' for update nowait";
     assert!(sqlx::raw_sql(free).execute(&world.pool).await.is_ok(), "the person comes before the folder");
     sqlx::raw_sql("commit").execute(&mut holder).await.unwrap();
@@ -284,13 +284,13 @@ async fn a_date_that_somebody_else_sets_meanwhile_is_not_told_by_the_next_change
         .await;
     // Whoever sets the date tells of it, too; here only the date is set.
     let dated = "update action_items set due_at = now() + interval '1 day' where user_id = 'ann'";
-    let mut holder = holder(&world, dated).await;
+    let mut holder = world.database.holding(dated).await;
     let (ledger, ann) = (world.ledger.clone(), world.ann.clone());
     let changed = tokio::spawn(async move {
         let worded = ItemChange { description: Some("Call".into()), ..ItemChange::default() };
         ledger.change_action_item(&ann, &ActionItemId::new("x"), &worded).await.unwrap()
     });
-    somebody_waits(&world).await;
+    world.database.until_somebody_waits().await;
     sqlx::raw_sql("commit").execute(&mut holder).await.unwrap();
     assert!(changed.await.unwrap().unwrap().due_at.is_some());
     assert_eq!(world.count("select count(*) from push_deliveries").await, 0);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use ledger::Pruned;
 
 use crate::push_strangers::with_pushes;
-use crate::world::{World, holder};
+use crate::world::World;
 
 const MONTH: Duration = Duration::from_secs(30 * 86_400);
 
@@ -105,7 +105,7 @@ async fn what_somebody_holds_is_passed_by_and_goes_later() {
         "select from replay_operations for update",
     ] {
         let world = with_one_old_of_each().await;
-        let mut holder = holder(&world, held).await;
+        let mut holder = world.database.holding(held).await;
         world.ledger.prune(MONTH, 100).await.unwrap();
         let old = |left: Vec<(String, i64, i64)>| left.iter().map(|(_, _, old)| old).sum::<i64>();
         assert_eq!(old(left(&world).await), 1, "{held}");
@@ -124,7 +124,7 @@ async fn what_waits_for_an_endpoint_that_nobody_enables_goes_when_it_is_old_and_
         .run("update webhook_deliveries set next_at = 'infinity', occurred_at = now() - interval '40 days'")
         .await;
     let mut holder =
-        holder(&world, "select from webhook_deliveries where delivery_id = 'w_0' for update").await;
+        world.database.holding("select from webhook_deliveries where delivery_id = 'w_0' for update").await;
     assert_eq!(world.ledger.prune(MONTH, 100).await.unwrap().deliveries, 1);
     sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
     assert_eq!(world.ledger.prune(MONTH, 100).await.unwrap().deliveries, 1);

@@ -6,7 +6,7 @@ use records::ActionItemId;
 
 use crate::push_strangers::{S, with_pushes};
 use crate::strangers::spared;
-use crate::world::{World, holder, somebody_waits};
+use crate::world::World;
 
 async fn claim(world: &World) -> Vec<ClaimedPush> {
     world.ledger.claim_pushes(9, &PushPolicy::default()).await.unwrap()
@@ -77,7 +77,7 @@ async fn a_push_that_somebody_gives_up_keeps_no_other_waiting() {
         .await;
     let held = "select from push_deliveries where user_id = 'ann' and subscription_id = 's' \
         and delivery_id = 'd_0' for update";
-    let mut holder = holder(&world, held).await;
+    let mut holder = world.database.holding(held).await;
     assert_eq!(claim(&world).await.len(), 5);
     sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
     assert!(claim(&world).await.is_empty());
@@ -111,13 +111,13 @@ async fn each_push_says_its_own_persons_words_to_its_own_receiver() {
 #[tokio::test]
 async fn whoever_takes_pushes_back_holds_their_persons_subscriptions_before() {
     let world = with_pushes().await;
-    let mut holder = holder(&world, "select from push_deliveries for update").await;
+    let mut holder = world.database.holding("select from push_deliveries for update").await;
     let (ledger, ann) = (world.ledger.clone(), world.ann.clone());
     let done = tokio::spawn(async move {
         let done = ItemChange { completed: Some(true), ..ItemChange::default() };
         ledger.change_action_item(&ann, &ActionItemId::new("i"), &done).await.unwrap()
     });
-    somebody_waits(&world).await;
+    world.database.until_somebody_waits().await;
     let free: Vec<String> = sqlx::query_scalar(
         "select user_id || ' ' || subscription_id from push_subscriptions for update skip locked",
     )
@@ -152,10 +152,10 @@ async fn a_subscription_that_is_removed_meanwhile_is_written_nothing_and_hinders
     let world = with_pushes().await;
     world.run("update reminders set fire_at = now()").await;
     let removed = "delete from push_subscriptions where user_id = 'ann' and subscription_id = 's'";
-    let mut holder = holder(&world, removed).await;
+    let mut holder = world.database.holding(removed).await;
     let ledger = world.ledger.clone();
     let fired = tokio::spawn(async move { ledger.fire_reminders(9).await.unwrap() });
-    somebody_waits(&world).await;
+    world.database.until_somebody_waits().await;
     sqlx::raw_sql("commit").execute(&mut holder).await.unwrap();
     assert_eq!(fired.await.unwrap(), 2);
     let due: Vec<String> = sqlx::query_scalar(

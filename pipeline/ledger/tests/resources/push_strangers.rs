@@ -4,7 +4,7 @@
 use ledger::{ClaimedPush, DeliveryOutcome, PushPolicy};
 
 use crate::strangers::spared;
-use crate::world::{World, holder, somebody_waits};
+use crate::world::World;
 
 const DELIVERED: DeliveryOutcome = DeliveryOutcome::Delivered { status: 201 };
 const AGAIN: DeliveryOutcome =
@@ -141,7 +141,7 @@ async fn a_push_that_somebody_holds_keeps_no_other_waiting() {
     let world = with_pushes().await;
     let held = "select from push_deliveries where user_id = 'ann' and subscription_id = 's' \
         and delivery_id = 'd_0' for update";
-    let mut holder = holder(&world, held).await;
+    let mut holder = world.database.holding(held).await;
     assert_eq!(claim_some(&world, 9).await.len(), 5);
     sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
     let last = claim_some(&world, 9).await;
@@ -160,12 +160,12 @@ async fn what_another_process_claims_while_one_looks_is_claimed_once() {
              create view action_items as select * from things where stop()",
         )
         .await;
-    let mut holder = holder(&world, "select pg_advisory_xact_lock(1)").await;
+    let mut holder = world.database.holding("select pg_advisory_xact_lock(1)").await;
     let look = tokio::spawn({
         let ledger = world.other_process();
         async move { ledger.claim_pushes(9, &PushPolicy::default()).await.unwrap() }
     });
-    somebody_waits(&world).await;
+    world.database.until_somebody_waits().await;
     // Another process takes one, and puts another aside.
     world
         .run(
@@ -189,13 +189,13 @@ async fn what_another_process_claims_while_one_looks_is_claimed_once() {
 async fn the_end_of_a_try_holds_its_subscription_before_its_push() {
     let world = with_pushes().await;
     let claimed = claim_all(&world).await.remove(0);
-    let mut holder = holder(&world, "select from push_deliveries for update").await;
+    let mut holder = world.database.holding("select from push_deliveries for update").await;
     let ledger = world.ledger.clone();
     let verb =
         tokio::spawn(
             async move { ledger.finish_push(&claimed, AGAIN, &PushPolicy::default()).await.unwrap() },
         );
-    somebody_waits(&world).await;
+    world.database.until_somebody_waits().await;
     let free: Vec<String> = sqlx::query_scalar(
         "select user_id || ' ' || subscription_id from push_subscriptions order by 1 \
          for no key update skip locked",

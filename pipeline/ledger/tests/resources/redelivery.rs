@@ -2,7 +2,7 @@
 
 use ledger::{ActionFilter, DeliveryFilter, DeliveryPolicy, OperatorAction, Redelivered, delivery_subject};
 
-use crate::world::{World, holder, somebody_waits};
+use crate::world::World;
 
 fn action() -> OperatorAction {
     OperatorAction { operator: "olga".into(), reason: "their outage is over".into() }
@@ -93,10 +93,10 @@ async fn what_somebody_else_makes_due_meanwhile_is_made_due_once() {
     let world = with_deliveries().await;
     let due = "update webhook_deliveries set status = 'pending', tries = 0, finished_at = null, \
         next_at = 'infinity' where delivery_id = 'exhausted'";
-    let mut faster = holder(&world, due).await;
+    let mut faster = world.database.holding(due).await;
     let (ledger, ann) = (world.ledger.clone(), world.ann.clone());
     let slower = tokio::spawn(async move { ledger.redeliver(&ann, "w", "exhausted").await.unwrap() });
-    somebody_waits(&world).await;
+    world.database.until_somebody_waits().await;
     sqlx::raw_sql("commit").execute(&mut faster).await.unwrap();
     assert!(matches!(slower.await.unwrap(), Some(None)), "it is under way by then");
     let parked =
@@ -108,10 +108,10 @@ async fn what_somebody_else_makes_due_meanwhile_is_made_due_once() {
 async fn an_endpoint_is_neither_switched_nor_removed_while_its_delivery_is_made_due() {
     let world = with_deliveries().await;
     let held = "select from webhook_deliveries where delivery_id = 'exhausted' for update";
-    let mut holder = holder(&world, held).await;
+    let mut holder = world.database.holding(held).await;
     let (ledger, ann) = (world.ledger.clone(), world.ann.clone());
     let verb = tokio::spawn(async move { ledger.redeliver(&ann, "w", "exhausted").await.unwrap() });
-    somebody_waits(&world).await;
+    world.database.until_somebody_waits().await;
     let free =
         sqlx::raw_sql("select from webhook_endpoints for no key update nowait").execute(&world.pool).await;
     assert!(free.is_err(), "it is held");

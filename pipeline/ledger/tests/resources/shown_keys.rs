@@ -5,7 +5,7 @@ use std::time::Duration;
 use ledger::{KeyOwner, NewKey};
 use records::UserId;
 
-use crate::world::{World, holder, somebody_waits};
+use crate::world::World;
 
 fn key(id: &str, byte: u8) -> NewKey {
     NewKey {
@@ -73,10 +73,10 @@ async fn one_key_is_revoked_and_no_other() {
 async fn a_use_that_another_process_noted_meanwhile_is_not_noted_again() {
     let world = with_keys().await;
     // Keys can be read, and no use can be noted.
-    let mut holder = holder(&world, "lock table developer_keys in share mode").await;
+    let mut holder = world.database.holding("lock table developer_keys in share mode").await;
     let ledger = world.ledger.clone();
     let shown = tokio::spawn(async move { ledger.key_owner(&[1; 32]).await.unwrap() });
-    somebody_waits(&world).await;
+    world.database.until_somebody_waits().await;
     sqlx::raw_sql(
         "update developer_keys set last_used_at = clock_timestamp() - interval '59 seconds'; commit",
     )
@@ -92,7 +92,7 @@ async fn a_use_that_another_process_noted_meanwhile_is_not_noted_again() {
 #[tokio::test]
 async fn whoever_shows_a_key_waits_for_nobody_who_notes_its_use() {
     let world = with_keys().await;
-    let mut holder = holder(&world, "select from developer_keys for update").await;
+    let mut holder = world.database.holding("select from developer_keys for update").await;
     let shown = tokio::time::timeout(Duration::from_secs(30), owner(&world, 1)).await;
     is_of(shown.expect("it waits"), &world.ann, "k", 1);
     sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();

@@ -7,9 +7,9 @@ use ledger::{
     MemoryChange, UserChange,
 };
 use records::{ActionItemId, ConversationId, FolderId, GoalId, MemoryId};
-use sqlx::{AssertSqlSafe, Connection, PgConnection};
+use sqlx::AssertSqlSafe;
 
-use crate::world::{World, somebody_waits};
+use crate::world::World;
 
 const AGAIN: DeliveryOutcome =
     DeliveryOutcome::Retry { status: Some(503), error: "status", retry_after: None, jitter_permille: 0 };
@@ -316,13 +316,12 @@ async fn things_of_the_same_id_are_each_their_owners() {
 async fn the_end_of_a_try_holds_its_endpoint_before_its_delivery() {
     let world = with_deliveries().await;
     let claimed = claim(&world).await;
-    let mut holder = PgConnection::connect_with(&world.database.options()).await.unwrap();
-    sqlx::raw_sql("begin; select from webhook_deliveries for update").execute(&mut holder).await.unwrap();
+    let mut holder = world.database.holding("select from webhook_deliveries for update").await;
     let ledger = world.ledger.clone();
     let verb = tokio::spawn(async move {
         ledger.finish_delivery(&claimed, AGAIN, &DeliveryPolicy::default()).await.unwrap()
     });
-    somebody_waits(&world).await;
+    world.database.until_somebody_waits().await;
     let free: Vec<String> = sqlx::query_scalar(
         "select user_id || ' ' || endpoint_id from webhook_endpoints order by 1 for no key update skip locked",
     )

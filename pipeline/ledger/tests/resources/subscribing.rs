@@ -5,7 +5,7 @@ use ledger::{NewSubscription, SubscriptionKind, TooManySubscriptions};
 use secrecy::SecretString;
 
 use crate::push_strangers::with_pushes;
-use crate::world::{World, holder, somebody_waits};
+use crate::world::World;
 
 fn webhook(url: &str) -> NewSubscription {
     NewSubscription { kind: SubscriptionKind::Webhook, url: url.to_owned() }
@@ -37,13 +37,13 @@ async fn who_subscribes_while_another_does_is_counted_after_it() {
     let twentieth = "select from users where user_id = 'ann' for no key update; \
         insert into push_subscriptions (user_id, subscription_id, kind, url) \
             values ('ann', 's20', 'webhook', 'https://example.com/20')";
-    let mut holder = holder(&world, twentieth).await;
+    let mut holder = world.database.holding(twentieth).await;
     let (ledger, ann) = (world.ledger.clone(), world.ann.clone());
     let verb =
         tokio::spawn(
             async move { ledger.subscribe(&ann, &webhook("https://example.com/21")).await.unwrap() },
         );
-    somebody_waits(&world).await;
+    world.database.until_somebody_waits().await;
     sqlx::raw_sql("commit").execute(&mut holder).await.unwrap();
     assert_eq!(verb.await.unwrap(), Err(TooManySubscriptions));
     assert_eq!(world.count("select count(*) from push_subscriptions").await, 20);

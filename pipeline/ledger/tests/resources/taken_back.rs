@@ -3,7 +3,7 @@
 use ledger::ItemChange;
 use records::ActionItemId;
 
-use crate::world::{World, holder};
+use crate::world::World;
 
 /// Ann and Bob, each with the items `i` and `j` and, of each item, a push in every status.
 async fn with_pushes() -> World {
@@ -90,7 +90,7 @@ async fn a_reminder_that_somebody_holds_keeps_no_other_waiting() {
     let world = with_pushes().await;
     world.run("update reminders set fire_at = now() - interval '1 second'").await;
     let held = "select from reminders where user_id = 'ann' and action_item_id = 'i' for update";
-    let mut holder = holder(&world, held).await;
+    let mut holder = world.database.holding(held).await;
     assert_eq!(world.ledger.fire_reminders(9).await.unwrap(), 3);
     sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
     assert_eq!(world.ledger.fire_reminders(9).await.unwrap(), 1);

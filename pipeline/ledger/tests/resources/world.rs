@@ -3,7 +3,7 @@
 use ledger::{EventKind, Ledger, NewEndpoint, Settings, UserChange, WebhookFormat};
 use records::{ConversationId, Segment, Timestamp, UserId};
 use secrecy::SecretString;
-use sqlx::{Connection, PgConnection, PgPool};
+use sqlx::PgPool;
 use testbed::TestDatabase;
 
 /// A ledger over a database of its own, and a pool to look behind it.
@@ -101,26 +101,6 @@ impl World {
     pub(crate) fn other_process(&self) -> Ledger {
         Ledger::new(self.database.options(), Settings::default())
     }
-}
-
-/// Somebody else's open transaction, in which `sql` was run.
-pub(crate) async fn holder(world: &World, sql: &'static str) -> PgConnection {
-    let mut connection = PgConnection::connect_with(&world.database.options()).await.unwrap();
-    sqlx::raw_sql("begin").execute(&mut connection).await.unwrap();
-    sqlx::raw_sql(sql).execute(&mut connection).await.unwrap();
-    connection
-}
-
-/// Until somebody waits for a lock.
-pub(crate) async fn somebody_waits(world: &World) {
-    const WAITING: &str = "select count(*) from pg_stat_activity where datname = current_database() \
-        and wait_event_type = 'Lock'";
-    let waiting = async {
-        while world.count(WAITING).await == 0 {
-            tokio::task::yield_now().await;
-        }
-    };
-    tokio::time::timeout(std::time::Duration::from_secs(30), waiting).await.expect("nobody waits for a lock");
 }
 
 /// Minutes after 9:00 on a day in March.

@@ -1,0 +1,122 @@
+//! Plans are kept as long as sessions. One that was made while a table was as good as empty must not read all of it when
+//! it has grown, as it does within minutes of a first start, before the server has counted again.
+
+use std::collections::BTreeMap;
+
+use job::{Outcome, Queue};
+use ledger::{CheckpointKey, Claimed, DeliveryOutcome, DeliveryPolicy, EventKind, Ledger, Results, Settings};
+use serde_json::json;
+use sqlx::{ConnectOptions, Connection};
+
+use crate::{
+    explain::{HISTORY, gone},
+    world::{World, completion, said, talk, worker},
+};
+
+/// What rows each table gave, by scans of its own and of its indexes.
+async fn reads(world: &World) -> BTreeMap<String, i64> {
+    let rows: Vec<(String, i64)> = sqlx::query_as(
+        "select t.relname, (t.seq_tup_read + coalesce(sum(i.idx_tup_read), 0))::bigint \
+         from pg_stat_user_tables t left join pg_stat_user_indexes i using (relid) group by t.relid, t.relname, t.seq_tup_read",
+    )
+    .fetch_all(&world.pool)
+    .await
+    .unwrap();
+    rows.into_iter().collect()
+}
+
+/// 50,000 deliveries that were sent, and 2,000 that are due.
+const SENT: &str = "insert into webhook_endpoints (user_id, endpoint_id, url, events, format, secret) \
+    select user_id, 'w', 'https://example.com', '{conversation.completed}', 'full', 's' from users where user_id <> 'ann'; \
+    insert into webhook_deliveries (user_id, endpoint_id, delivery_id, event, status, next_at, finished_at, occurred_at) \
+    select 'u' || n % 500, 'w', 'd' || n, 'conversation.completed', \
+        case when n < 2000 then 'pending' else 'delivered' end, case when n < 2000 then now() end, \
+        case when n >= 2000 then now() end, now() from generate_series(0, 51999) n";
+
+/// Every verb on the way of a conversation, of two at once.
+async fn street(world: &World, ledger: &Ledger, round: &str) {
+    let w = worker("w");
+    for kind in ["x", "y"] {
+        let id = world.deferred(&format!("{round}{kind}")).await;
+        ledger.append_segments(&world.ann, &id, &[said(&format!("{round}{kind}"))]).await.unwrap().unwrap();
+        ledger.finalize_and_show(&world.ann, &id, None).await.unwrap().unwrap();
+        ledger.create_conversation(&world.ann, talk(&format!("{round}{kind}t"))).await.unwrap();
+        ledger.poll(&world.ann, &id).await.unwrap().unwrap();
+    }
+    for queue in [Queue::Finalization, Queue::Creation] {
+        let taken = ledger.take(queue, &w, 2).await.unwrap();
+        assert_eq!(taken.claims.len(), 2, "{:?}", taken.answers);
+        let holding: Vec<_> = taken.claims.iter().map(Claimed::holding).collect();
+        ledger.renew(&holding).await.unwrap();
+        for run in &taken.claims {
+            let (user, id) = (&run.user_id, &run.conversation_id);
+            ledger.run_input(run).await.unwrap().unwrap();
+            let key = CheckpointKey { stage: "describe", version: 1, digest: [7; 32] };
+            assert!(ledger.recall(&run.holding(), &key).await.unwrap().is_none());
+            assert!(ledger.record(&run.holding(), &key, &json!({}), &[]).await.unwrap());
+            ledger.complete(&completion(run, Outcome::Kept, Results::default())).await.unwrap();
+            ledger.conversation(user, id, true).await.unwrap().unwrap();
+            assert!(ledger.delete_conversation(user, id).await.unwrap());
+        }
+    }
+    let policy = DeliveryPolicy::default();
+    for claimed in ledger.claim_deliveries(2, &policy).await.unwrap() {
+        let delivered = DeliveryOutcome::Delivered { status: 204 };
+        assert!(ledger.finish_delivery(&claimed, delivered, &policy).await.unwrap());
+    }
+    ledger.due_page(None, 10).await.unwrap();
+    ledger.expired_leases(10).await.unwrap();
+    ledger.parked_too_long(10).await.unwrap();
+    ledger.sweep_processing(10).await.unwrap();
+    ledger.abandoned_page(10).await.unwrap();
+    ledger.next_ring_at(Queue::Creation).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_plan_that_was_made_for_a_small_table_reads_no_more_of_a_large_one() {
+    let world = World::new().await;
+    let options = world.database.options().application_name("verb");
+    let ledger = Ledger::new(options, Settings { connections: 1, ..Settings::default() });
+    world.endpoint(&world.ann, "w", &EventKind::ALL).await;
+    for round in 0..6 {
+        street(&world, &ledger, &format!("small{round}")).await;
+    }
+    let grower = world.database.options().application_name("grower");
+    let mut grower = grower.connect().await.unwrap();
+    for rows in [HISTORY, SENT] {
+        sqlx::raw_sql(rows).execute(&mut grower).await.unwrap();
+    }
+    grower.close().await.unwrap();
+    gone(&world, "grower").await;
+    let before = reads(&world).await;
+    for round in 0..4 {
+        street(&world, &ledger, &format!("large{round}")).await;
+    }
+    ledger.close().await;
+    gone(&world, "verb").await;
+    let mut whole = Vec::new();
+    for (table, rows) in reads(&world).await {
+        let read = rows - before.get(&table).copied().unwrap_or(0);
+        // A person's rows may be read for one of them; nobody's 50,000.
+        if read > 20_000 {
+            whole.push(format!("{table}: {read}"));
+        }
+    }
+    assert_eq!(whole, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn no_table_that_grows_fast_is_counted_while_it_is_small() {
+    let world = World::new().await;
+    let eager: Vec<String> = sqlx::query_scalar(
+        "select relname::text from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace \
+             and relname = any(array['conversations', 'transcript_segments', 'finalization_jobs', 'finalization_bells', \
+                 'finalization_admissions', 'stage_checkpoints', 'action_items', 'memories', 'webhook_deliveries']) \
+             and not coalesce(reloptions, '{}') @> \
+                 '{autovacuum_analyze_threshold=1000,autovacuum_vacuum_threshold=1000}'",
+    )
+    .fetch_all(&world.pool)
+    .await
+    .unwrap();
+    assert_eq!(eager, Vec::<String>::new());
+}
