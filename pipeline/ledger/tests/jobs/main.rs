@@ -11,6 +11,7 @@ mod world;
 
 mod bells;
 mod bulk;
+mod bulk_reads;
 mod carriers;
 mod chance;
 mod conformance;
@@ -25,6 +26,8 @@ mod keyed;
 mod locks;
 mod mirror;
 mod persons_word;
+mod polled;
+mod presence;
 mod put_off;
 mod races;
 mod repeats;

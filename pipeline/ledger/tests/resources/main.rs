@@ -45,3 +45,4 @@ mod strangers;
 mod subscribing;
 mod taken_back;
 mod things;
+mod tried_again;
