@@ -144,8 +144,7 @@ pub(crate) async fn put_off(connection: &mut PgConnection, user: &str, job: &str
     sqlx::query(
         "update finalization_jobs set version = version + 1, \
              ready_at = case when status = 'queued' then clock_timestamp() + interval '5 minutes' end, \
-             reconcile_after_at = case when reconcile_after_at is not null \
-                 then clock_timestamp() + interval '5 minutes' end \
+             reconcile_after_at = clock_timestamp() + interval '5 minutes' \
          where user_id = $1 and job_id = $2 and (reconcile_after_at <= statement_timestamp() \
              or (status = 'queued' and ready_at <= statement_timestamp()))",
     )

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use job::{Command, Refusal, State, Timestamp, decide};
+use job::{Command, JobId, Refusal, State, Timestamp, decide};
 
 use super::{Holding, Renewal};
 use crate::{

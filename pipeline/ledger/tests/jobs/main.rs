@@ -25,6 +25,7 @@ mod kept_things;
 mod keyed;
 mod locks;
 mod mirror;
+mod overtaken;
 mod persons_word;
 mod polled;
 mod presence;

@@ -43,8 +43,8 @@ async fn yesterday(world: &World) -> Timestamp {
 }
 
 async fn recover(world: &World, limit: i64) -> Option<u64> {
-    let since = yesterday(world).await;
-    world.ledger.recover_deliveries(&world.ann, "w", since, limit, &olga()).await.unwrap()
+    let (since, now) = (yesterday(world).await, world.ledger.now().await.unwrap());
+    world.ledger.recover_deliveries(&world.ann, "w", since, now, limit, &olga()).await.unwrap()
 }
 
 async fn recorded(world: &World) -> Vec<String> {
@@ -71,9 +71,9 @@ async fn what_one_endpoint_lost_since_a_moment_is_recovered_and_nothing_else() {
     assert_eq!(of_w(&world, "parked").await, ["lost", "waits"], "it is disabled");
     assert_eq!(recover(&world, 9).await, Some(0));
     assert_eq!(recorded(&world).await, ["recover_webhook"], "what recovers nothing is not recorded");
-    let since = yesterday(&world).await;
+    let (since, now) = (yesterday(&world).await, world.ledger.now().await.unwrap());
     for (user, endpoint) in [(&world.ann, "nothing"), (&world.bob, "v")] {
-        let none = world.ledger.recover_deliveries(user, endpoint, since, 9, &olga()).await.unwrap();
+        let none = world.ledger.recover_deliveries(user, endpoint, since, now, 9, &olga()).await.unwrap();
         assert_eq!(none, None);
     }
     let world = troubled().await;
@@ -91,9 +91,9 @@ async fn whoever_of_two_people_comes_first_what_is_recovered_is_ones_own() {
     for ann_first in [true, false] {
         let world = troubled().await;
         let (one, other) = if ann_first { (&world.ann, &world.bob) } else { (&world.bob, &world.ann) };
-        let since = yesterday(&world).await;
+        let (since, now) = (yesterday(&world).await, world.ledger.now().await.unwrap());
         for user in [one, other] {
-            let recovered = world.ledger.recover_deliveries(user, "w", since, 9, &olga()).await.unwrap();
+            let recovered = world.ledger.recover_deliveries(user, "w", since, now, 9, &olga()).await.unwrap();
             assert_eq!(recovered, Some(1));
         }
     }
@@ -145,8 +145,11 @@ async fn what_somebody_else_makes_due_meanwhile_is_left_to_them() {
         sending_until = now() + interval '1 minute' where delivery_id = 'lost'";
     let mut holder = world.database.holding(taken).await;
     let (ledger, ann, since) = (world.ledger.clone(), world.ann.clone(), yesterday(&world).await);
+    let now = ledger.now().await.unwrap();
     let verb =
-        tokio::spawn(async move { ledger.recover_deliveries(&ann, "w", since, 9, &olga()).await.unwrap() });
+        tokio::spawn(
+            async move { ledger.recover_deliveries(&ann, "w", since, now, 9, &olga()).await.unwrap() },
+        );
     world.database.until_somebody_waits().await;
     sqlx::raw_sql("commit").execute(&mut holder).await.unwrap();
     assert_eq!(verb.await.unwrap(), Some(0));
@@ -173,8 +176,11 @@ async fn what_is_recovered_while_its_endpoint_is_switched_on_is_due() {
     let on = "update webhook_endpoints set enabled = true, disabled_reason = null";
     let mut holder = world.database.holding(on).await;
     let (ledger, ann, since) = (world.ledger.clone(), world.ann.clone(), yesterday(&world).await);
+    let now = ledger.now().await.unwrap();
     let verb =
-        tokio::spawn(async move { ledger.recover_deliveries(&ann, "w", since, 9, &olga()).await.unwrap() });
+        tokio::spawn(
+            async move { ledger.recover_deliveries(&ann, "w", since, now, 9, &olga()).await.unwrap() },
+        );
     world.database.until_somebody_waits().await;
     sqlx::raw_sql("commit").execute(&mut holder).await.unwrap();
     assert_eq!(verb.await.unwrap(), Some(1));
@@ -259,4 +265,13 @@ async fn what_was_given_up_is_listed_page_by_page_and_nothing_else_is() {
     }
     let newest_first = ["ann w lost", "ann v lost", "bob w lost", "ann w old", "ann v old", "bob w old"];
     assert_eq!(listed, newest_first);
+}
+
+#[tokio::test]
+async fn what_fails_again_while_others_are_recovered_is_not_followed() {
+    let world = troubled().await;
+    let (since, begun) = (yesterday(&world).await, world.ledger.now().await.unwrap());
+    world.run("update webhook_deliveries set finished_at = now() where delivery_id = 'lost'").await;
+    let again = world.ledger.recover_deliveries(&world.ann, "w", since, begun, 9, &olga()).await.unwrap();
+    assert_eq!(again, Some(0));
 }
