@@ -9,6 +9,7 @@ use crate::{
     Ledger,
     effects::{Bell, Stumble, Written, until_stored},
     error::{Doing, Error},
+    repeats::answers_forgotten,
     row::{self, JobRow, Stored},
     take::{Holding, put_off},
 };
@@ -241,6 +242,7 @@ async fn erase_traces(
              and status in ('pending', 'sending') and $3::timestamptz is not null",
         "update webhook_deliveries set body = null where user_id = $1 and conversation_id = $2 \
              and body is not null and $3::timestamptz is not null",
+        concat!(answers_forgotten!("array[$2]"), " and $3::timestamptz is not null"),
         "insert into deleted_conversations (user_id, conversation_id, deleted_at) values ($1, $2, $3) \
              on conflict do nothing",
     ] {
