@@ -143,6 +143,7 @@ impl House {
             metrics: self.metrics.clone(),
             watch: Arc::clone(&self.settings.watch),
             pause: self.settings.pause_after.clone(),
+            farewell: self.settings.farewell,
             chance: self.chance.clone(),
             soft: soft.clone(),
             hard: self.hard.clone(),
