@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use apalis_core::worker::context::WorkerContext;
 use job::{Queue, WorkerId};
-use ledger::{Claimed, Edge, Ledger, Taken};
+use ledger::{Answer, Claimed, Edge, Ledger, Taken};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 
@@ -78,7 +78,7 @@ impl Pump {
             self.ledger.in_time(self.ledger.settle(&holding, edge))
         })
         .await;
-        tracing::info!(job_id = %holding.job_id, epoch = %holding.epoch, granted = answer.is_ok(), "released unstarted");
+        tracing::info!(job_id = %holding.job_id, epoch = %holding.epoch, granted = matches!(answer, Ok(Answer::Granted { .. })), "released unstarted");
     }
 
     async fn take(&self, free: &OwnedSemaphorePermit) -> Result<Taken, ledger::Error> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use job::JobId;
-use ledger::{Claimed, Edge, KeyedClaim};
+use ledger::{Answer, Claimed, Edge, KeyedClaim};
 use stages::Stages;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
@@ -178,7 +178,7 @@ impl House {
         let holding = claimed.holding();
         let verb = || self.ledger.in_time(self.ledger.settle(&holding, Edge::Park));
         let answer = until_answered(&self.chance, &self.hard, verb).await;
-        tracing::info!(job_id = %claimed.job.id, granted = answer.is_ok(), "the key cannot be sent");
+        tracing::info!(job_id = %claimed.job.id, granted = matches!(answer, Ok(Answer::Granted { .. })), "the key cannot be sent");
         Next::Over
     }
 }

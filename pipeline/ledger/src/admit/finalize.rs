@@ -95,8 +95,8 @@ impl Ledger {
     /// It is read by those who admit it, in their transaction, so that a request waits for one batch and not for two.
     ///
     /// # Errors
-    /// When the database does not answer or the row cannot be read; it may be admitted all the same, and a repeat
-    /// changes nothing.
+    /// When the database does not answer: it may be admitted all the same, and a repeat changes nothing. When the row cannot
+    /// be read.
     pub async fn finalize_and_show(
         &self,
         user: &UserId,
