@@ -115,9 +115,9 @@ async fn completions_of_one_batch_hold_conversations_in_the_order_of_their_keys(
         };
         let held = "select from conversations where conversation_id = 'b' for update";
         let probe = "select from conversations where conversation_id = 'a' for no key update nowait";
-        let (free, (first, second)) = is_free_while(&world, held, verb, probe).await;
+        let (free, (one, other)) = is_free_while(&world, held, verb, probe).await;
         assert!(!free, "{first}, {last}: `a` comes before `b`");
-        assert_eq!((first.is_ok(), second.is_ok()), (true, true));
+        assert_eq!((one.is_ok(), other.is_ok()), (true, true));
         world
             .run(
                 "update finalization_jobs set status = 'leased', outcome = null, finished_at = null, \
