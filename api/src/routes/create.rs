@@ -8,7 +8,7 @@ use records::{Conversation, ConversationId, Geolocation, Source, Timestamp, User
 use secrecy::SecretString;
 use serde_json::{Value, json};
 
-use super::{byok, geolocation::geolocation, segments, speakers, waiting};
+use super::{byok, geolocation::geolocation, segments, waiting};
 use crate::{
     Error, Scope, Settings,
     door::{Creating, Door},
@@ -82,10 +82,9 @@ pub(super) fn read_segments(
     let client_device_id = fields.optional("client_device_id", Text::any());
     let client_platform = fields.optional("client_platform", Text::any());
     let deferred = fields.optional("defer_processing", Bool).unwrap_or(false);
-    let (mut spoken, setting) = (spoken?, setting?);
+    let (spoken, setting) = (spoken?, setting?);
     let last = spoken.iter().map(|segment| segment.end).fold(0.0, f64::max);
     setting.fits(fields, TimeDelta::seconds(last.ceil() as i64))?;
-    speakers::number_others(&mut spoken);
     let new = setting.of(fresh, NewContent::Segments(spoken), source);
     Some(NewConversation { client_session_id, client_device_id, client_platform, deferred, ..new })
 }

@@ -22,7 +22,6 @@ mod people;
 mod process;
 mod push;
 mod segments;
-mod speakers;
 mod status;
 mod tagged;
 mod waiting;

@@ -5,7 +5,7 @@ use ledger::AppendRefusal;
 use records::{ConversationId, Segment};
 use serde_json::{Value, json};
 
-use super::{conversations::KIND, path::Ids, speakers};
+use super::{conversations::KIND, path::Ids};
 use crate::{
     Error, Scope,
     door::Door,
@@ -38,7 +38,7 @@ pub(super) async fn append(
     }
 }
 
-/// Reads `transcript_segments`: 1–500. Labels other than `SPEAKER_n` have no number yet.
+/// Reads `transcript_segments`: 1–500. Speakers whose number was not sent have none yet.
 pub(super) fn list(fields: &mut Fields<'_>) -> Option<Vec<Segment>> {
     fields.required("transcript_segments", ListOf { item: Object(segment), min: 1, max: 500 })
 }
@@ -60,7 +60,6 @@ fn segment(fields: &mut Fields<'_>) -> Option<Segment> {
     if end < start && fields.report.len() == before {
         return fields.report.rule("end must not be before start");
     }
-    let given = speaker_id.and_then(|number| i32::try_from(number).ok());
-    let speaker_id = given.or_else(|| speakers::number_in(&speaker));
+    let speaker_id = speaker_id.and_then(|number| i32::try_from(number).ok());
     Some(Segment { id, text, speaker: Some(speaker), speaker_id, is_user, person_id, start, end })
 }

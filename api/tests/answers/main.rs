@@ -30,6 +30,7 @@ mod reminders;
 mod repeats;
 mod scopes;
 mod slow;
+mod spoken;
 mod status;
 mod strangers;
 mod webhooks;

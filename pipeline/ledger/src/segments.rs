@@ -4,11 +4,18 @@ mod append;
 mod row;
 mod speakers;
 
+use speakers::Speakers;
+
 pub(crate) use row::{SEGMENTS, SegmentRow, insert_segments};
 
 use records::{ConversationId, Segment, UserId};
 
 use crate::{Ledger, error::Error};
+
+/// Numbers the speakers of a conversation that is being made.
+pub(crate) fn number_speakers(segments: &mut [Segment]) {
+    Speakers::stored([]).number(segments);
+}
 
 /// Why words were not appended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,8 +30,8 @@ pub enum AppendRefusal {
 
 impl Ledger {
     /// Appends segments in order, with the conversation locked and its status re-checked, so that a segment is in the
-    /// revision or is refused. A segment whose id is stored already is left as it is. Speaker numbers of labels that are not
-    /// `SPEAKER_n` continue the conversation's own. Answers how many segments it has now.
+    /// revision or is refused. A segment whose id is stored already is left as it is. Speakers without a number
+    /// get one: the n of `SPEAKER_n`, of other labels the conversation's next. Answers how many segments it has now.
     ///
     /// # Errors
     /// When the database does not answer.

@@ -14,12 +14,12 @@ use crate::{
     effects::{Bell, Stumble, until_stored},
     error::{Doing, Error},
     keyed::{Keying, WithKeys},
-    segments::insert_segments,
+    segments::{insert_segments, number_speakers},
 };
 
 impl Ledger {
     /// Persists a conversation and, unless it is deferred, admits it (origin `create`, queue `creation`, force_process
-    /// false), in one transaction. A repeat of a `client_session_id` makes nothing twice, also when two arrive at once.
+    /// false), in one transaction. Speakers without a number get one, as in an append. A repeat of a `client_session_id` makes nothing twice, also when two arrive at once.
     ///
     /// # Errors
     /// When the database does not answer.
@@ -28,7 +28,7 @@ impl Ledger {
         user: &UserId,
         new: NewConversation,
     ) -> Result<CreateOutcome, Error> {
-        self.create(user, &new, None).await
+        self.create(user, new, None).await
     }
 
     /// Creates as [`create_conversation`](Self::create_conversation) does, for a request that brought its user's own
@@ -42,17 +42,20 @@ impl Ledger {
         new: NewConversation,
         keys: WithKeys<'_>,
     ) -> Result<CreateOutcome, Error> {
-        self.create(user, &new, Some(keys)).await
+        self.create(user, new, Some(keys)).await
     }
 
     async fn create(
         &self,
         user: &UserId,
-        new: &NewConversation,
+        mut new: NewConversation,
         keys: Option<WithKeys<'_>>,
     ) -> Result<CreateOutcome, Error> {
+        if let NewContent::Segments(segments) = &mut new.content {
+            number_speakers(segments);
+        }
         async {
-            until_stored!(self, "creating a conversation", |bell| self.try_create(user, new, keys, bell))
+            until_stored!(self, "creating a conversation", |bell| self.try_create(user, &new, keys, bell))
         }
         .instrument(admission())
         .await

@@ -1,0 +1,39 @@
+//! Segments that are sent with a create or after it: what they become does not depend on the way they came.
+
+use serde_json::{Value, json};
+
+use crate::bench::{Bench, P};
+
+/// Makes a conversation of segments, which waits for more.
+async fn open(bench: &Bench, segments: Value) -> String {
+    let body = json!({ "transcript_segments": segments, "defer_processing": true });
+    let made = bench.post(&format!("{P}/conversations/from-segments"), body).await;
+    assert_eq!(made.status, 200, "{made:?}");
+    format!("{P}/conversations/{}", made.body["id"].as_str().unwrap())
+}
+
+async fn shown(bench: &Bench, conversation: &str, field: &str) -> Vec<Value> {
+    let shown = bench.get(&format!("{conversation}?include_transcript=true")).await;
+    let segments = shown.body["transcript_segments"].as_array().unwrap();
+    segments.iter().map(|segment| segment[field].clone()).collect()
+}
+
+#[tokio::test]
+async fn a_speakers_number_that_was_sent_is_kept_by_a_create_and_by_an_append() {
+    let bench = Bench::new().await;
+    let said = json!([
+        { "text": "a", "start": 0, "end": 1, "speaker_id": 3 },
+        { "text": "b", "start": 1, "end": 2, "speaker": "Ann", "speaker_id": 9 },
+        { "text": "c", "start": 2, "end": 3, "speaker": "Zoe", "speaker_id": 4 },
+        { "text": "d", "start": 3, "end": 4, "speaker": "SPEAKER_01", "speaker_id": 8 },
+        { "text": "e", "start": 4, "end": 5, "speaker": "SPEAKER_05" },
+        { "text": "f", "start": 5, "end": 6, "speaker": "Tom" },
+    ]);
+    let made = open(&bench, said.clone()).await;
+    assert_eq!(shown(&bench, &made, "speaker_id").await, [3, 9, 4, 8, 5, 10]);
+    let first = json!([{ "text": "x", "start": 0, "end": 1, "speaker_id": 0 }]);
+    let appended = open(&bench, first).await;
+    let answer = bench.post(&format!("{appended}/segments"), json!({ "transcript_segments": said })).await;
+    assert_eq!(answer.status, 200, "{answer:?}");
+    assert_eq!(shown(&bench, &appended, "speaker_id").await, [0, 3, 9, 4, 8, 5, 10]);
+}
