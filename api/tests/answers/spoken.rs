@@ -37,3 +37,29 @@ async fn a_speakers_number_that_was_sent_is_kept_by_a_create_and_by_an_append() 
     assert_eq!(answer.status, 200, "{answer:?}");
     assert_eq!(shown(&bench, &appended, "speaker_id").await, [0, 3, 9, 4, 8, 5, 10]);
 }
+
+#[tokio::test]
+async fn of_segments_with_one_id_in_a_create_the_first_is_kept() {
+    let bench = Bench::new().await;
+    let said = |text: &str, id: Value, end: u32| json!({ "text": text, "id": id, "start": 0, "end": end });
+    let segments = json!([
+        said("first", json!("s1"), 2),
+        said("again", json!("s1"), 60),
+        said("mine", json!(null), 3),
+        said("theirs", json!(null), 4),
+    ]);
+    for (more, status) in [
+        (json!({}), "processing"),
+        (json!({ "client_session_id": "talk" }), "processing"),
+        (json!({ "client_session_id": "later", "defer_processing": true }), "in_progress"),
+    ] {
+        let mut body = json!({ "transcript_segments": segments, "started_at": "2026-01-02T10:00:00Z" });
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let made = bench.post(&format!("{P}/conversations/from-segments"), body).await;
+        assert_eq!((made.status.as_u16(), &made.body["status"]), (200, &json!(status)), "{made:?}");
+        let conversation = format!("{P}/conversations/{}", made.body["id"].as_str().unwrap());
+        assert_eq!(shown(&bench, &conversation, "text").await, ["first", "mine", "theirs"]);
+        let stored = bench.get(&conversation).await;
+        assert_eq!(stored.body["finished_at"], "2026-01-02T10:00:04Z", "as long as what was kept");
+    }
+}

@@ -8,12 +8,15 @@ use speakers::Speakers;
 
 pub(crate) use row::{SEGMENTS, SegmentRow, insert_segments};
 
+use std::collections::HashSet;
+
 use records::{ConversationId, Segment, UserId};
 
 use crate::{Ledger, error::Error};
 
-/// Numbers the speakers of a conversation that is being made.
-pub(crate) fn number_speakers(segments: &mut [Segment]) {
+/// Makes ready what a new conversation begins with: of segments with one id the first, their speakers numbered.
+pub(crate) fn first_words(segments: &mut Vec<Segment>) {
+    *segments = append::first_of_each(segments, HashSet::new());
     Speakers::stored([]).number(segments);
 }
 

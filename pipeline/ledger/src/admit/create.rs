@@ -14,12 +14,13 @@ use crate::{
     effects::{Bell, Stumble, until_stored},
     error::{Doing, Error},
     keyed::{Keying, WithKeys},
-    segments::{insert_segments, number_speakers},
+    segments::{first_words, insert_segments},
 };
 
 impl Ledger {
     /// Persists a conversation and, unless it is deferred, admits it (origin `create`, queue `creation`, force_process
-    /// false), in one transaction. Speakers without a number get one, as in an append. A repeat of a `client_session_id` makes nothing twice, also when two arrive at once.
+    /// false), in one transaction. Of segments with one id the first is stored, and
+    /// speakers without a number get one, as in an append. A repeat of a `client_session_id` makes nothing twice, also when two arrive at once.
     ///
     /// # Errors
     /// When the database does not answer.
@@ -52,7 +53,7 @@ impl Ledger {
         keys: Option<WithKeys<'_>>,
     ) -> Result<CreateOutcome, Error> {
         if let NewContent::Segments(segments) = &mut new.content {
-            number_speakers(segments);
+            first_words(segments);
         }
         async {
             until_stored!(self, "creating a conversation", |bell| self.try_create(user, &new, keys, bell))

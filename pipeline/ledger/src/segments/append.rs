@@ -105,14 +105,13 @@ async fn unknown(
     .fetch_all(connection)
     .await
     .doing(DOING)?;
-    let mut known: HashSet<&str> = stored.iter().map(String::as_str).collect();
-    let mut new = Vec::new();
-    for segment in segments {
-        if segment.id.as_deref().is_none_or(|id| known.insert(id)) {
-            new.push(segment.clone());
-        }
-    }
-    Ok(new)
+    Ok(first_of_each(segments, stored.iter().map(String::as_str).collect()))
+}
+
+/// The segments that have no id, or one that is neither known nor had by an earlier one.
+pub(super) fn first_of_each<'s>(segments: &'s [Segment], mut known: HashSet<&'s str>) -> Vec<Segment> {
+    let mut is_new = |segment: &'s Segment| segment.id.as_deref().is_none_or(|id| known.insert(id));
+    segments.iter().filter_map(|segment| is_new(segment).then(|| segment.clone())).collect()
 }
 
 async fn speakers(
