@@ -1,6 +1,7 @@
 //! The front door: what every request passes, and what every handler is handed.
 
 mod cors;
+mod encoding;
 mod pass;
 mod rate;
 mod repeats;
@@ -69,7 +70,9 @@ pub fn router_with_ids(
         .layer(DefaultBodyLimit::max(BODY_LIMIT))
         .layer(pass::catch_panics())
         .layer(middleware::from_fn_with_state(door.clone(), pass::attend))
-        .layer(CompressionLayer::new());
+        .layer(CompressionLayer::new())
+        // Outside of the compression, which would refuse an answer that is given already.
+        .layer(middleware::map_request(encoding::leave_a_choice));
     match door.settings.cors_origins.as_slice() {
         [] => router.with_state(door),
         origins => router.layer(cors::layer(origins)).with_state(door),

@@ -90,6 +90,31 @@ async fn a_long_answer_is_compressed_for_who_asks() {
 }
 
 #[tokio::test]
+async fn who_refuses_every_encoding_gets_the_answer_as_it_is_and_not_a_406_after_the_deed() {
+    let bench = Bench::new().await;
+    for refusal in ["*;q=0", "identity;q=0", "gzip;q=0, identity;q=0"] {
+        let request = Request::builder()
+            .method(Method::POST)
+            .uri(format!("{P}/memories"))
+            .header("authorization", format!("Bearer {}", bench.key))
+            .header("content-type", "application/json")
+            .header("accept-encoding", refusal);
+        let body = json!({ "content": "I like tea." }).to_string();
+        let answer = bench.send(request.body(Body::from(body)).unwrap()).await;
+        assert_eq!(
+            (answer.status.as_u16(), &answer.body["content"]),
+            (200, &json!("I like tea.")),
+            "{refusal}"
+        );
+        assert_eq!(answer.header("content-encoding"), "", "{refusal}");
+    }
+    for request in ["gzip, identity;q=0", "gzip;q=1.0, *;q=0"] {
+        let request = Request::builder().uri("/openapi.json").header("accept-encoding", request);
+        assert_eq!(raw(&bench, request).await.headers()["content-encoding"], "gzip");
+    }
+}
+
+#[tokio::test]
 async fn the_page_for_people_is_html_that_may_load_its_own_style_and_nothing_else() {
     let bench = Bench::new().await;
     let page = raw(&bench, Request::builder().uri("/docs")).await;
