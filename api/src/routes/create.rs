@@ -17,6 +17,9 @@ use crate::{
     read::{Body, Bool, Choice, Fields, Moment, Object, Text, in_calendar, object},
 };
 
+/// Why a time that follows from others is refused.
+pub(super) const OUT_OF_CALENDAR: &str = "the conversation must lie within the years 1 to 9999";
+
 /// POST from plain text.
 pub(super) async fn from_text(
     Creating(door): Creating,
@@ -120,7 +123,7 @@ impl Setting {
         };
         match derived.is_some_and(in_calendar) {
             true => Some(()),
-            false => fields.report.rule("the conversation must lie within the years 1 to 9999"),
+            false => fields.report.rule(OUT_OF_CALENDAR),
         }
     }
 

@@ -5,7 +5,7 @@ use ledger::AppendRefusal;
 use records::{ConversationId, Segment};
 use serde_json::{Value, json};
 
-use super::{conversations::KIND, path::Ids};
+use super::{conversations::KIND, create, path::Ids};
 use crate::{
     Error, Scope,
     door::Door,
@@ -31,6 +31,9 @@ pub(super) async fn append(
         Ok(count) => Ok(Json(json!({ "id": id.as_str(), "status": "in_progress", "segment_count": count }))),
         Err(AppendRefusal::NoConversation) => Err(Error::NotFound(KIND)),
         Err(AppendRefusal::NotInProgress) => Err(Error::Conflict("Conversation is no longer in progress")),
+        Err(AppendRefusal::TooLate) => {
+            Err(Error::Invalid(vec![Problem::rule(vec!["body".into()], create::OUT_OF_CALENDAR)]))
+        }
         Err(AppendRefusal::TooMuch) => Err(Error::Invalid(vec![Problem::rule(
             vec!["body".into(), "transcript_segments".into()],
             "a conversation holds at most 10,000 segments and 4 MiB of text",

@@ -63,3 +63,19 @@ async fn of_segments_with_one_id_in_a_create_the_first_is_kept() {
         assert_eq!(stored.body["finished_at"], "2026-01-02T10:00:04Z", "as long as what was kept");
     }
 }
+
+#[tokio::test]
+async fn an_append_that_ends_after_the_last_year_that_clients_can_read_is_422_and_stores_nothing() {
+    let bench = Bench::new().await;
+    let said = |end: u32| json!([{ "text": "x", "start": 0, "end": end }]);
+    let body = json!({ "transcript_segments": said(1), "started_at": "9999-12-31T23:00:00Z", "defer_processing": true });
+    let made = bench.post(&format!("{P}/conversations/from-segments"), body).await;
+    let conversation = format!("{P}/conversations/{}", made.body["id"].as_str().unwrap());
+    let append = async |end| {
+        bench.post(&format!("{conversation}/segments"), json!({ "transcript_segments": said(end) })).await
+    };
+    let late = append(3_600).await;
+    assert_eq!((late.status.as_u16(), late.kinds()), (422, vec![("value_error", &json!(["body"]))]));
+    assert_eq!(append(3_599).await.body["segment_count"], 2);
+    assert_eq!(bench.get(&conversation).await.body["finished_at"], "9999-12-31T23:59:59Z");
+}

@@ -10,6 +10,7 @@ pub(crate) use row::{SEGMENTS, SegmentRow, insert_segments};
 
 use std::collections::HashSet;
 
+use chrono::TimeDelta;
 use records::{ConversationId, Segment, UserId};
 
 use crate::{Ledger, error::Error};
@@ -18,6 +19,12 @@ use crate::{Ledger, error::Error};
 pub(crate) fn first_words(segments: &mut Vec<Segment>) {
     *segments = append::first_of_each(segments, HashSet::new());
     Speakers::stored([]).number(segments);
+}
+
+/// The largest end of the segments, to the microsecond.
+pub(crate) fn length(segments: &[Segment]) -> TimeDelta {
+    let seconds = segments.iter().map(|segment| segment.end).fold(0.0, f64::max);
+    TimeDelta::microseconds((seconds * 1e6).round() as i64)
 }
 
 /// Why words were not appended.
@@ -29,6 +36,8 @@ pub enum AppendRefusal {
     NotInProgress,
     /// More than 10,000 segments, or 4 MiB of text: 422.
     TooMuch,
+    /// Their end lies after the year 9999: 422.
+    TooLate,
 }
 
 impl Ledger {

@@ -2,7 +2,7 @@
 
 use chrono::Duration;
 use job::{JobId, Origin};
-use records::{Conversation, ConversationId, Segment, Status, Timestamp, UserId};
+use records::{Conversation, ConversationId, Status, Timestamp, UserId};
 use sqlx::{PgConnection, Postgres, Transaction};
 use trace::TraceContext;
 use tracing::Instrument;
@@ -14,7 +14,7 @@ use crate::{
     effects::{Bell, Stumble, until_stored},
     error::{Doing, Error},
     keyed::{Keying, WithKeys},
-    segments::{first_words, insert_segments},
+    segments::{first_words, insert_segments, length},
 };
 
 impl Ledger {
@@ -212,12 +212,6 @@ fn times(new: &NewConversation, now: Timestamp) -> (Timestamp, Timestamp) {
         (None, Some(finished)) => (finished - length, finished),
         (None, None) => (now, now + length),
     }
-}
-
-/// The largest end of the segments, to the microsecond.
-fn length(segments: &[Segment]) -> Duration {
-    let seconds = segments.iter().map(|segment| segment.end).fold(0.0, f64::max);
-    Duration::microseconds((seconds * 1e6).round() as i64)
 }
 
 async fn was_deleted(
