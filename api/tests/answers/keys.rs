@@ -43,3 +43,22 @@ async fn a_key_never_grants_more_than_it_holds() {
     assert_eq!(ask(json!(["memories:read"])).await.status, 200);
     assert_eq!(ask(json!(["everything"])).await.kinds(), [("enum", &json!(["body", "scopes", 0]))]);
 }
+
+#[tokio::test]
+async fn a_key_never_outlives_the_key_that_made_it() {
+    let mut bench = Bench::new().await;
+    let end = "2099-01-01T00:00:00Z";
+    let brief =
+        bench.post("/v1/dev/keys", json!({ "name": "a", "scopes": ["keys:write"], "expires_at": end })).await;
+    bench.key = brief.body["key"].as_str().unwrap().to_owned();
+    let ask = async |expires_at| {
+        let body = json!({ "name": "b", "scopes": ["keys:write"], "expires_at": expires_at });
+        bench.post("/v1/dev/keys", body).await
+    };
+    let later = ask(Some("2099-01-01T00:00:01Z")).await;
+    assert_eq!(later.status, 422);
+    assert_eq!(later.kinds(), [("value_error", &json!(["body", "expires_at"]))]);
+    assert_eq!(ask(Some("2098-01-01T00:00:00Z")).await.body["expires_at"], "2098-01-01T00:00:00Z");
+    assert_eq!(ask(Some(end)).await.body["expires_at"], end);
+    assert_eq!(ask(None).await.body["expires_at"], end, "what is not said is not for ever");
+}

@@ -54,6 +54,8 @@ pub struct KeyOwner {
     pub key_id: String,
     /// What it may do.
     pub scopes: Vec<String>,
+    /// When it stops working.
+    pub expires_at: Option<Timestamp>,
 }
 
 impl Ledger {
@@ -94,7 +96,7 @@ impl Ledger {
 
     async fn key_owners(&self, shown: &[[u8; 32]]) -> Result<Vec<Option<KeyOwner>>, Error> {
         let found: Vec<OwnerRow> = sqlx::query_as(
-            "select key_sha256, user_id, key_id, scopes, \
+            "select key_sha256, user_id, key_id, scopes, expires_at, \
                  coalesce(last_used_at < clock_timestamp() - interval '1 minute', true) as is_unnoted \
              from developer_keys where key_sha256 = any($1) and revoked_at is null \
                  and coalesce(expires_at > clock_timestamp(), true)",
@@ -109,7 +111,7 @@ impl Ledger {
         let owner = |sha256: &[u8; 32]| {
             let row = found.iter().find(|row| row.key_sha256 == sha256)?;
             let (user_id, key_id) = (UserId::new(row.user_id.as_str()), row.key_id.clone());
-            Some(KeyOwner { user_id, key_id, scopes: row.scopes.clone() })
+            Some(KeyOwner { user_id, key_id, scopes: row.scopes.clone(), expires_at: row.expires_at })
         };
         Ok(shown.iter().map(owner).collect())
     }
@@ -172,6 +174,7 @@ struct OwnerRow {
     user_id: String,
     key_id: String,
     scopes: Vec<String>,
+    expires_at: Option<Timestamp>,
     /// Its last use was not noted for a minute.
     is_unnoted: bool,
 }
