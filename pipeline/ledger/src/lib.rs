@@ -56,7 +56,7 @@ pub use conversations::{ConversationChange, ConversationFilter, ConversationView
 pub use deliveries::{ClaimedDelivery, DeliveryOutcome, DeliveryPolicy, DeliveryView};
 pub use due::{Passed, Swept};
 pub use edges::{Answer, Edge};
-pub use endpoints::{Endpoint, EndpointChange, EventKind, NewEndpoint, WebhookFormat};
+pub use endpoints::{Endpoint, EndpointChange, EventKind, NewEndpoint, TooManyEndpoints, WebhookFormat};
 pub use error::{Error, Trouble};
 pub use folders::{DeletedFolder, FolderChange, FolderView, NewFolder};
 pub use gauges::Gauges;

@@ -68,6 +68,7 @@ fn create() -> Operation {
         .creates()
         .body("NewWebhook", fields, json!({ "url": "https://example.com/hook", "events": ["conversation.completed"] }))
         .answers(made)
+        .conflict("There are 20 webhooks already")
 }
 
 fn one() -> Operation {
