@@ -59,7 +59,12 @@ async fn a_listed_origin_may_call_from_a_browser_and_no_other() {
         answer.headers().get(name).map_or(String::new(), |value| value.to_str().unwrap().to_lowercase())
     };
     assert_eq!(header(&allowed, "access-control-allow-origin"), "https://app.example");
-    assert!(header(&allowed, "access-control-allow-headers").contains("idempotency-key"));
+    let headers = header(&allowed, "access-control-allow-headers");
+    for read in
+        ["authorization", "content-type", "if-none-match", "idempotency-key", "x-byok-openai", "traceparent"]
+    {
+        assert!(headers.split(',').any(|header| header == read), "{read}: {headers}");
+    }
     assert!(header(&allowed, "access-control-allow-methods").contains("patch"));
     assert_eq!(
         header(&allowed, "access-control-allow-credentials"),
