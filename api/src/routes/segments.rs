@@ -1,14 +1,14 @@
 //! Transcript segments as they are sent, and appending them.
 
-use axum::{Json, extract::State};
+use axum::Json;
 use ledger::AppendRefusal;
-use records::{ConversationId, Segment};
+use records::{ConversationId, Segment, Status, UserId};
 use serde_json::{Value, json};
 
 use super::{conversations::KIND, create, path::Ids};
 use crate::{
     Error, Scope,
-    door::Door,
+    door::{Creating, Door},
     keys::Caller,
     read::{Body, Bool, Fields, Float, Int, ListOf, Object, Problem, Text, object},
 };
@@ -19,7 +19,7 @@ const LATEST_SECOND: f64 = 1e10;
 
 /// POST `…/{id}/segments`: more words for a conversation that is still in progress.
 pub(super) async fn append(
-    State(door): State<Door>,
+    Creating(door): Creating,
     caller: Caller,
     Ids(id): Ids<String>,
     body: Body,
@@ -28,7 +28,7 @@ pub(super) async fn append(
     let segments = object(body, list)?;
     let id = ConversationId::new(id);
     match door.ledger.append_segments(&caller.user, &id, &segments).await? {
-        Ok(count) => Ok(Json(json!({ "id": id.as_str(), "status": "in_progress", "segment_count": count }))),
+        Ok(count) => Ok(Json(answer(&id, Status::InProgress, count))),
         Err(AppendRefusal::NoConversation) => Err(Error::NotFound(KIND)),
         Err(AppendRefusal::NotInProgress) => Err(Error::Conflict("Conversation is no longer in progress")),
         Err(AppendRefusal::TooLate) => {
@@ -39,6 +39,17 @@ pub(super) async fn append(
             "a conversation holds at most 10,000 segments and 4 MiB of text",
         )])),
     }
+}
+
+/// The answer to an append, of a conversation as it is now.
+pub(super) async fn present(door: &Door, user: &UserId, id: &ConversationId) -> Result<Value, Error> {
+    let view = door.ledger.conversation(user, id, true).await?.ok_or(Error::NotFound(KIND))?;
+    let count = view.segments.map_or(0, |segments| segments.len() as i64);
+    Ok(answer(id, view.conversation.status, count))
+}
+
+fn answer(id: &ConversationId, status: Status, count: i64) -> Value {
+    json!({ "id": id.as_str(), "status": status.as_str(), "segment_count": count })
 }
 
 /// Reads `transcript_segments`: 1–500. Speakers whose number was not sent have none yet.

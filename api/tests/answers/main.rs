@@ -28,6 +28,7 @@ mod processing;
 mod profile;
 mod reminders;
 mod repeats;
+mod repeats_of_parts;
 mod scopes;
 mod slow;
 mod spoken;

@@ -109,6 +109,7 @@ fn test() -> Operation {
     Operation::new("post", "/v1/dev/user/webhooks/{endpoint_id}/test", "test_webhook", TAG, "Test")
         .says("Writes a `webhook.test` event, which is delivered like any other.")
         .needs(Scope::WebhooksWrite)
+        .creates()
         .answers(Answer::one("Delivery", "It is on its way.", examples::delivery()))
         .not_found("Webhook")
 }

@@ -37,7 +37,7 @@ impl Ledger {
         conversation: &ConversationId,
         segments: &[Segment],
     ) -> Result<Result<i64, AppendRefusal>, Error> {
-        let (mut transaction, now) = self.begin(DOING).await?;
+        let (mut transaction, now) = self.begin_creating(DOING, &[conversation.as_str()]).await?;
         let started_at = match lock(&mut transaction, user, conversation).await? {
             None => return Ok(Err(AppendRefusal::NoConversation)),
             Some((status, started_at)) if status == "in_progress" => started_at,
