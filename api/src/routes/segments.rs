@@ -65,10 +65,10 @@ fn segment(fields: &mut Fields<'_>) -> Option<Segment> {
     }
     let start = fields.required("start", Float::between(0.0, LATEST_SECOND));
     let end = fields.required("end", Float::between(f64::MIN, LATEST_SECOND));
-    let speaker = fields.optional("speaker", Text::any()).unwrap_or_else(|| "SPEAKER_00".to_owned());
+    let speaker = fields.optional("speaker", Text::label()).unwrap_or_else(|| "SPEAKER_00".to_owned());
     let speaker_id = fields.optional("speaker_id", Int::between(0, i64::from(i32::MAX)));
     let is_user = fields.present("is_user", Bool).unwrap_or(false);
-    let person_id = fields.optional("person_id", Text::any());
+    let person_id = fields.optional("person_id", Text::label());
     let id = fields.optional("id", Text::between(1, 128));
     let (text, start, end) = (text?, start?, end?);
     if end < start && fields.report.len() == before {

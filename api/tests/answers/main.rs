@@ -22,6 +22,7 @@ mod gate;
 mod goals;
 mod isolation;
 mod keys;
+mod lengths;
 mod lost;
 mod memories;
 mod processing;
