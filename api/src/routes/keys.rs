@@ -1,7 +1,7 @@
 //! `/v1/dev/keys` and `/v1/dev/key`.
 
 use axum::{Json, extract::State, http::StatusCode};
-use ledger::{Key, NewKey};
+use ledger::{Key, KeyRefusal, NewKey};
 use records::{Timestamp, UserId};
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
@@ -53,10 +53,11 @@ pub(super) async fn create(
         scopes: wanted.scopes.iter().map(|scope| scope.as_str().to_owned()).collect(),
         expires_at,
     };
-    // The person exists: a key of theirs has just been used. Gone meanwhile is gone.
-    if !door.ledger.create_key(&caller.user, &key).await? {
-        return Err(Error::NotAuthenticated);
-    }
+    door.ledger.add_key(&caller.user, &key).await?.map_err(|refusal| match refusal {
+        // A key of theirs has just been used. Gone meanwhile is gone.
+        KeyRefusal::NoSuchPerson => Error::NotAuthenticated,
+        KeyRefusal::TooMany => Error::Conflict("There are 100 live keys already"),
+    })?;
     let stored = find(&door, &caller.user, &key.id).await?.ok_or(Error::NotFound(KIND))?;
     let mut shape = shapes::key(&stored);
     shape["key"] = json!(made.plaintext.expose_secret());

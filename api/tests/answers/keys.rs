@@ -62,3 +62,24 @@ async fn a_key_never_outlives_the_key_that_made_it() {
     assert_eq!(ask(Some(end)).await.body["expires_at"], end);
     assert_eq!(ask(None).await.body["expires_at"], end, "what is not said is not for ever");
 }
+
+#[tokio::test]
+async fn a_person_has_a_hundred_live_keys_and_one_more_is_409() {
+    let bench = Bench::new().await;
+    // With the bench's own there are 99 that live, and some that do not.
+    let others = "insert into developer_keys (user_id, key_id, name, key_prefix, key_sha256, scopes, expires_at, revoked_at) \
+        select 'ann', 'k' || n, 'k', 'k', sha256(n::text::bytea), '{}', \
+            case when n > 98 then now() - interval '1 day' end, case when n > 100 then now() end \
+        from generate_series(1, 105) n";
+    bench.run(others).await;
+    let last = bench.post("/v1/dev/keys", json!({ "name": "last" })).await;
+    assert_eq!(last.status, 200, "{last:?}");
+    let more = bench.post("/v1/dev/keys", json!({ "name": "more" })).await;
+    assert_eq!(
+        (more.status.as_u16(), &more.body["detail"]),
+        (409, &json!("There are 100 live keys already"))
+    );
+    let path = format!("/v1/dev/keys/{}", last.body["id"].as_str().unwrap());
+    assert_eq!(bench.ask(&bench.key, Method::DELETE, &path, None).await.status, 204);
+    assert_eq!(bench.post("/v1/dev/keys", json!({ "name": "more" })).await.status, 200);
+}

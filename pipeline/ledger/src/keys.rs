@@ -1,6 +1,10 @@
 //! Developer keys: SHA-256 at rest (DECISIONS §1).
 
+mod create;
+
 use records::{Timestamp, UserId};
+
+pub use create::KeyRefusal;
 
 use crate::{
     Ledger,
@@ -59,31 +63,6 @@ pub struct KeyOwner {
 }
 
 impl Ledger {
-    /// Stores a key. `false`: no such person.
-    ///
-    /// # Errors
-    /// When the database does not answer.
-    pub async fn create_key(&self, user: &UserId, key: &NewKey) -> Result<bool, Error> {
-        const DOING: &str = "storing a key";
-        let (mut transaction, _) = self.begin_creating(DOING, &[&key.id]).await?;
-        let stored = sqlx::query(
-            "insert into developer_keys (user_id, key_id, name, key_prefix, key_sha256, scopes, expires_at) \
-             select user_id, $2, $3, $4, $5, $6, $7 from users where user_id = $1",
-        )
-        .bind(user.as_str())
-        .bind(&key.id)
-        .bind(&key.name)
-        .bind(&key.prefix)
-        .bind(key.sha256.as_slice())
-        .bind(&key.scopes)
-        .bind(key.expires_at)
-        .execute(&mut *transaction)
-        .await
-        .doing(DOING)?;
-        transaction.commit().await.doing(DOING)?;
-        Ok(stored.rows_affected() > 0)
-    }
-
     /// The owner of a live (neither revoked nor expired) key; `last_used_at` is written at most once a minute. Keys that
     /// are shown together are looked up together.
     ///

@@ -65,7 +65,7 @@ pub use health::{Health, TableHealth};
 pub use history::Event;
 pub use items::{ItemChange, ItemFilter, NewActionItem};
 pub use keyed::{KeyedClaim, WithKeys};
-pub use keys::{Key, KeyOwner, NewKey};
+pub use keys::{Key, KeyOwner, KeyRefusal, NewKey};
 pub use known_people::KnownPerson;
 pub use memories::{MemoryChange, MemoryFilter, NewPersonMemory};
 pub use operator::{JobView, OperatorAction};

@@ -62,6 +62,7 @@ fn create() -> Operation {
             "key_id",
             "/id",
         ))
+        .conflict("There are 100 live keys already")
 }
 
 fn revoke() -> Operation {
