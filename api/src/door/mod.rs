@@ -7,6 +7,7 @@ mod rate;
 mod repeats;
 mod request_id;
 pub(crate) mod retire;
+mod slash;
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -42,6 +43,8 @@ pub(crate) struct Door {
     pub(crate) documents: Arc<routes::Documents>,
     /// The routes that create, with the scope that each demands.
     creating: Arc<HashMap<&'static str, Scope>>,
+    /// The patterns of all routes.
+    paths: Arc<[&'static str]>,
 }
 
 /// The whole public interface as one service.
@@ -60,10 +63,20 @@ pub fn router_with_ids(
     let rate = Arc::new(rate::Limiter::per_minute(settings.rate_per_minute));
     let documents = routes::Documents::of(&settings);
     let creating = Arc::new(routes::creating(&settings));
-    let door =
-        Door { ledger, check_url, settings: Arc::new(settings), metrics, rate, ids, documents, creating };
+    let paths = routes::patterns(&settings).into();
+    let door = Door {
+        ledger,
+        check_url,
+        settings: Arc::new(settings),
+        metrics,
+        rate,
+        ids,
+        documents,
+        creating,
+        paths,
+    };
     let router = routes::all()
-        .fallback(async || Error::UnknownPath)
+        .fallback(slash::fallback)
         .method_not_allowed_fallback(async || Error::MethodNotAllowed)
         .layer(middleware::from_fn_with_state(door.clone(), repeats::once))
         // Outside of `once`, which reads bodies too.

@@ -32,7 +32,7 @@ use axum::{
     routing::{delete, get, patch, post},
 };
 
-pub(crate) use described::{creating, described};
+pub(crate) use described::{creating, described, patterns};
 pub(crate) use documents::Documents;
 pub(crate) use made::made;
 

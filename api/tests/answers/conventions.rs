@@ -120,6 +120,24 @@ async fn who_refuses_every_encoding_gets_the_answer_as_it_is_and_not_a_406_after
 }
 
 #[tokio::test]
+async fn a_slash_too_many_is_sent_on_to_the_path_without_it() {
+    let bench = Bench::new().await;
+    for (method, sent, place) in [
+        (Method::GET, format!("{P}/memories/?limit=3&offset=1"), format!("{P}/memories?limit=3&offset=1")),
+        (Method::POST, format!("{P}/memories/"), format!("{P}/memories")),
+        (Method::PATCH, format!("{P}/goals/a%20b//"), format!("{P}/goals/a%20b")),
+        (Method::GET, "/docs/".to_owned(), "/docs".to_owned()),
+    ] {
+        let answer = raw(&bench, Request::builder().method(method).uri(&sent)).await;
+        assert_eq!(answer.status(), 307, "{sent}");
+        assert_eq!(answer.headers()["location"], place.as_str());
+    }
+    for unknown in ["/", "/v1/", "/v1/dev/user/nothing/", "//v1/status/", "/v1/status/x"] {
+        assert_eq!(raw(&bench, Request::builder().uri(unknown)).await.status(), 404, "{unknown}");
+    }
+}
+
+#[tokio::test]
 async fn the_page_for_people_is_html_that_may_load_its_own_style_and_nothing_else() {
     let bench = Bench::new().await;
     let page = raw(&bench, Request::builder().uri("/docs")).await;
