@@ -57,7 +57,7 @@ pub use conversations::{ConversationChange, ConversationFilter, ConversationView
 pub use deliveries::{ClaimedDelivery, DeliveryOutcome, DeliveryPolicy, DeliveryView};
 pub use due::{Passed, Swept};
 pub use edges::{Answer, Edge};
-pub use endpoints::{Endpoint, EndpointChange, EventKind, NewEndpoint, WebhookFormat};
+pub use endpoints::{Endpoint, EndpointChange, EventKind, NewEndpoint, TooManyEndpoints, WebhookFormat};
 pub use error::{Error, Trouble};
 pub use folders::{DeletedFolder, FolderChange, FolderView, NewFolder};
 pub use gauges::Gauges;
@@ -66,7 +66,7 @@ pub use health::{Health, TableHealth};
 pub use history::Event;
 pub use items::{ItemChange, ItemFilter, NewActionItem};
 pub use keyed::{KeyedClaim, WithKeys};
-pub use keys::{Key, KeyOwner, NewKey};
+pub use keys::{Key, KeyOwner, KeyRefusal, NewKey};
 pub use known_people::KnownPerson;
 pub use memories::{MemoryChange, MemoryFilter, NewPersonMemory};
 pub use operator::{JobView, OperatorAction};
