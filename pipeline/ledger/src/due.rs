@@ -34,8 +34,8 @@ impl Ledger {
         let (at, id) = after.unzip();
         let rows: Vec<(Timestamp, String, String)> = sqlx::query_as(
             "select reconcile_after_at, user_id, job_id from finalization_jobs \
-             where reconcile_after_at <= clock_timestamp() \
-                 and ($1::timestamptz is null or (reconcile_after_at, job_id) > ($1, $2)) \
+             where reconcile_after_at <= statement_timestamp() \
+                 and (reconcile_after_at, job_id) > (coalesce($1::timestamptz, '-infinity'), coalesce($2, '')) \
              order by reconcile_after_at, job_id limit $3 for no key update skip locked",
         )
         .bind(at)
@@ -54,7 +54,7 @@ impl Ledger {
     pub async fn expired_leases(&self, limit: i64) -> Result<Vec<Passed>, Error> {
         self.due_in(
             "select reconcile_after_at, user_id, job_id from finalization_jobs \
-             where status = 'leased' and reconcile_after_at <= clock_timestamp() \
+             where status = 'leased' and reconcile_after_at <= statement_timestamp() \
              order by reconcile_after_at, job_id limit $1 for no key update skip locked",
             limit,
         )
@@ -69,7 +69,7 @@ impl Ledger {
     pub async fn parked_too_long(&self, limit: i64) -> Result<Vec<Passed>, Error> {
         self.due_in(
             "select reconcile_after_at, user_id, job_id from finalization_jobs \
-             where status = 'blocked_byok' and reconcile_after_at <= clock_timestamp() \
+             where status = 'blocked_byok' and reconcile_after_at <= statement_timestamp() \
              order by reconcile_after_at, job_id limit $1 for no key update skip locked",
             limit,
         )
@@ -123,7 +123,7 @@ impl Ledger {
     pub async fn abandoned_page(&self, limit: i64) -> Result<Vec<(UserId, ConversationId)>, Error> {
         let rows: Vec<(String, String)> = sqlx::query_as(
             "select user_id, conversation_id from conversations where status = 'in_progress' \
-                 and last_append_at < clock_timestamp() - interval '24 hours' order by last_append_at limit $1",
+                 and last_append_at < statement_timestamp() - interval '24 hours' order by last_append_at limit $1",
         )
         .bind(limit)
         .fetch_all(&self.pool)

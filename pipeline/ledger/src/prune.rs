@@ -100,9 +100,9 @@ impl Ledger {
     async fn prune_presence(&self, batch: i64) -> Result<(), Error> {
         for statement in [
             "delete from service_minutes where (minute, process_id) in (select minute, process_id \
-                 from service_minutes where minute < clock_timestamp() - interval '2 days' order by minute limit $1)",
+                 from service_minutes where minute < statement_timestamp() - interval '2 days' order by minute limit $1)",
             "delete from service_processes where process_id in (select process_id from service_processes \
-                 where seen_at < clock_timestamp() - interval '1 day' limit $1)",
+                 where seen_at < statement_timestamp() - interval '1 day' limit $1)",
         ] {
             sqlx::query(statement).bind(batch).execute(&self.pool).await.doing("pruning processes")?;
         }

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// What rows each table gave, by scans of its own and of its indexes.
-async fn reads(world: &World) -> BTreeMap<String, i64> {
+pub(crate) async fn reads(world: &World) -> BTreeMap<String, i64> {
     let rows: Vec<(String, i64)> = sqlx::query_as(
         "select t.relname, (t.seq_tup_read + coalesce(sum(i.idx_tup_read), 0))::bigint \
          from pg_stat_user_tables t left join pg_stat_user_indexes i using (relid) group by t.relid, t.relname, t.seq_tup_read",

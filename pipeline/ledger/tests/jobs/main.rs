@@ -9,6 +9,7 @@
 mod street;
 mod world;
 
+mod backlogs;
 mod bells;
 mod bulk;
 mod carriers;
