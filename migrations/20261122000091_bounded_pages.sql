@@ -4,3 +4,16 @@ set local lock_timeout = '5s';
 
 -- Jobs that were parked longer than anybody waits: the head of the parked ones, not a walk past all that is due.
 create index finalization_jobs_parked on finalization_jobs (reconcile_after_at, job_id) where status = 'blocked_byok';
+
+-- What may go by its age alone stands in one index, and what may go only when its conversation says so in another: dead
+-- letters that nobody settled are the oldest of all that is finished, and every batch would have to pass them.
+create index finalization_jobs_over on finalization_jobs (finished_at)
+    where status = 'completed' or settled_at is not null;
+create index finalization_jobs_unsettled on finalization_jobs (finished_at, user_id, job_id)
+    where status = 'dead_letter' and settled_at is null;
+drop index finalization_jobs_finished;
+
+-- The sweep turns pages over what stands in processing.
+create index conversations_in_processing on conversations (updated_at, user_id, conversation_id)
+    where status = 'processing';
+drop index conversations_processing;

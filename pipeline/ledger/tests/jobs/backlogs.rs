@@ -124,3 +124,92 @@ async fn a_run_reads_nothing_of_20_000_tasks_that_are_older_than_two_days() {
     .await;
     assert_eq!(more, Vec::<String>::new());
 }
+
+/// 20,000 conversations that have waited for their jobs for an hour, and `lone`, of ann, which has none, among them.
+const PROCESSING: &str = "insert into conversations (user_id, conversation_id, created_at, updated_at, started_at, \
+        finished_at, language, source, status) \
+    select user_id, conversation_id, at, at, at, at, 'en', 'phone', 'processing' \
+    from (select user_id, conversation_id, now() - interval '1 hour' as at from finalization_jobs \
+        union all select 'ann', 'lone', now() - interval '59 minutes 59 seconds') c";
+
+#[tokio::test]
+async fn a_page_of_the_sweep_is_bounded_and_all_pages_find_the_one_that_is_stuck() {
+    let world = seeded(&[PEOPLE, LIVE, PROCESSING]).await;
+    let more = reading_more_than(&world, 4_000, async |ledger| {
+        let mut after = None;
+        for _ in 0..8 {
+            let walked = ledger.sweep_processing(after.as_ref(), 100).await.unwrap();
+            assert_eq!(walked.found, []);
+            after = walked.next;
+        }
+    })
+    .await;
+    assert_eq!(more, Vec::<String>::new());
+    let (mut after, mut found) = (None, Vec::new());
+    loop {
+        let walked = world.ledger.sweep_processing(after.as_ref(), 1_000).await.unwrap();
+        found.extend(walked.found.into_iter().map(|swept| swept.conversation_id.to_string()));
+        after = walked.next;
+        if after.is_none() {
+            break;
+        }
+    }
+    assert_eq!(found, ["lone"]);
+}
+
+/// 20,000 dead letters that nobody settled, and behind them, but old enough, 100 jobs that are done and a dead letter
+/// whose conversation is gone.
+const FINISHED: &str = "insert into conversations (user_id, conversation_id, created_at, updated_at, started_at, \
+        finished_at, language, source, status) \
+    select 'u' || n % 100, 'c' || n, now(), now(), now(), now(), 'en', 'phone', 'failed' from generate_series(0, 19999) n; \
+    insert into finalization_jobs (user_id, job_id, conversation_id, revision, origin, queue, status, outcome, dead_code, \
+        epoch, requires_keys, force_process, admitted_at, created_at, updated_at, finished_at) \
+    select 'u' || n % 100, 'fj' || n, 'c' || n, 1, 'finalize', 'finalization', \
+        case when n < 20000 or n = 20100 then 'dead_letter' else 'completed' end, \
+        case when n between 20000 and 20099 then 'kept' end, \
+        case when n < 20000 or n = 20100 then 'internal' end, 0, false, false, at, at, at, at \
+    from (select n, now() - interval '99 days' + n * interval '1 minute' as at from generate_series(0, 20100) n) s";
+
+/// The retention of these tests.
+const MONTH: std::time::Duration = std::time::Duration::from_secs(30 * 86_400);
+
+#[tokio::test]
+async fn pruning_reads_nothing_of_20_000_dead_letters_that_must_stay() {
+    let world = seeded(&[PEOPLE, FINISHED]).await;
+    let more = reading_more_than(&world, 2_000, async |ledger| {
+        let (pruned, ended) = ledger.prune(MONTH, 1_000).await;
+        ended.unwrap();
+        assert_eq!(pruned.jobs, 100);
+        for _ in 0..8 {
+            assert_eq!(ledger.prune(MONTH, 1_000).await.0.jobs, 0);
+        }
+    })
+    .await;
+    assert_eq!(more, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_page_of_dead_letters_is_bounded_and_all_pages_find_the_one_whose_conversation_is_gone() {
+    let world = seeded(&[PEOPLE, FINISHED]).await;
+    let more = reading_more_than(&world, 4_000, async |ledger| {
+        let mut after = None;
+        for _ in 0..8 {
+            let walked = ledger.prune_dead_letters(MONTH, after.as_ref(), 100).await.unwrap();
+            assert_eq!(walked.found, 0);
+            after = walked.next;
+        }
+    })
+    .await;
+    assert_eq!(more, Vec::<String>::new());
+    let (mut after, mut found) = (None, 0);
+    loop {
+        let walked = world.ledger.prune_dead_letters(MONTH, after.as_ref(), 1_000).await.unwrap();
+        found += walked.found;
+        after = walked.next;
+        if after.is_none() {
+            break;
+        }
+    }
+    assert_eq!(found, 1);
+    assert_eq!(world.count("select count(*) from finalization_jobs where job_id = 'fj20100'").await, 0);
+}

@@ -67,7 +67,7 @@ async fn street(world: &World, ledger: &Ledger, round: &str) {
     ledger.due_page(None, 10).await.unwrap();
     ledger.expired_leases(10).await.unwrap();
     ledger.parked_too_long(10).await.unwrap();
-    ledger.sweep_processing(10).await.unwrap();
+    ledger.sweep_processing(None, 10).await.unwrap();
     ledger.abandoned_page(10).await.unwrap();
     ledger.next_ring_at(Queue::Creation).await.unwrap();
 }
