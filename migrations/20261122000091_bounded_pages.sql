@@ -17,3 +17,14 @@ drop index finalization_jobs_finished;
 create index conversations_in_processing on conversations (updated_at, user_id, conversation_id)
     where status = 'processing';
 drop index conversations_processing;
+
+-- What waits for one endpoint, beside everybody's.
+create index webhook_deliveries_waiting on webhook_deliveries (user_id, endpoint_id, next_at) where status = 'pending';
+
+-- It was enabled when more was parked than is woken at once: claims wake the rest.
+alter table webhook_endpoints add column waking boolean not null default false;
+create index webhook_endpoints_waking on webhook_endpoints (user_id, endpoint_id) where waking;
+
+-- The oldest event that somebody waits for, however many wait for their endpoints to be enabled.
+create index webhook_deliveries_backlog on webhook_deliveries (occurred_at)
+    where status in ('pending', 'sending') and next_at is distinct from 'infinity';

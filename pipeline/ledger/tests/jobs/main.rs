@@ -15,6 +15,7 @@ mod bulk;
 mod carriers;
 mod chance;
 mod conformance;
+mod delivery_backlogs;
 mod desk;
 mod desk_plans;
 mod explain;
