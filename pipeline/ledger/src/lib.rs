@@ -47,6 +47,7 @@ mod usage;
 mod users;
 mod waker;
 mod wakes;
+mod walk;
 
 pub use admit::{AdmitRefusal, Admitted, CreateOutcome, NewContent, NewConversation, ReprocessRefusal};
 pub use backlog::Backlog;
@@ -89,3 +90,4 @@ pub use take::{Claimed, Holding, Renewal, Taken};
 pub use usage::Spent;
 pub use users::{User, UserChange};
 pub use waker::Waker;
+pub use walk::{Place, Walked};

@@ -61,7 +61,7 @@ impl Ledger {
     pub async fn repeat_of(&self, key: &RequestKey) -> Result<Option<Repeat>, Error> {
         let row: Option<Row> = sqlx::query_as(
             "select fingerprint, made, running_until, status, answer, clock_timestamp() as now from request_keys \
-             where user_id = $1 and route = $2 and request_key = $3 and created_at > clock_timestamp() - $4",
+             where user_id = $1 and route = $2 and request_key = $3 and created_at > statement_timestamp() - $4",
         )
         .bind(key.user.as_str())
         .bind(&key.route)

@@ -92,7 +92,7 @@ const CONVERSATIONS: &str = for_each!(
 const USERS: &str = for_each!("select * from users u where u.user_id = k.user_id");
 const RECENT_ITEMS: &str = for_each!(
     "select * from action_items i where i.user_id = k.user_id \
-         and i.created_at > clock_timestamp() - interval '2 days' \
+         and i.created_at > statement_timestamp() - interval '2 days' \
          and i.conversation_id is distinct from k.conversation_id \
      order by i.created_at desc, i.action_item_id limit 500"
 );

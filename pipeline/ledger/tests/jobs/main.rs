@@ -9,12 +9,14 @@
 mod street;
 mod world;
 
+mod backlogs;
 mod bells;
 mod bulk;
 mod bulk_reads;
 mod carriers;
 mod chance;
 mod conformance;
+mod delivery_backlogs;
 mod desk;
 mod desk_plans;
 mod explain;
