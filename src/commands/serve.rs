@@ -12,7 +12,7 @@ use worker::{Unwatched, Watch};
 use crate::{
     admin,
     config::{Config, Role},
-    console,
+    console, exit,
     lifecycle::Lifecycle,
     listener,
     presence::{self, Tally},
@@ -26,6 +26,7 @@ use crate::{
 /// # Errors
 /// When the configuration cannot work or an address cannot be listened on.
 pub(crate) async fn run(config: Config, spans: Option<SpanCounts>) -> anyhow::Result<ExitCode> {
+    exit::refuse(&config.problems_of_service())?;
     let options = database(config.database_url.as_deref())?;
     let app = App::wire(config, options)?;
     app.show_spans(spans)?;

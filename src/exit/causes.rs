@@ -2,8 +2,6 @@
 
 use ledger::Trouble;
 
-use super::Exit;
-
 /// The causes of an error, outermost first. Libraries like to repeat their source in their own words; a cause whose
 /// text ends the one before says nothing new.
 pub(super) fn causes(error: &anyhow::Error) -> Vec<String> {
@@ -20,11 +18,6 @@ pub(super) fn causes(error: &anyhow::Error) -> Vec<String> {
 
 /// What to do about a database that did not answer, or not as it should.
 pub(super) fn next_step(error: &anyhow::Error) -> Option<&'static str> {
-    if let Some(Exit::Unavailable(_)) = error.downcast_ref::<Exit>() {
-        return Some(
-            "set DATABASE_URL, or give --database-url; `listen dev` and `listen demo` bring their own",
-        );
-    }
     let broken = error.downcast_ref::<ledger::Error>()?;
     match broken.trouble() {
         Some(trouble) => Some(about(trouble)),
@@ -58,6 +51,7 @@ mod tests {
     use anyhow::anyhow;
 
     use super::*;
+    use crate::exit::Exit;
 
     /// An error, with what was said above it.
     fn above(inner: &'static str, words: &[&'static str]) -> anyhow::Error {
@@ -79,8 +73,6 @@ mod tests {
 
     #[test]
     fn a_database_that_does_not_answer_has_a_next_step_and_another_trouble_has_none() {
-        let unset = Exit::Unavailable("DATABASE_URL is not set".to_owned()).into();
-        assert!(next_step(&unset).is_some_and(|step| step.starts_with("set DATABASE_URL")));
         let busy = ledger::Error::Contended { doing: "replaying" }.into();
         assert!(next_step(&busy).is_some_and(|step| step.starts_with("repeat it")));
         assert_eq!(next_step(&anyhow!("something else")), None);
