@@ -11,6 +11,7 @@ mod keyed;
 mod lifecycle;
 mod listener;
 mod presence;
+mod schema;
 mod telemetry;
 mod traces;
 mod wiring;

@@ -1,5 +1,7 @@
 //! What a command that failed says besides its error: each cause once, and what to do next.
 
+use std::io;
+
 use ledger::Trouble;
 
 /// The causes of an error, outermost first. Libraries like to repeat their source in their own words; a cause whose
@@ -16,8 +18,15 @@ pub(super) fn causes(error: &anyhow::Error) -> Vec<String> {
     causes
 }
 
-/// What to do about a database that did not answer, or not as it should.
+/// What to do about an address that is taken, and a database that did not answer, or not as it should.
 pub(super) fn next_step(error: &anyhow::Error) -> Option<&'static str> {
+    let in_use = |cause: &io::Error| cause.kind() == io::ErrorKind::AddrInUse;
+    if error.root_cause().downcast_ref::<io::Error>().is_some_and(in_use) {
+        return Some(
+            "another program listens there, perhaps another `listen`: end it, or choose another address with --addr \
+             (LISTEN_ADDR) or --admin-addr (LISTEN_ADMIN_ADDR)",
+        );
+    }
     let broken = error.downcast_ref::<ledger::Error>()?;
     match broken.trouble() {
         Some(trouble) => Some(about(trouble)),
@@ -72,7 +81,9 @@ mod tests {
     }
 
     #[test]
-    fn a_database_that_does_not_answer_has_a_next_step_and_another_trouble_has_none() {
+    fn what_an_operator_can_mend_has_a_next_step_and_another_trouble_has_none() {
+        let taken = anyhow::Error::new(io::Error::from(io::ErrorKind::AddrInUse)).context("listening");
+        assert!(next_step(&taken).is_some_and(|step| step.contains("LISTEN_ADDR")));
         let busy = ledger::Error::Contended { doing: "replaying" }.into();
         assert!(next_step(&busy).is_some_and(|step| step.starts_with("repeat it")));
         assert_eq!(next_step(&anyhow!("something else")), None);
