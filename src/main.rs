@@ -3,6 +3,7 @@
 mod admin;
 mod cli;
 mod commands;
+mod concerns;
 mod config;
 mod console;
 mod embedded;
