@@ -33,7 +33,7 @@ impl Reconciler {
         let began = Instant::now();
         let mut repairs = Repairs::new(&self.ledger, &self.metrics);
         while !self.stop.is_cancelled() {
-            let page = self.ledger.parked_too_long(self.settings.page).await?;
+            let page = self.ledger.in_time(self.ledger.parked_too_long(self.settings.page)).await?;
             for (_, user, job) in &page {
                 if self.stop.is_cancelled() {
                     return Ok(());
@@ -52,7 +52,7 @@ impl Reconciler {
     async fn admit_abandoned(&self) -> Result<(), Error> {
         let began = Instant::now();
         while !self.stop.is_cancelled() {
-            let page = self.ledger.abandoned_page(self.settings.page).await?;
+            let page = self.ledger.in_time(self.ledger.abandoned_page(self.settings.page)).await?;
             let mut admitted = 0;
             for (user, conversation) in &page {
                 if self.stop.is_cancelled() {
@@ -77,7 +77,8 @@ impl Reconciler {
         let began = Instant::now();
         let mut place = self.places.swept.lock().await;
         while !self.stop.is_cancelled() {
-            let walked = self.ledger.sweep_processing(place.as_ref(), self.settings.page).await?;
+            let walked =
+                self.ledger.in_time(self.ledger.sweep_processing(place.as_ref(), self.settings.page)).await?;
             for found in &walked.found {
                 let conversation_id = found.conversation_id.as_str();
                 tracing::error!(
@@ -115,7 +116,8 @@ impl Reconciler {
         let mut place = self.places.pruned.lock().await;
         while !self.stop.is_cancelled() {
             let (age, page) = (self.settings.retention, self.settings.page);
-            let walked = self.ledger.prune_dead_letters(age, place.as_ref(), page).await?;
+            let walked =
+                self.ledger.in_time(self.ledger.prune_dead_letters(age, place.as_ref(), page)).await?;
             self.metrics.count(Action::Pruned, walked.found);
             *place = walked.next;
             if place.is_none() || began.elapsed() >= self.settings.budget {

@@ -73,7 +73,7 @@ impl Reconciler {
         }
         duties?;
         if !self.stop.is_cancelled() {
-            self.metrics.succeeded(self.ledger.round_done().await?);
+            self.metrics.succeeded(self.ledger.in_time(self.ledger.round_done()).await?);
         }
         Ok(())
     }

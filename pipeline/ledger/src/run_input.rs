@@ -56,7 +56,7 @@ impl Ledger {
     /// When the database does not answer, or a row cannot be read.
     pub async fn run_input(&self, claimed: &Claimed) -> Result<Option<RunInput>, Error> {
         let about = (claimed.user_id.clone(), claimed.conversation_id.clone());
-        let all = async |ledger: Self, abouts| ledger.run_inputs(abouts).await;
+        let all = async |ledger: Self, abouts| ledger.in_time(ledger.run_inputs(abouts)).await;
         self.inputs.ask(self, about, all).await
     }
 

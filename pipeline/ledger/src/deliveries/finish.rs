@@ -106,6 +106,8 @@ fn wait(
 fn health(outcome: DeliveryOutcome) -> Health {
     match outcome {
         DeliveryOutcome::Delivered { .. } => Health::Alive,
+        // A defect of ours: nothing was sent.
+        DeliveryOutcome::Retry { error: "unreadable", .. } => Health::Unknown,
         DeliveryOutcome::Retry { .. } | DeliveryOutcome::Final { .. } => Health::Failing,
         DeliveryOutcome::Gone => Health::Gone,
         DeliveryOutcome::Cancelled => Health::Unknown,

@@ -80,7 +80,7 @@ impl World {
             format: WebhookFormat::Full,
             secret: SecretString::from("whsec_c2VjcmV0"),
         };
-        self.ledger.create_endpoint(user, &new).await.unwrap();
+        self.ledger.create_endpoint(user, &new).await.unwrap().unwrap();
     }
 
     /// Pending deliveries `{endpoint}_0…` that have been due for a minute.
