@@ -165,6 +165,7 @@ impl App {
             dispatching: self.config.has(Role::Reconciler)
                 && self.config.finalization_dispatch_mode != Dispatch::Inline,
             retention: Duration::from_secs(self.config.retention_days * 86_400),
+            apart: reconciler::apart(chance().next_u64()),
             ..reconciler::Settings::default()
         };
         if self.config.has(Role::Reconciler) {

@@ -77,8 +77,8 @@ impl Reconciler {
         let began = Instant::now();
         let mut place = self.places.swept.lock().await;
         while !self.stop.is_cancelled() {
-            let page = self.ledger.sweep_processing(place.as_ref(), self.settings.page);
-            let walked = self.ledger.in_time(page).await?;
+            let walked =
+                self.ledger.in_time(self.ledger.sweep_processing(place.as_ref(), self.settings.page)).await?;
             for found in &walked.found {
                 let conversation_id = found.conversation_id.as_str();
                 tracing::error!(
@@ -99,8 +99,7 @@ impl Reconciler {
     async fn prune(&self) -> Result<(), Error> {
         let began = Instant::now();
         while !self.stop.is_cancelled() {
-            let pruning = async { Ok(self.ledger.prune(self.settings.retention, self.settings.page).await) };
-            let (pruned, ended) = self.ledger.in_time(pruning).await?;
+            let (pruned, ended) = self.ledger.prune(self.settings.retention, self.settings.page).await;
             self.metrics
                 .count(Action::Pruned, pruned.jobs + pruned.deliveries + pruned.actions + pruned.requests);
             let most = pruned.jobs.max(pruned.deliveries).max(pruned.actions).max(pruned.requests);
@@ -117,7 +116,8 @@ impl Reconciler {
         let mut place = self.places.pruned.lock().await;
         while !self.stop.is_cancelled() {
             let (age, page) = (self.settings.retention, self.settings.page);
-            let walked = self.ledger.prune_dead_letters(age, place.as_ref(), page).await?;
+            let walked =
+                self.ledger.in_time(self.ledger.prune_dead_letters(age, place.as_ref(), page)).await?;
             self.metrics.count(Action::Pruned, walked.found);
             *place = walked.next;
             if place.is_none() || began.elapsed() >= self.settings.budget {

@@ -18,6 +18,7 @@ mod plan;
 mod settings;
 
 pub use metrics::{Counts, Metrics};
+pub use plan::apart;
 pub use replays::work_off_replays;
 pub use round::{Reconciler, run};
 pub use settings::Settings;

@@ -103,12 +103,21 @@ pub(crate) fn goes_on(found: usize, page: i64, spent: Duration, budget: Duration
 /// processes do not all look at the same moment. The same seed gives the same waits.
 pub(crate) fn wait_before_look(seed: u64, look: u64) -> Duration {
     const REACH: u64 = 2_000;
-    // SplitMix64: enough to spread processes, and a pure function of its arguments.
-    let mut bits = seed.wrapping_add(look.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+    Duration::from_millis(4_000 + spread(seed, look) % (REACH + 1))
+}
+
+/// How long after the ticks that all processes hear a process of that seed begins its rounds: up to 30 s.
+pub fn apart(seed: u64) -> Duration {
+    const REACH: u64 = 30_000;
+    Duration::from_millis(spread(seed, 0) % (REACH + 1))
+}
+
+/// SplitMix64: enough to spread processes, and a pure function of its arguments.
+fn spread(seed: u64, step: u64) -> u64 {
+    let mut bits = seed.wrapping_add(step.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    bits ^= bits >> 31;
-    Duration::from_millis(4_000 + bits % (REACH + 1))
+    bits ^ (bits >> 31)
 }
 
 #[cfg(test)]
@@ -167,5 +176,13 @@ mod tests {
         assert_ne!(waits(7), waits(8));
         let mean = waits(7).iter().sum::<Duration>() / 200;
         assert!((4_800..=5_200).contains(&mean.as_millis()), "on average every five seconds: {mean:?}");
+    }
+
+    #[test]
+    fn rounds_of_processes_begin_up_to_half_a_minute_apart() {
+        let waits: Vec<_> = (0..200).map(apart).collect();
+        assert!(waits.iter().all(|wait| wait.as_millis() <= 30_000));
+        let mean = waits.iter().sum::<Duration>() / 200;
+        assert!((13_000..=17_000).contains(&mean.as_millis()), "spread over all of it: {mean:?}");
     }
 }

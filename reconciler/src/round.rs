@@ -79,8 +79,8 @@ impl Reconciler {
     }
 }
 
-/// Makes a round at start, again after a short while until one succeeds, and then at every tick of `schedule` (UTC),
-/// until `stop`: a database that comes up after us is not left alone until the first tick. Any `apalis_cron::Schedule`
+/// Makes a round at start, again after a short while until one succeeds, and then after every tick of `schedule` (UTC, later
+/// by `Settings::apart`), until `stop`: a database that comes up after us is not left alone until the first tick. Any `apalis_cron::Schedule`
 /// will do; `LISTEN_RECONCILER_CRON` is parsed into one by the caller, so that a wrong expression stops the start-up.
 pub async fn run<S>(
     ledger: Ledger,
@@ -120,7 +120,14 @@ where
 }
 
 async fn on_tick(_: Tick<Utc>, reconciler: Data<Arc<Reconciler>>) {
-    make(Arc::clone(&reconciler)).await;
+    if !stops_within(reconciler.settings.apart, &reconciler.stop).await {
+        make(Arc::clone(&reconciler)).await;
+    }
+}
+
+/// Waits so long, or until `stop`: then that is the answer.
+async fn stops_within(wait: Duration, stop: &CancellationToken) -> bool {
+    tokio::time::timeout(wait, stop.cancelled()).await.is_ok()
 }
 
 /// A round is spawned: one that panics ends nothing, and one that takes long does not keep the clock from being read.
@@ -136,7 +143,7 @@ async fn make(reconciler: Arc<Reconciler>) -> bool {
 async fn until_made<M: Future<Output = bool>>(mut round: impl FnMut() -> M, stop: &CancellationToken) {
     let mut wait = FIRST_RETRY;
     while !round().await {
-        if tokio::time::timeout(wait, stop.cancelled()).await.is_ok() {
+        if stops_within(wait, stop).await {
             return;
         }
         wait = LAST_RETRY.min(wait * 2);
@@ -174,5 +181,15 @@ mod tests {
         };
         until_made(round, &stop).await;
         assert_eq!(rounds, 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_round_begins_so_long_after_its_tick_unless_the_process_stops() {
+        let (began, stop) = (Instant::now(), CancellationToken::new());
+        assert!(!stops_within(Duration::from_secs(20), &stop).await);
+        assert_eq!(began.elapsed(), Duration::from_secs(20));
+        stop.cancel();
+        assert!(stops_within(Duration::from_secs(20), &stop).await);
+        assert_eq!(began.elapsed(), Duration::from_secs(20));
     }
 }

@@ -14,6 +14,9 @@ pub struct Settings {
     pub page: i64,
     /// How long a pass, or one duty, may go on: 30 s. What is left is the next round's.
     pub budget: Duration,
+    /// How long after each tick this process begins its round: none. Processes whose clocks tick together differ by it
+    /// ([`apart`](crate::apart)), so that they do not all ask the database for the same rows in the same second.
+    pub apart: Duration,
 }
 
 impl Default for Settings {
@@ -23,6 +26,7 @@ impl Default for Settings {
             retention: Duration::from_secs(30 * 24 * 3_600),
             page: 100,
             budget: Duration::from_secs(30),
+            apart: Duration::ZERO,
         }
     }
 }

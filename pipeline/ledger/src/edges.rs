@@ -1,18 +1,22 @@
 //! The other edges of a job: release, fail, park, reconcile, and parking by its user's mark.
 
 use chrono::Duration;
-use job::{Command, Effect, FailureCode, JobId, Refusal, State, Timestamp};
+use job::{Command, Effect, FailureCode, JobId, Refusal, State, Timestamp, decide};
 use records::{ConversationId, UserId};
 use sqlx::PgConnection;
 
 use crate::{
     Ledger,
-    effects::{Bell, Stumble, Written, until_stored},
+    effects::{Bell, Stumble, Written, after, until_stored},
     error::{Doing, Error},
+    history::{self, Said},
     repeats::answers_forgotten,
     row::{self, JobRow, Stored},
     take::{Holding, put_off},
 };
+
+/// How many of a person's jobs are read and stored at once.
+const AT_ONCE: usize = 500;
 
 /// What a holder says of its run when it did not succeed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,26 +141,53 @@ impl Ledger {
     }
 
     /// Says `RequireKeys` to each live job of a person who was just marked, in the marking transaction, which holds
-    /// the person's row: no admission can slip in between.
+    /// the person's row: no admission can slip in between. A person may have very many: only their names are held all
+    /// at once.
     pub(crate) async fn require_keys(
         &self,
         connection: &mut PgConnection,
         user: &UserId,
         now: Timestamp,
     ) -> Result<(), Stumble> {
-        let rows: Vec<JobRow> = sqlx::query_as(
-            "select * from finalization_jobs where user_id = $1 and status in ('queued', 'leased', 'blocked_byok') \
-             order by job_id for no key update",
+        let jobs: Vec<String> = sqlx::query_scalar(
+            "select job_id from finalization_jobs where user_id = $1 \
+                 and status in ('queued', 'leased', 'blocked_byok') order by job_id",
         )
         .bind(user.as_str())
         .fetch_all(&mut *connection)
         .await
         .doing("reading a person's jobs")?;
-        for row in rows {
-            let stored = Stored::try_from(row)?;
-            // Every live job grants this; a refusal would mean that it came to rest, which its lock forbids.
-            let _ =
-                self.decide_and_write(connection, &stored, Command::RequireKeys, now, Bell::Write).await?;
+        for some in jobs.chunks(AT_ONCE) {
+            self.require_keys_of(connection, some, now).await?;
+        }
+        Ok(())
+    }
+
+    /// Says it to some of them, and stores them in one statement.
+    async fn require_keys_of(
+        &self,
+        connection: &mut PgConnection,
+        jobs: &[String],
+        now: Timestamp,
+    ) -> Result<(), Stumble> {
+        let ids: Vec<&str> = jobs.iter().map(String::as_str).collect();
+        let mut rows = row::read_locked(connection, &ids).await?;
+        let said = Said { verb: history::verb(&Command::RequireKeys), stages: &[] };
+        let mut granted = Vec::with_capacity(rows.len());
+        for read in ids.iter().filter_map(|id| rows.remove(*id)) {
+            // Every live job grants this; one that refuses came to rest before it was locked.
+            if let Ok(step) = decide(&read.job, Command::RequireKeys, now, &self.policy) {
+                let stored = after(&read, &step, Bell::Write, now, said);
+                granted.push((read, stored, step));
+            }
+        }
+        let stored: Vec<&Stored> = granted.iter().map(|(_, stored, _)| stored).collect();
+        let kept = row::store(connection, &stored, now, &self.policy).await.doing("storing jobs")?;
+        if kept.len() < granted.len() {
+            return Err(Stumble::Lost);
+        }
+        for (read, stored, step) in granted.iter().filter(|(.., step)| !step.effects.is_empty()) {
+            self.write_effects(connection, read, stored, step, now, Bell::Write).await?;
         }
         Ok(())
     }

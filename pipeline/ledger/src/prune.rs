@@ -50,14 +50,14 @@ impl Ledger {
                 0
             })
         };
-        gone(self.prune_presence(batch).await);
-        gone(self.prune_replays(age).await);
+        gone(self.in_time(self.prune_presence(batch)).await);
+        gone(self.in_time(self.prune_replays(age)).await);
         let pruned = Pruned {
-            jobs: gone(self.prune_jobs(age, batch).await),
-            deliveries: gone(self.prune_deliveries(age, batch).await)
-                + gone(self.prune_pushes(age, batch).await),
-            actions: gone(self.prune_actions(age, batch).await),
-            requests: gone(self.prune_request_keys(batch).await),
+            jobs: gone(self.in_time(self.prune_jobs(age, batch)).await),
+            deliveries: gone(self.in_time(self.prune_deliveries(age, batch)).await)
+                + gone(self.in_time(self.prune_pushes(age, batch)).await),
+            actions: gone(self.in_time(self.prune_actions(age, batch)).await),
+            requests: gone(self.in_time(self.prune_request_keys(batch)).await),
         };
         (pruned, failed)
     }

@@ -213,3 +213,19 @@ async fn a_page_of_dead_letters_is_bounded_and_all_pages_find_the_one_whose_conv
     assert_eq!(found, 1);
     assert_eq!(world.count("select count(*) from finalization_jobs where job_id = 'fj20100'").await, 0);
 }
+
+#[tokio::test]
+async fn a_mark_reaches_each_of_more_live_jobs_than_are_stored_at_once_and_no_other() {
+    const ONE_PERSON: &str = "update finalization_jobs set user_id = 'u1' where job_id like 'fj1%'";
+    let world = seeded(&[PEOPLE, LIVE, ONE_PERSON]).await;
+    let untouched =
+        "select count(*) from finalization_jobs where user_id <> 'u1' and status = 'blocked_byok'";
+    let before = world.count(untouched).await;
+    let marked = ledger::UserChange { requires_byok: Some(true), ..Default::default() };
+    world.ledger.change_user(&records::UserId::new("u1"), &marked).await.unwrap().unwrap();
+    let all = world.count("select count(*) from finalization_jobs where user_id = 'u1'").await;
+    let reached = "select count(*) from finalization_jobs where user_id = 'u1' and requires_keys \
+        and status in ('leased', 'blocked_byok')";
+    assert!(all > 10_000);
+    assert_eq!((world.count(reached).await, world.count(untouched).await), (all, before));
+}

@@ -83,7 +83,7 @@ async fn waiting_jobs_are_listed_from_the_live_ones() {
 async fn the_overview_reads_no_history() {
     let tables = [
         ("finalization_jobs", "finalization_jobs_age"),
-        ("webhook_deliveries", "webhook_deliveries_pending_age"),
+        ("webhook_deliveries", "webhook_deliveries_backlog"),
     ];
     assert_uses_with(DEAD, &tables, async |ledger, _| {
         let overview = ledger.overview().await.unwrap();

@@ -97,18 +97,20 @@ async fn of_everything_the_old_one_goes_alone() {
 
 #[tokio::test]
 async fn what_somebody_holds_is_passed_by_and_goes_later() {
-    for held in [
-        "select from push_deliveries for update",
-        "select from webhook_deliveries for update",
-        "select from operator_actions for update",
-        "select from request_keys for update",
-        "select from replay_operations for update",
+    for (held, olds) in [
+        ("select from push_deliveries for update", 1),
+        ("select from webhook_deliveries for update", 1),
+        ("select from operator_actions for update", 1),
+        ("select from request_keys for update", 1),
+        ("select from replay_operations for update", 1),
+        ("select from service_minutes for update", 2),
+        ("select from service_processes for update", 1),
     ] {
         let world = with_one_old_of_each().await;
         let mut holder = world.database.holding(held).await;
         world.prune(MONTH, 100).await;
         let old = |left: Vec<(String, i64, i64)>| left.iter().map(|(_, _, old)| old).sum::<i64>();
-        assert_eq!(old(left(&world).await), 1, "{held}");
+        assert_eq!(old(left(&world).await), olds, "{held}");
         sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
         world.prune(MONTH, 100).await;
         assert_eq!(old(left(&world).await), 0, "{held}");
