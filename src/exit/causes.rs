@@ -9,13 +9,24 @@ use ledger::Trouble;
 pub(super) fn causes(error: &anyhow::Error) -> Vec<String> {
     let mut causes: Vec<String> = Vec::new();
     let mut before = error.to_string();
-    for cause in error.chain().skip(1).map(ToString::to_string) {
+    for cause in error.chain().skip(1).map(words) {
         if !before.ends_with(&cause) {
             causes.push(cause.clone());
         }
         before = cause;
     }
     causes
+}
+
+/// A refusal of the database in its own words and with its SQLSTATE; where it stands in the server's code says nothing.
+fn words(cause: &(dyn std::error::Error + 'static)) -> String {
+    match cause.downcast_ref::<sqlx::Error>() {
+        Some(sqlx::Error::Database(refusal)) => {
+            let code = refusal.code().map(|code| format!(" (SQLSTATE {code})")).unwrap_or_default();
+            format!("{}{code}", refusal.message())
+        }
+        _ => cause.to_string(),
+    }
 }
 
 /// What to do about an address that is taken, and a database that did not answer, or not as it should.
