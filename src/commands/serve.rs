@@ -106,7 +106,8 @@ impl Service {
         let name = process_name();
         let leave = app.ledger.forget_process(&name);
         let _ = tokio::time::timeout(Duration::from_secs(1), leave).await;
-        app.ledger.close().await;
+        // A session that is silent is not waited for.
+        let _ = tokio::time::timeout(Duration::from_secs(1), app.ledger.close()).await;
         tracing::info!("stopped");
     }
 }

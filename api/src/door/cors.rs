@@ -38,6 +38,8 @@ pub(super) fn layer(origins: &[String]) -> CorsLayer {
             header::CONTENT_TYPE,
             header::IF_NONE_MATCH,
             HeaderName::from_static("idempotency-key"),
+            HeaderName::from_static("traceparent"),
+            HeaderName::from_static("x-byok-openai"),
             HeaderName::from_static("x-request-id"),
         ])
         .expose_headers(EXPOSED)

@@ -1,11 +1,13 @@
 //! The front door: what every request passes, and what every handler is handed.
 
 mod cors;
+mod encoding;
 mod pass;
 mod rate;
 mod repeats;
 mod request_id;
 pub(crate) mod retire;
+mod slash;
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -41,6 +43,8 @@ pub(crate) struct Door {
     pub(crate) documents: Arc<routes::Documents>,
     /// The routes that create, with the scope that each demands.
     creating: Arc<HashMap<&'static str, Scope>>,
+    /// The patterns of all routes.
+    paths: Arc<[&'static str]>,
 }
 
 /// The whole public interface as one service.
@@ -59,17 +63,29 @@ pub fn router_with_ids(
     let rate = Arc::new(rate::Limiter::per_minute(settings.rate_per_minute));
     let documents = routes::Documents::of(&settings);
     let creating = Arc::new(routes::creating(&settings));
-    let door =
-        Door { ledger, check_url, settings: Arc::new(settings), metrics, rate, ids, documents, creating };
+    let paths = routes::patterns(&settings).into();
+    let door = Door {
+        ledger,
+        check_url,
+        settings: Arc::new(settings),
+        metrics,
+        rate,
+        ids,
+        documents,
+        creating,
+        paths,
+    };
     let router = routes::all()
-        .fallback(async || Error::UnknownPath)
+        .fallback(slash::fallback)
         .method_not_allowed_fallback(async || Error::MethodNotAllowed)
         .layer(middleware::from_fn_with_state(door.clone(), repeats::once))
         // Outside of `once`, which reads bodies too.
         .layer(DefaultBodyLimit::max(BODY_LIMIT))
         .layer(pass::catch_panics())
         .layer(middleware::from_fn_with_state(door.clone(), pass::attend))
-        .layer(CompressionLayer::new());
+        .layer(CompressionLayer::new())
+        // Outside of the compression, which would refuse an answer that is given already.
+        .layer(middleware::map_request(encoding::leave_a_choice));
     match door.settings.cors_origins.as_slice() {
         [] => router.with_state(door),
         origins => router.layer(cors::layer(origins)).with_state(door),

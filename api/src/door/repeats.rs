@@ -54,7 +54,7 @@ async fn named(
     caller.require(scope)?;
     let name = name_in(&parts.headers)?;
     let bytes = whole(Request::from_parts(parts.clone(), body), door.settings.body_wait).await?;
-    let fingerprint = Sha256::digest(&bytes).into();
+    let fingerprint = fingerprint(&route, parts.uri.path(), &bytes);
     let key = RequestKey { user: caller.user.clone(), route, key: name, fingerprint };
     if let Some(repeat) = door.ledger.repeat_of(&key).await? {
         return answer_again(door, &key, repeat).await;
@@ -81,13 +81,23 @@ fn name_in(headers: &HeaderMap) -> Result<String, Error> {
     }
 }
 
+/// What a request is recognized by: its body, and, since a name counts for a whole route, the ids in its path.
+fn fingerprint(route: &str, path: &str, body: &[u8]) -> [u8; 32] {
+    let ids = if route.contains('{') { path } else { "" };
+    Sha256::new().chain_update(ids).chain_update(body).finalize().into()
+}
+
 fn refused(words: &str) -> Error {
     Error::Invalid(vec![Problem::rule(vec!["header".into(), "idempotency-key".into()], words)])
 }
 
 async fn answer_again(door: &Door, key: &RequestKey, repeat: Repeat) -> Result<Response, Error> {
     let (status, body) = match repeat {
-        Repeat::OtherBody => return Err(refused("the key was used for a request with another body")),
+        Repeat::OtherBody => {
+            return Err(refused(
+                "the key was used for another request: another body, or another id in its path",
+            ));
+        }
         Repeat::Running(seconds) => return Err(Error::StillRunning { retry_after: seconds.min(2) }),
         Repeat::Answered { status, answer } => (StatusCode::from_u16(status).unwrap_or_default(), answer),
         Repeat::Made(made) => {

@@ -4,7 +4,7 @@ use axum::{
     extract::FromRequestParts,
     http::{HeaderMap, header, request::Parts},
 };
-use records::UserId;
+use records::{Timestamp, UserId};
 
 use super::{Scope, text::hash_of_presented};
 use crate::{
@@ -19,6 +19,8 @@ pub(crate) struct Caller {
     pub(crate) user: UserId,
     /// The key that was used.
     pub(crate) key_id: String,
+    /// When that key stops working.
+    pub(crate) expires_at: Option<Timestamp>,
     scopes: Vec<Scope>,
 }
 
@@ -51,7 +53,7 @@ impl FromRequestParts<Door> for Caller {
         counted.admitted?;
         // A scope that this version does not know (yet, or any more) grants nothing.
         let scopes = owner.scopes.iter().filter_map(|name| Scope::from_name(name)).collect();
-        Ok(Self { user: owner.user_id, key_id: owner.key_id, scopes })
+        Ok(Self { user: owner.user_id, key_id: owner.key_id, expires_at: owner.expires_at, scopes })
     }
 }
 

@@ -158,7 +158,10 @@ fn booleans_know_their_words_and_only_those() {
     for wrong in [json!(2), json!(""), json!(" true"), json!("maybe")] {
         assert_refused(Bool, wrong, "bool_parsing", unclear);
     }
-    for wrong in [json!(0.5), json!(null), json!([])] {
+    for whole in [json!(i64::MAX), json!(i64::MIN), json!(-2.0)] {
+        assert_refused(Bool, whole, "bool_parsing", unclear);
+    }
+    for wrong in [json!(0.5), json!(null), json!([]), json!(1u64 << 63), json!(u64::MAX), json!(-1e30)] {
         assert_refused(Bool, wrong, "bool_type", "Input should be a valid boolean");
     }
 }

@@ -17,6 +17,11 @@ impl Text {
         Self { min, max }
     }
 
+    /// As long as labels, names and addresses of other people's making may be: bounded because lists repeat them.
+    pub(crate) const fn label() -> Self {
+        Self { min: 0, max: 500 }
+    }
+
     /// As long as the body allows.
     pub(crate) const fn any() -> Self {
         Self { min: 0, max: usize::MAX }

@@ -8,6 +8,9 @@ use super::{Report, Take};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bool;
 
+/// 2^63.
+const BEYOND: f64 = 9_223_372_036_854_775_808.0;
+
 impl Take for Bool {
     type Out = bool;
 
@@ -15,10 +18,12 @@ impl Take for Bool {
         match value {
             Value::Bool(truth) => Some(*truth),
             Value::String(word) => of_word(word).or_else(|| unclear(report)),
-            Value::Number(number) => match number.as_f64() {
-                Some(0.0) => Some(false),
-                Some(1.0) => Some(true),
-                Some(other) if other.fract() == 0.0 => unclear(report),
+            Value::Number(number) => match (number.as_i64(), number.as_f64()) {
+                (Some(0), _) | (None, Some(0.0)) => Some(false),
+                (Some(1), _) | (None, Some(1.0)) => Some(true),
+                (Some(_), _) => unclear(report),
+                // Beyond 64 bits pydantic sees no integer any more.
+                (None, Some(other)) if other.fract() == 0.0 && other.abs() < BEYOND => unclear(report),
                 _ => wrong(report),
             },
             _ => wrong(report),

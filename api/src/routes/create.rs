@@ -8,7 +8,7 @@ use records::{Conversation, ConversationId, Geolocation, Source, Timestamp, User
 use secrecy::SecretString;
 use serde_json::{Value, json};
 
-use super::{byok, geolocation::geolocation, segments, speakers, waiting};
+use super::{byok, geolocation::geolocation, segments, waiting};
 use crate::{
     Error, Scope, Settings,
     door::{Creating, Door},
@@ -16,6 +16,9 @@ use crate::{
     keys::Caller,
     read::{Body, Bool, Choice, Fields, Moment, Object, Text, in_calendar, object},
 };
+
+/// Why a time that follows from others is refused.
+pub(super) const OUT_OF_CALENDAR: &str = "the conversation must lie within the years 1 to 9999";
 
 /// POST from plain text.
 pub(super) async fn from_text(
@@ -59,7 +62,7 @@ pub(super) fn read_text(fields: &mut Fields<'_>, fresh: &ConversationId) -> Opti
     }
     let kinds = Choice::of(["audio_transcript", "message", "other_text"].map(|name| (name, name)));
     let text_source = fields.present("text_source", kinds).unwrap_or("other_text").to_owned();
-    let text_source_spec = fields.optional("text_source_spec", Text::any());
+    let text_source_spec = fields.optional("text_source_spec", Text::label());
     let setting = setting(fields)?;
     let text = text?.trim().to_owned();
     setting.fits(fields, TimeDelta::minutes(5))?;
@@ -79,13 +82,12 @@ pub(super) fn read_segments(
     let source = Source::new(fields.optional("source", known).unwrap_or("phone"));
     let setting = setting(fields);
     let client_session_id = fields.optional("client_session_id", Text::between(1, 200));
-    let client_device_id = fields.optional("client_device_id", Text::any());
-    let client_platform = fields.optional("client_platform", Text::any());
+    let client_device_id = fields.optional("client_device_id", Text::label());
+    let client_platform = fields.optional("client_platform", Text::label());
     let deferred = fields.optional("defer_processing", Bool).unwrap_or(false);
-    let (mut spoken, setting) = (spoken?, setting?);
+    let (spoken, setting) = (spoken?, setting?);
     let last = spoken.iter().map(|segment| segment.end).fold(0.0, f64::max);
     setting.fits(fields, TimeDelta::seconds(last.ceil() as i64))?;
-    speakers::number_others(&mut spoken);
     let new = setting.of(fresh, NewContent::Segments(spoken), source);
     Some(NewConversation { client_session_id, client_device_id, client_platform, deferred, ..new })
 }
@@ -101,7 +103,7 @@ struct Setting {
 fn setting(fields: &mut Fields<'_>) -> Option<Setting> {
     let started_at = fields.optional("started_at", Moment).map(|started| started.at);
     let finished_at = fields.optional("finished_at", Moment).map(|finished| finished.at);
-    let language = fields.optional("language", Text::any()).unwrap_or_else(|| "en".to_owned());
+    let language = fields.optional("language", Text::between(1, 35)).unwrap_or_else(|| "en".to_owned());
     let geolocation = fields.optional("geolocation", Object(geolocation));
     match (started_at, finished_at) {
         (Some(started), Some(finished)) if finished < started && fields.report.is_clean() => {
@@ -121,7 +123,7 @@ impl Setting {
         };
         match derived.is_some_and(in_calendar) {
             true => Some(()),
-            false => fields.report.rule("the conversation must lie within the years 1 to 9999"),
+            false => fields.report.rule(OUT_OF_CALENDAR),
         }
     }
 

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{links, path::Ids, webhooks::KIND};
 use crate::{
     Error, Scope,
-    door::Door,
+    door::{Creating, Door},
     keys::Caller,
     read::{Body, Fields, Instant, Moment, Page, Query, object, page, query},
     shapes,
@@ -15,14 +15,19 @@ use crate::{
 
 /// POST `…/test`: writes a `webhook.test` delivery, which is sent like any other.
 pub(super) async fn test(
-    State(door): State<Door>,
+    Creating(door): Creating,
     caller: Caller,
     Ids(endpoint): Ids<String>,
 ) -> Result<Json<Value>, Error> {
     caller.require(Scope::WebhooksWrite)?;
     let delivery_id = door.ids.fresh().to_string();
-    let written = door.ledger.test_delivery(&caller.user, &endpoint, &delivery_id).await?;
-    Ok(Json(shapes::delivery(&written.ok_or(Error::NotFound(KIND))?)))
+    tested(&door, &caller.user, &endpoint, &delivery_id).await.map(Json)
+}
+
+/// A test delivery as it is now; one that is not there yet is written.
+pub(super) async fn tested(door: &Door, user: &UserId, endpoint: &str, id: &str) -> Result<Value, Error> {
+    let written = door.ledger.test_delivery(user, endpoint, id).await?;
+    Ok(shapes::delivery(&written.ok_or(Error::NotFound(KIND))?))
 }
 
 /// GET `…/deliveries`: a page, newest first.

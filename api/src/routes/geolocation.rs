@@ -8,8 +8,8 @@ use crate::read::{Fields, Float, Text};
 pub(super) fn geolocation(fields: &mut Fields<'_>) -> Option<Geolocation> {
     let latitude = fields.required("latitude", Float::between(-90.0, 90.0));
     let longitude = fields.required("longitude", Float::between(-180.0, 180.0));
-    let address = fields.optional("address", Text::any());
-    let google_place_id = fields.optional("google_place_id", Text::any());
-    let location_type = fields.optional("location_type", Text::any());
+    let address = fields.optional("address", Text::label());
+    let google_place_id = fields.optional("google_place_id", Text::label());
+    let location_type = fields.optional("location_type", Text::label());
     Some(Geolocation { latitude: latitude?, longitude: longitude?, address, google_place_id, location_type })
 }

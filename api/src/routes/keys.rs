@@ -1,7 +1,7 @@
 //! `/v1/dev/keys` and `/v1/dev/key`.
 
 use axum::{Json, extract::State, http::StatusCode};
-use ledger::{Key, NewKey};
+use ledger::{Key, KeyRefusal, NewKey};
 use records::{Timestamp, UserId};
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ use crate::{
     Error, Scope,
     door::{Creating, Door},
     keys::{Caller, generate},
-    read::{Body, Choice, Fields, ListOf, Moment, Text, object},
+    read::{Body, Choice, Fields, ListOf, Moment, Problem, Text, object},
     shapes,
 };
 
@@ -32,7 +32,7 @@ pub(super) async fn own(State(door): State<Door>, caller: Caller) -> Result<Json
     Ok(Json(shapes::key(&own)))
 }
 
-/// POST: a new key, which can do no more than the key that asks for it. Its text is shown this once.
+/// POST: a new key, which can do no more than the key that asks for it, and no longer. Its text is shown this once.
 pub(super) async fn create(
     Creating(door): Creating,
     caller: Caller,
@@ -43,6 +43,7 @@ pub(super) async fn create(
     for scope in &wanted.scopes {
         caller.require(*scope)?;
     }
+    let expires_at = no_later(wanted.expires_at, caller.expires_at)?;
     let made = generate(door.ids.secret());
     let key = NewKey {
         id: door.ids.fresh().to_string(),
@@ -50,12 +51,13 @@ pub(super) async fn create(
         prefix: made.hint,
         sha256: made.sha256,
         scopes: wanted.scopes.iter().map(|scope| scope.as_str().to_owned()).collect(),
-        expires_at: wanted.expires_at,
+        expires_at,
     };
-    // The person exists: a key of theirs has just been used. Gone meanwhile is gone.
-    if !door.ledger.create_key(&caller.user, &key).await? {
-        return Err(Error::NotAuthenticated);
-    }
+    door.ledger.add_key(&caller.user, &key).await?.map_err(|refusal| match refusal {
+        // A key of theirs has just been used. Gone meanwhile is gone.
+        KeyRefusal::NoSuchPerson => Error::NotAuthenticated,
+        KeyRefusal::TooMany => Error::Conflict("There are 100 live keys already"),
+    })?;
     let stored = find(&door, &caller.user, &key.id).await?.ok_or(Error::NotFound(KIND))?;
     let mut shape = shapes::key(&stored);
     shape["key"] = json!(made.plaintext.expose_secret());
@@ -72,6 +74,17 @@ pub(super) async fn revoke(
     match door.ledger.revoke_key(&caller.user, &id).await? {
         true => Ok(StatusCode::NO_CONTENT),
         false => Err(Error::NotFound(KIND)),
+    }
+}
+
+/// When a new key stops working: when it is asked to, or with the key that makes it, and never later than that.
+fn no_later(wanted: Option<Timestamp>, own: Option<Timestamp>) -> Result<Option<Timestamp>, Error> {
+    match (wanted, own) {
+        (Some(wanted), Some(own)) if wanted > own => Err(Error::Invalid(vec![Problem::rule(
+            vec!["body".into(), "expires_at".into()],
+            "a key cannot outlive the key that makes it",
+        )])),
+        _ => Ok(wanted.or(own)),
     }
 }
 

@@ -4,7 +4,7 @@
 use records::{ConversationId, GoalId, UserId};
 use serde_json::Value;
 
-use super::{action_items, create, goals, keys, memories, people, push, webhooks};
+use super::{action_items, create, deliveries, goals, keys, memories, people, push, segments, webhooks};
 use crate::{Error, door::Door, shapes};
 
 /// The answer that `route` gives for the things it made.
@@ -14,6 +14,13 @@ pub(crate) async fn made(door: &Door, user: &UserId, route: &str, ids: &[String]
         "/v1/dev/user/webhooks" => {
             let found = door.ledger.endpoint(user, first).await?;
             Ok(shapes::endpoint(&found.ok_or(Error::NotFound(webhooks::KIND))?))
+        }
+        "/v1/dev/user/webhooks/{endpoint_id}/test" => {
+            let delivery = ids.get(1).map(String::as_str).unwrap_or_default();
+            deliveries::tested(door, user, first, delivery).await
+        }
+        "/v1/dev/user/conversations/{conversation_id}/segments" => {
+            segments::present(door, user, &ConversationId::new(first)).await
         }
         "/v1/dev/keys" => {
             let found = keys::find(door, user, first).await?;

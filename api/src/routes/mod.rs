@@ -22,7 +22,6 @@ mod people;
 mod process;
 mod push;
 mod segments;
-mod speakers;
 mod status;
 mod tagged;
 mod waiting;
@@ -33,7 +32,7 @@ use axum::{
     routing::{delete, get, patch, post},
 };
 
-pub(crate) use described::{creating, described};
+pub(crate) use described::{creating, described, patterns};
 pub(crate) use documents::Documents;
 pub(crate) use made::made;
 

@@ -2,7 +2,7 @@
 
 use axum::{Json, extract::State, http::HeaderMap, response::Response};
 use base64::{Engine, engine::general_purpose::STANDARD};
-use ledger::{EndpointChange, EventKind, NewEndpoint, WebhookFormat};
+use ledger::{EndpointChange, EventKind, NewEndpoint, TooManyEndpoints, WebhookFormat};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
 
@@ -41,6 +41,7 @@ pub(super) async fn create(
         secret: new_secret(&door),
     };
     let stored = door.ledger.create_endpoint(&caller.user, &new).await?;
+    let stored = stored.map_err(|TooManyEndpoints| Error::Conflict("There are 20 webhooks already"))?;
     let mut shape = shapes::endpoint(&stored);
     shape["secret"] = json!(new.secret.expose_secret());
     Ok(Json(shape))

@@ -59,7 +59,12 @@ async fn a_listed_origin_may_call_from_a_browser_and_no_other() {
         answer.headers().get(name).map_or(String::new(), |value| value.to_str().unwrap().to_lowercase())
     };
     assert_eq!(header(&allowed, "access-control-allow-origin"), "https://app.example");
-    assert!(header(&allowed, "access-control-allow-headers").contains("idempotency-key"));
+    let headers = header(&allowed, "access-control-allow-headers");
+    for read in
+        ["authorization", "content-type", "if-none-match", "idempotency-key", "x-byok-openai", "traceparent"]
+    {
+        assert!(headers.split(',').any(|header| header == read), "{read}: {headers}");
+    }
     assert!(header(&allowed, "access-control-allow-methods").contains("patch"));
     assert_eq!(
         header(&allowed, "access-control-allow-credentials"),
@@ -87,6 +92,49 @@ async fn a_long_answer_is_compressed_for_who_asks() {
     assert_eq!(answer.headers()["content-encoding"], "gzip");
     let plain = raw(&bench, Request::builder().uri("/openapi.json")).await;
     assert!(plain.headers().get("content-encoding").is_none());
+}
+
+#[tokio::test]
+async fn who_refuses_every_encoding_gets_the_answer_as_it_is_and_not_a_406_after_the_deed() {
+    let bench = Bench::new().await;
+    for refusal in ["*;q=0", "identity;q=0", "gzip;q=0, identity;q=0"] {
+        let request = Request::builder()
+            .method(Method::POST)
+            .uri(format!("{P}/memories"))
+            .header("authorization", format!("Bearer {}", bench.key))
+            .header("content-type", "application/json")
+            .header("accept-encoding", refusal);
+        let body = json!({ "content": "I like tea." }).to_string();
+        let answer = bench.send(request.body(Body::from(body)).unwrap()).await;
+        assert_eq!(
+            (answer.status.as_u16(), &answer.body["content"]),
+            (200, &json!("I like tea.")),
+            "{refusal}"
+        );
+        assert_eq!(answer.header("content-encoding"), "", "{refusal}");
+    }
+    for request in ["gzip, identity;q=0", "gzip;q=1.0, *;q=0"] {
+        let request = Request::builder().uri("/openapi.json").header("accept-encoding", request);
+        assert_eq!(raw(&bench, request).await.headers()["content-encoding"], "gzip");
+    }
+}
+
+#[tokio::test]
+async fn a_slash_too_many_is_sent_on_to_the_path_without_it() {
+    let bench = Bench::new().await;
+    for (method, sent, place) in [
+        (Method::GET, format!("{P}/memories/?limit=3&offset=1"), format!("{P}/memories?limit=3&offset=1")),
+        (Method::POST, format!("{P}/memories/"), format!("{P}/memories")),
+        (Method::PATCH, format!("{P}/goals/a%20b//"), format!("{P}/goals/a%20b")),
+        (Method::GET, "/docs/".to_owned(), "/docs".to_owned()),
+    ] {
+        let answer = raw(&bench, Request::builder().method(method).uri(&sent)).await;
+        assert_eq!(answer.status(), 307, "{sent}");
+        assert_eq!(answer.headers()["location"], place.as_str());
+    }
+    for unknown in ["/", "/v1/", "/v1/dev/user/nothing/", "//v1/status/", "/v1/status/x"] {
+        assert_eq!(raw(&bench, Request::builder().uri(unknown)).await.status(), 404, "{unknown}");
+    }
 }
 
 #[tokio::test]

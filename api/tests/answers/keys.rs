@@ -43,3 +43,43 @@ async fn a_key_never_grants_more_than_it_holds() {
     assert_eq!(ask(json!(["memories:read"])).await.status, 200);
     assert_eq!(ask(json!(["everything"])).await.kinds(), [("enum", &json!(["body", "scopes", 0]))]);
 }
+
+#[tokio::test]
+async fn a_key_never_outlives_the_key_that_made_it() {
+    let mut bench = Bench::new().await;
+    let end = "2099-01-01T00:00:00Z";
+    let brief =
+        bench.post("/v1/dev/keys", json!({ "name": "a", "scopes": ["keys:write"], "expires_at": end })).await;
+    bench.key = brief.body["key"].as_str().unwrap().to_owned();
+    let ask = async |expires_at| {
+        let body = json!({ "name": "b", "scopes": ["keys:write"], "expires_at": expires_at });
+        bench.post("/v1/dev/keys", body).await
+    };
+    let later = ask(Some("2099-01-01T00:00:01Z")).await;
+    assert_eq!(later.status, 422);
+    assert_eq!(later.kinds(), [("value_error", &json!(["body", "expires_at"]))]);
+    assert_eq!(ask(Some("2098-01-01T00:00:00Z")).await.body["expires_at"], "2098-01-01T00:00:00Z");
+    assert_eq!(ask(Some(end)).await.body["expires_at"], end);
+    assert_eq!(ask(None).await.body["expires_at"], end, "what is not said is not for ever");
+}
+
+#[tokio::test]
+async fn a_person_has_a_hundred_live_keys_and_one_more_is_409() {
+    let bench = Bench::new().await;
+    // With the bench's own there are 99 that live, and some that do not.
+    let others = "insert into developer_keys (user_id, key_id, name, key_prefix, key_sha256, scopes, expires_at, revoked_at) \
+        select 'ann', 'k' || n, 'k', 'k', sha256(n::text::bytea), '{}', \
+            case when n > 98 then now() - interval '1 day' end, case when n > 100 then now() end \
+        from generate_series(1, 105) n";
+    bench.run(others).await;
+    let last = bench.post("/v1/dev/keys", json!({ "name": "last" })).await;
+    assert_eq!(last.status, 200, "{last:?}");
+    let more = bench.post("/v1/dev/keys", json!({ "name": "more" })).await;
+    assert_eq!(
+        (more.status.as_u16(), &more.body["detail"]),
+        (409, &json!("There are 100 live keys already"))
+    );
+    let path = format!("/v1/dev/keys/{}", last.body["id"].as_str().unwrap());
+    assert_eq!(bench.ask(&bench.key, Method::DELETE, &path, None).await.status, 204);
+    assert_eq!(bench.post("/v1/dev/keys", json!({ "name": "more" })).await.status, 200);
+}

@@ -91,3 +91,21 @@ async fn recovering_takes_a_moment_and_says_how_many() {
     let unknown = bench.post(&format!("{P}/webhooks/x/recover"), json!({ "since": "2026-01-01" })).await;
     assert_eq!((unknown.status.as_u16(), &unknown.body["detail"]), (404, &json!("Webhook not found")));
 }
+
+#[tokio::test]
+async fn a_person_has_twenty_endpoints_and_a_twenty_first_is_409_until_one_is_deleted() {
+    let bench = Bench::new().await;
+    let path = format!("{P}/webhooks");
+    let hook = || json!({ "url": "https://example.org/hook" });
+    let first = bench.post(&path, hook()).await.body["id"].as_str().unwrap().to_owned();
+    for _ in 1..20 {
+        assert_eq!(bench.post(&path, hook()).await.status, 200);
+    }
+    let refused = bench.post(&path, hook()).await;
+    assert_eq!(
+        (refused.status.as_u16(), &refused.body["detail"]),
+        (409, &json!("There are 20 webhooks already"))
+    );
+    assert_eq!(bench.ask(&bench.key, Method::DELETE, &format!("{path}/{first}"), None).await.status, 200);
+    assert_eq!(bench.post(&path, hook()).await.status, 200);
+}

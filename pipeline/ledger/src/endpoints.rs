@@ -3,16 +3,18 @@
 use std::str::FromStr;
 
 use records::{Timestamp, UserId};
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::SecretString;
 
 use crate::{
     Ledger,
     error::{Doing, Error},
 };
 
+mod create;
 pub(crate) mod row;
 mod secret;
 
+pub use create::TooManyEndpoints;
 use row::EndpointRow;
 
 /// What an endpoint can be told.
@@ -141,33 +143,6 @@ pub struct EndpointChange {
 }
 
 impl Ledger {
-    /// Stores an endpoint.
-    ///
-    /// # Errors
-    /// When the database does not answer.
-    pub async fn create_endpoint(&self, user: &UserId, new: &NewEndpoint) -> Result<Endpoint, Error> {
-        const DOING: &str = "storing an endpoint";
-        let events: Vec<&str> = new.events.iter().map(|event| event.as_str()).collect();
-        let (mut transaction, _) = self.begin_creating(DOING, &[&new.id]).await?;
-        let row: EndpointRow = sqlx::query_as(
-            "insert into webhook_endpoints (user_id, endpoint_id, url, events, format, secret) \
-             values ($1, $2, $3, $4, $5, $6) \
-             returning endpoint_id, url, events, format, enabled, disabled_reason, failing_since, last_success_at, \
-                 created_at, updated_at",
-        )
-        .bind(user.as_str())
-        .bind(&new.id)
-        .bind(&new.url)
-        .bind(events)
-        .bind(new.format.as_str())
-        .bind(new.secret.expose_secret())
-        .fetch_one(&mut *transaction)
-        .await
-        .doing(DOING)?;
-        transaction.commit().await.doing(DOING)?;
-        row.try_into()
-    }
-
     /// A person's endpoints, newest first.
     ///
     /// # Errors
@@ -219,7 +194,9 @@ impl Ledger {
             return Ok(None);
         };
         match change.enabled {
-            Some(true) => row::wake_deliveries(&mut transaction, user, id, now).await.doing(DOING)?,
+            Some(true) => {
+                row::wake_deliveries(&mut transaction, user.as_str(), id, now).await.doing(DOING)?
+            }
             Some(false) => row::park_deliveries(&mut transaction, user.as_str(), id).await.doing(DOING)?,
             None => {}
         }

@@ -1,6 +1,10 @@
 //! Developer keys: SHA-256 at rest (DECISIONS §1).
 
+mod create;
+
 use records::{Timestamp, UserId};
+
+pub use create::KeyRefusal;
 
 use crate::{
     Ledger,
@@ -54,50 +58,27 @@ pub struct KeyOwner {
     pub key_id: String,
     /// What it may do.
     pub scopes: Vec<String>,
+    /// When it stops working.
+    pub expires_at: Option<Timestamp>,
 }
 
 impl Ledger {
-    /// Stores a key. `false`: no such person.
-    ///
-    /// # Errors
-    /// When the database does not answer.
-    pub async fn create_key(&self, user: &UserId, key: &NewKey) -> Result<bool, Error> {
-        const DOING: &str = "storing a key";
-        let (mut transaction, _) = self.begin_creating(DOING, &[&key.id]).await?;
-        let stored = sqlx::query(
-            "insert into developer_keys (user_id, key_id, name, key_prefix, key_sha256, scopes, expires_at) \
-             select user_id, $2, $3, $4, $5, $6, $7 from users where user_id = $1",
-        )
-        .bind(user.as_str())
-        .bind(&key.id)
-        .bind(&key.name)
-        .bind(&key.prefix)
-        .bind(key.sha256.as_slice())
-        .bind(&key.scopes)
-        .bind(key.expires_at)
-        .execute(&mut *transaction)
-        .await
-        .doing(DOING)?;
-        transaction.commit().await.doing(DOING)?;
-        Ok(stored.rows_affected() > 0)
-    }
-
     /// The owner of a live (neither revoked nor expired) key; `last_used_at` is written at most once a minute. Keys that
     /// are shown together are looked up together.
     ///
     /// # Errors
     /// When the database does not answer.
     pub async fn key_owner(&self, sha256: &[u8; 32]) -> Result<Option<KeyOwner>, Error> {
-        let all = async |ledger: Self, shown: Vec<_>| ledger.key_owners(&shown).await;
+        let all = async |ledger: Self, shown: Vec<_>| ledger.in_time(ledger.key_owners(&shown)).await;
         self.key_owners.ask(self, *sha256, all).await
     }
 
     async fn key_owners(&self, shown: &[[u8; 32]]) -> Result<Vec<Option<KeyOwner>>, Error> {
         let found: Vec<OwnerRow> = sqlx::query_as(
-            "select key_sha256, user_id, key_id, scopes, \
-                 coalesce(last_used_at < clock_timestamp() - interval '1 minute', true) as is_unnoted \
+            "select key_sha256, user_id, key_id, scopes, expires_at, \
+                 coalesce(last_used_at < statement_timestamp() - interval '1 minute', true) as is_unnoted \
              from developer_keys where key_sha256 = any($1) and revoked_at is null \
-                 and coalesce(expires_at > clock_timestamp(), true)",
+                 and coalesce(expires_at > statement_timestamp(), true)",
         )
         .bind(shown.iter().map(<[u8; 32]>::as_slice).collect::<Vec<_>>())
         .fetch_all(&self.pool)
@@ -109,7 +90,7 @@ impl Ledger {
         let owner = |sha256: &[u8; 32]| {
             let row = found.iter().find(|row| row.key_sha256 == sha256)?;
             let (user_id, key_id) = (UserId::new(row.user_id.as_str()), row.key_id.clone());
-            Some(KeyOwner { user_id, key_id, scopes: row.scopes.clone() })
+            Some(KeyOwner { user_id, key_id, scopes: row.scopes.clone(), expires_at: row.expires_at })
         };
         Ok(shown.iter().map(owner).collect())
     }
@@ -151,7 +132,7 @@ impl Ledger {
     async fn note_key_use(&self, user: &str, key_id: &str) -> Result<(), Error> {
         sqlx::query(
             "with stale as (select user_id, key_id from developer_keys where user_id = $1 and key_id = $2 \
-                 and coalesce(last_used_at < clock_timestamp() - interval '1 minute', true) \
+                 and coalesce(last_used_at < statement_timestamp() - interval '1 minute', true) \
                  for no key update skip locked) \
              update developer_keys k set last_used_at = clock_timestamp() from stale s \
              where k.user_id = s.user_id and k.key_id = s.key_id",
@@ -172,6 +153,7 @@ struct OwnerRow {
     user_id: String,
     key_id: String,
     scopes: Vec<String>,
+    expires_at: Option<Timestamp>,
     /// Its last use was not noted for a minute.
     is_unnoted: bool,
 }

@@ -4,11 +4,28 @@ mod append;
 mod row;
 mod speakers;
 
+use speakers::Speakers;
+
 pub(crate) use row::{SEGMENTS, SegmentRow, insert_segments};
 
+use std::collections::HashSet;
+
+use chrono::TimeDelta;
 use records::{ConversationId, Segment, UserId};
 
 use crate::{Ledger, error::Error};
+
+/// Makes ready what a new conversation begins with: of segments with one id the first, their speakers numbered.
+pub(crate) fn first_words(segments: &mut Vec<Segment>) {
+    *segments = append::first_of_each(segments, HashSet::new());
+    Speakers::stored([]).number(segments);
+}
+
+/// The largest end of the segments, to the microsecond.
+pub(crate) fn length(segments: &[Segment]) -> TimeDelta {
+    let seconds = segments.iter().map(|segment| segment.end).fold(0.0, f64::max);
+    TimeDelta::microseconds((seconds * 1e6).round() as i64)
+}
 
 /// Why words were not appended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,12 +36,14 @@ pub enum AppendRefusal {
     NotInProgress,
     /// More than 10,000 segments, or 4 MiB of text: 422.
     TooMuch,
+    /// Their end lies after the year 9999: 422.
+    TooLate,
 }
 
 impl Ledger {
     /// Appends segments in order, with the conversation locked and its status re-checked, so that a segment is in the
-    /// revision or is refused. A segment whose id is stored already is left as it is. Speaker numbers of labels that are not
-    /// `SPEAKER_n` continue the conversation's own. Answers how many segments it has now.
+    /// revision or is refused. A segment whose id is stored already is left as it is. Speakers without a number
+    /// get one: the n of `SPEAKER_n`, of other labels the conversation's next. Answers how many segments it has now.
     ///
     /// # Errors
     /// When the database does not answer.

@@ -18,7 +18,7 @@ async fn with_one_lost() -> World {
         format: WebhookFormat::Full,
         secret: SecretString::from("whsec_c2VjcmV0"),
     };
-    world.ledger.create_endpoint(&ann, &new).await.unwrap();
+    world.ledger.create_endpoint(&ann, &new).await.unwrap().unwrap();
     world.ledger.test_delivery(&ann, "w", "d").await.unwrap().unwrap();
     let policy = DeliveryPolicy::default();
     let claimed = world.ledger.claim_deliveries(1, &policy).await.unwrap().pop().unwrap();

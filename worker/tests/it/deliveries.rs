@@ -26,7 +26,7 @@ async fn endpoint(bench: &Bench, id: &str, url: &str) -> SecretString {
         format: WebhookFormat::Full,
         secret: secret.clone(),
     };
-    bench.ledger.create_endpoint(&bench.user, &new).await.unwrap();
+    bench.ledger.create_endpoint(&bench.user, &new).await.unwrap().unwrap();
     secret
 }
 

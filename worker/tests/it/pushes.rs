@@ -98,7 +98,7 @@ async fn a_full_webhook_about_a_memory_is_rendered_from_the_memory() {
         format: ledger::WebhookFormat::Full,
         secret: outside::new_secret([7; 32]),
     };
-    bench.ledger.create_endpoint(&bench.user, &new).await.unwrap();
+    bench.ledger.create_endpoint(&bench.user, &new).await.unwrap().unwrap();
     let working = hurried(&bench);
     bench.admit("c1").await;
     let heard: serde_json::Value = serde_json::from_slice(&receiver.next().await.body).unwrap();
@@ -118,7 +118,7 @@ async fn an_endpoint_that_asked_is_told_of_an_item_and_a_memory_that_a_person_ma
         format: ledger::WebhookFormat::Full,
         secret: outside::new_secret([7; 32]),
     };
-    bench.ledger.create_endpoint(&bench.user, &new).await.unwrap();
+    bench.ledger.create_endpoint(&bench.user, &new).await.unwrap().unwrap();
     let working = hurried(&bench);
     let item = ledger::NewActionItem {
         id: records::ActionItemId::new("a1"),

@@ -143,7 +143,7 @@ fn appended() -> Value {
         "What a conversation holds after an append.",
         json!({
             "id": text("The conversation's id."),
-            "status": one_of("It goes on.", ["in_progress"]),
+            "status": one_of("`in_progress`; in the answer to a late repeat, what it is by then.", STATUSES),
             "segment_count": count("How many segments it holds now."),
         }),
         &[],

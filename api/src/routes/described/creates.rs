@@ -153,6 +153,7 @@ fn append() -> Operation {
          of text. One that is not appended to for a day is finalized by itself.",
     )
     .needs(Scope::ConversationsWrite)
+    .creates()
     .body("MoreSegments", Described::new(Drawing::of(segments::list), SEGMENTS).not_blank(SPOKEN), example)
     .answers(Answer::one("Appended", "They are stored.", appended))
     .not_found("Conversation")

@@ -40,7 +40,11 @@ fn create() -> Operation {
                 "What it may do, at most what the key that asks may (403). Without it: the `:read` of conversations, action items, memories and goals.",
                 "",
             ),
-            ("expires_at", "When it stops working.", ""),
+            (
+                "expires_at",
+                "When it stops working, not after the key that asks (422). Without it: when that key does.",
+                "",
+            ),
         ],
     );
     let made = examples::with(examples::key(), "key", "lsk_0000000000000000000000000000000031vNzW");
@@ -58,6 +62,7 @@ fn create() -> Operation {
             "key_id",
             "/id",
         ))
+        .conflict("There are 100 live keys already")
 }
 
 fn revoke() -> Operation {

@@ -42,3 +42,9 @@ pub(crate) fn creating(settings: &Settings) -> HashMap<&'static str, Scope> {
     let creating = described(settings).into_iter().filter(|operation| operation.creates);
     creating.filter_map(|operation| Some((operation.path, operation.scope?))).collect()
 }
+
+/// The patterns of all routes: the operations', and the pages that tell of them.
+pub(crate) fn patterns(settings: &Settings) -> Vec<&'static str> {
+    let operations = described(settings).into_iter().map(|operation| operation.path);
+    operations.chain(["/openapi.json", "/v1/dev/openapi.json", "/docs"]).collect()
+}

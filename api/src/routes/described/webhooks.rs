@@ -68,6 +68,7 @@ fn create() -> Operation {
         .creates()
         .body("NewWebhook", fields, json!({ "url": "https://example.com/hook", "events": ["conversation.completed"] }))
         .answers(made)
+        .conflict("There are 20 webhooks already")
 }
 
 fn one() -> Operation {
@@ -108,6 +109,7 @@ fn test() -> Operation {
     Operation::new("post", "/v1/dev/user/webhooks/{endpoint_id}/test", "test_webhook", TAG, "Test")
         .says("Writes a `webhook.test` event, which is delivered like any other.")
         .needs(Scope::WebhooksWrite)
+        .creates()
         .answers(Answer::one("Delivery", "It is on its way.", examples::delivery()))
         .not_found("Webhook")
 }

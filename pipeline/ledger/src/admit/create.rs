@@ -2,7 +2,7 @@
 
 use chrono::Duration;
 use job::{JobId, Origin};
-use records::{Conversation, ConversationId, Segment, Status, Timestamp, UserId};
+use records::{Conversation, ConversationId, Status, Timestamp, UserId};
 use sqlx::{PgConnection, Postgres, Transaction};
 use trace::TraceContext;
 use tracing::Instrument;
@@ -14,12 +14,13 @@ use crate::{
     effects::{Bell, Stumble, until_stored},
     error::{Doing, Error},
     keyed::{Keying, WithKeys},
-    segments::insert_segments,
+    segments::{first_words, insert_segments, length},
 };
 
 impl Ledger {
     /// Persists a conversation and, unless it is deferred, admits it (origin `create`, queue `creation`, force_process
-    /// false), in one transaction. A repeat of a `client_session_id` makes nothing twice, also when two arrive at once.
+    /// false), in one transaction. Of segments with one id the first is stored, and
+    /// speakers without a number get one, as in an append. A repeat of a `client_session_id` makes nothing twice, also when two arrive at once.
     ///
     /// # Errors
     /// When the database does not answer.
@@ -28,7 +29,7 @@ impl Ledger {
         user: &UserId,
         new: NewConversation,
     ) -> Result<CreateOutcome, Error> {
-        self.create(user, &new, None).await
+        self.create(user, new, None).await
     }
 
     /// Creates as [`create_conversation`](Self::create_conversation) does, for a request that brought its user's own
@@ -42,17 +43,20 @@ impl Ledger {
         new: NewConversation,
         keys: WithKeys<'_>,
     ) -> Result<CreateOutcome, Error> {
-        self.create(user, &new, Some(keys)).await
+        self.create(user, new, Some(keys)).await
     }
 
     async fn create(
         &self,
         user: &UserId,
-        new: &NewConversation,
+        mut new: NewConversation,
         keys: Option<WithKeys<'_>>,
     ) -> Result<CreateOutcome, Error> {
+        if let NewContent::Segments(segments) = &mut new.content {
+            first_words(segments);
+        }
         async {
-            until_stored!(self, "creating a conversation", |bell| self.try_create(user, new, keys, bell))
+            until_stored!(self, "creating a conversation", |bell| self.try_create(user, &new, keys, bell))
         }
         .instrument(admission())
         .await
@@ -208,12 +212,6 @@ fn times(new: &NewConversation, now: Timestamp) -> (Timestamp, Timestamp) {
         (None, Some(finished)) => (finished - length, finished),
         (None, None) => (now, now + length),
     }
-}
-
-/// The largest end of the segments, to the microsecond.
-fn length(segments: &[Segment]) -> Duration {
-    let seconds = segments.iter().map(|segment| segment.end).fold(0.0, f64::max);
-    Duration::microseconds((seconds * 1e6).round() as i64)
 }
 
 async fn was_deleted(

@@ -101,7 +101,7 @@ impl Ledger {
         delivery: &str,
     ) -> Result<Option<DeliveryView>, Error> {
         const DOING: &str = "writing a test delivery";
-        let (mut transaction, now) = self.begin(DOING).await?;
+        let (mut transaction, now) = self.begin_creating(DOING, &[endpoint, delivery]).await?;
         let Some(enabled) = share_endpoint(&mut transaction, user, endpoint).await.doing(DOING)? else {
             return Ok(None);
         };

@@ -2,10 +2,11 @@
 
 use std::collections::HashSet;
 
+use chrono::Datelike;
 use records::{ConversationId, Segment, Timestamp, UserId};
 use sqlx::PgConnection;
 
-use super::{AppendRefusal, row::insert_segments, speakers::Speakers};
+use super::{AppendRefusal, length, row::insert_segments, speakers::Speakers};
 use crate::{
     Ledger,
     error::{Doing, Error},
@@ -15,6 +16,9 @@ use crate::{
 const MOST_SEGMENTS: i64 = 10_000;
 /// Bytes of text that a conversation may have.
 const MOST_BYTES: i64 = 4 * 1024 * 1024;
+
+/// Four digits of a year are what clients can read.
+const LAST_YEAR: i32 = 9_999;
 
 const DOING: &str = "appending segments";
 
@@ -33,12 +37,12 @@ impl Ledger {
         conversation: &ConversationId,
         segments: &[Segment],
     ) -> Result<Result<i64, AppendRefusal>, Error> {
-        let (mut transaction, now) = self.begin(DOING).await?;
-        match lock(&mut transaction, user, conversation).await?.as_deref() {
+        let (mut transaction, now) = self.begin_creating(DOING, &[conversation.as_str()]).await?;
+        let started_at = match lock(&mut transaction, user, conversation).await? {
             None => return Ok(Err(AppendRefusal::NoConversation)),
-            Some("in_progress") => {}
+            Some((status, started_at)) if status == "in_progress" => started_at,
             Some(_) => return Ok(Err(AppendRefusal::NotInProgress)),
-        }
+        };
         let held = held(&mut transaction, user, conversation).await?;
         let mut new = unknown(&mut transaction, user, conversation, segments).await?;
         let segments = held.segments + i64::try_from(new.len()).unwrap_or(i64::MAX);
@@ -46,22 +50,26 @@ impl Ledger {
         if segments > MOST_SEGMENTS || bytes.fold(held.bytes, i64::saturating_add) > MOST_BYTES {
             return Ok(Err(AppendRefusal::TooMuch));
         }
+        let ended_at = started_at.checked_add_signed(length(&new));
+        let Some(ended_at) = ended_at.filter(|ended_at| ended_at.year() <= LAST_YEAR) else {
+            return Ok(Err(AppendRefusal::TooLate));
+        };
         speakers(&mut transaction, user, conversation).await?.number(&mut new);
         insert_segments(&mut transaction, user, conversation, held.next_position, &new).await.doing(DOING)?;
-        touch(&mut transaction, user, conversation, &new, now).await?;
+        touch(&mut transaction, user, conversation, ended_at, now).await?;
         transaction.commit().await.doing(DOING)?;
         Ok(Ok(segments))
     }
 }
 
-/// Locks the conversation, so that its words cannot be admitted meanwhile, and answers its status.
+/// Locks the conversation, so that its words cannot be admitted meanwhile, and answers its status and when it began.
 async fn lock(
     connection: &mut PgConnection,
     user: &UserId,
     conversation: &ConversationId,
-) -> Result<Option<String>, Error> {
-    sqlx::query_scalar(
-        "select status from conversations where user_id = $1 and conversation_id = $2 for update",
+) -> Result<Option<(String, Timestamp)>, Error> {
+    sqlx::query_as(
+        "select status, started_at from conversations where user_id = $1 and conversation_id = $2 for update",
     )
     .bind(user.as_str())
     .bind(conversation.as_str())
@@ -105,14 +113,13 @@ async fn unknown(
     .fetch_all(connection)
     .await
     .doing(DOING)?;
-    let mut known: HashSet<&str> = stored.iter().map(String::as_str).collect();
-    let mut new = Vec::new();
-    for segment in segments {
-        if segment.id.as_deref().is_none_or(|id| known.insert(id)) {
-            new.push(segment.clone());
-        }
-    }
-    Ok(new)
+    Ok(first_of_each(segments, stored.iter().map(String::as_str).collect()))
+}
+
+/// The segments that have no id, or one that is neither known nor had by an earlier one.
+pub(super) fn first_of_each<'s>(segments: &'s [Segment], mut known: HashSet<&'s str>) -> Vec<Segment> {
+    let mut is_new = |segment: &'s Segment| segment.id.as_deref().is_none_or(|id| known.insert(id));
+    segments.iter().filter_map(|segment| is_new(segment).then(|| segment.clone())).collect()
 }
 
 async fn speakers(
@@ -137,19 +144,18 @@ async fn touch(
     connection: &mut PgConnection,
     user: &UserId,
     conversation: &ConversationId,
-    new: &[Segment],
+    ended_at: Timestamp,
     now: Timestamp,
 ) -> Result<(), Error> {
-    let end = new.iter().map(|segment| segment.end).fold(0.0, f64::max);
     sqlx::query(
         "update conversations set updated_at = $3, last_append_at = $3, \
-             finished_at = greatest(finished_at, started_at + make_interval(secs => $4)) \
+             finished_at = greatest(finished_at, $4) \
          where user_id = $1 and conversation_id = $2",
     )
     .bind(user.as_str())
     .bind(conversation.as_str())
     .bind(now)
-    .bind(end)
+    .bind(ended_at)
     .execute(connection)
     .await
     .doing(DOING)

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use records::Segment;
 
 /// The numbers that a conversation has given out.
-#[derive(Default)]
 pub(super) struct Speakers {
     numbers: HashMap<String, i32>,
+    /// Below every number before one is given out.
     highest: i32,
 }
 
@@ -24,17 +24,24 @@ impl Speakers {
         speakers
     }
 
-    /// Numbers the segments of one append: `SPEAKER_n` is n, another label keeps its number or gets the one
-    /// after the highest, in the order of appearance. A segment without a label is left as it is.
+    /// Numbers the segments of one create or append. A number that was sent stands; without one `SPEAKER_n` is n, and
+    /// another label keeps its number or gets the one after the highest, in the order of appearance. A segment with
+    /// neither is left as it is.
     pub(super) fn number(&mut self, segments: &mut [Segment]) {
-        let named = segments.iter().filter_map(|segment| segment.speaker.as_deref().and_then(numbered));
-        self.highest = named.fold(self.highest, i32::max);
-        for segment in segments {
-            let Some(label) = &segment.speaker else { continue };
-            segment.speaker_id = Some(numbered(label).unwrap_or_else(|| self.of(label)));
+        for segment in segments.iter_mut() {
+            let sent = segment.speaker_id;
+            segment.speaker_id = sent.or_else(|| segment.speaker.as_deref().and_then(numbered));
+            self.highest = segment.speaker_id.map_or(self.highest, |number| self.highest.max(number));
+            if let (Some(number), Some(label)) = (sent, &segment.speaker) {
+                self.numbers.entry(label.clone()).or_insert(number);
+            }
+        }
+        for segment in segments.iter_mut().filter(|segment| segment.speaker_id.is_none()) {
+            segment.speaker_id = segment.speaker.as_deref().map(|label| self.of(label));
         }
     }
 
+    /// At the end of the numbers those who are left over share the last one.
     fn of(&mut self, label: &str) -> i32 {
         if let Some(number) = self.numbers.get(label) {
             return *number;
@@ -75,6 +82,31 @@ mod tests {
         speakers.number(&mut segments);
         let numbers: Vec<_> = segments.iter().map(|segment| segment.speaker_id).collect();
         assert_eq!(numbers, [6, 5, 2, 7, 6].map(Some));
+    }
+
+    fn numbers(sent: &[(&str, Option<i32>)]) -> Vec<Option<i32>> {
+        let sent = sent.iter().map(|(label, number)| Segment { speaker_id: *number, ..said_by(label) });
+        let mut segments: Vec<_> = sent.collect();
+        Speakers::stored([]).number(&mut segments);
+        segments.iter().map(|segment| segment.speaker_id).collect()
+    }
+
+    #[test]
+    fn a_number_that_was_sent_stands_and_the_others_come_after_it() {
+        let sent = [("SPEAKER_00", Some(3)), ("Ann", Some(9)), ("Zoe", Some(4)), ("SPEAKER_01", Some(8))];
+        assert_eq!(numbers(&sent), sent.map(|(_, number)| number));
+        assert_eq!(numbers(&[("Tom", None), ("Ann", None), ("Ann", Some(9))]), [10, 9, 9].map(Some));
+        assert_eq!(numbers(&[("Ann", None), ("SPEAKER_03", None), ("Tom", None)]), [4, 3, 5].map(Some));
+    }
+
+    #[test]
+    fn the_last_number_is_followed_by_itself() {
+        let last = i32::MAX;
+        assert_eq!(numbers(&[("Ann", Some(last)), ("Tom", None), ("Zoe", None)]), [last; 3].map(Some));
+        assert_eq!(
+            numbers(&[("Ann", Some(last - 1)), ("Tom", None), ("Tom", None)])[1..],
+            [last; 2].map(Some)
+        );
     }
 
     #[test]

@@ -67,7 +67,7 @@ impl World {
             format: WebhookFormat::Full,
             secret: SecretString::from("whsec_c2VjcmV0"),
         };
-        self.clean.create_endpoint(&user, &endpoint).await.unwrap();
+        self.clean.create_endpoint(&user, &endpoint).await.unwrap().unwrap();
         user
     }
 

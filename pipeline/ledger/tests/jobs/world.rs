@@ -56,7 +56,7 @@ impl World {
             format: WebhookFormat::Full,
             secret: SecretString::from("whsec_c2VjcmV0"),
         };
-        self.ledger.create_endpoint(user, &new).await.unwrap();
+        self.ledger.create_endpoint(user, &new).await.unwrap().unwrap();
     }
 
     /// A conversation of Ann's that was created from text and admitted.

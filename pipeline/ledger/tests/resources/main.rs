@@ -10,6 +10,7 @@ mod world;
 
 mod backlog;
 mod bounded;
+mod caps;
 mod closed_gates;
 mod constraints;
 mod conversations;
@@ -45,3 +46,4 @@ mod strangers;
 mod subscribing;
 mod taken_back;
 mod things;
+mod tried_again;

@@ -93,7 +93,10 @@ async fn a_key_works_until_it_is_revoked_or_expires() {
     );
     let owner = world.ledger.key_owner(&[1; 32]).await.unwrap().unwrap();
     assert_eq!((owner.user_id, owner.key_id.as_str()), (world.ann.clone(), "k1"));
-    assert_eq!(owner.scopes, ["conversations:read"]);
+    assert_eq!((owner.scopes, owner.expires_at), (vec!["conversations:read".to_owned()], None));
+    let end = Some(nine(0) + TimeDelta::days(90_000));
+    assert!(world.ledger.create_key(&world.bob, &key("ends", 4, end)).await.unwrap());
+    assert_eq!(world.ledger.key_owner(&[4; 32]).await.unwrap().unwrap().expires_at, end);
     assert_eq!(world.ledger.key_owner(&[3; 32]).await.unwrap(), None, "expired");
     assert_eq!(world.ledger.key_owner(&[9; 32]).await.unwrap(), None, "unknown");
 
@@ -104,7 +107,7 @@ async fn a_key_works_until_it_is_revoked_or_expires() {
     let keys = world.ledger.keys(&world.ann).await.unwrap();
     assert_eq!(keys.iter().map(|key| key.id.as_str()).collect::<Vec<_>>(), ["old", "k1"], "newest first");
     assert!(keys[1].revoked_at.is_some());
-    assert!(world.ledger.keys(&world.bob).await.unwrap().is_empty());
+    assert_eq!(world.ledger.keys(&world.bob).await.unwrap().len(), 1, "Bob's own");
 }
 
 #[tokio::test]

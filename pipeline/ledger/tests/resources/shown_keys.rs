@@ -33,7 +33,7 @@ async fn owner(world: &World, byte: u8) -> Option<KeyOwner> {
 
 fn is_of(owner: Option<KeyOwner>, user: &UserId, id: &str, byte: u8) {
     let scopes = vec![format!("scope {byte}")];
-    assert_eq!(owner, Some(KeyOwner { user_id: user.clone(), key_id: id.into(), scopes }));
+    assert_eq!(owner, Some(KeyOwner { user_id: user.clone(), key_id: id.into(), scopes, expires_at: None }));
 }
 
 #[tokio::test]

@@ -1,0 +1,58 @@
+//! How long what a conversation carries along may be: lists repeat it with each of a hundred conversations.
+
+use serde_json::{Value, json};
+
+use crate::bench::{Bench, P};
+
+/// A create from text and one from segments in which every bounded text is so long.
+fn creates(language: usize, label: usize) -> [(String, Value); 2] {
+    let (language, label) = ("\u{e9}".repeat(language), "\u{e9}".repeat(label));
+    let geolocation = json!({
+        "latitude": 1, "longitude": 1, "address": label, "google_place_id": label, "location_type": label,
+    });
+    let segment = json!({ "text": "x", "start": 0, "end": 1, "speaker": label, "person_id": label });
+    [
+        (
+            format!("{P}/conversations"),
+            json!({ "text": "x", "text_source_spec": label, "language": language, "geolocation": geolocation }),
+        ),
+        (
+            format!("{P}/conversations/from-segments"),
+            json!({
+                "transcript_segments": [segment], "language": language, "geolocation": geolocation,
+                "client_device_id": label, "client_platform": label,
+            }),
+        ),
+    ]
+}
+
+#[tokio::test]
+async fn every_text_that_is_only_carried_along_is_bounded() {
+    let bench = Bench::new().await;
+    let place = |field: &str| json!(["body", "geolocation", field]);
+    let carried =
+        [json!(["body", "language"]), place("address"), place("google_place_id"), place("location_type")];
+    let segment = |field: &str| json!(["body", "transcript_segments", 0, field]);
+    let own = [
+        vec![json!(["body", "text_source_spec"])],
+        vec![
+            segment("speaker"),
+            segment("person_id"),
+            json!(["body", "client_device_id"]),
+            json!(["body", "client_platform"]),
+        ],
+    ];
+    for ((path, body), own) in creates(36, 501).into_iter().zip(own) {
+        let answer = bench.post(&path, body).await;
+        assert_eq!(answer.status, 422, "{path}");
+        let told = answer.kinds();
+        assert!(told.iter().all(|(kind, _)| *kind == "string_too_long"), "{told:?}");
+        for loc in carried.iter().chain(&own) {
+            assert!(told.iter().any(|(_, told)| *told == loc), "{path}: {loc} in {told:?}");
+        }
+        assert_eq!(told.len(), carried.len() + own.len(), "{told:?}");
+    }
+    for (path, body) in creates(35, 500) {
+        assert_eq!(bench.post(&path, body).await.status, 200, "{path}");
+    }
+}

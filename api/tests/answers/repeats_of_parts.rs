@@ -1,0 +1,98 @@
+//! `Idempotency-Key` where something is added to what is named in the path.
+
+use axum::{
+    body::Body,
+    http::{Method, Request},
+};
+use serde_json::{Value, json};
+
+use crate::bench::{Answer, Bench, P};
+
+async fn named(bench: &Bench, path: &str, body: &Value) -> Answer {
+    let request = Request::builder()
+        .method(Method::POST)
+        .uri(path)
+        .header("authorization", format!("Bearer {}", bench.key))
+        .header("content-type", "application/json")
+        .header("idempotency-key", "n");
+    bench.send(request.body(Body::from(body.to_string())).unwrap()).await
+}
+
+/// Two routes of one pattern, a body for both, and what lists the parts of the first (with where in the answer).
+async fn routes(bench: &Bench) -> [(String, String, Value, String, &'static str); 2] {
+    let said = json!({ "transcript_segments": [{ "text": "Hello.", "start": 0, "end": 1 }] });
+    let mut ids = Vec::new();
+    for _ in 0..2 {
+        let mut body = said.clone();
+        body["defer_processing"] = json!(true);
+        let made = bench.post(&format!("{P}/conversations/from-segments"), body).await;
+        ids.push(format!("{P}/conversations/{}", made.body["id"].as_str().unwrap()));
+        let made = bench.post(&format!("{P}/webhooks"), json!({ "url": "https://example.org" })).await;
+        ids.push(format!("{P}/webhooks/{}", made.body["id"].as_str().unwrap()));
+    }
+    [
+        (
+            format!("{}/segments", ids[0]),
+            format!("{}/segments", ids[2]),
+            said,
+            format!("{}?include_transcript=true", ids[0]),
+            "/transcript_segments",
+        ),
+        (
+            format!("{}/test", ids[1]),
+            format!("{}/test", ids[3]),
+            json!({}),
+            format!("{}/deliveries", ids[1]),
+            "",
+        ),
+    ]
+}
+
+async fn parts(bench: &Bench, list: &str, pointer: &str) -> usize {
+    bench.get(list).await.body.pointer(pointer).unwrap().as_array().unwrap().len()
+}
+
+#[tokio::test]
+async fn a_repeat_adds_nothing_also_when_its_first_answer_was_lost() {
+    let bench = Bench::new().await;
+    for (path, _, body, list, pointer) in routes(&bench).await {
+        let first = named(&bench, &path, &body).await;
+        assert_eq!(first.status, 200, "{path}: {first:?}");
+        let there = parts(&bench, &list, pointer).await;
+        for lost in ["select", "update request_keys set answer = null, status = null, running_until = now()"]
+        {
+            bench.run(lost).await;
+            let again = named(&bench, &path, &body).await;
+            assert_eq!(
+                (again.status.as_u16(), again.header("idempotency-replayed")),
+                (200, "true"),
+                "{path}"
+            );
+            assert_eq!(again.body, first.body, "{path}");
+            assert_eq!(parts(&bench, &list, pointer).await, there, "{path}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn one_name_for_two_of_them_is_422_and_is_never_answered_with_the_others() {
+    let bench = Bench::new().await;
+    for (path, other, body, ..) in routes(&bench).await {
+        assert_eq!(named(&bench, &path, &body).await.status, 200);
+        let refused = named(&bench, &other, &body).await;
+        assert_eq!(refused.status, 422, "{other}: {refused:?}");
+        assert_eq!(refused.kinds(), [("value_error", &json!(["header", "idempotency-key"]))]);
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_there_is_404_and_holds_no_name() {
+    let bench = Bench::new().await;
+    for (path, _, body, ..) in routes(&bench).await {
+        let last = path.rsplit_once('/').unwrap().1;
+        let kind = if last == "test" { "webhooks" } else { "conversations" };
+        let unknown = named(&bench, &format!("{P}/{kind}/unknown/{last}"), &body).await;
+        assert_eq!(unknown.status, 404, "{unknown:?}");
+        assert_eq!(named(&bench, &path, &body).await.status, 200, "{path}");
+    }
+}
