@@ -7,26 +7,19 @@ use ledger::Trouble;
 /// The causes of an error, outermost first. Libraries like to repeat their source in their own words; a cause whose
 /// text ends the one before says nothing new.
 pub(super) fn causes(error: &anyhow::Error) -> Vec<String> {
+    if let Some(said) = error.downcast_ref::<ledger::Error>().and_then(ledger::Error::refusal) {
+        // The driver's line would add where in the server's code it stands.
+        return vec![said];
+    }
     let mut causes: Vec<String> = Vec::new();
     let mut before = error.to_string();
-    for cause in error.chain().skip(1).map(words) {
+    for cause in error.chain().skip(1).map(ToString::to_string) {
         if !before.ends_with(&cause) {
             causes.push(cause.clone());
         }
         before = cause;
     }
     causes
-}
-
-/// A refusal of the database in its own words and with its SQLSTATE; where it stands in the server's code says nothing.
-fn words(cause: &(dyn std::error::Error + 'static)) -> String {
-    match cause.downcast_ref::<sqlx::Error>() {
-        Some(sqlx::Error::Database(refusal)) => {
-            let code = refusal.code().map(|code| format!(" (SQLSTATE {code})")).unwrap_or_default();
-            format!("{}{code}", refusal.message())
-        }
-        _ => cause.to_string(),
-    }
 }
 
 /// What to do about an address that is taken, and a database that did not answer, or not as it should.
