@@ -4,6 +4,8 @@ mod causes;
 
 use std::process::ExitCode;
 
+use ledger::Trouble;
+
 /// Why a command ends with a code of its own.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Exit {
@@ -13,7 +15,7 @@ pub(crate) enum Exit {
     /// 3: there is no such thing.
     #[error("{0}")]
     NotFound(String),
-    /// 4: the job's state does not allow it.
+    /// 4: the state of what was named does not allow it; the schema's, too.
     #[error("{0}")]
     Refused(String),
 }
@@ -55,15 +57,17 @@ fn code(error: &anyhow::Error) -> u8 {
         return match exit {
             Exit::Usage(_) => 2,
             Exit::NotFound(_) => 3,
-            Exit::Refused(_) => 4,
+            Exit::Refused(_) => REFUSED,
         };
     }
     match error.downcast_ref::<ledger::Error>() {
         Some(broken) if broken.is_passing() => UNAVAILABLE,
+        Some(broken) if broken.trouble() == Some(Trouble::Schema) => REFUSED,
         _ => 1,
     }
 }
 
 const UNAVAILABLE: u8 = 69;
+const REFUSED: u8 = 4;
 /// Some of many were done, and some were not.
 pub(crate) const PARTLY: u8 = 5;

@@ -54,7 +54,10 @@ pub(super) async fn run(config: Config, spans: Option<SpanCounts>) -> anyhow::Re
          \x20 curl -s {base}/v1/dev/user/conversations -H 'Authorization: Bearer {key}'\n\
          \x20 curl -s {base}/v1/dev/user/action-items -H 'Authorization: Bearer {key}'\n\nCtrl-C stops it.",
         service.admin,
-        private.as_ref().map(|private| format!(", {}", private.words())).unwrap_or_default(),
+        private
+            .as_ref()
+            .map(|private| format!(", {}\nDATABASE_URL={}", private.words(), private.url()))
+            .unwrap_or_default(),
         service.admin,
     );
     service.stopped(&app, &lifecycle).await;

@@ -88,6 +88,16 @@ fn several(number: i64, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
 }
 
+/// A refusal with the state that refused: whoever reads it need not look it up.
+async fn refused(ledger: &Ledger, id: &str, refusal: Refusal) -> String {
+    let state = match ledger.job_page(&JobId::from_text(id.to_owned())).await {
+        Ok(Some(page)) => format!(" (it is {})", page.view.job.state.status()),
+        // The refusal stands, whatever else cannot be read.
+        _ => String::new(),
+    };
+    format!("{id}{state}: {}; `listen jobs why {id}` says more", words(refusal))
+}
+
 /// Why an operator's command was refused, and what to do instead.
 pub(crate) fn words(refusal: Refusal) -> &'static str {
     match refusal {

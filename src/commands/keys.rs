@@ -2,7 +2,6 @@
 
 use std::process::ExitCode;
 
-use anyhow::bail;
 use chrono::SecondsFormat;
 use clap::{Args, Subcommand};
 use ledger::{Ledger, NewKey};
@@ -118,7 +117,8 @@ fn scopes_named(names: Option<Vec<String>>) -> anyhow::Result<Vec<api::keys::Sco
             Some(scope) => scopes.push(scope),
             None => {
                 let known: Vec<&str> = api::keys::Scope::ALL.iter().map(|scope| scope.as_str()).collect();
-                bail!("there is no scope {name}; there are {}", known.join(", "));
+                let words = format!("there is no scope {name}; there are {}", known.join(", "));
+                return Err(Exit::Usage(words).into());
             }
         }
     }
@@ -127,6 +127,9 @@ fn scopes_named(names: Option<Vec<String>>) -> anyhow::Result<Vec<api::keys::Sco
 
 async fn list(ledger: &Ledger, user: &UserId, as_json: bool) -> anyhow::Result<()> {
     let keys = ledger.keys(user).await?;
+    if keys.is_empty() && ledger.user(user).await?.is_none() {
+        return Err(Exit::NotFound(format!("there is no person {user}")).into());
+    }
     let time = |at: Option<Timestamp>| at.map(|at| at.to_rfc3339_opts(SecondsFormat::Secs, true));
     if as_json {
         let keys: Vec<_> = keys
@@ -147,9 +150,17 @@ async fn list(ledger: &Ledger, user: &UserId, as_json: bool) -> anyhow::Result<(
         .map(|key| {
             let state = if key.revoked_at.is_some() { "revoked" } else { "live" };
             let used = time(key.last_used_at).unwrap_or_else(|| "never".to_owned());
-            vec![key.id, key.name, key.prefix, state.to_owned(), used, key.scopes.join(" ")]
+            vec![key.id, key.name, key.prefix, state.to_owned(), used, words(&key.scopes)]
         })
         .collect();
     table::print(&["id", "name", "key", "state", "last used", "scopes"], rows);
     Ok(())
+}
+
+/// The scopes as a person reads them.
+fn words(scopes: &[String]) -> String {
+    match api::keys::Scope::ALL.iter().all(|scope| scopes.iter().any(|own| own == scope.as_str())) {
+        true => "all".to_owned(),
+        false => scopes.join(" "),
+    }
 }

@@ -1,7 +1,7 @@
 //! Tables on a terminal, plain text when piped, one JSON document with `--json`.
 
 use clap::Args;
-use comfy_table::{Cell, Color, ContentArrangement, Table, presets};
+use comfy_table::{Cell, Color, ColumnConstraint, ContentArrangement, Table, presets};
 
 use ledger::Ledger;
 
@@ -28,15 +28,28 @@ impl Asked {
     }
 }
 
+/// Headings of columns that hold ids, or words that are typed again.
+const IDS: [&str; 8] = ["id", "job", "replay", "endpoint", "delivery", "key", "code", "on"];
+
 /// Prints rows under headings, fitted to the terminal.
 pub(crate) fn print(headings: &[&str], rows: Vec<Vec<String>>) {
+    anstream::println!("{}", table(headings, rows));
+}
+
+fn table(headings: &[&str], rows: Vec<Vec<String>>) -> Table {
     let mut table = Table::new();
     table
         .load_style(presets::NOTHING)
         .set_content_arrangement(ContentArrangement::Dynamic)
         .set_header(headings);
+    // What is copied must stay in one piece: other columns give way.
+    for (column, heading) in table.column_iter_mut().zip(headings) {
+        if IDS.contains(heading) {
+            column.set_constraint(ColumnConstraint::ContentWidth);
+        }
+    }
     table.add_rows(rows.into_iter().map(|row| row.into_iter().map(cell).collect::<Vec<_>>()));
-    anstream::println!("{table}");
+    table
 }
 
 /// A status stands out on a terminal; elsewhere it is its word.
@@ -60,4 +73,19 @@ pub(crate) fn print_json(value: &serde_json::Value) {
 /// Prints one JSON document in one line, for what goes on.
 pub(crate) fn print_line(value: &serde_json::Value) {
     anstream::println!("{value}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_stays_in_one_piece_on_a_narrow_terminal() {
+        let id = "fj_0123456789abcdef0123456789abcdef";
+        let words = "words that have to give way ".repeat(5);
+        let mut table = table(&["job", "reason"], vec![vec![id.to_owned(), words]]);
+        let shown = table.set_width(60).to_string();
+        assert!(shown.contains(id), "{shown}");
+        assert!(shown.lines().all(|line| line.chars().count() <= 60), "{shown}");
+    }
 }

@@ -3,9 +3,8 @@
 
 use std::{ops::RangeInclusive, str::FromStr};
 
-use axum::http::HeaderValue;
+use axum::http::{HeaderValue, Uri};
 use outside::BadVapid;
-use reqwest::Url;
 
 use super::{Config, Dispatch, Role};
 use crate::wiring::database;
@@ -124,7 +123,7 @@ impl Config {
     fn bad_server(&self) -> Option<String> {
         let words = match (self.uses_openai(), &self.openai_base_url, &self.openai_model) {
             (true, None, _) => "the OpenAI-compatible engine needs LISTEN_OPENAI_BASE_URL",
-            (_, Some(url), _) if !is_server(url) => {
+            (_, Some(url), _) if web_address(url.trim()).is_none() => {
                 "LISTEN_OPENAI_BASE_URL must be an http:// or https:// URL without a name or password, such as \
                  https://models.example/v1"
             }
@@ -146,29 +145,34 @@ fn outside(name: &str, value: u64, range: &RangeInclusive<u64>) -> Option<String
     (!range.contains(&value)).then(words)
 }
 
-/// What a browser sends as `Origin`: compared letter by letter, so that a path or a slash would never match.
+/// What a browser sends as `Origin`: compared letter by letter, so that a path, a slash or the scheme's own port would
+/// never match.
 fn is_origin(text: &str) -> bool {
-    Url::parse(text).is_ok_and(|url| {
-        let named = matches!(url.scheme(), "http" | "https") && url.has_host();
-        named && url.origin().ascii_serialization() == text
-    })
+    let own_port = text.starts_with("http://") && text.ends_with(":80")
+        || text.starts_with("https://") && text.ends_with(":443");
+    let named = |uri: &Uri| {
+        let scheme = uri.scheme_str().unwrap_or_default();
+        uri.authority().is_some_and(|authority| format!("{scheme}://{authority}") == text)
+    };
+    let lower = !text.chars().any(|letter| letter.is_ascii_uppercase());
+    lower && !own_port && web_address(text).is_some_and(|uri| named(&uri))
 }
 
 fn is_subject(text: &str) -> bool {
-    match Url::parse(text) {
-        Ok(url) if url.scheme() == "mailto" => {
-            url.path().split_once('@').is_some_and(|(name, host)| !name.is_empty() && !host.is_empty())
+    match text.strip_prefix("mailto:") {
+        Some(address) => {
+            address.split_once('@').is_some_and(|(name, host)| !name.is_empty() && !host.is_empty())
         }
-        Ok(url) => url.scheme() == "https" && url.has_host(),
-        Err(_) => false,
+        None => text.starts_with("https://") && web_address(text).is_some(),
     }
 }
 
-fn is_server(text: &str) -> bool {
-    Url::parse(text.trim()).is_ok_and(|url| {
-        let bare = url.username().is_empty() && url.password().is_none();
-        matches!(url.scheme(), "http" | "https") && url.has_host() && bare
-    })
+/// An http:// or https:// address with a host, and without a name or password.
+fn web_address(text: &str) -> Option<Uri> {
+    let uri: Uri = text.parse().ok()?;
+    let bare = uri.authority().is_some_and(|authority| !authority.as_str().contains('@'));
+    let named = uri.host().is_some_and(|host| !host.is_empty());
+    (matches!(uri.scheme_str(), Some("http" | "https")) && named && bare).then_some(uri)
 }
 
 #[cfg(test)]

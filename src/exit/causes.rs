@@ -7,6 +7,10 @@ use ledger::Trouble;
 /// The causes of an error, outermost first. Libraries like to repeat their source in their own words; a cause whose
 /// text ends the one before says nothing new.
 pub(super) fn causes(error: &anyhow::Error) -> Vec<String> {
+    if let Some(said) = error.downcast_ref::<ledger::Error>().and_then(ledger::Error::refusal) {
+        // The driver's line would add where in the server's code it stands.
+        return vec![said];
+    }
     let mut causes: Vec<String> = Vec::new();
     let mut before = error.to_string();
     for cause in error.chain().skip(1).map(ToString::to_string) {

@@ -34,6 +34,7 @@ mod prune;
 mod pushes;
 mod read_job;
 mod reading;
+mod refusal;
 mod reminders;
 mod repair;
 mod repeats;

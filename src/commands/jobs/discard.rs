@@ -7,7 +7,7 @@ use job::JobId;
 use ledger::{JobFilter, Ledger};
 use serde_json::json;
 
-use super::{filter::Which, no_job, several, words};
+use super::{filter::Which, no_job, several};
 use crate::{
     commands::{
         consent::{Cause, Consent},
@@ -53,7 +53,7 @@ async fn one(ledger: &Ledger, discard: &Discard, id: &str, as_json: bool) -> any
     }
     match ledger.discard(&job, &discard.cause.action()).await? {
         None => Err(no_job(id)),
-        Some(Err(refusal)) => Err(Exit::Refused(format!("{id}: {}", words(refusal))).into()),
+        Some(Err(refusal)) => Err(Exit::Refused(super::refused(ledger, id, refusal).await).into()),
         Some(Ok(job)) => {
             match as_json {
                 true => print_json(&json!({ "job_id": id, "done": "settled", "status": job.state.status() })),

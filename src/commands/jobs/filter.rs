@@ -37,7 +37,7 @@ impl Which {
     /// The filter in words, for those who look at it later.
     pub(crate) fn words(&self) -> String {
         let age = |name: &str, age: &Option<chrono::Duration>| {
-            age.as_ref().map(|age| format!("{name} {}s", age.num_seconds()))
+            age.as_ref().map(|age| format!("{name} {}", spoken(*age)))
         };
         let said = [
             self.code.as_ref().map(|code| format!("code {code}")),
@@ -86,6 +86,14 @@ fn code(name: &str) -> Result<String, String> {
     }
 }
 
+/// A length of time as it may be typed: in its largest whole unit.
+fn spoken(age: chrono::Duration) -> String {
+    let seconds = age.num_seconds();
+    let units = [(86_400, "d"), (3_600, "h"), (60, "m")];
+    let whole = units.iter().find(|(length, _)| seconds > 0 && seconds % length == 0);
+    whole.map_or_else(|| format!("{seconds}s"), |(length, unit)| format!("{}{unit}", seconds / length))
+}
+
 /// A length of time: a number and its unit.
 pub(crate) fn age(text: &str) -> Result<chrono::Duration, String> {
     let wrong = || "a number and s, m, h or d, for example 15m".to_owned();
@@ -128,6 +136,13 @@ mod tests {
         assert_eq!(age("7d").unwrap().num_hours(), 168);
         for wrong in ["", "7", "d", "-1d", "7w", "1.5h", "999999999999999999d", "ä"] {
             assert!(age(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn an_age_is_said_as_it_may_be_typed() {
+        for text in ["90s", "15m", "2h", "7d", "0s"] {
+            assert_eq!(spoken(age(text).unwrap()), text);
         }
     }
 

@@ -8,7 +8,7 @@ use ledger::{JobFilter, Ledger, ReplayOrder, ReplayPreview, Started};
 use rand::RngExt;
 use serde_json::json;
 
-use super::{filter::Which, no_job, several, words};
+use super::{filter::Which, no_job, several};
 use crate::{
     commands::{
         consent::{Cause, Consent},
@@ -75,7 +75,7 @@ async fn one(ledger: &Ledger, replay: &Replay, id: &str, as_json: bool) -> anyho
     };
     match answer {
         None => Err(no_job(id)),
-        Some(Err(refusal)) => Err(Exit::Refused(format!("{id}: {}", words(refusal))).into()),
+        Some(Err(refusal)) => Err(Exit::Refused(super::refused(ledger, id, refusal).await).into()),
         Some(Ok(job)) => {
             let parked = matches!(job.state, State::BlockedByok);
             match as_json {
@@ -158,6 +158,10 @@ fn tell(preview: &ReplayPreview, replay: &Replay) {
         if count > 0 {
             anstream::eprintln!("  {count:>7}  {what}");
         }
+    }
+    if preview.jobs == 0 {
+        anstream::eprintln!("Nothing is to be replayed.");
+        return;
     }
     let recorded = if replay.from_scratch { 0 } else { preview.recorded_stages };
     let minutes = (plenty as f64 / f64::from(replay.rate)).ceil();
