@@ -1,5 +1,7 @@
 //! The command line: subcommands, and the file that stands between environment and default.
 
+mod environment;
+
 use std::path::PathBuf;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, error::ErrorKind};
@@ -92,12 +94,13 @@ impl Command {
 /// # Errors
 /// When the words are wrong, the file cannot be read, or it names a setting that does not exist.
 pub(crate) fn parse() -> Result<Cli, clap::Error> {
+    let command = environment::without_empty(Cli::command());
     let command = match config_file() {
-        Some(path) => over_file(Cli::command(), &path)?,
-        None => Cli::command(),
+        Some(path) => over_file(command, &path)?,
+        None => command,
     };
-    let cli = Cli::from_arg_matches(&command.get_matches())?;
-    Ok(cli)
+    let matches = command.clone().try_get_matches();
+    Cli::from_arg_matches(&matches.map_err(|refusal| environment::with_source(refusal, &command))?)
 }
 
 /// The file is needed before the words are parsed: its values are their defaults.
@@ -112,7 +115,7 @@ fn config_file() -> Option<PathBuf> {
             return Some(PathBuf::from(path));
         }
     }
-    std::env::var_os("LISTEN_CONFIG").map(PathBuf::from)
+    std::env::var_os("LISTEN_CONFIG").filter(|path| !path.is_empty()).map(PathBuf::from)
 }
 
 fn over_file(command: clap::Command, path: &std::path::Path) -> Result<clap::Command, clap::Error> {

@@ -16,6 +16,7 @@ mod openapi;
 mod progress;
 pub(crate) mod replays;
 pub(crate) mod serve;
+mod stdout;
 pub(crate) mod table;
 pub(crate) mod users;
 pub(crate) mod verify;
@@ -46,7 +47,7 @@ pub(crate) async fn run(command: Command, spans: Option<SpanCounts>) -> anyhow::
         Command::Keys(keys) => keys::run(keys).await,
         Command::Config(config) => Ok(config::run(&config)),
         Command::Openapi => openapi::run(),
-        Command::Completions { shell } => Ok(completions::run(shell)),
+        Command::Completions { shell } => completions::run(shell),
         Command::Man(man) => man::run(&man),
     }
 }

@@ -1,6 +1,8 @@
 //! Configuration: flag, then environment, then file, then default (DECISIONS §7). Impossible combinations are
 //! refused at start, all of them at once.
 
+mod limits;
+
 use std::{net::SocketAddr, time::Duration};
 
 use clap::{Args, ValueEnum};
@@ -244,62 +246,6 @@ impl Config {
     /// When its settings cannot work.
     pub(crate) fn door(&self) -> Result<Door, BadDoor> {
         Door::new(&self.console_keys, self.console_user_header.as_deref(), &self.console_operators)
-    }
-
-    /// Everything that is wrong with this combination, in words; empty when it can work.
-    pub(crate) fn problems(&self) -> Vec<String> {
-        let heartbeat = i64::try_from(self.finalization_heartbeat_seconds).unwrap_or(i64::MAX);
-        let checks = [
-            (
-                self.finalization_lease_seconds <= heartbeat.saturating_mul(2),
-                "the lease must be longer than two heartbeats (finalization-lease-seconds, finalization-heartbeat-seconds)",
-            ),
-            (
-                self.finalization_run_timeout_seconds <= self.finalization_lease_seconds,
-                "the run timeout must be longer than the lease (finalization-run-timeout-seconds)",
-            ),
-            (heartbeat == 0, "finalization-heartbeat-seconds must be at least 1"),
-            (
-                self.finalization_concurrency == 0 || self.creation_concurrency == 0,
-                "concurrency must be at least 1 (finalization-concurrency, creation-concurrency)",
-            ),
-            (
-                self.finalization_max_attempts == 0 || self.finalization_max_crashes == 0,
-                "attempts and crashes must be at least 1 (finalization-max-attempts, finalization-max-crashes)",
-            ),
-            (self.create_wait_seconds >= 55, "create-wait-seconds must be below 55"),
-            (
-                self.finalization_dispatch_mode == Dispatch::CloudTasks,
-                "finalization-dispatch-mode cloud_tasks is not built yet: use postgres",
-            ),
-            (
-                self.finalization_dispatch_mode == Dispatch::Inline
-                    && self.has(Role::Api) != self.has(Role::Worker),
-                "finalization-dispatch-mode inline needs the roles api and worker in one process: use postgres to part them",
-            ),
-            (self.roles.is_empty(), "roles must name at least one of api, worker, reconciler"),
-            (
-                self.uses_openai() && self.openai_model.is_none(),
-                "the OpenAI-compatible engine needs openai-model",
-            ),
-            (
-                self.uses_openai() && self.openai_base_url.is_none(),
-                "the OpenAI-compatible engine needs openai-base-url",
-            ),
-            (
-                self.vapid().err() == Some(BadVapid::Key),
-                "vapid-private-key must be the base64url of a P-256 private key (32 bytes)",
-            ),
-            (
-                self.vapid().err() == Some(BadVapid::Subject),
-                "vapid-private-key needs a vapid-subject that begins with mailto: or https://",
-            ),
-            (self.openai_context_tokens < 4_096, "openai-context-tokens must be at least 4096"),
-            (self.database_connections < 4, "database-connections must be at least 4"),
-        ];
-        let found = checks.into_iter().filter(|(wrong, _)| *wrong).map(|(_, words)| words.to_owned());
-        let others = self.door().err().map(|wrong| wrong.to_string());
-        found.chain(others).chain(self.traces.problems()).collect()
     }
 
     /// The effective values by name, secrets masked.

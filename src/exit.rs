@@ -16,9 +16,6 @@ pub(crate) enum Exit {
     /// 4: the job's state does not allow it.
     #[error("{0}")]
     Refused(String),
-    /// 69: the service or the database cannot be reached.
-    #[error("{0}")]
-    Unavailable(String),
 }
 
 /// Prints an error with its causes and a next step, and gives its code.
@@ -31,6 +28,19 @@ pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
         anstream::eprintln!("  try: {step}");
     }
     ExitCode::from(code(error))
+}
+
+/// Refuses settings that cannot work, all that is wrong with them at once.
+///
+/// # Errors
+/// When there is a problem.
+pub(crate) fn refuse(problems: &[String]) -> Result<(), Exit> {
+    match problems {
+        [] => Ok(()),
+        problems => {
+            Err(Exit::Usage(format!("this configuration cannot work:\n  - {}", problems.join("\n  - "))))
+        }
+    }
 }
 
 /// Prints what clap, or the configuration, has to say; 2 for wrong usage, 0 for `--help`.
@@ -46,7 +56,6 @@ fn code(error: &anyhow::Error) -> u8 {
             Exit::Usage(_) => 2,
             Exit::NotFound(_) => 3,
             Exit::Refused(_) => 4,
-            Exit::Unavailable(_) => UNAVAILABLE,
         };
     }
     match error.downcast_ref::<ledger::Error>() {

@@ -3,6 +3,7 @@
 mod admin;
 mod cli;
 mod commands;
+mod concerns;
 mod config;
 mod console;
 mod embedded;
@@ -11,6 +12,7 @@ mod keyed;
 mod lifecycle;
 mod listener;
 mod presence;
+mod schema;
 mod telemetry;
 mod traces;
 mod wiring;

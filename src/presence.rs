@@ -85,7 +85,7 @@ async fn report(ledger: Ledger, mut process: Process, tally: Arc<Tally>, soft: C
     loop {
         process.stopping = soft.is_cancelled();
         let ended = tally.take();
-        match ledger.report_process(&process, &ended).await {
+        match ledger.in_time(ledger.report_process(&process, &ended)).await {
             Ok(()) => failed = false,
             Err(error) => {
                 tally.give_back(&ended);

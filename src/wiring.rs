@@ -18,7 +18,7 @@ use worker::{EnginesWithKey, Health, KeyedRuns, Unwatched, Watch, Worker};
 
 use crate::{
     config::{Config, DateOrder, Dispatch, Role},
-    exit::Exit,
+    exit::{self, Exit},
     keyed::Keyed,
     lifecycle::Lifecycle,
     traces::SpanCounts,
@@ -44,11 +44,7 @@ impl App {
     /// # Errors
     /// When the configuration cannot work; every problem is named at once.
     pub(crate) fn wire(config: Config, database: PgConnectOptions) -> anyhow::Result<Self> {
-        let problems = config.problems();
-        if !problems.is_empty() {
-            let words = format!("this configuration cannot work:\n  - {}", problems.join("\n  - "));
-            return Err(Exit::Usage(words).into());
-        }
+        exit::refuse(&config.problems())?;
         install_crypto();
         let registry = Registry::new();
         let worker_metrics = worker::Metrics::new(&registry).context("registering metrics")?;
@@ -220,8 +216,9 @@ impl App {
 /// When it is not the URL of a PostgreSQL database. The URL itself is not repeated: it may hold a password.
 pub(crate) fn database(url: Option<&str>) -> anyhow::Result<PgConnectOptions> {
     let Some(url) = url else {
-        return Err(Exit::Unavailable(
-            "DATABASE_URL is not set: this command needs a database of yours".to_owned(),
+        return Err(Exit::Usage(
+            "DATABASE_URL is not set: set it, or give --database-url; `listen dev` and `listen demo` bring a database of \
+             their own".to_owned(),
         )
         .into());
     };

@@ -23,6 +23,7 @@ impl Reconciler {
             self.admit_abandoned().await,
             self.sweep().await,
             self.prune().await,
+            self.prune_dead_letters().await,
         ];
         done.into_iter().collect()
     }
@@ -32,7 +33,7 @@ impl Reconciler {
         let began = Instant::now();
         let mut repairs = Repairs::new(&self.ledger, &self.metrics);
         while !self.stop.is_cancelled() {
-            let page = self.ledger.parked_too_long(self.settings.page).await?;
+            let page = self.ledger.in_time(self.ledger.parked_too_long(self.settings.page)).await?;
             for (_, user, job) in &page {
                 if self.stop.is_cancelled() {
                     return Ok(());
@@ -51,7 +52,7 @@ impl Reconciler {
     async fn admit_abandoned(&self) -> Result<(), Error> {
         let began = Instant::now();
         while !self.stop.is_cancelled() {
-            let page = self.ledger.abandoned_page(self.settings.page).await?;
+            let page = self.ledger.in_time(self.ledger.abandoned_page(self.settings.page)).await?;
             let mut admitted = 0;
             for (user, conversation) in &page {
                 if self.stop.is_cancelled() {
@@ -74,32 +75,52 @@ impl Reconciler {
     /// Marks conversations that stand in `processing` without a live job. There should be none.
     async fn sweep(&self) -> Result<(), Error> {
         let began = Instant::now();
+        let mut place = self.places.swept.lock().await;
         while !self.stop.is_cancelled() {
-            let swept = self.ledger.sweep_processing(self.settings.page).await?;
-            for found in &swept {
+            let page = self.ledger.sweep_processing(place.as_ref(), self.settings.page);
+            let walked = self.ledger.in_time(page).await?;
+            for found in &walked.found {
                 let conversation_id = found.conversation_id.as_str();
                 tracing::error!(
                     conversation_id,
                     "a conversation stood in processing without a job; it is marked failed"
                 );
             }
-            self.metrics.count(Action::Swept, swept.len() as u64);
-            if !self.goes_on(swept.len(), began) {
+            self.metrics.count(Action::Swept, walked.found.len() as u64);
+            *place = walked.next;
+            if place.is_none() || began.elapsed() >= self.settings.budget {
                 return Ok(());
             }
         }
         Ok(())
     }
 
-    /// Removes what is older than the retention, batch by batch.
+    /// Removes what is older than the retention, batch by batch. What cannot be removed does not keep the rest from it.
     async fn prune(&self) -> Result<(), Error> {
         let began = Instant::now();
         while !self.stop.is_cancelled() {
-            let pruned = self.ledger.prune(self.settings.retention, self.settings.page).await?;
+            let pruning = async { Ok(self.ledger.prune(self.settings.retention, self.settings.page).await) };
+            let (pruned, ended) = self.ledger.in_time(pruning).await?;
             self.metrics
                 .count(Action::Pruned, pruned.jobs + pruned.deliveries + pruned.actions + pruned.requests);
             let most = pruned.jobs.max(pruned.deliveries).max(pruned.actions).max(pruned.requests);
             if !self.goes_on(usize::try_from(most).unwrap_or(usize::MAX), began) {
+                return ended;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes dead letters that are older than the retention and that nobody will ever look for.
+    async fn prune_dead_letters(&self) -> Result<(), Error> {
+        let began = Instant::now();
+        let mut place = self.places.pruned.lock().await;
+        while !self.stop.is_cancelled() {
+            let (age, page) = (self.settings.retention, self.settings.page);
+            let walked = self.ledger.prune_dead_letters(age, place.as_ref(), page).await?;
+            self.metrics.count(Action::Pruned, walked.found);
+            *place = walked.next;
+            if place.is_none() || began.elapsed() >= self.settings.budget {
                 return Ok(());
             }
         }

@@ -16,7 +16,7 @@ impl Reconciler {
         let mut repairs = Repairs::new(&self.ledger, &self.metrics);
         let mut after = None;
         while !self.stop.is_cancelled() {
-            let page = self.ledger.due_page(after, self.settings.page).await?;
+            let page = self.ledger.in_time(self.ledger.due_page(after, self.settings.page)).await?;
             for (_, user, job) in &page {
                 if self.stop.is_cancelled() || began.elapsed() >= self.settings.budget {
                     return Ok(());

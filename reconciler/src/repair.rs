@@ -35,7 +35,7 @@ impl<'a> Repairs<'a> {
     /// When the pass must end.
     pub(crate) async fn repair(&mut self, user: &UserId, job: &JobId) -> Result<(), Error> {
         let again = std::mem::take(&mut self.trouble);
-        let error = match self.ledger.reconcile(user, job).await {
+        let error = match self.ledger.in_time(self.ledger.reconcile(user, job)).await {
             Ok(answer) => {
                 self.metrics.count_answer(&answer);
                 return Ok(());
@@ -52,7 +52,7 @@ impl<'a> Repairs<'a> {
             OnError::PutOff => {
                 tracing::error!(job_id = job.as_str(), %error, "a job cannot be reconciled; it is put off");
                 self.metrics.count(Action::PutOff, 1);
-                self.ledger.put_off(user, job).await
+                self.ledger.in_time(self.ledger.put_off(user, job)).await
             }
         }
     }

@@ -14,7 +14,7 @@ const TROUBLE: Duration = Duration::from_secs(2);
 /// process goes on at once; after a crash one goes on when the turn has run out. `executor` is shown to operators.
 pub async fn work_off_replays(ledger: Ledger, executor: String, stop: CancellationToken) {
     while !stop.is_cancelled() {
-        let wait = match ledger.take_replay(&executor).await {
+        let wait = match ledger.in_time(ledger.take_replay(&executor)).await {
             Ok(Some(turn)) => {
                 tracing::info!(operation = turn.operation_id, epoch = turn.epoch, "working off a replay");
                 work_off(&ledger, &turn, &stop).await
@@ -32,7 +32,7 @@ pub async fn work_off_replays(ledger: Ledger, executor: String, stop: Cancellati
 /// Steps until the operation is done, lost, or the process stops; answers how long to wait before the next look.
 async fn work_off(ledger: &Ledger, turn: &ReplayTurn, stop: &CancellationToken) -> Duration {
     while !stop.is_cancelled() {
-        match ledger.step_replay(turn).await {
+        match ledger.in_time(ledger.step_replay(turn)).await {
             Ok(Stepped::Replayed | Stepped::Refused) => {}
             Ok(Stepped::Wait(wait)) => {
                 stop.run_until_cancelled(tokio::time::sleep(wait)).await;
@@ -55,7 +55,7 @@ async fn work_off(ledger: &Ledger, turn: &ReplayTurn, stop: &CancellationToken) 
 }
 
 async fn give_back(ledger: &Ledger, turn: &ReplayTurn) -> Duration {
-    let left: Result<(), Error> = ledger.leave_replay(turn).await;
+    let left: Result<(), Error> = ledger.in_time(ledger.leave_replay(turn)).await;
     if let Err(error) = left {
         tracing::warn!(%error, "a replay could not be given back; another process goes on when the turn runs out");
     }

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use apalis::prelude::{Data, WorkerBuilder, WorkerError};
 use apalis_cron::{CronScheduler, Schedule, Tick};
 use chrono::Utc;
-use ledger::{Error, Ledger};
+use ledger::{Error, Ledger, Place};
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, field::Empty};
@@ -25,14 +25,25 @@ pub struct Reconciler {
     pub(crate) settings: Settings,
     pub(crate) metrics: Metrics,
     pub(crate) stop: CancellationToken,
+    /// Where walks go on that no round has finished.
+    pub(crate) places: Places,
     /// Held by the round that is being made.
     busy: Mutex<()>,
+}
+
+/// How far walks have come: one that took longer than a round's budget goes on in the next.
+#[derive(Default)]
+pub(crate) struct Places {
+    /// The sweep of what stands in `processing`.
+    pub(crate) swept: Mutex<Option<Place>>,
+    /// The pruning of dead letters.
+    pub(crate) pruned: Mutex<Option<Place>>,
 }
 
 impl Reconciler {
     /// A reconciler that ends what it is doing, between two rows, when `stop` is cancelled.
     pub fn new(ledger: Ledger, settings: Settings, metrics: Metrics, stop: CancellationToken) -> Self {
-        Self { ledger, settings, metrics, stop, busy: Mutex::default() }
+        Self { ledger, settings, metrics, stop, places: Places::default(), busy: Mutex::default() }
     }
 
     /// One round: the duties and, where this process dispatches, a pass. An error is logged here, once, and
@@ -62,7 +73,7 @@ impl Reconciler {
         }
         duties?;
         if !self.stop.is_cancelled() {
-            self.metrics.succeeded(self.ledger.round_done().await?);
+            self.metrics.succeeded(self.ledger.in_time(self.ledger.round_done()).await?);
         }
         Ok(())
     }

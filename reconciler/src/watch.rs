@@ -42,7 +42,7 @@ struct Calm(bool);
 
 async fn look(ledger: &Ledger, metrics: &Metrics, stop: &CancellationToken) -> Result<Calm, Error> {
     let mut repairs = Repairs::new(ledger, metrics);
-    for (_, user, job) in ledger.expired_leases(PAGE).await? {
+    for (_, user, job) in ledger.in_time(ledger.expired_leases(PAGE)).await? {
         if stop.is_cancelled() {
             break;
         }

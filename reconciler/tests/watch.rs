@@ -13,7 +13,7 @@ use apalis_cron::{Schedule, Tick};
 use chrono::Utc;
 use house::House;
 use job::{JobId, Queue, WorkerId};
-use reconciler::{Settings, run, watch_leases};
+use reconciler::{Reconciler, Settings, run, watch_leases};
 
 const SOON: Duration = Duration::from_millis(10);
 
@@ -96,6 +96,35 @@ async fn a_conversation_that_stands_in_processing_without_a_job_is_marked_failed
     assert_eq!(house.count(failed).await, 1);
     assert_eq!(house.count("select count(*) from conversations where status = 'processing'").await, 1);
     assert_eq!(house.actions("swept"), "1");
+}
+
+#[tokio::test]
+async fn a_sweep_and_a_pruning_that_a_round_does_not_end_go_on_in_the_next() {
+    let house = House::new().await;
+    for number in 0..3 {
+        house.queued(&format!("running{number}")).await;
+        house.queued(&format!("dead{number}")).await;
+    }
+    house
+        .sql(
+            "update finalization_jobs set status = 'dead_letter', dead_code = 'internal', ready_at = null, \
+             reconcile_after_at = null, finished_at = clock_timestamp() - interval '31 days' \
+             where conversation_id like 'dead%'; \
+             update conversations set status = 'failed' where conversation_id like 'dead%'; \
+             delete from conversations where conversation_id = 'dead2'; \
+             update conversations set updated_at = updated_at - interval '16 minutes'; \
+             delete from finalization_jobs where conversation_id = 'running2'",
+        )
+        .await;
+    let settings = Settings { page: 1, budget: Duration::ZERO, ..Settings::default() };
+    let reconciler =
+        Reconciler::new(house.ledger.clone(), settings, house.metrics.clone(), house.stop.clone());
+    for _ in 0..2 {
+        reconciler.do_duties().await.unwrap();
+        assert_eq!((house.actions("swept"), house.actions("pruned")), ("0".to_owned(), "0".to_owned()));
+    }
+    reconciler.do_duties().await.unwrap();
+    assert_eq!((house.actions("swept"), house.actions("pruned")), ("1".to_owned(), "1".to_owned()));
 }
 
 #[tokio::test]

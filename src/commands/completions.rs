@@ -2,9 +2,18 @@
 
 use std::process::ExitCode;
 
+use anyhow::Context;
 use clap::CommandFactory;
 
-pub(super) fn run(shell: clap_complete::Shell) -> ExitCode {
-    clap_complete::generate(shell, &mut crate::cli::Cli::command(), "listen", &mut std::io::stdout());
-    ExitCode::SUCCESS
+use super::stdout;
+
+/// Writes.
+///
+/// # Errors
+/// When stdout cannot be written to.
+pub(super) fn run(shell: clap_complete::Shell) -> anyhow::Result<ExitCode> {
+    let mut text = Vec::new();
+    clap_complete::generate(shell, &mut crate::cli::Cli::command(), "listen", &mut text);
+    stdout::write(&text).context("writing the completions")?;
+    Ok(ExitCode::SUCCESS)
 }

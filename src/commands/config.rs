@@ -8,7 +8,7 @@ pub(super) fn run(config: &Config) -> ExitCode {
     for (name, value) in config.effective() {
         anstream::println!("{name:<36} {value}");
     }
-    let problems = config.problems();
+    let problems = config.problems_of_service();
     for problem in &problems {
         anstream::eprintln!("cannot work: {problem}");
     }

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::table::{Asked, print_json};
+use crate::concerns;
 
 /// Examine a deployment: schema, settings, clocks, workers, bells, blocking transactions.
 #[derive(Args, Debug)]
@@ -44,6 +45,8 @@ struct Near {
     skew: chrono::Duration,
     /// Queues that are paused, in words.
     paused: Vec<String>,
+    /// What needs somebody although everything runs.
+    concerns: Vec<String>,
 }
 
 /// Examines and prints; 1 when something is broken, 0 with warnings.
@@ -93,7 +96,23 @@ async fn look_near(ledger: &Ledger, migrated: bool) -> anyhow::Result<Near> {
         .iter()
         .map(|pause| format!("{} by {}: {}", pause.queue, pause.operator, pause.reason))
         .collect();
-    Ok(Near { round_trip, skew, paused })
+    let concerns = if migrated { look_for_concerns(ledger).await? } else { Vec::new() };
+    Ok(Near { round_trip, skew, paused, concerns })
+}
+
+/// The limits of the alerts, and the dead letters that nobody has settled.
+async fn look_for_concerns(ledger: &Ledger) -> anyhow::Result<Vec<String>> {
+    let overview = ledger.overview().await?;
+    let waiting = concerns::waiting(ledger, &overview.gauges).await?;
+    let mut words: Vec<String> =
+        concerns::concerns(&waiting).into_iter().map(|concern| concern.words).collect();
+    let dead: i64 = overview.dead_letters.iter().map(|letters| letters.waiting).sum();
+    if dead > 0 {
+        words.push(format!(
+            "{dead} dead letters wait for an operator: `listen jobs list --status dead_letter`."
+        ));
+    }
+    Ok(words)
 }
 
 /// What the facts mean. Pure.
@@ -117,6 +136,7 @@ fn judge(found: &Examination, workers: &Workers, near: &Near) -> Vec<Remark> {
         remarks.extend([
             processes::processes(found, workers),
             queues(near),
+            waiting(near),
             counted("leases", found.unwatched_leases, "leases ran out over a minute ago and nobody watches: start a process with the role worker or reconciler"),
             counted("owners", found.without_owners, "live jobs should have been looked at an hour ago: is a reconciler running?"),
             counted("bells", found.bells_without_jobs, "bells ring for jobs that are not there; the next take removes them"),
@@ -183,6 +203,13 @@ fn queues(near: &Near) -> Remark {
             Level::Warning,
             format!("paused: {}; `listen jobs resume QUEUE --reason …` opens it", paused.join("; ")),
         ),
+    }
+}
+
+fn waiting(near: &Near) -> Remark {
+    match near.concerns.as_slice() {
+        [] => remark("waiting", Level::Fine, "nothing waits for an operator".to_owned()),
+        words => remark("waiting", Level::Warning, words.join(" ")),
     }
 }
 

@@ -5,6 +5,8 @@ use std::{path::PathBuf, process::ExitCode};
 use anyhow::Context;
 use clap::{Args, CommandFactory};
 
+use super::stdout;
+
 /// Print the manual page, or write one per command into a folder.
 #[derive(Args, Debug)]
 pub(crate) struct Man {
@@ -25,7 +27,11 @@ pub(super) fn run(man: &Man) -> anyhow::Result<ExitCode> {
             clap_mangen::generate_to(command, folder)
                 .with_context(|| format!("writing into {}", folder.display()))?;
         }
-        None => clap_mangen::Man::new(command).render(&mut std::io::stdout()).context("writing the page")?,
+        None => {
+            let mut text = Vec::new();
+            clap_mangen::Man::new(command).render(&mut text).context("making the page")?;
+            stdout::write(&text).context("writing the page")?;
+        }
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -4,9 +4,11 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 
+use super::stdout;
+
 pub(super) fn run() -> anyhow::Result<ExitCode> {
     let document = api::document(&api::Settings::default());
-    let text = serde_json::to_string_pretty(&document).context("writing the document")?;
-    anstream::println!("{text}");
+    let text = serde_json::to_string_pretty(&document).context("making the document")?;
+    stdout::write(format!("{text}\n").as_bytes()).context("writing the document")?;
     Ok(ExitCode::SUCCESS)
 }

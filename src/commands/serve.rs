@@ -1,6 +1,6 @@
 //! `listen serve`: the service, until it is asked to stop.
 
-use std::{process::ExitCode, sync::Arc, time::Duration};
+use std::{net::SocketAddr, process::ExitCode, sync::Arc, time::Duration};
 
 use anyhow::Context;
 use axum::Router;
@@ -12,10 +12,11 @@ use worker::{Unwatched, Watch};
 use crate::{
     admin,
     config::{Config, Role},
-    console,
+    console, exit,
     lifecycle::Lifecycle,
     listener,
     presence::{self, Tally},
+    schema,
     traces::SpanCounts,
     wiring::{App, chance, database, process_name},
 };
@@ -26,6 +27,7 @@ use crate::{
 /// # Errors
 /// When the configuration cannot work or an address cannot be listened on.
 pub(crate) async fn run(config: Config, spans: Option<SpanCounts>) -> anyhow::Result<ExitCode> {
+    exit::refuse(&config.problems_of_service())?;
     let options = database(config.database_url.as_deref())?;
     let app = App::wire(config, options)?;
     app.show_spans(spans)?;
@@ -39,9 +41,9 @@ pub(crate) async fn run(config: Config, spans: Option<SpanCounts>) -> anyhow::Re
 pub(crate) struct Service {
     tasks: TaskTracker,
     /// Where the API listens, if this process has that role.
-    pub(crate) api: Option<std::net::SocketAddr>,
+    pub(crate) api: Option<SocketAddr>,
     /// Where metrics and health are.
-    pub(crate) admin: std::net::SocketAddr,
+    pub(crate) admin: SocketAddr,
 }
 
 /// Starts everything that the roles ask for.
@@ -53,27 +55,33 @@ pub(crate) async fn start(
     lifecycle: &Lifecycle,
     watch: Arc<dyn Watch>,
 ) -> anyhow::Result<Service> {
+    // Before anything runs: a process that has no place to listen must leave no trace.
+    let api = match app.config.has(Role::Api) {
+        true => Some(bind(app.config.addr, "LISTEN_ADDR").await?),
+        false => None,
+    };
+    let desk = bind(app.config.admin_addr, "LISTEN_ADMIN_ADDR").await?;
     let tasks = TaskTracker::new();
     let tally = Arc::new(Tally::new(watch));
     let health = app.start_worker(&tasks, lifecycle, tally.clone())?;
     app.start_keyed(&tasks, lifecycle);
-    presence::start(app, &tasks, lifecycle, tally);
     app.start_repair(&tasks, lifecycle)?;
     app.start_wakes(&tasks, lifecycle);
+    tasks.spawn(schema::watch(app.ledger.clone(), lifecycle.soft.clone()));
     let admin_router =
         admin::router(app.ledger.clone(), app.registry.clone(), health, lifecycle.soft.clone());
-    let desk =
+    let console =
         console::router(app.ledger.clone(), app.config.door()?, chance().random(), lifecycle.hard.clone());
-    let admin_router = admin_router.merge(desk);
+    let admin_router = admin_router.merge(console);
+    // Nothing can fail any more: now this process may be known to others.
+    presence::start(app, &tasks, lifecycle, tally);
     // The API first: whoever is told "ready" by the admin address must find it listening.
-    let api = match app.config.has(Role::Api) {
-        true => {
-            Some(listen(&tasks, app.config.addr, app.router(), lifecycle.soft.clone(), app.farewell()).await?)
-        }
-        false => None,
-    };
-    let admin =
-        listen(&tasks, app.config.admin_addr, admin_router, lifecycle.hard.clone(), app.farewell()).await?;
+    let api = api.map(|(listener, addr)| {
+        attend(&tasks, listener, app.router(), lifecycle.soft.clone(), app.farewell());
+        addr
+    });
+    let (listener, admin) = desk;
+    attend(&tasks, listener, admin_router, lifecycle.hard.clone(), app.farewell());
     tracing::info!(api = api.map(tracing::field::display), %admin, "listening");
     Ok(Service { tasks, api, admin })
 }
@@ -98,25 +106,44 @@ impl Service {
         let name = process_name();
         let leave = app.ledger.forget_process(&name);
         let _ = tokio::time::timeout(Duration::from_secs(1), leave).await;
-        app.ledger.close().await;
+        // A session that is silent is not waited for.
+        let _ = tokio::time::timeout(Duration::from_secs(1), app.ledger.close()).await;
         tracing::info!("stopped");
     }
 }
 
-/// Serves `router` on `addr` until `stop`; requests in flight finish first, for as long as `farewell`: a client that
-/// never sends the rest of its request holds nobody up. Answers the bound address.
+/// Serves `router` on `addr` until `stop`. Answers the bound address.
 ///
 /// # Errors
 /// When the address cannot be listened on.
 pub(crate) async fn listen(
     tasks: &TaskTracker,
-    addr: std::net::SocketAddr,
+    addr: SocketAddr,
     router: Router,
     stop: CancellationToken,
     farewell: Duration,
-) -> anyhow::Result<std::net::SocketAddr> {
-    let listener = TcpListener::bind(addr).await.with_context(|| format!("listening on {addr}"))?;
+) -> anyhow::Result<SocketAddr> {
+    let (listener, bound) = bind(addr, "LISTEN_ADDR").await?;
+    attend(tasks, listener, router, stop, farewell);
+    Ok(bound)
+}
+
+/// Takes the address that the setting `name` holds.
+async fn bind(addr: SocketAddr, name: &'static str) -> anyhow::Result<(TcpListener, SocketAddr)> {
+    let listener = TcpListener::bind(addr).await.with_context(|| format!("listening on {addr} ({name})"))?;
     let bound = listener.local_addr().context("reading the bound address")?;
+    Ok((listener, bound))
+}
+
+/// Serves `router` until `stop`; requests in flight finish first, for as long as `farewell`: a client that never sends
+/// the rest of its request holds nobody up.
+fn attend(
+    tasks: &TaskTracker,
+    listener: TcpListener,
+    router: Router,
+    stop: CancellationToken,
+    farewell: Duration,
+) {
     tasks.spawn(async move {
         let too_late = async {
             stop.cancelled().await;
@@ -127,5 +154,4 @@ pub(crate) async fn listen(
             () = too_late => tracing::warn!("requests that were not finished are given up"),
         }
     });
-    Ok(bound)
 }

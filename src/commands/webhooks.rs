@@ -172,10 +172,11 @@ async fn recover(
     cause: &Cause,
     as_json: bool,
 ) -> anyhow::Result<()> {
-    let (user, since) = (UserId::new(which.user.clone()), ledger.now().await? - since);
+    let (user, now) = (UserId::new(which.user.clone()), ledger.now().await?);
+    let since = now - since;
     let mut all = 0;
     loop {
-        let batch = ledger.recover_deliveries(&user, &which.id, since, 500, &cause.action()).await?;
+        let batch = ledger.recover_deliveries(&user, &which.id, since, now, 500, &cause.action()).await?;
         match batch.ok_or_else(|| none(which))? {
             0 => break,
             some => all += some,

@@ -16,6 +16,7 @@ use super::{
     visitor::Visitor,
     words::{Moment, Sentence, count, lasting, millis, query, status},
 };
+use crate::concerns::{self, Concern};
 
 /// A ready job that waits longer than this needs somebody.
 const LONG_WAIT: f64 = 60.0;
@@ -105,6 +106,7 @@ live_page!(Page);
 pub(super) async fn page(ledger: &Ledger, frame: Frame) -> Result<Page, Fault> {
     let overview = ledger.overview().await?;
     let workers = ledger.workers().await?;
+    let waiting = concerns::waiting(ledger, &overview.gauges).await?;
     let at = overview.at;
     let held = |held: &HeldLease| Held {
         job: held.job_id.clone(),
@@ -130,7 +132,7 @@ pub(super) async fn page(ledger: &Ledger, frame: Frame) -> Result<Page, Fault> {
     let age = |seconds: f64| if seconds > 0.0 { lasting(seconds) } else { "none".to_owned() };
     Ok(Page {
         frame,
-        troubles: troubles(&overview),
+        troubles: troubles(&overview, &concerns::concerns(&waiting)),
         oldest_ready: age(gauges.oldest_ready_age),
         oldest_live: age(gauges.oldest_nonterminal_age),
         oldest_delivery: age(gauges.oldest_pending_delivery_age),
@@ -172,7 +174,7 @@ fn queue(name: &'static str, overview: &Overview) -> Queue {
 }
 
 /// What needs somebody, the gravest first.
-fn troubles(overview: &Overview) -> Vec<Trouble> {
+fn troubles(overview: &Overview, concerns: &[Concern]) -> Vec<Trouble> {
     let gauges = &overview.gauges;
     let silent = overview.last_round.is_none_or(|round| (overview.at - round).num_seconds() > SILENCE);
     let waiting: i64 = overview.dead_letters.iter().map(|dead| dead.waiting).sum();
@@ -198,6 +200,9 @@ fn troubles(overview: &Overview) -> Vec<Trouble> {
     }
     for pause in &overview.pauses {
         found.push(mild(format!("The queue {} is paused by {}.", pause.queue, pause.operator), "#queues"));
+    }
+    for concern in concerns {
+        found.push(mild(concern.words.clone(), concern.page));
     }
     if waiting > 0 {
         let waiting = count(waiting);

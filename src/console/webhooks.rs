@@ -230,11 +230,12 @@ pub(super) async fn recover(State(console): State<Console>, acting: Acting) -> R
     let action = acting.action()?;
     let back_to = age(acting.field("age").unwrap_or_default());
     let back_to = back_to.map_err(|words| Fault::Unreadable(format!("How far back must be {words}.")))?;
-    let since = console.ledger.now().await?.checked_sub_signed(back_to);
+    let now = console.ledger.now().await?;
+    let since = now.checked_sub_signed(back_to);
     let since = since.ok_or_else(|| Fault::Unreadable("That is too far back.".to_owned()))?;
     let mut word = "unchanged";
     loop {
-        let batch = console.ledger.recover_deliveries(&user, endpoint, since, BATCH, &action).await?;
+        let batch = console.ledger.recover_deliveries(&user, endpoint, since, now, BATCH, &action).await?;
         match batch.ok_or_else(|| missing(endpoint))? {
             0 => return Ok(back(&user, endpoint, word)),
             _ => word = "recovered",

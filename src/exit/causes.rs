@@ -1,8 +1,8 @@
 //! What a command that failed says besides its error: each cause once, and what to do next.
 
-use ledger::Trouble;
+use std::io;
 
-use super::Exit;
+use ledger::Trouble;
 
 /// The causes of an error, outermost first. Libraries like to repeat their source in their own words; a cause whose
 /// text ends the one before says nothing new.
@@ -18,11 +18,13 @@ pub(super) fn causes(error: &anyhow::Error) -> Vec<String> {
     causes
 }
 
-/// What to do about a database that did not answer, or not as it should.
+/// What to do about an address that is taken, and a database that did not answer, or not as it should.
 pub(super) fn next_step(error: &anyhow::Error) -> Option<&'static str> {
-    if let Some(Exit::Unavailable(_)) = error.downcast_ref::<Exit>() {
+    let in_use = |cause: &io::Error| cause.kind() == io::ErrorKind::AddrInUse;
+    if error.root_cause().downcast_ref::<io::Error>().is_some_and(in_use) {
         return Some(
-            "set DATABASE_URL, or give --database-url; `listen dev` and `listen demo` bring their own",
+            "another program listens there, perhaps another `listen`: end it, or choose another address with --addr \
+             (LISTEN_ADDR) or --admin-addr (LISTEN_ADMIN_ADDR)",
         );
     }
     let broken = error.downcast_ref::<ledger::Error>()?;
@@ -58,6 +60,7 @@ mod tests {
     use anyhow::anyhow;
 
     use super::*;
+    use crate::exit::Exit;
 
     /// An error, with what was said above it.
     fn above(inner: &'static str, words: &[&'static str]) -> anyhow::Error {
@@ -78,9 +81,9 @@ mod tests {
     }
 
     #[test]
-    fn a_database_that_does_not_answer_has_a_next_step_and_another_trouble_has_none() {
-        let unset = Exit::Unavailable("DATABASE_URL is not set".to_owned()).into();
-        assert!(next_step(&unset).is_some_and(|step| step.starts_with("set DATABASE_URL")));
+    fn what_an_operator_can_mend_has_a_next_step_and_another_trouble_has_none() {
+        let taken = anyhow::Error::new(io::Error::from(io::ErrorKind::AddrInUse)).context("listening");
+        assert!(next_step(&taken).is_some_and(|step| step.contains("LISTEN_ADDR")));
         let busy = ledger::Error::Contended { doing: "replaying" }.into();
         assert!(next_step(&busy).is_some_and(|step| step.starts_with("repeat it")));
         assert_eq!(next_step(&anyhow!("something else")), None);

@@ -25,7 +25,7 @@ use super::{
     counted::{Counted, Gate, QUEUE},
 };
 use crate::{
-    exit::Exit,
+    exit::{self, Exit},
     wiring::{install_crypto, process_name},
 };
 
@@ -48,11 +48,7 @@ impl Export {
     /// # Errors
     /// When the settings cannot work, or the client cannot be made.
     pub(crate) fn start(settings: &TraceSettings, runtime: Handle) -> anyhow::Result<Option<Self>> {
-        let problems = settings.problems();
-        if !problems.is_empty() {
-            let words = format!("this configuration cannot work:\n  - {}", problems.join("\n  - "));
-            return Err(Exit::Usage(words).into());
-        }
+        exit::refuse(&settings.problems())?;
         let (Some(endpoint), Some(sampler)) = (settings.endpoint(), settings.sampler()) else {
             return Ok(None);
         };

@@ -113,7 +113,7 @@ pub(crate) async fn beat(ledger: Ledger, holdings: Holdings, every: Duration, ch
 async fn renewed(ledger: &Ledger, present: &[Holding]) -> Result<Vec<Renewal>, ledger::Error> {
     match present {
         [] => Ok(Vec::new()),
-        _ => ledger.renew(present).await,
+        _ => ledger.in_time(ledger.renew(present)).await,
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use apalis_core::worker::context::WorkerContext;
 use job::{Queue, WorkerId};
-use ledger::{Claimed, Edge, Ledger, Taken};
+use ledger::{Answer, Claimed, Edge, Ledger, Taken};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 
@@ -74,13 +74,16 @@ impl Pump {
     pub(crate) async fn release(&self, claimed: &Claimed) {
         let holding = claimed.holding();
         let edge = Edge::Release { delay: chrono::Duration::zero() };
-        let answer = until_answered(&self.chance, &self.hard, || self.ledger.settle(&holding, edge)).await;
-        tracing::info!(job_id = %holding.job_id, epoch = %holding.epoch, granted = answer.is_ok(), "released unstarted");
+        let answer = until_answered(&self.chance, &self.hard, || {
+            self.ledger.in_time(self.ledger.settle(&holding, edge))
+        })
+        .await;
+        tracing::info!(job_id = %holding.job_id, epoch = %holding.epoch, granted = matches!(answer, Ok(Answer::Granted { .. })), "released unstarted");
     }
 
     async fn take(&self, free: &OwnedSemaphorePermit) -> Result<Taken, ledger::Error> {
         let slots = u32::try_from(free.num_permits()).unwrap_or(u32::MAX);
-        let taken = self.ledger.take(self.queue, &self.worker, slots).await?;
+        let taken = self.ledger.in_time(self.ledger.take(self.queue, &self.worker, slots)).await?;
         self.metrics.count_take(&taken);
         Ok(taken)
     }
@@ -124,7 +127,7 @@ impl Pump {
     /// Sleeps until a ring, or until a bell's time has come. A ring that was heard since the last sleep
     /// counts, so none is lost while a take is in flight.
     async fn sleep(&self) {
-        let until_next = match self.ledger.next_ring_at(self.queue).await {
+        let until_next = match self.ledger.in_time(self.ledger.next_ring_at(self.queue)).await {
             Ok(Some((now, at))) => (at - now).to_std().unwrap_or_default().max(SHORTEST_SLEEP),
             Ok(None) | Err(_) => POLL_INTERVAL,
         };

@@ -38,6 +38,7 @@ pub(crate) struct Runner {
     pub(crate) watch: Arc<dyn Watch>,
     pub(crate) pause: Option<(String, Duration)>,
     pub(crate) chance: Chance,
+    pub(crate) farewell: Duration,
     pub(crate) soft: CancellationToken,
     pub(crate) hard: CancellationToken,
 }
@@ -72,8 +73,8 @@ pub(crate) fn dispatch_id(claimed: &Claimed) -> String {
 }
 
 impl Runner {
-    /// Runs `claimed` to its end, whatever that is. Never panics: a run's panic is a failed attempt.
-    /// It occupies `slot` until nothing but its commit is left to do.
+    /// Runs `claimed` to its end, whatever that is: a panic of its work is a failed attempt. It occupies `slot` until nothing
+    /// but its commit is left to do.
     pub(crate) async fn run(self, claimed: Claimed, slot: OwnedSemaphorePermit) -> Ended {
         let span = tracing::info_span!(
             "run",
@@ -156,7 +157,11 @@ impl Runner {
             hard: self.hard.clone(),
         };
         let run = Run::new(&notebook, witness, &material.talk);
-        let finalized = stages::finalize(&run, &self.stages, &material, claimed.job.force_process).await?;
+        let finalized = tokio::select! {
+            biased;
+            finalized = stages::finalize(&run, &self.stages, &material, claimed.job.force_process) => finalized?,
+            () = self.farewell_is_over() => return Err(Unfinished::Stopping),
+        };
         let outcome = match finalized {
             Finalized::Discarded => Outcome::Discarded,
             Finalized::Kept(_) => Outcome::Kept,
@@ -166,6 +171,11 @@ impl Runner {
         let _place = Arc::clone(&self.finishing).try_acquire_owned().unwrap_or(slot);
         let results = Results { stages: witness.stages(), ..results(finalized, &self.engines) };
         self.complete(claimed, outcome, results).instrument(traces::completion(outcome)).await
+    }
+
+    async fn farewell_is_over(&self) {
+        self.soft.cancelled().await;
+        tokio::time::sleep(self.farewell).await;
     }
 
     async fn complete(
@@ -196,7 +206,7 @@ impl Runner {
             return;
         }
         let due = account.statement(&self.engines);
-        if self.ledger.spend(held.holding(), &due.spent).await.is_err() {
+        if self.ledger.in_time(self.ledger.spend(held.holding(), &due.spent)).await.is_err() {
             tracing::warn!("what the run spent could not be written");
         }
     }
@@ -247,7 +257,7 @@ impl Runner {
     /// Repeats `edge` until it is answered, or somebody else is known to have the job. What ended the lease may
     /// be this very edge, whose answer is still on its way: the ledger is asked once more.
     async fn say(&self, held: &Held, edge: Edge) -> Result<Answer, Unanswered> {
-        let verb = || self.ledger.settle(held.holding(), edge);
+        let verb = || self.ledger.in_time(self.ledger.settle(held.holding(), edge));
         tokio::select! {
             biased;
             answer = until_answered(&self.chance, &self.hard, verb) => answer,

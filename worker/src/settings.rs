@@ -17,6 +17,9 @@ pub struct Settings {
     pub creation_concurrency: usize,
     /// How often all leases are renewed: 10 s, less than half of a lease.
     pub heartbeat: Duration,
+    /// How long a run may go on towards its next checkpoint after a soft stop: 20 s, within what platforms grant. What it
+    /// waits for then, a model that says nothing, is given up, and the job given back.
+    pub farewell: Duration,
     /// What this process is called in leases, so that an operator finds it: host and process id, say.
     pub worker_name: String,
     /// Waits after every end of this stage: (stage, how long). For the demo and for tests that need to
@@ -40,6 +43,7 @@ impl Default for Settings {
             finalization_concurrency: 4,
             creation_concurrency: 4,
             heartbeat: Duration::from_secs(10),
+            farewell: Duration::from_secs(20),
             worker_name: "listen".to_owned(),
             pause_after: None,
             seed: 0,

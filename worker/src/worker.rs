@@ -165,6 +165,7 @@ impl Worker {
             metrics: self.metrics.clone(),
             watch: Arc::clone(&self.settings.watch),
             pause: self.settings.pause_after.clone(),
+            farewell: self.settings.farewell,
             chance: chance.clone(),
             soft: soft.clone(),
             hard: hard.clone(),

@@ -1,6 +1,6 @@
 //! What happens around every request: its id, its span, its log line, its headers, and its panic.
 
-use std::{any::Any, time::Instant};
+use std::{any::Any, pin::pin, time::Instant};
 
 use axum::{
     extract::{MatchedPath, Request, State},
@@ -38,7 +38,12 @@ pub(super) async fn attend(State(door): State<Door>, mut request: Request, next:
     request.extensions_mut().insert(told.clone());
     let begun = Instant::now();
     async {
-        let mut answer = finish(next.run(request).await, &id);
+        let mut work = pin!(next.run(request));
+        // Declared later, so dropped earlier: the doubt is raised before a session that was waited for comes back.
+        let waiting = Waiting(Some(&door));
+        let answer = work.as_mut().await;
+        waiting.was_answered();
+        let mut answer = finish(answer, &id);
         told.put(answer.headers_mut());
         if let Some(retiring) = retire::of(RETIRING, method.as_str(), &route) {
             retiring.announce(answer.headers_mut());
@@ -53,6 +58,24 @@ pub(super) async fn attend(State(door): State<Door>, mut request: Request, next:
     .instrument(span)
     .instrument(traced.clone())
     .await
+}
+
+/// A request that is worked on. Dropped before it is answered, its client has gone, and may have gone because the database
+/// said nothing.
+struct Waiting<'a>(Option<&'a Door>);
+
+impl Waiting<'_> {
+    fn was_answered(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        if let Some(door) = self.0 {
+            door.ledger.doubt();
+        }
+    }
 }
 
 /// The request as the first span of a trace of ours, or as a child of the `traceparent` that its client sent.

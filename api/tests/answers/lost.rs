@@ -106,6 +106,30 @@ async fn what_was_deleted_meanwhile_is_not_made_again_by_a_repeat() {
 }
 
 #[tokio::test]
+async fn what_was_deleted_is_forgotten_in_kept_answers_too() {
+    let bench = Bench::new().await;
+    let conversation = json!({ "text": "words of mine", "defer_processing": true });
+    for (path, body) in [
+        (format!("{P}/memories"), json!({ "content": "words of mine" })),
+        (format!("{P}/action-items"), json!({ "description": "words of mine" })),
+        (format!("{P}/goals"), json!({ "title": "words of mine", "target_value": 1 })),
+        (format!("{P}/conversations"), conversation),
+        ("/v1/users/me/people".to_owned(), json!({ "name": "words of mine" })),
+    ] {
+        let first = named(&bench, &bench.key, &path, &body).await;
+        assert_eq!(first.status, 200, "{path}: {first:?}");
+        let place = format!("{path}/{}", first.body["id"].as_str().unwrap());
+        let deleted = bench.ask(&bench.key, Method::DELETE, &place, None).await;
+        assert!(deleted.status.is_success(), "{path}: {deleted:?}");
+        let again = named(&bench, &bench.key, &path, &body).await;
+        assert!(!again.body.to_string().contains("words of mine"), "{path}: {again:?}");
+        bench
+            .run("do $$ begin assert not exists (select from request_keys where answer is not null); end $$")
+            .await;
+    }
+}
+
+#[tokio::test]
 async fn while_the_first_may_still_be_running_a_repeat_is_409_and_another_body_422() {
     let bench = Bench::new().await;
     let path = format!("{P}/goals");

@@ -121,7 +121,7 @@ impl Ledger {
     /// # Errors
     /// When the database does not answer: the holder repeats the same call.
     pub async fn complete(&self, completion: &Arc<Completion>) -> Result<Finished, Error> {
-        let all = async |ledger: Self, batch: Vec<_>| ledger.complete_all(&batch).await;
+        let all = async |ledger: Self, batch: Vec<_>| ledger.in_time(ledger.complete_all(&batch)).await;
         self.completions.ask(self, Arc::clone(completion), all).await
     }
 }

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use job::{Policy, Timestamp};
 use sqlx::{
-    Connection, Executor, PgPool, Postgres, Transaction,
+    Executor, PgPool, Postgres, Transaction,
     migrate::Migrator,
     postgres::{PgConnectOptions, PgPoolOptions},
 };
@@ -14,6 +14,7 @@ use crate::{
     admit::finalize::{Asked, Finalized},
     complete::{Completion, Finished},
     conversations::{Seen, Shown},
+    deadline::Doubts,
     error::{Doing, Error},
     keys::KeyOwner,
     run_input::{About, RunInput},
@@ -53,6 +54,7 @@ pub struct Ledger {
     pub(crate) enqueue_failed: Arc<dyn Fn() + Send + Sync>,
     /// The name of the request on whose behalf this handle creates.
     pub(crate) request_key: Option<Arc<RequestKey>>,
+    pub(crate) doubts: Doubts,
     pub(crate) key_owners: Together<[u8; 32], Option<KeyOwner>>,
     pub(crate) admissions: Together<Arc<Asked>, Finalized>,
     pub(crate) completions: Together<Arc<Completion>, Finished>,
@@ -64,7 +66,8 @@ impl Ledger {
     /// Makes the pools without connecting yet: a database that is down at start is a matter of readiness,
     /// not of start-up. Leases are renewed through a pool of their own, so that a busy API cannot kill them.
     pub fn new(options: PgConnectOptions, settings: Settings) -> Self {
-        let pool = |size| sessions(size).connect_lazy_with(options.clone());
+        let doubts = Doubts::default();
+        let pool = |size| sessions(size, &doubts).connect_lazy_with(options.clone());
         Self {
             pool: pool(settings.connections),
             renewals: pool(2),
@@ -73,6 +76,7 @@ impl Ledger {
             waker: Waker::default(),
             enqueue_failed: settings.enqueue_failed,
             request_key: None,
+            doubts,
             key_owners: Together::new(Lanes::One),
             admissions: Together::new(Lanes::Two),
             completions: Together::new(Lanes::Two),
@@ -175,19 +179,22 @@ impl Ledger {
 }
 
 /// The pool's sessions: as many as `size`, each with the limits of [`SESSION`].
-fn sessions(size: u32) -> PgPoolOptions {
+fn sessions(size: u32, doubts: &Doubts) -> PgPoolOptions {
+    let (before, after) = (doubts.clone(), doubts.clone());
     PgPoolOptions::new()
         .max_connections(size)
         .acquire_timeout(ACQUIRING)
         .after_connect(|session, _| Box::pin(async move { session.execute(SESSION).await.map(drop) }))
         .test_before_acquire(false)
-        .before_acquire(|session, state| {
-            Box::pin(async move {
-                if state.idle_for >= BELIEVED {
-                    session.ping().await?;
-                }
-                Ok(true)
-            })
+        .before_acquire(move |session, state| {
+            let doubts = before.clone();
+            Box::pin(
+                async move { if state.idle_for < BELIEVED { Ok(true) } else { doubts.ask(session).await } },
+            )
+        })
+        .after_release(move |session, _| {
+            let doubts = after.clone();
+            Box::pin(async move { doubts.clear(session).await })
         })
 }
 

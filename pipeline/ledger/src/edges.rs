@@ -9,6 +9,7 @@ use crate::{
     Ledger,
     effects::{Bell, Stumble, Written, until_stored},
     error::{Doing, Error},
+    repeats::answers_forgotten,
     row::{self, JobRow, Stored},
     take::{Holding, put_off},
 };
@@ -109,13 +110,13 @@ impl Ledger {
         }
     }
 
-    /// Of a job whose bell could not be written only the next look changes.
+    /// Of a job whose bell could not be written only the next look changes; one that was claimed meanwhile has its own.
     pub(crate) async fn look_later(&self, user: &UserId, job: &JobId) -> Result<(), Error> {
         sqlx::query(
             "update finalization_jobs set version = version + 1, reconcile_after_at = l.at, \
                  look_at = case when status = 'queued' then l.at else look_at end \
              from (select clock_timestamp() + make_interval(secs => $3) as at) l \
-             where user_id = $1 and job_id = $2 and reconcile_after_at is not null",
+             where user_id = $1 and job_id = $2 and reconcile_after_at <= statement_timestamp()",
         )
         .bind(user.as_str())
         .bind(job.as_str())
@@ -241,6 +242,7 @@ async fn erase_traces(
              and status in ('pending', 'sending') and $3::timestamptz is not null",
         "update webhook_deliveries set body = null where user_id = $1 and conversation_id = $2 \
              and body is not null and $3::timestamptz is not null",
+        concat!(answers_forgotten!("array[$2]"), " and $3::timestamptz is not null"),
         "insert into deleted_conversations (user_id, conversation_id, deleted_at) values ($1, $2, $3) \
              on conflict do nothing",
     ] {

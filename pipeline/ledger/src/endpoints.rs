@@ -194,7 +194,9 @@ impl Ledger {
             return Ok(None);
         };
         match change.enabled {
-            Some(true) => row::wake_deliveries(&mut transaction, user, id, now).await.doing(DOING)?,
+            Some(true) => {
+                row::wake_deliveries(&mut transaction, user.as_str(), id, now).await.doing(DOING)?
+            }
             Some(false) => row::park_deliveries(&mut transaction, user.as_str(), id).await.doing(DOING)?,
             None => {}
         }

@@ -83,6 +83,23 @@ impl Error {
         }
     }
 
+    /// The same failure for another who asked in the same batch, where it is nobody's own: the database was not there, or
+    /// was too busy. To ask again one by one would be many questions to it at the worst time.
+    pub(crate) fn for_all(&self) -> Option<Self> {
+        let Self::Unavailable { doing, source } = self else { return None };
+        let source = match source {
+            sqlx::Error::PoolTimedOut => sqlx::Error::PoolTimedOut,
+            sqlx::Error::PoolClosed => sqlx::Error::PoolClosed,
+            sqlx::Error::Io(cause) => sqlx::Error::Io(cause.kind().into()),
+            // 57: a shutdown, or a statement that took too long. A lock or a conflict is somebody's own.
+            sqlx::Error::Database(refusal) if refusal.code().is_some_and(|code| code.starts_with("57")) => {
+                sqlx::Error::Io(std::io::ErrorKind::TimedOut.into())
+            }
+            _ => return None,
+        };
+        Some(Self::Unavailable { doing, source })
+    }
+
     /// Whether repeating the same verb later is right.
     pub fn is_passing(&self) -> bool {
         matches!(self, Self::Unavailable { .. } | Self::Contended { .. })

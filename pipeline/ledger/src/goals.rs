@@ -14,6 +14,7 @@ use self::{
 use crate::{
     Ledger,
     error::{Doing, Error},
+    repeats::forget_answers,
     users::lock_user,
 };
 
@@ -200,6 +201,7 @@ impl Ledger {
             .execute(&mut *transaction)
             .await
             .doing(DOING)?;
+        forget_answers(&mut transaction, user, &[goal.as_str()]).await.doing(DOING)?;
         transaction.commit().await.doing(DOING)?;
         Ok(deleted.rows_affected() > 0)
     }

@@ -69,16 +69,16 @@ impl Ledger {
     /// # Errors
     /// When the database does not answer.
     pub async fn key_owner(&self, sha256: &[u8; 32]) -> Result<Option<KeyOwner>, Error> {
-        let all = async |ledger: Self, shown: Vec<_>| ledger.key_owners(&shown).await;
+        let all = async |ledger: Self, shown: Vec<_>| ledger.in_time(ledger.key_owners(&shown)).await;
         self.key_owners.ask(self, *sha256, all).await
     }
 
     async fn key_owners(&self, shown: &[[u8; 32]]) -> Result<Vec<Option<KeyOwner>>, Error> {
         let found: Vec<OwnerRow> = sqlx::query_as(
             "select key_sha256, user_id, key_id, scopes, expires_at, \
-                 coalesce(last_used_at < clock_timestamp() - interval '1 minute', true) as is_unnoted \
+                 coalesce(last_used_at < statement_timestamp() - interval '1 minute', true) as is_unnoted \
              from developer_keys where key_sha256 = any($1) and revoked_at is null \
-                 and coalesce(expires_at > clock_timestamp(), true)",
+                 and coalesce(expires_at > statement_timestamp(), true)",
         )
         .bind(shown.iter().map(<[u8; 32]>::as_slice).collect::<Vec<_>>())
         .fetch_all(&self.pool)
@@ -132,7 +132,7 @@ impl Ledger {
     async fn note_key_use(&self, user: &str, key_id: &str) -> Result<(), Error> {
         sqlx::query(
             "with stale as (select user_id, key_id from developer_keys where user_id = $1 and key_id = $2 \
-                 and coalesce(last_used_at < clock_timestamp() - interval '1 minute', true) \
+                 and coalesce(last_used_at < statement_timestamp() - interval '1 minute', true) \
                  for no key update skip locked) \
              update developer_keys k set last_used_at = clock_timestamp() from stale s \
              where k.user_id = s.user_id and k.key_id = s.key_id",

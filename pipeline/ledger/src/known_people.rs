@@ -5,6 +5,7 @@ use records::{Timestamp, UserId};
 use crate::{
     Ledger,
     error::{Doing, Error},
+    repeats::answers_forgotten,
 };
 
 /// Somebody whom the user knows by name.
@@ -108,12 +109,16 @@ impl Ledger {
     /// # Errors
     /// When the database does not answer.
     pub async fn forget_person(&self, user: &UserId, id: &str) -> Result<bool, Error> {
-        let forgotten = sqlx::query("delete from people where user_id = $1 and person_id = $2")
-            .bind(user.as_str())
-            .bind(id)
-            .execute(&self.pool)
-            .await
-            .doing("forgetting a known person")?;
+        let forgotten = sqlx::query(concat!(
+            "with answers as (",
+            answers_forgotten!("array[$2]"),
+            ") delete from people where user_id = $1 and person_id = $2"
+        ))
+        .bind(user.as_str())
+        .bind(id)
+        .execute(&self.pool)
+        .await
+        .doing("forgetting a known person")?;
         Ok(forgotten.rows_affected() > 0)
     }
 }

@@ -9,12 +9,26 @@ use sqlx::PgConnection;
 use crate::{
     Ledger,
     error::{Doing, Error},
+    walk::{self, Place, Walked},
 };
+
+const LETTERS: &str = "pruning dead letters";
+
+/// How a statement removes the jobs that are `doomed` and counts them by what the totals count them by.
+macro_rules! gone {
+    () => {
+        "gone as (delete from finalization_jobs j using doomed d \
+             where j.user_id = d.user_id and j.job_id = d.job_id \
+             returning j.status, j.job_id, j.dead_code, j.settled_at is not null as settled) \
+         select status, abs(hashtext(job_id) % 16)::smallint as stripe, dead_code, settled, count(*) from gone \
+         group by 1, 2, 3, 4 order by 1, 2, 3, 4"
+    };
+}
 
 /// What a batch removed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pruned {
-    /// Finished jobs (never a dead letter that nobody settled, replayed, superseded, or whose conversation still exists).
+    /// Finished jobs (never a dead letter that nobody settled: see [`Ledger::prune_dead_letters`]).
     pub jobs: u64,
     /// Finished deliveries, of webhooks and of pushes.
     pub deliveries: u64,
@@ -25,52 +39,83 @@ pub struct Pruned {
 }
 
 impl Ledger {
-    /// Removes one batch of at most `batch` of each, older than `age`; locked rows are skipped; totals follow.
+    /// Removes one batch of at most `batch` of each, older than `age`; locked rows are skipped; totals follow. Where one
+    /// kind cannot be pruned the others are all the same, and the first error is told with what went.
+    pub async fn prune(&self, age: Duration, batch: i64) -> (Pruned, Result<(), Error>) {
+        let age = TimeDelta::from_std(age).unwrap_or(TimeDelta::MAX);
+        let mut failed = Ok(());
+        let mut gone = |pruned: Result<u64, Error>| {
+            pruned.unwrap_or_else(|error| {
+                failed = std::mem::replace(&mut failed, Ok(())).and(Err(error));
+                0
+            })
+        };
+        gone(self.prune_presence(batch).await);
+        gone(self.prune_replays(age).await);
+        let pruned = Pruned {
+            jobs: gone(self.prune_jobs(age, batch).await),
+            deliveries: gone(self.prune_deliveries(age, batch).await)
+                + gone(self.prune_pushes(age, batch).await),
+            actions: gone(self.prune_actions(age, batch).await),
+            requests: gone(self.prune_request_keys(batch).await),
+        };
+        (pruned, failed)
+    }
+
+    /// Looks at `limit` dead letters older than `age` that nobody settled, oldest first from `after` on, and removes those
+    /// that a newer revision superseded or whose conversation is gone. The others stay however old they are, so that they
+    /// pile up before all that may go.
     ///
     /// # Errors
     /// When the database does not answer.
-    pub async fn prune(&self, age: Duration, batch: i64) -> Result<Pruned, Error> {
+    pub async fn prune_dead_letters(
+        &self,
+        age: Duration,
+        after: Option<&Place>,
+        limit: i64,
+    ) -> Result<Walked<u64>, Error> {
         let age = TimeDelta::from_std(age).unwrap_or(TimeDelta::MAX);
-        self.prune_presence(batch).await?;
-        self.prune_replays(age).await?;
-        Ok(Pruned {
-            jobs: self.prune_jobs(age, batch).await?,
-            deliveries: self.prune_deliveries(age, batch).await? + self.prune_pushes(age, batch).await?,
-            actions: self.prune_actions(age, batch).await?,
-            requests: self.prune_request_keys(batch).await?,
-        })
+        let (mut transaction, now) = self.begin(LETTERS).await?;
+        let (at, user, id) = walk::bound(after);
+        let page: Vec<(Timestamp, String, String)> = sqlx::query_as(
+            "select finished_at, user_id, job_id from finalization_jobs \
+             where status = 'dead_letter' and settled_at is null and finished_at < $1 \
+                 and (finished_at, user_id, job_id) \
+                     > (coalesce($3::timestamptz, '-infinity'), coalesce($4, ''), coalesce($5, '')) \
+             order by finished_at, user_id, job_id limit $2",
+        )
+        .bind(cutoff(now, age))
+        .bind(limit)
+        .bind(at)
+        .bind(user)
+        .bind(id)
+        .fetch_all(&mut *transaction)
+        .await
+        .doing(LETTERS)?;
+        let found = remove_needless(&mut transaction, &page).await?;
+        transaction.commit().await.doing(LETTERS)?;
+        Ok(Walked { found, next: walk::behind(page.len(), limit, page.into_iter().next_back()) })
     }
 
-    /// Jobs, with their checkpoints; the stripes of the totals are lowered by what went. A dead letter goes only
-    /// when somebody settled it, a newer revision superseded it, or its conversation is gone; a replayed one is
-    /// no dead letter any more.
+    /// Jobs, with their checkpoints; the stripes of the totals are lowered by what went. A replayed dead letter is none
+    /// any more.
     async fn prune_jobs(&self, age: TimeDelta, batch: i64) -> Result<u64, Error> {
         const DOING: &str = "pruning jobs";
         let (mut transaction, now) = self.begin(DOING).await?;
-        let gone: Vec<Gone> = sqlx::query_as(
+        let gone: Vec<Gone> = sqlx::query_as(concat!(
             "with doomed as (select user_id, job_id from finalization_jobs j \
-                 where finished_at < $1 and (status = 'completed' or settled_at is not null \
-                     or exists (select from finalization_admissions a where a.user_id = j.user_id \
-                         and a.conversation_id = j.conversation_id and a.revision > j.revision) \
-                     or not exists (select from conversations c where c.user_id = j.user_id \
-                         and c.conversation_id = j.conversation_id)) \
-                 order by finished_at limit $2 for update skip locked), \
-             gone as (delete from finalization_jobs j using doomed d \
-                 where j.user_id = d.user_id and j.job_id = d.job_id \
-                 returning j.status, j.job_id, j.dead_code, j.settled_at is not null as settled) \
-             select status, abs(hashtext(job_id) % 16)::smallint as stripe, dead_code, settled, count(*) from gone \
-             group by 1, 2, 3, 4 order by 1, 2, 3, 4",
-        )
+                 where finished_at < $1 and (status = 'completed' or settled_at is not null) \
+                 order by finished_at limit $2 for update skip locked), ",
+            gone!()
+        ))
         .bind(cutoff(now, age))
         .bind(batch)
         .fetch_all(&mut *transaction)
         .await
         .doing(DOING)?;
-        for row in &gone {
-            row.uncount(&mut transaction).await.doing(DOING)?;
-        }
+        let jobs = uncount(&mut transaction, &gone).await.doing(DOING)?;
         transaction.commit().await.doing(DOING)?;
-        Ok(gone.iter().map(|row| row.count.unsigned_abs()).sum())
+        Ok(jobs)
     }
 
     /// Finished deliveries, and those that waited as long for an endpoint that nobody enabled again.
@@ -96,21 +141,23 @@ impl Ledger {
         Ok(gone.rows_affected())
     }
 
-    /// Minutes behind the last two days, and processes that were not seen for one: nobody looks at them any more.
-    async fn prune_presence(&self, batch: i64) -> Result<(), Error> {
+    /// Minutes behind the last two days, and processes that were not seen for one: nobody looks at them any more. What
+    /// another process is removing is left to it: two that waited for one another's rows would never end.
+    async fn prune_presence(&self, batch: i64) -> Result<u64, Error> {
         for statement in [
             "delete from service_minutes where (minute, process_id) in (select minute, process_id \
-                 from service_minutes where minute < clock_timestamp() - interval '2 days' order by minute limit $1)",
+                 from service_minutes where minute < statement_timestamp() - interval '2 days' order by minute limit $1 \
+                 for update skip locked)",
             "delete from service_processes where process_id in (select process_id from service_processes \
-                 where seen_at < clock_timestamp() - interval '1 day' limit $1)",
+                 where seen_at < statement_timestamp() - interval '1 day' limit $1 for update skip locked)",
         ] {
             sqlx::query(statement).bind(batch).execute(&self.pool).await.doing("pruning processes")?;
         }
-        Ok(())
+        Ok(0)
     }
 
     /// One bulk replay that ended long ago, with its list.
-    async fn prune_replays(&self, age: TimeDelta) -> Result<(), Error> {
+    async fn prune_replays(&self, age: TimeDelta) -> Result<u64, Error> {
         const DOING: &str = "pruning replays";
         let (mut transaction, now) = self.begin(DOING).await?;
         sqlx::query(
@@ -121,7 +168,8 @@ impl Ledger {
         .execute(&mut *transaction)
         .await
         .doing(DOING)?;
-        transaction.commit().await.doing(DOING)
+        transaction.commit().await.doing(DOING)?;
+        Ok(0)
     }
 
     async fn prune_pushes(&self, age: TimeDelta, batch: i64) -> Result<u64, Error> {
@@ -159,6 +207,42 @@ impl Ledger {
         transaction.commit().await.doing(DOING)?;
         Ok(gone.rows_affected())
     }
+}
+
+/// Removes those of a page that no operator will ever look for: each as it was when the page was read.
+async fn remove_needless(
+    connection: &mut PgConnection,
+    page: &[(Timestamp, String, String)],
+) -> Result<u64, Error> {
+    if page.is_empty() {
+        return Ok(0);
+    }
+    let gone: Vec<Gone> = sqlx::query_as(concat!(
+        "with doomed as (select j.user_id, j.job_id from finalization_jobs j \
+             join unnest($1::timestamptz[], $2::text[], $3::text[]) k (finished_at, user_id, job_id) \
+                 using (user_id, job_id, finished_at) \
+             where exists (select from finalization_admissions a where a.user_id = j.user_id \
+                     and a.conversation_id = j.conversation_id and a.revision > j.revision) \
+                 or not exists (select from conversations c where c.user_id = j.user_id \
+                     and c.conversation_id = j.conversation_id) \
+             for update of j skip locked), ",
+        gone!()
+    ))
+    .bind(page.iter().map(|(at, ..)| *at).collect::<Vec<_>>())
+    .bind(page.iter().map(|(_, user, _)| user.as_str()).collect::<Vec<_>>())
+    .bind(page.iter().map(|(.., id)| id.as_str()).collect::<Vec<_>>())
+    .fetch_all(&mut *connection)
+    .await
+    .doing(LETTERS)?;
+    uncount(connection, &gone).await.doing(LETTERS)
+}
+
+/// Lowers the totals by what went, and says how many that were.
+async fn uncount(connection: &mut PgConnection, gone: &[Gone]) -> Result<u64, sqlx::Error> {
+    for row in gone {
+        row.uncount(connection).await?;
+    }
+    Ok(gone.iter().map(|row| row.count.unsigned_abs()).sum())
 }
 
 /// How many jobs of one kind went.

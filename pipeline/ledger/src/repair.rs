@@ -55,7 +55,11 @@ impl Ledger {
         stored: &Stored,
         now: Timestamp,
     ) -> Result<Answer, Stumble> {
-        let bell_waiting = bell_waits(&mut transaction, stored, now).await.map_err(Stumble::Bell)?;
+        let bell_waiting = match bell_waits(&mut transaction, stored, now).await {
+            // Bells that the server refuses to show are away; a server that is away is no matter of bells.
+            Err(error @ sqlx::Error::Database(_)) => return Err(Stumble::Bell(error)),
+            looked => looked.doing("looking for a job's bell")?,
+        };
         let command = Command::Reconcile { bell_waiting };
         match self.decide_and_write(&mut transaction, stored, command, now, Bell::Write).await? {
             Err(refusal) => Ok(Answer::Refused(refusal)),

@@ -61,7 +61,7 @@ impl Ledger {
     pub async fn repeat_of(&self, key: &RequestKey) -> Result<Option<Repeat>, Error> {
         let row: Option<Row> = sqlx::query_as(
             "select fingerprint, made, running_until, status, answer, clock_timestamp() as now from request_keys \
-             where user_id = $1 and route = $2 and request_key = $3 and created_at > clock_timestamp() - $4",
+             where user_id = $1 and route = $2 and request_key = $3 and created_at > statement_timestamp() - $4",
         )
         .bind(key.user.as_str())
         .bind(&key.route)
@@ -73,14 +73,16 @@ impl Ledger {
         Ok(row.map(|row| row.repeat(key)))
     }
 
-    /// Keeps the answer to a request whose name was noted; of any other nothing is kept.
+    /// Keeps the answer to a request whose name was noted; of any other nothing is kept, nor when what it made was deleted
+    /// meanwhile.
     ///
     /// # Errors
     /// When the database does not answer.
     pub async fn store_answer(&self, key: &RequestKey, status: u16, answer: &str) -> Result<(), Error> {
         sqlx::query(
             "update request_keys set status = $5, answer = $6 \
-             where user_id = $1 and route = $2 and request_key = $3 and fingerprint = $4 and answer is null",
+             where user_id = $1 and route = $2 and request_key = $3 and fingerprint = $4 and answer is null \
+                 and running_until > statement_timestamp()",
         )
         .bind(key.user.as_str())
         .bind(&key.route)
@@ -158,6 +160,28 @@ async fn note(
     .execute(connection)
     .await?;
     Ok(noted.rows_affected() > 0)
+}
+
+/// How a statement forgets the answers that hold what was deleted: those to the requests of user `$1` that made one of the
+/// ids in the parameter. One that is not kept yet never will be.
+macro_rules! answers_forgotten {
+    ($made:literal) => {
+        concat!(
+            "update request_keys set status = null, answer = null, running_until = least(running_until, \
+                 statement_timestamp()) where user_id = $1 and made && ",
+            $made
+        )
+    };
+}
+pub(crate) use answers_forgotten;
+
+/// Forgets the answers that hold what was deleted: its words, or those of what it hung on.
+pub(crate) async fn forget_answers(
+    connection: &mut PgConnection,
+    user: &UserId,
+    made: &[&str],
+) -> Result<(), sqlx::Error> {
+    sqlx::query(answers_forgotten!("$2")).bind(user.as_str()).bind(made).execute(connection).await.map(drop)
 }
 
 fn interval(length: TimeDelta) -> sqlx::postgres::types::PgInterval {

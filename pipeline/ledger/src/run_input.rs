@@ -56,7 +56,7 @@ impl Ledger {
     /// When the database does not answer, or a row cannot be read.
     pub async fn run_input(&self, claimed: &Claimed) -> Result<Option<RunInput>, Error> {
         let about = (claimed.user_id.clone(), claimed.conversation_id.clone());
-        let all = async |ledger: Self, abouts| ledger.run_inputs(abouts).await;
+        let all = async |ledger: Self, abouts| ledger.in_time(ledger.run_inputs(abouts)).await;
         self.inputs.ask(self, about, all).await
     }
 
@@ -92,7 +92,7 @@ const CONVERSATIONS: &str = for_each!(
 const USERS: &str = for_each!("select * from users u where u.user_id = k.user_id");
 const RECENT_ITEMS: &str = for_each!(
     "select * from action_items i where i.user_id = k.user_id \
-         and i.created_at > clock_timestamp() - interval '2 days' \
+         and i.created_at > statement_timestamp() - interval '2 days' \
          and i.conversation_id is distinct from k.conversation_id \
      order by i.created_at desc, i.action_item_id limit 500"
 );

@@ -138,14 +138,15 @@ fn answer(refusal: Refusal, state: &State) -> &'static str {
     }
 }
 
-/// Puts an unreadable row off by itself, so that it poisons no page: the columns are moved, whatever they mean.
+/// Puts an unreadable row off by itself, so that it poisons no page: the columns are moved, whatever they mean. One that is
+/// due no more was claimed meanwhile, and its lease says when to look.
 pub(crate) async fn put_off(connection: &mut PgConnection, user: &str, job: &str) -> Result<(), Error> {
     sqlx::query(
         "update finalization_jobs set version = version + 1, \
              ready_at = case when status = 'queued' then clock_timestamp() + interval '5 minutes' end, \
-             reconcile_after_at = case when reconcile_after_at is not null \
-                 then clock_timestamp() + interval '5 minutes' end \
-         where user_id = $1 and job_id = $2",
+             reconcile_after_at = clock_timestamp() + interval '5 minutes' \
+         where user_id = $1 and job_id = $2 and (reconcile_after_at <= statement_timestamp() \
+             or (status = 'queued' and ready_at <= statement_timestamp()))",
     )
     .bind(user)
     .bind(job)

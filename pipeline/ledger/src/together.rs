@@ -2,7 +2,7 @@
 //!
 //! There is no timer: a question that finds nobody asking is answered at once, alone. A second batch is begun beside the
 //! first when it is no smaller: a trickle of small ones would cost more than it answers sooner. A batch that fails falls
-//! apart into single ones, so that each fails for its own reasons.
+//! apart into single ones, so that each fails for its own reasons; unless the database is away, which is nobody's own.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -160,7 +160,11 @@ where
     match verb(questions.clone()).await {
         Ok(answers) => answers.into_iter().map(Ok).collect(),
         Err(error) if questions.len() == 1 => vec![Err(error)],
-        Err(_) => {
+        Err(error) => {
+            let for_all: Option<Vec<_>> = questions.iter().map(|_| error.for_all().map(Err)).collect();
+            if let Some(for_all) = for_all {
+                return for_all;
+            }
             let alone = |question| async { verb(vec![question]).await.map(only) };
             join_all(questions.into_iter().map(alone)).await
         }
@@ -269,6 +273,24 @@ mod tests {
         for (number, answer) in (0..).zip(answers) {
             assert_eq!(answer.ok(), (number % 2 == 0).then_some(number));
         }
+    }
+
+    #[tokio::test]
+    async fn a_database_that_is_away_is_asked_once_by_a_batch() {
+        let asked = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+        async fn away(
+            asked: Arc<std::sync::atomic::AtomicUsize>,
+            numbers: Vec<u32>,
+        ) -> Result<Vec<u32>, Error> {
+            asked.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+            tokio::task::yield_now().await;
+            let source = sqlx::Error::PoolTimedOut;
+            if numbers.is_empty() { Ok(numbers) } else { Err(Error::Unavailable { doing: "asking", source }) }
+        }
+        let together = Together::new(Lanes::One);
+        let answers = join_all((0..40).map(|number| together.ask(&asked, number, away))).await;
+        assert!(answers.iter().all(|answer| matches!(answer, Err(Error::Unavailable { .. }))));
+        assert_eq!(asked.load(std::sync::atomic::Ordering::SeqCst), 1);
     }
 
     #[tokio::test]

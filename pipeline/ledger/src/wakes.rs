@@ -18,8 +18,8 @@ const AGAIN: Duration = Duration::from_secs(1);
 const CHANNEL: &str = "listen_wake";
 
 impl Ledger {
-    /// Tells other processes of work that was committed here, and this one of theirs, until dropped. Needs two
-    /// connections of its own; where a pooler swallows notifications, polling does the same a little later.
+    /// Tells other processes of work that was committed here, and this one of theirs, until dropped. Keeps
+    /// one of the pool's connections to hear, and borrows one to tell; where a pooler swallows notifications, polling does the same a little later.
     pub async fn carry_wakes(&self) {
         tokio::join!(self.tell_others(), self.hear_others());
     }

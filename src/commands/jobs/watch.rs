@@ -1,19 +1,24 @@
 //! `listen jobs watch`: the queues, or one job, as they change.
 
+mod gap;
+mod queues;
+
 use std::time::Duration;
 
 use clap::Args;
 use job::JobId;
-use ledger::{Event, Ledger, Overview};
+use ledger::{Event, Ledger};
 use serde_json::json;
 
-use super::{filter::ago, no_job, show};
+use self::gap::Gap;
+use super::{no_job, show};
 use crate::commands::table::print_line;
 
 /// What to watch, and how often to look.
 #[derive(Args, Debug)]
 pub(super) struct Watch {
-    /// A job: ends when the job has come to rest. Without: a line for all queues whenever something changed.
+    /// A job: ends when the job has come to rest. Without: a line for all queues whenever something changed, and while
+    /// a ready job waits.
     id: Option<String>,
     /// Seconds between two looks.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=3600))]
@@ -28,7 +33,7 @@ pub(super) async fn run(ledger: &Ledger, watch: &Watch, as_json: bool) -> anyhow
     let watching = async {
         match &watch.id {
             Some(id) => watch_job(ledger, watch, id, as_json).await,
-            None => watch_all(ledger, watch, as_json).await,
+            None => queues::watch(ledger, watch, as_json).await,
         }
     };
     tokio::select! {
@@ -53,8 +58,15 @@ async fn watch_job(ledger: &Ledger, watch: &Watch, id: &str, as_json: bool) -> a
     let id = JobId::from_text(id.to_owned());
     let mut seen = 0;
     let mut said = String::new();
+    let mut gap = Gap::default();
     for look in 1.. {
-        let page = ledger.job_page(&id).await?.ok_or_else(|| no_job(id.as_str()))?;
+        let Some(page) = gap.bridge(ledger.job_page(&id).await)? else {
+            if watch.wait(look).await {
+                continue;
+            }
+            break;
+        };
+        let page = page.ok_or_else(|| no_job(id.as_str()))?;
         for event in page.history.iter().filter(|event| event.version > seen) {
             tell_event(event, as_json);
         }
@@ -79,61 +91,4 @@ fn tell_event(event: &Event, as_json: bool) {
         true => print_line(&show::event_json(event)),
         false => anstream::println!("{}  {}", show::time(event.at), show::event_words(event)),
     }
-}
-
-/// Prints a line whenever a number changed.
-async fn watch_all(ledger: &Ledger, watch: &Watch, as_json: bool) -> anyhow::Result<()> {
-    let mut last = None;
-    for look in 1.. {
-        let overview = ledger.overview().await?;
-        let counts: Vec<i64> = overview.gauges.jobs.iter().map(|(_, count)| *count).collect();
-        if last.as_ref() != Some(&counts) {
-            tell_all(&overview, last.is_none(), as_json);
-            last = Some(counts);
-        }
-        if !watch.wait(look).await {
-            break;
-        }
-    }
-    Ok(())
-}
-
-fn tell_all(overview: &Overview, first: bool, as_json: bool) {
-    if as_json {
-        let jobs: serde_json::Map<String, serde_json::Value> =
-            overview.gauges.jobs.iter().map(|(status, count)| ((*status).to_owned(), json!(count))).collect();
-        return print_line(&json!({
-            "at": show::time(overview.at), "jobs": jobs, "living_processes": overview.living,
-            "oldest_ready_age_seconds": overview.gauges.oldest_ready_age,
-        }));
-    }
-    if first {
-        anstream::println!(
-            "{:<8}  {:>8} {:>8} {:>12} {:>10} {:>11}  {:>12}  {:>9}",
-            "time",
-            "queued",
-            "leased",
-            "blocked_byok",
-            "completed",
-            "dead_letter",
-            "oldest ready",
-            "processes"
-        );
-    }
-    let count = |status: &str| {
-        overview.gauges.jobs.iter().find(|(name, _)| *name == status).map_or(0, |(_, count)| *count)
-    };
-    let oldest =
-        overview.at - chrono::Duration::milliseconds((overview.gauges.oldest_ready_age * 1e3) as i64);
-    anstream::println!(
-        "{:<8}  {:>8} {:>8} {:>12} {:>10} {:>11}  {:>12}  {:>9}",
-        overview.at.format("%H:%M:%S").to_string(),
-        count("queued"),
-        count("leased"),
-        count("blocked_byok"),
-        count("completed"),
-        count("dead_letter"),
-        ago(oldest, overview.at),
-        overview.living,
-    );
 }

@@ -59,7 +59,7 @@ impl Errand for FanOut {
     const NAME: &'static str = "deliveries";
 
     async fn claim(&self, limit: i64) -> Result<Vec<ClaimedDelivery>, ledger::Error> {
-        self.ledger.claim_deliveries(limit, &self.policy).await
+        self.ledger.in_time(self.ledger.claim_deliveries(limit, &self.policy)).await
     }
 
     /// One try. Whatever ends it without an answer of the ledger, the delivery is due again at its `until`;
@@ -73,7 +73,7 @@ impl Errand for FanOut {
     }
 
     async fn next_in(&self) -> Result<Option<Duration>, ledger::Error> {
-        self.ledger.next_delivery_in().await
+        self.ledger.in_time(self.ledger.next_delivery_in()).await
     }
 
     async fn written(&self) {
@@ -92,7 +92,7 @@ impl FanOut {
                 outcome::unreadable(&self.chance)
             }
         };
-        let verb = || self.ledger.finish_delivery(delivery, outcome, &self.policy);
+        let verb = || self.ledger.in_time(self.ledger.finish_delivery(delivery, outcome, &self.policy));
         let counted = match until_answered(&self.chance, &self.hard, verb).await {
             Ok(true) => outcome::label(outcome),
             Ok(false) | Err(_) => "lost",
@@ -134,7 +134,7 @@ impl FanOut {
         let item = self.item(delivery).await?;
         let rendered = self.render.body(delivery, conversation.as_ref(), memory.as_ref(), item.as_ref());
         let Some(body) = rendered else { return Ok(None) };
-        let verb = || self.ledger.keep_body(delivery, &body);
+        let verb = || self.ledger.in_time(self.ledger.keep_body(delivery, &body));
         match until_answered(&self.chance, &self.hard, verb).await? {
             true => Ok(Some(body)),
             // Somebody else has the delivery by now: sending what was not kept could tell two things.
@@ -157,7 +157,7 @@ impl FanOut {
             delivery.event == Some(EventKind::MemoryCreated) && delivery.format == WebhookFormat::Full;
         let Some(id) = delivery.subject_id.as_ref().filter(|_| is_shown) else { return Ok(None) };
         let id = MemoryId::new(id.as_str());
-        let verb = || self.ledger.memory_to_tell(&delivery.user_id, &id);
+        let verb = || self.ledger.in_time(self.ledger.memory_to_tell(&delivery.user_id, &id));
         until_answered(&self.chance, &self.hard, verb).await
     }
 
@@ -169,7 +169,7 @@ impl FanOut {
             && delivery.conversation_id.is_none();
         let Some(id) = delivery.subject_id.clone().filter(|_| is_shown) else { return Ok(None) };
         let named = [id];
-        let verb = || self.ledger.action_items_named(&delivery.user_id, &named);
+        let verb = || self.ledger.in_time(self.ledger.action_items_named(&delivery.user_id, &named));
         Ok(until_answered(&self.chance, &self.hard, verb).await?.pop())
     }
 

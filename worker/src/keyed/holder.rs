@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use job::JobId;
-use ledger::{Claimed, Edge, KeyedClaim};
+use ledger::{Answer, Claimed, Edge, KeyedClaim};
 use stages::Stages;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
@@ -111,7 +111,7 @@ impl House {
         if let Some(claimed) = lease {
             return self.run(claimed, slot, keys).await;
         }
-        let verb = || self.ledger.claim_with_keys(job, &self.worker);
+        let verb = || self.ledger.in_time(self.ledger.claim_with_keys(job, &self.worker));
         match until_answered(&self.chance, &self.hard, verb).await {
             Ok(KeyedClaim::Granted { claimed, retry }) => {
                 self.metrics.count_edge(retry, false);
@@ -143,6 +143,7 @@ impl House {
             metrics: self.metrics.clone(),
             watch: Arc::clone(&self.settings.watch),
             pause: self.settings.pause_after.clone(),
+            farewell: self.settings.farewell,
             chance: self.chance.clone(),
             soft: soft.clone(),
             hard: self.hard.clone(),
@@ -175,9 +176,9 @@ impl House {
     /// No provider can be asked with this key: as if it had refused it.
     async fn refuse(&self, claimed: &Claimed) -> Next {
         let holding = claimed.holding();
-        let verb = || self.ledger.settle(&holding, Edge::Park);
+        let verb = || self.ledger.in_time(self.ledger.settle(&holding, Edge::Park));
         let answer = until_answered(&self.chance, &self.hard, verb).await;
-        tracing::info!(job_id = %claimed.job.id, granted = answer.is_ok(), "the key cannot be sent");
+        tracing::info!(job_id = %claimed.job.id, granted = matches!(answer, Ok(Answer::Granted { .. })), "the key cannot be sent");
         Next::Over
     }
 }

@@ -69,7 +69,7 @@ pub struct Place {
 }
 
 impl KeyedRuns {
-    /// Nothing runs yet. Of `settings`, the heartbeat, the name, the pause, the seed and the watch are used.
+    /// Nothing runs yet. Of `settings`, the heartbeat, the farewell, the name, the pause, the seed and the watch are used.
     pub fn new(ledger: Ledger, engines: EnginesWithKey, metrics: Metrics, settings: Settings) -> Self {
         let house = House {
             ledger,

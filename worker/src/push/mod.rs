@@ -41,8 +41,8 @@ impl Errand for Pushes {
     const NAME: &'static str = "pushes";
 
     async fn claim(&self, limit: i64) -> Result<Vec<ClaimedPush>, Error> {
-        self.ledger.fire_reminders(FIRED_AT_ONCE).await?;
-        self.ledger.claim_pushes(limit, &self.policy).await
+        self.ledger.in_time(self.ledger.fire_reminders(FIRED_AT_ONCE)).await?;
+        self.ledger.in_time(self.ledger.claim_pushes(limit, &self.policy)).await
     }
 
     /// One try. Whatever ends it without an answer of the ledger, the push is due again at its `until`; a panic counts
@@ -54,7 +54,7 @@ impl Errand for Pushes {
     }
 
     async fn next_in(&self) -> Result<Option<Duration>, Error> {
-        self.ledger.next_push_in().await
+        self.ledger.in_time(self.ledger.next_push_in()).await
     }
 
     async fn written(&self) {
@@ -72,7 +72,7 @@ impl Pushes {
                 outcome::unreadable(&self.chance)
             }
         };
-        let verb = || self.ledger.finish_push(push, outcome, &self.policy);
+        let verb = || self.ledger.in_time(self.ledger.finish_push(push, outcome, &self.policy));
         let counted = match until_answered(&self.chance, &self.hard, verb).await {
             Ok(true) => outcome::label(outcome),
             Ok(false) | Err(_) => "lost",

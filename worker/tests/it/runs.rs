@@ -164,6 +164,21 @@ async fn a_soft_stop_releases_at_the_next_checkpoint_and_costs_nothing() {
 }
 
 #[tokio::test]
+async fn after_a_soft_stop_a_model_that_says_nothing_is_waited_for_no_longer_than_the_farewell() {
+    let bench = Bench::new().await;
+    let script = Script::held();
+    let settings = worker::Settings { farewell: Duration::from_millis(50), ..slots(1) };
+    let mut working = work(bench.ledger.clone(), &script, settings);
+    let (_, id) = bench.admit("c1").await;
+    working.until_started("describe").await;
+    working.soft.cancel();
+    assert_eq!(working.until_ended().await.1, Ended::Released);
+    let job = bench.job(&id).await.job;
+    assert!(matches!(job.state, State::Queued { .. }));
+    assert_eq!((job.attempts, job.crashes, job.runs), (0, 0, 0));
+}
+
+#[tokio::test]
 async fn a_worker_never_claims_beyond_its_free_slots() {
     let bench = Bench::new().await;
     let script = Script::held();

@@ -95,8 +95,8 @@ impl Ledger {
     /// It is read by those who admit it, in their transaction, so that a request waits for one batch and not for two.
     ///
     /// # Errors
-    /// When the database does not answer or the row cannot be read; it may be admitted all the same, and a repeat
-    /// changes nothing.
+    /// When the database does not answer: it may be admitted all the same, and a repeat changes nothing. When the row cannot
+    /// be read.
     pub async fn finalize_and_show(
         &self,
         user: &UserId,
@@ -149,7 +149,7 @@ impl Ledger {
     }
 
     async fn ask(&self, asked: Asked) -> Result<Finalized, Error> {
-        let all = async |ledger: Self, batch: Vec<_>| ledger.finalize_all(&batch).await;
+        let all = async |ledger: Self, batch: Vec<_>| ledger.in_time(ledger.finalize_all(&batch)).await;
         let span = admission();
         let asked = Asked { trace: span.in_scope(TraceContext::current), ..asked };
         self.admissions.ask(self, Arc::new(asked), all).instrument(span).await

@@ -79,7 +79,7 @@ pub(super) async fn hold(connection: &mut PgConnection, batch: &[Arc<Asked>]) ->
              order by user_id for share) \
          select k.place, statement_timestamp() as now, c.status, c.finalization_revision, \
              coalesce((select p.requires_byok from people p where p.user_id = c.user_id), false) as requires_byok, \
-             coalesce(c.last_append_at < clock_timestamp() - interval '24 hours', false) as is_abandoned, ",
+             coalesce(c.last_append_at < statement_timestamp() - interval '24 hours', false) as is_abandoned, ",
         has_content!(),
         " as has_content from conversations c \
          join unnest($2::text[], $3::text[]) with ordinality k (user_id, conversation_id, place) \

@@ -122,6 +122,11 @@ async fn write_all(
         all.filter(|completion| (completion.outcome == Outcome::Kept) == wanted).collect::<Vec<_>>()
     };
     let (kept, discarded) = (of(true), of(false));
+    if !kept.is_empty() && !discarded.is_empty() {
+        // Each of the two writes holds its own in key order: together they would be two orders.
+        write::hold_conversations(connection, &granted.iter().map(|one| one.completion).collect::<Vec<_>>())
+            .await?;
+    }
     write::complete_conversations(connection, &kept, now).await?;
     write::discard_conversations(connection, &discarded, now).await?;
     memories::take_back_earlier(connection, &kept).await?;

@@ -34,7 +34,7 @@ impl Ledger {
         with_transcript: bool,
     ) -> Result<Option<ConversationView>, Error> {
         let shown = Shown { user: user.clone(), conversation: conversation.clone(), with_transcript };
-        let all = async |ledger: Self, batch: Vec<_>| ledger.look_at(&batch).await;
+        let all = async |ledger: Self, batch: Vec<_>| ledger.in_time(ledger.look_at(&batch)).await;
         self.views.ask(self, shown, all).await?.into_view()
     }
 

@@ -13,6 +13,7 @@ use super::{
 };
 use crate::{
     Ledger,
+    endpoints::row::wake_more,
     error::{Doing, Error},
 };
 
@@ -20,7 +21,7 @@ pub(super) const DOING: &str = "claiming deliveries";
 /// How many times one claim looks past endpoints that can take no more.
 const ROUNDS: usize = 8;
 /// How many rows of an endpoint that is passed by one claim moves out of everybody's way.
-const MOVED: i64 = 1_000;
+pub(super) const MOVED: i64 = 1_000;
 /// What a claim reads for each delivery that it may take, so that one endpoint's backlog seldom fills a page.
 const PAGE_FACTOR: i64 = 4;
 
@@ -55,6 +56,7 @@ impl Ledger {
     ) -> Result<Vec<ClaimedDelivery>, Error> {
         let (mut transaction, now) = self.begin(DOING).await?;
         give_up_dead(&mut transaction, policy, now).await?;
+        wake_more(&mut transaction, now).await.doing(DOING)?;
         let (mut claimed, mut passed) = (Vec::new(), Passed::default());
         for _ in 0..ROUNDS {
             let wanted = limit - i64::try_from(claimed.len()).unwrap_or(limit);
@@ -67,6 +69,9 @@ impl Ledger {
             }
             let gates = gates(&mut transaction, &due, policy, now).await?;
             for gate in gates.iter().filter(|gate| gate.closed_until.is_some()) {
+                if gate.gone {
+                    cancel_rows(&mut transaction, gate, now).await?;
+                }
                 move_rows(&mut transaction, gate, now).await?;
             }
             let dealt = deal(&due, &gates, wanted, &mut passed);
@@ -200,6 +205,26 @@ async fn give_up_dead(
     .map(drop)
 }
 
+/// Cancels what is due at an endpoint that wants nothing more and was too much for the 410 itself to cancel. What was
+/// written or redelivered after it waits at `infinity`, and is never due.
+async fn cancel_rows(connection: &mut PgConnection, gate: &Gate, now: Timestamp) -> Result<(), Error> {
+    sqlx::query(
+        "update webhook_deliveries d set status = 'cancelled', next_at = null, body = null, finished_at = $3 \
+         from (select delivery_id from webhook_deliveries \
+             where user_id = $1 and endpoint_id = $2 and status = 'pending' and next_at <= $3 \
+             limit $4 for update skip locked) g \
+         where d.user_id = $1 and d.endpoint_id = $2 and d.delivery_id = g.delivery_id",
+    )
+    .bind(&gate.user_id)
+    .bind(&gate.endpoint_id)
+    .bind(now)
+    .bind(MOVED)
+    .execute(connection)
+    .await
+    .doing(DOING)
+    .map(drop)
+}
+
 /// Moves the rows of a closed gate that are due, or whose sender died, to the moment it opens (never, for a disabled
 /// endpoint), a bounded number at a time, so that no claim spins over them. A sender that died has lost its claim, as
 /// when another one had taken the row.
@@ -207,7 +232,7 @@ async fn move_rows(connection: &mut PgConnection, gate: &Gate, now: Timestamp) -
     sqlx::query(
         "with waiting as (select delivery_id from webhook_deliveries \
              where user_id = $1 and endpoint_id = $2 and status = 'pending' and next_at <= $3 \
-             limit $5 for update skip locked), \
+             limit $6 for update skip locked), \
          dead as (select delivery_id from webhook_deliveries \
              where user_id = $1 and endpoint_id = $2 and status = 'sending' and sending_until <= $3 \
              limit $5 for update skip locked) \
@@ -221,6 +246,7 @@ async fn move_rows(connection: &mut PgConnection, gate: &Gate, now: Timestamp) -
     .bind(now)
     .bind(gate.closed_until.flatten())
     .bind(MOVED)
+    .bind(if gate.gone { 0 } else { MOVED })
     .execute(connection)
     .await
     .doing(DOING)

@@ -31,6 +31,8 @@ pub(super) struct Gate {
     pub(super) room: i64,
     /// Closed until the breaker's moment, or (`Some(None)`) until the owner enables the endpoint.
     pub(super) closed_until: Option<Option<Timestamp>>,
+    /// It said 410: it wants nothing of what is due.
+    pub(super) gone: bool,
 }
 
 /// Endpoints that this claim looks past from now on.
@@ -53,6 +55,7 @@ struct EndpointState {
     user_id: String,
     endpoint_id: String,
     enabled: bool,
+    gone: bool,
     consecutive_failures: i32,
     open_until: Option<Timestamp>,
 }
@@ -68,7 +71,8 @@ pub(super) async fn gates(
 ) -> Result<Vec<Gate>, Error> {
     let (users, endpoints): (Vec<&str>, Vec<&str>) = due.iter().map(Due::endpoint).unzip();
     let locked: Vec<EndpointState> = sqlx::query_as(
-        "select user_id, endpoint_id, enabled, consecutive_failures, open_until from webhook_endpoints \
+        "select user_id, endpoint_id, enabled, coalesce(not enabled and disabled_reason = 'gone', false) as gone, \
+             consecutive_failures, open_until from webhook_endpoints \
          where (user_id, endpoint_id) in (select * from unnest($1::text[], $2::text[])) \
          order by user_id, endpoint_id for no key update skip locked",
     )
@@ -96,7 +100,7 @@ impl EndpointState {
         // Half open: one try finds out whether the endpoint lives again.
         let most = if self.consecutive_failures >= policy.breaker_after { 1 } else { policy.per_endpoint };
         let room = if closed_until.is_some() { 0 } else { (most - busy).max(0) };
-        Gate { user_id: self.user_id, endpoint_id: self.endpoint_id, room, closed_until }
+        Gate { user_id: self.user_id, endpoint_id: self.endpoint_id, room, closed_until, gone: self.gone }
     }
 }
 
@@ -150,7 +154,7 @@ mod tests {
     }
 
     fn gate(endpoint: &str, room: i64) -> Gate {
-        Gate { user_id: "u".into(), endpoint_id: endpoint.into(), room, closed_until: None }
+        Gate { user_id: "u".into(), endpoint_id: endpoint.into(), room, closed_until: None, gone: false }
     }
 
     #[test]
@@ -174,6 +178,7 @@ mod tests {
                 user_id: "u".into(),
                 endpoint_id: "e".into(),
                 enabled,
+                gone: false,
                 consecutive_failures: failures,
                 open_until,
             };

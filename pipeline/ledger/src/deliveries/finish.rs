@@ -6,7 +6,7 @@ use chrono::TimeDelta;
 use records::Timestamp;
 use sqlx::PgConnection;
 
-use super::{ClaimedDelivery, DeliveryOutcome, DeliveryPolicy};
+use super::{ClaimedDelivery, DeliveryOutcome, DeliveryPolicy, claim::MOVED};
 use crate::{
     Ledger,
     endpoints::row::park_deliveries,
@@ -106,6 +106,8 @@ fn wait(
 fn health(outcome: DeliveryOutcome) -> Health {
     match outcome {
         DeliveryOutcome::Delivered { .. } => Health::Alive,
+        // A defect of ours: nothing was sent.
+        DeliveryOutcome::Retry { error: "unreadable", .. } => Health::Unknown,
         DeliveryOutcome::Retry { .. } | DeliveryOutcome::Final { .. } => Health::Failing,
         DeliveryOutcome::Gone => Health::Gone,
         DeliveryOutcome::Cancelled => Health::Unknown,
@@ -210,7 +212,8 @@ async fn note_failure(
     Ok(())
 }
 
-/// 410: the endpoint wants nothing more, and what waits for it is cancelled.
+/// 410: the endpoint wants nothing more, and what waits for it is cancelled; where much does, the rest by the claims that
+/// find it due.
 async fn disable_gone(
     connection: &mut PgConnection,
     claimed: &ClaimedDelivery,
@@ -220,12 +223,15 @@ async fn disable_gone(
         "with gone as (update webhook_endpoints set enabled = false, disabled_reason = 'gone', updated_at = $3, \
                  failing_since = coalesce(failing_since, $3), consecutive_failures = consecutive_failures + 1 \
              where user_id = $1 and endpoint_id = $2) \
-         update webhook_deliveries set status = 'cancelled', next_at = null, body = null, finished_at = $3 \
-         where user_id = $1 and endpoint_id = $2 and status = 'pending'",
+         update webhook_deliveries d set status = 'cancelled', next_at = null, body = null, finished_at = $3 \
+         from (select delivery_id from webhook_deliveries \
+             where user_id = $1 and endpoint_id = $2 and status = 'pending' limit $4 for update skip locked) w \
+         where d.user_id = $1 and d.endpoint_id = $2 and d.delivery_id = w.delivery_id",
     )
     .bind(claimed.user_id.as_str())
     .bind(&claimed.endpoint_id)
     .bind(now)
+    .bind(MOVED)
     .execute(connection)
     .await
     .doing(DOING)

@@ -63,7 +63,8 @@ pub(crate) async fn change(
                  else disabled_reason end, \
              failing_since = case when $7 then null else failing_since end, \
              consecutive_failures = case when $7 then 0 else consecutive_failures end, \
-             open_until = case when $7 then null else open_until end \
+             open_until = case when $7 then null else open_until end, \
+             waking = waking and coalesce($7, true) \
          where user_id = $1 and endpoint_id = $2 \
          returning endpoint_id, url, events, format, enabled, disabled_reason, failing_since, last_success_at, \
              created_at, updated_at",
@@ -79,16 +80,59 @@ pub(crate) async fn change(
     .await
 }
 
+/// How many deliveries are moved at once. One statement for all that wait would hold the endpoint's row, and what it moves,
+/// for seconds, and at some number for longer than a statement may take: then for ever.
+const MOVED: i64 = 1_000;
+
 /// What waits for an endpoint that was just disabled waits until it is enabled: at `infinity`, where no claim
-/// spins over it. The caller holds the endpoint's row.
+/// spins over it. What comes first is moved now, and the rest by the claims that find it due. The caller holds the
+/// endpoint's row.
 pub(crate) async fn park_deliveries(
     connection: &mut PgConnection,
     user: &str,
     endpoint: &str,
 ) -> Result<(), sqlx::Error> {
     sqlx::query(
-        "update webhook_deliveries set next_at = 'infinity' \
-         where user_id = $1 and endpoint_id = $2 and status = 'pending' and next_at < 'infinity'",
+        "update webhook_deliveries d set next_at = 'infinity' \
+         from (select delivery_id from webhook_deliveries \
+             where user_id = $1 and endpoint_id = $2 and status = 'pending' and next_at < 'infinity' \
+             order by next_at limit $3 for update skip locked) p \
+         where d.user_id = $1 and d.endpoint_id = $2 and d.delivery_id = p.delivery_id",
+    )
+    .bind(user)
+    .bind(endpoint)
+    .bind(MOVED)
+    .execute(connection)
+    .await
+    .map(drop)
+}
+
+/// A batch of what was parked is due now. Where more is left the endpoint is marked, and claims wake the rest
+/// ([`wake_more`]). The caller holds the endpoint's row.
+pub(crate) async fn wake_deliveries(
+    connection: &mut PgConnection,
+    user: &str,
+    endpoint: &str,
+    now: Timestamp,
+) -> Result<(), sqlx::Error> {
+    sqlx::query(
+        "update webhook_deliveries d set next_at = $3 \
+         from (select delivery_id from webhook_deliveries \
+             where user_id = $1 and endpoint_id = $2 and status = 'pending' and next_at = 'infinity' \
+             limit $4 for update skip locked) p \
+         where d.user_id = $1 and d.endpoint_id = $2 and d.delivery_id = p.delivery_id",
+    )
+    .bind(user)
+    .bind(endpoint)
+    .bind(now)
+    .bind(MOVED)
+    .execute(&mut *connection)
+    .await?;
+    // A statement of its own: it sees what the one before has left, and what somebody else held.
+    sqlx::query(
+        "update webhook_endpoints set waking = exists (select from webhook_deliveries \
+             where user_id = $1 and endpoint_id = $2 and status = 'pending' and next_at = 'infinity') \
+         where user_id = $1 and endpoint_id = $2",
     )
     .bind(user)
     .bind(endpoint)
@@ -97,21 +141,16 @@ pub(crate) async fn park_deliveries(
     .map(drop)
 }
 
-/// What was parked is due now.
-pub(crate) async fn wake_deliveries(
-    connection: &mut PgConnection,
-    user: &UserId,
-    endpoint: &str,
-    now: Timestamp,
-) -> Result<(), sqlx::Error> {
-    sqlx::query(
-        "update webhook_deliveries set next_at = $3 \
-         where user_id = $1 and endpoint_id = $2 and status = 'pending' and next_at = 'infinity'",
+/// The next batch of an endpoint that was enabled when more was parked than one batch, if there is one.
+pub(crate) async fn wake_more(connection: &mut PgConnection, now: Timestamp) -> Result<(), sqlx::Error> {
+    let waking: Option<(String, String)> = sqlx::query_as(
+        "select user_id, endpoint_id from webhook_endpoints where waking and enabled \
+         order by user_id, endpoint_id limit 1 for no key update skip locked",
     )
-    .bind(user.as_str())
-    .bind(endpoint)
-    .bind(now)
-    .execute(connection)
-    .await
-    .map(drop)
+    .fetch_optional(&mut *connection)
+    .await?;
+    match waking {
+        Some((user, endpoint)) => wake_deliveries(connection, &user, &endpoint, now).await,
+        None => Ok(()),
+    }
 }

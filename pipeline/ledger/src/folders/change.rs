@@ -7,6 +7,7 @@ use super::{FolderView, ViewRow, view_columns};
 use crate::{
     Ledger,
     error::{Doing, Error},
+    repeats::forget_answers,
     users::lock_user,
 };
 
@@ -161,6 +162,7 @@ impl Ledger {
             .execute(&mut *transaction)
             .await
             .doing(DOING)?;
+        forget_answers(&mut transaction, user, &[folder.as_str()]).await.doing(DOING)?;
         transaction.commit().await.doing(DOING)?;
         Ok(DeletedFolder::Deleted { taken_out: emptied.rows_affected() })
     }

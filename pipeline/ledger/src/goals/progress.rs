@@ -79,7 +79,7 @@ impl Ledger {
         }
         sqlx::query_as(
             "select day, value, recorded_at from goal_progress where user_id = $1 and goal_id = $2 \
-                 and day > (clock_timestamp() at time zone 'UTC')::date - $3 order by day desc",
+                 and day > (statement_timestamp() at time zone 'UTC')::date - $3 order by day desc",
         )
         .bind(user.as_str())
         .bind(goal.as_str())

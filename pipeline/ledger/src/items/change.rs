@@ -8,6 +8,7 @@ use crate::{
     Ledger,
     deliveries::made::forget_made,
     error::{Doing, Error},
+    repeats::forget_answers,
 };
 
 /// What a PATCH changes; `None` leaves it.
@@ -56,6 +57,11 @@ impl Ledger {
             .execute(&mut *transaction)
             .await
             .doing(DOING)?;
+        let held_by: Vec<&str> = [Some(item.as_str()), before.conversation_id.as_ref().map(|id| id.as_str())]
+            .into_iter()
+            .flatten()
+            .collect();
+        forget_answers(&mut transaction, user, &held_by).await.doing(DOING)?;
         if before.conversation_id.is_none() {
             forget_made(&mut transaction, user, item.as_str()).await.doing(DOING)?;
         }

@@ -8,6 +8,7 @@ use crate::{
     Ledger,
     deliveries::made::forget_made,
     error::{Doing, Error},
+    repeats::forget_answers,
 };
 
 /// What a PATCH changes; `None` leaves it.
@@ -73,6 +74,7 @@ impl Ledger {
         .fetch_optional(&mut *transaction)
         .await
         .doing(DOING)?;
+        forget_answers(&mut transaction, user, &[memory.as_str()]).await.doing(DOING)?;
         if conversation == Some(None) {
             forget_made(&mut transaction, user, memory.as_str()).await.doing(DOING)?;
         }

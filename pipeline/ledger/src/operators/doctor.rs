@@ -101,7 +101,7 @@ impl Ledger {
             holding_back: texts(
                 connection,
                 "select 'prepared transaction ' || gid from pg_prepared_xacts \
-                 where prepared < clock_timestamp() - interval '1 minute' \
+                 where prepared < statement_timestamp() - interval '1 minute' \
                  union all select 'replication slot ' || slot_name from pg_replication_slots where not active \
                      and (xmin is not null or catalog_xmin is not null)",
             )
@@ -110,7 +110,7 @@ impl Ledger {
             waiting_for_locks: number(
                 connection,
                 "select count(*) from pg_stat_activity where wait_event_type = 'Lock' \
-                     and state_change < clock_timestamp() - interval '5 seconds'",
+                     and state_change < statement_timestamp() - interval '5 seconds'",
             )
             .await
             .doing(DOING)?,
@@ -142,7 +142,7 @@ async fn old_transactions(connection: &mut PgConnection) -> Result<Vec<OldTransa
     sqlx::query_as(
         "select pid, application_name as application, coalesce(state, backend_type) as state, \
              extract(epoch from clock_timestamp() - xact_start)::float8 as seconds \
-         from pg_stat_activity where xact_start < clock_timestamp() - interval '1 minute' \
+         from pg_stat_activity where xact_start < statement_timestamp() - interval '1 minute' \
              and backend_type not in ('autovacuum worker', 'walsender') order by xact_start limit 10",
     )
     .fetch_all(connection)
@@ -159,21 +159,21 @@ async fn look_at_rows(connection: &mut PgConnection, found: &mut Examination) ->
     found.unannounced = number(
         connection,
         "select count(*) from (select from finalization_jobs j where status = 'queued' \
-             and reconcile_after_at < clock_timestamp() - interval '1 minute' \
+             and reconcile_after_at < statement_timestamp() - interval '1 minute' \
              and not exists (select from finalization_bells b where b.job_id = j.job_id) limit 1000) o",
     )
     .await?;
     found.without_owners = number(
         connection,
         "select count(*) from (select from finalization_jobs \
-             where reconcile_after_at is not null and reconcile_after_at < clock_timestamp() - interval '1 hour' \
+             where reconcile_after_at is not null and reconcile_after_at < statement_timestamp() - interval '1 hour' \
              limit 1000) o",
     )
     .await?;
     found.unwatched_leases = number(
         connection,
         "select count(*) from (select from finalization_jobs where status = 'leased' \
-             and reconcile_after_at < clock_timestamp() - interval '1 minute' limit 1000) o",
+             and reconcile_after_at < statement_timestamp() - interval '1 minute' limit 1000) o",
     )
     .await?;
     found.bloated = sqlx::query_as(

@@ -193,7 +193,7 @@ impl Ledger {
         }
         let change = EndpointChange { enabled: Some(true), ..EndpointChange::default() };
         row::change(&mut transaction, user, endpoint, &change, now).await.doing(DOING)?;
-        row::wake_deliveries(&mut transaction, user, endpoint, now).await.doing(DOING)?;
+        row::wake_deliveries(&mut transaction, user.as_str(), endpoint, now).await.doing(DOING)?;
         let audited = Audited { user: Some(user), verb: "enable_webhook", subject: endpoint };
         write_action(&mut transaction, audited, action, now).await.doing(DOING)?;
         transaction.commit().await.doing(DOING)?;
@@ -201,9 +201,10 @@ impl Ledger {
         Ok(Some(Enabled::Enabled))
     }
 
-    /// Makes at most `limit` deliveries due again that were given up since `since`, oldest first, under their old ids;
-    /// those of a disabled endpoint wait until it is enabled. Answers how many; `None`: no such endpoint. Called
-    /// again until it answers 0, it has recovered all.
+    /// Makes at most `limit` deliveries due again that happened since `since` and were given up before `begun`, oldest
+    /// first, under their old ids; those of a disabled endpoint wait until it is enabled. Answers how many; `None`: no
+    /// such endpoint. Called again with the same `begun` until it answers 0, it has recovered all, and follows none that
+    /// fails again.
     ///
     /// # Errors
     /// When the database does not answer.
@@ -212,6 +213,7 @@ impl Ledger {
         user: &UserId,
         endpoint: &str,
         since: Timestamp,
+        begun: Timestamp,
         limit: i64,
         action: &OperatorAction,
     ) -> Result<Option<u64>, Error> {
@@ -230,7 +232,7 @@ impl Ledger {
             "update webhook_deliveries d set status = 'pending', tries = 0, finished_at = null, \
                  next_at = case when $5 then $6::timestamptz else 'infinity' end \
              from (select delivery_id from webhook_deliveries where user_id = $1 and endpoint_id = $2 \
-                 and status = 'exhausted' and occurred_at >= $3 order by occurred_at limit $4 for update) f \
+                 and status = 'exhausted' and occurred_at >= $3 and finished_at < $7 order by occurred_at limit $4 for update) f \
              where d.user_id = $1 and d.endpoint_id = $2 and d.delivery_id = f.delivery_id",
         )
         .bind(user.as_str())
@@ -239,6 +241,7 @@ impl Ledger {
         .bind(limit)
         .bind(enabled)
         .bind(now)
+        .bind(begun)
         .execute(&mut *transaction)
         .await
         .doing(DOING)?

@@ -217,7 +217,7 @@ impl Ledger {
         let put_off = sqlx::query(
             "update finalization_bells set ring_at = clock_timestamp() + interval '5 minutes' \
              where (job_id, ring) in (select job_id, ring from finalization_bells \
-                 where job_id = $1 and ring = $2 and ring_at <= clock_timestamp() for update skip locked)",
+                 where job_id = $1 and ring = $2 and ring_at <= statement_timestamp() for update skip locked)",
         )
         .bind(&bell.job_id)
         .bind(bell.ring)

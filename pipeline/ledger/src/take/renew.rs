@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use job::{Command, Refusal, State, Timestamp, decide};
+use job::{Command, JobId, Refusal, State, Timestamp, decide};
 
 use super::{Holding, Renewal};
 use crate::{
@@ -37,19 +37,18 @@ impl Ledger {
         let mut renewed = Vec::new();
         for row in free {
             let Some(stored) = readable(row) else { continue };
-            let Some(holding) = holdings.iter().find(|holding| holding.job_id == stored.job.id) else {
-                continue;
-            };
-            let (answer, renewed_job) = self.renewal(holding, &stored, now);
-            answers.insert(stored.job.id.clone(), answer);
-            renewed.extend(renewed_job);
+            for holding in of_job(holdings, &stored.job.id) {
+                let (answer, renewed_job) = self.renewal(holding, &stored, now);
+                answers.insert(holding, answer);
+                renewed.extend(renewed_job);
+            }
         }
         row::store(&mut transaction, &renewed.iter().collect::<Vec<_>>(), now, &self.policy)
             .await
             .doing("storing renewals")?;
         let passed: Vec<&str> = holdings
             .iter()
-            .filter(|held| !answers.contains_key(&held.job_id))
+            .filter(|held| !answers.contains_key(held))
             .map(|held| held.job_id.as_str())
             .collect();
         if !passed.is_empty() {
@@ -60,14 +59,13 @@ impl Ledger {
                 .doing("reading held leases")?;
             for row in held {
                 let Some(stored) = readable(row) else { continue };
-                let Some(holding) = holdings.iter().find(|holding| holding.job_id == stored.job.id) else {
-                    continue;
-                };
-                answers.insert(stored.job.id.clone(), standing(holding, &stored));
+                for holding in of_job(holdings, &stored.job.id) {
+                    answers.insert(holding, standing(holding, &stored));
+                }
             }
         }
         transaction.commit().await.doing("renewing leases")?;
-        Ok(holdings.iter().map(|held| answers.get(&held.job_id).copied().unwrap_or(Renewal::Lost)).collect())
+        Ok(holdings.iter().map(|held| answers.get(held).copied().unwrap_or(Renewal::Lost)).collect())
     }
 
     fn renewal(&self, holding: &Holding, stored: &Stored, now: Timestamp) -> (Renewal, Option<Stored>) {
@@ -82,6 +80,11 @@ impl Ledger {
             Err(_) => (Renewal::Lost, None),
         }
     }
+}
+
+/// What is held of a job: by the run that has it, and for a moment also by one that has lost it and was not told yet.
+fn of_job<'a>(holdings: &'a [Holding], job: &JobId) -> impl Iterator<Item = &'a Holding> {
+    holdings.iter().filter(move |holding| holding.job_id == *job)
 }
 
 /// An unreadable row costs its own lease, never the others of the process.

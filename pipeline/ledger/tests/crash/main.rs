@@ -8,6 +8,7 @@
 
 mod proxy;
 mod recovery;
+mod silent;
 mod verbs;
 mod world;
 

@@ -182,10 +182,10 @@ impl Verb {
             Self::ReconcileLease | Self::ReconcileQueued | Self::ReconcileParked | Self::ReconcilePoison => {
                 ledger.reconcile(user, &job).await.map(drop)
             }
-            Self::Sweep => ledger.sweep_processing(10).await.map(drop),
+            Self::Sweep => ledger.sweep_processing(None, 10).await.map(drop),
             Self::Replay => ledger.replay(&job, &action).await.map(drop),
             Self::Settle => ledger.discard(&job, &action).await.map(drop),
-            Self::Prune => ledger.prune(std::time::Duration::from_secs(30 * 86_400), 10).await.map(drop),
+            Self::Prune => ledger.prune(std::time::Duration::from_secs(30 * 86_400), 10).await.1,
             Self::Delete | Self::DeleteCompleted => ledger.delete_conversation(user, &id).await.map(drop),
             Self::Mark => {
                 let change = UserChange { requires_byok: Some(true), ..UserChange::default() };

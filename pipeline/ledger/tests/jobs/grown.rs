@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// What rows each table gave, by scans of its own and of its indexes.
-async fn reads(world: &World) -> BTreeMap<String, i64> {
+pub(crate) async fn reads(world: &World) -> BTreeMap<String, i64> {
     let rows: Vec<(String, i64)> = sqlx::query_as(
         "select t.relname, (t.seq_tup_read + coalesce(sum(i.idx_tup_read), 0))::bigint \
          from pg_stat_user_tables t left join pg_stat_user_indexes i using (relid) group by t.relid, t.relname, t.seq_tup_read",
@@ -67,7 +67,7 @@ async fn street(world: &World, ledger: &Ledger, round: &str) {
     ledger.due_page(None, 10).await.unwrap();
     ledger.expired_leases(10).await.unwrap();
     ledger.parked_too_long(10).await.unwrap();
-    ledger.sweep_processing(10).await.unwrap();
+    ledger.sweep_processing(None, 10).await.unwrap();
     ledger.abandoned_page(10).await.unwrap();
     ledger.next_ring_at(Queue::Creation).await.unwrap();
 }

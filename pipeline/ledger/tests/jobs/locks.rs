@@ -103,19 +103,21 @@ async fn whose_things_are_compared_can_be_given_no_others_meanwhile() {
 async fn completions_of_one_batch_hold_conversations_in_the_order_of_their_keys() {
     let world = World::new().await;
     let (one, other) = (world.claimed("a").await, world.claimed("b").await);
-    for outcome in [Outcome::Kept, Outcome::Discarded] {
+    let (kept, discarded) = (Outcome::Kept, Outcome::Discarded);
+    for (last, first) in [(kept, kept), (discarded, discarded), (kept, discarded)] {
         let ledger = world.ledger.clone();
         let (one, other) = (one.clone(), other.clone());
         // Asked in the same breath, the last first: they share one commit, in this order.
         let verb = async move {
-            let asked = [&other, &one].map(|run| completion(run, outcome, Results::default()));
+            let asked = [(&other, last), (&one, first)]
+                .map(|(run, outcome)| completion(run, outcome, Results::default()));
             tokio::join!(ledger.complete(&asked[0]), ledger.complete(&asked[1]))
         };
         let held = "select from conversations where conversation_id = 'b' for update";
         let probe = "select from conversations where conversation_id = 'a' for no key update nowait";
-        let (free, (first, second)) = is_free_while(&world, held, verb, probe).await;
-        assert!(!free, "{outcome}: `a` comes before `b`");
-        assert_eq!((first.is_ok(), second.is_ok()), (true, true));
+        let (free, (one, other)) = is_free_while(&world, held, verb, probe).await;
+        assert!(!free, "{first}, {last}: `a` comes before `b`");
+        assert_eq!((one.is_ok(), other.is_ok()), (true, true));
         world
             .run(
                 "update finalization_jobs set status = 'leased', outcome = null, finished_at = null, \

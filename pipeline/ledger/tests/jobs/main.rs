@@ -9,11 +9,14 @@
 mod street;
 mod world;
 
+mod backlogs;
 mod bells;
 mod bulk;
+mod bulk_reads;
 mod carriers;
 mod chance;
 mod conformance;
+mod delivery_backlogs;
 mod desk;
 mod desk_plans;
 mod explain;
@@ -24,7 +27,10 @@ mod kept_things;
 mod keyed;
 mod locks;
 mod mirror;
+mod overtaken;
 mod persons_word;
+mod polled;
+mod presence;
 mod put_off;
 mod races;
 mod repeats;

@@ -82,7 +82,8 @@ async fn stuck(world: &World, user: &UserId, id: &str, seconds: i64) {
 /// What a sweep did, in the order of the keys.
 async fn swept(world: &World) -> Vec<(String, String)> {
     let key = |swept: Swept| (swept.user_id.to_string(), swept.conversation_id.to_string());
-    let mut swept: Vec<_> = world.ledger.sweep_processing(9).await.unwrap().into_iter().map(key).collect();
+    let mut swept: Vec<_> =
+        world.ledger.sweep_processing(None, 9).await.unwrap().found.into_iter().map(key).collect();
     swept.sort();
     swept
 }

@@ -1,7 +1,7 @@
 //! What operators see of webhooks and repair of them: one endpoint's matters at a time, and never over its owner's head.
 
-use ledger::{ActionFilter, Enabled, OperatorAction};
-use records::Timestamp;
+use ledger::{ActionFilter, DeliveryFilter, Enabled, OperatorAction};
+use records::{Timestamp, UserId};
 
 use crate::strangers::spared;
 use crate::world::World;
@@ -11,7 +11,7 @@ fn olga() -> OperatorAction {
 }
 
 /// Ann's `w` and `v` and Bob's `w`, disabled for failing; each with deliveries of the same ids: given up an hour ago and
-/// nine days ago, cancelled, delivered, and waiting for the endpoint.
+/// nine days ago, cancelled, delivered, and waiting for the endpoint. What is recovered lies behind others.
 async fn troubled() -> World {
     let world = World::new().await;
     for (user, id) in [(&world.ann, "w"), (&world.ann, "v"), (&world.bob, "w")] {
@@ -28,7 +28,8 @@ async fn troubled() -> World {
                      case when status <> 'pending' then now() - ago end, now() - ago \
                  from webhook_endpoints, (values ('lost', 'exhausted', interval '1 hour'), \
                      ('old', 'exhausted', '9 days'), ('cancelled', 'cancelled', '1 hour'), \
-                     ('got', 'delivered', '1 hour'), ('waits', 'pending', '1 hour')) t (d, status, ago)",
+                     ('got', 'delivered', '1 hour'), ('waits', 'pending', '1 hour')) t (d, status, ago) \
+                 order by user_id desc, endpoint_id, d",
         )
         .await;
     world
@@ -42,8 +43,8 @@ async fn yesterday(world: &World) -> Timestamp {
 }
 
 async fn recover(world: &World, limit: i64) -> Option<u64> {
-    let since = yesterday(world).await;
-    world.ledger.recover_deliveries(&world.ann, "w", since, limit, &olga()).await.unwrap()
+    let (since, now) = (yesterday(world).await, world.ledger.now().await.unwrap());
+    world.ledger.recover_deliveries(&world.ann, "w", since, now, limit, &olga()).await.unwrap()
 }
 
 async fn recorded(world: &World) -> Vec<String> {
@@ -70,9 +71,9 @@ async fn what_one_endpoint_lost_since_a_moment_is_recovered_and_nothing_else() {
     assert_eq!(of_w(&world, "parked").await, ["lost", "waits"], "it is disabled");
     assert_eq!(recover(&world, 9).await, Some(0));
     assert_eq!(recorded(&world).await, ["recover_webhook"], "what recovers nothing is not recorded");
-    let since = yesterday(&world).await;
+    let (since, now) = (yesterday(&world).await, world.ledger.now().await.unwrap());
     for (user, endpoint) in [(&world.ann, "nothing"), (&world.bob, "v")] {
-        let none = world.ledger.recover_deliveries(user, endpoint, since, 9, &olga()).await.unwrap();
+        let none = world.ledger.recover_deliveries(user, endpoint, since, now, 9, &olga()).await.unwrap();
         assert_eq!(none, None);
     }
     let world = troubled().await;
@@ -86,18 +87,87 @@ async fn what_one_endpoint_lost_since_a_moment_is_recovered_and_nothing_else() {
 }
 
 #[tokio::test]
+async fn whoever_of_two_people_comes_first_what_is_recovered_is_ones_own() {
+    for ann_first in [true, false] {
+        let world = troubled().await;
+        let (one, other) = if ann_first { (&world.ann, &world.bob) } else { (&world.bob, &world.ann) };
+        let (since, now) = (yesterday(&world).await, world.ledger.now().await.unwrap());
+        for user in [one, other] {
+            let recovered = world.ledger.recover_deliveries(user, "w", since, now, 9, &olga()).await.unwrap();
+            assert_eq!(recovered, Some(1));
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_test_event_is_shown_as_it_stands_at_its_own_endpoint() {
+    for (first, first_at, second, second_at) in [
+        ("ann", "w", "bob", "w"),
+        ("bob", "w", "ann", "w"),
+        ("ann", "v", "ann", "w"),
+        ("ann", "w", "ann", "v"),
+    ] {
+        let world = troubled().await;
+        let send = async |user: &str, endpoint: &str, id: &str| {
+            world.ledger.test_delivery(&UserId::new(user), endpoint, id).await.unwrap().unwrap()
+        };
+        send(first, first_at, "t").await;
+        world
+            .run(
+                "update webhook_deliveries set status = 'exhausted', next_at = null, finished_at = now(), tries = 11 \
+                 where delivery_id = 't'",
+            )
+            .await;
+        let new = send(second, second_at, "t").await;
+        assert_eq!((new.id.as_str(), new.tries), ("t", 0), "somebody else's is another one");
+        let other = send(second, second_at, "u").await;
+        assert_eq!(other.id, "u");
+    }
+}
+
+#[tokio::test]
+async fn an_endpoints_deliveries_are_shown_to_its_owner_and_to_operators_without_any_others() {
+    let world = troubled().await;
+    world.run("delete from webhook_deliveries where endpoint_id = 'v' and delivery_id = 'got'").await;
+    world.run("delete from webhook_deliveries where user_id = 'bob' and delivery_id in ('got', 'old')").await;
+    for (user, endpoint, many) in [(&world.ann, "w", 5), (&world.ann, "v", 4), (&world.bob, "w", 3)] {
+        let shown = world.ledger.deliveries(user, endpoint, 99, 0).await.unwrap();
+        let filter = DeliveryFilter { limit: 99, ..DeliveryFilter::default() };
+        let lines = world.ledger.endpoint_deliveries(user, endpoint, &filter).await.unwrap();
+        assert_eq!((shown.len(), lines.len()), (many, many));
+    }
+}
+
+#[tokio::test]
 async fn what_somebody_else_makes_due_meanwhile_is_left_to_them() {
     let world = troubled().await;
     let taken = "update webhook_deliveries set status = 'sending', epoch = 1, finished_at = null, \
         sending_until = now() + interval '1 minute' where delivery_id = 'lost'";
     let mut holder = world.database.holding(taken).await;
     let (ledger, ann, since) = (world.ledger.clone(), world.ann.clone(), yesterday(&world).await);
+    let now = ledger.now().await.unwrap();
     let verb =
-        tokio::spawn(async move { ledger.recover_deliveries(&ann, "w", since, 9, &olga()).await.unwrap() });
+        tokio::spawn(
+            async move { ledger.recover_deliveries(&ann, "w", since, now, 9, &olga()).await.unwrap() },
+        );
     world.database.until_somebody_waits().await;
     sqlx::raw_sql("commit").execute(&mut holder).await.unwrap();
     assert_eq!(verb.await.unwrap(), Some(0));
     assert_eq!(world.count("select count(*) from webhook_deliveries where status = 'sending'").await, 3);
+}
+
+#[tokio::test]
+async fn what_an_owner_recovers_while_somebody_else_makes_it_due_is_left_to_them_too() {
+    let world = troubled().await;
+    let taken = "update webhook_deliveries set status = 'sending', epoch = 1, finished_at = null, \
+        sending_until = now() + interval '1 minute' where delivery_id in ('lost', 'cancelled')";
+    let mut holder = world.database.holding(taken).await;
+    let (ledger, ann, since) = (world.ledger.clone(), world.ann.clone(), yesterday(&world).await);
+    let verb = tokio::spawn(async move { ledger.recover(&ann, "w", since).await.unwrap() });
+    world.database.until_somebody_waits().await;
+    sqlx::raw_sql("commit").execute(&mut holder).await.unwrap();
+    assert_eq!(verb.await.unwrap(), Some(0));
+    assert_eq!(world.count("select count(*) from webhook_deliveries where status = 'sending'").await, 6);
 }
 
 #[tokio::test]
@@ -106,8 +176,11 @@ async fn what_is_recovered_while_its_endpoint_is_switched_on_is_due() {
     let on = "update webhook_endpoints set enabled = true, disabled_reason = null";
     let mut holder = world.database.holding(on).await;
     let (ledger, ann, since) = (world.ledger.clone(), world.ann.clone(), yesterday(&world).await);
+    let now = ledger.now().await.unwrap();
     let verb =
-        tokio::spawn(async move { ledger.recover_deliveries(&ann, "w", since, 9, &olga()).await.unwrap() });
+        tokio::spawn(
+            async move { ledger.recover_deliveries(&ann, "w", since, now, 9, &olga()).await.unwrap() },
+        );
     world.database.until_somebody_waits().await;
     sqlx::raw_sql("commit").execute(&mut holder).await.unwrap();
     assert_eq!(verb.await.unwrap(), Some(1));
@@ -192,4 +265,13 @@ async fn what_was_given_up_is_listed_page_by_page_and_nothing_else_is() {
     }
     let newest_first = ["ann w lost", "ann v lost", "bob w lost", "ann w old", "ann v old", "bob w old"];
     assert_eq!(listed, newest_first);
+}
+
+#[tokio::test]
+async fn what_fails_again_while_others_are_recovered_is_not_followed() {
+    let world = troubled().await;
+    let (since, begun) = (yesterday(&world).await, world.ledger.now().await.unwrap());
+    world.run("update webhook_deliveries set finished_at = now() where delivery_id = 'lost'").await;
+    let again = world.ledger.recover_deliveries(&world.ann, "w", since, begun, 9, &olga()).await.unwrap();
+    assert_eq!(again, Some(0));
 }

@@ -46,3 +46,4 @@ mod strangers;
 mod subscribing;
 mod taken_back;
 mod things;
+mod tried_again;

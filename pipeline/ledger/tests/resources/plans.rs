@@ -222,7 +222,7 @@ async fn what_waits_is_read_through_partial_indexes_however_many_are_dead() {
         )
         .await;
     world.run("vacuum analyze finalization_jobs").await;
-    for index in ["finalization_jobs_dead", "finalization_jobs_leases", "finalization_jobs_age"] {
+    for index in ["finalization_jobs_dead", "finalization_jobs_leases", "finalization_jobs_parked"] {
         assert_uses(&world, "finalization_jobs", index, async |ledger| {
             ledger.backlog().await.unwrap();
         })

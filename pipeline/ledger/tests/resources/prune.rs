@@ -52,7 +52,7 @@ async fn left(world: &World) -> Vec<String> {
 #[tokio::test]
 async fn a_dead_letter_that_nobody_settled_is_never_pruned() {
     let world = with_jobs().await;
-    let pruned = world.ledger.prune(MONTH, 100).await.unwrap();
+    let pruned = world.prune(MONTH, 100).await;
     assert_eq!(pruned, Pruned { jobs: 4, deliveries: 0, actions: 0, requests: 0 });
     assert_eq!(left(&world).await, ["alive", "young"]);
     assert_eq!(world.count("select count(*) from stage_checkpoints").await, 0);
@@ -68,13 +68,13 @@ async fn a_dead_letter_that_nobody_settled_is_never_pruned() {
     );
     let below_zero = "select count(*) from finalization_totals where jobs < 0";
     assert_eq!(world.count(below_zero).await, 0, "each stripe is lowered by what it had counted");
-    assert_eq!(world.ledger.prune(MONTH, 100).await.unwrap(), Pruned::default());
+    assert_eq!(world.prune(MONTH, 100).await, Pruned::default());
 }
 
 #[tokio::test]
 async fn a_batch_is_bounded_and_passes_locked_rows_by() {
     let world = with_jobs().await;
-    assert_eq!(world.ledger.prune(MONTH, 1).await.unwrap().jobs, 1);
+    assert_eq!(world.ledger.prune(MONTH, 1).await.0.jobs, 1);
     let mut holder = world.pool.begin().await.unwrap();
     let held: Vec<String> = sqlx::query_scalar(
         "select job_id from finalization_jobs where job_id in ('done', 'settled', 'superseded', 'bereft') \
@@ -83,10 +83,10 @@ async fn a_batch_is_bounded_and_passes_locked_rows_by() {
     .fetch_all(&mut *holder)
     .await
     .unwrap();
-    assert_eq!(world.ledger.prune(MONTH, 100).await.unwrap().jobs, 2, "all but the held one");
+    assert_eq!(world.prune(MONTH, 100).await.jobs, 2, "all but the held one");
     holder.rollback().await.unwrap();
     assert!(left(&world).await.contains(&held[0]));
-    assert_eq!(world.ledger.prune(MONTH, 100).await.unwrap().jobs, 1);
+    assert_eq!(world.prune(MONTH, 100).await.jobs, 1);
 }
 
 #[tokio::test]
@@ -118,7 +118,7 @@ async fn finished_deliveries_and_operator_actions_go_with_age() {
                  ('ann', 'w', 'ended', 'webhook.test', 'delivered', 'infinity', now(), now() - interval '40 days')",
         )
         .await;
-    let pruned = world.ledger.prune(MONTH, 100).await.unwrap();
+    let pruned = world.prune(MONTH, 100).await;
     assert_eq!(pruned, Pruned { jobs: 0, deliveries: 2, actions: 1, requests: 0 });
     let left: Vec<String> =
         sqlx::query_scalar("select delivery_id from webhook_deliveries order by user_id, delivery_id")
@@ -131,6 +131,6 @@ async fn finished_deliveries_and_operator_actions_go_with_age() {
 #[tokio::test]
 async fn an_age_beyond_all_calendars_prunes_nothing() {
     let world = with_jobs().await;
-    assert_eq!(world.ledger.prune(Duration::MAX, 100).await.unwrap(), Pruned::default());
+    assert_eq!(world.prune(Duration::MAX, 100).await, Pruned::default());
     assert_eq!(left(&world).await.len(), 6);
 }

@@ -89,7 +89,7 @@ const BEFORE: [(&str, i64, i64); 7] = [
 async fn of_everything_the_old_one_goes_alone() {
     let world = with_one_old_of_each().await;
     assert_eq!(left(&world).await, rows(BEFORE));
-    let pruned = world.ledger.prune(MONTH, 100).await.unwrap();
+    let pruned = world.prune(MONTH, 100).await;
     assert_eq!(pruned, Pruned { jobs: 0, deliveries: 2, actions: 1, requests: 1 });
     let after = BEFORE.map(|(name, all, old)| (name, all - old, 0));
     assert_eq!(left(&world).await, rows(after));
@@ -106,11 +106,11 @@ async fn what_somebody_holds_is_passed_by_and_goes_later() {
     ] {
         let world = with_one_old_of_each().await;
         let mut holder = world.database.holding(held).await;
-        world.ledger.prune(MONTH, 100).await.unwrap();
+        world.prune(MONTH, 100).await;
         let old = |left: Vec<(String, i64, i64)>| left.iter().map(|(_, _, old)| old).sum::<i64>();
         assert_eq!(old(left(&world).await), 1, "{held}");
         sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
-        world.ledger.prune(MONTH, 100).await.unwrap();
+        world.prune(MONTH, 100).await;
         assert_eq!(old(left(&world).await), 0, "{held}");
     }
 }
@@ -125,7 +125,33 @@ async fn what_waits_for_an_endpoint_that_nobody_enables_goes_when_it_is_old_and_
         .await;
     let mut holder =
         world.database.holding("select from webhook_deliveries where delivery_id = 'w_0' for update").await;
-    assert_eq!(world.ledger.prune(MONTH, 100).await.unwrap().deliveries, 1);
+    assert_eq!(world.prune(MONTH, 100).await.deliveries, 1);
     sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
-    assert_eq!(world.ledger.prune(MONTH, 100).await.unwrap().deliveries, 1);
+    assert_eq!(world.prune(MONTH, 100).await.deliveries, 1);
+}
+
+#[tokio::test]
+async fn what_cannot_be_pruned_keeps_nothing_else_from_it() {
+    for (table, kept) in [
+        ("service_minutes", "minutes"),
+        ("replay_operations", "replays"),
+        ("webhook_deliveries", "deliveries"),
+        ("push_deliveries", "pushes"),
+        ("operator_actions", "actions"),
+        ("request_keys", "names"),
+    ] {
+        let world = with_one_old_of_each().await;
+        let forbid = format!(
+            "create function forbid() returns trigger language plpgsql as 'begin raise exception ''no''; end'; \
+             create trigger forbid before delete on {table} for each row execute function forbid()"
+        );
+        sqlx::raw_sql(sqlx::AssertSqlSafe(forbid)).execute(&world.pool).await.unwrap();
+        let (_, ended) = world.ledger.prune(MONTH, 100).await;
+        assert!(ended.is_err(), "{table}");
+        let old: Vec<_> =
+            left(&world).await.into_iter().filter(|(.., old)| *old > 0).map(|(name, ..)| name).collect();
+        // Processes are pruned with their minutes.
+        let expected = if kept == "minutes" { vec!["minutes", "processes"] } else { vec![kept] };
+        assert_eq!(old, expected, "{table}");
+    }
 }

@@ -1,7 +1,8 @@
 //! What a claim of pushes does to rows that it does not send: cancelled, put aside, given up, each the very one; and what
 //! it says of those that it does send.
 
-use ledger::{ClaimedPush, PushPolicy};
+use ledger::{ClaimedPush, ItemChange, PushPolicy};
+use records::ActionItemId;
 
 use crate::push_strangers::{S, with_pushes};
 use crate::strangers::spared;
@@ -105,4 +106,63 @@ async fn each_push_says_its_own_persons_words_to_its_own_receiver() {
         assert_eq!(push.description, format!("{} {item}", push.user_id));
         assert_eq!(push.url, format!("https://example.com/{}{}", push.user_id, push.subscription_id));
     }
+}
+
+#[tokio::test]
+async fn whoever_takes_pushes_back_holds_their_persons_subscriptions_before() {
+    let world = with_pushes().await;
+    let mut holder = world.database.holding("select from push_deliveries for update").await;
+    let (ledger, ann) = (world.ledger.clone(), world.ann.clone());
+    let done = tokio::spawn(async move {
+        let done = ItemChange { completed: Some(true), ..ItemChange::default() };
+        ledger.change_action_item(&ann, &ActionItemId::new("i"), &done).await.unwrap()
+    });
+    world.database.until_somebody_waits().await;
+    let free: Vec<String> = sqlx::query_scalar(
+        "select user_id || ' ' || subscription_id from push_subscriptions for update skip locked",
+    )
+    .fetch_all(&world.pool)
+    .await
+    .unwrap();
+    assert_eq!(free, ["bob s"]);
+    sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
+    assert!(done.await.unwrap().is_some());
+    let cancelled = "select count(*) from push_deliveries where user_id = 'ann' and status = 'cancelled'";
+    assert_eq!(world.count(cancelled).await, 4);
+}
+
+#[tokio::test]
+async fn another_date_of_the_same_item_is_told_anew() {
+    let world = with_pushes().await;
+    world.run("delete from push_deliveries").await;
+    let due_at = world.ledger.now().await.unwrap();
+    for days in 1..=3 {
+        let due_at = due_at + chrono::TimeDelta::days(days);
+        let dated = ItemChange { due_at: Some(Some(due_at)), ..ItemChange::default() };
+        let item = ActionItemId::new("i");
+        world.ledger.change_action_item(&world.ann, &item, &dated).await.unwrap().unwrap();
+        let told = claim(&world).await;
+        assert_eq!(told.len(), 2, "one for each of Ann's subscriptions");
+        assert!(told.iter().all(|push| (push.due_at - due_at).num_milliseconds() == 0));
+    }
+}
+
+#[tokio::test]
+async fn a_subscription_that_is_removed_meanwhile_is_written_nothing_and_hinders_no_other() {
+    let world = with_pushes().await;
+    world.run("update reminders set fire_at = now()").await;
+    let removed = "delete from push_subscriptions where user_id = 'ann' and subscription_id = 's'";
+    let mut holder = world.database.holding(removed).await;
+    let ledger = world.ledger.clone();
+    let fired = tokio::spawn(async move { ledger.fire_reminders(9).await.unwrap() });
+    world.database.until_somebody_waits().await;
+    sqlx::raw_sql("commit").execute(&mut holder).await.unwrap();
+    assert_eq!(fired.await.unwrap(), 2);
+    let due: Vec<String> = sqlx::query_scalar(
+        "select user_id || ' ' || subscription_id from push_deliveries where notice = 'due' order by 1",
+    )
+    .fetch_all(&world.pool)
+    .await
+    .unwrap();
+    assert_eq!(due, ["ann r", "bob s"]);
 }

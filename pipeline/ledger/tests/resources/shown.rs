@@ -78,6 +78,20 @@ async fn a_view_shows_what_is_the_conversations_own_also_when_several_are_asked_
 }
 
 #[tokio::test]
+async fn whom_somebody_else_names_in_a_conversation_of_that_id_is_not_shown() {
+    let world = named_street().await;
+    world
+        .run("update transcript_segments set person_id = 'y' where user_id = 'bob' and conversation_id = 'x'")
+        .await;
+    let people = async |user| {
+        let view = world.ledger.conversation(user, &ConversationId::new("x"), true).await.unwrap().unwrap();
+        view.people.into_iter().map(|(_, name)| name).collect::<Vec<_>>()
+    };
+    assert_eq!(people(&world.ann).await, ["ann x"]);
+    assert_eq!(people(&world.bob).await, ["bob y"]);
+}
+
+#[tokio::test]
 async fn somebody_whom_one_knows_is_read_by_id() {
     let world = named_street().await;
     for (user, id) in [(&world.ann, "x"), (&world.ann, "y"), (&world.bob, "x")] {

@@ -2,6 +2,7 @@
 //! what is done, and nothing twice.
 
 use ledger::{NewSubscription, SubscriptionKind, TooManySubscriptions};
+use secrecy::SecretString;
 
 use crate::push_strangers::with_pushes;
 use crate::world::World;
@@ -46,6 +47,23 @@ async fn who_subscribes_while_another_does_is_counted_after_it() {
     sqlx::raw_sql("commit").execute(&mut holder).await.unwrap();
     assert_eq!(verb.await.unwrap(), Err(TooManySubscriptions));
     assert_eq!(world.count("select count(*) from push_subscriptions").await, 20);
+}
+
+#[tokio::test]
+async fn a_browser_that_subscribes_again_is_reached_with_its_new_keys_and_is_sound_again() {
+    let world = World::new().await;
+    let browser = async |p256dh: &str, auth: &str| {
+        let kind = SubscriptionKind::WebPush { p256dh: p256dh.into(), auth: SecretString::from(auth) };
+        let new = NewSubscription { kind, url: "https://push.example.com/1".to_owned() };
+        world.ledger.subscribe(&world.ann, &new).await.unwrap().unwrap()
+    };
+    let first = browser("old", "older").await;
+    world.run("update push_subscriptions set failing_since = now()").await;
+    let again = browser("new", "newer").await;
+    assert_eq!(again, first, "one subscription, and nothing fails");
+    let keys: Vec<(String, String)> =
+        sqlx::query_as("select p256dh, auth from push_subscriptions").fetch_all(&world.pool).await.unwrap();
+    assert_eq!(keys, [("new".to_owned(), "newer".to_owned())]);
 }
 
 const DUE: &str = "select count(*) from push_deliveries where notice = 'due'";

@@ -1,6 +1,8 @@
 //! A database with a person or two in it, and short ways to fill it.
 
-use ledger::{EventKind, Ledger, NewEndpoint, Settings, UserChange, WebhookFormat};
+use std::time::Duration;
+
+use ledger::{EventKind, Ledger, NewEndpoint, Pruned, Settings, UserChange, WebhookFormat};
 use records::{ConversationId, Segment, Timestamp, UserId};
 use secrecy::SecretString;
 use sqlx::PgPool;
@@ -95,6 +97,21 @@ impl World {
         .execute(&self.pool)
         .await
         .unwrap();
+    }
+
+    /// A batch of everything that may go, and a walk past all dead letters, of which `jobs` counts what went, too.
+    pub(crate) async fn prune(&self, age: Duration, batch: i64) -> Pruned {
+        let (mut pruned, ended) = self.ledger.prune(age, batch).await;
+        ended.unwrap();
+        let mut after = None;
+        loop {
+            let walked = self.ledger.prune_dead_letters(age, after.as_ref(), batch).await.unwrap();
+            pruned.jobs += walked.found;
+            after = walked.next;
+            if after.is_none() {
+                return pruned;
+            }
+        }
     }
 
     /// A second process over the same database.

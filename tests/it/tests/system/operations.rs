@@ -13,7 +13,9 @@ const NOWHERE: &str = "postgresql://nobody@127.0.0.1:1/nothing";
 #[tokio::test]
 async fn readiness_tells_the_database() {
     let database = TestDatabase::empty().await;
-    let process = Process::serve(&database.url(), &[]).await;
+    let mut process = Process::serve(&database.url(), &[]).await;
+    let unready = "the schema lacks migrations: run `listen migrate`; until then nothing is processed";
+    process.line(unready, |line| line["level"] == "ERROR" && line["missing"].as_u64() > Some(1)).await;
     let ready = format!("{}/readyz", process.admin);
     let (without, words) = page(&ready).await;
     assert_eq!(without, StatusCode::SERVICE_UNAVAILABLE, "without a schema");
@@ -25,6 +27,21 @@ async fn readiness_tells_the_database() {
     binary::told(&database.url(), &["migrate"]);
 
     assert_eq!(page(&ready).await, (StatusCode::OK, "ready\n".to_owned()));
+}
+
+#[tokio::test]
+async fn a_process_without_a_place_to_listen_says_which_and_has_done_nothing() {
+    let database = TestDatabase::new().await;
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let addr = taken.local_addr().expect("it has an address").to_string();
+
+    let refused = binary::command(&database.url(), &["serve", "--addr", "127.0.0.1:0", "--admin-addr", &addr]);
+
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(1), "{said}");
+    assert!(said.contains("(LISTEN_ADMIN_ADDR)") && said.contains("--admin-addr"), "{said}");
+    let seen = binary::told(&database.url(), &["jobs", "watch", "--looks", "1", "--json"]);
+    assert!(seen.contains("\"living_processes\":0"), "nobody was announced: {seen}");
 }
 
 #[tokio::test]

@@ -47,3 +47,23 @@ fn nobody_sleeps_a_thread() {
         assert!(!names(&source.text, concat!("thread::", "sleep")), "{} sleeps a thread", source.path);
     }
 }
+
+/// The clock of the wall moves while a statement runs, so the server asks it anew for every row, and looks in no index for
+/// what stands before it or behind it. The clock of the statement stands still.
+#[test]
+fn no_predicate_of_the_ledger_asks_the_clock_that_moves() {
+    let moving = concat!("clock", "_timestamp()");
+    for krate in crate::house::crates().iter().filter(|krate| krate.name == "ledger") {
+        for source in crate::house::product_of(krate) {
+            for (at, _) in source.text.match_indices(moving) {
+                let line = source.text[..at].rfind('\n').map_or(0, |end| end + 1);
+                let before = source.text[line..at].trim_end_matches([' ', '(']);
+                let after = source.text[at + moving.len()..].trim_start();
+                // A plain `=` gives a column its value.
+                let compared =
+                    before.ends_with(['<', '>']) || before.ends_with("<=") || before.ends_with(">=");
+                assert!(!compared && !after.starts_with(['<', '>', '=']), "{}: …{before}", source.path);
+            }
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! How long an answer of the database is waited for, and what becomes of the session that owes one.
+//!
+//! Every wait inside of the server is bounded (DESIGN §4), but a connection can die without a word: a firewall forgets it, a
+//! failover takes the address away. TCP notices after a quarter of an hour, so the wait is bounded here too.
+
+use std::{
+    pin::pin,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Duration,
+};
+
+use sqlx::{Connection, PgConnection};
+
+use crate::{Ledger, error::Error};
+
+/// A verb is a handful of statements of milliseconds, and each waits for two seconds at most; longer than this, nobody is
+/// there.
+const ANSWER: Duration = Duration::from_secs(15);
+
+/// How long a session may take to say that it lives.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(1);
+
+/// How many of the sessions that are handed on next are doubted: the one that was given up is among them.
+const ASKED: u32 = 64;
+
+/// Sessions that somebody gave up waiting for. The pool would wait for them for ever before it hands them on.
+#[derive(Clone, Default)]
+pub(crate) struct Doubts(Arc<AtomicU32>);
+
+impl Doubts {
+    fn raise(&self) {
+        self.0.store(ASKED, Ordering::Release);
+    }
+
+    /// Whether there are any; one less from now on.
+    fn are_any(&self) -> bool {
+        let less = |left: u32| left.checked_sub(1);
+        self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, less).is_ok()
+    }
+
+    /// Whether a session that was idle may be used. In doubt a new one is made: what was open with it may be dead too.
+    ///
+    /// # Errors
+    /// When it may not: it is thrown away, and its place in the pool is free.
+    pub(crate) async fn ask(&self, session: &mut PgConnection) -> Result<bool, sqlx::Error> {
+        if self.are_any() { Err(silence()) } else { sign_of_life(session).await }
+    }
+
+    /// Whether a session that comes back may be handed on.
+    ///
+    /// # Errors
+    /// As [`ask`](Self::ask).
+    pub(crate) async fn clear(&self, session: &mut PgConnection) -> Result<bool, sqlx::Error> {
+        if self.are_any() { sign_of_life(session).await } else { Ok(true) }
+    }
+}
+
+impl Ledger {
+    /// Waits for `verb` no longer than any verb takes while its connection lives. What it was doing may have been done
+    /// all the same, as with any answer that is lost.
+    ///
+    /// # Errors
+    /// Those of `verb`; [`Error::Unavailable`] when nothing was heard of it for 15 seconds.
+    pub async fn in_time<T>(&self, verb: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+        // Dropped after the doubt is raised, and its session with it.
+        let mut verb = pin!(verb);
+        if let Ok(answer) = tokio::time::timeout(ANSWER, verb.as_mut()).await {
+            return answer;
+        }
+        self.doubts.raise();
+        Err(Error::Unavailable { doing: "waiting for its answer", source: silence() })
+    }
+
+    /// Somebody stopped waiting for a verb in the middle: its session may be why.
+    pub fn doubt(&self) {
+        self.doubts.raise();
+    }
+}
+
+async fn sign_of_life(session: &mut PgConnection) -> Result<bool, sqlx::Error> {
+    match tokio::time::timeout(SIGN_OF_LIFE, session.ping()).await {
+        Ok(lives) => lives.map(|()| true),
+        Err(_) => Err(silence()),
+    }
+}
+
+fn silence() -> sqlx::Error {
+    sqlx::Error::Io(std::io::Error::new(std::io::ErrorKind::TimedOut, "the connection is silent"))
+}

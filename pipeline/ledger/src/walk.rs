@@ -1,0 +1,37 @@
+//! A walk: through all rows of a kind, a bounded page a call, where only few of them are meant and no index knows which.
+
+use job::Timestamp;
+use records::UserId;
+
+/// How far a walk has come: the row that was looked at last.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    pub(crate) at: Timestamp,
+    pub(crate) user_id: UserId,
+    pub(crate) id: String,
+}
+
+/// What a page of a walk brought.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Walked<T> {
+    /// What was found on it.
+    pub found: T,
+    /// Where the next page begins; `None` behind the last one.
+    pub next: Option<Place>,
+}
+
+/// A place as a statement is told of it; all `None` before the first page.
+pub(crate) type Bound<'a> = (Option<Timestamp>, Option<&'a str>, Option<&'a str>);
+
+pub(crate) fn bound(place: Option<&Place>) -> Bound<'_> {
+    match place {
+        Some(place) => (Some(place.at), Some(place.user_id.as_str()), Some(&place.id)),
+        None => (None, None, None),
+    }
+}
+
+/// The place behind a page of at most `limit` rows, unless it was the last.
+pub(crate) fn behind(page: usize, limit: i64, last: Option<(Timestamp, String, String)>) -> Option<Place> {
+    let (at, user, id) = last.filter(|_| i64::try_from(page).is_ok_and(|page| page >= limit))?;
+    Some(Place { at, user_id: UserId::new(user), id })
+}

@@ -1,0 +1,93 @@
+//! Connections that die without a word: what was open carries nothing any more, and nobody is told.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use job::{Queue, WorkerId};
+use ledger::{Error, Ledger, Settings};
+use sqlx::postgres::{PgConnectOptions, PgSslMode};
+use testbed::TestDatabase;
+use tokio::net::{TcpStream, UnixListener, UnixStream};
+use tokio::sync::watch;
+
+/// Stands between a process and its database, and falls silent on what is open when it is told to.
+struct Wall {
+    dir: PathBuf,
+    silenced: watch::Sender<u64>,
+}
+
+impl Wall {
+    fn between(upstream: &PgConnectOptions) -> (Self, PgConnectOptions) {
+        let dir = std::env::temp_dir().join(format!("listen-wall-{}", std::process::id()));
+        std::fs::create_dir_all(&dir).unwrap();
+        let listener = UnixListener::bind(dir.join(format!(".s.PGSQL.{}", upstream.get_port()))).unwrap();
+        let silenced = watch::Sender::new(0);
+        let through = upstream.clone().socket(&dir).ssl_mode(PgSslMode::Disable);
+        let (told, upstream) = (silenced.clone(), upstream.clone());
+        tokio::spawn(async move {
+            while let Ok((client, _)) = listener.accept().await {
+                let mut silenced = told.subscribe();
+                silenced.mark_unchanged();
+                let upstream = upstream.clone();
+                tokio::spawn(async move {
+                    // Dropped with this task alone: both ends stay open.
+                    let mut carrying = std::pin::pin!(carry(client, upstream));
+                    tokio::select! {
+                        () = &mut carrying => {}
+                        _ = silenced.changed() => std::future::pending::<()>().await,
+                    }
+                });
+            }
+        });
+        (Self { dir, silenced }, through)
+    }
+
+    fn silence_what_is_open(&self) {
+        self.silenced.send_modify(|times| *times += 1);
+    }
+}
+
+impl Drop for Wall {
+    fn drop(&mut self) {
+        let _best_effort = std::fs::remove_dir_all(&self.dir);
+    }
+}
+
+async fn carry(mut client: UnixStream, upstream: PgConnectOptions) {
+    let ended = match upstream.get_socket() {
+        Some(dir) => {
+            let path = dir.join(format!(".s.PGSQL.{}", upstream.get_port()));
+            tokio::io::copy_bidirectional(&mut client, &mut UnixStream::connect(path).await.unwrap()).await
+        }
+        None => {
+            let place = (upstream.get_host().to_owned(), upstream.get_port());
+            tokio::io::copy_bidirectional(&mut client, &mut TcpStream::connect(place).await.unwrap()).await
+        }
+    };
+    drop(ended);
+}
+
+#[tokio::test]
+async fn a_connection_that_falls_silent_costs_one_answer_and_not_the_process() {
+    let database = TestDatabase::new().await;
+    let (wall, through) = Wall::between(&database.options());
+    let ledger = Ledger::new(through, Settings { connections: 4, ..Settings::default() });
+    let worker = WorkerId("w".into());
+    let take = async || ledger.in_time(ledger.take(Queue::Creation, &worker, 1)).await;
+    let look = async || ledger.key_owner(&[7; 32]).await;
+    let (taken, seen) = tokio::join!(take(), look());
+    assert!(taken.unwrap().answers.is_empty() && seen.unwrap().is_none());
+
+    wall.silence_what_is_open();
+    let (taken, seen) = tokio::join!(take(), look());
+    for error in [taken.map(drop), seen.map(drop)].into_iter().filter_map(Result::err) {
+        assert!(matches!(error, Error::Unavailable { .. }), "{error}");
+    }
+    let again = async {
+        assert!(take().await.unwrap().answers.is_empty());
+        assert!(look().await.unwrap().is_none());
+        futures::future::join_all((0..8).map(|_| ledger.now())).await
+    };
+    let again = tokio::time::timeout(Duration::from_secs(5), again).await.expect("every session is new");
+    assert!(again.iter().all(Result::is_ok), "{again:?}");
+}

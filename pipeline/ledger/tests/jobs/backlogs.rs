@@ -1,0 +1,215 @@
+//! What a look reads does not grow with what merely waits. A backlog is when everything else is slow already.
+
+use ledger::{Ledger, Settings};
+use sqlx::{ConnectOptions, Connection};
+
+use crate::{
+    explain::gone,
+    grown::reads,
+    world::{World, worker},
+};
+
+/// 100 people.
+pub(crate) const PEOPLE: &str = "insert into users (user_id) select 'u' || n from generate_series(0, 99) n";
+
+/// Seeds in a session of its own that has ended, so that its counts come before those of the verb.
+pub(crate) async fn seeded(statements: &[&'static str]) -> World {
+    let world = World::new().await;
+    let mut seed = world.database.options().application_name("seed").connect().await.unwrap();
+    for rows in statements {
+        sqlx::raw_sql(*rows).execute(&mut seed).await.unwrap();
+    }
+    sqlx::raw_sql("analyze").execute(&mut seed).await.unwrap();
+    seed.close().await.unwrap();
+    gone(&world, "seed").await;
+    world
+}
+
+/// Of which tables a process that only does this reads more than `most` rows, by their indexes and without.
+pub(crate) async fn reading_more_than(
+    world: &World,
+    most: i64,
+    verb: impl AsyncFnOnce(&Ledger),
+) -> Vec<String> {
+    let before = reads(world).await;
+    let options = world.database.options().application_name("verb");
+    let process = Ledger::new(options, Settings { connections: 1, ..Settings::default() });
+    verb(&process).await;
+    process.close().await;
+    gone(world, "verb").await;
+    let read = |table: &str, rows: i64| rows - before.get(table).copied().unwrap_or(0);
+    let all = reads(world).await;
+    let more = all.iter().filter(|(table, rows)| read(table, **rows) > most);
+    more.map(|(table, rows)| format!("{table}: {}", read(table, *rows))).collect()
+}
+
+/// 20,000 live jobs, of each status a third, of none of which the moment has come.
+const LIVE: &str = "insert into finalization_jobs (user_id, job_id, conversation_id, revision, origin, queue, status, \
+        ready_at, lease_worker, lease_claimed_at, lease_expires_at, lease_ready_at, epoch, requires_keys, \
+        force_process, admitted_at, first_blocked_at, reconcile_after_at, created_at, updated_at) \
+    select 'u' || n % 100, 'fj' || n, 'c' || n, 1, 'finalize', 'finalization', status, \
+        case when status = 'queued' then at end, case when status = 'leased' then 'w' end, \
+        case when status = 'leased' then at end, case when status = 'leased' then at end, \
+        case when status = 'leased' then at end, 0, status = 'blocked_byok', false, at, \
+        case when status = 'blocked_byok' then at end, \
+        at + interval '1 day', at, at \
+    from (select n, now() - n * interval '1 second' as at, \
+        (array['queued', 'leased', 'blocked_byok'])[1 + n % 3] as status from generate_series(0, 19999) n) s";
+
+/// As many conversations that were written to today.
+const OPEN: &str = "insert into conversations (user_id, conversation_id, created_at, updated_at, started_at, finished_at, \
+        language, source, status, last_append_at) \
+    select 'u' || n % 100, 'c' || n, now(), now(), now(), now(), 'en', 'phone', 'in_progress', now() \
+    from generate_series(0, 19999) n";
+
+#[tokio::test]
+async fn looks_at_what_is_due_read_nothing_of_20_000_jobs_that_are_not() {
+    let world = seeded(&[PEOPLE, LIVE, OPEN]).await;
+    let more = reading_more_than(&world, 100, async |ledger| {
+        for _ in 0..8 {
+            assert_eq!(ledger.due_page(None, 100).await.unwrap(), []);
+            assert_eq!(ledger.expired_leases(100).await.unwrap(), []);
+            assert_eq!(ledger.parked_too_long(100).await.unwrap(), []);
+            assert_eq!(ledger.abandoned_page(100).await.unwrap(), []);
+        }
+        let found = ledger.examine().await.unwrap();
+        assert_eq!((found.unannounced, found.without_owners, found.unwatched_leases), (0, 0, 0));
+    })
+    .await;
+    assert_eq!(more, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_look_at_what_was_parked_too_long_passes_nothing_else_that_is_due() {
+    const OVERDUE: &str = "update finalization_jobs set reconcile_after_at = now() - interval '1 day' \
+        where status <> 'blocked_byok'";
+    let world = seeded(&[PEOPLE, LIVE, OVERDUE, "vacuum finalization_jobs"]).await;
+    let more = reading_more_than(&world, 100, async |ledger| {
+        for _ in 0..8 {
+            assert_eq!(ledger.parked_too_long(100).await.unwrap(), []);
+        }
+    })
+    .await;
+    assert_eq!(more, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_page_of_what_is_due_reads_no_page_before_it() {
+    const DUE: &str = "update finalization_jobs set reconcile_after_at = now() - interval '1 day'";
+    let world = seeded(&[PEOPLE, LIVE, DUE, "vacuum finalization_jobs"]).await;
+    let more = reading_more_than(&world, 6_000, async |ledger| {
+        let mut after = None;
+        for _ in 0..30 {
+            let page = ledger.due_page(after, 100).await.unwrap();
+            let (at, _, id) = page.into_iter().next_back().unwrap();
+            after = Some((at, id));
+        }
+    })
+    .await;
+    assert_eq!(more, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_run_reads_nothing_of_20_000_tasks_that_are_older_than_two_days() {
+    const TASKS: &str = "insert into action_items (user_id, action_item_id, description, created_at, updated_at) \
+        select 'ann', 'i' || n, 'Do', now() - interval '3 days', now() from generate_series(0, 19999) n";
+    let world = seeded(&[TASKS]).await;
+    let job = world.admitted("talk").await;
+    let generation = world.job(&job).await.generation;
+    let more = reading_more_than(&world, 100, async |ledger| {
+        let (_, claimed) = ledger.claim(&job, generation, &worker("w")).await.unwrap();
+        let input = ledger.run_input(&claimed.unwrap()).await.unwrap().unwrap();
+        assert!(input.recent_items.is_empty());
+    })
+    .await;
+    assert_eq!(more, Vec::<String>::new());
+}
+
+/// 20,000 conversations that have waited for their jobs for an hour, and `lone`, of ann, which has none, among them.
+const PROCESSING: &str = "insert into conversations (user_id, conversation_id, created_at, updated_at, started_at, \
+        finished_at, language, source, status) \
+    select user_id, conversation_id, at, at, at, at, 'en', 'phone', 'processing' \
+    from (select user_id, conversation_id, now() - interval '1 hour' as at from finalization_jobs \
+        union all select 'ann', 'lone', now() - interval '59 minutes 59 seconds') c";
+
+#[tokio::test]
+async fn a_page_of_the_sweep_is_bounded_and_all_pages_find_the_one_that_is_stuck() {
+    let world = seeded(&[PEOPLE, LIVE, PROCESSING]).await;
+    let more = reading_more_than(&world, 4_000, async |ledger| {
+        let mut after = None;
+        for _ in 0..8 {
+            let walked = ledger.sweep_processing(after.as_ref(), 100).await.unwrap();
+            assert_eq!(walked.found, []);
+            after = walked.next;
+        }
+    })
+    .await;
+    assert_eq!(more, Vec::<String>::new());
+    let (mut after, mut found) = (None, Vec::new());
+    loop {
+        let walked = world.ledger.sweep_processing(after.as_ref(), 1_000).await.unwrap();
+        found.extend(walked.found.into_iter().map(|swept| swept.conversation_id.to_string()));
+        after = walked.next;
+        if after.is_none() {
+            break;
+        }
+    }
+    assert_eq!(found, ["lone"]);
+}
+
+/// 20,000 dead letters that nobody settled, and behind them, but old enough, 100 jobs that are done and a dead letter
+/// whose conversation is gone.
+const FINISHED: &str = "insert into conversations (user_id, conversation_id, created_at, updated_at, started_at, \
+        finished_at, language, source, status) \
+    select 'u' || n % 100, 'c' || n, now(), now(), now(), now(), 'en', 'phone', 'failed' from generate_series(0, 19999) n; \
+    insert into finalization_jobs (user_id, job_id, conversation_id, revision, origin, queue, status, outcome, dead_code, \
+        epoch, requires_keys, force_process, admitted_at, created_at, updated_at, finished_at) \
+    select 'u' || n % 100, 'fj' || n, 'c' || n, 1, 'finalize', 'finalization', \
+        case when n < 20000 or n = 20100 then 'dead_letter' else 'completed' end, \
+        case when n between 20000 and 20099 then 'kept' end, \
+        case when n < 20000 or n = 20100 then 'internal' end, 0, false, false, at, at, at, at \
+    from (select n, now() - interval '99 days' + n * interval '1 minute' as at from generate_series(0, 20100) n) s";
+
+/// The retention of these tests.
+const MONTH: std::time::Duration = std::time::Duration::from_secs(30 * 86_400);
+
+#[tokio::test]
+async fn pruning_reads_nothing_of_20_000_dead_letters_that_must_stay() {
+    let world = seeded(&[PEOPLE, FINISHED]).await;
+    let more = reading_more_than(&world, 2_000, async |ledger| {
+        let (pruned, ended) = ledger.prune(MONTH, 1_000).await;
+        ended.unwrap();
+        assert_eq!(pruned.jobs, 100);
+        for _ in 0..8 {
+            assert_eq!(ledger.prune(MONTH, 1_000).await.0.jobs, 0);
+        }
+    })
+    .await;
+    assert_eq!(more, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_page_of_dead_letters_is_bounded_and_all_pages_find_the_one_whose_conversation_is_gone() {
+    let world = seeded(&[PEOPLE, FINISHED]).await;
+    let more = reading_more_than(&world, 4_000, async |ledger| {
+        let mut after = None;
+        for _ in 0..8 {
+            let walked = ledger.prune_dead_letters(MONTH, after.as_ref(), 100).await.unwrap();
+            assert_eq!(walked.found, 0);
+            after = walked.next;
+        }
+    })
+    .await;
+    assert_eq!(more, Vec::<String>::new());
+    let (mut after, mut found) = (None, 0);
+    loop {
+        let walked = world.ledger.prune_dead_letters(MONTH, after.as_ref(), 1_000).await.unwrap();
+        found += walked.found;
+        after = walked.next;
+        if after.is_none() {
+            break;
+        }
+    }
+    assert_eq!(found, 1);
+    assert_eq!(world.count("select count(*) from finalization_jobs where job_id = 'fj20100'").await, 0);
+}

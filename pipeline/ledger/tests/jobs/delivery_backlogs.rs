@@ -1,0 +1,113 @@
+//! What waits for one endpoint is of no account to another, and is moved in batches however much it is.
+
+use ledger::{DeliveryOutcome, DeliveryPolicy, EndpointChange, Ledger};
+use records::UserId;
+
+use crate::{
+    backlogs::{PEOPLE, reading_more_than, seeded},
+    world::World,
+};
+
+/// An endpoint of each of 100 people that is enabled, and one of bob's, `w`.
+const ENDPOINTS: &str = "insert into users (user_id) values ('bob'); \
+    insert into webhook_endpoints (user_id, endpoint_id, url, events, format, secret) \
+    select user_id, 'w', 'https://example.com', '{conversation.completed}', 'full', 's' from users";
+
+/// 20,000 deliveries of bob's that ended.
+const ENDED: &str = "insert into webhook_deliveries (user_id, endpoint_id, delivery_id, event, status, finished_at, occurred_at) \
+    select 'bob', 'w', 'e' || n, 'conversation.completed', 'delivered', now(), now() from generate_series(1, 20000) n";
+
+/// 20,000 deliveries of the 100 that are due, and 20 of bob's.
+const DUE: &str = "insert into webhook_deliveries (user_id, endpoint_id, delivery_id, event, status, next_at, occurred_at) \
+    select case when n < 20000 then 'u' || n % 100 else 'bob' end, 'w', 'd' || n, 'conversation.completed', 'pending', \
+        now() - interval '1 minute', now() - interval '1 minute' from generate_series(0, 20019) n";
+
+/// 2,500 of bob's that are due.
+const BOBS: &str = "insert into webhook_deliveries (user_id, endpoint_id, delivery_id, event, status, next_at, occurred_at) \
+    select 'bob', 'w', 'd' || n, 'conversation.completed', 'pending', now() - interval '1 minute', now() \
+    from generate_series(0, 2499) n";
+
+async fn switch(ledger: &Ledger, enabled: bool) {
+    let change = EndpointChange { enabled: Some(enabled), ..EndpointChange::default() };
+    assert!(ledger.change_endpoint(&UserId::new("bob"), "w", &change).await.unwrap().is_some());
+}
+
+async fn parked(world: &World) -> i64 {
+    world
+        .count("select count(*) from webhook_deliveries where status = 'pending' and next_at = 'infinity'")
+        .await
+}
+
+#[tokio::test]
+async fn an_endpoint_is_switched_off_and_on_without_reading_what_ended_or_waits_for_others() {
+    let world = seeded(&[PEOPLE, ENDPOINTS, ENDED, DUE]).await;
+    let more = reading_more_than(&world, 4_000, async |ledger| {
+        for _ in 0..4 {
+            switch(ledger, false).await;
+            switch(ledger, true).await;
+        }
+    })
+    .await;
+    assert_eq!(more, Vec::<String>::new());
+    assert_eq!(parked(&world).await, 0);
+}
+
+#[tokio::test]
+async fn what_waits_for_an_endpoint_is_parked_and_woken_in_batches_to_its_end() {
+    let world = seeded(&[PEOPLE, ENDPOINTS, BOBS]).await;
+    let policy = DeliveryPolicy::default();
+    switch(&world.ledger, false).await;
+    assert_eq!(parked(&world).await, 1_000, "the first thousand at once");
+    for _ in 0..2 {
+        assert!(world.ledger.claim_deliveries(8, &policy).await.unwrap().is_empty());
+    }
+    assert_eq!(parked(&world).await, 2_500, "the rest by the claims that find it due");
+    assert_eq!(world.ledger.next_delivery_in().await.unwrap(), None, "nobody spins over them");
+    switch(&world.ledger, true).await;
+    assert_eq!(parked(&world).await, 1_500);
+    let claimed = world.ledger.claim_deliveries(1, &policy).await.unwrap();
+    assert_eq!((claimed.len(), parked(&world).await), (1, 500));
+    switch(&world.ledger, false).await;
+    world.ledger.claim_deliveries(1, &policy).await.unwrap();
+    assert!(parked(&world).await > 500, "what is disabled again is woken no more");
+    switch(&world.ledger, true).await;
+    while parked(&world).await > 0 {
+        world.ledger.claim_deliveries(1, &policy).await.unwrap();
+    }
+    assert_eq!(world.count("select count(*) from webhook_endpoints where waking").await, 0);
+}
+
+#[tokio::test]
+async fn what_waits_for_an_endpoint_that_is_gone_is_cancelled_in_batches_to_its_end() {
+    let world = seeded(&[PEOPLE, ENDPOINTS, BOBS]).await;
+    let policy = DeliveryPolicy::default();
+    let claimed = world.ledger.claim_deliveries(1, &policy).await.unwrap();
+    assert!(world.ledger.finish_delivery(&claimed[0], DeliveryOutcome::Gone, &policy).await.unwrap());
+    let cancelled = "select count(*) from webhook_deliveries where status = 'cancelled' and body is null";
+    assert_eq!(world.count(cancelled).await, 1_000);
+    // Asked for since, by somebody who means to enable the endpoint again.
+    world
+        .run(
+            "insert into webhook_deliveries (user_id, endpoint_id, delivery_id, event, status, next_at, occurred_at) \
+             values ('bob', 'w', 'again', 'conversation.completed', 'pending', 'infinity', now() - interval '1 day')",
+        )
+        .await;
+    for _ in 0..2 {
+        assert!(world.ledger.claim_deliveries(8, &policy).await.unwrap().is_empty());
+    }
+    assert_eq!(world.count(cancelled).await, 2_499, "all but the one that was told so");
+    assert_eq!(parked(&world).await, 1);
+}
+
+#[tokio::test]
+async fn a_scrape_reads_nothing_of_20_000_deliveries_that_wait_for_their_endpoint() {
+    const PARKED: &str = "update webhook_deliveries set next_at = 'infinity' where user_id <> 'bob'";
+    let world = seeded(&[PEOPLE, ENDPOINTS, DUE, PARKED, "vacuum webhook_deliveries"]).await;
+    let more = reading_more_than(&world, 1_000, async |ledger| {
+        for _ in 0..8 {
+            assert!(ledger.gauges().await.unwrap().oldest_pending_delivery_age > 59.0);
+        }
+    })
+    .await;
+    assert_eq!(more, Vec::<String>::new());
+}

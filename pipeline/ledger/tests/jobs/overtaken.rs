@@ -1,0 +1,61 @@
+//! Somebody was faster: what is said of a claim, or of a look, that is none any more changes nothing of the next one.
+
+use job::Epoch;
+use ledger::{Holding, Renewal};
+
+use crate::world::World;
+
+/// Where the lease of the only job stands to its next look: zero seconds apart, or the look would come too late.
+const LATE: &str =
+    "select extract(epoch from reconcile_after_at - lease_expires_at)::bigint from finalization_jobs";
+
+#[tokio::test]
+async fn two_claims_of_one_job_in_one_process_are_renewed_each_for_itself() {
+    let world = World::new().await;
+    let old = world.claimed("c").await.holding();
+    world.run("update finalization_jobs set epoch = 2, lease_worker = 'w2'").await;
+    let new = Holding { epoch: Epoch(2), ..old.clone() };
+    for asked in [[old.clone(), new.clone()], [new.clone(), old.clone()]] {
+        for (holding, renewal) in asked.iter().zip(world.ledger.renew(&asked).await.unwrap()) {
+            match holding.epoch {
+                Epoch(2) => assert!(matches!(renewal, Renewal::Renewed { .. }), "{renewal:?}"),
+                _ => assert_eq!(renewal, Renewal::Lost),
+            }
+        }
+    }
+    // The same where the row is held, and the leases are only looked at.
+    let _held = world.database.holding("select from finalization_jobs for update").await;
+    let asked = [old, new];
+    let renewed = world.ledger.renew(&asked).await.unwrap();
+    assert!(matches!(renewed[..], [Renewal::Lost, Renewal::Renewed { .. }]), "{renewed:?}");
+}
+
+#[tokio::test]
+async fn a_job_that_was_claimed_meanwhile_is_not_put_off() {
+    let world = World::new().await;
+    let claimed = world.claimed("c").await;
+    world.ledger.put_off(&claimed.user_id, &claimed.job.id).await.unwrap();
+    assert_eq!(world.count(LATE).await, 0);
+}
+
+#[tokio::test]
+async fn a_job_that_was_claimed_while_its_bell_could_not_be_written_is_looked_at_when_its_lease_ends() {
+    let world = World::new().await;
+    let claimed = world.claimed("c").await;
+    world
+        .run("update finalization_jobs set lease_expires_at = now(), reconcile_after_at = now() - interval '1 second'")
+        .await;
+    let mut bells = world.database.holding("lock table finalization_bells in access exclusive mode").await;
+    let (ledger, user, job) = (world.other_process(), claimed.user_id.clone(), claimed.job.id.clone());
+    let repair = tokio::spawn(async move { ledger.reconcile(&user, &job).await });
+    world.database.until_somebody_waits().await;
+    world
+        .run(
+            "update finalization_jobs set version = version + 1, epoch = epoch + 1, lease_worker = 'w2', \
+                 lease_expires_at = now() + interval '30 seconds', reconcile_after_at = now() + interval '30 seconds'",
+        )
+        .await;
+    assert!(repair.await.unwrap().unwrap_err().is_bell());
+    sqlx::raw_sql("rollback").execute(&mut bells).await.unwrap();
+    assert_eq!(world.count(LATE).await, 0);
+}

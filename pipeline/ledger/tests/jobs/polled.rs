@@ -1,0 +1,70 @@
+//! What a client sees of a conversation's processing: the newest job of its own conversation, while that is there.
+
+use job::JobId;
+use records::{ConversationId, UserId};
+
+use crate::locks::is_free_while;
+use crate::street::{Street, c, results};
+use crate::world::completion;
+
+async fn polled(street: &Street, user: &UserId, id: &str) -> Option<JobId> {
+    let poll = street.world.ledger.poll(user, &ConversationId::new(id)).await.unwrap();
+    poll.map(|poll| poll.job_id)
+}
+
+#[tokio::test]
+async fn a_poll_shows_the_newest_job_of_its_own_conversation() {
+    let street = Street::new().await;
+    let dead = street.dead().await;
+    for ((user, id), run) in street.all().into_iter().zip(&dead) {
+        assert_eq!(polled(&street, user, id).await.as_ref(), Some(&run.job.id));
+    }
+    for (user, id) in street.all() {
+        let again = street.world.ledger.reprocess(user, &ConversationId::new(id), None).await;
+        let newest = again.unwrap().unwrap().job_id;
+        assert_eq!(polled(&street, user, id).await, Some(newest));
+    }
+    assert_eq!(polled(&street, &street.bob, "d").await, None);
+}
+
+#[tokio::test]
+async fn of_a_conversation_that_is_gone_nothing_is_shown() {
+    let street = Street::new().await;
+    street.admitted().await;
+    assert!(street.world.ledger.delete_conversation(&street.world.ann, &c()).await.unwrap());
+    assert_eq!(polled(&street, &street.world.ann, "c").await, None);
+    assert!(polled(&street, &street.bob, "c").await.is_some());
+}
+
+#[tokio::test]
+async fn a_completion_holds_its_own_person_and_nobody_else() {
+    let street = Street::new().await;
+    let runs = street.claimed().await;
+    let (ledger, run) = (street.world.ledger.clone(), runs[0].clone());
+    let verb = async move {
+        ledger.complete(&completion(&run, job::Outcome::Kept, Default::default())).await.unwrap()
+    };
+    let held = "select from finalization_jobs for update";
+    let bob = "select from users where user_id = 'bob' for no key update nowait";
+    let (free, _) = is_free_while(&street.world, held, verb, bob).await;
+    assert!(free);
+}
+
+#[tokio::test]
+async fn a_completion_holds_its_own_conversation_and_no_other() {
+    for probe in [
+        "select from conversations where user_id = 'bob' for no key update nowait",
+        "select from conversations where conversation_id = 'd' for no key update nowait",
+    ] {
+        let street = Street::new().await;
+        let runs = street.claimed().await;
+        let (ledger, run) = (street.world.ledger.clone(), runs[0].clone());
+        let verb = async move {
+            ledger.complete(&completion(&run, job::Outcome::Kept, results("First", &run))).await.unwrap()
+        };
+        // The conversation is written by then, and its things are not.
+        let held = "lock table memories in share mode";
+        let (free, _) = is_free_while(&street.world, held, verb, probe).await;
+        assert!(free, "{probe}");
+    }
+}

@@ -1,0 +1,87 @@
+//! The environment as people set it: a variable that is set to nothing is not set, and a value that is refused is
+//! traced back to the variable it came from.
+
+use std::ffi::OsStr;
+
+use clap::{
+    Arg, Command, Error,
+    builder::StyledStr,
+    error::{ContextKind, ContextValue},
+};
+
+/// The same words, without the variables that hold nothing: `LISTEN_ADDR=` in a file of settings means the default.
+pub(super) fn without_empty(command: Command) -> Command {
+    without(command, &|name| std::env::var_os(name).is_some_and(|value| value.is_empty()))
+}
+
+fn without(command: Command, is_empty: &dyn Fn(&OsStr) -> bool) -> Command {
+    let forget = |arg: Arg| match arg.get_env().is_some_and(is_empty) {
+        true => arg.env(None::<&'static str>),
+        false => arg,
+    };
+    let command = command.mut_args(forget);
+    let names: Vec<String> = command.get_subcommands().map(|inner| inner.get_name().to_owned()).collect();
+    names
+        .into_iter()
+        .fold(command, |command, name| command.mut_subcommand(name, |inner| without(inner, is_empty)))
+}
+
+/// A refusal of a value that nobody typed says where the value stands.
+pub(super) fn with_source(refusal: Error, command: &Command) -> Error {
+    let typed: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    named(refusal, command, &typed)
+}
+
+fn named(mut refusal: Error, command: &Command, typed: &[String]) -> Error {
+    let Some(ContextValue::String(shown)) = refusal.get(ContextKind::InvalidArg) else { return refusal };
+    let flag = shown.split_whitespace().next().unwrap_or_default().to_owned();
+    let with_value = format!("{flag}=");
+    if typed.iter().any(|word| *word == flag || word.starts_with(&with_value)) {
+        return refusal;
+    }
+    if let Some(variable) = variable_of(command, flag.trim_start_matches('-')) {
+        let tip = StyledStr::from(format!("the value is that of {variable}, or of the file of settings"));
+        refusal.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
+    }
+    refusal
+}
+
+fn variable_of(command: &Command, flag: &str) -> Option<String> {
+    let own = command.get_arguments().find(|arg| arg.get_long() == Some(flag));
+    match own.and_then(Arg::get_env) {
+        Some(name) => Some(name.to_string_lossy().into_owned()),
+        None => command.get_subcommands().find_map(|inner| variable_of(inner, flag)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up must fail")]
+
+    use clap::CommandFactory;
+
+    use super::*;
+    use crate::cli::Cli;
+
+    #[test]
+    fn a_variable_that_holds_nothing_is_not_read() {
+        let command = without(Cli::command(), &|name| name == "LISTEN_ADDR");
+        let serve = command.find_subcommand("serve").unwrap();
+        let of = |flag| serve.get_arguments().find(|arg| arg.get_long() == Some(flag)).unwrap().get_env();
+        assert_eq!(of("addr"), None);
+        assert_eq!(of("admin-addr"), Some(OsStr::new("LISTEN_ADMIN_ADDR")));
+    }
+
+    #[test]
+    fn a_refused_value_that_nobody_typed_names_its_variable() {
+        let refusal =
+            || Cli::command().try_get_matches_from(["listen", "serve", "--addr", "here"]).unwrap_err();
+        let told = |typed: &[&str]| {
+            let typed: Vec<String> = typed.iter().map(ToString::to_string).collect();
+            named(refusal(), &Cli::command(), &typed).to_string()
+        };
+        assert!(told(&["listen", "serve"]).contains("tip: the value is that of LISTEN_ADDR"));
+        assert!(!told(&["listen", "serve", "--addr", "here"]).contains("LISTEN_ADDR"));
+        assert!(!told(&["listen", "serve", "--addr=here"]).contains("LISTEN_ADDR"));
+    }
+}

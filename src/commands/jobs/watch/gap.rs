@@ -1,0 +1,71 @@
+//! A database that is away while somebody watches: restarts and failovers are what people watch.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// How long a gap may last before the watch ends with its error.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Whether the database answers, and since when it does not.
+#[derive(Debug, Default)]
+pub(super) struct Gap {
+    has_answered: bool,
+    since: Option<Instant>,
+}
+
+impl Gap {
+    /// What was seen; `None` while the database is away, which is said once, as is its return.
+    ///
+    /// # Errors
+    /// What does not pass by itself, a gap that lasts too long, and a database that has never answered: then it is
+    /// the address that is wrong.
+    pub(super) fn bridge<T>(&mut self, looked: Result<T, ledger::Error>) -> Result<Option<T>, ledger::Error> {
+        match looked {
+            Ok(seen) => {
+                self.has_answered = true;
+                if let Some(since) = self.since.take() {
+                    anstream::eprintln!("the database answers again, after {} s", since.elapsed().as_secs());
+                }
+                Ok(Some(seen))
+            }
+            Err(error) if !self.has_answered || !error.is_passing() => Err(error),
+            Err(error) => {
+                if self.since.is_none() {
+                    anstream::eprintln!("{error}: waiting for it");
+                }
+                let since = *self.since.get_or_insert_with(Instant::now);
+                if since.elapsed() > PATIENCE { Err(error) } else { Ok(None) }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn away() -> Result<(), ledger::Error> {
+        Err(ledger::Error::Contended { doing: "looking" })
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_gap_is_waited_out_once_the_database_has_answered() {
+        let mut gap = Gap::default();
+        assert!(gap.bridge(away()).is_err(), "it never answered");
+        assert!(gap.bridge(Ok(())).is_ok_and(|seen| seen.is_some()));
+        assert!(gap.bridge(away()).is_ok_and(|seen| seen.is_none()));
+        tokio::time::advance(PATIENCE).await;
+        assert!(gap.bridge(away()).is_ok_and(|seen| seen.is_none()));
+        tokio::time::advance(Duration::from_secs(1)).await;
+        assert!(gap.bridge(away()).is_err(), "it stays away");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_does_not_pass_is_no_gap() {
+        let mut gap = Gap::default();
+        assert!(gap.bridge(Ok(())).is_ok());
+        let wrong = ledger::Error::ImpossibleRow { table: "jobs", id: "7".to_owned(), column: "status" };
+        assert!(gap.bridge::<()>(Err(wrong)).is_err());
+    }
+}

@@ -1,0 +1,151 @@
+//! All queues, a line at a time: a number that stands still while work waits is a trouble, and must not look like one
+//! that is frozen.
+
+use std::{io::IsTerminal, time::Duration};
+
+use ledger::{Ledger, Overview};
+use serde_json::json;
+use tokio::time::Instant;
+
+use super::{Gap, Watch};
+use crate::commands::{
+    jobs::{filter::ago, show},
+    table::print_line,
+};
+
+/// How often a line is written although no count changed, while a ready job waits and lines cannot be rewritten.
+const AT_LEAST: Duration = Duration::from_secs(10);
+
+/// Puts the cursor onto the line before, and empties it.
+const REWRITE: &str = "\u{1b}[1A\u{1b}[2K";
+
+/// What becomes of a look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Line {
+    New,
+    /// In place of the last one.
+    Rewritten,
+    None,
+}
+
+/// The last line that was written.
+struct Told {
+    counts: Vec<i64>,
+    at: Instant,
+}
+
+/// Looks until it has looked often enough.
+///
+/// # Errors
+/// When the database does not answer, or no longer does.
+pub(super) async fn watch(ledger: &Ledger, watch: &Watch, as_json: bool) -> anyhow::Result<()> {
+    let rewrites = !as_json && std::io::stdout().is_terminal();
+    let mut gap = Gap::default();
+    let mut last: Option<Told> = None;
+    for look in 1.. {
+        match gap.bridge(ledger.overview().await)? {
+            Some(overview) => {
+                let counts: Vec<i64> = overview.gauges.jobs.iter().map(|(_, count)| *count).collect();
+                let line = line(last.as_ref(), &counts, overview.gauges.oldest_ready_age, rewrites);
+                if line != Line::None {
+                    tell(&overview, line, last.is_none(), as_json);
+                    last = Some(Told { counts, at: Instant::now() });
+                }
+            }
+            // What is said of the gap stands below the last line now.
+            None => last = last.map(|told| Told { counts: Vec::new(), ..told }),
+        }
+        if !watch.wait(look).await {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn line(last: Option<&Told>, counts: &[i64], oldest_ready: f64, rewrites: bool) -> Line {
+    match last {
+        Some(told) if told.counts == counts => match rewrites {
+            true => Line::Rewritten,
+            false if oldest_ready > 0.0 && told.at.elapsed() >= AT_LEAST => Line::New,
+            false => Line::None,
+        },
+        _ => Line::New,
+    }
+}
+
+fn tell(overview: &Overview, line: Line, first: bool, as_json: bool) {
+    if as_json {
+        let jobs: serde_json::Map<String, serde_json::Value> =
+            overview.gauges.jobs.iter().map(|(status, count)| ((*status).to_owned(), json!(count))).collect();
+        return print_line(&json!({
+            "at": show::time(overview.at), "jobs": jobs, "living_processes": overview.living,
+            "oldest_ready_age_seconds": overview.gauges.oldest_ready_age,
+        }));
+    }
+    if first {
+        anstream::println!(
+            "{}",
+            columns([
+                "time",
+                "queued",
+                "leased",
+                "blocked_byok",
+                "completed",
+                "dead_letter",
+                "ready age",
+                "processes"
+            ])
+        );
+    }
+    let back = if line == Line::Rewritten { REWRITE } else { "" };
+    anstream::println!("{back}{}", columns(cells(overview).each_ref().map(String::as_str)));
+}
+
+fn cells(overview: &Overview) -> [String; 8] {
+    let gauges = &overview.gauges;
+    let count = |status: &str| {
+        gauges.jobs.iter().find(|(name, _)| *name == status).map_or(0, |(_, count)| *count).to_string()
+    };
+    let oldest = overview.at - chrono::Duration::milliseconds((gauges.oldest_ready_age * 1e3) as i64);
+    [
+        overview.at.format("%H:%M:%S").to_string(),
+        count("queued"),
+        count("leased"),
+        count("blocked_byok"),
+        count("completed"),
+        count("dead_letter"),
+        ago(oldest, overview.at),
+        overview.living.to_string(),
+    ]
+}
+
+/// One line of at most 80 columns: a line that wraps could not be rewritten.
+fn columns([time, queued, leased, parked, completed, dead, ready, processes]: [&str; 8]) -> String {
+    format!(
+        "{time:<8} {queued:>7} {leased:>6} {parked:>12} {completed:>10} {dead:>11} {ready:>9} {processes:>9}"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_waiting_job_is_told_at_every_look_on_a_terminal_and_every_ten_seconds_elsewhere() {
+        let told = Told { counts: vec![1], at: Instant::now() };
+        let now = |age, rewrites| line(Some(&told), &[1], age, rewrites);
+        assert_eq!(line(None, &[1], 0.0, true), Line::New, "the first look");
+        assert_eq!(line(Some(&told), &[2], 0.0, true), Line::New, "a count changed");
+        assert_eq!((now(5.0, true), now(5.0, false)), (Line::Rewritten, Line::None));
+        tokio::time::advance(AT_LEAST).await;
+        assert_eq!((now(15.0, true), now(15.0, false)), (Line::Rewritten, Line::New));
+        assert_eq!(now(0.0, false), Line::None, "nothing waits");
+    }
+
+    #[test]
+    fn a_line_fits_eighty_columns() {
+        let line =
+            columns(["23:59:59", "1000000", "9999", "100000", "9999999999", "100000", "in 119s", "64"]);
+        assert!(line.len() <= 80, "{}", line.len());
+    }
+}

@@ -1,0 +1,119 @@
+//! What needs somebody although everything runs: the limits at which `dashboards/rules/alerts.yml` tells an operator,
+//! for those who look at the console or at `listen doctor` instead.
+
+use ledger::{Backlog, Gauges, Ledger};
+
+/// More parked jobs than this (`ListenJobsParked`).
+const MANY_PARKED: i64 = 100;
+/// A job that is parked for longer, in seconds (`ListenJobsParked`).
+const LONG_PARKED: f64 = 7.0 * 86_400.0;
+/// An event that waits for longer, in seconds (`ListenWebhooksLate`).
+const LATE: f64 = 3_600.0;
+/// More deliveries that could be sent (`ListenWebhooksLate`).
+const MANY_DUE: i64 = 1_000;
+/// Endpoints are counted up to here.
+const MOST_ENDPOINTS: i64 = 100;
+
+/// What the database says of it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Waiting {
+    parked: i64,
+    oldest_parked: f64,
+    oldest_delivery: f64,
+    due: i64,
+    /// Endpoints that fail, or were switched off because they did; those that their owner switched off are no matter
+    /// of an operator's.
+    failing: i64,
+}
+
+/// One thing that needs somebody.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Concern {
+    /// A sentence; commands stand between backticks.
+    pub(crate) words: String,
+    /// The console's page about it.
+    pub(crate) page: &'static str,
+}
+
+/// Asks the database; `gauges` are what was read of it just now.
+///
+/// # Errors
+/// When it does not answer.
+pub(crate) async fn waiting(ledger: &Ledger, gauges: &Gauges) -> Result<Waiting, ledger::Error> {
+    let backlog: Backlog = ledger.backlog().await?;
+    let endpoints = ledger.endpoint_views(None, None, MOST_ENDPOINTS).await?;
+    let of = |counts: &[(&'static str, i64)], name| {
+        counts.iter().find(|(known, _)| *known == name).map_or(0, |(_, count)| *count)
+    };
+    let by_owner = |reason: Option<&str>| reason == Some("by_owner");
+    let failing = endpoints.iter().filter(|endpoint| !by_owner(endpoint.disabled_reason.as_deref())).count();
+    Ok(Waiting {
+        parked: of(&gauges.jobs, "blocked_byok"),
+        oldest_parked: backlog.oldest_parked_age,
+        oldest_delivery: gauges.oldest_pending_delivery_age,
+        due: of(&backlog.deliveries, "due"),
+        failing: i64::try_from(failing).unwrap_or(MOST_ENDPOINTS),
+    })
+}
+
+/// What of it needs somebody. Pure.
+pub(crate) fn concerns(waiting: &Waiting) -> Vec<Concern> {
+    let mut found = Vec::new();
+    let mut tell = |words: String, page| found.push(Concern { words, page });
+    if waiting.parked > MANY_PARKED || waiting.oldest_parked > LONG_PARKED {
+        let days = (waiting.oldest_parked / 86_400.0) as i64;
+        let words = "jobs wait for keys that their users do not bring, the oldest for";
+        tell(format!("{} {words} {days} days.", waiting.parked), "/console/jobs?status=blocked_byok");
+    }
+    if waiting.oldest_delivery > LATE || waiting.due > MANY_DUE {
+        let minutes = (waiting.oldest_delivery / 60.0) as i64;
+        let words = "deliveries of webhooks are due, and the oldest event waits for";
+        tell(format!("{} {words} {minutes} min.", waiting.due), "/console/webhooks");
+    }
+    match waiting.failing {
+        0 => {}
+        1 => tell("A webhook endpoint fails: `listen webhooks list`.".to_owned(), "/console/webhooks"),
+        many => tell(format!("{many} webhook endpoints fail: `listen webhooks list`."), "/console/webhooks"),
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pages(waiting: &Waiting) -> Vec<&'static str> {
+        concerns(waiting).iter().map(|concern| concern.page).collect()
+    }
+
+    #[test]
+    fn what_an_alert_would_tell_is_told_and_nothing_below_its_limit() {
+        let calm = Waiting {
+            parked: 100,
+            oldest_parked: 6.9 * 86_400.0,
+            oldest_delivery: 3_600.0,
+            due: 1_000,
+            failing: 0,
+        };
+        assert_eq!(concerns(&calm), []);
+        let (parked, hooks) = (vec!["/console/jobs?status=blocked_byok"], vec!["/console/webhooks"]);
+        assert_eq!(pages(&Waiting { parked: 101, ..calm.clone() }), parked);
+        assert_eq!(pages(&Waiting { oldest_parked: 604_801.0, ..calm.clone() }), parked);
+        assert_eq!(pages(&Waiting { oldest_delivery: 3_601.0, ..calm.clone() }), hooks);
+        assert_eq!(pages(&Waiting { due: 1_001, ..calm.clone() }), hooks);
+        assert_eq!(pages(&Waiting { failing: 1, ..calm }), hooks);
+    }
+
+    #[test]
+    fn the_limits_are_those_of_the_alerts() {
+        let alerts = include_str!("../dashboards/rules/alerts.yml");
+        for limit in [
+            format!("listen_finalization_jobs{{status=\"blocked_byok\"}}) > {MANY_PARKED})"),
+            "listen_finalization_oldest_parked_age_seconds) > 7 * 86400)".to_owned(),
+            format!("listen_webhook_oldest_pending_age_seconds) > {LATE})"),
+            format!("listen_webhook_backlog{{state=\"due\"}}) > {MANY_DUE})"),
+        ] {
+            assert!(alerts.contains(&limit), "{limit}");
+        }
+    }
+}

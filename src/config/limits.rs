@@ -1,0 +1,175 @@
+//! What settings may be, alone and together. Whatever `serve` would refuse later is refused here, all at once and in
+//! the names of the environment, so that `listen config` says it before anything starts.
+
+use std::{ops::RangeInclusive, str::FromStr};
+
+use axum::http::HeaderValue;
+use outside::BadVapid;
+use reqwest::Url;
+
+use super::{Config, Dispatch, Role};
+use crate::wiring::database;
+
+/// A day, in seconds: nothing about one run takes longer.
+const DAY: u64 = 86_400;
+/// A hundred years: beyond it, moments are no longer moments of any calendar that PostgreSQL keeps.
+const LONGEST_RETENTION: u64 = 36_500;
+/// More of anything at once than one process can use.
+const MANY: u64 = 10_000;
+
+impl Config {
+    /// Everything that is wrong with this combination, in words; empty when it can work. Where the database is belongs
+    /// to [`Config::problems_of_service`]: `dev` and `demo` bring their own.
+    pub(crate) fn problems(&self) -> Vec<String> {
+        let ranges =
+            self.ranges().into_iter().filter_map(|(name, value, range)| outside(name, value, &range));
+        let together =
+            self.together().into_iter().filter(|(wrong, _)| *wrong).map(|(_, words)| words.to_owned());
+        let unreadable = [self.bad_cron(), self.bad_origins(), self.bad_vapid(), self.bad_server()];
+        let door = self.door().err().map(|wrong| wrong.to_string());
+        let all = ranges.chain(together).chain(unreadable.into_iter().flatten()).chain(door);
+        all.chain(self.traces.problems()).collect()
+    }
+
+    /// The same for a process that runs on a database of the operator's.
+    pub(crate) fn problems_of_service(&self) -> Vec<String> {
+        let database = database(self.database_url.as_deref()).err().map(|wrong| wrong.to_string());
+        database.into_iter().chain(self.problems()).collect()
+    }
+
+    /// Each number with its range. Seconds that are signed stand as unsigned: what is negative is far outside.
+    fn ranges(&self) -> Vec<(&'static str, u64, RangeInclusive<u64>)> {
+        let whole = |seconds: i64| u64::try_from(seconds).unwrap_or(0);
+        let count = |many: usize| u64::try_from(many).unwrap_or(u64::MAX);
+        vec![
+            ("LISTEN_DATABASE_CONNECTIONS", self.database_connections.into(), 4..=MANY),
+            ("LISTEN_FINALIZATION_CONCURRENCY", count(self.finalization_concurrency), 1..=MANY),
+            ("LISTEN_CREATION_CONCURRENCY", count(self.creation_concurrency), 1..=MANY),
+            ("LISTEN_CREATE_WAIT_SECONDS", self.create_wait_seconds, 0..=54),
+            ("LISTEN_FINALIZATION_MAX_ATTEMPTS", self.finalization_max_attempts.into(), 1..=1_000),
+            ("LISTEN_FINALIZATION_MAX_CRASHES", self.finalization_max_crashes.into(), 1..=1_000),
+            ("LISTEN_RATE_PER_MINUTE", self.rate_per_minute.into(), 0..=10_000_000),
+            ("LISTEN_RETENTION_DAYS", self.retention_days, 1..=LONGEST_RETENTION),
+            ("LISTEN_FINALIZATION_LEASE_SECONDS", whole(self.finalization_lease_seconds), 1..=DAY),
+            ("LISTEN_FINALIZATION_HEARTBEAT_SECONDS", self.finalization_heartbeat_seconds, 1..=DAY),
+            (
+                "LISTEN_FINALIZATION_RUN_TIMEOUT_SECONDS",
+                whole(self.finalization_run_timeout_seconds),
+                1..=DAY,
+            ),
+            ("LISTEN_FINALIZATION_STALE_SECONDS", whole(self.finalization_stale_seconds), 1..=DAY),
+            ("LISTEN_OPENAI_CONTEXT_TOKENS", self.openai_context_tokens.into(), 4_096..=10_000_000),
+        ]
+    }
+
+    /// What does not go together.
+    fn together(&self) -> [(bool, &'static str); 6] {
+        let heartbeat = i64::try_from(self.finalization_heartbeat_seconds).unwrap_or(i64::MAX);
+        let is_inline = self.finalization_dispatch_mode == Dispatch::Inline;
+        [
+            (
+                self.finalization_lease_seconds <= heartbeat.saturating_mul(2),
+                "the lease must be longer than two heartbeats (LISTEN_FINALIZATION_LEASE_SECONDS, \
+                 LISTEN_FINALIZATION_HEARTBEAT_SECONDS)",
+            ),
+            (
+                self.finalization_run_timeout_seconds <= self.finalization_lease_seconds,
+                "the run timeout must be longer than the lease (LISTEN_FINALIZATION_RUN_TIMEOUT_SECONDS)",
+            ),
+            (
+                self.finalization_dispatch_mode == Dispatch::CloudTasks,
+                "LISTEN_FINALIZATION_DISPATCH_MODE=cloud_tasks is not built yet: use postgres",
+            ),
+            (
+                is_inline && self.has(Role::Api) != self.has(Role::Worker),
+                "LISTEN_FINALIZATION_DISPATCH_MODE=inline needs the roles api and worker in one process: use \
+                 postgres to part them",
+            ),
+            (self.roles.is_empty(), "LISTEN_ROLES must name at least one of api, worker, reconciler"),
+            (
+                self.has(Role::Api) && self.addr == self.admin_addr && self.addr.port() != 0,
+                "LISTEN_ADDR and LISTEN_ADMIN_ADDR are the same address: each needs its own",
+            ),
+        ]
+    }
+
+    fn bad_cron(&self) -> Option<String> {
+        let words = "LISTEN_RECONCILER_CRON cannot be read: it needs six fields, seconds first, for example \
+                     `0 */5 * * * *`";
+        cron::Schedule::from_str(&self.reconciler_cron).err().map(|_| words.to_owned())
+    }
+
+    fn bad_origins(&self) -> Option<String> {
+        let wrong = self.cors_origins.iter().find(|origin| !is_origin(origin))?;
+        let words = "is no origin: a browser sends scheme, host and port alone, such as https://app.example";
+        Some(format!("LISTEN_CORS_ORIGINS: {wrong:?} {words}"))
+    }
+
+    fn bad_vapid(&self) -> Option<String> {
+        let subject = "LISTEN_VAPID_SUBJECT must be the mailto: or https:// address at which push services reach \
+                       somebody, such as mailto:operator@example.org";
+        let words = match (self.vapid().err(), self.vapid_subject.as_deref()) {
+            (Some(BadVapid::Key), _) => {
+                "LISTEN_VAPID_PRIVATE_KEY must be the base64url of a P-256 private key (32 bytes)"
+            }
+            (Some(BadVapid::Subject), None) => "LISTEN_VAPID_PRIVATE_KEY needs LISTEN_VAPID_SUBJECT",
+            (Some(BadVapid::Subject), Some(_)) => subject,
+            (None, Some(text)) if !is_subject(text) => subject,
+            (None, _) => return None,
+        };
+        Some(words.to_owned())
+    }
+
+    /// The model server's address is looked at wherever one is set: `auto` uses it.
+    fn bad_server(&self) -> Option<String> {
+        let words = match (self.uses_openai(), &self.openai_base_url, &self.openai_model) {
+            (true, None, _) => "the OpenAI-compatible engine needs LISTEN_OPENAI_BASE_URL",
+            (_, Some(url), _) if !is_server(url) => {
+                "LISTEN_OPENAI_BASE_URL must be an http:// or https:// URL without a name or password, such as \
+                 https://models.example/v1"
+            }
+            (true, _, model) if model.as_deref().is_none_or(|name| name.trim().is_empty()) => {
+                "the OpenAI-compatible engine needs LISTEN_OPENAI_MODEL, the name of a model of that server"
+            }
+            _ => {
+                let key = self.openai_api_key.as_ref()?;
+                HeaderValue::from_str(key).err()?;
+                "LISTEN_OPENAI_API_KEY cannot be sent in a header: is there a line break in it?"
+            }
+        };
+        Some(words.to_owned())
+    }
+}
+
+fn outside(name: &str, value: u64, range: &RangeInclusive<u64>) -> Option<String> {
+    let words = || format!("{name} must be {} to {}", range.start(), range.end());
+    (!range.contains(&value)).then(words)
+}
+
+/// What a browser sends as `Origin`: compared letter by letter, so that a path or a slash would never match.
+fn is_origin(text: &str) -> bool {
+    Url::parse(text).is_ok_and(|url| {
+        let named = matches!(url.scheme(), "http" | "https") && url.has_host();
+        named && url.origin().ascii_serialization() == text
+    })
+}
+
+fn is_subject(text: &str) -> bool {
+    match Url::parse(text) {
+        Ok(url) if url.scheme() == "mailto" => {
+            url.path().split_once('@').is_some_and(|(name, host)| !name.is_empty() && !host.is_empty())
+        }
+        Ok(url) => url.scheme() == "https" && url.has_host(),
+        Err(_) => false,
+    }
+}
+
+fn is_server(text: &str) -> bool {
+    Url::parse(text.trim()).is_ok_and(|url| {
+        let bare = url.username().is_empty() && url.password().is_none();
+        matches!(url.scheme(), "http" | "https") && url.has_host() && bare
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,111 @@
+//! Settings that cannot work, and what is said of them.
+#![allow(clippy::unwrap_used, reason = "a test that cannot set itself up must fail")]
+
+use clap::Parser;
+
+use super::*;
+
+#[derive(Parser)]
+struct Words {
+    #[command(flatten)]
+    config: Config,
+}
+
+fn set(words: &[&str]) -> Config {
+    Words::try_parse_from([&["listen"], words].concat()).unwrap().config
+}
+
+/// What is wrong when one setting is `value`.
+fn wrong(flag: &str, value: &str) -> Vec<String> {
+    set(&[&format!("--{flag}={value}")]).problems()
+}
+
+#[test]
+fn the_defaults_can_work() {
+    assert_eq!(set(&[]).problems(), Vec::<String>::new());
+}
+
+#[test]
+fn a_number_outside_of_its_range_is_refused_by_name() {
+    let cases = [
+        ("retention-days", "0", "36501"),
+        ("finalization-stale-seconds", "0", "9999999999999999"),
+        ("finalization-lease-seconds", "-5", "86401"),
+        ("finalization-heartbeat-seconds", "0", "86401"),
+        ("finalization-run-timeout-seconds", "-1", "86401"),
+        ("finalization-max-attempts", "0", "1001"),
+        ("finalization-max-crashes", "0", "1001"),
+        ("finalization-concurrency", "0", "10001"),
+        ("creation-concurrency", "0", "10001"),
+        ("database-connections", "3", "10001"),
+        ("openai-context-tokens", "4095", "10000001"),
+    ];
+    for (flag, low, high) in cases {
+        let begins = format!("LISTEN_{} must be ", flag.replace('-', "_").to_uppercase());
+        for value in [low, high] {
+            let said = wrong(flag, value);
+            assert!(said.iter().any(|words| words.starts_with(&begins)), "{flag}={value}: {said:?}");
+        }
+    }
+    assert_eq!(wrong("create-wait-seconds", "55"), ["LISTEN_CREATE_WAIT_SECONDS must be 0 to 54"]);
+}
+
+#[test]
+fn the_ends_of_a_range_can_work() {
+    for value in ["1", "36500"] {
+        assert_eq!(wrong("retention-days", value), Vec::<String>::new());
+    }
+    assert_eq!(wrong("finalization-stale-seconds", "86400"), Vec::<String>::new());
+    let longest = set(&["--finalization-run-timeout-seconds=86400", "--finalization-lease-seconds=86399"]);
+    assert_eq!(longest.problems(), Vec::<String>::new());
+}
+
+#[test]
+fn a_schedule_of_five_fields_is_told_what_is_missing() {
+    let said = wrong("reconciler-cron", "*/5 * * * *");
+    assert_eq!(said.len(), 1);
+    assert!(said[0].contains("six fields, seconds first, for example `0 */5 * * * *`"), "{said:?}");
+}
+
+#[test]
+fn an_origin_is_what_a_browser_sends() {
+    for good in ["https://app.example", "http://localhost:3000"] {
+        assert_eq!(wrong("cors-origins", good), Vec::<String>::new());
+    }
+    for bad in ["*", "app.example", "https://app.example/", "https://app.example/path", "HTTPS://App.example"]
+    {
+        let said = wrong("cors-origins", bad);
+        assert!(said.len() == 1 && said[0].starts_with("LISTEN_CORS_ORIGINS: "), "{bad}: {said:?}");
+    }
+}
+
+#[test]
+fn somebody_can_be_reached_at_the_subject() {
+    for good in ["mailto:olga@example.org", "https://example.org/contact"] {
+        assert_eq!(wrong("vapid-subject", good), Vec::<String>::new());
+    }
+    for bad in ["mailto:", "mailto:olga", "https://", "olga@example.org", "http://example.org"] {
+        assert_eq!(wrong("vapid-subject", bad).len(), 1, "{bad}");
+    }
+}
+
+#[test]
+fn a_model_server_needs_an_address_and_a_model() {
+    let said = wrong("openai-base-url", "models.example/v1");
+    assert!(said[0].starts_with("LISTEN_OPENAI_BASE_URL must be"), "{said:?}");
+    let said = wrong("openai-base-url", "https://models.example/v1");
+    assert!(said[0].contains("LISTEN_OPENAI_MODEL"), "{said:?}");
+    let said = wrong("text-engine", "openai");
+    assert!(said[0].contains("LISTEN_OPENAI_BASE_URL"), "{said:?}");
+    let works = ["--openai-base-url=https://models.example/v1", "--openai-model=m"];
+    assert_eq!(set(&works).problems(), Vec::<String>::new());
+}
+
+#[test]
+fn a_service_needs_a_database_and_dev_does_not() {
+    let without = Config { database_url: None, ..set(&[]) };
+    assert_eq!(without.problems(), Vec::<String>::new());
+    assert!(without.problems_of_service()[0].starts_with("DATABASE_URL is not set"));
+    let said = set(&["--database-url=mysql://ada:secret@localhost/listen"]).problems_of_service();
+    assert_eq!(said, ["DATABASE_URL is not a PostgreSQL URL (postgresql://…)"]);
+}
