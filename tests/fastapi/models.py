@@ -41,6 +41,8 @@ Scope = closed(
 
 Number = Annotated[float, Field(allow_inf_nan=False)]
 Tags = Annotated[list[Annotated[str, Field(min_length=1, max_length=100)]], Field(max_length=100)]
+Label = Annotated[str, Field(max_length=500)]
+Language = Annotated[str, Field(min_length=1, max_length=35)]
 Title = Annotated[str, Field(min_length=1, max_length=500)]
 
 
@@ -63,9 +65,9 @@ class Change(BaseModel):
 class Geolocation(BaseModel):
     latitude: Annotated[float, Field(ge=-90, le=90, allow_inf_nan=False)]
     longitude: Annotated[float, Field(ge=-180, le=180, allow_inf_nan=False)]
-    address: str | None = None
-    google_place_id: str | None = None
-    location_type: str | None = None
+    address: Label | None = None
+    google_place_id: Label | None = None
+    location_type: Label | None = None
 
 
 class InOrder(BaseModel):
@@ -79,10 +81,10 @@ class InOrder(BaseModel):
 class FromText(InOrder):
     text: Annotated[str, Field(min_length=1, max_length=100_000)]
     text_source: TextSource = TextSource.other_text
-    text_source_spec: str | None = None
+    text_source_spec: Label | None = None
     started_at: datetime | None = None
     finished_at: datetime | None = None
-    language: str | None = "en"
+    language: Language | None = "en"
     geolocation: Geolocation | None = None
 
     _not_blank = field_validator("text")(not_blank)
@@ -92,10 +94,10 @@ class Segment(BaseModel):
     text: str
     start: Annotated[float, Field(ge=0, le=1e10, allow_inf_nan=False)]
     end: Annotated[float, Field(le=1e10, allow_inf_nan=False)]
-    speaker: str | None = "SPEAKER_00"
+    speaker: Label | None = "SPEAKER_00"
     speaker_id: Annotated[int, Field(ge=0, le=2**31 - 1)] | None = None
     is_user: bool = False
-    person_id: str | None = None
+    person_id: Label | None = None
     id: Annotated[str, Field(min_length=1, max_length=128)] | None = None
 
     _not_blank = field_validator("text")(not_blank)
@@ -116,11 +118,11 @@ class FromSegments(InOrder):
     source: Source | None = Source.phone
     started_at: datetime | None = None
     finished_at: datetime | None = None
-    language: str | None = "en"
+    language: Language | None = "en"
     geolocation: Geolocation | None = None
     client_session_id: Annotated[str, Field(min_length=1, max_length=200)] | None = None
-    client_device_id: str | None = None
-    client_platform: str | None = None
+    client_device_id: Label | None = None
+    client_platform: Label | None = None
     defer_processing: bool | None = False
 
 
@@ -207,7 +209,7 @@ class GoalChange(Change):
 class ProfileChange(Change):
     name: Annotated[str, Field(min_length=1, max_length=100)] | None = None
     time_zone: str = None
-    language: Annotated[str, Field(min_length=1, max_length=35)] = None
+    language: Language = None
     requires_byok: bool = None
     apps: Annotated[list[App], Field(max_length=3)] = None
 

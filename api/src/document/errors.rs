@@ -10,6 +10,11 @@ pub(super) fn reference(name: &str) -> Value {
     json!({ "$ref": format!("#/components/responses/{name}") })
 }
 
+/// A header of `components.headers`.
+pub(super) fn header(name: &str) -> Value {
+    json!({ "$ref": format!("#/components/headers/{name}") })
+}
+
 /// 403, with the scope in its words.
 pub(super) fn forbidden(scope: Scope) -> Value {
     let detail = format!("Missing required scope: {scope}");
@@ -104,7 +109,7 @@ fn counted(name: &str, mut response: Value) -> Value {
 pub(super) fn say_what_is_left(response: &mut Value) {
     if response.get("$ref").is_none() {
         for name in ["RateLimit", "RateLimit-Policy"] {
-            response["headers"][name] = json!({ "$ref": format!("#/components/headers/{name}") });
+            response["headers"][name] = header(name);
         }
     }
 }

@@ -2,6 +2,9 @@
 
 use serde_json::{Value, json};
 
+/// 1 to 255 printable characters without blanks and backslashes, bare or (as a Structured Field string) in quotes.
+const IDEMPOTENCY_KEY: &str = r#"^("[!#-\[\]-~]{1,255}"|[!#-\[\]-~]{1,255})$"#;
+
 /// `components.headers`.
 pub(super) fn headers() -> Value {
     json!({
@@ -33,6 +36,10 @@ pub(super) fn headers() -> Value {
             "description": "Of every answer to a key: the quota `q`, and the `w` seconds in which it fills up.",
             "schema": { "type": "string" },
         },
+        "Idempotency-Replayed": {
+            "description": "`true`: a request with this `Idempotency-Key` was made before, and nothing was made now.",
+            "schema": { "type": "string", "const": "true" },
+        },
         "WWW-Authenticate": {
             "description": "How to authenticate.",
             "schema": { "type": "string", "const": "Bearer" },
@@ -47,7 +54,7 @@ pub(super) fn parameters() -> Value {
             "name": "Idempotency-Key", "in": "header", "required": false,
             "description": "A name for this request, quoted or bare. A repeat with the same name and body makes nothing \
                 new and gets the first answer, for 24 hours; with another body, or another id in the path, it is 422.",
-            "schema": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!#-\\[\\]-~]+$" },
+            "schema": { "type": "string", "minLength": 1, "maxLength": 257, "pattern": IDEMPOTENCY_KEY },
             "example": "8e03978e-40d5-43e8-bc93-6894a57f9324",
         },
         "ModelKey": {

@@ -212,6 +212,9 @@ impl Operation {
             also("413", "BodyTooLarge", &mut responses);
         }
         if self.creates {
+            for (_, made) in responses.iter_mut().filter(|(status, _)| status.starts_with('2')) {
+                made["headers"]["Idempotency-Replayed"] = errors::header("Idempotency-Replayed");
+            }
             // Conversations leave a trace: a repeat is told that they were deleted.
             if !self.path.contains("/conversations") {
                 also("404", "MadeAndGone", &mut responses);

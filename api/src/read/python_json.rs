@@ -13,20 +13,22 @@ pub(super) struct Fault {
     pub(super) message: &'static str,
 }
 
-/// Finds the fault of a text that is not JSON. Python takes a little more than JSON (`NaN`, numbers beyond 64-bit
-/// floats): such a text has no fault in its eyes, and is told to be no value.
+/// Finds the fault of a text that is not JSON. Python takes a little more than we do (`NaN`, numbers beyond 64-bit
+/// floats, halves of surrogate pairs): where it finds no fault, the first of these is told, in words of our own.
 pub(super) fn fault(text: &str) -> Fault {
     let chars: Vec<char> = text.chars().collect();
-    let mut scan = Scan { chars: &chars, at: 0 };
+    let mut scan = Scan { chars: &chars, at: 0, taken_by_python: None };
     match scan.document() {
         Err(fault) => fault,
-        Ok(()) => Fault { at: 0, message: "Expecting value" },
+        Ok(()) => scan.taken_by_python.unwrap_or(Fault { at: 0, message: "Expecting value" }),
     }
 }
 
 struct Scan<'a> {
     chars: &'a [char],
     at: usize,
+    /// The first place where Python goes on and we do not.
+    taken_by_python: Option<Fault>,
 }
 
 impl Scan<'_> {
@@ -46,14 +48,16 @@ impl Scan<'_> {
             Some('{' | '[') if depth >= DEEPEST => self.fault("Too many levels"),
             Some('{') => self.object(depth),
             Some('[') => self.array(depth),
-            Some(_)
-                if ["null", "true", "false", "NaN", "Infinity", "-Infinity"]
-                    .iter()
-                    .any(|word| self.word(word)) =>
-            {
-                Ok(())
+            Some(_) if ["null", "true", "false"].iter().any(|word| self.word(word)) => Ok(()),
+            Some(_) => {
+                let begin = self.at;
+                if ["NaN", "Infinity", "-Infinity"].iter().any(|word| self.word(word)) {
+                    self.refuse(begin, "Expecting value");
+                    return Ok(());
+                }
+                self.number()
             }
-            _ => self.number(),
+            None => self.number(),
         }
     }
 
@@ -134,10 +138,29 @@ impl Scan<'_> {
                     return Err(Fault { at: slash + 1, message: "Invalid \\uXXXX escape" });
                 }
                 self.at += 6;
+                self.pair(slash);
             }
             _ => return Err(Fault { at: slash, message: "Invalid \\escape" }),
         }
         Ok(())
+    }
+
+    /// Behind an escape: the first half of a surrogate pair takes its second half along; a half alone is no character.
+    fn pair(&mut self, slash: usize) {
+        let half = |place: usize| {
+            let digits: String = self.chars.get(place + 2..place + 6)?.iter().collect();
+            let is_escape = self.chars.get(place..place + 2)? == ['\\', 'u'];
+            is_escape.then(|| u16::from_str_radix(&digits, 16).ok())?
+        };
+        match half(slash) {
+            Some(0xd800..=0xdbff) if matches!(half(slash + 6), Some(0xdc00..=0xdfff)) => self.at += 6,
+            Some(0xd800..=0xdfff) => self.refuse(slash, "Unpaired surrogate"),
+            _ => {}
+        }
+    }
+
+    fn refuse(&mut self, at: usize, message: &'static str) {
+        self.taken_by_python.get_or_insert(Fault { at, message });
     }
 
     /// As far as a number goes: what follows it is the next delimiter's matter.
@@ -155,6 +178,10 @@ impl Scan<'_> {
                 true
             }
         });
+        let number: String = self.chars.get(begin..self.at).unwrap_or_default().iter().collect();
+        if number.parse::<f64>().is_ok_and(f64::is_infinite) {
+            self.refuse(begin, "Number out of range");
+        }
         Ok(())
     }
 
@@ -201,5 +228,23 @@ impl Scan<'_> {
 
     fn fault<T>(&self, message: &'static str) -> Result<T, Fault> {
         Err(Fault { at: self.at, message })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_python_takes_and_we_do_not_is_told_where_it_stands() {
+        for (text, at, message) in [
+            (r#"{"a": 1, "x": [-1e400]}"#, 15, "Number out of range"),
+            (r#"{"é": "\ud83d\ude00 \ud800"}"#, 20, "Unpaired surrogate"),
+            (r#"{"a": "\udc00\ud83d\ude00"}"#, 7, "Unpaired surrogate"),
+            (r#"{"a": NaN, "b": 1e400}"#, 6, "Expecting value"),
+        ] {
+            assert_eq!(fault(text), Fault { at, message }, "{text}");
+            assert!(serde_json::from_str::<serde_json::Value>(text).is_err(), "{text}");
+        }
     }
 }

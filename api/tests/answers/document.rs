@@ -65,3 +65,28 @@ fn no_route_is_left_out_of_the_document() {
         assert!(document["paths"].get(route).is_some(), "{route}");
     }
 }
+
+#[test]
+fn what_takes_an_idempotency_key_takes_it_quoted_and_says_when_an_answer_was_given_before() {
+    let document = api::document(&api::Settings::default());
+    let name =
+        jsonschema::validator_for(&document["components"]["parameters"]["IdempotencyKey"]["schema"]).unwrap();
+    let longest = "x".repeat(255);
+    for right in ["a-name", "\"a-name\"", &longest, &format!("\"{longest}\"")] {
+        assert!(name.is_valid(&right.into()), "{right}");
+    }
+    for wrong in ["", "\"\"", "\"half", "two words", "a\\b", &"x".repeat(256), &format!("\"{longest}x\"")] {
+        assert!(!name.is_valid(&wrong.into()), "{wrong}");
+    }
+    let mut taking = 0;
+    for operation in
+        document["paths"].as_object().unwrap().values().flat_map(|path| path.as_object().unwrap().values())
+    {
+        let parameters = operation["parameters"].to_string();
+        let takes = parameters.contains("IdempotencyKey");
+        taking += usize::from(takes);
+        let replayed = &operation["responses"]["200"]["headers"]["Idempotency-Replayed"];
+        assert_eq!(replayed.is_object(), takes, "{}", operation["operationId"]);
+    }
+    assert_eq!(taking, 13);
+}

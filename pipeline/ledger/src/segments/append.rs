@@ -118,8 +118,8 @@ async fn unknown(
 
 /// The segments that have no id, or one that is neither known nor had by an earlier one.
 pub(super) fn first_of_each<'s>(segments: &'s [Segment], mut known: HashSet<&'s str>) -> Vec<Segment> {
-    let mut is_new = |segment: &'s Segment| segment.id.as_deref().is_none_or(|id| known.insert(id));
-    segments.iter().filter_map(|segment| is_new(segment).then(|| segment.clone())).collect()
+    let new = segments.iter().filter(|&segment| segment.id.as_deref().is_none_or(|id| known.insert(id)));
+    new.cloned().collect()
 }
 
 async fn speakers(
