@@ -35,7 +35,8 @@ async fn a_process_without_a_place_to_listen_says_which_and_has_done_nothing() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let addr = taken.local_addr().expect("it has an address").to_string();
 
-    let refused = binary::command(&database.url(), &["serve", "--addr", "127.0.0.1:0", "--admin-addr", &addr]);
+    let refused =
+        binary::command(&database.url(), &["serve", "--addr", "127.0.0.1:0", "--admin-addr", &addr]);
 
     let said = String::from_utf8_lossy(&refused.stderr);
     assert_eq!(refused.status.code(), Some(1), "{said}");
