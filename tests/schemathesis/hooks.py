@@ -35,8 +35,18 @@ def mend_segment(segment):
         segment["end"] = max(segment["start"], segment["end"])
 
 
+def mend_moment(moment):
+    """Segments may be three centuries long, and the conversation must lie within the years 1 to 9999 all the same."""
+    year, rest = moment[:4], moment[4:]
+    is_at_an_end = year.isdigit() and rest.startswith("-") and not 400 <= int(year) <= 9600
+    return f"2000{rest}" if is_at_an_end else moment
+
+
 def mend(body):
     """The rules that the document tells in words."""
+    for name in ("started_at", "finished_at"):
+        if isinstance(body.get(name), str):
+            body[name] = mend_moment(body[name])
     segments = body.get("transcript_segments")
     for segment in segments if isinstance(segments, list) else []:
         mend_segment(segment)
