@@ -82,6 +82,14 @@ async fn a_person_has_a_hundred_live_keys_and_an_operator_may_make_more() {
 }
 
 #[tokio::test]
+async fn a_key_that_was_revoked_counts_no_more() {
+    let world = World::new().await;
+    world.database.run(&keys("bob", 1, 100)).await;
+    world.database.run("update developer_keys set revoked_at = now()").await;
+    assert_eq!(world.ledger.add_key(&world.bob, &key()).await.unwrap(), Ok(()));
+}
+
+#[tokio::test]
 async fn whose_key_is_made_while_another_is_counts_after_it() {
     let world = World::new().await;
     world.database.run(&keys("ann", 1, 99)).await;
