@@ -18,6 +18,7 @@ pub(crate) mod finish;
 pub(crate) mod made;
 mod read;
 mod recover;
+pub(crate) mod waiting;
 
 pub(crate) use read::make_due;
 

@@ -7,6 +7,7 @@ use secrecy::SecretString;
 
 use crate::{
     Ledger,
+    deliveries::waiting,
     error::{Doing, Error},
 };
 
@@ -194,10 +195,8 @@ impl Ledger {
             return Ok(None);
         };
         match change.enabled {
-            Some(true) => {
-                row::wake_deliveries(&mut transaction, user.as_str(), id, now).await.doing(DOING)?
-            }
-            Some(false) => row::park_deliveries(&mut transaction, user.as_str(), id).await.doing(DOING)?,
+            Some(true) => waiting::wake(&mut transaction, user.as_str(), id, now).await.doing(DOING)?,
+            Some(false) => waiting::park(&mut transaction, user.as_str(), id).await.doing(DOING)?,
             None => {}
         }
         transaction.commit().await.doing(DOING)?;

@@ -10,18 +10,16 @@ use sqlx::PgConnection;
 use super::{
     ClaimedDelivery, DeliveryPolicy,
     fair::{Due, Gate, Passed, deal, gates},
+    waiting::{MOVED, cancel, put_off, put_off_dead, wake_more},
 };
 use crate::{
     Ledger,
-    endpoints::row::wake_more,
     error::{Doing, Error},
 };
 
 pub(super) const DOING: &str = "claiming deliveries";
 /// How many times one claim looks past endpoints that can take no more.
 const ROUNDS: usize = 8;
-/// How many rows of an endpoint that is passed by one claim moves out of everybody's way.
-pub(super) const MOVED: i64 = 1_000;
 /// What a claim reads for each delivery that it may take, so that one endpoint's backlog seldom fills a page.
 const PAGE_FACTOR: i64 = 4;
 
@@ -69,10 +67,7 @@ impl Ledger {
             }
             let gates = gates(&mut transaction, &due, policy, now).await?;
             for gate in gates.iter().filter(|gate| gate.closed_until.is_some()) {
-                if gate.gone {
-                    cancel_rows(&mut transaction, gate, now).await?;
-                }
-                move_rows(&mut transaction, gate, now).await?;
+                clear(&mut transaction, gate, now).await.doing(DOING)?;
             }
             let dealt = deal(&due, &gates, wanted, &mut passed);
             claimed.extend(take(&mut transaction, &dealt, policy.sending, now).await?);
@@ -111,6 +106,18 @@ async fn due(
     .fetch_all(connection)
     .await
     .doing(DOING)
+}
+
+/// Takes what is due at a closed gate out of everybody's way, so that no claim spins over it: until the gate opens, or for
+/// good where the endpoint is gone.
+async fn clear(connection: &mut PgConnection, gate: &Gate, now: Timestamp) -> Result<(), sqlx::Error> {
+    let (user, endpoint, until) = (&*gate.user_id, &*gate.endpoint_id, gate.closed_until.flatten());
+    if gate.gone {
+        cancel(connection, user, endpoint, Some(now), now).await?;
+    } else {
+        put_off(connection, user, endpoint, until, now).await?;
+    }
+    put_off_dead(connection, user, endpoint, until, now).await
 }
 
 /// Takes rows that are still due and that nobody else holds.
@@ -199,54 +206,6 @@ async fn give_up_dead(
     .bind(now)
     .bind(i32::try_from(policy.schedule.len()).unwrap_or(i32::MAX))
     .bind(MOVED)
-    .execute(connection)
-    .await
-    .doing(DOING)
-    .map(drop)
-}
-
-/// Cancels what is due at an endpoint that wants nothing more and was too much for the 410 itself to cancel. What was
-/// written or redelivered after it waits at `infinity`, and is never due.
-async fn cancel_rows(connection: &mut PgConnection, gate: &Gate, now: Timestamp) -> Result<(), Error> {
-    sqlx::query(
-        "update webhook_deliveries d set status = 'cancelled', next_at = null, body = null, finished_at = $3 \
-         from (select delivery_id from webhook_deliveries \
-             where user_id = $1 and endpoint_id = $2 and status = 'pending' and next_at <= $3 \
-             limit $4 for update skip locked) g \
-         where d.user_id = $1 and d.endpoint_id = $2 and d.delivery_id = g.delivery_id",
-    )
-    .bind(&gate.user_id)
-    .bind(&gate.endpoint_id)
-    .bind(now)
-    .bind(MOVED)
-    .execute(connection)
-    .await
-    .doing(DOING)
-    .map(drop)
-}
-
-/// Moves the rows of a closed gate that are due, or whose sender died, to the moment it opens (never, for a disabled
-/// endpoint), a bounded number at a time, so that no claim spins over them. A sender that died has lost its claim, as
-/// when another one had taken the row.
-async fn move_rows(connection: &mut PgConnection, gate: &Gate, now: Timestamp) -> Result<(), Error> {
-    sqlx::query(
-        "with waiting as (select delivery_id from webhook_deliveries \
-             where user_id = $1 and endpoint_id = $2 and status = 'pending' and next_at <= $3 \
-             limit $6 for update skip locked), \
-         dead as (select delivery_id from webhook_deliveries \
-             where user_id = $1 and endpoint_id = $2 and status = 'sending' and sending_until <= $3 \
-             limit $5 for update skip locked) \
-         update webhook_deliveries d set status = 'pending', sending_until = null, \
-             next_at = coalesce($4::timestamptz, 'infinity') \
-         from (select delivery_id from waiting union all select delivery_id from dead) w \
-         where d.user_id = $1 and d.endpoint_id = $2 and d.delivery_id = w.delivery_id",
-    )
-    .bind(&gate.user_id)
-    .bind(&gate.endpoint_id)
-    .bind(now)
-    .bind(gate.closed_until.flatten())
-    .bind(MOVED)
-    .bind(if gate.gone { 0 } else { MOVED })
     .execute(connection)
     .await
     .doing(DOING)

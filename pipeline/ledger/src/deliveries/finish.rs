@@ -6,10 +6,12 @@ use chrono::TimeDelta;
 use records::Timestamp;
 use sqlx::PgConnection;
 
-use super::{ClaimedDelivery, DeliveryOutcome, DeliveryPolicy, claim::MOVED};
+use super::{
+    ClaimedDelivery, DeliveryOutcome, DeliveryPolicy,
+    waiting::{cancel, park},
+};
 use crate::{
     Ledger,
-    endpoints::row::park_deliveries,
     error::{Doing, Error},
 };
 
@@ -207,7 +209,7 @@ async fn note_failure(
     .await
     .doing(DOING)?;
     if disabled == Some(true) {
-        park_deliveries(connection, claimed.user_id.as_str(), &claimed.endpoint_id).await.doing(DOING)?;
+        park(connection, claimed.user_id.as_str(), &claimed.endpoint_id).await.doing(DOING)?;
     }
     Ok(())
 }
@@ -220,22 +222,17 @@ async fn disable_gone(
     now: Timestamp,
 ) -> Result<(), Error> {
     sqlx::query(
-        "with gone as (update webhook_endpoints set enabled = false, disabled_reason = 'gone', updated_at = $3, \
-                 failing_since = coalesce(failing_since, $3), consecutive_failures = consecutive_failures + 1 \
-             where user_id = $1 and endpoint_id = $2) \
-         update webhook_deliveries d set status = 'cancelled', next_at = null, body = null, finished_at = $3 \
-         from (select delivery_id from webhook_deliveries \
-             where user_id = $1 and endpoint_id = $2 and status = 'pending' limit $4 for update skip locked) w \
-         where d.user_id = $1 and d.endpoint_id = $2 and d.delivery_id = w.delivery_id",
+        "update webhook_endpoints set enabled = false, disabled_reason = 'gone', updated_at = $3, \
+             failing_since = coalesce(failing_since, $3), consecutive_failures = consecutive_failures + 1 \
+         where user_id = $1 and endpoint_id = $2",
     )
     .bind(claimed.user_id.as_str())
     .bind(&claimed.endpoint_id)
     .bind(now)
-    .bind(MOVED)
-    .execute(connection)
+    .execute(&mut *connection)
     .await
-    .doing(DOING)
-    .map(drop)
+    .doing(DOING)?;
+    cancel(connection, claimed.user_id.as_str(), &claimed.endpoint_id, None, now).await.doing(DOING)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! An endpoint's row, and what its being switched on or off means for the deliveries that wait for it.
+//! An endpoint's row: how it is read and changed.
 
 use records::{Timestamp, UserId};
 use sqlx::PgConnection;
@@ -78,79 +78,4 @@ pub(crate) async fn change(
     .bind(change.enabled)
     .fetch_optional(connection)
     .await
-}
-
-/// How many deliveries are moved at once. One statement for all that wait would hold the endpoint's row, and what it moves,
-/// for seconds, and at some number for longer than a statement may take: then for ever.
-const MOVED: i64 = 1_000;
-
-/// What waits for an endpoint that was just disabled waits until it is enabled: at `infinity`, where no claim
-/// spins over it. What comes first is moved now, and the rest by the claims that find it due. The caller holds the
-/// endpoint's row.
-pub(crate) async fn park_deliveries(
-    connection: &mut PgConnection,
-    user: &str,
-    endpoint: &str,
-) -> Result<(), sqlx::Error> {
-    sqlx::query(
-        "update webhook_deliveries d set next_at = 'infinity' \
-         from (select delivery_id from webhook_deliveries \
-             where user_id = $1 and endpoint_id = $2 and status = 'pending' and next_at < 'infinity' \
-             order by next_at limit $3 for update skip locked) p \
-         where d.user_id = $1 and d.endpoint_id = $2 and d.delivery_id = p.delivery_id",
-    )
-    .bind(user)
-    .bind(endpoint)
-    .bind(MOVED)
-    .execute(connection)
-    .await
-    .map(drop)
-}
-
-/// A batch of what was parked is due now. Where more is left the endpoint is marked, and claims wake the rest
-/// ([`wake_more`]). The caller holds the endpoint's row.
-pub(crate) async fn wake_deliveries(
-    connection: &mut PgConnection,
-    user: &str,
-    endpoint: &str,
-    now: Timestamp,
-) -> Result<(), sqlx::Error> {
-    sqlx::query(
-        "update webhook_deliveries d set next_at = $3 \
-         from (select delivery_id from webhook_deliveries \
-             where user_id = $1 and endpoint_id = $2 and status = 'pending' and next_at = 'infinity' \
-             limit $4 for update skip locked) p \
-         where d.user_id = $1 and d.endpoint_id = $2 and d.delivery_id = p.delivery_id",
-    )
-    .bind(user)
-    .bind(endpoint)
-    .bind(now)
-    .bind(MOVED)
-    .execute(&mut *connection)
-    .await?;
-    // A statement of its own: it sees what the one before has left, and what somebody else held.
-    sqlx::query(
-        "update webhook_endpoints set waking = exists (select from webhook_deliveries \
-             where user_id = $1 and endpoint_id = $2 and status = 'pending' and next_at = 'infinity') \
-         where user_id = $1 and endpoint_id = $2",
-    )
-    .bind(user)
-    .bind(endpoint)
-    .execute(connection)
-    .await
-    .map(drop)
-}
-
-/// The next batch of an endpoint that was enabled when more was parked than one batch, if there is one.
-pub(crate) async fn wake_more(connection: &mut PgConnection, now: Timestamp) -> Result<(), sqlx::Error> {
-    let waking: Option<(String, String)> = sqlx::query_as(
-        "select user_id, endpoint_id from webhook_endpoints where waking and enabled \
-         order by user_id, endpoint_id limit 1 for no key update skip locked",
-    )
-    .fetch_optional(&mut *connection)
-    .await?;
-    match waking {
-        Some((user, endpoint)) => wake_deliveries(connection, &user, &endpoint, now).await,
-        None => Ok(()),
-    }
 }

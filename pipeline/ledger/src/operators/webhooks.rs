@@ -7,6 +7,7 @@ use sqlx::{Postgres, QueryBuilder};
 use super::{Audited, write_action};
 use crate::{
     EndpointChange, Ledger, OperatorAction,
+    deliveries::waiting,
     endpoints::row,
     error::{Doing, Error},
 };
@@ -193,7 +194,7 @@ impl Ledger {
         }
         let change = EndpointChange { enabled: Some(true), ..EndpointChange::default() };
         row::change(&mut transaction, user, endpoint, &change, now).await.doing(DOING)?;
-        row::wake_deliveries(&mut transaction, user.as_str(), endpoint, now).await.doing(DOING)?;
+        waiting::wake(&mut transaction, user.as_str(), endpoint, now).await.doing(DOING)?;
         let audited = Audited { user: Some(user), verb: "enable_webhook", subject: endpoint };
         write_action(&mut transaction, audited, action, now).await.doing(DOING)?;
         transaction.commit().await.doing(DOING)?;
