@@ -152,6 +152,18 @@ def nested() -> Iterator[dict[str, Any]]:
     yield of_body("ends before it begins, and more", "POST", text, {**late, "text": ""})
     meeting = {"duration_minutes": "x", "participants": [{"name": 1}, 2, {}], "start_time": ""}
     yield of_body("meeting", "POST", "/v1/conversations/x/finalize", {"calendar_meeting_context": meeting})
+    boolean = {"title": "Vote", "goal_type": "boolean", "target_value": 1}
+    for change in [
+        {}, {"target_value": 0}, {"target_value": True}, {"target_value": 2, "unit": 5}, {"current_value": 0.5},
+        {"current_value": 1, "min_value": 0, "max_value": 10}, {"max_value": 7}, {"min_value": 1, "max_value": None},
+        {"target_value": -1, "current_value": 3, "min_value": 4, "max_value": 2}, {"goal_type": None, "target_value": 9},
+    ]:
+        yield of_body("boolean goal", "POST", f"{P}/goals", {**boolean, **change})
+        yield of_body("boolean goal", "PATCH", f"{P}/goals/x", {**boolean, **change})
+    for ends in [(1, 1), (2, 1), (-1, -2), (2, "1"), (11, 10.5), (2, None), (None, 3), ("x", 1)]:
+        body = {"title": "Run", "target_value": 123, "min_value": ends[0], "max_value": ends[1]}
+        yield of_body("ends of a goal", "POST", f"{P}/goals", body)
+        yield of_body("ends of a goal", "PATCH", f"{P}/goals/x", body)
     yield of_body("51 items", "POST", f"{P}/action-items/batch", {"action_items": [ITEM] * 51})
     yield of_body("no items", "POST", f"{P}/action-items/batch", {"action_items": []})
     yield of_body("bad items", "POST", f"{P}/action-items/batch", {"action_items": [ITEM, {}, 1, {"description": ""}]})

@@ -186,7 +186,41 @@ class MemoryChange(Change):
     tags: Tags = None
 
 
-class Goal(BaseModel):
+class Numbers(BaseModel):
+    """A boolean goal uses 0 and 1, and no scale ends before it begins."""
+
+    @field_validator("target_value", "current_value", check_fields=False)
+    def zero_or_one(cls, number, info):
+        if is_boolean(info) and number not in (None, 0, 1):
+            raise ValueError(f"{info.field_name} of a boolean goal must be 0 or 1")
+        return number
+
+    @field_validator("min_value", check_fields=False)
+    def zero(cls, number, info):
+        if is_boolean(info) and number not in (None, 0):
+            raise ValueError("min_value of a boolean goal must be 0")
+        return number
+
+    @field_validator("max_value", check_fields=False)
+    def one(cls, number, info):
+        # Clients that are generated from a document with a default send it along with every goal.
+        if is_boolean(info) and number not in (None, 1, cls.model_fields["max_value"].default):
+            raise ValueError("max_value of a boolean goal must be 1")
+        return number
+
+    @model_validator(mode="after")
+    def ends_in_order(self):
+        low, high = self.min_value, self.max_value
+        if low is not None and high is not None and low > high:
+            raise ValueError("min_value must not exceed max_value")
+        return self
+
+
+def is_boolean(info):
+    return info.data.get("goal_type") == GoalType.boolean
+
+
+class Goal(Numbers):
     title: Title
     goal_type: GoalType | None = GoalType.scale
     target_value: Number
@@ -196,7 +230,7 @@ class Goal(BaseModel):
     unit: Annotated[str, Field(max_length=100)] | None = None
 
 
-class GoalChange(Change):
+class GoalChange(Numbers, Change):
     title: Title = None
     goal_type: GoalType = None
     target_value: Number = None

@@ -10,14 +10,18 @@ use ledger::{GoalChange, GoalFilter, NewGoal};
 use records::{Goal, GoalId, GoalType};
 use serde_json::Value;
 
-use super::{answer, links, path::Ids, tagged};
+use super::{
+    answer, links,
+    measure::{Figure, HIGH_END, NUMBER, ends_in_order, refused_change, refused_progress},
+    path::Ids,
+    tagged,
+};
 use crate::{
     Error, Scope,
     door::{Creating, Door},
     keys::Caller,
     read::{
-        Body, Bool, Choice, Fields, Float, Int, Page, Problem, Query, Text, object, optional_object, page,
-        query,
+        Body, Bool, Choice, Fields, Int, Page, Problem, Query, Text, object, optional_object, page, query,
     },
     shapes,
 };
@@ -28,8 +32,6 @@ pub(super) const KIND: &str = "Goal";
 const TITLE: Text = Text::between(1, 500);
 /// Of what is counted.
 const UNIT: Text = Text::between(0, 100);
-/// Any finite number.
-const NUMBER: Float = Float::between(f64::MIN, f64::MAX);
 
 fn types() -> Choice<&'static str, GoalType> {
     Choice::of(GoalType::ALL.iter().map(|kind| (kind.as_str(), *kind)))
@@ -83,14 +85,14 @@ pub(super) async fn create(
 pub(super) fn read_new(fields: &mut Fields<'_>, id: &GoalId) -> Option<NewGoal> {
     let title = fields.required("title", TITLE);
     let goal_type = fields.optional("goal_type", types()).unwrap_or(GoalType::Scale);
-    let target_value = fields.required("target_value", NUMBER);
-    let current_value = fields.optional("current_value", NUMBER).unwrap_or(0.0);
-    let min_value = fields.optional("min_value", NUMBER).unwrap_or(0.0);
-    let max_value = fields.optional("max_value", NUMBER).unwrap_or(match goal_type {
-        GoalType::Boolean => 1.0,
-        GoalType::Scale | GoalType::Numeric => 10.0,
-    });
+    let known = Some(goal_type);
+    let target_value = fields.required("target_value", Figure::target(known));
+    let current_value = fields.optional("current_value", Figure::current(known)).unwrap_or(0.0);
+    let min_value = fields.optional("min_value", Figure::min(known)).unwrap_or(0.0);
+    let max_value = fields.optional("max_value", Figure::max_of_new(known)).unwrap_or(HIGH_END);
+    let max_value = if goal_type == GoalType::Boolean { 1.0 } else { max_value };
     let unit = fields.optional("unit", UNIT);
+    ends_in_order(fields, Some(min_value), Some(max_value))?;
     let (title, target_value) = (title?, target_value?);
     Some(NewGoal {
         id: id.clone(),
@@ -113,22 +115,26 @@ pub(super) async fn change(
 ) -> Result<Json<Value>, Error> {
     caller.require(Scope::GoalsWrite)?;
     let change = object(body, read_change)?;
-    shown(door.ledger.change_goal(&caller.user, &GoalId::new(id), &change).await?)
+    let changed = door.ledger.change_goal(&caller.user, &GoalId::new(id), &change).await?;
+    let goal = changed.map_err(|refusal| refused_change(refusal, &change))?;
+    Ok(Json(shapes::goal(&goal)))
 }
 
 /// Reads the body of a PATCH.
 pub(super) fn read_change(fields: &mut Fields<'_>) -> Option<GoalChange> {
+    let (title, goal_type) = (fields.present("title", TITLE), fields.present("goal_type", types()));
     let change = GoalChange {
-        title: fields.present("title", TITLE),
-        goal_type: fields.present("goal_type", types()),
-        target_value: fields.present("target_value", NUMBER),
-        min_value: fields.present("min_value", NUMBER),
-        max_value: fields.present("max_value", NUMBER),
+        title,
+        goal_type,
+        target_value: fields.present("target_value", Figure::target(goal_type)),
+        min_value: fields.present("min_value", Figure::min(goal_type)),
+        max_value: fields.present("max_value", Figure::max(goal_type)),
         unit: fields.nullable("unit", UNIT),
         is_active: fields.present("is_active", Bool),
     };
     let names = ["title", "goal_type", "target_value", "min_value", "max_value", "unit", "is_active"];
     fields.needs_any(&names)?;
+    ends_in_order(fields, change.min_value, change.max_value)?;
     Some(change)
 }
 
@@ -145,7 +151,10 @@ pub(super) async fn progress(
     // A body that is wrong is wrong, also where the query has said enough.
     let sent = optional_object(body, read_progress)?.flatten();
     let value = asked.or(sent).ok_or_else(missing)?;
-    shown(door.ledger.set_goal_progress(&caller.user, &GoalId::new(id), value).await?)
+    let part = if asked.is_some() { "query" } else { "body" };
+    let told = door.ledger.set_goal_progress(&caller.user, &GoalId::new(id), value).await?;
+    let goal = told.map_err(|refusal| refused_progress(refusal, part))?;
+    Ok(Json(shapes::goal(&goal)))
 }
 
 /// Reads the progress out of a query or a body; `None` inside: it is not there.

@@ -16,6 +16,7 @@ mod keys;
 mod links;
 mod made;
 mod me;
+mod measure;
 mod memories;
 mod path;
 mod people;

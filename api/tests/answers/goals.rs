@@ -65,6 +65,78 @@ async fn every_failing_field_of_a_goal_is_named_at_once() {
 }
 
 #[tokio::test]
+async fn numbers_that_a_goal_cannot_have_are_refused_where_they_stand() {
+    let bench = Bench::new().await;
+    let goals = format!("{P}/goals");
+    let boolean = json!({ "title": "Vote", "goal_type": "boolean", "target_value": 2, "current_value": 0.5 });
+    let answer = bench.post(&goals, boolean).await;
+    assert_eq!(
+        answer.kinds(),
+        [
+            ("value_error", &json!(["body", "target_value"])),
+            ("value_error", &json!(["body", "current_value"]))
+        ]
+    );
+    assert_eq!(answer.body["detail"][0]["msg"], "Value error, target_value of a boolean goal must be 0 or 1");
+    let crossed = json!({ "title": "Run", "target_value": 5, "min_value": 11 });
+    assert_eq!(bench.post(&goals, crossed).await.kinds(), [("value_error", &json!(["body"]))]);
+
+    let beyond =
+        json!({ "title": "Count", "goal_type": "numeric", "target_value": 123, "current_value": -4 });
+    let beyond = bench.post(&goals, beyond).await;
+    assert_eq!((&beyond.body["target_value"], &beyond.body["max_value"]), (&json!(123.0), &json!(10.0)));
+    let with_defaults = json!({
+        "title": "Vote", "goal_type": "boolean", "target_value": 1, "current_value": 0, "min_value": 0, "max_value": 10,
+    });
+    let vote = bench.post(&goals, with_defaults).await;
+    assert_eq!((&vote.body["min_value"], &vote.body["max_value"]), (&json!(0.0), &json!(1.0)), "{vote:?}");
+
+    let patch =
+        async |rest: &str, body| bench.ask(&bench.key, Method::PATCH, &path(&vote, rest), Some(body)).await;
+    let at = |part: &str, field: &str| json!([part, field]);
+    assert_eq!(
+        patch("", json!({ "max_value": 7 })).await.kinds(),
+        [("value_error", &at("body", "max_value"))]
+    );
+    assert_eq!(
+        patch("/progress", json!({ "current_value": 2 })).await.kinds(),
+        [("value_error", &at("body", "current_value"))]
+    );
+    assert_eq!(
+        patch("/progress?current_value=2", json!({})).await.kinds(),
+        [("value_error", &at("query", "current_value"))]
+    );
+    assert_eq!(bench.get(&path(&vote, "")).await.body, vote.body, "nothing of it was kept");
+    assert_eq!(patch("/progress?current_value=true", json!({})).await.status, 422, "a query holds no JSON");
+    assert_eq!(patch("/progress", json!({ "current_value": true })).await.body["current_value"], 1.0);
+}
+
+#[tokio::test]
+async fn a_patch_is_judged_with_what_is_stored_and_told_at_what_was_sent() {
+    let bench = Bench::new().await;
+    let goal = create(&bench, "Read").await;
+    let patch = async |body| bench.ask(&bench.key, Method::PATCH, &path(&goal, ""), Some(body)).await;
+    let (body, goal_type) = (json!(["body"]), json!(["body", "goal_type"]));
+    assert_eq!(patch(json!({ "min_value": 11 })).await.kinds(), [("value_error", &body)]);
+    assert_eq!(patch(json!({ "min_value": 3, "max_value": 2 })).await.kinds(), [("value_error", &body)]);
+    let answer = patch(json!({ "goal_type": "boolean", "title": "Lost" })).await;
+    assert_eq!(answer.kinds(), [("value_error", &goal_type)]);
+    assert_eq!(answer.body["detail"][0]["msg"], "Value error, target_value of a boolean goal must be 0 or 1");
+    assert_eq!(bench.get(&path(&goal, "")).await.body, goal.body);
+    let nobodys = bench
+        .ask(
+            &bench.key,
+            Method::PATCH,
+            &format!("{P}/goals/none"),
+            Some(json!({ "min_value": 3, "max_value": 2 })),
+        )
+        .await;
+    assert_eq!(nobodys.status, 422, "the body goes before the 404");
+    let changed = patch(json!({ "goal_type": "boolean", "target_value": 1 })).await;
+    assert_eq!((&changed.body["max_value"], &changed.body["title"]), (&json!(1.0), &json!("Read")));
+}
+
+#[tokio::test]
 async fn a_fourth_goal_takes_the_oldest_ones_place_and_inactive_ones_are_listed_on_request() {
     let bench = Bench::new().await;
     let first = create(&bench, "1").await;

@@ -1,15 +1,19 @@
 //! Goals: at most three of a person's are active, also when two are made at once.
 
 mod active;
+mod change;
 mod progress;
 mod row;
 
 use records::{Goal, GoalId, GoalType, UserId};
 
-pub use self::progress::GoalPoint;
 use self::{
     active::make_room,
     row::{GoalRow, goal_columns},
+};
+pub use self::{
+    change::{GoalChange, GoalRefusal},
+    progress::GoalPoint,
 };
 use crate::{
     Ledger,
@@ -37,25 +41,6 @@ pub struct NewGoal {
     pub max_value: f64,
     /// What is counted.
     pub unit: Option<String>,
-}
-
-/// What a PATCH changes; `None` leaves it.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct GoalChange {
-    /// 1–500 characters.
-    pub title: Option<String>,
-    /// How it is measured.
-    pub goal_type: Option<GoalType>,
-    /// Where it is reached.
-    pub target_value: Option<f64>,
-    /// The low end of its scale.
-    pub min_value: Option<f64>,
-    /// The high end of its scale.
-    pub max_value: Option<f64>,
-    /// What is counted; `Some(None)` takes it away.
-    pub unit: Option<Option<String>>,
-    /// Activating one deactivates the oldest active one, when there are three.
-    pub is_active: Option<bool>,
 }
 
 /// Which goals to list.
@@ -140,52 +125,6 @@ impl Ledger {
         make_room(&mut transaction, user, &new.id, now).await?;
         transaction.commit().await.doing(DOING)?;
         row.try_into()
-    }
-
-    /// Changes a goal. `None`: no such goal.
-    ///
-    /// # Errors
-    /// When the database does not answer.
-    pub async fn change_goal(
-        &self,
-        user: &UserId,
-        goal: &GoalId,
-        change: &GoalChange,
-    ) -> Result<Option<Goal>, Error> {
-        const DOING: &str = "changing a goal";
-        let (mut transaction, now) = self.begin(DOING).await?;
-        let activates = change.is_active == Some(true);
-        if activates {
-            lock_user(&mut transaction, user).await?;
-        }
-        let row: Option<GoalRow> = sqlx::query_as(concat!(
-            "update goals set updated_at = $3, title = coalesce($4, title), goal_type = coalesce($5, goal_type), \
-                 target_value = coalesce($6, target_value), min_value = coalesce($7, min_value), \
-                 max_value = coalesce($8, max_value), unit = case when $9 then $10 else unit end, \
-                 is_active = coalesce($11, is_active) \
-             where user_id = $1 and goal_id = $2 returning ",
-            goal_columns!()
-        ))
-        .bind(user.as_str())
-        .bind(goal.as_str())
-        .bind(now)
-        .bind(&change.title)
-        .bind(change.goal_type.map(GoalType::as_str))
-        .bind(change.target_value)
-        .bind(change.min_value)
-        .bind(change.max_value)
-        .bind(change.unit.is_some())
-        .bind(change.unit.clone().flatten())
-        .bind(change.is_active)
-        .fetch_optional(&mut *transaction)
-        .await
-        .doing(DOING)?;
-        let Some(row) = row else { return Ok(None) };
-        if activates {
-            make_room(&mut transaction, user, goal, now).await?;
-        }
-        transaction.commit().await.doing(DOING)?;
-        row.try_into().map(Some)
     }
 
     /// Deletes a goal with its history. `false`: no such goal.

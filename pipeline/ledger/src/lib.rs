@@ -63,7 +63,7 @@ pub use endpoints::{Endpoint, EndpointChange, EventKind, NewEndpoint, TooManyEnd
 pub use error::{Error, Trouble};
 pub use folders::{DeletedFolder, FolderChange, FolderView, NewFolder};
 pub use gauges::Gauges;
-pub use goals::{GoalChange, GoalFilter, GoalPoint, NewGoal};
+pub use goals::{GoalChange, GoalFilter, GoalPoint, GoalRefusal, NewGoal};
 pub use health::{Health, TableHealth};
 pub use history::Event;
 pub use items::{ItemChange, ItemFilter, NewActionItem};

@@ -17,7 +17,7 @@ pub use category::{Category, MemoryCategory};
 pub use conversation::{
     Conversation, Event, Geolocation, Source, Status, Structured, UnknownName, Visibility,
 };
-pub use goal::{Goal, GoalType};
+pub use goal::{Goal, GoalFault, GoalType, Measure};
 pub use ids::{ActionItemId, ConversationId, FolderId, GoalId, MemoryId, UserId};
 pub use segment::Segment;
 pub use talk::{Line, Talk};

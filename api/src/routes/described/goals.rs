@@ -15,8 +15,11 @@ const TAG: &str = "Goals";
 const ALL: &str = "/v1/dev/user/goals";
 const ONE: &str = "/v1/dev/user/goals/{goal_id}";
 
-const PROGRESS: &[Note] =
-    &[("current_value", "Where it stands now: in the query or in the body; the query goes first.", "")];
+const PROGRESS: &[Note] = &[(
+    "current_value",
+    "Where it stands now, 0 or 1 of a `boolean`: in the query or in the body; the query goes first.",
+    "",
+)];
 
 /// What is strived for, and the places for conversations.
 pub(super) fn operations() -> Vec<Operation> {
@@ -44,11 +47,19 @@ fn create() -> Operation {
         Drawing::of(|fields| goals::read_new(fields, &GoalId::new(""))),
         &[
             ("title", "What it is.", ""),
-            ("goal_type", "How it is measured; `boolean` uses 0 and 1.", "\"scale\""),
-            ("target_value", "When it is reached.", ""),
-            ("current_value", "Where it stands.", "0"),
-            ("min_value", "The lower end of the scale.", "0"),
-            ("max_value", "The upper end of the scale: 10 unless said otherwise, 1 of a `boolean`.", ""),
+            (
+                "goal_type",
+                "How it is measured; the target and the value of a `boolean` are 0 or 1.",
+                "\"scale\"",
+            ),
+            ("target_value", "When it is reached; it may lie beyond the scale.", ""),
+            ("current_value", "Where it stands; it may lie beyond the scale.", "0"),
+            ("min_value", "The lower end of the scale, not above the upper one; 0 of a `boolean`.", "0"),
+            (
+                "max_value",
+                "The upper end of the scale: 10 unless said otherwise. 1 of a `boolean`, for which a 10 is taken as 1.",
+                "",
+            ),
             ("unit", "What is counted.", ""),
         ],
     );
@@ -84,10 +95,14 @@ fn change() -> Operation {
         Drawing::of(goals::read_change),
         &[
             ("title", "What it is.", ""),
-            ("goal_type", "How it is measured.", ""),
-            ("target_value", "When it is reached.", ""),
-            ("min_value", "The lower end of the scale.", ""),
-            ("max_value", "The upper end of the scale.", ""),
+            (
+                "goal_type",
+                "How it is measured. A `boolean` needs a target and a value of 0 or 1, and gets the ends 0 and 1.",
+                "",
+            ),
+            ("target_value", "When it is reached; 0 or 1 of a `boolean`.", ""),
+            ("min_value", "The lower end of the scale, not above the upper one; 0 of a `boolean`.", ""),
+            ("max_value", "The upper end of the scale, not below the lower one; 1 of a `boolean`.", ""),
             ("unit", "What is counted; null for nothing.", ""),
             ("is_active", "`true` deactivates the oldest of three others.", ""),
         ],

@@ -1,9 +1,12 @@
 //! How far a goal has come: a value now, and one for every UTC day on which one was told.
 
 use chrono::NaiveDate;
-use records::{Goal, GoalId, Timestamp, UserId};
+use records::{Goal, GoalId, Measure, Timestamp, UserId};
 
-use super::row::{GoalRow, goal_columns};
+use super::{
+    change::GoalRefusal,
+    row::{GoalRow, goal_columns, locked},
+};
 use crate::{
     Ledger,
     error::{Doing, Error},
@@ -21,7 +24,7 @@ pub struct GoalPoint {
 }
 
 impl Ledger {
-    /// Sets where a goal stands, and notes it for the day. `None`: no such goal.
+    /// Sets where a goal stands, and notes it for the day; or says why not: a boolean goal stands at 0 or at 1.
     ///
     /// # Errors
     /// When the database does not answer.
@@ -30,10 +33,19 @@ impl Ledger {
         user: &UserId,
         goal: &GoalId,
         value: f64,
-    ) -> Result<Option<Goal>, Error> {
+    ) -> Result<Result<Goal, GoalRefusal>, Error> {
         const DOING: &str = "setting a goal's progress";
         let (mut transaction, now) = self.begin(DOING).await?;
-        let row: Option<GoalRow> = sqlx::query_as(concat!(
+        let Some(stored) = locked(&mut transaction, user, goal).await? else {
+            return Ok(Err(GoalRefusal::NoGoal));
+        };
+        let told =
+            Measure { goal_type: Some(stored.goal_type), current_value: Some(value), ..Measure::default() };
+        let faults = told.faults();
+        if !faults.is_empty() {
+            return Ok(Err(GoalRefusal::Wrong(faults)));
+        }
+        let row: GoalRow = sqlx::query_as(concat!(
             "update goals set current_value = $3, updated_at = $4 where user_id = $1 and goal_id = $2 returning ",
             goal_columns!()
         ))
@@ -41,10 +53,9 @@ impl Ledger {
         .bind(goal.as_str())
         .bind(value)
         .bind(now)
-        .fetch_optional(&mut *transaction)
+        .fetch_one(&mut *transaction)
         .await
         .doing(DOING)?;
-        let Some(row) = row else { return Ok(None) };
         // The goal's row is locked by now: of two that tell a value at once, the second one stays in both places.
         sqlx::query(
             "insert into goal_progress (user_id, goal_id, day, value, recorded_at) \
@@ -60,7 +71,7 @@ impl Ledger {
         .await
         .doing(DOING)?;
         transaction.commit().await.doing(DOING)?;
-        row.try_into().map(Some)
+        row.try_into().map(Ok)
     }
 
     /// A goal's history of the last `days` UTC days, today included, newest first. `None`: no such goal.

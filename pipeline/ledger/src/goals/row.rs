@@ -1,8 +1,9 @@
 //! A goal's row, read into `records::Goal`.
 
-use records::{Goal, GoalId, Timestamp};
+use records::{Goal, GoalId, Timestamp, UserId};
+use sqlx::PgConnection;
 
-use crate::error::Error;
+use crate::error::{Doing, Error};
 
 /// What [`GoalRow`] reads.
 macro_rules! goal_columns {
@@ -27,6 +28,25 @@ pub(super) struct GoalRow {
     is_active: bool,
     created_at: Timestamp,
     updated_at: Timestamp,
+}
+
+/// A person's goal as it stands; its row is locked until the transaction ends. `None`: no such goal.
+pub(super) async fn locked(
+    connection: &mut PgConnection,
+    user: &UserId,
+    goal: &GoalId,
+) -> Result<Option<Goal>, Error> {
+    let row: Option<GoalRow> = sqlx::query_as(concat!(
+        "select ",
+        goal_columns!(),
+        " from goals where user_id = $1 and goal_id = $2 for update"
+    ))
+    .bind(user.as_str())
+    .bind(goal.as_str())
+    .fetch_optional(connection)
+    .await
+    .doing("locking a goal")?;
+    row.map(Goal::try_from).transpose()
 }
 
 impl TryFrom<GoalRow> for Goal {

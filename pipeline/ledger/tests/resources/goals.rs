@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ledger::{GoalChange, GoalFilter, Ledger, NewGoal};
+use ledger::{GoalChange, GoalFilter, GoalRefusal, Ledger, NewGoal};
 use records::{GoalId, GoalType, UserId};
 use tokio::sync::Barrier;
 
@@ -71,9 +71,10 @@ async fn activating_the_oldest_goal_deactivates_the_oldest_of_the_others() {
     assert_eq!(active(&world).await, ["a", "c", "d"], "activating an active one changes nothing");
     assert_eq!(
         world.ledger.change_goal(&world.ann, &GoalId::new("none"), &activation()).await.unwrap(),
-        None
+        Err(GoalRefusal::NoGoal)
     );
-    assert_eq!(world.ledger.change_goal(&world.bob, &GoalId::new("b"), &activation()).await.unwrap(), None);
+    let strange = world.ledger.change_goal(&world.bob, &GoalId::new("b"), &activation()).await.unwrap();
+    assert_eq!(strange, Err(GoalRefusal::NoGoal));
     assert_eq!(active(&world).await, ["a", "c", "d"], "a goal that is not there takes nobody's place");
 }
 
@@ -160,7 +161,8 @@ async fn history_has_a_value_for_every_day_the_last_one_that_was_told() {
     assert_eq!(values(30).await, [2.5, 1.0, 29.0], "newest first, 30 days with today");
     assert_eq!(values(1).await, [2.5]);
     assert_eq!(world.ledger.goal_history(&world.bob, &id, 30).await.unwrap(), None);
-    assert_eq!(world.ledger.set_goal_progress(&world.bob, &id, 9.0).await.unwrap(), None);
+    let strange = world.ledger.set_goal_progress(&world.bob, &id, 9.0).await.unwrap();
+    assert_eq!(strange, Err(GoalRefusal::NoGoal));
 
     assert!(!world.ledger.delete_goal(&world.bob, &id).await.unwrap());
     assert!(world.ledger.delete_goal(&world.ann, &id).await.unwrap());

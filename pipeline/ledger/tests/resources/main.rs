@@ -21,6 +21,7 @@ mod fairness;
 mod folders;
 mod gates;
 mod gauges;
+mod goal_numbers;
 mod goals;
 mod known_people;
 mod made;

@@ -122,7 +122,7 @@ async fn what_is_said_of_a_goal_or_a_person_concerns_that_one_alone() {
     let world = street().await;
     let (ledger, ann, goal) = (&world.ledger, &world.ann, GoalId::new("x"));
     let named = GoalChange { title: Some("Read".into()), ..GoalChange::default() };
-    assert!(spared(&world, async { ledger.change_goal(ann, &goal, &named).await.unwrap() }).await.is_some());
+    assert!(spared(&world, async { ledger.change_goal(ann, &goal, &named).await.unwrap() }).await.is_ok());
     let told = spared(&world, async { ledger.set_goal_progress(ann, &goal, 3.0).await.unwrap() }).await;
     assert_eq!(told.unwrap().current_value, 3.0);
     assert!(spared(&world, async { ledger.delete_goal(ann, &goal).await.unwrap() }).await);

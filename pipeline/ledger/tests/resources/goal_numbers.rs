@@ -1,0 +1,132 @@
+//! What a goal's numbers cannot be, judged with the row as it stands.
+
+use std::sync::Arc;
+
+use ledger::{GoalChange, GoalRefusal, Ledger, NewGoal};
+use records::{Goal, GoalFault, GoalId, GoalType, UserId};
+use tokio::sync::Barrier;
+
+use crate::world::World;
+
+const ROUNDS: usize = 8;
+
+async fn made(world: &World, id: &str, goal_type: GoalType, max_value: f64) -> GoalId {
+    let new = NewGoal {
+        id: GoalId::new(id),
+        title: "Reach it".into(),
+        goal_type,
+        target_value: 1.0,
+        current_value: 0.0,
+        min_value: 0.0,
+        max_value,
+        unit: None,
+    };
+    world.ledger.create_goal(&world.ann, &new).await.unwrap().id
+}
+
+async fn stored(world: &World, id: &GoalId) -> Goal {
+    world.ledger.goal(&world.ann, id).await.unwrap().unwrap()
+}
+
+async fn change(world: &World, id: &GoalId, change: GoalChange) -> Result<Goal, GoalRefusal> {
+    world.ledger.change_goal(&world.ann, id, &change).await.unwrap()
+}
+
+fn boolean() -> GoalChange {
+    GoalChange { goal_type: Some(GoalType::Boolean), ..GoalChange::default() }
+}
+
+#[tokio::test]
+async fn a_change_that_crosses_the_ends_as_they_stand_changes_nothing() {
+    let world = World::new().await;
+    let id = made(&world, "a", GoalType::Scale, 10.0).await;
+    let before = stored(&world, &id).await;
+    for crossing in [
+        GoalChange { min_value: Some(10.5), title: Some("Lost".into()), ..GoalChange::default() },
+        GoalChange { max_value: Some(-1.0), ..GoalChange::default() },
+        GoalChange { min_value: Some(5.0), max_value: Some(4.0), ..GoalChange::default() },
+    ] {
+        assert_eq!(change(&world, &id, crossing).await, Err(GoalRefusal::Wrong(vec![GoalFault::Ends])));
+    }
+    assert_eq!(stored(&world, &id).await, before);
+    let moved = GoalChange { min_value: Some(20.0), max_value: Some(30.0), ..GoalChange::default() };
+    let moved = change(&world, &id, moved).await.unwrap();
+    assert_eq!((moved.min_value, moved.max_value), (20.0, 30.0));
+}
+
+#[tokio::test]
+async fn a_goal_becomes_boolean_with_the_ends_of_one_when_its_other_numbers_are_those_of_one() {
+    let world = World::new().await;
+    let id = made(&world, "a", GoalType::Scale, 10.0).await;
+    world.ledger.set_goal_progress(&world.ann, &id, 4.0).await.unwrap().unwrap();
+    let far = GoalChange { target_value: Some(8.0), max_value: Some(8.0), ..boolean() };
+    let all = vec![GoalFault::Target, GoalFault::Current, GoalFault::Max];
+    assert_eq!(change(&world, &id, far).await, Err(GoalRefusal::Wrong(all)));
+    world.ledger.set_goal_progress(&world.ann, &id, 1.0).await.unwrap().unwrap();
+    let goal = change(&world, &id, boolean()).await.unwrap();
+    assert_eq!((goal.goal_type, goal.min_value, goal.max_value), (GoalType::Boolean, 0.0, 1.0));
+    let aimed = GoalChange { target_value: Some(2.0), ..GoalChange::default() };
+    assert_eq!(change(&world, &id, aimed).await, Err(GoalRefusal::Wrong(vec![GoalFault::Target])));
+    let told = world.ledger.set_goal_progress(&world.ann, &id, 0.5).await.unwrap();
+    assert_eq!(told, Err(GoalRefusal::Wrong(vec![GoalFault::Current])));
+    assert_eq!(stored(&world, &id).await.current_value, 1.0);
+    assert_eq!(world.ledger.goal_history(&world.ann, &id, 1).await.unwrap().unwrap()[0].value, 1.0);
+    assert_eq!(
+        world.ledger.set_goal_progress(&world.ann, &id, 0.0).await.unwrap().unwrap().current_value,
+        0.0
+    );
+    let counted =
+        GoalChange { goal_type: Some(GoalType::Numeric), max_value: Some(9.0), ..GoalChange::default() };
+    assert_eq!(change(&world, &id, counted).await.unwrap().max_value, 9.0);
+}
+
+#[tokio::test]
+async fn a_goal_that_was_odd_before_can_still_be_renamed_and_mended() {
+    let world = World::new().await;
+    let id = made(&world, "a", GoalType::Boolean, 7.0).await;
+    world.run("update goals set target_value = 5, current_value = 3, min_value = 9").await;
+    let renamed = GoalChange { title: Some("Vote".into()), is_active: Some(true), ..GoalChange::default() };
+    assert_eq!(change(&world, &id, renamed).await.unwrap().title, "Vote");
+    for mended in [
+        GoalChange { target_value: Some(1.0), ..GoalChange::default() },
+        GoalChange { min_value: Some(0.0), max_value: Some(1.0), ..GoalChange::default() },
+    ] {
+        change(&world, &id, mended).await.unwrap();
+    }
+    world.ledger.set_goal_progress(&world.ann, &id, 1.0).await.unwrap().unwrap();
+    change(&world, &id, boolean()).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_goal_that_becomes_boolean_while_a_value_is_told_is_not_left_between_0_and_1() {
+    let world = World::new().await;
+    let other = world.other_process();
+    async fn become_boolean(ledger: Ledger, user: UserId, id: GoalId) {
+        let _either_way = ledger.change_goal(&user, &id, &boolean()).await.unwrap();
+    }
+    async fn tell(ledger: Ledger, user: UserId, id: GoalId) {
+        let _either_way = ledger.set_goal_progress(&user, &id, 5.0).await.unwrap();
+    }
+    for round in 0..ROUNDS {
+        let id = made(&world, &format!("g{round}"), GoalType::Scale, 10.0).await;
+        let start = Arc::new(Barrier::new(2));
+        let (first, second) = (Arc::clone(&start), start);
+        let becoming = become_boolean(world.ledger.clone(), world.ann.clone(), id.clone());
+        let telling = tell(other.clone(), world.ann.clone(), id.clone());
+        let becoming = tokio::spawn(async move {
+            first.wait().await;
+            becoming.await;
+        });
+        let telling = tokio::spawn(async move {
+            second.wait().await;
+            telling.await;
+        });
+        becoming.await.unwrap();
+        telling.await.unwrap();
+        let goal = stored(&world, &id).await;
+        let is_one = (GoalType::Boolean, 0.0);
+        let is_other = (GoalType::Scale, 5.0);
+        let found = (goal.goal_type, goal.current_value);
+        assert!(found == is_one || found == is_other, "round {round}: {found:?}");
+    }
+}
