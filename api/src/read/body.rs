@@ -12,7 +12,11 @@ use axum::{
 };
 use serde_json::{Value, json};
 
-use super::{Fields, Object, Problem, Report, Take, python_json};
+use super::{
+    Fields, Object, Problem, Report, Take,
+    odd::Odd,
+    python_json::{self, Unread},
+};
 use crate::{
     Error,
     door::{BODY_LIMIT, Door},
@@ -49,12 +53,14 @@ pub(crate) async fn whole(request: Request, wait: Duration) -> Result<Bytes, Err
 
 /// Reads a body that must be an object.
 pub(crate) fn object<T>(body: Body, read: impl Fn(&mut Fields<'_>) -> Option<T>) -> Result<T, Error> {
-    let mut report = Report::of("body");
-    let taken = match body.value()? {
-        None => report.refuse("missing", "Field required"),
-        Some(value) => Object(read).take(&value, &mut report),
-    };
-    report.finish(taken).map_err(Error::Invalid)
+    match body.value()? {
+        None => {
+            let mut report = Report::of("body");
+            let refused = report.refuse("missing", "Field required");
+            report.finish(refused).map_err(Error::Invalid)
+        }
+        Some(sent) => fields_of(sent, read),
+    }
 }
 
 /// Reads a body that may be absent (or null); absent is `None`.
@@ -63,45 +69,53 @@ pub(crate) fn optional_object<T>(
     read: impl Fn(&mut Fields<'_>) -> Option<T>,
 ) -> Result<Option<T>, Error> {
     match body.value()? {
-        None | Some(Value::Null) => Ok(None),
-        Some(value) => {
-            let mut report = Report::of("body");
-            let taken = Object(read).take(&value, &mut report);
-            report.finish(taken).map(Some).map_err(Error::Invalid)
-        }
+        None | Some((Value::Null, _)) => Ok(None),
+        Some(sent) => fields_of(sent, read).map(Some),
     }
 }
 
+fn fields_of<T>(
+    (value, odd): (Value, Option<Odd>),
+    read: impl Fn(&mut Fields<'_>) -> Option<T>,
+) -> Result<T, Error> {
+    let mut report = Report::of_odd("body", odd);
+    let taken = Object(read).take(&value, &mut report);
+    report.finish(taken).map_err(Error::Invalid)
+}
+
 impl Body {
-    /// The body as JSON; `None` when there is none.
-    fn value(self) -> Result<Option<Value>, Error> {
+    /// The body as JSON, with what is odd in it; `None` when there is none.
+    fn value(self) -> Result<Option<(Value, Option<Odd>)>, Error> {
         let bytes = self.bytes?;
         if bytes.is_empty() {
             return Ok(None);
         }
         if !self.is_json {
             // Not parsed, and therefore no object: FastAPI passes the bytes on as they are.
-            return Ok(Some(Value::String(String::new())));
+            return Ok(Some((Value::String(String::new()), None)));
         }
         parse(&bytes).map(Some)
     }
 }
 
 /// UTF-8, with or without a byte order mark. A NUL among the first four bytes is UTF-16 or UTF-32 (RFC 4627).
-fn parse(bytes: &[u8]) -> Result<Value, Error> {
+fn parse(bytes: &[u8]) -> Result<(Value, Option<Odd>), Error> {
     if bytes.iter().take(4).any(|byte| *byte == 0) {
         return Err(Error::UnreadableBody);
     }
     let text = std::str::from_utf8(bytes).map_err(|_| Error::UnreadableBody)?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    serde_json::from_str(text).map_err(|_| {
-        let fault = python_json::fault(text);
-        Error::Invalid(vec![Problem {
+    if let Ok(value) = serde_json::from_str(text) {
+        return Ok((value, None));
+    }
+    python_json::read(text).map_err(|unread| match unread {
+        Unread::TooMuch => Error::UnreadableBody,
+        Unread::Broken(fault) => Error::Invalid(vec![Problem {
             kind: "json_invalid",
             loc: vec!["body".into(), fault.at.into()],
             msg: "JSON decode error".to_owned(),
             ctx: Some(json!({ "error": fault.message })),
-        }])
+        }]),
     })
 }
 

@@ -106,8 +106,44 @@ fn broken_json_is_told_in_pythons_words_and_characters() {
 
 #[test]
 fn a_tower_of_brackets_is_refused_and_breaks_nothing() {
-    let detail = detail_of("[".repeat(1_000_000).as_bytes(), JSON);
-    assert_eq!(detail[0]["type"], "json_invalid");
+    assert_eq!(detail_of("[".repeat(1_000_000).as_bytes(), JSON), "unreadable body");
+}
+
+#[test]
+fn odd_values_of_fields_that_nobody_reads_do_no_harm() {
+    let tower = format!("{}{}", "[".repeat(900), "]".repeat(900));
+    for odd in ["1e400", "-1e400", r#""\ud83d""#, r#"{"\ud83d": 1}"#, "NaN", &"9".repeat(400), &tower] {
+        let body = format!(r#"{{"a": "x", "x": {odd}, "b": true, "y": [1, {{"z": {odd}}}]}}"#);
+        assert_eq!(detail_of(body.as_bytes(), JSON), "taken", "{odd}");
+    }
+}
+
+#[test]
+fn odd_values_of_fields_that_are_read_are_refused_where_they_stand() {
+    let kind = |text: &str| {
+        let detail = detail_of(text.as_bytes(), JSON);
+        (detail[0]["type"].clone(), detail[0]["loc"].clone(), detail.as_array().unwrap().len())
+    };
+    let at = |kind: &str, field: &str| (json!(kind), json!(["body", field]), 1);
+    assert_eq!(kind(r#"{"a": "x\udc00", "b": true}"#), at("string_unicode", "a"));
+    assert_eq!(kind(r#"{"a": "0123456789\udc00", "b": true}"#), at("string_too_long", "a"));
+    assert_eq!(kind(r#"{"a": 1e400, "b": true}"#), at("string_type", "a"));
+    assert_eq!(kind(r#"{"a": "x", "b": 1e400}"#), at("bool_type", "b"));
+    let read = |text: &str| {
+        let number = Float::between(f64::MIN, f64::MAX);
+        let list = || ListOf { item: number, min: 0, max: 9 };
+        match object(Body::sent(text.as_bytes(), JSON), |fields| fields.required("n", list())) {
+            Err(Error::Invalid(problems)) => problems.iter().map(Problem::shape).collect(),
+            other => json!(other.is_ok()),
+        }
+    };
+    for infinite in ["1e400", "-1e400", "Infinity", "NaN", &"9".repeat(400)] {
+        let finite = json!({
+            "type": "finite_number", "loc": ["body", "n", 1], "msg": "Input should be a finite number",
+        });
+        assert_eq!(read(&format!(r#"{{"n": [1, {infinite}], "m": 1e400}}"#)), json!([finite]));
+    }
+    assert_eq!(read(r#"{"n": 1e400, "n": [1e308]}"#), true);
 }
 
 #[test]

@@ -46,10 +46,10 @@ impl<'a> Fields<'a> {
             drawing.required(name, take.schema());
             return None;
         }
-        self.report.at(name, |report| match self.object.get(name) {
-            Some(value) => take.take(value, report),
-            None => report.refuse("missing", "Field required"),
-        })
+        match self.object.get(name) {
+            Some(value) => self.report.take(name, &take, value),
+            None => self.report.at(name, |report| report.refuse("missing", "Field required")),
+        }
     }
 
     /// A field that may be absent or null: both give `None` (as does a wrong one, which is reported).
@@ -59,7 +59,7 @@ impl<'a> Fields<'a> {
         }
         match self.object.get(name) {
             None | Some(Value::Null) => None,
-            Some(value) => self.report.at(name, |report| take.take(value, report)),
+            Some(value) => self.report.take(name, &take, value),
         }
     }
 
@@ -69,7 +69,7 @@ impl<'a> Fields<'a> {
             drawing.present(name, take.schema());
         }
         let value = self.object.get(name)?;
-        self.report.at(name, |report| take.take(value, report))
+        self.report.take(name, &take, value)
     }
 
     /// A field for which null has a meaning of its own: `None` absent, `Some(None)` null.
@@ -79,7 +79,7 @@ impl<'a> Fields<'a> {
         }
         match self.object.get(name)? {
             Value::Null => Some(None),
-            value => self.report.at(name, |report| take.take(value, report)).map(Some),
+            value => self.report.take(name, &take, value).map(Some),
         }
     }
 
@@ -158,11 +158,8 @@ impl<T: Take> Take for ListOf<T> {
             );
         }
         // Every item is read, so that one answer names all that are wrong.
-        let taken: Vec<_> = items
-            .iter()
-            .enumerate()
-            .map(|(index, item)| report.at(index, |report| self.item.take(item, report)))
-            .collect();
+        let taken: Vec<_> =
+            items.iter().enumerate().map(|(index, item)| report.take(index, &self.item, item)).collect();
         taken.into_iter().collect()
     }
 

@@ -12,6 +12,7 @@ mod drawing;
 mod fields;
 mod moment;
 mod number;
+mod odd;
 mod page;
 mod python_json;
 mod query;

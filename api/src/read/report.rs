@@ -4,8 +4,10 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value, json};
 
+use super::{Take, odd::Odd};
+
 /// One step of a place inside a request: a field's name, or an index or offset.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Step {
     /// A part of the request, or a field.
     Name(Cow<'static, str>),
@@ -67,12 +69,34 @@ impl Problem {
 pub(crate) struct Report {
     place: Vec<Step>,
     problems: Vec<Problem>,
+    odd: Option<Odd>,
 }
 
 impl Report {
     /// Begins at a part of the request: `body`, `query` or `path`.
     pub(crate) fn of(part: &'static str) -> Self {
-        Self { place: vec![part.into()], problems: Vec::new() }
+        Self::of_odd(part, None)
+    }
+
+    /// The same, of a part in which some values are not what they seem.
+    pub(crate) fn of_odd(part: &'static str, odd: Option<Odd>) -> Self {
+        Self { place: vec![part.into()], problems: Vec::new(), odd }
+    }
+
+    /// Takes the value one step further in: also of one that would do, if it is not what was sent.
+    pub(crate) fn take<T: Take>(&mut self, step: impl Into<Step>, take: &T, value: &Value) -> Option<T::Out> {
+        self.at(step, |report| {
+            let taken = take.take(value, report)?;
+            let inner = report.place.get(1..).unwrap_or_default();
+            match report.odd.as_ref().and_then(|odd| odd.at(inner)) {
+                Some(Odd::Number) => report.refuse("finite_number", "Input should be a finite number"),
+                Some(Odd::Text) => report.refuse(
+                    "string_unicode",
+                    "Input should be a valid string, unable to parse raw data as a unicode string",
+                ),
+                Some(Odd::Inside(_)) | None => Some(taken),
+            }
+        })
     }
 
     /// Reads something one step further in.
