@@ -155,6 +155,9 @@ def nested() -> Iterator[dict[str, Any]]:
     yield of_body("ends before it begins", "POST", text, late)
     yield of_body("ends before it begins, and more", "POST", text, {**late, "text": ""})
     meeting = {"duration_minutes": "x", "participants": [{"name": 1}, 2, {}], "start_time": ""}
+    long = {name: "é" * 2_049 for name in ["title", "platform", "meeting_link"]}
+    long = {"calendar_meeting_context": {**long, "notes": "n" * 100_001, "participants": [{"name": "é" * 501, "email": "e" * 501}]}}
+    yield of_body("long meeting", "POST", "/v1/conversations/x/finalize", long)
     yield of_body("meeting", "POST", "/v1/conversations/x/finalize", {"calendar_meeting_context": meeting})
     boolean = {"title": "Vote", "goal_type": "boolean", "target_value": 1}
     for change in [

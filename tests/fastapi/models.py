@@ -134,18 +134,18 @@ class ConversationChange(Change):
 
 
 class Participant(BaseModel):
-    name: str | None = None
-    email: str | None = None
+    name: Label | None = None
+    email: Label | None = None
 
 
 class Meeting(BaseModel):
-    title: str | None = None
+    title: Label | None = None
     start_time: datetime | None = None
     duration_minutes: Annotated[int, Field(ge=0, le=2**31 - 1)] | None = None
-    platform: str | None = None
+    platform: Label | None = None
     participants: Annotated[list[Participant], Field(max_length=1000)] | None = None
-    notes: str | None = None
-    meeting_link: str | None = None
+    notes: Annotated[str, Field(max_length=100_000)] | None = None
+    meeting_link: Annotated[str, Field(max_length=2048)] | None = None
 
 
 class Finalize(BaseModel):

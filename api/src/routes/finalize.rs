@@ -26,6 +26,11 @@ const POLL_SECONDS: u64 = 2;
 /// Seconds between two polls of a job that waits for a later moment, or for keys.
 const SLOW_POLL_SECONDS: u64 = 5;
 
+/// A meeting's agenda: as long as a text of which a conversation is made.
+const NOTES: Text = Text::between(0, 100_000);
+/// Where a meeting is joined: as long as an address that is called.
+const LINK: Text = Text::between(0, 2_048);
+
 /// POST `…/finalize`: answers as soon as the admission is committed. A repeat changes nothing.
 pub(super) async fn admit(
     State(door): State<Door>,
@@ -118,20 +123,20 @@ pub(super) fn read_context(fields: &mut Fields<'_>) -> Option<Option<Value>> {
 fn meeting(fields: &mut Fields<'_>) -> Option<Value> {
     let people = ListOf { item: Object(participant), min: 0, max: 1_000 };
     Some(json!({
-        "title": fields.optional("title", Text::any()),
+        "title": fields.optional("title", Text::label()),
         "start_time": fields.optional("start_time", Moment).map(|start| shapes::moment(start.at)),
         "duration_minutes": fields.optional("duration_minutes", Int::between(0, i64::from(i32::MAX))),
-        "platform": fields.optional("platform", Text::any()),
+        "platform": fields.optional("platform", Text::label()),
         "participants": fields.optional("participants", people).unwrap_or_default(),
-        "notes": fields.optional("notes", Text::any()),
-        "meeting_link": fields.optional("meeting_link", Text::any()),
+        "notes": fields.optional("notes", NOTES),
+        "meeting_link": fields.optional("meeting_link", LINK),
     }))
 }
 
 fn participant(fields: &mut Fields<'_>) -> Option<Value> {
     Some(json!({
-        "name": fields.optional("name", Text::any()),
-        "email": fields.optional("email", Text::any()),
+        "name": fields.optional("name", Text::label()),
+        "email": fields.optional("email", Text::label()),
     }))
 }
 

@@ -56,3 +56,38 @@ async fn every_text_that_is_only_carried_along_is_bounded() {
         assert_eq!(bench.post(&path, body).await.status, 200, "{path}");
     }
 }
+
+/// A finalization in which every text is so long.
+fn meeting(label: usize, link: usize, notes: usize) -> Value {
+    let [label, link, notes] = [label, link, notes].map(|length| "\u{e9}".repeat(length));
+    let participants = [json!({ "name": label, "email": label })];
+    json!({ "calendar_meeting_context": {
+        "title": label, "platform": label, "meeting_link": link, "notes": notes, "participants": participants,
+    }})
+}
+
+#[tokio::test]
+async fn every_text_of_a_meeting_is_bounded() {
+    let bench = Bench::new().await;
+    let segments = json!({
+        "transcript_segments": [{ "text": "x", "start": 0, "end": 1 }], "defer_processing": true,
+    });
+    let made = bench.post(&format!("{P}/conversations/from-segments"), segments).await;
+    let path = format!("/v1/conversations/{}/finalize", made.body["id"].as_str().unwrap());
+    for path in [path.as_str(), "/v1/conversations"] {
+        let answer = bench.post(path, meeting(501, 2_049, 100_001)).await;
+        assert_eq!(answer.status, 422, "{path}");
+        let told: Vec<String> = answer.kinds().iter().map(|(kind, loc)| format!("{kind} {loc}")).collect();
+        let place = |rest: &str| format!("string_too_long [\"body\",\"calendar_meeting_context\",{rest}]");
+        let expected = [
+            "\"title\"",
+            "\"platform\"",
+            "\"participants\",0,\"name\"",
+            "\"participants\",0,\"email\"",
+            "\"notes\"",
+            "\"meeting_link\"",
+        ];
+        assert_eq!(told, expected.map(place), "{path}");
+    }
+    assert_eq!(bench.post(&path, meeting(500, 2_048, 100_000)).await.status, 200);
+}
