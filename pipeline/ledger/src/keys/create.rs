@@ -1,18 +1,22 @@
 //! Making a key: by an operator's word, or by a person's own, which is counted.
 
-use records::UserId;
+use records::{Timestamp, UserId};
 use sqlx::PgConnection;
 
 use super::NewKey;
 use crate::{
     Ledger,
     error::{Doing, Error},
+    repeats::forget_answers,
     users::lock_user,
 };
 
 const DOING: &str = "storing a key";
 /// How many live keys a person may come to by themselves (DECISIONS §2); they are listed whole.
 const MOST: i64 = 100;
+/// How many keys that are revoked or expired are kept to be looked at: who makes and revokes one a day shall not have a
+/// list without end.
+const DEAD: i64 = 100;
 
 /// Why a person's own key was not made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,9 +62,28 @@ impl Ledger {
         if !insert(&mut transaction, user, key).await? {
             return Ok(Err(KeyRefusal::NoSuchPerson));
         }
+        forget_dead(&mut transaction, user, now).await?;
         transaction.commit().await.doing(DOING)?;
         Ok(Ok(()))
     }
+}
+
+/// Takes away the oldest of the keys that work no more. The caller holds the person's row.
+async fn forget_dead(connection: &mut PgConnection, user: &UserId, now: Timestamp) -> Result<(), Error> {
+    let gone: Vec<String> = sqlx::query_scalar(
+        "delete from developer_keys where user_id = $1 and key_id in ( \
+             select key_id from developer_keys \
+             where user_id = $1 and (revoked_at is not null or expires_at <= $2) \
+             order by created_at desc, key_id offset $3) returning key_id",
+    )
+    .bind(user.as_str())
+    .bind(now)
+    .bind(DEAD)
+    .fetch_all(&mut *connection)
+    .await
+    .doing(DOING)?;
+    let gone: Vec<&str> = gone.iter().map(String::as_str).collect();
+    forget_answers(connection, user, &gone).await.doing(DOING)
 }
 
 /// `false`: no such person.

@@ -102,3 +102,27 @@ async fn whose_key_is_made_while_another_is_counts_after_it() {
     sqlx::raw_sql("commit").execute(&mut holder).await.unwrap();
     assert_eq!(verb.await.unwrap(), Err(KeyRefusal::TooMany));
 }
+
+#[tokio::test]
+async fn of_keys_that_work_no_more_the_newest_hundred_are_kept_when_one_is_made() {
+    let world = World::new().await;
+    for of in ["ann", "bob"] {
+        world.database.run(&keys(of, 1, 106)).await;
+    }
+    // The lower the number, the older; the oldest of all works.
+    world
+        .run(
+            "update developer_keys set created_at = now() - interval '1 day' + substr(key_id, 2)::integer * interval '1 s', \
+                 revoked_at = case when key_id <> 'k1' and key_id < 'k5' then now() end, \
+                 expires_at = case when key_id >= 'k5' then now() - interval '1 s' end",
+        )
+        .await;
+    world.ledger.add_key(&world.ann, &key()).await.unwrap().unwrap();
+    let kept = world.ledger.keys(&world.ann).await.unwrap();
+    let ids: Vec<&str> = kept.iter().map(|key| key.id.as_str()).collect();
+    let expected: Vec<String> = (7..=106).rev().map(|number| format!("k{number}")).collect();
+    assert_eq!(ids[0], "new");
+    assert_eq!(ids[1..101], expected);
+    assert_eq!(ids[101..], ["k1"], "it works: of a hundred and five that do not, five are gone");
+    assert_eq!(world.ledger.keys(&world.bob).await.unwrap().len(), 106);
+}
