@@ -3,15 +3,19 @@
 
 use stages::Embedding;
 
-use super::text::content_stems;
+use super::text::{content_stems, words};
 
 /// The name under which these vectors are stored; vectors of other models are not comparable.
 const MODEL: &str = "hash-512";
 const DIMENSIONS: usize = 512;
 
-/// The L2-normalised vector of `text`; all zeros when it has no content.
+/// The L2-normalised vector of `text`. Where no word carries a topic ("Yes, and you?"), all of its words count; texts
+/// without words are all alike. It always has a direction: a conversation must not fail for having said little.
 pub(super) fn embedding(text: &str) -> Embedding {
-    let stems = content_stems(text);
+    let stems = match content_stems(text) {
+        none if none.is_empty() => words(text).collect(),
+        stems => stems,
+    };
     let mut vector = vec![0.0_f32; DIMENSIONS];
     for stem in &stems {
         add(&mut vector, "w", stem, 1.0);
@@ -50,6 +54,8 @@ fn normalise(vector: &mut [f32]) {
     let length = vector.iter().map(|x| x * x).sum::<f32>().sqrt();
     if length > 0.0 {
         vector.iter_mut().for_each(|x| *x /= length);
+    } else if let Some(first) = vector.first_mut() {
+        *first = 1.0;
     }
 }
 
@@ -76,7 +82,19 @@ mod tests {
     }
 
     #[test]
-    fn a_text_without_content_is_the_zero_vector() {
-        assert!(embedding("uh, yeah").vector.iter().all(|x| *x == 0.0));
+    fn a_text_without_content_has_a_direction_too() {
+        for text in ["uh, yeah", "It was what it was.", "...", " ", "", "\u{1f9e0}"] {
+            let length: f32 = embedding(text).vector.iter().map(|x| x * x).sum();
+            assert!((length - 1.0).abs() < 1e-5, "{text}");
+        }
+        assert!(
+            cosine("It was what it was", "It is what it is") > cosine("It was what it was", "You and me")
+        );
+    }
+
+    #[test]
+    fn what_is_too_long_to_be_a_word_is_left_as_it_is() {
+        let long = "\u{e9}".repeat(100_000);
+        assert_eq!(content_stems(&long), [long]);
     }
 }

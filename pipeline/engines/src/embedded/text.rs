@@ -95,10 +95,16 @@ const UNSTEMMED: &[(&str, &str)] = &[
     ("politics", "politics"),
 ];
 
-/// The stem of a word in lower case; numbers stay as they are.
+/// A longer run of letters is no word of any language, and stemmers take its length squared.
+pub(super) const LONGEST_WORD: usize = 200;
+
+/// The stem of a word in lower case; numbers stay as they are, and what is too long to be a word.
 pub(super) fn stem(word: &str) -> String {
     if let Some((_, stem)) = UNSTEMMED.iter().find(|(known, _)| *known == word) {
         return (*stem).to_owned();
+    }
+    if word.len() > LONGEST_WORD {
+        return word.to_owned();
     }
     STEMMER.stem(word.strip_suffix("'s").unwrap_or(word)).into_owned()
 }
