@@ -77,6 +77,31 @@ async fn what_waits_for_an_endpoint_is_parked_and_woken_in_batches_to_its_end() 
     assert_eq!(world.count("select count(*) from webhook_endpoints where waking").await, 0);
 }
 
+/// The planner has not counted what came a moment ago, and thinks of a row or two: what it then chooses must not look for
+/// the next batch once for every row that waits.
+#[tokio::test]
+async fn no_more_than_a_batch_is_moved_at_once_before_anybody_counted_what_waits() {
+    const ALL_PARKED: &str = "update webhook_deliveries set next_at = 'infinity'";
+    const ALL_DUE: &str = "update webhook_deliveries set next_at = now() - interval '1 minute'";
+    let world = World::new().await;
+    for rows in [PEOPLE, ENDPOINTS, BOBS] {
+        world.run(rows).await;
+    }
+    switch(&world.ledger, false).await;
+    assert_eq!(parked(&world).await, 1_000);
+    world.run(ALL_PARKED).await;
+    switch(&world.ledger, true).await;
+    assert_eq!(parked(&world).await, 1_500);
+    world.run(ALL_DUE).await;
+    let policy = DeliveryPolicy::default();
+    let claimed = world.ledger.claim_deliveries(1, &policy).await.unwrap();
+    assert!(world.ledger.finish_delivery(&claimed[0], DeliveryOutcome::Gone, &policy).await.unwrap());
+    assert_eq!(
+        world.count("select count(*) from webhook_deliveries where status = 'cancelled'").await,
+        1_000
+    );
+}
+
 #[tokio::test]
 async fn what_waits_for_an_endpoint_that_is_gone_is_cancelled_in_batches_to_its_end() {
     let world = seeded(&[PEOPLE, ENDPOINTS, BOBS]).await;
