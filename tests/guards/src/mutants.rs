@@ -75,8 +75,8 @@ impl Which {
         }
         println!("{} mutants, {} of them where a program can choose", mutants.len(), tried.len());
         tried.sort_by_key(|guard| draw(self.seed, &guard.name));
+        // In the order they are drawn: a run that is cut off has tried a sample, too.
         tried.truncate(self.sample);
-        tried.sort_by(|one, other| one.name.cmp(&other.name));
         Ok(tried)
     }
 }
