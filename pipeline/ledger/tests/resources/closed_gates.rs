@@ -104,3 +104,29 @@ async fn what_somebody_holds_at_a_closed_endpoint_keeps_nobody_waiting() {
     let claimed = claim(&world.ledger).await;
     assert_eq!((claimed.len(), claimed[0].endpoint_id.as_str()), (1, "calm"));
 }
+
+#[tokio::test]
+async fn a_sender_that_died_at_a_closed_endpoint_takes_no_other_delivery_of_it_along() {
+    let world = World::new().await;
+    world.endpoint(&world.ann, "w").await;
+    world.pending(&world.ann, "w", 3).await;
+    world
+        .run(
+            "update webhook_deliveries set status = 'sending', next_at = null, \
+                 sending_until = now() + case delivery_id when 'w_0' then -1 else 1 end * interval '1 minute' \
+                 where delivery_id <> 'w_2'; \
+             update webhook_deliveries set next_at = now() + interval '2 hours' where delivery_id = 'w_2'; \
+             update webhook_endpoints set open_until = now() + interval '1 hour'",
+        )
+        .await;
+    assert!(claim(&world.ledger).await.is_empty());
+    let rows: Vec<(String, String, Option<bool>)> = sqlx::query_as(
+        "select delivery_id, status, next_at < now() + interval '90 minutes' from webhook_deliveries order by 1",
+    )
+    .fetch_all(&world.pool)
+    .await
+    .unwrap();
+    let expected =
+        [("w_0", "pending", Some(true)), ("w_1", "sending", None), ("w_2", "pending", Some(false))];
+    assert_eq!(rows, expected.map(|(id, status, soon)| (id.to_owned(), status.to_owned(), soon)));
+}
