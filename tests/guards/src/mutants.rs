@@ -82,12 +82,16 @@ impl Which {
 }
 
 impl Mutant {
-    /// `None`: it stands in a constant, or in a function whose type is that of its body, of which there is one.
+    /// `None`: it stands where nothing can be chosen while the program runs, or in a function whose type is that of its body,
+    /// of which there is one.
     fn guard(&self, text: &str, guards: &[Guard]) -> Option<Guard> {
         let function = self.function.as_ref().filter(|function| !function.return_type.contains("impl "))?;
         let (begin, end) = (function.span.start.offset(text)?, function.span.end.offset(text)?);
         let (own, own_end) = (self.span.start.offset(text)?, self.span.end.offset(text)?);
         let body = begin + body(&text[begin..end])?;
+        if text[begin..body].contains("const fn ") {
+            return None;
+        }
         let whole = text[body..end - 1].trim_end();
         let mut leaves = whole.to_owned();
         leaves.replace_range(own.checked_sub(body)?..own_end.checked_sub(body)?, &self.replacement);
