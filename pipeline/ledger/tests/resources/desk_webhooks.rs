@@ -87,6 +87,23 @@ async fn what_one_endpoint_lost_since_a_moment_is_recovered_and_nothing_else() {
 }
 
 #[tokio::test]
+async fn no_more_is_recovered_at_once_than_was_asked_for() {
+    let world = troubled().await;
+    world
+        .run(
+            "insert into webhook_deliveries (user_id, endpoint_id, delivery_id, event, status, tries, finished_at, \
+                 occurred_at) \
+             select 'ann', 'w', 'lost' || n, 'conversation.completed', 'exhausted', 11, \
+                 now() - interval '1 hour', now() - interval '2 hours' from generate_series(1, 3) n",
+        )
+        .await;
+    for _ in 0..4 {
+        assert_eq!(recover(&world, 1).await, Some(1));
+    }
+    assert_eq!(recover(&world, 1).await, Some(0));
+}
+
+#[tokio::test]
 async fn whoever_of_two_people_comes_first_what_is_recovered_is_ones_own() {
     for ann_first in [true, false] {
         let world = troubled().await;
