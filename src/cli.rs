@@ -8,8 +8,8 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, error::ErrorKind}
 
 use crate::{
     commands::{
-        audit::Audit, doctor::Doctor, folders::Folders, jobs::Jobs, keys::Keys, man::Man, replays::Replays,
-        users::Users, verify::Verify, webhooks::Webhooks,
+        audit::Audit, config::Show, doctor::Doctor, folders::Folders, jobs::Jobs, keys::Keys, man::Man,
+        migrate::Migrate, replays::Replays, users::Users, verify::Verify, webhooks::Webhooks,
     },
     config::Config,
     telemetry::Logs,
@@ -39,7 +39,7 @@ pub(crate) enum Command {
     /// Run the service.
     Serve(Box<Config>),
     /// Bring the database's schema up to date.
-    Migrate(Box<Config>),
+    Migrate(Box<Migrate>),
     /// Look at finalization jobs and repair them.
     Jobs(Jobs),
     /// Look at bulk replays, and pause, resume or cancel them.
@@ -59,7 +59,7 @@ pub(crate) enum Command {
     /// Developer keys.
     Keys(Keys),
     /// Print the effective settings, secrets masked; exit 2 when they cannot work.
-    Config(Box<Config>),
+    Config(Box<Show>),
     /// Print the OpenAPI document of the public interface.
     Openapi,
     /// Print a shell's completions.
