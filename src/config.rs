@@ -252,6 +252,11 @@ impl Config {
     pub(crate) fn effective(&self) -> Vec<(&'static str, String)> {
         let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "(none)".to_owned());
         let masked = |value: &Option<String>| value.as_ref().map_or("(none)", |_| "(set)").to_owned();
+        // A name and a password in an address are refused, and not shown either.
+        let address = |value: &Option<String>| match value {
+            Some(url) if url.contains('@') => masked(value),
+            _ => text(value),
+        };
         let join = |names: Vec<String>| if names.is_empty() { "(none)".to_owned() } else { names.join(",") };
         let name = |value: &dyn std::fmt::Debug| format!("{value:?}").to_lowercase();
         let settings = vec![
@@ -278,7 +283,7 @@ impl Config {
             ("reconciler_cron", self.reconciler_cron.clone()),
             ("text_engine", name(&self.text_engine)),
             ("date_order", self.date_order.name().to_owned()),
-            ("openai_base_url", text(&self.openai_base_url)),
+            ("openai_base_url", address(&self.openai_base_url)),
             ("openai_api_key", masked(&self.openai_api_key)),
             ("openai_model", text(&self.openai_model)),
             ("openai_embed_model", text(&self.openai_embed_model)),
