@@ -142,7 +142,7 @@ fn settings_are_a_document_that_holds_no_secret() {
     assert_eq!(shown["ok"], json!(false));
     assert_eq!(
         (&shown["settings"]["database_url"], &shown["settings"]["openai_api_key"]),
-        (&json!("(set)"), &json!("(set)"))
+        (&json!("ada@localhost:5432/listen"), &json!("(set)"))
     );
     assert_eq!(shown["settings"]["openai_model"], Value::Null);
     let problems = shown["problems"].as_array().expect("a list");
@@ -152,4 +152,22 @@ fn settings_are_a_document_that_holds_no_secret() {
     );
     let works = document(&binary::told(secrets[0], &["config", "--json"]));
     assert_eq!((&works["ok"], &works["problems"]), (&json!(true), &json!([])), "{works}");
+}
+
+#[tokio::test]
+async fn a_file_of_settings_tells_every_command_where_the_database_is() {
+    let database = TestDatabase::new().await;
+    let file = std::env::temp_dir().join(format!("{}.toml", database.name()));
+    let text = format!("database_url = '{}'\naddr = '127.0.0.1:0'\n", database.url());
+    std::fs::write(&file, text).expect("a file can be written");
+    let ends = |words: &[&str]| {
+        let mut command = std::process::Command::new(binary::path());
+        command.args(words).arg("--config").arg(&file).env_remove("DATABASE_URL");
+        command.output().expect("the program can be run").status.code()
+    };
+    assert_eq!(ends(&["jobs", "list"]), Some(0));
+    assert_eq!(ends(&["keys", "list", "--user", "none"]), Some(3));
+    assert_eq!(ends(&["verify"]), Some(0));
+    assert_eq!(ends(&["config"]), Some(0));
+    std::fs::remove_file(&file).expect("it was there");
 }
