@@ -2,6 +2,7 @@
 //! refused at start, all of them at once.
 
 mod limits;
+mod shown;
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -10,6 +11,8 @@ use ipnet::IpNet;
 use job::Policy;
 use outside::{BadVapid, Vapid};
 use secrecy::SecretString;
+
+pub(crate) use self::shown::shown;
 
 use crate::{
     console::door::{BadDoor, Door},
@@ -80,10 +83,10 @@ pub(crate) struct Config {
     #[arg(long, env = "LISTEN_DATABASE_CONNECTIONS", default_value_t = 20, value_name = "N")]
     pub(crate) database_connections: u32,
     /// The public address.
-    #[arg(long, env = "LISTEN_ADDR", default_value = "127.0.0.1:8080", value_name = "ADDR")]
+    #[arg(long, env = "LISTEN_ADDR", default_value = "127.0.0.1:8080", value_name = "IP:PORT")]
     pub(crate) addr: SocketAddr,
     /// The address of metrics, health and the console.
-    #[arg(long, env = "LISTEN_ADMIN_ADDR", default_value = "127.0.0.1:8081", value_name = "ADDR")]
+    #[arg(long, env = "LISTEN_ADMIN_ADDR", default_value = "127.0.0.1:8081", value_name = "IP:PORT")]
     pub(crate) admin_addr: SocketAddr,
     /// What this process does.
     #[arg(
@@ -260,7 +263,10 @@ impl Config {
         let join = |names: Vec<String>| if names.is_empty() { "(none)".to_owned() } else { names.join(",") };
         let name = |value: &dyn std::fmt::Debug| format!("{value:?}").to_lowercase();
         let settings = vec![
-            ("database_url", masked(&self.database_url)),
+            (
+                "database_url",
+                shown(self.database_url.as_deref()).unwrap_or_else(|| masked(&self.database_url)),
+            ),
             ("database_connections", self.database_connections.to_string()),
             ("addr", self.addr.to_string()),
             ("admin_addr", self.admin_addr.to_string()),

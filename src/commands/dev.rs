@@ -10,7 +10,7 @@ use worker::Unwatched;
 
 use super::{keys, serve, users};
 use crate::{
-    config::{Config, Dispatch},
+    config::{Config, Dispatch, shown},
     console::door,
     embedded::Private,
     lifecycle::Lifecycle,
@@ -37,6 +37,11 @@ pub(super) async fn run(config: Config, spans: Option<SpanCounts>) -> anyhow::Re
         Some(private) => private.options(),
         None => database(config.database_url.as_deref())?,
     };
+    let database = match &private {
+        // Quoted: a shell would take the question mark for a pattern.
+        Some(private) => format!("{}\n          export DATABASE_URL='{}'", private.words(), private.url()),
+        None => shown(config.database_url.as_deref()).unwrap_or_default() + ", as DATABASE_URL says",
+    };
     let app = App::wire(config, options)?;
     app.show_spans(spans)?;
     app.ledger.migrate().await?;
@@ -49,9 +54,10 @@ pub(super) async fn run(config: Config, spans: Option<SpanCounts>) -> anyhow::Re
         api: service.api.map(|addr| format!("http://{addr}")).unwrap_or_default(),
         admin: format!("http://{}", service.admin),
         desk_key,
+        database,
         key,
     };
-    anstream::println!("{}", place.words(private.as_ref()));
+    anstream::println!("{}", place.words());
     service.stopped(&app, &lifecycle).await;
     Ok(ExitCode::SUCCESS)
 }
@@ -62,24 +68,22 @@ struct Place {
     admin: String,
     /// `None` where the settings say who may come into the console.
     desk_key: Option<String>,
+    /// Which, and how other commands are told.
+    database: String,
     key: SecretString,
 }
 
 impl Place {
-    fn words(&self, private: Option<&Private>) -> String {
-        let Self { api, admin, .. } = self;
+    fn words(&self) -> String {
+        let Self { api, admin, database, .. } = self;
         let key = self.key.expose_secret();
         let desk_key = self.desk_key.as_ref().map_or(String::new(), |key| format!("  key {key}"));
-        // Quoted: a shell would take the question mark for a pattern.
-        let database = private.map_or(String::new(), |private| {
-            format!("Database  {}\n          export DATABASE_URL='{}'\n", private.words(), private.url())
-        });
         format!(
             "\nlisten is up; Ctrl-C stops it.\n\
              API       {api}/v1  (described at {api}/docs)\n\
              Console   {admin}/console{desk_key}\n\
              Metrics   {admin}/metrics\n\
-             {database}\n\
+             Database  {database}\n\n\
              Try, with a developer key of the person \"{PERSON}\":\n\
              \x20 KEY='Authorization: Bearer {key}'\n\
              \x20 curl -s {api}/v1/dev/user/conversations -H \"$KEY\" -H 'Content-Type: application/json' \\\n\
