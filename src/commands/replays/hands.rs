@@ -9,10 +9,18 @@ use crate::telemetry::{PLAIN, YELLOW};
 /// # Errors
 /// When the database does not answer.
 pub(crate) async fn tell(ledger: &Ledger) -> anyhow::Result<()> {
-    for words in obstacles(&ledger.workers().await?, &ledger.pauses().await?) {
+    for words in missing(ledger).await? {
         anstream::eprintln!("{YELLOW}warning:{PLAIN} {words}");
     }
     Ok(())
+}
+
+/// What keeps replayed jobs from running now, each with what to do about it.
+///
+/// # Errors
+/// When the database does not answer.
+pub(crate) async fn missing(ledger: &Ledger) -> Result<Vec<String>, ledger::Error> {
+    Ok(obstacles(&ledger.workers().await?, &ledger.pauses().await?))
 }
 
 /// What keeps them, in the order in which a job meets it.
