@@ -5,6 +5,7 @@
 //! with 1 when a guard could be taken out unnoticed. docs/RELIABILITY.md says what it found.
 
 mod literal;
+mod mutants;
 mod run;
 mod splice;
 mod table;
@@ -34,16 +35,19 @@ struct Arguments {
     quick: bool,
     #[command(flatten)]
     how: run::How,
+    #[command(flatten)]
+    which: mutants::Which,
 }
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<ExitCode> {
     let arguments = Arguments::parse();
     let root = workspace()?;
-    let guards: Vec<Guard> = table::read(&root.join("tests/guards/table"))?
-        .into_iter()
-        .filter(|guard| guard.is_asked_for(&arguments.names))
-        .collect();
+    let mut guards = table::read(&root.join("tests/guards/table"))?;
+    match &arguments.which.mutants {
+        Some(list) => guards = arguments.which.sampled(&root, list, &guards, &arguments.names)?,
+        None => guards.retain(|guard| guard.is_asked_for(&arguments.names)),
+    }
     if arguments.list {
         for guard in &guards {
             println!("{:44} {:44} {}", guard.name, guard.file, guard.tests.join(", "));

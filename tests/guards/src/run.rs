@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 
 use futures::{StreamExt, stream};
 
-use crate::Result;
 use crate::splice::{self, READ_SWITCH};
 use crate::table::Guard;
 use crate::tests::{self, Built, Program, Said};
 use crate::tree::Tree;
+use crate::{Result, mutants};
 
 /// What became of the guards.
 #[derive(Default)]
@@ -21,6 +21,7 @@ struct Tally {
     unclear: Vec<String>,
     unbuildable: Vec<String>,
     equivalent: u32,
+    unviable: usize,
 }
 
 /// Tries `guards`: those that can be switched in one build, then the others in builds of their own.
@@ -64,6 +65,48 @@ impl Kit {
         if guards.is_empty() {
             return Ok(());
         }
+        let (guards, built) = self.built_together(guards, tally).await?;
+        let tries = guards.iter().map(|guard| self.try_one(guard, &built));
+        let mut fates = stream::iter(tries).buffer_unordered(self.at_once);
+        while let Some(fate) = fates.next().await {
+            tally.add(fate?);
+        }
+        Ok(())
+    }
+
+    /// One build of all of `guards` but the mutants that the compiler refuses.
+    async fn built_together<'a>(
+        &self,
+        guards: &[&'a Guard],
+        tally: &mut Tally,
+    ) -> Result<(Vec<&'a Guard>, Built)> {
+        let mut guards = guards.to_vec();
+        loop {
+            println!("building {} guards to be switched", guards.len());
+            let texts = self.switched(&guards)?;
+            self.tree.set(&texts)?;
+            let error = match tests::build(self.tree.folder(), &programs(&guards)?).await {
+                Ok(built) => return Ok((guards, built)),
+                Err(error) => error,
+            };
+            let mutants: Vec<&Guard> = guards.iter().copied().filter(|guard| guard.at.is_some()).collect();
+            let refused: BTreeSet<&str> = mutants::complained_of(&error.to_string(), &texts, &mutants)
+                .into_iter()
+                .map(|guard| guard.name.as_str())
+                .collect();
+            if refused.is_empty() {
+                return Err(error);
+            }
+            for name in &refused {
+                println!("UNVIABLE  {name}");
+            }
+            tally.unviable += refused.len();
+            guards.retain(|guard| !refused.contains(guard.name.as_str()));
+        }
+    }
+
+    /// The files of `guards`, with all of them to be switched.
+    fn switched(&self, guards: &[&Guard]) -> Result<BTreeMap<String, String>> {
         let files: BTreeSet<&str> = guards.iter().map(|guard| guard.file.as_str()).collect();
         let mut texts = BTreeMap::new();
         for file in files {
@@ -77,15 +120,7 @@ impl Kit {
             let is_switched = text.ends_with(READ_SWITCH);
             texts.insert(root, if is_switched { text } else { text + READ_SWITCH });
         }
-        println!("building {} guards to be switched", guards.len());
-        self.tree.set(&texts)?;
-        let built = tests::build(self.tree.folder(), &programs(guards)?).await?;
-        let tries = guards.iter().map(|guard| self.try_one(guard, &built));
-        let mut fates = stream::iter(tries).buffer_unordered(self.at_once);
-        while let Some(fate) = fates.next().await {
-            tally.add(fate?);
-        }
-        Ok(())
+        Ok(texts)
     }
 
     async fn alone(&self, guard: &Guard, tally: &mut Tally) -> Result<()> {
@@ -160,6 +195,9 @@ impl Tally {
             self.unbuildable.len(),
             self.equivalent
         );
+        if self.unviable > 0 {
+            println!("{} mutants that the compiler refuses", self.unviable);
+        }
         for name in &self.survived {
             println!("survived: {name}");
         }

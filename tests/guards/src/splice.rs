@@ -100,6 +100,7 @@ mod checks {
             name: name.into(),
             file: "f".into(),
             after: None,
+            at: None,
             takes: takes.into(),
             leaves: leaves.into(),
             tests: Vec::new(),

@@ -16,6 +16,8 @@ pub(crate) struct Guard {
     pub(crate) file: String,
     /// A text that stands once in the file, before the guard; without one, the guard's own text stands there once.
     pub(crate) after: Option<String>,
+    /// Where it stands, when that is known.
+    pub(crate) at: Option<usize>,
     /// What is taken out.
     pub(crate) takes: String,
     /// What is put there instead.
@@ -65,6 +67,9 @@ impl Guard {
 
     /// Where the guard stands in the text of its file.
     pub(crate) fn place(&self, text: &str) -> Result<usize> {
+        if let Some(place) = self.at {
+            return Ok(place);
+        }
         let Some(anchor) = &self.after else {
             let places = text.matches(self.takes.as_str()).count();
             if places != 1 {
@@ -96,6 +101,7 @@ pub(crate) fn read(folder: &Path) -> Result<Vec<Guard>> {
             name,
             file: file.clone(),
             after: entry.after,
+            at: None,
             takes: entry.takes,
             leaves: entry.leaves,
             tests: entry.tests.unwrap_or_else(|| tests.clone()),

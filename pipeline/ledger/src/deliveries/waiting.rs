@@ -1,6 +1,9 @@
 //! What waits for one endpoint, moved together: parked, woken, put off or cancelled. A bounded number at a time: one
 //! statement for all that waits would hold the endpoint's row, and what it moves, for seconds, and at some number for longer
 //! than a statement may take: then for ever. What one call leaves, the next claim that finds it due goes on with.
+//!
+//! What is moved is chosen in a `with`: a choice with a limit that stands in `from` may be made anew for every row that it is
+//! joined with, a next batch each time.
 
 use records::Timestamp;
 use sqlx::PgConnection;
@@ -17,11 +20,11 @@ pub(crate) async fn park(
     endpoint: &str,
 ) -> Result<(), sqlx::Error> {
     sqlx::query(
-        "update webhook_deliveries d set next_at = 'infinity' \
-         from (select delivery_id from webhook_deliveries \
+        "with coming as (select delivery_id from webhook_deliveries \
              where user_id = $1 and endpoint_id = $2 and status = 'pending' and next_at < 'infinity' \
-             order by next_at limit $3 for update skip locked) p \
-         where d.user_id = $1 and d.endpoint_id = $2 and d.delivery_id = p.delivery_id",
+             order by next_at limit $3 for update skip locked) \
+         update webhook_deliveries d set next_at = 'infinity' \
+         from coming p where d.user_id = $1 and d.endpoint_id = $2 and d.delivery_id = p.delivery_id",
     )
     .bind(user)
     .bind(endpoint)
@@ -40,11 +43,11 @@ pub(crate) async fn wake(
     now: Timestamp,
 ) -> Result<(), sqlx::Error> {
     sqlx::query(
-        "update webhook_deliveries d set next_at = $3 \
-         from (select delivery_id from webhook_deliveries \
+        "with parked as (select delivery_id from webhook_deliveries \
              where user_id = $1 and endpoint_id = $2 and status = 'pending' and next_at = 'infinity' \
-             limit $4 for update skip locked) p \
-         where d.user_id = $1 and d.endpoint_id = $2 and d.delivery_id = p.delivery_id",
+             limit $4 for update skip locked) \
+         update webhook_deliveries d set next_at = $3 \
+         from parked p where d.user_id = $1 and d.endpoint_id = $2 and d.delivery_id = p.delivery_id",
     )
     .bind(user)
     .bind(endpoint)
@@ -140,12 +143,12 @@ pub(super) async fn cancel(
     now: Timestamp,
 ) -> Result<(), sqlx::Error> {
     sqlx::query(
-        "update webhook_deliveries d set status = 'cancelled', next_at = null, body = null, finished_at = $4 \
-         from (select delivery_id from webhook_deliveries \
+        "with unwanted as (select delivery_id from webhook_deliveries \
              where user_id = $1 and endpoint_id = $2 and status = 'pending' \
                  and next_at <= coalesce($3::timestamptz, 'infinity') \
-             limit $5 for update skip locked) g \
-         where d.user_id = $1 and d.endpoint_id = $2 and d.delivery_id = g.delivery_id",
+             limit $5 for update skip locked) \
+         update webhook_deliveries d set status = 'cancelled', next_at = null, body = null, finished_at = $4 \
+         from unwanted g where d.user_id = $1 and d.endpoint_id = $2 and d.delivery_id = g.delivery_id",
     )
     .bind(user)
     .bind(endpoint)

@@ -230,11 +230,11 @@ impl Ledger {
         .doing(DOING)?;
         let Some(enabled) = enabled else { return Ok(None) };
         let recovered = sqlx::query(
-            "update webhook_deliveries d set status = 'pending', tries = 0, finished_at = null, \
+            "with lost as (select delivery_id from webhook_deliveries where user_id = $1 and endpoint_id = $2 \
+                 and status = 'exhausted' and occurred_at >= $3 and finished_at < $7 order by occurred_at limit $4 for update) \
+             update webhook_deliveries d set status = 'pending', tries = 0, finished_at = null, \
                  next_at = case when $5 then $6::timestamptz else 'infinity' end \
-             from (select delivery_id from webhook_deliveries where user_id = $1 and endpoint_id = $2 \
-                 and status = 'exhausted' and occurred_at >= $3 and finished_at < $7 order by occurred_at limit $4 for update) f \
-             where d.user_id = $1 and d.endpoint_id = $2 and d.delivery_id = f.delivery_id",
+             from lost f where d.user_id = $1 and d.endpoint_id = $2 and d.delivery_id = f.delivery_id",
         )
         .bind(user.as_str())
         .bind(endpoint)

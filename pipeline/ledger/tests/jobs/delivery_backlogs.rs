@@ -1,5 +1,7 @@
 //! What waits for one endpoint is of no account to another, and is moved in batches however much it is.
 
+use std::time::Duration;
+
 use ledger::{DeliveryOutcome, DeliveryPolicy, EndpointChange, Ledger};
 use records::UserId;
 
@@ -69,12 +71,58 @@ async fn what_waits_for_an_endpoint_is_parked_and_woken_in_batches_to_its_end() 
     assert_eq!((claimed.len(), parked(&world).await), (1, 500));
     switch(&world.ledger, false).await;
     world.ledger.claim_deliveries(1, &policy).await.unwrap();
-    assert!(parked(&world).await > 500, "what is disabled again is woken no more");
+    assert_eq!(parked(&world).await, 2_499, "what is disabled again is woken no more");
     switch(&world.ledger, true).await;
     while parked(&world).await > 0 {
         world.ledger.claim_deliveries(1, &policy).await.unwrap();
     }
     assert_eq!(world.count("select count(*) from webhook_endpoints where waking").await, 0);
+}
+
+#[tokio::test]
+async fn an_endpoint_that_is_disabled_for_failing_while_it_is_woken_is_woken_no_more() {
+    let world = seeded(&[PEOPLE, ENDPOINTS, BOBS]).await;
+    let policy = DeliveryPolicy::default();
+    switch(&world.ledger, false).await;
+    world.run("update webhook_deliveries set next_at = 'infinity'").await;
+    switch(&world.ledger, true).await;
+    let claimed = world.ledger.claim_deliveries(1, &policy).await.unwrap();
+    assert_eq!((claimed.len(), parked(&world).await), (1, 500));
+    world
+        .run("update webhook_endpoints set failing_since = now() - interval '1 year' where user_id = 'bob'")
+        .await;
+    let hour = Some(Duration::from_secs(3_600));
+    let failed =
+        DeliveryOutcome::Retry { status: Some(503), error: "status", retry_after: hour, jitter_permille: 0 };
+    assert!(world.ledger.finish_delivery(&claimed[0], failed, &policy).await.unwrap());
+    assert_eq!(parked(&world).await, 1_500);
+    assert!(world.ledger.claim_deliveries(1, &policy).await.unwrap().is_empty());
+    assert_eq!(parked(&world).await, 2_499, "all but the one that has a time of its own");
+}
+
+/// The planner has not counted what came a moment ago, and thinks of a row or two: what it then chooses must not look for
+/// the next batch once for every row that waits.
+#[tokio::test]
+async fn no_more_than_a_batch_is_moved_at_once_before_anybody_counted_what_waits() {
+    const ALL_PARKED: &str = "update webhook_deliveries set next_at = 'infinity'";
+    const ALL_DUE: &str = "update webhook_deliveries set next_at = now() - interval '1 minute'";
+    let world = World::new().await;
+    for rows in [PEOPLE, ENDPOINTS, BOBS] {
+        world.run(rows).await;
+    }
+    switch(&world.ledger, false).await;
+    assert_eq!(parked(&world).await, 1_000);
+    world.run(ALL_PARKED).await;
+    switch(&world.ledger, true).await;
+    assert_eq!(parked(&world).await, 1_500);
+    world.run(ALL_DUE).await;
+    let policy = DeliveryPolicy::default();
+    let claimed = world.ledger.claim_deliveries(1, &policy).await.unwrap();
+    assert!(world.ledger.finish_delivery(&claimed[0], DeliveryOutcome::Gone, &policy).await.unwrap());
+    assert_eq!(
+        world.count("select count(*) from webhook_deliveries where status = 'cancelled'").await,
+        1_000
+    );
 }
 
 #[tokio::test]

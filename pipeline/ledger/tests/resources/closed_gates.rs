@@ -104,3 +104,73 @@ async fn what_somebody_holds_at_a_closed_endpoint_keeps_nobody_waiting() {
     let claimed = claim(&world.ledger).await;
     assert_eq!((claimed.len(), claimed[0].endpoint_id.as_str()), (1, "calm"));
 }
+
+#[tokio::test]
+async fn a_sender_that_died_at_a_closed_endpoint_takes_no_other_delivery_of_it_along() {
+    let world = World::new().await;
+    world.endpoint(&world.ann, "w").await;
+    world.pending(&world.ann, "w", 3).await;
+    world
+        .run(
+            "update webhook_deliveries set status = 'sending', next_at = null, \
+                 sending_until = now() + case delivery_id when 'w_0' then -1 else 1 end * interval '1 minute' \
+                 where delivery_id <> 'w_2'; \
+             update webhook_deliveries set next_at = now() + interval '2 hours' where delivery_id = 'w_2'; \
+             update webhook_endpoints set open_until = now() + interval '1 hour'",
+        )
+        .await;
+    assert!(claim(&world.ledger).await.is_empty());
+    let rows: Vec<(String, String, Option<bool>)> = sqlx::query_as(
+        "select delivery_id, status, next_at < now() + interval '90 minutes' from webhook_deliveries order by 1",
+    )
+    .fetch_all(&world.pool)
+    .await
+    .unwrap();
+    let expected =
+        [("w_0", "pending", Some(true)), ("w_1", "sending", None), ("w_2", "pending", Some(false))];
+    assert_eq!(rows, expected.map(|(id, status, soon)| (id.to_owned(), status.to_owned(), soon)));
+}
+
+#[tokio::test]
+async fn what_a_closed_endpoint_puts_off_are_its_own_deliveries_whatever_their_namesakes_elsewhere_do() {
+    let world = World::new().await;
+    for (user, endpoint) in [(&world.ann, "w"), (&world.ann, "v"), (&world.bob, "w")] {
+        world.endpoint(user, endpoint).await;
+    }
+    // Of Ann's at `w` one is due and one lost its sender; four others have a namesake elsewhere that is, or did.
+    world
+        .run(
+            "insert into webhook_deliveries (user_id, endpoint_id, delivery_id, event, status, next_at, sending_until, \
+                 occurred_at) \
+             select u, e, id, 'conversation.completed', case when next is null then 'sending' else 'pending' end, \
+                 now() + next, now() + until, now() \
+             from (values ('ann', 'w', 'due', '-1 minute'::interval, null::interval), \
+                 ('ann', 'w', 'dead', null, '-1 minute'), ('ann', 'w', 'a', '2 hours', null), \
+                 ('ann', 'w', 'b', '2 hours', null), ('ann', 'w', 'c', null, '1 minute'), \
+                 ('ann', 'w', 'd', null, '1 minute'), ('ann', 'v', 'due', '2 hours', null), \
+                 ('ann', 'v', 'dead', '2 hours', null), ('bob', 'w', 'due', '2 hours', null), \
+                 ('bob', 'w', 'dead', '2 hours', null), ('ann', 'v', 'a', '-1 minute', null), \
+                 ('bob', 'w', 'b', '-1 minute', null), ('ann', 'v', 'c', null, '-1 minute'), \
+                 ('bob', 'w', 'd', null, '-1 minute')) d (u, e, id, next, until); \
+             update webhook_endpoints set open_until = now() + interval '1 hour' \
+                 where user_id = 'ann' and endpoint_id = 'w'",
+        )
+        .await;
+    assert_eq!(claim(&world.ledger).await.len(), 4, "those that are due elsewhere");
+    for (which, rows) in [
+        (
+            "status = 'pending' and next_at > now() + interval '90 minutes'",
+            "aw/a aw/b av/dead av/due bw/dead bw/due",
+        ),
+        ("status = 'pending' and next_at <= now() + interval '90 minutes'", "aw/dead aw/due"),
+        ("status = 'sending'", "aw/c aw/d av/a av/c bw/b bw/d"),
+    ] {
+        let query = format!(
+            "select string_agg(left(user_id, 1) || endpoint_id || '/' || delivery_id, ' ' \
+                 order by user_id, endpoint_id desc, delivery_id) from webhook_deliveries where {which}"
+        );
+        let found: String =
+            sqlx::query_scalar(sqlx::AssertSqlSafe(query)).fetch_one(&world.pool).await.unwrap();
+        assert_eq!(found, rows, "{which}");
+    }
+}
