@@ -60,7 +60,7 @@ impl Logs {
     /// they stand.
     fn filter(&self, default: &str) -> EnvFilter {
         // What the server notices of a schema that is there already is no news to anybody.
-        let default = || format!("{default},sqlx::postgres::notice=warn");
+        let default = || format!("{default},{}=warn", crate::wiring::NOTICES);
         let asked = self.filter.clone().unwrap_or_else(default);
         let asked = EnvFilter::try_new(asked).unwrap_or_else(|_| {
             anstream::eprintln!("LISTEN_LOG is not a filter; logging at info");
