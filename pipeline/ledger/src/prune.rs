@@ -145,11 +145,12 @@ impl Ledger {
     /// another process is removing is left to it: two that waited for one another's rows would never end.
     async fn prune_presence(&self, batch: i64) -> Result<u64, Error> {
         for statement in [
-            "delete from service_minutes where (minute, process_id) in (select minute, process_id \
-                 from service_minutes where minute < statement_timestamp() - interval '2 days' order by minute limit $1 \
-                 for update skip locked)",
-            "delete from service_processes where process_id in (select process_id from service_processes \
-                 where seen_at < statement_timestamp() - interval '1 day' limit $1 for update skip locked)",
+            "with doomed as (select minute, process_id from service_minutes \
+                 where minute < statement_timestamp() - interval '2 days' order by minute limit $1 for update skip locked) \
+             delete from service_minutes m using doomed d where m.minute = d.minute and m.process_id = d.process_id",
+            "with doomed as (select process_id from service_processes \
+                 where seen_at < statement_timestamp() - interval '1 day' limit $1 for update skip locked) \
+             delete from service_processes p using doomed d where p.process_id = d.process_id",
         ] {
             sqlx::query(statement).bind(batch).execute(&self.pool).await.doing("pruning processes")?;
         }

@@ -112,6 +112,20 @@ impl TestDatabase {
         session
     }
 
+    /// What `verb` answers when it comes behind `sql`, which holds what the verb needs and is committed once the verb waits
+    /// for it.
+    ///
+    /// # Panics
+    /// As [`TestDatabase::holding`] and [`TestDatabase::until_somebody_waits`].
+    pub async fn overtaken_by<T>(&self, sql: &str, verb: impl Future<Output = T>) -> T {
+        let mut faster = self.holding(sql).await;
+        let overtaking = async {
+            self.until_somebody_waits().await;
+            sqlx::raw_sql("commit").execute(&mut faster).await.expect("the test database commits");
+        };
+        tokio::join!(verb, overtaking).0
+    }
+
     /// Until somebody waits for a lock.
     ///
     /// # Panics

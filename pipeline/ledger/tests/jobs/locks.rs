@@ -148,15 +148,11 @@ async fn a_conversation_that_is_admitted_takes_no_more_words() {
     let world = World::new().await;
     let id = world.deferred("c").await;
     world.ledger.append_segments(&world.ann, &id, &[said("s")]).await.unwrap().unwrap();
-    let (ledger, ann) = (world.ledger.clone(), world.ann.clone());
-    let verb = async move { ledger.append_segments(&ann, &id, &[said("t")]).await.unwrap() };
+    let verb = async { world.ledger.append_segments(&world.ann, &id, &[said("t")]).await.unwrap() };
     // Somebody who admits it holds it; the append waits, and then finds it admitted.
-    let held = "update conversations set status = 'processing'";
-    let mut holder = world.database.holding(held).await;
-    let verb = tokio::spawn(verb);
-    world.database.until_somebody_waits().await;
-    sqlx::raw_sql("commit").execute(&mut holder).await.unwrap();
-    assert_eq!(verb.await.unwrap(), Err(ledger::AppendRefusal::NotInProgress));
+    let admitted = "update conversations set status = 'processing'";
+    let appended = world.database.overtaken_by(admitted, verb).await;
+    assert_eq!(appended, Err(ledger::AppendRefusal::NotInProgress));
     assert_eq!(world.count("select count(*) from transcript_segments").await, 1);
 }
 
@@ -167,18 +163,15 @@ async fn a_conversation_that_somebody_else_admitted_meanwhile_is_not_admitted_ag
     for reprocess in [false, true] {
         let (from, to) = if reprocess { ("failed", "in_progress") } else { ("in_progress", "completed") };
         sqlx::query("update conversations set status = $1").bind(from).execute(&world.pool).await.unwrap();
-        let mut holder = world.database.holding("").await;
-        sqlx::query("update conversations set status = $1").bind(to).execute(&mut holder).await.unwrap();
-        let (ledger, ann, id) = (world.ledger.clone(), world.ann.clone(), ConversationId::new("c"));
-        let verb = tokio::spawn(async move {
+        let id = ConversationId::new("c");
+        let verb = async {
             match reprocess {
-                true => drop(ledger.reprocess(&ann, &id, None).await.unwrap()),
-                false => drop(ledger.finalize(&ann, &id, None).await.unwrap()),
+                true => drop(world.ledger.reprocess(&world.ann, &id, None).await.unwrap()),
+                false => drop(world.ledger.finalize(&world.ann, &id, None).await.unwrap()),
             }
-        });
-        world.database.until_somebody_waits().await;
-        sqlx::raw_sql("commit").execute(&mut holder).await.unwrap();
-        verb.await.unwrap();
+        };
+        let changed = format!("update conversations set status = '{to}'");
+        world.database.overtaken_by(&changed, verb).await;
         assert_eq!(world.count("select count(*) from finalization_jobs").await, 0, "{from} was {to} by then");
     }
 }

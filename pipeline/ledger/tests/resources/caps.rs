@@ -42,12 +42,9 @@ async fn whose_endpoint_is_made_while_another_is_counts_after_it() {
     world.database.run(&endpoints("ann", 1, 19)).await;
     let twentieth =
         format!("select from users where user_id = 'ann' for no key update; {}", endpoints("ann", 20, 20));
-    let mut holder = world.database.holding(&twentieth).await;
-    let (ledger, ann) = (world.ledger.clone(), world.ann.clone());
-    let verb = tokio::spawn(async move { ledger.create_endpoint(&ann, &endpoint()).await.unwrap() });
-    world.database.until_somebody_waits().await;
-    sqlx::raw_sql("commit").execute(&mut holder).await.unwrap();
-    assert_eq!(verb.await.unwrap(), Err(TooManyEndpoints));
+    let verb = async { world.ledger.create_endpoint(&world.ann, &endpoint()).await.unwrap() };
+    let done = world.database.overtaken_by(&twentieth, verb).await;
+    assert_eq!(done, Err(TooManyEndpoints));
     assert_eq!(world.count("select count(*) from webhook_endpoints").await, 20);
 }
 
@@ -95,10 +92,7 @@ async fn whose_key_is_made_while_another_is_counts_after_it() {
     world.database.run(&keys("ann", 1, 99)).await;
     let hundredth =
         format!("select from users where user_id = 'ann' for no key update; {}", keys("ann", 100, 100));
-    let mut holder = world.database.holding(&hundredth).await;
-    let (ledger, ann) = (world.ledger.clone(), world.ann.clone());
-    let verb = tokio::spawn(async move { ledger.add_key(&ann, &key()).await.unwrap() });
-    world.database.until_somebody_waits().await;
-    sqlx::raw_sql("commit").execute(&mut holder).await.unwrap();
-    assert_eq!(verb.await.unwrap(), Err(KeyRefusal::TooMany));
+    let verb = async { world.ledger.add_key(&world.ann, &key()).await.unwrap() };
+    let done = world.database.overtaken_by(&hundredth, verb).await;
+    assert_eq!(done, Err(KeyRefusal::TooMany));
 }

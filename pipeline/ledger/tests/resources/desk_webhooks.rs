@@ -160,16 +160,12 @@ async fn what_somebody_else_makes_due_meanwhile_is_left_to_them() {
     let world = troubled().await;
     let taken = "update webhook_deliveries set status = 'sending', epoch = 1, finished_at = null, \
         sending_until = now() + interval '1 minute' where delivery_id = 'lost'";
-    let mut holder = world.database.holding(taken).await;
-    let (ledger, ann, since) = (world.ledger.clone(), world.ann.clone(), yesterday(&world).await);
-    let now = ledger.now().await.unwrap();
+    let since = yesterday(&world).await;
+    let now = world.ledger.now().await.unwrap();
     let verb =
-        tokio::spawn(
-            async move { ledger.recover_deliveries(&ann, "w", since, now, 9, &olga()).await.unwrap() },
-        );
-    world.database.until_somebody_waits().await;
-    sqlx::raw_sql("commit").execute(&mut holder).await.unwrap();
-    assert_eq!(verb.await.unwrap(), Some(0));
+        async { world.ledger.recover_deliveries(&world.ann, "w", since, now, 9, &olga()).await.unwrap() };
+    let done = world.database.overtaken_by(taken, verb).await;
+    assert_eq!(done, Some(0));
     assert_eq!(world.count("select count(*) from webhook_deliveries where status = 'sending'").await, 3);
 }
 
@@ -178,12 +174,10 @@ async fn what_an_owner_recovers_while_somebody_else_makes_it_due_is_left_to_them
     let world = troubled().await;
     let taken = "update webhook_deliveries set status = 'sending', epoch = 1, finished_at = null, \
         sending_until = now() + interval '1 minute' where delivery_id in ('lost', 'cancelled')";
-    let mut holder = world.database.holding(taken).await;
-    let (ledger, ann, since) = (world.ledger.clone(), world.ann.clone(), yesterday(&world).await);
-    let verb = tokio::spawn(async move { ledger.recover(&ann, "w", since).await.unwrap() });
-    world.database.until_somebody_waits().await;
-    sqlx::raw_sql("commit").execute(&mut holder).await.unwrap();
-    assert_eq!(verb.await.unwrap(), Some(0));
+    let since = yesterday(&world).await;
+    let verb = async { world.ledger.recover(&world.ann, "w", since).await.unwrap() };
+    let done = world.database.overtaken_by(taken, verb).await;
+    assert_eq!(done, Some(0));
     assert_eq!(world.count("select count(*) from webhook_deliveries where status = 'sending'").await, 6);
 }
 
@@ -191,16 +185,12 @@ async fn what_an_owner_recovers_while_somebody_else_makes_it_due_is_left_to_them
 async fn what_is_recovered_while_its_endpoint_is_switched_on_is_due() {
     let world = troubled().await;
     let on = "update webhook_endpoints set enabled = true, disabled_reason = null";
-    let mut holder = world.database.holding(on).await;
-    let (ledger, ann, since) = (world.ledger.clone(), world.ann.clone(), yesterday(&world).await);
-    let now = ledger.now().await.unwrap();
+    let since = yesterday(&world).await;
+    let now = world.ledger.now().await.unwrap();
     let verb =
-        tokio::spawn(
-            async move { ledger.recover_deliveries(&ann, "w", since, now, 9, &olga()).await.unwrap() },
-        );
-    world.database.until_somebody_waits().await;
-    sqlx::raw_sql("commit").execute(&mut holder).await.unwrap();
-    assert_eq!(verb.await.unwrap(), Some(1));
+        async { world.ledger.recover_deliveries(&world.ann, "w", since, now, 9, &olga()).await.unwrap() };
+    let done = world.database.overtaken_by(on, verb).await;
+    assert_eq!(done, Some(1));
     assert_eq!(of_w(&world, "due").await, ["lost"]);
 }
 
@@ -220,12 +210,9 @@ async fn an_endpoint_is_enabled_with_what_waits_for_it_and_no_other_is() {
 async fn what_its_owner_switched_off_stays_off_also_when_that_happens_meanwhile() {
     let world = troubled().await;
     let off = "update webhook_endpoints set disabled_reason = 'by_owner' where user_id = 'ann' and endpoint_id = 'w'";
-    let mut holder = world.database.holding(off).await;
-    let (ledger, ann) = (world.ledger.clone(), world.ann.clone());
-    let verb = tokio::spawn(async move { ledger.enable_endpoint(&ann, "w", &olga()).await.unwrap() });
-    world.database.until_somebody_waits().await;
-    sqlx::raw_sql("commit").execute(&mut holder).await.unwrap();
-    assert_eq!(verb.await.unwrap(), Some(Enabled::ByOwner));
+    let verb = async { world.ledger.enable_endpoint(&world.ann, "w", &olga()).await.unwrap() };
+    let done = world.database.overtaken_by(off, verb).await;
+    assert_eq!(done, Some(Enabled::ByOwner));
     assert_eq!(world.ledger.enable_endpoint(&world.ann, "w", &olga()).await.unwrap(), Some(Enabled::ByOwner));
     assert_eq!(world.count("select count(*) from webhook_endpoints where enabled").await, 0);
     assert_eq!(of_w(&world, "parked").await, ["waits"]);

@@ -1,7 +1,7 @@
 //! Endpoints as the gates of their deliveries: one claim at a time counts what an endpoint has under way, nobody waits
 //! for another's count, and who died holds no place.
 
-use ledger::{ClaimedDelivery, DeliveryOutcome, DeliveryPolicy, Ledger};
+use ledger::{ClaimedDelivery, DeliveryPolicy, Ledger};
 
 use crate::world::World;
 
@@ -76,37 +76,6 @@ async fn senders_that_died_hold_no_place_at_their_endpoint() {
         .await;
     assert_eq!(claim(&world.ledger).await.len(), 4, "others take their places");
     assert_eq!(claim(&world.ledger).await.len(), 0);
-}
-
-#[tokio::test]
-async fn what_is_tried_again_waits_for_its_own_endpoint_and_for_no_other_of_that_name() {
-    for disabled in ["ann", "bob"] {
-        let world = World::new().await;
-        for user in [&world.ann, &world.bob] {
-            world.endpoint(user, "w").await;
-            world.pending(user, "w", 1).await;
-        }
-        let claimed = claim(&world.ledger).await;
-        assert_eq!(claimed.len(), 2);
-        sqlx::query(
-            "update webhook_endpoints set enabled = false, disabled_reason = 'owner' where user_id = $1",
-        )
-        .bind(disabled)
-        .execute(&world.pool)
-        .await
-        .unwrap();
-        let again =
-            DeliveryOutcome::Retry { status: None, error: "timeout", retry_after: None, jitter_permille: 0 };
-        for one in &claimed {
-            assert!(world.ledger.finish_delivery(one, again, &DeliveryPolicy::default()).await.unwrap());
-        }
-        let waits: Vec<String> =
-            sqlx::query_scalar("select user_id from webhook_deliveries where next_at = 'infinity'")
-                .fetch_all(&world.pool)
-                .await
-                .unwrap();
-        assert_eq!(waits, [disabled]);
-    }
 }
 
 #[tokio::test]

@@ -10,6 +10,7 @@ mod world;
 
 mod backlog;
 mod bounded;
+mod bystanders;
 mod caps;
 mod closed_gates;
 mod constraints;

@@ -6,8 +6,8 @@ use ledger::{
 };
 use records::{ActionItemId, ConversationId, FolderId, GoalId, MemoryId};
 use secrecy::SecretString;
-use sqlx::AssertSqlSafe;
 
+use crate::bystanders;
 use crate::world::World;
 
 /// Ann and Bob have two of everything, `x` and `y`; conversations lie in the folder of their name. Of each there is a
@@ -45,35 +45,14 @@ pub(crate) async fn street() -> World {
     world
 }
 
-/// All rows that are not about Ann's `x`, as text.
-async fn bystanders(world: &World) -> String {
-    let tables: Vec<String> = sqlx::query_scalar(
-        "select table_name::text from information_schema.columns where table_schema = 'public' \
-             and column_name = 'user_id' order by 1",
-    )
-    .fetch_all(&world.pool)
-    .await
-    .unwrap();
-    let mut all = String::new();
-    for table in tables {
-        let query = format!(
-            "select coalesce(jsonb_agg(t order by t::text)::text, '') from (select to_jsonb(r) as t from {table} r) rows \
-             where not (t ->> 'user_id' = 'ann' and (array['folder_id', 'conversation_id', 'action_item_id', 'memory_id', \
-                     'goal_id', 'person_id', 'endpoint_id'] && array(select key from jsonb_each_text(t) where value = 'x') \
-                 or coalesce(t ->> 'subject_id' = 'x', false) and t ->> 'conversation_id' is null))"
-        );
-        let rows: String = sqlx::query_scalar(AssertSqlSafe(query)).fetch_one(&world.pool).await.unwrap();
-        all.push_str(&format!("{table}: {rows}\n"));
-    }
-    all
-}
+/// Whether a row says something of `x`.
+const OF_X: &str = "array['folder_id', 'conversation_id', 'action_item_id', 'memory_id', 'goal_id', 'person_id', 'endpoint_id'] \
+        && array(select key from jsonb_each_text(t) where value = 'x') \
+    or coalesce(t ->> 'subject_id' = 'x', false) and t ->> 'conversation_id' is null";
 
 /// Runs a verb that says something of Ann's `x`, and holds everything else against what it was.
 async fn spared<T>(world: &World, verb: impl Future<Output = T>) -> T {
-    let before = bystanders(world).await;
-    let done = verb.await;
-    assert_eq!(before, bystanders(world).await);
-    done
+    bystanders::spared(world, |_| OF_X, verb).await
 }
 
 #[tokio::test]
@@ -192,12 +171,9 @@ async fn a_folder_that_is_made_while_another_is_gets_the_next_place() {
     let world = World::new().await;
     let fourth = "select from users where user_id = 'ann' for no key update; \
         insert into folders (user_id, folder_id, name, position) values ('ann', 'fourth', 'F', 3)";
-    let mut holder = world.database.holding(fourth).await;
-    let (ledger, ann) = (world.ledger.clone(), world.ann.clone());
-    let made = tokio::spawn(async move { ledger.create_folder(&ann, &folder("fifth")).await.unwrap() });
-    world.database.until_somebody_waits().await;
-    sqlx::raw_sql("commit").execute(&mut holder).await.unwrap();
-    assert_eq!(made.await.unwrap().unwrap().order, 4);
+    let verb = async { world.ledger.create_folder(&world.ann, &folder("fifth")).await.unwrap() };
+    let made = world.database.overtaken_by(fourth, verb).await;
+    assert_eq!(made.unwrap().order, 4);
 }
 
 #[tokio::test]
@@ -234,12 +210,12 @@ async fn what_is_not_there_is_neither_changed_nor_deleted_in_anothers_place() {
     world.run("delete from action_items where user_id = 'ann' and action_item_id = 'x'").await;
     let (item, done) =
         (ActionItemId::new("x"), ItemChange { completed: Some(true), ..ItemChange::default() });
-    let before = bystanders(&world).await;
+    let before = bystanders::rows(&world, |_| OF_X).await;
     assert_eq!(ledger.change_action_item(ann, &item, &done).await.unwrap(), None);
     assert!(!ledger.delete_action_item(ann, &item).await.unwrap());
     assert!(!ledger.delete_memory(ann, &MemoryId::new("z")).await.unwrap());
     assert!(!ledger.delete_goal(ann, &GoalId::new("z")).await.unwrap());
-    assert_eq!(before, bystanders(&world).await);
+    assert_eq!(before, bystanders::rows(&world, |_| OF_X).await);
 }
 
 #[tokio::test]
@@ -284,14 +260,10 @@ async fn a_date_that_somebody_else_sets_meanwhile_is_not_told_by_the_next_change
         .await;
     // Whoever sets the date tells of it, too; here only the date is set.
     let dated = "update action_items set due_at = now() + interval '1 day' where user_id = 'ann'";
-    let mut holder = world.database.holding(dated).await;
-    let (ledger, ann) = (world.ledger.clone(), world.ann.clone());
-    let changed = tokio::spawn(async move {
-        let worded = ItemChange { description: Some("Call".into()), ..ItemChange::default() };
-        ledger.change_action_item(&ann, &ActionItemId::new("x"), &worded).await.unwrap()
-    });
-    world.database.until_somebody_waits().await;
-    sqlx::raw_sql("commit").execute(&mut holder).await.unwrap();
-    assert!(changed.await.unwrap().unwrap().due_at.is_some());
+    let worded = ItemChange { description: Some("Call".into()), ..ItemChange::default() };
+    let item = ActionItemId::new("x");
+    let verb = async { world.ledger.change_action_item(&world.ann, &item, &worded).await.unwrap() };
+    let changed = world.database.overtaken_by(dated, verb).await;
+    assert!(changed.unwrap().due_at.is_some());
     assert_eq!(world.count("select count(*) from push_deliveries").await, 0);
 }

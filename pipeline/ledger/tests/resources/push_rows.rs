@@ -152,12 +152,8 @@ async fn a_subscription_that_is_removed_meanwhile_is_written_nothing_and_hinders
     let world = with_pushes().await;
     world.run("update reminders set fire_at = now()").await;
     let removed = "delete from push_subscriptions where user_id = 'ann' and subscription_id = 's'";
-    let mut holder = world.database.holding(removed).await;
-    let ledger = world.ledger.clone();
-    let fired = tokio::spawn(async move { ledger.fire_reminders(9).await.unwrap() });
-    world.database.until_somebody_waits().await;
-    sqlx::raw_sql("commit").execute(&mut holder).await.unwrap();
-    assert_eq!(fired.await.unwrap(), 2);
+    let verb = async { world.ledger.fire_reminders(9).await.unwrap() };
+    assert_eq!(world.database.overtaken_by(removed, verb).await, 2);
     let due: Vec<String> = sqlx::query_scalar(
         "select user_id || ' ' || subscription_id from push_deliveries where notice = 'due' order by 1",
     )

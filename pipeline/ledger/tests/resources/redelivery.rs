@@ -93,12 +93,9 @@ async fn what_somebody_else_makes_due_meanwhile_is_made_due_once() {
     let world = with_deliveries().await;
     let due = "update webhook_deliveries set status = 'pending', tries = 0, finished_at = null, \
         next_at = 'infinity' where delivery_id = 'exhausted'";
-    let mut faster = world.database.holding(due).await;
-    let (ledger, ann) = (world.ledger.clone(), world.ann.clone());
-    let slower = tokio::spawn(async move { ledger.redeliver(&ann, "w", "exhausted").await.unwrap() });
-    world.database.until_somebody_waits().await;
-    sqlx::raw_sql("commit").execute(&mut faster).await.unwrap();
-    assert!(matches!(slower.await.unwrap(), Some(None)), "it is under way by then");
+    let verb = async { world.ledger.redeliver(&world.ann, "w", "exhausted").await.unwrap() };
+    let slower = world.database.overtaken_by(due, verb).await;
+    assert!(matches!(slower, Some(None)), "it is under way by then");
     let parked =
         "select count(*) from webhook_deliveries where delivery_id = 'exhausted' and next_at = 'infinity'";
     assert_eq!(world.count(parked).await, 1, "and stays as the faster one left it");

@@ -11,15 +11,18 @@ fn webhook(url: &str) -> NewSubscription {
     NewSubscription { kind: SubscriptionKind::Webhook, url: url.to_owned() }
 }
 
+/// The statement that makes so many subscriptions.
+fn subscriptions(user: &str, from: u32, to: u32) -> String {
+    format!(
+        "insert into push_subscriptions (user_id, subscription_id, kind, url) \
+         select '{user}', 's' || n, 'webhook', 'https://example.com/' || n from generate_series({from}, {to}) n"
+    )
+}
+
 #[tokio::test]
 async fn somebody_elses_subscriptions_are_not_counted() {
     let world = World::new().await;
-    world
-        .run(
-            "insert into push_subscriptions (user_id, subscription_id, kind, url) \
-             select 'bob', 's' || n, 'webhook', 'https://example.com/' || n from generate_series(1, 20) n",
-        )
-        .await;
+    world.database.run(&subscriptions("bob", 1, 20)).await;
     let new = webhook("https://example.com/a");
     assert!(world.ledger.subscribe(&world.ann, &new).await.unwrap().is_ok());
     assert_eq!(world.ledger.subscribe(&world.bob, &new).await.unwrap(), Err(TooManySubscriptions));
@@ -28,24 +31,15 @@ async fn somebody_elses_subscriptions_are_not_counted() {
 #[tokio::test]
 async fn who_subscribes_while_another_does_is_counted_after_it() {
     let world = World::new().await;
-    world
-        .run(
-            "insert into push_subscriptions (user_id, subscription_id, kind, url) \
-             select 'ann', 's' || n, 'webhook', 'https://example.com/' || n from generate_series(1, 19) n",
-        )
-        .await;
-    let twentieth = "select from users where user_id = 'ann' for no key update; \
-        insert into push_subscriptions (user_id, subscription_id, kind, url) \
-            values ('ann', 's20', 'webhook', 'https://example.com/20')";
-    let mut holder = world.database.holding(twentieth).await;
-    let (ledger, ann) = (world.ledger.clone(), world.ann.clone());
+    world.database.run(&subscriptions("ann", 1, 19)).await;
+    let twentieth = format!(
+        "select from users where user_id = 'ann' for no key update; {}",
+        subscriptions("ann", 20, 20)
+    );
     let verb =
-        tokio::spawn(
-            async move { ledger.subscribe(&ann, &webhook("https://example.com/21")).await.unwrap() },
-        );
-    world.database.until_somebody_waits().await;
-    sqlx::raw_sql("commit").execute(&mut holder).await.unwrap();
-    assert_eq!(verb.await.unwrap(), Err(TooManySubscriptions));
+        async { world.ledger.subscribe(&world.ann, &webhook("https://example.com/21")).await.unwrap() };
+    let done = world.database.overtaken_by(&twentieth, verb).await;
+    assert_eq!(done, Err(TooManySubscriptions));
     assert_eq!(world.count("select count(*) from push_subscriptions").await, 20);
 }
 

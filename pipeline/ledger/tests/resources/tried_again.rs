@@ -1,36 +1,48 @@
-//! What is tried again waits for its own endpoint, whichever of its owner's others are switched off.
+//! What is tried again waits for its own endpoint, whichever others are switched off.
 
 use ledger::{DeliveryOutcome, DeliveryPolicy};
+use records::UserId;
+use sqlx::AssertSqlSafe;
 
 use crate::world::World;
 
+/// Of two endpoints with a delivery each, both of which fail, one is switched off while they are told: its own delivery
+/// waits for it, and no other.
+async fn waits_for_its_own(world: &World, endpoints: [(&UserId, &str); 2], disabled: &str) {
+    for (user, endpoint) in endpoints {
+        world.endpoint(user, endpoint).await;
+        world.pending(user, endpoint, 1).await;
+    }
+    let claimed = world.ledger.claim_deliveries(9, &DeliveryPolicy::default()).await.unwrap();
+    assert_eq!(claimed.len(), 2);
+    world
+        .database
+        .run(&format!(
+            "update webhook_endpoints set enabled = false, disabled_reason = 'by_owner' where {disabled}"
+        ))
+        .await;
+    let again =
+        DeliveryOutcome::Retry { status: None, error: "timeout", retry_after: None, jitter_permille: 0 };
+    for one in &claimed {
+        assert!(world.ledger.finish_delivery(one, again, &DeliveryPolicy::default()).await.unwrap());
+    }
+    let those = format!("select {disabled} from webhook_deliveries where next_at = 'infinity'");
+    let waiting: Vec<bool> = sqlx::query_scalar(AssertSqlSafe(those)).fetch_all(&world.pool).await.unwrap();
+    assert_eq!(waiting, [true], "{disabled}");
+}
+
 #[tokio::test]
 async fn what_is_tried_again_waits_for_its_own_endpoint_of_several() {
-    for disabled in ["v", "w"] {
+    for disabled in ["endpoint_id = 'v'", "endpoint_id = 'w'"] {
         let world = World::new().await;
-        for endpoint in ["v", "w"] {
-            world.endpoint(&world.ann, endpoint).await;
-            world.pending(&world.ann, endpoint, 1).await;
-        }
-        let claimed = world.ledger.claim_deliveries(9, &DeliveryPolicy::default()).await.unwrap();
-        assert_eq!(claimed.len(), 2);
-        sqlx::query(
-            "update webhook_endpoints set enabled = false, disabled_reason = 'by_owner' where endpoint_id = $1",
-        )
-        .bind(disabled)
-        .execute(&world.pool)
-        .await
-        .unwrap();
-        let again =
-            DeliveryOutcome::Retry { status: None, error: "timeout", retry_after: None, jitter_permille: 0 };
-        for one in &claimed {
-            assert!(world.ledger.finish_delivery(one, again, &DeliveryPolicy::default()).await.unwrap());
-        }
-        let waits: Vec<String> =
-            sqlx::query_scalar("select endpoint_id from webhook_deliveries where next_at = 'infinity'")
-                .fetch_all(&world.pool)
-                .await
-                .unwrap();
-        assert_eq!(waits, [disabled]);
+        waits_for_its_own(&world, [(&world.ann, "v"), (&world.ann, "w")], disabled).await;
+    }
+}
+
+#[tokio::test]
+async fn what_is_tried_again_waits_for_its_own_endpoint_and_for_no_other_of_that_name() {
+    for disabled in ["user_id = 'ann'", "user_id = 'bob'"] {
+        let world = World::new().await;
+        waits_for_its_own(&world, [(&world.ann, "w"), (&world.bob, "w")], disabled).await;
     }
 }

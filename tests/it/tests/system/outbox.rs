@@ -56,8 +56,14 @@ async fn inline_mode_refuses_finalize_before_anything_changes() {
 
 #[tokio::test]
 async fn two_processes_share_the_work() {
-    // Two runs at once, a second each: one process alone would need ten seconds.
-    let settings = [("LISTEN_FINALIZATION_CONCURRENCY", "2"), ("LISTEN_DEMO_PAUSE_AFTER", "describe=1")];
+    // Two runs at once, a second each: one process alone would need ten seconds. Nobody dies here, and a machine that
+    // stands still for the three seconds of a short lease must not look like it.
+    let settings = [
+        ("LISTEN_FINALIZATION_CONCURRENCY", "2"),
+        ("LISTEN_DEMO_PAUSE_AFTER", "describe=1"),
+        ("LISTEN_FINALIZATION_LEASE_SECONDS", "30"),
+        ("LISTEN_FINALIZATION_HEARTBEAT_SECONDS", "5"),
+    ];
     let world = World::new().await;
     let receiver = Receiver::start().await;
     let (one, other) =

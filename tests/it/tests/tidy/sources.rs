@@ -67,3 +67,29 @@ fn no_predicate_of_the_ledger_asks_the_clock_that_moves() {
         }
     }
 }
+
+/// A choice with a limit that is joined with what it changes may be made anew for each of its rows, a next batch every
+/// time: a hundred become all. In a `with` that locks, and alone behind `=`, it is made once.
+#[test]
+fn what_the_ledger_changes_in_batches_is_chosen_once() {
+    let joined = ["from (select ", "using (select ", "in (select ", "join (select "];
+    for krate in crate::house::crates().iter().filter(|krate| krate.name == "ledger") {
+        for source in crate::house::product_of(krate) {
+            for (at, begin) in joined.iter().flat_map(|begin| source.text.match_indices(begin)) {
+                let chosen = inside(&source.text[at + begin.len()..]);
+                let locks = chosen.contains("for update") || chosen.contains("for no key update");
+                assert!(!(locks && chosen.contains("limit ")), "{}: {begin}{chosen}", source.path);
+            }
+        }
+    }
+}
+
+/// As far as the bracket that was open before `text`.
+fn inside(text: &str) -> &str {
+    let mut open = 1;
+    let closes = |c: char| {
+        open += i32::from(c == '(') - i32::from(c == ')');
+        open == 0
+    };
+    &text[..text.find(closes).unwrap_or(text.len())]
+}
