@@ -175,19 +175,16 @@ impl Ledger {
         let said = Said { verb: history::verb(&Command::RequireKeys), stages: &[] };
         let mut granted = Vec::with_capacity(rows.len());
         for read in ids.iter().filter_map(|id| rows.remove(*id)) {
-            // Every live job grants this; one that refuses came to rest before it was locked.
+            // Every live job grants this; one that refuses came to rest before it was locked. Nothing else follows from it:
+            // nobody is told, and no total counts it.
             if let Ok(step) = decide(&read.job, Command::RequireKeys, now, &self.policy) {
-                let stored = after(&read, &step, Bell::Write, now, said);
-                granted.push((read, stored, step));
+                granted.push(after(&read, &step, Bell::Write, now, said));
             }
         }
-        let stored: Vec<&Stored> = granted.iter().map(|(_, stored, _)| stored).collect();
+        let stored: Vec<&Stored> = granted.iter().collect();
         let kept = row::store(connection, &stored, now, &self.policy).await.doing("storing jobs")?;
         if kept.len() < granted.len() {
             return Err(Stumble::Lost);
-        }
-        for (read, stored, step) in granted.iter().filter(|(.., step)| !step.effects.is_empty()) {
-            self.write_effects(connection, read, stored, step, now, Bell::Write).await?;
         }
         Ok(())
     }

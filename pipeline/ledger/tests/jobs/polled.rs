@@ -5,7 +5,7 @@ use records::{ConversationId, UserId};
 
 use crate::locks::is_free_while;
 use crate::street::{Street, c, results};
-use crate::world::completion;
+use crate::world::{World, completion};
 
 async fn polled(street: &Street, user: &UserId, id: &str) -> Option<JobId> {
     let poll = street.world.ledger.poll(user, &ConversationId::new(id)).await.unwrap();
@@ -25,6 +25,15 @@ async fn a_poll_shows_the_newest_job_of_its_own_conversation() {
         assert_eq!(polled(&street, user, id).await, Some(newest));
     }
     assert_eq!(polled(&street, &street.bob, "d").await, None);
+}
+
+#[tokio::test]
+async fn failed_runs_and_crashes_are_retries_both() {
+    let world = World::new().await;
+    world.admitted("c").await;
+    world.run("update finalization_jobs set attempts = 2, crashes = 1, version = version + 1").await;
+    let poll = world.ledger.poll(&world.ann, &c()).await.unwrap().unwrap();
+    assert_eq!(poll.task_retry_count, 3);
 }
 
 #[tokio::test]

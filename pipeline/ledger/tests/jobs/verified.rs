@@ -118,6 +118,9 @@ async fn a_recount_sets_totals_right_and_is_recorded_once() {
 async fn an_examination_sees_a_healthy_database_and_an_empty_one() {
     let world = lived_in().await;
     let found = world.ledger.examine().await.unwrap();
+    let server: String =
+        sqlx::query_scalar("select current_setting('server_version')").fetch_one(&world.pool).await.unwrap();
+    assert_eq!(found.server, server);
     assert_eq!((found.missing_migrations.len(), found.unknown_migrations.len()), (0, 0));
     assert_eq!((found.bells_without_jobs, found.without_owners, found.unwatched_leases), (0, 0, 0));
     world

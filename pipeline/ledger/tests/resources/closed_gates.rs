@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ledger::{ClaimedDelivery, DeliveryOutcome, DeliveryPolicy, Ledger};
+use ledger::{ClaimedDelivery, DeliveryOutcome, DeliveryPolicy, EndpointChange, Ledger};
 
 use crate::world::World;
 
@@ -173,4 +173,41 @@ async fn what_a_closed_endpoint_puts_off_are_its_own_deliveries_whatever_their_n
             sqlx::query_scalar(sqlx::AssertSqlSafe(query)).fetch_one(&world.pool).await.unwrap();
         assert_eq!(found, rows, "{which}");
     }
+}
+
+#[tokio::test]
+async fn what_ended_at_an_endpoint_stays_ended_whatever_waits_elsewhere_under_its_name() {
+    let world = World::new().await;
+    for (user, endpoint) in [(&world.ann, "w"), (&world.ann, "v"), (&world.bob, "w")] {
+        world.endpoint(user, endpoint).await;
+    }
+    world.pending(&world.ann, "w", 1).await;
+    // Elsewhere two of the names wait for their endpoints, which are being woken, and two have times of their own.
+    world
+        .run(
+            "insert into webhook_deliveries (user_id, endpoint_id, delivery_id, event, status, finished_at, occurred_at) \
+                 select 'ann', 'w', id, 'conversation.completed', 'delivered', now(), now() \
+                 from unnest('{a,b,c,d}'::text[]) id; \
+             insert into webhook_deliveries (user_id, endpoint_id, delivery_id, event, status, next_at, occurred_at) \
+                 select u, e, id, 'conversation.completed', 'pending', next, now() \
+                 from (values ('ann', 'v', 'a', 'infinity'::timestamptz), ('bob', 'w', 'b', 'infinity'), \
+                     ('ann', 'v', 'c', now() + interval '1 hour'), ('bob', 'w', 'd', now() + interval '1 hour')) \
+                     t (u, e, id, next); \
+             update webhook_endpoints set waking = true where (user_id, endpoint_id) <> ('ann', 'w')",
+        )
+        .await;
+    let ended = "select count(*) from webhook_deliveries where user_id = 'ann' and endpoint_id = 'w' \
+        and status = 'delivered' and next_at is null";
+    for enabled in [false, true] {
+        let change = EndpointChange { enabled: Some(enabled), ..EndpointChange::default() };
+        world.ledger.change_endpoint(&world.ann, "w", &change).await.unwrap().unwrap();
+        assert_eq!(world.count(ended).await, 4);
+    }
+    let waking = "select count(*) from webhook_endpoints where waking";
+    assert_eq!(world.count(waking).await, 2, "the others, and nothing waits for this one");
+    world.run("update webhook_endpoints set waking = false").await;
+    let claimed = claim(&world.ledger).await.remove(0);
+    let policy = DeliveryPolicy::default();
+    assert!(world.ledger.finish_delivery(&claimed, DeliveryOutcome::Gone, &policy).await.unwrap());
+    assert_eq!(world.count(ended).await, 4);
 }
