@@ -8,8 +8,8 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, error::ErrorKind}
 
 use crate::{
     commands::{
-        audit::Audit, doctor::Doctor, folders::Folders, jobs::Jobs, keys::Keys, man::Man, replays::Replays,
-        users::Users, verify::Verify, webhooks::Webhooks,
+        audit::Audit, config::Show, doctor::Doctor, folders::Folders, jobs::Jobs, keys::Keys, man::Man,
+        migrate::Migrate, replays::Replays, users::Users, verify::Verify, webhooks::Webhooks,
     },
     config::Config,
     telemetry::Logs,
@@ -39,7 +39,7 @@ pub(crate) enum Command {
     /// Run the service.
     Serve(Box<Config>),
     /// Bring the database's schema up to date.
-    Migrate(Box<Config>),
+    Migrate(Box<Migrate>),
     /// Look at finalization jobs and repair them.
     Jobs(Jobs),
     /// Look at bulk replays, and pause, resume or cancel them.
@@ -59,7 +59,7 @@ pub(crate) enum Command {
     /// Developer keys.
     Keys(Keys),
     /// Print the effective settings, secrets masked; exit 2 when they cannot work.
-    Config(Box<Config>),
+    Config(Box<Show>),
     /// Print the OpenAPI document of the public interface.
     Openapi,
     /// Print a shell's completions.
@@ -132,6 +132,7 @@ fn over_file(command: clap::Command, path: &std::path::Path) -> Result<clap::Com
     if !unknown.is_empty() {
         return Err(refuse(format!("{} names unknown settings: {}", path.display(), unknown.join(", "))));
     }
+    let database_url = table.get(DATABASE_URL).map(plain);
     let value = move |arg: &clap::Arg| table.get(arg.get_id().as_str()).map(plain);
     let with_defaults = move |subcommand: clap::Command| {
         subcommand.mut_args(|arg| match value(&arg) {
@@ -139,10 +140,25 @@ fn over_file(command: clap::Command, path: &std::path::Path) -> Result<clap::Com
             None => arg,
         })
     };
-    Ok(["serve", "dev", "demo", "migrate", "config"]
+    let command = WITH_SETTINGS
         .into_iter()
-        .fold(command, |command, name| command.mut_subcommand(name, with_defaults.clone())))
+        .fold(command, |command, name| command.mut_subcommand(name, with_defaults.clone()));
+    // The others are told where the database is, and no more.
+    Ok(ON_THE_DATABASE.into_iter().fold(command, |command, name| {
+        command.mut_subcommand(name, |command| match &database_url {
+            Some(url) => command.mut_arg(DATABASE_URL, |arg| arg.default_value(url.clone())),
+            None => command,
+        })
+    }))
 }
+
+/// The commands that take every setting.
+const WITH_SETTINGS: [&str; 5] = ["serve", "dev", "demo", "migrate", "config"];
+/// The commands that look at the database, or change it.
+const ON_THE_DATABASE: [&str; 9] =
+    ["jobs", "replays", "webhooks", "audit", "verify", "doctor", "users", "folders", "keys"];
+/// The setting that all of them share.
+const DATABASE_URL: &str = "database_url";
 
 /// A TOML value as the words of a flag.
 fn plain(value: &toml::Value) -> String {

@@ -2,7 +2,7 @@
 
 pub(crate) mod audit;
 mod completions;
-mod config;
+pub(crate) mod config;
 pub(crate) mod consent;
 pub(crate) mod demo;
 mod dev;
@@ -11,7 +11,7 @@ pub(crate) mod folders;
 pub(crate) mod jobs;
 pub(crate) mod keys;
 pub(crate) mod man;
-mod migrate;
+pub(crate) mod migrate;
 mod openapi;
 mod progress;
 pub(crate) mod replays;
@@ -35,7 +35,7 @@ pub(crate) async fn run(command: Command, spans: Option<SpanCounts>) -> anyhow::
         Command::Demo(demo) => demo::run(*demo).await,
         Command::Dev(config) => dev::run(*config, spans).await,
         Command::Serve(config) => serve::run(*config, spans).await,
-        Command::Migrate(config) => migrate::run(*config).await,
+        Command::Migrate(migrate) => migrate::run(*migrate).await,
         Command::Jobs(jobs) => jobs::run(jobs).await,
         Command::Replays(replays) => replays::run(replays).await,
         Command::Webhooks(webhooks) => webhooks::run(webhooks).await,
@@ -45,7 +45,7 @@ pub(crate) async fn run(command: Command, spans: Option<SpanCounts>) -> anyhow::
         Command::Users(users) => users::run(users).await,
         Command::Folders(folders) => folders::run(folders).await,
         Command::Keys(keys) => keys::run(keys).await,
-        Command::Config(config) => Ok(config::run(&config)),
+        Command::Config(show) => Ok(config::run(&show)),
         Command::Openapi => openapi::run(),
         Command::Completions { shell } => completions::run(shell),
         Command::Man(man) => man::run(&man),

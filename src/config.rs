@@ -2,6 +2,7 @@
 //! refused at start, all of them at once.
 
 mod limits;
+mod shown;
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -10,6 +11,8 @@ use ipnet::IpNet;
 use job::Policy;
 use outside::{BadVapid, Vapid};
 use secrecy::SecretString;
+
+pub(crate) use self::shown::shown;
 
 use crate::{
     console::door::{BadDoor, Door},
@@ -80,10 +83,10 @@ pub(crate) struct Config {
     #[arg(long, env = "LISTEN_DATABASE_CONNECTIONS", default_value_t = 20, value_name = "N")]
     pub(crate) database_connections: u32,
     /// The public address.
-    #[arg(long, env = "LISTEN_ADDR", default_value = "127.0.0.1:8080", value_name = "ADDR")]
+    #[arg(long, env = "LISTEN_ADDR", default_value = "127.0.0.1:8080", value_name = "IP:PORT")]
     pub(crate) addr: SocketAddr,
     /// The address of metrics, health and the console.
-    #[arg(long, env = "LISTEN_ADMIN_ADDR", default_value = "127.0.0.1:8081", value_name = "ADDR")]
+    #[arg(long, env = "LISTEN_ADMIN_ADDR", default_value = "127.0.0.1:8081", value_name = "IP:PORT")]
     pub(crate) admin_addr: SocketAddr,
     /// What this process does.
     #[arg(
@@ -252,10 +255,18 @@ impl Config {
     pub(crate) fn effective(&self) -> Vec<(&'static str, String)> {
         let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "(none)".to_owned());
         let masked = |value: &Option<String>| value.as_ref().map_or("(none)", |_| "(set)").to_owned();
+        // A name and a password in an address are refused, and not shown either.
+        let address = |value: &Option<String>| match value {
+            Some(url) if url.contains('@') => masked(value),
+            _ => text(value),
+        };
         let join = |names: Vec<String>| if names.is_empty() { "(none)".to_owned() } else { names.join(",") };
         let name = |value: &dyn std::fmt::Debug| format!("{value:?}").to_lowercase();
         let settings = vec![
-            ("database_url", masked(&self.database_url)),
+            (
+                "database_url",
+                shown(self.database_url.as_deref()).unwrap_or_else(|| masked(&self.database_url)),
+            ),
             ("database_connections", self.database_connections.to_string()),
             ("addr", self.addr.to_string()),
             ("admin_addr", self.admin_addr.to_string()),
@@ -278,7 +289,7 @@ impl Config {
             ("reconciler_cron", self.reconciler_cron.clone()),
             ("text_engine", name(&self.text_engine)),
             ("date_order", self.date_order.name().to_owned()),
-            ("openai_base_url", text(&self.openai_base_url)),
+            ("openai_base_url", address(&self.openai_base_url)),
             ("openai_api_key", masked(&self.openai_api_key)),
             ("openai_model", text(&self.openai_model)),
             ("openai_embed_model", text(&self.openai_embed_model)),

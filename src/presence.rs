@@ -102,6 +102,18 @@ async fn report(ledger: Ledger, mut process: Process, tally: Arc<Tally>, soft: C
     }
 }
 
+/// Says what ended since the last report, once everything has come to rest: runs that were drained count as well.
+pub(crate) async fn last_words(app: &App, tally: &Tally) {
+    let ended = tally.take();
+    if ended == MinuteCounts::default() {
+        return;
+    }
+    let process = Process { stopping: true, ..process(&app.config) };
+    if let Err(error) = app.ledger.report_process(&process, &ended).await {
+        tracing::warn!(%error, "the last runs of this process were not counted");
+    }
+}
+
 fn process(config: &Config) -> Process {
     let role = |role: Role, name: &str| config.has(role).then(|| name.to_owned());
     let roles = [role(Role::Api, "api"), role(Role::Worker, "worker"), role(Role::Reconciler, "reconciler")];

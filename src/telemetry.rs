@@ -14,6 +14,8 @@ use crate::{
 
 /// Red, where colours are wanted.
 pub(crate) const RED: Style = AnsiColor::Red.on_default().bold();
+/// Yellow, where colours are wanted.
+pub(crate) const YELLOW: Style = AnsiColor::Yellow.on_default().bold();
 /// Back to plain.
 pub(crate) const PLAIN: Reset = Reset;
 
@@ -57,7 +59,10 @@ impl Logs {
     /// Whatever is asked for, spans of traces are no part of the log: without a collector they are switched off where
     /// they stand.
     fn filter(&self, default: &str) -> EnvFilter {
-        let asked = EnvFilter::try_new(self.filter.as_deref().unwrap_or(default)).unwrap_or_else(|_| {
+        // What the server notices of a schema that is there already is no news to anybody.
+        let default = || format!("{default},{}=warn", crate::wiring::NOTICES);
+        let asked = self.filter.clone().unwrap_or_else(default);
+        let asked = EnvFilter::try_new(asked).unwrap_or_else(|_| {
             anstream::eprintln!("LISTEN_LOG is not a filter; logging at info");
             EnvFilter::new("info")
         });
@@ -74,12 +79,17 @@ impl Logs {
         }
     }
 
+    /// Whether the lines are coloured: on a terminal, unless `NO_COLOR` or its like says otherwise.
+    fn is_coloured() -> bool {
+        anstream::AutoStream::choice(&std::io::stderr()) != anstream::ColorChoice::Never
+    }
+
     fn start(&self, filter: EnvFilter) {
         let subscriber = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
         match self.shape() {
             Shape::Json => subscriber.json().flatten_event(true).with_span_list(false).init(),
             Shape::Human => {
-                subscriber.with_ansi(std::io::stderr().is_terminal()).compact().with_target(false).init();
+                subscriber.with_ansi(Self::is_coloured()).compact().with_target(false).init();
             }
         }
     }
@@ -95,7 +105,7 @@ impl Logs {
                 registry.with(lines.with_filter(filter)).init();
             }
             Shape::Human => {
-                let lines = lines.with_ansi(std::io::stderr().is_terminal()).compact().with_target(false);
+                let lines = lines.with_ansi(Self::is_coloured()).compact().with_target(false);
                 let lines = lines.map_event_format(|format| WithTraceIds { format, shape });
                 registry.with(lines.with_filter(filter)).init();
             }

@@ -231,6 +231,9 @@ pub(crate) fn database(url: Option<&str>) -> anyhow::Result<PgConnectOptions> {
     PgConnectOptions::from_str(url).map_err(|_| wrong().into())
 }
 
+/// The target under which the driver logs what the server notices.
+pub(crate) const NOTICES: &str = "sqlx::postgres::notice";
+
 /// Chance comes in here, once per use.
 pub(crate) fn chance() -> StdRng {
     #[expect(clippy::disallowed_methods, reason = "this is the door through which chance comes in")]

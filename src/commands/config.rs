@@ -2,15 +2,42 @@
 
 use std::process::ExitCode;
 
+use clap::Args;
+use serde_json::{Map, Value, json};
+
+use super::table::print_json;
 use crate::config::Config;
 
-pub(super) fn run(config: &Config) -> ExitCode {
-    for (name, value) in config.effective() {
-        anstream::println!("{name:<36} {value}");
-    }
-    let problems = config.problems_of_service();
-    for problem in &problems {
-        anstream::eprintln!("cannot work: {problem}");
+/// Print the effective settings, secrets masked; exit 2 when they cannot work.
+#[derive(Args, Debug)]
+pub(crate) struct Show {
+    /// Print one JSON document.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    config: Config,
+}
+
+pub(super) fn run(show: &Show) -> ExitCode {
+    let (settings, problems) = (show.config.effective(), show.config.problems_of_service());
+    match show.json {
+        true => print_json(&document(&settings, &problems)),
+        false => {
+            for (name, value) in &settings {
+                anstream::println!("{name:<36} {value}");
+            }
+            for problem in &problems {
+                anstream::eprintln!("cannot work: {problem}");
+            }
+        }
     }
     ExitCode::from(if problems.is_empty() { 0 } else { 2 })
+}
+
+/// What is not set is null; what is masked is as masked as for people.
+fn document(settings: &[(&'static str, String)], problems: &[String]) -> Value {
+    let value = |shown: &str| if shown == "(none)" { Value::Null } else { json!(shown) };
+    let all: Map<String, Value> =
+        settings.iter().map(|(name, shown)| ((*name).to_owned(), value(shown))).collect();
+    json!({ "ok": problems.is_empty(), "settings": all, "problems": problems })
 }

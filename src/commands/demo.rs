@@ -1,6 +1,7 @@
 //! `listen demo`: the main job on real input, watched from start to end, with a worker killed in the middle.
 
 mod client;
+mod page;
 mod receiver;
 mod recovery;
 mod report;
@@ -75,7 +76,7 @@ async fn show(private: &Private, config: Config, screen: &Screen) -> anyhow::Res
     let person = UserId::new("demo");
     let settings = UserChange {
         name: Some(Some("Alex".to_owned())),
-        time_zone: Some("Europe/Berlin".to_owned()),
+        time_zone: Some(page::ZONE.name().to_owned()),
         apps: Some(vec!["minutes".to_owned(), "decisions".to_owned(), "questions".to_owned()]),
         ..UserChange::default()
     };

@@ -5,12 +5,12 @@ use std::{process::ExitCode, sync::Arc};
 use anyhow::Context;
 use rand::RngExt;
 use records::UserId;
-use secrecy::ExposeSecret;
+use secrecy::{ExposeSecret, SecretString};
 use worker::Unwatched;
 
 use super::{keys, serve, users};
 use crate::{
-    config::{Config, Dispatch},
+    config::{Config, Dispatch, shown},
     console::door,
     embedded::Private,
     lifecycle::Lifecycle,
@@ -37,6 +37,11 @@ pub(super) async fn run(config: Config, spans: Option<SpanCounts>) -> anyhow::Re
         Some(private) => private.options(),
         None => database(config.database_url.as_deref())?,
     };
+    let database = match &private {
+        // Quoted: a shell would take the question mark for a pattern.
+        Some(private) => format!("{}\n          export DATABASE_URL='{}'", private.words(), private.url()),
+        None => shown(config.database_url.as_deref()).unwrap_or_default() + ", as DATABASE_URL says",
+    };
     let app = App::wire(config, options)?;
     app.show_spans(spans)?;
     app.ledger.migrate().await?;
@@ -45,33 +50,58 @@ pub(super) async fn run(config: Config, spans: Option<SpanCounts>) -> anyhow::Re
     let (_, key) = keys::create(&app.ledger, &person, "dev", api::keys::Scope::ALL).await?;
     let lifecycle = Lifecycle::of_signals().context("listening for signals")?;
     let service = serve::start(&app, &lifecycle, Arc::new(Unwatched)).await?;
-    let base = service.api.map(|addr| format!("http://{addr}")).unwrap_or_default();
-    let key = key.expose_secret();
-    anstream::println!(
-        "listen is up. API {base}, metrics http://{}/metrics{}\nConsole http://{}/console{desk_key}\n\nA developer key of the person \"{PERSON}\":\n  {key}\n\nTry:\n\
-         \x20 curl -s {base}/v1/dev/user/conversations -H 'Authorization: Bearer {key}' -H 'Content-Type: application/json' \\\n\
-         \x20   -d '{{\"text\": \"I need to call the dentist by Friday. My sister lives in Porto.\"}}'\n\
-         \x20 curl -s {base}/v1/dev/user/conversations -H 'Authorization: Bearer {key}'\n\
-         \x20 curl -s {base}/v1/dev/user/action-items -H 'Authorization: Bearer {key}'\n\nCtrl-C stops it.",
-        service.admin,
-        private
-            .as_ref()
-            .map(|private| format!(", {}\nDATABASE_URL={}", private.words(), private.url()))
-            .unwrap_or_default(),
-        service.admin,
-    );
+    let place = Place {
+        api: service.api.map(|addr| format!("http://{addr}")).unwrap_or_default(),
+        admin: format!("http://{}", service.admin),
+        desk_key,
+        database,
+        key,
+    };
+    anstream::println!("{}", place.words());
     service.stopped(&app, &lifecycle).await;
     Ok(ExitCode::SUCCESS)
 }
 
-/// A key of the console for this run, where the settings say nobody's; in words.
-fn desk_key(config: &mut Config) -> String {
+/// What somebody who tries it out needs to know.
+struct Place {
+    api: String,
+    admin: String,
+    /// `None` where the settings say who may come into the console.
+    desk_key: Option<String>,
+    /// Which, and how other commands are told.
+    database: String,
+    key: SecretString,
+}
+
+impl Place {
+    fn words(&self) -> String {
+        let Self { api, admin, database, .. } = self;
+        let key = self.key.expose_secret();
+        let desk_key = self.desk_key.as_ref().map_or(String::new(), |key| format!("  key {key}"));
+        format!(
+            "\nlisten is up; Ctrl-C stops it.\n\
+             API       {api}/v1  (described at {api}/docs)\n\
+             Console   {admin}/console{desk_key}\n\
+             Metrics   {admin}/metrics\n\
+             Database  {database}\n\n\
+             Try, with a developer key of the person \"{PERSON}\":\n\
+             \x20 KEY='Authorization: Bearer {key}'\n\
+             \x20 curl -s {api}/v1/dev/user/conversations -H \"$KEY\" -H 'Content-Type: application/json' \\\n\
+             \x20   -d '{{\"text\": \"I need to call the dentist by Friday. My sister lives in Porto.\"}}'\n\
+             \x20 curl -s {api}/v1/dev/user/conversations -H \"$KEY\"\n\
+             \x20 curl -s {api}/v1/dev/user/action-items -H \"$KEY\"\n"
+        )
+    }
+}
+
+/// A key of the console for this run, where the settings say nobody's.
+fn desk_key(config: &mut Config) -> Option<String> {
     if !config.console_keys.is_empty() || config.console_user_header.is_some() {
-        return String::new();
+        return None;
     }
     let key = format!("{:032x}", chance().random::<u128>());
     config.console_keys = vec![door::entry("dev", true, &key)];
-    format!(" (key {key})")
+    Some(key)
 }
 
 /// What `dev` and `demo` change of the defaults (DECISIONS §7): work is announced durably, and users' URLs may

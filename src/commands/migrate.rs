@@ -2,19 +2,34 @@
 
 use std::process::ExitCode;
 
+use clap::Args;
 use ledger::{Ledger, Settings};
+use serde_json::json;
 
+use super::table::print_json;
 use crate::{config::Config, wiring::database};
 
-pub(super) async fn run(config: Config) -> anyhow::Result<ExitCode> {
-    let ledger = Ledger::new(database(config.database_url.as_deref())?, Settings::default());
-    let missing = ledger.examine().await?.missing_migrations.len();
+/// Bring the database's schema up to date.
+#[derive(Args, Debug)]
+pub(crate) struct Migrate {
+    /// Print one JSON document.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    config: Config,
+}
+
+pub(super) async fn run(migrate: Migrate) -> anyhow::Result<ExitCode> {
+    let database = database(migrate.config.database_url.as_deref())?;
+    let ledger = Ledger::new(database, Settings::default());
+    let missing = ledger.examine().await?.missing_migrations;
     ledger.migrate().await?;
     ledger.close().await;
-    match missing {
-        0 => anstream::println!("the schema was up to date already"),
-        1 => anstream::println!("1 migration applied; the schema is up to date"),
-        many => anstream::println!("{many} migrations applied; the schema is up to date"),
+    match (migrate.json, missing.len()) {
+        (true, _) => print_json(&json!({ "applied": missing })),
+        (_, 0) => anstream::println!("the schema was up to date already"),
+        (_, 1) => anstream::println!("1 migration applied; the schema is up to date"),
+        (_, many) => anstream::println!("{many} migrations applied; the schema is up to date"),
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,5 +1,7 @@
 //! `listen replays`: bulk replays, which `listen jobs replay` begins and the service works off.
 
+pub(crate) mod hands;
+
 use std::{process::ExitCode, time::Duration};
 
 use clap::{Args, Subcommand};
@@ -77,9 +79,17 @@ pub(crate) async fn run(replays: Replays) -> anyhow::Result<ExitCode> {
             let items = ledger.replay_items(&id, after, limit).await?;
             show(&view, &items, as_json);
         }
-        Verb::Watch { id } => return watch(&ledger, &id, as_json).await,
+        Verb::Watch { id } => {
+            if find(&ledger, &id).await?.status == "running" {
+                hands::tell(&ledger).await?;
+            }
+            return watch(&ledger, &id, as_json).await;
+        }
         Verb::Pause(change) => apply(&ledger, &change, ReplayChange::Pause, as_json).await?,
-        Verb::Resume(change) => apply(&ledger, &change, ReplayChange::Resume, as_json).await?,
+        Verb::Resume(change) => {
+            apply(&ledger, &change, ReplayChange::Resume, as_json).await?;
+            hands::tell(&ledger).await?;
+        }
         Verb::Cancel(change) => apply(&ledger, &change, ReplayChange::Cancel, as_json).await?,
     }
     Ok(ExitCode::SUCCESS)

@@ -40,6 +40,7 @@ pub(crate) async fn run(config: Config, spans: Option<SpanCounts>) -> anyhow::Re
 /// A running process of the service.
 pub(crate) struct Service {
     tasks: TaskTracker,
+    tally: Arc<Tally>,
     /// Where the API listens, if this process has that role.
     pub(crate) api: Option<SocketAddr>,
     /// Where metrics and health are.
@@ -74,7 +75,7 @@ pub(crate) async fn start(
         console::router(app.ledger.clone(), app.config.door()?, chance().random(), lifecycle.hard.clone());
     let admin_router = admin_router.merge(console);
     // Nothing can fail any more: now this process may be known to others.
-    presence::start(app, &tasks, lifecycle, tally);
+    presence::start(app, &tasks, lifecycle, tally.clone());
     // The API first: whoever is told "ready" by the admin address must find it listening.
     let api = api.map(|(listener, addr)| {
         attend(&tasks, listener, app.router(), lifecycle.soft.clone(), app.farewell());
@@ -83,7 +84,7 @@ pub(crate) async fn start(
     let (listener, admin) = desk;
     attend(&tasks, listener, admin_router, lifecycle.hard.clone(), app.farewell());
     tracing::info!(api = api.map(tracing::field::display), %admin, "listening");
-    Ok(Service { tasks, api, admin })
+    Ok(Service { tasks, tally, api, admin })
 }
 
 impl Service {
@@ -103,8 +104,10 @@ impl Service {
             () = lifecycle.hard.cancelled() => {}
         }
         let _ = tokio::time::timeout(Duration::from_secs(2), self.tasks.wait()).await;
-        let name = process_name();
-        let leave = app.ledger.forget_process(&name);
+        let leave = async {
+            presence::last_words(app, &self.tally).await;
+            app.ledger.forget_process(&process_name()).await
+        };
         let _ = tokio::time::timeout(Duration::from_secs(1), leave).await;
         // A session that is silent is not waited for.
         let _ = tokio::time::timeout(Duration::from_secs(1), app.ledger.close()).await;

@@ -79,7 +79,7 @@ fn print(findings: &[Finding], recounted: Option<bool>) {
     }
     for finding in findings {
         let mark = if finding.offenders.is_empty() { "✓" } else { "✗" };
-        anstream::println!("{mark} {:<34} {}", finding.name, finding.promise);
+        anstream::println!("{mark} {:<36} {}", finding.name, finding.promise);
         for offender in &finding.offenders {
             anstream::println!("    {offender}");
         }

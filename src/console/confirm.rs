@@ -6,6 +6,7 @@ use axum::response::Response;
 use super::{
     page::{Frame, render},
     visitor::Visitor,
+    words::Sentence,
 };
 
 /// A change that is about to be made.
@@ -18,6 +19,8 @@ pub(super) struct Confirm {
     pub(super) subject: String,
     /// What will happen.
     pub(super) sentences: Vec<String>,
+    /// What will keep it from happening for now.
+    pub(super) obstacles: Vec<Sentence>,
     /// Where the form goes.
     pub(super) action: String,
     /// What the form carries along.
@@ -45,6 +48,7 @@ impl Confirm {
             token,
             subject: String::new(),
             sentences: Vec::new(),
+            obstacles: Vec::new(),
             action: String::new(),
             hidden: Vec::new(),
             button: "Do it",

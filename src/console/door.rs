@@ -32,21 +32,21 @@ pub(crate) struct Key {
 pub(crate) enum BadDoor {
     /// An entry is not what it must be.
     #[error(
-        "console-keys must be NAME=reader:SHA256 or NAME=operator:SHA256, with the 64 hex digits of the key's SHA-256"
+        "LISTEN_CONSOLE_KEYS must be NAME=reader:SHA256 or NAME=operator:SHA256, with the 64 hex digits of the key's SHA-256"
     )]
     Key,
     /// Two entries of one name.
-    #[error("console-keys names somebody twice")]
+    #[error("LISTEN_CONSOLE_KEYS names somebody twice")]
     Twice,
     /// Not a header's name.
-    #[error("console-user-header must be the name of a header")]
+    #[error("LISTEN_CONSOLE_USER_HEADER must be the name of a header")]
     Header,
     /// Two ways in.
-    #[error("console-keys and console-user-header are two ways in: set one of them")]
+    #[error("LISTEN_CONSOLE_KEYS and LISTEN_CONSOLE_USER_HEADER are two ways in: set one of them")]
     Both,
     /// Operators without a header that names them.
     #[error(
-        "console-operators needs console-user-header; with console-keys the role stands in the key's entry"
+        "LISTEN_CONSOLE_OPERATORS needs LISTEN_CONSOLE_USER_HEADER; with LISTEN_CONSOLE_KEYS the role stands in the key's entry"
     )]
     Operators,
 }

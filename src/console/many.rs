@@ -14,9 +14,9 @@ use super::{
     confirm::Confirm,
     fault::Fault,
     visitor::{Acting, Visitor},
-    words::count,
+    words::{Sentence, count},
 };
-use crate::wiring::chance;
+use crate::{commands::replays::hands, wiring::chance};
 
 /// Jobs a minute and unfinished at once, unless the operator says otherwise.
 const CAPS: (i32, i32) = (600, 16);
@@ -45,7 +45,9 @@ pub(super) async fn ask(
     };
     let (letters, people) =
         (several(preview.jobs, "dead letter", "dead letters"), several(preview.users, "person", "people"));
+    let missing = hands::missing(&console.ledger).await?;
     Ok(Confirm {
+        obstacles: missing.iter().map(|words| Sentence::new(format!("Not yet: {words}."))).collect(),
         sentences: vec![
             format!("Asked for: {}. The list is frozen when you begin.", asked.words()),
             format!("It goes on without this page, at the rate you set. {kept}"),

@@ -31,6 +31,12 @@ pub(super) fn next_step(error: &anyhow::Error) -> Option<&'static str> {
              (LISTEN_ADDR) or --admin-addr (LISTEN_ADMIN_ADDR)",
         );
     }
+    if let Some(embedded::Error::Io { .. }) = error.downcast_ref() {
+        return Some(
+            "its files belong below XDG_DATA_HOME, else ~/.local/share, for root in /var/lib: name a place that may be \
+             written to, or, for `listen dev`, a PostgreSQL of yours in DATABASE_URL",
+        );
+    }
     let broken = error.downcast_ref::<ledger::Error>()?;
     match broken.trouble() {
         Some(trouble) => Some(about(trouble)),

@@ -109,7 +109,7 @@ impl<E: SpanExporter> SpanExporter for Counted<E> {
         match (was_failing, exported.is_err()) {
             (false, true) => tracing::warn!(
                 spans,
-                "the collector takes no spans; they are lost, and nothing else is. Look at otel-exporter-otlp-endpoint"
+                "the collector takes no spans; they are lost, and nothing else is. Look at OTEL_EXPORTER_OTLP_ENDPOINT"
             ),
             (true, false) => tracing::info!("the collector takes spans again"),
             _ => {}

@@ -103,7 +103,7 @@ impl Export {
 }
 
 const NO_EXPORTER: &str = "traces cannot be exported: compression is not supported (unset OTEL_EXPORTER_OTLP_COMPRESSION), \
-     and otel-exporter-otlp-endpoint must be an http:// or https:// address";
+     and OTEL_EXPORTER_OTLP_ENDPOINT must be an http:// or https:// address";
 
 fn is_traced(metadata: &Metadata<'_>) -> bool {
     metadata.is_span() && metadata.target() == trace::TARGET

@@ -101,19 +101,19 @@ impl TraceSettings {
         let checks = [
             (
                 !is_address(base),
-                "otel-exporter-otlp-endpoint must be the http:// or https:// address of a collector that takes OTLP \
+                "OTEL_EXPORTER_OTLP_ENDPOINT must be the http:// or https:// address of a collector that takes OTLP \
                  over HTTP (usually port 4318), such as http://127.0.0.1:4318; unset it to trace nothing",
             ),
             (
                 base.contains('@'),
-                "otel-exporter-otlp-endpoint must hold no name or password: put what the collector wants to see into \
-                 otel-exporter-otlp-headers",
+                "OTEL_EXPORTER_OTLP_ENDPOINT must hold no name or password: put what the collector wants to see into \
+                 OTEL_EXPORTER_OTLP_HEADERS",
             ),
             (
                 self.headers().is_none(),
-                "otel-exporter-otlp-headers must be NAME=VALUE with commas between, values percent-encoded",
+                "OTEL_EXPORTER_OTLP_HEADERS must be NAME=VALUE with commas between, values percent-encoded",
             ),
-            (self.sampler().is_none(), "otel-traces-sampler-arg must be a number from 0 to 1"),
+            (self.sampler().is_none(), "OTEL_TRACES_SAMPLER_ARG must be a number from 0 to 1"),
         ];
         checks.into_iter().filter(|(wrong, _)| *wrong).map(|(_, words)| words.to_owned()).collect()
     }

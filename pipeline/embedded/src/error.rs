@@ -120,7 +120,7 @@ impl Error {
 }
 
 const WAYS_OUT: &str = "Any one of these helps:
-  - DATABASE_URL=postgresql://…      use a PostgreSQL you already have
+  - DATABASE_URL=postgresql://…      use a PostgreSQL you already have (not `demo`, which brings its own)
   - install the server programs:     Debian, Ubuntu: apt-get install postgresql
                                      Fedora, RHEL:   dnf install postgresql-server
                                      Alpine:         apk add postgresql

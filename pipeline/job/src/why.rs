@@ -66,6 +66,15 @@ pub enum Why {
         /// Who goes on if it is not renewed.
         heir: Heir,
     },
+    /// Its worker has a valid lease, and its process took its leave or never said a word.
+    HolderGone {
+        /// Whose lease.
+        worker: WorkerId,
+        /// Until when, unless it is renewed.
+        until: Timestamp,
+        /// Who goes on if it is not renewed.
+        heir: Heir,
+    },
     /// Its worker renewed no more.
     LeaseExpired {
         /// Whose lease it was.
@@ -182,6 +191,8 @@ fn why_not_done(job: &Job, lease: &Lease, around: &Surroundings, now: Timestamp,
         Some(seen_at) if !around.holder_stopping && now - seen_at > SILENT_AFTER => {
             Why::HolderSilent { worker, until, seen_at, heir }
         }
+        // A process that has only begun claims before it is seen.
+        None if now - lease.claimed_at > SILENT_AFTER => Why::HolderGone { worker, until, heir },
         _ => Why::Running { worker, until },
     }
 }
@@ -223,6 +234,7 @@ impl Why {
         match self {
             Self::Running { .. } => "running",
             Self::HolderSilent { .. } => "holder_silent",
+            Self::HolderGone { .. } => "holder_gone",
             Self::LeaseExpired { .. } => "lease_expired",
             Self::BackingOff { .. } => "backing_off",
             Self::Paused { .. } => "paused",

@@ -32,7 +32,7 @@ pub(super) struct Card {
     pub(super) overview: String,
     pub(super) action_items: Vec<Item>,
     pub(super) memories: Vec<String>,
-    pub(super) events: Vec<String>,
+    pub(super) events: Vec<Event>,
     /// (stage, milliseconds).
     pub(super) stages: Vec<(String, f64)>,
     pub(super) milliseconds: f64,
@@ -43,6 +43,13 @@ pub(super) struct Card {
 pub(super) struct Item {
     pub(super) description: String,
     pub(super) due_at: Option<String>,
+}
+
+/// Something that takes place, on a card.
+#[derive(Debug, Serialize)]
+pub(super) struct Event {
+    pub(super) title: String,
+    pub(super) start: String,
 }
 
 /// What the local receiver got.
@@ -109,7 +116,7 @@ impl Card {
             memories,
             events: list(&structured["events"])
                 .iter()
-                .map(|event| format!("{} ({})", text(&event["title"]), text(&event["start"])))
+                .map(|event| Event { title: text(&event["title"]), start: text(&event["start"]) })
                 .collect(),
             stages,
             milliseconds: elapsed.as_secs_f64() * 1e3,

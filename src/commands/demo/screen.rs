@@ -12,7 +12,10 @@ use indicatif::{ProgressBar, ProgressStyle};
 use ledger::Claimed;
 use worker::{Moment, Watch};
 
-use super::report::{Card, Recovery, Report};
+use super::{
+    page,
+    report::{Card, Recovery, Report},
+};
 use crate::config::Config;
 
 const BOLD: Style = Style::new().bold();
@@ -29,6 +32,7 @@ type Stages = HashMap<String, Vec<(String, f64)>>;
 #[derive(Clone)]
 pub(super) struct Screen {
     json: bool,
+    width: usize,
     spinner: Option<ProgressBar>,
     stages: Arc<Mutex<Stages>>,
 }
@@ -38,84 +42,107 @@ impl Screen {
         let live = !json && std::io::stderr().is_terminal() && std::io::stdout().is_terminal();
         let spinner = live.then(|| {
             let spinner = ProgressBar::new_spinner();
-            if let Ok(style) = ProgressStyle::with_template("  {spinner:.cyan} {msg}") {
+            if let Ok(style) = ProgressStyle::with_template("  {spinner:.cyan} {wide_msg}") {
                 spinner.set_style(style);
             }
+            spinner.set_message("starting a private PostgreSQL");
             spinner.enable_steady_tick(Duration::from_millis(80));
             spinner
         });
-        Self { json, spinner, stages: Arc::default() }
+        Self { json, width: page::width(), spinner, stages: Arc::default() }
     }
 
     pub(super) fn opening(&self, database: &str, config: &Config) {
         self.say(&format!(
             "{BOLD}listen demo{PLAIN}  conversations in; titles, tasks and memories out, durably"
         ));
-        self.say(&format!(
-            "{DIM}{database}; text engine: {}{PLAIN}",
-            if config.uses_openai() { "openai" } else { "embedded" }
+        let engine = if config.uses_openai() { "openai" } else { "embedded" };
+        self.quiet(&format!("{database}; text engine: {engine}"));
+        self.quiet(&format!(
+            "the demo's own settings: leases of {} s renewed every {} s, so that a dead worker is noticed on the screen; \
+             days and hours are those of {}",
+            config.finalization_lease_seconds,
+            config.finalization_heartbeat_seconds,
+            page::ZONE.name(),
         ));
-        self.say(&format!(
-            "{DIM}the demo's own settings: leases of {} s renewed every {} s, so that a dead worker is noticed on the screen{PLAIN}\n",
-            config.finalization_lease_seconds, config.finalization_heartbeat_seconds
-        ));
+        self.print("");
     }
 
     pub(super) fn begins(&self, name: &str) {
-        if let Some(spinner) = &self.spinner {
-            spinner.set_message(format!("{name}: stored, admitted"));
-        }
+        self.wait(format!("{name}: stored, admitted"));
     }
 
     /// What a conversation came to.
     pub(super) fn card(&self, card: &Card) {
         if card.discarded {
             self.say(&format!(
-                "{YELLOW}∅{PLAIN} {BOLD}{}{PLAIN}  judged not worth keeping {DIM}({:.0} ms){PLAIN}\n",
+                "{YELLOW}∅{PLAIN} {BOLD}{}{PLAIN}  judged not worth keeping {DIM}({:.0} ms){PLAIN}",
                 card.name, card.milliseconds
             ));
-            return;
+            return self.print("");
         }
         self.say(&format!(
-            "{GREEN}✓{PLAIN} {BOLD}{}{PLAIN}  {} {BOLD}{}{PLAIN}  {DIM}{} · {} characters · {:.0} ms{PLAIN}",
-            card.name, card.emoji, card.title, card.category, card.characters, card.milliseconds
+            "{GREEN}✓{PLAIN} {BOLD}{}{PLAIN}  {} {BOLD}{}{PLAIN}  {DIM}{}{PLAIN}",
+            card.name, card.emoji, card.title, card.category
         ));
-        self.say(&format!("    {}", shorten(&card.overview, 220)));
+        self.under("", &page::shorten(&card.overview, 220));
         for item in card.action_items.iter().take(6) {
-            let due = item.due_at.as_deref().map_or(String::new(), |due| format!("  {DIM}due {due}{PLAIN}"));
-            self.say(&format!("    ☐ {}{due}", item.description));
+            let due = item.due_at.as_deref().map(page::moment);
+            let due = due.map_or(String::new(), |due| format!("  {DIM}by {due}{PLAIN}"));
+            self.under("☐ ", &format!("{}{due}", item.description));
         }
         for memory in &card.memories {
-            self.say(&format!("    ♥ {memory}"));
+            self.under("♥ ", memory);
         }
         for event in &card.events {
-            self.say(&format!("    ◷ {event}"));
+            self.under("◷ ", &format!("{}  {DIM}{}{PLAIN}", event.title, page::moment(&event.start)));
         }
-        let stages: Vec<String> = card.stages.iter().map(|(stage, ms)| format!("{stage} {ms:.0}")).collect();
-        self.say(&format!("    {DIM}ms per stage: {}{PLAIN}\n", stages.join(" · ")));
+        self.under("", &format!("{DIM}{}{PLAIN}", pace(card)));
+        self.print("");
     }
 
     pub(super) fn held(&self, process: u32, stage: &str, lease: i64) {
         self.say(&format!("{BOLD}A worker dies{PLAIN}"));
-        self.say(&format!("    worker process {process} claimed a job and is held after `{stage}` (a pause that only the demo sets)"));
-        self.say(&format!("    {DIM}its lease of {lease} s is renewed by its heartbeat{PLAIN}"));
+        self.under(
+            "",
+            &format!(
+                "worker process {process} claimed a job and is held after `{stage}` (a pause that only the demo sets)"
+            ),
+        );
+        self.under("", &format!("{DIM}its lease of {lease} s is renewed by its heartbeat{PLAIN}"));
+        self.wait(format!("waiting for the lease of {lease} s to run out"));
     }
 
     pub(super) fn killed(&self, process: u32) {
-        self.say(&format!(
-            "    {RED}kill -9 {process}{PLAIN}; another worker starts and waits for the lease to run out"
-        ));
+        self.under(
+            "",
+            &format!(
+                "{RED}kill -9 {process}{PLAIN}; another worker starts and waits for the lease to run out"
+            ),
+        );
     }
 
     pub(super) fn recovered(&self, recovery: &Recovery) {
         self.say(&format!(
-            "{GREEN}✓{PLAIN} finished by another worker {BOLD}{:.1} s{PLAIN} after the kill: \"{}\", claim {} of generation {}",
-            recovery.milliseconds / 1e3, recovery.title, recovery.epoch, recovery.generation
+            "{GREEN}✓{PLAIN} finished by another worker {BOLD}{:.1} s{PLAIN} after the kill  {BOLD}{}{PLAIN}",
+            recovery.milliseconds / 1e3,
+            recovery.title,
         ));
-        self.say(&format!(
-            "    {DIM}{} crash counted, {} attempts spent; {} action items, {} of them twice; {} memories twice{PLAIN}\n",
-            recovery.crashes, recovery.attempts, recovery.action_items, recovery.doubled_items, recovery.doubled_memories
-        ));
+        let crashes = if recovery.crashes == 1 { "crash" } else { "crashes" };
+        let counts = format!(
+            "claim {} of generation {}; {} {crashes} counted, {} attempts spent; {} action items, {} of them twice; {} \
+             memories twice",
+            recovery.epoch,
+            recovery.generation,
+            recovery.crashes,
+            recovery.attempts,
+            recovery.action_items,
+            recovery.doubled_items,
+            recovery.doubled_memories
+        );
+        self.under("", &format!("{DIM}{counts}{PLAIN}"));
+        self.print("");
+        self.wait("waiting for the webhooks".to_owned());
     }
 
     /// The last lines, or the document.
@@ -149,13 +176,42 @@ impl Screen {
         self.stages.lock().unwrap_or_else(PoisonError::into_inner).remove(conversation).unwrap_or_default()
     }
 
-    fn say(&self, line: &str) {
-        match (&self.spinner, self.json) {
-            (_, true) => {}
-            (Some(spinner), _) => spinner.suspend(|| anstream::println!("{line}")),
-            (None, _) => anstream::println!("{line}"),
+    /// What is going on, beside the spinner.
+    fn wait(&self, words: String) {
+        if let Some(spinner) = &self.spinner {
+            spinner.set_message(words);
         }
     }
+
+    /// Lines that are not what the eye should fall on.
+    fn quiet(&self, words: &str) {
+        self.say(&format!("{DIM}{words}{PLAIN}"));
+    }
+
+    /// Lines of a card, behind a mark.
+    fn under(&self, mark: &str, words: &str) {
+        self.print(&page::set(&format!("    {mark}"), words, self.width));
+    }
+
+    fn say(&self, words: &str) {
+        self.print(&page::set("", words, self.width));
+    }
+
+    fn print(&self, lines: &str) {
+        match (&self.spinner, self.json) {
+            (_, true) => {}
+            (Some(spinner), _) => spinner.suspend(|| anstream::println!("{lines}")),
+            (None, _) => anstream::println!("{lines}"),
+        }
+    }
+}
+
+/// How much was said, how long it took, and where the time went; stages below a millisecond are not worth a word.
+fn pace(card: &Card) -> String {
+    let stages = card.stages.iter().filter(|(_, ms)| *ms >= 0.5);
+    let stages: Vec<String> =
+        stages.map(|(stage, ms)| format!("{stage}{}{ms:.0}", page::INSEPARABLE)).collect();
+    format!("{} characters in {:.0} ms: {}", card.characters, card.milliseconds, stages.join(" · "))
 }
 
 impl Watch for Screen {
@@ -169,12 +225,5 @@ impl Watch for Screen {
                 spinner.set_message(done.join(" ✓ ") + " ✓");
             }
         }
-    }
-}
-
-fn shorten(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
-        None => text.to_owned(),
-        Some((cut, _)) => format!("{}…", text[..cut].trim_end()),
     }
 }

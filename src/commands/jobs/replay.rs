@@ -95,12 +95,17 @@ async fn one(ledger: &Ledger, replay: &Replay, id: &str, as_json: bool) -> anyho
 async fn many(ledger: &Ledger, replay: &Replay, as_json: bool) -> anyhow::Result<ExitCode> {
     let filter = replay.which.filter(ledger, Some("dead_letter".to_owned()), 0).await?;
     let preview = ledger.preview_replay(&filter).await?;
-    if as_json && (replay.consent.dry_run || preview.jobs == 0) {
-        print_json(&preview_json(&preview, replay));
+    let is_document = as_json && (replay.consent.dry_run || preview.jobs == 0);
+    match is_document {
+        true => print_json(&preview_json(&preview, replay)),
+        false => tell(&preview, replay),
+    }
+    if preview.jobs == 0 {
         return Ok(ExitCode::SUCCESS);
     }
-    tell(&preview, replay);
-    if preview.jobs == 0 || !replay.consent.given(&format!("Replay {} jobs?", preview.jobs))? {
+    replays::hands::tell(ledger).await?;
+    let question = format!("Replay {}?", several(preview.jobs, "job", "jobs"));
+    if is_document || !replay.consent.given(&question)? {
         return Ok(ExitCode::SUCCESS);
     }
     start(ledger, replay, filter, as_json).await
@@ -128,9 +133,9 @@ async fn start(
         }
         Started::Running(view) => {
             anstream::eprintln!(
-                "replay {} of {} jobs; it goes on without this command: `listen replays watch {}`",
+                "replay {} of {}; it goes on without this command: `listen replays watch {}`",
                 view.operation_id,
-                view.items,
+                several(view.items.into(), "job", "jobs"),
                 view.operation_id
             );
             replays::watch(ledger, &view.operation_id, as_json).await
@@ -163,13 +168,24 @@ fn tell(preview: &ReplayPreview, replay: &Replay) {
         anstream::eprintln!("Nothing is to be replayed.");
         return;
     }
-    let recorded = if replay.from_scratch { 0 } else { preview.recorded_stages };
-    let minutes = (plenty as f64 / f64::from(replay.rate)).ceil();
-    anstream::eprintln!(
-        "Cost: about {} stages to be run; {recorded} that are recorded are kept. At {} a minute at least {minutes} min.",
-        (plenty * STAGES - recorded).max(0),
-        replay.rate,
-    );
+    anstream::eprintln!("{}", cost(plenty, preview.recorded_stages, replay));
+}
+
+/// What `jobs` that are not refused will cost, of whose stages `recorded` were paid for already.
+fn cost(jobs: i64, recorded: i64, replay: &Replay) -> String {
+    let kept = if replay.from_scratch { 0 } else { recorded };
+    let of_the_recorded = match (recorded, replay.from_scratch) {
+        (0, _) => String::new(),
+        (1, false) => " (1 recorded one is kept)".to_owned(),
+        (many, false) => format!(" ({many} recorded ones are kept)"),
+        (_, true) => " (what was recorded is dropped)".to_owned(),
+    };
+    let minutes = (jobs as f64 / f64::from(replay.rate)).ceil();
+    let stages = several((jobs * STAGES - kept).max(0), "stage", "stages");
+    format!(
+        "Cost: about {stages} to be run{of_the_recorded}. At {} a minute at least {minutes} min.",
+        replay.rate
+    )
 }
 
 /// Stages of a run that cost something: describe, items, memories, embed, apps.
@@ -183,4 +199,38 @@ fn preview_json(preview: &ReplayPreview, replay: &Replay) -> serde_json::Value {
         "conversation_gone": preview.conversation_gone, "parked": preview.parked,
         "recorded_stages": preview.recorded_stages, "from_scratch": replay.from_scratch,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Words {
+        #[command(flatten)]
+        replay: Replay,
+    }
+
+    fn told(jobs: i64, recorded: i64, more: &[&str]) -> String {
+        let words = [&["replay", "--all", "--reason", "it is mended"], more].concat();
+        cost(jobs, recorded, &Words::try_parse_from(words).unwrap().replay)
+    }
+
+    #[test]
+    fn what_a_replay_costs_is_told_and_what_is_not_there_is_not() {
+        assert_eq!(told(3, 0, &[]), "Cost: about 15 stages to be run. At 600 a minute at least 1 min.");
+        assert!(told(3, 1, &[]).starts_with("Cost: about 14 stages to be run (1 recorded one is kept). At "));
+        assert!(
+            told(3, 7, &["--rate=1"])
+                .ends_with("8 stages to be run (7 recorded ones are kept). At 1 a minute at least 3 min.")
+        );
+        let again = told(3, 7, &["--from-scratch"]);
+        assert!(
+            again.starts_with("Cost: about 15 stages to be run (what was recorded is dropped). At "),
+            "{again}"
+        );
+    }
 }

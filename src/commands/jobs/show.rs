@@ -5,6 +5,7 @@ use job::{Job, State, Timestamp};
 use ledger::{ActionView, Event, JobPage, JobView, Spent};
 use serde_json::{Value, json};
 
+use super::several;
 use crate::commands::table::print_json;
 
 /// Prints a job's page: what it is, why it is there, what happened to it, and what operators did.
@@ -200,7 +201,15 @@ fn lines(view: &JobView) -> Vec<(&'static str, String)> {
         ("user", view.user_id.to_string()),
         ("origin", format!("{}, queue {}", job.origin, job.queue)),
         ("generation, epoch", format!("{}, {} (row version {})", job.generation, job.epoch, view.version)),
-        ("failed, crashed", format!("{}, {}; {} runs begun", job.attempts, job.crashes, job.runs)),
+        (
+            "failed, crashed",
+            format!(
+                "{}, {}; {} begun",
+                job.attempts,
+                job.crashes,
+                several(i64::from(job.runs), "run", "runs")
+            ),
+        ),
         ("last code", job.last_code.map_or("none".to_owned(), |code| code.to_string())),
         ("own keys", if job.requires_keys { "required" } else { "not required" }.to_owned()),
         ("bells", or_none(bells.collect::<Vec<_>>().join("; "))),

@@ -5,6 +5,8 @@ use clap::Parser;
 
 use super::*;
 
+const COLLECTOR: &str = "--otel-exporter-otlp-endpoint=http://127.0.0.1:4318";
+
 #[derive(Parser)]
 struct Words {
     #[command(flatten)]
@@ -99,6 +101,35 @@ fn a_model_server_needs_an_address_and_a_model() {
     assert!(said[0].contains("LISTEN_OPENAI_BASE_URL"), "{said:?}");
     let works = ["--openai-base-url=https://models.example/v1", "--openai-model=m"];
     assert_eq!(set(&works).problems(), Vec::<String>::new());
+}
+
+#[test]
+fn who_may_come_in_and_where_traces_go_are_refused_in_the_names_of_the_environment() {
+    let cases: [(&[&str], &str); 7] = [
+        (&["--console-keys=ana"], "LISTEN_CONSOLE_KEYS must be "),
+        (&["--console-user-header=not a header"], "LISTEN_CONSOLE_USER_HEADER must be "),
+        (&["--console-operators=ana"], "LISTEN_CONSOLE_OPERATORS needs LISTEN_CONSOLE_USER_HEADER"),
+        (
+            &["--console-keys=ana", "--console-user-header=x-user"],
+            "LISTEN_CONSOLE_KEYS and LISTEN_CONSOLE_USER_HEADER are two ways in",
+        ),
+        (&["--otel-exporter-otlp-endpoint=collector"], "OTEL_EXPORTER_OTLP_ENDPOINT must be "),
+        (&[COLLECTOR, "--otel-exporter-otlp-headers=none"], "OTEL_EXPORTER_OTLP_HEADERS must be "),
+        (
+            &[COLLECTOR, "--otel-traces-sampler=traceidratio", "--otel-traces-sampler-arg=2"],
+            "OTEL_TRACES_SAMPLER_ARG must be ",
+        ),
+    ];
+    for (words, begins) in cases {
+        let said = set(words).problems();
+        assert!(said.len() == 1 && said[0].starts_with(begins), "{words:?}: {said:?}");
+    }
+}
+
+#[test]
+fn an_address_with_a_password_is_not_shown() {
+    let shown = set(&["--openai-base-url=https://ana:secret@models.example/v1"]).effective();
+    assert!(shown.contains(&("openai_base_url", "(set)".to_owned())), "{shown:?}");
 }
 
 #[test]

@@ -18,6 +18,13 @@ impl fmt::Display for Why {
                 time(*until),
                 time(*seen_at),
             ),
+            Self::HolderGone { worker, until, heir } => write!(
+                f,
+                "{} holds its lease until {}, but no such process is known: it has ended, or was never seen. Unless \
+                 it renews: {heir}.",
+                worker.0,
+                time(*until),
+            ),
             Self::LeaseExpired { worker, at, seen_at, heir } => {
                 write!(f, "Its lease, held by {}, ran out at {}", worker.0, time(*at))?;
                 if let Some(seen_at) = seen_at {

@@ -61,7 +61,8 @@ fn what_keeps_a_slot_from_asking_is_named_in_the_order_of_its_weight() {
 #[test]
 fn a_lease_runs_until_it_expires_and_then_waits_for_the_watch() {
     let worker = WorkerId("one".into());
-    assert_eq!(asked(&leased(), &healthy(), 39), Why::Running { worker: worker.clone(), until: at(40) });
+    let seen = Surroundings { holder_seen_at: Some(at(36)), ..healthy() };
+    assert_eq!(asked(&leased(), &seen, 39), Why::Running { worker: worker.clone(), until: at(40) });
     let around = Surroundings { holder_seen_at: Some(at(12)), ..healthy() };
     let expired = Why::LeaseExpired { worker, at: at(40), seen_at: Some(at(12)), heir: Heir::Worker };
     assert_eq!(asked(&leased(), &around, 40), expired);
@@ -82,6 +83,20 @@ fn a_holder_that_missed_two_reports_is_silent_unless_it_took_its_leave() {
     );
     let leaving = Surroundings { holder_stopping: true, ..around };
     assert_eq!(asked(&leased(), &leaving, 39).guard(), "running", "it renews and is not seen");
+}
+
+#[test]
+fn a_holder_that_nobody_knows_is_gone_unless_it_has_only_claimed() {
+    assert_eq!(asked(&leased(), &healthy(), 20).guard(), "running", "it claims before it is seen");
+    let gone = asked(&leased(), &healthy(), 21);
+    let (worker, heir) = (WorkerId("one".into()), Heir::Worker);
+    assert_eq!(gone, Why::HolderGone { worker, until: at(40), heir });
+    assert_eq!(
+        gone.to_string(),
+        "one holds its lease until 2023-11-14 22:14:00Z, but no such process is known: it has ended, or was never \
+         seen. Unless it renews: the lease watch of a living process takes it back within seconds, and a living \
+         worker goes on with it."
+    );
 }
 
 #[test]
@@ -166,14 +181,15 @@ fn a_dead_letter_says_what_is_left_to_be_done() {
     assert!(matches!(asked(&completed(), &healthy(), 30), Why::Done { .. }));
 }
 
-/// With nothing around that could keep a slot from asking, `why` and the claim itself must agree.
+/// With nothing around that could keep a slot from asking, and the holder just seen, `why` and the claim itself must agree.
 #[test]
 fn the_guard_is_the_one_at_which_a_claim_stops() {
     let failed = granted(&leased(), fail(1, FailureCode::Internal), 20).job;
     for job in one_of_each().into_iter().chain([failed]) {
         for seconds in [20, 21, 39, 40, 49, 50, 301] {
             let claimed = decide(&job, claim(job.generation.0, false), at(seconds), &policy());
-            let guard = asked(&job, &healthy(), seconds).guard();
+            let around = Surroundings { holder_seen_at: Some(at(seconds)), ..healthy() };
+            let guard = asked(&job, &around, seconds).guard();
             let expected = match (&claimed, &job.state) {
                 (Ok(_), State::Leased(_)) => "lease_expired",
                 (Ok(_), _) => "nothing_wrong",

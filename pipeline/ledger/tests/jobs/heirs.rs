@@ -46,6 +46,17 @@ async fn who_took_its_leave_is_not_seen_and_still_renews() {
 }
 
 #[tokio::test]
+async fn a_lease_whose_process_has_ended_is_not_called_running() {
+    let world = World::new().await;
+    let job = held(&world).await;
+    world.ledger.forget_process("host:1").await.unwrap();
+    assert_eq!(why(&world, &job).await.guard(), "running", "who has only claimed may not have been seen yet");
+    world.run("update finalization_jobs set lease_claimed_at = now() - interval '12 seconds'").await;
+    let gone = why(&world, &job).await;
+    assert!(matches!(gone, Why::HolderGone { heir: Heir::Nobody, .. }), "{gone}");
+}
+
+#[tokio::test]
 async fn an_expired_lease_is_promised_to_those_alone_who_live() {
     let world = World::new().await;
     let job = held(&world).await;

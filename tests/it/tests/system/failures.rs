@@ -19,6 +19,9 @@ const FOR_EVER: u32 = 600;
 /// Facts that were kept more than once.
 const MEMORIES_TWICE: &str = "select count(*) - count(distinct (user_id, content)) from memories";
 
+/// Runs that were given back, by what processes said of themselves.
+const RELEASED: &str = "select coalesce(sum(released), 0)::bigint from service_minutes";
+
 #[tokio::test]
 async fn a_worker_killed_after_each_stage_is_replaced_and_nothing_comes_twice() {
     tokio::join!(
@@ -86,6 +89,8 @@ async fn sigterm_releases_a_run_without_cost() {
     let job = binary::the_job(&world.url);
     assert_eq!(job["status"], "queued", "{job}");
     assert_eq!((&job["attempts"], &job["crashes"]), (&json!(0), &json!(0)), "{job}");
+    assert_eq!(world.count(RELEASED).await, 1, "a run that ends while its process leaves is counted");
+    assert_eq!(world.count("select count(*) from service_processes").await, 0, "it took its leave");
     let second = Process::serve(&world.url, &[]).await;
     assert_eq!(world.client(&second).finished(&id).await["status"], "completed");
     let job = binary::the_job(&world.url);

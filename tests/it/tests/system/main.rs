@@ -25,6 +25,7 @@ mod desk;
 mod failures;
 mod folders;
 mod languages;
+mod last_words;
 mod operations;
 mod outbox;
 mod proxied;

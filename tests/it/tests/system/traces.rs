@@ -150,7 +150,7 @@ async fn a_collector_that_is_away_or_hangs_holds_nothing_up() {
             hanging.was_asked().await;
         } else {
             let words = "the collector takes no spans; they are lost, and nothing else is. \
-                         Look at otel-exporter-otlp-endpoint";
+                         Look at OTEL_EXPORTER_OTLP_ENDPOINT";
             process.line(words, |line| line["level"] == "WARN").await;
         }
         let asked = Instant::now();
@@ -170,5 +170,5 @@ async fn an_address_that_is_none_is_said_at_the_start() {
     };
     let (code, said) = refused("collector:4318");
     assert_eq!(code, Some(2), "{said}");
-    assert!(said.contains("otel-exporter-otlp-endpoint") && said.contains("http://127.0.0.1:4318"), "{said}");
+    assert!(said.contains("OTEL_EXPORTER_OTLP_ENDPOINT") && said.contains("http://127.0.0.1:4318"), "{said}");
 }

@@ -1,0 +1,30 @@
+//! Which database it is, for a person who looks: everything of its URL but the password.
+
+use crate::wiring::database;
+
+/// `USER@HOST:PORT/DATABASE`, with a socket's directory for the host where there is one; `None` when the URL is none.
+pub(crate) fn shown(url: Option<&str>) -> Option<String> {
+    let options = database(url).ok()?;
+    let host = match options.get_socket() {
+        Some(directory) => directory.display().to_string(),
+        None => options.get_host().to_owned(),
+    };
+    let user = options.get_username();
+    Some(format!("{user}@{host}:{}/{}", options.get_port(), options.get_database().unwrap_or(user)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_database_is_known_by_its_place_and_never_by_a_password() {
+        let of = |url| shown(Some(url));
+        let place = Some("ada@db.example:5433/listen".to_owned());
+        assert_eq!(of("postgresql://ada:secret@db.example:5433/listen?sslmode=require"), place);
+        assert_eq!(of("postgresql://ada@db.example:5433/listen?password=secret"), place);
+        let socket = "postgresql://ada:secret@localhost:5432/listen?host=/run/postgresql";
+        assert_eq!(of(socket).as_deref(), Some("ada@/run/postgresql:5432/listen"));
+        assert_eq!((of("mysql://ada:secret@localhost/listen"), shown(None)), (None, None));
+    }
+}

@@ -1,0 +1,173 @@
+//! What commands say last: exit code, the reason in the words of whoever refused, and what to do next.
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+use testbed::TestDatabase;
+
+use crate::binary;
+use crate::process::Process;
+use crate::world::{GARDEN, World};
+
+/// Nobody listens on port 1.
+const NOWHERE: &str = "postgresql://nobody@127.0.0.1:1/nothing";
+
+/// The one job of the database becomes a dead letter, as the edge would have left it.
+const DIES: &str = "update finalization_jobs set status = 'dead_letter', outcome = null, attempts = 5, \
+     dead_code = 'model_unavailable', last_code = 'model_unavailable'";
+
+/// Exit code, stdout and stderr.
+fn ends(database: &str, words: &[&str]) -> (Option<i32>, String, String) {
+    let output = binary::command(database, words);
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
+}
+
+fn document(told: &str) -> Value {
+    serde_json::from_str(told).unwrap_or_else(|_| panic!("no document: {told}"))
+}
+
+/// A database in which one job was completed, and nobody is left.
+async fn one_completed() -> (World, String) {
+    let world = World::new().await;
+    let mut process = Process::serve(&world.url, &[]).await;
+    let client = world.client(&process);
+    client.finished(&client.admit(GARDEN).await).await;
+    process.signal(Signal::TERM);
+    process.ended().await;
+    let job = binary::the_job(&world.url)["job_id"].as_str().expect("a job has an id").to_owned();
+    (world, job)
+}
+
+#[tokio::test]
+async fn a_schema_that_is_missing_is_told_with_its_sqlstate_and_mended_by_migrate() {
+    let database = TestDatabase::empty().await;
+    let url = database.url();
+
+    let (code, _, said) = ends(&url, &["jobs", "list"]);
+
+    assert_eq!(code, Some(4), "{said}");
+    let cause = said.lines().find(|line| line.starts_with("  because: ")).expect("the cause is told");
+    assert!(cause.ends_with("does not exist (SQLSTATE 42P01)"), "the server's words, and no more: {cause}");
+    assert!(said.ends_with("  try: the schema is not this program's: run `listen migrate`\n"), "{said}");
+    let first = document(&binary::told(&url, &["migrate", "--json"]));
+    assert!(first["applied"].as_array().expect("a list").len() > 1, "{first}");
+    assert_eq!(document(&binary::told(&url, &["migrate", "--json"])), json!({ "applied": [] }));
+    assert_eq!(ends(&url, &["jobs", "list"]).0, Some(0));
+}
+
+#[tokio::test]
+async fn a_database_that_is_away_may_be_asked_again_and_one_that_is_not_there_is_named() {
+    let (code, _, said) = ends(NOWHERE, &["jobs", "list"]);
+    assert_eq!(code, Some(69), "{said}");
+    assert!(said.contains("  try: is the server up, and at the address in DATABASE_URL"), "{said}");
+    let database = TestDatabase::empty().await;
+    let (server, name) = (database.url(), database.name());
+    let (code, _, said) = ends(&server.replace(name, "listen_of_nobody"), &["jobs", "list"]);
+    assert_eq!(code, Some(1), "asking again would not help: {said}");
+    assert!(said.contains("\"listen_of_nobody\" does not exist (SQLSTATE 3D000)"), "{said}");
+    assert!(said.contains("create it, or check the name"), "{said}");
+}
+
+#[tokio::test]
+async fn what_is_not_there_is_named() {
+    let database = TestDatabase::new().await;
+    for (words, named) in [
+        (&["jobs", "show", "fj_none"][..], "there is no job fj_none"),
+        (&["replays", "show", "none"], "there is no replay none"),
+        (&["keys", "list", "--user", "none"], "there is no person none"),
+        (&["keys", "create", "--user", "none"], "there is no person none: `listen users create` makes one"),
+        (&["folders", "list", "--user", "none"], "there is no person none"),
+    ] {
+        let (code, out, said) = ends(&database.url(), words);
+        assert_eq!((code, out.as_str()), (Some(3), ""), "{words:?}: {said}");
+        assert_eq!(said.lines().next(), Some(&*format!("error: {named}")), "{words:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_key_for_everything_says_so() {
+    let world = World::new().await;
+    let words = ["keys", "create", "--user", "u1", "--scopes", "conversations:read", "--name", "reader"];
+    binary::told(&world.url, &words);
+
+    let shown = binary::told(&world.url, &["keys", "list", "--user", "u1"]);
+
+    let ends_with = |words: &str| shown.lines().filter(|line| line.trim_end().ends_with(words)).count();
+    assert_eq!((ends_with(" all"), ends_with(" conversations:read")), (1, 1), "{shown}");
+    assert!(!shown.contains(world.key()), "a key is told once");
+}
+
+#[tokio::test]
+async fn a_refusal_says_which_state_refused_and_whom_to_ask() {
+    let (world, job) = one_completed().await;
+    for verb in ["replay", "discard"] {
+        let (code, _, said) = ends(&world.url, &["jobs", verb, &job, "--reason", "to be refused"]);
+        let words = "only a dead letter can be replayed or settled; this job is not one";
+        let wanted = format!("error: {job} (it is completed): {words}; `listen jobs why {job}` says more\n");
+        assert_eq!((code, said), (Some(4), wanted), "{verb}");
+    }
+}
+
+#[tokio::test]
+async fn a_bulk_replay_that_nobody_will_work_off_says_so_before_it_asks() {
+    let (world, _) = one_completed().await;
+    world.run(DIES).await;
+    let words = ["jobs", "replay", "--all", "--reason", "it is mended", "--dry-run"];
+
+    let (code, _, said) = ends(&world.url, &words);
+
+    assert_eq!(code, Some(0), "{said}");
+    for missing in ["no living process has the role reconciler", "no living process takes jobs"] {
+        assert!(said.lines().any(|line| line.starts_with("warning: ") && line.contains(missing)), "{said}");
+    }
+    let (_, told, said) = ends(&world.url, &[&words[..], &["--json"]].concat());
+    assert_eq!(document(&told)["jobs"], json!(1), "stdout is the document alone");
+    assert!(said.contains("role reconciler"), "{said}");
+    let _living = Process::serve(&world.url, &[]).await;
+    let (_, _, said) = ends(&world.url, &words);
+    assert!(!said.contains("warning"), "{said}");
+}
+
+#[test]
+fn settings_are_a_document_that_holds_no_secret() {
+    let secrets = ["postgresql://ada:geheim@localhost/listen", "geheim"];
+    let words =
+        ["config", "--json", "--openai-api-key", secrets[1], "--openai-base-url", "https://m.example/v1"];
+
+    let (code, told, said) = ends(secrets[0], &words);
+
+    assert_eq!(code, Some(2), "no model is named: {told}");
+    assert!(!told.contains("geheim") && !said.contains("geheim"), "{told}{said}");
+    let shown = document(&told);
+    assert_eq!(shown["ok"], json!(false));
+    assert_eq!(
+        (&shown["settings"]["database_url"], &shown["settings"]["openai_api_key"]),
+        (&json!("ada@localhost:5432/listen"), &json!("(set)"))
+    );
+    assert_eq!(shown["settings"]["openai_model"], Value::Null);
+    let problems = shown["problems"].as_array().expect("a list");
+    assert!(
+        problems.len() == 1
+            && problems[0].as_str().is_some_and(|words| words.contains("LISTEN_OPENAI_MODEL"))
+    );
+    let works = document(&binary::told(secrets[0], &["config", "--json"]));
+    assert_eq!((&works["ok"], &works["problems"]), (&json!(true), &json!([])), "{works}");
+}
+
+#[tokio::test]
+async fn a_file_of_settings_tells_every_command_where_the_database_is() {
+    let database = TestDatabase::new().await;
+    let file = std::env::temp_dir().join(format!("{}.toml", database.name()));
+    let text = format!("database_url = '{}'\naddr = '127.0.0.1:0'\n", database.url());
+    std::fs::write(&file, text).expect("a file can be written");
+    let ends = |words: &[&str]| {
+        let mut command = std::process::Command::new(binary::path());
+        command.args(words).arg("--config").arg(&file).env_remove("DATABASE_URL");
+        command.output().expect("the program can be run").status.code()
+    };
+    assert_eq!(ends(&["jobs", "list"]), Some(0));
+    assert_eq!(ends(&["keys", "list", "--user", "none"]), Some(3));
+    assert_eq!(ends(&["verify"]), Some(0));
+    assert_eq!(ends(&["config"]), Some(0));
+    std::fs::remove_file(&file).expect("it was there");
+}
