@@ -83,12 +83,9 @@ pub(crate) async fn measure(
         stage.adapter.ask(&format!("load {inserts} {jobs}")).await?;
         tell("drain");
         round.drain = stage.drain(jobs, sizes.bound).await?;
-        // Beside rows the slower loop and fewer tries tell as much.
-        let (rates, tries) = match scene {
-            Scene::Empty => (&RATES[..], sizes.tries),
-            _ => (&RATES[..1], sizes.tries.div_ceil(2)),
-        };
-        for rate in rates {
+        // Beside rows fewer tries tell as much.
+        let tries = if scene == Scene::Empty { sizes.tries } else { sizes.tries.div_ceil(2) };
+        for rate in RATES {
             tell(&format!("{rate} a second"));
             let count = rate * sizes.seconds;
             round.open.push(stage.waits(count, &format!("open {rate} {} {WIDTH}", sizes.seconds)).await?);

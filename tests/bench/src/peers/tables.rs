@@ -124,7 +124,7 @@ fn beside(all: &[Measured], sizes: &Sizes) {
             match round {
                 _ if *scene == Scene::Empty => {}
                 Ok(None) => {
-                    println!("| {title} | {} | keeps none that could be made | | | |", scene.word())
+                    println!("| {title} | {} | keeps none that could be made | | | | |", scene.word())
                 }
                 Ok(Some(round)) => {
                     let work = format!("{} | {}", round.inserts.words(), round.drain.words());
