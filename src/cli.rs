@@ -132,32 +132,26 @@ fn over_file(command: clap::Command, path: &std::path::Path) -> Result<clap::Com
     if !unknown.is_empty() {
         return Err(refuse(format!("{} names unknown settings: {}", path.display(), unknown.join(", "))));
     }
-    let database_url = table.get(DATABASE_URL).map(plain);
-    let value = move |arg: &clap::Arg| table.get(arg.get_id().as_str()).map(plain);
-    let with_defaults = move |subcommand: clap::Command| {
-        subcommand.mut_args(|arg| match value(&arg) {
-            Some(text) => arg.default_value(text),
-            None => arg,
-        })
-    };
-    let command = WITH_SETTINGS
-        .into_iter()
-        .fold(command, |command, name| command.mut_subcommand(name, with_defaults.clone()));
-    // The others are told where the database is, and no more.
-    Ok(ON_THE_DATABASE.into_iter().fold(command, |command, name| {
-        command.mut_subcommand(name, |command| match &database_url {
-            Some(url) => command.mut_arg(DATABASE_URL, |arg| arg.default_value(url.clone())),
-            None => command,
+    // A command takes of the file what is a setting of its own: all of it, or where the database is.
+    let names: Vec<String> = command.get_subcommands().map(|inner| inner.get_name().to_owned()).collect();
+    Ok(names.into_iter().fold(command, |command, name| {
+        let takes_all = WITH_SETTINGS.contains(&name.as_str());
+        let value = |arg: &clap::Arg| {
+            let id = arg.get_id().as_str();
+            if takes_all || id == DATABASE_URL { table.get(id).map(plain) } else { None }
+        };
+        command.mut_subcommand(name, |inner| {
+            inner.mut_args(|arg| match value(&arg) {
+                Some(text) => arg.default_value(text),
+                None => arg,
+            })
         })
     }))
 }
 
 /// The commands that take every setting.
 const WITH_SETTINGS: [&str; 5] = ["serve", "dev", "demo", "migrate", "config"];
-/// The commands that look at the database, or change it.
-const ON_THE_DATABASE: [&str; 9] =
-    ["jobs", "replays", "webhooks", "audit", "verify", "doctor", "users", "folders", "keys"];
-/// The setting that all of them share.
+/// The setting that every command takes which looks at the database, or changes it.
 const DATABASE_URL: &str = "database_url";
 
 /// A TOML value as the words of a flag.

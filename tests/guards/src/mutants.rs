@@ -1,7 +1,7 @@
 //! Mutants that cargo-mutants thought of (`cargo mutants --list --json`), tried as guards are: all of one build, each
 //! switched on for the tests alone. A mutant that would cost a build of minutes costs what its tests take.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 
@@ -117,13 +117,8 @@ impl Mutant {
         if self.package == "ledger" {
             tests.extend(["jobs", "resources", "crash"].map(|target| format!("ledger {target}")));
         }
-        let mut once = Vec::new();
-        tests.retain(|words| {
-            !once.contains(words) && {
-                once.push(words.clone());
-                true
-            }
-        });
+        let mut once = BTreeSet::new();
+        tests.retain(|words| once.insert(words.clone()));
         tests
     }
 }

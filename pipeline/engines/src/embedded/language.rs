@@ -100,8 +100,8 @@ impl Language {
     pub(super) fn stem(self, word: &str) -> String {
         match self {
             Self::English => text::stem(word),
-            Self::Listed(of) if word.len() <= text::LONGEST_WORD => of.stemmer.stem(word).into_owned(),
-            Self::Listed(_) | Self::Unknown => word.to_owned(),
+            Self::Listed(of) => text::stemmed(&of.stemmer, word),
+            Self::Unknown => word.to_owned(),
         }
     }
 

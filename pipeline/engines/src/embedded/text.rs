@@ -96,17 +96,19 @@ const UNSTEMMED: &[(&str, &str)] = &[
 ];
 
 /// A longer run of letters is no word of any language, and stemmers take its length squared.
-pub(super) const LONGEST_WORD: usize = 200;
+const LONGEST_WORD: usize = 200;
 
-/// The stem of a word in lower case; numbers stay as they are, and what is too long to be a word.
+/// What a language's stemmer makes of a word in lower case; what is too long to be a word stays as it is.
+pub(super) fn stemmed(stemmer: &Stemmer, word: &str) -> String {
+    if word.len() > LONGEST_WORD { word.to_owned() } else { stemmer.stem(word).into_owned() }
+}
+
+/// The stem of an English word in lower case; numbers stay as they are.
 pub(super) fn stem(word: &str) -> String {
     if let Some((_, stem)) = UNSTEMMED.iter().find(|(known, _)| *known == word) {
         return (*stem).to_owned();
     }
-    if word.len() > LONGEST_WORD {
-        return word.to_owned();
-    }
-    STEMMER.stem(word.strip_suffix("'s").unwrap_or(word)).into_owned()
+    stemmed(&STEMMER, word.strip_suffix("'s").unwrap_or(word))
 }
 
 /// The stems of the words that carry a topic, with repetitions. "Of course" is no course.

@@ -44,9 +44,7 @@ async fn a_sender_that_died_at_an_endpoint_that_was_closed_since_is_looked_for_b
 #[tokio::test]
 async fn a_closed_endpoint_moves_no_delivery_that_ended_or_is_under_way_whoever_died_elsewhere() {
     let world = World::new().await;
-    for (user, endpoint) in [(&world.ann, "w"), (&world.ann, "v"), (&world.bob, "w")] {
-        world.endpoint(user, endpoint).await;
-    }
+    world.namesakes().await;
     world.pending(&world.ann, "w", 1).await;
     // Each of Ann's deliveries at `w` that ended has a namesake that is due elsewhere.
     world
@@ -134,9 +132,7 @@ async fn a_sender_that_died_at_a_closed_endpoint_takes_no_other_delivery_of_it_a
 #[tokio::test]
 async fn what_a_closed_endpoint_puts_off_are_its_own_deliveries_whatever_their_namesakes_elsewhere_do() {
     let world = World::new().await;
-    for (user, endpoint) in [(&world.ann, "w"), (&world.ann, "v"), (&world.bob, "w")] {
-        world.endpoint(user, endpoint).await;
-    }
+    world.namesakes().await;
     // Of Ann's at `w` one is due and one lost its sender; four others have a namesake elsewhere that is, or did.
     world
         .run(
@@ -178,9 +174,7 @@ async fn what_a_closed_endpoint_puts_off_are_its_own_deliveries_whatever_their_n
 #[tokio::test]
 async fn what_ended_at_an_endpoint_stays_ended_whatever_waits_elsewhere_under_its_name() {
     let world = World::new().await;
-    for (user, endpoint) in [(&world.ann, "w"), (&world.ann, "v"), (&world.bob, "w")] {
-        world.endpoint(user, endpoint).await;
-    }
+    world.namesakes().await;
     world.pending(&world.ann, "w", 1).await;
     // Elsewhere two of the names wait for their endpoints, which are being woken, and two have times of their own.
     world

@@ -14,9 +14,7 @@ fn olga() -> OperatorAction {
 /// nine days ago, cancelled, delivered, and waiting for the endpoint. What is recovered lies behind others.
 async fn troubled() -> World {
     let world = World::new().await;
-    for (user, id) in [(&world.ann, "w"), (&world.ann, "v"), (&world.bob, "w")] {
-        world.endpoint(user, id).await;
-    }
+    world.namesakes().await;
     world
         .run(
             "update webhook_endpoints set enabled = false, disabled_reason = 'failing', failing_since = now(), \

@@ -32,8 +32,8 @@ const ALL_OF_W: &str = "t ->> 'endpoint_id' = 'w'";
 /// Ann's `w` and `v` and Bob's `w`, each with the deliveries `w_0` and `w_1`.
 async fn with_deliveries() -> World {
     let world = World::new().await;
+    world.namesakes().await;
     for (user, endpoint) in [(&world.ann, "w"), (&world.ann, "v"), (&world.bob, "w")] {
-        world.endpoint(user, endpoint).await;
         world.pending(user, endpoint, 2).await;
     }
     world

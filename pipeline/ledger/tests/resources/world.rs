@@ -71,6 +71,13 @@ impl World {
         self.endpoint_for(user, id, &[EventKind::ConversationCompleted]).await;
     }
 
+    /// Ann's endpoints `w` and `v`, and Bob's `w`.
+    pub(crate) async fn namesakes(&self) {
+        for (user, id) in [(&self.ann, "w"), (&self.ann, "v"), (&self.bob, "w")] {
+            self.endpoint(user, id).await;
+        }
+    }
+
     /// An endpoint that asks for `events`.
     pub(crate) async fn endpoint_for(&self, user: &UserId, id: &str, events: &[EventKind]) {
         let new = NewEndpoint {
