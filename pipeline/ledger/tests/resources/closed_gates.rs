@@ -205,3 +205,44 @@ async fn what_ended_at_an_endpoint_stays_ended_whatever_waits_elsewhere_under_it
     assert!(world.ledger.finish_delivery(&claimed, DeliveryOutcome::Gone, &policy).await.unwrap());
     assert_eq!(world.count(ended).await, 4);
 }
+
+#[tokio::test]
+async fn what_somebody_else_holds_is_left_to_them_when_an_endpoint_closes_opens_or_is_gone() {
+    let enabled = |enabled| EndpointChange { enabled: Some(enabled), ..EndpointChange::default() };
+    for verb in ["park", "wake", "cancel"] {
+        let world = World::new().await;
+        world.endpoint(&world.ann, "w").await;
+        let policy = DeliveryPolicy::default();
+        let sent = match verb {
+            "cancel" => {
+                world.pending(&world.ann, "w", 4).await;
+                world.ledger.claim_deliveries(1, &policy).await.unwrap().pop()
+            }
+            _ => {
+                world.pending(&world.ann, "w", 3).await;
+                None
+            }
+        };
+        if verb == "wake" {
+            world.ledger.change_endpoint(&world.ann, "w", &enabled(false)).await.unwrap().unwrap();
+        }
+        let _held = world
+            .database
+            .holding("select from webhook_deliveries where delivery_id = 'w_2' for update")
+            .await;
+        match sent {
+            Some(sent) => {
+                assert!(world.ledger.finish_delivery(&sent, DeliveryOutcome::Gone, &policy).await.unwrap());
+            }
+            None => {
+                drop(world.ledger.change_endpoint(&world.ann, "w", &enabled(verb == "wake")).await.unwrap())
+            }
+        }
+        let moved = match verb {
+            "park" => "select count(*) from webhook_deliveries where next_at = 'infinity'",
+            "wake" => "select count(*) from webhook_deliveries where next_at < 'infinity'",
+            _ => "select count(*) from webhook_deliveries where status = 'cancelled'",
+        };
+        assert_eq!(world.count(moved).await, 2, "{verb}: all but the one that is held");
+    }
+}
