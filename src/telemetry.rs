@@ -1,6 +1,6 @@
 //! Logs: human lines on a terminal, JSON otherwise; always on stderr, never a person's words.
 
-use std::io::IsTerminal;
+use std::{io::IsTerminal, panic::PanicHookInfo};
 
 use anstyle::{AnsiColor, Reset, Style};
 use clap::{Args, ValueEnum};
@@ -47,12 +47,20 @@ pub(crate) fn start(cli: &Cli, runtime: &Handle) -> anyhow::Result<Option<Export
         Some(traces) => Export::start(traces, runtime.clone())?,
         None => None,
     };
+    std::panic::set_hook(Box::new(panicked));
     let filter = cli.logs.filter(cli.command.default_log());
     match &export {
         Some(export) => cli.logs.start_with_traces(filter, export),
         None => cli.logs.start(filter),
     }
     Ok(export)
+}
+
+/// A panic is told by its place alone: its message may quote what was being read, which may be a person's words.
+fn panicked(panic: &PanicHookInfo<'_>) {
+    let place = panic.location().map(ToString::to_string);
+    let thread = std::thread::current();
+    tracing::error!(place, thread = thread.name(), "panicked");
 }
 
 impl Logs {
