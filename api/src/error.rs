@@ -62,6 +62,9 @@ pub(crate) enum Error {
     /// 503: the operator has set no key for web push; nothing was changed.
     #[error("web push is not configured")]
     WebPushUnavailable,
+    /// 503: nothing was heard of the work in time. It may have been done.
+    #[error("no answer was found in time")]
+    NoAnswer,
     /// 503: too many jobs wait in this process for a run with their users' keys; nothing was changed.
     #[error("too many keyed runs wait")]
     KeyedRunsFull,
@@ -122,6 +125,7 @@ impl IntoResponse for Error {
                 detail(StatusCode::SERVICE_UNAVAILABLE, "Web push is not configured"),
                 UNCONFIGURED_SECONDS,
             ),
+            Self::NoAnswer => unavailable(),
             Self::KeyedRunsFull => later(
                 detail(
                     StatusCode::SERVICE_UNAVAILABLE,
@@ -148,17 +152,43 @@ fn still_running(retry_after: u64) -> Response {
     later(detail(StatusCode::CONFLICT, "A request with this Idempotency-Key is still running"), retry_after)
 }
 
+fn unavailable() -> Response {
+    later(detail(StatusCode::SERVICE_UNAVAILABLE, "The service is temporarily unavailable"), PASSING_SECONDS)
+}
+
+/// A page whose transcripts are longer than one answer may be.
+fn too_much() -> Problem {
+    let loc = vec!["query".into(), "limit".into()];
+    Problem::rule(
+        loc,
+        "the transcripts of this page are too long for one answer: ask for fewer conversations",
+    )
+}
+
 fn broken(error: ledger::Error) -> Response {
-    if matches!(error, ledger::Error::Repeated { .. }) {
-        return still_running(PASSING_SECONDS);
+    match error {
+        ledger::Error::Repeated { .. } => return still_running(PASSING_SECONDS),
+        ledger::Error::TooMuch { .. } => return Error::Invalid(vec![too_much()]).into_response(),
+        _ => (),
     }
     let mut response = match error.is_passing() {
-        true => later(
-            detail(StatusCode::SERVICE_UNAVAILABLE, "The service is temporarily unavailable"),
-            PASSING_SECONDS,
-        ),
+        true => unavailable(),
         false => detail(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error"),
     };
     response.extensions_mut().insert(Cause(Arc::new(error)));
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_asks_for_too_much_is_told_to_ask_for_less() {
+        let answer = Error::from(ledger::Error::TooMuch { doing: "listing conversations" }).into_response();
+        assert_eq!(answer.status(), StatusCode::UNPROCESSABLE_ENTITY);
+        assert!(answer.extensions().get::<Cause>().is_none(), "nothing broke");
+        let passing = Error::from(ledger::Error::Contended { doing: "asking" }).into_response();
+        assert_eq!(passing.status(), StatusCode::SERVICE_UNAVAILABLE);
+    }
 }

@@ -89,6 +89,7 @@ impl OnError {
             Error::Refused { .. }
             | Error::ImpossibleRow { .. }
             | Error::Contended { .. }
+            | Error::TooMuch { .. }
             | Error::Repeated { .. } => Self::PutOff,
         }
     }

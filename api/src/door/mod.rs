@@ -47,6 +47,28 @@ pub(crate) struct Door {
     paths: Arc<[&'static str]>,
 }
 
+impl Door {
+    fn new(
+        ledger: Ledger,
+        check_url: CheckUrl,
+        settings: Settings,
+        metrics: Metrics,
+        ids: Arc<dyn Ids>,
+    ) -> Self {
+        Self {
+            ledger,
+            check_url,
+            rate: Arc::new(rate::Limiter::per_minute(settings.rate_per_minute)),
+            documents: routes::Documents::of(&settings),
+            creating: Arc::new(routes::creating(&settings)),
+            paths: routes::patterns(&settings).into(),
+            settings: Arc::new(settings),
+            metrics,
+            ids,
+        }
+    }
+}
+
 /// The whole public interface as one service.
 pub fn router(ledger: Ledger, check_url: CheckUrl, settings: Settings, metrics: Metrics) -> Router {
     router_with_ids(ledger, check_url, settings, metrics, Arc::new(SystemIds))
@@ -60,21 +82,7 @@ pub fn router_with_ids(
     metrics: Metrics,
     ids: Arc<dyn Ids>,
 ) -> Router {
-    let rate = Arc::new(rate::Limiter::per_minute(settings.rate_per_minute));
-    let documents = routes::Documents::of(&settings);
-    let creating = Arc::new(routes::creating(&settings));
-    let paths = routes::patterns(&settings).into();
-    let door = Door {
-        ledger,
-        check_url,
-        settings: Arc::new(settings),
-        metrics,
-        rate,
-        ids,
-        documents,
-        creating,
-        paths,
-    };
+    let door = Door::new(ledger, check_url, settings, metrics, ids);
     let router = routes::all()
         .fallback(slash::fallback)
         .method_not_allowed_fallback(async || Error::MethodNotAllowed)

@@ -1,13 +1,18 @@
 //! What happens around every request: its id, its span, its log line, its headers, and its panic.
 
-use std::{any::Any, pin::pin, time::Instant};
+use std::{
+    any::Any,
+    pin::pin,
+    time::{Duration, Instant},
+};
 
 use axum::{
     extract::{MatchedPath, Request, State},
     http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
     middleware::Next,
-    response::Response,
+    response::{IntoResponse, Response},
 };
+use tokio::time::timeout;
 use tower_http::catch_panic::CatchPanicLayer;
 use trace::TraceContext;
 use tracing::{Instrument, Span, field::Empty};
@@ -16,7 +21,14 @@ use super::{
     Door, Told, request_id,
     retire::{self, RETIRING},
 };
-use crate::error::{Cause, detail};
+use crate::{
+    Error,
+    error::{Cause, detail},
+};
+
+/// How long an answer is worked on, besides what a create waits for its end: a verb's connection can die without a word
+/// (`ledger`, deadline), and whoever waits for it would wait for ever.
+const ANSWER: Duration = Duration::from_secs(30);
 
 /// Answers of JSON and personal data: not to be sniffed, framed, leaked or kept.
 const HEADERS: [(HeaderName, &str); 4] = [
@@ -41,8 +53,16 @@ pub(super) async fn attend(State(door): State<Door>, mut request: Request, next:
         let mut work = pin!(next.run(request));
         // Declared later, so dropped earlier: the doubt is raised before a session that was waited for comes back.
         let waiting = Waiting(Some(&door));
-        let answer = work.as_mut().await;
-        waiting.was_answered();
+        let answer = match timeout(door.settings.create_wait + ANSWER, work.as_mut()).await {
+            Ok(answer) => {
+                waiting.was_answered();
+                answer
+            }
+            Err(_) => {
+                drop(waiting);
+                Error::NoAnswer.into_response()
+            }
+        };
         let mut answer = finish(answer, &id);
         told.put(answer.headers_mut());
         if let Some(retiring) = retire::of(RETIRING, method.as_str(), &route) {
@@ -145,5 +165,36 @@ fn known(method: &str) -> &str {
     match method {
         "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS" => method,
         _ => "other",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up must fail")]
+
+    use std::sync::Arc;
+
+    use axum::{Router, body::Body, middleware, routing::get};
+    use prometheus::Registry;
+    use tower::ServiceExt;
+
+    use super::*;
+    use crate::{Metrics, Settings, ids::SystemIds};
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_never_answered_is_said_to_be_so() {
+        let ledger = ledger::Ledger::new(Default::default(), ledger::Settings::default());
+        let metrics = Metrics::register(&Registry::new()).unwrap();
+        let settings = Settings { create_wait: Duration::from_secs(25), ..Settings::default() };
+        let door = Door::new(ledger, Arc::new(|_| true), settings, metrics, Arc::new(SystemIds));
+        let router: Router = Router::new()
+            .route("/never", get(std::future::pending::<StatusCode>))
+            .layer(middleware::from_fn_with_state(door, attend));
+        let begun = tokio::time::Instant::now();
+        let request = Request::get("/never").body(Body::empty()).unwrap();
+        let answer = router.oneshot(request).await.unwrap();
+        assert_eq!(answer.status(), StatusCode::SERVICE_UNAVAILABLE);
+        assert!(answer.headers().contains_key(header::RETRY_AFTER));
+        assert_eq!(begun.elapsed().as_secs(), 55, "what a create waits, and what an answer takes");
     }
 }

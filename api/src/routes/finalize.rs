@@ -7,7 +7,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use job::WorkerId;
-use ledger::{AdmitRefusal, ConversationView, Ledger, Poll, WithKeys};
+use ledger::{AdmitRefusal, ConversationView, FinalizedWithKeys, Ledger, Poll, WithKeys};
 use records::{ConversationId, UserId};
 use secrecy::SecretString;
 use serde_json::{Value, json};
@@ -60,13 +60,15 @@ pub(super) async fn finalize(
     let finalized = match key {
         None => door.ledger.finalize_and_show(user, id, context).await?,
         Some(key) => match finalize_with(key, door, user, id, context).await? {
-            Ok(()) => Ok(door.ledger.conversation(user, id, true).await?.ok_or(Error::NotFound(KIND))?),
+            Ok(fresh) => {
+                Ok((door.ledger.conversation(user, id, true).await?.ok_or(Error::NotFound(KIND))?, fresh))
+            }
             Err(refusal) => Err(refusal),
         },
     };
     match finalized {
-        Ok(view) => {
-            door.metrics.admissions.with_label_values(&["finalize"]).inc();
+        Ok((view, fresh)) => {
+            door.metrics.admissions.with_label_values(&["finalize"]).inc_by(u64::from(fresh));
             Ok(show(&view))
         }
         Err(AdmitRefusal::NoConversation) => Err(Error::NotFound(KIND)),
@@ -87,19 +89,19 @@ pub(super) fn poll_route(id: &ConversationId) -> String {
     format!("/v1/conversations/{}/finalization", id.as_str())
 }
 
-/// Admits with the user's own keys, or resumes the parked job that is there.
+/// Admits with the user's own keys, or resumes the parked job that is there; whether a job was made.
 async fn finalize_with(
     key: SecretString,
     door: &Door,
     user: &UserId,
     id: &ConversationId,
     context: Option<Value>,
-) -> Result<Result<(), AdmitRefusal>, Error> {
+) -> Result<Result<bool, AdmitRefusal>, Error> {
     let (user, id) = (user.clone(), id.clone());
     byok::admitted(door, key, async move |ledger: Ledger, claimant: Option<WorkerId>| {
         let keys = WithKeys { claimant: claimant.as_ref() };
         Ok(match ledger.finalize_with_keys(&user, &id, context, keys).await? {
-            Ok((job, claimed)) => (Ok(()), job, claimed),
+            Ok(FinalizedWithKeys { job, fresh, claimed }) => (Ok(fresh), job, claimed),
             Err(refusal) => (Err(refusal), None, None),
         })
     })

@@ -13,13 +13,14 @@ macro_rules! has_content {
 
 mod create;
 pub(crate) mod finalize;
-mod held;
+mod found;
 mod opened;
 mod reprocess;
 
+pub use finalize::FinalizedWithKeys;
 pub use reprocess::ReprocessRefusal;
 
-use job::{Admission, Job, JobId, Origin, Step};
+use job::{Admission, Effect, Job, JobId, Origin, Step};
 use records::{Conversation, ConversationId, Geolocation, Segment, Source, Timestamp, UserId};
 use sqlx::PgConnection;
 use trace::TraceContext;
@@ -183,8 +184,7 @@ impl Ledger {
         steps: &[Step],
         bell: Bell,
     ) -> Result<(), Stumble> {
-        let rings: Vec<_> = steps.iter().map(|step| (&step.job, step.effects.as_slice())).collect();
-        self.ring_all(connection, &rings, bell).await
+        self.ring_all(connection, &ringing(steps), bell).await
     }
 }
 
@@ -197,6 +197,11 @@ impl Admitting<'_> {
             requires_keys: self.requires_keys,
         }
     }
+}
+
+/// Jobs that were admitted, with what is to be written with them.
+fn ringing(steps: &[Step]) -> Vec<(&Job, &[Effect])> {
+    steps.iter().map(|step| (&step.job, step.effects.as_slice())).collect()
 }
 
 /// The part of a trace that is an admission: what waits in the queue is its child.

@@ -3,9 +3,11 @@
 use std::{sync::Arc, time::Duration};
 
 use job::{Policy, Timestamp};
+use records::{ConversationId, UserId};
 use sqlx::{
     Executor, PgPool, Postgres, Transaction,
     migrate::Migrator,
+    pool::PoolConnection,
     postgres::{PgConnectOptions, PgPoolOptions},
 };
 
@@ -17,6 +19,7 @@ use crate::{
     deadline::Doubts,
     error::{Doing, Error},
     keys::KeyOwner,
+    row::JobRow,
     run_input::{About, RunInput},
     together::{Lanes, Together},
 };
@@ -43,11 +46,14 @@ impl Default for Settings {
     }
 }
 
-/// The ledger of one process: two pools, the policy, and the waker of its own workers. Cheap to clone.
+/// The ledger of one process: three pools, the policy, and the waker of its own workers. Cheap to clone.
 #[derive(Clone)]
 pub struct Ledger {
     pub(crate) pool: PgPool,
     pub(crate) renewals: PgPool,
+    /// For what touches a few rows by their keys and is one statement: a session each for two batches of admissions and
+    /// one of polls.
+    pub(crate) by_keys: PgPool,
     pub(crate) policy: Policy,
     pub(crate) bells: bool,
     pub(crate) waker: Waker,
@@ -60,6 +66,7 @@ pub struct Ledger {
     pub(crate) completions: Together<Arc<Completion>, Finished>,
     pub(crate) inputs: Together<About, Option<RunInput>>,
     pub(crate) views: Together<Shown, Seen>,
+    pub(crate) polls: Together<(UserId, ConversationId), Option<JobRow>>,
 }
 
 impl Ledger {
@@ -67,10 +74,11 @@ impl Ledger {
     /// not of start-up. Leases are renewed through a pool of their own, so that a busy API cannot kill them.
     pub fn new(options: PgConnectOptions, settings: Settings) -> Self {
         let doubts = Doubts::default();
-        let pool = |size| sessions(size, &doubts).connect_lazy_with(options.clone());
+        let pool = |size, session| sessions(size, session, &doubts).connect_lazy_with(options.clone());
         Self {
-            pool: pool(settings.connections),
-            renewals: pool(2),
+            pool: pool(settings.connections, SESSION),
+            renewals: pool(2, SESSION),
+            by_keys: pool(3, SESSION_BY_KEYS),
             policy: settings.policy,
             bells: settings.bells,
             waker: Waker::default(),
@@ -82,6 +90,7 @@ impl Ledger {
             completions: Together::new(Lanes::Two),
             inputs: Together::new(Lanes::Two),
             views: Together::new(Lanes::One),
+            polls: Together::new(Lanes::One),
         }
     }
 
@@ -143,6 +152,7 @@ impl Ledger {
     /// Closes the pools; verbs in flight finish first.
     pub async fn close(&self) {
         self.renewals.close().await;
+        self.by_keys.close().await;
         self.pool.close().await;
     }
 
@@ -167,6 +177,17 @@ impl Ledger {
         self.pool.begin_with(BEGIN).await.doing(doing)
     }
 
+    /// A session for one statement that touches a few rows by their keys; one of the common pool when those are all busy.
+    pub(crate) async fn session_by_keys(
+        &self,
+        doing: &'static str,
+    ) -> Result<PoolConnection<Postgres>, Error> {
+        match tokio::time::timeout(PASSING_BY, self.by_keys.acquire()).await {
+            Ok(Ok(session)) => Ok(session),
+            _ => self.pool.acquire().await.doing(doing),
+        }
+    }
+
     /// Begins a transaction that only reads and sees one moment, so that what it shows is never torn by a completion or
     /// a deletion.
     pub(crate) async fn begin_reading(
@@ -178,13 +199,15 @@ impl Ledger {
     }
 }
 
-/// The pool's sessions: as many as `size`, each with the limits of [`SESSION`].
-fn sessions(size: u32, doubts: &Doubts) -> PgPoolOptions {
+/// The pool's sessions: as many as `size`, each set up by `session`.
+fn sessions(size: u32, session: &'static str, doubts: &Doubts) -> PgPoolOptions {
     let (before, after) = (doubts.clone(), doubts.clone());
     PgPoolOptions::new()
         .max_connections(size)
         .acquire_timeout(ACQUIRING)
-        .after_connect(|session, _| Box::pin(async move { session.execute(SESSION).await.map(drop) }))
+        .after_connect(move |connection, _| {
+            Box::pin(async move { connection.execute(session).await.map(drop) })
+        })
         .test_before_acquire(false)
         .before_acquire(move |session, state| {
             let doubts = before.clone();
@@ -200,6 +223,9 @@ fn sessions(size: u32, doubts: &Doubts) -> PgPoolOptions {
 
 /// How long a session is waited for.
 const ACQUIRING: Duration = Duration::from_secs(3);
+
+/// How long a session of the few is waited for, while there are others.
+const PASSING_BY: Duration = Duration::from_millis(500);
 
 /// A session that answered this short a while ago is believed to be alive; to ask it would be a round trip before every
 /// statement. One that died since fails what it is used for, like one that dies a moment later.
@@ -238,14 +264,26 @@ async fn begin_on(
 /// would rather read all of it once to join it with a batch (measured on 10,000 jobs: 4.8 ms a store instead of 0.2), and
 /// would plan the same statements anew every time.
 macro_rules! by_keys {
-    () => {
-        "; set local enable_hashjoin = off; set local enable_mergejoin = off; set local enable_seqscan = off; \
-         set local plan_cache_mode = force_generic_plan"
+    ($set:literal) => {
+        concat!(
+            "; ",
+            $set,
+            " enable_hashjoin = off; ",
+            $set,
+            " enable_mergejoin = off; ",
+            $set,
+            " enable_seqscan = off; ",
+            $set,
+            " plan_cache_mode = force_generic_plan"
+        )
     };
 }
 
+/// [`SESSION`], where every statement is a verb by itself.
+const SESSION_BY_KEYS: &str = concat!(limits!("set"), "; set jit = off", by_keys!("set"));
+
 /// How a verb begins, in one round trip.
-const BEGIN: &str = concat!("begin; ", limits!("set local"), by_keys!());
+const BEGIN: &str = concat!("begin; ", limits!("set local"), by_keys!("set local"));
 
 /// How what is only read is planned.
 #[derive(Clone, Copy)]
@@ -263,7 +301,11 @@ impl Plans {
                 concat!("begin isolation level repeatable read read only; ", limits!("set local"))
             }
             Self::OfKeys => {
-                concat!("begin isolation level repeatable read read only; ", limits!("set local"), by_keys!())
+                concat!(
+                    "begin isolation level repeatable read read only; ",
+                    limits!("set local"),
+                    by_keys!("set local")
+                )
             }
         }
     }

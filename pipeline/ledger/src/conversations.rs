@@ -7,7 +7,7 @@ pub(crate) mod row;
 pub(crate) mod shapes;
 mod spoken;
 
-pub(crate) use one::{NamedRow, Seen, Shown, named_columns, read_seen};
+pub(crate) use one::{NamedRow, Seen, Shown, named_columns};
 
 use records::{ActionItem, Category, Conversation, ConversationId, FolderId, Segment, Timestamp, UserId};
 

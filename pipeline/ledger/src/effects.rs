@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use job::{Command, Effect, Job, Refusal, State, Step, Timestamp, decide};
 use records::{ConversationId, UserId};
-use sqlx::PgConnection;
+use serde::Serialize;
+use sqlx::{PgConnection, types::Json};
 use trace::TraceContext;
 
 use crate::{
@@ -147,14 +148,19 @@ impl Ledger {
         steps: &[(&Job, &[Effect])],
         bell: Bell,
     ) -> Result<(), Stumble> {
-        let rings: Vec<(&Job, Timestamp)> = steps
-            .iter()
-            .flat_map(|(job, effects)| effects.iter().filter_map(|effect| Some((*job, effect.ring_at()?))))
-            .collect();
-        match bell == Bell::Write && self.bells && !rings.is_empty() {
-            true => ring(connection, &rings).await.map_err(Stumble::Bell),
-            false => Ok(()),
+        let rings = self.rings(steps, bell);
+        match rings.0.is_empty() {
+            true => Ok(()),
+            false => ring(connection, rings).await.map_err(Stumble::Bell),
         }
+    }
+
+    /// The bells that stored steps ask for; none when the verb goes on without them.
+    pub(crate) fn rings(&self, steps: &[(&Job, &[Effect])], bell: Bell) -> Rings {
+        let asked_for = steps.iter().flat_map(|(job, effects)| {
+            effects.iter().filter_map(|effect| Some(RingRow::of(job, effect.ring_at()?)))
+        });
+        Json(asked_for.filter(|_| bell == Bell::Write && self.bells).collect())
     }
 
     /// After the commit: wakes whoever waits in this process.
@@ -192,22 +198,48 @@ pub(crate) fn after(read: &Stored, step: &Step, bell: Bell, now: Timestamp, said
     Stored { job, line, ..read.clone() }
 }
 
-/// Writes the bells of the jobs' present rings.
-async fn ring(connection: &mut PgConnection, rings: &[(&Job, Timestamp)]) -> Result<(), sqlx::Error> {
-    sqlx::query(
-        "insert into finalization_bells (job_id, ring, dispatch_generation, queue, ring_at) \
-         select * from unnest($1::text[], $2::bigint[], $3::bigint[], $4::text[], $5::timestamptz[]) \
-         on conflict (job_id, ring) do update set dispatch_generation = excluded.dispatch_generation, \
-             queue = excluded.queue, ring_at = excluded.ring_at",
-    )
-    .bind(rings.iter().map(|(job, _)| job.id.as_str()).collect::<Vec<_>>())
-    .bind(rings.iter().map(|(job, _)| job.ring.0).collect::<Vec<_>>())
-    .bind(rings.iter().map(|(job, _)| job.generation.0).collect::<Vec<_>>())
-    .bind(rings.iter().map(|(job, _)| job.queue.as_str()).collect::<Vec<_>>())
-    .bind(rings.iter().map(|(_, at)| *at).collect::<Vec<_>>())
-    .execute(connection)
-    .await
-    .map(drop)
+/// How many bells travel in one parameter.
+pub(crate) type Rings = Json<Vec<RingRow>>;
+
+/// The bell of a job's present ring, as its row holds it.
+#[derive(Debug, Serialize)]
+pub(crate) struct RingRow {
+    job_id: String,
+    ring: i64,
+    dispatch_generation: i64,
+    queue: &'static str,
+    ring_at: Timestamp,
+}
+
+impl RingRow {
+    fn of(job: &Job, ring_at: Timestamp) -> Self {
+        Self {
+            job_id: job.id.as_str().to_owned(),
+            ring: job.ring.0,
+            dispatch_generation: job.generation.0,
+            queue: job.queue.as_str(),
+            ring_at,
+        }
+    }
+}
+
+/// How a statement writes the bells of its parameter ([`Rings`]), all of them or, on a condition, none.
+macro_rules! bells_rung {
+    ($bells:literal $(, $condition:expr)*) => {
+        concat!(
+            "insert into finalization_bells (job_id, ring, dispatch_generation, queue, ring_at) \
+             select job_id, ring, dispatch_generation, queue, ring_at \
+             from jsonb_populate_recordset(null::finalization_bells, ", $bells, ") ",
+            $($condition,)*
+            " on conflict (job_id, ring) do update set dispatch_generation = excluded.dispatch_generation, \
+                 queue = excluded.queue, ring_at = excluded.ring_at"
+        )
+    };
+}
+pub(crate) use bells_rung;
+
+async fn ring(connection: &mut PgConnection, rings: Rings) -> Result<(), sqlx::Error> {
+    sqlx::query(bells_rung!("$1")).bind(rings).execute(connection).await.map(drop)
 }
 
 /// A dead letter's conversation is failed and discarded, whichever edge led here; the completed conversation

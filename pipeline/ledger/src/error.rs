@@ -40,6 +40,12 @@ pub enum Error {
         /// What was being done.
         doing: &'static str,
     },
+    /// What was asked for is more than one answer may hold: asking for less is right.
+    #[error("too much was asked for while {doing}")]
+    TooMuch {
+        /// What was being done.
+        doing: &'static str,
+    },
     /// A request of the same name was made in between; nothing was done.
     #[error("the request's name was taken while {doing}")]
     Repeated {

@@ -63,7 +63,10 @@ impl Ledger {
     /// # Errors
     /// When the database does not answer, or the row cannot be read.
     pub async fn claim_with_keys(&self, job: &JobId, worker: &WorkerId) -> Result<KeyedClaim, Error> {
-        until_stored!(self, "claiming with keys", |bell| self.try_claim_with_keys(job, worker, bell))
+        let claim = async {
+            until_stored!(self, "claiming with keys", |bell| self.try_claim_with_keys(job, worker, bell))
+        };
+        self.in_time(claim).await
     }
 
     async fn try_claim_with_keys(

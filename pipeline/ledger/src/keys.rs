@@ -84,8 +84,12 @@ impl Ledger {
         .fetch_all(&self.pool)
         .await
         .doing("looking keys up")?;
-        for row in found.iter().filter(|row| row.is_unnoted) {
-            self.note_key_use(&row.user_id, &row.key_id).await?;
+        let unnoted: Vec<&OwnerRow> = found.iter().filter(|row| row.is_unnoted).collect();
+        if !unnoted.is_empty()
+            && let Err(error) = self.note_key_uses(&unnoted).await
+        {
+            // Who may only read, or has no room to write, reads on.
+            tracing::warn!(%error, "the use of keys could not be noted");
         }
         let owner = |sha256: &[u8; 32]| {
             let row = found.iter().find(|row| row.key_sha256 == sha256)?;
@@ -129,19 +133,20 @@ impl Ledger {
     }
 
     /// Notes that a key was used. Requests that come together note it once: the rest passes the locked row by.
-    async fn note_key_use(&self, user: &str, key_id: &str) -> Result<(), Error> {
+    async fn note_key_uses(&self, used: &[&OwnerRow]) -> Result<(), Error> {
         sqlx::query(
-            "with stale as (select user_id, key_id from developer_keys where user_id = $1 and key_id = $2 \
-                 and coalesce(last_used_at < statement_timestamp() - interval '1 minute', true) \
-                 for no key update skip locked) \
+            "with stale as (select user_id, key_id from developer_keys \
+                 join unnest($1::text[], $2::text[]) t (user_id, key_id) using (user_id, key_id) \
+                 where coalesce(last_used_at < statement_timestamp() - interval '1 minute', true) \
+                 for no key update of developer_keys skip locked) \
              update developer_keys k set last_used_at = clock_timestamp() from stale s \
              where k.user_id = s.user_id and k.key_id = s.key_id",
         )
-        .bind(user)
-        .bind(key_id)
+        .bind(used.iter().map(|key| key.user_id.as_str()).collect::<Vec<_>>())
+        .bind(used.iter().map(|key| key.key_id.as_str()).collect::<Vec<_>>())
         .execute(&self.pool)
         .await
-        .doing("noting the use of a key")
+        .doing("noting the use of keys")
         .map(drop)
     }
 }

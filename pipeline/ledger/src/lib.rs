@@ -50,7 +50,9 @@ mod waker;
 mod wakes;
 mod walk;
 
-pub use admit::{AdmitRefusal, Admitted, CreateOutcome, NewContent, NewConversation, ReprocessRefusal};
+pub use admit::{
+    AdmitRefusal, Admitted, CreateOutcome, FinalizedWithKeys, NewContent, NewConversation, ReprocessRefusal,
+};
 pub use backlog::Backlog;
 pub use checkpoints::CheckpointKey;
 pub use complete::{Announcement, Comparison, Completion, Finished, NewItem, NewMemory, Results, Same};

@@ -1,5 +1,6 @@
 //! Reading what hangs on many conversations, of many people, in one statement per table.
 
+use futures::TryStreamExt;
 use records::{ConversationId, UserId};
 use sqlx::{FromRow, PgConnection, Row, postgres::PgRow};
 
@@ -50,12 +51,7 @@ pub(crate) struct Reading<'c, T> {
 
 impl<'c, T: Default> Reading<'c, T> {
     pub(crate) fn new(connection: &'c mut PgConnection, size: usize, doing: &'static str) -> Self {
-        Self::holding(connection, (0..size).map(|_| T::default()).collect(), doing)
-    }
-
-    /// Of a batch of which something is known.
-    pub(crate) fn holding(connection: &'c mut PgConnection, found: Vec<T>, doing: &'static str) -> Self {
-        Self { connection, doing, found }
+        Self { connection, doing, found: (0..size).map(|_| T::default()).collect() }
     }
 
     /// Reads the rows of one table ([`for_each`]) and gives each to whom it is for, in the order of the statement.
@@ -69,15 +65,38 @@ impl<'c, T: Default> Reading<'c, T> {
     where
         R: for<'r> FromRow<'r, PgRow> + Send + Unpin,
     {
+        self.each_while(keys, sql, |found, row| {
+            give(found, row);
+            true
+        })
+        .await
+    }
+
+    /// The same while `give` says so; the rows come one by one, and none is kept beside what was made of it.
+    ///
+    /// # Errors
+    /// [`Error::TooMuch`] when `give` said no, besides those of reading.
+    pub(crate) async fn each_while<R>(
+        &mut self,
+        keys: &Keys<'_>,
+        sql: &'static str,
+        mut give: impl FnMut(&mut T, R) -> bool,
+    ) -> Result<(), Error>
+    where
+        R: for<'r> FromRow<'r, PgRow> + Send + Unpin,
+    {
         if keys.places.is_empty() {
             return Ok(());
         }
         let query = sqlx::query(sql).bind(&keys.users).bind(&keys.conversations).bind(&keys.places);
-        for row in query.fetch_all(&mut *self.connection).await.doing(self.doing)? {
+        let mut rows = query.fetch(&mut *self.connection);
+        while let Some(row) = rows.try_next().await.doing(self.doing)? {
             let place: i64 = row.try_get("place").doing(self.doing)?;
             let found = usize::try_from(place).ok().and_then(|place| self.found.get_mut(place));
-            if let Some(found) = found {
-                give(found, R::from_row(&row).doing(self.doing)?);
+            if let Some(found) = found
+                && !give(found, R::from_row(&row).doing(self.doing)?)
+            {
+                return Err(Error::TooMuch { doing: self.doing });
             }
         }
         Ok(())

@@ -232,13 +232,17 @@ pub(crate) fn written<'a>(
     sqlx::types::Json(jobs.into_iter().map(|stored| row(stored, now, policy)).collect())
 }
 
-/// How a statement with [`Written`] as its first parameter writes fresh jobs and their admission records.
+/// How a statement with [`Written`] as its first parameter writes fresh jobs and their admission records, all of them or,
+/// on a condition, none.
 macro_rules! jobs_written {
-    () => {
-        "jobs as (insert into finalization_jobs \
-             select * from jsonb_populate_recordset(null::finalization_jobs, $1) \
-             returning user_id, conversation_id, revision, job_id, admitted_at), \
-         admissions as (insert into finalization_admissions select * from jobs)"
+    ($($condition:expr),*) => {
+        concat!(
+            "jobs as (insert into finalization_jobs \
+                 select * from jsonb_populate_recordset(null::finalization_jobs, $1) ",
+            $($condition,)*
+            " returning user_id, conversation_id, revision, job_id, admitted_at), \
+             admissions as (insert into finalization_admissions select * from jobs)"
+        )
     };
 }
 pub(crate) use jobs_written;

@@ -43,7 +43,7 @@ impl Ledger {
         new: NewConversation,
         keys: WithKeys<'_>,
     ) -> Result<CreateOutcome, Error> {
-        self.create(user, new, Some(keys)).await
+        self.in_time(self.create(user, new, Some(keys))).await
     }
 
     async fn create(

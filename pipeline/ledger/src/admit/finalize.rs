@@ -15,16 +15,17 @@ use tracing::Instrument;
 
 use super::{
     AdmitRefusal, Admitting, admission,
-    held::{Found, Ready, hold},
-    opened::open_revisions,
+    found::{Found, Ready, look},
+    opened::{hold, open_revisions},
+    ringing,
 };
 use crate::{
     ConversationView, Ledger,
-    conversations::{NamedRow, Seen, Shown, read_seen},
-    effects::{Bell, Stumble, until_stored},
+    conversations::{NamedRow, Seen},
+    effects::{Bell, Rings, Stumble, until_stored},
     error::{Doing, Error},
     keyed::{Keying, WithKeys},
-    row,
+    row::{self, Written},
     take::Claimed,
 };
 
@@ -33,15 +34,25 @@ const DOING: &str = "finalizing conversations";
 /// What a finalize answers.
 pub(crate) type Finalized = Result<Answer, AdmitRefusal>;
 
-/// The job of the conversation's newest revision, if it ever had one; and the conversation as it stands then, if it was
-/// to be shown.
+/// The job of the conversation's newest revision, if it ever had one.
 pub(crate) struct Answer {
     job: Option<JobId>,
+    /// It was made by this question.
+    fresh: bool,
+    /// The conversation as it stands then, if it was to be shown and was read whole.
     seen: Option<Seen>,
 }
 
-/// The job, with the lease that was taken at once.
-type FinalizedWithKeys = Result<(Option<JobId>, Option<Claimed>), AdmitRefusal>;
+/// What came of a finalize that brought keys.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FinalizedWithKeys {
+    /// The job of the conversation's newest revision, if it ever had one.
+    pub job: Option<JobId>,
+    /// Whether this call made it.
+    pub fresh: bool,
+    /// The lease that was taken at once.
+    pub claimed: Option<Claimed>,
+}
 
 /// What is asked to be finalized.
 pub(crate) struct Asked {
@@ -55,12 +66,6 @@ pub(crate) struct Asked {
     keys: Option<Option<WorkerId>>,
     /// That of whoever asks: the batch is a task of its own.
     trace: Option<TraceContext>,
-}
-
-impl From<Option<JobId>> for Answer {
-    fn from(job: Option<JobId>) -> Self {
-        Self { job, seen: None }
-    }
 }
 
 /// Whose conversation, and which.
@@ -91,8 +96,10 @@ impl Ledger {
         Ok(self.ask(asked).await?.map(|answer| answer.job))
     }
 
-    /// Admits as [`finalize`](Self::finalize) does and answers the conversation as it stands then, with its transcript.
-    /// It is read by those who admit it, in their transaction, so that a request waits for one batch and not for two.
+    /// Admits as [`finalize`](Self::finalize) does and answers the conversation as it stands then, with its transcript, and
+    /// whether this call admitted it.
+    /// Where its row and its words are all that is to be shown, those who admit it have read them: such a request, and most
+    /// are, waits for one batch and not for two.
     ///
     /// # Errors
     /// When the database does not answer: it may be admitted all the same, and a repeat changes nothing. When the row cannot
@@ -102,12 +109,15 @@ impl Ledger {
         user: &UserId,
         conversation: &ConversationId,
         calendar_meeting_context: Option<Value>,
-    ) -> Result<Result<ConversationView, AdmitRefusal>, Error> {
+    ) -> Result<Result<(ConversationView, bool), AdmitRefusal>, Error> {
         let asked = Asked { shown: true, ..Asked::by_owner(user, conversation, calendar_meeting_context) };
         match self.ask(asked).await? {
-            Ok(answer) => {
-                let view = answer.seen.unwrap_or_default().into_view()?;
-                Ok(view.ok_or(AdmitRefusal::NoConversation))
+            Ok(Answer { seen: Some(seen), fresh, .. }) => {
+                Ok(seen.into_view()?.map(|view| (view, fresh)).ok_or(AdmitRefusal::NoConversation))
+            }
+            Ok(Answer { seen: None, fresh, .. }) => {
+                let view = self.one_view(user, conversation, true).await?;
+                Ok(view.map(|view| (view, fresh)).ok_or(AdmitRefusal::NoConversation))
             }
             Err(refusal) => Ok(Err(refusal)),
         }
@@ -125,7 +135,7 @@ impl Ledger {
         conversation: &ConversationId,
         calendar_meeting_context: Option<Value>,
         keys: WithKeys<'_>,
-    ) -> Result<FinalizedWithKeys, Error> {
+    ) -> Result<Result<FinalizedWithKeys, AdmitRefusal>, Error> {
         let keys = Some(keys.claimant.cloned());
         let span = admission();
         let trace = span.in_scope(TraceContext::current);
@@ -133,9 +143,13 @@ impl Ledger {
         let batch = [Arc::new(asked)];
         let stored =
             async { until_stored!(self, "finalizing with keys", |bell| self.try_finalize_all(&batch, bell)) };
-        let (answers, claims) = stored.instrument(span).await?;
+        let (answers, claims) = self.in_time(stored.instrument(span)).await?;
         let answer = answers.into_iter().next().unwrap_or(Err(AdmitRefusal::NoConversation));
-        Ok(answer.map(|answer| (answer.job, claims.into_iter().next())))
+        Ok(answer.map(|Answer { job, fresh, .. }| FinalizedWithKeys {
+            job,
+            fresh,
+            claimed: claims.into_iter().next(),
+        }))
     }
 
     /// Admits one abandoned conversation (origin `finalize`, force_process false), locked and re-checked.
@@ -145,7 +159,7 @@ impl Ledger {
     /// When the database does not answer.
     pub async fn admit_abandoned(&self, user: &UserId, conversation: &ConversationId) -> Result<bool, Error> {
         let asked = Asked { asker: Asker::Reconciler, ..Asked::by_owner(user, conversation, None) };
-        Ok(self.ask(asked).await?.is_ok_and(|answer| answer.job.is_some()))
+        Ok(self.ask(asked).await?.is_ok_and(|answer| answer.fresh))
     }
 
     async fn ask(&self, asked: Asked) -> Result<Finalized, Error> {
@@ -156,50 +170,66 @@ impl Ledger {
     }
 
     async fn finalize_all(&self, batch: &[Arc<Asked>]) -> Result<Vec<Finalized>, Error> {
+        match self.finalize_at_once(batch).await {
+            Ok(answers) => return Ok(answers),
+            Err(Stumble::Broken(error)) if error.for_all().is_some() => return Err(error),
+            // Who goes step by step finds out what was in the way.
+            Err(Stumble::Broken(error)) => tracing::warn!(%error, "finalizing step by step"),
+            Err(Stumble::Lost | Stumble::Bell(_)) => (),
+        }
         let finalized =
             until_stored!(self, "finalizing conversations", |bell| self.try_finalize_all(batch, bell));
         finalized.map(|(answers, _)| answers)
     }
 
-    /// The answers in the order of the batch, and the leases that were taken at once.
+    /// The answers in the order of the batch. One look and one write, which is a transaction of its own: it goes by what was
+    /// found, and writes nothing when that is so no more.
+    async fn finalize_at_once(&self, batch: &[Arc<Asked>]) -> Result<Vec<Finalized>, Stumble> {
+        let mut session = self.session_by_keys(DOING).await?;
+        let found = look(&mut session, batch).await?;
+        let newest = newest_jobs(&mut session, batch, &found).await?;
+        let ready = ready(batch, &found);
+        let (steps, jobs) = self.jobs_of_ready(&ready, Bell::Write);
+        let rings = self.rings(&ringing(&steps), Bell::Write);
+        let opened = open_all(&mut session, &ready, jobs, rings).await?;
+        self.wake_all(&steps);
+        let made = made(&ready, &steps);
+        Ok(answers(batch, found, opened, &made, &newest))
+    }
+
+    /// The same step by step in a transaction that holds what it looks at, the bells by themselves; also the leases that were
+    /// taken at once.
     async fn try_finalize_all(
         &self,
         batch: &[Arc<Asked>],
         bell: Bell,
     ) -> Result<(Vec<Finalized>, Vec<Claimed>), Stumble> {
         let mut transaction = self.open(DOING).await?;
-        let found = hold(&mut transaction, batch).await?;
-        let ready = ready(batch, &found);
-        let (steps, opened) = self.admit_ready(&mut transaction, &ready, bell).await?;
-        let mut claims = Vec::new();
-        for ((asked, held), step) in ready.iter().zip(&steps) {
-            let keying = asked.keying(held.marked);
-            claims.extend(self.claim_at_once(&mut transaction, &step.job.id, keying, held.now).await?);
-        }
+        hold(&mut transaction, batch).await?;
+        let found = look(&mut transaction, batch).await?;
         let newest = newest_jobs(&mut transaction, batch, &found).await?;
-        let admitted =
-            ready.iter().zip(&steps).map(|((asked, _), step)| (asked.about(), &step.job.id)).collect();
-        let mut answers = answers(batch, &found, &admitted, &newest);
-        show(&mut transaction, batch, &mut answers, opened).await?;
+        let ready = ready(batch, &found);
+        let (steps, jobs) = self.jobs_of_ready(&ready, bell);
+        let opened = open_all(&mut transaction, &ready, jobs, Rings::default()).await?;
+        self.ring_all(&mut transaction, &ringing(&steps), bell).await?;
+        let mut claims = Vec::new();
+        for ((asked, found), step) in ready.iter().zip(&steps) {
+            let keying = asked.keying(found.marked);
+            claims.extend(self.claim_at_once(&mut transaction, &step.job.id, keying, found.now).await?);
+        }
         transaction.commit().await.doing(DOING)?;
         self.wake_all(&steps);
-        Ok((answers, claims))
+        let made = made(&ready, &steps);
+        Ok((answers(batch, found, opened, &made, &newest), claims))
     }
 
-    /// Opens the revisions of what is ready, with their jobs and bells; the conversations as they stand then.
-    async fn admit_ready<'a>(
-        &self,
-        connection: &mut PgConnection,
-        ready: &[(&'a Asked, Ready)],
-        bell: Bell,
-    ) -> Result<(Vec<Step>, Opened<'a>), Stumble> {
-        let Some((_, Ready { now, .. })) = ready.first() else { return Ok(Default::default()) };
-        let admitting: Vec<Admitting<'_>> = ready.iter().map(|(asked, held)| asked.admitting(held)).collect();
+    /// The jobs of the revisions that are to be opened.
+    fn jobs_of_ready(&self, ready: &[(&Asked, &Ready)], bell: Bell) -> (Vec<Step>, Written) {
+        let Some((_, Ready { now, .. })) = ready.first() else { return Default::default() };
+        let admitting: Vec<Admitting<'_>> =
+            ready.iter().map(|(asked, found)| asked.admitting(found)).collect();
         let (steps, jobs) = self.jobs_of(&admitting, *now, bell);
-        let written = row::written(&jobs, *now, &self.policy);
-        let opened = open_revisions(connection, ready, written, *now).await?;
-        self.ring_admitted(connection, &steps, bell).await?;
-        Ok((steps, ready.iter().map(|(asked, _)| asked.about()).zip(opened).collect()))
+        (steps, row::written(&jobs, *now, &self.policy))
     }
 }
 
@@ -221,8 +251,8 @@ impl Asked {
         }
     }
 
-    fn shown(&self) -> Shown {
-        Shown { user: self.user.clone(), conversation: self.conversation.clone(), with_transcript: true }
+    pub(super) fn is_shown(&self) -> bool {
+        self.shown
     }
 
     pub(super) fn about(&self) -> About<'_> {
@@ -237,14 +267,14 @@ impl Asked {
         self.calendar_meeting_context.as_ref()
     }
 
-    fn admitting(&self, held: &Ready) -> Admitting<'_> {
+    fn admitting(&self, found: &Ready) -> Admitting<'_> {
         Admitting {
             user: &self.user,
             conversation: &self.conversation,
-            revision: held.revision,
+            revision: found.revision,
             origin: Origin::Finalize,
             force_process: self.asker == Asker::Owner,
-            requires_keys: self.keying(held.marked).required,
+            requires_keys: self.keying(found.marked).required,
             trace: self.trace,
         }
     }
@@ -255,30 +285,32 @@ impl Asked {
 }
 
 /// Those to be admitted: of two that ask for one conversation, the first.
-fn ready<'a>(batch: &'a [Arc<Asked>], found: &[Found]) -> Vec<(&'a Asked, Ready)> {
+fn ready<'a, 'f>(batch: &'a [Arc<Asked>], found: &'f [Found]) -> Vec<(&'a Asked, &'f Ready)> {
     let mut seen = HashSet::new();
-    let held = batch.iter().zip(found).filter_map(|(asked, found)| Some((asked.as_ref(), found.ready()?)));
-    held.filter(|(asked, _)| seen.insert(asked.about())).collect()
+    let ready = batch.iter().zip(found).filter_map(|(asked, found)| Some((asked.as_ref(), found.ready()?)));
+    ready.filter(|(asked, _)| seen.insert(asked.about())).collect()
 }
 
-/// Reads the conversations that are to be shown. Theirs are held, so nothing of them changes before the commit.
-async fn show(
+/// Opens the revisions of what is ready; the conversations as they stand then.
+async fn open_all<'a>(
     connection: &mut PgConnection,
-    batch: &[Arc<Asked>],
-    answers: &mut [Finalized],
-    mut opened: Opened<'_>,
-) -> Result<(), Error> {
-    let (shown, answers): (Vec<_>, Vec<&mut Answer>) = batch
-        .iter()
-        .zip(answers)
-        .filter(|(asked, _)| asked.shown)
-        .filter_map(|(asked, answer)| Some((asked.shown(), answer.as_mut().ok()?)))
-        .unzip();
-    let known = shown.iter().map(|shown| opened.remove(&(&shown.user, &shown.conversation))).collect();
-    for (seen, answer) in read_seen(connection, &shown, known).await?.into_iter().zip(answers) {
-        answer.seen = Some(seen);
+    ready: &[(&'a Asked, &Ready)],
+    jobs: Written,
+    rings: Rings,
+) -> Result<Opened<'a>, Stumble> {
+    if ready.is_empty() {
+        return Ok(Opened::new());
     }
-    Ok(())
+    let opened = open_revisions(connection, ready, jobs, rings).await.doing("opening revisions")?;
+    if opened.len() < ready.len() {
+        return Err(Stumble::Lost);
+    }
+    Ok(ready.iter().map(|(asked, _)| asked.about()).zip(opened).collect())
+}
+
+/// The jobs that were made of what was ready.
+fn made<'a>(ready: &[(&'a Asked, &Ready)], steps: &'a [Step]) -> HashMap<About<'a>, JobId> {
+    ready.iter().zip(steps).map(|((asked, _), step)| (asked.about(), step.job.id.clone())).collect()
 }
 
 /// The newest jobs, by place, of what its owner asked for and is left as it is.
@@ -316,18 +348,25 @@ async fn newest_jobs(
         .collect())
 }
 
-/// The answers in the order of the batch: of two that ask for one conversation, both get the job that was made.
-fn answers(
-    batch: &[Arc<Asked>],
-    found: &[Found],
-    admitted: &HashMap<About<'_>, &JobId>,
+/// The answers in the order of the batch: of two that ask for one conversation, both get the job that was made, and the
+/// first gets what was read of it.
+fn answers<'a>(
+    batch: &'a [Arc<Asked>],
+    found: Vec<Found>,
+    mut opened: Opened<'a>,
+    made: &HashMap<About<'_>, JobId>,
     newest: &HashMap<usize, JobId>,
 ) -> Vec<Finalized> {
-    let answer = |(place, (asked, found)): (usize, (&Arc<Asked>, &Found))| match found {
+    let answer = |(place, (asked, found)): (usize, (&'a Arc<Asked>, Found))| match found {
         Found::Nothing => Err(AdmitRefusal::NoConversation),
         Found::Empty => Err(AdmitRefusal::NoContent),
-        Found::Ready(_) => Ok(admitted.get(&asked.about()).copied().cloned().into()),
-        Found::AsItIs => Ok(newest.get(&place).cloned().into()),
+        Found::AsItIs => Ok(Answer { job: newest.get(&place).cloned(), fresh: false, seen: None }),
+        Found::Ready(ready) => {
+            let (job, row) = (made.get(&asked.about()).cloned(), opened.remove(&asked.about()));
+            let fresh = row.is_some();
+            let seen = row.filter(|_| asked.shown).and_then(|row| Seen::of_words(row, ready.segments));
+            Ok(Answer { job, fresh, seen })
+        }
     };
     batch.iter().zip(found).enumerate().map(answer).collect()
 }

@@ -1,6 +1,6 @@
 //! Single views: one conversation with what hangs on it, in one snapshot. Requests that come together read together.
 
-use records::{ActionItem, ConversationId, UserId};
+use records::{ActionItem, ConversationId, Segment, UserId};
 use sqlx::{FromRow, PgConnection};
 
 use super::{
@@ -27,7 +27,7 @@ pub(crate) struct Shown {
 }
 
 impl Ledger {
-    pub(super) async fn one_view(
+    pub(crate) async fn one_view(
         &self,
         user: &UserId,
         conversation: &ConversationId,
@@ -41,23 +41,17 @@ impl Ledger {
     /// Reads a batch in its order, in one snapshot.
     async fn look_at(&self, batch: &[Shown]) -> Result<Vec<Seen>, Error> {
         let mut snapshot = self.begin_reading(DOING, Plans::OfKeys).await?;
-        let seen = read_seen(&mut snapshot, batch, batch.iter().map(|_| None).collect()).await?;
+        let seen = read_seen(&mut snapshot, batch).await?;
         snapshot.commit().await.doing(DOING)?;
         Ok(seen)
     }
 }
 
-/// Reads a batch in its order; of some, the row is `known` already, place by place. What a row holds that cannot be read
-/// stops nobody but its reader.
-pub(crate) async fn read_seen(
-    connection: &mut PgConnection,
-    shown: &[Shown],
-    known: Vec<Option<NamedRow>>,
-) -> Result<Vec<Seen>, Error> {
+/// Reads a batch in its order. What a row holds that cannot be read stops nobody but its reader.
+async fn read_seen(connection: &mut PgConnection, shown: &[Shown]) -> Result<Vec<Seen>, Error> {
     let all = || shown.iter().enumerate().map(|(place, shown)| (place, &shown.user, &shown.conversation));
-    let mut reading = Reading::holding(connection, known.into_iter().map(Seen::of_row).collect(), DOING);
-    let unread = Keys::of(all().filter(|(place, ..)| reading.so_far()[*place].row.is_none()));
-    reading.each(&unread, CONVERSATIONS, |seen, row: NamedRow| seen.row = Some(row)).await?;
+    let mut reading: Reading<'_, Seen> = Reading::new(connection, shown.len(), DOING);
+    reading.each(&Keys::of(all()), CONVERSATIONS, |seen, row: NamedRow| seen.row = Some(row)).await?;
     let with_items = Keys::of(all().filter(|(place, ..)| reading.so_far()[*place].has_items()));
     reading.each(&with_items, ITEMS, |seen, row: ItemRow| seen.items.push(row.into())).await?;
     let mut seen = reading.found();
@@ -114,8 +108,13 @@ pub(crate) struct NamedRow {
 }
 
 impl Seen {
-    fn of_row(row: Option<NamedRow>) -> Self {
-        Self { row, ..Self::default() }
+    /// Of a conversation of which nothing was said between the reading of its words and of its row; `None` when more is to
+    /// be shown than they.
+    pub(crate) fn of_words(row: NamedRow, segments: Vec<Segment>) -> Option<Self> {
+        let spoken = Spoken { segments, people: Vec::new() };
+        let is_named = row.folder_name.is_some() || row.row.folder_id().is_none();
+        let is_whole = is_named && !row.has_items && !spoken.names_people();
+        is_whole.then(|| Self { row: Some(row), items: Vec::new(), spoken: Some(spoken) })
     }
 
     fn has_items(&self) -> bool {

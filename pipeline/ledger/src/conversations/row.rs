@@ -47,6 +47,11 @@ pub(crate) struct ConversationRow {
 }
 
 impl ConversationRow {
+    /// The folder that it lies in.
+    pub(super) fn folder_id(&self) -> Option<&str> {
+        self.folder_id.as_deref()
+    }
+
     /// What apps made of it: (app id, content).
     pub(super) fn take_apps_results(&mut self) -> Result<Vec<(Option<String>, String)>, Error> {
         shapes::apps_from_json(self.apps_results.take())

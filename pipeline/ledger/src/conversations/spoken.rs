@@ -20,12 +20,18 @@ pub(super) struct Spoken {
 }
 
 impl Spoken {
-    fn names_people(&self) -> bool {
+    pub(super) fn names_people(&self) -> bool {
         self.segments.iter().any(|segment| segment.person_id.is_some())
     }
 }
 
+/// How many bytes of words one reading holds at most: some pages of the longest talks, and every page of usual ones.
+const MOST: usize = 32 * 1024 * 1024;
+
 /// Reads what was said in each of `conversations`, in their order. Nothing is asked of people where nobody is named.
+///
+/// # Errors
+/// [`Error::TooMuch`] when more was said than one answer may hold; one conversation alone never is too much.
 pub(super) async fn read_spoken(
     connection: &mut PgConnection,
     conversations: &[(&UserId, &ConversationId)],
@@ -33,8 +39,14 @@ pub(super) async fn read_spoken(
 ) -> Result<Vec<Spoken>, Error> {
     let all = || conversations.iter().enumerate().map(|(place, (user, id))| (place, *user, *id));
     let mut reading = Reading::new(connection, conversations.len(), doing);
-    let give = |spoken: &mut Spoken, row: SegmentRow| spoken.segments.push(row.into());
-    reading.each(&Keys::of(all()), SEGMENTS, give).await?;
+    let mut bytes = 0;
+    let give = |spoken: &mut Spoken, row: SegmentRow| {
+        let segment = Segment::from(row);
+        bytes += segment.text.len();
+        spoken.segments.push(segment);
+        bytes <= MOST || conversations.len() == 1
+    };
+    reading.each_while(&Keys::of(all()), SEGMENTS, give).await?;
     let naming = Keys::of(all().filter(|(place, ..)| reading.so_far()[*place].names_people()));
     reading.each(&naming, PEOPLE, |spoken, row: NamedPerson| spoken.people.push(row.into())).await?;
     Ok(reading.found())

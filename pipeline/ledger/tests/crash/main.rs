@@ -75,8 +75,8 @@ macro_rules! crashes {
 }
 
 crashes! {
-    no_statement_of_an_admission_can_lose_a_job: Create, CreateParked, Defer, Finalize, FinalizeAgain, AdmitAbandoned;
-    no_statement_of_a_claim_can_lose_a_job: Take, TakeInline, TakeDead, Claim;
+    no_statement_of_an_admission_can_lose_a_job: Create, CreateParked, Defer, Finalize, FinalizeAgain, AdmitAbandoned, FinalizeWithKeys, Reprocess;
+    no_statement_of_a_claim_can_lose_a_job: Take, TakeInline, TakeDead, Claim, ClaimWithKeys;
     no_statement_of_a_run_can_lose_a_job: Renew, Checkpoint, Spend, Release, ReleaseLater, FailOnce, FailForGood, Park;
     no_statement_of_a_completion_can_lose_or_double_anything: Complete, CompleteDiscarded;
     no_statement_of_a_repair_can_lose_a_job: ReconcileLease, ReconcileQueued, ReconcileParked, ReconcilePoison, Sweep;

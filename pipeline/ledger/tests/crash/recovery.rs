@@ -23,11 +23,13 @@ const ALWAYS: [(&str, &str); 8] = [
              where a.job_id = j.job_id and a.revision = j.revision)",
     ),
     (
+        // One that is processed again stays completed meanwhile.
         "conversation and job agree",
         "select format('%s is %s, its job is %s', c.conversation_id, c.status, j.status) from conversations c \
          left join finalization_jobs j on j.user_id = c.user_id and j.conversation_id = c.conversation_id \
              and j.revision = c.finalization_revision \
-         where c.user_id not like 'Prune%' and c.status <> case j.status when 'completed' then 'completed' \
+         where c.user_id not like 'Prune%' and (j.origin is distinct from 'reprocess' or c.status <> 'completed') \
+             and c.status <> case j.status when 'completed' then 'completed' \
              when 'dead_letter' then 'failed' when 'queued' then 'processing' when 'leased' then 'processing' \
              when 'blocked_byok' then 'processing' else 'in_progress' end",
     ),
@@ -53,7 +55,7 @@ const ALWAYS: [(&str, &str); 8] = [
     ),
     (
         "what was not kept has nothing",
-        "select j.job_id from finalization_jobs j where coalesce(j.outcome, '') <> 'kept' and j.revision = (select \
+        "select j.job_id from finalization_jobs j where coalesce(j.outcome, '') <> 'kept' and j.origin <> 'reprocess' and j.revision = (select \
              max(revision) from finalization_jobs n where n.user_id = j.user_id) and exists (select from action_items a \
              where a.user_id = j.user_id)",
     ),

@@ -4,7 +4,7 @@ use chrono::Duration;
 use job::{FailureCode, Generation, Outcome, Queue, WorkerId};
 use ledger::{
     CheckpointKey, Claimed, ClaimedDelivery, DeliveryOutcome, DeliveryPolicy, Edge, Error, Ledger,
-    OperatorAction, UserChange,
+    OperatorAction, UserChange, WithKeys,
 };
 use records::UserId;
 
@@ -18,11 +18,14 @@ pub(crate) enum Verb {
     Defer,
     Finalize,
     FinalizeAgain,
+    FinalizeWithKeys,
+    Reprocess,
     AdmitAbandoned,
     Take,
     TakeInline,
     TakeDead,
     Claim,
+    ClaimWithKeys,
     Renew,
     Checkpoint,
     Spend,
@@ -88,7 +91,7 @@ impl Verb {
         match self {
             Self::Create | Self::Defer => {}
             Self::CreateParked => mark(&ledger, user).await,
-            Self::Finalize => world.deferred(user).await,
+            Self::Finalize | Self::FinalizeWithKeys => world.deferred(user).await,
             Self::AdmitAbandoned => {
                 world.deferred(user).await;
                 world.run(YESTERDAY, user).await;
@@ -104,6 +107,10 @@ impl Verb {
                 world.run(NEARLY_POISON, user).await;
                 ring_again(world, user).await;
             }
+            Self::ClaimWithKeys => {
+                mark(&ledger, user).await;
+                world.admitted(user, true).await;
+            }
             Self::ReconcileParked => {
                 mark(&ledger, user).await;
                 world.admitted(user, true).await;
@@ -115,7 +122,7 @@ impl Verb {
                     world.run(STRANDED, user).await;
                 }
             }
-            Self::Prune | Self::DeleteCompleted | Self::ClaimDelivery => {
+            Self::Prune | Self::DeleteCompleted | Self::ClaimDelivery | Self::Reprocess => {
                 complete(world, &ledger, user).await;
                 if self == Self::Prune {
                     world.run(LONG_AGO, user).await;
@@ -155,11 +162,17 @@ impl Verb {
                 ledger.create_conversation(user, new).await.map(drop)
             }
             Self::Finalize | Self::FinalizeAgain => ledger.finalize(user, &id, None).await.map(drop),
+            Self::FinalizeWithKeys => {
+                let keys = WithKeys { claimant: Some(&worker) };
+                ledger.finalize_with_keys(user, &id, None, keys).await.map(drop)
+            }
+            Self::Reprocess => ledger.reprocess(user, &id, None).await.map(drop),
             Self::AdmitAbandoned => ledger.admit_abandoned(user, &id).await.map(drop),
             Self::Take | Self::TakeInline | Self::TakeDead => {
                 ledger.take(Queue::Creation, &worker, 10).await.map(drop)
             }
             Self::Claim => ledger.claim(&job, Generation(1), &worker).await.map(drop),
+            Self::ClaimWithKeys => ledger.claim_with_keys(&job, &worker).await.map(drop),
             Self::Renew => ledger.renew(&[claimed().holding()]).await.map(drop),
             Self::Checkpoint => {
                 let key = CheckpointKey { stage: "describe", version: 1, digest: [7; 32] };

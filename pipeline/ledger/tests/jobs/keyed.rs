@@ -1,7 +1,7 @@
 //! Who must bring own keys, and who has brought some: every way in leads to a job that no other claim may have.
 
 use job::{JobId, State};
-use ledger::{CreateOutcome, Edge, KeyedClaim, NewConversation, UserChange, WithKeys};
+use ledger::{CreateOutcome, Edge, FinalizedWithKeys, KeyedClaim, NewConversation, UserChange, WithKeys};
 use records::ConversationId;
 
 use crate::world::{World, said, talk, worker};
@@ -41,7 +41,8 @@ async fn admit(world: &World, way: &str, keys: Option<WithKeys<'_>>) -> (JobId, 
         return match keys {
             None => (ledger.finalize(ann, &id, None).await.unwrap().unwrap().unwrap(), false),
             Some(keys) => {
-                let (job, claimed) = ledger.finalize_with_keys(ann, &id, None, keys).await.unwrap().unwrap();
+                let FinalizedWithKeys { job, claimed, .. } =
+                    ledger.finalize_with_keys(ann, &id, None, keys).await.unwrap().unwrap();
                 (job.unwrap(), claimed.is_some())
             }
         };

@@ -44,7 +44,7 @@ async fn a_finalize_holds_its_person_and_then_its_conversation() {
     for (held, probe, is_free) in [
         ("select from users for update", CONVERSATION, true),
         ("select from conversations for update", ANN, false),
-        ("lock finalization_admissions", CONVERSATION, false),
+        ("insert into finalization_admissions values ('ann', 'c', 1, 'another', now())", CONVERSATION, false),
     ] {
         let world = World::new().await;
         let id = world.deferred("c").await;

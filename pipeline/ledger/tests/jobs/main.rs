@@ -27,6 +27,7 @@ mod kept_things;
 mod keyed;
 mod locks;
 mod mirror;
+mod opened;
 mod overtaken;
 mod persons_word;
 mod polled;

@@ -102,3 +102,31 @@ async fn somebody_whom_one_knows_is_read_by_id() {
     assert!(!world.ledger.forget_person(&world.ann, "z").await.unwrap());
     assert_eq!(world.count("select count(*) from people").await, 4);
 }
+
+#[tokio::test]
+async fn a_page_of_more_words_than_one_answer_may_hold_is_refused_and_a_shorter_one_is_not() {
+    let world = named_street().await;
+    world
+        .run(
+            "delete from transcript_segments; \
+             insert into transcript_segments (user_id, conversation_id, position, content, start_seconds, end_seconds) \
+                 select user_id, conversation_id, n, repeat('word ', 4 * 1024 * 1024 / 5), n, n \
+                 from conversations, generate_series(1, 5) n where user_id = 'ann'",
+        )
+        .await;
+    let page = async |limit| {
+        let page = DatePage { limit, ..DatePage::default() };
+        let filter = ConversationFilter { page, with_transcript: true, ..ConversationFilter::default() };
+        world.ledger.conversations(&world.ann, &filter).await
+    };
+    assert!(matches!(page(2).await, Err(ledger::Error::TooMuch { .. })));
+    assert_eq!(page(1).await.unwrap()[0].segments.as_ref().map(Vec::len), Some(5));
+    // Asked together, single views are read one by one.
+    let one = |id: &'static str| {
+        let world = &world;
+        let id = ConversationId::new(id);
+        async move { world.ledger.conversation(&world.ann, &id, true).await.unwrap().unwrap() }
+    };
+    let (x, y) = tokio::join!(one("x"), one("y"));
+    assert_eq!([x, y].map(|view| view.segments.map(|all| all.len())), [Some(5), Some(5)]);
+}

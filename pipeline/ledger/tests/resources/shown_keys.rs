@@ -97,3 +97,17 @@ async fn whoever_shows_a_key_waits_for_nobody_who_notes_its_use() {
     is_of(shown.expect("it waits"), &world.ann, "k", 1);
     sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
 }
+
+#[tokio::test]
+async fn where_nothing_can_be_written_keys_are_known_all_the_same() {
+    let world = with_keys().await;
+    world
+        .run(
+            "create function refuse() returns trigger language plpgsql as $$ begin \
+                 raise sqlstate '25006' using message = 'cannot execute UPDATE in a read-only transaction'; end $$; \
+             create trigger refuse before update on developer_keys for each row execute function refuse()",
+        )
+        .await;
+    is_of(owner(&world, 1).await, &world.ann, "k", 1);
+    is_of(owner(&world, 3).await, &world.bob, "k", 3);
+}

@@ -14,7 +14,7 @@ impl Walk {
             None => self.world.ledger.finalize(&person, &id, None).await.unwrap(),
             Some(with) => {
                 let finalized = self.world.ledger.finalize_with_keys(&person, &id, None, with).await.unwrap();
-                finalized.map(|(job, _)| job)
+                finalized.map(|finalized| finalized.job)
             }
         };
         if let Some(job) = &newest {

@@ -1,0 +1,231 @@
+//! A finalize goes by what it found, and writes only what is so still. Whatever changes between its look and its write is
+//! found by its second look.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
+use ledger::{Ledger, NewConversation, Settings};
+use records::{ConversationId, Segment, Status, UserId};
+
+use crate::{
+    explain::gone,
+    grown::reads,
+    world::{World, said, talk},
+};
+
+const JOBS: &str = "select count(*) from finalization_jobs";
+
+/// Ann's world, and Bob in it.
+async fn with_bob() -> (World, UserId) {
+    let (world, bob) = (World::new().await, UserId::new("bob"));
+    assert!(world.ledger.create_user(&bob, &Default::default()).await.unwrap());
+    (world, bob)
+}
+
+#[tokio::test]
+async fn words_that_came_between_are_in_the_answer() {
+    let world = World::new().await;
+    let id = world.deferred("c").await;
+    let appended = "insert into transcript_segments (user_id, conversation_id, position, content, start_seconds, end_seconds) \
+            values ('ann', 'c', 7, 'And one thing more.', 1, 2); \
+        update conversations set last_append_at = clock_timestamp()";
+    let verb = world.ledger.finalize_and_show(&world.ann, &id, None);
+    let (view, fresh) = world.database.overtaken_by(appended, verb).await.unwrap().unwrap();
+    assert!(fresh);
+    let heard = view.segments.unwrap();
+    assert_eq!(heard.last().unwrap().text, "And one thing more.");
+    assert_eq!(view.conversation.status, Status::Processing);
+}
+
+#[tokio::test]
+async fn who_was_marked_between_waits_for_keys() {
+    let world = World::new().await;
+    let id = world.deferred("c").await;
+    let marked = "update users set requires_byok = true";
+    let verb = world.ledger.finalize(&world.ann, &id, None);
+    world.database.overtaken_by(marked, verb).await.unwrap().unwrap();
+    let waiting = "select count(*) from finalization_jobs where status = 'blocked_byok'";
+    assert_eq!((world.count(waiting).await, world.count(JOBS).await), (1, 1));
+}
+
+#[tokio::test]
+async fn what_is_abandoned_no_more_is_left_alone() {
+    let world = World::new().await;
+    let id = world.deferred("c").await;
+    world.run("update conversations set last_append_at = now() - interval '25 hours'").await;
+    let appended = "update conversations set last_append_at = now()";
+    let verb = world.ledger.admit_abandoned(&world.ann, &id);
+    assert!(!world.database.overtaken_by(appended, verb).await.unwrap());
+    assert_eq!(world.count(JOBS).await, 0);
+}
+
+#[tokio::test]
+async fn the_revision_that_is_opened_is_the_next() {
+    let world = World::new().await;
+    let id = world.deferred("c").await;
+    let moved = "update conversations set finalization_revision = finalization_revision + 1";
+    let verb = world.ledger.finalize(&world.ann, &id, None);
+    world.database.overtaken_by(moved, verb).await.unwrap().unwrap();
+    assert_eq!(world.count("select revision from finalization_jobs").await, 2);
+    assert_eq!(world.count("select finalization_revision from conversations").await, 2);
+}
+
+#[tokio::test]
+async fn a_batch_of_which_one_is_gone_writes_nothing_of_it_and_all_of_the_other() {
+    let world = World::new().await;
+    let (stays, goes) = (world.deferred("a").await, world.deferred("b").await);
+    let gone = "delete from conversations where conversation_id = 'b'";
+    // Asked in the same breath: one batch.
+    let verb = async {
+        tokio::join!(
+            world.ledger.finalize(&world.ann, &stays, None),
+            world.ledger.finalize(&world.ann, &goes, None)
+        )
+    };
+    let (one, other) = world.database.overtaken_by(gone, verb).await;
+    assert!(one.unwrap().unwrap().is_some());
+    assert!(other.unwrap().is_err(), "there is no such conversation");
+    let of_one = [
+        JOBS,
+        "select count(*) from finalization_admissions",
+        "select count(*) from finalization_bells",
+        "select count(*) from conversations where status = 'processing'",
+    ];
+    for counted in of_one {
+        assert_eq!(world.count(counted).await, 1, "{counted}");
+    }
+}
+
+#[tokio::test]
+async fn what_hangs_on_a_conversation_is_shown_with_it() {
+    let world = World::new().await;
+    let id = world.deferred("c").await;
+    world.ledger.append_segments(&world.ann, &id, &[said("s")]).await.unwrap().unwrap();
+    world
+        .run(
+            "insert into action_items (user_id, action_item_id, conversation_id, description, created_at, updated_at) \
+                 values ('ann', 'i', 'c', 'Call the dentist.', now(), now()); \
+             insert into people (user_id, person_id, name) values ('ann', 'p', 'Bea'); \
+             update transcript_segments set person_id = 'p'",
+        )
+        .await;
+    let show = || world.ledger.finalize_and_show(&world.ann, &id, None);
+    let ((first, fresh), (again, once_more)) =
+        (show().await.unwrap().unwrap(), show().await.unwrap().unwrap());
+    assert_eq!((fresh, once_more), (true, false));
+    assert_eq!(first.people, [("p".to_owned(), "Bea".to_owned())]);
+    assert_eq!((first.action_items.len(), first.segments.as_ref().map(Vec::len)), (1, Some(1)));
+    assert_eq!((again.segments, again.action_items), (first.segments, first.action_items));
+    // Nothing that the row itself does not name is looked for.
+    world
+        .run("update conversations set status = 'in_progress'; delete from finalization_jobs; delete from action_items; delete from people")
+        .await;
+    let (last, _) = show().await.unwrap().unwrap();
+    assert_eq!(
+        (last.action_items.len(), last.people.len(), last.segments.map(|all| all.len())),
+        (0, 0, Some(1))
+    );
+}
+
+#[tokio::test]
+async fn who_is_marked_meanwhile_is_so_alone() {
+    let (world, bob) = with_bob().await;
+    let (mine, theirs) = (world.deferred("c").await, ConversationId::new("c"));
+    let new = NewConversation { deferred: true, ..talk("c") };
+    world.ledger.create_conversation(&bob, new).await.unwrap();
+    world.run("update users set requires_byok = user_id = 'bob'; update conversations set last_append_at = now()").await;
+    // Asked in the same breath: one batch, of a person who is marked and one who is marked meanwhile.
+    let verb = async {
+        tokio::join!(
+            world.ledger.finalize(&world.ann, &mine, None),
+            world.ledger.finalize(&bob, &theirs, None)
+        )
+    };
+    let marked = "update users set requires_byok = not requires_byok where user_id = 'ann'";
+    let (one, other) = world.database.overtaken_by(marked, verb).await;
+    assert!(one.unwrap().unwrap().is_some() && other.unwrap().unwrap().is_some());
+    let waiting = "select count(*) from finalization_jobs where status = 'blocked_byok'";
+    assert_eq!((world.count(waiting).await, world.count(JOBS).await), (2, 2));
+}
+
+#[tokio::test]
+async fn each_is_shown_its_own_words_in_their_order() {
+    let (world, bob) = with_bob().await;
+    for id in ["c", "d"] {
+        let id = world.deferred(id).await;
+        let other = NewConversation { deferred: true, ..talk(id.as_str()) };
+        world.ledger.create_conversation(&bob, other).await.unwrap();
+        for (user, whose) in [(&world.ann, "ann"), (&bob, "bob")] {
+            let said =
+                |n: usize| Segment { text: format!("{whose} {} {n}", id.as_str()), ..said(&format!("s{n}")) };
+            world.ledger.append_segments(user, &id, &[said(0), said(1), said(2)]).await.unwrap().unwrap();
+        }
+    }
+    world.run("update conversations set last_append_at = now()").await;
+    let (c, d) = (ConversationId::new("c"), ConversationId::new("d"));
+    let (one, other) = tokio::join!(
+        world.ledger.finalize_and_show(&world.ann, &c, None),
+        world.ledger.finalize_and_show(&bob, &d, None)
+    );
+    for (shown, whose) in [(one, "ann c"), (other, "bob d")] {
+        let segments = shown.unwrap().unwrap().0.segments.unwrap();
+        let texts: Vec<String> = segments.into_iter().map(|segment| segment.text).collect();
+        assert_eq!(texts, [0, 1, 2].map(|n| format!("{whose} {n}")));
+    }
+}
+
+#[tokio::test]
+async fn whoever_waits_for_words_that_go_on_coming_is_admitted_at_the_end_of_the_first() {
+    const COMING: &str = "begin; update conversations set last_append_at = clock_timestamp(); \
+        select pg_sleep(0.002); commit";
+    let world = World::new().await;
+    let id = world.deferred("c").await;
+    let stop = Arc::new(AtomicBool::new(false));
+    // Two take turns, and one always waits while the other holds the conversation.
+    let talkers = [world.database.pool(1).await, world.database.pool(1).await].map(|pool| {
+        let stop = stop.clone();
+        tokio::spawn(async move {
+            while !stop.load(Ordering::Acquire) {
+                sqlx::raw_sql(COMING).execute(&pool).await.unwrap();
+            }
+        })
+    });
+    let admitted = world.ledger.finalize(&world.ann, &id, None).await;
+    stop.store(true, Ordering::Release);
+    for talker in talkers {
+        talker.await.unwrap();
+    }
+    assert!(admitted.unwrap().unwrap().is_some());
+}
+
+#[tokio::test]
+async fn words_that_are_not_to_be_shown_are_not_read_and_others_are_read_once() {
+    let world = World::new().await;
+    let id = world.deferred("c").await;
+    world
+        .run(
+            "insert into transcript_segments (user_id, conversation_id, position, content, start_seconds, end_seconds) \
+             select 'ann', 'c', n, 'Well.', n, n from generate_series(1, 2000) n",
+        )
+        .await;
+    let read = async |name: &str, is_shown: bool| {
+        let before = reads(&world).await["transcript_segments"];
+        let looker = Ledger::new(world.database.options().application_name(name), Settings::default());
+        match is_shown {
+            true => drop(looker.finalize_and_show(&world.ann, &id, None).await.unwrap().unwrap()),
+            false => drop(looker.finalize(&world.ann, &id, None).await.unwrap().unwrap()),
+        }
+        looker.close().await;
+        gone(&world, name).await;
+        reads(&world).await["transcript_segments"] - before
+    };
+    let first = read("shown", true).await;
+    assert!((2_000..2_100).contains(&first), "{first} rows were read");
+    let repeated = read("repeated", false).await;
+    assert!(repeated < 100, "{repeated} rows were read");
+    world.run("delete from finalization_jobs; update conversations set status = 'failed'").await;
+    let silent = read("silent", false).await;
+    assert!(silent < 100, "{silent} rows were read");
+}
