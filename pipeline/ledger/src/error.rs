@@ -106,6 +106,11 @@ impl Error {
         Some(Self::Unavailable { doing, source })
     }
 
+    /// Whether no session could be had: then there is none for another try either.
+    pub(crate) fn is_without_session(&self) -> bool {
+        matches!(self, Self::Unavailable { source: sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed, .. })
+    }
+
     /// Whether repeating the same verb later is right.
     pub fn is_passing(&self) -> bool {
         matches!(self, Self::Unavailable { .. } | Self::Contended { .. })

@@ -172,8 +172,9 @@ impl Ledger {
     async fn finalize_all(&self, batch: &[Arc<Asked>]) -> Result<Vec<Finalized>, Error> {
         match self.finalize_at_once(batch).await {
             Ok(answers) => return Ok(answers),
-            Err(Stumble::Broken(error)) if error.for_all().is_some() => return Err(error),
-            // Who goes step by step finds out what was in the way.
+            Err(Stumble::Broken(error)) if error.is_without_session() => return Err(error),
+            // Who goes step by step finds out what was in the way; a session that died leaves another one to go on with,
+            // and what it may have done is found done.
             Err(Stumble::Broken(error)) => tracing::warn!(%error, "finalizing step by step"),
             Err(Stumble::Lost | Stumble::Bell(_)) => (),
         }

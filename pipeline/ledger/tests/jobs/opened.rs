@@ -229,3 +229,14 @@ async fn words_that_are_not_to_be_shown_are_not_read_and_others_are_read_once() 
     let silent = read("silent", false).await;
     assert!(silent < 100, "{silent} rows were read");
 }
+
+#[tokio::test]
+async fn sessions_that_died_a_moment_ago_cost_nobody_an_answer() {
+    let world = World::new().await;
+    let (first, second) = (world.deferred("a").await, world.deferred("b").await);
+    let ledger = Ledger::new(world.database.options().application_name("few"), Settings::default());
+    ledger.finalize(&world.ann, &first, None).await.unwrap().unwrap();
+    // The few that are kept for statements by keys; the common ones are made anew.
+    world.run("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'few'").await;
+    assert!(ledger.finalize(&world.ann, &second, None).await.unwrap().unwrap().is_some());
+}
