@@ -175,7 +175,10 @@ impl Ledger {
             Err(Stumble::Broken(error)) if error.is_without_session() => return Err(error),
             // Who goes step by step finds out what was in the way; a session that died leaves another one to go on with,
             // and what it may have done is found done.
-            Err(Stumble::Broken(error)) => tracing::warn!(%error, "finalizing step by step"),
+            Err(Stumble::Broken(error)) => {
+                tracing::warn!(%error, "finalizing step by step");
+                self.doubt();
+            }
             Err(Stumble::Lost | Stumble::Bell(_)) => (),
         }
         let finalized =
