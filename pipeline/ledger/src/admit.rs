@@ -153,7 +153,7 @@ impl Ledger {
     ) -> Result<Vec<Step>, Stumble> {
         let (steps, jobs) = self.jobs_of(admitting, now, bell);
         row::insert(connection, &jobs, now, &self.policy).await.doing("admitting jobs")?;
-        self.ring_admitted(connection, &steps, bell).await?;
+        self.ring_all(connection, &ringing(&steps), bell).await?;
         Ok(steps)
     }
 
@@ -175,16 +175,6 @@ impl Ledger {
             (step, stored)
         };
         admitting.iter().map(job).unzip()
-    }
-
-    /// Writes the first bells of jobs that were written.
-    async fn ring_admitted(
-        &self,
-        connection: &mut PgConnection,
-        steps: &[Step],
-        bell: Bell,
-    ) -> Result<(), Stumble> {
-        self.ring_all(connection, &ringing(steps), bell).await
     }
 }
 

@@ -132,7 +132,7 @@ impl Ledger {
         Ok(revoked.rows_affected() > 0)
     }
 
-    /// Notes that a key was used. Requests that come together note it once: the rest passes the locked row by.
+    /// Notes that keys were used. Requests that come together note it once: the rest passes the locked row by.
     async fn note_key_uses(&self, used: &[&OwnerRow]) -> Result<(), Error> {
         sqlx::query(
             "with stale as (select user_id, key_id from developer_keys \

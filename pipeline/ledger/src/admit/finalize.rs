@@ -111,16 +111,15 @@ impl Ledger {
         calendar_meeting_context: Option<Value>,
     ) -> Result<Result<(ConversationView, bool), AdmitRefusal>, Error> {
         let asked = Asked { shown: true, ..Asked::by_owner(user, conversation, calendar_meeting_context) };
-        match self.ask(asked).await? {
-            Ok(Answer { seen: Some(seen), fresh, .. }) => {
-                Ok(seen.into_view()?.map(|view| (view, fresh)).ok_or(AdmitRefusal::NoConversation))
-            }
-            Ok(Answer { seen: None, fresh, .. }) => {
-                let view = self.one_view(user, conversation, true).await?;
-                Ok(view.map(|view| (view, fresh)).ok_or(AdmitRefusal::NoConversation))
-            }
-            Err(refusal) => Ok(Err(refusal)),
-        }
+        let Answer { seen, fresh, .. } = match self.ask(asked).await? {
+            Ok(answer) => answer,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        let view = match seen {
+            Some(seen) => seen.into_view()?,
+            None => self.one_view(user, conversation, true).await?,
+        };
+        Ok(view.map(|view| (view, fresh)).ok_or(AdmitRefusal::NoConversation))
     }
 
     /// Admits as [`finalize`](Self::finalize) does, for a request that brought its user's own keys. A fresh job is
@@ -152,7 +151,8 @@ impl Ledger {
         }))
     }
 
-    /// Admits one abandoned conversation (origin `finalize`, force_process false), locked and re-checked.
+    /// Admits one abandoned conversation (origin `finalize`, force_process false); it is held and compared with what was found
+    /// when it is admitted.
     /// `true` when it was admitted.
     ///
     /// # Errors

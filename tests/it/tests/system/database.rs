@@ -67,10 +67,12 @@ async fn a_database_that_crashes_under_load_loses_nothing_and_no_process_is_rest
     let clients = processes.each_ref().map(|process| Client::new(&process.api, &key));
     let mut ids = Vec::new();
     for number in 0..12 {
-        // Each process notices by itself that its sessions died, and may say 503 until it has.
-        ids.push(admitted_in_the_end(&clients[number % 2]).await);
+        let client = &clients[number % 2];
+        // After a crash each process notices by itself that its sessions died, and may say 503 until it has.
+        ids.push(if number < 6 { client.admit(GARDEN).await } else { admitted_in_the_end(client).await });
         if number % 6 == 5 {
             server.crash_and_recover();
+            ids.push(admitted_in_the_end(&clients[0]).await);
         }
     }
 
