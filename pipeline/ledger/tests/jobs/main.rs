@@ -19,6 +19,7 @@ mod conformance;
 mod delivery_backlogs;
 mod desk;
 mod desk_plans;
+mod desk_rows;
 mod discards;
 mod explain;
 mod fences;
