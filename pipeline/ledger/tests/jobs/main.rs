@@ -27,6 +27,7 @@ mod grown;
 mod heirs;
 mod kept_things;
 mod keyed;
+mod limits;
 mod locks;
 mod mirror;
 mod opened;
