@@ -239,3 +239,26 @@ async fn what_somebody_holds_is_passed_by_and_the_rest_is_taken() {
     }
     assert_eq!(world.view(&one).await.bells.len(), 1);
 }
+
+#[tokio::test]
+async fn completions_wait_for_nobody_elses_conversation() {
+    let world = World::new().await;
+    let bob = records::UserId::new("bob");
+    assert!(world.ledger.create_user(&bob, &Default::default()).await.unwrap());
+    let mut runs = Vec::new();
+    for id in ["a", "b", "c", "others"] {
+        runs.push(world.claimed(id).await);
+        world.ledger.create_conversation(&bob, talk(id)).await.unwrap();
+    }
+    let held = "select from conversations where user_id = 'bob' or conversation_id = 'others' for update";
+    let _held = world.database.holding(held).await;
+    let asked = [Outcome::Discarded, Outcome::Kept, Outcome::Discarded]
+        .into_iter()
+        .zip(&runs)
+        .map(|(outcome, run)| completion(run, outcome, Results::default()));
+    let asked: Vec<_> = asked.collect();
+    world.ledger.complete(&asked[0]).await.unwrap();
+    // Asked in the same breath: one batch of both kinds.
+    let (kept, discarded) = tokio::join!(world.ledger.complete(&asked[1]), world.ledger.complete(&asked[2]));
+    assert_eq!((kept.is_ok(), discarded.is_ok()), (true, true));
+}

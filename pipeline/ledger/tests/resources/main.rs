@@ -17,6 +17,7 @@ mod constraints;
 mod conversations;
 mod deliveries;
 mod desk_webhooks;
+mod endpoint_marks;
 mod endpoints;
 mod fairness;
 mod folders;
