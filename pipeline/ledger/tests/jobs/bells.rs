@@ -105,3 +105,20 @@ async fn hang(world: &World, jobs: &[job::JobId], bell: &Bell) {
         .unwrap();
     }
 }
+
+#[tokio::test]
+async fn a_conversation_is_deleted_where_its_bells_cannot_be_reached() {
+    let world = World::new().await;
+    world.admitted("c").await;
+    world.run("alter table finalization_bells rename to away").await;
+    let id = records::ConversationId::new("c");
+    assert!(world.ledger.delete_conversation(&world.ann, &id).await.unwrap());
+    world.run("alter table away rename to finalization_bells").await;
+    assert_eq!(
+        world.count("select count(*) from finalization_bells").await,
+        1,
+        "whoever takes it throws it away"
+    );
+    assert_eq!(world.answers(job::Queue::Creation).await.len(), 1);
+    assert_eq!(world.count("select count(*) from finalization_bells").await, 0);
+}

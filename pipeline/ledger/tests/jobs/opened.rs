@@ -62,6 +62,39 @@ async fn what_is_abandoned_no_more_is_left_alone() {
 }
 
 #[tokio::test]
+async fn who_asks_for_a_finalize_has_it_processed_whatever_is_in_it_and_the_reconciler_has_not() {
+    const FORCED: &str = "select count(*) from finalization_jobs where force_process";
+    let world = World::new().await;
+    let (asked, left) = (world.deferred("a").await, world.deferred("b").await);
+    world.run("update conversations set last_append_at = now() - interval '25 hours'").await;
+    assert!(world.ledger.admit_abandoned(&world.ann, &left).await.unwrap());
+    assert_eq!(world.count(FORCED).await, 0);
+    world.ledger.finalize(&world.ann, &asked, None).await.unwrap().unwrap();
+    assert_eq!((world.count(FORCED).await, world.count(JOBS).await), (1, 2));
+}
+
+#[tokio::test]
+async fn what_failed_and_was_completed_meanwhile_is_left_as_it_is() {
+    let world = World::new().await;
+    let dead = world.dead("c", job::FailureCode::InvalidJob).await;
+    // A replay that ran to its end: the revision is the same.
+    let completed = "update conversations set status = 'completed'";
+    let id = ConversationId::new("c");
+    let verb = world.ledger.finalize(&world.ann, &id, None);
+    let newest = world.database.overtaken_by(completed, verb).await.unwrap().unwrap();
+    assert_eq!((newest, world.count(JOBS).await), (Some(dead), 1));
+}
+
+#[tokio::test]
+async fn somebody_elses_mark_is_none_of_anns() {
+    let (world, _) = with_bob().await;
+    let id = world.deferred("c").await;
+    world.run("update users set requires_byok = true where user_id = 'bob'").await;
+    world.ledger.finalize(&world.ann, &id, None).await.unwrap().unwrap();
+    assert_eq!(world.count("select count(*) from finalization_jobs where status = 'queued'").await, 1);
+}
+
+#[tokio::test]
 async fn the_revision_that_is_opened_is_the_next() {
     let world = World::new().await;
     let id = world.deferred("c").await;
@@ -170,7 +203,9 @@ async fn each_is_shown_its_own_words_in_their_order() {
         world.ledger.finalize_and_show(&bob, &d, None)
     );
     for (shown, whose) in [(one, "ann c"), (other, "bob d")] {
-        let segments = shown.unwrap().unwrap().0.segments.unwrap();
+        let (view, _) = shown.unwrap().unwrap();
+        assert_eq!(format!("{} {}", view.conversation.user_id, view.conversation.id), whose);
+        let segments = view.segments.unwrap();
         let texts: Vec<String> = segments.into_iter().map(|segment| segment.text).collect();
         assert_eq!(texts, [0, 1, 2].map(|n| format!("{whose} {n}")));
     }

@@ -122,28 +122,56 @@ async fn a_claim_holds_the_endpoints_of_what_is_due_and_no_namesakes_and_no_neig
     let world = World::new().await;
     world.namesakes().await;
     world.pending(&world.ann, "w", 1).await;
-    // A claim stops where it takes its first row: by then it holds the endpoints.
+    let (free, claimed) = free_while_a_claim_moves(&world, "new.status = 'sending'").await;
+    assert_eq!(claimed, 1);
+    assert_eq!(free, [("ann".to_owned(), "v".to_owned()), ("bob".to_owned(), "w".to_owned())]);
+}
+
+#[tokio::test]
+async fn an_endpoint_is_held_while_what_was_parked_there_is_woken_and_one_that_is_held_keeps_nobody_waiting()
+{
+    let world = World::new().await;
+    world.namesakes().await;
+    world.pending(&world.ann, "w", 1).await;
+    world.pending(&world.ann, "v", 1).await;
     world
         .run(
-            "create function stop() returns trigger language plpgsql as \
-                 $$begin perform pg_advisory_xact_lock_shared(1); return new; end$$; \
-             create trigger stop before update on webhook_deliveries for each row \
-                 when (new.status = 'sending') execute function stop()",
+            "update webhook_deliveries set next_at = 'infinity' where endpoint_id = 'w'; \
+             update webhook_endpoints set waking = true where user_id = 'ann' and endpoint_id = 'w'",
         )
         .await;
+    let held = "select from webhook_endpoints where user_id = 'ann' and endpoint_id = 'w' for update";
+    let holder = world.database.holding(held).await;
+    let claimed = world.ledger.claim_deliveries(9, &DeliveryPolicy::default()).await.unwrap();
+    assert_eq!(claimed.len(), 1, "what waits elsewhere is sent");
+    holder.close().await.unwrap();
+    let (free, claimed) = free_while_a_claim_moves(&world, "old.next_at = 'infinity'").await;
+    assert_eq!(claimed, 1);
+    assert_eq!(free, [("ann".to_owned(), "v".to_owned()), ("bob".to_owned(), "w".to_owned())]);
+    assert_eq!(
+        world.count("select count(*) from webhook_endpoints where waking").await,
+        0,
+        "nothing is left there"
+    );
+}
+
+/// The endpoints that nobody holds while a claim moves its first row of a kind, and how many that claim then takes.
+async fn free_while_a_claim_moves(world: &World, kind: &str) -> (Vec<(String, String)>, usize) {
+    let stop = format!(
+        "create function stop() returns trigger language plpgsql as \
+             $$begin perform pg_advisory_xact_lock_shared(1); return new; end$$; \
+         create trigger stop before update on webhook_deliveries for each row when ({kind}) execute function stop()"
+    );
+    world.database.run(&stop).await;
     let mut other = PgConnection::connect_with(&world.database.options()).await.unwrap();
     sqlx::raw_sql("select pg_advisory_lock(1)").execute(&mut other).await.unwrap();
     let ledger = world.ledger.clone();
     let claim =
         tokio::spawn(async move { ledger.claim_deliveries(9, &DeliveryPolicy::default()).await.unwrap() });
     world.database.until_somebody_waits().await;
-    let free: Vec<(String, String)> = sqlx::query_as(
-        "select user_id, endpoint_id from webhook_endpoints order by 1, 2 for no key update skip locked",
-    )
-    .fetch_all(&world.pool)
-    .await
-    .unwrap();
+    let free =
+        "select user_id, endpoint_id from webhook_endpoints order by 1, 2 for no key update skip locked";
+    let free = sqlx::query_as(free).fetch_all(&world.pool).await.unwrap();
     sqlx::raw_sql("select pg_advisory_unlock(1)").execute(&mut other).await.unwrap();
-    assert_eq!(claim.await.unwrap().len(), 1);
-    assert_eq!(free, [("ann".to_owned(), "v".to_owned()), ("bob".to_owned(), "w".to_owned())]);
+    (free, claim.await.unwrap().len())
 }

@@ -13,6 +13,7 @@ mod bounded;
 mod bystanders;
 mod caps;
 mod closed_gates;
+mod columns;
 mod constraints;
 mod conversations;
 mod deliveries;
