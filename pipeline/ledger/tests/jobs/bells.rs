@@ -2,6 +2,7 @@
 //! `PROPTEST_CASES` sets how many belfries are tried.
 
 use job::{Queue, State};
+use ledger::{Ledger, Settings};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, TestRunner};
@@ -121,4 +122,23 @@ async fn a_conversation_is_deleted_where_its_bells_cannot_be_reached() {
     );
     assert_eq!(world.answers(job::Queue::Creation).await.len(), 1);
     assert_eq!(world.count("select count(*) from finalization_bells").await, 0);
+}
+
+#[tokio::test]
+async fn a_taker_sleeps_until_the_first_of_what_rings_later() {
+    let world = World::new().await;
+    for id in ["a", "b", "c"] {
+        world.admitted(id).await;
+    }
+    let first = "case conversation_id when 'b' then interval '1 hour' else interval '3 hours' end";
+    let later = format!(
+        "update finalization_jobs set ready_at = now() + {first}; \
+         update finalization_bells b set ring_at = now() + {first} from finalization_jobs j where j.job_id = b.job_id"
+    );
+    world.database.run(&later).await;
+    let inline = Ledger::new(world.database.options(), Settings { bells: false, ..Settings::default() });
+    for ledger in [&world.ledger, &inline] {
+        let (now, at) = ledger.next_ring_at(Queue::Creation).await.unwrap().unwrap();
+        assert!((0..=60).contains(&(at - now).num_minutes()), "{now} {at}");
+    }
 }

@@ -70,10 +70,12 @@ async fn after_a_day_a_name_is_free_again_and_pruned() {
     let world = World::new().await;
     let a_day_on = "update request_keys set created_at = created_at - interval '24 hours 1 second'";
     assert_eq!(create(&world, "a").await.unwrap(), 1);
+    world.ledger.store_answer(&key(&world, 1), 200, "yesterday's").await.unwrap();
     world.run(a_day_on).await;
     assert_eq!(world.ledger.repeat_of(&key(&world, 1)).await.unwrap(), None);
     assert_eq!(create(&world, "b").await.unwrap(), 1);
-    assert!(world.ledger.repeat_of(&key(&world, 1)).await.unwrap().is_some());
+    let again = world.ledger.repeat_of(&key(&world, 1)).await.unwrap();
+    assert!(matches!(again, Some(Repeat::Running(1..=60))), "and has no answer yet: {again:?}");
     let prune = async || world.prune(Duration::from_secs(30 * 86_400), 100).await;
     assert_eq!(prune().await, Pruned::default(), "not before");
     world.run(a_day_on).await;

@@ -55,7 +55,7 @@ async fn words_are_refused_where_they_would_not_be_processed() {
 async fn words_that_end_behind_the_last_year_are_too_late() {
     let world = World::new().await;
     let id = world.conversation(&world.ann, "c", "in_progress", 0).await;
-    world.run("update conversations set started_at = '9999-12-31T23:59:00Z', finished_at = started_at").await;
+    world.run("update conversations set started_at = '9999-12-31T23:59:00Z', finished_at = '9999-12-31T23:59:00Z'").await;
     let append = async |start| {
         let words = [said(None, "SPEAKER_00", "Hello.", start)];
         world.ledger.append_segments(&world.ann, &id, &words).await.unwrap()
