@@ -142,3 +142,22 @@ async fn a_taker_sleeps_until_the_first_of_what_rings_later() {
         assert!((0..=60).contains(&(at - now).num_minutes()), "{now} {at}");
     }
 }
+
+#[tokio::test]
+async fn a_bell_of_no_job_is_no_matter_of_those_that_are_taken_with_it_oldest_first() {
+    let world = World::new().await;
+    for id in ["a", "b", "c"] {
+        world.admitted(id).await;
+    }
+    world
+        .run(
+            "update finalization_bells b set ring_at = now() - make_interval(mins => strpos('cba', conversation_id)) \
+                 from finalization_jobs j where j.job_id = b.job_id; \
+             insert into finalization_bells values ('fj_nobody', 1, 1, 'creation', now() - interval '1 hour')",
+        )
+        .await;
+    let taken = world.ledger.take(Queue::Creation, &worker("w"), 10).await.unwrap();
+    assert_eq!(taken.answers, ["missing", "claimed", "claimed", "claimed"]);
+    let ids: Vec<&str> = taken.claims.iter().map(|claimed| claimed.conversation_id.as_str()).collect();
+    assert_eq!(ids, ["a", "b", "c"]);
+}

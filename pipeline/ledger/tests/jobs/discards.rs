@@ -71,3 +71,19 @@ async fn what_a_finalize_knows_of_a_meeting_stands_beside_what_was_there() {
     world.ledger.finalize(&world.ann, &id, None).await.unwrap().unwrap();
     assert_eq!(data(&world).await, both, "one that knows of none takes nothing away");
 }
+
+#[tokio::test]
+async fn what_is_swept_is_discarded_by_its_failure_unless_a_person_did_before() {
+    for by_person in [true, false] {
+        let world = World::new().await;
+        world.admitted("c").await;
+        world
+            .run("delete from finalization_jobs; update conversations set updated_at = now() - interval '1 hour'")
+            .await;
+        if by_person {
+            world.run("update conversations set discarded = true, discarded_by_person = true").await;
+        }
+        assert_eq!(world.ledger.sweep_processing(None, 9).await.unwrap().found.len(), 1);
+        assert_eq!(marks(&world).await, ("failed".into(), true, !by_person));
+    }
+}

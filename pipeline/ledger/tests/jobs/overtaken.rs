@@ -98,3 +98,24 @@ async fn what_is_leased_keeps_its_look_when_its_bell_cannot_be_written() {
         1
     );
 }
+
+#[tokio::test]
+async fn a_run_that_has_completed_is_done_and_one_that_lasts_too_long_is_told_so() {
+    let world = World::new().await;
+    let (done, long) = (world.claimed("c").await, world.claimed("d").await);
+    let result = crate::world::completion(&done, job::Outcome::Kept, ledger::Results::default());
+    world.ledger.complete(&result).await.unwrap();
+    world
+        .run(
+            "update finalization_jobs set lease_claimed_at = now() - interval '1 day' where conversation_id = 'd'",
+        )
+        .await;
+    let asked = [done.holding(), long.holding()];
+    assert_eq!(world.ledger.renew(&asked).await.unwrap(), [Renewal::Done, Renewal::RunLimit]);
+    // Where the rows are held they are only looked at; who took the job over is not who has lost it.
+    world
+        .run("update finalization_jobs set epoch = 2, lease_worker = 'w2' where conversation_id = 'd'")
+        .await;
+    let _held = world.database.holding("select from finalization_jobs for update").await;
+    assert_eq!(world.ledger.renew(&asked).await.unwrap(), [Renewal::Done, Renewal::Lost]);
+}

@@ -175,3 +175,29 @@ async fn free_while_a_claim_moves(world: &World, kind: &str) -> (Vec<(String, St
     sqlx::raw_sql("select pg_advisory_unlock(1)").execute(&mut other).await.unwrap();
     (free, claim.await.unwrap().len())
 }
+
+#[tokio::test]
+async fn what_is_sent_goes_to_the_url_of_that_persons_endpoint() {
+    let world = World::new().await;
+    world.namesakes().await;
+    world.run("update webhook_endpoints set url = user_id || ' ' || endpoint_id").await;
+    for (user, id) in [(&world.ann, "w"), (&world.ann, "v"), (&world.bob, "w")] {
+        world.pending(user, id, 1).await;
+    }
+    let claimed = world.ledger.claim_deliveries(9, &DeliveryPolicy::default()).await.unwrap();
+    assert_eq!(claimed.len(), 3);
+    for one in claimed {
+        assert_eq!(one.url, format!("{} {}", one.user_id, one.endpoint_id));
+    }
+}
+
+#[tokio::test]
+async fn a_test_of_a_disabled_endpoint_waits_for_it() {
+    let world = World::new().await;
+    world.endpoint(&world.ann, "w").await;
+    set(&world, false).await;
+    assert!(world.ledger.test_delivery(&world.ann, "w", "d").await.unwrap().is_some());
+    assert_eq!(world.ledger.next_delivery_in().await.unwrap(), None);
+    set(&world, true).await;
+    assert_eq!(world.ledger.claim_deliveries(9, &DeliveryPolicy::default()).await.unwrap().len(), 1);
+}
