@@ -102,6 +102,12 @@ async fn headers_and_body_arrive_as_given() {
 }
 
 #[tokio::test]
+async fn a_name_without_addresses_is_unreachable_and_not_refused() {
+    let sender = sender(&[], Names::of("nowhere.example", &[&[]]));
+    assert_eq!(call(&sender, "https://nowhere.example/hook").await, Answer::Unreachable);
+}
+
+#[tokio::test]
 async fn a_name_that_resolves_to_an_inner_address_is_refused_without_a_connection() {
     let hits = Arc::new(AtomicUsize::new(0));
     let port = receiver(counting(&hits)).await.port();
