@@ -45,7 +45,7 @@ enum Verb {
         #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(i64).range(0..=1000))]
         limit: i64,
     },
-    /// Try again what was given up in a span of time.
+    /// Try again what was given up, or cancelled by the endpoint's 410, in a span of time.
     Recover {
         #[command(flatten)]
         which: Which,

@@ -190,8 +190,8 @@ pub(super) async fn ask_enable(visitor: Visitor, Query(which): Query<Which>) -> 
 
 /// `GET /console/webhooks/recover`.
 pub(super) async fn ask_recover(visitor: Visitor, Query(which): Query<Which>) -> Response {
-    let sentence = "Deliveries that were given up are due again under their old ids, oldest first; those of a \
-                    disabled endpoint wait until it is enabled.";
+    let sentence = "Deliveries that were given up, or cancelled when the endpoint said that it is gone, are due again \
+                    under their old ids, oldest first; those of a disabled endpoint wait until it is enabled.";
     Confirm {
         sentences: vec![sentence.to_owned()],
         button: "Recover",

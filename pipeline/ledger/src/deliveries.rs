@@ -17,10 +17,10 @@ mod fair;
 pub(crate) mod finish;
 pub(crate) mod made;
 mod read;
-mod recover;
+pub(crate) mod recover;
 pub(crate) mod waiting;
 
-pub(crate) use read::make_due;
+pub(crate) use read::{make_due, share_endpoint};
 
 /// The event of a test delivery: no endpoint has to ask for it.
 const TEST_EVENT: &str = "webhook.test";
