@@ -28,7 +28,7 @@ pub(crate) struct Webhooks {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// List endpoints that are disabled or failing; with --user, all of that person's.
+    /// List endpoints that fail or were disabled because they did; with --user, all of that person's.
     List {
         /// Whose.
         #[arg(long, value_name = "ID")]
@@ -96,7 +96,7 @@ async fn list(ledger: &Ledger, user: Option<UserId>, limit: i64, as_json: bool) 
         return Ok(());
     }
     if views.is_empty() {
-        anstream::eprintln!("no endpoint is disabled or failing");
+        anstream::eprintln!("no endpoint fails, and none was disabled because it did");
         return Ok(());
     }
     let now = ledger.now().await?;

@@ -9,7 +9,7 @@ use job::Queue;
 use super::{
     Console,
     confirm::Confirm,
-    fault::Fault,
+    fault::{Fault, Undone},
     visitor::{Acting, Visitor},
 };
 
@@ -41,7 +41,7 @@ pub(super) async fn change(
     State(console): State<Console>,
     Path((queue, change)): Path<(String, String)>,
     acting: Acting,
-) -> Result<Redirect, Fault> {
+) -> Result<Redirect, Undone> {
     let (queue, pauses) = read(&queue, &change)?;
     let action = acting.action()?;
     let (changed, word) = match pauses {

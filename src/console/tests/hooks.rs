@@ -59,6 +59,17 @@ async fn an_endpoint_and_its_deliveries_are_shown_without_its_secrets() {
 }
 
 #[tokio::test]
+async fn what_is_shown_of_one_person_is_nobody_elses() {
+    let world = with_one_lost().await;
+    let cookie = world.cookie("ron's").await;
+    let ron = Who { cookie: &cookie, ..Who::default() };
+    for (user, shown) in [("", true), ("ann", true), ("bob", false)] {
+        let page = world.get(&format!("/console/webhooks?user={user}"), ron).await;
+        assert_eq!(page.text.contains("webhook.test"), shown, "{user}: {}", page.text);
+    }
+}
+
+#[tokio::test]
 async fn a_delivery_is_made_due_again_once_with_a_reason_by_an_operator() {
     let world = with_one_lost().await;
     let path = "/console/webhooks/redeliver";

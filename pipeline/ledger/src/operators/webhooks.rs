@@ -112,7 +112,8 @@ fn host(url: &str) -> String {
 }
 
 impl Ledger {
-    /// Endpoints: a person's, or those of everybody that are disabled or failing; newest change first.
+    /// Endpoints: a person's, or those of everybody that fail or were disabled because they did; newest change first. What
+    /// its owner switched off is no matter of an operator's: it is a person's alone.
     ///
     /// # Errors
     /// When the database does not answer.
@@ -133,7 +134,9 @@ impl Ledger {
         );
         match user {
             Some(user) => query.push("user_id = ").push_bind(user.as_str().to_owned()),
-            None => query.push("(not enabled or failing_since is not null)"),
+            None => query.push(
+                "(not enabled or failing_since is not null) and disabled_reason is distinct from 'by_owner'",
+            ),
         };
         if let Some(endpoint) = endpoint {
             query.push(" and endpoint_id = ").push_bind(endpoint.to_owned());
@@ -144,12 +147,13 @@ impl Ledger {
         Ok(rows.into_iter().map(EndpointView::from).collect())
     }
 
-    /// Deliveries that were given up, newest first; a page behind (finished_at, delivery id).
+    /// Deliveries that were given up, a person's or everybody's, newest first; a page behind (finished_at, delivery id).
     ///
     /// # Errors
     /// When the database does not answer.
     pub async fn given_up_deliveries(
         &self,
+        user: Option<&UserId>,
         before: Option<(Timestamp, String)>,
         limit: i64,
     ) -> Result<Vec<GivenUp>, Error> {
@@ -158,11 +162,13 @@ impl Ledger {
             "select user_id, endpoint_id, delivery_id, event, tries, last_status, last_error, finished_at \
              from webhook_deliveries where status = 'exhausted' \
                  and ($1::timestamptz is null or (finished_at, delivery_id) < ($1, $2)) \
+                 and ($4::text is null or user_id = $4) \
              order by finished_at desc, delivery_id desc limit $3",
         )
         .bind(at)
         .bind(id)
         .bind(limit)
+        .bind(user.map(UserId::as_str))
         .fetch_all(&self.pool)
         .await
         .doing("listing deliveries that were given up")

@@ -273,6 +273,25 @@ async fn endpoints_are_shown_with_what_waits_for_each() {
 }
 
 #[tokio::test]
+async fn endpoints_that_their_owners_switched_off_hide_none_that_fails() {
+    let world = troubled().await;
+    world
+        .run(
+            "update webhook_endpoints set disabled_reason = 'by_owner', updated_at = now() + interval '1 minute' \
+             where user_id = 'ann'",
+        )
+        .await;
+    let views = world.ledger.endpoint_views(None, None, 1).await.unwrap();
+    let shown: Vec<&str> = views.iter().map(|view| view.user_id.as_str()).collect();
+    assert_eq!(shown, ["bob"]);
+    assert_eq!(
+        world.ledger.endpoint_views(Some(&world.ann), None, 9).await.unwrap().len(),
+        2,
+        "hers are hers"
+    );
+}
+
+#[tokio::test]
 async fn what_was_given_up_is_listed_page_by_page_and_nothing_else_is() {
     let world = troubled().await;
     world
@@ -281,17 +300,20 @@ async fn what_was_given_up_is_listed_page_by_page_and_nothing_else_is() {
              update webhook_deliveries set finished_at = finished_at - interval '2 minutes' where user_id = 'bob'",
         )
         .await;
-    let (mut before, mut listed) = (None, Vec::new());
-    loop {
-        let page = world.ledger.given_up_deliveries(before.clone(), 2).await.unwrap();
-        let Some(last) = page.last() else { break };
-        before = Some((last.finished_at, last.delivery_id.clone()));
-        listed.extend(
-            page.into_iter().map(|line| [line.user_id, line.endpoint_id, line.delivery_id].join(" ")),
-        );
-    }
+    let listed = async |user| {
+        let (mut before, mut listed) = (None, Vec::new());
+        loop {
+            let page = world.ledger.given_up_deliveries(user, before.clone(), 2).await.unwrap();
+            let Some(last) = page.last() else { return listed };
+            before = Some((last.finished_at, last.delivery_id.clone()));
+            listed.extend(
+                page.into_iter().map(|line| [line.user_id, line.endpoint_id, line.delivery_id].join(" ")),
+            );
+        }
+    };
     let newest_first = ["ann w lost", "ann v lost", "bob w lost", "ann w old", "ann v old", "bob w old"];
-    assert_eq!(listed, newest_first);
+    assert_eq!(listed(None).await, newest_first);
+    assert_eq!(listed(Some(&world.bob)).await, ["bob w lost", "bob w old"]);
 }
 
 #[tokio::test]
