@@ -18,7 +18,7 @@ pub const RUN_MILLIS: [u32; 14] =
 /// What a process says of itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Process {
-    /// Its name in leases, before the slash: host and process id.
+    /// Its name in leases, before the slash: host, process id and a word of chance.
     pub id: String,
     /// Of the program.
     pub version: String,
