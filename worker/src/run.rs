@@ -61,6 +61,21 @@ enum Unfinished {
     Failed(Failure),
 }
 
+/// How a run ended, and what whoever still holds the job's keys is to wait for: a job that requires keys is parked, and
+/// its row names no time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct End {
+    pub(crate) ended: Ended,
+    /// The delay with which it was released.
+    pub(crate) wait: Option<Duration>,
+}
+
+impl From<Ended> for End {
+    fn from(ended: Ended) -> Self {
+        Self { ended, wait: None }
+    }
+}
+
 impl Unfinished {
     fn failed(code: FailureCode) -> Self {
         Self::Failed(code.into())
@@ -75,7 +90,7 @@ pub(crate) fn dispatch_id(claimed: &Claimed) -> String {
 impl Runner {
     /// Runs `claimed` to its end, whatever that is: a panic of its work is a failed attempt. It occupies `slot` until nothing
     /// but its commit is left to do.
-    pub(crate) async fn run(self, claimed: Claimed, slot: OwnedSemaphorePermit) -> Ended {
+    pub(crate) async fn run(self, claimed: Claimed, slot: OwnedSemaphorePermit) -> End {
         let span = tracing::info_span!(
             "run",
             job_id = %claimed.job.id,
@@ -84,12 +99,12 @@ impl Runner {
             epoch = claimed.job.epoch.0,
         );
         let traced = traces::run(&claimed);
-        let ended = self.watched(claimed, slot).instrument(span).instrument(traced.clone()).await;
-        traces::ended(&traced, ended);
-        ended
+        let end = self.watched(claimed, slot).instrument(span).instrument(traced.clone()).await;
+        traces::ended(&traced, end.ended);
+        end
     }
 
-    async fn watched(self, claimed: Claimed, slot: OwnedSemaphorePermit) -> Ended {
+    async fn watched(self, claimed: Claimed, slot: OwnedSemaphorePermit) -> End {
         let began = Instant::now();
         let held = self.holdings.hold(claimed.holding());
         let witness = Witness {
@@ -103,13 +118,13 @@ impl Runner {
         witness.run_started();
         let work = counted(Arc::clone(&witness.account), self.guarded(&witness, &held, slot));
         let end = match work.await {
-            Ok(()) => Ended::Completed,
+            Ok(()) => Ended::Completed.into(),
             Err(unfinished) => {
                 self.settle_account(&held, &witness.account, unfinished).await;
                 self.settle(&held, unfinished).await
             }
         };
-        witness.run_ended(end, began.elapsed());
+        witness.run_ended(end.ended, began.elapsed());
         end
     }
 
@@ -212,9 +227,9 @@ impl Runner {
     }
 
     /// Tells the ledger how the run ended; the answer, not the wish, is what is reported.
-    async fn settle(&self, held: &Held, unfinished: Unfinished) -> Ended {
+    async fn settle(&self, held: &Held, unfinished: Unfinished) -> End {
         let edge = match unfinished {
-            Unfinished::Silent => return Ended::Lost,
+            Unfinished::Silent => return Ended::Lost.into(),
             Unfinished::Stopping => Edge::Release { delay: chrono::Duration::zero() },
             Unfinished::KeyRefused => Edge::Park,
             Unfinished::Waiting(failure) => {
@@ -228,21 +243,21 @@ impl Runner {
             Ok(Answer::Refused(Refusal::TooLate)) => self.settle_too_late(held, unfinished).await,
             Ok(Answer::Granted { retry, dead_letter, .. }) => {
                 self.metrics.count_edge(retry, dead_letter);
-                ended(edge)
+                end(edge)
             }
             Ok(Answer::Refused(refusal)) => {
                 tracing::info!(?refusal, "the ledger refused the run's end");
-                Ended::Lost
+                Ended::Lost.into()
             }
-            Ok(Answer::Missing) | Err(_) => Ended::Lost,
+            Ok(Answer::Missing) | Err(_) => Ended::Lost.into(),
         }
     }
 
     /// The circuit has been open for a day: from now on it costs an attempt like any other failure.
-    async fn settle_too_late(&self, held: &Held, unfinished: Unfinished) -> Ended {
+    async fn settle_too_late(&self, held: &Held, unfinished: Unfinished) -> End {
         match unfinished {
             Unfinished::Waiting(failure) => Box::pin(self.settle(held, Unfinished::Failed(failure))).await,
-            _ => Ended::Lost,
+            _ => Ended::Lost.into(),
         }
     }
 
@@ -289,11 +304,14 @@ fn chrono_of(wait: Duration) -> chrono::Duration {
     chrono::Duration::from_std(wait).unwrap_or_default()
 }
 
-fn ended(edge: Edge) -> Ended {
+fn end(edge: Edge) -> End {
     match edge {
-        Edge::Release { .. } => Ended::Released,
-        Edge::Fail { code, .. } => Ended::Failed(code),
-        Edge::Park => Ended::Parked,
+        Edge::Release { delay } => {
+            let wait = delay.to_std().ok().filter(|wait| !wait.is_zero());
+            End { ended: Ended::Released, wait }
+        }
+        Edge::Fail { code, .. } => Ended::Failed(code).into(),
+        Edge::Park => Ended::Parked.into(),
     }
 }
 

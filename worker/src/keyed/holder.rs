@@ -14,7 +14,7 @@ use super::room::Waiting;
 use super::ticket::{Keys, Ticket};
 use crate::answered::until_answered;
 use crate::material::same;
-use crate::run::Runner;
+use crate::run::{End, Runner};
 use crate::watch::Ended;
 
 /// No stage begins in the last minutes of the keys: what is under way then is done before they are forgotten.
@@ -161,15 +161,18 @@ impl House {
     }
 
     /// What follows from a run's end. A failure that may pass is tried again after its back-off, and what the row
-    /// says then decides; a lease that was lost to a crash of the database is worth another look as well.
-    fn after(&self, end: Ended, attempts: u32) -> Next {
+    /// says then decides; so is a job that was given back because a circuit is open, after the delay. A lease that was
+    /// lost to a crash of the database is worth another look as well.
+    fn after(&self, end: End, attempts: u32) -> Next {
         let back_off = |attempts| self.ledger.policy().back_off_after(attempts, self.chance.permille(200));
-        match end {
+        match end.ended {
             Ended::Failed(code) if code.is_retryable() => {
                 Next::Again(positive(back_off(attempts.saturating_add(1))))
             }
             Ended::Lost => Next::Again(positive(back_off(1))),
-            Ended::Failed(_) | Ended::Completed | Ended::Released | Ended::Parked => Next::Over,
+            // Without a delay: the process stops, or the keys are too old.
+            Ended::Released => end.wait.map_or(Next::Over, Next::Again),
+            Ended::Failed(_) | Ended::Completed | Ended::Parked => Next::Over,
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use futures::future::{BoxFuture, ready};
 use job::{FailureCode, JobId, Outcome, State, WorkerId};
@@ -9,7 +10,7 @@ use ledger::{Claimed, CreateOutcome, KeyedClaim, Ledger, WithKeys};
 use prometheus::Registry;
 use records::{Folder, Talk};
 use secrecy::{ExposeSecret, SecretString};
-use stages::{Describe, Engine, Structure};
+use stages::{Describe, Engine, Failure, Structure};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -238,6 +239,23 @@ async fn after_a_failure_the_holder_claims_again_when_the_back_off_is_over() {
     assert_eq!(job.state, State::DeadLetter { code: FailureCode::ModelTimeout });
     assert_eq!((job.attempts, job.epoch), (5, job::Epoch(5)));
     house.stop().await;
+}
+
+#[tokio::test]
+async fn while_a_circuit_is_open_the_holder_keeps_the_keys_and_claims_again_at_no_cost() {
+    let bench = Bench::new().await;
+    let open = Failure::while_open(FailureCode::ModelUnavailable, Duration::from_millis(1));
+    let mut house = House::open(bench.ledger.clone(), &Script::failing(open));
+    let place = house.place();
+    let (id, claimed) = bench.keyed("c1", place.claimant()).await;
+
+    place.run(claimed.unwrap(), key("sk-ann"));
+
+    assert_eq!(house.ended().await, Ended::Released);
+    assert_eq!(house.ended().await, Ended::Completed, "nobody had to bring the keys again");
+    let job = bench.job(&id).await.job;
+    assert_eq!((job.epoch, job.attempts, job.runs), (job::Epoch(2), 0, 1));
+    assert_eq!(house.used(), ["sk-ann", "sk-ann"]);
 }
 
 #[tokio::test]
