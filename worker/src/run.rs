@@ -66,7 +66,7 @@ enum Unfinished {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct End {
     pub(crate) ended: Ended,
-    /// The delay with which it was released.
+    /// The delay with which it was released, or what the provider asked for when it failed.
     pub(crate) wait: Option<Duration>,
 }
 
@@ -310,7 +310,9 @@ fn end(edge: Edge) -> End {
             let wait = delay.to_std().ok().filter(|wait| !wait.is_zero());
             End { ended: Ended::Released, wait }
         }
-        Edge::Fail { code, .. } => Ended::Failed(code).into(),
+        Edge::Fail { code, retry_after, .. } => {
+            End { ended: Ended::Failed(code), wait: retry_after.and_then(|asked| asked.to_std().ok()) }
+        }
         Edge::Park => Ended::Parked.into(),
     }
 }

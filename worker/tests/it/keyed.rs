@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures::future::{BoxFuture, ready};
 use job::{FailureCode, JobId, Outcome, State, WorkerId};
@@ -256,6 +256,24 @@ async fn while_a_circuit_is_open_the_holder_keeps_the_keys_and_claims_again_at_n
     let job = bench.job(&id).await.job;
     assert_eq!((job.epoch, job.attempts, job.runs), (job::Epoch(2), 0, 1));
     assert_eq!(house.used(), ["sk-ann", "sk-ann"]);
+}
+
+#[tokio::test]
+async fn a_providers_retry_after_lengthens_the_holders_back_off() {
+    let policy = job::Policy { back_off: [chrono::Duration::milliseconds(5); 4], ..job::Policy::default() };
+    let bench = Bench::deciding_by(policy).await;
+    let asked = Duration::from_secs(2);
+    let failure = Failure::after(FailureCode::ModelRateLimited, Some(asked));
+    let mut house = House::open(bench.ledger.clone(), &Script::failing(failure));
+    let place = house.place();
+    let (_, claimed) = bench.keyed("c1", place.claimant()).await;
+    place.run(claimed.unwrap(), key("sk-ann"));
+    assert_eq!(house.ended().await, Ended::Failed(FailureCode::ModelRateLimited));
+    let failed = Instant::now();
+    assert_eq!(house.ended().await, Ended::Completed);
+    let waited = failed.elapsed();
+    // The failure is heard of a moment after the wait has begun.
+    assert!(waited >= asked / 2, "asked for {asked:?}, waited {waited:?}");
 }
 
 #[tokio::test]
