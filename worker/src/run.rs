@@ -1,6 +1,7 @@
 //! One run: a claimed job's material, its stages, and what the ledger is told in the end.
 
 use std::panic::AssertUnwindSafe;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -128,7 +129,8 @@ impl Runner {
         end
     }
 
-    /// The work, until it is done, or the heartbeat or a hard stop ends it.
+    /// The work, until it is done, or the heartbeat, the run limit or a hard stop ends it. The limit ends no commit: it
+    /// may have landed, and the run would be reported as what it is not.
     async fn guarded(
         &self,
         witness: &Witness,
@@ -136,7 +138,8 @@ impl Runner {
         slot: OwnedSemaphorePermit,
     ) -> Result<(), Unfinished> {
         let limit = self.ledger.policy().run_limit.to_std().unwrap_or(Duration::MAX);
-        let work = AssertUnwindSafe(self.work(witness, held, slot)).catch_unwind();
+        let commits = AtomicBool::new(false);
+        let work = AssertUnwindSafe(self.work(witness, held, slot, &commits)).catch_unwind();
         tokio::select! {
             biased;
             done = work => done.unwrap_or_else(|_| {
@@ -144,12 +147,8 @@ impl Runner {
                 Err(Unfinished::failed(FailureCode::Internal))
             }),
             () = self.hard.cancelled() => Err(Unfinished::Silent),
-            fate = held.fate() => Err(match fate {
-                Fate::Lost => Unfinished::Silent,
-                Fate::RunLimit => Unfinished::failed(FailureCode::RunTimeout),
-            }),
-            // The heartbeat says the same by the database's clock; this is for a database that is away.
-            () = tokio::time::sleep(limit) => Err(Unfinished::failed(FailureCode::RunTimeout)),
+            () = lost(held) => Err(Unfinished::Silent),
+            () = overdue(held, limit, &commits) => Err(Unfinished::failed(FailureCode::RunTimeout)),
         }
     }
 
@@ -158,6 +157,7 @@ impl Runner {
         witness: &Witness,
         held: &Held,
         slot: OwnedSemaphorePermit,
+        commits: &AtomicBool,
     ) -> Result<(), Unfinished> {
         let claimed = &witness.claimed;
         let input = self.until_answered(|| self.ledger.run_input(claimed)).await?;
@@ -185,6 +185,7 @@ impl Runner {
         // those that finish; where these are all taken, the database is behind, and the slot is kept.
         let _place = Arc::clone(&self.finishing).try_acquire_owned().unwrap_or(slot);
         let results = Results { stages: witness.stages(), ..results(finalized, &self.engines) };
+        commits.store(true, Ordering::Relaxed);
         self.complete(claimed, outcome, results).instrument(traces::completion(outcome)).await
     }
 
@@ -296,6 +297,26 @@ async fn lost(held: &Held) {
     match held.fate().await {
         Fate::Lost => {}
         Fate::RunLimit => std::future::pending().await,
+    }
+}
+
+/// Waits until the run limit is over, by the database's clock or, when that is away, by ours; for ever, when the run
+/// commits by then.
+async fn overdue(held: &Held, limit: Duration, commits: &AtomicBool) {
+    tokio::select! {
+        () = run_limit(held) => {}
+        () = tokio::time::sleep(limit) => {}
+    }
+    if commits.load(Ordering::Relaxed) {
+        std::future::pending().await
+    }
+}
+
+/// Waits until the heartbeat says that the run limit is over.
+async fn run_limit(held: &Held) {
+    match held.fate().await {
+        Fate::RunLimit => {}
+        Fate::Lost => std::future::pending().await,
     }
 }
 
