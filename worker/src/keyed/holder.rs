@@ -20,6 +20,9 @@ use crate::watch::Ended;
 /// No stage begins in the last minutes of the keys: what is under way then is done before they are forgotten.
 const LAST_MINUTES: Duration = Duration::from_secs(120);
 
+/// How often the holder of keys asks whether its job's queue is still paused.
+const PAUSED: Duration = Duration::from_secs(4);
+
 /// How a holder begins.
 pub(super) enum Start {
     /// With a lease that its admission took.
@@ -130,6 +133,7 @@ impl House {
             }
             // Who holds it may have died with its keys: then the job is parked before long.
             Ok(KeyedClaim::Held { wait }) => Next::Again(positive(wait)),
+            Ok(KeyedClaim::Paused) => Next::Again(self.chance.around(PAUSED)),
             Ok(KeyedClaim::Over { dead_letter }) => {
                 self.metrics.count_edge(false, dead_letter);
                 Next::Over

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use futures::future::{BoxFuture, ready};
-use job::{FailureCode, JobId, Outcome, State, WorkerId};
-use ledger::{Claimed, CreateOutcome, KeyedClaim, Ledger, WithKeys};
+use job::{FailureCode, JobId, Outcome, Queue, State, WorkerId};
+use ledger::{Claimed, CreateOutcome, KeyedClaim, Ledger, OperatorAction, WithKeys};
 use prometheus::Registry;
 use records::{Folder, Talk};
 use secrecy::{ExposeSecret, SecretString};
@@ -85,6 +85,12 @@ impl House {
     fn shows(&self, state: &str, number: usize) -> bool {
         let text = prometheus::TextEncoder::new().encode_to_string(&self.registry.gather()).unwrap();
         text.contains(&format!("listen_finalization_keyed_runs{{state=\"{state}\"}} {number}\n"))
+    }
+
+    async fn until_shown(&self, state: &str, number: usize) {
+        while !self.shows(state, number) {
+            tokio::task::yield_now().await;
+        }
     }
 
     async fn stop(self) {
@@ -310,6 +316,25 @@ async fn a_holder_waits_for_a_lease_that_died_with_its_keys() {
     assert_eq!(house.ended().await, Ended::Completed);
     let job = bench.job(&id).await.job;
     assert_eq!((job.epoch, job.crashes, job.attempts), (job::Epoch(2), 1, 0));
+}
+
+#[tokio::test]
+async fn a_holder_keeps_the_keys_while_the_queue_is_paused() {
+    let bench = Bench::new().await;
+    let olga = OperatorAction { operator: "olga".to_owned(), reason: "fire".to_owned() };
+    assert!(bench.ledger.pause(Queue::Creation, &olga).await.unwrap());
+    let mut house = House::open(bench.ledger.clone(), &Script::open());
+    let place = house.place();
+    let (id, claimed) = bench.keyed("c1", place.claimant()).await;
+    assert_eq!(claimed, None);
+    place.wait(id, key("sk-ann"));
+    // It had a slot: whoever waits was told of the pause.
+    tokio::time::timeout(PATIENCE, house.until_shown("waiting", 1)).await.expect("nobody waits");
+
+    assert!(bench.ledger.resume(Queue::Creation, &olga).await.unwrap());
+
+    assert_eq!(house.ended().await, Ended::Completed);
+    assert_eq!(house.used(), ["sk-ann"]);
 }
 
 #[tokio::test]
