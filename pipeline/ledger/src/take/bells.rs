@@ -109,41 +109,19 @@ impl Ledger {
     ) -> Result<Taken, Error> {
         let limit = i64::from(slots);
         let mut first = None;
-        match until_stored!(self, "taking bells", |bell| self
-            .try_take(queue, worker, limit, bell, &mut first))
-        {
-            Err(Error::Refused { .. } | Error::Contended { .. }) => {
-                self.take_one_by_one(queue, worker, slots).await
+        until_stored!(self, "taking bells", |bell| self.try_take(queue, worker, limit, bell, &mut first))
+    }
+
+    /// Takes the bell that comes first, alone; one whose job cannot be stored is put off.
+    pub(super) async fn take_next_bell(&self, queue: Queue, worker: &WorkerId) -> Result<Taken, Error> {
+        let mut met = None;
+        match until_stored!(self, "taking a bell", |bell| self.try_take(queue, worker, 1, bell, &mut met)) {
+            Err(error @ (Error::Refused { .. } | Error::Contended { .. })) => {
+                self.put_off_bell(&met.ok_or(error)?).await?;
+                Ok(Taken::error())
             }
             other => other,
         }
-    }
-
-    /// A take that fails as a whole is repeated one bell at a time, so that one bad row stops nobody.
-    async fn take_one_by_one(&self, queue: Queue, worker: &WorkerId, slots: u32) -> Result<Taken, Error> {
-        let mut taken = Taken::default();
-        for _ in 0..slots {
-            let mut met = None;
-            match until_stored!(self, "taking a bell", |bell| self.try_take(queue, worker, 1, bell, &mut met))
-            {
-                Ok(one) if one.answers.is_empty() => break,
-                Ok(one) => {
-                    taken.claims.extend(one.claims);
-                    taken.answers.extend(one.answers);
-                    taken.dead_letters += one.dead_letters;
-                    taken.retries += one.retries;
-                }
-                Err(Error::Refused { .. } | Error::Contended { .. }) => {
-                    taken.answers.push("error");
-                    if let Some(bell) = met {
-                        self.put_off_bell(&bell).await?;
-                    }
-                }
-                Err(error) if taken.claims.is_empty() => return Err(error),
-                Err(_) => break,
-            }
-        }
-        Ok(taken)
     }
 
     /// `first` is told which bell came first, also when the take fails.

@@ -45,6 +45,22 @@ async fn run(session: &mut PgConnection, sql: &'static str) {
     sqlx::raw_sql(sql).execute(session).await.unwrap();
 }
 
+#[tokio::test]
+async fn what_was_claimed_is_handed_over_also_when_a_later_bell_cannot_be_put_off() {
+    let (world, [bad, good]) = with_one_bad().await;
+    world.age(&good, Duration::minutes(2)).await;
+    world
+        .run(
+            "create function no() returns trigger language plpgsql as \
+                 $$begin raise exception 'no' using errcode = '23514'; end$$; \
+             create trigger no before update on finalization_bells for each row execute function no()",
+        )
+        .await;
+    let taken = world.ledger.take(Queue::Creation, &worker("w"), 10).await.unwrap();
+    assert_eq!(taken.claims.iter().map(|claimed| &claimed.job.id).collect::<Vec<_>>(), [&good]);
+    assert!(world.ledger.take(Queue::Creation, &worker("w"), 10).await.is_err(), "{bad:?} alone is an error");
+}
+
 const LATER: &str = "select count(*) from finalization_bells where ring_at > now()";
 
 #[tokio::test]
