@@ -91,6 +91,20 @@ pub(crate) fn verdict(
     }
 }
 
+impl DeliveryOutcome {
+    /// Whether no try follows the `tries`-th one that ended so, by the waits between tries: what was to be tried again is
+    /// given up when these are used up.
+    pub fn gives_up(self, tries: i32, schedule: &[Duration]) -> bool {
+        match self {
+            Self::Retry { retry_after, jitter_permille, .. } => {
+                wait(tries, schedule, retry_after, jitter_permille).is_none()
+            }
+            Self::Final { .. } | Self::Gone => true,
+            Self::Delivered { .. } | Self::Cancelled => false,
+        }
+    }
+}
+
 /// How long after the `tries`-th try the next one comes; `None` after the last.
 fn wait(
     tries: i32,

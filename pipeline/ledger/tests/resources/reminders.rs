@@ -44,7 +44,7 @@ async fn in_an_hour(world: &World) -> Timestamp {
 }
 
 async fn claim(world: &World) -> Vec<ClaimedPush> {
-    world.ledger.claim_pushes(9, &PushPolicy::default()).await.unwrap()
+    world.ledger.claim_pushes(9, &PushPolicy::default()).await.unwrap().claimed
 }
 
 async fn finish(world: &World, push: &ClaimedPush, outcome: DeliveryOutcome) -> bool {
@@ -270,7 +270,7 @@ async fn of_many_processes_that_look_at_once_one_fires_and_one_sends() {
             tokio::spawn(async move {
                 meet.wait().await;
                 let fired = ledger.fire_reminders(9).await.unwrap();
-                (fired, ledger.claim_pushes(9, &PushPolicy::default()).await.unwrap().len())
+                (fired, ledger.claim_pushes(9, &PushPolicy::default()).await.unwrap().claimed.len())
             })
         })
         .collect();
