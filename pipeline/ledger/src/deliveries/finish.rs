@@ -28,9 +28,9 @@ pub(crate) struct Verdict {
     pub(crate) last_error: Option<&'static str>,
 }
 
-/// What a try says about its endpoint.
+/// What a try says about its endpoint, or about its subscription.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Health {
+pub(crate) enum Health {
     Alive,
     Failing,
     Gone,
@@ -119,11 +119,12 @@ fn wait(
     Some(jittered.max(wish))
 }
 
-fn health(outcome: DeliveryOutcome) -> Health {
+pub(crate) fn health(outcome: DeliveryOutcome) -> Health {
     match outcome {
         DeliveryOutcome::Delivered { .. } => Health::Alive,
-        // A defect of ours: nothing was sent.
-        DeliveryOutcome::Retry { error: "unreadable", .. } => Health::Unknown,
+        // A defect of ours, or of our settings: nothing was sent.
+        DeliveryOutcome::Retry { error: "unreadable", .. }
+        | DeliveryOutcome::Final { error: "unconfigured", .. } => Health::Unknown,
         DeliveryOutcome::Retry { .. } | DeliveryOutcome::Final { .. } => Health::Failing,
         DeliveryOutcome::Gone => Health::Gone,
         DeliveryOutcome::Cancelled => Health::Unknown,
