@@ -17,8 +17,11 @@ mod bells;
 mod inline;
 mod one;
 mod one_by_one;
+mod passed_by;
 mod renew;
 mod waiting;
+
+pub(crate) use passed_by::PassedBy;
 
 /// A job that this process may run now.
 #[derive(Clone, Debug, PartialEq)]

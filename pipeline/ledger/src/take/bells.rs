@@ -1,6 +1,6 @@
 //! The take of the `postgres` carrier: bells, decisions and claims in one transaction.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, time::Instant};
 
 use job::{Command, Generation, Policy, Queue, Refusal, Step, Timestamp, WorkerId, decide};
 use sqlx::PgConnection;
@@ -215,21 +215,20 @@ impl Ledger {
     /// When the database does not answer.
     pub async fn next_ring_at(&self, queue: Queue) -> Result<Option<(Timestamp, Timestamp)>, Error> {
         let next = match self.bells {
-            true => {
+            true => sqlx::query_as(
                 "select clock_timestamp(), ring_at from finalization_bells where queue = $1 \
-                     and not exists (select from queue_pauses where queue = $1) order by ring_at limit 1"
-            }
-            false => {
+                     and not exists (select from queue_pauses where queue = $1) order by ring_at limit 1",
+            )
+            .bind(queue.as_str()),
+            false => sqlx::query_as(
                 "select clock_timestamp(), ready_at from finalization_jobs \
-                 where queue = $1 and status = 'queued' \
-                     and not exists (select from queue_pauses where queue = $1) order by ready_at limit 1"
-            }
-        };
-        sqlx::query_as(next)
+                 where queue = $1 and status = 'queued' and job_id <> all($2) \
+                     and not exists (select from queue_pauses where queue = $1) order by ready_at limit 1",
+            )
             .bind(queue.as_str())
-            .fetch_optional(&self.pool)
-            .await
-            .doing("looking for the next bell")
+            .bind(self.passed_by.at(Instant::now())),
+        };
+        next.fetch_optional(&self.pool).await.doing("looking for the next bell")
     }
 }
 

@@ -37,7 +37,7 @@ impl Ledger {
     async fn take_next(&self, queue: Queue, worker: &WorkerId) -> Result<Taken, Error> {
         match self.bells {
             true => self.take_next_bell(queue, worker).await,
-            false => self.take_rows(queue, worker, 1).await,
+            false => self.take_next_row(queue, worker).await,
         }
     }
 }

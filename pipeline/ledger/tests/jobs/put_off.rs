@@ -2,7 +2,7 @@
 
 use chrono::Duration;
 use job::{JobId, Queue};
-use ledger::Taken;
+use ledger::{Ledger, Settings, Taken};
 use sqlx::{Connection, PgConnection};
 use tokio::task::JoinHandle;
 
@@ -59,6 +59,22 @@ async fn what_was_claimed_is_handed_over_also_when_a_later_bell_cannot_be_put_of
     let taken = world.ledger.take(Queue::Creation, &worker("w"), 10).await.unwrap();
     assert_eq!(taken.claims.iter().map(|claimed| &claimed.job.id).collect::<Vec<_>>(), [&good]);
     assert!(world.ledger.take(Queue::Creation, &worker("w"), 10).await.is_err(), "{bad:?} alone is an error");
+}
+
+#[tokio::test]
+async fn without_bells_a_job_that_cannot_be_stored_is_passed_by_and_stops_nobody() {
+    let (world, [bad, good]) = with_one_bad().await;
+    let inline = || Ledger::new(world.database.options(), Settings { bells: false, ..Settings::default() });
+    let process = inline();
+    let take = async |slots| process.take(Queue::Creation, &worker("w"), slots).await.unwrap();
+    assert_eq!(take(1).await.answers, ["error"], "with a single slot it is met first");
+    let taken = take(1).await;
+    assert_eq!(taken.claims.iter().map(|claimed| &claimed.job.id).collect::<Vec<_>>(), [&good]);
+    assert!(take(9).await.answers.is_empty(), "it is not asked for at every look");
+    assert_eq!(process.next_ring_at(Queue::Creation).await.unwrap(), None, "and nobody waits for it");
+    world.run("drop trigger refuse on finalization_jobs").await;
+    let taken = inline().take(Queue::Creation, &worker("v"), 9).await.unwrap();
+    assert_eq!(taken.claims[0].job.id, bad, "another process tries for itself");
 }
 
 const LATER: &str = "select count(*) from finalization_bells where ring_at > now()";
