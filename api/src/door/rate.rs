@@ -3,7 +3,10 @@
 
 use std::{
     num::NonZeroU32,
-    sync::{Arc, OnceLock},
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicU32, Ordering},
+    },
 };
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
@@ -17,6 +20,8 @@ use crate::Error;
 
 /// Buckets are dropped when they are full again, once there are more than this many.
 const BUCKETS_KEPT: usize = 10_000;
+/// How many requests pass between two looks for buckets that are full again.
+const SWEEP_EVERY: u32 = 1_024;
 /// Buckets fill up in a minute.
 const WINDOW_SECONDS: u32 = 60;
 
@@ -34,6 +39,8 @@ type Buckets = RateLimiter<
 pub(crate) struct Limiter {
     buckets: Option<(NonZeroU32, Buckets)>,
     clock: DefaultClock,
+    /// How many requests have asked.
+    asked: AtomicU32,
 }
 
 /// How a key's bucket stands.
@@ -63,13 +70,14 @@ impl Limiter {
             let plain: DefaultKeyedRateLimiter<String> = RateLimiter::keyed(Quota::per_minute(size));
             (size, plain.with_middleware::<StateInformationMiddleware>())
         });
-        Self { buckets, clock: DefaultClock::default() }
+        Self { buckets, clock: DefaultClock::default(), asked: AtomicU32::default() }
     }
 
     /// Takes a token from the key's bucket, if there is one: [`Error::TooManyRequests`] when there is none.
     pub(crate) fn admit(&self, key_id: &str) -> Counted {
         let Some((size, buckets)) = &self.buckets else { return Counted { left: None, admitted: Ok(()) } };
-        if buckets.len() > BUCKETS_KEPT {
+        // To look at every bucket at every request would be what many keys cost.
+        if self.asked.fetch_add(1, Ordering::Relaxed) % SWEEP_EVERY == 0 && buckets.len() > BUCKETS_KEPT {
             buckets.retain_recent();
         }
         let size = size.get();

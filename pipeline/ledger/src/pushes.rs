@@ -71,11 +71,7 @@ impl Ledger {
     ///
     /// # Errors
     /// When the database does not answer.
-    pub async fn claim_pushes(
-        &self,
-        limit: i64,
-        policy: &PushPolicy,
-    ) -> Result<Claims<ClaimedPush>, Error> {
+    pub async fn claim_pushes(&self, limit: i64, policy: &PushPolicy) -> Result<Claims<ClaimedPush>, Error> {
         self.claim_due_pushes(limit, policy).await
     }
 

@@ -6,6 +6,9 @@ use sqlx::{FromRow, PgConnection, Row, postgres::PgRow};
 
 use crate::error::{Doing, Error};
 
+/// How many bytes of words one reading holds at most: some pages of the longest talks, and every page of usual ones.
+pub(crate) const MOST_WORDS: usize = 32 * 1024 * 1024;
+
 /// A statement over the conversations of a batch; `k` names them, with their places. Rows that have an order keep it:
 /// a subquery with an `order by` is never merged into the join around it, it is run for one `k` after the other.
 macro_rules! for_each {

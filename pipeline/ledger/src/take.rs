@@ -81,38 +81,26 @@ pub enum Renewal {
 
 impl Ledger {
     /// Takes at most `slots` due bells of `queue` (in `inline` mode: due `Queued` rows), decides each and stores
-    /// the claims under `worker`. An unreadable job's bell is put off by itself; the rest goes on. Waits for no answer
-    /// longer than [`in_time`](Self::in_time) does, and for all of them less long than a lease lasts.
+    /// the claims under `worker`. An unreadable job's bell is put off by itself; the rest goes on. No answer
+    /// is waited for longer than by [`in_time`](Self::in_time); one that does not come takes no earlier claim along.
     ///
     /// # Errors
     /// When the database does not answer; nothing was then taken.
     pub async fn take(&self, queue: Queue, worker: &WorkerId, slots: u32) -> Result<Taken, Error> {
-        let together = async {
-            match self.bells {
-                true => self.take_bells(queue, worker, slots).await,
-                false => self.take_rows(queue, worker, slots).await,
-            }
-        };
-        match self.in_time(together).await {
-            Err(Error::Refused { .. } | Error::Contended { .. }) => {
-                self.take_one_by_one(queue, worker, slots).await
-            }
-            other => other,
+        match self.bells {
+            true => self.take_bells(queue, worker, slots).await,
+            false => self.take_rows(queue, worker, slots).await,
         }
     }
 }
 
 impl Taken {
-    /// What came of a job that could be neither claimed nor refused.
-    fn error() -> Self {
-        Self { answers: vec!["error"], ..Self::default() }
-    }
-
-    fn add(&mut self, other: Self) {
-        self.claims.extend(other.claims);
-        self.answers.extend(other.answers);
-        self.dead_letters += other.dead_letters;
-        self.retries += other.retries;
+    /// What one more take found.
+    fn add(&mut self, more: Self) {
+        self.claims.extend(more.claims);
+        self.answers.extend(more.answers);
+        self.dead_letters += more.dead_letters;
+        self.retries += more.retries;
     }
 
     /// Sorts what a granted claim became: a run, or the dead letter of its crash limit.

@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use futures::future::join_all;
+use futures::{StreamExt, stream};
 use tokio::sync::oneshot;
 
 use crate::error::Error;
@@ -23,6 +23,10 @@ pub(crate) enum Lanes {
 
 /// How many questions one batch answers at most.
 const BATCH: usize = 64;
+
+/// How many of a batch that fell apart are asked at once: no more than a few sessions' worth, nor than memory holds of the
+/// longest talks.
+const ALONE: usize = 8;
 
 /// Gathers questions of one kind. Cheap to clone; clones gather together.
 pub(crate) struct Together<Q, A>(Arc<Mutex<Gathered<Q, A>>>);
@@ -165,8 +169,8 @@ where
             if let Some(for_all) = for_all {
                 return for_all;
             }
-            let alone = |question| async { verb(vec![question]).await.map(only) };
-            join_all(questions.into_iter().map(alone)).await
+            let alone = questions.into_iter().map(|question| async { verb(vec![question]).await.map(only) });
+            stream::iter(alone).buffered(ALONE).collect().await
         }
     }
 }
@@ -180,6 +184,7 @@ fn only<A>(mut answers: Vec<A>) -> A {
 mod tests {
     #![allow(clippy::panic, reason = "one of them is about a panic")]
 
+    use futures::future::join_all;
     use tokio::sync::Semaphore;
 
     use super::*;

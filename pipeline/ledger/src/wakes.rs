@@ -27,7 +27,7 @@ impl Ledger {
     async fn tell_others(&self) {
         loop {
             for queue in self.waker.rung_here().await {
-                if let Err(error) = self.notify(queue).await {
+                if let Err(error) = self.in_time(self.notify(queue)).await {
                     tracing::debug!(%error, "other processes were not woken; they poll");
                 }
             }

@@ -139,7 +139,7 @@ impl OpenAi {
     /// Asks in the known manner, and in the next one as long as the server complains of the manner. One is
     /// remembered only once it worked.
     async fn converse(&self, question: &Question<'_>, text: &str) -> Result<Vec<u8>, Failure> {
-        let mut manner = self.manners.known();
+        let (mut manner, context) = (self.manners.known(), self.window.context());
         loop {
             let request = self.request(manner, question, text);
             match self.line.post(question.stage, "chat/completions", &request).await {
@@ -150,7 +150,7 @@ impl OpenAi {
                 Err(Unanswered::NotUnderstood(complaint)) => {
                     if complaint == Some(Field::Length) {
                         // The next attempt reads smaller parts.
-                        self.window.shrink();
+                        self.window.shrink(context);
                     }
                     manner = Manners::next(manner, complaint).ok_or(FailureCode::ModelRejected)?;
                 }

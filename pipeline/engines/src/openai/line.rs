@@ -102,16 +102,29 @@ impl Line {
         let left = deadline.saturating_duration_since(Instant::now());
         let silent = Fault::Failed { code: FailureCode::ModelTimeout, retry_after: None, passing: false };
         let answer = timeout(left, self.server.post(path, body)).await.unwrap_or(Err(silent));
-        let is_open = self.with_circuit(|circuit, now| {
+        let open_for = self.with_circuit(|circuit, now| {
             match answer.as_ref().err().is_some_and(|fault| fault.is_unavailability()) {
                 true => circuit.unavailable(now),
                 false => circuit.answered(),
             }
-            circuit.open_for(now).is_some()
+            circuit.open_for(now)
         });
-        self.meter.circuit(is_open);
+        self.show(open_for);
         self.meter.called(stage, answer.as_ref().map_or_else(|fault| fault.outcome(), |_| "answered"));
         Ok(answer)
+    }
+
+    /// Shows whether the server is left alone, and that it is no more when its time is over: a process that has nothing to
+    /// ask would else say so until it has.
+    fn show(&self, open_for: Option<Duration>) {
+        self.meter.circuit(open_for.is_some());
+        let Some(wait) = open_for else { return };
+        let line = self.clone();
+        tokio::spawn(async move {
+            sleep(wait).await;
+            let left = line.with_circuit(|circuit, now| circuit.open_for(now));
+            line.meter.circuit(left.is_some_and(|left| !left.is_zero()));
+        });
     }
 
     /// How long to wait before the next try: what the server asked for, else doubling with jitter. Nothing

@@ -42,7 +42,7 @@ pub trait Meter: Send + Sync {
         let _ = (stage, outcome);
     }
 
-    /// After a call: whether the server's circuit is open now.
+    /// After a call, and when the circuit's time is over: whether the server is left alone now.
     fn circuit(&self, is_open: bool) {
         let _ = is_open;
     }

@@ -10,6 +10,8 @@ const LEAST_OUTPUT: u32 = 256;
 const MOST_OUTPUT: u32 = 8_192;
 /// The least that a part of a talk may have; below that nothing is understood.
 const LEAST_PART: u32 = 256;
+/// No server that is of any use reads less at once: one that complains then means something else.
+const LEAST_CONTEXT: u32 = 2_048;
 /// How much of the part before a part begins with, so that nothing is lost between two.
 const OVERLAP: u32 = 200;
 
@@ -31,17 +33,17 @@ impl Window {
         self.context().saturating_sub(self.output()).saturating_sub(rest).max(LEAST_PART)
     }
 
-    /// The server said that a prompt was longer than its context: from now on, a third less.
-    pub(super) fn shrink(&self) {
-        let context = self.context();
-        self.0.store(context / 3 * 2, Ordering::Relaxed);
-        tracing::warn!(
-            context_tokens = context / 3 * 2,
-            "the model server's context is smaller than was set"
-        );
+    /// The server said that a prompt was longer than its context, which was taken to be `context` when the prompt was made:
+    /// from now on, a third less. Of many that were made with the same context, the first one says enough.
+    pub(super) fn shrink(&self, context: u32) {
+        let less = (context / 3 * 2).max(LEAST_CONTEXT.min(context));
+        if self.0.compare_exchange(context, less, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
+            tracing::warn!(context_tokens = less, "the model server's context is smaller than was set");
+        }
     }
 
-    fn context(&self) -> u32 {
+    /// What the context is taken to be.
+    pub(super) fn context(&self) -> u32 {
         self.0.load(Ordering::Relaxed)
     }
 }
@@ -57,8 +59,14 @@ pub(super) fn tokens(text: &str) -> u32 {
 /// Divides `lines` into parts of at most `most` tokens, each beginning with a little of the one before. A
 /// line that is longer than that is a part of its own.
 pub(super) fn parts(lines: &[String], most: u32) -> Vec<Range<usize>> {
-    let sizes: Vec<u32> = lines.iter().map(|line| tokens(line)).collect();
-    let size = |range: Range<usize>| sizes.get(range).unwrap_or_default().iter().sum::<u32>();
+    // What the lines before each come to: a talk may have a hundred thousand of them.
+    let sums = lines.iter().scan(0, |sum, line| {
+        *sum += u64::from(tokens(line));
+        Some(*sum)
+    });
+    let sums: Vec<u64> = std::iter::once(0).chain(sums).collect();
+    let size = |range: Range<usize>| sums[range.end] - sums[range.start];
+    let most = u64::from(most);
     let mut parts = Vec::new();
     let mut start = 0;
     while start < lines.len() {
@@ -70,7 +78,7 @@ pub(super) fn parts(lines: &[String], most: u32) -> Vec<Range<usize>> {
         if end == lines.len() {
             break;
         }
-        let overlap = OVERLAP.min(most / 8);
+        let overlap = u64::from(OVERLAP).min(most / 8);
         let mut next = end;
         while next > start + 1 && size(next - 1..end) <= overlap {
             next -= 1;
@@ -133,8 +141,15 @@ mod tests {
     fn a_context_is_shared_by_question_and_answer() {
         let window = Window::new(16_384);
         assert_eq!((window.output(), window.part(1_000)), (4_096, 11_288));
-        window.shrink();
-        assert_eq!(window.output(), 2_730);
+        for _ in 0..3 {
+            window.shrink(16_384);
+        }
+        assert_eq!(window.output(), 2_730, "three that were made with one context shrink it once");
+        (0..20).for_each(|_| window.shrink(window.context()));
+        assert_eq!(window.context(), LEAST_CONTEXT);
+        let small = Window::new(1_000);
+        small.shrink(1_000);
+        assert_eq!(small.context(), 1_000, "what was set is believed");
         assert_eq!(Window::new(100).part(5_000), LEAST_PART);
         assert_eq!(Window::new(1_000_000).output(), MOST_OUTPUT);
     }

@@ -1,6 +1,6 @@
 //! Everything that the mock server can do wrong, and what becomes of it.
 
-use std::sync::Arc;
+use std::sync::{Arc, atomic::Ordering};
 use std::time::Duration;
 
 use engines::{OpenAi, OpenAiConfig, Patience};
@@ -131,6 +131,11 @@ async fn a_server_that_is_down_is_left_alone_and_costs_no_attempt_then() {
     assert!(third.circuit_open, "clones share it");
     assert_eq!(bench.mock.calls().len(), asked, "nothing is sent");
     assert_eq!(bench.outcomes().last(), Some(&"circuit_open"));
+    let shown_open = || bench.counts.open.load(Ordering::Relaxed);
+    assert!(shown_open());
+    tokio::time::pause();
+    tokio::time::sleep(wait + Duration::from_secs(1)).await;
+    assert!(!shown_open(), "nobody asks, and nobody is kept from it any more");
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 //! A model server on this machine that answers from a script, and the engine that asks it.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -72,6 +73,8 @@ pub(crate) type Counted = (&'static str, &'static str, u64);
 pub(crate) struct Counts {
     pub(crate) tokens: Mutex<Vec<Counted>>,
     pub(crate) calls: Mutex<Vec<(&'static str, &'static str)>>,
+    /// Whether the circuit is open, as it was shown last.
+    pub(crate) open: AtomicBool,
 }
 
 impl Meter for Counts {
@@ -81,6 +84,10 @@ impl Meter for Counts {
 
     fn called(&self, stage: &'static str, outcome: &'static str) {
         self.calls.lock().unwrap().push((stage, outcome));
+    }
+
+    fn circuit(&self, is_open: bool) {
+        self.open.store(is_open, Ordering::Relaxed);
     }
 }
 

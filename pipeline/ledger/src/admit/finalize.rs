@@ -173,11 +173,15 @@ impl Ledger {
         match self.finalize_at_once(batch).await {
             Ok(answers) => return Ok(answers),
             Err(Stumble::Broken(error)) if error.is_without_session() => return Err(error),
+            // The batch falls apart: each is asked by itself.
+            Err(Stumble::Broken(error @ Error::TooMuch { .. })) => return Err(error),
             // Who goes step by step finds out what was in the way; a session that died leaves another one to go on with,
             // and what it may have done is found done.
             Err(Stumble::Broken(error)) => {
                 tracing::warn!(%error, "finalizing step by step");
-                self.doubt();
+                if error.is_of_the_session() {
+                    self.doubt();
+                }
             }
             Err(Stumble::Lost | Stumble::Bell(_)) => (),
         }

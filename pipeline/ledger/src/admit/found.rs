@@ -3,12 +3,14 @@
 
 use std::sync::Arc;
 
+use futures::TryStreamExt;
 use records::{Segment, Status, Timestamp};
-use sqlx::{FromRow, PgConnection, Row, postgres::PgRow};
+use sqlx::{FromRow, PgConnection, Row};
 
 use super::finalize::{Asked, Asker};
 use crate::{
     error::{Doing, Error},
+    reading::MOST_WORDS,
     segments::SegmentRow,
 };
 
@@ -84,9 +86,13 @@ struct FoundRow {
 
 /// Looks at the conversations of a batch; what was found of each, in its order. Of those that may be admitted and are to be
 /// shown, what was said comes with them, a row for each segment.
+///
+/// # Errors
+/// When the database does not answer; [`Error::TooMuch`] when more was said than one reading holds: one conversation alone
+/// never is too much.
 pub(super) async fn look(connection: &mut PgConnection, batch: &[Arc<Asked>]) -> Result<Vec<Found>, Error> {
     const DOING: &str = "looking at conversations";
-    let rows: Vec<PgRow> = sqlx::query(concat!(
+    let query = sqlx::query(concat!(
         // Each of the two stands by itself (`offset 0`): what is asked of a conversation is asked once and not for each
         // segment, and no segment is read that is not to be shown.
         "select c.*, s.* from (select k.place - 1 as place, k.is_shown, c.user_id, c.conversation_id, \
@@ -106,21 +112,24 @@ pub(super) async fn look(connection: &mut PgConnection, batch: &[Arc<Asked>]) ->
     ))
     .bind(batch.iter().map(|asked| asked.about().0.as_str()).collect::<Vec<_>>())
     .bind(batch.iter().map(|asked| asked.about().1.as_str()).collect::<Vec<_>>())
-    .bind(batch.iter().map(|asked| asked.is_shown()).collect::<Vec<_>>())
-    .fetch_all(connection)
-    .await
-    .doing(DOING)?;
-    let mut found: Vec<Found> = batch.iter().map(|_| Found::Nothing).collect();
-    for row in &rows {
+    .bind(batch.iter().map(|asked| asked.is_shown()).collect::<Vec<_>>());
+    let mut rows = query.fetch(connection);
+    let (mut found, mut bytes): (Vec<Found>, _) = (batch.iter().map(|_| Found::Nothing).collect(), 0);
+    while let Some(row) = rows.try_next().await.doing(DOING)? {
         let place: i64 = row.try_get("place").doing(DOING)?;
         let place = usize::try_from(place).ok().filter(|place| *place < batch.len());
         let Some(place) = place else { continue };
         if matches!(found[place], Found::Nothing) {
-            found[place] = Found::of(FoundRow::from_row(row).doing(DOING)?, batch[place].asker());
+            found[place] = Found::of(FoundRow::from_row(&row).doing(DOING)?, batch[place].asker());
         }
         let is_said = row.try_get::<Option<i32>, _>("position").doing(DOING)?.is_some();
         if let (Found::Ready(ready), true) = (&mut found[place], is_said) {
-            ready.segments.push(SegmentRow::from_row(row).doing(DOING)?.into());
+            let segment = Segment::from(SegmentRow::from_row(&row).doing(DOING)?);
+            bytes += segment.text.len();
+            if bytes > MOST_WORDS && batch.len() > 1 {
+                return Err(Error::TooMuch { doing: DOING });
+            }
+            ready.segments.push(segment);
         }
     }
     Ok(found)

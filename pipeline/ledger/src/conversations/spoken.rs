@@ -6,7 +6,7 @@ use sqlx::PgConnection;
 use crate::{
     error::Error,
     known_people::NamedPerson,
-    reading::{Keys, Reading, for_each},
+    reading::{Keys, MOST_WORDS, Reading, for_each},
     segments::{SEGMENTS, SegmentRow},
 };
 
@@ -25,9 +25,6 @@ impl Spoken {
     }
 }
 
-/// How many bytes of words one reading holds at most: some pages of the longest talks, and every page of usual ones.
-const MOST: usize = 32 * 1024 * 1024;
-
 /// Reads what was said in each of `conversations`, in their order. Nothing is asked of people where nobody is named.
 ///
 /// # Errors
@@ -44,7 +41,7 @@ pub(super) async fn read_spoken(
         let segment = Segment::from(row);
         bytes += segment.text.len();
         spoken.segments.push(segment);
-        bytes <= MOST || conversations.len() == 1
+        bytes <= MOST_WORDS || conversations.len() == 1
     };
     reading.each_while(&Keys::of(all()), SEGMENTS, give).await?;
     let naming = Keys::of(all().filter(|(place, ..)| reading.so_far()[*place].names_people()));

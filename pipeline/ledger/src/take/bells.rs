@@ -7,6 +7,7 @@ use sqlx::PgConnection;
 
 use super::{
     Taken, answer,
+    one_by_one::OneByOne,
     waiting::{self, BellRow, Found},
 };
 use crate::{
@@ -109,19 +110,36 @@ impl Ledger {
     ) -> Result<Taken, Error> {
         let limit = i64::from(slots);
         let mut first = None;
-        until_stored!(self, "taking bells", |bell| self.try_take(queue, worker, limit, bell, &mut first))
-    }
-
-    /// Takes the bell that comes first, alone; one whose job cannot be stored is put off.
-    pub(super) async fn take_next_bell(&self, queue: Queue, worker: &WorkerId) -> Result<Taken, Error> {
-        let mut met = None;
-        match until_stored!(self, "taking a bell", |bell| self.try_take(queue, worker, 1, bell, &mut met)) {
-            Err(error @ (Error::Refused { .. } | Error::Contended { .. })) => {
-                self.put_off_bell(&met.ok_or(error)?).await?;
-                Ok(Taken::error())
+        let take = async {
+            until_stored!(self, "taking bells", |bell| self.try_take(queue, worker, limit, bell, &mut first))
+        };
+        match self.in_time(take).await {
+            Err(Error::Refused { .. } | Error::Contended { .. }) => {
+                self.take_bells_one_by_one(queue, worker, slots).await
             }
             other => other,
         }
+    }
+
+    async fn take_bells_one_by_one(
+        &self,
+        queue: Queue,
+        worker: &WorkerId,
+        slots: u32,
+    ) -> Result<Taken, Error> {
+        let mut taken = OneByOne::begin(slots);
+        while taken.goes_on() {
+            let mut met = None;
+            let take = async {
+                until_stored!(self, "taking a bell", |bell| self.try_take(queue, worker, 1, bell, &mut met))
+            };
+            if taken.add(self.in_time(take).await)
+                && let Some(bell) = met
+            {
+                taken.put_off(self.in_time(self.put_off_bell(&bell)).await);
+            }
+        }
+        taken.end()
     }
 
     /// `first` is told which bell came first, also when the take fails.

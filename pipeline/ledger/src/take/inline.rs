@@ -6,13 +6,25 @@ use std::time::Instant;
 use job::{Command, Queue, Timestamp, WorkerId};
 use sqlx::PgConnection;
 
-use super::{Taken, answer};
+use super::{Taken, answer, one_by_one::OneByOne};
 use crate::{
     Ledger,
     effects::{Bell, Stumble, until_stored},
     error::{Doing, Error},
     row::{JobRow, Stored},
 };
+
+/// A row that a take met.
+struct Row {
+    user_id: String,
+    job_id: String,
+}
+
+impl Row {
+    fn of(row: &JobRow) -> Self {
+        Self { user_id: row.user_id.clone(), job_id: row.job_id.clone() }
+    }
+}
 
 impl Ledger {
     pub(super) async fn take_rows(
@@ -23,89 +35,133 @@ impl Ledger {
     ) -> Result<Taken, Error> {
         let limit = i64::from(slots);
         let mut first = None;
-        until_stored!(self, "taking queued jobs", |bell| self
-            .try_take_rows(queue, worker, limit, bell, &mut first))
-    }
-
-    /// Takes the row that comes first, alone; one that cannot be stored is passed by from now on.
-    pub(super) async fn take_next_row(&self, queue: Queue, worker: &WorkerId) -> Result<Taken, Error> {
-        let mut met = None;
-        match until_stored!(self, "taking a queued job", |bell| self
-            .try_take_rows(queue, worker, 1, bell, &mut met))
-        {
-            Err(error @ (Error::Refused { .. } | Error::Contended { .. })) => {
-                let job_id = met.ok_or(error)?;
-                tracing::error!(job_id, "a job cannot be stored; it is passed by");
-                self.passed_by.add(job_id, Instant::now());
-                Ok(Taken::error())
+        let take = async {
+            until_stored!(self, "taking queued jobs", |bell| self
+                .try_take_rows(queue, worker, limit, bell, &mut first))
+        };
+        match self.in_time(take).await {
+            Err(Error::Refused { .. } | Error::Contended { .. }) => {
+                self.take_rows_one_by_one(queue, worker, slots).await
             }
             other => other,
         }
     }
 
-    /// `first` is told which job came first, also when the take fails.
+    async fn take_rows_one_by_one(
+        &self,
+        queue: Queue,
+        worker: &WorkerId,
+        slots: u32,
+    ) -> Result<Taken, Error> {
+        let mut taken = OneByOne::begin(slots);
+        while taken.goes_on() {
+            let mut met = None;
+            let take = async {
+                until_stored!(self, "taking a queued job", |bell| self
+                    .try_take_rows(queue, worker, 1, bell, &mut met))
+            };
+            if taken.add(self.in_time(take).await)
+                && let Some(row) = met
+            {
+                taken.put_off(self.in_time(self.put_off_row(row)).await);
+            }
+        }
+        taken.end()
+    }
+
+    /// `first` is told which row came first, also when the take fails.
     async fn try_take_rows(
         &self,
         queue: Queue,
         worker: &WorkerId,
         limit: i64,
         bell: Bell,
-        first: &mut Option<String>,
+        first: &mut Option<Row>,
     ) -> Result<Taken, Stumble> {
         let (mut transaction, now) = self.begin("taking queued jobs").await?;
-        match self.take_rows_within(&mut transaction, queue, worker, limit, bell, now, first).await {
+        let rows = due_rows(&mut transaction, queue, now, limit, self.passed_by.at(Instant::now())).await?;
+        *first = rows.first().map(Row::of);
+        match self.take_of(&mut transaction, rows, worker, now, bell).await {
             Ok(taken) => {
                 transaction.commit().await.doing("taking queued jobs")?;
                 Ok(taken)
             }
             Err(stumble) => {
-                // Told to end, and not left to the driver, as when bells are taken: whoever tries next passes locked ones by.
+                // As with bells: whoever tries next passes locked rows by, so the locks end here and not when the driver
+                // comes to it.
                 let _ = transaction.rollback().await;
                 Err(stumble)
             }
         }
     }
 
-    #[expect(clippy::too_many_arguments, reason = "what a take is told, and the transaction that it has begun")]
-    async fn take_rows_within(
+    /// Decides and stores one row after the other, inside of the caller's transaction.
+    async fn take_of(
         &self,
         connection: &mut PgConnection,
-        queue: Queue,
+        rows: Vec<JobRow>,
         worker: &WorkerId,
-        limit: i64,
-        bell: Bell,
         now: Timestamp,
-        first: &mut Option<String>,
+        bell: Bell,
     ) -> Result<Taken, Stumble> {
-        let rows: Vec<JobRow> = sqlx::query_as(
-            "select * from finalization_jobs where queue = $1 and status = 'queued' and ready_at <= $2 \
-                 and not exists (select from queue_pauses where queue = $1) and job_id <> all($4) \
-             order by ready_at, job_id limit $3 for no key update skip locked",
-        )
-        .bind(queue.as_str())
-        .bind(now)
-        .bind(limit)
-        .bind(self.passed_by.at(Instant::now()))
-        .fetch_all(&mut *connection)
-        .await
-        .doing("taking queued jobs")?;
-        *first = rows.first().map(|row| row.job_id.clone());
         let mut taken = Taken::default();
         for row in rows {
             let (user_id, job_id) = (row.user_id.clone(), row.job_id.clone());
             let Ok(stored) = Stored::try_from(row) else {
                 tracing::error!(job_id, "a job cannot be read; it is put off");
                 taken.answers.push("error");
-                super::put_off(connection, &user_id, &job_id).await?;
+                super::put_off(&mut *connection, &user_id, &job_id).await?;
                 continue;
             };
             let claim =
                 Command::Claim { generation: stored.job.generation, worker: worker.clone(), keys: false };
-            match self.decide_and_write(connection, &stored, claim, now, bell).await? {
+            match self.decide_and_write(&mut *connection, &stored, claim, now, bell).await? {
                 Ok(written) => taken.granted(written),
                 Err(refusal) => taken.answers.push(answer(refusal, &stored.job.state)),
             }
         }
         Ok(taken)
     }
+
+    /// Puts off the row that could not be taken. What refuses its claim may refuse this too: then it stays the first, and
+    /// this process passes it by as long.
+    async fn put_off_row(&self, row: Row) -> Result<(), Error> {
+        tracing::error!(job_id = row.job_id, "a job cannot be stored; it is put off");
+        match self.try_put_off_row(&row).await {
+            Err(Error::Refused { .. }) => {
+                self.passed_by.add(row.job_id, Instant::now());
+                Ok(())
+            }
+            done => done,
+        }
+    }
+
+    async fn try_put_off_row(&self, row: &Row) -> Result<(), Error> {
+        let (mut transaction, _) = self.begin("putting a job off").await?;
+        super::put_off(&mut transaction, &row.user_id, &row.job_id).await?;
+        transaction.commit().await.doing("putting a job off")
+    }
+}
+
+/// The due rows of `queue` but for those that are `passed_by`, oldest first, held until the commit; what somebody else
+/// holds is left to them.
+async fn due_rows(
+    connection: &mut PgConnection,
+    queue: Queue,
+    now: Timestamp,
+    limit: i64,
+    passed_by: Vec<String>,
+) -> Result<Vec<JobRow>, Error> {
+    sqlx::query_as(
+        "select * from finalization_jobs where queue = $1 and status = 'queued' and ready_at <= $2 \
+             and not exists (select from queue_pauses where queue = $1) and job_id <> all($4) \
+         order by ready_at, job_id limit $3 for no key update skip locked",
+    )
+    .bind(queue.as_str())
+    .bind(now)
+    .bind(limit)
+    .bind(passed_by)
+    .fetch_all(connection)
+    .await
+    .doing("taking queued jobs")
 }

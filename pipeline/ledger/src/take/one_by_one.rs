@@ -2,42 +2,63 @@
 
 use std::time::{Duration, Instant};
 
-use job::{Queue, WorkerId};
-
 use super::Taken;
-use crate::{Ledger, error::Error};
+use crate::error::Error;
 
-/// After this long no further job is taken. What was claimed first is not renewed before it is handed over, and with the
-/// longest wait for an answer on top its lease must still stand.
-const LONG_ENOUGH: Duration = Duration::from_secs(5);
+/// How long further ones are begun. Whoever waits for the take gives it up after a while (`deadline`), and claims that
+/// nobody hears of would be leases that nobody runs.
+const BEGINNING: Duration = Duration::from_secs(3);
 
-impl Ledger {
-    pub(super) async fn take_one_by_one(
-        &self,
-        queue: Queue,
-        worker: &WorkerId,
-        slots: u32,
-    ) -> Result<Taken, Error> {
-        let (mut taken, began) = (Taken::default(), Instant::now());
-        for _ in 0..slots {
-            match self.in_time(self.take_next(queue, worker)).await {
-                Ok(next) if next.answers.is_empty() => break,
-                Ok(next) => taken.add(next),
-                Err(error) if taken.claims.is_empty() => return Err(error),
-                // Those that were claimed are leased to us by now, whatever befell the rest.
-                Err(_) => break,
-            }
-            if began.elapsed() >= LONG_ENOUGH {
-                break;
-            }
-        }
-        Ok(taken)
+/// What came of the takes of one job each so far.
+pub(super) struct OneByOne {
+    taken: Taken,
+    /// How many more slots there are to fill.
+    left: u32,
+    /// Why there is no further one.
+    broken: Option<Error>,
+    begun: Instant,
+}
+
+impl OneByOne {
+    pub(super) fn begin(slots: u32) -> Self {
+        Self { taken: Taken::default(), left: slots, broken: None, begun: Instant::now() }
     }
 
-    async fn take_next(&self, queue: Queue, worker: &WorkerId) -> Result<Taken, Error> {
-        match self.bells {
-            true => self.take_next_bell(queue, worker).await,
-            false => self.take_next_row(queue, worker).await,
+    /// Whether one more is to be taken.
+    pub(super) fn goes_on(&self) -> bool {
+        let has_time = self.taken.claims.is_empty() || self.begun.elapsed() < BEGINNING;
+        self.left > 0 && self.broken.is_none() && has_time
+    }
+
+    /// Adds what one take came to. `true`: what it met cannot be taken and is to be put off.
+    pub(super) fn add(&mut self, take: Result<Taken, Error>) -> bool {
+        self.left -= 1;
+        match take {
+            Ok(one) if one.answers.is_empty() => self.left = 0,
+            Ok(one) => self.taken.add(one),
+            Err(Error::Refused { .. } | Error::Contended { .. }) => {
+                self.taken.answers.push("error");
+                return true;
+            }
+            Err(error) => self.broken = Some(error),
+        }
+        false
+    }
+
+    /// Hears whether what could not be taken was put off. What refuses to be stored may refuse this as well: the others are
+    /// taken all the same.
+    pub(super) fn put_off(&mut self, done: Result<(), Error>) {
+        self.broken = done.err().filter(|error| !matches!(error, Error::Refused { .. }));
+    }
+
+    /// What was taken. What is claimed is run, whatever broke behind it.
+    ///
+    /// # Errors
+    /// When the database does not answer; nothing was then claimed.
+    pub(super) fn end(self) -> Result<Taken, Error> {
+        match self.broken {
+            Some(error) if self.taken.claims.is_empty() => Err(error),
+            _ => Ok(self.taken),
         }
     }
 }

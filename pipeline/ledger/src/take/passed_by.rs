@@ -1,5 +1,6 @@
-//! Jobs that this process could not store. Where there are no bells there is nothing to put off but the job's own row, and
-//! that is what the database refuses to change: so they are passed by from memory, and another process may have better luck.
+//! Jobs that this process could neither store nor put off. Where there are no bells there is nothing to put off but the
+//! job's own row, and that may be what the database refuses to change: each take would meet it first, for ever. So it is
+//! passed by from memory.
 
 use std::{
     collections::HashMap,

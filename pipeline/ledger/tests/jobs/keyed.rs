@@ -158,7 +158,10 @@ async fn while_a_queue_is_paused_keys_claim_nothing_from_it() {
         let other = if queue == Queue::Creation { Queue::Finalization } else { Queue::Creation };
         assert!(world.ledger.resume(queue, &olga).await.unwrap());
         let granted = asked().await;
-        assert!(matches!(granted, KeyedClaim::Granted { retry: false, .. }), "{way}: {granted:?}, {other} is paused");
+        assert!(
+            matches!(granted, KeyedClaim::Granted { retry: false, .. }),
+            "{way}: {granted:?}, {other} is paused"
+        );
     }
 }
 

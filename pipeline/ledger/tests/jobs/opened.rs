@@ -177,6 +177,26 @@ async fn each_is_shown_its_own_words_in_their_order() {
 }
 
 #[tokio::test]
+async fn those_who_are_together_more_than_one_reading_holds_are_each_shown_by_themselves() {
+    let world = World::new().await;
+    let ids = ["a", "b", "c", "d", "e", "f"];
+    for id in ids {
+        let id = world.deferred(id).await;
+        world.ledger.append_segments(&world.ann, &id, &[said("s")]).await.unwrap().unwrap();
+    }
+    world.run("update transcript_segments set content = repeat('x', 17 * 1024 * 1024)").await;
+    let shown = ids.map(|id| {
+        let (ledger, ann) = (world.ledger.clone(), world.ann.clone());
+        async move { ledger.finalize_and_show(&ann, &ConversationId::new(id), None).await.unwrap().unwrap() }
+    });
+    for (view, fresh) in futures::future::join_all(shown).await {
+        assert!(fresh);
+        assert_eq!(view.segments.unwrap()[0].text.len(), 17 * 1024 * 1024);
+    }
+    assert_eq!(world.count(JOBS).await, 6);
+}
+
+#[tokio::test]
 async fn whoever_waits_for_words_that_go_on_coming_is_admitted_at_the_end_of_the_first() {
     const COMING: &str = "begin; update conversations set last_append_at = clock_timestamp(); \
         select pg_sleep(0.002); commit";

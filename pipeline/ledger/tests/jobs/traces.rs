@@ -91,7 +91,8 @@ async fn what_is_told_goes_on_where_the_completion_says() {
         .ledger
         .claim_deliveries(10, &DeliveryPolicy::default())
         .await
-        .unwrap().claimed
+        .unwrap()
+        .claimed
         .into_iter()
         .map(|delivery| (delivery.event, delivery.trace))
         .collect();

@@ -18,7 +18,14 @@ async fn with_one() -> World {
 }
 
 async fn claim(world: &World) -> ClaimedDelivery {
-    world.ledger.claim_deliveries(1, &DeliveryPolicy::default()).await.unwrap().claimed.pop().expect("one is due")
+    world
+        .ledger
+        .claim_deliveries(1, &DeliveryPolicy::default())
+        .await
+        .unwrap()
+        .claimed
+        .pop()
+        .expect("one is due")
 }
 
 async fn finish(world: &World, claimed: &ClaimedDelivery, outcome: DeliveryOutcome) -> bool {
@@ -140,7 +147,9 @@ async fn final_and_cancelled_tries_are_never_repeated() {
         assert!(finish(&world, &claimed, outcome).await);
         later(&world).await;
         assert_eq!(view(&world).await.status, status);
-        assert!(world.ledger.claim_deliveries(1, &DeliveryPolicy::default()).await.unwrap().claimed.is_empty());
+        assert!(
+            world.ledger.claim_deliveries(1, &DeliveryPolicy::default()).await.unwrap().claimed.is_empty()
+        );
     }
 }
 

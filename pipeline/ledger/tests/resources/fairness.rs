@@ -30,7 +30,10 @@ async fn a_backlog_of_one_endpoint_hides_nobody_elses_deliveries() {
     let policy = DeliveryPolicy::default();
     let claimed = world.ledger.claim_deliveries(10, &policy).await.unwrap().claimed;
     assert_eq!(per_endpoint(&claimed), HashMap::from([("busy", 4), ("calm", 3)]));
-    assert!(world.ledger.claim_deliveries(10, &policy).await.unwrap().claimed.is_empty(), "both have all they may");
+    assert!(
+        world.ledger.claim_deliveries(10, &policy).await.unwrap().claimed.is_empty(),
+        "both have all they may"
+    );
     let wait = world.ledger.next_delivery_in().await.unwrap().unwrap();
     assert!(wait >= Duration::from_millis(100), "rows that must wait for their endpoint are not spun over");
     assert!(
@@ -60,7 +63,9 @@ async fn eight_processes_at_once_never_exceed_the_cap_of_an_endpoint() {
                 let mut claimed = Vec::new();
                 for _ in 0..4 {
                     barrier.wait().await;
-                    claimed.extend(ledger.claim_deliveries(7, &DeliveryPolicy::default()).await.unwrap().claimed);
+                    claimed.extend(
+                        ledger.claim_deliveries(7, &DeliveryPolicy::default()).await.unwrap().claimed,
+                    );
                 }
                 claimed
             })

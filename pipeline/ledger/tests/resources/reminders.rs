@@ -225,12 +225,8 @@ async fn a_subscription_that_is_gone_or_dead_for_days_is_removed() {
 
 #[tokio::test]
 async fn what_we_could_not_send_says_nothing_of_the_subscription() {
-    let unreadable = DeliveryOutcome::Retry {
-        status: None,
-        error: "unreadable",
-        retry_after: None,
-        jitter_permille: 0,
-    };
+    let unreadable =
+        DeliveryOutcome::Retry { status: None, error: "unreadable", retry_after: None, jitter_permille: 0 };
     let unconfigured = DeliveryOutcome::Final { status: None, error: "unconfigured" };
     for outcome in [unreadable, unconfigured] {
         let world = World::new().await;
