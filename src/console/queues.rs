@@ -24,7 +24,10 @@ pub(super) async fn ask(
             format!("No process takes a job from the queue {queue} any more, until somebody resumes it."),
             "Runs that have begun go on. Admissions go on, and wait.".to_owned(),
         ],
-        false => vec![format!("Every worker takes jobs from the queue {queue} again within a second.")],
+        false => vec![
+            format!("Every worker takes jobs from the queue {queue} again within a second."),
+            "Runs with people's own keys begin again within five.".to_owned(),
+        ],
     };
     let verb = if pauses { "Pause" } else { "Resume" };
     Ok(Confirm {

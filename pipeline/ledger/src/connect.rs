@@ -21,6 +21,7 @@ use crate::{
     keys::KeyOwner,
     row::JobRow,
     run_input::{About, RunInput},
+    take::PassedBy,
     together::{Lanes, Together},
 };
 
@@ -61,6 +62,7 @@ pub struct Ledger {
     /// The name of the request on whose behalf this handle creates.
     pub(crate) request_key: Option<Arc<RequestKey>>,
     pub(crate) doubts: Doubts,
+    pub(crate) passed_by: PassedBy,
     pub(crate) key_owners: Together<[u8; 32], Option<KeyOwner>>,
     pub(crate) admissions: Together<Arc<Asked>, Finalized>,
     pub(crate) completions: Together<Arc<Completion>, Finished>,
@@ -85,6 +87,7 @@ impl Ledger {
             enqueue_failed: settings.enqueue_failed,
             request_key: None,
             doubts,
+            passed_by: PassedBy::default(),
             key_owners: Together::new(Lanes::One),
             admissions: Together::new(Lanes::Two),
             completions: Together::new(Lanes::Two),

@@ -39,9 +39,9 @@ pub struct Process {
 pub struct MinuteCounts {
     /// Committed.
     pub completed: u64,
-    /// Failed attempts, parked ones included.
+    /// Failed attempts.
     pub failed: u64,
-    /// Given back unharmed.
+    /// Given back unharmed, or parked for a better key: no attempt was spent.
     pub released: u64,
     /// Ended by the fence.
     pub lost: u64,

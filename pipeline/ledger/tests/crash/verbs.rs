@@ -130,7 +130,7 @@ impl Verb {
             }
             Self::KeepBody | Self::FinishDelivery | Self::FailDelivery | Self::LoseEndpoint => {
                 complete(world, &ledger, user).await;
-                let mut due = ledger.claim_deliveries(50, &deliveries()).await.unwrap();
+                let mut due = ledger.claim_deliveries(50, &deliveries()).await.unwrap().claimed;
                 let mine = due.iter().position(|delivery| delivery.user_id == *user).expect("one is due");
                 scene.delivery = Some(due.swap_remove(mine));
             }
