@@ -81,7 +81,8 @@ async fn answer(State(inside): State<Arc<Inside>>, headers: HeaderMap, body: Byt
     let mood = *inside.mood.borrow();
     let asked: Value = serde_json::from_slice(&body).unwrap_or_default();
     let stage = asked["response_format"]["json_schema"]["name"].as_str().unwrap_or("unknown").to_owned();
-    let number = number_in(&String::from_utf8_lossy(&body));
+    let text = String::from_utf8_lossy(&body);
+    let number = number_in(&text);
     let key = headers.get("authorization").and_then(|value| value.to_str().ok()).unwrap_or_default();
     inside.journal.calls.note(Call {
         at: inside.journal.now(),
@@ -89,6 +90,7 @@ async fn answer(State(inside): State<Arc<Inside>>, headers: HeaderMap, body: Byt
         stage: stage.clone(),
         mood: mood.name(),
         key_of: key_of(key),
+        words: appended_in(&text),
     });
     if key_of(key) == "refused" {
         return (StatusCode::UNAUTHORIZED, json!({"error": {"message": PROVIDER_WORDS}}).to_string())
@@ -184,4 +186,11 @@ fn truth_of(stage: &str, number: i64) -> Value {
 fn number_in(text: &str) -> Option<i64> {
     let at = text.find("zq")?;
     text.get(at + 2..at + 8)?.parse().ok()
+}
+
+/// The appended words among these, with blanks between them.
+fn appended_in(text: &str) -> String {
+    let word =
+        |(at, _): (usize, &str)| text.get(at..at + 13).filter(|word| word.as_bytes().get(8) == Some(&b'x'));
+    text.match_indices("zq").filter_map(word).collect::<Vec<_>>().join(" ")
 }
