@@ -40,6 +40,11 @@ const TURN_IS_OVER: &str =
 impl Said for Bulk {
     type Scene = Scene;
 
+    /// The step after a refusal is the last one.
+    fn is_harmless_twice(self) -> bool {
+        self != Self::StepRefused
+    }
+
     async fn prepare(self, world: &World, person: &str) -> Scene {
         let user = world.person(person).await;
         let ledger = world.ledger(true);

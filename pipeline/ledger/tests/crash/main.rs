@@ -48,6 +48,11 @@ pub(crate) trait Said: Copy + std::fmt::Debug {
         true
     }
 
+    /// Whether the rules over jobs hold in its scene: not where the verb is there to mend what breaks one.
+    fn is_set_in_a_sound_world(self) -> bool {
+        true
+    }
+
     /// Whether it may be said again once it is done, and nothing more comes of it.
     fn is_harmless_twice(self) -> bool {
         true

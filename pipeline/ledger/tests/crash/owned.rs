@@ -64,6 +64,10 @@ impl Said for Owned {
         !matches!(self, Self::RotateSecret | Self::RedeliverForOperator | Self::Recount | Self::Report)
     }
 
+    fn is_set_in_a_sound_world(self) -> bool {
+        self != Self::Recount
+    }
+
     async fn prepare(self, world: &World, person: &str) -> Scene {
         let ledger = world.ledger(true);
         let mut scene = Scene { user: UserId::new(person), of: String::new() };
@@ -81,7 +85,9 @@ impl Said for Owned {
             Self::Redeliver | Self::RedeliverForOperator | Self::Recover | Self::RecoverForOperator => {
                 complete(world, &ledger, user).await;
                 world.run(GIVEN_UP, user).await;
-                scene.of = ledger.deliveries(user, &hook(user), 1, 0).await.unwrap().remove(0).id;
+                let all = ledger.deliveries(user, &hook(user), 9, 0).await.unwrap();
+                let told = all.into_iter().find(|delivery| delivery.event == "conversation.completed");
+                scene.of = told.expect("it was told of").id;
             }
             Self::Unsubscribe => {
                 remind(&ledger, user).await;

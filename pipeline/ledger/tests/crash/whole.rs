@@ -10,10 +10,15 @@ pub(crate) async fn crash_everywhere<V: Said>(verb: V) -> usize {
     let world = World::new().await;
     let (before, done) = uncut(&world, verb).await;
     let (mut points, mut lost) = (0, 0);
-    for cut in [Cut::Before, Cut::After] {
+    // A session that was idle for long is asked whether it lives, which is a statement more: where that hid the last one,
+    // the round is gone once more.
+    for (round, cut) in [Cut::Before, Cut::After, Cut::After, Cut::After].into_iter().enumerate() {
+        if lost > 0 {
+            break;
+        }
         for statement in 1..=ENOUGH {
             assert!(statement < ENOUGH, "{verb:?} never ends");
-            let person = format!("{verb:?}-{cut:?}-{statement:02}");
+            let person = format!("{verb:?}-{round}-{statement:02}");
             let place = format!("{verb:?}, {cut:?} statement {statement}");
             let scene = verb.prepare(&world, &person).await;
             same(&rows(&world, &person).await, &before, &format!("{place}: another scene"));
@@ -27,7 +32,9 @@ pub(crate) async fn crash_everywhere<V: Said>(verb: V) -> usize {
                 same(&left, &done, &format!("{place}: half done"));
             }
             lost += usize::from(left == done);
-            recovery::check_owners(&world, &place).await;
+            if verb.is_set_in_a_sound_world() {
+                recovery::check_owners(&world, &place).await;
+            }
             if left == before || verb.is_harmless_twice() {
                 // Whoever got no answer says it again; a refusal is as good.
                 let _answered = verb.say(&world.ledger(verb.has_bells()), &scene).await;
@@ -42,7 +49,7 @@ pub(crate) async fn crash_everywhere<V: Said>(verb: V) -> usize {
 
 /// What is there before the verb and after it; it must be another, and the same when it is said again.
 async fn uncut<V: Said>(world: &World, verb: V) -> (String, String) {
-    let person = format!("{verb:?}-Uncut-00");
+    let person = format!("{verb:?}-9-00");
     let scene = verb.prepare(world, &person).await;
     let before = rows(world, &person).await;
     let ledger = world.ledger(verb.has_bells());
@@ -79,12 +86,13 @@ async fn rows(world: &World, person: &str) -> String {
         .map(|table| format!("select '{table} ' || to_jsonb(t)::text as line from {table} t"))
         .collect();
     let query = format!(
-        "select coalesce(string_agg(l, E'\\n' order by l), '') from (select regexp_replace(regexp_replace( \
+        "select coalesce(string_agg(l, E'\\n' order by l), '') from (select regexp_replace(regexp_replace(regexp_replace( \
              replace(line, $1, 'U'), '\"\\d{{4}}-\\d\\d-\\d\\dT[^\"]*\"', '\"@\"', 'g'), \
-             '[0-9a-f]{{8}}-([0-9a-f]{{4}}-){{3}}[0-9a-f]{{12}}|[0-9a-f]{{32,}}', '#', 'g') as l \
+             '[0-9a-f]{{8}}-([0-9a-f]{{4}}-){{3}}[0-9a-f]{{12}}|[0-9a-f]{{32,}}', '#', 'g'), \
+             '([ =])[0-9]{{16}}', '\\1@', 'g') as l \
          from ({}) t where position($1 in line) > 0 \
-         union all select 'totals off by ' || (select coalesce(sum(jobs), 0) from finalization_totals) \
-             - (select count(*) from finalization_jobs)) n",
+         union all select 'totals off by ' || coalesce(sum(t.n - (select count(*) from finalization_jobs j \
+             where j.status = t.status)), 0) from (select status, sum(jobs) n from finalization_totals group by 1) t) n",
         lines.join(" union all ")
     );
     sqlx::query_scalar(sqlx::AssertSqlSafe(query)).bind(person).fetch_one(&world.pool).await.unwrap()
