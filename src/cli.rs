@@ -8,8 +8,8 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, error::ErrorKind}
 
 use crate::{
     commands::{
-        audit::Audit, config::Show, doctor::Doctor, folders::Folders, jobs::Jobs, keys::Keys, man::Man,
-        migrate::Migrate, replays::Replays, users::Users, verify::Verify, webhooks::Webhooks,
+        audit::Audit, config::Show, dev::Dev, doctor::Doctor, folders::Folders, jobs::Jobs, keys::Keys,
+        man::Man, migrate::Migrate, replays::Replays, users::Users, verify::Verify, webhooks::Webhooks,
     },
     config::Config,
     telemetry::Logs,
@@ -35,7 +35,7 @@ pub(crate) enum Command {
     /// Show the whole thing at work on real conversations, on a private database, and exit.
     Demo(Box<crate::commands::demo::Demo>),
     /// Run everything on a private database and stay up: for trying it out.
-    Dev(Box<Config>),
+    Dev(Box<Dev>),
     /// Run the service.
     Serve(Box<Config>),
     /// Bring the database's schema up to date.
@@ -83,7 +83,8 @@ impl Command {
     /// Where traces go, of the commands that have some.
     pub(crate) fn traces(&self) -> Option<&TraceSettings> {
         match self {
-            Self::Serve(config) | Self::Dev(config) => Some(&config.traces),
+            Self::Serve(config) => Some(&config.traces),
+            Self::Dev(dev) => Some(dev.traces()),
             _ => None,
         }
     }

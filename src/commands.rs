@@ -5,7 +5,7 @@ mod completions;
 pub(crate) mod config;
 pub(crate) mod consent;
 pub(crate) mod demo;
-mod dev;
+pub(crate) mod dev;
 pub(crate) mod doctor;
 pub(crate) mod folders;
 pub(crate) mod jobs;
@@ -33,7 +33,7 @@ use crate::{cli::Command, traces::SpanCounts};
 pub(crate) async fn run(command: Command, spans: Option<SpanCounts>) -> anyhow::Result<ExitCode> {
     match command {
         Command::Demo(demo) => demo::run(*demo).await,
-        Command::Dev(config) => dev::run(*config, spans).await,
+        Command::Dev(dev) => dev::run(*dev, spans).await,
         Command::Serve(config) => serve::run(*config, spans).await,
         Command::Migrate(migrate) => migrate::run(*migrate).await,
         Command::Jobs(jobs) => jobs::run(jobs).await,

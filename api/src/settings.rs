@@ -34,6 +34,18 @@ pub struct Settings {
     pub engines: Vec<(&'static str, String)>,
 }
 
+impl Settings {
+    /// How long a request is worked on at most: until its body is there, what a create waits, and what an answer takes.
+    /// Who is slower than each of them is told so by them; this is for whoever has nobody to tell.
+    pub(crate) fn longest_answer(&self) -> Duration {
+        self.body_wait + self.create_wait + ANSWER
+    }
+}
+
+/// How long an answer is worked on, besides what its body and the end of its job are waited for: a verb's connection can die
+/// without a word (`ledger`, deadline), and whoever waits for it would wait for ever.
+const ANSWER: Duration = Duration::from_secs(30);
+
 impl Default for Settings {
     fn default() -> Self {
         Self {

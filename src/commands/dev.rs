@@ -3,6 +3,7 @@
 use std::{process::ExitCode, sync::Arc};
 
 use anyhow::Context;
+use clap::Args;
 use rand::RngExt;
 use records::UserId;
 use secrecy::{ExposeSecret, SecretString};
@@ -14,9 +15,26 @@ use crate::{
     console::door,
     embedded::Private,
     lifecycle::Lifecycle,
-    traces::SpanCounts,
+    traces::{SpanCounts, TraceSettings},
     wiring::{App, chance, database},
 };
+
+/// Run everything on a private database and stay up: for trying it out.
+#[derive(Args, Debug)]
+pub(crate) struct Dev {
+    /// Take an empty private database, whatever DATABASE_URL says, and remove it at the end.
+    #[arg(long)]
+    fresh: bool,
+    #[command(flatten)]
+    config: Config,
+}
+
+impl Dev {
+    /// Where traces go.
+    pub(crate) fn traces(&self) -> &TraceSettings {
+        &self.config.traces
+    }
+}
 
 /// The person that `dev` makes.
 const PERSON: &str = "me";
@@ -25,19 +43,31 @@ const PERSON: &str = "me";
 ///
 /// # Errors
 /// When the private database cannot be started or an address cannot be listened on.
-pub(super) async fn run(config: Config, spans: Option<SpanCounts>) -> anyhow::Result<ExitCode> {
-    let mut config = config;
+pub(super) async fn run(dev: Dev, spans: Option<SpanCounts>) -> anyhow::Result<ExitCode> {
+    let private = match (dev.fresh, &dev.config.database_url) {
+        (true, _) => Some(Private::start(&format!("listen_dev_{}", std::process::id()), true).await?),
+        (false, None) => Some(Private::start("listen", false).await?),
+        (false, Some(_)) => None,
+    };
+    let stayed = stay(dev.config, private.as_ref(), spans).await;
+    if let Some(private) = private.filter(|_| dev.fresh) {
+        private.drop_database().await.context("dropping the fresh database")?;
+    }
+    stayed
+}
+
+async fn stay(
+    mut config: Config,
+    private: Option<&Private>,
+    spans: Option<SpanCounts>,
+) -> anyhow::Result<ExitCode> {
     durable_on_loopback(&mut config);
     let desk_key = desk_key(&mut config);
-    let private = match &config.database_url {
-        Some(_) => None,
-        None => Some(Private::start("listen", false).await?),
-    };
-    let options = match &private {
+    let options = match private {
         Some(private) => private.options(),
         None => database(config.database_url.as_deref())?,
     };
-    let database = match &private {
+    let database = match private {
         // Quoted: a shell would take the question mark for a pattern.
         Some(private) => format!("{}\n          export DATABASE_URL='{}'", private.words(), private.url()),
         None => shown(config.database_url.as_deref()).unwrap_or_default() + ", as DATABASE_URL says",

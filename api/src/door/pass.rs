@@ -26,9 +26,8 @@ use crate::{
     error::{Cause, detail},
 };
 
-/// How long an answer is worked on, besides what a create waits for its end: a verb's connection can die without a word
-/// (`ledger`, deadline), and whoever waits for it would wait for ever.
-const ANSWER: Duration = Duration::from_secs(30);
+/// A client that goes sooner says nothing of the database.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Answers of JSON and personal data: not to be sniffed, framed, leaked or kept.
 const HEADERS: [(HeaderName, &str); 4] = [
@@ -52,14 +51,15 @@ pub(super) async fn attend(State(door): State<Door>, mut request: Request, next:
     async {
         let mut work = pin!(next.run(request));
         // Declared later, so dropped earlier: the doubt is raised before a session that was waited for comes back.
-        let waiting = Waiting(Some(&door));
-        let answer = match timeout(door.settings.create_wait + ANSWER, work.as_mut()).await {
+        let waiting =
+            Waiting { door: Some(&door), begun, may_rest: door.creating.contains_key(route.as_str()) };
+        let answer = match timeout(door.settings.longest_answer(), work.as_mut()).await {
             Ok(answer) => {
                 waiting.was_answered();
                 answer
             }
             Err(_) => {
-                drop(waiting);
+                door.ledger.doubt();
                 Error::NoAnswer.into_response()
             }
         };
@@ -81,18 +81,25 @@ pub(super) async fn attend(State(door): State<Door>, mut request: Request, next:
 }
 
 /// A request that is worked on. Dropped before it is answered, its client has gone, and may have gone because the database
-/// said nothing.
-struct Waiting<'a>(Option<&'a Door>);
+/// said nothing: unless it went at once, or may have waited for a job to end, which asks nothing of the database.
+struct Waiting<'a> {
+    door: Option<&'a Door>,
+    begun: Instant,
+    may_rest: bool,
+}
 
 impl Waiting<'_> {
     fn was_answered(mut self) {
-        self.0 = None;
+        self.door = None;
     }
 }
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        if let Some(door) = self.0 {
+        if let Some(door) = self.door
+            && !self.may_rest
+            && self.begun.elapsed() >= PATIENCE
+        {
             door.ledger.doubt();
         }
     }
@@ -174,27 +181,49 @@ mod tests {
 
     use std::sync::Arc;
 
-    use axum::{Router, body::Body, middleware, routing::get};
+    use axum::{
+        Router,
+        body::Body,
+        middleware,
+        routing::{get, post},
+    };
     use prometheus::Registry;
     use tower::ServiceExt;
 
     use super::*;
     use crate::{Metrics, Settings, ids::SystemIds};
 
-    #[tokio::test(start_paused = true)]
-    async fn what_is_never_answered_is_said_to_be_so() {
+    /// A door with default settings, before a route that never answers and one that wants a body.
+    fn attended() -> Router {
         let ledger = ledger::Ledger::new(Default::default(), ledger::Settings::default());
         let metrics = Metrics::register(&Registry::new()).unwrap();
-        let settings = Settings { create_wait: Duration::from_secs(25), ..Settings::default() };
-        let door = Door::new(ledger, Arc::new(|_| true), settings, metrics, Arc::new(SystemIds));
-        let router: Router = Router::new()
+        let door = Door::new(ledger, Arc::new(|_| true), Settings::default(), metrics, Arc::new(SystemIds));
+        Router::new()
             .route("/never", get(std::future::pending::<StatusCode>))
-            .layer(middleware::from_fn_with_state(door, attend));
+            .route("/read", post(read))
+            .with_state(door.clone())
+            .layer(middleware::from_fn_with_state(door, attend))
+    }
+
+    async fn read(body: crate::read::Body) -> Result<StatusCode, Error> {
+        crate::read::object(body, |_| Some(StatusCode::OK))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_that_never_ends_is_told_so_before_the_whole_request_is_given_up() {
+        let silent = Body::from_stream(futures::stream::pending::<Result<Vec<u8>, std::io::Error>>());
+        let answer = attended().oneshot(Request::post("/read").body(silent).unwrap()).await.unwrap();
+        assert_eq!(answer.status(), StatusCode::REQUEST_TIMEOUT);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_never_answered_is_said_to_be_so() {
+        let router = attended();
         let begun = tokio::time::Instant::now();
         let request = Request::get("/never").body(Body::empty()).unwrap();
         let answer = router.oneshot(request).await.unwrap();
         assert_eq!(answer.status(), StatusCode::SERVICE_UNAVAILABLE);
         assert!(answer.headers().contains_key(header::RETRY_AFTER));
-        assert_eq!(begun.elapsed().as_secs(), 55, "what a create waits, and what an answer takes");
+        assert_eq!(begun.elapsed().as_secs(), 115, "its body, what a create waits, and what an answer takes");
     }
 }

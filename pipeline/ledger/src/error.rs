@@ -111,6 +111,18 @@ impl Error {
         matches!(self, Self::Unavailable { source: sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed, .. })
     }
 
+    /// Whether the session broke, or was ended by the server with all the others: those that were opened with it may be
+    /// dead too.
+    pub(crate) fn is_of_the_session(&self) -> bool {
+        let Self::Unavailable { source, .. } = self else { return false };
+        match source {
+            sqlx::Error::Io(_) | sqlx::Error::Tls(_) | sqlx::Error::Protocol(_) => true,
+            // Operator intervention: a shutdown, a crash of another session, or an administrator's word.
+            sqlx::Error::Database(refusal) => refusal.code().is_some_and(|code| code.starts_with("57P0")),
+            _ => false,
+        }
+    }
+
     /// Whether repeating the same verb later is right.
     pub fn is_passing(&self) -> bool {
         matches!(self, Self::Unavailable { .. } | Self::Contended { .. })

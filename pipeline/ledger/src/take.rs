@@ -16,6 +16,7 @@ use crate::{
 mod bells;
 mod inline;
 mod one;
+mod one_by_one;
 mod renew;
 mod waiting;
 
@@ -90,6 +91,14 @@ impl Ledger {
 }
 
 impl Taken {
+    /// What one more take found.
+    fn add(&mut self, more: Self) {
+        self.claims.extend(more.claims);
+        self.answers.extend(more.answers);
+        self.dead_letters += more.dead_letters;
+        self.retries += more.retries;
+    }
+
     /// Sorts what a granted claim became: a run, or the dead letter of its crash limit.
     fn granted(&mut self, written: Written) {
         self.retries += u32::from(written.counts(job::Effect::CountRetry));

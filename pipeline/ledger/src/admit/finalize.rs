@@ -177,7 +177,9 @@ impl Ledger {
             // and what it may have done is found done.
             Err(Stumble::Broken(error)) => {
                 tracing::warn!(%error, "finalizing step by step");
-                self.doubt();
+                if error.is_of_the_session() {
+                    self.doubt();
+                }
             }
             Err(Stumble::Lost | Stumble::Bell(_)) => (),
         }

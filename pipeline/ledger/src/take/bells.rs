@@ -7,6 +7,7 @@ use sqlx::PgConnection;
 
 use super::{
     Taken, answer,
+    one_by_one::OneByOne,
     waiting::{self, BellRow, Found},
 };
 use crate::{
@@ -113,37 +114,30 @@ impl Ledger {
             .try_take(queue, worker, limit, bell, &mut first))
         {
             Err(Error::Refused { .. } | Error::Contended { .. }) => {
-                self.take_one_by_one(queue, worker, slots).await
+                self.take_bells_one_by_one(queue, worker, slots).await
             }
             other => other,
         }
     }
 
-    /// A take that fails as a whole is repeated one bell at a time, so that one bad row stops nobody.
-    async fn take_one_by_one(&self, queue: Queue, worker: &WorkerId, slots: u32) -> Result<Taken, Error> {
-        let mut taken = Taken::default();
-        for _ in 0..slots {
+    async fn take_bells_one_by_one(
+        &self,
+        queue: Queue,
+        worker: &WorkerId,
+        slots: u32,
+    ) -> Result<Taken, Error> {
+        let mut taken = OneByOne::begin(slots);
+        while taken.goes_on() {
             let mut met = None;
-            match until_stored!(self, "taking a bell", |bell| self.try_take(queue, worker, 1, bell, &mut met))
+            let take =
+                until_stored!(self, "taking a bell", |bell| self.try_take(queue, worker, 1, bell, &mut met));
+            if taken.add(take)
+                && let Some(bell) = met
             {
-                Ok(one) if one.answers.is_empty() => break,
-                Ok(one) => {
-                    taken.claims.extend(one.claims);
-                    taken.answers.extend(one.answers);
-                    taken.dead_letters += one.dead_letters;
-                    taken.retries += one.retries;
-                }
-                Err(Error::Refused { .. } | Error::Contended { .. }) => {
-                    taken.answers.push("error");
-                    if let Some(bell) = met {
-                        self.put_off_bell(&bell).await?;
-                    }
-                }
-                Err(error) if taken.claims.is_empty() => return Err(error),
-                Err(_) => break,
+                taken.put_off(self.put_off_bell(&bell).await);
             }
         }
-        Ok(taken)
+        taken.end()
     }
 
     /// `first` is told which bell came first, also when the take fails.

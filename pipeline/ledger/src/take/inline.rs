@@ -1,15 +1,28 @@
 //! The take of the `inline` carrier: no bells; a free slot takes the oldest due rows from the job table itself,
 //! each under its own generation, so any process with a free slot owns waiting jobs and back-offs.
 
-use job::{Command, Queue, WorkerId};
+use job::{Command, Queue, Timestamp, WorkerId};
+use sqlx::PgConnection;
 
-use super::{Taken, answer};
+use super::{Taken, answer, one_by_one::OneByOne};
 use crate::{
     Ledger,
     effects::{Bell, Stumble, until_stored},
     error::{Doing, Error},
     row::{JobRow, Stored},
 };
+
+/// A row that a take met.
+struct Row {
+    user_id: String,
+    job_id: String,
+}
+
+impl Row {
+    fn of(row: &JobRow) -> Self {
+        Self { user_id: row.user_id.clone(), job_id: row.job_id.clone() }
+    }
+}
 
 impl Ledger {
     pub(super) async fn take_rows(
@@ -18,50 +31,127 @@ impl Ledger {
         worker: &WorkerId,
         slots: u32,
     ) -> Result<Taken, Error> {
-        until_stored!(self, "taking queued jobs", |bell| self.try_take_rows(
+        let limit = i64::from(slots);
+        let mut first = None;
+        match until_stored!(self, "taking queued jobs", |bell| self.try_take_rows(
             queue,
             worker,
-            i64::from(slots),
-            bell
-        ))
+            limit,
+            bell,
+            &[],
+            &mut first
+        )) {
+            Err(Error::Refused { .. } | Error::Contended { .. }) => {
+                self.take_rows_one_by_one(queue, worker, slots).await
+            }
+            other => other,
+        }
     }
 
+    async fn take_rows_one_by_one(
+        &self,
+        queue: Queue,
+        worker: &WorkerId,
+        slots: u32,
+    ) -> Result<Taken, Error> {
+        let (mut taken, mut passed) = (OneByOne::begin(slots), Vec::new());
+        while taken.goes_on() {
+            let mut met = None;
+            let take = until_stored!(self, "taking a queued job", |bell| self
+                .try_take_rows(queue, worker, 1, bell, &passed, &mut met));
+            if taken.add(take)
+                && let Some(row) = met
+            {
+                taken.put_off(self.put_off_row(&row).await);
+                passed.push(row);
+            }
+        }
+        taken.end()
+    }
+
+    /// `first` is told which row came first, also when the take fails; those that were `passed` by are left alone.
     async fn try_take_rows(
         &self,
         queue: Queue,
         worker: &WorkerId,
         limit: i64,
         bell: Bell,
+        passed: &[Row],
+        first: &mut Option<Row>,
     ) -> Result<Taken, Stumble> {
         let (mut transaction, now) = self.begin("taking queued jobs").await?;
-        let rows: Vec<JobRow> = sqlx::query_as(
-            "select * from finalization_jobs where queue = $1 and status = 'queued' and ready_at <= $2 \
-                 and not exists (select from queue_pauses where queue = $1) \
-             order by ready_at, job_id limit $3 for no key update skip locked",
-        )
-        .bind(queue.as_str())
-        .bind(now)
-        .bind(limit)
-        .fetch_all(&mut *transaction)
-        .await
-        .doing("taking queued jobs")?;
+        let rows = due_rows(&mut transaction, queue, now, limit, passed).await?;
+        *first = rows.first().map(Row::of);
+        match self.take_of(&mut transaction, rows, worker, now, bell).await {
+            Ok(taken) => {
+                transaction.commit().await.doing("taking queued jobs")?;
+                Ok(taken)
+            }
+            Err(stumble) => {
+                // As with bells: whoever tries next passes locked rows by, so the locks end here and not when the driver
+                // comes to it.
+                let _ = transaction.rollback().await;
+                Err(stumble)
+            }
+        }
+    }
+
+    /// Decides and stores one row after the other, inside of the caller's transaction.
+    async fn take_of(
+        &self,
+        connection: &mut PgConnection,
+        rows: Vec<JobRow>,
+        worker: &WorkerId,
+        now: Timestamp,
+        bell: Bell,
+    ) -> Result<Taken, Stumble> {
         let mut taken = Taken::default();
         for row in rows {
             let (user_id, job_id) = (row.user_id.clone(), row.job_id.clone());
             let Ok(stored) = Stored::try_from(row) else {
                 tracing::error!(job_id, "a job cannot be read; it is put off");
                 taken.answers.push("error");
-                super::put_off(&mut transaction, &user_id, &job_id).await?;
+                super::put_off(&mut *connection, &user_id, &job_id).await?;
                 continue;
             };
             let claim =
                 Command::Claim { generation: stored.job.generation, worker: worker.clone(), keys: false };
-            match self.decide_and_write(&mut transaction, &stored, claim, now, bell).await? {
+            match self.decide_and_write(&mut *connection, &stored, claim, now, bell).await? {
                 Ok(written) => taken.granted(written),
                 Err(refusal) => taken.answers.push(answer(refusal, &stored.job.state)),
             }
         }
-        transaction.commit().await.doing("taking queued jobs")?;
         Ok(taken)
     }
+
+    /// Puts off the row that could not be taken. What refuses its claim may refuse this too: then it stays the first, and
+    /// each take passes it by.
+    async fn put_off_row(&self, row: &Row) -> Result<(), Error> {
+        tracing::error!(job_id = row.job_id, "a job cannot be stored; it is put off");
+        let (mut transaction, _) = self.begin("putting a job off").await?;
+        super::put_off(&mut transaction, &row.user_id, &row.job_id).await?;
+        transaction.commit().await.doing("putting a job off")
+    }
+}
+
+/// The due rows of `queue`, oldest first, held until the commit; what somebody else holds is passed by.
+async fn due_rows(
+    connection: &mut PgConnection,
+    queue: Queue,
+    now: Timestamp,
+    limit: i64,
+    passed: &[Row],
+) -> Result<Vec<JobRow>, Error> {
+    sqlx::query_as(
+        "select * from finalization_jobs where queue = $1 and status = 'queued' and ready_at <= $2 \
+             and not exists (select from queue_pauses where queue = $1) and job_id <> all($4) \
+         order by ready_at, job_id limit $3 for no key update skip locked",
+    )
+    .bind(queue.as_str())
+    .bind(now)
+    .bind(limit)
+    .bind(passed.iter().map(|row| row.job_id.as_str()).collect::<Vec<_>>())
+    .fetch_all(connection)
+    .await
+    .doing("taking queued jobs")
 }

@@ -2,7 +2,7 @@
 
 use chrono::Duration;
 use job::{JobId, Queue};
-use ledger::Taken;
+use ledger::{Ledger, Settings, Taken};
 use sqlx::{Connection, PgConnection};
 use tokio::task::JoinHandle;
 
@@ -80,6 +80,49 @@ async fn a_bell_that_another_process_moved_meanwhile_stays_where_it_is() {
     assert_eq!(take.await.unwrap().answers, ["error", "claimed"]);
     let in_an_hour = "select count(*) from finalization_bells where ring_at > now() + interval '50 minutes'";
     assert_eq!(world.count(in_an_hour).await, 1);
+}
+
+#[tokio::test]
+async fn without_bells_a_job_that_can_neither_be_stored_nor_put_off_stops_no_other() {
+    let (world, [_, good]) = with_one_bad().await;
+    let inline = Ledger::new(world.database.options(), Settings { bells: false, ..Settings::default() });
+    let taken = inline.take(Queue::Creation, &worker("w"), 10).await.unwrap();
+    assert_eq!(taken.answers, ["error", "claimed"]);
+    assert_eq!(taken.claims[0].job.id, good);
+}
+
+#[tokio::test]
+async fn without_bells_a_job_that_cannot_be_claimed_is_put_off() {
+    let (world, [bad, _]) = with_one_bad().await;
+    world
+        .run(
+            "drop trigger refuse on finalization_jobs; \
+             create trigger refuse before update on finalization_jobs for each row \
+                 when (new.conversation_id = 'bad' and new.status = 'leased') execute function refuse()",
+        )
+        .await;
+    let inline = Ledger::new(world.database.options(), Settings { bells: false, ..Settings::default() });
+    assert_eq!(inline.take(Queue::Creation, &worker("w"), 10).await.unwrap().answers, ["error", "claimed"]);
+    let later = "select count(*) from finalization_jobs where status = 'queued' and ready_at > now()";
+    assert_eq!(world.count(later).await, 1, "{bad} is looked at again in a while");
+    assert!(inline.take(Queue::Creation, &worker("w"), 10).await.unwrap().answers.is_empty());
+}
+
+#[tokio::test]
+async fn what_was_claimed_before_a_bell_could_not_be_put_off_is_run() {
+    let (world, [bad, good]) = with_one_bad().await;
+    // The good one rings first; the bad one's bell cannot be moved within any verb's patience.
+    world.age(&good, Duration::minutes(2)).await;
+    world
+        .run(
+            "create function stall() returns trigger language plpgsql as \
+                 $$begin raise exception 'away' using errcode = '57P03'; end$$; \
+             create trigger stall before update on finalization_bells for each row execute function stall()",
+        )
+        .await;
+    let taken = world.ledger.take(Queue::Creation, &worker("w"), 10).await.unwrap();
+    assert_eq!(taken.answers, ["claimed", "error"]);
+    assert_eq!(taken.claims[0].job.id, good, "and not {bad}");
 }
 
 #[tokio::test]
