@@ -85,7 +85,7 @@ async fn set_up(plan: &Plan) -> World {
         .await
         .expect("the server has a clock");
     let origin = before - journal.now();
-    let model = Model::start(Arc::clone(&journal)).await;
+    let model = Model::start(Arc::clone(&journal), plan.first_failures()).await;
     let receivers = Arc::new(Receivers::start(Arc::clone(&journal)).await);
     let people = people::make(&postgres.url("cli"), plan.clients).await;
     let fleet =
