@@ -45,7 +45,7 @@ pub(crate) async fn run(command: Command, spans: Option<SpanCounts>) -> anyhow::
         Command::Users(users) => users::run(users).await,
         Command::Folders(folders) => folders::run(folders).await,
         Command::Keys(keys) => keys::run(keys).await,
-        Command::Config(show) => Ok(config::run(&show)),
+        Command::Config(show) => config::run(&show),
         Command::Openapi => openapi::run(),
         Command::Completions { shell } => completions::run(shell),
         Command::Man(man) => man::run(&man),

@@ -55,7 +55,7 @@ pub(super) async fn run(demo: Demo) -> anyhow::Result<ExitCode> {
     private.drop_database().await.context("dropping the demo's database")?;
     let mut report = shown?;
     report.seconds = begun.elapsed().as_secs_f64();
-    screen.closing(&report);
+    screen.closing(&report)?;
     Ok(ExitCode::from(u8::from(!report.surprises.is_empty())))
 }
 

@@ -63,8 +63,8 @@ pub(crate) async fn run(jobs: Jobs) -> anyhow::Result<ExitCode> {
     let as_json = jobs.asked.json;
     match jobs.verb {
         Verb::List(list) => list::run(&ledger, &list, as_json).await?,
-        Verb::Show { id } => show::print(&page(&ledger, &id).await?, as_json),
-        Verb::Why { id } => why::print(&page(&ledger, &id).await?, as_json),
+        Verb::Show { id } => show::print(&page(&ledger, &id).await?, as_json)?,
+        Verb::Why { id } => why::print(&page(&ledger, &id).await?, as_json)?,
         Verb::Watch(watch) => watch::run(&ledger, &watch, as_json).await?,
         Verb::Replay(replay) => return replay::run(&ledger, &replay, as_json).await,
         Verb::Discard(discard) => return discard::run(&ledger, &discard, as_json).await,

@@ -6,7 +6,7 @@ use clap::Args;
 use ledger::{Ledger, Settings};
 use serde_json::json;
 
-use super::table::print_json;
+use super::{stdout::say, table::print_json};
 use crate::{config::Config, wiring::database};
 
 /// Bring the database's schema up to date.
@@ -27,9 +27,9 @@ pub(super) async fn run(migrate: Migrate) -> anyhow::Result<ExitCode> {
     ledger.close().await;
     match (migrate.json, missing.len()) {
         (true, _) => print_json(&json!({ "applied": missing })),
-        (_, 0) => anstream::println!("the schema was up to date already"),
-        (_, 1) => anstream::println!("1 migration applied; the schema is up to date"),
-        (_, many) => anstream::println!("{many} migrations applied; the schema is up to date"),
-    }
+        (_, 0) => say!("the schema was up to date already"),
+        (_, 1) => say!("1 migration applied; the schema is up to date"),
+        (_, many) => say!("{many} migrations applied; the schema is up to date"),
+    }?;
     Ok(ExitCode::SUCCESS)
 }

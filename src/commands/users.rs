@@ -8,7 +8,10 @@ use ledger::{Ledger, UserChange};
 use records::UserId;
 use serde_json::json;
 
-use super::table::{Asked, print_json};
+use super::{
+    stdout::say,
+    table::{Asked, print_json},
+};
 use crate::{exit::Exit, wiring::chance};
 
 /// People whose conversations are kept.
@@ -81,8 +84,8 @@ pub(crate) async fn run(users: Users) -> anyhow::Result<ExitCode> {
     }
     match users.asked.json {
         true => print_json(&json!({ "id": id.as_str() })),
-        false => anstream::println!("{id}"),
-    }
+        false => say!("{id}"),
+    }?;
     Ok(ExitCode::SUCCESS)
 }
 

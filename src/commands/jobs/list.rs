@@ -52,10 +52,10 @@ pub(super) async fn run(ledger: &Ledger, list: &List, as_json: bool) -> anyhow::
     filter.after = list.after.as_deref().map(place).transpose()?;
     let page = ledger.jobs_page(&filter).await?;
     if as_json {
-        print_json(&json!(page.jobs.iter().map(show::to_json).collect::<Vec<_>>()));
+        print_json(&json!(page.jobs.iter().map(show::to_json).collect::<Vec<_>>()))?;
     } else {
         let now = ledger.now().await?;
-        print_page(&page, now);
+        print_page(&page, now)?;
     }
     if let Some(next) = &page.next {
         // A message, not data: stdout stays one document.
@@ -67,13 +67,13 @@ pub(super) async fn run(ledger: &Ledger, list: &List, as_json: bool) -> anyhow::
     Ok(())
 }
 
-fn print_page(page: &JobsPage, now: Timestamp) {
+fn print_page(page: &JobsPage, now: Timestamp) -> anyhow::Result<()> {
     if page.jobs.is_empty() {
         anstream::eprintln!("no such jobs");
-        return;
+        return Ok(());
     }
     let rows = page.jobs.iter().map(|view| row(view, now)).collect();
-    table::print(&["job", "status", "code", "queue", "failed/crashed", "gen", "age", "user"], rows);
+    table::print(&["job", "status", "code", "queue", "failed/crashed", "gen", "age", "user"], rows)
 }
 
 pub(super) fn row(view: &JobView, now: Timestamp) -> Vec<String> {

@@ -24,6 +24,7 @@ mod database;
 mod desk;
 mod failures;
 mod folders;
+mod full_disk;
 mod languages;
 mod last_words;
 mod operations;
