@@ -27,6 +27,7 @@ mod replays;
 mod session;
 #[cfg(test)]
 mod tests;
+mod typed;
 mod visitor;
 mod webhooks;
 mod words;

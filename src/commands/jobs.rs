@@ -12,8 +12,9 @@ mod why;
 
 use std::process::ExitCode;
 
+use chrono::Datelike;
 use clap::{Args, Subcommand};
-use job::{JobId, Refusal};
+use job::{JobId, Refusal, Timestamp};
 use ledger::{JobPage, Ledger};
 
 use super::table::Asked;
@@ -81,6 +82,12 @@ async fn page(ledger: &Ledger, id: &str) -> anyhow::Result<JobPage> {
 
 fn no_job(id: &str) -> anyhow::Error {
     Exit::NotFound(format!("there is no job {id}")).into()
+}
+
+/// Whether a moment is one of those that are told with four digits for the year: the database knows fewer years than
+/// can be typed, and nothing happened in the others.
+pub(crate) fn is_told(at: Timestamp) -> bool {
+    (1..=9999).contains(&at.year())
 }
 
 /// A number with its noun.

@@ -9,7 +9,7 @@ use serde_json::json;
 use super::{
     causes,
     filter::{Which, ago},
-    show,
+    is_told, show,
 };
 use crate::{
     commands::table::{self, print_json},
@@ -98,7 +98,7 @@ fn written(place: &JobCursor) -> String {
 fn place(word: &str) -> anyhow::Result<JobCursor> {
     let read = || {
         let (micros, id) = word.split_once('.')?;
-        let at = Timestamp::from_timestamp_micros(micros.parse().ok()?)?;
+        let at = Timestamp::from_timestamp_micros(micros.parse().ok()?).filter(|at| is_told(*at))?;
         Some(JobCursor { at, job: JobId::from_text(id.to_owned()) })
     };
     let words = || Exit::Usage(format!("{word} is no place in a list: take it from the page before"));
