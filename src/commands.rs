@@ -12,6 +12,7 @@ pub(crate) mod jobs;
 pub(crate) mod keys;
 pub(crate) mod man;
 pub(crate) mod migrate;
+mod named;
 mod openapi;
 mod progress;
 pub(crate) mod replays;

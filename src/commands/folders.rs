@@ -9,6 +9,7 @@ use records::{FolderId, UserId};
 use serde_json::json;
 
 use super::{
+    named::{bounded, name},
     stdout::say,
     table::{self, Asked, print_json},
 };
@@ -186,24 +187,12 @@ fn unknown(id: &str) -> Exit {
     Exit::NotFound(format!("the person has no folder {id}"))
 }
 
-fn name(words: &str) -> Result<String, String> {
-    bounded(words, 1, 100)
-}
-
 fn description(words: &str) -> Result<String, String> {
     bounded(words, 1, 500)
 }
 
 fn icon(words: &str) -> Result<String, String> {
     bounded(words, 1, 50)
-}
-
-fn bounded(words: &str, min: usize, max: usize) -> Result<String, String> {
-    let words = words.trim();
-    match (min..=max).contains(&words.chars().count()) {
-        true => Ok(words.to_owned()),
-        false => Err(format!("{min} to {max} characters")),
-    }
 }
 
 fn color(words: &str) -> Result<String, String> {

@@ -11,6 +11,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
 
 use super::{
+    named,
     stdout::say,
     table::{self, Asked, print_json},
 };
@@ -33,7 +34,7 @@ enum Verb {
         #[arg(long)]
         user: String,
         /// What to call it.
-        #[arg(long, default_value = "key")]
+        #[arg(long, default_value = "key", value_parser = named::name)]
         name: String,
         /// What it may do; omitted: everything.
         #[arg(long, value_delimiter = ',')]

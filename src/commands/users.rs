@@ -2,13 +2,13 @@
 
 use std::process::ExitCode;
 
-use anyhow::bail;
 use clap::{Args, Subcommand};
 use ledger::{Ledger, UserChange};
 use records::UserId;
 use serde_json::json;
 
 use super::{
+    named,
     stdout::say,
     table::{Asked, print_json},
 };
@@ -28,7 +28,7 @@ enum Verb {
     /// Create a person.
     Create {
         /// An id of your own; else one is made.
-        #[arg(long)]
+        #[arg(long, value_parser = named::id)]
         id: Option<String>,
         #[command(flatten)]
         settings: Settings,
@@ -48,7 +48,7 @@ enum Verb {
 #[derive(Args, Debug)]
 struct Settings {
     /// The person's name.
-    #[arg(long)]
+    #[arg(long, value_parser = named::name)]
     name: Option<String>,
     /// An IANA time zone, for example Europe/Berlin: in it "by Friday" is resolved.
     #[arg(long, value_parser = time_zone)]
@@ -67,9 +67,6 @@ pub(crate) async fn run(users: Users) -> anyhow::Result<ExitCode> {
     let (id, change) = match users.verb {
         Verb::Create { id, settings } => {
             let id = UserId::new(id.unwrap_or_else(fresh_id));
-            if id.as_str().is_empty() || id.as_str().chars().count() > 128 {
-                bail!("an id has 1 to 128 characters");
-            }
             if !create(&ledger, &id, &settings.change(None)).await? {
                 return Err(Exit::Refused(format!("there is a person {id} already")).into());
             }

@@ -29,6 +29,7 @@ mod languages;
 mod last_words;
 mod operations;
 mod outbox;
+mod people;
 mod proxied;
 mod repair;
 mod secrecy;
