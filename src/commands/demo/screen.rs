@@ -153,9 +153,7 @@ impl Screen {
     /// # Errors
     /// When these, or lines before, could not be written.
     pub(super) fn closing(&self, report: &Report) -> anyhow::Result<()> {
-        if let Some(spinner) = &self.spinner {
-            spinner.finish_and_clear();
-        }
+        self.still();
         if self.json {
             let document = serde_json::to_string_pretty(report).context("making the report")?;
             return say!("{document}");
@@ -174,6 +172,13 @@ impl Screen {
         };
         self.say(&format!("{verdict}  {DIM}{:.1} s in all{PLAIN}", report.seconds));
         self.unwritten.lock().unwrap_or_else(PoisonError::into_inner).take().map_or(Ok(()), Err)
+    }
+
+    /// Clears what moves: there is nothing more to be shown.
+    pub(super) fn still(&self) {
+        if let Some(spinner) = &self.spinner {
+            spinner.finish_and_clear();
+        }
     }
 
     /// The stages of a conversation that this process saw.
