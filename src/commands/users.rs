@@ -42,6 +42,9 @@ enum Verb {
         requires_byok: Option<bool>,
         #[command(flatten)]
         settings: Settings,
+        /// Switch all summarization apps off.
+        #[arg(long, conflicts_with = "apps")]
+        no_apps: bool,
     },
 }
 
@@ -72,7 +75,18 @@ pub(crate) async fn run(users: Users) -> anyhow::Result<ExitCode> {
             }
             (id, None)
         }
-        Verb::Set { id, requires_byok, settings } => (UserId::new(id), Some(settings.change(requires_byok))),
+        Verb::Set { id, requires_byok, settings, no_apps } => {
+            let mut change = settings.change(requires_byok);
+            if no_apps {
+                change.apps = Some(Vec::new());
+            }
+            if change == UserChange::default() {
+                let words = "nothing to change was named; there are --name, --time-zone, --requires-byok, --apps and \
+                             --no-apps";
+                return Err(Exit::Usage(words.to_owned()).into());
+            }
+            (UserId::new(id), Some(change))
+        }
     };
     if let Some(change) = &change
         && ledger.change_user(&id, change).await?.is_none()
