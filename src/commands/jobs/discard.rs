@@ -7,7 +7,10 @@ use job::JobId;
 use ledger::{JobFilter, Ledger};
 use serde_json::json;
 
-use super::{filter::Which, no_job, several};
+use super::{
+    filter::{OF_MANY, Which},
+    no_job, several,
+};
 use crate::{
     commands::{
         consent::{Cause, Consent},
@@ -22,6 +25,7 @@ use crate::{
 #[derive(Args, Debug)]
 pub(super) struct Discard {
     /// A job; without one, the filter says which dead letters.
+    #[arg(conflicts_with_all = OF_MANY)]
     id: Option<String>,
     #[command(flatten)]
     which: Which,

@@ -8,7 +8,10 @@ use ledger::{JobFilter, Ledger, ReplayOrder, ReplayPreview, Started};
 use rand::RngExt;
 use serde_json::json;
 
-use super::{filter::Which, no_job, several};
+use super::{
+    filter::{OF_MANY, Which},
+    no_job, several,
+};
 use crate::{
     commands::{
         consent::{Cause, Consent},
@@ -24,6 +27,7 @@ use crate::{
 #[derive(Args, Debug)]
 pub(super) struct Replay {
     /// A job; without one, the filter says which dead letters.
+    #[arg(conflicts_with_all = OF_MANY)]
     id: Option<String>,
     #[command(flatten)]
     which: Which,
@@ -213,6 +217,25 @@ mod tests {
     struct Words {
         #[command(flatten)]
         replay: Replay,
+    }
+
+    #[test]
+    fn one_job_and_many_are_not_meant_at_once() {
+        let parses = |words: &[&str]| {
+            let words = [&["replay", "--reason", "it is mended"], words].concat();
+            Words::try_parse_from(words).is_ok()
+        };
+        assert!(parses(&["fj_1", "--from-scratch"]) && parses(&["--all", "--code", "model_timeout"]));
+        for many in [
+            &["--all"][..],
+            &["--code", "model_timeout"],
+            &["--user", "ada"],
+            &["--newer-than", "1d"],
+            &["--older-than", "1d"],
+            &["--generation", "1"],
+        ] {
+            assert!(!parses(&[&["fj_1"], many].concat()), "{many:?}");
+        }
     }
 
     fn told(jobs: i64, recorded: i64, more: &[&str]) -> String {
