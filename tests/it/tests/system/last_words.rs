@@ -76,6 +76,15 @@ async fn of_several_that_migrate_at_once_each_counts_what_it_applied() {
     assert!(all > 1 && applied.len() == all, "{all} were counted, and there are {}", applied.len());
 }
 
+#[test]
+fn a_filter_of_logs_that_is_none_is_refused_as_every_other_setting() {
+    let mut command = std::process::Command::new(binary::path());
+    let output = command.arg("config").env("LISTEN_LOG", "info,=[").output().expect("the program can be run");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("LISTEN_LOG"), "{said}");
+}
+
 #[tokio::test]
 async fn a_database_that_is_away_may_be_asked_again_and_one_that_is_not_there_is_named() {
     let (code, _, said) = ends(NOWHERE, &["jobs", "list"]);
