@@ -29,7 +29,7 @@ pub(crate) struct Webhooks {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// List endpoints that are disabled or failing; with --user, all of that person's.
+    /// List endpoints that fail or were disabled because they did; with --user, all of that person's.
     List {
         /// Whose.
         #[arg(long, value_name = "ID")]
@@ -46,7 +46,7 @@ enum Verb {
         #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(i64).range(0..=1000))]
         limit: i64,
     },
-    /// Try again what was given up in a span of time.
+    /// Try again what was given up, or cancelled by the endpoint's 410, in a span of time.
     Recover {
         #[command(flatten)]
         which: Which,
@@ -96,7 +96,7 @@ async fn list(ledger: &Ledger, user: Option<UserId>, limit: i64, as_json: bool) 
         return print_json(&views.iter().map(to_json).collect::<Value>());
     }
     if views.is_empty() {
-        anstream::eprintln!("no endpoint is disabled or failing");
+        anstream::eprintln!("no endpoint fails, and none was disabled because it did");
         return Ok(());
     }
     let now = ledger.now().await?;

@@ -142,7 +142,7 @@ fn unreadable(name: &str, what: &str) -> Fault {
 fn moment(name: &str, typed: &str, fixed: &str, now: Timestamp) -> Result<Option<Timestamp>, Fault> {
     if !typed.trim().is_empty() {
         let ago = age(typed.trim()).map_err(|words| unreadable(name, &words))?;
-        return Ok(now.checked_sub_signed(ago));
+        return Ok(Some(now - ago));
     }
     if fixed.is_empty() {
         return Ok(None);
@@ -185,6 +185,7 @@ mod tests {
             Asked { code: "none".into(), ..Asked::default() },
             Asked { generation: "x".into(), ..Asked::default() },
             Asked { older_than: "1w".into(), ..Asked::default() },
+            Asked { older_than: "100000000d".into(), ..Asked::default() },
             Asked { until: "noon".into(), ..Asked::default() },
             Asked { until: "-5000-01-01T00:00:00Z".into(), ..Asked::default() },
             Asked { since: "-262143-01-01T00:00:00Z".into(), ..Asked::default() },

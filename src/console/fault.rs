@@ -12,8 +12,10 @@ use super::page::{Frame, Message, render_as};
 /// Why there is no page.
 #[derive(Clone, Debug)]
 pub(super) enum Fault {
-    /// The ledger could not be read or written.
+    /// The ledger could not be read, and nothing was to be written.
     Database,
+    /// The ledger did not answer while something was to be written: it may be written all the same, or a part of it.
+    Halfway,
     /// There is nothing of that name.
     Missing(String),
     /// The ledger says no.
@@ -61,6 +63,32 @@ impl From<ledger::Error> for Fault {
     }
 }
 
+/// Why nothing is said to be done: a fault of whoever acts. A commit whose answer was lost, or the batches before the one
+/// that failed, may have changed something.
+#[derive(Debug)]
+pub(super) struct Undone(Fault);
+
+impl From<Fault> for Undone {
+    fn from(fault: Fault) -> Self {
+        match fault {
+            Fault::Database => Self(Fault::Halfway),
+            certain => Self(certain),
+        }
+    }
+}
+
+impl From<ledger::Error> for Undone {
+    fn from(error: ledger::Error) -> Self {
+        Fault::from(error).into()
+    }
+}
+
+impl IntoResponse for Undone {
+    fn into_response(self) -> Response {
+        self.0.into_response()
+    }
+}
+
 impl Fault {
     /// The status of a form that is too long.
     pub(super) const TOO_LONG: StatusCode = StatusCode::PAYLOAD_TOO_LARGE;
@@ -71,6 +99,13 @@ impl Fault {
                 StatusCode::SERVICE_UNAVAILABLE,
                 "The database does not answer",
                 "The log says what went wrong. Nothing was changed by this page.".to_owned(),
+            ),
+            Self::Halfway => (
+                StatusCode::SERVICE_UNAVAILABLE,
+                "The database does not answer",
+                "The log says what went wrong. What you asked for may have been done, or a part of it: look before \
+                 you ask again."
+                    .to_owned(),
             ),
             Self::Missing(what) => (StatusCode::NOT_FOUND, "Not found", what),
             Self::Refused(why) => (StatusCode::CONFLICT, "That is not possible", why),

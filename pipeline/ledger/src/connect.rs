@@ -22,6 +22,7 @@ use crate::{
     operators::applied,
     row::JobRow,
     run_input::{About, RunInput},
+    take::PassedBy,
     together::{Lanes, Together},
 };
 
@@ -62,6 +63,7 @@ pub struct Ledger {
     /// The name of the request on whose behalf this handle creates.
     pub(crate) request_key: Option<Arc<RequestKey>>,
     pub(crate) doubts: Doubts,
+    pub(crate) passed_by: PassedBy,
     pub(crate) key_owners: Together<[u8; 32], Option<KeyOwner>>,
     pub(crate) admissions: Together<Arc<Asked>, Finalized>,
     pub(crate) completions: Together<Arc<Completion>, Finished>,
@@ -86,6 +88,7 @@ impl Ledger {
             enqueue_failed: settings.enqueue_failed,
             request_key: None,
             doubts,
+            passed_by: PassedBy::default(),
             key_owners: Together::new(Lanes::One),
             admissions: Together::new(Lanes::Two),
             completions: Together::new(Lanes::Two),

@@ -28,6 +28,7 @@ pub use list::{JobCursor, JobFilter, JobsPage};
 pub use overview::{DeadLetters, MinuteView, Overview};
 pub use page::JobPage;
 pub use pauses::Pause;
+pub(crate) use pauses::is_paused;
 pub use processes::{HeldLease, MinuteCounts, Process, ProcessView, RUN_MILLIS, Workers};
 pub use verify::{CHECKS, Check, Finding};
 pub use webhooks::{Enabled, EndpointView, GivenUp};
