@@ -2,7 +2,7 @@
 
 use askama::Template;
 use axum::{
-    extract::{Query, State},
+    extract::State,
     response::{Redirect, Response},
 };
 use job::Timestamp;
@@ -17,6 +17,7 @@ use super::{
     fault::{Fault, Undone},
     live::live_page,
     page::{Frame, render},
+    typed::Query,
     visitor::{Acting, Visitor},
     webhooks::{Which, answer, missing},
     words::{Moment, query},

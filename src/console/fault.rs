@@ -5,6 +5,8 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
+use ledger::Trouble;
+
 use super::page::{Frame, Message, render_as};
 
 /// Why there is no page.
@@ -34,12 +36,30 @@ pub(super) enum Fault {
     ForeignForm,
     /// A change without a reason.
     NoReason,
+    /// A form of more than any of ours holds.
+    TooLong,
+    /// The schema is not this program's.
+    Schema,
+    /// The database answers, and refused what a page of ours asked.
+    Defect,
 }
 
 impl From<ledger::Error> for Fault {
     fn from(error: ledger::Error) -> Self {
-        tracing::warn!(%error, "a page of the console could not be made");
-        Self::Database
+        let fault = match error.trouble() {
+            Some(Trouble::Schema) => Self::Schema,
+            Some(_) => Self::Database,
+            None if error.is_passing() => Self::Database,
+            None => Self::Defect,
+        };
+        match fault {
+            Self::Defect => {
+                let refusal = error.sqlstate();
+                tracing::error!(%error, refusal, "the database refused what a page of the console asked");
+            }
+            _ => tracing::warn!(%error, "a page of the console could not be made"),
+        }
+        fault
     }
 }
 
@@ -70,6 +90,9 @@ impl IntoResponse for Undone {
 }
 
 impl Fault {
+    /// The status of a form that is too long.
+    pub(super) const TOO_LONG: StatusCode = StatusCode::PAYLOAD_TOO_LARGE;
+
     fn words(self) -> (StatusCode, &'static str, String) {
         match self {
             Self::Database => (
@@ -125,6 +148,21 @@ impl Fault {
                 StatusCode::UNPROCESSABLE_ENTITY,
                 "A reason is missing",
                 "Nothing was changed. Go back and write 3 to 500 characters that tell the next operator why.".to_owned(),
+            ),
+            Self::TooLong => (
+                Self::TOO_LONG,
+                "That is too long",
+                "Nothing was changed. No form of the console holds more than 64 KiB.".to_owned(),
+            ),
+            Self::Schema => (
+                StatusCode::SERVICE_UNAVAILABLE,
+                "The schema is not this program's",
+                "The database answers. Run `listen migrate`, then load the page again.".to_owned(),
+            ),
+            Self::Defect => (
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "The database refused that",
+                "It answers, and would refuse the same again. The log says which refusal it was.".to_owned(),
             ),
         }
     }

@@ -1,7 +1,7 @@
 //! Replaying many: look at what would happen, then begin.
 
 use axum::{
-    extract::{Query, State},
+    extract::State,
     response::{Redirect, Response},
 };
 use ledger::{ReplayOrder, ReplayPreview, Started};
@@ -13,6 +13,7 @@ use super::{
     asked::Asked,
     confirm::Confirm,
     fault::{Fault, Undone},
+    typed::Query,
     visitor::{Acting, Visitor},
     words::{Sentence, count},
 };

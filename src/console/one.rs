@@ -1,7 +1,7 @@
 //! What an operator does to one job: replay it, or settle it.
 
 use axum::{
-    extract::{Path, State},
+    extract::State,
     response::{Redirect, Response},
 };
 use job::{Job, JobId, Refusal, State as JobState};
@@ -11,6 +11,7 @@ use super::{
     confirm::Confirm,
     fault::{Fault, Undone},
     job::read,
+    typed::Path,
     visitor::{Acting, Visitor},
 };
 use crate::commands::jobs::words;

@@ -1,7 +1,7 @@
 //! Pausing a queue, and taking from it again.
 
 use axum::{
-    extract::{Path, State},
+    extract::State,
     response::{Redirect, Response},
 };
 use job::Queue;
@@ -10,6 +10,7 @@ use super::{
     Console,
     confirm::Confirm,
     fault::{Fault, Undone},
+    typed::Path,
     visitor::{Acting, Visitor},
 };
 

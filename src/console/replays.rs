@@ -2,7 +2,7 @@
 
 use askama::Template;
 use axum::{
-    extract::{Path, Query, State},
+    extract::State,
     response::{Redirect, Response},
 };
 use job::Timestamp;
@@ -16,6 +16,7 @@ use super::{
     fault::{Fault, Undone},
     live::live_page,
     page::{Frame, render},
+    typed::{Path, Query},
     visitor::{Acting, Visitor},
     words::{Moment, count, segment},
 };

@@ -2,7 +2,7 @@
 
 use askama::Template;
 use axum::{
-    extract::{Query, State},
+    extract::State,
     response::{Redirect, Response},
 };
 use job::Timestamp;
@@ -17,6 +17,7 @@ use super::{
     live::live_page,
     page::{Frame, render},
     paging::{cut, read_place, write_place},
+    typed::Query,
     visitor::{Acting, Visitor},
     words::{Moment, query},
 };

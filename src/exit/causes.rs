@@ -62,6 +62,11 @@ fn about(trouble: Trouble) -> &'static str {
         }
         Trouble::Schema => "the schema is not this program's: run `listen migrate`",
         Trouble::Connections => "the server has no connection left: raise max_connections, or end some",
+        Trouble::Sessions => {
+            "the server at the address in DATABASE_URL (or --database-url) is not up yet, does not answer, or has no \
+             connection left: `pg_isready -d \"$DATABASE_URL\"` tells the first two; for the third raise \
+             max_connections, or end some"
+        }
     }
 }
 

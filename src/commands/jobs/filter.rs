@@ -4,6 +4,9 @@ use clap::Args;
 use ledger::{JobFilter, Ledger};
 use records::{Timestamp, UserId};
 
+/// What means many dead letters, by the names of its fields: beside the id of one it would be left out without a word.
+pub(super) const OF_MANY: [&str; 6] = ["all", "code", "user", "newer_than", "older_than", "generation"];
+
 /// A filter without a status: that is for the verb to say.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct Which {

@@ -22,6 +22,7 @@ pub use bulk::{
 };
 pub use causes::{Cause, Causes};
 pub use deliveries::{DeliveryFilter, DeliveryLine, Redelivered, delivery_subject};
+pub(crate) use doctor::applied;
 pub use doctor::{Examination, OldTransaction};
 pub use list::{JobCursor, JobFilter, JobsPage};
 pub use overview::{DeadLetters, MinuteView, Overview};
