@@ -4,7 +4,6 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse, Response},
 };
-
 use ledger::Trouble;
 
 use super::page::{Frame, Message, render_as};
@@ -40,7 +39,7 @@ pub(super) enum Fault {
     TooLong,
     /// The schema is not this program's.
     Schema,
-    /// The database answers, and refused what a page of ours asked.
+    /// The database answers, and what a page of ours asked of it cannot be done.
     Defect,
 }
 
@@ -55,7 +54,7 @@ impl From<ledger::Error> for Fault {
         match fault {
             Self::Defect => {
                 let refusal = error.sqlstate();
-                tracing::error!(%error, refusal, "the database refused what a page of the console asked");
+                tracing::error!(%error, refusal, "what a page of the console asked of the database cannot be done");
             }
             _ => tracing::warn!(%error, "a page of the console could not be made"),
         }
@@ -161,8 +160,8 @@ impl Fault {
             ),
             Self::Defect => (
                 StatusCode::INTERNAL_SERVER_ERROR,
-                "The database refused that",
-                "It answers, and would refuse the same again. The log says which refusal it was.".to_owned(),
+                "That did not work",
+                "The database answers. What this page asked of it failed, and would fail again; the log says why.".to_owned(),
             ),
         }
     }
