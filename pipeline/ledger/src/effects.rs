@@ -132,11 +132,9 @@ impl Ledger {
                 | Effect::Ring { .. } => {}
             }
         }
-        // Totals come behind deliveries in the lock order, and completion has deliveries to write yet.
-        if !step.effects.iter().any(|effect| matches!(effect, Effect::CompleteConversation { .. })) {
-            count_totals(connection, &[(&before.job, &after.job)]).await?;
-            count_dead_letters(connection, &before.job, &after.job).await?;
-        }
+        // Behind deliveries in the lock order; a completion is written by itself, its totals behind its deliveries, too.
+        count_totals(connection, &[(&before.job, &after.job)]).await?;
+        count_dead_letters(connection, &before.job, &after.job).await?;
         self.ring_all(connection, &[(&after.job, &step.effects)], bell).await?;
         Ok(told)
     }

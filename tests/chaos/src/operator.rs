@@ -9,8 +9,9 @@ use crate::people;
 use crate::program;
 use crate::run::World;
 
-/// How many looks lie between two bulk replays.
-const BULK_EVERY: u32 = 6;
+/// Looks until all that has died is replayed in bulk, and until some is replayed one by one: seldom, so that some has.
+const IN_BULK: u32 = 4;
+const ONE_BY_ONE: u32 = 6;
 
 /// Looks every two seconds, until the run is over.
 pub(crate) async fn operate(world: Arc<World>, stop: CancellationToken) {
@@ -21,9 +22,10 @@ pub(crate) async fn operate(world: Arc<World>, stop: CancellationToken) {
             marked = people::mark(&world.postgres.url("cli-mark"), "marked").await;
         }
         looks += 1;
-        match looks % BULK_EVERY {
-            0 => replay_all(&world).await,
-            _ => replay(&world, 3).await,
+        if looks.is_multiple_of(IN_BULK) {
+            replay_all(&world).await;
+        } else if looks.is_multiple_of(ONE_BY_ONE) {
+            replay(&world, 3).await;
         }
     }
 }

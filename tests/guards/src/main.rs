@@ -4,6 +4,7 @@
 //! `cargo run -p guards` tries all of them, `cargo run -p guards -- claim` those with `claim` in their names. It ends
 //! with 1 when a guard could be taken out unnoticed. docs/RELIABILITY.md says what it found.
 
+mod constant;
 mod literal;
 mod mutants;
 mod run;

@@ -104,6 +104,7 @@ impl Mutant {
             leaves,
             tests: self.tests(guards),
             alone: false,
+            rewrites: Vec::new(),
             equivalent: None,
         })
     }

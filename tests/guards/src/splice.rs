@@ -1,9 +1,10 @@
 //! A source whose guards can be switched off while the program runs, so that one build serves them all.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use crate::Result;
+use crate::constant::as_functions;
 use crate::literal::literals;
 use crate::table::Guard;
 
@@ -53,12 +54,20 @@ pub(crate) fn switched(text: &str, guards: &[&Guard]) -> Result<String> {
         written = end;
     }
     out.push_str(&text[written..]);
+    let mut out = as_functions(&out);
+    let rewrites: BTreeSet<&(String, String)> = guards.iter().flat_map(|guard| &guard.rewrites).collect();
+    for (said, instead) in rewrites {
+        out = out.replace(said, instead);
+    }
     Ok(out)
 }
 
-/// The `format!` or `concat!` that a literal stands in: these take nothing but literals, and are chosen as a whole.
+/// Macros that take nothing but literals; the last one is the product's own.
+const OF_LITERALS: [&str; 3] = ["format!(", "concat!(", "for_each!("];
+
+/// The macro that a literal stands in, where it takes nothing but literals: it is chosen as a whole.
 fn call_around(text: &str, literals: &[Range<usize>], literal: &Range<usize>) -> Option<Range<usize>> {
-    let calls = ["format!(", "concat!("].map(|call| text[..literal.start].rfind(call));
+    let calls = OF_LITERALS.map(|call| text[..literal.start].rfind(call));
     let start = calls.into_iter().flatten().max()?;
     let mut depth = 0;
     for (place, character) in
@@ -105,6 +114,7 @@ mod checks {
             leaves: leaves.into(),
             tests: Vec::new(),
             alone: false,
+            rewrites: Vec::new(),
             equivalent: None,
         }
     }
@@ -120,6 +130,16 @@ mod checks {
             r#"if (match crate::guard_off() { "check" => { false } _ => { now < due } }) { query((match crate::guard_off() { "epoch" => { "where u = 2" } "user" => { "where true and e = 1" } _ => { "where u = 2 and e = 1" } })) }"#
         );
         assert_eq!(without(text, &epoch).unwrap(), r#"if now < due { query("where u = 2") }"#);
+    }
+
+    #[test]
+    fn a_rewrite_says_something_else_in_the_copy() {
+        let rewrites = vec![("q: \"".to_owned(), "q: || \"".to_owned()), ("q: (".into(), "q: || (".into())];
+        let user = Guard { rewrites, ..guard("user", "u = 2", "true") };
+        assert_eq!(
+            switched(r#"A { q: "u" }, A { q: "u = 2" }"#, &[&user]).unwrap(),
+            r#"A { q: || "u" }, A { q: || (match crate::guard_off() { "user" => { "true" } _ => { "u = 2" } }) }"#
+        );
     }
 
     #[test]

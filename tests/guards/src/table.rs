@@ -27,6 +27,8 @@ pub(crate) struct Guard {
     /// It stands where nothing can be switched while the program runs (a constant, a macro's literal, a migration), and
     /// has a build of its own.
     pub(crate) alone: bool,
+    /// What else its file says in the copy, so that it can be switched: (text, what stands there instead), everywhere.
+    pub(crate) rewrites: Vec<(String, String)>,
     /// Why no test can notice: the proof that the product does the same without it.
     pub(crate) equivalent: Option<String>,
 }
@@ -36,6 +38,8 @@ pub(crate) struct Guard {
 struct Table {
     file: String,
     tests: Vec<String>,
+    #[serde(default)]
+    rewrites: Vec<(String, String)>,
     guard: BTreeMap<String, Entry>,
 }
 
@@ -96,7 +100,7 @@ pub(crate) fn read(folder: &Path) -> Result<Vec<Guard>> {
         let path = entry?.path();
         let text = std::fs::read_to_string(&path)?;
         let table: Table = toml::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))?;
-        let Table { file, tests, guard } = table;
+        let Table { file, tests, rewrites, guard } = table;
         guards.extend(guard.into_iter().map(|(name, entry)| Guard {
             name,
             file: file.clone(),
@@ -106,6 +110,7 @@ pub(crate) fn read(folder: &Path) -> Result<Vec<Guard>> {
             leaves: entry.leaves,
             tests: entry.tests.unwrap_or_else(|| tests.clone()),
             alone: entry.alone,
+            rewrites: rewrites.clone(),
             equivalent: entry.equivalent,
         }));
     }

@@ -141,7 +141,13 @@ async fn run(built: &Built, program: &Program, off: &str, limit: Duration) -> Re
     let (path, folder) = built.get(&place).ok_or_else(|| format!("{place:?} was not built"))?;
     let mut command = Command::new(path);
     command.args(&program.arguments).env(SWITCH, off).env("CARGO_MANIFEST_DIR", folder).current_dir(folder);
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).kill_on_drop(true);
+    // Nobody reads where a test failed, and looking its names up takes longer than many a test.
+    command
+        .env("RUST_BACKTRACE", "0")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .kill_on_drop(true);
     let mut child = command.spawn()?;
     let output = child.stdout.take().ok_or("its output is ours")?;
     let listened = tokio::time::timeout(limit, listen(output)).await;

@@ -63,7 +63,7 @@ impl Said for Push {
             Self::Claim => {}
             Self::ClaimClosed => world.run(DONE, user).await,
             _ => {
-                let mut claimed = ledger.claim_pushes(100, &policy()).await.unwrap();
+                let mut claimed = ledger.claim_pushes(100, &policy()).await.unwrap().claimed;
                 let mine = claimed.iter().position(|push| push.user_id == *user).expect("one is due");
                 scene.claimed = Some(claimed.swap_remove(mine));
                 if matches!(self, Self::ClaimDead | Self::GiveUp) {
@@ -109,7 +109,7 @@ impl Said for Push {
         while ledger.fire_reminders(100).await.unwrap() > 0 {}
         world.run(LATER, &scene.user).await;
         world.run(DUE_AGAIN, &scene.user).await;
-        for push in ledger.claim_pushes(100, &policy()).await.unwrap() {
+        for push in ledger.claim_pushes(100, &policy()).await.unwrap().claimed {
             let delivered = DeliveryOutcome::Delivered { status: 204 };
             assert!(ledger.finish_push(&push, delivered, &policy()).await.unwrap(), "{place}");
         }

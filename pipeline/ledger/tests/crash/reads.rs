@@ -61,7 +61,7 @@ reads! { ledger, about:
     job(&about.claimed.job.id); job_page(&about.claimed.job.id);
     jobs(&filter()); jobs_page(&filter()); causes(&filter()); preview_replay(&filter());
     replay_operations(9); replay_operation("r"); replay_items("r", 0, 9);
-    endpoint_views(Some(&about.user), None, 9); given_up_deliveries(None, 9);
+    endpoint_views(Some(&about.user), None, 9); given_up_deliveries(None, None, 9);
     endpoint_deliveries(&about.user, "hook-Reader", &DeliveryFilter { limit: 9, ..DeliveryFilter::default() });
     delivery_line(&about.user, "hook-Reader", "d");
     actions(&ActionFilter { limit: 9, ..ActionFilter::default() });

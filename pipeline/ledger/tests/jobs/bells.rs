@@ -2,6 +2,7 @@
 //! `PROPTEST_CASES` sets how many belfries are tried.
 
 use job::{Queue, State};
+use ledger::{Ledger, Settings};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, TestRunner};
@@ -104,4 +105,59 @@ async fn hang(world: &World, jobs: &[job::JobId], bell: &Bell) {
         .await
         .unwrap();
     }
+}
+
+#[tokio::test]
+async fn a_conversation_is_deleted_where_its_bells_cannot_be_reached() {
+    let world = World::new().await;
+    world.admitted("c").await;
+    world.run("alter table finalization_bells rename to away").await;
+    let id = records::ConversationId::new("c");
+    assert!(world.ledger.delete_conversation(&world.ann, &id).await.unwrap());
+    world.run("alter table away rename to finalization_bells").await;
+    assert_eq!(
+        world.count("select count(*) from finalization_bells").await,
+        1,
+        "whoever takes it throws it away"
+    );
+    assert_eq!(world.answers(job::Queue::Creation).await.len(), 1);
+    assert_eq!(world.count("select count(*) from finalization_bells").await, 0);
+}
+
+#[tokio::test]
+async fn a_taker_sleeps_until_the_first_of_what_rings_later() {
+    let world = World::new().await;
+    for id in ["a", "b", "c"] {
+        world.admitted(id).await;
+    }
+    let first = "case conversation_id when 'b' then interval '1 hour' else interval '3 hours' end";
+    let later = format!(
+        "update finalization_jobs set ready_at = now() + {first}; \
+         update finalization_bells b set ring_at = now() + {first} from finalization_jobs j where j.job_id = b.job_id"
+    );
+    world.database.run(&later).await;
+    let inline = Ledger::new(world.database.options(), Settings { bells: false, ..Settings::default() });
+    for ledger in [&world.ledger, &inline] {
+        let (now, at) = ledger.next_ring_at(Queue::Creation).await.unwrap().unwrap();
+        assert!((0..=60).contains(&(at - now).num_minutes()), "{now} {at}");
+    }
+}
+
+#[tokio::test]
+async fn a_bell_of_no_job_is_no_matter_of_those_that_are_taken_with_it_oldest_first() {
+    let world = World::new().await;
+    for id in ["a", "b", "c"] {
+        world.admitted(id).await;
+    }
+    world
+        .run(
+            "update finalization_bells b set ring_at = now() - make_interval(mins => strpos('cba', conversation_id)) \
+                 from finalization_jobs j where j.job_id = b.job_id; \
+             insert into finalization_bells values ('fj_nobody', 1, 1, 'creation', now() - interval '1 hour')",
+        )
+        .await;
+    let taken = world.ledger.take(Queue::Creation, &worker("w"), 10).await.unwrap();
+    assert_eq!(taken.answers, ["missing", "claimed", "claimed", "claimed"]);
+    let ids: Vec<&str> = taken.claims.iter().map(|claimed| claimed.conversation_id.as_str()).collect();
+    assert_eq!(ids, ["a", "b", "c"]);
 }

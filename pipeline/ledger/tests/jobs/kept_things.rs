@@ -130,3 +130,31 @@ async fn the_very_same_words_are_written_once_even_for_an_engine_that_finds_noth
     assert_eq!(world.count("select count(*) from action_items").await, 1);
     assert_eq!(world.count("select count(*) from memories").await, 1);
 }
+
+#[tokio::test]
+async fn what_is_known_of_a_conversation_of_somebody_elses_is_news_in_another_of_the_same_batch() {
+    let world = World::new().await;
+    let bob = UserId::new("bob");
+    assert!(world.ledger.create_user(&bob, &Default::default()).await.unwrap());
+    let mut runs = vec![world.claimed("c").await];
+    for id in ["c", "d"] {
+        world.ledger.create_conversation(&bob, crate::world::talk(id)).await.unwrap();
+    }
+    let id = sqlx::query_scalar::<_, String>(
+        "select job_id from finalization_jobs where user_id = 'bob' and conversation_id = 'd'",
+    );
+    let id = job::JobId::from_text(id.fetch_one(&world.pool).await.unwrap());
+    runs.push(world.claim(&id).await);
+    world
+        .run(
+            "insert into action_items (user_id, action_item_id, description, created_at, updated_at, conversation_id, \
+                 revision) values ('bob', 'i', 'Call Tom', now() - interval '9 days', now(), 'c', 1)",
+        )
+        .await;
+    let results = || Results { items: vec![item("Call Tom")], ..Results::default() };
+    // Asked in the same breath: one batch.
+    let (one, other) =
+        tokio::join!(complete(&world, &runs[0], results()), complete(&world, &runs[1], results()));
+    let news = Finished::Completed { items: 1, memories: 0, deliveries: 0 };
+    assert_eq!((one, other), (news.clone(), news));
+}

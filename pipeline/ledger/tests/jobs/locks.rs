@@ -2,7 +2,7 @@
 //! by a row that somebody else holds further down the order of locks; then what it holds by then is looked at.
 
 use job::Outcome;
-use ledger::{CheckpointKey, CreateOutcome, NewConversation, OperatorAction, Results};
+use ledger::{CheckpointKey, CreateOutcome, NewConversation, OperatorAction, Results, WithKeys};
 use records::ConversationId;
 use serde_json::json;
 
@@ -53,6 +53,24 @@ async fn a_finalize_holds_its_person_and_then_its_conversation() {
         let (free, admitted) = is_free_while(&world, held, verb, probe).await;
         assert_eq!(free, is_free, "{held}");
         assert!(admitted.is_some());
+    }
+}
+
+#[tokio::test]
+async fn who_goes_step_by_step_holds_person_and_conversation_before_it_looks() {
+    for probe in [ANN, "select from conversations for no key update nowait"] {
+        let world = World::new().await;
+        let id = world.deferred("c").await;
+        let (ledger, ann) = (world.ledger.clone(), world.ann.clone());
+        let verb = async move {
+            let keys = WithKeys { claimant: None };
+            ledger.finalize_with_keys(&ann, &id, None, keys).await.unwrap().unwrap()
+        };
+        // It stops where it would look at what was said.
+        let held = "lock table transcript_segments in access exclusive mode";
+        let (free, finalized) = is_free_while(&world, held, verb, probe).await;
+        assert!(!free, "{probe}");
+        assert!(finalized.fresh);
     }
 }
 
@@ -238,4 +256,27 @@ async fn what_somebody_holds_is_passed_by_and_the_rest_is_taken() {
         world.ledger.settle(&holding, release).await.unwrap();
     }
     assert_eq!(world.view(&one).await.bells.len(), 1);
+}
+
+#[tokio::test]
+async fn completions_wait_for_nobody_elses_conversation() {
+    let world = World::new().await;
+    let bob = records::UserId::new("bob");
+    assert!(world.ledger.create_user(&bob, &Default::default()).await.unwrap());
+    let mut runs = Vec::new();
+    for id in ["a", "b", "c", "others"] {
+        runs.push(world.claimed(id).await);
+        world.ledger.create_conversation(&bob, talk(id)).await.unwrap();
+    }
+    let held = "select from conversations where user_id = 'bob' or conversation_id = 'others' for update";
+    let _held = world.database.holding(held).await;
+    let asked = [Outcome::Discarded, Outcome::Kept, Outcome::Discarded]
+        .into_iter()
+        .zip(&runs)
+        .map(|(outcome, run)| completion(run, outcome, Results::default()));
+    let asked: Vec<_> = asked.collect();
+    world.ledger.complete(&asked[0]).await.unwrap();
+    // Asked in the same breath: one batch of both kinds.
+    let (kept, discarded) = tokio::join!(world.ledger.complete(&asked[1]), world.ledger.complete(&asked[2]));
+    assert_eq!((kept.is_ok(), discarded.is_ok()), (true, true));
 }

@@ -59,3 +59,63 @@ async fn a_job_that_was_claimed_while_its_bell_could_not_be_written_is_looked_at
     sqlx::raw_sql("rollback").execute(&mut bells).await.unwrap();
     assert_eq!(world.count(LATE).await, 0);
 }
+
+#[tokio::test]
+async fn a_look_that_is_put_off_is_a_version_like_every_store() {
+    let world = World::new().await;
+    let job = world.admitted("c").await;
+    world.run("update finalization_jobs set reconcile_after_at = now() - interval '1 second'").await;
+    world.run("delete from finalization_bells").await;
+    let before = world.view(&job).await;
+    let mut bells = world.database.holding("lock table finalization_bells in access exclusive mode").await;
+    assert!(world.ledger.reconcile(&before.user_id, &job).await.unwrap_err().is_bell());
+    sqlx::raw_sql("rollback").execute(&mut bells).await.unwrap();
+    let later = world.view(&job).await;
+    assert_eq!(later.version, before.version + 1);
+    world.run("update finalization_jobs set ready_at = now() - interval '1 second'").await;
+    world.ledger.put_off(&before.user_id, &job).await.unwrap();
+    assert_eq!(world.view(&job).await.version, before.version + 2);
+}
+
+#[tokio::test]
+async fn what_is_leased_keeps_its_look_when_its_bell_cannot_be_written() {
+    let world = World::new().await;
+    let claimed = world.claimed("c").await;
+    world
+        .run(
+            "update finalization_jobs set lease_expires_at = now() - interval '9 seconds', \
+                 reconcile_after_at = now() - interval '1 second'",
+        )
+        .await;
+    const LOOK: &str = "select count(look_at) from finalization_jobs";
+    assert_eq!(world.count(LOOK).await, 0);
+    let mut bells = world.database.holding("lock table finalization_bells in access exclusive mode").await;
+    assert!(world.ledger.reconcile(&claimed.user_id, &claimed.job.id).await.unwrap_err().is_bell());
+    sqlx::raw_sql("rollback").execute(&mut bells).await.unwrap();
+    assert_eq!(world.count(LOOK).await, 0, "a look is named of what is queued alone");
+    assert_eq!(
+        world.count("select count(*) from finalization_jobs where reconcile_after_at > now()").await,
+        1
+    );
+}
+
+#[tokio::test]
+async fn a_run_that_has_completed_is_done_and_one_that_lasts_too_long_is_told_so() {
+    let world = World::new().await;
+    let (done, long) = (world.claimed("c").await, world.claimed("d").await);
+    let result = crate::world::completion(&done, job::Outcome::Kept, ledger::Results::default());
+    world.ledger.complete(&result).await.unwrap();
+    world
+        .run(
+            "update finalization_jobs set lease_claimed_at = now() - interval '1 day' where conversation_id = 'd'",
+        )
+        .await;
+    let asked = [done.holding(), long.holding()];
+    assert_eq!(world.ledger.renew(&asked).await.unwrap(), [Renewal::Done, Renewal::RunLimit]);
+    // Where the rows are held they are only looked at; who took the job over is not who has lost it.
+    world
+        .run("update finalization_jobs set epoch = 2, lease_worker = 'w2' where conversation_id = 'd'")
+        .await;
+    let _held = world.database.holding("select from finalization_jobs for update").await;
+    assert_eq!(world.ledger.renew(&asked).await.unwrap(), [Renewal::Done, Renewal::Lost]);
+}

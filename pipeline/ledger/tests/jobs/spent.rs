@@ -38,8 +38,11 @@ async fn what_was_spent_is_written_with_the_checkpoint_and_a_repeat_adds_nothing
     }
     assert_eq!(spent(&world, &run).await, [(1, 1, 900)]);
     assert!(world.ledger.spend(&run.holding(), &[survey(3, 2_700)]).await.unwrap());
-    assert!(world.ledger.spend(&run.holding(), &[survey(2, 1_800)]).await.unwrap(), "an older call, late");
+    let older = Spent { cached_tokens: 9, completion_tokens: 24, ..survey(2, 1_800) };
+    assert!(world.ledger.spend(&run.holding(), &[older]).await.unwrap(), "an older call, late");
     assert_eq!(spent(&world, &run).await, [(1, 3, 2_700)], "counts of a run never go down");
+    let others = "select count(*) from engine_usage where cached_tokens = 10 and completion_tokens = 25";
+    assert_eq!(world.count(others).await, 1);
 }
 
 #[tokio::test]

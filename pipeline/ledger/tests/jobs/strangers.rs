@@ -389,3 +389,21 @@ async fn what_was_deleted_and_made_again_can_be_deleted_again() {
         street.world.run("delete from finalization_jobs; delete from finalization_admissions").await;
     }
 }
+
+#[tokio::test]
+async fn whoever_creates_again_or_processes_again_is_answered_their_own_conversation() {
+    let street = Street::new().await;
+    let ledger = &street.world.ledger;
+    street.admitted().await;
+    for (user, id) in street.all() {
+        let own = (user.clone(), ConversationId::new(id));
+        let repeated = NewConversation { client_session_id: Some(format!("{user} {id}")), ..talk(id) };
+        match ledger.create_conversation(user, repeated).await.unwrap() {
+            CreateOutcome::Known(known) => assert_eq!((known.user_id, known.id), own),
+            other => panic!("not known: {other:?}"),
+        }
+        let repeated = ledger.reprocess(user, &own.1, None).await.unwrap().unwrap();
+        assert!(!repeated.fresh);
+        assert_eq!((repeated.conversation.user_id, repeated.conversation.id), own);
+    }
+}

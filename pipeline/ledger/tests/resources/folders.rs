@@ -36,6 +36,9 @@ async fn a_folder_shows_its_defaults_its_place_and_how_many_listed_conversations
         let id = world.conversation(&world.ann, id, status, 0).await;
         assert!(world.ledger.change_conversation(&world.ann, &id, &into("f")).await.unwrap());
     }
+    world.ledger.create_folder(&world.bob, &new("f")).await.unwrap().unwrap();
+    let bobs = world.conversation(&world.bob, "a", "completed", 0).await;
+    assert!(world.ledger.change_conversation(&world.bob, &bobs, &into("f")).await.unwrap());
     world.run("update conversations set discarded = true where conversation_id = 'hidden'").await;
     let folders = world.ledger.folders(&world.ann).await.unwrap();
     let counts: Vec<_> =

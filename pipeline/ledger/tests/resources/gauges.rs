@@ -27,6 +27,10 @@ async fn gauges_count_the_living_from_rows_and_the_finished_from_totals() {
                  false, now() - interval '200 s', null, now() - interval '2 hours', now(), now()), \
              ('ann', 'parked', 'c3', 1, 'finalize', 'finalization', 'blocked_byok', null, true, \
                  false, now() - interval '300 s', now(), now() + interval '1 hour', now(), now()); \
+             insert into finalization_jobs (user_id, job_id, conversation_id, revision, origin, queue, status, outcome, \
+                 requires_keys, force_process, admitted_at, created_at, updated_at, finished_at) values \
+             ('ann', 'done', 'c4', 1, 'finalize', 'finalization', 'completed', 'kept', false, false, \
+                 now() - interval '400 s', now(), now(), now()); \
              update finalization_totals set jobs = stripe where status = 'completed'",
         )
         .await;
@@ -35,7 +39,9 @@ async fn gauges_count_the_living_from_rows_and_the_finished_from_totals() {
     world
         .run(
             "insert into webhook_deliveries (user_id, endpoint_id, delivery_id, event, status, next_at, occurred_at) \
-             values ('ann', 'w', 'parked', 'webhook.test', 'pending', 'infinity', now() - interval '1 day')",
+             values ('ann', 'w', 'parked', 'webhook.test', 'pending', 'infinity', now() - interval '1 day'); \
+             insert into webhook_deliveries (user_id, endpoint_id, delivery_id, event, status, finished_at, occurred_at) \
+             values ('ann', 'w', 'delivered', 'webhook.test', 'delivered', now(), now() - interval '2 days')",
         )
         .await;
     let gauges = world.ledger.gauges().await.unwrap();

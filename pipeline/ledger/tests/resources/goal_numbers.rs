@@ -130,3 +130,16 @@ async fn a_goal_that_becomes_boolean_while_a_value_is_told_is_not_left_between_0
         assert!(found == is_one || found == is_other, "round {round}: {found:?}");
     }
 }
+
+#[tokio::test]
+async fn a_change_is_judged_by_the_row_that_another_one_left() {
+    let world = World::new().await;
+    let id = made(&world, "a", GoalType::Scale, 10.0).await;
+    let lowered = "update goals set max_value = 5";
+    let raised = GoalChange { min_value: Some(7.0), ..GoalChange::default() };
+    let refused = world.database.overtaken_by(lowered, change(&world, &id, raised)).await;
+    assert_eq!(refused, Err(GoalRefusal::Wrong(vec![GoalFault::Ends])));
+    let became = "update goals set goal_type = 'boolean', max_value = 1";
+    let told = async { world.ledger.set_goal_progress(&world.ann, &id, 3.0).await.unwrap() };
+    assert!(world.database.overtaken_by(became, told).await.is_err(), "a boolean goal stands at 0 or at 1");
+}

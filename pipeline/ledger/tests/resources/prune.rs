@@ -36,7 +36,10 @@ async fn with_jobs() -> World {
              insert into stage_checkpoints (user_id, job_id, stage, version, digest, output, epoch) \
                  values ('ann', 'done', 'describe', 1, '', '{}', 1); \
              update finalization_totals t set jobs = (select count(*) from finalization_jobs j \
-                 where j.status = t.status and abs(hashtext(j.job_id) % 16) = t.stripe)",
+                 where j.status = t.status and abs(hashtext(j.job_id) % 16) = t.stripe); \
+             insert into dead_letter_totals (code, settled, stripe, jobs) \
+                 select dead_code, settled_at is not null, abs(hashtext(job_id) % 16), count(*) \
+                 from finalization_jobs where status = 'dead_letter' group by 1, 2, 3",
         )
         .await;
     world
@@ -68,7 +71,19 @@ async fn a_dead_letter_that_nobody_settled_is_never_pruned() {
     );
     let below_zero = "select count(*) from finalization_totals where jobs < 0";
     assert_eq!(world.count(below_zero).await, 0, "each stripe is lowered by what it had counted");
+    let by_code = "select count(*) from dead_letter_totals where jobs <> 0";
+    assert_eq!(world.count(by_code).await, 1, "and so is each code's");
     assert_eq!(world.prune(MONTH, 100).await, Pruned::default());
+}
+
+#[tokio::test]
+async fn a_dead_letter_that_died_anew_while_it_was_looked_at_stays() {
+    let world = with_jobs().await;
+    let died = "lock table finalization_admissions in access exclusive mode; \
+        update finalization_jobs set finished_at = now() where job_id = 'superseded'";
+    let verb = world.ledger.prune_dead_letters(MONTH, None, 100);
+    assert_eq!(world.database.overtaken_by(died, verb).await.unwrap().found, 1);
+    assert_eq!(left(&world).await, ["alive", "done", "settled", "superseded", "young"]);
 }
 
 #[tokio::test]

@@ -157,3 +157,40 @@ async fn what_cannot_be_pruned_keeps_nothing_else_from_it() {
         assert_eq!(old, expected, "{table}");
     }
 }
+
+#[tokio::test]
+async fn a_batch_of_deliveries_is_one_of_finished_and_parked_ones_together() {
+    let world = World::new().await;
+    world.endpoint(&world.ann, "w").await;
+    world.pending(&world.ann, "w", 4).await;
+    world
+        .run(
+            "update webhook_deliveries set next_at = 'infinity', occurred_at = now() - interval '40 days'; \
+             update webhook_deliveries set status = 'exhausted', next_at = null, finished_at = occurred_at \
+                 where delivery_id in ('w_0', 'w_1')",
+        )
+        .await;
+    assert_eq!(world.prune(MONTH, 3).await.deliveries, 3);
+    assert_eq!(world.prune(MONTH, 3).await.deliveries, 1);
+}
+
+#[tokio::test]
+async fn of_two_minutes_of_one_process_and_two_processes_of_one_minute_the_old_one_goes() {
+    let world = World::new().await;
+    world
+        .run(
+            "insert into service_minutes (minute, process_id, lengths) \
+                 select date_trunc('minute', now()) - age, p, '{}' \
+                 from unnest(array['p', 'q']) p, unnest(array[interval '0', interval '50 hours']) age; \
+             insert into service_processes (process_id, version, roles, dispatch_mode, finalization_slots, \
+                     creation_slots, started_at, seen_at) \
+                 select p, '', '{}', '', 1, 1, now(), now() - age \
+                 from (values ('p', interval '0'), ('q', interval '25 hours')) t (p, age)",
+        )
+        .await;
+    world.prune(MONTH, 1).await;
+    assert_eq!(world.count("select count(*) from service_minutes").await, 3);
+    let living: Vec<String> =
+        sqlx::query_scalar("select process_id from service_processes").fetch_all(&world.pool).await.unwrap();
+    assert_eq!(living, ["p"]);
+}

@@ -1,7 +1,7 @@
 //! Requests that create, by the names that clients gave them.
 
 use ledger::{NewActionItem, Pruned, Repeat, RequestKey};
-use records::ActionItemId;
+use records::{ActionItemId, UserId};
 use std::time::Duration;
 
 use crate::world::World;
@@ -70,12 +70,44 @@ async fn after_a_day_a_name_is_free_again_and_pruned() {
     let world = World::new().await;
     let a_day_on = "update request_keys set created_at = created_at - interval '24 hours 1 second'";
     assert_eq!(create(&world, "a").await.unwrap(), 1);
+    world.ledger.store_answer(&key(&world, 1), 200, "yesterday's").await.unwrap();
     world.run(a_day_on).await;
     assert_eq!(world.ledger.repeat_of(&key(&world, 1)).await.unwrap(), None);
     assert_eq!(create(&world, "b").await.unwrap(), 1);
-    assert!(world.ledger.repeat_of(&key(&world, 1)).await.unwrap().is_some());
+    let again = world.ledger.repeat_of(&key(&world, 1)).await.unwrap();
+    assert!(matches!(again, Some(Repeat::Running(1..=60))), "and has no answer yet: {again:?}");
     let prune = async || world.prune(Duration::from_secs(30 * 86_400), 100).await;
     assert_eq!(prune().await, Pruned::default(), "not before");
     world.run(a_day_on).await;
     assert_eq!(prune().await, Pruned { requests: 1, ..Pruned::default() });
+}
+
+#[tokio::test]
+async fn what_is_deleted_is_forgotten_in_the_answers_to_that_person_that_hold_it() {
+    let world = World::new().await;
+    let name = |user: &UserId, key_of: &str| RequestKey {
+        user: user.clone(),
+        key: key_of.to_owned(),
+        ..key(&world, 1)
+    };
+    let people = [&world.ann, &world.bob];
+    for user in people {
+        for id in ["a", "b"] {
+            let named = world.ledger.under_key(name(user, id));
+            assert_eq!(named.create_action_items(user, &item(id)).await.unwrap().len(), 1);
+            world.ledger.store_answer(&name(user, id), 200, "{}").await.unwrap();
+        }
+    }
+    assert!(world.ledger.delete_action_item(&world.ann, &ActionItemId::new("a")).await.unwrap());
+    for user in people {
+        for id in ["a", "b"] {
+            let repeat = world.ledger.repeat_of(&name(user, id)).await.unwrap().unwrap();
+            let forgotten = matches!(repeat, Repeat::Made(_));
+            assert_eq!(forgotten, *user == world.ann && id == "a", "{user} {id}: {repeat:?}");
+        }
+    }
+    // Whoever answers late has nothing kept.
+    world.ledger.store_answer(&name(&world.ann, "a"), 200, "late").await.unwrap();
+    let repeat = world.ledger.repeat_of(&name(&world.ann, "a")).await.unwrap();
+    assert!(matches!(repeat, Some(Repeat::Made(_))), "{repeat:?}");
 }

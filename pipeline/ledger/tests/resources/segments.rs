@@ -33,6 +33,9 @@ async fn words_are_appended_in_order_and_a_repeat_doubles_nothing() {
     let length = "select extract(epoch from finished_at - started_at)::bigint from conversations \
                   where last_append_at is not null";
     assert_eq!(world.count(length).await, 601, "the conversation lasts as long as its words");
+    let early = [said(None, "Anna", "Five.", 3.0)];
+    assert_eq!(world.ledger.append_segments(&world.ann, &id, &early).await.unwrap(), Ok(5));
+    assert_eq!(world.count(length).await, 601, "and as long as those that came before");
 }
 
 #[tokio::test]
@@ -46,6 +49,19 @@ async fn words_are_refused_where_they_would_not_be_processed() {
     assert_eq!(append(&world.bob, &open).await, Err(AppendRefusal::NoConversation));
     assert_eq!(append(&world.ann, &ConversationId::new("none")).await, Err(AppendRefusal::NoConversation));
     assert_eq!(world.count("select count(*) from transcript_segments").await, 0);
+}
+
+#[tokio::test]
+async fn words_that_end_behind_the_last_year_are_too_late() {
+    let world = World::new().await;
+    let id = world.conversation(&world.ann, "c", "in_progress", 0).await;
+    world.run("update conversations set started_at = '9999-12-31T23:59:00Z', finished_at = '9999-12-31T23:59:00Z'").await;
+    let append = async |start| {
+        let words = [said(None, "SPEAKER_00", "Hello.", start)];
+        world.ledger.append_segments(&world.ann, &id, &words).await.unwrap()
+    };
+    assert_eq!(append(600.0).await, Err(AppendRefusal::TooLate));
+    assert_eq!(append(0.0).await, Ok(1));
 }
 
 #[tokio::test]

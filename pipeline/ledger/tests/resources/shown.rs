@@ -130,3 +130,17 @@ async fn a_page_of_more_words_than_one_answer_may_hold_is_refused_and_a_shorter_
     let (x, y) = tokio::join!(one("x"), one("y"));
     assert_eq!([x, y].map(|view| view.segments.map(|all| all.len())), [Some(5), Some(5)]);
 }
+
+#[tokio::test]
+async fn what_is_shown_is_of_one_moment_also_where_words_go_while_it_is_read() {
+    let gone = "lock table transcript_segments in access exclusive mode; delete from transcript_segments";
+    let world = named_street().await;
+    let id = ConversationId::new("x");
+    let view = world.database.overtaken_by(gone, world.ledger.conversation(&world.ann, &id, true)).await;
+    is_all_of(&view.unwrap().unwrap(), "ann", "x");
+    let world = named_street().await;
+    let page = DatePage { limit: 9, ..DatePage::default() };
+    let filter = ConversationFilter { page, with_transcript: true, ..ConversationFilter::default() };
+    let views = world.database.overtaken_by(gone, world.ledger.conversations(&world.bob, &filter)).await;
+    is_all_of(&views.unwrap()[0], "bob", "x");
+}

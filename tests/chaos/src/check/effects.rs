@@ -4,8 +4,15 @@ use super::Rule;
 
 pub(super) const RULES: &[Rule] = &[
     (
-        "no row of an effect is written twice",
-        "select format('%s %s by %s at %s', kind, id, writer, at) from chaos.double_writes",
+        // A dead letter that was replayed and dies again is the same failure of the same revision, told once.
+        "no row of an effect is written twice, but that a revision failed, when it did again",
+        "with died as (select user_id, conversation_id, revision, count(*) n from (select h.*, lag(status) over \
+                 (partition by job_id order by version, seq) p_status from chaos.history h) h \
+             where status = 'dead_letter' and p_status <> 'dead_letter' group by 1, 2, 3) \
+         select format('%s %s by %s at %s', w.kind, w.id, w.writer, w.at) from chaos.double_writes w \
+         where not exists (select from chaos.effects e join died d using (user_id, conversation_id, revision) \
+             where e.kind = 'delivery' and w.kind = 'delivery' and e.id = w.id and e.event = 'conversation.failed' \
+                 and d.n > (select count(*) from chaos.double_writes o where o.kind = 'delivery' and o.id = w.id))",
     ),
     (
         "a revision's things are written by the transaction that completes it",

@@ -1,0 +1,359 @@
+//! What operators read of a job is of that job: every condition of its page, of the list and of an examination, with what
+//! nearly meets it beside what does.
+
+use chrono::Duration;
+use job::{FailureCode, JobId, Outcome, Queue, Surroundings};
+use ledger::{
+    ActionFilter, Edge, JobFilter, JobPage, Ledger, MinuteCounts, OperatorAction, Process, Results, Settings,
+};
+use records::{ConversationId, UserId};
+
+use crate::street::Street;
+use crate::world::{World, completion, process, worker};
+
+fn by(operator: &str) -> OperatorAction {
+    OperatorAction { operator: operator.into(), reason: "because".into() }
+}
+
+async fn page(world: &World, job: &JobId) -> JobPage {
+    world.ledger.job_page(job).await.unwrap().unwrap()
+}
+
+async fn around(world: &World, job: &JobId) -> Surroundings {
+    page(world, job).await.around
+}
+
+async fn seen(world: &World, process: &Process) {
+    world.ledger.report_process(process, &MinuteCounts::default()).await.unwrap();
+}
+
+async fn complete(world: &World, job: &JobId, engine: &str) {
+    let run = world.claim(job).await;
+    let results = Results { engine: engine.into(), ..Results::default() };
+    world.ledger.complete(&completion(&run, Outcome::Kept, results)).await.unwrap();
+}
+
+async fn again(street: &Street, user: &UserId, id: &str) -> JobId {
+    street.world.ledger.reprocess(user, &ConversationId::new(id), None).await.unwrap().unwrap().job_id
+}
+
+#[tokio::test]
+async fn a_job_shows_the_engine_of_what_it_made_until_a_later_one_made_it_anew() {
+    let street = Street::new().await;
+    let (world, jobs) = (&street.world, street.admitted().await);
+    for (job, engine) in jobs.iter().zip(["one", "two", "three"]) {
+        complete(world, job, engine).await;
+    }
+    let engines = async || {
+        let mut engines = Vec::new();
+        for job in &jobs {
+            engines.push(page(world, job).await.engine.unwrap_or_default());
+        }
+        engines
+    };
+    assert_eq!(engines().await, ["one", "two", "three"]);
+    // Bob's of the same id, and Ann's other one, are made anew; her first is on its way.
+    for (user, id) in [(&street.bob, "c"), (&world.ann, "d")] {
+        let job = again(&street, user, id).await;
+        complete(world, &job, "new").await;
+        assert_eq!(page(world, &job).await.engine.as_deref(), Some("new"));
+    }
+    let under_way = again(&street, &world.ann, "c").await;
+    assert_eq!(engines().await, ["one", "", ""]);
+    let under_way = page(world, &under_way).await;
+    assert_eq!((under_way.engine, under_way.history.len()), (None, 0), "it made nothing yet");
+    assert_eq!(page(world, &jobs[0]).await.history.len(), 2, "of its own edges");
+}
+
+#[tokio::test]
+async fn a_job_that_moves_while_its_page_is_read_is_read_once_more() {
+    let world = World::new().await;
+    let job = world.admitted("c").await;
+    let moved = "lock table operator_actions in access exclusive mode; \
+        update finalization_jobs set version = version + 7";
+    let page = world.database.overtaken_by(moved, world.ledger.job_page(&job)).await.unwrap().unwrap();
+    assert_eq!(page.view.version, world.view(&job).await.version);
+}
+
+#[tokio::test]
+async fn a_job_knows_whether_its_own_conversation_is_gone_or_has_a_later_revision() {
+    let street = Street::new().await;
+    let jobs = street.admitted().await;
+    let world = &street.world;
+    let known = async || {
+        let mut known = Vec::new();
+        for job in &jobs {
+            let around = around(world, job).await;
+            known.push((around.superseded, around.conversation_gone));
+        }
+        known
+    };
+    assert_eq!(known().await, [(false, false); 3]);
+    world.run("insert into finalization_admissions values ('bob', 'c', 2, 'fj_later', now())").await;
+    assert_eq!(known().await, [(false, false), (false, false), (true, false)]);
+    world.run("insert into finalization_admissions values ('ann', 'd', 2, 'fj_later too', now())").await;
+    assert_eq!(known().await, [(false, false), (true, false), (true, false)]);
+    world.run("delete from conversations where user_id = 'bob' or conversation_id = 'd'").await;
+    assert_eq!(known().await, [(false, false), (true, true), (true, true)]);
+    world
+        .run(
+            "delete from conversations; insert into conversations (user_id, conversation_id, created_at, \
+        updated_at, started_at, finished_at, language, source, status) \
+        select user_id, conversation_id, now(), now(), now(), now(), 'en', 'phone', 'processing' \
+        from finalization_jobs where user_id = 'bob' or conversation_id = 'd'",
+        )
+        .await;
+    assert_eq!(known().await, [(false, true), (true, false), (true, false)]);
+}
+
+#[tokio::test]
+async fn the_processes_that_count_live_go_on_and_are_not_the_silent_holder() {
+    let world = World::new().await;
+    let job = world.admitted("c").await;
+    let other = Process { finalization_slots: 5, ..process("host:2", 2) };
+    seen(&world, &process("host:1", 1)).await;
+    seen(&world, &other).await;
+    let counted = async || {
+        let around = around(&world, &job).await;
+        (around.living, around.slots, around.bells)
+    };
+    assert_eq!(counted().await, (2, 3, true), "the slots of its queue");
+    seen(&world, &Process { stopping: true, ..other.clone() }).await;
+    assert_eq!(counted().await, (1, 1, true));
+    world
+        .run("update service_processes set seen_at = now() - interval '1 minute' where process_id = 'host:1'")
+        .await;
+    assert_eq!(counted().await, (0, 0, false));
+    seen(&world, &Process { dispatch_mode: "inline".into(), ..other }).await;
+    assert_eq!(counted().await, (1, 2, false), "nobody waits for bells");
+    let generation = world.job(&job).await.generation;
+    seen(&world, &process("host:1", 1)).await;
+    world.ledger.claim(&job, generation, &worker("host:1/creation")).await.unwrap();
+    assert_eq!(counted().await, (2, 3, true));
+    world.run("update service_processes set seen_at = now() - interval '15 seconds'").await;
+    assert_eq!(
+        counted().await,
+        (1, 2, false),
+        "who holds the lease was silent for too long to take it again"
+    );
+    let around = around(&world, &job).await;
+    assert!(around.holder_seen_at.is_some() && !around.holder_stopping);
+}
+
+#[tokio::test]
+async fn whether_a_holder_stops_is_asked_of_the_holder() {
+    let world = World::new().await;
+    let job = world.admitted("c").await;
+    let generation = world.job(&job).await.generation;
+    world.ledger.claim(&job, generation, &worker("host:1/creation")).await.unwrap();
+    seen(&world, &Process { stopping: true, ..process("host:2", 1) }).await;
+    let holder = async || {
+        let around = around(&world, &job).await;
+        (around.holder_seen_at.is_some(), around.holder_stopping)
+    };
+    assert_eq!(holder().await, (false, false));
+    seen(&world, &process("host:1", 1)).await;
+    assert_eq!(holder().await, (true, false));
+    seen(&world, &Process { stopping: true, ..process("host:1", 1) }).await;
+    assert_eq!(holder().await, (true, true));
+}
+
+#[tokio::test]
+async fn a_job_is_told_of_its_own_bell_its_own_queue_and_who_is_busy_there() {
+    let world = World::new().await;
+    let (job, other) = (world.admitted("c").await, world.deferred("d").await);
+    let other = world.ledger.finalize(&world.ann, &other, None).await.unwrap().unwrap().unwrap();
+    seen(&world, &process("host:1", 4)).await;
+    let ring_at = around(&world, &job).await.ring_at.unwrap();
+    world
+        .run(
+            "update finalization_bells set ring_at = ring_at - interval '1 hour' where queue = 'finalization'; \
+             insert into finalization_bells select job_id, 99, 99, queue, ring_at - interval '1 day' \
+                 from finalization_bells where queue = 'creation'",
+        )
+        .await;
+    assert_eq!(around(&world, &job).await.ring_at, Some(ring_at), "of its own dispatch");
+    world.run("delete from finalization_bells where ring = 99").await;
+    assert!(world.ledger.pause(Queue::Finalization, &by("olga")).await.unwrap());
+    assert_eq!(around(&world, &job).await.paused, None);
+    assert!(world.ledger.pause(Queue::Creation, &by("pia")).await.unwrap());
+    assert_eq!(around(&world, &job).await.paused.unwrap().0, "pia");
+    assert_eq!(around(&world, &other).await.paused.unwrap().0, "olga");
+    // One lease is held in each queue, and one has run out.
+    world.claim(&other).await;
+    for id in ["e", "f"] {
+        world.claimed(id).await;
+    }
+    world
+        .run(
+            "update finalization_jobs set reconcile_after_at = now() - interval '1 minute' where conversation_id = 'f'",
+        )
+        .await;
+    assert_eq!((around(&world, &job).await.busy, around(&world, &other).await.busy), (1, 1));
+}
+
+#[tokio::test]
+async fn ahead_of_a_job_are_those_of_its_queue_that_are_taken_before_it() {
+    let world = World::new().await;
+    let mut jobs = Vec::new();
+    for id in ["a", "b", "c"] {
+        jobs.push(world.admitted(id).await);
+    }
+    let elsewhere = world.deferred("d").await;
+    world.ledger.finalize(&world.ann, &elsewhere, None).await.unwrap().unwrap();
+    world
+        .run(
+            "update finalization_bells set ring_at = ring_at - interval '1 hour' where queue = 'finalization'; \
+             update finalization_jobs set ready_at = ready_at - interval '1 hour' where queue = 'finalization'",
+        )
+        .await;
+    let ahead = async || {
+        let mut ahead = Vec::new();
+        for job in &jobs {
+            ahead.push(around(&world, job).await.ahead);
+        }
+        ahead
+    };
+    for mode in ["postgres", "inline"] {
+        seen(&world, &Process { dispatch_mode: mode.into(), ..process("host:1", 4) }).await;
+        assert_eq!(ahead().await, [0, 1, 2], "{mode}");
+    }
+}
+
+#[tokio::test]
+async fn jobs_are_listed_by_every_filter_alone() {
+    let street = Street::new().await;
+    let world = &street.world;
+    let jobs = street.admitted().await;
+    for (job, code) in jobs.iter().zip([FailureCode::ModelTimeout, FailureCode::ModelUnavailable]) {
+        let run = world.claim(job).await;
+        let edge = Edge::Fail { code, retry_after: None, jitter_permille: 0 };
+        world.ledger.settle(&run.holding(), edge).await.unwrap();
+    }
+    world.claim(&jobs[2]).await;
+    let finished = world.admitted("finished").await;
+    complete(world, &finished, "test").await;
+    world.dead("dead", FailureCode::InvalidJob).await;
+    let listed = async |filter: JobFilter| {
+        let page = world.ledger.jobs_page(&JobFilter { limit: 9, ..filter }).await.unwrap();
+        let mut jobs: Vec<JobId> = page.jobs.into_iter().map(|view| view.job.id).collect();
+        jobs.sort();
+        jobs
+    };
+    let all = JobFilter::default;
+    let status = |status: &str| JobFilter { status: Some(status.into()), ..all() };
+    assert_eq!(listed(status("leased")).await, [jobs[2].clone()]);
+    assert_eq!(listed(status("completed")).await, [finished]);
+    let late = JobFilter { code: Some("model_timeout".into()), ..status("queued") };
+    assert_eq!(listed(late).await, [jobs[0].clone()]);
+    assert_eq!(listed(JobFilter { user: Some(street.bob.clone()), ..all() }).await, [jobs[2].clone()]);
+    let soon = world.ledger.now().await.unwrap() + Duration::hours(1);
+    assert_eq!(listed(JobFilter { since: Some(soon), ..all() }).await, []);
+    assert_eq!(listed(JobFilter { until: Some(soon), ..all() }).await.len(), 5);
+    let five = world.ledger.jobs_page(&JobFilter { limit: 5, ..all() }).await.unwrap();
+    assert_eq!((five.jobs.len(), five.next), (5, None), "there is nothing behind the fifth of five");
+}
+
+#[tokio::test]
+async fn actions_are_listed_by_every_filter_alone() {
+    let world = World::new().await;
+    let (one, other) =
+        (world.dead("a", FailureCode::InvalidJob).await, world.dead("b", FailureCode::InvalidJob).await);
+    world.ledger.discard(&one, &by("olga")).await.unwrap().unwrap().unwrap();
+    world.ledger.replay(&other, &by("pia")).await.unwrap().unwrap().unwrap();
+    world.ledger.pause(Queue::Creation, &by("pia")).await.unwrap();
+    world.run("insert into operator_actions (user_id, action_id, subject, action, operator, reason, created_at) values \
+        ('ann', 'x1', 'w', 'enable_webhook', 'rosa', 'r', now()), ('ann', 'x2', 'v', 'enable_webhook', 'rosa', 'r', now()), \
+        ('bob', 'x3', 'w', 'enable_webhook', 'rosa', 'r', now())").await;
+    let listed = async |filter: ActionFilter| {
+        let actions = world.ledger.actions(&ActionFilter { limit: 9, ..filter }).await.unwrap();
+        let mut listed: Vec<String> =
+            actions.into_iter().map(|action| format!("{} {}", action.operator, action.action)).collect();
+        listed.sort();
+        listed
+    };
+    let all = ActionFilter::default;
+    assert_eq!(listed(ActionFilter { operator: Some("olga".into()), ..all() }).await, ["olga discard"]);
+    assert_eq!(listed(ActionFilter { action: Some("pause".into()), ..all() }).await, ["pia pause"]);
+    assert_eq!(listed(ActionFilter { job: Some((world.ann.clone(), other)), ..all() }).await, ["pia replay"]);
+    let about = ActionFilter { about: Some((world.ann.clone(), "w".into())), ..all() };
+    assert_eq!(listed(about).await, ["rosa enable_webhook"]);
+    let first = world.ledger.actions(&ActionFilter { limit: 4, ..all() }).await.unwrap();
+    let last = first.last().unwrap();
+    let before = Some((last.created_at, last.action_id.clone()));
+    assert_eq!(listed(ActionFilter { before, ..all() }).await.len(), 2);
+}
+
+#[tokio::test]
+async fn an_examination_counts_each_kind_by_itself() {
+    let world = World::new().await;
+    for id in ["rung", "silent", "silent for a moment"] {
+        world.admitted(id).await;
+    }
+    for id in ["leased", "overdue"] {
+        world.claimed(id).await;
+    }
+    world
+        .run(
+            "delete from finalization_bells b using finalization_jobs j \
+                 where b.job_id = j.job_id and j.conversation_id <> 'rung'; \
+             insert into finalization_bells values ('fj_nobody', 1, 1, 'creation', now()); \
+             update finalization_jobs set reconcile_after_at = now() - interval '2 minutes' \
+                 where conversation_id in ('rung', 'silent', 'overdue'); \
+             update finalization_jobs set reconcile_after_at = now() - interval '20 seconds' \
+                 where conversation_id in ('silent for a moment', 'leased')",
+        )
+        .await;
+    let _open = world.database.holding("select from users for update").await;
+    let found = world.ledger.examine().await.unwrap();
+    assert_eq!((found.unannounced, found.unwatched_leases, found.without_owners), (1, 1, 0));
+    assert_eq!(found.bells_without_jobs, 1);
+    assert_eq!(found.old_transactions, [], "none is a minute old");
+    world.run("update _sqlx_migrations set success = false where version = (select max(version) from _sqlx_migrations)").await;
+    assert_eq!(
+        world.ledger.examine().await.unwrap().missing_migrations.len(),
+        1,
+        "it was begun and not ended"
+    );
+    assert!(!world.ledger.is_migrated().await.unwrap());
+}
+
+#[tokio::test]
+async fn whoever_waits_for_a_moment_does_not_wait_for_long() {
+    let world = World::new().await;
+    let mut held = world.database.holding("select from users for update").await;
+    let waiting = Ledger::new(world.database.options(), Settings::default());
+    let ann = world.ann.clone();
+    let waits = tokio::spawn(async move { waiting.change_user(&ann, &Default::default()).await });
+    world.database.until_somebody_waits().await;
+    assert_eq!(world.ledger.examine().await.unwrap().waiting_for_locks, 0);
+    sqlx::raw_sql("rollback").execute(&mut held).await.unwrap();
+    waits.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn an_overview_counts_processes_that_live_and_minutes_each_for_itself() {
+    let world = World::new().await;
+    let mut counts = MinuteCounts { completed: 1, ..MinuteCounts::default() };
+    counts.lengths[0] = 1;
+    for id in ["host:1", "host:2", "host:3"] {
+        world.ledger.report_process(&process(id, 2), &counts).await.unwrap();
+    }
+    seen(&world, &Process { stopping: true, ..process("host:2", 2) }).await;
+    world
+        .run(
+            "update service_processes set seen_at = now() - interval '1 minute' where process_id = 'host:3'; \
+             update service_minutes set minute = (select max(minute) from service_minutes); \
+             update service_minutes set minute = minute - interval '10 minutes', lengths[1] = 0, lengths[10] = 9 \
+                 where process_id = 'host:3'",
+        )
+        .await;
+    let overview = world.ledger.overview().await.unwrap();
+    assert_eq!((overview.living, overview.slots), (1, (2, 2)));
+    let mut completed: Vec<i64> =
+        overview.minutes.iter().map(|minute| minute.completed).filter(|completed| *completed > 0).collect();
+    completed.sort_unstable();
+    assert_eq!(completed, [1, 2]);
+    let lengths: Vec<f64> = overview.minutes.iter().filter_map(|minute| minute.p50_ms).collect();
+    assert!(lengths.len() == 2 && lengths[0] > 1_000.0 && lengths[1] < 10.0, "{lengths:?}");
+}

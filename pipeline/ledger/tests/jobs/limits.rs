@@ -1,0 +1,38 @@
+//! Nobody waits for ever: every session and every transaction of the ledger bounds its waits, its statements and its idling.
+
+use job::Queue;
+
+use crate::world::World;
+
+/// Notes the bounds of whoever writes to one of these tables.
+const NOTED: &str = "create table noted (at text, locks text, statements text, idling text); \
+    create function note() returns trigger language plpgsql as $$ begin \
+        insert into noted values (tg_table_name, current_setting('lock_timeout'), \
+            current_setting('statement_timeout'), current_setting('idle_in_transaction_session_timeout')); \
+        return null; end $$; \
+    create trigger noted after insert or update on users for each statement execute function note(); \
+    create trigger noted after insert or update on conversations for each statement execute function note(); \
+    create trigger noted after insert or update on finalization_jobs for each statement execute function note()";
+
+#[tokio::test]
+async fn whatever_writes_is_bounded() {
+    let world = World::new().await;
+    world.run(NOTED).await;
+    // In a transaction; in one that reads the clock itself; in one of renewals; as one statement by keys; as one of any kind.
+    world.ledger.change_user(&world.ann, &Default::default()).await.unwrap().unwrap();
+    let id = world.deferred("c").await;
+    let job = world.ledger.finalize(&world.ann, &id, None).await.unwrap().unwrap().unwrap();
+    assert_eq!(world.answers(Queue::Finalization).await, ["claimed"]);
+    let held = world.view(&job).await;
+    let holding =
+        ledger::Holding { user_id: held.user_id, job_id: held.job.id.clone(), epoch: held.job.epoch };
+    world.ledger.renew(&[holding]).await.unwrap();
+    world.ledger.put_off(&world.ann, &job).await.unwrap();
+    let bounds: Vec<(String, String, String)> =
+        sqlx::query_as("select distinct locks, statements, idling from noted")
+            .fetch_all(&world.pool)
+            .await
+            .unwrap();
+    assert_eq!(bounds, [("2s".to_owned(), "10s".to_owned(), "5s".to_owned())]);
+    assert_eq!(world.count("select count(distinct at) from noted").await, 3);
+}

@@ -1,0 +1,286 @@
+//! Each condition of each check of `verify`: what stands beside a broken row is not taken for it, and a row that is broken in
+//! one respect alone is found. Two people have conversations of the same ids, and one of each kind is in every state.
+
+use job::{FailureCode, JobId, Outcome};
+use ledger::{CHECKS, CreateOutcome, Edge, Finding, OperatorAction, Results, UserChange};
+use records::{ConversationId, UserId};
+use serde_json::json;
+
+use crate::street::KEY;
+use crate::world::{World, completion, talk};
+
+async fn complete(world: &World, job: &JobId) {
+    let claimed = world.claim(job).await;
+    let results = Results { engine: "test".into(), ..Results::default() };
+    world.ledger.complete(&completion(&claimed, Outcome::Kept, results)).await.unwrap();
+}
+
+async fn completed(world: &World, id: &str) -> ConversationId {
+    let job = world.admitted(id).await;
+    complete(world, &job).await;
+    ConversationId::new(id)
+}
+
+async fn again(world: &World, id: &ConversationId) -> JobId {
+    world.ledger.reprocess(&world.ann, id, None).await.unwrap().unwrap().job_id
+}
+
+async fn die(world: &World, job: &JobId) {
+    let run = world.claim(job).await;
+    let edge = Edge::Fail { code: FailureCode::InvalidJob, retry_after: None, jitter_permille: 0 };
+    world.ledger.settle(&run.holding(), edge).await.unwrap();
+}
+
+async fn admitted_of(world: &World, user: &UserId, id: &str) -> JobId {
+    match world.ledger.create_conversation(user, talk(id)).await.unwrap() {
+        CreateOutcome::Admitted(admitted) => admitted.job_id,
+        other => panic!("not admitted: {other:?}"),
+    }
+}
+
+/// Everything that is in order.
+async fn crowded() -> World {
+    let world = World::new().await;
+    world.admitted("queued").await;
+    let leased = world.claimed("leased").await;
+    assert!(world.ledger.record(&leased.holding(), &KEY, &json!("said"), &[]).await.unwrap());
+    world.deferred("deferred").await;
+    completed(&world, "completed").await;
+    completed(&world, "plain").await;
+    let settled = world.dead("settled", FailureCode::NoContent).await;
+    let action = OperatorAction { operator: "olga".into(), reason: "nothing was said".into() };
+    world.ledger.discard(&settled, &action).await.unwrap().unwrap().unwrap();
+    world.dead("dead", FailureCode::InvalidJob).await;
+    // Revisions after the first: one that lives, one that died, one that replaced the first, and one after a failure.
+    again(&world, &completed(&world, "reprocessed").await).await;
+    let died = again(&world, &completed(&world, "died again").await).await;
+    die(&world, &died).await;
+    let replaced = again(&world, &completed(&world, "replaced").await).await;
+    complete(&world, &replaced).await;
+    world.dead("opened again", FailureCode::InvalidJob).await;
+    let opened = ConversationId::new("opened again");
+    world.ledger.finalize(&world.ann, &opened, None).await.unwrap().unwrap();
+    assert!(world.ledger.delete_conversation(&world.ann, &completed(&world, "deleted").await).await.unwrap());
+    // Bob's are of Ann's ids and in other states; Carla waits for her keys.
+    let (bob, carla) = (UserId::new("bob"), UserId::new("carla"));
+    assert!(world.ledger.create_user(&bob, &Default::default()).await.unwrap());
+    let marked = UserChange { requires_byok: Some(true), ..UserChange::default() };
+    assert!(world.ledger.create_user(&carla, &marked).await.unwrap());
+    for id in ["queued", "completed", "deferred", "settled"] {
+        admitted_of(&world, &bob, id).await;
+    }
+    let plain = admitted_of(&world, &bob, "plain").await;
+    complete(&world, &plain).await;
+    admitted_of(&world, &carla, "queued").await;
+    world
+        .run(
+            "insert into finalization_admissions values ('ann', 'pruned', 1, 'fj_pruned', now() - interval '2 days'); \
+             insert into finalization_admissions values ('ann', 'pruned', 2, 'fj_pruned too', now() - interval '9 days')",
+        )
+        .await;
+    world
+}
+
+/// What is found, by check.
+async fn found(world: &World, limit: i64) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for check in &CHECKS {
+        let finding = world.ledger.verify(check, limit).await.unwrap();
+        if !finding.offenders.is_empty() {
+            found.push(finding);
+        }
+    }
+    found
+}
+
+/// The same, in short: each check with how many it found.
+async fn broken(world: &World) -> Vec<(&'static str, usize)> {
+    found(world, 100).await.into_iter().map(|finding| (finding.name, finding.offenders.len())).collect()
+}
+
+async fn expect(harms: &[(&'static str, &[(&'static str, usize)])]) {
+    for (harm, expected) in harms {
+        let world = crowded().await;
+        world.run(harm).await;
+        assert_eq!(broken(&world).await, *expected, "{harm}");
+    }
+}
+
+#[tokio::test]
+async fn what_verbs_wrote_for_many_is_in_order() {
+    assert_eq!(found(&crowded().await, 100).await, []);
+}
+
+#[tokio::test]
+async fn an_admission_and_its_job_are_of_one_person_one_conversation_and_one_revision() {
+    const NEITHER: &[(&str, usize)] = &[("admissions_have_jobs", 1), ("jobs_were_admitted", 1)];
+    expect(&[
+        ("update finalization_admissions set user_id = 'bob' where conversation_id = 'leased'", NEITHER),
+        ("update finalization_admissions set job_id = 'fj_other' where conversation_id = 'leased'", NEITHER),
+        (
+            "update finalization_admissions set conversation_id = 'elsewhere' where conversation_id = 'leased'",
+            &[("jobs_were_admitted", 1)],
+        ),
+        (
+            "update finalization_admissions set revision = 9 where conversation_id = 'leased'",
+            &[("jobs_were_admitted", 1)],
+        ),
+        (
+            "insert into finalization_admissions select 'bob', 'leased', 1, job_id, now() \
+                 from finalization_jobs where conversation_id = 'leased'",
+            &[("admissions_have_jobs", 1)],
+        ),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn two_that_completed_one_revision_are_found_and_two_of_which_one_did_are_not() {
+    // A table of the same columns without its rules lends the second row of a revision.
+    const TWICE: &str = "alter table finalization_jobs drop constraint one_job_per_revision; \
+        create temporary table twin as select * from finalization_jobs where conversation_id = 'plain' and user_id = 'ann'; \
+        update twin set job_id = 'fj_twin', history = '{}'; \
+        insert into finalization_jobs select * from twin; \
+        insert into finalization_admissions select 'ann', 'plain', 7, 'fj_twin', now() from twin; \
+        update finalization_totals set jobs = jobs + 1 where stripe = 3 and status = 'completed'";
+    const ONCE: &str = "alter table finalization_jobs drop constraint one_job_per_revision; \
+        create temporary table twin as select * from finalization_jobs where conversation_id = 'plain' and user_id = 'ann'; \
+        update twin set job_id = 'fj_twin', history = '{}', status = 'dead_letter', outcome = null, dead_code = 'internal'; \
+        insert into finalization_jobs select * from twin; \
+        update finalization_totals set jobs = jobs + 1 where stripe = 3 and status = 'dead_letter'; \
+        insert into dead_letter_totals values ('internal', false, 3, 1)";
+    expect(&[
+        (TWICE, &[("jobs_were_admitted", 1), ("one_completion", 1)]),
+        (ONCE, &[("jobs_were_admitted", 1), ("jobs_and_conversations_agree", 1)]),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn a_live_job_has_an_owner_who_is_at_most_an_hour_late() {
+    expect(&[
+        (
+            "update finalization_jobs set reconcile_after_at = now() - interval '50 minutes' where status = 'leased'",
+            &[],
+        ),
+        (
+            "alter table finalization_jobs drop constraint reconcile_iff_nonterminal; \
+             update finalization_jobs set reconcile_after_at = null where status = 'leased'",
+            &[("live_jobs_have_owners", 1)],
+        ),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn a_conversation_and_its_newest_job_of_that_very_person_say_the_same() {
+    expect(&[
+        (
+            "update conversations set status = 'processing' where conversation_id = 'deferred' and user_id = 'ann'",
+            &[("conversations_are_processed_by_jobs", 1)],
+        ),
+        (
+            "update conversations set status = 'processing' where conversation_id = 'plain' and user_id = 'ann'",
+            &[("conversations_are_processed_by_jobs", 1), ("jobs_and_conversations_agree", 1)],
+        ),
+        (
+            "update conversations set status = 'failed' where conversation_id = 'plain' and user_id = 'ann'",
+            &[("jobs_and_conversations_agree", 1)],
+        ),
+        (
+            "update conversations set status = 'completed' where conversation_id = 'dead'",
+            &[("jobs_and_conversations_agree", 1)],
+        ),
+        (
+            "update conversations set status = 'failed' where conversation_id = 'leased'",
+            &[("jobs_and_conversations_agree", 1)],
+        ),
+        (
+            "delete from conversations where conversation_id = 'queued' and user_id = 'ann'",
+            &[("live_jobs_have_conversations", 1)],
+        ),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn totals_that_are_gone_are_missed() {
+    expect(&[
+        ("delete from finalization_totals where status = 'completed'", &[("totals_recount", 1)]),
+        ("delete from dead_letter_totals where settled", &[("dead_letters_recount", 1)]),
+        (
+            "update dead_letter_totals set settled = true where not settled and code = 'invalid_job'",
+            &[("dead_letters_recount", 2)],
+        ),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn a_bell_of_a_ring_that_was_never_rung_and_a_checkpoint_of_a_claim_that_was_never_made_are_found() {
+    expect(&[
+        (
+            "update finalization_bells b set ring = 9 from finalization_jobs j \
+                 where j.job_id = b.job_id and j.user_id = 'ann' and j.conversation_id = 'queued'",
+            &[("bells_have_jobs", 1)],
+        ),
+        (
+            "update finalization_bells b set dispatch_generation = 9 from finalization_jobs j \
+                 where j.job_id = b.job_id and j.user_id = 'ann' and j.conversation_id = 'queued'",
+            &[("bells_have_jobs", 1)],
+        ),
+        ("update stage_checkpoints set epoch = 2", &[("numbers_only_grow", 1)]),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn each_number_that_shrank_is_found_by_itself() {
+    expect(&[
+        (
+            "update finalization_jobs set history = '{\"3 1 claim queued>leased 1 1 w - -\", \
+                 \"2 2 release leased>queued 1 1 w - -\"}' where status = 'leased'",
+            &[("numbers_only_grow", 1)],
+        ),
+        (
+            "update finalization_jobs set history = '{\"2 1 claim queued>leased 2 1 w - -\", \
+                 \"3 2 release leased>queued 1 1 w - -\"}' where status = 'leased'",
+            &[("numbers_only_grow", 1)],
+        ),
+        (
+            "update finalization_jobs set history = '{\"2 1 claim queued>leased 1 2 w - -\", \
+                 \"3 2 release leased>queued 1 1 w - -\"}' where status = 'leased'",
+            &[("numbers_only_grow", 1)],
+        ),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn as_many_offenders_are_told_as_were_asked_for_and_whether_there_are_more() {
+    let world = crowded().await;
+    world.run("update finalization_admissions set revision = revision + 9 where conversation_id in ('leased', 'dead')").await;
+    let told = async |limit| {
+        let found = found(&world, limit).await;
+        assert_eq!(found.len(), 1);
+        (found[0].offenders.len(), found[0].more)
+    };
+    assert_eq!((told(1).await, told(2).await, told(3).await), ((1, true), (2, false), (2, false)));
+}
+
+#[tokio::test]
+async fn a_recount_adds_what_is_missing_to_the_stripe_that_is_there() {
+    let world = crowded().await;
+    world
+        .run(
+            "update finalization_totals set jobs = jobs + 3 where status = 'completed' and stripe in (0, 3); \
+             insert into dead_letter_totals values ('no_content', true, 0, 5) \
+                 on conflict (code, settled, stripe) do update set jobs = dead_letter_totals.jobs + 5",
+        )
+        .await;
+    let action = OperatorAction { operator: "olga".into(), reason: "a crash".into() };
+    assert!(world.ledger.recount(&action).await.unwrap());
+    assert_eq!(broken(&world).await, []);
+    assert!(!world.ledger.recount(&action).await.unwrap());
+    assert_eq!(world.count("select count(*) from operator_actions where action = 'recount'").await, 1);
+}

@@ -1,0 +1,110 @@
+//! What belongs to what, and goes with it, and which columns may be empty: a rule that is dropped, or one too many, is missed
+//! here. That each rule refuses what breaks it is told by `constraints`.
+
+use crate::world::World;
+
+/// Each table with a column that names a row of another one, and that table; both rows are one person's.
+const BELONGS: &[(&str, &str, &str)] = &[
+    ("action_items", "conversation_id", "conversations"),
+    ("action_items", "user_id", "users"),
+    ("conversations", "user_id", "users"),
+    ("developer_keys", "user_id", "users"),
+    ("embeddings", "conversation_id", "conversations"),
+    ("engine_usage", "job_id", "finalization_jobs"),
+    ("folders", "user_id", "users"),
+    ("goal_progress", "goal_id", "goals"),
+    ("goals", "user_id", "users"),
+    ("memories", "conversation_id", "conversations"),
+    ("memories", "user_id", "users"),
+    ("people", "user_id", "users"),
+    ("photos", "conversation_id", "conversations"),
+    ("push_deliveries", "action_item_id", "reminders"),
+    ("push_deliveries", "subscription_id", "push_subscriptions"),
+    ("push_subscriptions", "user_id", "users"),
+    ("reminders", "action_item_id", "action_items"),
+    ("replay_items", "operation_id", "replay_operations"),
+    ("request_keys", "user_id", "users"),
+    ("stage_checkpoints", "job_id", "finalization_jobs"),
+    ("transcript_segments", "conversation_id", "conversations"),
+    ("webhook_deliveries", "endpoint_id", "webhook_endpoints"),
+    ("webhook_endpoints", "user_id", "users"),
+];
+
+/// Each table with the columns that may be empty. The tables that are not named have none.
+const MAY_BE_EMPTY: &[(&str, &str)] = &[
+    ("action_items", "due_at completed_at conversation_id revision"),
+    (
+        "conversations",
+        "folder_id geolocation external_data private_text text_source text_source_spec \
+         client_session_id client_device_id client_platform last_append_at engine",
+    ),
+    ("developer_keys", "last_used_at expires_at revoked_at"),
+    (
+        "finalization_jobs",
+        "ready_at lease_worker lease_claimed_at lease_expires_at lease_ready_at outcome dead_code \
+         first_blocked_at last_code settled_at look_at reconcile_after_at finished_at history \
+         trace_context",
+    ),
+    ("folders", "description"),
+    ("goals", "unit"),
+    ("memories", "user_review scoring conversation_id revision"),
+    ("operator_actions", "job_id from_status from_code from_generation to_generation subject"),
+    ("photos", "description"),
+    ("push_deliveries", "next_at sending_until last_status last_error finished_at"),
+    ("push_subscriptions", "p256dh auth failing_since last_success_at"),
+    ("reminders", "fire_at"),
+    ("replay_items", "result changed_at"),
+    ("replay_operations", "executor finished_at"),
+    ("request_keys", "status answer"),
+    ("transcript_segments", "segment_id speaker speaker_id person_id"),
+    ("users", "name"),
+    (
+        "webhook_deliveries",
+        "conversation_id revision subject_id next_at sending_until last_status last_error body \
+         finished_at trace_context",
+    ),
+    (
+        "webhook_endpoints",
+        "disabled_reason failing_since open_until last_success_at previous_secret \
+         previous_secret_until",
+    ),
+];
+
+#[tokio::test]
+async fn everything_goes_with_what_it_belongs_to() {
+    let world = World::new().await;
+    let keys: Vec<(String, String, String, String, bool)> = sqlx::query_as(
+        "select c.relname::text, a.attname::text, t.relname::text, first.attname::text, r.confdeltype = 'c' \
+         from pg_constraint r join pg_class c on c.oid = r.conrelid join pg_class t on t.oid = r.confrelid \
+         join pg_attribute a on a.attrelid = r.conrelid and a.attnum = r.conkey[cardinality(r.conkey)] \
+         join pg_attribute first on first.attrelid = r.conrelid and first.attnum = r.conkey[1] \
+         where r.connamespace = 'public'::regnamespace and r.contype = 'f' order by 1, 2, 3",
+    )
+    .fetch_all(&world.pool)
+    .await
+    .unwrap();
+    for (table, _, _, first, follows) in &keys {
+        assert!(*follows, "{table}: nothing stays behind");
+        assert!(["user_id", "operation_id"].contains(&first.as_str()), "{table}: of the same person");
+    }
+    let keys: Vec<(&str, &str, &str)> =
+        keys.iter().map(|(table, column, of, ..)| (table.as_str(), column.as_str(), of.as_str())).collect();
+    assert_eq!(keys, BELONGS);
+}
+
+#[tokio::test]
+async fn no_other_column_may_be_empty() {
+    let world = World::new().await;
+    let columns: Vec<(String, String)> = sqlx::query_as(
+        "select c.relname::text, string_agg(a.attname, ' ' order by a.attnum) \
+         from pg_attribute a join pg_class c on c.oid = a.attrelid \
+         where c.relnamespace = 'public'::regnamespace and c.relkind = 'r' and c.relname not like '\\_sqlx%' \
+             and a.attnum > 0 and not a.attisdropped and not a.attnotnull group by 1 order by 1",
+    )
+    .fetch_all(&world.pool)
+    .await
+    .unwrap();
+    let columns: Vec<(&str, &str)> =
+        columns.iter().map(|(table, names)| (table.as_str(), names.as_str())).collect();
+    assert_eq!(columns, MAY_BE_EMPTY);
+}

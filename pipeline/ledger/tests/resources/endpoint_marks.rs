@@ -1,0 +1,205 @@
+//! What an endpoint's row remembers: since when it fails, how often, why and since when it is disabled.
+
+use ledger::{ClaimedDelivery, DeliveryOutcome, DeliveryPolicy, EndpointChange};
+use sqlx::{Connection, PgConnection};
+
+use crate::world::World;
+
+const RETRY: DeliveryOutcome =
+    DeliveryOutcome::Retry { status: Some(503), error: "status", retry_after: None, jitter_permille: 0 };
+
+async fn under_way() -> (World, ClaimedDelivery) {
+    let world = World::new().await;
+    world.endpoint(&world.ann, "w").await;
+    world.pending(&world.ann, "w", 1).await;
+    let claimed = world.ledger.claim_deliveries(1, &DeliveryPolicy::default()).await.unwrap().claimed;
+    (world, claimed.into_iter().next().unwrap())
+}
+
+async fn finish(world: &World, claimed: &ClaimedDelivery, outcome: DeliveryOutcome) {
+    assert!(world.ledger.finish_delivery(claimed, outcome, &DeliveryPolicy::default()).await.unwrap());
+}
+
+async fn set(world: &World, enabled: bool) -> Option<String> {
+    let change = EndpointChange { enabled: Some(enabled), ..EndpointChange::default() };
+    world.ledger.change_endpoint(&world.ann, "w", &change).await.unwrap().unwrap().disabled_reason
+}
+
+#[tokio::test]
+async fn a_failure_at_an_endpoint_that_its_owner_disabled_changes_neither_the_reason_nor_its_time() {
+    let (world, claimed) = under_way().await;
+    world
+        .run(
+            "update webhook_endpoints set enabled = false, disabled_reason = 'by_owner', \
+                 failing_since = now() - interval '9 days', updated_at = now() - interval '3 days'",
+        )
+        .await;
+    finish(&world, &claimed, RETRY).await;
+    let as_it_was = "select count(*) from webhook_endpoints where disabled_reason = 'by_owner' \
+        and failing_since < now() - interval '8 days' and updated_at < now() - interval '2 days'";
+    assert_eq!(world.count(as_it_was).await, 1);
+}
+
+#[tokio::test]
+async fn a_failure_that_disables_nothing_is_no_change_of_the_endpoint_and_one_that_does_is() {
+    for (days, changed) in [(4, 0), (6, 1)] {
+        let (world, claimed) = under_way().await;
+        sqlx::query(
+            "update webhook_endpoints set failing_since = now() - make_interval(days => $1), \
+                 updated_at = now() - interval '3 days'",
+        )
+        .bind(days)
+        .execute(&world.pool)
+        .await
+        .unwrap();
+        finish(&world, &claimed, RETRY).await;
+        let moved = "select count(*) from webhook_endpoints where updated_at > now() - interval '1 day'";
+        assert_eq!(world.count(moved).await, changed, "{days} days");
+    }
+}
+
+#[tokio::test]
+async fn an_endpoint_that_is_gone_fails_since_it_failed_first() {
+    let (world, claimed) = under_way().await;
+    world.run("update webhook_endpoints set failing_since = now() - interval '2 days'").await;
+    finish(&world, &claimed, DeliveryOutcome::Gone).await;
+    let since = "select count(*) from webhook_endpoints where failing_since < now() - interval '1 day'";
+    assert_eq!(world.count(since).await, 1);
+}
+
+#[tokio::test]
+async fn the_breaker_opens_at_the_failure_that_fills_its_count_and_not_before() {
+    let most = DeliveryPolicy::default().breaker_after;
+    for (failures, opened) in [(most - 2, 0), (most - 1, 1)] {
+        let (world, claimed) = under_way().await;
+        sqlx::query("update webhook_endpoints set consecutive_failures = $1")
+            .bind(failures)
+            .execute(&world.pool)
+            .await
+            .unwrap();
+        finish(&world, &claimed, RETRY).await;
+        let open = "select count(*) from webhook_endpoints where open_until > now()";
+        assert_eq!(world.count(open).await, opened, "after {failures} failures");
+    }
+}
+
+#[tokio::test]
+async fn what_is_cancelled_keeps_the_last_answer_and_a_try_without_one_has_none() {
+    for (outcome, kept) in [(DeliveryOutcome::Cancelled, Some(500_i16)), (RETRY_UNHEARD, None)] {
+        let (world, claimed) = under_way().await;
+        world.run("update webhook_deliveries set last_status = 500").await;
+        finish(&world, &claimed, outcome).await;
+        let last: Option<i16> = sqlx::query_scalar("select last_status::smallint from webhook_deliveries")
+            .fetch_one(&world.pool)
+            .await
+            .unwrap();
+        assert_eq!(last, kept, "{outcome:?}");
+    }
+}
+
+const RETRY_UNHEARD: DeliveryOutcome =
+    DeliveryOutcome::Retry { status: None, error: "timeout", retry_after: None, jitter_permille: 0 };
+
+#[tokio::test]
+async fn to_enable_an_endpoint_forgets_its_failures_and_to_disable_it_again_keeps_the_reason() {
+    let (world, _) = under_way().await;
+    world
+        .run(
+            "update webhook_endpoints set enabled = false, disabled_reason = 'failing', consecutive_failures = 7, \
+                 failing_since = now(), open_until = now() + interval '1 hour', waking = true",
+        )
+        .await;
+    assert_eq!(set(&world, false).await.as_deref(), Some("failing"));
+    assert_eq!(world.count("select count(*) from webhook_endpoints where waking").await, 0);
+    assert_eq!(set(&world, true).await, None);
+    let clean = "select count(*) from webhook_endpoints where consecutive_failures = 0 and failing_since is null \
+        and open_until is null and not waking";
+    assert_eq!(world.count(clean).await, 1);
+}
+
+#[tokio::test]
+async fn a_claim_holds_the_endpoints_of_what_is_due_and_no_namesakes_and_no_neighbours() {
+    let world = World::new().await;
+    world.namesakes().await;
+    world.pending(&world.ann, "w", 1).await;
+    let (free, claimed) = free_while_a_claim_moves(&world, "new.status = 'sending'").await;
+    assert_eq!(claimed, 1);
+    assert_eq!(free, [("ann".to_owned(), "v".to_owned()), ("bob".to_owned(), "w".to_owned())]);
+}
+
+#[tokio::test]
+async fn an_endpoint_is_held_while_what_was_parked_there_is_woken_and_one_that_is_held_keeps_nobody_waiting()
+{
+    let world = World::new().await;
+    world.namesakes().await;
+    world.pending(&world.ann, "w", 1).await;
+    world.pending(&world.ann, "v", 1).await;
+    world
+        .run(
+            "update webhook_deliveries set next_at = 'infinity' where endpoint_id = 'w'; \
+             update webhook_endpoints set waking = true where user_id = 'ann' and endpoint_id = 'w'",
+        )
+        .await;
+    let held = "select from webhook_endpoints where user_id = 'ann' and endpoint_id = 'w' for update";
+    let holder = world.database.holding(held).await;
+    let claimed = world.ledger.claim_deliveries(9, &DeliveryPolicy::default()).await.unwrap().claimed;
+    assert_eq!(claimed.len(), 1, "what waits elsewhere is sent");
+    holder.close().await.unwrap();
+    let (free, claimed) = free_while_a_claim_moves(&world, "old.next_at = 'infinity'").await;
+    assert_eq!(claimed, 1);
+    assert_eq!(free, [("ann".to_owned(), "v".to_owned()), ("bob".to_owned(), "w".to_owned())]);
+    assert_eq!(
+        world.count("select count(*) from webhook_endpoints where waking").await,
+        0,
+        "nothing is left there"
+    );
+}
+
+/// The endpoints that nobody holds while a claim moves its first row of a kind, and how many that claim then takes.
+async fn free_while_a_claim_moves(world: &World, kind: &str) -> (Vec<(String, String)>, usize) {
+    let stop = format!(
+        "create function stop() returns trigger language plpgsql as \
+             $$begin perform pg_advisory_xact_lock_shared(1); return new; end$$; \
+         create trigger stop before update on webhook_deliveries for each row when ({kind}) execute function stop()"
+    );
+    world.database.run(&stop).await;
+    let mut other = PgConnection::connect_with(&world.database.options()).await.unwrap();
+    sqlx::raw_sql("select pg_advisory_lock(1)").execute(&mut other).await.unwrap();
+    let ledger = world.ledger.clone();
+    let claim =
+        tokio::spawn(
+            async move { ledger.claim_deliveries(9, &DeliveryPolicy::default()).await.unwrap().claimed },
+        );
+    world.database.until_somebody_waits().await;
+    let free =
+        "select user_id, endpoint_id from webhook_endpoints order by 1, 2 for no key update skip locked";
+    let free = sqlx::query_as(free).fetch_all(&world.pool).await.unwrap();
+    sqlx::raw_sql("select pg_advisory_unlock(1)").execute(&mut other).await.unwrap();
+    (free, claim.await.unwrap().len())
+}
+
+#[tokio::test]
+async fn what_is_sent_goes_to_the_url_of_that_persons_endpoint() {
+    let world = World::new().await;
+    world.namesakes().await;
+    world.run("update webhook_endpoints set url = user_id || ' ' || endpoint_id").await;
+    for (user, id) in [(&world.ann, "w"), (&world.ann, "v"), (&world.bob, "w")] {
+        world.pending(user, id, 1).await;
+    }
+    let claimed = world.ledger.claim_deliveries(9, &DeliveryPolicy::default()).await.unwrap().claimed;
+    assert_eq!(claimed.len(), 3);
+    for one in claimed {
+        assert_eq!(one.url, format!("{} {}", one.user_id, one.endpoint_id));
+    }
+}
+
+#[tokio::test]
+async fn a_test_of_a_disabled_endpoint_waits_for_it() {
+    let world = World::new().await;
+    world.endpoint(&world.ann, "w").await;
+    set(&world, false).await;
+    assert!(world.ledger.test_delivery(&world.ann, "w", "d").await.unwrap().is_some());
+    assert_eq!(world.ledger.next_delivery_in().await.unwrap(), None);
+    set(&world, true).await;
+    assert_eq!(world.ledger.claim_deliveries(9, &DeliveryPolicy::default()).await.unwrap().claimed.len(), 1);
+}
