@@ -63,8 +63,8 @@ fn about(trouble: Trouble) -> &'static str {
         Trouble::Schema => "the schema is not this program's: run `listen migrate`",
         Trouble::Connections => "the server has no connection left: raise max_connections, or end some",
         Trouble::Sessions => {
-            "the server at the address in DATABASE_URL (or --database-url) is not up yet, does not answer, or has no \
-             connection left: `pg_isready -d \"$DATABASE_URL\"` tells the first two; for the third raise \
+            "is the server up, and at the address in DATABASE_URL (or --database-url)? `listen config` shows which, \
+             `pg_isready -d \"$DATABASE_URL\"` asks it; one that is up may have no connection left: raise \
              max_connections, or end some"
         }
     }

@@ -90,6 +90,10 @@ async fn a_database_that_is_away_may_be_asked_again_and_one_that_is_not_there_is
     let (code, _, said) = ends(NOWHERE, &["jobs", "list"]);
     assert_eq!(code, Some(69), "{said}");
     assert!(said.contains("  try: is the server up, and at the address in DATABASE_URL"), "{said}");
+    assert!(
+        said.contains("may have no connection left"),
+        "which of the two it is, the pool keeps to itself: {said}"
+    );
     let database = TestDatabase::empty().await;
     let (server, name) = (database.url(), database.name());
     let (code, _, said) = ends(&server.replace(name, "listen_of_nobody"), &["jobs", "list"]);
