@@ -12,6 +12,7 @@ pub(crate) mod jobs;
 pub(crate) mod keys;
 pub(crate) mod man;
 pub(crate) mod migrate;
+mod named;
 mod openapi;
 mod progress;
 pub(crate) mod replays;
@@ -45,7 +46,7 @@ pub(crate) async fn run(command: Command, spans: Option<SpanCounts>) -> anyhow::
         Command::Users(users) => users::run(users).await,
         Command::Folders(folders) => folders::run(folders).await,
         Command::Keys(keys) => keys::run(keys).await,
-        Command::Config(show) => Ok(config::run(&show)),
+        Command::Config(show) => config::run(&show),
         Command::Openapi => openapi::run(),
         Command::Completions { shell } => completions::run(shell),
         Command::Man(man) => man::run(&man),

@@ -27,6 +27,7 @@ mod replays;
 mod session;
 #[cfg(test)]
 mod tests;
+mod typed;
 mod visitor;
 mod webhooks;
 mod words;
@@ -37,6 +38,7 @@ use axum::{
     Router,
     extract::DefaultBodyLimit,
     middleware::from_fn,
+    response::Redirect,
     routing::{get, post},
 };
 use ledger::Ledger;
@@ -64,12 +66,19 @@ struct After {
     done: Option<String>,
 }
 
-/// Everything below `/console`. `secret` signs sessions and forms, for as long as this process lives; `stop` ends what
+/// Where a browser means to go that was given the address alone, or one slash too many.
+async fn to_overview() -> Redirect {
+    Redirect::to("/console")
+}
+
+/// Everything below `/console`, and the way there. `secret` signs sessions and forms, for as long as this process lives; `stop` ends what
 /// goes on by itself, so that nobody's open page holds a process up.
 pub(crate) fn router(ledger: Ledger, door: Door, secret: [u8; 32], stop: CancellationToken) -> Router {
     let live = Live::start(ledger.clone(), stop);
     let console = Console { ledger, door: Arc::new(door), sessions: Arc::new(Sessions::new(secret)), live };
     Router::new()
+        .route("/", get(to_overview))
+        .route("/console/", get(to_overview))
         .route("/console", get(overview::show))
         .route("/console/login", get(login::ask).post(login::enter))
         .route("/console/logout", post(login::leave))

@@ -10,6 +10,8 @@ use sqlx::{AssertSqlSafe, ConnectOptions, Connection, PgConnection, postgres::Pg
 pub(crate) struct Private {
     running: Running,
     name: String,
+    /// A session in the database: while it is held, nobody takes the database for one that was left behind.
+    presence: PgConnection,
 }
 
 impl Private {
@@ -23,6 +25,9 @@ impl Private {
         let running = cluster.ensure().await.context("starting the private database")?;
         let mut connection =
             running.options().connect().await.context("connecting to the private database")?;
+        // Until this one is held, it looks like one that was left behind: nobody looks meanwhile.
+        alone(&mut connection).await?;
+        sweep(&mut connection).await.context("removing databases that were left behind")?;
         if fresh {
             execute(&mut connection, format!("drop database if exists {name} with (force)")).await?;
         }
@@ -33,8 +38,10 @@ impl Private {
         if !there {
             execute(&mut connection, format!("create database {name}")).await?;
         }
+        let presence = running.options().database(name).connect().await;
+        let presence = presence.with_context(|| format!("connecting to the database {name}"))?;
         connection.close().await?;
-        Ok(Self { running, name: name.to_owned() })
+        Ok(Self { running, name: name.to_owned(), presence })
     }
 
     /// How to connect to the database.
@@ -57,14 +64,76 @@ impl Private {
     /// # Errors
     /// When the server does not answer.
     pub(crate) async fn drop_database(self) -> anyhow::Result<()> {
-        let mut connection = self.running.options().connect().await?;
-        execute(&mut connection, format!("drop database if exists {} with (force)", self.name)).await?;
+        let Self { running, name, presence } = self;
+        let mut connection = running.options().connect().await?;
+        alone(&mut connection).await?;
+        // Not taken leave of: it may have died with its server long ago.
+        drop(presence);
+        execute(&mut connection, format!("drop database if exists {name} with (force)")).await?;
         connection.close().await?;
         Ok(())
     }
 }
 
+/// The advisory lock of whoever makes databases or removes them.
+const MAKING: i64 = 0x6c69_7374_656e;
+
+/// Waits until nobody else makes or removes databases, and keeps others from it until the session ends.
+async fn alone(connection: &mut PgConnection) -> anyhow::Result<()> {
+    sqlx::query("select pg_advisory_lock($1)").bind(MAKING).execute(connection).await?;
+    Ok(())
+}
+
+/// Removes the databases of single runs in which nobody is any more: their runs were killed.
+async fn sweep(connection: &mut PgConnection) -> anyhow::Result<()> {
+    let left: Vec<String> = sqlx::query_scalar(
+        "select datname::text from pg_database where datname ~ '^listen_(demo|dev)_[0-9]+$' \
+         and not exists (select from pg_stat_activity where datid = pg_database.oid)",
+    )
+    .fetch_all(&mut *connection)
+    .await?;
+    for name in left {
+        if let Err(error) = execute(connection, format!("drop database if exists {name}")).await {
+            // Somebody looks into it just now: the next run removes it.
+            tracing::debug!(%error, name, "a database that was left behind stays");
+        }
+    }
+    Ok(())
+}
+
 async fn execute(connection: &mut PgConnection, statement: String) -> anyhow::Result<()> {
     sqlx::raw_sql(AssertSqlSafe(statement)).execute(connection).await?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+    use testbed::TestDatabase;
+
+    use super::*;
+
+    async fn is_there(session: &mut PgConnection, name: &str) -> bool {
+        let there = sqlx::query_scalar("select exists (select from pg_database where datname = $1)");
+        there.bind(name).fetch_one(session).await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn what_a_killed_run_left_behind_goes_and_what_somebody_is_in_stays() {
+        let database = TestDatabase::empty().await;
+        let mut session = database.options().connect().await.unwrap();
+        let number = std::process::id();
+        let [left, held] = [format!("listen_demo_{number}1"), format!("listen_dev_{number}2")];
+        for name in [&left, &held] {
+            execute(&mut session, format!("create database {name} template template0")).await.unwrap();
+        }
+        let inside = database.options().database(&held).connect().await.unwrap();
+
+        sweep(&mut session).await.unwrap();
+        assert_eq!([is_there(&mut session, &left).await, is_there(&mut session, &held).await], [false, true]);
+
+        inside.close().await.unwrap();
+        execute(&mut session, format!("drop database {held} with (force)")).await.unwrap();
+        assert!(is_there(&mut session, database.name()).await, "and what is nobody's of ours is let alone");
+    }
 }

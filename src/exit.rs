@@ -2,7 +2,7 @@
 
 mod causes;
 
-use std::process::ExitCode;
+use std::{io::Write, process::ExitCode};
 
 use ledger::Trouble;
 
@@ -22,13 +22,15 @@ pub(crate) enum Exit {
 
 /// Prints an error with its causes and a next step, and gives its code.
 pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
-    anstream::eprintln!("{}error:{} {error}", crate::telemetry::RED, crate::telemetry::PLAIN);
+    let mut said = format!("{}error:{} {error}\n", crate::telemetry::RED, crate::telemetry::PLAIN);
     for cause in causes::causes(error) {
-        anstream::eprintln!("  because: {cause}");
+        said.push_str(&format!("  because: {cause}\n"));
     }
     if let Some(step) = causes::next_step(error) {
-        anstream::eprintln!("  try: {step}");
+        said.push_str(&format!("  try: {step}\n"));
     }
+    // The disk that stdout could not be written to may be stderr's, too: the code is all that can be said then.
+    let _ = anstream::stderr().lock().write_all(said.as_bytes());
     ExitCode::from(code(error))
 }
 

@@ -1,6 +1,8 @@
 //! Two tokens: the first signal asks, the second insists.
 
-use tokio::signal::unix::{SignalKind, signal};
+use std::process::ExitCode;
+
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 /// How this process is asked to stop.
@@ -33,5 +35,31 @@ impl Lifecycle {
             }
         });
         Ok(lifecycle)
+    }
+}
+
+/// The same signals, for a command that ends by itself and has to clear away before it ends otherwise.
+#[derive(Debug)]
+pub(crate) struct Interruption {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Interruption {
+    /// Listens for SIGTERM and SIGINT from now on.
+    ///
+    /// # Errors
+    /// When the signals cannot be listened for.
+    pub(crate) fn listen() -> std::io::Result<Self> {
+        Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
+    }
+
+    /// Waits for the next one. Answers the code by which shells know that it ended a command.
+    pub(crate) async fn heard(&mut self) -> ExitCode {
+        let signal = tokio::select! {
+            _ = self.terminate.recv() => SignalKind::terminate(),
+            _ = self.interrupt.recv() => SignalKind::interrupt(),
+        };
+        ExitCode::from(u8::try_from(128 + signal.as_raw_value()).unwrap_or(1))
     }
 }

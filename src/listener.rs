@@ -4,10 +4,12 @@
 
 use std::{io, net::SocketAddr, time::Duration};
 
-use axum::{Router, body::Body, extract::ConnectInfo};
+use axum::{Router, body::Body, extract::ConnectInfo, response::IntoResponse};
 use hyper::{
-    Request,
+    Request, StatusCode, Version,
     body::Incoming,
+    header::HOST,
+    http::uri::Authority,
     rt::{Read, Write},
     server::conn::http1,
     service::service_fn,
@@ -58,12 +60,28 @@ where
     I: Read + Write + Unpin + 'static,
 {
     let answer = service_fn(move |request: Request<Incoming>| {
-        let mut request = request.map(Body::new);
-        request.extensions_mut().insert(ConnectInfo(client));
-        router.clone().oneshot(request)
+        let router = router.clone();
+        async move {
+            if !names_its_host(&request) {
+                return Ok(StatusCode::BAD_REQUEST.into_response());
+            }
+            let mut request = request.map(Body::new);
+            request.extensions_mut().insert(ConnectInfo(client));
+            router.oneshot(request).await
+        }
     });
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(HEAD).serve_connection(io, answer)
+}
+
+/// A request names one host that can be one (RFC 9112, 3.2); HTTP/1.0 may leave it out.
+fn names_its_host<B>(request: &Request<B>) -> bool {
+    let mut hosts = request.headers().get_all(HOST).iter();
+    match (hosts.next(), hosts.next()) {
+        (Some(host), None) => Authority::try_from(host.as_bytes()).is_ok(),
+        (None, None) => request.version() < Version::HTTP_11,
+        _ => false,
+    }
 }
 
 /// Whether a connection was gone before it was accepted.
@@ -121,5 +139,26 @@ mod tests {
             }
             advance(Duration::from_secs(60)).await;
         }
+    }
+
+    #[test]
+    fn a_request_names_one_host_that_can_be_one() {
+        let named = |hosts: &[&str], version| {
+            let request = hosts
+                .iter()
+                .fold(Request::get("/").version(version), |request, host| request.header(HOST, *host));
+            names_its_host(&request.body(()).unwrap())
+        };
+        for (hosts, right) in [
+            (&["api.example:8080"][..], true),
+            (&["[::1]:8080"], true),
+            (&[], false),
+            (&["a", "b"], false),
+            (&["a b/c"], false),
+            (&[""], false),
+        ] {
+            assert_eq!(named(hosts, Version::HTTP_11), right, "{hosts:?}");
+        }
+        assert!(named(&[], Version::HTTP_10));
     }
 }

@@ -50,8 +50,9 @@ impl Tally {
         let mut ended = self.lock();
         match end {
             Ended::Completed => ended.completed += 1,
-            Ended::Failed(_) | Ended::Parked => ended.failed += 1,
-            Ended::Released => ended.released += 1,
+            Ended::Failed(_) => ended.failed += 1,
+            // A refused key costs no attempt.
+            Ended::Released | Ended::Parked => ended.released += 1,
             Ended::Lost => ended.lost += 1,
         }
         let place = RUN_MILLIS.iter().position(|bound| elapsed.as_millis() <= u128::from(*bound));
@@ -134,5 +135,29 @@ fn process(config: &Config) -> Process {
         finalization_slots: slots(config.finalization_concurrency),
         creation_slots: slots(config.creation_concurrency),
         stopping: false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use job::FailureCode;
+    use worker::Unwatched;
+
+    use super::*;
+
+    #[test]
+    fn only_what_spent_an_attempt_is_counted_as_failed() {
+        let tally = Tally::new(Arc::new(Unwatched));
+        for end in [
+            Ended::Completed,
+            Ended::Failed(FailureCode::ModelTimeout),
+            Ended::Released,
+            Ended::Parked,
+            Ended::Lost,
+        ] {
+            tally.count(end, Duration::from_millis(1));
+        }
+        let counts = tally.take();
+        assert_eq!((counts.completed, counts.failed, counts.released, counts.lost), (1, 1, 2, 1));
     }
 }

@@ -24,7 +24,7 @@ pub(crate) const PLAIN: Reset = Reset;
 pub(crate) struct Logs {
     /// What to log, as an env-filter: a level, or `target=level` pairs.
     /// Default: info; for the demo, whose page tells the story itself, error.
-    #[arg(long = "log", env = "LISTEN_LOG", global = true, value_name = "FILTER")]
+    #[arg(long = "log", env = "LISTEN_LOG", global = true, value_name = "FILTER", value_parser = filter)]
     filter: Option<String>,
     /// Human lines, or JSON; auto chooses by whether stderr is a terminal.
     #[arg(long = "log-format", env = "LISTEN_LOG_FORMAT", default_value = "auto", global = true)]
@@ -38,7 +38,18 @@ enum Format {
     Json,
 }
 
-/// Starts logging, and exporting traces where that is set; a filter that does not parse is said and replaced by `info`.
+/// A filter, as it was typed, if it is one: another would be found out when its lines are missed.
+fn filter(words: &str) -> Result<String, String> {
+    match EnvFilter::try_new(words) {
+        Ok(_) => Ok(words.to_owned()),
+        Err(_) => {
+            Err("a level (error, warn, info, debug, trace, off), or target=level pairs with commas between"
+                .to_owned())
+        }
+    }
+}
+
+/// Starts logging, and exporting traces where that is set.
 ///
 /// # Errors
 /// When the settings of traces cannot work.
@@ -70,10 +81,7 @@ impl Logs {
         // What the server notices of a schema that is there already is no news to anybody.
         let default = || format!("{default},{}=warn", crate::wiring::NOTICES);
         let asked = self.filter.clone().unwrap_or_else(default);
-        let asked = EnvFilter::try_new(asked).unwrap_or_else(|_| {
-            anstream::eprintln!("LISTEN_LOG is not a filter; logging at info");
-            EnvFilter::new("info")
-        });
+        let asked = EnvFilter::new(asked);
         match format!("{}=off", trace::TARGET).parse() {
             Ok(off) => asked.add_directive(off),
             Err(_) => asked,

@@ -1,6 +1,10 @@
 //! The composition root: pools, ledger, engines, outside world, and which role runs where.
 
-use std::{str::FromStr, sync::Arc, time::Duration};
+use std::{
+    str::FromStr,
+    sync::{Arc, LazyLock},
+    time::Duration,
+};
 
 use anyhow::Context;
 use axum::Router;
@@ -240,10 +244,19 @@ pub(crate) fn chance() -> StdRng {
     StdRng::from_rng(&mut rand::rng())
 }
 
-/// What this process is called in leases: its host and its number.
+/// What this process is called, in leases and wherever it speaks of itself: the same as long as it lives.
 pub(crate) fn process_name() -> String {
-    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
-    format!("{host}:{}", std::process::id())
+    static NAME: LazyLock<String> = LazyLock::new(|| {
+        let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+        named(&host, std::process::id(), &mut chance())
+    });
+    NAME.clone()
+}
+
+/// Host and number, for people, and a word of chance: containers that share a host's name are all number 1 of it, and so is
+/// the next one after a restart.
+fn named(host: &str, number: u32, chance: &mut StdRng) -> String {
+    format!("{host}:{number}-{:06x}", chance.next_u32() >> 8)
 }
 
 /// One crypto library for outgoing calls and the database: ring. Installing it twice is harmless.
@@ -396,5 +409,19 @@ impl worker::Render for Bodies {
 
     fn push(&self, push: &ClaimedPush) -> Vec<u8> {
         api::shapes::push_body(push)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processes_of_one_number_and_host_have_names_of_their_own_and_keep_them() {
+        let mut chance = StdRng::seed_from_u64(1);
+        let (one, other) = (named("box", 1, &mut chance), named("box", 1, &mut chance));
+        assert_ne!(one, other);
+        assert!(one.starts_with("box:1-") && !one.contains('/'), "{one}");
+        assert_eq!(process_name(), process_name());
     }
 }

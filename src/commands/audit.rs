@@ -59,7 +59,7 @@ pub(crate) async fn run(audit: Audit) -> anyhow::Result<ExitCode> {
     let actions =
         ledger.actions(&ActionFilter { operator, action, job, limit, ..ActionFilter::default() }).await?;
     if audit.asked.json {
-        print_json(&actions.iter().map(action_json).collect::<Value>());
+        print_json(&actions.iter().map(action_json).collect::<Value>())?;
         return Ok(ExitCode::SUCCESS);
     }
     if actions.is_empty() {
@@ -77,7 +77,7 @@ pub(crate) async fn run(audit: Audit) -> anyhow::Result<ExitCode> {
             action.reason.clone(),
         ]
     });
-    table::print(&["age", "operator", "action", "on", "from", "reason"], rows.collect());
+    table::print(&["age", "operator", "action", "on", "from", "reason"], rows.collect())?;
     Ok(ExitCode::SUCCESS)
 }
 

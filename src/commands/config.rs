@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Args;
 use serde_json::{Map, Value, json};
 
-use super::table::print_json;
+use super::{stdout::say, table::print_json};
 use crate::config::Config;
 
 /// Print the effective settings, secrets masked; exit 2 when they cannot work.
@@ -18,20 +18,24 @@ pub(crate) struct Show {
     config: Config,
 }
 
-pub(super) fn run(show: &Show) -> ExitCode {
+/// Prints.
+///
+/// # Errors
+/// When stdout cannot be written to.
+pub(super) fn run(show: &Show) -> anyhow::Result<ExitCode> {
     let (settings, problems) = (show.config.effective(), show.config.problems_of_service());
     match show.json {
-        true => print_json(&document(&settings, &problems)),
+        true => print_json(&document(&settings, &problems))?,
         false => {
             for (name, value) in &settings {
-                anstream::println!("{name:<36} {value}");
+                say!("{name:<36} {value}")?;
             }
             for problem in &problems {
                 anstream::eprintln!("cannot work: {problem}");
             }
         }
     }
-    ExitCode::from(if problems.is_empty() { 0 } else { 2 })
+    Ok(ExitCode::from(if problems.is_empty() { 0 } else { 2 }))
 }
 
 /// What is not set is null; what is masked is as masked as for people.

@@ -26,7 +26,12 @@ use self::{
     screen::Screen,
 };
 use super::{dev::durable_on_loopback, keys, serve};
-use crate::{config::Config, embedded::Private, lifecycle::Lifecycle, wiring::App};
+use crate::{
+    config::Config,
+    embedded::Private,
+    lifecycle::{Interruption, Lifecycle},
+    wiring::App,
+};
 
 /// Show the whole thing at work on real conversations, on a private database, and exit.
 #[derive(Args, Debug)]
@@ -41,21 +46,40 @@ pub(crate) struct Demo {
 /// How long the demo waits for one conversation before it calls that a surprise.
 const PATIENCE: Duration = Duration::from_secs(40);
 
-/// Runs the demo. Code 0: everything came out as promised; 1: something did not, and it says what.
+/// Runs the demo. Code 0: everything came out as promised; 1: something did not, and it says what. A signal ends it
+/// early, and its database goes all the same.
 ///
 /// # Errors
 /// When the private database cannot be started, or a part of the service cannot.
 pub(super) async fn run(demo: Demo) -> anyhow::Result<ExitCode> {
     let begun = Instant::now();
+    let mut interruption = Interruption::listen().context("listening for signals")?;
     let screen = Screen::new(demo.json);
-    let private = Private::start(&format!("listen_demo_{}", std::process::id()), true).await?;
+    let name = format!("listen_demo_{}", std::process::id());
+    let private = tokio::select! {
+        private = Private::start(&name, true) => private?,
+        code = interruption.heard() => return Ok(code),
+    };
     let config = prepare(demo.config);
     screen.opening(&private.words(), &config);
-    let shown = show(&private, config, &screen).await;
-    private.drop_database().await.context("dropping the demo's database")?;
-    let mut report = shown?;
+    let shown = tokio::select! {
+        shown = show(&private, config, &screen) => Ok(shown),
+        code = interruption.heard() => Err(code),
+    };
+    tokio::select! {
+        dropped = private.drop_database() => dropped.context("dropping the demo's database")?,
+        // Who asks twice does not want to wait for that either.
+        code = interruption.heard() => return Ok(code),
+    }
+    let mut report = match shown {
+        Ok(report) => report?,
+        Err(code) => {
+            screen.still();
+            return Ok(code);
+        }
+    };
     report.seconds = begun.elapsed().as_secs_f64();
-    screen.closing(&report);
+    screen.closing(&report)?;
     Ok(ExitCode::from(u8::from(!report.surprises.is_empty())))
 }
 

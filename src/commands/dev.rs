@@ -9,7 +9,7 @@ use records::UserId;
 use secrecy::{ExposeSecret, SecretString};
 use worker::Unwatched;
 
-use super::{keys, serve, users};
+use super::{keys, serve, stdout::say, users};
 use crate::{
     config::{Config, Dispatch, shown},
     console::door,
@@ -87,9 +87,13 @@ async fn stay(
         database,
         key,
     };
-    anstream::println!("{}", place.words());
+    let shown = say!("{}", place.words());
+    if shown.is_err() {
+        // Nobody was told the key: this run is of use to nobody, and ends as any other.
+        lifecycle.soft.cancel();
+    }
     service.stopped(&app, &lifecycle).await;
-    Ok(ExitCode::SUCCESS)
+    shown.map(|()| ExitCode::SUCCESS)
 }
 
 /// What somebody who tries it out needs to know.

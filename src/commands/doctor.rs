@@ -10,7 +10,10 @@ use ledger::{Examination, Ledger, Workers};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::table::{Asked, print_json};
+use super::{
+    stdout::say,
+    table::{Asked, print_json},
+};
 use crate::concerns;
 
 /// Examine a deployment: schema, settings, clocks, workers, bells, blocking transactions.
@@ -65,15 +68,15 @@ pub(crate) async fn run(doctor: Doctor) -> anyhow::Result<ExitCode> {
         true => {
             print_json(&json!({ "ok": !broken, "checks": remarks.iter().map(to_json).collect::<Value>() }))
         }
-        false => remarks.iter().for_each(|remark| {
+        false => remarks.iter().try_for_each(|remark| {
             let mark = match remark.level {
                 Level::Fine => "✓",
                 Level::Warning => "!",
                 Level::Failure => "✗",
             };
-            anstream::println!("{mark} {:<14} {}", remark.name, remark.words);
+            say!("{mark} {:<14} {}", remark.name, remark.words)
         }),
-    }
+    }?;
     Ok(if broken { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 

@@ -8,7 +8,11 @@ use rand::RngExt;
 use records::{FolderId, UserId};
 use serde_json::json;
 
-use super::table::{self, Asked, print_json};
+use super::{
+    named::{bounded, name},
+    stdout::say,
+    table::{self, Asked, print_json},
+};
 use crate::{exit::Exit, wiring::chance};
 
 /// A person's folders.
@@ -94,7 +98,7 @@ pub(crate) async fn run(folders: Folders) -> anyhow::Result<ExitCode> {
         Verb::Create { user, name, look } => {
             let user = UserId::new(user);
             let made = ledger.create_folder(&user, &look.of_new(name)).await?;
-            tell(&made.ok_or_else(|| nobody(&user))?, json);
+            tell(&made.ok_or_else(|| nobody(&user))?, json)?;
         }
         Verb::Update { user, id, name, look, no_description } => {
             let change = look.change(name, no_description);
@@ -102,7 +106,7 @@ pub(crate) async fn run(folders: Folders) -> anyhow::Result<ExitCode> {
                 return Err(Exit::Usage("nothing to change was named".to_owned()).into());
             }
             let changed = ledger.change_folder(&UserId::new(user), &FolderId::new(&id), &change).await?;
-            tell(&changed.ok_or_else(|| unknown(&id))?, json);
+            tell(&changed.ok_or_else(|| unknown(&id))?, json)?;
         }
         Verb::Delete { user, id } => delete(&ledger, &UserId::new(user), &id, json).await?,
     }
@@ -115,8 +119,7 @@ async fn list(ledger: &Ledger, user: &UserId, as_json: bool) -> anyhow::Result<(
         return Err(nobody(user).into());
     }
     if as_json {
-        print_json(&folders.iter().map(api::shapes::folder).collect());
-        return Ok(());
+        return print_json(&folders.iter().map(api::shapes::folder).collect());
     }
     let rows = folders
         .into_iter()
@@ -127,8 +130,7 @@ async fn list(ledger: &Ledger, user: &UserId, as_json: bool) -> anyhow::Result<(
             vec![folder.id.as_str().to_owned(), folder.name, kind.to_owned(), count, rule]
         })
         .collect();
-    table::print(&["id", "name", "kind", "conversations", "description"], rows);
-    Ok(())
+    table::print(&["id", "name", "kind", "conversations", "description"], rows)
 }
 
 async fn delete(ledger: &Ledger, user: &UserId, id: &str, as_json: bool) -> anyhow::Result<()> {
@@ -139,21 +141,19 @@ async fn delete(ledger: &Ledger, user: &UserId, id: &str, as_json: bool) -> anyh
             Err(Exit::Refused(format!("{id} {words}")).into())
         }
         DeletedFolder::Deleted { taken_out } if as_json => {
-            print_json(&json!({ "id": id, "deleted": true, "conversations_taken_out": taken_out }));
-            Ok(())
+            print_json(&json!({ "id": id, "deleted": true, "conversations_taken_out": taken_out }))
         }
         DeletedFolder::Deleted { taken_out } => {
-            anstream::println!("deleted {id}; conversations taken out of it: {taken_out}");
-            Ok(())
+            say!("deleted {id}; conversations taken out of it: {taken_out}")
         }
     }
 }
 
 /// The folder as it is now: its id alone, for scripts, or all of it.
-fn tell(folder: &FolderView, as_json: bool) {
+fn tell(folder: &FolderView, as_json: bool) -> anyhow::Result<()> {
     match as_json {
         true => print_json(&api::shapes::folder(folder)),
-        false => anstream::println!("{}", folder.id),
+        false => say!("{}", folder.id),
     }
 }
 
@@ -187,24 +187,12 @@ fn unknown(id: &str) -> Exit {
     Exit::NotFound(format!("the person has no folder {id}"))
 }
 
-fn name(words: &str) -> Result<String, String> {
-    bounded(words, 1, 100)
-}
-
 fn description(words: &str) -> Result<String, String> {
     bounded(words, 1, 500)
 }
 
 fn icon(words: &str) -> Result<String, String> {
     bounded(words, 1, 50)
-}
-
-fn bounded(words: &str, min: usize, max: usize) -> Result<String, String> {
-    let words = words.trim();
-    match (min..=max).contains(&words.chars().count()) {
-        true => Ok(words.to_owned()),
-        false => Err(format!("{min} to {max} characters")),
-    }
 }
 
 fn color(words: &str) -> Result<String, String> {

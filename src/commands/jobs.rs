@@ -12,8 +12,9 @@ mod why;
 
 use std::process::ExitCode;
 
+use chrono::Datelike;
 use clap::{Args, Subcommand};
-use job::{JobId, Refusal};
+use job::{JobId, Refusal, Timestamp};
 use ledger::{JobPage, Ledger};
 
 use super::table::Asked;
@@ -63,8 +64,8 @@ pub(crate) async fn run(jobs: Jobs) -> anyhow::Result<ExitCode> {
     let as_json = jobs.asked.json;
     match jobs.verb {
         Verb::List(list) => list::run(&ledger, &list, as_json).await?,
-        Verb::Show { id } => show::print(&page(&ledger, &id).await?, as_json),
-        Verb::Why { id } => why::print(&page(&ledger, &id).await?, as_json),
+        Verb::Show { id } => show::print(&page(&ledger, &id).await?, as_json)?,
+        Verb::Why { id } => why::print(&page(&ledger, &id).await?, as_json)?,
         Verb::Watch(watch) => watch::run(&ledger, &watch, as_json).await?,
         Verb::Replay(replay) => return replay::run(&ledger, &replay, as_json).await,
         Verb::Discard(discard) => return discard::run(&ledger, &discard, as_json).await,
@@ -81,6 +82,12 @@ async fn page(ledger: &Ledger, id: &str) -> anyhow::Result<JobPage> {
 
 fn no_job(id: &str) -> anyhow::Error {
     Exit::NotFound(format!("there is no job {id}")).into()
+}
+
+/// Whether a moment is one of those that are told with four digits for the year: the database knows fewer years than
+/// can be typed, and nothing happened in the others.
+pub(crate) fn is_told(at: Timestamp) -> bool {
+    (1..=9999).contains(&at.year())
 }
 
 /// A number with its noun.

@@ -10,7 +10,11 @@ use records::{Timestamp, UserId};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
 
-use super::table::{self, Asked, print_json};
+use super::{
+    named,
+    stdout::say,
+    table::{self, Asked, print_json},
+};
 use crate::{exit::Exit, wiring::chance};
 
 /// Developer keys.
@@ -30,7 +34,7 @@ enum Verb {
         #[arg(long)]
         user: String,
         /// What to call it.
-        #[arg(long, default_value = "key")]
+        #[arg(long, default_value = "key", value_parser = named::name)]
         name: String,
         /// What it may do; omitted: everything.
         #[arg(long, value_delimiter = ',')]
@@ -60,10 +64,14 @@ pub(crate) async fn run(keys: Keys) -> anyhow::Result<ExitCode> {
     let ledger = keys.asked.ledger()?;
     match keys.verb {
         Verb::Create { user, name, scopes } => {
-            let (id, key) = create(&ledger, &UserId::new(user), &name, &scopes_named(scopes)?).await?;
-            match keys.asked.json {
+            let user = UserId::new(user);
+            let (id, key) = create(&ledger, &user, &name, &scopes_named(scopes)?).await?;
+            let shown = match keys.asked.json {
                 true => print_json(&json!({ "id": id, "key": key.expose_secret() })),
-                false => anstream::println!("{}", key.expose_secret()),
+                false => say!("{}", key.expose_secret()),
+            };
+            if let Err(error) = shown {
+                return Err(error.context(unseen(&ledger, &user, &id).await));
             }
         }
         Verb::List { user } => list(&ledger, &UserId::new(user), keys.asked.json).await?,
@@ -73,8 +81,8 @@ pub(crate) async fn run(keys: Keys) -> anyhow::Result<ExitCode> {
             }
             match keys.asked.json {
                 true => print_json(&json!({ "id": id, "revoked": true })),
-                false => anstream::println!("revoked {id}"),
-            }
+                false => say!("revoked {id}"),
+            }?;
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -106,6 +114,14 @@ pub(crate) async fn create(
         );
     }
     Ok((id, text.plaintext))
+}
+
+/// A key that nobody has seen is of no use, and lives: it is taken back. Says what became of it.
+async fn unseen(ledger: &Ledger, user: &UserId, id: &str) -> String {
+    match ledger.revoke_key(user, id).await {
+        Ok(_) => format!("the key {id} could not be shown and was revoked again"),
+        Err(_) => format!("the key {id} could not be shown and lives: `listen keys revoke` ends it"),
+    }
 }
 
 /// The scopes of those names; an operator who names none grants all.
@@ -142,8 +158,7 @@ async fn list(ledger: &Ledger, user: &UserId, as_json: bool) -> anyhow::Result<(
                 })
             })
             .collect();
-        print_json(&json!(keys));
-        return Ok(());
+        return print_json(&json!(keys));
     }
     let rows = keys
         .into_iter()
@@ -153,8 +168,7 @@ async fn list(ledger: &Ledger, user: &UserId, as_json: bool) -> anyhow::Result<(
             vec![key.id, key.name, key.prefix, state.to_owned(), used, words(&key.scopes)]
         })
         .collect();
-    table::print(&["id", "name", "key", "state", "last used", "scopes"], rows);
-    Ok(())
+    table::print(&["id", "name", "key", "state", "last used", "scopes"], rows)
 }
 
 /// The scopes as a person reads them.

@@ -6,7 +6,7 @@ use clap::Args;
 use ledger::{Ledger, Settings};
 use serde_json::json;
 
-use super::table::print_json;
+use super::{stdout::say, table::print_json};
 use crate::{config::Config, wiring::database};
 
 /// Bring the database's schema up to date.
@@ -22,14 +22,13 @@ pub(crate) struct Migrate {
 pub(super) async fn run(migrate: Migrate) -> anyhow::Result<ExitCode> {
     let database = database(migrate.config.database_url.as_deref())?;
     let ledger = Ledger::new(database, Settings::default());
-    let missing = ledger.examine().await?.missing_migrations;
-    ledger.migrate().await?;
+    let applied = ledger.migrate().await?;
     ledger.close().await;
-    match (migrate.json, missing.len()) {
-        (true, _) => print_json(&json!({ "applied": missing })),
-        (_, 0) => anstream::println!("the schema was up to date already"),
-        (_, 1) => anstream::println!("1 migration applied; the schema is up to date"),
-        (_, many) => anstream::println!("{many} migrations applied; the schema is up to date"),
-    }
+    match (migrate.json, applied.len()) {
+        (true, _) => print_json(&json!({ "applied": applied })),
+        (_, 0) => say!("the schema was up to date already"),
+        (_, 1) => say!("1 migration applied; the schema is up to date"),
+        (_, many) => say!("{many} migrations applied; the schema is up to date"),
+    }?;
     Ok(ExitCode::SUCCESS)
 }

@@ -12,6 +12,7 @@ use super::{
     consent::Cause,
     jobs::{filter::ago, show::time},
     progress,
+    stdout::say,
     table::{self, Asked, print_json},
 };
 use crate::exit::{Exit, PARTLY};
@@ -77,7 +78,7 @@ pub(crate) async fn run(replays: Replays) -> anyhow::Result<ExitCode> {
         Verb::Show { id, after, limit } => {
             let view = find(&ledger, &id).await?;
             let items = ledger.replay_items(&id, after, limit).await?;
-            show(&view, &items, as_json);
+            show(&view, &items, as_json)?;
         }
         Verb::Watch { id } => {
             if find(&ledger, &id).await?.status == "running" {
@@ -119,14 +120,17 @@ pub(crate) async fn watch(ledger: &Ledger, id: &str, as_json: bool) -> anyhow::R
         view = find(ledger, id).await?;
     }
     bar.finish_and_clear();
-    print_one(&view, as_json);
+    print_one(&view, as_json)?;
     let partly = view.refused + view.died_again > 0 || view.status == "cancelled";
     Ok(if partly { ExitCode::from(PARTLY) } else { ExitCode::SUCCESS })
 }
 
 /// Prints one operation.
-pub(crate) fn print_one(view: &ReplayView, as_json: bool) {
-    show(view, &[], as_json);
+///
+/// # Errors
+/// When stdout cannot be written to.
+pub(crate) fn print_one(view: &ReplayView, as_json: bool) -> anyhow::Result<()> {
+    show(view, &[], as_json)
 }
 
 async fn find(ledger: &Ledger, id: &str) -> anyhow::Result<ReplayView> {
@@ -141,18 +145,14 @@ async fn apply(ledger: &Ledger, change: &Change, what: ReplayChange, as_json: bo
             let view = find(ledger, &change.id).await?;
             Err(Exit::Refused(format!("the replay is {}", view.status)).into())
         }
-        Some(true) => {
-            print_one(&find(ledger, &change.id).await?, as_json);
-            Ok(())
-        }
+        Some(true) => print_one(&find(ledger, &change.id).await?, as_json),
     }
 }
 
 async fn list(ledger: &Ledger, limit: i64, as_json: bool) -> anyhow::Result<()> {
     let views = ledger.replay_operations(limit).await?;
     if as_json {
-        print_json(&views.iter().map(to_json).collect::<Value>());
-        return Ok(());
+        return print_json(&views.iter().map(to_json).collect::<Value>());
     }
     if views.is_empty() {
         anstream::eprintln!("no replays");
@@ -174,11 +174,10 @@ async fn list(ledger: &Ledger, limit: i64, as_json: bool) -> anyhow::Result<()> 
     });
     let headings =
         ["replay", "status", "done", "completed", "died again", "refused", "age", "operator", "which"];
-    table::print(&headings, rows.collect());
-    Ok(())
+    table::print(&headings, rows.collect())
 }
 
-fn show(view: &ReplayView, items: &[ReplayItem], as_json: bool) {
+fn show(view: &ReplayView, items: &[ReplayItem], as_json: bool) -> anyhow::Result<()> {
     if as_json {
         let mut all = to_json(view);
         if let Some(fields) = all.as_object_mut()
@@ -216,7 +215,7 @@ fn show(view: &ReplayView, items: &[ReplayItem], as_json: bool) {
         ("asked for", format!("{} by {}: {}", time(view.created_at), view.operator, view.reason)),
         ("worked off by", view.executor.clone().unwrap_or_else(|| "nobody yet".to_owned())),
     ] {
-        anstream::println!("{name:<18} {value}");
+        say!("{name:<18} {value}")?;
     }
     if !items.is_empty() {
         let rows = items.iter().map(|item| {
@@ -228,9 +227,10 @@ fn show(view: &ReplayView, items: &[ReplayItem], as_json: bool) {
                 item.changed_at.map(time).unwrap_or_default(),
             ]
         });
-        anstream::println!();
-        table::print(&["#", "job", "status", "result", "at"], rows.collect());
+        say!("")?;
+        table::print(&["#", "job", "status", "result", "at"], rows.collect())?;
     }
+    Ok(())
 }
 
 fn to_json(view: &ReplayView) -> Value {

@@ -1,8 +1,28 @@
-//! Documents on stdout, written at once. Whoever reads no further (`| head -1`) has what they wanted.
+//! What commands say on stdout, where it may not get: a full disk is an error, a reader that has enough is none.
 
-use std::io::{self, ErrorKind, Write};
+use std::{
+    fmt::Arguments,
+    io::{self, ErrorKind, Write},
+};
 
-/// Writes all of `text`.
+use anyhow::Context;
+
+/// Says a line on stdout, as `println!` would, and answers an error where that would panic.
+macro_rules! say {
+    ($($words:tt)*) => { $crate::commands::stdout::line(format_args!($($words)*)) };
+}
+
+pub(crate) use say;
+
+/// Writes words and the end of a line at once, without colours where none are wanted. [`say`] writes them down.
+///
+/// # Errors
+/// When stdout cannot be written to, for another reason than that nobody reads it any more.
+pub(crate) fn line(words: Arguments<'_>) -> anyhow::Result<()> {
+    write_to(anstream::stdout().lock(), format!("{words}\n").as_bytes()).context("writing to stdout")
+}
+
+/// Writes all of a document, as it is.
 ///
 /// # Errors
 /// When stdout cannot be written to, for another reason than that nobody reads it any more.
@@ -10,6 +30,7 @@ pub(super) fn write(text: &[u8]) -> io::Result<()> {
     write_to(io::stdout().lock(), text)
 }
 
+/// Whoever reads no further (`| head -1`) has what they wanted.
 fn write_to(mut out: impl Write, text: &[u8]) -> io::Result<()> {
     match out.write_all(text).and_then(|()| out.flush()) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),

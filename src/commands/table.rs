@@ -5,6 +5,8 @@ use comfy_table::{Cell, Color, ColumnConstraint, ContentArrangement, Table, pres
 
 use ledger::Ledger;
 
+use super::stdout::say;
+
 /// Where the ledger is, and how to answer.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Asked {
@@ -32,8 +34,11 @@ impl Asked {
 const IDS: [&str; 8] = ["id", "job", "replay", "endpoint", "delivery", "key", "code", "on"];
 
 /// Prints rows under headings, fitted to the terminal.
-pub(crate) fn print(headings: &[&str], rows: Vec<Vec<String>>) {
-    anstream::println!("{}", table(headings, rows));
+///
+/// # Errors
+/// When stdout cannot be written to.
+pub(crate) fn print(headings: &[&str], rows: Vec<Vec<String>>) -> anyhow::Result<()> {
+    say!("{}", table(headings, rows))
 }
 
 fn table(headings: &[&str], rows: Vec<Vec<String>>) -> Table {
@@ -66,13 +71,19 @@ fn cell(text: String) -> Cell {
 }
 
 /// Prints one JSON document.
-pub(crate) fn print_json(value: &serde_json::Value) {
-    anstream::println!("{value:#}");
+///
+/// # Errors
+/// When stdout cannot be written to.
+pub(crate) fn print_json(value: &serde_json::Value) -> anyhow::Result<()> {
+    say!("{value:#}")
 }
 
 /// Prints one JSON document in one line, for what goes on.
-pub(crate) fn print_line(value: &serde_json::Value) {
-    anstream::println!("{value}");
+///
+/// # Errors
+/// When stdout cannot be written to.
+pub(crate) fn print_line(value: &serde_json::Value) -> anyhow::Result<()> {
+    say!("{value}")
 }
 
 #[cfg(test)]

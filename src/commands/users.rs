@@ -2,13 +2,16 @@
 
 use std::process::ExitCode;
 
-use anyhow::bail;
 use clap::{Args, Subcommand};
 use ledger::{Ledger, UserChange};
 use records::UserId;
 use serde_json::json;
 
-use super::table::{Asked, print_json};
+use super::{
+    named,
+    stdout::say,
+    table::{Asked, print_json},
+};
 use crate::{exit::Exit, wiring::chance};
 
 /// People whose conversations are kept.
@@ -25,7 +28,7 @@ enum Verb {
     /// Create a person.
     Create {
         /// An id of your own; else one is made.
-        #[arg(long)]
+        #[arg(long, value_parser = named::id)]
         id: Option<String>,
         #[command(flatten)]
         settings: Settings,
@@ -39,13 +42,16 @@ enum Verb {
         requires_byok: Option<bool>,
         #[command(flatten)]
         settings: Settings,
+        /// Switch all summarization apps off.
+        #[arg(long, conflicts_with = "apps")]
+        no_apps: bool,
     },
 }
 
 #[derive(Args, Debug)]
 struct Settings {
     /// The person's name.
-    #[arg(long)]
+    #[arg(long, value_parser = named::name)]
     name: Option<String>,
     /// An IANA time zone, for example Europe/Berlin: in it "by Friday" is resolved.
     #[arg(long, value_parser = time_zone)]
@@ -64,15 +70,23 @@ pub(crate) async fn run(users: Users) -> anyhow::Result<ExitCode> {
     let (id, change) = match users.verb {
         Verb::Create { id, settings } => {
             let id = UserId::new(id.unwrap_or_else(fresh_id));
-            if id.as_str().is_empty() || id.as_str().chars().count() > 128 {
-                bail!("an id has 1 to 128 characters");
-            }
             if !create(&ledger, &id, &settings.change(None)).await? {
                 return Err(Exit::Refused(format!("there is a person {id} already")).into());
             }
             (id, None)
         }
-        Verb::Set { id, requires_byok, settings } => (UserId::new(id), Some(settings.change(requires_byok))),
+        Verb::Set { id, requires_byok, settings, no_apps } => {
+            let mut change = settings.change(requires_byok);
+            if no_apps {
+                change.apps = Some(Vec::new());
+            }
+            if change == UserChange::default() {
+                let words = "nothing to change was named; there are --name, --time-zone, --requires-byok, --apps and \
+                             --no-apps";
+                return Err(Exit::Usage(words.to_owned()).into());
+            }
+            (UserId::new(id), Some(change))
+        }
     };
     if let Some(change) = &change
         && ledger.change_user(&id, change).await?.is_none()
@@ -81,8 +95,8 @@ pub(crate) async fn run(users: Users) -> anyhow::Result<ExitCode> {
     }
     match users.asked.json {
         true => print_json(&json!({ "id": id.as_str() })),
-        false => anstream::println!("{id}"),
-    }
+        false => say!("{id}"),
+    }?;
     Ok(ExitCode::SUCCESS)
 }
 

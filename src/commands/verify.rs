@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::{
     progress,
+    stdout::say,
     table::{Asked, print_json},
 };
 use crate::exit::Exit;
@@ -55,7 +56,7 @@ pub(crate) async fn run(verify: Verify) -> anyhow::Result<ExitCode> {
             "checks": findings.iter().map(to_json).collect::<Value>(),
         })),
         false => print(&findings, recounted),
-    }
+    }?;
     Ok(if broken == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -71,26 +72,27 @@ async fn ask(ledger: &Ledger, limit: i64) -> anyhow::Result<Vec<Finding>> {
     Ok(findings)
 }
 
-fn print(findings: &[Finding], recounted: Option<bool>) {
+fn print(findings: &[Finding], recounted: Option<bool>) -> anyhow::Result<()> {
     match recounted {
-        Some(true) => anstream::println!("totals were wrong and are set right"),
-        Some(false) => anstream::println!("totals were right"),
+        Some(true) => say!("totals were wrong and are set right")?,
+        Some(false) => say!("totals were right")?,
         None => {}
     }
     for finding in findings {
         let mark = if finding.offenders.is_empty() { "✓" } else { "✗" };
-        anstream::println!("{mark} {:<36} {}", finding.name, finding.promise);
+        say!("{mark} {:<36} {}", finding.name, finding.promise)?;
         for offender in &finding.offenders {
-            anstream::println!("    {offender}");
+            say!("    {offender}")?;
         }
         if finding.more {
-            anstream::println!("    … and more: --limit shows them");
+            say!("    … and more: --limit shows them")?;
         }
     }
     let totals = ["totals_recount", "dead_letters_recount"];
     if findings.iter().any(|finding| totals.contains(&finding.name) && !finding.offenders.is_empty()) {
         anstream::eprintln!("try: listen verify --fix-totals --reason …");
     }
+    Ok(())
 }
 
 fn to_json(finding: &Finding) -> Value {

@@ -13,6 +13,7 @@ use super::{
         filter::{age, ago},
         show::time,
     },
+    stdout::say,
     table::{self, Asked, print_json},
 };
 use crate::exit::Exit;
@@ -28,7 +29,7 @@ pub(crate) struct Webhooks {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// List endpoints that are disabled or failing; with --user, all of that person's.
+    /// List endpoints that fail or were disabled because they did; with --user, all of that person's.
     List {
         /// Whose.
         #[arg(long, value_name = "ID")]
@@ -45,7 +46,7 @@ enum Verb {
         #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(i64).range(0..=1000))]
         limit: i64,
     },
-    /// Try again what was given up in a span of time.
+    /// Try again what was given up, or cancelled by the endpoint's 410, in a span of time.
     Recover {
         #[command(flatten)]
         which: Which,
@@ -92,11 +93,10 @@ pub(crate) async fn run(webhooks: Webhooks) -> anyhow::Result<ExitCode> {
 async fn list(ledger: &Ledger, user: Option<UserId>, limit: i64, as_json: bool) -> anyhow::Result<()> {
     let views = ledger.endpoint_views(user.as_ref(), None, limit).await?;
     if as_json {
-        print_json(&views.iter().map(to_json).collect::<Value>());
-        return Ok(());
+        return print_json(&views.iter().map(to_json).collect::<Value>());
     }
     if views.is_empty() {
-        anstream::eprintln!("no endpoint is disabled or failing");
+        anstream::eprintln!("no endpoint fails, and none was disabled because it did");
         return Ok(());
     }
     let now = ledger.now().await?;
@@ -111,8 +111,7 @@ async fn list(ledger: &Ledger, user: Option<UserId>, limit: i64, as_json: bool) 
             view.waiting.to_string(),
         ]
     });
-    table::print(&["endpoint", "user", "host", "state", "failures", "for", "waiting"], rows.collect());
-    Ok(())
+    table::print(&["endpoint", "user", "host", "state", "failures", "for", "waiting"], rows.collect())
 }
 
 async fn find(ledger: &Ledger, which: &Which) -> anyhow::Result<EndpointView> {
@@ -133,8 +132,7 @@ async fn show(ledger: &Ledger, which: &Which, limit: i64, as_json: bool) -> anyh
         if let Some(fields) = all.as_object_mut() {
             fields.insert("deliveries".into(), deliveries.iter().map(delivery_json).collect());
         }
-        print_json(&all);
-        return Ok(());
+        return print_json(&all);
     }
     let moment = |at: Option<records::Timestamp>| at.map_or("never".to_owned(), time);
     for (name, value) in [
@@ -146,7 +144,7 @@ async fn show(ledger: &Ledger, which: &Which, limit: i64, as_json: bool) -> anyh
         ("last success", moment(view.last_success_at)),
         ("waiting", view.waiting.to_string()),
     ] {
-        anstream::println!("{name:<18} {value}");
+        say!("{name:<18} {value}")?;
     }
     let rows = deliveries.iter().map(|delivery| {
         vec![
@@ -159,9 +157,8 @@ async fn show(ledger: &Ledger, which: &Which, limit: i64, as_json: bool) -> anyh
             time(delivery.created_at),
         ]
     });
-    anstream::println!();
-    table::print(&["delivery", "event", "status", "tries", "answer", "error", "made"], rows.collect());
-    Ok(())
+    say!("")?;
+    table::print(&["delivery", "event", "status", "tries", "answer", "error", "made"], rows.collect())
 }
 
 /// Batch by batch, so that nobody's rows are locked for long.
@@ -184,9 +181,8 @@ async fn recover(
     }
     match as_json {
         true => print_json(&json!({ "endpoint": which.id, "recovered": all })),
-        false => anstream::println!("{all} deliveries are due again"),
+        false => say!("{all} deliveries are due again"),
     }
-    Ok(())
 }
 
 async fn enable(ledger: &Ledger, which: &Which, cause: &Cause, as_json: bool) -> anyhow::Result<()> {
@@ -203,9 +199,8 @@ async fn enable(ledger: &Ledger, which: &Which, cause: &Cause, as_json: bool) ->
     };
     match as_json {
         true => print_json(&json!({ "endpoint": which.id, "changed": enabled == Enabled::Enabled })),
-        false => anstream::println!("{} {words}", which.id),
+        false => say!("{} {words}", which.id),
     }
-    Ok(())
 }
 
 fn state(view: &EndpointView) -> String {

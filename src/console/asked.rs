@@ -12,7 +12,7 @@ use super::{
     paging::{parse_place, write_place},
     words::query,
 };
-use crate::commands::jobs::filter::age;
+use crate::commands::jobs::{filter::age, is_told};
 
 /// A filter as it was typed. What is empty does not filter.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
@@ -142,13 +142,14 @@ fn unreadable(name: &str, what: &str) -> Fault {
 fn moment(name: &str, typed: &str, fixed: &str, now: Timestamp) -> Result<Option<Timestamp>, Fault> {
     if !typed.trim().is_empty() {
         let ago = age(typed.trim()).map_err(|words| unreadable(name, &words))?;
-        return Ok(now.checked_sub_signed(ago));
+        return Ok(Some(now - ago));
     }
     if fixed.is_empty() {
         return Ok(None);
     }
     let read: Result<Timestamp, _> = fixed.parse();
-    read.map(Some).map_err(|_| unreadable(name, "a moment, as 2026-01-31T12:00:00Z"))
+    let told = read.ok().filter(|at| is_told(*at));
+    told.map(Some).ok_or_else(|| unreadable(name, "a moment, as 2026-01-31T12:00:00Z"))
 }
 
 fn read_place(word: &str) -> Result<JobCursor, Fault> {
@@ -184,7 +185,11 @@ mod tests {
             Asked { code: "none".into(), ..Asked::default() },
             Asked { generation: "x".into(), ..Asked::default() },
             Asked { older_than: "1w".into(), ..Asked::default() },
+            Asked { older_than: "100000000d".into(), ..Asked::default() },
             Asked { until: "noon".into(), ..Asked::default() },
+            Asked { until: "-5000-01-01T00:00:00Z".into(), ..Asked::default() },
+            Asked { since: "-262143-01-01T00:00:00Z".into(), ..Asked::default() },
+            Asked { after: "-300000000000000000.fj_0".into(), ..Asked::default() },
             Asked { after: "here".into(), ..Asked::default() },
         ] {
             assert!(matches!(wrong.filter(now, 1), Err(Fault::Unreadable(_))), "{wrong:?}");

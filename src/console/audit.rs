@@ -1,10 +1,7 @@
 //! Who did what, and why.
 
 use askama::Template;
-use axum::{
-    extract::{Query, State},
-    response::Response,
-};
+use axum::{extract::State, response::Response};
 use job::Timestamp;
 use ledger::{ActionFilter, ActionView};
 use serde::Deserialize;
@@ -14,6 +11,7 @@ use super::{
     fault::Fault,
     page::{Frame, render},
     paging::{cut, read_place, write_place},
+    typed::Query,
     visitor::Visitor,
     words::{Moment, query},
 };

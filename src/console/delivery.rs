@@ -2,7 +2,7 @@
 
 use askama::Template;
 use axum::{
-    extract::{Query, State},
+    extract::State,
     response::{Redirect, Response},
 };
 use job::Timestamp;
@@ -14,9 +14,10 @@ use super::{
     audit::Line,
     confirm::Confirm,
     endpoint::words,
-    fault::Fault,
+    fault::{Fault, Undone},
     live::live_page,
     page::{Frame, render},
+    typed::Query,
     visitor::{Acting, Visitor},
     webhooks::{Which, answer, missing},
     words::{Moment, query},
@@ -168,15 +169,15 @@ pub(super) async fn ask(
 }
 
 /// `POST /console/webhooks/redeliver`.
-pub(super) async fn redeliver(State(console): State<Console>, acting: Acting) -> Result<Redirect, Fault> {
+pub(super) async fn redeliver(State(console): State<Console>, acting: Acting) -> Result<Redirect, Undone> {
     let field = |name| acting.field(name).unwrap_or_default();
     let (user, endpoint, delivery) = (field("user"), field("endpoint"), field("delivery"));
     let action = acting.action()?;
     let whose = UserId::new(user);
     match console.ledger.redeliver_for_operator(&whose, endpoint, delivery, &action).await? {
-        None => Err(Fault::Missing(format!("There is no delivery {delivery} to this endpoint."))),
+        None => Err(Fault::Missing(format!("There is no delivery {delivery} to this endpoint.")).into()),
         Some(Redelivered::UnderWay) => {
-            Err(Fault::Refused("It has not ended: it will be tried anyway.".to_owned()))
+            Err(Fault::Refused("It has not ended: it will be tried anyway.".to_owned()).into())
         }
         Some(Redelivered::Due) => {
             let named = [("user", user), ("endpoint", endpoint), ("delivery", delivery)];

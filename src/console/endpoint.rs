@@ -1,10 +1,7 @@
 //! One endpoint of somebody's: how it does, what it was told, and what operators did about it.
 
 use askama::Template;
-use axum::{
-    extract::{Query, State},
-    response::Response,
-};
+use axum::{extract::State, response::Response};
 use job::Timestamp;
 use ledger::{ActionFilter, DeliveryFilter, DeliveryLine, Ledger};
 use records::UserId;
@@ -16,6 +13,7 @@ use super::{
     live::live_page,
     page::{Frame, render},
     paging::{cut, read_place, write_place},
+    typed::Query,
     visitor::Visitor,
     webhooks::{Endpoint, Which, answer, endpoint, missing},
     words::{Moment, query},

@@ -4,14 +4,17 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse, Response},
 };
+use ledger::Trouble;
 
 use super::page::{Frame, Message, render_as};
 
 /// Why there is no page.
 #[derive(Clone, Debug)]
 pub(super) enum Fault {
-    /// The ledger could not be read or written.
+    /// The ledger could not be read, and nothing was to be written.
     Database,
+    /// The ledger did not answer while something was to be written: it may be written all the same, or a part of it.
+    Halfway,
     /// There is nothing of that name.
     Missing(String),
     /// The ledger says no.
@@ -32,22 +35,76 @@ pub(super) enum Fault {
     ForeignForm,
     /// A change without a reason.
     NoReason,
+    /// A form of more than any of ours holds.
+    TooLong,
+    /// The schema is not this program's.
+    Schema,
+    /// The database answers, and what a page of ours asked of it cannot be done.
+    Defect,
 }
 
 impl From<ledger::Error> for Fault {
     fn from(error: ledger::Error) -> Self {
-        tracing::warn!(%error, "a page of the console could not be made");
-        Self::Database
+        let fault = match error.trouble() {
+            Some(Trouble::Schema) => Self::Schema,
+            Some(_) => Self::Database,
+            None if error.is_passing() => Self::Database,
+            None => Self::Defect,
+        };
+        match fault {
+            Self::Defect => {
+                let refusal = error.sqlstate();
+                tracing::error!(%error, refusal, "what a page of the console asked of the database cannot be done");
+            }
+            _ => tracing::warn!(%error, "a page of the console could not be made"),
+        }
+        fault
+    }
+}
+
+/// Why nothing is said to be done: a fault of whoever acts. A commit whose answer was lost, or the batches before the one
+/// that failed, may have changed something.
+#[derive(Debug)]
+pub(super) struct Undone(Fault);
+
+impl From<Fault> for Undone {
+    fn from(fault: Fault) -> Self {
+        match fault {
+            Fault::Database => Self(Fault::Halfway),
+            certain => Self(certain),
+        }
+    }
+}
+
+impl From<ledger::Error> for Undone {
+    fn from(error: ledger::Error) -> Self {
+        Fault::from(error).into()
+    }
+}
+
+impl IntoResponse for Undone {
+    fn into_response(self) -> Response {
+        self.0.into_response()
     }
 }
 
 impl Fault {
+    /// The status of a form that is too long.
+    pub(super) const TOO_LONG: StatusCode = StatusCode::PAYLOAD_TOO_LARGE;
+
     fn words(self) -> (StatusCode, &'static str, String) {
         match self {
             Self::Database => (
                 StatusCode::SERVICE_UNAVAILABLE,
                 "The database does not answer",
                 "The log says what went wrong. Nothing was changed by this page.".to_owned(),
+            ),
+            Self::Halfway => (
+                StatusCode::SERVICE_UNAVAILABLE,
+                "The database does not answer",
+                "The log says what went wrong. What you asked for may have been done, or a part of it: look before \
+                 you ask again."
+                    .to_owned(),
             ),
             Self::Missing(what) => (StatusCode::NOT_FOUND, "Not found", what),
             Self::Refused(why) => (StatusCode::CONFLICT, "That is not possible", why),
@@ -90,6 +147,21 @@ impl Fault {
                 StatusCode::UNPROCESSABLE_ENTITY,
                 "A reason is missing",
                 "Nothing was changed. Go back and write 3 to 500 characters that tell the next operator why.".to_owned(),
+            ),
+            Self::TooLong => (
+                Self::TOO_LONG,
+                "That is too long",
+                "Nothing was changed. No form of the console holds more than 64 KiB.".to_owned(),
+            ),
+            Self::Schema => (
+                StatusCode::SERVICE_UNAVAILABLE,
+                "The schema is not this program's",
+                "The database answers. Run `listen migrate`, then load the page again.".to_owned(),
+            ),
+            Self::Defect => (
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "That did not work",
+                "The database answers. What this page asked of it failed, and would fail again; the log says why.".to_owned(),
             ),
         }
     }

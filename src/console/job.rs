@@ -1,10 +1,7 @@
 //! One job, with everything that explains it, and never a word of its person's.
 
 use askama::Template;
-use axum::{
-    extract::{Path, Query, State},
-    response::Response,
-};
+use axum::{extract::State, response::Response};
 use job::{JobId, State as JobState};
 use ledger::{Event, JobPage, Ledger};
 
@@ -14,6 +11,7 @@ use super::{
     fault::Fault,
     live::live_page,
     page::{Frame, render},
+    typed::{Path, Query},
     visitor::Visitor,
     words::{Moment, Sentence, millis, segment, status},
 };

@@ -2,7 +2,7 @@
 
 use askama::Template;
 use axum::{
-    extract::{Query, State},
+    extract::State,
     response::{IntoResponse, Redirect, Response},
 };
 use job::{FailureCode, Timestamp};
@@ -14,6 +14,7 @@ use super::{
     fault::Fault,
     live::live_page,
     page::{Frame, render},
+    typed::Query,
     visitor::Visitor,
     words::{Moment, segment, status},
 };

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use axum::{
     Router,
-    extract::{Path, Query, State},
+    extract::State,
     response::{IntoResponse, Response, Sse, sse::KeepAlive},
     routing::get,
 };
@@ -26,6 +26,7 @@ use super::{
     job, jobs, overview,
     page::Frame,
     replays::{self, Place},
+    typed::{Path, Query},
     visitor::Visitor,
     webhooks::{self, Which},
 };

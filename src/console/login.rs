@@ -2,8 +2,7 @@
 
 use askama::Template;
 use axum::{
-    body::Bytes,
-    extract::{Query, State},
+    extract::State,
     http::{HeaderMap, StatusCode, header},
     response::{AppendHeaders, IntoResponse, Redirect, Response},
 };
@@ -14,7 +13,7 @@ use super::{
     door::Door,
     page::{Frame, render, render_as},
     session::{COOKIE, LASTS},
-    visitor::fields,
+    typed::{Form, Query},
 };
 
 #[derive(Template)]
@@ -45,8 +44,11 @@ pub(super) async fn ask(State(console): State<Console>, Query(next): Query<Next>
 }
 
 /// `POST /console/login`.
-pub(super) async fn enter(State(console): State<Console>, headers: HeaderMap, body: Bytes) -> Response {
-    let fields = fields(&body);
+pub(super) async fn enter(
+    State(console): State<Console>,
+    headers: HeaderMap,
+    Form(fields): Form,
+) -> Response {
     let next = ours(fields.get("next").map(String::as_str).unwrap_or_default());
     let key = fields.get("key").map(String::as_str).unwrap_or_default();
     let Some((name, may_act)) = console.door.whose(key) else {

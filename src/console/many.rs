@@ -1,7 +1,7 @@
 //! Replaying many: look at what would happen, then begin.
 
 use axum::{
-    extract::{Query, State},
+    extract::State,
     response::{Redirect, Response},
 };
 use ledger::{ReplayOrder, ReplayPreview, Started};
@@ -12,7 +12,8 @@ use super::{
     Console,
     asked::Asked,
     confirm::Confirm,
-    fault::Fault,
+    fault::{Fault, Undone},
+    typed::Query,
     visitor::{Acting, Visitor},
     words::{Sentence, count},
 };
@@ -80,7 +81,7 @@ fn counts(preview: &ReplayPreview) -> Vec<(String, String)> {
 }
 
 /// `POST /console/replays`.
-pub(super) async fn start(State(console): State<Console>, acting: Acting) -> Result<Redirect, Fault> {
+pub(super) async fn start(State(console): State<Console>, acting: Acting) -> Result<Redirect, Undone> {
     let action = acting.action()?;
     let asked = Asked::of(acting.fields());
     let id = acting.field("id").and_then(|id| Uuid::parse_str(id).ok());
@@ -93,7 +94,7 @@ pub(super) async fn start(State(console): State<Console>, acting: Acting) -> Res
         in_flight: cap(&acting, "in_flight", 10_000)?,
     };
     match console.ledger.start_replay(id, &order, &action).await? {
-        Started::Nothing => Err(Fault::Missing("Nothing is left to be replayed.".to_owned())),
+        Started::Nothing => Err(Fault::Missing("Nothing is left to be replayed.".to_owned()).into()),
         Started::Running(view) => {
             Ok(Redirect::to(&format!("/console/replays/{}?done=started", view.operation_id)))
         }

@@ -1,7 +1,7 @@
 //! What an operator does to one job: replay it, or settle it.
 
 use axum::{
-    extract::{Path, State},
+    extract::State,
     response::{Redirect, Response},
 };
 use job::{Job, JobId, Refusal, State as JobState};
@@ -9,8 +9,9 @@ use job::{Job, JobId, Refusal, State as JobState};
 use super::{
     Console,
     confirm::Confirm,
-    fault::Fault,
+    fault::{Fault, Undone},
     job::read,
+    typed::Path,
     visitor::{Acting, Visitor},
 };
 use crate::commands::jobs::words;
@@ -72,7 +73,7 @@ pub(super) async fn replay(
     State(console): State<Console>,
     Path(id): Path<String>,
     acting: Acting,
-) -> Result<Redirect, Fault> {
+) -> Result<Redirect, Undone> {
     let (job, action) = (JobId::from_text(id.as_str()), acting.action()?);
     let answer = match acting.field("from_scratch") {
         Some(_) => console.ledger.replay_from_scratch(&job, &action).await?,
@@ -88,7 +89,7 @@ pub(super) async fn discard(
     State(console): State<Console>,
     Path(id): Path<String>,
     acting: Acting,
-) -> Result<Redirect, Fault> {
+) -> Result<Redirect, Undone> {
     let answer = console.ledger.discard(&JobId::from_text(id.as_str()), &acting.action()?).await?;
     let job = granted(&id, answer)?;
     Ok(Redirect::to(&format!("/console/jobs/{}?done=settled", job.id)))

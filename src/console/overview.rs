@@ -1,10 +1,7 @@
 //! What an operator sees first: whether something needs them, and what the service does.
 
 use askama::Template;
-use axum::{
-    extract::{Query, State},
-    response::Response,
-};
+use axum::{extract::State, response::Response};
 use ledger::{HeldLease, Ledger, Overview, Pause, ProcessView};
 
 use super::{
@@ -13,6 +10,7 @@ use super::{
     fault::Fault,
     live::live_page,
     page::{Frame, render},
+    typed::Query,
     visitor::Visitor,
     words::{Moment, Sentence, count, lasting, millis, query, status},
 };

@@ -3,6 +3,7 @@
 use job::Timestamp;
 
 use super::fault::Fault;
+use crate::commands::jobs::is_told;
 
 /// A place in such a list.
 pub(super) type Place = (Timestamp, String);
@@ -15,7 +16,8 @@ pub(super) fn write_place(at: Timestamp, id: &str) -> String {
 /// What [`write_place`] wrote; `None` when it is none.
 pub(super) fn parse_place(word: &str) -> Option<Place> {
     let (micros, id) = word.split_once('.')?;
-    Some((Timestamp::from_timestamp_micros(micros.parse().ok()?)?, id.to_owned()))
+    let at = Timestamp::from_timestamp_micros(micros.parse().ok()?)?;
+    is_told(at).then(|| (at, id.to_owned()))
 }
 
 /// The same from an address; what is empty is the list's beginning.

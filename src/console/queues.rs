@@ -1,7 +1,7 @@
 //! Pausing a queue, and taking from it again.
 
 use axum::{
-    extract::{Path, State},
+    extract::State,
     response::{Redirect, Response},
 };
 use job::Queue;
@@ -9,7 +9,8 @@ use job::Queue;
 use super::{
     Console,
     confirm::Confirm,
-    fault::Fault,
+    fault::{Fault, Undone},
+    typed::Path,
     visitor::{Acting, Visitor},
 };
 
@@ -24,7 +25,10 @@ pub(super) async fn ask(
             format!("No process takes a job from the queue {queue} any more, until somebody resumes it."),
             "Runs that have begun go on. Admissions go on, and wait.".to_owned(),
         ],
-        false => vec![format!("Every worker takes jobs from the queue {queue} again within a second.")],
+        false => vec![
+            format!("Every worker takes jobs from the queue {queue} again within a second."),
+            "Runs with people's own keys begin again within five.".to_owned(),
+        ],
     };
     let verb = if pauses { "Pause" } else { "Resume" };
     Ok(Confirm {
@@ -41,7 +45,7 @@ pub(super) async fn change(
     State(console): State<Console>,
     Path((queue, change)): Path<(String, String)>,
     acting: Acting,
-) -> Result<Redirect, Fault> {
+) -> Result<Redirect, Undone> {
     let (queue, pauses) = read(&queue, &change)?;
     let action = acting.action()?;
     let (changed, word) = match pauses {

@@ -2,7 +2,7 @@
 
 use askama::Template;
 use axum::{
-    extract::{Path, Query, State},
+    extract::State,
     response::{Redirect, Response},
 };
 use job::Timestamp;
@@ -13,9 +13,10 @@ use super::{
     Console,
     chart::{self, Chart},
     confirm::Confirm,
-    fault::Fault,
+    fault::{Fault, Undone},
     live::live_page,
     page::{Frame, render},
+    typed::{Path, Query},
     visitor::{Acting, Visitor},
     words::{Moment, count, segment},
 };
@@ -188,7 +189,7 @@ pub(super) async fn change(
     State(console): State<Console>,
     Path((id, change)): Path<(String, String)>,
     acting: Acting,
-) -> Result<Redirect, Fault> {
+) -> Result<Redirect, Undone> {
     let (what, _, _) = course(&change)?;
     let word = match what {
         ReplayChange::Pause => "paused",
@@ -196,10 +197,10 @@ pub(super) async fn change(
         ReplayChange::Cancel => "cancelled",
     };
     match console.ledger.change_replay(&id, what, &acting.action()?).await? {
-        None => Err(Fault::Missing(format!("There is no replay {id}."))),
+        None => Err(Fault::Missing(format!("There is no replay {id}.")).into()),
         Some(false) => {
             let status = find(&console.ledger, &id).await?.status;
-            Err(Fault::Refused(format!("The replay is {status}.")))
+            Err(Fault::Refused(format!("The replay is {status}.")).into())
         }
         Some(true) => Ok(Redirect::to(&format!("/console/replays/{id}?done={word}"))),
     }

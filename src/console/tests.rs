@@ -11,4 +11,5 @@ mod doors;
 mod hooks;
 mod live;
 mod reads;
+mod strange;
 mod world;

@@ -3,14 +3,13 @@
 use std::{collections::BTreeMap, net::SocketAddr};
 
 use axum::{
-    body::Bytes,
     extract::{ConnectInfo, FromRequest, FromRequestParts, OriginalUri, Request},
     http::{HeaderMap, Method, header, request::Parts},
     response::{IntoResponse, Redirect, Response},
 };
 use ledger::OperatorAction;
 
-use super::{Console, door::Door, fault::Fault, page::Nonce, session::COOKIE};
+use super::{Console, door::Door, fault::Fault, page::Nonce, session::COOKIE, typed::Form};
 
 /// Somebody who may read.
 #[derive(Clone, Debug)]
@@ -122,23 +121,13 @@ impl FromRequest<Console> for Acting {
             Door::Keys(_) => cookie(&parts.headers).unwrap_or_default().to_owned(),
             Door::ThisMachine | Door::Proxy { .. } => visitor.name.clone(),
         };
-        let body = Bytes::from_request(Request::from_parts(parts, body), console).await;
-        let fields = fields(&body.map_err(IntoResponse::into_response)?);
+        let Form(fields) = Form::from_request(Request::from_parts(parts, body), console).await?;
         let token = fields.get("token").map(String::as_str).unwrap_or_default();
         if !console.sessions.is_token(&visit, token) {
             return Err(Fault::ForeignForm.into_response());
         }
         Ok(Self { operator: visitor.name, fields })
     }
-}
-
-/// A form's fields, without those that were left empty.
-pub(super) fn fields(body: &[u8]) -> BTreeMap<String, String> {
-    let pairs = form_urlencoded::parse(body).into_owned();
-    pairs
-        .map(|(name, value)| (name, value.trim().to_owned()))
-        .filter(|(_, value)| !value.is_empty())
-        .collect()
 }
 
 impl Acting {

@@ -2,7 +2,7 @@
 
 use askama::Template;
 use axum::{
-    extract::{Query, State},
+    extract::State,
     response::{Redirect, Response},
 };
 use job::Timestamp;
@@ -13,10 +13,11 @@ use serde::Deserialize;
 use super::{
     Console,
     confirm::Confirm,
-    fault::Fault,
+    fault::{Fault, Undone},
     live::live_page,
     page::{Frame, render},
     paging::{cut, read_place, write_place},
+    typed::Query,
     visitor::{Acting, Visitor},
     words::{Moment, query},
 };
@@ -115,7 +116,7 @@ pub(super) async fn page(ledger: &Ledger, frame: Frame, which: Which) -> Result<
     let user = (!user.is_empty()).then(|| UserId::new(user));
     let views = ledger.endpoint_views(user.as_ref(), None, PAGE as i64).await?;
     let before = read_place(&which.before)?;
-    let mut lost = ledger.given_up_deliveries(before, PAGE as i64 + 1).await?;
+    let mut lost = ledger.given_up_deliveries(user.as_ref(), before, PAGE as i64 + 1).await?;
     let next = cut(&mut lost, PAGE).map(|last| {
         query(&[("user", &which.user), ("before", &write_place(last.finished_at, &last.delivery_id))])
     });
@@ -190,8 +191,8 @@ pub(super) async fn ask_enable(visitor: Visitor, Query(which): Query<Which>) -> 
 
 /// `GET /console/webhooks/recover`.
 pub(super) async fn ask_recover(visitor: Visitor, Query(which): Query<Which>) -> Response {
-    let sentence = "Deliveries that were given up are due again under their old ids, oldest first; those of a \
-                    disabled endpoint wait until it is enabled.";
+    let sentence = "Deliveries that were given up, or cancelled when the endpoint said that it is gone, are due again \
+                    under their old ids, oldest first; those of a disabled endpoint wait until it is enabled.";
     Confirm {
         sentences: vec![sentence.to_owned()],
         button: "Recover",
@@ -212,27 +213,26 @@ fn about(visitor: Visitor, which: &Which, title: &str) -> Confirm {
 }
 
 /// `POST /console/webhooks/enable`.
-pub(super) async fn enable(State(console): State<Console>, acting: Acting) -> Result<Redirect, Fault> {
+pub(super) async fn enable(State(console): State<Console>, acting: Acting) -> Result<Redirect, Undone> {
     let (user, endpoint) = named(&acting)?;
     match console.ledger.enable_endpoint(&user, endpoint, &acting.action()?).await? {
-        None => Err(missing(endpoint)),
+        None => Err(missing(endpoint).into()),
         Some(Enabled::Enabled) => Ok(back(&user, endpoint, "enabled")),
         Some(Enabled::Already) => Ok(back(&user, endpoint, "unchanged")),
         Some(Enabled::ByOwner) => {
-            Err(Fault::Refused("Its owner switched it off; only they switch it on.".to_owned()))
+            Err(Fault::Refused("Its owner switched it off; only they switch it on.".to_owned()).into())
         }
     }
 }
 
 /// `POST /console/webhooks/recover`. Batch by batch, so that nobody's rows are locked for long.
-pub(super) async fn recover(State(console): State<Console>, acting: Acting) -> Result<Redirect, Fault> {
+pub(super) async fn recover(State(console): State<Console>, acting: Acting) -> Result<Redirect, Undone> {
     let (user, endpoint) = named(&acting)?;
     let action = acting.action()?;
     let back_to = age(acting.field("age").unwrap_or_default());
     let back_to = back_to.map_err(|words| Fault::Unreadable(format!("How far back must be {words}.")))?;
     let now = console.ledger.now().await?;
-    let since = now.checked_sub_signed(back_to);
-    let since = since.ok_or_else(|| Fault::Unreadable("That is too far back.".to_owned()))?;
+    let since = now - back_to;
     let mut word = "unchanged";
     loop {
         let batch = console.ledger.recover_deliveries(&user, endpoint, since, now, BATCH, &action).await?;

@@ -62,6 +62,11 @@ fn about(trouble: Trouble) -> &'static str {
         }
         Trouble::Schema => "the schema is not this program's: run `listen migrate`",
         Trouble::Connections => "the server has no connection left: raise max_connections, or end some",
+        Trouble::Sessions => {
+            "is the server up, and at the address in DATABASE_URL (or --database-url)? `listen config` shows which, \
+             `pg_isready -d \"$DATABASE_URL\"` asks it; one that is up may have no connection left: raise \
+             max_connections, or end some"
+        }
     }
 }
 

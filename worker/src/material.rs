@@ -18,6 +18,7 @@ pub(crate) fn material(input: RunInput) -> Material {
         talk: Talk {
             lines,
             started_at: input.conversation.started_at,
+            // As it is now, not as it was at the admission: dates are to be in the zone that the person lives in (DESIGN §6).
             // The ledger keeps only names that are known; should one be dropped from the list, UTC is honest.
             time_zone: input.user.time_zone.parse().unwrap_or_default(),
             language: input.conversation.language,

@@ -230,13 +230,13 @@ impl Metrics {
     }
 
     /// `outcome` is one of [`OUTCOMES`].
-    pub(crate) fn count_try(&self, outcome: &'static str) {
-        self.webhook_deliveries.with_label_values(&[outcome]).inc();
+    pub(crate) fn count_tries(&self, outcome: &'static str, tries: u64) {
+        self.webhook_deliveries.with_label_values(&[outcome]).inc_by(tries);
     }
 
     /// `outcome` is one of [`OUTCOMES`].
-    pub(crate) fn count_push(&self, outcome: &'static str) {
-        self.push_deliveries.with_label_values(&[outcome]).inc();
+    pub(crate) fn count_pushes(&self, outcome: &'static str, tries: u64) {
+        self.push_deliveries.with_label_values(&[outcome]).inc_by(tries);
     }
 
     /// A series exists from the moment that its labels are first named.

@@ -83,7 +83,7 @@ impl Pump {
 
     async fn take(&self, free: &OwnedSemaphorePermit) -> Result<Taken, ledger::Error> {
         let slots = u32::try_from(free.num_permits()).unwrap_or(u32::MAX);
-        let taken = self.ledger.in_time(self.ledger.take(self.queue, &self.worker, slots)).await?;
+        let taken = self.ledger.take(self.queue, &self.worker, slots).await?;
         self.metrics.count_take(&taken);
         Ok(taken)
     }

@@ -1,6 +1,7 @@
 //! One run: a claimed job's material, its stages, and what the ledger is told in the end.
 
 use std::panic::AssertUnwindSafe;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -61,6 +62,21 @@ enum Unfinished {
     Failed(Failure),
 }
 
+/// How a run ended, and what whoever still holds the job's keys is to wait for: a job that requires keys is parked, and
+/// its row names no time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct End {
+    pub(crate) ended: Ended,
+    /// The delay with which it was released, or what the provider asked for when it failed.
+    pub(crate) wait: Option<Duration>,
+}
+
+impl From<Ended> for End {
+    fn from(ended: Ended) -> Self {
+        Self { ended, wait: None }
+    }
+}
+
 impl Unfinished {
     fn failed(code: FailureCode) -> Self {
         Self::Failed(code.into())
@@ -75,7 +91,7 @@ pub(crate) fn dispatch_id(claimed: &Claimed) -> String {
 impl Runner {
     /// Runs `claimed` to its end, whatever that is: a panic of its work is a failed attempt. It occupies `slot` until nothing
     /// but its commit is left to do.
-    pub(crate) async fn run(self, claimed: Claimed, slot: OwnedSemaphorePermit) -> Ended {
+    pub(crate) async fn run(self, claimed: Claimed, slot: OwnedSemaphorePermit) -> End {
         let span = tracing::info_span!(
             "run",
             job_id = %claimed.job.id,
@@ -84,12 +100,12 @@ impl Runner {
             epoch = claimed.job.epoch.0,
         );
         let traced = traces::run(&claimed);
-        let ended = self.watched(claimed, slot).instrument(span).instrument(traced.clone()).await;
-        traces::ended(&traced, ended);
-        ended
+        let end = self.watched(claimed, slot).instrument(span).instrument(traced.clone()).await;
+        traces::ended(&traced, end.ended);
+        end
     }
 
-    async fn watched(self, claimed: Claimed, slot: OwnedSemaphorePermit) -> Ended {
+    async fn watched(self, claimed: Claimed, slot: OwnedSemaphorePermit) -> End {
         let began = Instant::now();
         let held = self.holdings.hold(claimed.holding());
         let witness = Witness {
@@ -103,17 +119,18 @@ impl Runner {
         witness.run_started();
         let work = counted(Arc::clone(&witness.account), self.guarded(&witness, &held, slot));
         let end = match work.await {
-            Ok(()) => Ended::Completed,
+            Ok(()) => Ended::Completed.into(),
             Err(unfinished) => {
                 self.settle_account(&held, &witness.account, unfinished).await;
                 self.settle(&held, unfinished).await
             }
         };
-        witness.run_ended(end, began.elapsed());
+        witness.run_ended(end.ended, began.elapsed());
         end
     }
 
-    /// The work, until it is done, or the heartbeat or a hard stop ends it.
+    /// The work, until it is done, or the heartbeat, the run limit or a hard stop ends it. The limit ends no commit: it
+    /// may have landed, and the run would be reported as what it is not.
     async fn guarded(
         &self,
         witness: &Witness,
@@ -121,7 +138,8 @@ impl Runner {
         slot: OwnedSemaphorePermit,
     ) -> Result<(), Unfinished> {
         let limit = self.ledger.policy().run_limit.to_std().unwrap_or(Duration::MAX);
-        let work = AssertUnwindSafe(self.work(witness, held, slot)).catch_unwind();
+        let commits = AtomicBool::new(false);
+        let work = AssertUnwindSafe(self.work(witness, held, slot, &commits)).catch_unwind();
         tokio::select! {
             biased;
             done = work => done.unwrap_or_else(|_| {
@@ -129,12 +147,8 @@ impl Runner {
                 Err(Unfinished::failed(FailureCode::Internal))
             }),
             () = self.hard.cancelled() => Err(Unfinished::Silent),
-            fate = held.fate() => Err(match fate {
-                Fate::Lost => Unfinished::Silent,
-                Fate::RunLimit => Unfinished::failed(FailureCode::RunTimeout),
-            }),
-            // The heartbeat says the same by the database's clock; this is for a database that is away.
-            () = tokio::time::sleep(limit) => Err(Unfinished::failed(FailureCode::RunTimeout)),
+            () = lost(held) => Err(Unfinished::Silent),
+            () = overdue(held, limit, &commits) => Err(Unfinished::failed(FailureCode::RunTimeout)),
         }
     }
 
@@ -143,6 +157,7 @@ impl Runner {
         witness: &Witness,
         held: &Held,
         slot: OwnedSemaphorePermit,
+        commits: &AtomicBool,
     ) -> Result<(), Unfinished> {
         let claimed = &witness.claimed;
         let input = self.until_answered(|| self.ledger.run_input(claimed)).await?;
@@ -170,6 +185,7 @@ impl Runner {
         // those that finish; where these are all taken, the database is behind, and the slot is kept.
         let _place = Arc::clone(&self.finishing).try_acquire_owned().unwrap_or(slot);
         let results = Results { stages: witness.stages(), ..results(finalized, &self.engines) };
+        commits.store(true, Ordering::Relaxed);
         self.complete(claimed, outcome, results).instrument(traces::completion(outcome)).await
     }
 
@@ -212,9 +228,9 @@ impl Runner {
     }
 
     /// Tells the ledger how the run ended; the answer, not the wish, is what is reported.
-    async fn settle(&self, held: &Held, unfinished: Unfinished) -> Ended {
+    async fn settle(&self, held: &Held, unfinished: Unfinished) -> End {
         let edge = match unfinished {
-            Unfinished::Silent => return Ended::Lost,
+            Unfinished::Silent => return Ended::Lost.into(),
             Unfinished::Stopping => Edge::Release { delay: chrono::Duration::zero() },
             Unfinished::KeyRefused => Edge::Park,
             Unfinished::Waiting(failure) => {
@@ -228,21 +244,21 @@ impl Runner {
             Ok(Answer::Refused(Refusal::TooLate)) => self.settle_too_late(held, unfinished).await,
             Ok(Answer::Granted { retry, dead_letter, .. }) => {
                 self.metrics.count_edge(retry, dead_letter);
-                ended(edge)
+                end(edge)
             }
             Ok(Answer::Refused(refusal)) => {
                 tracing::info!(?refusal, "the ledger refused the run's end");
-                Ended::Lost
+                Ended::Lost.into()
             }
-            Ok(Answer::Missing) | Err(_) => Ended::Lost,
+            Ok(Answer::Missing) | Err(_) => Ended::Lost.into(),
         }
     }
 
     /// The circuit has been open for a day: from now on it costs an attempt like any other failure.
-    async fn settle_too_late(&self, held: &Held, unfinished: Unfinished) -> Ended {
+    async fn settle_too_late(&self, held: &Held, unfinished: Unfinished) -> End {
         match unfinished {
             Unfinished::Waiting(failure) => Box::pin(self.settle(held, Unfinished::Failed(failure))).await,
-            _ => Ended::Lost,
+            _ => Ended::Lost.into(),
         }
     }
 
@@ -284,16 +300,41 @@ async fn lost(held: &Held) {
     }
 }
 
+/// Waits until the run limit is over, by the database's clock or, when that is away, by ours; for ever, when the run
+/// commits by then.
+async fn overdue(held: &Held, limit: Duration, commits: &AtomicBool) {
+    tokio::select! {
+        () = run_limit(held) => {}
+        () = tokio::time::sleep(limit) => {}
+    }
+    if commits.load(Ordering::Relaxed) {
+        std::future::pending().await
+    }
+}
+
+/// Waits until the heartbeat says that the run limit is over.
+async fn run_limit(held: &Held) {
+    match held.fate().await {
+        Fate::RunLimit => {}
+        Fate::Lost => std::future::pending().await,
+    }
+}
+
 /// Waits are bounded long before this conversion could fail.
 fn chrono_of(wait: Duration) -> chrono::Duration {
     chrono::Duration::from_std(wait).unwrap_or_default()
 }
 
-fn ended(edge: Edge) -> Ended {
+fn end(edge: Edge) -> End {
     match edge {
-        Edge::Release { .. } => Ended::Released,
-        Edge::Fail { code, .. } => Ended::Failed(code),
-        Edge::Park => Ended::Parked,
+        Edge::Release { delay } => {
+            let wait = delay.to_std().ok().filter(|wait| !wait.is_zero());
+            End { ended: Ended::Released, wait }
+        }
+        Edge::Fail { code, retry_after, .. } => {
+            End { ended: Ended::Failed(code), wait: retry_after.and_then(|asked| asked.to_std().ok()) }
+        }
+        Edge::Park => Ended::Parked.into(),
     }
 }
 

@@ -59,7 +59,8 @@ pub enum Ended {
     Failed(FailureCode),
     /// Parked until the user brings keys again.
     Parked,
-    /// The fence said no, or the process was stopped hard: nothing was written.
+    /// The fence said no: nothing was written. Or the process was stopped hard: what it was committing just then may
+    /// have been committed.
     Lost,
 }
 

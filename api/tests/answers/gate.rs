@@ -226,6 +226,16 @@ async fn every_answer_to_a_key_says_what_is_left_and_no_other_does() {
 }
 
 #[tokio::test]
+async fn a_schema_that_is_not_there_yet_is_503_with_retry_after() {
+    let bench = Bench::new().await;
+    bench.run("alter table goals rename to goals_of_tomorrow").await;
+    let answer = bench.get(&format!("{P}/goals")).await;
+    assert_eq!((answer.status.as_u16(), answer.header("retry-after")), (503, "2"));
+    bench.run("alter table goals_of_tomorrow rename to goals").await;
+    assert_eq!(bench.get(&format!("{P}/goals")).await.status, 200);
+}
+
+#[tokio::test]
 async fn a_database_that_is_away_is_503_with_retry_after() {
     let bench = Bench::new().await;
     bench.ledger.close().await;

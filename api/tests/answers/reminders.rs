@@ -27,7 +27,7 @@ async fn patch(bench: &Bench, id: &str, body: Value) {
 /// What is to be sent now, as (words, moment); all of it is sent.
 async fn sent(bench: &Bench) -> Vec<(String, String)> {
     let policy = PushPolicy { per_person: 100, ..PushPolicy::default() };
-    let pushes = bench.ledger.claim_pushes(100, &policy).await.unwrap();
+    let pushes = bench.ledger.claim_pushes(100, &policy).await.unwrap().claimed;
     for push in &pushes {
         let delivered = DeliveryOutcome::Delivered { status: 201 };
         assert!(bench.ledger.finish_push(push, delivered, &policy).await.unwrap());

@@ -6,7 +6,7 @@ use job::{Policy, Timestamp};
 use records::{ConversationId, UserId};
 use sqlx::{
     Executor, PgPool, Postgres, Transaction,
-    migrate::Migrator,
+    migrate::{Migrate, Migrator},
     pool::PoolConnection,
     postgres::{PgConnectOptions, PgPoolOptions},
 };
@@ -19,8 +19,10 @@ use crate::{
     deadline::Doubts,
     error::{Doing, Error},
     keys::KeyOwner,
+    operators::applied,
     row::JobRow,
     run_input::{About, RunInput},
+    take::PassedBy,
     together::{Lanes, Together},
 };
 
@@ -61,6 +63,7 @@ pub struct Ledger {
     /// The name of the request on whose behalf this handle creates.
     pub(crate) request_key: Option<Arc<RequestKey>>,
     pub(crate) doubts: Doubts,
+    pub(crate) passed_by: PassedBy,
     pub(crate) key_owners: Together<[u8; 32], Option<KeyOwner>>,
     pub(crate) admissions: Together<Arc<Asked>, Finalized>,
     pub(crate) completions: Together<Arc<Completion>, Finished>,
@@ -85,6 +88,7 @@ impl Ledger {
             enqueue_failed: settings.enqueue_failed,
             request_key: None,
             doubts,
+            passed_by: PassedBy::default(),
             key_owners: Together::new(Lanes::One),
             admissions: Together::new(Lanes::Two),
             completions: Together::new(Lanes::Two),
@@ -94,17 +98,18 @@ impl Ledger {
         }
     }
 
-    /// Applies the migrations.
+    /// Applies the migrations that are missing, and answers their versions. Of several processes that do so at once, each
+    /// migration is applied by one.
     ///
     /// # Errors
     /// When the database cannot be reached or a migration fails.
-    pub async fn migrate(&self) -> Result<(), Error> {
+    pub async fn migrate(&self) -> Result<Vec<i64>, Error> {
         const DOING: &str = "migrating the schema";
         // A migration takes as long as the tables are large: its session has no limits but the server's own.
         let options = self.pool.connect_options().as_ref().clone();
         let unlimited =
             PgPoolOptions::new().max_connections(1).acquire_timeout(ACQUIRING).connect_lazy_with(options);
-        let migrated = MIGRATOR.run(&unlimited).await.map_err(sqlx::Error::from).doing(DOING);
+        let migrated = apply_missing(&unlimited).await.doing(DOING);
         unlimited.close().await;
         migrated
     }
@@ -197,6 +202,20 @@ impl Ledger {
     ) -> Result<Transaction<'static, Postgres>, Error> {
         self.pool.begin_with(plans.begin()).await.doing(doing)
     }
+}
+
+/// The session that applies them ends with the pool, and its lock with it.
+async fn apply_missing(pool: &PgPool) -> Result<Vec<i64>, sqlx::Error> {
+    let mut session = pool.acquire().await?;
+    // The migrator takes this lock once more, which its own session may: what is missing now nobody else applies.
+    Migrate::lock(&mut *session).await?;
+    let applied = applied(&mut session).await?;
+    MIGRATOR.run_direct(None, &mut *session, false).await?;
+    Ok(MIGRATOR
+        .iter()
+        .map(|migration| migration.version)
+        .filter(|version| !applied.contains(version))
+        .collect())
 }
 
 /// The pool's sessions: as many as `size`, each set up by `session`.

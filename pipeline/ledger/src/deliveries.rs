@@ -17,10 +17,10 @@ mod fair;
 pub(crate) mod finish;
 pub(crate) mod made;
 mod read;
-mod recover;
+pub(crate) mod recover;
 pub(crate) mod waiting;
 
-pub(crate) use read::make_due;
+pub(crate) use read::{make_due, share_endpoint};
 
 /// The event of a test delivery: no endpoint has to ask for it.
 const TEST_EVENT: &str = "webhook.test";
@@ -93,6 +93,15 @@ pub struct ClaimedDelivery {
     pub trace: Option<TraceContext>,
 }
 
+/// What a look for due deliveries, or pushes, did.
+#[derive(Clone, Debug)]
+pub struct Claims<T> {
+    /// To be tried now.
+    pub claimed: Vec<T>,
+    /// Those whose sender died in their last try: they were given up.
+    pub given_up: u64,
+}
+
 /// How a try ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeliveryOutcome {
@@ -160,7 +169,7 @@ impl Ledger {
         &self,
         limit: i64,
         policy: &DeliveryPolicy,
-    ) -> Result<Vec<ClaimedDelivery>, Error> {
+    ) -> Result<Claims<ClaimedDelivery>, Error> {
         self.claim_due(limit, policy).await
     }
 

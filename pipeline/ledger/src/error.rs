@@ -69,6 +69,8 @@ pub enum Trouble {
     Schema,
     /// The server takes no further connection.
     Connections,
+    /// No session could be had in time: from a server that does not answer, that starts, or that has no connection left.
+    Sessions,
 }
 
 /// What a verb was doing that could not write its bell.
@@ -174,7 +176,9 @@ fn is_passing(error: &sqlx::Error) -> bool {
 
 fn trouble(error: &sqlx::Error) -> Option<Trouble> {
     match behind_the_migrator(error) {
-        sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut => Some(Trouble::Unreachable),
+        sqlx::Error::Io(_) => Some(Trouble::Unreachable),
+        // The pool asks a server that is full, or that starts, again and again, and keeps to itself what it said.
+        sqlx::Error::PoolTimedOut => Some(Trouble::Sessions),
         sqlx::Error::Tls(_) => Some(Trouble::Encryption),
         sqlx::Error::Database(refusal) => of_code(&refusal.code()?),
         _ => None,
@@ -216,6 +220,8 @@ mod tests {
         let error = Error::Unavailable { doing: "migrating the schema", source };
         assert_eq!(error.trouble(), Some(Trouble::Unreachable));
         assert_eq!(Error::Contended { doing: "replaying" }.trouble(), None);
+        let full = Error::Unavailable { doing: "reading", source: sqlx::Error::PoolTimedOut };
+        assert_eq!(full.trouble(), Some(Trouble::Sessions), "nobody knows whether the server is up");
         assert_eq!((of_code("28P01"), of_code("23505")), (Some(Trouble::Credentials), None));
     }
 }

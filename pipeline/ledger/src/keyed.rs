@@ -8,6 +8,7 @@ use crate::{
     Ledger,
     effects::{Bell, Stumble, until_stored},
     error::{Doing, Error},
+    operators::is_paused,
     row,
     take::Claimed,
 };
@@ -35,6 +36,8 @@ pub enum KeyedClaim {
         /// What is left of it, unless it is renewed.
         wait: Duration,
     },
+    /// An operator paused its queue: it is as it was, and to be asked for again.
+    Paused,
     /// Keys have nothing more to do here: the job is at rest, gone, or its own queue's.
     Over {
         /// This claim was the crash too many (`listen_finalization_dead_letter_total`).
@@ -81,6 +84,9 @@ impl Ledger {
             Some(stored) if stored.job.requires_keys => stored,
             _ => return Ok(OVER),
         };
+        if !stored.job.state.is_terminal() && is_paused(&mut transaction, stored.job.queue).await? {
+            return Ok(KeyedClaim::Paused);
+        }
         let claim = keyed_claim(&stored.job, worker);
         let written = match self.decide_and_write(&mut transaction, &stored, claim, now, bell).await? {
             Ok(written) => written,
@@ -99,7 +105,7 @@ impl Ledger {
     }
 
     /// Leases a job that was admitted a moment ago, in the admitting transaction (epoch 1), when its request brought
-    /// keys and a keyed slot is free.
+    /// keys, a keyed slot is free and its queue is not paused.
     pub(crate) async fn claim_at_once(
         &self,
         connection: &mut PgConnection,
@@ -109,6 +115,9 @@ impl Ledger {
     ) -> Result<Option<Claimed>, Stumble> {
         let Some(worker) = keying.claimant else { return Ok(None) };
         let stored = row::read(connection, job).await?.ok_or(Stumble::Lost)?;
+        if is_paused(connection, stored.job.queue).await? {
+            return Ok(None);
+        }
         let claim = keyed_claim(&stored.job, worker);
         let written = self.decide_and_write(connection, &stored, claim, now, Bell::Skip).await?;
         Ok(written.ok().map(|written| Claimed::from(written.stored)))

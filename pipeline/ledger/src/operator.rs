@@ -189,7 +189,8 @@ async fn replay_command(connection: &mut PgConnection, stored: &Stored) -> Resul
             .fetch_optional(&mut *connection)
             .await
             .doing("reading a person's mark")?;
-    // Held until the replay is stored: an admission of the next revision waits for it, and then finds a live job.
+    // Held until the replay is stored: an admission of the next revision waits for it, and then finds a live job. Before the
+    // job, other than everywhere else: DESIGN §4 says why that may be.
     let there: Option<bool> = sqlx::query_scalar(
         "select true from conversations where user_id = $1 and conversation_id = $2 for no key update",
     )

@@ -7,7 +7,7 @@ use std::time::Duration;
 use records::{ActionItemId, Timestamp, UserId};
 
 use crate::{
-    DeliveryOutcome, Ledger, SubscriptionKind,
+    Claims, DeliveryOutcome, Ledger, SubscriptionKind,
     error::{Doing, Error},
 };
 
@@ -71,7 +71,7 @@ impl Ledger {
     ///
     /// # Errors
     /// When the database does not answer.
-    pub async fn claim_pushes(&self, limit: i64, policy: &PushPolicy) -> Result<Vec<ClaimedPush>, Error> {
+    pub async fn claim_pushes(&self, limit: i64, policy: &PushPolicy) -> Result<Claims<ClaimedPush>, Error> {
         self.claim_due_pushes(limit, policy).await
     }
 

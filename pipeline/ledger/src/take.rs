@@ -17,8 +17,11 @@ mod bells;
 mod inline;
 mod one;
 mod one_by_one;
+mod passed_by;
 mod renew;
 mod waiting;
+
+pub(crate) use passed_by::PassedBy;
 
 /// A job that this process may run now.
 #[derive(Clone, Debug, PartialEq)]
@@ -78,7 +81,8 @@ pub enum Renewal {
 
 impl Ledger {
     /// Takes at most `slots` due bells of `queue` (in `inline` mode: due `Queued` rows), decides each and stores
-    /// the claims under `worker`. An unreadable job's bell is put off by itself; the rest goes on.
+    /// the claims under `worker`. An unreadable job's bell is put off by itself; the rest goes on. No answer
+    /// is waited for longer than by [`in_time`](Self::in_time); one that does not come takes no earlier claim along.
     ///
     /// # Errors
     /// When the database does not answer; nothing was then taken.

@@ -31,7 +31,7 @@ pub struct User {
 }
 
 /// What to change of a person; `None` leaves it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UserChange {
     /// The name; `Some(None)` takes it away.
     pub name: Option<Option<String>>,

@@ -5,7 +5,7 @@
 mod grounds;
 mod text;
 
-use chrono::Duration;
+use chrono::{Datelike, Duration};
 use records::{Folder, Talk, Timestamp};
 
 use crate::{AppResult, EventDraft, ItemDraft, MemoryDraft, Structure};
@@ -106,8 +106,10 @@ pub(crate) fn app(result: AppResult) -> AppResult {
     AppResult { content: text::text(&result.content, TEXT), ..result }
 }
 
+/// Near the talk, and in a year that RFC 3339 can write: what is shown must be readable.
 fn can_be_meant(moment: Timestamp, talk: &Talk) -> bool {
-    (talk.started_at - PAST..=talk.started_at + AHEAD).contains(&moment)
+    let is_near = (talk.started_at - PAST..=talk.started_at + AHEAD).contains(&moment);
+    is_near && (1..=9999).contains(&moment.year())
 }
 
 #[cfg(test)]

@@ -19,8 +19,9 @@ impl Fields {
     }
 }
 
-/// SHA-256 of transcript or text, started_at, language and time zone. Speakers count by the order in which
-/// they first speak and not by name: renaming a person between two runs pays for nothing twice.
+/// SHA-256 of transcript or text, started_at, language, and the time zone that the person has when the run begins: one that
+/// changes between two attempts pays for the stages again, or due dates would be in a zone that was left. Speakers count by
+/// the order in which they first speak and not by name: renaming a person between two runs pays for nothing twice.
 pub(crate) fn of_revision(talk: &Talk) -> [u8; 32] {
     let mut fields = Fields(Sha256::new());
     fields.put(b"listen-revision/1");

@@ -146,6 +146,20 @@ async fn renaming_a_speaker_pays_for_nothing_twice() {
     assert_eq!(fake.called("describe"), 1);
 }
 
+/// Dates are to be in the zone that the person has now, and checkpoints may hold dates of the old one.
+#[tokio::test]
+async fn a_time_zone_that_changes_between_two_runs_is_paid_for_again_and_once() {
+    let (fake, memory) = (Arc::new(Fake::default()), Memory::default());
+    kept(finalize_with(&fake, &memory, &material(WORDS), false).await);
+
+    let mut moved = material(WORDS);
+    moved.talk.time_zone = chrono_tz::Asia::Tokyo;
+    for _ in 0..2 {
+        kept(finalize_with(&fake, &memory, &moved, false).await);
+        assert_eq!(fake.called("describe"), 2);
+    }
+}
+
 #[tokio::test]
 async fn a_retry_rests_on_what_the_first_run_read() {
     let fake = Fake { items: vec![item("Paint the boat", None)], ..Fake::default() };

@@ -8,6 +8,7 @@ use std::{
 };
 
 use anstyle::{AnsiColor, Reset, Style};
+use anyhow::Context;
 use indicatif::{ProgressBar, ProgressStyle};
 use ledger::Claimed;
 use worker::{Moment, Watch};
@@ -16,7 +17,7 @@ use super::{
     page,
     report::{Card, Recovery, Report},
 };
-use crate::config::Config;
+use crate::{commands::stdout::say, config::Config};
 
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
@@ -35,6 +36,8 @@ pub(super) struct Screen {
     width: usize,
     spinner: Option<ProgressBar>,
     stages: Arc<Mutex<Stages>>,
+    /// Why a line did not get out.
+    unwritten: Arc<Mutex<Option<anyhow::Error>>>,
 }
 
 impl Screen {
@@ -49,7 +52,7 @@ impl Screen {
             spinner.enable_steady_tick(Duration::from_millis(80));
             spinner
         });
-        Self { json, width: page::width(), spinner, stages: Arc::default() }
+        Self { json, width: page::width(), spinner, stages: Arc::default(), unwritten: Arc::default() }
     }
 
     pub(super) fn opening(&self, database: &str, config: &Config) {
@@ -146,15 +149,14 @@ impl Screen {
     }
 
     /// The last lines, or the document.
-    pub(super) fn closing(&self, report: &Report) {
-        if let Some(spinner) = &self.spinner {
-            spinner.finish_and_clear();
-        }
+    ///
+    /// # Errors
+    /// When these, or lines before, could not be written.
+    pub(super) fn closing(&self, report: &Report) -> anyhow::Result<()> {
+        self.still();
         if self.json {
-            return match serde_json::to_string_pretty(report) {
-                Ok(document) => anstream::println!("{document}"),
-                Err(error) => anstream::eprintln!("the report cannot be written: {error}"),
-            };
+            let document = serde_json::to_string_pretty(report).context("making the report")?;
+            return say!("{document}");
         }
         let deliveries = &report.deliveries;
         self.say(&format!(
@@ -169,6 +171,14 @@ impl Screen {
             count => format!("{RED}{count} things did not come out as promised.{PLAIN}"),
         };
         self.say(&format!("{verdict}  {DIM}{:.1} s in all{PLAIN}", report.seconds));
+        self.unwritten.lock().unwrap_or_else(PoisonError::into_inner).take().map_or(Ok(()), Err)
+    }
+
+    /// Clears what moves: there is nothing more to be shown.
+    pub(super) fn still(&self) {
+        if let Some(spinner) = &self.spinner {
+            spinner.finish_and_clear();
+        }
     }
 
     /// The stages of a conversation that this process saw.
@@ -198,10 +208,13 @@ impl Screen {
     }
 
     fn print(&self, lines: &str) {
-        match (&self.spinner, self.json) {
-            (_, true) => {}
-            (Some(spinner), _) => spinner.suspend(|| anstream::println!("{lines}")),
-            (None, _) => anstream::println!("{lines}"),
+        let said = match (&self.spinner, self.json) {
+            (_, true) => Ok(()),
+            (Some(spinner), _) => spinner.suspend(|| say!("{lines}")),
+            (None, _) => say!("{lines}"),
+        };
+        if let Err(error) = said {
+            *self.unwritten.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
         }
     }
 }

@@ -10,11 +10,11 @@ use crate::commands::table::{self, print_json};
 pub(super) async fn run(ledger: &Ledger, filter: &JobFilter, as_json: bool) -> anyhow::Result<()> {
     let causes = ledger.causes(filter).await?;
     if as_json {
-        print_json(&to_json(&causes));
+        print_json(&to_json(&causes))?;
     } else if causes.codes.is_empty() {
         anstream::eprintln!("no such jobs");
     } else {
-        table::print(&["code", "jobs", "settled"], causes.codes.iter().map(row).collect());
+        table::print(&["code", "jobs", "settled"], causes.codes.iter().map(row).collect())?;
         anstream::eprintln!("{}", line(&causes));
     }
     Ok(())

@@ -7,11 +7,15 @@ use job::JobId;
 use ledger::{JobFilter, Ledger};
 use serde_json::json;
 
-use super::{filter::Which, no_job, several};
+use super::{
+    filter::{OF_MANY, Which},
+    no_job, several,
+};
 use crate::{
     commands::{
         consent::{Cause, Consent},
         progress,
+        stdout::say,
         table::print_json,
     },
     exit::Exit,
@@ -21,6 +25,7 @@ use crate::{
 #[derive(Args, Debug)]
 pub(super) struct Discard {
     /// A job; without one, the filter says which dead letters.
+    #[arg(conflicts_with_all = OF_MANY)]
     id: Option<String>,
     #[command(flatten)]
     which: Which,
@@ -48,7 +53,7 @@ async fn one(ledger: &Ledger, discard: &Discard, id: &str, as_json: bool) -> any
     let job = JobId::from_text(id.to_owned());
     if discard.consent.dry_run {
         let page = super::page(ledger, id).await?;
-        anstream::println!("would settle {id}: {}", page.why);
+        say!("would settle {id}: {}", page.why)?;
         return Ok(ExitCode::SUCCESS);
     }
     match ledger.discard(&job, &discard.cause.action()).await? {
@@ -57,8 +62,8 @@ async fn one(ledger: &Ledger, discard: &Discard, id: &str, as_json: bool) -> any
         Some(Ok(job)) => {
             match as_json {
                 true => print_json(&json!({ "job_id": id, "done": "settled", "status": job.state.status() })),
-                false => anstream::println!("settled {id}"),
-            }
+                false => say!("settled {id}"),
+            }?;
             Ok(ExitCode::SUCCESS)
         }
     }
@@ -79,8 +84,8 @@ async fn many(ledger: &Ledger, discard: &Discard, as_json: bool) -> anyhow::Resu
     if found == 0 || !discard.consent.given(&question)? {
         match as_json {
             true => print_json(&json!({ "found": found, "settled": 0 })),
-            false => anstream::println!("{found} dead letters found, none settled"),
-        }
+            false => say!("{found} dead letters found, none settled"),
+        }?;
         return Ok(ExitCode::SUCCESS);
     }
     let bar = progress::bar(found.unsigned_abs(), "settled");
@@ -102,7 +107,7 @@ async fn many(ledger: &Ledger, discard: &Discard, as_json: bool) -> anyhow::Resu
     bar.finish_and_clear();
     match as_json {
         true => print_json(&json!({ "found": found, "settled": settled, "refused": refused })),
-        false => anstream::println!("settled {settled}, refused {refused}"),
-    }
+        false => say!("settled {settled}, refused {refused}"),
+    }?;
     Ok(if refused == 0 { ExitCode::SUCCESS } else { ExitCode::from(crate::exit::PARTLY) })
 }

@@ -4,6 +4,9 @@ use clap::Args;
 use ledger::{JobFilter, Ledger};
 use records::{Timestamp, UserId};
 
+/// What means many dead letters, by the names of its fields: beside the id of one it would be left out without a word.
+pub(super) const OF_MANY: [&str; 6] = ["all", "code", "user", "newer_than", "older_than", "generation"];
+
 /// A filter without a status: that is for the verb to say.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct Which {
@@ -61,7 +64,7 @@ impl Which {
         limit: i64,
     ) -> anyhow::Result<JobFilter> {
         let now = ledger.now().await?;
-        let ago = |age: Option<chrono::Duration>| age.and_then(|age| now.checked_sub_signed(age));
+        let ago = |age: Option<chrono::Duration>| age.map(|age| now - age);
         Ok(JobFilter {
             status,
             code: self.code.clone(),
@@ -94,19 +97,28 @@ fn spoken(age: chrono::Duration) -> String {
     whole.map_or_else(|| format!("{seconds}s"), |(length, unit)| format!("{}{unit}", seconds / length))
 }
 
-/// A length of time: a number and its unit.
+/// The longest length of time that may be meant, in days: a century back from now is a moment in every calendar there is.
+const LONGEST_AGE: i64 = 36_500;
+
+/// A length of time: a number and its unit. One that reaches further back than a century is refused, and never cut or left out:
+/// without its bound a filter would mean everything.
 pub(crate) fn age(text: &str) -> Result<chrono::Duration, String> {
     let wrong = || "a number and s, m, h or d, for example 15m".to_owned();
     let (number, unit) = text.split_at_checked(text.len().saturating_sub(1)).ok_or_else(wrong)?;
     let number: i64 = number.parse().map_err(|_| wrong())?;
+    let too_long = || format!("at most {LONGEST_AGE}d");
     let seconds = match unit {
         "s" => Some(number),
         "m" => number.checked_mul(60),
         "h" => number.checked_mul(3_600),
         "d" => number.checked_mul(86_400),
-        _ => None,
+        _ => return Err(wrong()),
     };
-    seconds.filter(|seconds| *seconds >= 0).and_then(chrono::Duration::try_seconds).ok_or_else(wrong)
+    match seconds {
+        _ if number < 0 => Err(wrong()),
+        Some(seconds) if seconds <= LONGEST_AGE * 86_400 => Ok(chrono::Duration::seconds(seconds)),
+        _ => Err(too_long()),
+    }
 }
 
 /// How long ago `at` was, or how far ahead it is, in two letters' precision.
@@ -136,6 +148,14 @@ mod tests {
         assert_eq!(age("7d").unwrap().num_hours(), 168);
         for wrong in ["", "7", "d", "-1d", "7w", "1.5h", "999999999999999999d", "ä"] {
             assert!(age(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn an_age_of_more_than_a_century_is_refused_in_every_unit() {
+        assert_eq!(age("36500d").unwrap().num_days(), 36_500);
+        for wrong in ["36501d", "3153600001s", "3000000d", "100000000d", "9223372036854775807d"] {
+            assert_eq!(age(wrong), Err("at most 36500d".to_owned()), "{wrong}");
         }
     }
 

@@ -9,7 +9,7 @@ use serde_json::json;
 use super::{
     causes,
     filter::{Which, ago},
-    show,
+    is_told, show,
 };
 use crate::{
     commands::table::{self, print_json},
@@ -52,10 +52,10 @@ pub(super) async fn run(ledger: &Ledger, list: &List, as_json: bool) -> anyhow::
     filter.after = list.after.as_deref().map(place).transpose()?;
     let page = ledger.jobs_page(&filter).await?;
     if as_json {
-        print_json(&json!(page.jobs.iter().map(show::to_json).collect::<Vec<_>>()));
+        print_json(&json!(page.jobs.iter().map(show::to_json).collect::<Vec<_>>()))?;
     } else {
         let now = ledger.now().await?;
-        print_page(&page, now);
+        print_page(&page, now)?;
     }
     if let Some(next) = &page.next {
         // A message, not data: stdout stays one document.
@@ -67,13 +67,13 @@ pub(super) async fn run(ledger: &Ledger, list: &List, as_json: bool) -> anyhow::
     Ok(())
 }
 
-fn print_page(page: &JobsPage, now: Timestamp) {
+fn print_page(page: &JobsPage, now: Timestamp) -> anyhow::Result<()> {
     if page.jobs.is_empty() {
         anstream::eprintln!("no such jobs");
-        return;
+        return Ok(());
     }
     let rows = page.jobs.iter().map(|view| row(view, now)).collect();
-    table::print(&["job", "status", "code", "queue", "failed/crashed", "gen", "age", "user"], rows);
+    table::print(&["job", "status", "code", "queue", "failed/crashed", "gen", "age", "user"], rows)
 }
 
 pub(super) fn row(view: &JobView, now: Timestamp) -> Vec<String> {
@@ -98,7 +98,7 @@ fn written(place: &JobCursor) -> String {
 fn place(word: &str) -> anyhow::Result<JobCursor> {
     let read = || {
         let (micros, id) = word.split_once('.')?;
-        let at = Timestamp::from_timestamp_micros(micros.parse().ok()?)?;
+        let at = Timestamp::from_timestamp_micros(micros.parse().ok()?).filter(|at| is_told(*at))?;
         Some(JobCursor { at, job: JobId::from_text(id.to_owned()) })
     };
     let words = || Exit::Usage(format!("{word} is no place in a list: take it from the page before"));

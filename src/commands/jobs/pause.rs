@@ -5,7 +5,7 @@ use job::Queue;
 use ledger::Ledger;
 use serde_json::json;
 
-use crate::commands::{consent::Cause, table::print_json};
+use crate::commands::{consent::Cause, stdout::say, table::print_json};
 
 /// Which queue, and why.
 #[derive(Args, Debug)]
@@ -22,16 +22,18 @@ pub(super) async fn pause(ledger: &Ledger, switch: &Switch, as_json: bool) -> an
     let changed = ledger.pause(switch.queue(), &switch.cause.action()).await?;
     let words =
         if changed { "paused: nobody claims from it; runs that have begun go on" } else { "paused already" };
-    switch.tell("paused", changed, words, as_json);
-    Ok(())
+    switch.tell("paused", changed, words, as_json)
 }
 
 /// Claims again.
 pub(super) async fn resume(ledger: &Ledger, switch: &Switch, as_json: bool) -> anyhow::Result<()> {
     let changed = ledger.resume(switch.queue(), &switch.cause.action()).await?;
-    let words = if changed { "resumed: workers claim from it within a second" } else { "not paused" };
-    switch.tell("claiming", changed, words, as_json);
-    Ok(())
+    let words = if changed {
+        "resumed: workers claim from it within a second, runs with people's own keys within five"
+    } else {
+        "not paused"
+    };
+    switch.tell("claiming", changed, words, as_json)
 }
 
 impl Switch {
@@ -39,10 +41,10 @@ impl Switch {
         Queue::from_name(&self.queue).unwrap_or(Queue::Finalization)
     }
 
-    fn tell(&self, state: &str, changed: bool, words: &str, as_json: bool) {
+    fn tell(&self, state: &str, changed: bool, words: &str, as_json: bool) -> anyhow::Result<()> {
         match as_json {
             true => print_json(&json!({ "queue": self.queue, "state": state, "changed": changed })),
-            false => anstream::println!("{}: {words}", self.queue),
+            false => say!("{}: {words}", self.queue),
         }
     }
 }

@@ -8,11 +8,15 @@ use ledger::{JobFilter, Ledger, ReplayOrder, ReplayPreview, Started};
 use rand::RngExt;
 use serde_json::json;
 
-use super::{filter::Which, no_job, several};
+use super::{
+    filter::{OF_MANY, Which},
+    no_job, several,
+};
 use crate::{
     commands::{
         consent::{Cause, Consent},
         replays,
+        stdout::say,
         table::print_json,
     },
     exit::Exit,
@@ -23,6 +27,7 @@ use crate::{
 #[derive(Args, Debug)]
 pub(super) struct Replay {
     /// A job; without one, the filter says which dead letters.
+    #[arg(conflicts_with_all = OF_MANY)]
     id: Option<String>,
     #[command(flatten)]
     which: Which,
@@ -64,8 +69,8 @@ async fn one(ledger: &Ledger, replay: &Replay, id: &str, as_json: bool) -> anyho
         let kept = if replay.from_scratch { 0 } else { page.view.checkpoints.len() };
         match as_json {
             true => print_json(&json!({ "job_id": id, "guard": page.why.guard(), "recorded_stages": kept })),
-            false => anstream::println!("{}\nrecorded stages that would be kept: {kept}", page.why),
-        }
+            false => say!("{}\nrecorded stages that would be kept: {kept}", page.why),
+        }?;
         return Ok(ExitCode::SUCCESS);
     }
     let (job, action) = (JobId::from_text(id.to_owned()), replay.cause.action());
@@ -81,12 +86,12 @@ async fn one(ledger: &Ledger, replay: &Replay, id: &str, as_json: bool) -> anyho
             match as_json {
                 true => print_json(&json!({ "job_id": id, "done": "replayed", "status": job.state.status(),
                     "dispatch_generation": job.generation.0 })),
-                false => anstream::println!(
+                false => say!(
                     "replayed {id}, generation {}{}",
                     job.generation,
                     if parked { ", parked until its user brings keys" } else { "" }
                 ),
-            }
+            }?;
             Ok(ExitCode::SUCCESS)
         }
     }
@@ -97,7 +102,7 @@ async fn many(ledger: &Ledger, replay: &Replay, as_json: bool) -> anyhow::Result
     let preview = ledger.preview_replay(&filter).await?;
     let is_document = as_json && (replay.consent.dry_run || preview.jobs == 0);
     match is_document {
-        true => print_json(&preview_json(&preview, replay)),
+        true => print_json(&preview_json(&preview, replay))?,
         false => tell(&preview, replay),
     }
     if preview.jobs == 0 {
@@ -128,7 +133,7 @@ async fn start(
     match ledger.start_replay(id, &order, &replay.cause.action()).await? {
         Started::Nothing => Err(Exit::NotFound("nothing is left to be replayed".to_owned()).into()),
         Started::Running(view) if replay.detach => {
-            replays::print_one(&view, as_json);
+            replays::print_one(&view, as_json)?;
             Ok(ExitCode::SUCCESS)
         }
         Started::Running(view) => {
@@ -212,6 +217,25 @@ mod tests {
     struct Words {
         #[command(flatten)]
         replay: Replay,
+    }
+
+    #[test]
+    fn one_job_and_many_are_not_meant_at_once() {
+        let parses = |words: &[&str]| {
+            let words = [&["replay", "--reason", "it is mended"], words].concat();
+            Words::try_parse_from(words).is_ok()
+        };
+        assert!(parses(&["fj_1", "--from-scratch"]) && parses(&["--all", "--code", "model_timeout"]));
+        for many in [
+            &["--all"][..],
+            &["--code", "model_timeout"],
+            &["--user", "ada"],
+            &["--newer-than", "1d"],
+            &["--older-than", "1d"],
+            &["--generation", "1"],
+        ] {
+            assert!(!parses(&[&["fj_1"], many].concat()), "{many:?}");
+        }
     }
 
     fn told(jobs: i64, recorded: i64, more: &[&str]) -> String {

@@ -6,50 +6,45 @@ use ledger::{ActionView, Event, JobPage, JobView, Spent};
 use serde_json::{Value, json};
 
 use super::several;
-use crate::commands::table::print_json;
+use crate::commands::{stdout::say, table::print_json};
 
 /// Prints a job's page: what it is, why it is there, what happened to it, and what operators did.
-pub(super) fn print(page: &JobPage, as_json: bool) {
+pub(super) fn print(page: &JobPage, as_json: bool) -> anyhow::Result<()> {
     let view = &page.view;
     if as_json {
         return print_json(&page_json(page));
     }
     for (name, value) in lines(view) {
-        anstream::println!("{name:<18} {value}");
+        say!("{name:<18} {value}")?;
     }
-    anstream::println!("{:<18} {} [{}]", "why", page.why, page.why.guard());
+    say!("{:<18} {} [{}]", "why", page.why, page.why.guard())?;
     if let Some(engine) = &page.engine {
-        anstream::println!("{:<18} {engine}", "engine");
+        say!("{:<18} {engine}", "engine")?;
     }
-    anstream::println!("{:<18} {}", "model calls", spent_words(&page.spent));
+    say!("{:<18} {}", "model calls", spent_words(&page.spent))?;
     if let Some(code) = code(&view.job) {
-        anstream::println!("{:<18} docs/failures/{code}.md", "about the code");
+        say!("{:<18} docs/failures/{code}.md", "about the code")?;
     }
-    anstream::println!("\ntimeline\n  {}  admitted ({})", time(view.created_at), view.job.origin);
+    say!("\ntimeline\n  {}  admitted ({})", time(view.created_at), view.job.origin)?;
     if page.history.first().is_some_and(|first| first.version > 2) {
-        anstream::println!("  …                         older edges are not kept");
+        say!("  …                         older edges are not kept")?;
     }
     for event in &page.history {
-        anstream::println!("  {}  {}", time(event.at), event_words(event));
+        say!("  {}  {}", time(event.at), event_words(event))?;
     }
     if !page.spent.is_empty() {
-        anstream::println!("\nmodel calls");
+        say!("\nmodel calls")?;
     }
     for one in &page.spent {
-        anstream::println!("  epoch {}  {:<20} {}, {}", one.epoch, one.stage, counts_words(one), one.engine);
+        say!("  epoch {}  {:<20} {}, {}", one.epoch, one.stage, counts_words(one), one.engine)?;
     }
     if !page.actions.is_empty() {
-        anstream::println!("\noperators");
+        say!("\noperators")?;
     }
     for action in &page.actions {
-        anstream::println!(
-            "  {}  {} by {}: {}",
-            time(action.created_at),
-            action.action,
-            action.operator,
-            action.reason
-        );
+        say!("  {}  {} by {}: {}", time(action.created_at), action.action, action.operator, action.reason)?;
     }
+    Ok(())
 }
 
 /// A job's page as a JSON object: the job's own fields, and what explains them.

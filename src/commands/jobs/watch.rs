@@ -12,7 +12,7 @@ use serde_json::json;
 
 use self::gap::Gap;
 use super::{no_job, show};
-use crate::commands::table::print_line;
+use crate::commands::{stdout::say, table::print_line};
 
 /// What to watch, and how often to look.
 #[derive(Args, Debug)]
@@ -68,15 +68,15 @@ async fn watch_job(ledger: &Ledger, watch: &Watch, id: &str, as_json: bool) -> a
         };
         let page = page.ok_or_else(|| no_job(id.as_str()))?;
         for event in page.history.iter().filter(|event| event.version > seen) {
-            tell_event(event, as_json);
+            tell_event(event, as_json)?;
         }
         seen = page.history.last().map_or(seen, |event| event.version.max(seen));
         let guard = page.why.guard().to_owned();
         if guard != said {
             match as_json {
                 true => print_line(&json!({ "guard": guard, "sentence": page.why.to_string() })),
-                false => anstream::println!("{}  {}", show::time(page.at), page.why),
-            }
+                false => say!("{}  {}", show::time(page.at), page.why),
+            }?;
             said = guard;
         }
         if page.view.job.state.is_terminal() || !watch.wait(look).await {
@@ -86,9 +86,9 @@ async fn watch_job(ledger: &Ledger, watch: &Watch, id: &str, as_json: bool) -> a
     Ok(())
 }
 
-fn tell_event(event: &Event, as_json: bool) {
+fn tell_event(event: &Event, as_json: bool) -> anyhow::Result<()> {
     match as_json {
         true => print_line(&show::event_json(event)),
-        false => anstream::println!("{}  {}", show::time(event.at), show::event_words(event)),
+        false => say!("{}  {}", show::time(event.at), show::event_words(event)),
     }
 }

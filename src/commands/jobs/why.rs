@@ -3,15 +3,15 @@
 use ledger::JobPage;
 use serde_json::json;
 
-use crate::commands::table::print_json;
+use crate::commands::{stdout::say, table::print_json};
 
 /// Prints the answer.
-pub(super) fn print(page: &JobPage, as_json: bool) {
+pub(super) fn print(page: &JobPage, as_json: bool) -> anyhow::Result<()> {
     if as_json {
         return print_json(&json!({
             "job_id": page.view.job.id.as_str(), "status": page.view.job.state.status(),
             "guard": page.why.guard(), "sentence": page.why.to_string(),
         }));
     }
-    anstream::println!("{}\nguard: {}", page.why, page.why.guard());
+    say!("{}\nguard: {}", page.why, page.why.guard())
 }

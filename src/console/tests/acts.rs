@@ -111,3 +111,42 @@ async fn many_are_replayed_after_a_look_and_begin_once() {
     let refused = world.post(&path, &[("token", ask.token()), ("reason", "not today")], olga).await;
     assert_eq!(refused.status, StatusCode::CONFLICT);
 }
+
+/// A commit whose answer was lost looks from here as one that never was.
+#[tokio::test]
+async fn an_act_that_the_database_did_not_answer_is_not_said_to_have_changed_nothing() {
+    let world = World::with_keys().await;
+    let (job, cookie) = (world.dead("c").await, world.cookie("olga's").await);
+    let olga = Who { cookie: &cookie, ..Who::default() };
+    let form = world.get(&format!("/console/jobs/{job}/discard"), olga).await;
+    world.ledger.close().await;
+    let read = world.get("/console/jobs", olga).await;
+    assert_eq!(read.status, StatusCode::SERVICE_UNAVAILABLE);
+    assert!(read.text.contains("Nothing was changed"), "{}", read.text);
+    let fields = [
+        ("token", form.token()),
+        ("reason", "a test"),
+        ("user", "ann"),
+        ("endpoint", "w"),
+        ("delivery", "d"),
+        ("age", "1d"),
+        ("id", "6f1c2f34-6f3c-4d0e-9f6e-0b6f5f3b8a11"),
+        ("per_minute", "60"),
+        ("in_flight", "2"),
+    ];
+    for act in [
+        format!("/jobs/{job}/replay"),
+        format!("/jobs/{job}/discard"),
+        "/queues/creation/pause".to_owned(),
+        "/replays".to_owned(),
+        "/replays/x/pause".to_owned(),
+        "/webhooks/redeliver".to_owned(),
+        "/webhooks/enable".to_owned(),
+        "/webhooks/recover".to_owned(),
+    ] {
+        let answer = world.post(&format!("/console{act}"), &fields, olga).await;
+        assert_eq!(answer.status, StatusCode::SERVICE_UNAVAILABLE, "{act}: {}", answer.text);
+        let (may, not) = (answer.text.contains("may have been done"), answer.text.contains("Nothing was"));
+        assert_eq!((may, not), (true, false), "{act}: {}", answer.text);
+    }
+}

@@ -96,3 +96,12 @@ async fn behind_a_proxy_its_header_names_the_visitor_and_the_setting_the_operato
     assert_eq!(granted.location(), "/console?done=paused");
     assert_eq!(world.ledger.pauses().await.unwrap()[0].operator, "olga");
 }
+
+#[tokio::test]
+async fn the_address_alone_and_a_slash_too_many_lead_to_the_overview() {
+    let world = World::with_keys().await;
+    for path in ["/", "/console/"] {
+        let answer = world.get(path, Who::default()).await;
+        assert_eq!((answer.status, answer.location()), (StatusCode::SEE_OTHER, "/console"), "{path}");
+    }
+}

@@ -21,7 +21,7 @@ async fn with_one_lost() -> World {
     world.ledger.create_endpoint(&ann, &new).await.unwrap().unwrap();
     world.ledger.test_delivery(&ann, "w", "d").await.unwrap().unwrap();
     let policy = DeliveryPolicy::default();
-    let claimed = world.ledger.claim_deliveries(1, &policy).await.unwrap().pop().unwrap();
+    let claimed = world.ledger.claim_deliveries(1, &policy).await.unwrap().claimed.pop().unwrap();
     let refused = DeliveryOutcome::Final { status: Some(404), error: "status" };
     assert!(world.ledger.finish_delivery(&claimed, refused, &policy).await.unwrap());
     world
@@ -55,6 +55,17 @@ async fn an_endpoint_and_its_deliveries_are_shown_without_its_secrets() {
         ("/console/webhooks/endpoint?user=ann&endpoint=w&status=lost", StatusCode::UNPROCESSABLE_ENTITY),
     ] {
         assert_eq!(world.get(path, ron).await.status, status, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_shown_of_one_person_is_nobody_elses() {
+    let world = with_one_lost().await;
+    let cookie = world.cookie("ron's").await;
+    let ron = Who { cookie: &cookie, ..Who::default() };
+    for (user, shown) in [("", true), ("ann", true), ("bob", false)] {
+        let page = world.get(&format!("/console/webhooks?user={user}"), ron).await;
+        assert_eq!(page.text.contains("webhook.test"), shown, "{user}: {}", page.text);
     }
 }
 

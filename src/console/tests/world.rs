@@ -27,7 +27,7 @@ pub(super) const SAID: &str = "The orchid needs water on Thursday";
 pub(super) struct World {
     pub(super) ledger: Ledger,
     console: Router,
-    _database: TestDatabase,
+    database: TestDatabase,
 }
 
 /// What came back.
@@ -66,7 +66,7 @@ impl World {
         let ledger = Ledger::new(database.options(), Settings { connections: 4, ..Settings::default() });
         let console = router(ledger.clone(), door, [7; 32], tokio_util::sync::CancellationToken::new());
         assert!(ledger.create_user(&UserId::new("ann"), &Default::default()).await.unwrap());
-        Self { ledger, console, _database: database }
+        Self { ledger, console, database }
     }
 
     /// With the keys "olga's" (operator) and "ron's" (reader).
@@ -150,6 +150,11 @@ impl World {
         let edge = Edge::Fail { code: FailureCode::InvalidJob, retry_after: None, jitter_permille: 0 };
         self.ledger.settle(&claimed.unwrap().holding(), edge).await.unwrap();
         job
+    }
+
+    /// What somebody else did to the database.
+    pub(super) async fn run(&self, sql: &str) {
+        self.database.run(sql).await;
     }
 
     /// A job's status.

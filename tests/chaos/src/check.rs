@@ -2,10 +2,14 @@
 //! break it, in words.
 
 mod answers;
+mod bulks;
 mod effects;
 mod history;
 mod keys;
+mod named;
+mod pushes;
 mod tables;
+mod words;
 
 use sqlx::PgPool;
 use sqlx::postgres::PgPool as Pool;
@@ -40,8 +44,10 @@ pub(crate) fn count() -> usize {
 }
 
 fn rules() -> impl Iterator<Item = Rule> {
+    let made = [named::RULES, words::RULES, pushes::RULES, bulks::RULES];
     [history::RULES, answers::RULES, effects::RULES, keys::RULES, tables::RULES]
         .into_iter()
+        .chain(made)
         .flatten()
         .copied()
 }
@@ -52,6 +58,9 @@ pub(crate) async fn write_down(world: &World) {
     write_answers(pool, journal, world.origin).await;
     write_posts(pool, journal, world.origin).await;
     write_calls(pool, journal, world.origin).await;
+    write_named(pool, journal, world.origin).await;
+    write_added(pool, journal).await;
+    write_pushed(pool, journal, world.origin).await;
     let said = journal.said.all();
     let insert = sqlx::query(
         "insert into chaos.said select * from unnest($1::bigint[], $2::text[], $3::text[], $4::bool[])",
@@ -123,8 +132,9 @@ async fn write_posts(pool: &Pool, journal: &Journal, origin: f64) {
 async fn write_calls(pool: &Pool, journal: &Journal, origin: f64) {
     let all = journal.calls.all();
     sqlx::query(
-        "insert into chaos.calls select to_timestamp($1 + at), number, stage, mood, key_of \
-         from unnest($2::float8[], $3::bigint[], $4::text[], $5::text[], $6::text[]) t (at, number, stage, mood, key_of)",
+        "insert into chaos.calls select to_timestamp($1 + at), number, stage, mood, key_of, words \
+         from unnest($2::float8[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[]) \
+             t (at, number, stage, mood, key_of, words)",
     )
     .bind(origin)
     .bind(all.iter().map(|call| call.at).collect::<Vec<_>>())
@@ -132,6 +142,61 @@ async fn write_calls(pool: &Pool, journal: &Journal, origin: f64) {
     .bind(all.iter().map(|call| call.stage.clone()).collect::<Vec<_>>())
     .bind(all.iter().map(|call| call.mood).collect::<Vec<_>>())
     .bind(all.iter().map(|call| call.key_of.clone()).collect::<Vec<_>>())
+    .bind(all.iter().map(|call| call.words.clone()).collect::<Vec<_>>())
+    .execute(pool)
+    .await
+    .expect("the kit can write its own tables");
+}
+
+async fn write_named(pool: &Pool, journal: &Journal, origin: f64) {
+    let all = journal.named.all();
+    sqlx::query(
+        "insert into chaos.named select to_timestamp($1 + at), u, name, makes, number, status, made, p \
+         from unnest($2::float8[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::int[], $8::text[], $9::text[]) \
+             t (at, u, name, makes, number, status, made, p)",
+    )
+    .bind(origin)
+    .bind(all.iter().map(|named| named.at).collect::<Vec<_>>())
+    .bind(all.iter().map(|named| named.user.clone()).collect::<Vec<_>>())
+    .bind(all.iter().map(|named| named.name.clone()).collect::<Vec<_>>())
+    .bind(all.iter().map(|named| named.makes).collect::<Vec<_>>())
+    .bind(all.iter().map(|named| named.number).collect::<Vec<_>>())
+    .bind(all.iter().map(|named| named.status).collect::<Vec<_>>())
+    .bind(all.iter().map(|named| named.made.clone()).collect::<Vec<_>>())
+    .bind(all.iter().map(|named| named.process.clone()).collect::<Vec<_>>())
+    .execute(pool)
+    .await
+    .expect("the kit can write its own tables");
+}
+
+async fn write_added(pool: &Pool, journal: &Journal) {
+    let all = journal.added.all();
+    sqlx::query(
+        "insert into chaos.added select * from unnest($1::text[], $2::text[], $3::text[], $4::int[])",
+    )
+    .bind(all.iter().map(|added| added.user.clone()).collect::<Vec<_>>())
+    .bind(all.iter().map(|added| added.conversation.clone()).collect::<Vec<_>>())
+    .bind(all.iter().map(|added| added.word.clone()).collect::<Vec<_>>())
+    .bind(all.iter().map(|added| added.status).collect::<Vec<_>>())
+    .execute(pool)
+    .await
+    .expect("the kit can write its own tables");
+}
+
+async fn write_pushed(pool: &Pool, journal: &Journal, origin: f64) {
+    let all = journal.pushed.all();
+    sqlx::query(
+        "insert into chaos.pushed select to_timestamp($1 + at), endpoint, delivery, item, due_at, status \
+         from unnest($2::float8[], $3::text[], $4::text[], $5::text[], $6::text[], $7::int[]) \
+             t (at, endpoint, delivery, item, due_at, status)",
+    )
+    .bind(origin)
+    .bind(all.iter().map(|pushed| pushed.at).collect::<Vec<_>>())
+    .bind(all.iter().map(|pushed| pushed.endpoint.clone()).collect::<Vec<_>>())
+    .bind(all.iter().map(|pushed| pushed.delivery.clone()).collect::<Vec<_>>())
+    .bind(all.iter().map(|pushed| pushed.item.clone()).collect::<Vec<_>>())
+    .bind(all.iter().map(|pushed| pushed.due_at.clone()).collect::<Vec<_>>())
+    .bind(all.iter().map(|pushed| pushed.status).collect::<Vec<_>>())
     .execute(pool)
     .await
     .expect("the kit can write its own tables");

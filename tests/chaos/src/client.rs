@@ -27,21 +27,24 @@ impl Client {
         key: &str,
         body: Option<&Value>,
     ) -> (i32, Value) {
-        self.ask_with(method, url, key, None, body).await
+        self.ask_with(method, url, key, [None, None], body).await
     }
 
-    /// The same with a person's own key for the model server.
+    /// The same with a person's own key for the model server, and with a name of the request.
     pub(crate) async fn ask_with(
         &self,
         method: Method,
         url: &str,
         key: &str,
-        model_key: Option<&str>,
+        [model_key, name]: [Option<&str>; 2],
         body: Option<&Value>,
     ) -> (i32, Value) {
         let mut request = self.0.request(method, url).bearer_auth(key);
         if let Some(model_key) = model_key {
             request = request.header("X-BYOK-OpenAI", model_key);
+        }
+        if let Some(name) = name {
+            request = request.header("Idempotency-Key", name);
         }
         if let Some(body) = body {
             request = request.json(body);

@@ -119,7 +119,8 @@ do $$
 declare t text;
 begin
     foreach t in array array['finalization_jobs', 'finalization_bells', 'finalization_totals', 'conversations',
-        'transcript_segments', 'action_items', 'stage_checkpoints', 'webhook_deliveries'] loop
+        'transcript_segments', 'action_items', 'stage_checkpoints', 'webhook_deliveries', 'reminders', 'push_deliveries',
+        'request_keys', 'replay_items'] loop
         execute format('create trigger chaos_full before insert or update on %I for each statement
             execute function chaos.is_full()', t);
     end loop;
@@ -134,7 +135,7 @@ create table chaos.answers (
 create table chaos.posts (
     at timestamptz, endpoint text, delivery_id text, event text, signed boolean, digest bigint, status integer
 );
-create table chaos.calls (at timestamptz, number bigint, stage text, mood text, key_of text);
+create table chaos.calls (at timestamptz, number bigint, stage text, mood text, key_of text, words text);
 create table chaos.said (number bigint, user_id text, conversation_id text, noise boolean);
 create table chaos.broken (name text, began timestamptz, lifted timestamptz, pid bigint);
 create table chaos.ran (name text, pid bigint);

@@ -12,7 +12,7 @@ pub(crate) struct Answer {
     pub(crate) at: f64,
     pub(crate) user: String,
     pub(crate) conversation: String,
-    /// `ingest`, `create`, `finalize`, `patch`, `delete`.
+    /// `ingest`, `create`, `finalize`, `reprocess`, `patch`, `delete`.
     pub(crate) verb: &'static str,
     /// The HTTP status; 0 when none came.
     pub(crate) status: i32,
@@ -36,6 +36,48 @@ pub(crate) struct Post {
     pub(crate) status: i32,
 }
 
+/// An answer to a request that was asked under a name (`Idempotency-Key`).
+#[derive(Clone, Debug)]
+pub(crate) struct Named {
+    pub(crate) at: f64,
+    pub(crate) user: String,
+    pub(crate) name: String,
+    /// `conversation` or `item`.
+    pub(crate) makes: &'static str,
+    /// The number in its words.
+    pub(crate) number: i64,
+    /// The HTTP status; 0 when none came.
+    pub(crate) status: i32,
+    /// The id that was told.
+    pub(crate) made: String,
+    /// Who answered.
+    pub(crate) process: String,
+}
+
+/// Words that were appended, or may have been.
+#[derive(Clone, Debug)]
+pub(crate) struct Added {
+    pub(crate) user: String,
+    pub(crate) conversation: String,
+    /// What tells them apart.
+    pub(crate) word: String,
+    /// The last HTTP status; 0 when none came.
+    pub(crate) status: i32,
+}
+
+/// A reminder that a receiver got.
+#[derive(Clone, Debug)]
+pub(crate) struct Pushed {
+    pub(crate) at: f64,
+    pub(crate) endpoint: String,
+    pub(crate) delivery: String,
+    pub(crate) item: String,
+    /// The date that it tells of.
+    pub(crate) due_at: String,
+    /// What the receiver answered.
+    pub(crate) status: i32,
+}
+
 /// A call that the model server got.
 #[derive(Clone, Debug)]
 pub(crate) struct Call {
@@ -46,6 +88,8 @@ pub(crate) struct Call {
     pub(crate) mood: &'static str,
     /// Whose key came with it: `service`, a person's id, `refused` or `unknown`.
     pub(crate) key_of: String,
+    /// The appended words that came with it.
+    pub(crate) words: String,
 }
 
 /// A conversation of the run.
@@ -81,6 +125,9 @@ pub(crate) struct Journal {
     begun: Instant,
     pub(crate) answers: Kept<Answer>,
     pub(crate) posts: Kept<Post>,
+    pub(crate) named: Kept<Named>,
+    pub(crate) added: Kept<Added>,
+    pub(crate) pushed: Kept<Pushed>,
     pub(crate) calls: Kept<Call>,
     pub(crate) said: Kept<Said>,
     pub(crate) broken: Kept<Broken>,
@@ -96,6 +143,9 @@ impl Journal {
             begun: Instant::now(),
             answers: Kept::default(),
             posts: Kept::default(),
+            named: Kept::default(),
+            added: Kept::default(),
+            pushed: Kept::default(),
             calls: Kept::default(),
             said: Kept::default(),
             broken: Kept::default(),

@@ -17,6 +17,7 @@ mod fleet;
 mod journal;
 mod load;
 mod model;
+mod operator;
 mod people;
 mod plan;
 mod postgres;

@@ -1,4 +1,8 @@
-//! Steady mixed load: what clients and an operator do while things break.
+//! Steady mixed load: what clients do while things break.
+
+mod dues;
+mod named;
+mod words;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -13,11 +17,14 @@ use tokio_util::sync::CancellationToken;
 use crate::client;
 use crate::journal::{Answer, Said};
 use crate::model::REFUSED_KEY;
-use crate::people::{self, Person};
-use crate::program;
+use crate::people::Person;
 use crate::run::World;
 
 static NEXT: AtomicI64 = AtomicI64::new(1);
+
+fn next_number() -> i64 {
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
 
 /// How often a client repeats what was not answered, before it gives up.
 const TRIES: u32 = 60;
@@ -26,40 +33,15 @@ const TRIES: u32 = 60;
 pub(crate) async fn live(world: Arc<World>, index: usize, stop: CancellationToken) {
     let chance = StdRng::seed_from_u64(world.plan.seed.wrapping_mul(1_000).wrapping_add(index as u64));
     let person = world.people[index].clone();
-    let mut life = Life { world, person, chance, mine: Vec::new() };
+    let mut life =
+        Life { world, person, chance, mine: Vec::new(), items: Vec::new(), named: Vec::new(), words: 0 };
     while !stop.is_cancelled() {
         life.act().await;
         let rest = Duration::from_millis(life.chance.random_range(60..350));
         let _woken = tokio::time::timeout(rest, stop.cancelled()).await;
     }
-}
-
-/// An operator who replays dead letters by the command, and a person who is marked in the middle.
-pub(crate) async fn operate(world: Arc<World>, stop: CancellationToken) {
-    let begun = world.journal.now();
-    let mut marked = false;
-    while tokio::time::timeout(Duration::from_secs(2), stop.cancelled()).await.is_err() {
-        if !marked && world.journal.now() - begun > world.plan.length.as_secs_f64() / 2.0 {
-            marked = people::mark(&world.postgres.url("cli-mark"), "marked").await;
-        }
-        replay(&world, 3).await;
-    }
-}
-
-/// Replays some dead letters as an operator would. Which one is read from the table; a refusal is fine.
-pub(crate) async fn replay(world: &World, limit: i64) {
-    let dead: Result<Vec<String>, _> = sqlx::query_scalar(
-        "select job_id from finalization_jobs j where status = 'dead_letter' and not exists (select from \
-             finalization_admissions a where a.user_id = j.user_id and a.conversation_id = j.conversation_id \
-             and a.revision > j.revision) order by updated_at limit $1",
-    )
-    .bind(limit)
-    .fetch_all(&world.pool)
-    .await;
-    for job in dead.unwrap_or_default() {
-        let words = ["jobs", "replay", &job, "--reason", "chaos", "--operator", "kit"];
-        program::command(&world.postgres.url("cli-replay"), &words).await;
-    }
+    life.ask_what_is_open().await;
+    life.again("reprocess").await;
 }
 
 struct Life {
@@ -68,25 +50,38 @@ struct Life {
     chance: StdRng,
     /// Her conversations: number and id.
     mine: Vec<(i64, String)>,
+    /// Her action items' ids.
+    items: Vec<String>,
+    /// What she asked under a name, and may ask again.
+    named: Vec<named::Request>,
+    /// How many words of their own she appended.
+    words: u32,
 }
 
 impl Life {
     async fn act(&mut self) {
         match self.chance.random_range(0..100) {
-            0..58 => self.talk_and_finalize().await,
-            58..72 => self.create_at_once().await,
-            72..80 => self.again("delete").await,
-            80..90 => self.again("finalize").await,
+            0..44 => self.talk_and_finalize().await,
+            44..52 => self.create_at_once().await,
+            52..60 => self.create_under_name().await,
+            60..66 => self.ask_again().await,
+            66..76 => self.remind().await,
+            76..82 => self.again("delete").await,
+            82..88 => self.again("finalize").await,
+            88..94 => self.again("reprocess").await,
             _ => self.again("patch").await,
         }
     }
 
     async fn talk_and_finalize(&mut self) {
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let number = next_number();
         let body = client::segments(number);
         let Some(id) = self.make("from-segments", "ingest", number, &body, false).await else { return };
         if self.chance.random_bool(0.15) {
             self.patch(number, &id).await;
+        }
+        for _ in 0..[0, 0, 0, 1, 2][self.chance.random_range(0..5)] {
+            self.append(number, &id).await;
         }
         let early = self.chance.random_bool(0.05);
         if early {
@@ -96,13 +91,16 @@ impl Life {
         if self.chance.random_bool(0.1) {
             self.finalize(&id, 1).await;
         }
+        if self.chance.random_bool(0.05) {
+            self.append(number, &id).await;
+        }
         if !early && self.chance.random_bool(0.06) {
             self.delete(&id).await;
         }
     }
 
     async fn create_at_once(&mut self) {
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let number = next_number();
         let noise = self.chance.random_bool(0.2);
         self.make("", "create", number, &client::text(number, noise), noise).await;
     }
@@ -120,6 +118,7 @@ impl Life {
                 self.mine.swap_remove(index);
             }
             "finalize" => self.finalize(&id, 1).await,
+            "reprocess" => self.reprocess(&id).await,
             _ => self.patch(number, &id).await,
         }
     }
@@ -135,7 +134,8 @@ impl Life {
     ) -> Option<String> {
         let path = format!("/v1/dev/user/conversations/{place}");
         let tries = if verb == "ingest" { TRIES } else { 1 };
-        let answered = self.until_answered(Method::POST, path.trim_end_matches('/'), Some(body), tries).await;
+        let answered =
+            self.until_answered(Method::POST, path.trim_end_matches('/'), None, Some(body), tries).await;
         let (sent, status, told, process) = answered?;
         let id = told["id"].as_str().unwrap_or_default().to_owned();
         self.note(sent, &id, verb, status, told["status"].as_str().unwrap_or_default(), process);
@@ -155,10 +155,20 @@ impl Life {
     async fn finalize(&mut self, id: &str, tries: u32) {
         let path = format!("/v1/conversations/{id}/finalize");
         if let Some((sent, status, told, process)) =
-            self.until_answered(Method::POST, &path, None, tries).await
+            self.until_answered(Method::POST, &path, None, None, tries).await
         {
             let word = told["conversation"]["status"].as_str().unwrap_or_default().to_owned();
             self.note(sent, id, "finalize", status, &word, process);
+        }
+    }
+
+    /// It waits a while for the end, like a create; asked again it finds its first job.
+    async fn reprocess(&mut self, id: &str) {
+        let path = format!("/v1/conversations/{id}/reprocess");
+        if let Some((sent, status, told, process)) =
+            self.until_answered(Method::POST, &path, None, None, 3).await
+        {
+            self.note(sent, id, "reprocess", status, told["status"].as_str().unwrap_or_default(), process);
         }
     }
 
@@ -167,7 +177,7 @@ impl Life {
         let path = format!("/v1/dev/user/conversations/{id}");
         let body = json!({ "title": title });
         if let Some((sent, status, _, process)) =
-            self.until_answered(Method::PATCH, &path, Some(&body), 1).await
+            self.until_answered(Method::PATCH, &path, None, Some(&body), 1).await
         {
             self.note(sent, id, "patch", status, &title, process);
         }
@@ -175,16 +185,20 @@ impl Life {
 
     async fn delete(&mut self, id: &str) {
         let path = format!("/v1/dev/user/conversations/{id}");
-        if let Some((sent, status, _, process)) = self.until_answered(Method::DELETE, &path, None, 3).await {
+        if let Some((sent, status, _, process)) =
+            self.until_answered(Method::DELETE, &path, None, None, 3).await
+        {
             self.note(sent, id, "delete", status, "", process);
         }
     }
 
-    /// Asks whichever process is there, and repeats on 5xx and silence. The last answer counts.
+    /// Asks whichever process is there, under `name` if there is one, and repeats on 5xx and silence. The last answer
+    /// counts.
     async fn until_answered(
         &mut self,
         method: Method,
         path: &str,
+        name: Option<&str>,
         body: Option<&Value>,
         tries: u32,
     ) -> Option<(f64, i32, Value, String)> {
@@ -201,7 +215,7 @@ impl Life {
             let own = self.model_key();
             let client = &self.world.client;
             let (status, told) =
-                client.ask_with(method.clone(), &url, &self.person.key, own.as_deref(), body).await;
+                client.ask_with(method.clone(), &url, &self.person.key, [own.as_deref(), name], body).await;
             if status == 500 {
                 self.world.journal.breaches.note(format!("{} answered 500 to {method} {path}", door.name));
             }

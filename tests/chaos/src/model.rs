@@ -1,7 +1,8 @@
 //! A model server that answers well, slowly, not at all, or with lies; and remembers what it was asked.
 
-use std::sync::Arc;
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::Router;
@@ -54,7 +55,14 @@ pub(crate) struct Model {
     mood: watch::Sender<Mood>,
 }
 
+/// Of every so many conversations one is refused at first, whatever the mood: there are dead letters to be replayed.
+const STUBBORN: (i64, i64) = (16, 5);
+
 struct Inside {
+    /// How long such a one is refused, in seconds from the first question about it.
+    refused_for: f64,
+    /// When each of them was asked about first.
+    first_asked: Mutex<HashMap<i64, f64>>,
     mood: watch::Receiver<Mood>,
     journal: Arc<Journal>,
     lies: AtomicU32,
@@ -62,11 +70,19 @@ struct Inside {
 }
 
 impl Model {
-    pub(crate) async fn start(journal: Arc<Journal>) -> Self {
+    /// Refuses stubborn conversations for `refused_for` seconds.
+    pub(crate) async fn start(journal: Arc<Journal>, refused_for: f64) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("an address is free");
         let url = format!("http://{}/v1", listener.local_addr().expect("a listener has an address"));
         let (mood, heard) = watch::channel(Mood::Good);
-        let inside = Inside { mood: heard, journal, lies: AtomicU32::new(0), calls: AtomicU64::new(0) };
+        let inside = Inside {
+            refused_for,
+            first_asked: Mutex::default(),
+            mood: heard,
+            journal,
+            lies: AtomicU32::new(0),
+            calls: AtomicU64::new(0),
+        };
         let router = Router::new().fallback(answer).with_state(Arc::new(inside));
         tokio::spawn(async move { axum::serve(listener, router).await });
         Self { url, mood }
@@ -77,11 +93,22 @@ impl Model {
     }
 }
 
+impl Inside {
+    /// Whether a question about this conversation is refused now.
+    fn is_stubborn(&self, number: i64) -> bool {
+        let now = self.journal.now();
+        let mut first_asked = self.first_asked.lock().unwrap_or_else(PoisonError::into_inner);
+        number % STUBBORN.0 == STUBBORN.1
+            && now - *first_asked.entry(number).or_insert(now) < self.refused_for
+    }
+}
+
 async fn answer(State(inside): State<Arc<Inside>>, headers: HeaderMap, body: Bytes) -> Response {
     let mood = *inside.mood.borrow();
     let asked: Value = serde_json::from_slice(&body).unwrap_or_default();
     let stage = asked["response_format"]["json_schema"]["name"].as_str().unwrap_or("unknown").to_owned();
-    let number = number_in(&String::from_utf8_lossy(&body));
+    let text = String::from_utf8_lossy(&body);
+    let number = number_in(&text);
     let key = headers.get("authorization").and_then(|value| value.to_str().ok()).unwrap_or_default();
     inside.journal.calls.note(Call {
         at: inside.journal.now(),
@@ -89,9 +116,14 @@ async fn answer(State(inside): State<Arc<Inside>>, headers: HeaderMap, body: Byt
         stage: stage.clone(),
         mood: mood.name(),
         key_of: key_of(key),
+        words: appended_in(&text),
     });
     if key_of(key) == "refused" {
         return (StatusCode::UNAUTHORIZED, json!({"error": {"message": PROVIDER_WORDS}}).to_string())
+            .into_response();
+    }
+    if number.is_some_and(|number| inside.is_stubborn(number)) {
+        return (StatusCode::PAYLOAD_TOO_LARGE, json!({"error": {"message": PROVIDER_WORDS}}).to_string())
             .into_response();
     }
     let turn = inside.calls.fetch_add(1, Ordering::Relaxed);
@@ -184,4 +216,11 @@ fn truth_of(stage: &str, number: i64) -> Value {
 fn number_in(text: &str) -> Option<i64> {
     let at = text.find("zq")?;
     text.get(at + 2..at + 8)?.parse().ok()
+}
+
+/// The appended words among these, with blanks between them.
+fn appended_in(text: &str) -> String {
+    let word =
+        |(at, _): (usize, &str)| text.get(at..at + 13).filter(|word| word.as_bytes().get(8) == Some(&b'x'));
+    text.match_indices("zq").filter_map(word).collect::<Vec<_>>().join(" ")
 }

@@ -73,3 +73,16 @@ pub(crate) async fn endpoint(
     receivers.trust(name, made["secret"].as_str()?);
     Some(made["id"].as_str()?.to_owned())
 }
+
+/// Subscribes a person to pushes, at a receiver that is named after her; answers the subscription's id.
+pub(crate) async fn subscribe(
+    client: &Client,
+    api: &str,
+    person: &Person,
+    receivers: &Receivers,
+) -> Option<String> {
+    let body = json!({ "kind": "webhook", "url": format!("{}/push/{}", receivers.url, person.id) });
+    let place = format!("{api}/v1/users/me/push-subscriptions");
+    let (status, made) = client.ask(Method::POST, &place, &person.key, Some(&body)).await;
+    (status == 200).then(|| made["id"].as_str().map(str::to_owned))?
+}

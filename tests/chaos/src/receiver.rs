@@ -16,7 +16,7 @@ use standardwebhooks::Webhook;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
-use crate::journal::{Journal, Post};
+use crate::journal::{Journal, Post, Pushed};
 
 /// Longer than anybody waits for a receiver.
 const HANGING: Duration = Duration::from_secs(20);
@@ -55,6 +55,7 @@ impl Receivers {
         let router = Router::new()
             .route("/hook/{name}", post(hook))
             .route("/gone/{name}", post(gone))
+            .route("/push/{name}", post(push))
             .fallback(elsewhere)
             .with_state(inside);
         tokio::spawn(async move { axum::serve(listener, router).await });
@@ -78,13 +79,27 @@ async fn hook(
     headers: HeaderMap,
     body: Bytes,
 ) -> Response {
+    answered(&inside, |status| note(&inside, &name, &headers, &body, status)).await
+}
+
+async fn push(
+    State(inside): State<Arc<Inside>>,
+    Path(name): Path<String>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
+    answered(&inside, |status| note_push(&inside, &name, &headers, &body, status)).await
+}
+
+/// Notes what came, and answers as the receivers are told to.
+async fn answered(inside: &Inside, note: impl FnOnce(StatusCode)) -> Response {
     let manner = *inside.manner.borrow();
     let status = match manner {
         Manner::Fine => StatusCode::NO_CONTENT,
         Manner::Redirecting => StatusCode::FOUND,
         Manner::Refusing | Manner::Hanging => StatusCode::SERVICE_UNAVAILABLE,
     };
-    note(&inside, &name, &headers, &body, status);
+    note(status);
     if manner == Manner::Hanging {
         let mut changed = inside.manner.clone();
         let _either =
@@ -111,7 +126,6 @@ async fn elsewhere(State(inside): State<Arc<Inside>>) -> StatusCode {
 fn note(inside: &Inside, name: &str, headers: &HeaderMap, body: &Bytes, status: StatusCode) {
     let secrets = inside.secrets.lock().unwrap_or_else(PoisonError::into_inner);
     let verifier = secrets.get(name).and_then(|secret| Webhook::new(secret).ok());
-    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let mut theirs = axum::http::HeaderMap::new();
     for header in ["webhook-id", "webhook-timestamp", "webhook-signature"] {
         if let Some(value) = headers.get(header) {
@@ -124,10 +138,28 @@ fn note(inside: &Inside, name: &str, headers: &HeaderMap, body: &Bytes, status: 
     inside.journal.posts.note(Post {
         at: inside.journal.now(),
         endpoint: name.to_owned(),
-        delivery: text("webhook-id").to_owned(),
+        delivery: id_of(headers),
         event: parsed["type"].as_str().unwrap_or_default().to_owned(),
         signed: verifier.is_some_and(|webhook| webhook.verify(body, &theirs).is_ok()),
         digest: hasher.finish().cast_signed(),
         status: i32::from(status.as_u16()),
     });
+}
+
+/// A reminder is not signed: what it says is compared with what was written down.
+fn note_push(inside: &Inside, name: &str, headers: &HeaderMap, body: &Bytes, status: StatusCode) {
+    let parsed: Value = serde_json::from_slice(body).unwrap_or_default();
+    let text = |field: &str| parsed[field].as_str().unwrap_or_default().to_owned();
+    inside.journal.pushed.note(Pushed {
+        at: inside.journal.now(),
+        endpoint: name.to_owned(),
+        delivery: id_of(headers),
+        item: text("action_item_id"),
+        due_at: text("due_at"),
+        status: i32::from(status.as_u16()),
+    });
+}
+
+fn id_of(headers: &HeaderMap) -> String {
+    headers.get("webhook-id").and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned()
 }

@@ -64,7 +64,7 @@ impl Report {
     }
 }
 
-const COUNTS: [(&str, &str); 12] = [
+const COUNTS: [(&str, &str); 18] = [
     ("answers of the service", "select count(*) from chaos.answers"),
     ("of these 200", "select count(*) from chaos.answers where status = 200"),
     ("revisions admitted", "select count(*) from finalization_admissions"),
@@ -82,6 +82,19 @@ const COUNTS: [(&str, &str); 12] = [
     ("parked for keys", "select count(*) from finalization_jobs where status = 'blocked_byok'"),
     ("changes in the history", "select count(*) from chaos.history"),
     ("posts received", "select count(*) from chaos.posts"),
+    ("pushes received", "select count(*) from chaos.pushed"),
+    ("answers under a name", "select count(*) from chaos.named"),
+    (
+        "  to a repeat of one",
+        "select coalesce(sum(n - 1), 0)::bigint from (select count(*) n from chaos.named where status = 200 \
+         group by user_id, name) t",
+    ),
+    ("words appended", "select count(*) from chaos.added where status = 200"),
+    (
+        "processed again",
+        "select count(*) from finalization_jobs where origin = 'reprocess' and status = 'completed'",
+    ),
+    ("replayed in bulk", "select count(*) from chaos.replay_history where status = 'replayed'"),
     ("questions to the model", "select count(*) from chaos.calls"),
     ("  with people's own keys", "select count(*) from chaos.calls where key_of like 'keyed%'"),
     ("  with refused keys", "select count(*) from chaos.calls where key_of = 'refused'"),

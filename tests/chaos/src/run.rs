@@ -18,7 +18,7 @@ use crate::plan::Plan;
 use crate::postgres::Postgres;
 use crate::receiver::Receivers;
 use crate::report::Report;
-use crate::{check, load, program, recovery, settle};
+use crate::{check, load, operator, program, recovery, settle};
 
 /// Everything that a run consists of.
 pub(crate) struct World {
@@ -46,7 +46,7 @@ pub async fn run(plan: &Plan) -> Report {
     for index in 0..world.people.len() {
         tasks.push(tokio::spawn(load::live(Arc::clone(&world), index, stop.clone())));
     }
-    tasks.push(tokio::spawn(load::operate(Arc::clone(&world), stop.clone())));
+    tasks.push(tokio::spawn(operator::operate(Arc::clone(&world), stop.clone())));
     break_things(&world).await;
     stop.cancel();
     for ended in join_all(tasks).await {
@@ -76,17 +76,16 @@ async fn set_up(plan: &Plan) -> World {
     let (code, _) = program::command(&postgres.url("cli"), &["migrate"]).await;
     assert_eq!(code, Some(0), "the schema cannot be made");
     let pool = postgres.pool(6);
-    sqlx::raw_sql(include_str!("history.sql"))
-        .execute(&pool)
-        .await
-        .expect("the kit's triggers can be installed");
+    for triggers in [include_str!("history.sql"), include_str!("things.sql")] {
+        sqlx::raw_sql(triggers).execute(&pool).await.expect("the kit's triggers can be installed");
+    }
     let journal = Arc::new(Journal::new());
     let before: f64 = sqlx::query_scalar("select extract(epoch from clock_timestamp())::float8")
         .fetch_one(&pool)
         .await
         .expect("the server has a clock");
     let origin = before - journal.now();
-    let model = Model::start(Arc::clone(&journal)).await;
+    let model = Model::start(Arc::clone(&journal), plan.first_failures()).await;
     let receivers = Arc::new(Receivers::start(Arc::clone(&journal)).await);
     let people = people::make(&postgres.url("cli"), plan.clients).await;
     let fleet =
@@ -132,7 +131,7 @@ fn settings(plan: &Plan, model: &Model) -> Vec<(String, String)> {
     all.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// A steady endpoint for everybody; they misbehave when they are told to.
+/// A steady endpoint and a subscription to pushes for everybody; they misbehave when they are told to.
 async fn make_endpoints(world: &World) {
     let doors = world.fleet.doors();
     let door: &Door = doors.first().expect("a process is there");
@@ -140,12 +139,15 @@ async fn make_endpoints(world: &World) {
         let place = format!("hook/{}", person.id);
         let made = people::endpoint(&world.client, &door.api, person, &world.receivers, &place).await;
         let id = made.expect("an endpoint can be made before anything is broken");
-        sqlx::query("insert into chaos.endpoints values ($1, $2)")
-            .bind(&person.id)
-            .bind(&id)
-            .execute(&world.pool)
-            .await
-            .expect("the kit can write its own tables");
+        let pushes = people::subscribe(&world.client, &door.api, person, &world.receivers).await;
+        let pushes = pushes.expect("a subscription can be made before anything is broken");
+        for (note, id) in [
+            ("insert into chaos.endpoints values ($1, $2)", &id),
+            ("insert into chaos.subscriptions values ($1, $2)", &pushes),
+        ] {
+            let noted = sqlx::query(note).bind(&person.id).bind(id).execute(&world.pool).await;
+            noted.expect("the kit can write its own tables");
+        }
     }
 }
 

@@ -5,8 +5,8 @@ use std::time::Duration;
 use reqwest::Method;
 use tokio::time::{Instant, sleep};
 
-use crate::load;
 use crate::model::{KEY, OWN_KEY, PROVIDER_WORDS, REFUSED_KEY};
+use crate::operator;
 use crate::run::{World, say};
 
 /// How long that may take: a back-off, a lease, a pass, and the work itself.
@@ -18,30 +18,33 @@ const UNFINISHED: &str = "select coalesce(string_agg(status || ' ' || n, ', '), 
      group by 1) t";
 
 /// The newest revision's dead letters and parked jobs, which their owners finalize again: with their keys, if they have any.
-const DEAD: &str = "select j.user_id, j.conversation_id from finalization_jobs j \
+const DEAD: &str = "select j.user_id, j.conversation_id, c.status = 'completed' from finalization_jobs j \
      join conversations c using (user_id, conversation_id) \
      where j.revision = c.finalization_revision and ((j.status = 'dead_letter' and not j.requires_keys) \
          or (j.status in ('dead_letter', 'blocked_byok') and j.user_id like 'keyed%')) limit 200";
+
+/// What else is under way: tries of deliveries and pushes, reminders whose moment is near, bulk replays.
+const UNDER_WAY: &str = "select (select count(*) from webhook_deliveries where status = 'sending') \
+     + (select count(*) from push_deliveries where status = 'sending') \
+     + (select count(*) from reminders where fire_at is not null) \
+     + (select count(*) from replay_operations where status = 'running')";
 
 /// Waits until nothing is under way and no dead letter is left that can be helped; answers what did not come to rest.
 pub(crate) async fn settle(world: &World) -> Option<String> {
     say(&world.plan, "nothing is broken any more; everything comes to rest");
     let begun = Instant::now();
-    load::replay(world, 5).await;
+    operator::replay(world, 5).await;
     loop {
         finalize_dead(world).await;
         world.fleet.look().await;
         let unfinished: Result<String, _> = sqlx::query_scalar(UNFINISHED).fetch_one(&world.pool).await;
-        let dead: Result<Vec<(String, String)>, _> = sqlx::query_as(DEAD).fetch_all(&world.pool).await;
-        let sending: Result<i64, _> =
-            sqlx::query_scalar("select count(*) from webhook_deliveries where status = 'sending'")
-                .fetch_one(&world.pool)
-                .await;
+        let dead: Result<Vec<(String, String, bool)>, _> = sqlx::query_as(DEAD).fetch_all(&world.pool).await;
+        let sending: Result<i64, _> = sqlx::query_scalar(UNDER_WAY).fetch_one(&world.pool).await;
         match (unfinished, dead, sending) {
             (Ok(left), Ok(dead), Ok(0)) if left.is_empty() && dead.is_empty() => return None,
             (left, dead, sending) if begun.elapsed() > PATIENCE => {
                 return Some(format!(
-                    "after {} s: {left:?}, dead letters {}, deliveries under way {sending:?}",
+                    "after {} s: {left:?}, dead letters {}, tries, reminders and replays under way {sending:?}",
                     PATIENCE.as_secs(),
                     dead.map_or(-1, |dead| dead.len().cast_signed())
                 ));
@@ -52,12 +55,16 @@ pub(crate) async fn settle(world: &World) -> Option<String> {
 }
 
 async fn finalize_dead(world: &World) {
-    let dead: Vec<(String, String)> = sqlx::query_as(DEAD).fetch_all(&world.pool).await.unwrap_or_default();
-    for (user, conversation) in dead {
+    let dead: Vec<(String, String, bool)> =
+        sqlx::query_as(DEAD).fetch_all(&world.pool).await.unwrap_or_default();
+    for (user, conversation, stays) in dead {
         let Some(person) = world.people.iter().find(|person| person.id == user) else { continue };
         let Some(door) = world.fleet.doors().into_iter().next() else { return };
-        let url = format!("{}/v1/conversations/{conversation}/finalize", door.api);
-        world.client.ask_with(Method::POST, &url, &person.key, person.model_key.as_deref(), None).await;
+        // A completed conversation is finalized already: its dead letter is of a reprocess.
+        let verb = if stays { "reprocess" } else { "finalize" };
+        let url = format!("{}/v1/conversations/{conversation}/{verb}", door.api);
+        let extra = [person.model_key.as_deref(), None];
+        world.client.ask_with(Method::POST, &url, &person.key, extra, None).await;
     }
 }
 
@@ -81,6 +88,10 @@ pub(crate) async fn leaks(world: &World) -> Vec<String> {
         "finalization_bells",
         "finalization_admissions",
         "operator_actions",
+        "replay_operations",
+        "replay_items",
+        "reminders",
+        "push_deliveries",
     ] {
         let dump = format!("select coalesce(string_agg(t::text, '\n'), '') from {table} t");
         let text: Result<String, _> =

@@ -59,7 +59,9 @@ impl Errand for FanOut {
     const NAME: &'static str = "deliveries";
 
     async fn claim(&self, limit: i64) -> Result<Vec<ClaimedDelivery>, ledger::Error> {
-        self.ledger.in_time(self.ledger.claim_deliveries(limit, &self.policy)).await
+        let claims = self.ledger.in_time(self.ledger.claim_deliveries(limit, &self.policy)).await?;
+        self.metrics.count_tries(outcome::GIVEN_UP, claims.given_up);
+        Ok(claims.claimed)
     }
 
     /// One try. Whatever ends it without an answer of the ledger, the delivery is due again at its `until`;
@@ -94,10 +96,10 @@ impl FanOut {
         };
         let verb = || self.ledger.in_time(self.ledger.finish_delivery(delivery, outcome, &self.policy));
         let counted = match until_answered(&self.chance, &self.hard, verb).await {
-            Ok(true) => outcome::label(outcome),
+            Ok(true) => outcome::label(outcome, delivery.try_number, &self.policy.schedule),
             Ok(false) | Err(_) => "lost",
         };
-        self.metrics.count_try(counted);
+        self.metrics.count_tries(counted, 1);
         tracing::info!(
             delivery_id = delivery.delivery_id,
             endpoint_id = delivery.endpoint_id,

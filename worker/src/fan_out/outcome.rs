@@ -32,12 +32,17 @@ pub(crate) fn unreadable(chance: &Chance) -> DeliveryOutcome {
     again(None, "unreadable", None, chance)
 }
 
-/// The label of `listen_webhook_deliveries_total` and `listen_push_deliveries_total`.
-pub(crate) fn label(outcome: DeliveryOutcome) -> &'static str {
+/// The label of what no try follows.
+pub(crate) const GIVEN_UP: &str = "final";
+
+/// The label of `listen_webhook_deliveries_total` and `listen_push_deliveries_total` for the `tries`-th try, by the waits
+/// between tries: a last one that failed gives up, whatever it would have been before.
+pub(crate) fn label(outcome: DeliveryOutcome, tries: i32, schedule: &[Duration]) -> &'static str {
     match outcome {
         DeliveryOutcome::Delivered { .. } => "delivered",
+        DeliveryOutcome::Retry { .. } if outcome.gives_up(tries, schedule) => GIVEN_UP,
         DeliveryOutcome::Retry { .. } => "retry",
-        DeliveryOutcome::Final { .. } => "final",
+        DeliveryOutcome::Final { .. } => GIVEN_UP,
         DeliveryOutcome::Gone => "gone",
         DeliveryOutcome::Cancelled => "cancelled",
     }
@@ -60,15 +65,23 @@ mod tests {
     fn every_answer_has_its_outcome() {
         let chance = Chance::new(5);
         let status = |code| of(Answer::Status { code, retry_after: None }, &chance);
-        let labels: Vec<_> = [200, 204, 301, 400, 404, 408, 410, 429, 500, 503].map(status).map(label).into();
+        let first = |outcome| label(outcome, 1, &[Duration::from_secs(5)]);
+        let labels: Vec<_> = [200, 204, 301, 400, 404, 408, 410, 429, 500, 503].map(status).map(first).into();
         assert_eq!(
             labels,
             ["delivered", "delivered", "retry", "final", "final", "retry", "gone", "retry", "retry", "retry"]
         );
         let others: Vec<_> = [Answer::Refused, Answer::Timeout, Answer::Unreachable]
-            .map(|answer| label(of(answer, &chance)))
+            .map(|answer| first(of(answer, &chance)))
             .into();
         assert_eq!(others, ["final", "retry", "retry"]);
+    }
+
+    #[test]
+    fn the_last_try_that_fails_gives_up() {
+        let schedule = [Duration::from_secs(5); 10];
+        let of_try = |tries| label(of(Answer::Timeout, &Chance::new(5)), tries, &schedule);
+        assert_eq!([1, 10, 11].map(of_try), ["retry", "retry", "final"]);
     }
 
     #[test]

@@ -14,11 +14,14 @@ use super::room::Waiting;
 use super::ticket::{Keys, Ticket};
 use crate::answered::until_answered;
 use crate::material::same;
-use crate::run::Runner;
+use crate::run::{End, Runner};
 use crate::watch::Ended;
 
 /// No stage begins in the last minutes of the keys: what is under way then is done before they are forgotten.
 const LAST_MINUTES: Duration = Duration::from_secs(120);
+
+/// How often the holder of keys asks whether its job's queue is still paused.
+const PAUSED: Duration = Duration::from_secs(4);
 
 /// How a holder begins.
 pub(super) enum Start {
@@ -36,11 +39,22 @@ pub(super) struct Holder {
 }
 
 /// What is to be done after one go at a job.
+#[derive(Debug, PartialEq, Eq)]
 enum Next {
     /// Nothing: keys have done what they can.
     Over,
     /// Another go after this long.
     Again(Duration),
+}
+
+impl Next {
+    /// Keys that will be too old by then are forgotten now: waiting would only take somebody's place.
+    fn within(self, keys: &Keys) -> Self {
+        match self {
+            Self::Again(wait) if Instant::now() + wait >= last_start(keys) => Self::Over,
+            other => other,
+        }
+    }
 }
 
 impl Holder {
@@ -66,7 +80,7 @@ impl Holder {
             };
             drop(seat.take());
             let next = match slot {
-                Some(slot) => house.go(&job, lease.take(), slot, &keys).await,
+                Some(slot) => house.go(&job, lease.take(), slot, &keys).await.within(&keys),
                 None => Next::Over,
             };
             if house.soft.is_cancelled() {
@@ -102,7 +116,7 @@ impl House {
             biased;
             () = self.soft.cancelled() => {}
             () = ticket.renewed_since(keys) => {}
-            () = tokio::time::sleep_until(last_start(keys).min(Instant::now() + wait)) => {}
+            () = tokio::time::sleep(wait) => {}
         }
     }
 
@@ -119,6 +133,7 @@ impl House {
             }
             // Who holds it may have died with its keys: then the job is parked before long.
             Ok(KeyedClaim::Held { wait }) => Next::Again(positive(wait)),
+            Ok(KeyedClaim::Paused) => Next::Again(self.chance.around(PAUSED)),
             Ok(KeyedClaim::Over { dead_letter }) => {
                 self.metrics.count_edge(false, dead_letter);
                 Next::Over
@@ -160,16 +175,20 @@ impl House {
         self.after(end, attempts)
     }
 
-    /// What follows from a run's end. A failure that may pass is tried again after its back-off, and what the row
-    /// says then decides; a lease that was lost to a crash of the database is worth another look as well.
-    fn after(&self, end: Ended, attempts: u32) -> Next {
+    /// What follows from a run's end. A failure that may pass is tried again after its back-off, or when the provider
+    /// asked to be asked, if that is later, and what the row says then decides; so is a job that was given back because a circuit is open, after the delay. A lease that was
+    /// lost to a crash of the database is worth another look as well.
+    fn after(&self, end: End, attempts: u32) -> Next {
         let back_off = |attempts| self.ledger.policy().back_off_after(attempts, self.chance.permille(200));
-        match end {
+        match end.ended {
             Ended::Failed(code) if code.is_retryable() => {
-                Next::Again(positive(back_off(attempts.saturating_add(1))))
+                let back_off = positive(back_off(attempts.saturating_add(1)));
+                Next::Again(end.wait.map_or(back_off, |asked| asked.max(back_off)))
             }
             Ended::Lost => Next::Again(positive(back_off(1))),
-            Ended::Failed(_) | Ended::Completed | Ended::Released | Ended::Parked => Next::Over,
+            // Without a delay: the process stops, or the keys are too old.
+            Ended::Released => end.wait.map_or(Next::Over, Next::Again),
+            Ended::Failed(_) | Ended::Completed | Ended::Parked => Next::Over,
         }
     }
 
@@ -206,5 +225,23 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         self.0.dec();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use secrecy::SecretString;
+
+    use super::super::ticket::{KEYS_LIVE, Tickets};
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn keys_are_held_for_another_go_only_when_they_outlast_the_wait() {
+        let key = SecretString::from("sk-1".to_owned());
+        let keys = Tickets::default().issue(&JobId::derive("u", "c", 1), key).keys();
+        let longest = KEYS_LIVE - LAST_MINUTES;
+        let shorter = longest - Duration::from_secs(1);
+        assert_eq!(Next::Again(shorter).within(&keys), Next::Again(shorter));
+        assert_eq!(Next::Again(longest).within(&keys), Next::Over);
     }
 }

@@ -42,7 +42,9 @@ impl Errand for Pushes {
 
     async fn claim(&self, limit: i64) -> Result<Vec<ClaimedPush>, Error> {
         self.ledger.in_time(self.ledger.fire_reminders(FIRED_AT_ONCE)).await?;
-        self.ledger.in_time(self.ledger.claim_pushes(limit, &self.policy)).await
+        let claims = self.ledger.in_time(self.ledger.claim_pushes(limit, &self.policy)).await?;
+        self.metrics.count_pushes(outcome::GIVEN_UP, claims.given_up);
+        Ok(claims.claimed)
     }
 
     /// One try. Whatever ends it without an answer of the ledger, the push is due again at its `until`; a panic counts
@@ -74,10 +76,10 @@ impl Pushes {
         };
         let verb = || self.ledger.in_time(self.ledger.finish_push(push, outcome, &self.policy));
         let counted = match until_answered(&self.chance, &self.hard, verb).await {
-            Ok(true) => outcome::label(outcome),
+            Ok(true) => outcome::label(outcome, push.try_number, &self.policy.schedule),
             Ok(false) | Err(_) => "lost",
         };
-        self.metrics.count_push(counted);
+        self.metrics.count_pushes(counted, 1);
         tracing::info!(
             delivery_id = push.delivery_id,
             subscription_id = push.subscription_id,

@@ -6,7 +6,7 @@ use secrecy::{ExposeSecret, SecretString};
 use standardwebhooks::Webhook;
 use worker::{Ended, Settings};
 
-use crate::bench::{Bench, Working, slots, work};
+use crate::bench::{Bench, PATIENCE, Working, slots, work};
 use crate::engines::Script;
 use crate::receiver::Receiver;
 
@@ -63,6 +63,42 @@ async fn a_completion_is_told_signed_and_retried_under_the_same_id() {
     let metrics = prometheus::TextEncoder::new().encode_to_string(&registry.gather()).unwrap();
     assert!(metrics.contains("listen_webhook_deliveries_total{outcome=\"delivered\"} 1"));
     assert!(metrics.contains("listen_webhook_deliveries_total{outcome=\"retry\"} 1"));
+}
+
+#[tokio::test]
+async fn a_delivery_whose_tries_are_used_up_is_counted_as_given_up() {
+    let bench = Bench::new().await;
+    let mut receiver = Receiver::answering(&[StatusCode::INTERNAL_SERVER_ERROR; 4]).await;
+    endpoint(&bench, "e1", &receiver.url).await;
+    bench.ledger.test_delivery(&bench.user, "e1", "d1").await.unwrap().unwrap();
+    let working = hurried(&bench);
+    for _ in 0..4 {
+        receiver.next().await;
+    }
+    let registry = working.registry.clone();
+    working.stop().await;
+    let metrics = prometheus::TextEncoder::new().encode_to_string(&registry.gather()).unwrap();
+    assert!(metrics.contains("listen_webhook_deliveries_total{outcome=\"retry\"} 3"), "{metrics}");
+    assert!(metrics.contains("listen_webhook_deliveries_total{outcome=\"final\"} 1"), "{metrics}");
+}
+
+#[tokio::test]
+async fn a_delivery_whose_last_sender_died_is_counted_as_given_up() {
+    let bench = Bench::new().await;
+    endpoint(&bench, "e1", "http://127.0.0.1:9/").await;
+    bench.ledger.test_delivery(&bench.user, "e1", "d1").await.unwrap().unwrap();
+    let policy = DeliveryPolicy::default();
+    assert_eq!(bench.ledger.claim_deliveries(1, &policy).await.unwrap().claimed.len(), 1);
+    let died = "update webhook_deliveries set tries = 11, sending_until = now() - interval '1 second'";
+    sqlx::query(died).execute(&bench.database.pool(1).await).await.unwrap();
+    let working = work(bench.ledger.clone(), &Script::open(), slots(1));
+    let until_given_up = async {
+        while !working.metrics().contains("listen_webhook_deliveries_total{outcome=\"final\"} 1") {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, until_given_up).await.expect("nobody counts it");
+    working.stop().await;
 }
 
 #[tokio::test]

@@ -2,14 +2,15 @@
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use futures::future::{BoxFuture, ready};
-use job::{FailureCode, JobId, Outcome, State, WorkerId};
-use ledger::{Claimed, CreateOutcome, KeyedClaim, Ledger, WithKeys};
+use job::{FailureCode, JobId, Outcome, Queue, State, WorkerId};
+use ledger::{Claimed, CreateOutcome, KeyedClaim, Ledger, OperatorAction, WithKeys};
 use prometheus::Registry;
 use records::{Folder, Talk};
 use secrecy::{ExposeSecret, SecretString};
-use stages::{Describe, Engine, Structure};
+use stages::{Describe, Engine, Failure, Structure};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -84,6 +85,12 @@ impl House {
     fn shows(&self, state: &str, number: usize) -> bool {
         let text = prometheus::TextEncoder::new().encode_to_string(&self.registry.gather()).unwrap();
         text.contains(&format!("listen_finalization_keyed_runs{{state=\"{state}\"}} {number}\n"))
+    }
+
+    async fn until_shown(&self, state: &str, number: usize) {
+        while !self.shows(state, number) {
+            tokio::task::yield_now().await;
+        }
     }
 
     async fn stop(self) {
@@ -241,6 +248,41 @@ async fn after_a_failure_the_holder_claims_again_when_the_back_off_is_over() {
 }
 
 #[tokio::test]
+async fn while_a_circuit_is_open_the_holder_keeps_the_keys_and_claims_again_at_no_cost() {
+    let bench = Bench::new().await;
+    let open = Failure::while_open(FailureCode::ModelUnavailable, Duration::from_millis(1));
+    let mut house = House::open(bench.ledger.clone(), &Script::failing(open));
+    let place = house.place();
+    let (id, claimed) = bench.keyed("c1", place.claimant()).await;
+
+    place.run(claimed.unwrap(), key("sk-ann"));
+
+    assert_eq!(house.ended().await, Ended::Released);
+    assert_eq!(house.ended().await, Ended::Completed, "nobody had to bring the keys again");
+    let job = bench.job(&id).await.job;
+    assert_eq!((job.epoch, job.attempts, job.runs), (job::Epoch(2), 0, 1));
+    assert_eq!(house.used(), ["sk-ann", "sk-ann"]);
+}
+
+#[tokio::test]
+async fn a_providers_retry_after_lengthens_the_holders_back_off() {
+    let policy = job::Policy { back_off: [chrono::Duration::milliseconds(5); 4], ..job::Policy::default() };
+    let bench = Bench::deciding_by(policy).await;
+    let asked = Duration::from_secs(2);
+    let failure = Failure::after(FailureCode::ModelRateLimited, Some(asked));
+    let mut house = House::open(bench.ledger.clone(), &Script::failing(failure));
+    let place = house.place();
+    let (_, claimed) = bench.keyed("c1", place.claimant()).await;
+    place.run(claimed.unwrap(), key("sk-ann"));
+    assert_eq!(house.ended().await, Ended::Failed(FailureCode::ModelRateLimited));
+    let failed = Instant::now();
+    assert_eq!(house.ended().await, Ended::Completed);
+    let waited = failed.elapsed();
+    // The failure is heard of a moment after the wait has begun.
+    assert!(waited >= asked / 2, "asked for {asked:?}, waited {waited:?}");
+}
+
+#[tokio::test]
 async fn newer_keys_end_the_back_off_of_older_ones() {
     let bench = Bench::new().await;
     let mut house = House::open(bench.ledger.clone(), &Script::open());
@@ -274,6 +316,25 @@ async fn a_holder_waits_for_a_lease_that_died_with_its_keys() {
     assert_eq!(house.ended().await, Ended::Completed);
     let job = bench.job(&id).await.job;
     assert_eq!((job.epoch, job.crashes, job.attempts), (job::Epoch(2), 1, 0));
+}
+
+#[tokio::test]
+async fn a_holder_keeps_the_keys_while_the_queue_is_paused() {
+    let bench = Bench::new().await;
+    let olga = OperatorAction { operator: "olga".to_owned(), reason: "fire".to_owned() };
+    assert!(bench.ledger.pause(Queue::Creation, &olga).await.unwrap());
+    let mut house = House::open(bench.ledger.clone(), &Script::open());
+    let place = house.place();
+    let (id, claimed) = bench.keyed("c1", place.claimant()).await;
+    assert_eq!(claimed, None);
+    place.wait(id, key("sk-ann"));
+    // It had a slot: whoever waits was told of the pause.
+    tokio::time::timeout(PATIENCE, house.until_shown("waiting", 1)).await.expect("nobody waits");
+
+    assert!(bench.ledger.resume(Queue::Creation, &olga).await.unwrap());
+
+    assert_eq!(house.ended().await, Ended::Completed);
+    assert_eq!(house.used(), ["sk-ann"]);
 }
 
 #[tokio::test]

@@ -124,6 +124,31 @@ async fn a_run_over_its_limit_is_failed() {
 }
 
 #[tokio::test]
+async fn the_limit_ends_no_run_whose_results_are_being_committed() {
+    let mut bench = Bench::new().await;
+    let limit = Duration::from_secs(3);
+    let policy = job::Policy { run_limit: chrono::Duration::seconds(3), ..job::Policy::default() };
+    let settings = ledger::Settings { policy, ..ledger::Settings::default() };
+    bench.ledger = ledger::Ledger::new(bench.database.options(), settings);
+    let script = Script::held();
+    let mut working = bench.work(&script);
+    let (conversation, id) = bench.admit("c1").await;
+    working.until_started("describe").await;
+    let held = "select from conversations where conversation_id = 'c1' for update";
+    let holder = bench.database.holding(held).await;
+    script.gate.add_permits(1);
+    bench.database.until_somebody_waits().await;
+
+    tokio::time::sleep(limit).await;
+    drop(holder);
+
+    assert_eq!(working.until_ended().await.1, Ended::Completed);
+    let job = bench.job(&id).await.job;
+    assert_eq!((job.state, job.attempts), (State::Completed { outcome: Outcome::Kept }, 0));
+    assert_eq!(bench.conversation(&conversation).await.conversation.structured.title, "A plan for Friday");
+}
+
+#[tokio::test]
 async fn a_panic_fails_the_attempt_and_the_worker_lives() {
     let bench = Bench::new().await;
     let mut working = bench.work(&Script::panicking(1));

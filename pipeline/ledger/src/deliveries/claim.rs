@@ -8,7 +8,7 @@ use secrecy::SecretString;
 use sqlx::PgConnection;
 
 use super::{
-    ClaimedDelivery, DeliveryPolicy,
+    ClaimedDelivery, Claims, DeliveryPolicy,
     fair::{Due, Gate, Passed, deal, gates},
     waiting::{MOVED, cancel, put_off, put_off_dead, wake_more},
 };
@@ -51,9 +51,9 @@ impl Ledger {
         &self,
         limit: i64,
         policy: &DeliveryPolicy,
-    ) -> Result<Vec<ClaimedDelivery>, Error> {
+    ) -> Result<Claims<ClaimedDelivery>, Error> {
         let (mut transaction, now) = self.begin(DOING).await?;
-        give_up_dead(&mut transaction, policy, now).await?;
+        let given_up = give_up_dead(&mut transaction, policy, now).await?;
         wake_more(&mut transaction, now).await.doing(DOING)?;
         let (mut claimed, mut passed) = (Vec::new(), Passed::default());
         for _ in 0..ROUNDS {
@@ -73,7 +73,7 @@ impl Ledger {
             claimed.extend(take(&mut transaction, &dealt, policy.sending, now).await?);
         }
         transaction.commit().await.doing(DOING)?;
-        Ok(claimed)
+        Ok(Claims { claimed, given_up })
     }
 }
 
@@ -189,12 +189,13 @@ fn claimed(row: TakenRow, now: Timestamp) -> Option<ClaimedDelivery> {
     })
 }
 
-/// Rows whose sender died in their last try are exhausted: a delivery that kills its sender must end.
+/// Rows whose sender died in their last try are exhausted: a delivery that kills its sender must end. Answers how many
+/// those were.
 async fn give_up_dead(
     connection: &mut PgConnection,
     policy: &DeliveryPolicy,
     now: Timestamp,
-) -> Result<(), Error> {
+) -> Result<u64, Error> {
     sqlx::query(
         "with dead as (select user_id, endpoint_id, delivery_id from webhook_deliveries \
              where status = 'sending' and sending_until <= $1 and tries > $2 limit $3 for update skip locked) \
@@ -209,5 +210,5 @@ async fn give_up_dead(
     .execute(connection)
     .await
     .doing(DOING)
-    .map(drop)
+    .map(|given_up| given_up.rows_affected())
 }

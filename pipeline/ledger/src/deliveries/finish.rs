@@ -28,9 +28,9 @@ pub(crate) struct Verdict {
     pub(crate) last_error: Option<&'static str>,
 }
 
-/// What a try says about its endpoint.
+/// What a try says about its endpoint, or about its subscription.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Health {
+pub(crate) enum Health {
     Alive,
     Failing,
     Gone,
@@ -91,6 +91,20 @@ pub(crate) fn verdict(
     }
 }
 
+impl DeliveryOutcome {
+    /// Whether no try follows the `tries`-th one that ended so, by the waits between tries: what was to be tried again is
+    /// given up when these are used up.
+    pub fn gives_up(self, tries: i32, schedule: &[Duration]) -> bool {
+        match self {
+            Self::Retry { retry_after, jitter_permille, .. } => {
+                wait(tries, schedule, retry_after, jitter_permille).is_none()
+            }
+            Self::Final { .. } | Self::Gone => true,
+            Self::Delivered { .. } | Self::Cancelled => false,
+        }
+    }
+}
+
 /// How long after the `tries`-th try the next one comes; `None` after the last.
 fn wait(
     tries: i32,
@@ -105,11 +119,12 @@ fn wait(
     Some(jittered.max(wish))
 }
 
-fn health(outcome: DeliveryOutcome) -> Health {
+pub(crate) fn health(outcome: DeliveryOutcome) -> Health {
     match outcome {
         DeliveryOutcome::Delivered { .. } => Health::Alive,
-        // A defect of ours: nothing was sent.
-        DeliveryOutcome::Retry { error: "unreadable", .. } => Health::Unknown,
+        // A defect of ours, or of our settings: nothing was sent.
+        DeliveryOutcome::Retry { error: "unreadable", .. }
+        | DeliveryOutcome::Final { error: "unconfigured", .. } => Health::Unknown,
         DeliveryOutcome::Retry { .. } | DeliveryOutcome::Final { .. } => Health::Failing,
         DeliveryOutcome::Gone => Health::Gone,
         DeliveryOutcome::Cancelled => Health::Unknown,

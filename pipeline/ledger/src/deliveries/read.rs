@@ -193,7 +193,7 @@ pub(crate) async fn make_due(
 }
 
 /// Whether the endpoint is enabled; it stays as it is until the transaction ends.
-pub(super) async fn share_endpoint(
+pub(crate) async fn share_endpoint(
     connection: &mut PgConnection,
     user: &UserId,
     endpoint: &str,

@@ -1,4 +1,4 @@
-//! Once more, all that did not get through.
+//! Once more, all that did not get through: asked for by its owner or by an operator, it is the same.
 
 use records::{Timestamp, UserId};
 use sqlx::PgConnection;
@@ -35,8 +35,10 @@ impl Ledger {
             let Some(enabled) = share_endpoint(&mut transaction, user, endpoint).await.doing(DOING)? else {
                 return Ok(None);
             };
+            let lost = Lost { since, begun, limit: BATCH };
             let due_at = enabled.then_some(now);
-            let batch = recover_batch(&mut transaction, user, endpoint, since, begun, due_at).await?;
+            let batch =
+                make_lost_due(&mut transaction, (user, endpoint), &lost, due_at).await.doing(DOING)?;
             transaction.commit().await.doing(DOING)?;
             recovered += batch;
             if batch > 0 {
@@ -49,15 +51,25 @@ impl Ledger {
     }
 }
 
-async fn recover_batch(
+/// What is to be recovered.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lost {
+    /// What happened at this moment or later.
+    pub(crate) since: Timestamp,
+    /// What was given up before this moment: whoever asks batch by batch follows none that fails again.
+    pub(crate) begun: Timestamp,
+    /// At most so many, oldest first.
+    pub(crate) limit: i64,
+}
+
+/// Makes a batch of what an endpoint lost due at `due_at`, or as soon as it is enabled. The caller shares the endpoint's row.
+pub(crate) async fn make_lost_due(
     connection: &mut PgConnection,
-    user: &UserId,
-    endpoint: &str,
-    since: Timestamp,
-    begun: Timestamp,
+    (user, endpoint): (&UserId, &str),
+    lost: &Lost,
     due_at: Option<Timestamp>,
-) -> Result<u64, Error> {
-    let recovered = sqlx::query(
+) -> Result<u64, sqlx::Error> {
+    sqlx::query(
         "with lost as (select delivery_id from webhook_deliveries d \
              where user_id = $1 and endpoint_id = $2 and status in ('exhausted', 'cancelled') \
                  and occurred_at >= $3 and finished_at < $4 \
@@ -70,12 +82,11 @@ async fn recover_batch(
     )
     .bind(user.as_str())
     .bind(endpoint)
-    .bind(since)
-    .bind(begun)
+    .bind(lost.since)
+    .bind(lost.begun)
     .bind(due_at)
-    .bind(BATCH)
+    .bind(lost.limit)
     .execute(connection)
     .await
-    .doing(DOING)?;
-    Ok(recovered.rows_affected())
+    .map(|done| done.rows_affected())
 }

@@ -24,7 +24,7 @@ pub struct NewFolder {
     pub color: Option<String>,
     /// The name of an icon; omitted: `folder`.
     pub icon: Option<String>,
-    /// Its place; omitted: behind all others.
+    /// Its place; omitted: behind all others, or, when one has the last place there is, beside it.
     pub order: Option<i32>,
 }
 
@@ -71,7 +71,8 @@ impl Ledger {
             "insert into folders as f (user_id, folder_id, name, description, color, icon, position, created_at, \
                  updated_at) \
              select u.user_id, $2, $3, $4, coalesce($5, '#6B7280'), coalesce($6, 'folder'), \
-                 coalesce($7, (select max(o.position) + 1 from folders o where o.user_id = $1), 0), $8, $8 \
+                 coalesce($7, (select least(max(o.position)::bigint + 1, 2147483647)::integer from folders o \
+                     where o.user_id = $1), 0), $8, $8 \
              from users u where u.user_id = $1 returning ",
             view_columns!()
         ))

@@ -124,7 +124,8 @@ impl Ledger {
     }
 }
 
-async fn applied(connection: &mut PgConnection) -> Result<Vec<i64>, sqlx::Error> {
+/// The versions of the migrations that were applied.
+pub(crate) async fn applied(connection: &mut PgConnection) -> Result<Vec<i64>, sqlx::Error> {
     let there: bool = sqlx::query_scalar("select to_regclass('_sqlx_migrations') is not null")
         .fetch_one(&mut *connection)
         .await?;

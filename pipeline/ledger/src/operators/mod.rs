@@ -22,11 +22,13 @@ pub use bulk::{
 };
 pub use causes::{Cause, Causes};
 pub use deliveries::{DeliveryFilter, DeliveryLine, Redelivered, delivery_subject};
+pub(crate) use doctor::applied;
 pub use doctor::{Examination, OldTransaction};
 pub use list::{JobCursor, JobFilter, JobsPage};
 pub use overview::{DeadLetters, MinuteView, Overview};
 pub use page::JobPage;
 pub use pauses::Pause;
+pub(crate) use pauses::is_paused;
 pub use processes::{HeldLease, MinuteCounts, Process, ProcessView, RUN_MILLIS, Workers};
 pub use verify::{CHECKS, Check, Finding};
 pub use webhooks::{Enabled, EndpointView, GivenUp};

@@ -1,13 +1,24 @@
-//! Queues that nobody takes from until an operator says so. The take asks in its own statement, so that a pause
-//! holds from the transaction that makes it, in every process; runs that have begun go on.
+//! Queues that nobody takes from until an operator says so. The take asks in its own statement, and whoever holds a
+//! person's keys before it claims, so that a pause holds from the transaction that makes it, in every process; runs that
+//! have begun go on.
 
 use job::{Queue, Timestamp};
+use sqlx::PgConnection;
 
 use super::{Audited, write_action};
 use crate::{
     Ledger, OperatorAction,
     error::{Doing, Error},
 };
+
+/// Whether `queue` is paused, as a claim asks that names its job.
+pub(crate) async fn is_paused(connection: &mut PgConnection, queue: Queue) -> Result<bool, Error> {
+    sqlx::query_scalar("select exists (select from queue_pauses where queue = $1)")
+        .bind(queue.as_str())
+        .fetch_one(connection)
+        .await
+        .doing("asking whether a queue is paused")
+}
 
 /// A paused queue.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
@@ -50,7 +61,8 @@ impl Ledger {
         Ok(true)
     }
 
-    /// Takes from `queue` again; workers notice within a second. `false`: it was not paused.
+    /// Takes from `queue` again; workers notice within a second, and whoever holds
+    /// a person's keys when it asks next. `false`: it was not paused.
     ///
     /// # Errors
     /// When the database does not answer.

@@ -18,7 +18,7 @@ pub const RUN_MILLIS: [u32; 14] =
 /// What a process says of itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Process {
-    /// Its name in leases, before the slash: host and process id.
+    /// Its name in leases, before the slash: host, process id and a word of chance.
     pub id: String,
     /// Of the program.
     pub version: String,
@@ -39,9 +39,9 @@ pub struct Process {
 pub struct MinuteCounts {
     /// Committed.
     pub completed: u64,
-    /// Failed attempts, parked ones included.
+    /// Failed attempts.
     pub failed: u64,
-    /// Given back unharmed.
+    /// Given back unharmed, or parked for a better key: no attempt was spent.
     pub released: u64,
     /// Ended by the fence.
     pub lost: u64,

@@ -195,15 +195,20 @@ async fn note(
 }
 
 /// What is missing is computed in one snapshot from both sides and *added*: an edge that commits meanwhile changed
-/// both sides alike, and the update adds to the newest total. So nobody has to stand still.
+/// both sides alike, and what is added is added to the newest total. So nobody has to stand still. Only the sum of a
+/// status' stripes means something: batches are counted on the stripe of their first job. A stripe that is not there counts
+/// nothing of what falls to it, so it is made anew.
 async fn recount_statuses(connection: &mut PgConnection) -> Result<u64, sqlx::Error> {
     sqlx::query(
-        "with missing as (select t.status, t.stripe, coalesce(r.jobs, 0) - t.jobs as jobs from finalization_totals t \
-             left join (select status, abs(hashtext(job_id) % 16)::smallint as stripe, count(*) as jobs \
-                 from finalization_jobs where status in ('completed', 'dead_letter') group by 1, 2) r \
-                 using (status, stripe)) \
-         update finalization_totals t set jobs = t.jobs + m.jobs from missing m \
-         where t.status = m.status and t.stripe = m.stripe and m.jobs <> 0",
+        "insert into finalization_totals as t (status, stripe, jobs) \
+         select m.status, s.stripe, case s.stripe when 0 then m.jobs else 0 end \
+         from (select status, sum(jobs) as jobs from (select status, -jobs as jobs from finalization_totals \
+                 union all select status, 1 from finalization_jobs where status in ('completed', 'dead_letter') \
+                 union all select * from (values ('completed', 0), ('dead_letter', 0)) every) d group by status) m, \
+             generate_series(0, 15) s (stripe) \
+         where s.stripe = 0 and m.jobs <> 0 or not exists (select from finalization_totals e \
+             where e.status = m.status and e.stripe = s.stripe) \
+         on conflict (status, stripe) do update set jobs = t.jobs + excluded.jobs",
     )
     .execute(connection)
     .await

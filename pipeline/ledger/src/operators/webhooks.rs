@@ -7,7 +7,10 @@ use sqlx::{Postgres, QueryBuilder};
 use super::{Audited, write_action};
 use crate::{
     EndpointChange, Ledger, OperatorAction,
-    deliveries::waiting,
+    deliveries::{
+        recover::{Lost, make_lost_due},
+        share_endpoint, waiting,
+    },
     endpoints::row,
     error::{Doing, Error},
 };
@@ -109,7 +112,8 @@ fn host(url: &str) -> String {
 }
 
 impl Ledger {
-    /// Endpoints: a person's, or those of everybody that are disabled or failing; newest change first.
+    /// Endpoints: a person's, or those of everybody that fail or were disabled because they did; newest change first. What
+    /// its owner switched off is no matter of an operator's: it is a person's alone.
     ///
     /// # Errors
     /// When the database does not answer.
@@ -130,7 +134,9 @@ impl Ledger {
         );
         match user {
             Some(user) => query.push("user_id = ").push_bind(user.as_str().to_owned()),
-            None => query.push("(not enabled or failing_since is not null)"),
+            None => query.push(
+                "(not enabled or failing_since is not null) and disabled_reason is distinct from 'by_owner'",
+            ),
         };
         if let Some(endpoint) = endpoint {
             query.push(" and endpoint_id = ").push_bind(endpoint.to_owned());
@@ -141,12 +147,13 @@ impl Ledger {
         Ok(rows.into_iter().map(EndpointView::from).collect())
     }
 
-    /// Deliveries that were given up, newest first; a page behind (finished_at, delivery id).
+    /// Deliveries that were given up, a person's or everybody's, newest first; a page behind (finished_at, delivery id).
     ///
     /// # Errors
     /// When the database does not answer.
     pub async fn given_up_deliveries(
         &self,
+        user: Option<&UserId>,
         before: Option<(Timestamp, String)>,
         limit: i64,
     ) -> Result<Vec<GivenUp>, Error> {
@@ -155,11 +162,13 @@ impl Ledger {
             "select user_id, endpoint_id, delivery_id, event, tries, last_status, last_error, finished_at \
              from webhook_deliveries where status = 'exhausted' \
                  and ($1::timestamptz is null or (finished_at, delivery_id) < ($1, $2)) \
+                 and ($4::text is null or user_id = $4) \
              order by finished_at desc, delivery_id desc limit $3",
         )
         .bind(at)
         .bind(id)
         .bind(limit)
+        .bind(user.map(UserId::as_str))
         .fetch_all(&self.pool)
         .await
         .doing("listing deliveries that were given up")
@@ -203,9 +212,9 @@ impl Ledger {
     }
 
     /// Makes at most `limit` deliveries due again that happened since `since` and were given up before `begun`, oldest
-    /// first, under their old ids; those of a disabled endpoint wait until it is enabled. Answers how many; `None`: no
-    /// such endpoint. Called again with the same `begun` until it answers 0, it has recovered all, and follows none that
-    /// fails again.
+    /// first, as their owner may (`Ledger::recover`): exhausted, or cancelled by the endpoint's 410, under their old ids, and
+    /// those of a disabled endpoint wait until it is enabled. Answers how many; `None`: no such endpoint. Called again
+    /// with the same `begun` until it answers 0, it has recovered all, and follows none that fails again.
     ///
     /// # Errors
     /// When the database does not answer.
@@ -220,33 +229,13 @@ impl Ledger {
     ) -> Result<Option<u64>, Error> {
         const DOING: &str = "recovering deliveries";
         let (mut transaction, now) = self.begin(DOING).await?;
-        let enabled: Option<bool> = sqlx::query_scalar(
-            "select enabled from webhook_endpoints where user_id = $1 and endpoint_id = $2 for share",
-        )
-        .bind(user.as_str())
-        .bind(endpoint)
-        .fetch_optional(&mut *transaction)
-        .await
-        .doing(DOING)?;
-        let Some(enabled) = enabled else { return Ok(None) };
-        let recovered = sqlx::query(
-            "with lost as (select delivery_id from webhook_deliveries where user_id = $1 and endpoint_id = $2 \
-                 and status = 'exhausted' and occurred_at >= $3 and finished_at < $7 order by occurred_at limit $4 for update) \
-             update webhook_deliveries d set status = 'pending', tries = 0, finished_at = null, \
-                 next_at = case when $5 then $6::timestamptz else 'infinity' end \
-             from lost f where d.user_id = $1 and d.endpoint_id = $2 and d.delivery_id = f.delivery_id",
-        )
-        .bind(user.as_str())
-        .bind(endpoint)
-        .bind(since)
-        .bind(limit)
-        .bind(enabled)
-        .bind(now)
-        .bind(begun)
-        .execute(&mut *transaction)
-        .await
-        .doing(DOING)?
-        .rows_affected();
+        let Some(enabled) = share_endpoint(&mut transaction, user, endpoint).await.doing(DOING)? else {
+            return Ok(None);
+        };
+        let lost = Lost { since, begun, limit };
+        let due_at = enabled.then_some(now);
+        let recovered =
+            make_lost_due(&mut transaction, (user, endpoint), &lost, due_at).await.doing(DOING)?;
         if recovered > 0 {
             let audited = Audited { user: Some(user), verb: "recover_webhook", subject: endpoint };
             write_action(&mut transaction, audited, action, now).await.doing(DOING)?;

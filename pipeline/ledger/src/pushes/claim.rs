@@ -9,7 +9,7 @@ use sqlx::PgConnection;
 
 use super::{ClaimedPush, PushPolicy};
 use crate::{
-    Ledger, SubscriptionKind,
+    Claims, Ledger, SubscriptionKind,
     error::{Doing, Error},
 };
 
@@ -50,9 +50,9 @@ impl Ledger {
         &self,
         limit: i64,
         policy: &PushPolicy,
-    ) -> Result<Vec<ClaimedPush>, Error> {
+    ) -> Result<Claims<ClaimedPush>, Error> {
         let (mut transaction, now) = self.begin(DOING).await?;
-        give_up_dead(&mut transaction, policy, now).await?;
+        let given_up = give_up_dead(&mut transaction, policy, now).await?;
         let due = lock_due(&mut transaction, now, limit.saturating_mul(PAGE_FACTOR)).await?;
         let (open, closed): (Vec<_>, Vec<_>) = due.into_iter().partition(|row| row.is_open);
         put(&mut transaction, &closed, CANCEL, now).await?;
@@ -62,16 +62,18 @@ impl Ledger {
         let until = now + TimeDelta::from_std(policy.sending).unwrap_or(TimeDelta::zero());
         let claimed = take(&mut transaction, &taken, until).await?;
         transaction.commit().await.doing(DOING)?;
-        Ok(claimed.into_iter().filter_map(|row| push(row, now)).collect())
+        let claimed = claimed.into_iter().filter_map(|row| push(row, now)).collect();
+        Ok(Claims { claimed, given_up })
     }
 }
 
-/// Rows whose sender died in their last try are given up: a push that kills its sender must end.
+/// Rows whose sender died in their last try are given up: a push that kills its sender must end. Answers how many those
+/// were.
 async fn give_up_dead(
     connection: &mut PgConnection,
     policy: &PushPolicy,
     now: Timestamp,
-) -> Result<(), Error> {
+) -> Result<u64, Error> {
     sqlx::query(
         "with dead as (select user_id, subscription_id, delivery_id from push_deliveries \
              where status = 'sending' and sending_until <= $1 and tries > $2 limit 100 for update skip locked) \
@@ -84,7 +86,7 @@ async fn give_up_dead(
     .execute(connection)
     .await
     .doing(DOING)
-    .map(drop)
+    .map(|given_up| given_up.rows_affected())
 }
 
 /// Rows that are due, or whose sender died, oldest first; rows that others hold are passed by.

@@ -7,7 +7,7 @@ use sqlx::PgConnection;
 use super::{ClaimedPush, PushPolicy};
 use crate::{
     DeliveryOutcome, Ledger,
-    deliveries::finish::{Verdict, verdict},
+    deliveries::finish::{Health, Verdict, health, verdict},
     error::{Doing, Error},
 };
 
@@ -29,11 +29,11 @@ impl Ledger {
         if !write(&mut transaction, claimed, &verdict, now).await? {
             return Ok(false);
         }
-        match outcome {
-            DeliveryOutcome::Delivered { .. } => note_success(&mut transaction, claimed, now).await?,
-            DeliveryOutcome::Gone => remove(&mut transaction, claimed).await?,
-            DeliveryOutcome::Cancelled => {}
-            DeliveryOutcome::Retry { .. } | DeliveryOutcome::Final { .. } => {
+        match health(outcome) {
+            Health::Alive => note_success(&mut transaction, claimed, now).await?,
+            Health::Gone => remove(&mut transaction, claimed).await?,
+            Health::Unknown => {}
+            Health::Failing => {
                 if has_failed_for_long(&mut transaction, claimed, policy, now).await? {
                     remove(&mut transaction, claimed).await?;
                 }

@@ -1,6 +1,6 @@
 //! The take of the `postgres` carrier: bells, decisions and claims in one transaction.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, time::Instant};
 
 use job::{Command, Generation, Policy, Queue, Refusal, Step, Timestamp, WorkerId, decide};
 use sqlx::PgConnection;
@@ -110,9 +110,10 @@ impl Ledger {
     ) -> Result<Taken, Error> {
         let limit = i64::from(slots);
         let mut first = None;
-        match until_stored!(self, "taking bells", |bell| self
-            .try_take(queue, worker, limit, bell, &mut first))
-        {
+        let take = async {
+            until_stored!(self, "taking bells", |bell| self.try_take(queue, worker, limit, bell, &mut first))
+        };
+        match self.in_time(take).await {
             Err(Error::Refused { .. } | Error::Contended { .. }) => {
                 self.take_bells_one_by_one(queue, worker, slots).await
             }
@@ -129,12 +130,13 @@ impl Ledger {
         let mut taken = OneByOne::begin(slots);
         while taken.goes_on() {
             let mut met = None;
-            let take =
-                until_stored!(self, "taking a bell", |bell| self.try_take(queue, worker, 1, bell, &mut met));
-            if taken.add(take)
+            let take = async {
+                until_stored!(self, "taking a bell", |bell| self.try_take(queue, worker, 1, bell, &mut met))
+            };
+            if taken.add(self.in_time(take).await)
                 && let Some(bell) = met
             {
-                taken.put_off(self.put_off_bell(&bell).await);
+                taken.put_off(self.in_time(self.put_off_bell(&bell)).await);
             }
         }
         taken.end()
@@ -231,21 +233,20 @@ impl Ledger {
     /// When the database does not answer.
     pub async fn next_ring_at(&self, queue: Queue) -> Result<Option<(Timestamp, Timestamp)>, Error> {
         let next = match self.bells {
-            true => {
+            true => sqlx::query_as(
                 "select clock_timestamp(), ring_at from finalization_bells where queue = $1 \
-                     and not exists (select from queue_pauses where queue = $1) order by ring_at limit 1"
-            }
-            false => {
+                     and not exists (select from queue_pauses where queue = $1) order by ring_at limit 1",
+            )
+            .bind(queue.as_str()),
+            false => sqlx::query_as(
                 "select clock_timestamp(), ready_at from finalization_jobs \
-                 where queue = $1 and status = 'queued' \
-                     and not exists (select from queue_pauses where queue = $1) order by ready_at limit 1"
-            }
-        };
-        sqlx::query_as(next)
+                 where queue = $1 and status = 'queued' and job_id <> all($2) \
+                     and not exists (select from queue_pauses where queue = $1) order by ready_at limit 1",
+            )
             .bind(queue.as_str())
-            .fetch_optional(&self.pool)
-            .await
-            .doing("looking for the next bell")
+            .bind(self.passed_by.at(Instant::now())),
+        };
+        next.fetch_optional(&self.pool).await.doing("looking for the next bell")
     }
 }
 

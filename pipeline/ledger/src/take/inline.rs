@@ -1,6 +1,8 @@
 //! The take of the `inline` carrier: no bells; a free slot takes the oldest due rows from the job table itself,
 //! each under its own generation, so any process with a free slot owns waiting jobs and back-offs.
 
+use std::time::Instant;
+
 use job::{Command, Queue, Timestamp, WorkerId};
 use sqlx::PgConnection;
 
@@ -33,14 +35,11 @@ impl Ledger {
     ) -> Result<Taken, Error> {
         let limit = i64::from(slots);
         let mut first = None;
-        match until_stored!(self, "taking queued jobs", |bell| self.try_take_rows(
-            queue,
-            worker,
-            limit,
-            bell,
-            &[],
-            &mut first
-        )) {
+        let take = async {
+            until_stored!(self, "taking queued jobs", |bell| self
+                .try_take_rows(queue, worker, limit, bell, &mut first))
+        };
+        match self.in_time(take).await {
             Err(Error::Refused { .. } | Error::Contended { .. }) => {
                 self.take_rows_one_by_one(queue, worker, slots).await
             }
@@ -54,33 +53,33 @@ impl Ledger {
         worker: &WorkerId,
         slots: u32,
     ) -> Result<Taken, Error> {
-        let (mut taken, mut passed) = (OneByOne::begin(slots), Vec::new());
+        let mut taken = OneByOne::begin(slots);
         while taken.goes_on() {
             let mut met = None;
-            let take = until_stored!(self, "taking a queued job", |bell| self
-                .try_take_rows(queue, worker, 1, bell, &passed, &mut met));
-            if taken.add(take)
+            let take = async {
+                until_stored!(self, "taking a queued job", |bell| self
+                    .try_take_rows(queue, worker, 1, bell, &mut met))
+            };
+            if taken.add(self.in_time(take).await)
                 && let Some(row) = met
             {
-                taken.put_off(self.put_off_row(&row).await);
-                passed.push(row);
+                taken.put_off(self.in_time(self.put_off_row(row)).await);
             }
         }
         taken.end()
     }
 
-    /// `first` is told which row came first, also when the take fails; those that were `passed` by are left alone.
+    /// `first` is told which row came first, also when the take fails.
     async fn try_take_rows(
         &self,
         queue: Queue,
         worker: &WorkerId,
         limit: i64,
         bell: Bell,
-        passed: &[Row],
         first: &mut Option<Row>,
     ) -> Result<Taken, Stumble> {
         let (mut transaction, now) = self.begin("taking queued jobs").await?;
-        let rows = due_rows(&mut transaction, queue, now, limit, passed).await?;
+        let rows = due_rows(&mut transaction, queue, now, limit, self.passed_by.at(Instant::now())).await?;
         *first = rows.first().map(Row::of);
         match self.take_of(&mut transaction, rows, worker, now, bell).await {
             Ok(taken) => {
@@ -125,22 +124,33 @@ impl Ledger {
     }
 
     /// Puts off the row that could not be taken. What refuses its claim may refuse this too: then it stays the first, and
-    /// each take passes it by.
-    async fn put_off_row(&self, row: &Row) -> Result<(), Error> {
+    /// this process passes it by as long.
+    async fn put_off_row(&self, row: Row) -> Result<(), Error> {
         tracing::error!(job_id = row.job_id, "a job cannot be stored; it is put off");
+        match self.try_put_off_row(&row).await {
+            Err(Error::Refused { .. }) => {
+                self.passed_by.add(row.job_id, Instant::now());
+                Ok(())
+            }
+            done => done,
+        }
+    }
+
+    async fn try_put_off_row(&self, row: &Row) -> Result<(), Error> {
         let (mut transaction, _) = self.begin("putting a job off").await?;
         super::put_off(&mut transaction, &row.user_id, &row.job_id).await?;
         transaction.commit().await.doing("putting a job off")
     }
 }
 
-/// The due rows of `queue`, oldest first, held until the commit; what somebody else holds is passed by.
+/// The due rows of `queue` but for those that are `passed_by`, oldest first, held until the commit; what somebody else
+/// holds is left to them.
 async fn due_rows(
     connection: &mut PgConnection,
     queue: Queue,
     now: Timestamp,
     limit: i64,
-    passed: &[Row],
+    passed_by: Vec<String>,
 ) -> Result<Vec<JobRow>, Error> {
     sqlx::query_as(
         "select * from finalization_jobs where queue = $1 and status = 'queued' and ready_at <= $2 \
@@ -150,7 +160,7 @@ async fn due_rows(
     .bind(queue.as_str())
     .bind(now)
     .bind(limit)
-    .bind(passed.iter().map(|row| row.job_id.as_str()).collect::<Vec<_>>())
+    .bind(passed_by)
     .fetch_all(connection)
     .await
     .doing("taking queued jobs")

@@ -8,15 +8,17 @@ use ledger::{
 };
 use records::UserId;
 
-use crate::proxy::Cut;
+use crate::Said;
 use crate::world::{World, completion, conversation, results, talk};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verb {
     Create,
     CreateParked,
+    CreateWithKeys,
     Defer,
     Finalize,
+    FinalizeShown,
     FinalizeAgain,
     FinalizeWithKeys,
     Reprocess,
@@ -28,6 +30,7 @@ pub(crate) enum Verb {
     ClaimWithKeys,
     Renew,
     Checkpoint,
+    CheckpointAnew,
     Spend,
     Release,
     ReleaseLater,
@@ -40,8 +43,10 @@ pub(crate) enum Verb {
     ReconcileQueued,
     ReconcileParked,
     ReconcilePoison,
+    PutOff,
     Sweep,
     Replay,
+    ReplayFromScratch,
     Settle,
     Prune,
     Delete,
@@ -68,35 +73,39 @@ const FORTNIGHT: &str = "update finalization_jobs set version = version + 1, \
 /// A run that has crashed as often as it may, but once.
 const NEARLY_POISON: &str =
     "update finalization_jobs set version = version + 1, crashes = 4 where user_id = $1";
+const FIVE_MINUTES_LATER: &str = "update finalization_jobs set version = version + 1, \
+     ready_at = ready_at - interval '5 minutes', reconcile_after_at = reconcile_after_at - interval '5 minutes' \
+     where user_id = $1";
 const YESTERDAY: &str =
     "update conversations set last_append_at = last_append_at - interval '25 hours' where user_id = $1";
 /// What no verb leaves behind: the sweep is there for the day on which one does.
 const STRANDED: &str =
     "update conversations set updated_at = updated_at - interval '1 hour' where user_id = $1";
-const LONG_AGO: &str =
+pub(crate) const LONG_AGO: &str =
     "update finalization_jobs set finished_at = finished_at - interval '60 days' where user_id = $1";
 
-impl Verb {
-    /// Whether the process announces by bells.
-    pub(crate) fn has_bells(self) -> bool {
+impl Said for Verb {
+    type Scene = Scene;
+
+    fn has_bells(self) -> bool {
         self != Self::TakeInline
     }
 
-    /// Brings a fresh person's one conversation to where this verb finds it.
-    pub(crate) async fn prepare(self, world: &World, statement: usize, cut: Cut) -> Scene {
-        let user = world.person(&format!("{self:?}-{cut:?}-{statement}")).await;
+    /// Brings the person's one conversation to where this verb finds it.
+    async fn prepare(self, world: &World, person: &str) -> Scene {
+        let user = world.person(person).await;
         let ledger = world.ledger(true);
         let mut scene = Scene { user, claimed: None, delivery: None };
         let user = &scene.user;
         match self {
             Self::Create | Self::Defer => {}
-            Self::CreateParked => mark(&ledger, user).await,
-            Self::Finalize | Self::FinalizeWithKeys => world.deferred(user).await,
+            Self::CreateParked | Self::CreateWithKeys => mark(&ledger, user).await,
+            Self::Finalize | Self::FinalizeShown | Self::FinalizeWithKeys => world.deferred(user).await,
             Self::AdmitAbandoned => {
                 world.deferred(user).await;
                 world.run(YESTERDAY, user).await;
             }
-            Self::Take | Self::Claim | Self::ReconcileQueued | Self::Delete | Self::Mark => {
+            Self::Take | Self::Claim | Self::ReconcileQueued | Self::PutOff | Self::Delete | Self::Mark => {
                 world.admitted(user, true).await;
             }
             Self::TakeInline => {
@@ -116,7 +125,7 @@ impl Verb {
                 world.admitted(user, true).await;
                 world.run(FORTNIGHT, user).await;
             }
-            Self::Sweep | Self::FinalizeAgain | Self::Replay | Self::Settle => {
+            Self::Sweep | Self::FinalizeAgain | Self::Replay | Self::ReplayFromScratch | Self::Settle => {
                 dead_letter(world, &ledger, user).await;
                 if self == Self::Sweep {
                     world.run(STRANDED, user).await;
@@ -130,7 +139,7 @@ impl Verb {
             }
             Self::KeepBody | Self::FinishDelivery | Self::FailDelivery | Self::LoseEndpoint => {
                 complete(world, &ledger, user).await;
-                let mut due = ledger.claim_deliveries(50, &deliveries()).await.unwrap();
+                let mut due = ledger.claim_deliveries(50, &deliveries()).await.unwrap().claimed;
                 let mine = due.iter().position(|delivery| delivery.user_id == *user).expect("one is due");
                 scene.delivery = Some(due.swap_remove(mine));
             }
@@ -143,8 +152,13 @@ impl Verb {
         scene
     }
 
-    /// Says it.
-    pub(crate) async fn say(self, ledger: &Ledger, scene: &Scene) -> Result<(), Error> {
+    async fn wait(self, world: &World, scene: &Scene) {
+        if self == Self::PutOff {
+            world.run(FIVE_MINUTES_LATER, &scene.user).await;
+        }
+    }
+
+    async fn say(self, ledger: &Ledger, scene: &Scene) -> Result<(), Error> {
         let user = &scene.user;
         let id = conversation(user);
         let job = job::JobId::derive(user.as_str(), id.as_str(), 1);
@@ -161,6 +175,11 @@ impl Verb {
                 let new = ledger::NewConversation { deferred: true, ..talk(user) };
                 ledger.create_conversation(user, new).await.map(drop)
             }
+            Self::CreateWithKeys => {
+                let keys = WithKeys { claimant: Some(&worker) };
+                ledger.create_conversation_with_keys(user, talk(user), keys).await.map(drop)
+            }
+            Self::FinalizeShown => ledger.finalize_and_show(user, &id, None).await.map(drop),
             Self::Finalize | Self::FinalizeAgain => ledger.finalize(user, &id, None).await.map(drop),
             Self::FinalizeWithKeys => {
                 let keys = WithKeys { claimant: Some(&worker) };
@@ -174,9 +193,13 @@ impl Verb {
             Self::Claim => ledger.claim(&job, Generation(1), &worker).await.map(drop),
             Self::ClaimWithKeys => ledger.claim_with_keys(&job, &worker).await.map(drop),
             Self::Renew => ledger.renew(&[claimed().holding()]).await.map(drop),
-            Self::Checkpoint => {
+            Self::Checkpoint | Self::CheckpointAnew => {
                 let key = CheckpointKey { stage: "describe", version: 1, digest: [7; 32] };
-                ledger.record(&claimed().holding(), &key, &serde_json::json!({"n": 1}), &[]).await.map(drop)
+                let (holding, output) = (claimed().holding(), serde_json::json!({"n": 1}));
+                match self {
+                    Self::Checkpoint => ledger.record(&holding, &key, &output, &[]).await.map(drop),
+                    _ => ledger.record_anew(&holding, &key, &output, &[]).await.map(drop),
+                }
             }
             Self::Spend => {
                 let spent =
@@ -190,13 +213,17 @@ impl Verb {
             Self::FailOnce => fail(ledger, &claimed(), FailureCode::ModelTimeout).await,
             Self::FailForGood => fail(ledger, &claimed(), FailureCode::NoContent).await,
             Self::Park => ledger.settle(&claimed().holding(), Edge::Park).await.map(drop),
-            Self::Complete => end(ledger, &claimed(), Outcome::Kept).await,
-            Self::CompleteDiscarded => end(ledger, &claimed(), Outcome::Discarded).await,
+            Self::Complete | Self::CompleteDiscarded => {
+                let outcome = if self == Self::Complete { Outcome::Kept } else { Outcome::Discarded };
+                ledger.complete(&ending(&claimed(), outcome)).await.map(drop)
+            }
             Self::ReconcileLease | Self::ReconcileQueued | Self::ReconcileParked | Self::ReconcilePoison => {
                 ledger.reconcile(user, &job).await.map(drop)
             }
+            Self::PutOff => ledger.put_off(user, &job).await,
             Self::Sweep => ledger.sweep_processing(None, 10).await.map(drop),
             Self::Replay => ledger.replay(&job, &action).await.map(drop),
+            Self::ReplayFromScratch => ledger.replay_from_scratch(&job, &action).await.map(drop),
             Self::Settle => ledger.discard(&job, &action).await.map(drop),
             Self::Prune => ledger.prune(std::time::Duration::from_secs(30 * 86_400), 10).await.1,
             Self::Delete | Self::DeleteCompleted => ledger.delete_conversation(user, &id).await.map(drop),
@@ -235,20 +262,20 @@ async fn fail(ledger: &Ledger, claimed: &Claimed, code: FailureCode) -> Result<(
     ledger.settle(&claimed.holding(), edge).await.map(drop)
 }
 
-async fn end(ledger: &Ledger, claimed: &Claimed, outcome: Outcome) -> Result<(), Error> {
+fn ending(claimed: &Claimed, outcome: Outcome) -> std::sync::Arc<ledger::Completion> {
     let results = match outcome {
         Outcome::Kept => results(),
         _ => ledger::Results::default(),
     };
-    ledger.complete(&completion(claimed, outcome, results)).await.map(drop)
+    completion(claimed, outcome, results)
 }
 
-async fn complete(world: &World, ledger: &Ledger, user: &UserId) {
+pub(crate) async fn complete(world: &World, ledger: &Ledger, user: &UserId) {
     let claimed = world.claimed(user).await;
-    end(ledger, &claimed, Outcome::Kept).await.unwrap();
+    ledger.complete(&ending(&claimed, Outcome::Kept)).await.unwrap();
 }
 
-async fn dead_letter(world: &World, ledger: &Ledger, user: &UserId) {
+pub(crate) async fn dead_letter(world: &World, ledger: &Ledger, user: &UserId) {
     let claimed = world.claimed(user).await;
     fail(ledger, &claimed, FailureCode::NoContent).await.unwrap();
 }

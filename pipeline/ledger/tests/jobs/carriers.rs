@@ -197,27 +197,31 @@ async fn a_bell_that_is_moved_takes_no_other_along() {
 
 #[tokio::test]
 async fn what_cannot_be_stored_is_put_off_by_itself() {
-    let world = World::new().await;
-    let (_, finalization) = one_in_each(&world).await;
-    let fine = world.admitted("fine").await;
-    world.age(&finalization, Duration::hours(1)).await;
-    // The job of `created` breaks whatever statement changes it.
-    world
-        .run(
-            "create function refuse() returns trigger language plpgsql as \
-                 $$begin raise exception 'no' using errcode = '23514'; end$$; \
-             create trigger refuse before update on finalization_jobs for each row \
-                 when (new.conversation_id = 'created') execute function refuse(); \
-             update finalization_bells b set ring_at = ring_at - interval '1 minute' from finalization_jobs j \
-                 where j.job_id = b.job_id and j.conversation_id = 'created'",
-        )
-        .await;
-    let taken = world.ledger.take(Queue::Creation, &worker("w"), 10).await.unwrap();
-    assert_eq!(taken.answers, ["error", "claimed"]);
-    assert_eq!(taken.claims[0].job.id, fine);
-    let put_off = "select count(*) from finalization_bells where ring_at > now() + interval '4 minutes'";
-    assert_eq!(world.count(put_off).await, 1);
-    assert_eq!(world.answers(Queue::Finalization).await, ["claimed"], "the other queue's bell stays");
+    for bells in [true, false] {
+        let world = World::new().await;
+        let (_, finalization) = one_in_each(&world).await;
+        let fine = world.admitted("fine").await;
+        world.age(&finalization, Duration::hours(1)).await;
+        // The job of `created` breaks whatever statement changes it.
+        world
+            .run(
+                "create function refuse() returns trigger language plpgsql as \
+                     $$begin raise exception 'no' using errcode = '23514'; end$$; \
+                 create trigger refuse before update on finalization_jobs for each row \
+                     when (new.conversation_id = 'created') execute function refuse(); \
+                 update finalization_bells b set ring_at = ring_at - interval '1 minute' \
+                     from finalization_jobs j where j.job_id = b.job_id and j.conversation_id = 'created'",
+            )
+            .await;
+        let ledger = process(&world, bells);
+        let taken = ledger.take(Queue::Creation, &worker("w"), 10).await.unwrap();
+        assert_eq!(taken.answers, ["error", "claimed"]);
+        assert_eq!(taken.claims[0].job.id, fine);
+        let put_off = "select count(*) from finalization_bells where ring_at > now() + interval '4 minutes'";
+        assert_eq!(world.count(put_off).await, i64::from(bells));
+        let other = ledger.take(Queue::Finalization, &worker("w"), 10).await.unwrap();
+        assert_eq!(other.answers, ["claimed"], "the other queue's stays");
+    }
 }
 
 #[tokio::test]

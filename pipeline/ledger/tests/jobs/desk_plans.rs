@@ -123,10 +123,10 @@ async fn the_audit_is_listed_from_the_newest() {
 async fn deliveries_that_were_given_up_are_listed_from_theirs() {
     let index = [("webhook_deliveries", "webhook_deliveries_exhausted")];
     assert_uses_with(DEAD, &index, async |ledger, _| {
-        let page = ledger.given_up_deliveries(None, 50).await.unwrap();
+        let page = ledger.given_up_deliveries(None, None, 50).await.unwrap();
         let last = page.last().unwrap();
         let before = Some((last.finished_at, last.delivery_id.clone()));
-        assert_eq!(ledger.given_up_deliveries(before, 50).await.unwrap().len(), 50);
+        assert_eq!(ledger.given_up_deliveries(None, before, 50).await.unwrap().len(), 50);
     })
     .await;
 }

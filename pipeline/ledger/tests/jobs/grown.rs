@@ -60,7 +60,7 @@ async fn street(world: &World, ledger: &Ledger, round: &str) {
         }
     }
     let policy = DeliveryPolicy::default();
-    for claimed in ledger.claim_deliveries(2, &policy).await.unwrap() {
+    for claimed in ledger.claim_deliveries(2, &policy).await.unwrap().claimed {
         let delivered = DeliveryOutcome::Delivered { status: 204 };
         assert!(ledger.finish_delivery(&claimed, delivered, &policy).await.unwrap());
     }

@@ -1,7 +1,9 @@
 //! Who must bring own keys, and who has brought some: every way in leads to a job that no other claim may have.
 
-use job::{JobId, State};
-use ledger::{CreateOutcome, Edge, FinalizedWithKeys, KeyedClaim, NewConversation, UserChange, WithKeys};
+use job::{JobId, Queue, State};
+use ledger::{
+    CreateOutcome, Edge, FinalizedWithKeys, KeyedClaim, NewConversation, OperatorAction, UserChange, WithKeys,
+};
 use records::ConversationId;
 
 use crate::world::{World, said, talk, worker};
@@ -36,7 +38,12 @@ fn session() -> NewConversation {
 
 /// Admits by `way`; the job, and whether it was leased at once.
 async fn admit(world: &World, way: &str, keys: Option<WithKeys<'_>>) -> (JobId, bool) {
-    let (ledger, ann, id) = (&world.ledger, &world.ann, prepared(world, way).await);
+    prepared(world, way).await;
+    admit_prepared(world, way, keys).await
+}
+
+async fn admit_prepared(world: &World, way: &str, keys: Option<WithKeys<'_>>) -> (JobId, bool) {
+    let (ledger, ann, id) = (&world.ledger, &world.ann, ConversationId::new("c"));
     if way == "finalize" {
         return match keys {
             None => (ledger.finalize(ann, &id, None).await.unwrap().unwrap().unwrap(), false),
@@ -129,6 +136,45 @@ async fn what_came_with_keys_and_found_a_slot_is_leased_in_the_same_commit() {
         assert!(leased && stored.requires_keys, "{way}");
         assert!(matches!(stored.state, State::Leased(lease) if lease.worker == claimant), "{way}");
     }
+}
+
+#[tokio::test]
+async fn while_a_queue_is_paused_keys_claim_nothing_from_it() {
+    for way in WAYS {
+        let world = World::new().await;
+        let olga = OperatorAction { operator: "olga".into(), reason: "fire".into() };
+        prepared(&world, way).await;
+        for queue in [Queue::Creation, Queue::Finalization] {
+            assert!(world.ledger.pause(queue, &olga).await.unwrap());
+        }
+        let claimant = worker("k");
+        let (job, leased) = admit_prepared(&world, way, Some(WithKeys { claimant: Some(&claimant) })).await;
+        assert!(!leased, "{way}");
+        is_out_of_reach(&world, &job, way).await;
+        let asked = async || world.ledger.claim_with_keys(&job, &claimant).await.unwrap();
+        assert_eq!(asked().await, KeyedClaim::Paused, "{way}");
+
+        let queue = world.job(&job).await.queue;
+        let other = if queue == Queue::Creation { Queue::Finalization } else { Queue::Creation };
+        assert!(world.ledger.resume(queue, &olga).await.unwrap());
+        let granted = asked().await;
+        assert!(
+            matches!(granted, KeyedClaim::Granted { retry: false, .. }),
+            "{way}: {granted:?}, {other} is paused"
+        );
+    }
+}
+
+#[tokio::test]
+async fn keys_that_have_nothing_more_to_do_learn_it_from_a_paused_queue() {
+    let world = World::new().await;
+    let claimant = worker("k");
+    let (job, _) = admit(&world, "create", Some(WithKeys { claimant: None })).await;
+    world.ledger.delete_conversation(&world.ann, &ConversationId::new("c")).await.unwrap();
+    let olga = OperatorAction { operator: "olga".into(), reason: "fire".into() };
+    assert!(world.ledger.pause(Queue::Creation, &olga).await.unwrap());
+    let over = KeyedClaim::Over { dead_letter: false };
+    assert_eq!(world.ledger.claim_with_keys(&job, &claimant).await.unwrap(), over);
 }
 
 #[tokio::test]

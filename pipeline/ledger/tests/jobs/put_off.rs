@@ -92,6 +92,22 @@ async fn without_bells_a_job_that_can_neither_be_stored_nor_put_off_stops_no_oth
 }
 
 #[tokio::test]
+async fn without_bells_such_a_job_is_met_once_also_by_a_process_with_a_single_free_slot() {
+    let (world, [bad, good]) = with_one_bad().await;
+    let inline = || Ledger::new(world.database.options(), Settings { bells: false, ..Settings::default() });
+    let process = inline();
+    let take = async |slots| process.take(Queue::Creation, &worker("w"), slots).await.unwrap();
+    assert_eq!(take(1).await.answers, ["error"]);
+    let taken = take(1).await;
+    assert_eq!(taken.claims.iter().map(|claimed| &claimed.job.id).collect::<Vec<_>>(), [&good]);
+    assert!(take(9).await.answers.is_empty(), "it is not asked for at every look");
+    assert_eq!(process.next_ring_at(Queue::Creation).await.unwrap(), None, "and nobody wakes up for it");
+    world.run("drop trigger refuse on finalization_jobs").await;
+    let taken = inline().take(Queue::Creation, &worker("v"), 9).await.unwrap();
+    assert_eq!(taken.claims[0].job.id, bad, "another process tries for itself");
+}
+
+#[tokio::test]
 async fn without_bells_a_job_that_cannot_be_claimed_is_put_off() {
     let (world, [bad, _]) = with_one_bad().await;
     world

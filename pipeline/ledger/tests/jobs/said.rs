@@ -14,6 +14,7 @@ pub(crate) async fn say(ledger: &Ledger, whose: &Claimed, command: &Command) -> 
             match ledger.claim_with_keys(id, &worker).await.unwrap() {
                 KeyedClaim::Granted { retry, .. } => format!("claimed, retry {retry}"),
                 KeyedClaim::Held { .. } => "leased".to_owned(),
+                KeyedClaim::Paused => "paused".to_owned(),
                 KeyedClaim::Over { dead_letter } => format!("over, dead {dead_letter}"),
             }
         }

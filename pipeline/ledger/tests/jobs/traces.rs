@@ -92,6 +92,7 @@ async fn what_is_told_goes_on_where_the_completion_says() {
         .claim_deliveries(10, &DeliveryPolicy::default())
         .await
         .unwrap()
+        .claimed
         .into_iter()
         .map(|delivery| (delivery.event, delivery.trace))
         .collect();

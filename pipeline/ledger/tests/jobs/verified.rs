@@ -115,6 +115,37 @@ async fn a_recount_sets_totals_right_and_is_recorded_once() {
 }
 
 #[tokio::test]
+async fn totals_whose_sum_is_right_are_right_however_their_stripes_share_it() {
+    let world = lived_in().await;
+    world
+        .run(
+            "update finalization_totals set jobs = jobs + case stripe when 3 then 2 when 5 then -2 else 0 end; \
+             update dead_letter_totals set jobs = jobs - 1; \
+             insert into dead_letter_totals (code, settled, stripe, jobs) \
+                 select code, settled, (stripe + 1) % 16, 1 from dead_letter_totals",
+        )
+        .await;
+    assert_eq!(broken(&world).await, Vec::<&str>::new());
+    let action = OperatorAction { operator: "olga".into(), reason: "a look".into() };
+    assert!(!world.ledger.recount(&action).await.unwrap());
+    assert_eq!(world.count("select count(*) from operator_actions").await, 0);
+}
+
+#[tokio::test]
+async fn stripes_that_are_not_there_are_made_anew_and_count_again() {
+    let world = lived_in().await;
+    world.run("delete from finalization_totals where status = 'dead_letter' or stripe = 3").await;
+    assert_eq!(broken(&world).await, ["totals_recount"]);
+    let action = OperatorAction { operator: "olga".into(), reason: "a crash".into() };
+    assert!(world.ledger.recount(&action).await.unwrap());
+    assert_eq!(broken(&world).await, Vec::<&str>::new());
+    assert_eq!(world.count("select count(*) from finalization_totals").await, 32);
+    world.dead("another", FailureCode::InvalidJob).await;
+    assert_eq!(broken(&world).await, Vec::<&str>::new(), "it is counted wherever it falls");
+    assert!(!world.ledger.recount(&action).await.unwrap());
+}
+
+#[tokio::test]
 async fn an_examination_sees_a_healthy_database_and_an_empty_one() {
     let world = lived_in().await;
     let found = world.ledger.examine().await.unwrap();

@@ -1,6 +1,6 @@
 //! What operators see of webhooks and repair of them: one endpoint's matters at a time, and never over its owner's head.
 
-use ledger::{ActionFilter, DeliveryFilter, Enabled, OperatorAction};
+use ledger::{ActionFilter, DeliveryFilter, DeliveryOutcome, DeliveryPolicy, Enabled, OperatorAction};
 use records::{Timestamp, UserId};
 
 use crate::strangers::spared;
@@ -65,8 +65,8 @@ async fn of_w(world: &World, which: &str) -> Vec<String> {
 #[tokio::test]
 async fn what_one_endpoint_lost_since_a_moment_is_recovered_and_nothing_else() {
     let world = troubled().await;
-    assert_eq!(spared(&world, ALL_OF_W, recover(&world, 9)).await, Some(1));
-    assert_eq!(of_w(&world, "parked").await, ["lost", "waits"], "it is disabled");
+    assert_eq!(spared(&world, ALL_OF_W, recover(&world, 9)).await, Some(2));
+    assert_eq!(of_w(&world, "parked").await, ["cancelled", "lost", "waits"], "it is disabled");
     assert_eq!(recover(&world, 9).await, Some(0));
     assert_eq!(recorded(&world).await, ["recover_webhook"], "what recovers nothing is not recorded");
     let (since, now) = (yesterday(&world).await, world.ledger.now().await.unwrap());
@@ -80,8 +80,34 @@ async fn what_one_endpoint_lost_since_a_moment_is_recovered_and_nothing_else() {
             "update webhook_endpoints set enabled = true, disabled_reason = null where user_id = 'ann' and endpoint_id = 'w'",
         )
         .await;
-    assert_eq!(recover(&world, 9).await, Some(1));
-    assert_eq!(of_w(&world, "due").await, ["lost"]);
+    assert_eq!(recover(&world, 9).await, Some(2));
+    assert_eq!(of_w(&world, "due").await, ["cancelled", "lost"]);
+}
+
+/// The runbook's way after an endpoint said that it is gone: enable it, and recover what that cancelled.
+#[tokio::test]
+async fn what_a_410_cancelled_is_recovered_but_not_what_was_about_a_conversation_that_is_gone() {
+    let world = World::new().await;
+    world.endpoint(&world.ann, "w").await;
+    world.conversation(&world.ann, "there", "completed", 0).await;
+    world.conversation(&world.bob, "nowhere", "completed", 0).await;
+    world.pending(&world.ann, "w", 2).await;
+    world.run("update webhook_deliveries set conversation_id = 'there'").await;
+    let claimed =
+        world.ledger.claim_deliveries(1, &DeliveryPolicy::default()).await.unwrap().claimed.remove(0);
+    world.ledger.finish_delivery(&claimed, DeliveryOutcome::Gone, &DeliveryPolicy::default()).await.unwrap();
+    world
+        .run(
+            "insert into webhook_deliveries (user_id, endpoint_id, delivery_id, event, conversation_id, status, \
+                 finished_at, occurred_at) \
+             select 'ann', 'w', status, 'conversation.completed', 'nowhere', status, now(), now() \
+             from (values ('cancelled'), ('exhausted')) d (status)",
+        )
+        .await;
+    world.ledger.enable_endpoint(&world.ann, "w", &olga()).await.unwrap();
+    assert_eq!(recover(&world, 9).await, Some(2));
+    let still = "select count(*) from webhook_deliveries where finished_at is not null and conversation_id = 'nowhere'";
+    assert_eq!(world.count(still).await, 2);
 }
 
 #[tokio::test]
@@ -95,7 +121,7 @@ async fn no_more_is_recovered_at_once_than_was_asked_for() {
                  now() - interval '1 hour', now() - interval '2 hours' from generate_series(1, 3) n",
         )
         .await;
-    for _ in 0..4 {
+    for _ in 0..5 {
         assert_eq!(recover(&world, 1).await, Some(1));
     }
     assert_eq!(recover(&world, 1).await, Some(0));
@@ -109,7 +135,7 @@ async fn whoever_of_two_people_comes_first_what_is_recovered_is_ones_own() {
         let (since, now) = (yesterday(&world).await, world.ledger.now().await.unwrap());
         for user in [one, other] {
             let recovered = world.ledger.recover_deliveries(user, "w", since, now, 9, &olga()).await.unwrap();
-            assert_eq!(recovered, Some(1));
+            assert_eq!(recovered, Some(2));
         }
     }
 }
@@ -157,14 +183,14 @@ async fn an_endpoints_deliveries_are_shown_to_its_owner_and_to_operators_without
 async fn what_somebody_else_makes_due_meanwhile_is_left_to_them() {
     let world = troubled().await;
     let taken = "update webhook_deliveries set status = 'sending', epoch = 1, finished_at = null, \
-        sending_until = now() + interval '1 minute' where delivery_id = 'lost'";
+        sending_until = now() + interval '1 minute' where delivery_id in ('lost', 'cancelled')";
     let since = yesterday(&world).await;
     let now = world.ledger.now().await.unwrap();
     let verb =
         async { world.ledger.recover_deliveries(&world.ann, "w", since, now, 9, &olga()).await.unwrap() };
     let done = world.database.overtaken_by(taken, verb).await;
     assert_eq!(done, Some(0));
-    assert_eq!(world.count("select count(*) from webhook_deliveries where status = 'sending'").await, 3);
+    assert_eq!(world.count("select count(*) from webhook_deliveries where status = 'sending'").await, 6);
 }
 
 #[tokio::test]
@@ -188,8 +214,8 @@ async fn what_is_recovered_while_its_endpoint_is_switched_on_is_due() {
     let verb =
         async { world.ledger.recover_deliveries(&world.ann, "w", since, now, 9, &olga()).await.unwrap() };
     let done = world.database.overtaken_by(on, verb).await;
-    assert_eq!(done, Some(1));
-    assert_eq!(of_w(&world, "due").await, ["lost"]);
+    assert_eq!(done, Some(2));
+    assert_eq!(of_w(&world, "due").await, ["cancelled", "lost"]);
 }
 
 #[tokio::test]
@@ -248,6 +274,25 @@ async fn endpoints_are_shown_with_what_waits_for_each() {
 }
 
 #[tokio::test]
+async fn endpoints_that_their_owners_switched_off_hide_none_that_fails() {
+    let world = troubled().await;
+    world
+        .run(
+            "update webhook_endpoints set disabled_reason = 'by_owner', updated_at = now() + interval '1 minute' \
+             where user_id = 'ann'",
+        )
+        .await;
+    let views = world.ledger.endpoint_views(None, None, 1).await.unwrap();
+    let shown: Vec<&str> = views.iter().map(|view| view.user_id.as_str()).collect();
+    assert_eq!(shown, ["bob"]);
+    assert_eq!(
+        world.ledger.endpoint_views(Some(&world.ann), None, 9).await.unwrap().len(),
+        2,
+        "hers are hers"
+    );
+}
+
+#[tokio::test]
 async fn what_was_given_up_is_listed_page_by_page_and_nothing_else_is() {
     let world = troubled().await;
     world
@@ -256,24 +301,29 @@ async fn what_was_given_up_is_listed_page_by_page_and_nothing_else_is() {
              update webhook_deliveries set finished_at = finished_at - interval '2 minutes' where user_id = 'bob'",
         )
         .await;
-    let (mut before, mut listed) = (None, Vec::new());
-    loop {
-        let page = world.ledger.given_up_deliveries(before.clone(), 2).await.unwrap();
-        let Some(last) = page.last() else { break };
-        before = Some((last.finished_at, last.delivery_id.clone()));
-        listed.extend(
-            page.into_iter().map(|line| [line.user_id, line.endpoint_id, line.delivery_id].join(" ")),
-        );
-    }
+    let listed = async |user| {
+        let (mut before, mut listed) = (None, Vec::new());
+        loop {
+            let page = world.ledger.given_up_deliveries(user, before.clone(), 2).await.unwrap();
+            let Some(last) = page.last() else { return listed };
+            before = Some((last.finished_at, last.delivery_id.clone()));
+            listed.extend(
+                page.into_iter().map(|line| [line.user_id, line.endpoint_id, line.delivery_id].join(" ")),
+            );
+        }
+    };
     let newest_first = ["ann w lost", "ann v lost", "bob w lost", "ann w old", "ann v old", "bob w old"];
-    assert_eq!(listed, newest_first);
+    assert_eq!(listed(None).await, newest_first);
+    assert_eq!(listed(Some(&world.bob)).await, ["bob w lost", "bob w old"]);
 }
 
 #[tokio::test]
 async fn what_fails_again_while_others_are_recovered_is_not_followed() {
     let world = troubled().await;
     let (since, begun) = (yesterday(&world).await, world.ledger.now().await.unwrap());
-    world.run("update webhook_deliveries set finished_at = now() where delivery_id = 'lost'").await;
+    world
+        .run("update webhook_deliveries set finished_at = now() where delivery_id in ('lost', 'cancelled')")
+        .await;
     let again = world.ledger.recover_deliveries(&world.ann, "w", since, begun, 9, &olga()).await.unwrap();
     assert_eq!(again, Some(0));
 }

@@ -28,9 +28,12 @@ async fn a_backlog_of_one_endpoint_hides_nobody_elses_deliveries() {
     world.run("update webhook_deliveries set next_at = next_at - interval '1 hour'").await;
     world.pending(&world.ann, "calm", 3).await;
     let policy = DeliveryPolicy::default();
-    let claimed = world.ledger.claim_deliveries(10, &policy).await.unwrap();
+    let claimed = world.ledger.claim_deliveries(10, &policy).await.unwrap().claimed;
     assert_eq!(per_endpoint(&claimed), HashMap::from([("busy", 4), ("calm", 3)]));
-    assert!(world.ledger.claim_deliveries(10, &policy).await.unwrap().is_empty(), "both have all they may");
+    assert!(
+        world.ledger.claim_deliveries(10, &policy).await.unwrap().claimed.is_empty(),
+        "both have all they may"
+    );
     let wait = world.ledger.next_delivery_in().await.unwrap().unwrap();
     assert!(wait >= Duration::from_millis(100), "rows that must wait for their endpoint are not spun over");
     assert!(
@@ -40,7 +43,7 @@ async fn a_backlog_of_one_endpoint_hides_nobody_elses_deliveries() {
             .await
             .unwrap()
     );
-    let next = world.ledger.claim_deliveries(10, &policy).await.unwrap();
+    let next = world.ledger.claim_deliveries(10, &policy).await.unwrap().claimed;
     assert_eq!(per_endpoint(&next), HashMap::from([("busy", 1)]), "a place became free");
 }
 
@@ -60,7 +63,9 @@ async fn eight_processes_at_once_never_exceed_the_cap_of_an_endpoint() {
                 let mut claimed = Vec::new();
                 for _ in 0..4 {
                     barrier.wait().await;
-                    claimed.extend(ledger.claim_deliveries(7, &DeliveryPolicy::default()).await.unwrap());
+                    claimed.extend(
+                        ledger.claim_deliveries(7, &DeliveryPolicy::default()).await.unwrap().claimed,
+                    );
                 }
                 claimed
             })
@@ -73,7 +78,7 @@ async fn eight_processes_at_once_never_exceed_the_cap_of_an_endpoint() {
     let counts = per_endpoint(&all);
     assert!(counts.values().all(|count| *count <= 4), "{counts:?}");
     // Who found an endpoint locked passed it by; one more look takes what is left of its room.
-    all.extend(world.ledger.claim_deliveries(50, &DeliveryPolicy::default()).await.unwrap());
+    all.extend(world.ledger.claim_deliveries(50, &DeliveryPolicy::default()).await.unwrap().claimed);
     assert_eq!(per_endpoint(&all), HashMap::from([("e0", 4), ("e1", 4), ("e2", 4)]));
     let mut ids: Vec<_> = all.iter().map(|one| one.delivery_id.as_str()).collect();
     ids.sort_unstable();
@@ -89,14 +94,14 @@ async fn an_open_breaker_moves_the_endpoints_rows_and_then_lets_one_try_through(
     let policy = DeliveryPolicy::default();
     let mut failed = 0;
     while failed < 5 {
-        for claimed in world.ledger.claim_deliveries(4, &policy).await.unwrap() {
+        for claimed in world.ledger.claim_deliveries(4, &policy).await.unwrap().claimed {
             assert!(world.ledger.finish_delivery(&claimed, RETRY, &policy).await.unwrap());
             failed += 1;
         }
     }
     let failing = world.ledger.endpoint(&world.ann, "dead").await.unwrap().unwrap();
     assert!(failing.enabled && failing.failing_since.is_some());
-    assert!(world.ledger.claim_deliveries(9, &policy).await.unwrap().is_empty());
+    assert!(world.ledger.claim_deliveries(9, &policy).await.unwrap().claimed.is_empty());
     let overdue = "select count(*) from webhook_deliveries where status = 'pending' and next_at <= now()";
     assert_eq!(world.count(overdue).await, 0, "its rows wait for the breaker");
 
@@ -106,11 +111,11 @@ async fn an_open_breaker_moves_the_endpoints_rows_and_then_lets_one_try_through(
              update webhook_deliveries set next_at = next_at - interval '2 minutes' where status = 'pending'",
         )
         .await;
-    let probe = world.ledger.claim_deliveries(9, &policy).await.unwrap();
+    let probe = world.ledger.claim_deliveries(9, &policy).await.unwrap().claimed;
     assert_eq!(probe.len(), 1, "half open");
     let delivered = DeliveryOutcome::Delivered { status: 200 };
     assert!(world.ledger.finish_delivery(&probe[0], delivered, &policy).await.unwrap());
-    assert_eq!(world.ledger.claim_deliveries(9, &policy).await.unwrap().len(), 4, "closed again");
+    assert_eq!(world.ledger.claim_deliveries(9, &policy).await.unwrap().claimed.len(), 4, "closed again");
 }
 
 #[tokio::test]
@@ -120,7 +125,7 @@ async fn five_days_of_nothing_but_failures_disable_an_endpoint() {
     world.pending(&world.ann, "dead", 3).await;
     world.run("update webhook_endpoints set failing_since = now() - interval '119 hours'").await;
     let policy = DeliveryPolicy::default();
-    let claimed = world.ledger.claim_deliveries(2, &policy).await.unwrap();
+    let claimed = world.ledger.claim_deliveries(2, &policy).await.unwrap().claimed;
     assert!(world.ledger.finish_delivery(&claimed[0], RETRY, &policy).await.unwrap());
     assert!(world.ledger.endpoint(&world.ann, "dead").await.unwrap().unwrap().enabled, "not yet");
     world.run("update webhook_endpoints set failing_since = now() - interval '121 hours'").await;

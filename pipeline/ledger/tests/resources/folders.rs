@@ -48,6 +48,15 @@ async fn a_folder_shows_its_defaults_its_place_and_how_many_listed_conversations
 }
 
 #[tokio::test]
+async fn behind_a_folder_in_the_last_place_there_is_another_can_be_made() {
+    let world = World::new().await;
+    let last = NewFolder { order: Some(i32::MAX), ..new("f") };
+    world.ledger.create_folder(&world.ann, &last).await.unwrap().unwrap();
+    let made = world.ledger.create_folder(&world.ann, &new("g")).await.unwrap().unwrap();
+    assert_eq!(made.order, i32::MAX);
+}
+
+#[tokio::test]
 async fn a_change_leaves_what_it_does_not_name_and_moves_the_folder() {
     let world = World::new().await;
     let described = NewFolder { description: Some("Rides".into()), ..new("f") };

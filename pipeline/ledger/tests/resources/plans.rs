@@ -177,7 +177,7 @@ async fn the_claim_of_deliveries_uses_its_indexes() {
         )
         .await;
     let claim = async |ledger: &Ledger| {
-        assert!(!ledger.claim_deliveries(8, &DeliveryPolicy::default()).await.unwrap().is_empty());
+        assert!(!ledger.claim_deliveries(8, &DeliveryPolicy::default()).await.unwrap().claimed.is_empty());
     };
     assert_uses(&world, "webhook_deliveries", "webhook_deliveries_due", claim).await;
     assert_uses(&world, "webhook_deliveries", "webhook_deliveries_sending", claim).await;
@@ -258,7 +258,7 @@ async fn reminders_and_pushes_are_found_by_their_indexes() {
     })
     .await;
     assert_uses(&world, "push_deliveries", "push_deliveries_due", async |ledger| {
-        assert_eq!(ledger.claim_pushes(4, &ledger::PushPolicy::default()).await.unwrap().len(), 4);
+        assert_eq!(ledger.claim_pushes(4, &ledger::PushPolicy::default()).await.unwrap().claimed.len(), 4);
     })
     .await;
 }

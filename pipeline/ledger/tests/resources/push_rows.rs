@@ -9,7 +9,7 @@ use crate::strangers::spared;
 use crate::world::World;
 
 async fn claim(world: &World) -> Vec<ClaimedPush> {
-    world.ledger.claim_pushes(9, &PushPolicy::default()).await.unwrap()
+    world.ledger.claim_pushes(9, &PushPolicy::default()).await.unwrap().claimed
 }
 
 /// Only Ann's `d_0` of `s` is due.

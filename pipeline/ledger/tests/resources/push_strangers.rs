@@ -40,7 +40,7 @@ pub(crate) async fn with_pushes() -> World {
 }
 
 async fn claim_some(world: &World, limit: i64) -> Vec<ClaimedPush> {
-    world.ledger.claim_pushes(limit, &PushPolicy::default()).await.unwrap()
+    world.ledger.claim_pushes(limit, &PushPolicy::default()).await.unwrap().claimed
 }
 
 /// The claims of all six, Ann's `d_0` of `s` first.
@@ -163,7 +163,7 @@ async fn what_another_process_claims_while_one_looks_is_claimed_once() {
     let mut holder = world.database.holding("select pg_advisory_xact_lock(1)").await;
     let look = tokio::spawn({
         let ledger = world.other_process();
-        async move { ledger.claim_pushes(9, &PushPolicy::default()).await.unwrap() }
+        async move { ledger.claim_pushes(9, &PushPolicy::default()).await.unwrap().claimed }
     });
     world.database.until_somebody_waits().await;
     // Another process takes one, and puts another aside.

@@ -44,7 +44,7 @@ async fn in_an_hour(world: &World) -> Timestamp {
 }
 
 async fn claim(world: &World) -> Vec<ClaimedPush> {
-    world.ledger.claim_pushes(9, &PushPolicy::default()).await.unwrap()
+    world.ledger.claim_pushes(9, &PushPolicy::default()).await.unwrap().claimed
 }
 
 async fn finish(world: &World, push: &ClaimedPush, outcome: DeliveryOutcome) -> bool {
@@ -224,6 +224,31 @@ async fn a_subscription_that_is_gone_or_dead_for_days_is_removed() {
 }
 
 #[tokio::test]
+async fn what_we_could_not_send_says_nothing_of_the_subscription() {
+    let unreadable =
+        DeliveryOutcome::Retry { status: None, error: "unreadable", retry_after: None, jitter_permille: 0 };
+    let unconfigured = DeliveryOutcome::Final { status: None, error: "unconfigured" };
+    for outcome in [unreadable, unconfigured] {
+        let world = World::new().await;
+        subscribe(&world, &world.ann, "https://example.com/a").await;
+        heard(&world, "c", "Call Tom", in_an_hour(&world).await).await;
+        let push = claim(&world).await.remove(0);
+        for failing_since in ["null", "now() - interval '6 days'"] {
+            let then = format!(
+                "update push_subscriptions set failing_since = {failing_since}; \
+                 update push_deliveries set status = 'sending', next_at = null, finished_at = null, \
+                     sending_until = now() + interval '1 minute'"
+            );
+            sqlx::raw_sql(sqlx::AssertSqlSafe(then)).execute(&world.pool).await.unwrap();
+            assert!(finish(&world, &push, outcome).await);
+            let there = world.ledger.subscriptions(&world.ann).await.unwrap();
+            assert_eq!(there.len(), 1, "{outcome:?}");
+            assert_eq!(there[0].failing_since.is_some(), failing_since != "null", "{outcome:?}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn the_same_subscription_again_is_renewed_and_there_are_twenty_at_most() {
     let world = World::new().await;
     let first = subscribe(&world, &world.ann, "https://example.com/0").await;
@@ -270,7 +295,7 @@ async fn of_many_processes_that_look_at_once_one_fires_and_one_sends() {
             tokio::spawn(async move {
                 meet.wait().await;
                 let fired = ledger.fire_reminders(9).await.unwrap();
-                (fired, ledger.claim_pushes(9, &PushPolicy::default()).await.unwrap().len())
+                (fired, ledger.claim_pushes(9, &PushPolicy::default()).await.unwrap().claimed.len())
             })
         })
         .collect();

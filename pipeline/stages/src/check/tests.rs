@@ -71,6 +71,14 @@ fn events_are_named_meant_and_of_a_length() {
 }
 
 #[test]
+fn what_nobody_can_write_is_no_date() {
+    let late = Utc.with_ymd_and_hms(9999, 12, 20, 12, 0, 0).single().unwrap_or_default();
+    let talk = Talk { started_at: late, ..talk() };
+    let due = |days| can_be_meant(late + Duration::days(days), &talk);
+    assert_eq!((due(11), due(12)), (true, false));
+}
+
+#[test]
 fn items_are_grounded_short_and_no_orders_to_a_model() {
     let item = |description: &str, due_at, evidence: Option<&[u32]>| ItemDraft {
         description: description.to_owned(),

@@ -10,6 +10,7 @@ use tokio::time::Instant;
 use super::{Gap, Watch};
 use crate::commands::{
     jobs::{filter::ago, show},
+    stdout::say,
     table::print_line,
 };
 
@@ -48,7 +49,7 @@ pub(super) async fn watch(ledger: &Ledger, watch: &Watch, as_json: bool) -> anyh
                 let counts: Vec<i64> = overview.gauges.jobs.iter().map(|(_, count)| *count).collect();
                 let line = line(last.as_ref(), &counts, overview.gauges.oldest_ready_age, rewrites);
                 if line != Line::None {
-                    tell(&overview, line, last.is_none(), as_json);
+                    tell(&overview, line, last.is_none(), as_json)?;
                     last = Some(Told { counts, at: Instant::now() });
                 }
             }
@@ -73,7 +74,7 @@ fn line(last: Option<&Told>, counts: &[i64], oldest_ready: f64, rewrites: bool) 
     }
 }
 
-fn tell(overview: &Overview, line: Line, first: bool, as_json: bool) {
+fn tell(overview: &Overview, line: Line, first: bool, as_json: bool) -> anyhow::Result<()> {
     if as_json {
         let jobs: serde_json::Map<String, serde_json::Value> =
             overview.gauges.jobs.iter().map(|(status, count)| ((*status).to_owned(), json!(count))).collect();
@@ -83,7 +84,7 @@ fn tell(overview: &Overview, line: Line, first: bool, as_json: bool) {
         }));
     }
     if first {
-        anstream::println!(
+        say!(
             "{}",
             columns([
                 "time",
@@ -95,10 +96,10 @@ fn tell(overview: &Overview, line: Line, first: bool, as_json: bool) {
                 "ready age",
                 "processes"
             ])
-        );
+        )?;
     }
     let back = if line == Line::Rewritten { REWRITE } else { "" };
-    anstream::println!("{back}{}", columns(cells(overview).each_ref().map(String::as_str)));
+    say!("{back}{}", columns(cells(overview).each_ref().map(String::as_str)))
 }
 
 fn cells(overview: &Overview) -> [String; 8] {

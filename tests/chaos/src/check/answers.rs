@@ -6,7 +6,7 @@ pub(super) const RULES: &[Rule] = &[
     (
         "an admission that was answered 200 exists",
         "select format('%s of %s: %s answered 200 by %s at %s', a.conversation_id, a.user_id, a.verb, a.process, a.at) \
-         from chaos.answers a where a.status = 200 and a.word <> 'deleted' and (a.verb = 'create' or a.verb = 'finalize') \
+         from chaos.answers a where a.status = 200 and a.word <> 'deleted' and a.verb in ('create', 'finalize', 'reprocess') \
              and not exists (select from finalization_admissions f where f.user_id = a.user_id \
                  and f.conversation_id = a.conversation_id) \
              and not exists (select from deleted_conversations d where d.user_id = a.user_id \
@@ -19,7 +19,8 @@ pub(super) const RULES: &[Rule] = &[
          from chaos.said s left join conversations c using (user_id, conversation_id) \
          where not exists (select from chaos.answers d where d.conversation_id = s.conversation_id and d.verb = 'delete') \
              and (c.user_id is null or (c.private_text is null and (select count(*) from transcript_segments t \
-                 where t.user_id = s.user_id and t.conversation_id = s.conversation_id) <> 3))",
+                 where t.user_id = s.user_id and t.conversation_id = s.conversation_id \
+                     and t.content not like '%zq%x%') <> 3))",
     ),
     (
         "a finalize that was answered 200 leads to an end",
@@ -28,6 +29,18 @@ pub(super) const RULES: &[Rule] = &[
          where a.verb = 'finalize' and a.status = 200 and c.status not in ('completed', 'failed') \
              and not exists (select from finalization_jobs j where j.user_id = a.user_id \
                  and j.conversation_id = a.conversation_id and j.status = 'blocked_byok')",
+    ),
+    (
+        "a completed conversation stays completed, also while it is processed again",
+        "select format('%s of %s: %s at %s by %s', e.conversation_id, e.user_id, e.event, e.at, e.writer) \
+         from chaos.effects e where e.kind = 'conversation' and e.event <> 'completed' and exists (select \
+             from chaos.effects c where c.kind = 'conversation' and c.event = 'completed' and c.user_id = e.user_id \
+                 and c.conversation_id = e.conversation_id and c.at < e.at)",
+    ),
+    (
+        "there were conversations to be processed again",
+        "select 'no revision of a reprocess was completed' where not exists (select from finalization_jobs \
+             where origin = 'reprocess' and status = 'completed')",
     ),
     (
         "a title that a person set stays",

@@ -65,8 +65,12 @@ pub(super) const RULES: &[Rule] = &[
          where status = 'completed' and p_status is distinct from 'completed' group by job_id having count(*) > 1",
     ),
     (
-        "a dead letter comes back by an operator alone",
-        steps!("p_status = 'dead_letter' and status <> 'dead_letter' and writer not like 'cli%'"),
+        "a dead letter comes back by an operator, or by the list of one, alone",
+        steps!(
+            "p_status = 'dead_letter' and status <> 'dead_letter' and writer not like 'cli%' \
+             and not exists (select from chaos.replay_history r where r.job_id = steps.job_id and r.tx = steps.tx \
+                 and r.status = 'replayed')"
+        ),
     ),
     (
         "a job that requires keys is never leased without them",

@@ -34,7 +34,10 @@ pub(super) const RULES: &[Rule] = &[
              and j.conversation_id = c.conversation_id and j.revision = c.finalization_revision \
          where c.status <> case j.status when 'completed' then case j.outcome when 'withdrawn' then 'gone' else 'completed' end \
              when 'dead_letter' then 'failed' when 'queued' then 'processing' when 'leased' then 'processing' \
-             when 'blocked_byok' then 'processing' else 'in_progress' end",
+             when 'blocked_byok' then 'processing' else 'in_progress' end \
+             and not (j.origin = 'reprocess' and c.status = 'completed' and exists (select from finalization_jobs b \
+                 where b.user_id = c.user_id and b.conversation_id = c.conversation_id and b.revision < j.revision \
+                     and b.status = 'completed'))",
     ),
     (
         "a job of a conversation that is gone is at rest",

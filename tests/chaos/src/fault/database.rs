@@ -9,7 +9,7 @@ use sqlx::postgres::PgConnection;
 use crate::run::World;
 
 /// The tables whose writes may fail as on a full disk.
-const WRITTEN: [&str; 8] = [
+const WRITTEN: [&str; 12] = [
     "finalization_jobs",
     "finalization_bells",
     "finalization_totals",
@@ -18,6 +18,10 @@ const WRITTEN: [&str; 8] = [
     "action_items",
     "stage_checkpoints",
     "webhook_deliveries",
+    "reminders",
+    "push_deliveries",
+    "request_keys",
+    "replay_items",
 ];
 
 /// Stops the server and starts it again after a while.

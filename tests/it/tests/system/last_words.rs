@@ -56,10 +56,44 @@ async fn a_schema_that_is_missing_is_told_with_its_sqlstate_and_mended_by_migrat
 }
 
 #[tokio::test]
+async fn of_several_that_migrate_at_once_each_counts_what_it_applied() {
+    let database = TestDatabase::empty().await;
+    let begin = || {
+        let mut command = std::process::Command::new(binary::path());
+        command.args(["migrate", "--json"]).env("DATABASE_URL", database.url());
+        command.stdout(std::process::Stdio::piped()).spawn().expect("the program can be run")
+    };
+    let begun = [begin(), begin(), begin()];
+    let mut applied: Vec<i64> = Vec::new();
+    for child in begun {
+        let output = child.wait_with_output().expect("it ends");
+        let told = document(&String::from_utf8_lossy(&output.stdout));
+        applied.extend(told["applied"].as_array().expect("a list").iter().filter_map(Value::as_i64));
+    }
+    let all = applied.len();
+    applied.sort_unstable();
+    applied.dedup();
+    assert!(all > 1 && applied.len() == all, "{all} were counted, and there are {}", applied.len());
+}
+
+#[test]
+fn a_filter_of_logs_that_is_none_is_refused_as_every_other_setting() {
+    let mut command = std::process::Command::new(binary::path());
+    let output = command.arg("config").env("LISTEN_LOG", "info,=[").output().expect("the program can be run");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("LISTEN_LOG"), "{said}");
+}
+
+#[tokio::test]
 async fn a_database_that_is_away_may_be_asked_again_and_one_that_is_not_there_is_named() {
     let (code, _, said) = ends(NOWHERE, &["jobs", "list"]);
     assert_eq!(code, Some(69), "{said}");
     assert!(said.contains("  try: is the server up, and at the address in DATABASE_URL"), "{said}");
+    assert!(
+        said.contains("may have no connection left"),
+        "which of the two it is, the pool keeps to itself: {said}"
+    );
     let database = TestDatabase::empty().await;
     let (server, name) = (database.url(), database.name());
     let (code, _, said) = ends(&server.replace(name, "listen_of_nobody"), &["jobs", "list"]);

@@ -8,6 +8,7 @@
 mod house;
 
 mod imports;
+mod migrations;
 mod pages;
 mod readme;
 mod sources;

@@ -55,7 +55,7 @@ static RULES: LazyLock<Vec<(Regex, Reader)>> = LazyLock::new(|| {
         rule(r"\b(?P<d>\d{1,2})\.(?P<m>\d{1,2})\.(?P<y>20\d\d)\b".into(), numeric),
         rule(format!(r"\b(?:{WEEKDAY}),?\s+(?:the\s+)?(?P<d>\d{{1,2}})(?:st|nd|rd|th)\b"), nth),
         (pattern(r"\b(?P<lead>by|before|until|due(?: on| by)?|on|for)\s+the\s+(?P<d>\d{1,2})(?:st|nd|rd|th)\b"), nth),
-        (pattern(&format!(r"\b(?P<lead>by|before|until|in|during)\s+(?:early\s+|late\s+|mid-?)?(?P<month>{MONTH})(?:\b|$)")), whole_month),
+        (pattern(&format!(r"\b(?P<lead>by|before|until|in|during)\s+(?:early\s+|late\s+|mid-?)?(?P<month>{MONTH})(?:\b|$)(?:\s+(?P<d>\d{{1,2}})(?:st|nd|rd|th)?(?:\b|$))?")), whole_month),
         rule(format!(r"\b(?:(?P<which>next|this|coming|this\s+coming)\s+)?(?P<w>{WEEKDAY})(?P<week>\s+week)?\b"), on_weekday),
         (pattern(&format!(r"\b(?P<lead>by|before|until|on|due)\s+(?:(?P<which>next|this)\s+)?(?P<w>{SHORT_WEEKDAY})\b")), on_weekday),
         rule(r"\b(?:tomorrow|tmrw)\b".into(), |_, now| Some(day(now.date() + Duration::days(1)))),
@@ -196,8 +196,11 @@ fn nth(captures: &Captures<'_>, now: NaiveDateTime) -> Option<Day> {
     day_of_month(now.date(), group(captures, "d").parse().ok()?).map(day)
 }
 
-/// "By March" is its first day, "in March" its last.
+/// "By March" is its first day, "in March" its last. "By February 30" is neither: it is a day that there is not.
 fn whole_month(captures: &Captures<'_>, now: NaiveDateTime) -> Option<Day> {
+    if captures.name("d").is_some() {
+        return None;
+    }
     let first = of_year(now.date().with_day(1)?, None, month(group(captures, "month"))?, 1)?;
     let lasting = matches!(group(captures, "lead"), "in" | "during");
     if lasting { month_end(first, 0).map(roughly) } else { Some(roughly(first)) }

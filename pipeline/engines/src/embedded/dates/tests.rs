@@ -24,6 +24,8 @@ fn what_only_sounds_like_a_date_is_none() {
         "We met yesterday afternoon",
         "I practise every Monday",
         "Three days ago it rained",
+        "Pay Nadja by February 30",
+        "Pay Anton before June 31st",
     ] {
         assert_eq!(due(trap), None, "{trap}");
     }

@@ -1,0 +1,89 @@
+//! No public verb is left out: each is cut off by this kit, or only reads, or has a reason.
+//!
+//! The ledger's source says which verbs there are, and this kit's says which it cuts: those that stand in a `say`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use crate::reads::READS;
+
+/// What is not cut off, and why.
+const NOT_CUT: [(&str, &str); 9] = [
+    ("migrate", "each migration is a transaction of its own, made by sqlx and refused when it was half done"),
+    ("close", "says nothing to the database but goodbye"),
+    ("in_time", "waits for the verb that it is given"),
+    ("carry_wakes", "listens, and tells what it heard: a bell that nobody hears is in the table"),
+    ("round_done", "one statement that notes one moment; the next round notes the next"),
+    (
+        "leave_replay",
+        "one statement that ends a turn early; a turn that nobody ends runs out, and is taken over",
+    ),
+    ("due_page", "locks what it reads for one statement, to pass by what others hold; writes nothing"),
+    ("expired_leases", "likewise"),
+    ("parked_too_long", "likewise"),
+];
+
+/// The files in which verbs are said.
+const KIT: [&str; 6] = ["verbs.rs", "words.rs", "pushes.rs", "bulks.rs", "things.rs", "owned.rs"];
+
+#[test]
+fn every_public_verb_is_cut_off_or_only_reads_or_has_a_reason() {
+    let home = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let verbs = public_verbs(&home.join("src"));
+    let said: BTreeSet<String> = KIT
+        .iter()
+        .flat_map(|file| said_in(&std::fs::read_to_string(home.join("tests/crash").join(file)).unwrap()))
+        .collect();
+    let mut places: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for verb in &verbs {
+        let place = places.entry(verb).or_default();
+        place.extend(said.contains(verb).then_some("cut"));
+        place.extend(READS.contains(&verb.as_str()).then_some("reads"));
+        place.extend(NOT_CUT.iter().any(|(name, _)| name == verb).then_some("not cut"));
+    }
+    places.retain(|_, places| places.len() != 1);
+    assert!(places.is_empty(), "in no place, or in more than one: {places:?}");
+    let listed = READS.iter().copied().chain(NOT_CUT.map(|(name, _)| name));
+    let gone: Vec<&str> = listed.filter(|name| !verbs.contains(*name)).collect();
+    assert!(gone.is_empty(), "no verbs of the ledger: {gone:?}");
+    println!(
+        "{} verbs are cut off, {} only read, {} are neither",
+        verbs.intersection(&said).count(),
+        READS.len(),
+        NOT_CUT.len()
+    );
+}
+
+/// The `pub async fn`s of every `impl Ledger`.
+fn public_verbs(source: &Path) -> BTreeSet<String> {
+    let mut verbs = BTreeSet::new();
+    for file in files(source) {
+        let mut of_ledger = false;
+        for line in std::fs::read_to_string(&file).unwrap().lines() {
+            if line.starts_with("impl") {
+                of_ledger = line == "impl Ledger {";
+            }
+            let verb = line.strip_prefix("    pub async fn ").filter(|_| of_ledger);
+            verbs.extend(verb.map(word));
+        }
+    }
+    assert!(verbs.len() > 100, "the source is read: {verbs:?}");
+    verbs
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
+}
+
+/// Whatever is called in the function `say`.
+fn said_in(text: &str) -> Vec<String> {
+    let say = text.split_once("    async fn say(").expect("verbs are said here").1;
+    let say = say.split_once("\n    }\n").expect("it ends").0;
+    say.split('.').skip(1).filter(|rest| rest[word(rest).len()..].starts_with('(')).map(word).collect()
+}
+
+/// The name with which a text begins.
+fn word(text: &str) -> String {
+    text.chars().take_while(|letter| letter.is_ascii_alphanumeric() || *letter == '_').collect()
+}

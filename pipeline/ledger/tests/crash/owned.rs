@@ -1,0 +1,207 @@
+//! Who may ask and who is told: people, keys, endpoints, subscriptions; and what operators leave on record.
+
+use chrono::{DateTime, TimeDelta};
+use job::Queue;
+use ledger::{
+    EndpointChange, Error, EventKind, Ledger, MinuteCounts, NewEndpoint, NewKey, OperatorAction, Process,
+    WebhookFormat,
+};
+use records::UserId;
+use secrecy::SecretString;
+
+use crate::Said;
+use crate::pushes::{remind, subscription};
+use crate::verbs::{LONG_AGO, complete, dead_letter};
+use crate::words::name;
+use crate::world::{World, conversation};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Owned {
+    CreateUser,
+    CreateKey,
+    AddKey,
+    ShowKey,
+    RevokeKey,
+    CreateEndpoint,
+    ChangeEndpoint,
+    RotateSecret,
+    DeleteEndpoint,
+    EnableEndpoint,
+    TestDelivery,
+    Redeliver,
+    RedeliverForOperator,
+    Recover,
+    RecoverForOperator,
+    Subscribe,
+    Unsubscribe,
+    PauseQueue,
+    ResumeQueue,
+    Recount,
+    PruneLetters,
+    Report,
+    ForgetProcess,
+}
+
+/// A person, and the id of a delivery or of a subscription of hers.
+pub(crate) struct Scene {
+    user: UserId,
+    of: String,
+}
+
+const GIVEN_UP: &str = "update webhook_deliveries set status = 'exhausted', next_at = null, \
+     finished_at = clock_timestamp() - interval '1 minute' where user_id = $1";
+const SWITCHED_OFF: &str =
+    "update webhook_endpoints set enabled = false, disabled_reason = 'failing' where user_id = $1";
+/// What no verb leaves behind: a recount is there for the day on which one does.
+const MISCOUNTED: &str = "update finalization_totals set jobs = jobs + 1 where ctid = (select min(ctid) from \
+     finalization_totals) and $1 <> ''";
+
+impl Said for Owned {
+    type Scene = Scene;
+
+    /// A rotation makes what was new old; operators' recoveries are recorded each time.
+    fn is_harmless_twice(self) -> bool {
+        !matches!(self, Self::RotateSecret | Self::RedeliverForOperator | Self::Recount | Self::Report)
+    }
+
+    fn is_set_in_a_sound_world(self) -> bool {
+        self != Self::Recount
+    }
+
+    async fn prepare(self, world: &World, person: &str) -> Scene {
+        let ledger = world.ledger(true);
+        let mut scene = Scene { user: UserId::new(person), of: String::new() };
+        if matches!(self, Self::CreateUser | Self::Report | Self::ForgetProcess) {
+            if self == Self::ForgetProcess {
+                Self::Report.say(&ledger, &scene).await.unwrap();
+            }
+            return scene;
+        }
+        scene.user = world.person(person).await;
+        let user = &scene.user;
+        match self {
+            Self::ShowKey | Self::RevokeKey => Self::CreateKey.say(&ledger, &scene).await.unwrap(),
+            Self::EnableEndpoint => world.run(SWITCHED_OFF, user).await,
+            Self::Redeliver | Self::RedeliverForOperator | Self::Recover | Self::RecoverForOperator => {
+                complete(world, &ledger, user).await;
+                world.run(GIVEN_UP, user).await;
+                let all = ledger.deliveries(user, &hook(user), 9, 0).await.unwrap();
+                let told = all.into_iter().find(|delivery| delivery.event == "conversation.completed");
+                scene.of = told.expect("it was told of").id;
+            }
+            Self::Unsubscribe => {
+                remind(&ledger, user).await;
+                scene.of = ledger.subscriptions(user).await.unwrap().remove(0).id;
+            }
+            Self::PauseQueue | Self::ResumeQueue => {
+                ledger.resume(Queue::Finalization, &action(user)).await.unwrap();
+                sqlx::query("delete from operator_actions").execute(&world.pool).await.unwrap();
+                if self == Self::ResumeQueue {
+                    Self::PauseQueue.say(&ledger, &scene).await.unwrap();
+                }
+            }
+            Self::Recount => {
+                dead_letter(world, &ledger, user).await;
+                world.run(MISCOUNTED, user).await;
+            }
+            Self::PruneLetters => {
+                dead_letter(world, &ledger, user).await;
+                assert!(ledger.delete_conversation(user, &conversation(user)).await.unwrap());
+                world.run(LONG_AGO, user).await;
+            }
+            _ => {}
+        }
+        scene
+    }
+
+    async fn say(self, ledger: &Ledger, scene: &Scene) -> Result<(), Error> {
+        let (user, of) = (&scene.user, scene.of.as_str());
+        let (hook, named) = (hook(user), || ledger.under_key(name(user)));
+        let secret = SecretString::from("whsec_bmV3");
+        match self {
+            Self::CreateUser => ledger.create_user(user, &Default::default()).await.map(drop),
+            Self::CreateKey => named().create_key(user, &key(user)).await.map(drop),
+            Self::AddKey => named().add_key(user, &key(user)).await.map(drop),
+            Self::ShowKey => ledger.key_owner(&key(user).sha256).await.map(drop),
+            Self::RevokeKey => ledger.revoke_key(user, &key(user).id).await.map(drop),
+            Self::CreateEndpoint => named().create_endpoint(user, &endpoint(user)).await.map(drop),
+            Self::ChangeEndpoint => {
+                let change = EndpointChange { enabled: Some(false), ..Default::default() };
+                ledger.change_endpoint(user, &hook, &change).await.map(drop)
+            }
+            Self::RotateSecret => ledger.rotate_secret(user, &hook, &secret).await.map(drop),
+            Self::DeleteEndpoint => ledger.delete_endpoint(user, &hook).await.map(drop),
+            Self::EnableEndpoint => ledger.enable_endpoint(user, &hook, &action(user)).await.map(drop),
+            Self::TestDelivery => named().test_delivery(user, &hook, &format!("test-{user}")).await.map(drop),
+            Self::Redeliver => ledger.redeliver(user, &hook, of).await.map(drop),
+            Self::RedeliverForOperator => {
+                ledger.redeliver_for_operator(user, &hook, of, &action(user)).await.map(drop)
+            }
+            Self::Recover => ledger.recover(user, &hook, DateTime::UNIX_EPOCH).await.map(drop),
+            Self::RecoverForOperator => {
+                let (since, begun) = (DateTime::UNIX_EPOCH, DateTime::UNIX_EPOCH + TimeDelta::days(40_000));
+                ledger.recover_deliveries(user, &hook, since, begun, 9, &action(user)).await.map(drop)
+            }
+            Self::Subscribe => named().subscribe(user, &subscription(user)).await.map(drop),
+            Self::Unsubscribe => ledger.unsubscribe(user, of).await.map(drop),
+            Self::PauseQueue => ledger.pause(Queue::Finalization, &action(user)).await.map(drop),
+            Self::ResumeQueue => ledger.resume(Queue::Finalization, &action(user)).await.map(drop),
+            Self::Recount => ledger.recount(&action(user)).await.map(drop),
+            Self::PruneLetters => {
+                let month = std::time::Duration::from_secs(30 * 86_400);
+                ledger.prune_dead_letters(month, None, 100).await.map(drop)
+            }
+            Self::Report => {
+                let ended = MinuteCounts { completed: 1, ..Default::default() };
+                ledger.report_process(&process(user), &ended).await
+            }
+            Self::ForgetProcess => ledger.forget_process(&process(user).id).await,
+        }
+    }
+}
+
+fn hook(user: &UserId) -> String {
+    format!("hook-{user}")
+}
+
+fn action(user: &UserId) -> OperatorAction {
+    OperatorAction { operator: "olga".to_owned(), reason: format!("mended for {user}") }
+}
+
+fn key(user: &UserId) -> NewKey {
+    // The test's own digest: whoever asks is told apart by it.
+    let mut sha256 = [0; 32];
+    for (place, byte) in user.as_str().bytes().enumerate() {
+        sha256[place % 32] ^= byte.rotate_left(u32::try_from(place / 32).unwrap());
+    }
+    NewKey {
+        id: format!("key-{user}"),
+        name: "phone".to_owned(),
+        prefix: "lsk_".to_owned(),
+        sha256,
+        scopes: vec!["profile:read".to_owned()],
+        expires_at: None,
+    }
+}
+
+fn endpoint(user: &UserId) -> NewEndpoint {
+    NewEndpoint {
+        id: format!("second-{user}"),
+        url: "https://example.com/second".to_owned(),
+        events: vec![EventKind::ConversationCompleted],
+        format: WebhookFormat::Full,
+        secret: SecretString::from("whsec_c2VjcmV0"),
+    }
+}
+
+fn process(user: &UserId) -> Process {
+    Process {
+        id: user.to_string(),
+        version: "1".to_owned(),
+        roles: vec!["worker".to_owned()],
+        dispatch_mode: "postgres".to_owned(),
+        finalization_slots: 1,
+        creation_slots: 1,
+        stopping: false,
+    }
+}

@@ -1,0 +1,164 @@
+//! What a person makes, changes and throws away: conversations' names, folders, goals, items, memories, people.
+
+use chrono::TimeDelta;
+use ledger::{
+    ConversationChange, Error, FolderChange, GoalChange, ItemChange, Ledger, MemoryChange, NewActionItem,
+    NewFolder, NewGoal, NewPersonMemory,
+};
+use records::{ActionItemId, FolderId, GoalId, GoalType, MemoryCategory, MemoryId, UserId};
+
+use crate::Said;
+use crate::pushes::{item, remind};
+use crate::words::name;
+use crate::world::{World, conversation};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Thing {
+    Rename,
+    CreateFolder,
+    ChangeFolder,
+    DeleteFolder,
+    CreateGoal,
+    ChangeGoal,
+    Progress,
+    DeleteGoal,
+    CreateItems,
+    MoveItem,
+    EndItem,
+    DeleteItem,
+    CreateMemories,
+    ChangeMemory,
+    DeleteMemory,
+    Know,
+    RenamePerson,
+    Forget,
+}
+
+impl Said for Thing {
+    type Scene = UserId;
+
+    async fn prepare(self, world: &World, person: &str) -> UserId {
+        let user = world.person(person).await;
+        let ledger = world.ledger(true);
+        let before = match self {
+            Self::ChangeFolder | Self::DeleteFolder => Some(Self::CreateFolder),
+            Self::ChangeGoal | Self::Progress | Self::DeleteGoal => Some(Self::CreateGoal),
+            Self::ChangeMemory | Self::DeleteMemory => Some(Self::CreateMemories),
+            Self::RenamePerson | Self::Forget => Some(Self::Know),
+            _ => None,
+        };
+        if let Some(before) = before {
+            before.say(&ledger, &user).await.unwrap();
+        }
+        match self {
+            Self::Rename => world.deferred(&user).await,
+            Self::MoveItem | Self::EndItem | Self::DeleteItem => remind(&ledger, &user).await,
+            Self::DeleteFolder => {
+                world.deferred(&user).await;
+                let into = ConversationChange { folder_id: Some(Some(folder(&user))), ..Default::default() };
+                assert!(ledger.change_conversation(&user, &conversation(&user), &into).await.unwrap());
+            }
+            _ => {}
+        }
+        user
+    }
+
+    async fn say(self, ledger: &Ledger, user: &UserId) -> Result<(), Error> {
+        let named = || ledger.under_key(name(user));
+        let item_id = ActionItemId::new(format!("item-{user}"));
+        match self {
+            Self::Rename => {
+                let change = ConversationChange { title: Some("Monday".to_owned()), ..Default::default() };
+                ledger.change_conversation(user, &conversation(user), &change).await.map(drop)
+            }
+            Self::CreateFolder => ledger.create_folder(user, &new_folder(user)).await.map(drop),
+            Self::ChangeFolder => {
+                let change = FolderChange { name: Some("Other".to_owned()), ..Default::default() };
+                ledger.change_folder(user, &folder(user), &change).await.map(drop)
+            }
+            Self::DeleteFolder => ledger.delete_folder(user, &folder(user)).await.map(drop),
+            Self::CreateGoal => named().create_goal(user, &new_goal(user)).await.map(drop),
+            Self::ChangeGoal => {
+                let change = GoalChange { title: Some("Walk".to_owned()), ..Default::default() };
+                ledger.change_goal(user, &goal(user), &change).await.map(drop)
+            }
+            Self::Progress => ledger.set_goal_progress(user, &goal(user), 7.0).await.map(drop),
+            Self::DeleteGoal => ledger.delete_goal(user, &goal(user)).await.map(drop),
+            Self::CreateItems => {
+                let other = ActionItemId::new(format!("other-{user}"));
+                let new = [item(user), NewActionItem { id: other, completed: true, ..item(user) }];
+                named().create_action_items(user, &new).await.map(drop)
+            }
+            Self::MoveItem => {
+                // A date of its own, so that to say it again changes nothing.
+                let due_at = chrono::DateTime::UNIX_EPOCH + TimeDelta::days(40_000);
+                let change = ItemChange { due_at: Some(Some(due_at)), ..Default::default() };
+                ledger.change_action_item(user, &item_id, &change).await.map(drop)
+            }
+            Self::EndItem => {
+                let change = ItemChange { completed: Some(true), ..Default::default() };
+                ledger.change_action_item(user, &item_id, &change).await.map(drop)
+            }
+            Self::DeleteItem => ledger.delete_action_item(user, &item_id).await.map(drop),
+            Self::CreateMemories => named().create_memories(user, &[new_memory(user)]).await.map(drop),
+            Self::ChangeMemory => {
+                let change = MemoryChange { content: Some("Likes coffee".to_owned()), ..Default::default() };
+                ledger.change_memory(user, &memory(user), &change).await.map(drop)
+            }
+            Self::DeleteMemory => ledger.delete_memory(user, &memory(user)).await.map(drop),
+            Self::Know => named().know_person(user, &friend(user), "Bob").await.map(drop),
+            Self::RenamePerson => ledger.rename_person(user, &friend(user), "Rob").await.map(drop),
+            Self::Forget => ledger.forget_person(user, &friend(user)).await.map(drop),
+        }
+    }
+}
+
+fn folder(user: &UserId) -> FolderId {
+    FolderId::new(format!("folder-{user}"))
+}
+
+fn goal(user: &UserId) -> GoalId {
+    GoalId::new(format!("goal-{user}"))
+}
+
+fn memory(user: &UserId) -> MemoryId {
+    MemoryId::new(format!("memory-{user}"))
+}
+
+fn friend(user: &UserId) -> String {
+    format!("friend-{user}")
+}
+
+fn new_folder(user: &UserId) -> NewFolder {
+    NewFolder {
+        id: folder(user),
+        name: "Mine".to_owned(),
+        description: None,
+        color: None,
+        icon: None,
+        order: None,
+    }
+}
+
+fn new_goal(user: &UserId) -> NewGoal {
+    NewGoal {
+        id: goal(user),
+        title: "Run".to_owned(),
+        goal_type: GoalType::Numeric,
+        target_value: 10.0,
+        current_value: 0.0,
+        min_value: 0.0,
+        max_value: 10.0,
+        unit: None,
+    }
+}
+
+fn new_memory(user: &UserId) -> NewPersonMemory {
+    NewPersonMemory {
+        id: memory(user),
+        content: "Likes tea".to_owned(),
+        category: MemoryCategory::Other,
+        public: false,
+        tags: Vec::new(),
+    }
+}

@@ -1,0 +1,50 @@
+//! What people and things may be called, where it is typed: as long as over HTTP, and readable on a terminal.
+
+/// The longest id that an operator chooses, in characters.
+const LONGEST_ID: usize = 128;
+
+/// A name.
+pub(super) fn name(words: &str) -> Result<String, String> {
+    bounded(words, 1, 100)
+}
+
+/// Words of `min` to `max` characters, without the blanks around them.
+pub(super) fn bounded(words: &str, min: usize, max: usize) -> Result<String, String> {
+    let words = words.trim();
+    match (min..=max).contains(&words.chars().count()) {
+        true => Ok(words.to_owned()),
+        false => Err(format!("{min} to {max} characters")),
+    }
+}
+
+/// An id of an operator's own making. It stands in addresses and tables: what breaks a line or means another folder is none.
+pub(super) fn id(words: &str) -> Result<String, String> {
+    let id = bounded(words, 1, LONGEST_ID)?;
+    match id.chars().any(char::is_control) || matches!(id.as_str(), "." | "..") {
+        true => Err("an id has no control characters and is neither . nor ..".to_owned()),
+        false => Ok(id),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_has_one_to_a_hundred_characters_as_over_http() {
+        assert_eq!(name(" Ada "), Ok("Ada".to_owned()));
+        assert_eq!(name(&"é".repeat(100)), Ok("é".repeat(100)));
+        for wrong in ["", "  ", &"a".repeat(101)] {
+            assert_eq!(name(wrong), Err("1 to 100 characters".to_owned()));
+        }
+    }
+
+    #[test]
+    fn an_id_is_in_one_piece_and_means_no_folder() {
+        assert_eq!(id("ada@example.org"), Ok("ada@example.org".to_owned()));
+        assert_eq!(id("..."), Ok("...".to_owned()));
+        for wrong in ["", " ", ".", "..", "a\tb", "a\u{1b}b", "a\nb", &"a".repeat(129)] {
+            assert!(id(wrong).is_err(), "{wrong:?}");
+        }
+    }
+}

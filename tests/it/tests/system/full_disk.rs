@@ -1,0 +1,64 @@
+//! What commands do where stdout cannot be written to: they say so, once, and leave nothing behind that nobody saw.
+
+use std::fs::File;
+use std::process::{Command, Output, Stdio};
+
+use testbed::TestDatabase;
+
+use crate::binary;
+use crate::world::World;
+
+/// Exit code, and what was said on stderr.
+fn ends(database: &str, words: &[&str], stdout: Stdio) -> (Option<i32>, String) {
+    let mut command = Command::new(binary::path());
+    command.args(words).env("DATABASE_URL", database).stdout(stdout).stderr(Stdio::piped());
+    let Output { status, stderr, .. } =
+        command.spawn().and_then(|child| child.wait_with_output()).expect("the program can be run");
+    (status.code(), String::from_utf8_lossy(&stderr).into_owned())
+}
+
+/// Where every write fails for want of space.
+fn full() -> Stdio {
+    File::options().write(true).open("/dev/full").expect("the device is there").into()
+}
+
+/// A pipe that nobody reads any more.
+fn unread() -> Stdio {
+    let (reader, writer) = std::io::pipe().expect("a pipe can be made");
+    drop(reader);
+    writer.into()
+}
+
+#[tokio::test]
+async fn what_cannot_be_written_is_an_error_and_what_nobody_reads_is_none() {
+    let database = TestDatabase::new().await;
+    for words in [
+        &["jobs", "list", "--json"][..],
+        &["jobs", "watch", "--looks", "1"],
+        &["jobs", "watch", "--looks", "1", "--json"],
+        &["audit", "list", "--json"],
+        &["verify"],
+        &["doctor"],
+        &["config"],
+        &["openapi"],
+    ] {
+        let (code, said) = ends(&database.url(), words, full());
+        assert_eq!(code, Some(1), "{words:?}: {said}");
+        assert!(said.starts_with("error: writing ") && said.contains("No space left"), "{words:?}: {said}");
+        let (code, said) = ends(&database.url(), words, unread());
+        assert!(code != Some(101) && !said.contains("writing"), "{words:?}: {code:?} {said}");
+    }
+}
+
+#[tokio::test]
+async fn a_key_that_could_not_be_shown_is_revoked_again() {
+    let world = World::new().await;
+
+    let (code, said) = ends(&world.url, &["keys", "create", "--user", "u1", "--name", "unseen"], full());
+
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("could not be shown and was revoked again"), "{said}");
+    let live = "select count(*) from developer_keys where name = 'unseen' and revoked_at is null";
+    let revoked = "select count(*) from developer_keys where name = 'unseen' and revoked_at is not null";
+    assert_eq!((world.count(live).await, world.count(revoked).await), (0, 1));
+}
