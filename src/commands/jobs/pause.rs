@@ -29,7 +29,11 @@ pub(super) async fn pause(ledger: &Ledger, switch: &Switch, as_json: bool) -> an
 /// Claims again.
 pub(super) async fn resume(ledger: &Ledger, switch: &Switch, as_json: bool) -> anyhow::Result<()> {
     let changed = ledger.resume(switch.queue(), &switch.cause.action()).await?;
-    let words = if changed { "resumed: workers claim from it within a second, runs with people's own keys within five" } else { "not paused" };
+    let words = if changed {
+        "resumed: workers claim from it within a second, runs with people's own keys within five"
+    } else {
+        "not paused"
+    };
     switch.tell("claiming", changed, words, as_json);
     Ok(())
 }
