@@ -77,7 +77,9 @@ impl Limiter {
     pub(crate) fn admit(&self, key_id: &str) -> Counted {
         let Some((size, buckets)) = &self.buckets else { return Counted { left: None, admitted: Ok(()) } };
         // To look at every bucket at every request would be what many keys cost.
-        if self.asked.fetch_add(1, Ordering::Relaxed) % SWEEP_EVERY == 0 && buckets.len() > BUCKETS_KEPT {
+        if self.asked.fetch_add(1, Ordering::Relaxed).is_multiple_of(SWEEP_EVERY)
+            && buckets.len() > BUCKETS_KEPT
+        {
             buckets.retain_recent();
         }
         let size = size.get();
