@@ -210,7 +210,7 @@ async fn apply_missing(pool: &PgPool) -> Result<Vec<i64>, sqlx::Error> {
     // The migrator takes this lock once more, which its own session may: what is missing now nobody else applies.
     Migrate::lock(&mut *session).await?;
     let applied = applied(&mut session).await?;
-    MIGRATOR.run(&mut *session).await?;
+    MIGRATOR.run_direct(None, &mut *session, false).await?;
     Ok(MIGRATOR
         .iter()
         .map(|migration| migration.version)

@@ -79,3 +79,22 @@ impl Resolve for GuardedResolver {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up must fail")]
+
+    use super::*;
+
+    #[test]
+    fn over_https_the_public_addresses_of_a_name_are_kept_and_over_http_one_stranger_refuses_it() {
+        let guard = Guard::new(vec!["10.0.0.0/8".parse().unwrap()]);
+        let chosen = |reach, found: [&str; 2]| {
+            let found = found.map(|address| address.parse().unwrap());
+            GuardedResolver::choose(&guard, reach, found.into()).len()
+        };
+        assert_eq!(chosen(Reach::Https, ["8.8.8.8", "192.168.0.1"]), 1);
+        assert_eq!(chosen(Reach::Http, ["10.0.0.1", "10.0.0.2"]), 2);
+        assert_eq!(chosen(Reach::Http, ["10.0.0.1", "8.8.8.8"]), 0);
+    }
+}

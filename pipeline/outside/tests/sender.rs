@@ -101,6 +101,32 @@ async fn headers_and_body_arrive_as_given() {
     assert_eq!(&body[..], b"\x00body");
 }
 
+#[test]
+fn the_proxy_of_the_environment_is_not_used() {
+    // Only a process can be born into another environment: this program once more, for one test.
+    let mut once_more = std::process::Command::new(std::env::current_exe().unwrap());
+    once_more.args(["--exact", "headers_and_body_arrive_as_given"]);
+    for name in ["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"] {
+        once_more.env(name, "http://127.0.0.1:9");
+    }
+    assert!(once_more.output().unwrap().status.success());
+}
+
+#[tokio::test]
+async fn a_receiver_that_does_not_end_its_handshake_is_given_up_before_the_time_of_a_call_is_over() {
+    let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let sender = sender(&["127.0.0.0/8"], Arc::default());
+    let url = format!("https://{}/hook", silent.local_addr().unwrap());
+    let answer = tokio::time::timeout(Duration::from_secs(12), call(&sender, &url)).await;
+    assert_eq!(answer, Ok(Answer::Timeout));
+}
+
+#[tokio::test]
+async fn a_name_without_addresses_is_unreachable_and_not_refused() {
+    let sender = sender(&[], Names::of("nowhere.example", &[&[]]));
+    assert_eq!(call(&sender, "https://nowhere.example/hook").await, Answer::Unreachable);
+}
+
 #[tokio::test]
 async fn a_name_that_resolves_to_an_inner_address_is_refused_without_a_connection() {
     let hits = Arc::new(AtomicUsize::new(0));

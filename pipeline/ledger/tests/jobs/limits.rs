@@ -1,8 +1,9 @@
 //! Nobody waits for ever: every session and every transaction of the ledger bounds its waits, its statements and its idling.
 
 use job::Queue;
+use ledger::{Ledger, Settings};
 
-use crate::world::World;
+use crate::{explain::gone, world::World};
 
 /// Notes the bounds of whoever writes to one of these tables.
 const NOTED: &str = "create table noted (at text, locks text, statements text, idling text); \
@@ -35,4 +36,17 @@ async fn whatever_writes_is_bounded() {
             .unwrap();
     assert_eq!(bounds, [("2s".to_owned(), "10s".to_owned(), "5s".to_owned())]);
     assert_eq!(world.count("select count(distinct at) from noted").await, 3);
+}
+
+#[tokio::test]
+async fn a_session_that_was_idle_for_a_while_is_asked_before_it_is_used() {
+    let world = World::new().await;
+    let options = world.database.options().application_name("idle");
+    let ledger = Ledger::new(options, Settings { connections: 1, ..Settings::default() });
+    ledger.now().await.unwrap();
+    // No race is waited out here: only a session that has been idle for more than a second is doubted.
+    tokio::time::sleep(std::time::Duration::from_millis(1_200)).await;
+    world.run("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'idle'").await;
+    gone(&world, "idle").await;
+    ledger.now().await.unwrap();
 }

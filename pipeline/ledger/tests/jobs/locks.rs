@@ -259,24 +259,29 @@ async fn what_somebody_holds_is_passed_by_and_the_rest_is_taken() {
 }
 
 #[tokio::test]
-async fn completions_wait_for_nobody_elses_conversation() {
+async fn completions_wait_for_nobody_elses_conversation_and_hold_none() {
     let world = World::new().await;
-    let bob = records::UserId::new("bob");
-    assert!(world.ledger.create_user(&bob, &Default::default()).await.unwrap());
+    // Whoever holds too many holds those that come first: Al's of the same ids, and Ann's `a`.
+    let al = records::UserId::new("al");
+    assert!(world.ledger.create_user(&al, &Default::default()).await.unwrap());
     let mut runs = Vec::new();
-    for id in ["a", "b", "c", "others"] {
+    for id in ["a", "b", "c", "d"] {
         runs.push(world.claimed(id).await);
-        world.ledger.create_conversation(&bob, talk(id)).await.unwrap();
+        world.ledger.create_conversation(&al, talk(id)).await.unwrap();
     }
-    let held = "select from conversations where user_id = 'bob' or conversation_id = 'others' for update";
-    let _held = world.database.holding(held).await;
-    let asked = [Outcome::Discarded, Outcome::Kept, Outcome::Discarded]
-        .into_iter()
-        .zip(&runs)
-        .map(|(outcome, run)| completion(run, outcome, Results::default()));
-    let asked: Vec<_> = asked.collect();
-    world.ledger.complete(&asked[0]).await.unwrap();
+    let asked = |place: usize, outcome| completion(&runs[place], outcome, Results::default());
+    let others = "select from conversations where user_id = 'al' or conversation_id = 'a' for update";
+    let holder = world.database.holding(others).await;
+    world.ledger.complete(&asked(3, Outcome::Discarded)).await.unwrap();
+    drop(holder);
+    let (ledger, kept, discarded) =
+        (world.ledger.clone(), asked(1, Outcome::Kept), asked(2, Outcome::Discarded));
     // Asked in the same breath: one batch of both kinds.
-    let (kept, discarded) = tokio::join!(world.ledger.complete(&asked[1]), world.ledger.complete(&asked[2]));
+    let verb = async move { tokio::join!(ledger.complete(&kept), ledger.complete(&discarded)) };
+    let held = "select from conversations where user_id = 'ann' and conversation_id = 'c' for update";
+    let probe =
+        "select from conversations where user_id = 'al' or conversation_id = 'a' for no key update nowait";
+    let (free, (kept, discarded)) = is_free_while(&world, held, verb, probe).await;
+    assert!(free, "its own two are held");
     assert_eq!((kept.is_ok(), discarded.is_ok()), (true, true));
 }
