@@ -29,7 +29,7 @@ async fn a_bulk_replay_outlives_the_process_that_works_on_it() {
     let id = started["replay_id"].as_str().expect("a replay has an id").to_owned();
     let under_way = until(&world, &id, |replay| replay["replayed"].as_i64() >= Some(2)).await;
     let executor = under_way["executor"].as_str().expect("somebody works on it").to_owned();
-    let place = processes.iter().position(|process| executor.ends_with(&format!(":{}", process.id())));
+    let place = processes.iter().position(|process| executor.contains(&format!(":{}-", process.id())));
     processes.remove(place.expect("it is one of them")).kill().await;
 
     let done = until(&world, &id, |replay| replay["status"] == "done").await;
