@@ -74,11 +74,11 @@ where
     http.timer(TokioTimer::new()).header_read_timeout(HEAD).serve_connection(io, answer)
 }
 
-/// A request names one host that can be one (RFC 9112, 3.2); HTTP/1.0 may leave it out.
+/// A request names one host that can be one, or says that it has none to name (RFC 9112, 3.2); HTTP/1.0 may leave it out.
 fn names_its_host<B>(request: &Request<B>) -> bool {
     let mut hosts = request.headers().get_all(HOST).iter();
     match (hosts.next(), hosts.next()) {
-        (Some(host), None) => Authority::try_from(host.as_bytes()).is_ok(),
+        (Some(host), None) => host.is_empty() || Authority::try_from(host.as_bytes()).is_ok(),
         (None, None) => request.version() < Version::HTTP_11,
         _ => false,
     }
@@ -155,7 +155,7 @@ mod tests {
             (&[], false),
             (&["a", "b"], false),
             (&["a b/c"], false),
-            (&[""], false),
+            (&[""], true),
         ] {
             assert_eq!(named(hosts, Version::HTTP_11), right, "{hosts:?}");
         }

@@ -52,7 +52,14 @@ impl<'a> Repairs<'a> {
             OnError::PutOff => {
                 tracing::error!(job_id = job.as_str(), %error, "a job cannot be reconciled; it is put off");
                 self.metrics.count(Action::PutOff, 1);
-                self.ledger.in_time(self.ledger.put_off(user, job)).await
+                match self.ledger.in_time(self.ledger.put_off(user, job)).await {
+                    // What refuses to be reconciled may refuse this as well: it stays due, and the others go on.
+                    Err(ledger::Error::Refused { .. }) => {
+                        (self.trouble, self.troubled) = (true, true);
+                        Ok(())
+                    }
+                    done => done,
+                }
             }
         }
     }

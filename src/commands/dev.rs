@@ -50,10 +50,11 @@ pub(super) async fn run(dev: Dev, spans: Option<SpanCounts>) -> anyhow::Result<E
         (false, Some(_)) => None,
     };
     let stayed = stay(dev.config, private.as_ref(), spans).await;
-    if let Some(private) = private.filter(|_| dev.fresh) {
-        private.drop_database().await.context("dropping the fresh database")?;
-    }
-    stayed
+    let dropped = match private.filter(|_| dev.fresh) {
+        Some(private) => private.drop_database().await.context("dropping the fresh database"),
+        None => Ok(()),
+    };
+    stayed.and_then(|code| dropped.map(|()| code))
 }
 
 async fn stay(

@@ -39,12 +39,11 @@ impl Held {
         &self.holding
     }
 
-    /// Waits until the heartbeat says that the run must end; for ever, when it never does.
-    pub(crate) async fn fate(&self) -> Fate {
+    /// Waits until the heartbeat says `fate`, also when it said another one before; for ever, when it never does.
+    pub(crate) async fn told(&self, fate: Fate) {
         let mut told = self.told.clone();
-        match told.wait_for(Option::is_some).await.map(|fate| *fate) {
-            Ok(Some(fate)) => fate,
-            _ => std::future::pending().await,
+        if told.wait_for(|told| *told == Some(fate)).await.is_err() {
+            std::future::pending().await
         }
     }
 }
@@ -119,6 +118,7 @@ async fn renewed(ledger: &Ledger, present: &[Holding]) -> Result<Vec<Renewal>, l
 
 #[cfg(test)]
 mod tests {
+    use futures::FutureExt;
     use job::{Epoch, JobId};
     use records::UserId;
 
@@ -133,8 +133,19 @@ mod tests {
         let holdings = Holdings::default();
         let (lost, overdue) = (holdings.hold(holding(1)), holdings.hold(holding(2)));
         holdings.tell(&[holding(2), holding(1)], &[Renewal::RunLimit, Renewal::Lost]);
-        assert_eq!(lost.fate().await, Fate::Lost);
-        assert_eq!(overdue.fate().await, Fate::RunLimit);
+        lost.told(Fate::Lost).await;
+        overdue.told(Fate::RunLimit).await;
+        assert!(overdue.told(Fate::Lost).now_or_never().is_none());
+    }
+
+    #[tokio::test]
+    async fn a_lease_that_is_lost_after_the_run_limit_is_heard_of() {
+        let holdings = Holdings::default();
+        let held = holdings.hold(holding(1));
+        for renewal in [Renewal::RunLimit, Renewal::Lost] {
+            holdings.tell(&[holding(1)], &[renewal]);
+        }
+        held.told(Fate::Lost).await;
     }
 
     #[tokio::test]

@@ -69,11 +69,13 @@ pub(crate) struct End {
     pub(crate) ended: Ended,
     /// The delay with which it was released, or what the provider asked for when it failed.
     pub(crate) wait: Option<Duration>,
+    /// The job is buried: keys can do nothing for it any more.
+    pub(crate) buried: bool,
 }
 
 impl From<Ended> for End {
     fn from(ended: Ended) -> Self {
-        Self { ended, wait: None }
+        Self { ended, wait: None, buried: false }
     }
 }
 
@@ -147,7 +149,7 @@ impl Runner {
                 Err(Unfinished::failed(FailureCode::Internal))
             }),
             () = self.hard.cancelled() => Err(Unfinished::Silent),
-            () = lost(held) => Err(Unfinished::Silent),
+            () = held.told(Fate::Lost) => Err(Unfinished::Silent),
             () = overdue(held, limit, &commits) => Err(Unfinished::failed(FailureCode::RunTimeout)),
         }
     }
@@ -244,7 +246,7 @@ impl Runner {
             Ok(Answer::Refused(Refusal::TooLate)) => self.settle_too_late(held, unfinished).await,
             Ok(Answer::Granted { retry, dead_letter, .. }) => {
                 self.metrics.count_edge(retry, dead_letter);
-                end(edge)
+                End { buried: dead_letter, ..end(edge) }
             }
             Ok(Answer::Refused(refusal)) => {
                 tracing::info!(?refusal, "the ledger refused the run's end");
@@ -277,7 +279,7 @@ impl Runner {
         tokio::select! {
             biased;
             answer = until_answered(&self.chance, &self.hard, verb) => answer,
-            () = lost(held) => Ok(verb().await.unwrap_or(Answer::Refused(Refusal::LeaseLost))),
+            () = held.told(Fate::Lost) => Ok(verb().await.unwrap_or(Answer::Refused(Refusal::LeaseLost))),
         }
     }
 
@@ -292,31 +294,15 @@ impl Runner {
     }
 }
 
-/// Waits until the lease is lost; a run limit that is over does not end the repeating of its own edge.
-async fn lost(held: &Held) {
-    match held.fate().await {
-        Fate::Lost => {}
-        Fate::RunLimit => std::future::pending().await,
-    }
-}
-
 /// Waits until the run limit is over, by the database's clock or, when that is away, by ours; for ever, when the run
 /// commits by then.
 async fn overdue(held: &Held, limit: Duration, commits: &AtomicBool) {
     tokio::select! {
-        () = run_limit(held) => {}
+        () = held.told(Fate::RunLimit) => {}
         () = tokio::time::sleep(limit) => {}
     }
     if commits.load(Ordering::Relaxed) {
         std::future::pending().await
-    }
-}
-
-/// Waits until the heartbeat says that the run limit is over.
-async fn run_limit(held: &Held) {
-    match held.fate().await {
-        Fate::RunLimit => {}
-        Fate::Lost => std::future::pending().await,
     }
 }
 
@@ -329,10 +315,10 @@ fn end(edge: Edge) -> End {
     match edge {
         Edge::Release { delay } => {
             let wait = delay.to_std().ok().filter(|wait| !wait.is_zero());
-            End { ended: Ended::Released, wait }
+            End { wait, ..Ended::Released.into() }
         }
         Edge::Fail { code, retry_after, .. } => {
-            End { ended: Ended::Failed(code), wait: retry_after.and_then(|asked| asked.to_std().ok()) }
+            End { wait: retry_after.and_then(|asked| asked.to_std().ok()), ..Ended::Failed(code).into() }
         }
         Edge::Park => Ended::Parked.into(),
     }

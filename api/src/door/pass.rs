@@ -8,7 +8,7 @@ use std::{
 
 use axum::{
     extract::{MatchedPath, Request, State},
-    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
+    http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header},
     middleware::Next,
     response::{IntoResponse, Response},
 };
@@ -24,6 +24,7 @@ use super::{
 use crate::{
     Error,
     error::{Cause, detail},
+    routes::waiting,
 };
 
 /// A client that goes sooner says nothing of the database.
@@ -48,11 +49,11 @@ pub(super) async fn attend(State(door): State<Door>, mut request: Request, next:
     let told = Told::default();
     request.extensions_mut().insert(told.clone());
     let begun = Instant::now();
+    let may_rest = method == Method::POST && waiting::ROUTES.contains(&route.as_str());
     async {
         let mut work = pin!(next.run(request));
         // Declared later, so dropped earlier: the doubt is raised before a session that was waited for comes back.
-        let waiting =
-            Waiting { door: Some(&door), begun, may_rest: door.creating.contains_key(route.as_str()) };
+        let waiting = Waiting { door: Some(&door), begun, may_rest };
         let answer = match timeout(door.settings.longest_answer(), work.as_mut()).await {
             Ok(answer) => {
                 waiting.was_answered();
@@ -192,6 +193,12 @@ mod tests {
 
     use super::*;
     use crate::{Metrics, Settings, ids::SystemIds};
+
+    #[test]
+    fn the_routes_that_wait_are_there() {
+        let patterns = crate::routes::patterns(&Settings::default());
+        assert!(waiting::ROUTES.iter().all(|route| patterns.contains(route)));
+    }
 
     /// A door with default settings, before a route that never answers and one that wants a body.
     fn attended() -> Router {

@@ -25,7 +25,7 @@ mod push;
 mod segments;
 mod status;
 mod tagged;
-mod waiting;
+pub(crate) mod waiting;
 mod webhooks;
 
 use axum::{

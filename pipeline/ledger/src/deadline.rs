@@ -18,7 +18,7 @@ use crate::{Ledger, error::Error};
 
 /// A verb is a handful of statements of milliseconds, and each waits for two seconds at most; longer than this, nobody is
 /// there.
-const ANSWER: Duration = Duration::from_secs(15);
+pub(crate) const ANSWER: Duration = Duration::from_secs(15);
 
 /// How long a session may take to say that it lives.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(1);
@@ -65,9 +65,18 @@ impl Ledger {
     /// # Errors
     /// Those of `verb`; [`Error::Unavailable`] when nothing was heard of it for 15 seconds.
     pub async fn in_time<T>(&self, verb: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+        self.within(ANSWER, verb).await
+    }
+
+    /// The same, no longer than `wait`.
+    pub(crate) async fn within<T>(
+        &self,
+        wait: Duration,
+        verb: impl Future<Output = Result<T, Error>>,
+    ) -> Result<T, Error> {
         // Dropped after the doubt is raised, and its session with it.
         let mut verb = pin!(verb);
-        if let Ok(answer) = tokio::time::timeout(ANSWER, verb.as_mut()).await {
+        if let Ok(answer) = tokio::time::timeout(wait, verb.as_mut()).await {
             return answer;
         }
         self.doubts.raise();

@@ -176,12 +176,12 @@ impl House {
     }
 
     /// What follows from a run's end. A failure that may pass is tried again after its back-off, or when the provider
-    /// asked to be asked, if that is later, and what the row says then decides; so is a job that was given back because a circuit is open, after the delay. A lease that was
-    /// lost to a crash of the database is worth another look as well.
+    /// asked to be asked, if that is later, and what the row says then decides; so is a job that was given back because a
+    /// circuit is open, after the delay. A lease that was lost to a crash of the database is worth another look as well.
     fn after(&self, end: End, attempts: u32) -> Next {
         let back_off = |attempts| self.ledger.policy().back_off_after(attempts, self.chance.permille(200));
         match end.ended {
-            Ended::Failed(code) if code.is_retryable() => {
+            Ended::Failed(code) if code.is_retryable() && !end.buried => {
                 let back_off = positive(back_off(attempts.saturating_add(1)));
                 Next::Again(end.wait.map_or(back_off, |asked| asked.max(back_off)))
             }

@@ -105,10 +105,11 @@ impl OpenAi {
         talk: &Talk,
         question: &Question<'_>,
     ) -> Result<Vec<T>, Failure> {
-        let most = self.window.part(question.tokens());
+        let context = self.window.context();
+        let most = self.window.part(context, question.tokens());
         let transcript = Transcript::of(talk, most as usize / 2);
         let parts = window::parts(&transcript.lines, most);
-        let asked = parts.into_iter().map(|part| self.ask_part(&transcript, part, question));
+        let asked = parts.into_iter().map(|part| self.ask_part(&transcript, part, question, context));
         stream::iter(asked).buffered(AT_ONCE).try_collect().await
     }
 
@@ -118,7 +119,7 @@ impl OpenAi {
         talk: &Talk,
         question: &Question<'_>,
     ) -> Result<T, Failure> {
-        self.ask_part(&Transcript::of(talk, usize::MAX - 1), 0..0, question).await
+        self.ask_part(&Transcript::of(talk, usize::MAX - 1), 0..0, question, self.window.context()).await
     }
 
     async fn ask_part<T: DeserializeOwned>(
@@ -126,9 +127,10 @@ impl OpenAi {
         transcript: &Transcript,
         part: Range<usize>,
         question: &Question<'_>,
+        context: u32,
     ) -> Result<T, Failure> {
         let text = self.marks.user_text(transcript, part, question.data, question.text);
-        let body = self.converse(question, &text).await?;
+        let body = self.converse(question, &text, context).await?;
         let completion: Completion =
             serde_json::from_slice(&body).map_err(|_| FailureCode::ModelMalformed)?;
         self.count(question.stage, &completion.usage);
@@ -136,10 +138,10 @@ impl OpenAi {
         Ok(serde_json::from_str(json_in(&text)).map_err(|_| FailureCode::ModelMalformed)?)
     }
 
-    /// Asks in the known manner, and in the next one as long as the server complains of the manner. One is
+    /// Asks `text`, which was made for `context`, in the known manner, and in the next one as long as the server complains of the manner. One is
     /// remembered only once it worked.
-    async fn converse(&self, question: &Question<'_>, text: &str) -> Result<Vec<u8>, Failure> {
-        let (mut manner, context) = (self.manners.known(), self.window.context());
+    async fn converse(&self, question: &Question<'_>, text: &str, context: u32) -> Result<Vec<u8>, Failure> {
+        let mut manner = self.manners.known();
         loop {
             let request = self.request(manner, question, text);
             match self.line.post(question.stage, "chat/completions", &request).await {

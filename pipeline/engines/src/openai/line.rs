@@ -1,7 +1,7 @@
 //! The line to a server: every call passes its circuit, is tried again a few times where that may help,
 //! and is counted. Clones share the circuit: a server that is down is down for all of them.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use job::FailureCode;
@@ -119,11 +119,12 @@ impl Line {
     fn show(&self, open_for: Option<Duration>) {
         self.meter.circuit(open_for.is_some());
         let Some(wait) = open_for else { return };
-        let line = self.clone();
+        // Without the server: its key may be a person's own, and is not ours to keep that long.
+        let (circuit, meter) = (Arc::clone(&self.circuit), Arc::clone(&self.meter));
         tokio::spawn(async move {
             sleep(wait).await;
-            let left = line.with_circuit(|circuit, now| circuit.open_for(now));
-            line.meter.circuit(left.is_some_and(|left| !left.is_zero()));
+            let left = locked(&circuit).open_for(Instant::now());
+            meter.circuit(left.is_some_and(|left| !left.is_zero()));
         });
     }
 
@@ -154,10 +155,14 @@ impl Line {
     }
 
     fn with_circuit<T>(&self, ask: impl FnOnce(&mut Circuit, Instant) -> T) -> T {
-        ask(&mut self.circuit.lock().unwrap_or_else(PoisonError::into_inner), Instant::now())
+        ask(&mut locked(&self.circuit), Instant::now())
     }
 
     fn between_half_and_one(&self) -> f64 {
         self.chance.lock().unwrap_or_else(PoisonError::into_inner).random_range(0.5..=1.0)
     }
+}
+
+fn locked(circuit: &Mutex<Circuit>) -> MutexGuard<'_, Circuit> {
+    circuit.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -28,9 +28,9 @@ impl Window {
         (self.context() / 4).clamp(LEAST_OUTPUT, MOST_OUTPUT)
     }
 
-    /// What is left for a part of a talk beside `rest`, the tokens of everything else in the prompt.
-    pub(super) fn part(&self, rest: u32) -> u32 {
-        self.context().saturating_sub(self.output()).saturating_sub(rest).max(LEAST_PART)
+    /// What is left of `context` for a part of a talk beside `rest`, the tokens of everything else in the prompt.
+    pub(super) fn part(&self, context: u32, rest: u32) -> u32 {
+        context.saturating_sub(self.output()).saturating_sub(rest).max(LEAST_PART)
     }
 
     /// The server said that a prompt was longer than its context, which was taken to be `context` when the prompt was made:
@@ -140,7 +140,7 @@ mod tests {
     #[test]
     fn a_context_is_shared_by_question_and_answer() {
         let window = Window::new(16_384);
-        assert_eq!((window.output(), window.part(1_000)), (4_096, 11_288));
+        assert_eq!((window.output(), window.part(16_384, 1_000)), (4_096, 11_288));
         for _ in 0..3 {
             window.shrink(16_384);
         }
@@ -150,7 +150,7 @@ mod tests {
         let small = Window::new(1_000);
         small.shrink(1_000);
         assert_eq!(small.context(), 1_000, "what was set is believed");
-        assert_eq!(Window::new(100).part(5_000), LEAST_PART);
+        assert_eq!(Window::new(100).part(100, 5_000), LEAST_PART);
         assert_eq!(Window::new(1_000_000).output(), MOST_OUTPUT);
     }
 

@@ -171,6 +171,12 @@ impl Ledger {
         const DOING: &str = "recounting";
         let (mut transaction, now) = self.begin(DOING).await?;
         patience(&mut transaction).await.doing(DOING)?;
+        // Two at once would both add what was missing before either.
+        sqlx::query("select pg_advisory_xact_lock($1)")
+            .bind(RECOUNT)
+            .execute(&mut *transaction)
+            .await
+            .doing(DOING)?;
         let mut corrected = recount_statuses(&mut transaction).await.doing(DOING)?;
         corrected += recount_codes(&mut transaction).await.doing(DOING)?;
         if corrected > 0 {
@@ -180,6 +186,9 @@ impl Ledger {
         Ok(corrected > 0)
     }
 }
+
+/// The lock of whoever recounts: "recount" in ASCII.
+const RECOUNT: i64 = 0x0072_6563_6f75_6e74;
 
 async fn patience(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
     sqlx::query("select set_config('statement_timeout', '600s', true)").execute(connection).await.map(drop)

@@ -133,10 +133,10 @@ impl Ledger {
             let take = async {
                 until_stored!(self, "taking a bell", |bell| self.try_take(queue, worker, 1, bell, &mut met))
             };
-            if taken.add(self.in_time(take).await)
+            if taken.add(self.within(taken.patience(), take).await)
                 && let Some(bell) = met
             {
-                taken.put_off(self.in_time(self.put_off_bell(&bell)).await);
+                taken.put_off(self.within(taken.patience(), self.put_off_bell(&bell)).await);
             }
         }
         taken.end()

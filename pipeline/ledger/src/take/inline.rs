@@ -60,10 +60,10 @@ impl Ledger {
                 until_stored!(self, "taking a queued job", |bell| self
                     .try_take_rows(queue, worker, 1, bell, &mut met))
             };
-            if taken.add(self.in_time(take).await)
+            if taken.add(self.within(taken.patience(), take).await)
                 && let Some(row) = met
             {
-                taken.put_off(self.in_time(self.put_off_row(row)).await);
+                taken.put_off(self.within(taken.patience(), self.put_off_row(row)).await);
             }
         }
         taken.end()

@@ -3,11 +3,12 @@
 use std::time::{Duration, Instant};
 
 use super::Taken;
-use crate::error::Error;
+use crate::{deadline::ANSWER, error::Error};
 
-/// How long further ones are begun. Whoever waits for the take gives it up after a while (`deadline`), and claims that
-/// nobody hears of would be leases that nobody runs.
+/// How long further ones are begun once something is claimed, and how long they may take then: nobody renews what is claimed
+/// before it is handed over.
 const BEGINNING: Duration = Duration::from_secs(3);
+const ENDING: Duration = Duration::from_secs(6);
 
 /// What came of the takes of one job each so far.
 pub(super) struct OneByOne {
@@ -28,6 +29,14 @@ impl OneByOne {
     pub(super) fn goes_on(&self) -> bool {
         let has_time = self.taken.claims.is_empty() || self.begun.elapsed() < BEGINNING;
         self.left > 0 && self.broken.is_none() && has_time
+    }
+
+    /// How long the next step is waited for.
+    pub(super) fn patience(&self) -> Duration {
+        match self.taken.claims.is_empty() {
+            true => ANSWER,
+            false => ENDING.saturating_sub(self.begun.elapsed()),
+        }
     }
 
     /// Adds what one take came to. `true`: what it met cannot be taken and is to be put off.

@@ -54,7 +54,7 @@ pub(super) const RULES: &[Rule] = &[
                  (status = 'leased' and epoch = p_epoch and lease_expires_at <> p_expires) \
                  or (status = 'completed' and outcome <> 'withdrawn') or attempts > p_attempts \
                  or (status = 'queued' and generation = p_generation)) \
-             and not exists (select from chaos.ran r where r.name = writer and p_worker like '%:' || r.pid || '/%')"
+             and not exists (select from chaos.ran r where r.name = writer and p_worker like '%:' || r.pid || '-%')"
         ),
     ),
     ("a completed job never moves", steps!("p_status = 'completed' and status <> 'completed'")),
