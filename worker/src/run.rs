@@ -141,7 +141,8 @@ impl Runner {
     ) -> Result<(), Unfinished> {
         let limit = self.ledger.policy().run_limit.to_std().unwrap_or(Duration::MAX);
         let commits = AtomicBool::new(false);
-        let work = AssertUnwindSafe(self.work(witness, held, slot, &commits)).catch_unwind();
+        // On the heap: the stages are large, and each layer around them would hold them once more.
+        let work = AssertUnwindSafe(Box::pin(self.work(witness, held, slot, &commits))).catch_unwind();
         tokio::select! {
             biased;
             done = work => done.unwrap_or_else(|_| {

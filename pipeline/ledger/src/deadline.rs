@@ -4,7 +4,6 @@
 //! failover takes the address away. TCP notices after a quarter of an hour, so the wait is bounded here too.
 
 use std::{
-    pin::pin,
     sync::{
         Arc,
         atomic::{AtomicU32, Ordering},
@@ -64,23 +63,29 @@ impl Ledger {
     ///
     /// # Errors
     /// Those of `verb`; [`Error::Unavailable`] when nothing was heard of it for 15 seconds.
-    pub async fn in_time<T>(&self, verb: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
-        self.within(ANSWER, verb).await
+    pub fn in_time<T>(
+        &self,
+        verb: impl Future<Output = Result<T, Error>>,
+    ) -> impl Future<Output = Result<T, Error>> {
+        self.within(ANSWER, verb)
     }
 
     /// The same, no longer than `wait`.
-    pub(crate) async fn within<T>(
+    pub(crate) fn within<T>(
         &self,
         wait: Duration,
         verb: impl Future<Output = Result<T, Error>>,
-    ) -> Result<T, Error> {
-        // Dropped after the doubt is raised, and its session with it.
-        let mut verb = pin!(verb);
-        if let Ok(answer) = tokio::time::timeout(wait, verb.as_mut()).await {
-            return answer;
+    ) -> impl Future<Output = Result<T, Error>> {
+        // On the heap before anything else: a future that holds another by value is twice as large, and verbs lie deep.
+        let mut verb = Box::pin(verb);
+        async move {
+            // It is dropped after the doubt is raised, and its session with it.
+            if let Ok(answer) = tokio::time::timeout(wait, verb.as_mut()).await {
+                return answer;
+            }
+            self.doubts.raise();
+            Err(Error::Unavailable { doing: "waiting for its answer", source: silence() })
         }
-        self.doubts.raise();
-        Err(Error::Unavailable { doing: "waiting for its answer", source: silence() })
     }
 
     /// Somebody stopped waiting for a verb in the middle: its session may be why.
