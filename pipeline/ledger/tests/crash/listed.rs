@@ -8,10 +8,9 @@ use std::path::{Path, PathBuf};
 use crate::reads::READS;
 
 /// What is not cut off, and why.
-const NOT_CUT: [(&str, &str); 9] = [
+const NOT_CUT: [(&str, &str); 8] = [
     ("migrate", "each migration is a transaction of its own, made by sqlx and refused when it was half done"),
     ("close", "says nothing to the database but goodbye"),
-    ("in_time", "waits for the verb that it is given"),
     ("carry_wakes", "listens, and tells what it heard: a bell that nobody hears is in the table"),
     ("round_done", "one statement that notes one moment; the next round notes the next"),
     (
