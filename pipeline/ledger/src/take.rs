@@ -87,9 +87,11 @@ impl Ledger {
     /// # Errors
     /// When the database does not answer; nothing was then taken.
     pub async fn take(&self, queue: Queue, worker: &WorkerId, slots: u32) -> Result<Taken, Error> {
-        match self.bells {
-            true => self.take_bells(queue, worker, slots).await,
-            false => self.take_rows(queue, worker, slots).await,
+        match self.in_time(self.take_at_once(queue, worker, slots, &mut None)).await {
+            Err(Error::Refused { .. } | Error::Contended { .. }) => {
+                self.take_one_by_one(queue, worker, slots).await
+            }
+            other => other,
         }
     }
 }

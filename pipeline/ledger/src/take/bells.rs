@@ -7,7 +7,6 @@ use sqlx::PgConnection;
 
 use super::{
     Taken, answer,
-    one_by_one::OneByOne,
     waiting::{self, BellRow, Found},
 };
 use crate::{
@@ -102,47 +101,18 @@ impl Take<'_> {
 }
 
 impl Ledger {
+    /// `first` is told which bell came first, also when the take fails.
     pub(super) async fn take_bells(
         &self,
         queue: Queue,
         worker: &WorkerId,
         slots: u32,
+        first: &mut Option<BellRow>,
     ) -> Result<Taken, Error> {
         let limit = i64::from(slots);
-        let mut first = None;
-        let take = async {
-            until_stored!(self, "taking bells", |bell| self.try_take(queue, worker, limit, bell, &mut first))
-        };
-        match self.in_time(take).await {
-            Err(Error::Refused { .. } | Error::Contended { .. }) => {
-                self.take_bells_one_by_one(queue, worker, slots).await
-            }
-            other => other,
-        }
+        until_stored!(self, "taking bells", |bell| self.try_take(queue, worker, limit, bell, first))
     }
 
-    async fn take_bells_one_by_one(
-        &self,
-        queue: Queue,
-        worker: &WorkerId,
-        slots: u32,
-    ) -> Result<Taken, Error> {
-        let mut taken = OneByOne::begin(slots);
-        while taken.goes_on() {
-            let mut met = None;
-            let take = async {
-                until_stored!(self, "taking a bell", |bell| self.try_take(queue, worker, 1, bell, &mut met))
-            };
-            if taken.add(self.within(taken.patience(), take).await)
-                && let Some(bell) = met
-            {
-                taken.put_off(self.within(taken.patience(), self.put_off_bell(&bell)).await);
-            }
-        }
-        taken.end()
-    }
-
-    /// `first` is told which bell came first, also when the take fails.
     async fn try_take(
         &self,
         queue: Queue,
@@ -209,7 +179,7 @@ impl Ledger {
 
     /// Puts off the very bell that could not be taken. One that somebody else holds is theirs to answer by now, and one
     /// that was moved meanwhile was answered.
-    async fn put_off_bell(&self, bell: &BellRow) -> Result<(), Error> {
+    pub(super) async fn put_off_bell(&self, bell: &BellRow) -> Result<(), Error> {
         let put_off = sqlx::query(
             "update finalization_bells set ring_at = clock_timestamp() + interval '5 minutes' \
              where (job_id, ring) in (select job_id, ring from finalization_bells \

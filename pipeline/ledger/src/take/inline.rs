@@ -6,7 +6,7 @@ use std::time::Instant;
 use job::{Command, Queue, Timestamp, WorkerId};
 use sqlx::PgConnection;
 
-use super::{Taken, answer, one_by_one::OneByOne};
+use super::{Taken, answer};
 use crate::{
     Ledger,
     effects::{Bell, Stumble, until_stored},
@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// A row that a take met.
-struct Row {
+pub(super) struct Row {
     user_id: String,
     job_id: String,
 }
@@ -27,49 +27,19 @@ impl Row {
 }
 
 impl Ledger {
+    /// `first` is told which row came first, also when the take fails.
     pub(super) async fn take_rows(
         &self,
         queue: Queue,
         worker: &WorkerId,
         slots: u32,
+        first: &mut Option<Row>,
     ) -> Result<Taken, Error> {
         let limit = i64::from(slots);
-        let mut first = None;
-        let take = async {
-            until_stored!(self, "taking queued jobs", |bell| self
-                .try_take_rows(queue, worker, limit, bell, &mut first))
-        };
-        match self.in_time(take).await {
-            Err(Error::Refused { .. } | Error::Contended { .. }) => {
-                self.take_rows_one_by_one(queue, worker, slots).await
-            }
-            other => other,
-        }
+        until_stored!(self, "taking queued jobs", |bell| self
+            .try_take_rows(queue, worker, limit, bell, first))
     }
 
-    async fn take_rows_one_by_one(
-        &self,
-        queue: Queue,
-        worker: &WorkerId,
-        slots: u32,
-    ) -> Result<Taken, Error> {
-        let mut taken = OneByOne::begin(slots);
-        while taken.goes_on() {
-            let mut met = None;
-            let take = async {
-                until_stored!(self, "taking a queued job", |bell| self
-                    .try_take_rows(queue, worker, 1, bell, &mut met))
-            };
-            if taken.add(self.within(taken.patience(), take).await)
-                && let Some(row) = met
-            {
-                taken.put_off(self.within(taken.patience(), self.put_off_row(row)).await);
-            }
-        }
-        taken.end()
-    }
-
-    /// `first` is told which row came first, also when the take fails.
     async fn try_take_rows(
         &self,
         queue: Queue,
@@ -125,7 +95,7 @@ impl Ledger {
 
     /// Puts off the row that could not be taken. What refuses its claim may refuse this too: then it stays the first, and
     /// this process passes it by as long.
-    async fn put_off_row(&self, row: Row) -> Result<(), Error> {
+    pub(super) async fn put_off_row(&self, row: Row) -> Result<(), Error> {
         tracing::error!(job_id = row.job_id, "a job cannot be stored; it is put off");
         match self.try_put_off_row(&row).await {
             Err(Error::Refused { .. }) => {

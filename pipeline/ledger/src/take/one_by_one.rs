@@ -2,16 +2,73 @@
 
 use std::time::{Duration, Instant};
 
-use super::Taken;
-use crate::{deadline::ANSWER, error::Error};
+use job::{Queue, WorkerId};
+
+use super::{Taken, inline::Row, waiting::BellRow};
+use crate::{Ledger, deadline::ANSWER, error::Error};
 
 /// How long further ones are begun once something is claimed, and how long they may take then: nobody renews what is claimed
 /// before it is handed over.
 const BEGINNING: Duration = Duration::from_secs(3);
 const ENDING: Duration = Duration::from_secs(6);
 
+/// What a take met first, by its carrier.
+pub(super) enum Met {
+    Bell(BellRow),
+    Row(Row),
+}
+
+impl Ledger {
+    pub(super) async fn take_one_by_one(
+        &self,
+        queue: Queue,
+        worker: &WorkerId,
+        slots: u32,
+    ) -> Result<Taken, Error> {
+        let mut taken = OneByOne::begin(slots);
+        while taken.goes_on() {
+            let mut met = None;
+            let one = self.take_at_once(queue, worker, 1, &mut met);
+            if taken.add(self.within(taken.patience(), one).await)
+                && let Some(met) = met
+            {
+                taken.put_off(self.within(taken.patience(), self.put_off_met(met)).await);
+            }
+        }
+        taken.end()
+    }
+
+    /// `met` is told what came first, also when the take fails.
+    pub(super) async fn take_at_once(
+        &self,
+        queue: Queue,
+        worker: &WorkerId,
+        slots: u32,
+        met: &mut Option<Met>,
+    ) -> Result<Taken, Error> {
+        if self.bells {
+            let mut bell = None;
+            let taken = self.take_bells(queue, worker, slots, &mut bell).await;
+            *met = bell.map(Met::Bell);
+            taken
+        } else {
+            let mut row = None;
+            let taken = self.take_rows(queue, worker, slots, &mut row).await;
+            *met = row.map(Met::Row);
+            taken
+        }
+    }
+
+    async fn put_off_met(&self, met: Met) -> Result<(), Error> {
+        match met {
+            Met::Bell(bell) => self.put_off_bell(&bell).await,
+            Met::Row(row) => self.put_off_row(row).await,
+        }
+    }
+}
+
 /// What came of the takes of one job each so far.
-pub(super) struct OneByOne {
+struct OneByOne {
     taken: Taken,
     /// How many more slots there are to fill.
     left: u32,
@@ -21,18 +78,18 @@ pub(super) struct OneByOne {
 }
 
 impl OneByOne {
-    pub(super) fn begin(slots: u32) -> Self {
+    fn begin(slots: u32) -> Self {
         Self { taken: Taken::default(), left: slots, broken: None, begun: Instant::now() }
     }
 
     /// Whether one more is to be taken.
-    pub(super) fn goes_on(&self) -> bool {
+    fn goes_on(&self) -> bool {
         let has_time = self.taken.claims.is_empty() || self.begun.elapsed() < BEGINNING;
         self.left > 0 && self.broken.is_none() && has_time
     }
 
     /// How long the next step is waited for.
-    pub(super) fn patience(&self) -> Duration {
+    fn patience(&self) -> Duration {
         match self.taken.claims.is_empty() {
             true => ANSWER,
             false => ENDING.saturating_sub(self.begun.elapsed()),
@@ -40,7 +97,7 @@ impl OneByOne {
     }
 
     /// Adds what one take came to. `true`: what it met cannot be taken and is to be put off.
-    pub(super) fn add(&mut self, take: Result<Taken, Error>) -> bool {
+    fn add(&mut self, take: Result<Taken, Error>) -> bool {
         self.left -= 1;
         match take {
             Ok(one) if one.answers.is_empty() => self.left = 0,
@@ -56,7 +113,7 @@ impl OneByOne {
 
     /// Hears whether what could not be taken was put off. What refuses to be stored may refuse this as well: the others are
     /// taken all the same.
-    pub(super) fn put_off(&mut self, done: Result<(), Error>) {
+    fn put_off(&mut self, done: Result<(), Error>) {
         self.broken = done.err().filter(|error| !matches!(error, Error::Refused { .. }));
     }
 
@@ -64,7 +121,7 @@ impl OneByOne {
     ///
     /// # Errors
     /// When the database does not answer; nothing was then claimed.
-    pub(super) fn end(self) -> Result<Taken, Error> {
+    fn end(self) -> Result<Taken, Error> {
         match self.broken {
             Some(error) if self.taken.claims.is_empty() => Err(error),
             _ => Ok(self.taken),
