@@ -4,7 +4,10 @@
 use std::{
     collections::HashMap,
     hash::Hash,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
@@ -37,31 +40,45 @@ pub(super) enum Lost {
     Gone,
 }
 
-/// What was last seen.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Seen {
-    /// Nobody has looked yet.
-    Nothing,
-    /// This.
-    Views(Views),
-    /// Nothing, for this reason.
-    Lost(Lost),
-}
+/// What was seen.
+pub(super) type Seen = Result<Views, Lost>;
+
+/// The newest look at a thing, counted by when it began; `None` before the first.
+type Look = Option<(u64, Seen)>;
 
 type Read<T> = Box<dyn Fn(T) -> BoxFuture<'static, Result<Views, Lost>> + Send + Sync>;
 
 /// Who looks, and who is told.
 pub(super) struct Hub<T> {
     read: Read<T>,
-    topics: Mutex<HashMap<T, watch::Sender<Seen>>>,
+    topics: Mutex<HashMap<T, watch::Sender<Look>>>,
+    /// How many looks were begun.
+    begun: AtomicU64,
     seats: Arc<Semaphore>,
     wanted: Notify,
 }
 
 /// A listener's place: it is free again when this is dropped.
 pub(super) struct Seat {
-    pub(super) seen: watch::Receiver<Seen>,
+    looks: watch::Receiver<Look>,
+    /// The first look that tells this listener anything: whoever sits down shows a page that was written a moment ago,
+    /// and one that was begun before it may know less.
+    from: u64,
+    told: Option<Seen>,
     _place: OwnedSemaphorePermit,
+}
+
+impl Seat {
+    /// Waits for what this listener was not told yet: the newest, whatever they missed. `None`: nobody looks any more.
+    pub(super) async fn next(&mut self) -> Option<Seen> {
+        let (from, told) = (self.from, &self.told);
+        let is_news = |look: &Look| {
+            look.as_ref().is_some_and(|(number, seen)| *number >= from && told.as_ref() != Some(seen))
+        };
+        let (_, seen) = self.looks.wait_for(is_news).await.ok()?.clone()?;
+        self.told = Some(seen.clone());
+        Some(seen)
+    }
 }
 
 impl<T: Clone + Eq + Hash + Send + Sync + 'static> Hub<T> {
@@ -73,6 +90,7 @@ impl<T: Clone + Eq + Hash + Send + Sync + 'static> Hub<T> {
         let hub = Arc::new(Self {
             read: Box::new(read),
             topics: Mutex::default(),
+            begun: AtomicU64::new(0),
             seats: Arc::new(Semaphore::new(LISTENERS)),
             wanted: Notify::new(),
         });
@@ -85,17 +103,15 @@ impl<T: Clone + Eq + Hash + Send + Sync + 'static> Hub<T> {
     pub(super) fn join(&self, topic: &T) -> Option<Seat> {
         let place = self.seats.clone().try_acquire_owned().ok()?;
         let mut topics = self.topics();
-        if let Some(sender) = topics.get(topic) {
-            return Some(Seat { seen: sender.subscribe(), _place: place });
-        }
         topics.retain(|_, sender| sender.receiver_count() > 0);
-        if topics.len() >= TOPICS {
+        if topics.len() >= TOPICS && !topics.contains_key(topic) {
             return None;
         }
-        let (sender, seen) = watch::channel(Seen::Nothing);
-        topics.insert(topic.clone(), sender);
+        let sender = topics.entry(topic.clone()).or_default();
+        let from = self.begun.load(Ordering::SeqCst) + 1;
+        let seat = Seat { looks: sender.subscribe(), from, told: None, _place: place };
         self.wanted.notify_one();
-        Some(Seat { seen, _place: place })
+        Some(seat)
     }
 
     async fn look(&self) {
@@ -107,14 +123,14 @@ impl<T: Clone + Eq + Hash + Send + Sync + 'static> Hub<T> {
             }
             let mut rest = REST;
             for topic in wanted {
-                let seen = match (self.read)(topic.clone()).await {
-                    Ok(views) => Seen::Views(views),
-                    Err(lost) => {
-                        rest = if lost == Lost::Away { LONG_REST } else { rest };
-                        Seen::Lost(lost)
-                    }
-                };
-                self.tell(&topic, seen);
+                let number = self.begun.fetch_add(1, Ordering::SeqCst) + 1;
+                let seen = (self.read)(topic.clone()).await;
+                if seen == Err(Lost::Away) {
+                    rest = LONG_REST;
+                }
+                if let Some(sender) = self.topics().get(&topic) {
+                    sender.send_replace(Some((number, seen)));
+                }
             }
             tokio::time::sleep(rest).await;
         }
@@ -126,28 +142,17 @@ impl<T: Clone + Eq + Hash + Send + Sync + 'static> Hub<T> {
         topics.keys().cloned().collect()
     }
 
-    fn tell(&self, topic: &T, seen: Seen) {
-        if let Some(sender) = self.topics().get(topic) {
-            sender.send_if_modified(|last| {
-                let is_new = *last != seen;
-                *last = seen;
-                is_new
-            });
-        }
-    }
-
     /// Nothing is awaited while this is held, and what it guards is whole at every moment.
-    fn topics(&self) -> MutexGuard<'_, HashMap<T, watch::Sender<Seen>>> {
+    fn topics(&self) -> MutexGuard<'_, HashMap<T, watch::Sender<Look>>> {
         self.topics.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, clippy::panic, reason = "tests stop at the first surprise")]
-    use std::sync::atomic::{AtomicU64, Ordering};
-
+    #![allow(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use futures::FutureExt;
+    use tokio::time::timeout;
 
     use super::*;
 
@@ -173,15 +178,58 @@ mod tests {
         tokio::time::sleep(Duration::from_millis(9_500)).await;
         assert_eq!(looks.load(Ordering::Relaxed), 10);
         for seat in &mut seats {
-            let Seen::Views(views) = seat.seen.borrow_and_update().clone() else {
-                panic!("nothing was seen")
-            };
-            assert_eq!(&*views.reader, "1 at look 9", "a listener sees the newest, whatever they missed");
+            assert_eq!(words(seat).await, "1 at look 9", "a listener sees the newest, whatever they missed");
         }
         drop(seats);
         tokio::time::sleep(Duration::from_secs(60)).await;
         assert!(looks.load(Ordering::Relaxed) <= 11, "nobody listens any more");
         assert!(hub.join(&2).is_some());
+    }
+
+    async fn words(seat: &mut Seat) -> String {
+        seat.next().await.unwrap().unwrap().reader.to_string()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_comes_later_is_told_nothing_that_was_seen_before() {
+        let (hub, _, _stop) = counting();
+        let mut first = hub.join(&1).unwrap();
+        assert_eq!(words(&mut first).await, "1 at look 0");
+        let mut second = hub.join(&1).unwrap();
+        assert_eq!(words(&mut second).await, "1 at look 1", "the page that they have may be newer than look 0");
+        assert_eq!(words(&mut first).await, "1 at look 1");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_look_that_goes_on_when_somebody_comes_is_not_for_them() {
+        let gate = Arc::new(Semaphore::new(0));
+        let (opened, stop) = (Arc::clone(&gate), CancellationToken::new());
+        let looks = AtomicU64::new(0);
+        let hub = Hub::start(stop.clone(), move |_: u8| {
+            let text: Arc<str> = looks.fetch_add(1, Ordering::Relaxed).to_string().into();
+            let gate = Arc::clone(&gate);
+            async move {
+                gate.acquire().await.unwrap().forget();
+                Ok(Views { reader: text.clone(), operator: text })
+            }
+            .boxed()
+        });
+        let mut first = hub.join(&1).unwrap();
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        let mut second = hub.join(&1).unwrap();
+        opened.add_permits(1);
+        assert_eq!(words(&mut first).await, "0");
+        assert!(timeout(Duration::from_secs(2), second.next()).await.is_err());
+        opened.add_permits(1);
+        assert_eq!(words(&mut second).await, "1");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_did_not_change_is_told_once() {
+        let hub = Hub::start(CancellationToken::new(), |_: u8| async { Err(Lost::Gone) }.boxed());
+        let mut seat = hub.join(&1).unwrap();
+        assert_eq!(seat.next().await, Some(Err(Lost::Gone)));
+        assert!(timeout(Duration::from_secs(60), seat.next()).await.is_err());
     }
 
     #[tokio::test(start_paused = true)]
@@ -197,10 +245,10 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_database_that_is_away_is_asked_less_and_an_end_ends_the_looks() {
         let (hub, looks, stop) = counting();
-        let seat = hub.join(&9).unwrap();
+        let mut seat = hub.join(&9).unwrap();
         tokio::time::sleep(Duration::from_millis(19_500)).await;
         assert_eq!(looks.load(Ordering::Relaxed), 4);
-        assert_eq!(*seat.seen.borrow(), Seen::Lost(Lost::Away));
+        assert_eq!(seat.next().await, Some(Err(Lost::Away)));
         stop.cancel();
         tokio::time::sleep(Duration::from_secs(60)).await;
         assert_eq!(looks.load(Ordering::Relaxed), 4);

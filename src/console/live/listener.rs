@@ -34,30 +34,24 @@ pub(super) fn events(
 
 async fn tell(mut seat: Seat, may_act: bool, sender: mpsc::Sender<Event>) {
     loop {
-        let (event, is_last) = event(&seat.seen.borrow_and_update(), may_act);
-        if let Some(event) = event {
-            let sent = tokio::time::timeout(PATIENCE, sender.send(event)).await;
-            if is_last || !matches!(sent, Ok(Ok(()))) {
-                return;
-            }
-        }
-        tokio::select! {
-            changed = seat.seen.changed() => if changed.is_err() { return },
+        let seen = tokio::select! {
+            seen = seat.next() => seen,
             () = sender.closed() => return,
+        };
+        let Some(seen) = seen else { return };
+        let sent = tokio::time::timeout(PATIENCE, sender.send(event(&seen, may_act))).await;
+        // Of what is gone nothing can follow.
+        if seen == Err(Lost::Gone) || !matches!(sent, Ok(Ok(()))) {
+            return;
         }
     }
 }
 
-/// What is said of what was seen, and whether nothing can follow.
-fn event(seen: &Seen, may_act: bool) -> (Option<Event>, bool) {
+fn event(seen: &Seen, may_act: bool) -> Event {
     match seen {
-        Seen::Nothing => (None, false),
-        Seen::Views(views) => {
-            let text = if may_act { &views.operator } else { &views.reader };
-            (Some(Event::default().data(text)), false)
-        }
-        Seen::Lost(Lost::Away) => (Some(Event::default().event("away").data("")), false),
-        Seen::Lost(Lost::Gone) => (Some(Event::default().event("gone").data("")), true),
+        Ok(views) => Event::default().data(if may_act { &views.operator } else { &views.reader }),
+        Err(Lost::Away) => Event::default().event("away").data(""),
+        Err(Lost::Gone) => Event::default().event("gone").data(""),
     }
 }
 
