@@ -9,7 +9,7 @@ use stages::{Announcement, Engines, Finalized, Kept, Material, RecentItem, plan_
 
 /// What one run works on.
 pub(crate) fn material(input: RunInput) -> Material {
-    let user_name = input.user.name.as_deref();
+    let user_name = input.user_name.as_deref();
     let lines = match &input.content {
         Content::Text(text) => Talk::lines_of_text(text),
         Content::Segments(segments) => named_lines(segments, user_name, input.people),
@@ -17,25 +17,21 @@ pub(crate) fn material(input: RunInput) -> Material {
     Material {
         talk: Talk {
             lines,
-            started_at: input.conversation.started_at,
+            started_at: input.started_at,
             // As it is now, not as it was at the admission: dates are to be in the zone that the person lives in (DESIGN §6).
             // The ledger keeps only names that are known; should one be dropped from the list, UTC is honest.
-            time_zone: input.user.time_zone.parse().unwrap_or_default(),
-            language: input.conversation.language,
-            user_name: input.user.name,
+            time_zone: input.time_zone.parse().unwrap_or_default(),
+            language: input.language,
+            user_name: input.user_name,
         },
         folders: input.folders,
         recent_items: input
             .recent_items
             .into_iter()
-            .map(|item| RecentItem {
-                id: item.id.as_str().to_owned(),
-                description: item.description,
-                due_at: item.due_at,
-            })
+            .map(|item| RecentItem { id: item.id, description: item.description, due_at: item.due_at })
             .collect(),
-        memories: input.memories.into_iter().map(|memory| memory.content).collect(),
-        apps: input.user.apps,
+        memories: input.memories,
+        apps: input.apps,
     }
 }
 

@@ -53,8 +53,8 @@ impl Default for Settings {
 pub struct Ledger {
     pub(crate) pool: PgPool,
     pub(crate) renewals: PgPool,
-    /// For what touches a few rows by their keys and is one statement: a session each for two batches of admissions and
-    /// one of polls.
+    /// For what touches a few rows by their keys and is one statement: a session each for two batches of admissions, two
+    /// of what runs read, and one of polls.
     pub(crate) by_keys: PgPool,
     pub(crate) policy: Policy,
     pub(crate) bells: bool,
@@ -81,7 +81,7 @@ impl Ledger {
         Self {
             pool: pool(settings.connections, SESSION),
             renewals: pool(2, SESSION),
-            by_keys: pool(3, SESSION_BY_KEYS),
+            by_keys: pool(5, SESSION_BY_KEYS),
             policy: settings.policy,
             bells: settings.bells,
             waker: Waker::default(),

@@ -7,7 +7,6 @@ use records::{FolderId, Timestamp, UserId};
 
 pub(crate) use self::change::hold_folder;
 pub use self::change::{DeletedFolder, FolderChange, NewFolder};
-pub(crate) use self::row::FolderRow;
 use self::row::{ViewRow, view_columns};
 use crate::{
     Ledger,

@@ -86,7 +86,7 @@ pub use pushes::{ClaimedPush, PushPolicy};
 pub use read_job::Poll;
 pub use reminders::Notice;
 pub use repeats::{Repeat, RequestKey};
-pub use run_input::{Content, RunInput};
+pub use run_input::{Content, RecentItem, RunInput};
 pub use segments::AppendRefusal;
 pub use subscriptions::{NewSubscription, Subscription, SubscriptionKind, TooManySubscriptions};
 pub use take::{Claimed, Holding, Renewal, Taken};

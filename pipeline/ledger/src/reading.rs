@@ -2,7 +2,11 @@
 
 use futures::TryStreamExt;
 use records::{ConversationId, UserId};
-use sqlx::{FromRow, PgConnection, Row, postgres::PgRow};
+use sqlx::{
+    FromRow, PgConnection, Postgres, Row,
+    postgres::{PgArguments, PgRow},
+    query::Query,
+};
 
 use crate::error::{Doing, Error};
 
@@ -43,6 +47,16 @@ impl<'a> Keys<'a> {
         }
         keys
     }
+
+    /// A statement with these as its three parameters.
+    pub(crate) fn ask<'q>(&'q self, sql: &'static str) -> Query<'q, Postgres, PgArguments> {
+        sqlx::query(sql).bind(&self.users).bind(&self.conversations).bind(&self.places)
+    }
+}
+
+/// The values of an aggregated column, one after the other; none where there was nothing to aggregate.
+pub(crate) fn column<T>(values: Option<Vec<T>>) -> std::vec::IntoIter<T> {
+    values.unwrap_or_default().into_iter()
 }
 
 /// A batch while it is read: what was found of each, in the order of the batch.
@@ -91,8 +105,7 @@ impl<'c, T: Default> Reading<'c, T> {
         if keys.places.is_empty() {
             return Ok(());
         }
-        let query = sqlx::query(sql).bind(&keys.users).bind(&keys.conversations).bind(&keys.places);
-        let mut rows = query.fetch(&mut *self.connection);
+        let mut rows = keys.ask(sql).fetch(&mut *self.connection);
         while let Some(row) = rows.try_next().await.doing(self.doing)? {
             let place: i64 = row.try_get("place").doing(self.doing)?;
             let found = usize::try_from(place).ok().and_then(|place| self.found.get_mut(place));

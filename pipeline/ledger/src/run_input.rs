@@ -1,21 +1,14 @@
-//! What a run reads, once per revision, before its first paid call. Runs that begin together read together.
+//! What a run reads, once per revision, before its first paid call: in one statement, which sees one moment and costs
+//! one way to the database. Runs that begin together read together.
 
-use records::{ActionItem, Conversation, ConversationId, Folder, Memory, Segment, UserId};
-use sqlx::FromRow;
+use records::{ConversationId, Folder, FolderId, Segment, Timestamp, UserId};
+use sqlx::{FromRow, Row};
 
 use crate::{
     Ledger,
-    connect::Plans,
-    conversations::row::ConversationRow,
     error::{Doing, Error},
-    folders::FolderRow,
-    items::ItemRow,
-    known_people::NamedPerson,
-    memories::MemoryRow,
-    reading::{Keys, Reading, for_each},
-    segments::{SEGMENTS, SegmentRow},
+    reading::{Keys, column},
     take::Claimed,
-    users::{User, UserRow},
 };
 
 /// The words of a conversation.
@@ -30,24 +23,43 @@ pub enum Content {
 /// Everything that the stages of one run read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunInput {
-    /// The conversation.
-    pub conversation: Conversation,
+    /// When the conversation began: what its dates are counted from.
+    pub started_at: Timestamp,
+    /// The conversation's language.
+    pub language: String,
     /// Its words.
     pub content: Content,
-    /// The person's settings.
-    pub user: User,
+    /// What the person is called.
+    pub user_name: Option<String>,
+    /// The IANA name of the zone that the person lives in now.
+    pub time_zone: String,
+    /// The apps that the person asked for, in their order.
+    pub apps: Vec<String>,
     /// The person's folders.
     pub folders: Vec<Folder>,
     /// The person's action items created in the 2 days before now, not of this conversation, newest first, at most 500.
-    pub recent_items: Vec<ActionItem>,
-    /// The person's memories, newest first, not of this conversation, at most 1,000.
-    pub memories: Vec<Memory>,
+    pub recent_items: Vec<RecentItem>,
+    /// What the person's memories say, newest first, not of this conversation, at most 1,000.
+    pub memories: Vec<String>,
     /// Names of the people that the user knows, by id.
     pub people: Vec<(String, String)>,
 }
 
+/// An action item, as far as new ones are compared with it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecentItem {
+    /// Its id.
+    pub id: String,
+    /// Its words.
+    pub description: String,
+    /// When it is due.
+    pub due_at: Option<Timestamp>,
+}
+
 /// Whose conversation a run is about.
 pub(crate) type About = (UserId, ConversationId);
+
+const DOING: &str = "reading the input of runs";
 
 impl Ledger {
     /// Reads the input of a run; `None` when the conversation is gone.
@@ -60,86 +72,174 @@ impl Ledger {
         self.inputs.ask(self, about, all).await
     }
 
-    /// One statement per table, for all runs at once, in one snapshot.
+    /// Of a batch, in its order.
     async fn run_inputs(&self, abouts: Vec<About>) -> Result<Vec<Option<RunInput>>, Error> {
-        let mut transaction = self.begin_reading(DOING, Plans::OfKeys).await?;
-        let all = Keys::of(
+        let keys = Keys::of(
             abouts.iter().enumerate().map(|(place, (user, conversation))| (place, user, conversation)),
         );
-        let mut reading = Reading::new(&mut transaction, abouts.len(), DOING);
-        reading
-            .each(&all, CONVERSATIONS, |found: &mut Found, row: ConversationWithText| {
-                found.conversation = Some(row)
-            })
-            .await?;
-        reading.each(&all, USERS, |found, row: UserRow| found.user = Some(row.into())).await?;
-        reading.each(&all, SEGMENTS, |found, row: SegmentRow| found.segments.push(row.into())).await?;
-        reading.each(&all, RECENT_ITEMS, |found, row: ItemRow| found.recent_items.push(row.into())).await?;
-        reading.each(&all, OTHER_MEMORIES, |found, row: MemoryRow| found.memories.push(row)).await?;
-        reading.each(&all, FOLDERS, |found, row: FolderRow| found.folders.push(row.into())).await?;
-        reading.each(&all, PEOPLE, |found, row: NamedPerson| found.people.push(row.into())).await?;
-        let found = reading.found();
-        transaction.commit().await.doing(DOING)?;
-        found.into_iter().map(Found::into_input).collect()
+        let mut session = self.session_by_keys(DOING).await?;
+        let rows = keys.ask(INPUTS).fetch_all(&mut *session).await.doing(DOING)?;
+        let mut inputs: Vec<Option<RunInput>> = abouts.iter().map(|_| None).collect();
+        for row in rows {
+            let place: i64 = row.try_get("place").doing(DOING)?;
+            let input = usize::try_from(place).ok().and_then(|place| inputs.get_mut(place));
+            if let Some(input) = input {
+                *input = Some(InputRow::from_row(&row).doing(DOING)?.into());
+            }
+        }
+        Ok(inputs)
     }
 }
 
-const DOING: &str = "reading the input of runs";
+/// A row for each conversation that is there; what hangs on it comes column by column, null where there is nothing. An
+/// aggregate keeps the order of the subquery that it reads.
+const INPUTS: &str = "select k.place, c.started_at, c.language, c.private_text, u.name as user_name, u.time_zone, u.apps, \
+         s.*, i.*, m.*, f.*, p.* \
+     from unnest($1::text[], $2::text[], $3::bigint[]) k (user_id, conversation_id, place) \
+     join conversations c on c.user_id = k.user_id and c.conversation_id = k.conversation_id \
+     join users u on u.user_id = k.user_id \
+     cross join lateral (select array_agg(o.segment_id) as segment_ids, array_agg(o.content) as contents, \
+             array_agg(o.speaker) as speakers, array_agg(o.speaker_id) as speaker_ids, \
+             array_agg(o.is_user) as by_user, array_agg(o.person_id) as person_ids, \
+             array_agg(o.start_seconds) as starts, array_agg(o.end_seconds) as ends \
+         from (select * from transcript_segments t \
+             where t.user_id = k.user_id and t.conversation_id = k.conversation_id order by t.position) o) s \
+     cross join lateral (select array_agg(o.action_item_id) as item_ids, array_agg(o.description) as descriptions, \
+             array_agg(o.due_at) as items_due_at \
+         from (select * from action_items a where a.user_id = k.user_id \
+             and a.created_at > statement_timestamp() - interval '2 days' \
+             and a.conversation_id is distinct from k.conversation_id \
+             order by a.created_at desc, a.action_item_id limit 500) o) i \
+     cross join lateral (select array_agg(o.content) as memories \
+         from (select e.content from memories e where e.user_id = k.user_id \
+             and e.conversation_id is distinct from k.conversation_id \
+             order by e.created_at desc, e.memory_id limit 1000) o) m \
+     cross join lateral (select array_agg(o.folder_id) as folder_ids, array_agg(o.name) as folder_names, \
+             array_agg(o.description) as folder_descriptions \
+         from (select * from folders d where d.user_id = k.user_id order by d.position, d.folder_id) o) f \
+     cross join lateral (select array_agg(o.person_id) as known_ids, array_agg(o.name) as known_names \
+         from (select * from people w where w.user_id = k.user_id order by w.person_id) o) p";
 
-const CONVERSATIONS: &str = for_each!(
-    "select * from conversations c where c.user_id = k.user_id and c.conversation_id = k.conversation_id"
-);
-const USERS: &str = for_each!("select * from users u where u.user_id = k.user_id");
-const RECENT_ITEMS: &str = for_each!(
-    "select * from action_items i where i.user_id = k.user_id \
-         and i.created_at > statement_timestamp() - interval '2 days' \
-         and i.conversation_id is distinct from k.conversation_id \
-     order by i.created_at desc, i.action_item_id limit 500"
-);
-const OTHER_MEMORIES: &str = for_each!(
-    "select * from memories m where m.user_id = k.user_id \
-         and m.conversation_id is distinct from k.conversation_id \
-     order by m.created_at desc, m.memory_id limit 1000"
-);
-const FOLDERS: &str =
-    for_each!("select * from folders f where f.user_id = k.user_id order by f.position, f.folder_id");
-const PEOPLE: &str = for_each!("select * from people p where p.user_id = k.user_id order by p.person_id");
-
-/// What was found for one run.
-#[derive(Default)]
-struct Found {
-    conversation: Option<ConversationWithText>,
-    user: Option<User>,
-    segments: Vec<Segment>,
-    recent_items: Vec<ActionItem>,
-    memories: Vec<MemoryRow>,
-    folders: Vec<Folder>,
-    people: Vec<(String, String)>,
+#[derive(FromRow)]
+struct InputRow {
+    started_at: Timestamp,
+    language: String,
+    private_text: Option<String>,
+    user_name: Option<String>,
+    time_zone: String,
+    apps: Vec<String>,
+    #[sqlx(flatten)]
+    segments: Segments,
+    #[sqlx(flatten)]
+    items: Items,
+    memories: Option<Vec<String>>,
+    #[sqlx(flatten)]
+    folders: Folders,
+    #[sqlx(flatten)]
+    people: People,
 }
 
-impl Found {
-    fn into_input(self) -> Result<Option<RunInput>, Error> {
-        let (Some(conversation), Some(user)) = (self.conversation, self.user) else { return Ok(None) };
-        let content = match conversation.private_text {
-            Some(text) => Content::Text(text),
-            None => Content::Segments(self.segments),
-        };
-        let memories: Result<Vec<Memory>, Error> = self.memories.into_iter().map(Memory::try_from).collect();
-        Ok(Some(RunInput {
-            conversation: conversation.row.try_into()?,
-            content,
-            user,
-            folders: self.folders,
-            recent_items: self.recent_items,
-            memories: memories?,
-            people: self.people,
-        }))
+impl From<InputRow> for RunInput {
+    fn from(row: InputRow) -> Self {
+        Self {
+            started_at: row.started_at,
+            language: row.language,
+            content: match row.private_text {
+                Some(text) => Content::Text(text),
+                None => Content::Segments(row.segments.rows()),
+            },
+            user_name: row.user_name,
+            time_zone: row.time_zone,
+            apps: row.apps,
+            folders: row.folders.rows(),
+            recent_items: row.items.rows(),
+            memories: row.memories.unwrap_or_default(),
+            people: row.people.rows(),
+        }
     }
 }
 
 #[derive(FromRow)]
-struct ConversationWithText {
-    #[sqlx(flatten)]
-    row: ConversationRow,
-    private_text: Option<String>,
+struct Segments {
+    segment_ids: Option<Vec<Option<String>>>,
+    contents: Option<Vec<String>>,
+    speakers: Option<Vec<Option<String>>>,
+    speaker_ids: Option<Vec<Option<i32>>>,
+    by_user: Option<Vec<bool>>,
+    person_ids: Option<Vec<Option<String>>>,
+    starts: Option<Vec<f64>>,
+    ends: Option<Vec<f64>>,
+}
+
+impl Segments {
+    fn rows(self) -> Vec<Segment> {
+        let (mut ids, mut contents) = (column(self.segment_ids), column(self.contents));
+        let (mut speakers, mut speaker_ids) = (column(self.speakers), column(self.speaker_ids));
+        let (mut by_user, mut person_ids) = (column(self.by_user), column(self.person_ids));
+        let (mut starts, mut ends) = (column(self.starts), column(self.ends));
+        let next = || {
+            Some(Segment {
+                id: ids.next()?,
+                text: contents.next()?,
+                speaker: speakers.next()?,
+                speaker_id: speaker_ids.next()?,
+                is_user: by_user.next()?,
+                person_id: person_ids.next()?,
+                start: starts.next()?,
+                end: ends.next()?,
+            })
+        };
+        std::iter::from_fn(next).collect()
+    }
+}
+
+#[derive(FromRow)]
+struct Items {
+    item_ids: Option<Vec<String>>,
+    descriptions: Option<Vec<String>>,
+    items_due_at: Option<Vec<Option<Timestamp>>>,
+}
+
+impl Items {
+    fn rows(self) -> Vec<RecentItem> {
+        let (mut ids, mut descriptions) = (column(self.item_ids), column(self.descriptions));
+        let mut dues = column(self.items_due_at);
+        let next =
+            || Some(RecentItem { id: ids.next()?, description: descriptions.next()?, due_at: dues.next()? });
+        std::iter::from_fn(next).collect()
+    }
+}
+
+#[derive(FromRow)]
+struct Folders {
+    folder_ids: Option<Vec<String>>,
+    folder_names: Option<Vec<String>>,
+    folder_descriptions: Option<Vec<Option<String>>>,
+}
+
+impl Folders {
+    fn rows(self) -> Vec<Folder> {
+        let (mut ids, mut names) = (column(self.folder_ids), column(self.folder_names));
+        let mut descriptions = column(self.folder_descriptions);
+        let next = || {
+            Some(Folder {
+                id: FolderId::new(ids.next()?),
+                name: names.next()?,
+                description: descriptions.next()?,
+            })
+        };
+        std::iter::from_fn(next).collect()
+    }
+}
+
+#[derive(FromRow)]
+struct People {
+    known_ids: Option<Vec<String>>,
+    known_names: Option<Vec<String>>,
+}
+
+impl People {
+    fn rows(self) -> Vec<(String, String)> {
+        column(self.known_ids).zip(column(self.known_names)).collect()
+    }
 }

@@ -130,7 +130,7 @@ impl Ledger {
 
 /// The columns as the table holds them.
 #[derive(sqlx::FromRow)]
-pub(crate) struct UserRow {
+struct UserRow {
     user_id: String,
     name: Option<String>,
     time_zone: String,

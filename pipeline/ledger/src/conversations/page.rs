@@ -13,6 +13,7 @@ use crate::{
     Ledger,
     connect::Plans,
     error::{Doing, Error},
+    reading::column,
 };
 
 const DOING: &str = "listing conversations";
@@ -133,30 +134,24 @@ struct Items {
 
 impl Items {
     fn of(self, conversation: &ConversationId) -> Vec<ActionItem> {
-        let words = all(self.item_ids).zip(all(self.item_descriptions)).zip(all(self.items_completed));
-        let times = all(self.items_created_at).zip(all(self.items_updated_at));
-        let dates = all(self.items_due_at).zip(all(self.items_completed_at));
-        words
-            .zip(times)
-            .zip(dates)
-            .map(|((((id, description), completed), (created_at, updated_at)), (due_at, completed_at))| {
-                ActionItem {
-                    id: ActionItemId::new(id),
-                    description,
-                    completed,
-                    created_at,
-                    updated_at,
-                    due_at,
-                    completed_at,
-                    conversation_id: Some(conversation.clone()),
-                }
+        let (mut ids, mut descriptions) = (column(self.item_ids), column(self.item_descriptions));
+        let (mut completed, mut completed_at) = (column(self.items_completed), column(self.items_completed_at));
+        let (mut created_at, mut updated_at) = (column(self.items_created_at), column(self.items_updated_at));
+        let mut due_at = column(self.items_due_at);
+        let next = || {
+            Some(ActionItem {
+                id: ActionItemId::new(ids.next()?),
+                description: descriptions.next()?,
+                completed: completed.next()?,
+                created_at: created_at.next()?,
+                updated_at: updated_at.next()?,
+                due_at: due_at.next()?,
+                completed_at: completed_at.next()?,
+                conversation_id: Some(conversation.clone()),
             })
-            .collect()
+        };
+        std::iter::from_fn(next).collect()
     }
-}
-
-fn all<T>(column: Option<Vec<T>>) -> impl Iterator<Item = T> {
-    column.into_iter().flatten()
 }
 
 /// Reads the transcripts of a page, and the names of the people who speak in them.

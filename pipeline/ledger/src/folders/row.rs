@@ -1,6 +1,6 @@
 //! A folder's row with what it holds, read into [`FolderView`].
 
-use records::{Folder, FolderId, Timestamp};
+use records::{FolderId, Timestamp};
 
 use super::FolderView;
 
@@ -45,19 +45,5 @@ impl From<ViewRow> for FolderView {
             created_at: row.created_at,
             updated_at: row.updated_at,
         }
-    }
-}
-
-/// A folder as far as filing goes by it.
-#[derive(sqlx::FromRow)]
-pub(crate) struct FolderRow {
-    folder_id: String,
-    name: String,
-    description: Option<String>,
-}
-
-impl From<FolderRow> for Folder {
-    fn from(row: FolderRow) -> Self {
-        Self { id: FolderId::new(row.folder_id), name: row.name, description: row.description }
     }
 }

@@ -1,6 +1,6 @@
 //! What a run reads: its own conversation of several, and of what its person has, what is recent enough to be compared.
 
-use ledger::RunInput;
+use ledger::{Content, RunInput};
 
 use crate::street::Street;
 
@@ -16,6 +16,7 @@ async fn inputs(street: &Street) -> Vec<RunInput> {
 async fn each_run_reads_the_conversation_that_it_is_about() {
     let street = Street::new().await;
     let runs = street.completed().await;
+    street.world.run("update conversations set private_text = user_id || ' ' || conversation_id").await;
     // Asked one by one, and in one breath.
     let together = tokio::join!(
         street.world.ledger.run_input(&runs[0]),
@@ -25,8 +26,8 @@ async fn each_run_reads_the_conversation_that_it_is_about() {
     let together = [together.0, together.1, together.2];
     for (run, together) in runs.iter().zip(together) {
         let alone = street.world.ledger.run_input(run).await.unwrap().unwrap();
-        let own = format!("First of {} {}", run.user_id, run.conversation_id);
-        assert_eq!(alone.conversation.structured.title, own);
+        let own = format!("{} {}", run.user_id, run.conversation_id);
+        assert_eq!(alone.content, Content::Text(own));
         assert_eq!(together.unwrap().unwrap(), alone);
     }
 }
@@ -61,7 +62,7 @@ async fn a_run_reads_the_items_and_memories_of_its_own_person() {
     for (run, own) in runs.iter().zip([["ann c", "ann d"].as_slice(), &["ann c", "ann d"], &["bob c"]]) {
         let input = street.world.ledger.run_input(run).await.unwrap().unwrap();
         let mut items: Vec<_> = input.recent_items.into_iter().map(|item| item.description).collect();
-        let mut memories: Vec<_> = input.memories.into_iter().map(|memory| memory.content).collect();
+        let mut memories = input.memories;
         items.sort();
         memories.sort();
         let all = |words: &str| own.iter().map(|own| format!("{words} First of {own}")).collect::<Vec<_>>();
@@ -77,7 +78,8 @@ async fn a_run_reads_the_people_and_folders_of_its_own_person() {
         .run(
             "insert into people (user_id, person_id, name) values ('ann', 'p', 'Tom'), ('bob', 'p', 'Tim'), \
                  ('bob', 'q', 'Kim'); \
-             update folders set description = user_id",
+             update folders set description = user_id; \
+             update users set name = 'I am ' || user_id",
         )
         .await;
     for (input, (user, people)) in inputs(&street).await.iter().zip([
@@ -87,7 +89,7 @@ async fn a_run_reads_the_people_and_folders_of_its_own_person() {
     ]) {
         let known: Vec<_> = input.people.iter().map(|(id, name)| (id.as_str(), name.as_str())).collect();
         assert_eq!(known, people);
-        assert_eq!(input.user.id.as_str(), user);
+        assert_eq!(input.user_name, Some(format!("I am {user}")));
         assert_eq!(input.folders.len(), 3);
         assert!(input.folders.iter().all(|folder| folder.description.as_deref() == Some(user)));
     }
