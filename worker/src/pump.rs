@@ -1,5 +1,6 @@
 //! The pump of one queue: takes bells for as many jobs as there are free slots, never more.
 
+use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,6 +8,7 @@ use apalis_core::worker::context::WorkerContext;
 use job::{Queue, WorkerId};
 use ledger::{Answer, Claimed, Edge, Ledger, Taken};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::answered::{BackOff, until_answered};
@@ -17,6 +19,13 @@ use crate::metrics::Metrics;
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// A bell whose time has come between two looks is asked for a little later, not in a tight loop.
 const SHORTEST_SLEEP: Duration = Duration::from_millis(50);
+
+/// How many takes may be on their way at once. A second one is begun beside the first when no fewer slots are free for
+/// it: it finds its jobs while those of the first are committed, and few are left to wait for a take to end.
+const TAKES: usize = 2;
+
+/// What came of a take, with the slots that it was for.
+type Done = (Result<Taken, ledger::Error>, OwnedSemaphorePermit);
 
 /// A claimed job with the slot that it occupies until it is dropped.
 pub(crate) struct Assignment {
@@ -45,27 +54,57 @@ impl Pump {
     /// Takes and hands over until the worker is stopped.
     pub(crate) async fn run(self, context: WorkerContext, jobs: mpsc::UnboundedSender<Assignment>) {
         let mut back_off = BackOff::new(&self.chance);
-        while let Some(free) = self.free_slots().await {
-            // A worker that ended by itself has dropped the other end.
-            if self.is_stopping(&context) || jobs.is_closed() {
-                return;
+        let mut takes: JoinSet<Done> = JoinSet::new();
+        // The slots that those takes are for.
+        let mut asked_for = 0;
+        loop {
+            tokio::select! {
+                biased;
+                Some(done) = takes.join_next() => {
+                    let (taken, free) = done.unwrap_or_else(|panicked| resume_unwind(panicked.into_panic()));
+                    asked_for -= free.num_permits();
+                    let is_empty = self.answered(taken, free, &context, &jobs, &mut back_off).await;
+                    if is_empty && takes.is_empty() {
+                        self.sleep().await;
+                    }
+                }
+                free = self.free_slots(asked_for.max(1)), if takes.len() < TAKES => match free {
+                    Some(free) if !self.is_stopping(&context) && !jobs.is_closed() => {
+                        asked_for += free.num_permits();
+                        takes.spawn(self.clone().take(free));
+                    }
+                    // Stopped; or the worker ended by itself, and has dropped the other end.
+                    _ => break,
+                },
             }
-            let sleep = match self.take(&free).await {
-                Ok(taken) => {
-                    back_off.reset();
-                    let was_empty = taken.answers.is_empty() && taken.claims.is_empty();
-                    self.hand_over(taken, free, &context, &jobs).await;
-                    was_empty
-                }
-                Err(error) => {
-                    drop(free);
-                    tracing::warn!(%error, queue = %self.queue, "bells could not be taken");
-                    self.unless_stopped(tokio::time::sleep(back_off.wait())).await;
-                    false
-                }
-            };
-            if sleep {
-                self.sleep().await;
+        }
+        // What lands now is given back.
+        while let Some(Ok((taken, free))) = takes.join_next().await {
+            self.answered(taken, free, &context, &jobs, &mut back_off).await;
+        }
+    }
+
+    /// Hands over what was taken, or waits a while when nothing was answered; whether there was nothing to take.
+    async fn answered(
+        &self,
+        taken: Result<Taken, ledger::Error>,
+        free: OwnedSemaphorePermit,
+        context: &WorkerContext,
+        jobs: &mpsc::UnboundedSender<Assignment>,
+        back_off: &mut BackOff,
+    ) -> bool {
+        match taken {
+            Ok(taken) => {
+                back_off.reset();
+                let is_empty = taken.answers.is_empty() && taken.claims.is_empty();
+                self.hand_over(taken, free, context, jobs).await;
+                is_empty
+            }
+            Err(error) => {
+                drop(free);
+                tracing::warn!(%error, queue = %self.queue, "bells could not be taken");
+                self.unless_stopped(tokio::time::sleep(back_off.wait())).await;
+                false
             }
         }
     }
@@ -81,18 +120,21 @@ impl Pump {
         tracing::info!(job_id = %holding.job_id, epoch = %holding.epoch, granted = matches!(answer, Ok(Answer::Granted { .. })), "released unstarted");
     }
 
-    async fn take(&self, free: &OwnedSemaphorePermit) -> Result<Taken, ledger::Error> {
+    async fn take(self, free: OwnedSemaphorePermit) -> Done {
         let slots = u32::try_from(free.num_permits()).unwrap_or(u32::MAX);
-        let taken = self.ledger.take(self.queue, &self.worker, slots).await?;
-        self.metrics.count_take(&taken);
-        Ok(taken)
+        let taken = self.ledger.take(self.queue, &self.worker, slots).await;
+        if let Ok(taken) = &taken {
+            self.metrics.count_take(taken);
+        }
+        (taken, free)
     }
 
-    /// Waits for one free slot and gathers all that are free by then; `None` when the pump is to stop.
-    async fn free_slots(&self) -> Option<OwnedSemaphorePermit> {
+    /// Waits for `least` free slots and gathers all that are free by then; `None` when the pump is to stop.
+    async fn free_slots(&self, least: usize) -> Option<OwnedSemaphorePermit> {
         // In a backlog, runs that have just ended get to free their slots first.
         tokio::task::yield_now().await;
-        let first = self.unless_stopped(Arc::clone(&self.slots).acquire_owned()).await?;
+        let least = u32::try_from(least).unwrap_or(u32::MAX);
+        let first = self.unless_stopped(Arc::clone(&self.slots).acquire_many_owned(least)).await?;
         let mut free = first.ok()?;
         let more = u32::try_from(self.slots.available_permits()).unwrap_or(u32::MAX);
         if let Ok(more) = Arc::clone(&self.slots).try_acquire_many_owned(more) {
