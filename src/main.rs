@@ -19,7 +19,12 @@ mod wiring;
 
 use std::process::ExitCode;
 
+use mimalloc::MiMalloc;
 use traces::Export;
+
+/// Answers are many small allocations on every thread, and the system's allocator makes threads wait for each other.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 fn main() -> ExitCode {
     let cli = match cli::parse() {

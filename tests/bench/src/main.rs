@@ -27,6 +27,11 @@ mod text;
 
 use clap::Parser;
 use house::House;
+use mimalloc::MiMalloc;
+
+/// The service's own.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 const TABLES: [&str; 6] = ["admission", "drain", "latency", "history", "lists", "text"];
 
