@@ -7,7 +7,6 @@ use records::{ConversationId, UserId};
 use sqlx::{
     Executor, PgPool, Postgres, Transaction,
     migrate::{Migrate, Migrator},
-    pool::PoolConnection,
     postgres::{PgConnectOptions, PgPoolOptions},
 };
 
@@ -16,8 +15,9 @@ use crate::{
     admit::finalize::{Asked, Finalized},
     complete::{Completion, Finished},
     conversations::{Seen, Shown},
-    deadline::Doubts,
+    deadline::{BELIEVED, Doubts},
     error::{Doing, Error},
+    few::Few,
     keys::KeyOwner,
     operators::applied,
     row::JobRow,
@@ -53,9 +53,11 @@ impl Default for Settings {
 pub struct Ledger {
     pub(crate) pool: PgPool,
     pub(crate) renewals: PgPool,
-    /// For what touches a few rows by their keys and is one statement: a session each for two batches of admissions, two
-    /// of what runs read, and one of polls.
-    pub(crate) by_keys: PgPool,
+    /// For what touches a few rows by their keys and is one statement: two batches of admissions, two of what runs read,
+    /// one of polls, one of keys.
+    pub(crate) by_keys: Few,
+    /// For what a person lists.
+    pub(crate) pages: Few,
     pub(crate) policy: Policy,
     pub(crate) bells: bool,
     pub(crate) waker: Waker,
@@ -78,10 +80,12 @@ impl Ledger {
     pub fn new(options: PgConnectOptions, settings: Settings) -> Self {
         let doubts = Doubts::default();
         let pool = |size, session| sessions(size, session, &doubts).connect_lazy_with(options.clone());
+        let few = |size, session| Few::of(pool(size, session), size, &doubts);
         Self {
             pool: pool(settings.connections, SESSION),
             renewals: pool(2, SESSION),
-            by_keys: pool(5, SESSION_BY_KEYS),
+            by_keys: few(6, SESSION_BY_KEYS),
+            pages: few(4, SESSION),
             policy: settings.policy,
             bells: settings.bells,
             waker: Waker::default(),
@@ -158,6 +162,7 @@ impl Ledger {
     pub async fn close(&self) {
         self.renewals.close().await;
         self.by_keys.close().await;
+        self.pages.close().await;
         self.pool.close().await;
     }
 
@@ -180,17 +185,6 @@ impl Ledger {
     /// Begins a verb whose first statement reads the clock itself: a round trip less.
     pub(crate) async fn open(&self, doing: &'static str) -> Result<Transaction<'static, Postgres>, Error> {
         self.pool.begin_with(BEGIN).await.doing(doing)
-    }
-
-    /// A session for one statement that touches a few rows by their keys; one of the common pool when those are all busy.
-    pub(crate) async fn session_by_keys(
-        &self,
-        doing: &'static str,
-    ) -> Result<PoolConnection<Postgres>, Error> {
-        match tokio::time::timeout(PASSING_BY, self.by_keys.acquire()).await {
-            Ok(Ok(session)) => Ok(session),
-            _ => self.pool.acquire().await.doing(doing),
-        }
     }
 
     /// Begins a transaction that only reads and sees one moment, so that what it shows is never torn by a completion or
@@ -242,13 +236,6 @@ fn sessions(size: u32, session: &'static str, doubts: &Doubts) -> PgPoolOptions 
 
 /// How long a session is waited for.
 const ACQUIRING: Duration = Duration::from_secs(3);
-
-/// How long a session of the few is waited for, while there are others.
-const PASSING_BY: Duration = Duration::from_millis(500);
-
-/// A session that answered this short a while ago is believed to be alive; to ask it would be a round trip before every
-/// statement. One that died since fails what it is used for, like one that dies a moment later.
-const BELIEVED: Duration = Duration::from_secs(1);
 
 /// The bounds of every wait (DESIGN §4), said with `set` or `set local`.
 macro_rules! limits {

@@ -19,6 +19,10 @@ use crate::{Ledger, error::Error};
 /// there.
 pub(crate) const ANSWER: Duration = Duration::from_secs(15);
 
+/// A session that answered this short a while ago is believed to be alive; to ask it would be a round trip before every
+/// statement. One that died since fails what it is used for, like one that dies a moment later.
+pub(crate) const BELIEVED: Duration = Duration::from_secs(1);
+
 /// How long a session may take to say that it lives.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(1);
 
@@ -32,6 +36,11 @@ pub(crate) struct Doubts(Arc<AtomicU32>);
 impl Doubts {
     fn raise(&self) {
         self.0.store(ASKED, Ordering::Release);
+    }
+
+    /// Whether there are any.
+    pub(crate) fn are_raised(&self) -> bool {
+        self.0.load(Ordering::Acquire) > 0
     }
 
     /// Whether there are any; one less from now on.

@@ -32,6 +32,7 @@ impl Ledger {
     /// # Errors
     /// When the database does not answer.
     pub async fn action_items(&self, user: &UserId, filter: &ItemFilter) -> Result<Vec<ActionItem>, Error> {
+        const DOING: &str = "listing action items";
         let mut query = QueryBuilder::new("select ");
         query.push(ITEM_COLUMNS).push(" from action_items where user_id = ").push_bind(user.as_str());
         if let Some(start) = filter.page.start {
@@ -48,8 +49,9 @@ impl Ledger {
         }
         query.push(" order by created_at desc, action_item_id limit ").push_bind(filter.page.limit);
         query.push(" offset ").push_bind(filter.page.offset);
-        let rows: Vec<ItemRow> =
-            query.build_query_as().fetch_all(&self.pool).await.doing("listing action items")?;
+        let mut session = self.pages.session(&self.pool, DOING).await?;
+        let rows: Vec<ItemRow> = query.build_query_as().fetch_all(&mut *session).await.doing(DOING)?;
+        session.keep();
         Ok(rows.into_iter().map(ActionItem::from).collect())
     }
 }

@@ -74,6 +74,8 @@ impl Ledger {
     }
 
     async fn key_owners(&self, shown: &[[u8; 32]]) -> Result<Vec<Option<KeyOwner>>, Error> {
+        const DOING: &str = "looking keys up";
+        let mut session = self.by_keys.session(&self.pool, DOING).await?;
         let found: Vec<OwnerRow> = sqlx::query_as(
             "select key_sha256, user_id, key_id, scopes, expires_at, \
                  coalesce(last_used_at < statement_timestamp() - interval '1 minute', true) as is_unnoted \
@@ -81,9 +83,10 @@ impl Ledger {
                  and coalesce(expires_at > statement_timestamp(), true)",
         )
         .bind(shown.iter().map(<[u8; 32]>::as_slice).collect::<Vec<_>>())
-        .fetch_all(&self.pool)
+        .fetch_all(&mut *session)
         .await
-        .doing("looking keys up")?;
+        .doing(DOING)?;
+        session.keep();
         let unnoted: Vec<&OwnerRow> = found.iter().filter(|row| row.is_unnoted).collect();
         if !unnoted.is_empty()
             && let Err(error) = self.note_key_uses(&unnoted).await

@@ -18,6 +18,7 @@ mod edges;
 mod effects;
 mod endpoints;
 mod error;
+mod few;
 mod folders;
 mod gauges;
 mod goals;

@@ -30,6 +30,7 @@ impl Ledger {
     /// # Errors
     /// When the database does not answer.
     pub async fn memories(&self, user: &UserId, filter: &MemoryFilter) -> Result<Vec<Memory>, Error> {
+        const DOING: &str = "listing memories";
         let mut query = QueryBuilder::new("select ");
         query.push(MEMORY_COLUMNS).push(" from memories where user_id = ").push_bind(user.as_str());
         if !filter.categories.is_empty() {
@@ -38,8 +39,9 @@ impl Ledger {
         }
         query.push(" order by created_at desc, memory_id limit ").push_bind(filter.limit);
         query.push(" offset ").push_bind(filter.offset);
-        let rows: Vec<MemoryRow> =
-            query.build_query_as().fetch_all(&self.pool).await.doing("listing memories")?;
+        let mut session = self.pages.session(&self.pool, DOING).await?;
+        let rows: Vec<MemoryRow> = query.build_query_as().fetch_all(&mut *session).await.doing(DOING)?;
+        session.keep();
         rows.into_iter().map(Memory::try_from).collect()
     }
 

@@ -56,12 +56,14 @@ impl Ledger {
     /// The newest jobs of a batch of conversations, in its order.
     async fn newest(&self, batch: &[(UserId, ConversationId)]) -> Result<Vec<Option<JobRow>>, Error> {
         const DOING: &str = "polling jobs";
-        let mut session = self.session_by_keys(DOING).await?;
+        let mut session = self.by_keys.session(&self.pool, DOING).await?;
         let mut reading = Reading::new(&mut session, batch.len(), DOING);
         let asked = batch.iter().enumerate().map(|(place, (user, conversation))| (place, user, conversation));
         let give = |newest: &mut Option<JobRow>, row| *newest = Some(row);
         reading.each(&Keys::of(asked), NEWEST, give).await?;
-        Ok(reading.found())
+        let found = reading.found();
+        session.keep();
+        Ok(found)
     }
 }
 

@@ -77,8 +77,9 @@ impl Ledger {
         let keys = Keys::of(
             abouts.iter().enumerate().map(|(place, (user, conversation))| (place, user, conversation)),
         );
-        let mut session = self.session_by_keys(DOING).await?;
+        let mut session = self.by_keys.session(&self.pool, DOING).await?;
         let rows = keys.ask(INPUTS).fetch_all(&mut *session).await.doing(DOING)?;
+        session.keep();
         let mut inputs: Vec<Option<RunInput>> = abouts.iter().map(|_| None).collect();
         for row in rows {
             let place: i64 = row.try_get("place").doing(DOING)?;

@@ -196,7 +196,11 @@ mod tests {
         let mut first = hub.join(&1).unwrap();
         assert_eq!(words(&mut first).await, "1 at look 0");
         let mut second = hub.join(&1).unwrap();
-        assert_eq!(words(&mut second).await, "1 at look 1", "the page that they have may be newer than look 0");
+        assert_eq!(
+            words(&mut second).await,
+            "1 at look 1",
+            "the page that they have may be newer than look 0"
+        );
         assert_eq!(words(&mut first).await, "1 at look 1");
     }
 

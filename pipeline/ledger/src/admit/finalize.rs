@@ -193,13 +193,14 @@ impl Ledger {
     /// The answers in the order of the batch. One look and one write, which is a transaction of its own: it goes by what was
     /// found, and writes nothing when that is so no more.
     async fn finalize_at_once(&self, batch: &[Arc<Asked>]) -> Result<Vec<Finalized>, Stumble> {
-        let mut session = self.session_by_keys(DOING).await?;
+        let mut session = self.by_keys.session(&self.pool, DOING).await?;
         let found = look(&mut session, batch).await?;
         let newest = newest_jobs(&mut session, batch, &found).await?;
         let ready = ready(batch, &found);
         let (steps, jobs) = self.jobs_of_ready(&ready, Bell::Write);
         let rings = self.rings(&ringing(&steps), Bell::Write);
         let opened = open_all(&mut session, &ready, jobs, rings).await?;
+        session.keep();
         self.wake_all(&steps);
         let made = made(&ready, &steps);
         Ok(answers(batch, found, opened, &made, &newest))

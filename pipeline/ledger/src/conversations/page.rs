@@ -25,7 +25,9 @@ impl Ledger {
         filter: &ConversationFilter,
     ) -> Result<Vec<ConversationView>, Error> {
         if !filter.with_transcript {
-            let rows = page(user, filter).build_query_as().fetch_all(&self.pool).await.doing(DOING)?;
+            let mut session = self.pages.session(&self.pool, DOING).await?;
+            let rows = page(user, filter).build_query_as().fetch_all(&mut *session).await.doing(DOING)?;
+            session.keep();
             return rows.into_iter().map(PageRow::view).collect();
         }
         let mut snapshot = self.begin_reading(DOING, Plans::OfPages).await?;
@@ -135,7 +137,8 @@ struct Items {
 impl Items {
     fn of(self, conversation: &ConversationId) -> Vec<ActionItem> {
         let (mut ids, mut descriptions) = (column(self.item_ids), column(self.item_descriptions));
-        let (mut completed, mut completed_at) = (column(self.items_completed), column(self.items_completed_at));
+        let (mut completed, mut completed_at) =
+            (column(self.items_completed), column(self.items_completed_at));
         let (mut created_at, mut updated_at) = (column(self.items_created_at), column(self.items_updated_at));
         let mut due_at = column(self.items_due_at);
         let next = || {

@@ -1,7 +1,11 @@
 //! Nobody waits for ever: every session and every transaction of the ledger bounds its waits, its statements and its idling.
 
+use std::time::Duration;
+
+use futures::future::join_all;
 use job::Queue;
-use ledger::{Ledger, Settings};
+use ledger::{ConversationFilter, Ledger, Settings};
+use records::ConversationId;
 
 use crate::{explain::gone, world::World};
 
@@ -45,8 +49,66 @@ async fn a_session_that_was_idle_for_a_while_is_asked_before_it_is_used() {
     let ledger = Ledger::new(options, Settings { connections: 1, ..Settings::default() });
     ledger.now().await.unwrap();
     // No race is waited out here: only a session that has been idle for more than a second is doubted.
-    tokio::time::sleep(std::time::Duration::from_millis(1_200)).await;
+    tokio::time::sleep(Duration::from_millis(1_200)).await;
     world.run("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'idle'").await;
     gone(&world, "idle").await;
     ledger.now().await.unwrap();
+}
+
+/// A ledger of which one session each has just answered a page and a poll, by the name of `name`.
+async fn kept(world: &World, name: &str) -> Ledger {
+    let ledger = Ledger::new(world.database.options().application_name(name), Settings::default());
+    asks(world, &ledger).await.unwrap();
+    ledger
+}
+
+async fn asks(world: &World, ledger: &Ledger) -> Result<(), ledger::Error> {
+    ledger.conversations(&world.ann, &ConversationFilter::default()).await?;
+    ledger.poll(&world.ann, &ConversationId::new("none")).await?;
+    Ok(())
+}
+
+async fn end(world: &World, name: &'static str) {
+    sqlx::query("select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1")
+        .bind(name)
+        .execute(&world.pool)
+        .await
+        .unwrap();
+    gone(world, name).await;
+}
+
+#[tokio::test]
+async fn a_session_that_was_kept_for_a_while_is_asked_before_it_is_used() {
+    let world = World::new().await;
+    let ledger = kept(&world, "kept").await;
+    // Only one that has been kept for more than a second is doubted.
+    tokio::time::sleep(Duration::from_millis(1_200)).await;
+    end(&world, "kept").await;
+    asks(&world, &ledger).await.unwrap();
+}
+
+#[tokio::test]
+async fn nobody_is_given_a_kept_session_in_doubt() {
+    let world = World::new().await;
+    let ledger = kept(&world, "doubted").await;
+    end(&world, "doubted").await;
+    ledger.doubt();
+    asks(&world, &ledger).await.unwrap();
+}
+
+#[tokio::test]
+async fn one_session_answers_who_comes_after_one_another_and_a_few_answer_a_crowd() {
+    let world = World::new().await;
+    let ledger = kept(&world, "crowd").await;
+    for _ in 0..20 {
+        asks(&world, &ledger).await.unwrap();
+    }
+    let sessions = "select count(*) from pg_stat_activity where application_name = 'crowd'";
+    assert_eq!(world.count(sessions).await, 2, "one for pages, one for polls");
+    for answer in join_all((0..64).map(|_| asks(&world, &ledger))).await {
+        answer.unwrap();
+    }
+    assert!(world.count(sessions).await <= 10, "the few, and no others");
+    tokio::time::timeout(Duration::from_secs(5), ledger.close()).await.expect("what is kept is closed, too");
+    gone(&world, "crowd").await;
 }
