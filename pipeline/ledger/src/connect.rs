@@ -53,8 +53,8 @@ impl Default for Settings {
 pub struct Ledger {
     pub(crate) pool: PgPool,
     pub(crate) renewals: PgPool,
-    /// For what touches a few rows by their keys and is one statement: two batches of admissions, two of what runs read,
-    /// one of polls, one of keys.
+    /// For what touches a few rows by their keys and is one statement: two batches of admissions, and one each of what
+    /// runs read, of polls and of keys.
     pub(crate) by_keys: Few,
     /// For what a person lists.
     pub(crate) pages: Few,
@@ -84,7 +84,7 @@ impl Ledger {
         Self {
             pool: pool(settings.connections, SESSION),
             renewals: pool(2, SESSION),
-            by_keys: few(6, SESSION_BY_KEYS),
+            by_keys: few(5, SESSION_BY_KEYS),
             pages: few(4, SESSION),
             policy: settings.policy,
             bells: settings.bells,
@@ -96,7 +96,7 @@ impl Ledger {
             key_owners: Together::new(Lanes::One),
             admissions: Together::new(Lanes::Two),
             completions: Together::new(Lanes::Two),
-            inputs: Together::new(Lanes::Two),
+            inputs: Together::new(Lanes::One),
             views: Together::new(Lanes::One),
             polls: Together::new(Lanes::One),
         }

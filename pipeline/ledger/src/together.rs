@@ -17,7 +17,7 @@ use crate::error::Error;
 pub(crate) enum Lanes {
     /// What is read within a millisecond gathers most so.
     One = 1,
-    /// Where one may wait while another could be worked on: for a commit to be on the disk, for whole talks to be read.
+    /// Where one may wait while another could be worked on: for a commit to be on the disk.
     Two = 2,
 }
 
