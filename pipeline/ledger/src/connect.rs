@@ -85,7 +85,7 @@ impl Ledger {
             pool: pool(settings.connections, SESSION),
             renewals: pool(2, SESSION),
             by_keys: few(5, SESSION_BY_KEYS),
-            pages: few(4, SESSION),
+            pages: few(4, SESSION_OF_PAGES),
             policy: settings.policy,
             bells: settings.bells,
             waker: Waker::default(),
@@ -284,6 +284,12 @@ macro_rules! by_keys {
         )
     };
 }
+
+/// [`SESSION`], for lists: to plan one takes as long as to run it, and what differs from person to person is how many rows are
+/// passed by, not the way to them. Left to itself the server makes a new plan each time or keeps one, as its last sample of
+/// the table happens to have it.
+const SESSION_OF_PAGES: &str =
+    concat!(limits!("set"), "; set jit = off; set plan_cache_mode = force_generic_plan");
 
 /// [`SESSION`], where every statement is a verb by itself.
 const SESSION_BY_KEYS: &str = concat!(limits!("set"), "; set jit = off", by_keys!("set"));
