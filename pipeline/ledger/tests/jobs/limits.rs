@@ -112,3 +112,21 @@ async fn one_session_answers_who_comes_after_one_another_and_a_few_answer_a_crow
     tokio::time::timeout(Duration::from_secs(5), ledger.close()).await.expect("what is kept is closed, too");
     gone(&world, "crowd").await;
 }
+
+#[tokio::test]
+async fn a_statement_that_ends_while_its_ledger_closes_holds_nothing_up() {
+    let world = World::new().await;
+    let ledger = Ledger::new(world.database.options().application_name("closing"), Settings::default());
+    let mut blocker = world.pool.begin().await.unwrap();
+    sqlx::raw_sql("lock table conversations in access exclusive mode").execute(&mut *blocker).await.unwrap();
+    let (asking, user) = (ledger.clone(), world.ann.clone());
+    let asked =
+        tokio::spawn(async move { asking.conversations(&user, &ConversationFilter::default()).await });
+    let waiting = "select count(*) from pg_stat_activity where application_name = 'closing' and wait_event_type = 'Lock'";
+    while world.count(waiting).await == 0 {}
+    let mut closing = Box::pin(ledger.close());
+    assert!(futures::poll!(&mut closing).is_pending());
+    blocker.rollback().await.unwrap();
+    assert!(asked.await.unwrap().unwrap().is_empty());
+    tokio::time::timeout(Duration::from_secs(5), closing).await.expect("nobody keeps what is closed");
+}
