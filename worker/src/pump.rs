@@ -27,6 +27,17 @@ const TAKES: usize = 2;
 /// What came of a take, with the slots that it was for.
 type Done = (Result<Taken, ledger::Error>, OwnedSemaphorePermit);
 
+/// What a pump does behind a take that has landed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Next {
+    /// More was there, and more may be.
+    Take,
+    /// Nothing was there.
+    Sleep,
+    /// The database did not answer.
+    BackOff,
+}
+
 /// A claimed job with the slot that it occupies until it is dropped.
 pub(crate) struct Assignment {
     /// The job, leased by this process.
@@ -57,18 +68,29 @@ impl Pump {
         let mut takes: JoinSet<Done> = JoinSet::new();
         // The slots that those takes are for.
         let mut asked_for = 0;
+        let mut next = Next::Take;
         loop {
+            // The last one to land has the word: nobody rests over what another one brings.
+            if takes.is_empty() {
+                self.rest(std::mem::replace(&mut next, Next::Take), &mut back_off).await;
+            }
             tokio::select! {
                 biased;
                 Some(done) = takes.join_next() => {
-                    let (taken, free) = done.unwrap_or_else(|panicked| resume_unwind(panicked.into_panic()));
+                    let (taken, free) = match done {
+                        Ok(done) => done,
+                        Err(broken) => {
+                            self.land(takes, &context, &jobs).await;
+                            return broken.try_into_panic().map_or((), |panic| resume_unwind(panic));
+                        }
+                    };
                     asked_for -= free.num_permits();
-                    let is_empty = self.answered(taken, free, &context, &jobs, &mut back_off).await;
-                    if is_empty && takes.is_empty() {
-                        self.sleep().await;
+                    next = self.answered(taken, free, &context, &jobs).await;
+                    if next != Next::BackOff {
+                        back_off.reset();
                     }
                 }
-                free = self.free_slots(asked_for.max(1)), if takes.len() < TAKES => match free {
+                free = self.free_slots(asked_for.max(1)), if takes.len() < TAKES && next == Next::Take => match free {
                     Some(free) if !self.is_stopping(&context) && !jobs.is_closed() => {
                         asked_for += free.num_permits();
                         takes.spawn(self.clone().take(free));
@@ -78,34 +100,49 @@ impl Pump {
                 },
             }
         }
-        // What lands now is given back.
-        while let Some(Ok((taken, free))) = takes.join_next().await {
-            self.answered(taken, free, &context, &jobs, &mut back_off).await;
+        self.land(takes, &context, &jobs).await;
+    }
+
+    /// Waits for the takes that are still under way; what a worker that stops has taken is given back.
+    async fn land(
+        &self,
+        mut takes: JoinSet<Done>,
+        context: &WorkerContext,
+        jobs: &mpsc::UnboundedSender<Assignment>,
+    ) {
+        while let Some(done) = takes.join_next().await {
+            if let Ok((taken, free)) = done {
+                self.answered(taken, free, context, jobs).await;
+            }
         }
     }
 
-    /// Hands over what was taken, or waits a while when nothing was answered; whether there was nothing to take.
+    /// Hands over what was taken.
     async fn answered(
         &self,
         taken: Result<Taken, ledger::Error>,
         free: OwnedSemaphorePermit,
         context: &WorkerContext,
         jobs: &mpsc::UnboundedSender<Assignment>,
-        back_off: &mut BackOff,
-    ) -> bool {
+    ) -> Next {
         match taken {
+            Ok(taken) if taken.answers.is_empty() && taken.claims.is_empty() => Next::Sleep,
             Ok(taken) => {
-                back_off.reset();
-                let is_empty = taken.answers.is_empty() && taken.claims.is_empty();
                 self.hand_over(taken, free, context, jobs).await;
-                is_empty
+                Next::Take
             }
             Err(error) => {
-                drop(free);
                 tracing::warn!(%error, queue = %self.queue, "bells could not be taken");
-                self.unless_stopped(tokio::time::sleep(back_off.wait())).await;
-                false
+                Next::BackOff
             }
+        }
+    }
+
+    async fn rest(&self, next: Next, back_off: &mut BackOff) {
+        match next {
+            Next::Take => {}
+            Next::Sleep => self.sleep().await,
+            Next::BackOff => drop(self.unless_stopped(tokio::time::sleep(back_off.wait())).await),
         }
     }
 

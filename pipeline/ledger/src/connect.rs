@@ -300,7 +300,7 @@ const BEGIN: &str = concat!("begin; ", limits!("set local"), by_keys!("set local
 /// How what is only read is planned.
 #[derive(Clone, Copy)]
 pub(crate) enum Plans {
-    /// Pages and filters: for their own numbers.
+    /// Whole pages with what was said in them: for their own numbers.
     OfPages,
     /// A few rows, each by its key, as verbs are.
     OfKeys,

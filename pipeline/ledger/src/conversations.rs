@@ -10,6 +10,7 @@ mod spoken;
 pub(crate) use one::{NamedRow, Seen, Shown, named_columns};
 
 use records::{ActionItem, Category, Conversation, ConversationId, FolderId, Segment, Timestamp, UserId};
+use sqlx::{Postgres, QueryBuilder};
 
 use crate::{
     Ledger,
@@ -28,6 +29,15 @@ pub struct DatePage {
     pub limit: i64,
     /// Skip this many.
     pub offset: i64,
+}
+
+/// Ends a list's statement. The number of rows stands in its text and not among its parameters: the server keeps one plan
+/// for a statement, and one for any number of rows is made for a tenth of the table.
+pub(crate) fn push_rows(query: &mut QueryBuilder<Postgres>, limit: i64, offset: i64) {
+    query.push(" limit ").push(limit);
+    if offset > 0 {
+        query.push(" offset ").push_bind(offset);
+    }
 }
 
 /// Which conversations to list: only completed, not discarded ones (spec).

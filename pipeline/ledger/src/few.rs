@@ -9,7 +9,10 @@ use std::{
 };
 
 use sqlx::{PgConnection, PgPool, Postgres, pool::PoolConnection};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::{
+    runtime::Handle,
+    sync::{OwnedSemaphorePermit, Semaphore},
+};
 
 use crate::{
     deadline::{BELIEVED, Doubts},
@@ -19,30 +22,40 @@ use crate::{
 /// How long a session of the few is waited for, while there are others.
 const PASSING_BY: Duration = Duration::from_millis(500);
 
+/// How long one is kept at most, as the driver's pool keeps its own: what the server remembers of it ends with it.
+const LIFETIME: Duration = Duration::from_secs(30 * 60);
+
 /// A pool's sessions, of which nobody else takes any. Cheap to clone.
 #[derive(Clone)]
-pub(crate) struct Few(Arc<Kept>);
+pub(crate) struct Few(Arc<Inner>);
 
-struct Kept {
+struct Inner {
     pool: PgPool,
     /// As many as the pool has sessions: whoever has one finds a session here or gets one of the pool's.
     turns: Arc<Semaphore>,
-    sessions: Mutex<Vec<(PoolConnection<Postgres>, Instant)>>,
+    kept: Mutex<Vec<Kept>>,
     doubts: Doubts,
+}
+
+/// A session, since when it is not the pool's, and when it last answered.
+struct Kept {
+    session: PoolConnection<Postgres>,
+    taken: Instant,
+    answered: Instant,
 }
 
 /// A session for one statement: given back with [`keep`](Self::keep), or left to the pool, which asks it whether it lives.
 pub(crate) struct Session {
     session: PoolConnection<Postgres>,
     /// `None`: it is one of the others.
-    of: Option<(Few, OwnedSemaphorePermit)>,
+    of: Option<(Few, OwnedSemaphorePermit, Instant)>,
 }
 
 impl Session {
     /// It has answered whole, and lives.
     pub(crate) fn keep(self) {
-        if let Some((few, _turn)) = self.of {
-            few.keep(self.session);
+        if let Some((few, _turn, taken)) = self.of {
+            few.keep(Kept { session: self.session, taken, answered: Instant::now() });
         }
     }
 }
@@ -65,7 +78,7 @@ impl Few {
     /// The sessions of `pool`, which has `size`.
     pub(crate) fn of(pool: PgPool, size: u32, doubts: &Doubts) -> Self {
         let turns = Arc::new(Semaphore::new(size as usize));
-        Self(Arc::new(Kept { pool, turns, sessions: Mutex::default(), doubts: doubts.clone() }))
+        Self(Arc::new(Inner { pool, turns, kept: Mutex::default(), doubts: doubts.clone() }))
     }
 
     /// One of the few; one of `others` when those are all busy.
@@ -78,42 +91,68 @@ impl Few {
 
     async fn own(&self) -> Result<Session, sqlx::Error> {
         let turn = Arc::clone(&self.0.turns).acquire_owned().await.map_err(|_| sqlx::Error::PoolClosed)?;
-        let session = match self.kept() {
-            Some(session) => session,
-            None => self.0.pool.acquire().await?,
+        let (session, taken) = match self.kept().await {
+            Some(living) => living,
+            None => (self.0.pool.acquire().await?, Instant::now()),
         };
-        Ok(Session { session, of: Some((self.clone(), turn)) })
+        Ok(Session { session, of: Some((self.clone(), turn, taken)) })
     }
 
-    /// The one that answered last, if it is believed to live. Else nobody believes those below it, which answered earlier:
-    /// all go back to the pool.
-    fn kept(&self) -> Option<PoolConnection<Postgres>> {
-        let mut kept = self.sessions();
-        let (session, since) = kept.pop()?;
-        if since.elapsed() < BELIEVED && !self.0.doubts.are_raised() {
-            return Some(session);
+    /// The one that answered last of those that live.
+    async fn kept(&self) -> Option<(PoolConnection<Postgres>, Instant)> {
+        loop {
+            let Kept { session, taken, answered } = self.lock().pop()?;
+            if answered.elapsed() < BELIEVED && !self.0.doubts.are_raised() {
+                return Some((session, taken));
+            }
+            let mut suspect = Suspect(Some(session));
+            if let Some(session) = &mut suspect.0
+                && matches!(self.0.doubts.ask(session).await, Ok(true))
+            {
+                return suspect.0.take().map(|session| (session, taken));
+            }
         }
-        kept.clear();
-        None
     }
 
-    fn keep(&self, session: PoolConnection<Postgres>) {
-        let mut kept = self.sessions();
+    fn keep(&self, kept: Kept) {
+        let mut all = self.lock();
         // Seen under the lock: whoever closes empties what is kept after it has said so.
-        if !self.0.pool.is_closed() {
-            kept.push((session, Instant::now()));
+        if !self.0.pool.is_closed() && kept.taken.elapsed() < LIFETIME {
+            all.push(kept);
         }
     }
 
     /// Closes the pool; statements in flight finish first.
     pub(crate) async fn close(&self) {
         let closed = self.0.pool.close();
-        self.sessions().clear();
+        self.lock().clear();
         closed.await;
     }
 
     /// Nothing is awaited while this is held.
-    fn sessions(&self) -> MutexGuard<'_, Vec<(PoolConnection<Postgres>, Instant)>> {
-        self.0.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Vec<Kept>> {
+        self.0.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A session that is asked whether it lives. One that does not say so, or is not waited for, is closed: the pool would ask it
+/// once more, and wait for ever.
+struct Suspect(Option<PoolConnection<Postgres>>);
+
+impl Drop for Suspect {
+    fn drop(&mut self) {
+        if let Some(session) = &mut self.0 {
+            session.close_on_drop();
+        }
+    }
+}
+
+impl Drop for Inner {
+    /// A session goes back to its pool in a task: where there is no runtime any more, it just ends.
+    fn drop(&mut self) {
+        if Handle::try_current().is_err() {
+            let kept = self.kept.get_mut().unwrap_or_else(PoisonError::into_inner);
+            kept.drain(..).for_each(|kept| drop(kept.session.leak()));
+        }
     }
 }

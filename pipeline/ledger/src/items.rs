@@ -11,7 +11,7 @@ use sqlx::QueryBuilder;
 pub use self::{change::ItemChange, create::NewActionItem};
 use crate::{
     Ledger,
-    conversations::DatePage,
+    conversations::{DatePage, push_rows},
     error::{Doing, Error},
 };
 
@@ -47,8 +47,8 @@ impl Ledger {
         if let Some(conversation) = &filter.conversation_id {
             query.push(" and conversation_id = ").push_bind(conversation.as_str());
         }
-        query.push(" order by created_at desc, action_item_id limit ").push_bind(filter.page.limit);
-        query.push(" offset ").push_bind(filter.page.offset);
+        query.push(" order by created_at desc, action_item_id");
+        push_rows(&mut query, filter.page.limit, filter.page.offset);
         let mut session = self.pages.session(&self.pool, DOING).await?;
         let rows: Vec<ItemRow> = query.build_query_as().fetch_all(&mut *session).await.doing(DOING)?;
         session.keep();

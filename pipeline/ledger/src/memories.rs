@@ -10,6 +10,7 @@ use sqlx::QueryBuilder;
 pub use self::{change::MemoryChange, create::NewPersonMemory};
 use crate::{
     Ledger,
+    conversations::push_rows,
     error::{Doing, Error},
 };
 
@@ -37,8 +38,8 @@ impl Ledger {
             let names: Vec<&str> = filter.categories.iter().map(|category| category.as_str()).collect();
             query.push(" and category = any(").push_bind(names).push(")");
         }
-        query.push(" order by created_at desc, memory_id limit ").push_bind(filter.limit);
-        query.push(" offset ").push_bind(filter.offset);
+        query.push(" order by created_at desc, memory_id");
+        push_rows(&mut query, filter.limit, filter.offset);
         let mut session = self.pages.session(&self.pool, DOING).await?;
         let rows: Vec<MemoryRow> = query.build_query_as().fetch_all(&mut *session).await.doing(DOING)?;
         session.keep();
