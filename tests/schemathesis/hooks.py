@@ -9,6 +9,7 @@ import uuid
 import schemathesis
 
 OWN_KEY = os.environ.get("LISTEN_OWN_KEY_ID", "")
+OWN_FOLDER = os.environ.get("LISTEN_OWN_FOLDER_ID", "")
 URL = "https://example.com/hook"
 # The receiver's keys of RFC 8291, appendix A.
 KEYS = {
@@ -55,6 +56,9 @@ def mend(body):
     for name in ("url", "endpoint"):
         if is_text(body.get(name), 2048):
             body[name] = URL
+    # A folder that is not there is 404, and would be taken for a conversation that is not.
+    if OWN_FOLDER and isinstance(body.get("folder_id"), str) and body["folder_id"]:
+        body["folder_id"] = OWN_FOLDER
     if isinstance(body.get("time_zone"), str):
         body["time_zone"] = "Europe/Berlin"
     keys = body.get("keys")
