@@ -10,7 +10,7 @@ mod spoken;
 pub(crate) use one::{NamedRow, Seen, Shown, named_columns};
 
 use records::{ActionItem, Category, Conversation, ConversationId, FolderId, Segment, Timestamp, UserId};
-use sqlx::{Postgres, QueryBuilder};
+use sqlx::{FromRow, Postgres, QueryBuilder, postgres::PgRow};
 
 use crate::{
     Ledger,
@@ -31,8 +31,26 @@ pub struct DatePage {
     pub offset: i64,
 }
 
+impl Ledger {
+    /// The rows of a list's statement, through the sessions that are kept for lists.
+    pub(crate) async fn rows_of<R>(
+        &self,
+        mut list: QueryBuilder<Postgres>,
+        doing: &'static str,
+    ) -> Result<Vec<R>, Error>
+    where
+        R: for<'r> FromRow<'r, PgRow> + Send + Unpin,
+    {
+        let mut session = self.pages.session(&self.pool, doing).await?;
+        let rows = list.build_query_as().fetch_all(&mut *session).await.doing(doing)?;
+        session.keep();
+        Ok(rows)
+    }
+}
+
 /// Ends a list's statement. The number of rows stands in its text and not among its parameters: the server keeps one plan
-/// for a statement, and one for any number of rows is made for a tenth of the table.
+/// for a statement, and one for any number of rows is made for a tenth of the table, and reads what hangs on it
+/// whole.
 pub(crate) fn push_rows(query: &mut QueryBuilder<Postgres>, limit: i64, offset: i64) {
     query.push(" limit ").push(limit);
     if offset > 0 {

@@ -12,7 +12,7 @@ pub use self::{change::ItemChange, create::NewActionItem};
 use crate::{
     Ledger,
     conversations::{DatePage, push_rows},
-    error::{Doing, Error},
+    error::Error,
 };
 
 /// Which action items to list.
@@ -32,7 +32,6 @@ impl Ledger {
     /// # Errors
     /// When the database does not answer.
     pub async fn action_items(&self, user: &UserId, filter: &ItemFilter) -> Result<Vec<ActionItem>, Error> {
-        const DOING: &str = "listing action items";
         let mut query = QueryBuilder::new("select ");
         query.push(ITEM_COLUMNS).push(" from action_items where user_id = ").push_bind(user.as_str());
         if let Some(start) = filter.page.start {
@@ -49,9 +48,7 @@ impl Ledger {
         }
         query.push(" order by created_at desc, action_item_id");
         push_rows(&mut query, filter.page.limit, filter.page.offset);
-        let mut session = self.pages.session(&self.pool, DOING).await?;
-        let rows: Vec<ItemRow> = query.build_query_as().fetch_all(&mut *session).await.doing(DOING)?;
-        session.keep();
+        let rows: Vec<ItemRow> = self.rows_of(query, "listing action items").await?;
         Ok(rows.into_iter().map(ActionItem::from).collect())
     }
 }

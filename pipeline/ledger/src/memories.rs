@@ -31,7 +31,6 @@ impl Ledger {
     /// # Errors
     /// When the database does not answer.
     pub async fn memories(&self, user: &UserId, filter: &MemoryFilter) -> Result<Vec<Memory>, Error> {
-        const DOING: &str = "listing memories";
         let mut query = QueryBuilder::new("select ");
         query.push(MEMORY_COLUMNS).push(" from memories where user_id = ").push_bind(user.as_str());
         if !filter.categories.is_empty() {
@@ -40,9 +39,7 @@ impl Ledger {
         }
         query.push(" order by created_at desc, memory_id");
         push_rows(&mut query, filter.limit, filter.offset);
-        let mut session = self.pages.session(&self.pool, DOING).await?;
-        let rows: Vec<MemoryRow> = query.build_query_as().fetch_all(&mut *session).await.doing(DOING)?;
-        session.keep();
+        let rows: Vec<MemoryRow> = self.rows_of(query, "listing memories").await?;
         rows.into_iter().map(Memory::try_from).collect()
     }
 

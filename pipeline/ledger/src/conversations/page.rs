@@ -5,7 +5,7 @@ use records::{ActionItem, ActionItemId, Conversation, ConversationId, Timestamp,
 use sqlx::{PgConnection, Postgres, QueryBuilder};
 
 use super::{
-    ConversationFilter, ConversationView,
+    ConversationFilter, ConversationView, push_rows,
     row::{CONVERSATION_COLUMNS, ConversationRow},
     spoken::read_spoken,
 };
@@ -25,9 +25,7 @@ impl Ledger {
         filter: &ConversationFilter,
     ) -> Result<Vec<ConversationView>, Error> {
         if !filter.with_transcript {
-            let mut session = self.pages.session(&self.pool, DOING).await?;
-            let rows = page(user, filter).build_query_as().fetch_all(&mut *session).await.doing(DOING)?;
-            session.keep();
+            let rows = self.rows_of(page(user, filter), DOING).await?;
             return rows.into_iter().map(PageRow::view).collect();
         }
         let mut snapshot = self.begin_reading(DOING, Plans::OfPages).await?;
@@ -38,19 +36,18 @@ impl Ledger {
     }
 }
 
-/// The page's statement. The number of rows stands in its text and not among its parameters: the server keeps one plan
-/// for a statement, and one that is made for any number of rows would read a person's items whole.
+/// The page's statement.
 pub(super) fn page(user: &UserId, filter: &ConversationFilter) -> QueryBuilder<Postgres> {
     let mut query = QueryBuilder::new("with page as materialized (select ");
     query.push(CONVERSATION_COLUMNS).push(" from conversations where ");
     match filter.page.offset {
         0 => listed(&mut query, user, filter),
-        skipped => {
+        _ => {
             // What is skipped is read from the index alone; only the page's rows are fetched.
             query.push("user_id = ").push_bind(user.as_str());
             query.push(" and conversation_id = any(array(select conversation_id from conversations where ");
             listed(&mut query, user, filter);
-            query.push(" offset ").push_bind(skipped).push("))");
+            query.push("))");
         }
     }
     query.push(
@@ -73,7 +70,7 @@ pub(super) fn page(user: &UserId, filter: &ConversationFilter) -> QueryBuilder<P
     query
 }
 
-/// The list's conditions, order and limit; the order and the two constant conditions are those of its index.
+/// The list's conditions, order and rows; the order and the two constant conditions are those of its index.
 fn listed(query: &mut QueryBuilder<Postgres>, user: &UserId, filter: &ConversationFilter) {
     query.push("status = 'completed' and not discarded and user_id = ").push_bind(user.as_str());
     if let Some(start) = filter.page.start {
@@ -93,7 +90,8 @@ fn listed(query: &mut QueryBuilder<Postgres>, user: &UserId, filter: &Conversati
         // In the text: an index holds the starred ones alone, and one plan serves whoever asks the same.
         query.push(if starred { " and starred" } else { " and not starred" });
     }
-    query.push(" order by created_at desc, conversation_id limit ").push(filter.page.limit);
+    query.push(" order by created_at desc, conversation_id");
+    push_rows(query, filter.page.limit, filter.page.offset);
 }
 
 /// A conversation with the names and the action items that a list shows.
