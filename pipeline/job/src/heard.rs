@@ -18,6 +18,7 @@ impl Job {
                 self.epoch == epoch && self.state == State::Completed { outcome }
             }
             Command::Fail { epoch, code, .. } => self.epoch == epoch && self.has_failed(code),
+            Command::Release { epoch, .. } => self.epoch == epoch && self.was_given_back(),
             Command::Park { epoch } => {
                 self.epoch == epoch
                     && self.state == State::BlockedByok
@@ -25,6 +26,13 @@ impl Job {
             }
             _ => false,
         }
+    }
+
+    /// Nobody says both ends of one claim: a failure that left the same row was not said by whoever says this. The other
+    /// ways back into the queue leave a mark: a `Reconcile` sets `look_at`, a replay admits at the moment from which
+    /// the job is ready.
+    fn was_given_back(&self) -> bool {
+        matches!(self.state, State::Queued { ready_at } if self.look_at.is_none() && ready_at > self.admitted_at)
     }
 
     /// The only other ways back into the queue leave a mark: a `Reconcile` sets `look_at`, a replay clears the code.

@@ -71,9 +71,9 @@ impl Edge {
 }
 
 impl Answer {
-    /// The answer that was lost on the way: nobody has counted what it told yet.
-    fn heard_before(state: State) -> Self {
-        let retry = matches!(state, State::Queued { .. });
+    /// The answer that was lost on the way: nobody has counted what it told yet. What was given back is no retry.
+    fn heard_before(command: &Command, state: State) -> Self {
+        let retry = matches!((command, &state), (Command::Fail { .. }, State::Queued { .. }));
         let dead_letter = matches!(state, State::DeadLetter { .. });
         Self::Granted { state, retry, dead_letter }
     }
@@ -102,10 +102,10 @@ impl Ledger {
     async fn try_edge(&self, job: &JobId, command: Command, bell: Bell) -> Result<Answer, Stumble> {
         let (mut transaction, now) = self.begin("settling a run").await?;
         let Some(stored) = row::read(&mut transaction, job).await? else { return Ok(Answer::Missing) };
-        let already = stored.job.has_heard(&command);
+        let already =
+            stored.job.has_heard(&command).then(|| Answer::heard_before(&command, stored.job.state.clone()));
         match self.decide_and_write(&mut transaction, &stored, command, now, bell).await? {
-            Err(_) if already => Ok(Answer::heard_before(stored.job.state)),
-            Err(refusal) => Ok(Answer::Refused(refusal)),
+            Err(refusal) => Ok(already.unwrap_or(Answer::Refused(refusal))),
             Ok(written) => {
                 transaction.commit().await.doing("settling a run")?;
                 self.wake(&written.stored.job, &written.effects, written.told);

@@ -1,4 +1,4 @@
-//! A line to the database that can be cut, or held, between a completion's commit and its answer.
+//! A line to the database that can be cut, or held, between the commit of a run's end and its answer.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -10,7 +10,7 @@ use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{Notify, Semaphore};
 
-/// What becomes of the answer to a completion's commit.
+/// What becomes of the answer to the commit of a run's end.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Answer {
     /// It is dropped, and the connection with it.
@@ -29,7 +29,7 @@ pub(crate) struct Line {
 struct Shared {
     database: PathBuf,
     answer: Answer,
-    /// Completions whose commit was answered by the server, and not yet by us.
+    /// Ends of runs whose commit was answered by the server, and not yet by us.
     met: Semaphore,
     go: Semaphore,
     renewals: AtomicU32,
@@ -60,7 +60,7 @@ impl Line {
         Some(Self { options: options.socket(&folder), shared, folder })
     }
 
-    /// Waits until a completion is committed whose answer has not arrived.
+    /// Waits until the end of a run is committed whose answer has not arrived.
     pub(crate) async fn committed(&self) {
         self.shared.met.acquire().await.unwrap().forget();
     }
@@ -92,7 +92,8 @@ impl Drop for Line {
 /// What one connection is about to do.
 #[derive(Default)]
 struct Doing {
-    completes: bool,
+    /// Completes a run, or settles one otherwise.
+    ends: bool,
     renews: bool,
     commits: bool,
 }
@@ -114,7 +115,8 @@ async fn ask(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, doing: Arc<Mutex<D
         let text = String::from_utf8_lossy(&buffer[..read]);
         {
             let mut doing = doing.lock().unwrap();
-            doing.completes |= text.contains("update conversations") && text.contains("'completed'");
+            doing.ends |= text.contains("update conversations") && text.contains("'completed'");
+            doing.ends |= text.contains("from finalization_jobs where job_id = $1");
             doing.renews |= text.contains("j.user_id = any($1) and j.job_id = any($2)");
             doing.commits = text.contains("COMMIT");
         }
@@ -132,11 +134,11 @@ async fn answer(
 ) {
     let mut buffer = vec![0; 1 << 18];
     while let Ok(read @ 1..) = from.read(&mut buffer).await {
-        let (is_completion, is_renewal) = {
+        let (is_end, is_renewal) = {
             let doing = doing.lock().unwrap();
-            (doing.completes && doing.commits, doing.renews && doing.commits)
+            (doing.ends && doing.commits, doing.renews && doing.commits)
         };
-        if is_completion && !shared.only_once.swap(true, Ordering::SeqCst) {
+        if is_end && !shared.only_once.swap(true, Ordering::SeqCst) {
             shared.met.add_permits(1);
             match shared.answer {
                 Answer::Cut => return,

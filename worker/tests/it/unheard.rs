@@ -3,8 +3,9 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use job::{Outcome, State};
+use job::{FailureCode, Outcome, State};
 use ledger::Ledger;
+use stages::Failure;
 use worker::{Ended, Settings};
 
 use crate::bench::{Bench, Working, slots, work};
@@ -56,4 +57,22 @@ async fn a_heartbeat_that_meets_the_runs_own_completion_does_not_end_it() {
 
     assert_eq!(working.until_ended().await.1, Ended::Completed);
     is_done_once(&bench, &job).await;
+}
+
+#[tokio::test]
+async fn an_end_that_its_own_heartbeat_meets_is_reported_as_what_it_is() {
+    let open = Failure::while_open(FailureCode::ModelUnavailable, Duration::from_secs(100));
+    let failed = Failure::from(FailureCode::ModelTimeout);
+    for (failure, ended) in [(open, Ended::Released), (failed, Ended::Failed(FailureCode::ModelTimeout))] {
+        let bench = Bench::new().await;
+        let script = Script::failing(failure);
+        let Some((line, mut working)) = on_a_line(&bench, &script, Answer::Held) else { return };
+        let (_, job) = bench.admit("c1").await;
+
+        line.committed().await;
+        // The answer is held: a heartbeat tells of a lost lease, and the ledger is asked once more.
+        assert_eq!(working.until_ended().await.1, ended);
+        line.let_go();
+        assert!(matches!(bench.job(&job).await.job.state, State::Queued { .. }));
+    }
 }

@@ -20,6 +20,7 @@ fn the_end_of_a_run_is_heard_once_it_was_granted() {
     assert!(repeated(&leased(), fail(1, CODE)));
     assert!(repeated(&leased(), fail(1, FailureCode::InvalidJob)));
     assert!(repeated(&keyed(), park(1)));
+    assert!(repeated(&leased(), release(1, 0)) && repeated(&leased(), release(1, 60)));
     assert!(granted(&leased(), complete(1), 20).job.has_heard(&renew(1)));
 }
 
@@ -35,7 +36,12 @@ fn nothing_is_heard_of_a_job_as_it_came() {
 #[test]
 fn another_claims_end_is_not_heard() {
     let again = granted(&leased(), claim(1, false), 41).job;
-    for (said, mine) in [(complete(2), complete(1)), (fail(2, CODE), fail(1, CODE)), (park(2), park(1))] {
+    for (said, mine) in [
+        (complete(2), complete(1)),
+        (fail(2, CODE), fail(1, CODE)),
+        (park(2), park(1)),
+        (release(2, 0), release(1, 0)),
+    ] {
         assert!(!granted(&again, said, 50).job.has_heard(&mine), "{mine:?}");
     }
     assert!(!granted(&again, complete(2), 50).job.has_heard(&renew(1)));
@@ -50,14 +56,17 @@ fn another_end_than_the_one_that_was_said_is_not_heard() {
     assert!(!granted(&leased(), fail(1, CODE), 20).job.has_heard(&fail(1, FailureCode::Internal)));
     let withdrawn = granted(&leased(), Command::Withdraw, 20).job;
     assert!(!withdrawn.has_heard(&renew(1)) && !withdrawn.has_heard(&complete(1)));
+    assert!(!completed.has_heard(&release(1, 0)) && !withdrawn.has_heard(&release(1, 0)));
 }
 
 #[test]
-fn a_lease_that_expired_or_a_replay_is_no_failure_that_was_said() {
+fn a_lease_that_expired_or_a_replay_is_no_end_that_was_said() {
     let failed_before = Job { last_code: Some(CODE), ..leased() };
     let crashed = granted(&failed_before, reconcile(false), 41).job;
     assert!(!crashed.has_heard(&fail(1, CODE)), "the watch has put it back");
+    assert!(!crashed.has_heard(&release(1, 0)), "the watch has put it back");
     let replayed = granted(&dead(), replay(), 30).job;
     assert!(!replayed.has_heard(&fail(1, FailureCode::InvalidJob)));
+    assert!(!replayed.has_heard(&release(1, 0)));
     assert!(!queued().has_heard(&fail(0, CODE)));
 }

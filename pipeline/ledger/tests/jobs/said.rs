@@ -81,7 +81,7 @@ pub(crate) fn answer(job: &Job, command: &Command, decided: &Result<Step, Refusa
         }),
         (_, Err(_)) if job.has_heard(command) => text(Answer::Granted {
             state: job.state.clone(),
-            retry: matches!(job.state, State::Queued { .. }),
+            retry: matches!((command, &job.state), (Command::Fail { .. }, State::Queued { .. })),
             dead_letter: matches!(job.state, State::DeadLetter { .. }),
         }),
         (_, Err(refusal)) => text(Answer::Refused(*refusal)),
