@@ -9,7 +9,8 @@ use serde::Serialize;
 
 use super::time::{written, written_if_some};
 
-/// The spec's fields, and the additive `status`, `discarded`, `starred`, `visibility`, `updated_at` (DECISIONS §1).
+/// The spec's fields, and the additive `status`, `discarded`, `starred`, `visibility`, `updated_at` and, of whoever has
+/// apps run, `apps_results` (DECISIONS §1).
 /// `transcript_segments` is there only when asked for; of a conversation created from text it is `[]`.
 pub fn conversation(view: &ConversationView, with_transcript: bool) -> impl Serialize + use<'_> {
     let record = &view.conversation;
@@ -26,6 +27,7 @@ pub fn conversation(view: &ConversationView, with_transcript: bool) -> impl Seri
         folder_id: record.folder_id.as_ref().map(|id| id.as_str()),
         folder_name: view.folder_name.as_deref(),
         geolocation: record.geolocation.as_ref().map(GeolocationShape::of),
+        apps_results: view.apps_results.iter().map(AppResultShape::of).collect(),
         status: record.status.as_str(),
         discarded: record.discarded,
         starred: record.starred,
@@ -53,6 +55,8 @@ struct ConversationShape<'a> {
     folder_name: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     geolocation: Option<GeolocationShape<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    apps_results: Vec<AppResultShape<'a>>,
     status: &'static str,
     discarded: bool,
     starred: bool,
@@ -194,5 +198,18 @@ impl<'a> GeolocationShape<'a> {
             google_place_id: place.google_place_id.as_deref(),
             location_type: place.location_type.as_deref(),
         }
+    }
+}
+
+/// DECISIONS §1, "apps_results item".
+#[derive(Serialize)]
+struct AppResultShape<'a> {
+    app_id: Option<&'a str>,
+    content: &'a str,
+}
+
+impl<'a> AppResultShape<'a> {
+    fn of((app_id, content): &'a (Option<String>, String)) -> Self {
+        Self { app_id: app_id.as_deref(), content }
     }
 }

@@ -146,6 +146,14 @@ fn a_place_shows_what_is_known_of_it() {
     assert_eq!(json!(conversation(&view, false))["geolocation"], expected);
 }
 
+#[test]
+fn what_apps_made_is_shown_of_whoever_has_apps_run() {
+    let mut view = view();
+    view.apps_results = vec![(Some("minutes".to_owned()), "We met.".to_owned()), (None, "x".to_owned())];
+    let expected = json!([{ "app_id": "minutes", "content": "We met." }, { "app_id": null, "content": "x" }]);
+    assert_eq!(json!(conversation(&view, false))["apps_results"], expected);
+}
+
 fn delivery(event: Option<EventKind>, format: WebhookFormat, subject: Option<&str>) -> ClaimedDelivery {
     ClaimedDelivery {
         user_id: UserId::new("u"),

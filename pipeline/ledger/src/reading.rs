@@ -3,7 +3,7 @@
 use futures::TryStreamExt;
 use records::{ConversationId, UserId};
 use sqlx::{
-    FromRow, PgConnection, Postgres, Row,
+    Decode, FromRow, PgConnection, Postgres, Row, Type,
     postgres::{PgArguments, PgRow},
     query::Query,
 };
@@ -13,12 +13,12 @@ use crate::error::{Doing, Error};
 /// How many bytes of words one reading holds at most: some pages of the longest talks, and every page of usual ones.
 pub(crate) const MOST_WORDS: usize = 32 * 1024 * 1024;
 
-/// A statement over the conversations of a batch; `k` names them, with their places. Rows that have an order keep it:
+/// A statement over the conversations of a batch; `k` names them, with their places, which come last. Rows that have an order keep it:
 /// a subquery with an `order by` is never merged into the join around it, it is run for one `k` after the other.
 macro_rules! for_each {
     ($($rows:expr),+) => {
         concat!(
-            "select k.place, t.* from unnest($1::text[], $2::text[], $3::bigint[]) \
+            "select t.*, k.place from unnest($1::text[], $2::text[], $3::bigint[]) \
              k (user_id, conversation_id, place) cross join lateral (",
             $($rows),+,
             ") t"
@@ -51,6 +51,26 @@ impl<'a> Keys<'a> {
     /// A statement with these as its three parameters.
     pub(crate) fn ask<'q>(&'q self, sql: &'static str) -> Query<'q, Postgres, PgArguments> {
         sqlx::query(sql).bind(&self.users).bind(&self.conversations).bind(&self.places)
+    }
+}
+
+/// A row that is read cell by cell, in the order of its statement. Looking up a name for each cell is half of what reading
+/// a page of rows costs.
+pub(crate) struct Cells<'r> {
+    row: &'r PgRow,
+    next: usize,
+}
+
+impl<'r> Cells<'r> {
+    pub(crate) fn of(row: &'r PgRow) -> Self {
+        Self { row, next: 0 }
+    }
+
+    /// The next one.
+    pub(crate) fn next<T: Decode<'r, Postgres> + Type<Postgres>>(&mut self) -> sqlx::Result<T> {
+        let cell = self.row.try_get(self.next)?;
+        self.next += 1;
+        Ok(cell)
     }
 }
 

@@ -16,6 +16,7 @@ pub(super) fn schemas() -> Value {
         "Event": event(),
         "Segment": segment(),
         "Geolocation": geolocation(),
+        "AppResult": app_result(),
         "Created": created(),
         "Appended": appended(),
     })
@@ -41,13 +42,17 @@ fn conversation() -> Value {
             "folder_id": text("The folder it is filed in; absent when there is none."),
             "folder_name": text_or_null("That folder's name."),
             "geolocation": reference("Geolocation"),
+            "apps_results": {
+                "type": "array", "items": reference("AppResult"),
+                "description": "What its owner's apps made of it (`apps` of `PATCH /v1/users/me`); absent when none did.",
+            },
             "status": one_of("How far it is.", STATUSES),
             "discarded": truth("Hidden from the list: judged not worth keeping, set by its owner, or failed."),
             "starred": truth("Marked by its owner."),
             "visibility": one_of("Who may see it.", ["private", "shared", "public"]),
             "updated_at": time("When it last changed."),
         }),
-        &["transcript_segments", "folder_id", "geolocation"],
+        &["transcript_segments", "folder_id", "geolocation", "apps_results"],
     )
 }
 
@@ -121,6 +126,17 @@ fn geolocation() -> Value {
             "location_type": text("Such as `premise` or `approximate`."),
         }),
         &["address", "google_place_id", "location_type"],
+    )
+}
+
+fn app_result() -> Value {
+    object(
+        "What an app made of a conversation.",
+        json!({
+            "app_id": text_or_null("Which app: `minutes`, `decisions` or `questions`."),
+            "content": text("Its text."),
+        }),
+        &[],
     )
 }
 

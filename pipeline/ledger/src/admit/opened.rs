@@ -65,9 +65,9 @@ macro_rules! opening {
                          || jsonb_build_object('calendar_meeting_context', h.context) end \
              from held h where c.user_id = h.person and c.conversation_id = h.about and ",
             all_are_held!(),
-            " returning h.place, ",
+            " returning ",
             named_columns!(),
-            ") select * from opened order by place"
+            ", h.place) select * from opened order by place"
         )
     };
 }

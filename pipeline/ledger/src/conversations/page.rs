@@ -2,7 +2,7 @@
 //! costs one way to the database. Transcripts are a second one, in the same snapshot.
 
 use records::{ActionItem, ActionItemId, Conversation, ConversationId, Timestamp, UserId};
-use sqlx::{PgConnection, Postgres, QueryBuilder};
+use sqlx::{FromRow, PgConnection, Postgres, QueryBuilder, postgres::PgRow};
 
 use super::{
     ConversationFilter, ConversationView, push_rows,
@@ -13,7 +13,7 @@ use crate::{
     Ledger,
     connect::Plans,
     error::{Doing, Error},
-    reading::column,
+    reading::{Cells, column},
 };
 
 const DOING: &str = "listing conversations";
@@ -57,10 +57,9 @@ pub(super) fn page(user: &UserId, filter: &ConversationFilter) -> QueryBuilder<P
     query.push_bind(user.as_str()).push(") as user_name, i.* from page left join folders f on f.user_id = ");
     query.push_bind(user.as_str()).push(
         " and f.folder_id = page.folder_id \
-         left join lateral (select array_agg(a.action_item_id) as item_ids, \
-             array_agg(a.description) as item_descriptions, array_agg(a.completed) as items_completed, \
-             array_agg(a.created_at) as items_created_at, array_agg(a.updated_at) as items_updated_at, \
-             array_agg(a.due_at) as items_due_at, array_agg(a.completed_at) as items_completed_at \
+         left join lateral (select array_agg(a.action_item_id), array_agg(a.description), \
+             array_agg(a.completed), array_agg(a.created_at), array_agg(a.updated_at), array_agg(a.due_at), \
+             array_agg(a.completed_at) \
              from (select * from action_items o where o.user_id = ",
     );
     query.push_bind(user.as_str()).push(
@@ -95,14 +94,31 @@ fn listed(query: &mut QueryBuilder<Postgres>, user: &UserId, filter: &Conversati
 }
 
 /// A conversation with the names and the action items that a list shows.
-#[derive(sqlx::FromRow)]
 struct PageRow {
-    #[sqlx(flatten)]
     conversation: ConversationRow,
     folder_name: Option<String>,
     user_name: Option<String>,
-    #[sqlx(flatten)]
     items: Items,
+}
+
+impl<'r> FromRow<'r, PgRow> for PageRow {
+    fn from_row(row: &'r PgRow) -> sqlx::Result<Self> {
+        let mut cells = Cells::of(row);
+        Ok(Self {
+            conversation: ConversationRow::read(&mut cells)?,
+            folder_name: cells.next()?,
+            user_name: cells.next()?,
+            items: Items {
+                ids: cells.next()?,
+                descriptions: cells.next()?,
+                completed: cells.next()?,
+                created_at: cells.next()?,
+                updated_at: cells.next()?,
+                due_at: cells.next()?,
+                completed_at: cells.next()?,
+            },
+        })
+    }
 }
 
 impl PageRow {
@@ -122,24 +138,22 @@ impl PageRow {
 }
 
 /// A conversation's action items, oldest first, column by column; all null where there are none.
-#[derive(sqlx::FromRow)]
 struct Items {
-    item_ids: Option<Vec<String>>,
-    item_descriptions: Option<Vec<String>>,
-    items_completed: Option<Vec<bool>>,
-    items_created_at: Option<Vec<Timestamp>>,
-    items_updated_at: Option<Vec<Timestamp>>,
-    items_due_at: Option<Vec<Option<Timestamp>>>,
-    items_completed_at: Option<Vec<Option<Timestamp>>>,
+    ids: Option<Vec<String>>,
+    descriptions: Option<Vec<String>>,
+    completed: Option<Vec<bool>>,
+    created_at: Option<Vec<Timestamp>>,
+    updated_at: Option<Vec<Timestamp>>,
+    due_at: Option<Vec<Option<Timestamp>>>,
+    completed_at: Option<Vec<Option<Timestamp>>>,
 }
 
 impl Items {
     fn of(self, conversation: &ConversationId) -> Vec<ActionItem> {
-        let (mut ids, mut descriptions) = (column(self.item_ids), column(self.item_descriptions));
-        let (mut completed, mut completed_at) =
-            (column(self.items_completed), column(self.items_completed_at));
-        let (mut created_at, mut updated_at) = (column(self.items_created_at), column(self.items_updated_at));
-        let mut due_at = column(self.items_due_at);
+        let (mut ids, mut descriptions) = (column(self.ids), column(self.descriptions));
+        let (mut completed, mut completed_at) = (column(self.completed), column(self.completed_at));
+        let (mut created_at, mut updated_at) = (column(self.created_at), column(self.updated_at));
+        let mut due_at = column(self.due_at);
         let next = || {
             Some(ActionItem {
                 id: ActionItemId::new(ids.next()?),

@@ -2,17 +2,21 @@
 
 use records::{Conversation, ConversationId, FolderId, Source, Structured, Timestamp, UserId};
 use serde_json::Value;
-use sqlx::PgConnection;
+use sqlx::{FromRow, PgConnection, postgres::PgRow};
 
 use super::shapes;
-use crate::error::{Doing, Error};
+use crate::{
+    error::{Doing, Error},
+    reading::Cells,
+};
 
-/// What [`ConversationRow`] reads, as a literal, so that whole statements stay static.
+/// What [`ConversationRow`] reads, in its order and before everything else that a statement reads; as a literal, so that
+/// whole statements stay static.
 macro_rules! conversation_columns {
     () => {
         "user_id, conversation_id, created_at, updated_at, started_at, finished_at, language, source, status, title, \
-         overview, emoji, category, events, apps_results, folder_id, starred, visibility, discarded, geolocation, \
-         finalization_revision"
+         overview, emoji, category, nullif(events, '[]') as events, nullif(apps_results, '[]') as apps_results, \
+         folder_id, starred, visibility, discarded, geolocation, finalization_revision"
     };
 }
 pub(crate) use conversation_columns;
@@ -20,8 +24,8 @@ pub(crate) use conversation_columns;
 /// The same, in `select` lists and `returning` clauses that are put together.
 pub(crate) const CONVERSATION_COLUMNS: &str = conversation_columns!();
 
-/// The columns as the table holds them.
-#[derive(Clone, Debug, sqlx::FromRow)]
+/// The columns as the table holds them; most conversations have no events and no results of apps.
+#[derive(Clone, Debug)]
 pub(crate) struct ConversationRow {
     user_id: String,
     conversation_id: String,
@@ -36,8 +40,8 @@ pub(crate) struct ConversationRow {
     overview: String,
     emoji: String,
     category: String,
-    events: Value,
-    apps_results: Value,
+    events: Option<Value>,
+    apps_results: Option<Value>,
     folder_id: Option<String>,
     starred: bool,
     visibility: String,
@@ -47,6 +51,33 @@ pub(crate) struct ConversationRow {
 }
 
 impl ConversationRow {
+    /// Reads the first cells of a row, those of [`conversation_columns`].
+    pub(super) fn read(cells: &mut Cells<'_>) -> sqlx::Result<Self> {
+        Ok(Self {
+            user_id: cells.next()?,
+            conversation_id: cells.next()?,
+            created_at: cells.next()?,
+            updated_at: cells.next()?,
+            started_at: cells.next()?,
+            finished_at: cells.next()?,
+            language: cells.next()?,
+            source: cells.next()?,
+            status: cells.next()?,
+            title: cells.next()?,
+            overview: cells.next()?,
+            emoji: cells.next()?,
+            category: cells.next()?,
+            events: cells.next()?,
+            apps_results: cells.next()?,
+            folder_id: cells.next()?,
+            starred: cells.next()?,
+            visibility: cells.next()?,
+            discarded: cells.next()?,
+            geolocation: cells.next()?,
+            finalization_revision: cells.next()?,
+        })
+    }
+
     /// The folder that it lies in.
     pub(super) fn folder_id(&self) -> Option<&str> {
         self.folder_id.as_deref()
@@ -54,8 +85,16 @@ impl ConversationRow {
 
     /// What apps made of it: (app id, content).
     pub(super) fn take_apps_results(&mut self) -> Result<Vec<(Option<String>, String)>, Error> {
-        shapes::apps_from_json(self.apps_results.take())
+        self.apps_results
+            .take()
+            .map_or(Ok(Vec::new()), shapes::apps_from_json)
             .map_err(|_| wrong(&self.conversation_id, "apps_results"))
+    }
+}
+
+impl<'r> FromRow<'r, PgRow> for ConversationRow {
+    fn from_row(row: &'r PgRow) -> sqlx::Result<Self> {
+        Self::read(&mut Cells::of(row))
     }
 }
 
@@ -77,7 +116,10 @@ impl TryFrom<ConversationRow> for Conversation {
                 overview: row.overview,
                 emoji: row.emoji,
                 category: row.category.parse().map_err(|_| wrong(&id, "category"))?,
-                events: shapes::events_from_json(row.events).map_err(|_| wrong(&id, "events"))?,
+                events: row
+                    .events
+                    .map_or(Ok(Vec::new()), shapes::events_from_json)
+                    .map_err(|_| wrong(&id, "events"))?,
             },
             discarded: row.discarded,
             starred: row.starred,

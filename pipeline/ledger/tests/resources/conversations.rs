@@ -1,7 +1,8 @@
 //! The list, the view and a person's changes.
 
+use chrono::Datelike;
 use ledger::{ConversationChange, ConversationFilter, DatePage, Error};
-use records::{Category, ConversationId, FolderId, Status};
+use records::{Category, ConversationId, FolderId, Status, Visibility};
 
 use crate::world::{World, nine, said};
 
@@ -104,6 +105,87 @@ async fn a_view_shows_everything_that_hangs_on_the_conversation() {
     let plain = world.ledger.conversation(&world.ann, &id, false).await.unwrap().unwrap();
     assert_eq!((plain.segments, plain.people), (None, vec![]));
     assert_eq!(world.ledger.conversation(&world.bob, &id, true).await.unwrap(), None, "another person's");
+}
+
+#[tokio::test]
+async fn a_page_shows_of_each_what_its_single_view_shows() {
+    let world = World::new().await;
+    let id = world.conversation(&world.ann, "c", "in_progress", 0).await;
+    world
+        .ledger
+        .append_segments(&world.ann, &id, &[said(None, "SPEAKER_01", "Hello.", 0.0)])
+        .await
+        .unwrap()
+        .unwrap();
+    world
+        .run(
+            "insert into folders (user_id, folder_id, name) values ('ann', 'f', 'Filed'); \
+             insert into action_items (user_id, action_item_id, description, completed, created_at, updated_at, \
+                 due_at, completed_at, conversation_id) \
+             values ('ann', 'i1', 'First', true, '2026-01-01Z', '2026-01-02Z', '2026-01-03Z', '2026-01-04Z', 'c'), \
+                 ('ann', 'i2', 'Second', false, '2026-01-05Z', '2026-01-06Z', null, null, 'c'); \
+             update conversations set status = 'completed', language = 'de', source = 'phone', title = 'title', \
+                 overview = 'overview', emoji = '🦊', category = 'health', starred = true, visibility = 'shared', \
+                 folder_id = 'f', created_at = '2026-02-01Z', updated_at = '2026-02-02Z', \
+                 started_at = '2026-02-03Z', finished_at = '2026-02-04Z', finalization_revision = 7, \
+                 events = '[{\"title\": \"Dinner\", \"start\": \"2026-03-05T19:00:00Z\"}]', \
+                 apps_results = '[{\"app_id\": \"minutes\", \"content\": \"We met.\"}]', \
+                 geolocation = '{\"latitude\": 52.5, \"longitude\": 13.4}'",
+        )
+        .await;
+    world.conversation(&world.ann, "bare", "completed", 0).await;
+
+    for with_transcript in [false, true] {
+        let page = world
+            .ledger
+            .conversations(&world.ann, &ConversationFilter { with_transcript, ..all() })
+            .await
+            .unwrap();
+        let [bare, full] = page.as_slice() else { panic!("two conversations: {page:?}") };
+        for listed in [bare, full] {
+            let id = &listed.conversation.id;
+            let single = world.ledger.conversation(&world.ann, id, with_transcript).await.unwrap();
+            assert_eq!(Some(listed), single.as_ref());
+        }
+        let (seen, made) = (&full.conversation, &full.conversation.structured);
+        assert_eq!((seen.user_id.as_str(), seen.id.as_str()), ("ann", "c"));
+        let at = |day| format!("2026-02-{day:02}T00:00:00+00:00");
+        let times = [seen.created_at, seen.updated_at, seen.started_at, seen.finished_at];
+        assert_eq!(times.map(|time| time.to_rfc3339()), [1, 2, 3, 4].map(at));
+        assert_eq!((seen.language.as_str(), seen.source.as_str()), ("de", "phone"));
+        assert_eq!(
+            (made.title.as_str(), made.overview.as_str(), made.emoji.as_str()),
+            ("title", "overview", "🦊")
+        );
+        assert_eq!((made.category, made.events.len()), (Category::Health, 1));
+        assert_eq!((seen.starred, seen.discarded, seen.finalization_revision), (true, false, 7));
+        assert_eq!(
+            (seen.visibility, seen.folder_id.is_some(), seen.geolocation.is_some()),
+            (Visibility::Shared, true, true)
+        );
+        assert_eq!((full.folder_name.as_deref(), full.user_name.as_deref()), (Some("Filed"), Some("ANN")));
+        assert_eq!(full.apps_results, [(Some("minutes".to_owned()), "We met.".to_owned())]);
+        let of_items: Vec<_> = full
+            .action_items
+            .iter()
+            .map(|item| {
+                let days = [Some(item.created_at), Some(item.updated_at), item.due_at, item.completed_at];
+                (
+                    item.id.as_str(),
+                    item.description.as_str(),
+                    item.completed,
+                    days.map(|at| at.map(|at| at.day())),
+                )
+            })
+            .collect();
+        assert_eq!(
+            of_items,
+            [
+                ("i1", "First", true, [Some(1), Some(2), Some(3), Some(4)]),
+                ("i2", "Second", false, [Some(5), Some(6), None, None]),
+            ]
+        );
+    }
 }
 
 #[tokio::test]

@@ -23,6 +23,7 @@ async fn a_conversation_is_finalized_through_the_outbox_and_told_once() {
     let conversation = client.conversation(&id).await;
     assert_eq!(conversation["status"], "completed");
     assert_ne!(conversation["structured"]["title"], "");
+    assert_eq!(conversation["apps_results"][0]["app_id"], "minutes", "{conversation}");
     assert!(client.items(&id).await.len() >= 2, "{conversation}");
     receiver.posts(1).await;
     receiver.quiet().await;
