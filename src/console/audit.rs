@@ -103,8 +103,9 @@ pub(super) async fn list(
         limit: PAGE as i64 + 1,
         ..ActionFilter::default()
     };
-    let now = console.ledger.now().await?;
-    let mut found = console.ledger.actions(&filter).await?;
+    let ledger = &console.ledger;
+    let now = ledger.in_time(ledger.now()).await?;
+    let mut found = ledger.in_time(ledger.actions(&filter)).await?;
     let next = cut(&mut found, PAGE).map(|last| {
         let place = write_place(last.created_at, &last.action_id);
         query(&[("operator", &which.operator), ("action", &which.action), ("before", &place)])

@@ -48,7 +48,7 @@ pub(super) async fn show(
 ) -> Result<Response, Fault> {
     let frame = Frame::of(visitor, "webhooks", format!("Delivery {}", which.delivery));
     let frame = frame.live(format!("webhooks/delivery?{}", which.query())).after(which.done.as_deref());
-    Ok(render(&page(&console.ledger, frame, which).await?))
+    Ok(render(&console.in_time(page(&console.ledger, frame, which)).await?))
 }
 
 live_page!(Page);
@@ -152,7 +152,7 @@ pub(super) async fn ask(
     State(console): State<Console>,
     Query(which): Query<Which>,
 ) -> Result<Response, Fault> {
-    let line = find(&console.ledger, &which).await?;
+    let line = console.in_time(find(&console.ledger, &which)).await?;
     let again = "It is due at once under its old id, with a whole round of tries; at a disabled endpoint it waits \
                  until that is enabled. A receiver that has seen the id may pass it by.";
     let hidden = [("user", which.user.clone()), ("endpoint", which.endpoint.clone())];
@@ -174,7 +174,8 @@ pub(super) async fn redeliver(State(console): State<Console>, acting: Acting) ->
     let (user, endpoint, delivery) = (field("user"), field("endpoint"), field("delivery"));
     let action = acting.action()?;
     let whose = UserId::new(user);
-    match console.ledger.redeliver_for_operator(&whose, endpoint, delivery, &action).await? {
+    let ledger = &console.ledger;
+    match ledger.in_time(ledger.redeliver_for_operator(&whose, endpoint, delivery, &action)).await? {
         None => Err(Fault::Missing(format!("There is no delivery {delivery} to this endpoint.")).into()),
         Some(Redelivered::UnderWay) => {
             Err(Fault::Refused("It has not ended: it will be tried anyway.".to_owned()).into())

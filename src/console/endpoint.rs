@@ -56,7 +56,7 @@ pub(super) async fn show(
 ) -> Result<Response, Fault> {
     let frame = Frame::of(visitor, "webhooks", format!("Endpoint {}", which.endpoint));
     let frame = frame.live(format!("webhooks/endpoint?{}", which.query())).after(which.done.as_deref());
-    Ok(render(&page(&console.ledger, frame, which).await?))
+    Ok(render(&console.in_time(page(&console.ledger, frame, which)).await?))
 }
 
 live_page!(Page);

@@ -62,7 +62,7 @@ pub(super) async fn show(
 ) -> Result<Response, Fault> {
     let frame = Frame::of(visitor, "jobs", format!("Job {id}"));
     let frame = frame.live(format!("jobs/{}", segment(&id))).after(after.done.as_deref());
-    Ok(render(&page(&console.ledger, frame, id).await?))
+    Ok(render(&console.in_time(page(&console.ledger, frame, id)).await?))
 }
 
 live_page!(Page);

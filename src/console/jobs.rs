@@ -61,7 +61,7 @@ pub(super) async fn list(
         return Ok(Redirect::to(&format!("/console/jobs/{job}")).into_response());
     }
     let frame = Frame::of(visitor, "jobs", "Jobs").live(format!("jobs?{}", asked.query_here()));
-    Ok(render(&page(&console.ledger, frame, asked).await?))
+    Ok(render(&console.in_time(page(&console.ledger, frame, asked)).await?))
 }
 
 live_page!(Page);

@@ -54,11 +54,12 @@ pub(super) struct Live {
 impl Live {
     /// Begins to look at what is listened to, until `stop`, which ends every stream.
     pub(super) fn start(ledger: Ledger, stop: CancellationToken) -> Self {
+        let doubted = ledger.clone();
         let read = move |topic| {
             let ledger = ledger.clone();
             async move { read(&ledger, topic).await.map_err(lost) }.boxed()
         };
-        Self { hub: Hub::start(stop.clone(), read), stop }
+        Self { hub: Hub::start(stop.clone(), read, move || doubted.doubt()), stop }
     }
 
     fn listen(&self, visitor: &Visitor, topic: &Topic) -> Result<Response, Fault> {

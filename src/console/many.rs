@@ -1,10 +1,12 @@
 //! Replaying many: look at what would happen, then begin.
 
+use std::{pin::pin, time::Duration};
+
 use axum::{
     extract::State,
     response::{Redirect, Response},
 };
-use ledger::{ReplayOrder, ReplayPreview, Started};
+use ledger::{Ledger, ReplayOrder, ReplayPreview, Started};
 use rand::RngExt;
 use uuid::Uuid;
 
@@ -21,6 +23,8 @@ use crate::{commands::replays::hands, wiring::chance};
 
 /// Jobs a minute and unfinished at once, unless the operator says otherwise.
 const CAPS: (i32, i32) = (600, 16);
+/// A long list is counted, or frozen, within the minute that the ledger gives it; longer than this, nobody is there.
+const PATIENCE: Duration = Duration::from_secs(75);
 
 /// `GET /console/replays/new`.
 pub(super) async fn ask(
@@ -28,9 +32,10 @@ pub(super) async fn ask(
     State(console): State<Console>,
     Query(asked): Query<Asked>,
 ) -> Result<Response, Fault> {
-    let filter = asked.filter(console.ledger.now().await?, 0)?;
+    let ledger = &console.ledger;
+    let filter = asked.filter(ledger.in_time(ledger.now()).await?, 0)?;
     let asked = asked.fixed(&filter);
-    let preview = console.ledger.preview_replay(&filter).await?;
+    let preview = patiently(ledger, ledger.preview_replay(&filter)).await?;
     if preview.jobs == 0 {
         return Err(Fault::Missing(
             "No unsettled dead letter is found: nothing is to be replayed.".to_owned(),
@@ -46,7 +51,7 @@ pub(super) async fn ask(
     };
     let (letters, people) =
         (several(preview.jobs, "dead letter", "dead letters"), several(preview.users, "person", "people"));
-    let missing = hands::missing(&console.ledger).await?;
+    let missing = ledger.in_time(hands::missing(ledger)).await?;
     Ok(Confirm {
         obstacles: missing.iter().map(|words| Sentence::new(format!("Not yet: {words}."))).collect(),
         sentences: vec![
@@ -63,6 +68,21 @@ pub(super) async fn ask(
         ..Confirm::new(visitor, "replays", format!("Replay {letters} of {people}?"))
     }
     .page())
+}
+
+/// Waits for a verb about a long list.
+async fn patiently<T>(
+    ledger: &Ledger,
+    verb: impl Future<Output = Result<T, ledger::Error>>,
+) -> Result<T, Fault> {
+    let mut verb = pin!(verb);
+    if let Ok(answer) = tokio::time::timeout(PATIENCE, verb.as_mut()).await {
+        return Ok(answer?);
+    }
+    // Before the verb is dropped, and its session with it.
+    ledger.doubt();
+    tracing::warn!("the database said nothing while a replay was previewed or begun");
+    Err(Fault::Database)
 }
 
 fn several(number: i64, one: &str, many: &str) -> String {
@@ -86,14 +106,15 @@ pub(super) async fn start(State(console): State<Console>, acting: Acting) -> Res
     let asked = Asked::of(acting.fields());
     let id = acting.field("id").and_then(|id| Uuid::parse_str(id).ok());
     let id = id.ok_or_else(|| Fault::Unreadable("The form carries no name for the replay.".to_owned()))?;
+    let ledger = &console.ledger;
     let order = ReplayOrder {
-        filter: asked.filter(console.ledger.now().await?, 0)?,
+        filter: asked.filter(ledger.in_time(ledger.now()).await?, 0)?,
         words: asked.words(),
         from_scratch: acting.field("from_scratch").is_some(),
         per_minute: cap(&acting, "per_minute", 60_000)?,
         in_flight: cap(&acting, "in_flight", 10_000)?,
     };
-    match console.ledger.start_replay(id, &order, &action).await? {
+    match patiently(ledger, ledger.start_replay(id, &order, &action)).await? {
         Started::Nothing => Err(Fault::Missing("Nothing is left to be replayed.".to_owned()).into()),
         Started::Running(view) => {
             Ok(Redirect::to(&format!("/console/replays/{}?done=started", view.operation_id)))

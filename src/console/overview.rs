@@ -95,7 +95,7 @@ pub(super) async fn show(
     Query(after): Query<After>,
 ) -> Result<Response, Fault> {
     let frame = Frame::of(visitor, "overview", "Overview").live("overview").after(after.done.as_deref());
-    Ok(render(&page(&console.ledger, frame).await?))
+    Ok(render(&console.in_time(page(&console.ledger, frame)).await?))
 }
 
 live_page!(Page);

@@ -10,7 +10,7 @@ use axum::{
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use rand::RngExt;
 
-use super::{assets, visitor::Visitor};
+use super::{Console, assets, fault::Fault, visitor::Visitor};
 use crate::wiring::chance;
 
 /// What scripts of a page carry, so that the browser knows them to be ours: another one in every answer.
@@ -97,6 +97,16 @@ impl Frame {
     }
 }
 
+impl Console {
+    /// Waits for what a page shows no longer than for any answer of the database.
+    ///
+    /// # Errors
+    /// Those of `page`; [`Fault::Database`] when nothing was heard of it.
+    pub(super) async fn in_time<T>(&self, page: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
+        self.ledger.in_time(async { Ok(page.await) }).await?
+    }
+}
+
 /// A page of one sentence.
 #[derive(Template)]
 #[template(path = "message.html")]
@@ -143,4 +153,29 @@ pub(super) async fn guarded(mut request: Request, next: Next) -> Response {
     }
     response.headers_mut().entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{future::pending, sync::Arc};
+
+    use ledger::{Ledger, Settings};
+    use sqlx::postgres::PgConnectOptions;
+    use tokio_util::sync::CancellationToken;
+
+    use super::*;
+    use crate::console::{door::Door, live::Live, session::Sessions};
+
+    #[tokio::test(start_paused = true)]
+    async fn a_page_that_nothing_is_heard_of_is_that_of_an_absent_database() {
+        // Nothing is asked of any database.
+        let ledger = Ledger::new(PgConnectOptions::new_without_pgpass(), Settings::default());
+        let live = Live::start(ledger.clone(), CancellationToken::new());
+        let sessions = Arc::new(Sessions::new([7; 32]));
+        let console = Console { ledger, door: Arc::new(Door::ThisMachine), sessions, live };
+        let silent: Result<(), Fault> = console.in_time(pending()).await;
+        assert!(matches!(silent, Err(Fault::Database)), "{silent:?}");
+        let quick = console.in_time(async { Ok(7) }).await;
+        assert!(matches!(quick, Ok(7)), "{quick:?}");
+    }
 }

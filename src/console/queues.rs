@@ -47,10 +47,10 @@ pub(super) async fn change(
     acting: Acting,
 ) -> Result<Redirect, Undone> {
     let (queue, pauses) = read(&queue, &change)?;
-    let action = acting.action()?;
+    let (action, ledger) = (acting.action()?, &console.ledger);
     let (changed, word) = match pauses {
-        true => (console.ledger.pause(queue, &action).await?, "paused"),
-        false => (console.ledger.resume(queue, &action).await?, "resumed"),
+        true => (ledger.in_time(ledger.pause(queue, &action)).await?, "paused"),
+        false => (ledger.in_time(ledger.resume(queue, &action)).await?, "resumed"),
     };
     let word = if changed { word } else { "unchanged" };
     Ok(Redirect::to(&format!("/console?done={word}")))

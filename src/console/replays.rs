@@ -76,7 +76,8 @@ pub(super) struct Place {
 
 /// `GET /console/replays`.
 pub(super) async fn list(visitor: Visitor, State(console): State<Console>) -> Result<Response, Fault> {
-    Ok(render(&all(&console.ledger, Frame::of(visitor, "replays", "Replays").live("replays")).await?))
+    let frame = Frame::of(visitor, "replays", "Replays").live("replays");
+    Ok(render(&console.in_time(all(&console.ledger, frame)).await?))
 }
 
 live_page!(Page);
@@ -99,7 +100,7 @@ pub(super) async fn show(
     let frame = Frame::of(visitor, "replays", "Bulk replay");
     let frame = frame.live(format!("replays/{}?after={}", segment(&id), place.after));
     let frame = frame.after(place.done.as_deref());
-    Ok(render(&page(&console.ledger, frame, &id, place.after).await?))
+    Ok(render(&console.in_time(page(&console.ledger, frame, &id, place.after)).await?))
 }
 
 /// One replay as it is now, with its items behind the position `after`.
@@ -172,7 +173,7 @@ pub(super) async fn ask(
     State(console): State<Console>,
     Path((id, change)): Path<(String, String)>,
 ) -> Result<Response, Fault> {
-    let view = find(&console.ledger, &id).await?;
+    let view = console.in_time(find(&console.ledger, &id)).await?;
     let (_, button, sentence) = course(&change)?;
     Ok(Confirm {
         sentences: vec![format!("{} of {} jobs wait.", view.waiting(), view.items), sentence.to_owned()],
@@ -196,10 +197,11 @@ pub(super) async fn change(
         ReplayChange::Resume => "resumed",
         ReplayChange::Cancel => "cancelled",
     };
-    match console.ledger.change_replay(&id, what, &acting.action()?).await? {
+    let (ledger, action) = (&console.ledger, acting.action()?);
+    match ledger.in_time(ledger.change_replay(&id, what, &action)).await? {
         None => Err(Fault::Missing(format!("There is no replay {id}.")).into()),
         Some(false) => {
-            let status = find(&console.ledger, &id).await?.status;
+            let status = console.in_time(find(ledger, &id)).await?.status;
             Err(Fault::Refused(format!("The replay is {status}.")).into())
         }
         Some(true) => Ok(Redirect::to(&format!("/console/replays/{id}?done={word}"))),

@@ -104,7 +104,7 @@ pub(super) async fn list(
 ) -> Result<Response, Fault> {
     let frame = Frame::of(visitor, "webhooks", "Webhooks").live(format!("webhooks?{}", which.query()));
     let frame = frame.after(which.done.as_deref());
-    Ok(render(&page(&console.ledger, frame, which).await?))
+    Ok(render(&console.in_time(page(&console.ledger, frame, which)).await?))
 }
 
 live_page!(Page);
@@ -215,7 +215,8 @@ fn about(visitor: Visitor, which: &Which, title: &str) -> Confirm {
 /// `POST /console/webhooks/enable`.
 pub(super) async fn enable(State(console): State<Console>, acting: Acting) -> Result<Redirect, Undone> {
     let (user, endpoint) = named(&acting)?;
-    match console.ledger.enable_endpoint(&user, endpoint, &acting.action()?).await? {
+    let (action, ledger) = (acting.action()?, &console.ledger);
+    match ledger.in_time(ledger.enable_endpoint(&user, endpoint, &action)).await? {
         None => Err(missing(endpoint).into()),
         Some(Enabled::Enabled) => Ok(back(&user, endpoint, "enabled")),
         Some(Enabled::Already) => Ok(back(&user, endpoint, "unchanged")),
@@ -228,15 +229,15 @@ pub(super) async fn enable(State(console): State<Console>, acting: Acting) -> Re
 /// `POST /console/webhooks/recover`. Batch by batch, so that nobody's rows are locked for long.
 pub(super) async fn recover(State(console): State<Console>, acting: Acting) -> Result<Redirect, Undone> {
     let (user, endpoint) = named(&acting)?;
-    let action = acting.action()?;
+    let (action, ledger) = (acting.action()?, &console.ledger);
     let back_to = age(acting.field("age").unwrap_or_default());
     let back_to = back_to.map_err(|words| Fault::Unreadable(format!("How far back must be {words}.")))?;
-    let now = console.ledger.now().await?;
+    let now = ledger.in_time(ledger.now()).await?;
     let since = now - back_to;
     let mut word = "unchanged";
     loop {
-        let batch = console.ledger.recover_deliveries(&user, endpoint, since, now, BATCH, &action).await?;
-        match batch.ok_or_else(|| missing(endpoint))? {
+        let batch = ledger.recover_deliveries(&user, endpoint, since, now, BATCH, &action);
+        match ledger.in_time(batch).await?.ok_or_else(|| missing(endpoint))? {
             0 => return Ok(back(&user, endpoint, word)),
             _ => word = "recovered",
         }

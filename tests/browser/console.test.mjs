@@ -43,6 +43,12 @@ const delivery = (hook, status) =>
   one("webhook_deliveries", "delivery_id", `endpoint_id = '${hook}' and status = '${status}'`);
 const isLive = (page) => page.locator('#pulse[data-state="live"]').waitFor();
 const sees = (page, text) => page.locator("main").getByText(text).first().waitFor();
+/** From now on the page listens for an event of the stream; `heard` waits until it came. */
+const listen = (page, event) =>
+  page.evaluate((name) => {
+    globalThis.heard = new Promise((done) => document.addEventListener(name, () => done(), { once: true }));
+  }, event);
+const heard = (page) => page.evaluate(() => globalThis.heard);
 const confirm = async (page, button, reason) => {
   await page.getByLabel(/^Why/).fill(reason);
   await page.getByRole("button", { name: button, exact: true }).click();
@@ -87,6 +93,41 @@ test("the overview goes on by itself, and holds still when asked to", async (t) 
   assert.equal(Number(await completed()), before + 1, "it holds still");
   await page.locator("#pulse").click();
   await until(async () => Number(await completed()) === before + 2);
+});
+
+/** A list on which nothing changes by itself, as all that it holds is old; and one of its jobs. */
+async function visitOld(t) {
+  const job = one("finalization_jobs", "job_id", "dead_code = 'model_unavailable' and settled_at is null");
+  sql(`update finalization_jobs set created_at = created_at - interval '9 days' where job_id = '${job}'`);
+  const page = await visitAs(t, "olga", "/jobs?older_than=7d");
+  await isLive(page);
+  const row = page.locator("tr", { hasText: job });
+  const settle = () => cli("jobs", "discard", job, "--reason", "nobody misses it", "--operator", "ron", "--yes");
+  return { page, row, settle, settled: row.getByText("settled") };
+}
+
+test("what happens while a page is held is there when it goes on", async (t) => {
+  const { page, settle, settled } = await visitOld(t);
+  await page.locator("#pulse").click();
+  await listen(page, "htmx:sse:before:message");
+  settle();
+  await heard(page);
+  await page.locator('#pulse[data-state="held"]').waitFor();
+  assert.equal(await settled.count(), 0, "it holds still");
+  await page.locator("#pulse").click();
+  await settled.waitFor();
+  await isLive(page);
+});
+
+test("what happens while text is selected is there when the selection goes", async (t) => {
+  const { page, row, settle, settled } = await visitOld(t);
+  await row.locator('td[data-name="User"]').selectText();
+  settle();
+  await page.locator('#pulse[data-state="behind"]').waitFor();
+  assert.equal(await settled.count(), 0, "no text is taken away from under a selection");
+  await page.locator("h1").click();
+  await settled.waitFor();
+  await isLive(page);
 });
 
 test("jobs are filtered, and the address shows others the same", async (t) => {
@@ -274,12 +315,22 @@ test("one signs out, and the pages are closed", async (t) => {
 });
 
 test("open pages do not hold up a service that stops, and say that it is gone", async (t) => {
-  const { context, page } = await window(browser);
-  t.after(() => context.close());
-  await signIn(page, service, KEYS.olga, "");
-  await isLive(page);
+  const [page, held] = await Promise.all(
+    ["", "/jobs"].map(async (path) => {
+      const { context, page } = await window(browser);
+      t.after(() => context.close());
+      await signIn(page, service, KEYS.olga, path);
+      await isLive(page);
+      return page;
+    }),
+  );
+  await held.locator("#pulse").click();
+  await listen(held, "htmx:sse:error");
   const { code, milliseconds } = await service.stop();
   assert.equal(code, 0, service.log());
   assert.ok(milliseconds < 5_000, `it took ${milliseconds} ms`);
   await page.locator('#pulse[data-state="away"]').waitFor();
+  await heard(held);
+  await held.locator("#pulse").click();
+  assert.equal(await held.locator("#pulse").getAttribute("data-state"), "away", "what was known while it was held");
 });

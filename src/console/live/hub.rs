@@ -4,6 +4,8 @@
 use std::{
     collections::HashMap,
     hash::Hash,
+    panic::AssertUnwindSafe,
+    pin::pin,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -11,14 +13,20 @@ use std::{
     time::Duration,
 };
 
-use futures::future::BoxFuture;
-use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, watch};
+use futures::{FutureExt, future::BoxFuture};
+use tokio::{
+    sync::{Notify, OwnedSemaphorePermit, Semaphore, watch},
+    time::timeout,
+};
 use tokio_util::sync::CancellationToken;
 
 /// Rest between two looks.
 const REST: Duration = Duration::from_secs(1);
 /// Rest after a look that the database did not answer.
 const LONG_REST: Duration = Duration::from_secs(5);
+/// How long a look may take, as long as `Ledger::in_time` gives a verb: a connection can die without a word, and whoever
+/// wants to see something else waits meanwhile.
+const PATIENCE: Duration = Duration::from_secs(15);
 /// Listeners at once.
 pub(super) const LISTENERS: usize = 64;
 /// Different things that are looked at in one round.
@@ -46,11 +54,12 @@ pub(super) type Seen = Result<Views, Lost>;
 /// The newest look at a thing, counted by when it began; `None` before the first.
 type Look = Option<(u64, Seen)>;
 
-type Read<T> = Box<dyn Fn(T) -> BoxFuture<'static, Result<Views, Lost>> + Send + Sync>;
+type Read<T> = Box<dyn Fn(T) -> BoxFuture<'static, Seen> + Send + Sync>;
 
 /// Who looks, and who is told.
 pub(super) struct Hub<T> {
     read: Read<T>,
+    doubt: Box<dyn Fn() + Send + Sync>,
     topics: Mutex<HashMap<T, watch::Sender<Look>>>,
     /// How many looks were begun.
     begun: AtomicU64,
@@ -82,13 +91,15 @@ impl Seat {
 }
 
 impl<T: Clone + Eq + Hash + Send + Sync + 'static> Hub<T> {
-    /// Begins to look, until `stop`.
+    /// Begins to look with `read`, until `stop`. `doubt` is told of every look that is given up, before it is dropped.
     pub(super) fn start(
         stop: CancellationToken,
-        read: impl Fn(T) -> BoxFuture<'static, Result<Views, Lost>> + Send + Sync + 'static,
+        read: impl Fn(T) -> BoxFuture<'static, Seen> + Send + Sync + 'static,
+        doubt: impl Fn() + Send + Sync + 'static,
     ) -> Arc<Self> {
         let hub = Arc::new(Self {
             read: Box::new(read),
+            doubt: Box::new(doubt),
             topics: Mutex::default(),
             begun: AtomicU64::new(0),
             seats: Arc::new(Semaphore::new(LISTENERS)),
@@ -124,7 +135,7 @@ impl<T: Clone + Eq + Hash + Send + Sync + 'static> Hub<T> {
             let mut rest = REST;
             for topic in wanted {
                 let number = self.begun.fetch_add(1, Ordering::SeqCst) + 1;
-                let seen = (self.read)(topic.clone()).await;
+                let seen = self.look_at(topic.clone()).await;
                 if seen == Err(Lost::Away) {
                     rest = LONG_REST;
                 }
@@ -133,6 +144,23 @@ impl<T: Clone + Eq + Hash + Send + Sync + 'static> Hub<T> {
                 }
             }
             tokio::time::sleep(rest).await;
+        }
+    }
+
+    /// One look, which ends whatever becomes of it: all who listen wait for it.
+    async fn look_at(&self, topic: T) -> Seen {
+        let mut look = pin!(AssertUnwindSafe(async { (self.read)(topic).await }).catch_unwind());
+        match timeout(PATIENCE, look.as_mut()).await {
+            Ok(Ok(seen)) => seen,
+            Ok(Err(_)) => {
+                tracing::error!("looking at a page of the console panicked");
+                Err(Lost::Away)
+            }
+            Err(_) => {
+                tracing::warn!("the database said nothing while a page of the console was looked at");
+                (self.doubt)();
+                Err(Lost::Away)
+            }
         }
     }
 
@@ -151,21 +179,29 @@ impl<T: Clone + Eq + Hash + Send + Sync + 'static> Hub<T> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests stop at the first surprise")]
-    use futures::FutureExt;
-    use tokio::time::timeout;
+    use std::future::{pending, ready};
 
     use super::*;
+
+    /// A hub that nobody stops, and whose doubts nobody hears.
+    fn hub(read: impl Fn(u8) -> BoxFuture<'static, Seen> + Send + Sync + 'static) -> Arc<Hub<u8>> {
+        Hub::start(CancellationToken::new(), read, || ())
+    }
+
+    fn views(text: impl Into<Arc<str>>) -> Views {
+        let text = text.into();
+        Views { reader: text.clone(), operator: text }
+    }
 
     fn counting() -> (Arc<Hub<u8>>, Arc<AtomicU64>, CancellationToken) {
         let (looks, stop) = (Arc::new(AtomicU64::new(0)), CancellationToken::new());
         let counter = looks.clone();
-        let hub = Hub::start(stop.clone(), move |topic: u8| {
+        let read = move |topic: u8| {
             let look = counter.fetch_add(1, Ordering::Relaxed);
-            let text: Arc<str> = format!("{topic} at look {look}").into();
-            let views = Views { reader: text.clone(), operator: text };
+            let views = views(format!("{topic} at look {look}"));
             async move { if topic == 9 { Err(Lost::Away) } else { Ok(views) } }.boxed()
-        });
-        (hub, looks, stop)
+        };
+        (Hub::start(stop.clone(), read, || ()), looks, stop)
     }
 
     #[tokio::test(start_paused = true)]
@@ -207,14 +243,14 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_look_that_goes_on_when_somebody_comes_is_not_for_them() {
         let gate = Arc::new(Semaphore::new(0));
-        let (opened, stop) = (Arc::clone(&gate), CancellationToken::new());
+        let opened = Arc::clone(&gate);
         let looks = AtomicU64::new(0);
-        let hub = Hub::start(stop.clone(), move |_: u8| {
-            let text: Arc<str> = looks.fetch_add(1, Ordering::Relaxed).to_string().into();
+        let hub = hub(move |_| {
+            let views = views(looks.fetch_add(1, Ordering::Relaxed).to_string());
             let gate = Arc::clone(&gate);
             async move {
                 gate.acquire().await.unwrap().forget();
-                Ok(Views { reader: text.clone(), operator: text })
+                Ok(views)
             }
             .boxed()
         });
@@ -230,7 +266,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn what_did_not_change_is_told_once() {
-        let hub = Hub::start(CancellationToken::new(), |_: u8| async { Err(Lost::Gone) }.boxed());
+        let hub = hub(|_| ready(Err(Lost::Gone)).boxed());
         let mut seat = hub.join(&1).unwrap();
         assert_eq!(seat.next().await, Some(Err(Lost::Gone)));
         assert!(timeout(Duration::from_secs(60), seat.next()).await.is_err());
@@ -256,5 +292,42 @@ mod tests {
         stop.cancel();
         tokio::time::sleep(Duration::from_secs(60)).await;
         assert_eq!(looks.load(Ordering::Relaxed), 4);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_look_that_nothing_is_heard_of_is_given_up_and_the_others_are_told() {
+        let doubts = Arc::new(AtomicU64::new(0));
+        let (raised, looks) = (doubts.clone(), AtomicU64::new(0));
+        let read = move |topic| match topic {
+            1 => pending().boxed(),
+            _ => ready(Ok(views(looks.fetch_add(1, Ordering::Relaxed).to_string()))).boxed(),
+        };
+        let doubt = move || {
+            raised.fetch_add(1, Ordering::Relaxed);
+        };
+        let hub = Hub::start(CancellationToken::new(), read, doubt);
+        let (mut silent, mut other) = (hub.join(&1).unwrap(), hub.join(&2).unwrap());
+        assert_eq!(silent.next().await, Some(Err(Lost::Away)));
+        assert_eq!(doubts.load(Ordering::Relaxed), 1, "its session may be why");
+        for _ in 0..3 {
+            let told = timeout(PATIENCE + LONG_REST + REST, words(&mut other)).await;
+            assert!(told.is_ok(), "nobody waits for longer than another's look may take");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_look_that_panics_is_not_the_last() {
+        let looks = AtomicU64::new(0);
+        let hub = hub(move |_| {
+            let look = looks.fetch_add(1, Ordering::Relaxed);
+            async move {
+                assert!(look > 0, "the first look panics");
+                Ok(views("seen"))
+            }
+            .boxed()
+        });
+        let mut seat = hub.join(&1).unwrap();
+        assert_eq!(seat.next().await, Some(Err(Lost::Away)));
+        assert_eq!(words(&mut seat).await, "seen");
     }
 }

@@ -71,10 +71,11 @@ mod tests {
     /// Sees something new at every look.
     fn restless(stop: &CancellationToken) -> Arc<Hub<u8>> {
         let looks = AtomicU64::new(0);
-        Hub::start(stop.clone(), move |_| {
+        let read = move |_| {
             let text: Arc<str> = looks.fetch_add(1, Ordering::Relaxed).to_string().into();
             async move { Ok(Views { reader: text.clone(), operator: text }) }.boxed()
-        })
+        };
+        Hub::start(stop.clone(), read, || ())
     }
 
     #[tokio::test(start_paused = true)]

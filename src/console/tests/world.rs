@@ -165,5 +165,5 @@ impl World {
 
 fn talk(id: &str) -> NewConversation {
     let text = NewContent::Text { text: SAID.into(), text_source: "message".into(), text_source_spec: None };
-    NewConversation::new(ConversationId::new(id), text, "en", Source::new("phone"))
+    NewConversation::new(ConversationId::new(id), text, Source::new("phone"))
 }
