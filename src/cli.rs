@@ -12,7 +12,7 @@ use crate::{
         man::Man, migrate::Migrate, replays::Replays, users::Users, verify::Verify, webhooks::Webhooks,
     },
     config::Config,
-    telemetry::Logs,
+    telemetry::{DEFAULT_LOG, Logs},
     traces::TraceSettings,
 };
 
@@ -76,7 +76,7 @@ impl Command {
     pub(crate) fn default_log(&self) -> &'static str {
         match self {
             Self::Demo(_) => "error",
-            _ => "info",
+            _ => DEFAULT_LOG,
         }
     }
 
@@ -125,31 +125,41 @@ fn over_file(command: clap::Command, path: &std::path::Path) -> Result<clap::Com
         .map_err(|error| refuse(format!("cannot read {}: {error}", path.display())))?;
     let table: toml::Table =
         text.parse().map_err(|error| refuse(format!("{} is not TOML: {error}", path.display())))?;
-    let known: Vec<String> = command
-        .find_subcommand("serve")
-        .map(|serve| serve.get_arguments().map(|arg| arg.get_id().to_string()).collect())
-        .unwrap_or_default();
-    let unknown: Vec<&str> = table.keys().filter(|key| !known.contains(key)).map(String::as_str).collect();
+    let unknown: Vec<&str> =
+        table.keys().map(String::as_str).filter(|name| !is_setting(&command, name)).collect();
     if !unknown.is_empty() {
         return Err(refuse(format!("{} names unknown settings: {}", path.display(), unknown.join(", "))));
     }
-    // A command takes of the file what is a setting of its own: all of it, or where the database is.
-    let names: Vec<String> = command.get_subcommands().map(|inner| inner.get_name().to_owned()).collect();
-    Ok(names.into_iter().fold(command, |command, name| {
-        let takes_all = WITH_SETTINGS.contains(&name.as_str());
-        let value = |arg: &clap::Arg| {
-            let id = arg.get_id().as_str();
-            if takes_all || id == DATABASE_URL { table.get(id).map(plain) } else { None }
-        };
-        command.mut_subcommand(name, |inner| {
-            inner.mut_args(|arg| match value(&arg) {
-                Some(text) => arg.default_value(text),
-                None => arg,
-            })
-        })
-    }))
+    Ok(with_defaults(command, &table))
 }
 
+/// Whether a file may hold a value of that name.
+fn is_setting(command: &clap::Command, name: &str) -> bool {
+    let of_serve = command.find_subcommand("serve").into_iter().flat_map(clap::Command::get_arguments);
+    OF_LOGS.contains(&name) || of_serve.map(clap::Arg::get_id).any(|id| id == name)
+}
+
+/// The same words, with the file's values for their defaults. A command takes of the file how to log, and what is a setting
+/// of its own: all of it, or where the database is.
+fn with_defaults(command: clap::Command, table: &toml::Table) -> clap::Command {
+    let with_default = |arg: clap::Arg| match table.get(arg.get_id().as_str()) {
+        Some(value) => arg.default_value(plain(value)),
+        None => arg,
+    };
+    let names: Vec<String> = command.get_subcommands().map(|inner| inner.get_name().to_owned()).collect();
+    names.into_iter().fold(command.mut_args(with_default), |command, name| {
+        let takes_all = WITH_SETTINGS.contains(&name.as_str());
+        command.mut_subcommand(name, |inner| {
+            inner.mut_args(|arg| match takes_all || arg.get_id() == DATABASE_URL {
+                true => with_default(arg),
+                false => arg,
+            })
+        })
+    })
+}
+
+/// The settings that every command takes, and that stand before all of them: how to log.
+const OF_LOGS: [&str; 2] = ["log", "log_format"];
 /// The commands that take every setting.
 const WITH_SETTINGS: [&str; 5] = ["serve", "dev", "demo", "migrate", "config"];
 /// The setting that every command takes which looks at the database, or changes it.

@@ -25,14 +25,17 @@ pub(crate) mod webhooks;
 
 use std::process::ExitCode;
 
-use crate::{cli::Command, traces::SpanCounts};
+use crate::{
+    cli::{Cli, Command},
+    traces::SpanCounts,
+};
 
 /// Runs one command to its end. `spans` are counted where traces are on.
 ///
 /// # Errors
 /// What the command could not do; `exit` knows its code.
-pub(crate) async fn run(command: Command, spans: Option<SpanCounts>) -> anyhow::Result<ExitCode> {
-    match command {
+pub(crate) async fn run(cli: Cli, spans: Option<SpanCounts>) -> anyhow::Result<ExitCode> {
+    match cli.command {
         Command::Demo(demo) => demo::run(*demo).await,
         Command::Dev(dev) => dev::run(*dev, spans).await,
         Command::Serve(config) => serve::run(*config, spans).await,
@@ -46,7 +49,7 @@ pub(crate) async fn run(command: Command, spans: Option<SpanCounts>) -> anyhow::
         Command::Users(users) => users::run(users).await,
         Command::Folders(folders) => folders::run(folders).await,
         Command::Keys(keys) => keys::run(keys).await,
-        Command::Config(show) => config::run(&show),
+        Command::Config(show) => config::run(&show, &cli.logs),
         Command::Openapi => openapi::run(),
         Command::Completions { shell } => completions::run(shell),
         Command::Man(man) => man::run(&man),

@@ -41,7 +41,7 @@ fn main() -> ExitCode {
         Err(error) => return exit::report(&error),
     };
     let spans = export.as_ref().map(Export::counts);
-    let ended = runtime.block_on(commands::run(cli.command, spans));
+    let ended = runtime.block_on(commands::run(cli, spans));
     // The runtime is still there: the last spans go out on it.
     if let Some(export) = export {
         export.close();

@@ -19,16 +19,19 @@ pub(crate) const YELLOW: Style = AnsiColor::Yellow.on_default().bold();
 /// Back to plain.
 pub(crate) const PLAIN: Reset = Reset;
 
-/// How to log.
+/// What is logged when nobody said otherwise, but for the demo.
+pub(crate) const DEFAULT_LOG: &str = "info";
+
+/// How to log. The names are those of the settings in a file.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Logs {
     /// What to log, as an env-filter: a level, or `target=level` pairs.
     /// Default: info; for the demo, whose page tells the story itself, error.
-    #[arg(long = "log", env = "LISTEN_LOG", global = true, value_name = "FILTER", value_parser = filter)]
-    filter: Option<String>,
+    #[arg(long, env = "LISTEN_LOG", global = true, value_name = "FILTER", value_parser = filter)]
+    log: Option<String>,
     /// Human lines, or JSON; auto chooses by whether stderr is a terminal.
-    #[arg(long = "log-format", env = "LISTEN_LOG_FORMAT", default_value = "auto", global = true)]
-    format: Format,
+    #[arg(long, env = "LISTEN_LOG_FORMAT", default_value = "auto", global = true, value_name = "FORMAT")]
+    log_format: Format,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -36,6 +39,17 @@ enum Format {
     Auto,
     Human,
     Json,
+}
+
+impl Format {
+    /// Its name in settings.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Human => "human",
+            Self::Json => "json",
+        }
+    }
 }
 
 /// A filter, as it was typed, if it is one: another would be found out when its lines are missed.
@@ -75,12 +89,18 @@ fn panicked(panic: &PanicHookInfo<'_>) {
 }
 
 impl Logs {
+    /// The effective values by name.
+    pub(crate) fn effective(&self) -> [(&'static str, String); 2] {
+        let log = self.log.as_deref().unwrap_or(DEFAULT_LOG);
+        [("log", log.to_owned()), ("log_format", self.log_format.name().to_owned())]
+    }
+
     /// Whatever is asked for, spans of traces are no part of the log: without a collector they are switched off where
     /// they stand.
     fn filter(&self, default: &str) -> EnvFilter {
         // What the server notices of a schema that is there already is no news to anybody.
         let default = || format!("{default},{}=warn", crate::wiring::NOTICES);
-        let asked = self.filter.clone().unwrap_or_else(default);
+        let asked = self.log.clone().unwrap_or_else(default);
         let asked = EnvFilter::new(asked);
         match format!("{}=off", trace::TARGET).parse() {
             Ok(off) => asked.add_directive(off),
@@ -89,7 +109,7 @@ impl Logs {
     }
 
     fn shape(&self) -> Shape {
-        match (self.format, std::io::stderr().is_terminal()) {
+        match (self.log_format, std::io::stderr().is_terminal()) {
             (Format::Json, _) | (Format::Auto, false) => Shape::Json,
             (Format::Human | Format::Auto, _) => Shape::Human,
         }

@@ -6,7 +6,7 @@ use clap::Args;
 use serde_json::{Map, Value, json};
 
 use super::{stdout::say, table::print_json};
-use crate::config::Config;
+use crate::{config::Config, telemetry::Logs};
 
 /// Print the effective settings, secrets masked; exit 2 when they cannot work.
 #[derive(Args, Debug)]
@@ -22,8 +22,9 @@ pub(crate) struct Show {
 ///
 /// # Errors
 /// When stdout cannot be written to.
-pub(super) fn run(show: &Show) -> anyhow::Result<ExitCode> {
-    let (settings, problems) = (show.config.effective(), show.config.problems_of_service());
+pub(super) fn run(show: &Show, logs: &Logs) -> anyhow::Result<ExitCode> {
+    let settings: Vec<_> = show.config.effective().into_iter().chain(logs.effective()).collect();
+    let problems = show.config.problems_of_service();
     match show.json {
         true => print_json(&document(&settings, &problems))?,
         false => {

@@ -66,7 +66,7 @@ impl Consent {
 }
 
 /// A reason has words: an empty one tells nobody anything.
-fn reason(words: &str) -> Result<String, String> {
+pub(super) fn reason(words: &str) -> Result<String, String> {
     let words = words.trim();
     match words.chars().count() {
         3..=500 => Ok(words.to_owned()),

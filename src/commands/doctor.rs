@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::{
-    stdout::say,
+    stdout::{plain, say},
     table::{Asked, print_json},
 };
 use crate::concerns;
@@ -74,7 +74,7 @@ pub(crate) async fn run(doctor: Doctor) -> anyhow::Result<ExitCode> {
                 Level::Warning => "!",
                 Level::Failure => "✗",
             };
-            say!("{mark} {:<14} {}", remark.name, remark.words)
+            say!("{mark} {:<14} {}", remark.name, plain(&remark.words))
         }),
     }?;
     Ok(if broken { ExitCode::FAILURE } else { ExitCode::SUCCESS })

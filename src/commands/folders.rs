@@ -12,6 +12,7 @@ use super::{
     named::{bounded, name},
     stdout::say,
     table::{self, Asked, print_json},
+    users::nobody,
 };
 use crate::{exit::Exit, wiring::chance};
 
@@ -177,10 +178,6 @@ impl Look {
         };
         FolderChange { name, description, color: self.color, icon: self.icon, order: self.order }
     }
-}
-
-fn nobody(user: &UserId) -> Exit {
-    Exit::NotFound(format!("there is no person {user}"))
 }
 
 fn unknown(id: &str) -> Exit {

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use chrono::SecondsFormat;
 use clap::{Args, Subcommand};
-use ledger::{Ledger, NewKey};
+use ledger::{Key, Ledger, NewKey};
 use rand::RngExt;
 use records::{Timestamp, UserId};
 use secrecy::{ExposeSecret, SecretString};
@@ -14,6 +14,7 @@ use super::{
     named,
     stdout::say,
     table::{self, Asked, print_json},
+    users::nobody,
 };
 use crate::{exit::Exit, wiring::chance};
 
@@ -144,7 +145,7 @@ fn scopes_named(names: Option<Vec<String>>) -> anyhow::Result<Vec<api::keys::Sco
 async fn list(ledger: &Ledger, user: &UserId, as_json: bool) -> anyhow::Result<()> {
     let keys = ledger.keys(user).await?;
     if keys.is_empty() && ledger.user(user).await?.is_none() {
-        return Err(Exit::NotFound(format!("there is no person {user}")).into());
+        return Err(nobody(user).into());
     }
     let time = |at: Option<Timestamp>| at.map(|at| at.to_rfc3339_opts(SecondsFormat::Secs, true));
     if as_json {
@@ -160,15 +161,26 @@ async fn list(ledger: &Ledger, user: &UserId, as_json: bool) -> anyhow::Result<(
             .collect();
         return print_json(&json!(keys));
     }
+    let now = ledger.now().await?;
+    let or_never = |at| time(at).unwrap_or_else(|| "never".to_owned());
     let rows = keys
         .into_iter()
         .map(|key| {
-            let state = if key.revoked_at.is_some() { "revoked" } else { "live" };
-            let used = time(key.last_used_at).unwrap_or_else(|| "never".to_owned());
-            vec![key.id, key.name, key.prefix, state.to_owned(), used, words(&key.scopes)]
+            let (state, scopes) = (state(&key, now).to_owned(), words(&key.scopes));
+            let (expires, used) = (or_never(key.expires_at), or_never(key.last_used_at));
+            vec![key.id, key.name, key.prefix, state, expires, used, scopes]
         })
         .collect();
-    table::print(&["id", "name", "key", "state", "last used", "scopes"], rows)
+    table::print(&["id", "name", "key", "state", "expires", "last used", "scopes"], rows)
+}
+
+/// Whether a key lets anybody in at `now`, in a word.
+fn state(key: &Key, now: Timestamp) -> &'static str {
+    match (key.revoked_at, key.expires_at) {
+        (Some(_), _) => "revoked",
+        (None, Some(at)) if at <= now => "expired",
+        (None, _) => "live",
+    }
 }
 
 /// The scopes as a person reads them.

@@ -13,7 +13,7 @@ use super::{
     jobs::{filter::ago, show::time},
     progress,
     stdout::say,
-    table::{self, Asked, print_json},
+    table::{self, Asked, field, print_json},
 };
 use crate::exit::{Exit, PARTLY};
 
@@ -215,7 +215,7 @@ fn show(view: &ReplayView, items: &[ReplayItem], as_json: bool) -> anyhow::Resul
         ("asked for", format!("{} by {}: {}", time(view.created_at), view.operator, view.reason)),
         ("worked off by", view.executor.clone().unwrap_or_else(|| "nobody yet".to_owned())),
     ] {
-        say!("{name:<18} {value}")?;
+        field(name, &value)?;
     }
     if !items.is_empty() {
         let rows = items.iter().map(|item| {

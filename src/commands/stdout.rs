@@ -1,7 +1,7 @@
 //! What commands say on stdout, where it may not get: a full disk is an error, a reader that has enough is none.
 
 use std::{
-    fmt::Arguments,
+    fmt::{Arguments, Display},
     io::{self, ErrorKind, Write},
 };
 
@@ -20,6 +20,12 @@ pub(crate) use say;
 /// When stdout cannot be written to, for another reason than that nobody reads it any more.
 pub(crate) fn line(words: Arguments<'_>) -> anyhow::Result<()> {
     write_to(anstream::stdout().lock(), format!("{words}\n").as_bytes()).context("writing to stdout")
+}
+
+/// A text that others chose, for a line of words: what would move the cursor, colour what follows or begin a line of its
+/// own is shown as U+FFFD. JSON escapes it by itself.
+pub(super) fn plain(text: impl Display) -> String {
+    text.to_string().replace(char::is_control, "\u{fffd}")
 }
 
 /// Writes all of a document, as it is.
@@ -41,6 +47,12 @@ fn write_to(mut out: impl Write, text: &[u8]) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_others_wrote_moves_no_cursor_and_begins_no_line() {
+        assert_eq!(plain("a\u{1b}[2Jb\rc\nd\u{9b}e"), "a\u{fffd}[2Jb\u{fffd}c\u{fffd}d\u{fffd}e");
+        assert_eq!(plain("Zoë → 東京 🙂"), "Zoë → 東京 🙂");
+    }
 
     struct Broken(ErrorKind);
 

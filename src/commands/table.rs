@@ -5,7 +5,7 @@ use comfy_table::{Cell, Color, ColumnConstraint, ContentArrangement, Table, pres
 
 use ledger::Ledger;
 
-use super::stdout::say;
+use super::stdout::{plain, say};
 
 /// Where the ledger is, and how to answer.
 #[derive(Args, Clone, Debug)]
@@ -57,8 +57,17 @@ fn table(headings: &[&str], rows: Vec<Vec<String>>) -> Table {
     table
 }
 
+/// Prints a line of a page about one thing: what is told, and how it is.
+///
+/// # Errors
+/// When stdout cannot be written to.
+pub(crate) fn field(name: &str, value: &str) -> anyhow::Result<()> {
+    say!("{name:<18} {}", plain(value))
+}
+
 /// A status stands out on a terminal; elsewhere it is its word.
 fn cell(text: String) -> Cell {
+    let text = plain(&text);
     let color = match text.as_str() {
         "dead_letter" | "died_again" | "refused" => Some(Color::Red),
         "blocked_byok" | "paused" | "failing" => Some(Color::Yellow),
@@ -98,5 +107,13 @@ mod tests {
         let shown = table.set_width(60).to_string();
         assert!(shown.contains(id), "{shown}");
         assert!(shown.lines().all(|line| line.chars().count() <= 60), "{shown}");
+    }
+
+    #[test]
+    fn a_row_stays_a_row_whatever_a_name_holds() {
+        let names = ["a\u{1b}[2Jb", "c\rd", "e\nf"].map(|name| vec![name.to_owned()]);
+        let shown = table(&["name"], names.to_vec()).to_string();
+        let lines: Vec<&str> = shown.lines().map(str::trim).collect();
+        assert_eq!(lines, ["name", "a\u{fffd}[2Jb", "c\u{fffd}d", "e\u{fffd}f"]);
     }
 }

@@ -91,7 +91,7 @@ pub(crate) async fn run(users: Users) -> anyhow::Result<ExitCode> {
     if let Some(change) = &change
         && ledger.change_user(&id, change).await?.is_none()
     {
-        return Err(Exit::NotFound(format!("there is no person {id}")).into());
+        return Err(nobody(&id).into());
     }
     match users.asked.json {
         true => print_json(&json!({ "id": id.as_str() })),
@@ -106,6 +106,11 @@ pub(crate) async fn run(users: Users) -> anyhow::Result<ExitCode> {
 /// When the database does not answer.
 pub(crate) async fn create(ledger: &Ledger, id: &UserId, change: &UserChange) -> anyhow::Result<bool> {
     Ok(ledger.create_user(id, change).await?)
+}
+
+/// What is said of a person who is not there.
+pub(super) fn nobody(user: &UserId) -> Exit {
+    Exit::NotFound(format!("there is no person {user}"))
 }
 
 impl Settings {

@@ -7,8 +7,9 @@ use ledger::{CHECKS, Finding, Ledger, OperatorAction};
 use serde_json::{Value, json};
 
 use super::{
+    consent::reason,
     progress,
-    stdout::say,
+    stdout::{plain, say},
     table::{Asked, print_json},
 };
 use crate::exit::Exit;
@@ -25,7 +26,7 @@ pub(crate) struct Verify {
     #[arg(long, requires = "reason")]
     fix_totals: bool,
     /// Why: recorded with the recount.
-    #[arg(long, value_name = "WORDS")]
+    #[arg(long, value_name = "WORDS", value_parser = reason, requires = "fix_totals")]
     reason: Option<String>,
     /// Who: recorded with the recount.
     #[arg(long, env = "USER", default_value = "operator", value_name = "NAME")]
@@ -82,7 +83,7 @@ fn print(findings: &[Finding], recounted: Option<bool>) -> anyhow::Result<()> {
         let mark = if finding.offenders.is_empty() { "✓" } else { "✗" };
         say!("{mark} {:<36} {}", finding.name, finding.promise)?;
         for offender in &finding.offenders {
-            say!("    {offender}")?;
+            say!("    {}", plain(offender))?;
         }
         if finding.more {
             say!("    … and more: --limit shows them")?;

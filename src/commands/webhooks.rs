@@ -14,7 +14,8 @@ use super::{
         show::time,
     },
     stdout::say,
-    table::{self, Asked, print_json},
+    table::{self, Asked, field, print_json},
+    users::nobody,
 };
 use crate::exit::Exit;
 
@@ -77,7 +78,7 @@ struct Which {
 /// Runs one verb.
 ///
 /// # Errors
-/// When the database does not answer, there is no such endpoint, or its owner switched it off.
+/// When the database does not answer, there is no such person or endpoint, or its owner switched it off.
 pub(crate) async fn run(webhooks: Webhooks) -> anyhow::Result<ExitCode> {
     let ledger = webhooks.asked.ledger()?;
     let as_json = webhooks.asked.json;
@@ -92,11 +93,21 @@ pub(crate) async fn run(webhooks: Webhooks) -> anyhow::Result<ExitCode> {
 
 async fn list(ledger: &Ledger, user: Option<UserId>, limit: i64, as_json: bool) -> anyhow::Result<()> {
     let views = ledger.endpoint_views(user.as_ref(), None, limit).await?;
+    if let Some(user) = &user
+        && views.is_empty()
+        && ledger.user(user).await?.is_none()
+    {
+        return Err(nobody(user).into());
+    }
     if as_json {
         return print_json(&views.iter().map(to_json).collect::<Value>());
     }
     if views.is_empty() {
-        anstream::eprintln!("no endpoint fails, and none was disabled because it did");
+        let words = match user {
+            Some(_) => "the person has no endpoints",
+            None => "no endpoint fails, and none was disabled because it did",
+        };
+        anstream::eprintln!("{words}");
         return Ok(());
     }
     let now = ledger.now().await?;
@@ -144,7 +155,7 @@ async fn show(ledger: &Ledger, which: &Which, limit: i64, as_json: bool) -> anyh
         ("last success", moment(view.last_success_at)),
         ("waiting", view.waiting.to_string()),
     ] {
-        say!("{name:<18} {value}")?;
+        field(name, &value)?;
     }
     let rows = deliveries.iter().map(|delivery| {
         vec![

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use job::JobId;
+use job::{Command, JobId, Policy};
 use ledger::{JobFilter, Ledger};
 use serde_json::json;
 
@@ -15,7 +15,7 @@ use crate::{
     commands::{
         consent::{Cause, Consent},
         progress,
-        stdout::say,
+        stdout::{plain, say},
         table::print_json,
     },
     exit::Exit,
@@ -50,12 +50,11 @@ pub(super) async fn run(ledger: &Ledger, discard: &Discard, as_json: bool) -> an
 }
 
 async fn one(ledger: &Ledger, discard: &Discard, id: &str, as_json: bool) -> anyhow::Result<ExitCode> {
-    let job = JobId::from_text(id.to_owned());
     if discard.consent.dry_run {
-        let page = super::page(ledger, id).await?;
-        say!("would settle {id}: {}", page.why)?;
+        foresee(ledger, id, as_json).await?;
         return Ok(ExitCode::SUCCESS);
     }
+    let job = JobId::from_text(id.to_owned());
     match ledger.discard(&job, &discard.cause.action()).await? {
         None => Err(no_job(id)),
         Some(Err(refusal)) => Err(Exit::Refused(super::refused(ledger, id, refusal).await).into()),
@@ -66,6 +65,18 @@ async fn one(ledger: &Ledger, discard: &Discard, id: &str, as_json: bool) -> any
             }?;
             Ok(ExitCode::SUCCESS)
         }
+    }
+}
+
+/// What settling the job would come to: it is refused here as it would be there.
+async fn foresee(ledger: &Ledger, id: &str, as_json: bool) -> anyhow::Result<()> {
+    let page = super::page(ledger, id).await?;
+    if let Err(refusal) = job::decide(&page.view.job, Command::Discard, page.at, &Policy::default()) {
+        return Err(Exit::Refused(super::refused(ledger, id, refusal).await).into());
+    }
+    match as_json {
+        true => print_json(&json!({ "job_id": id, "guard": page.why.guard() })),
+        false => say!("would settle {id}: {}", plain(&page.why)),
     }
 }
 

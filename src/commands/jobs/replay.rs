@@ -16,7 +16,7 @@ use crate::{
     commands::{
         consent::{Cause, Consent},
         replays,
-        stdout::say,
+        stdout::{plain, say},
         table::print_json,
     },
     exit::Exit,
@@ -69,7 +69,7 @@ async fn one(ledger: &Ledger, replay: &Replay, id: &str, as_json: bool) -> anyho
         let kept = if replay.from_scratch { 0 } else { page.view.checkpoints.len() };
         match as_json {
             true => print_json(&json!({ "job_id": id, "guard": page.why.guard(), "recorded_stages": kept })),
-            false => say!("{}\nrecorded stages that would be kept: {kept}", page.why),
+            false => say!("{}\nrecorded stages that would be kept: {kept}", plain(&page.why)),
         }?;
         return Ok(ExitCode::SUCCESS);
     }

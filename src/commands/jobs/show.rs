@@ -6,7 +6,10 @@ use ledger::{ActionView, Event, JobPage, JobView, Spent};
 use serde_json::{Value, json};
 
 use super::several;
-use crate::commands::{stdout::say, table::print_json};
+use crate::commands::{
+    stdout::{plain, say},
+    table::{field, print_json},
+};
 
 /// Prints a job's page: what it is, why it is there, what happened to it, and what operators did.
 pub(super) fn print(page: &JobPage, as_json: bool) -> anyhow::Result<()> {
@@ -15,15 +18,15 @@ pub(super) fn print(page: &JobPage, as_json: bool) -> anyhow::Result<()> {
         return print_json(&page_json(page));
     }
     for (name, value) in lines(view) {
-        say!("{name:<18} {value}")?;
+        field(name, &value)?;
     }
-    say!("{:<18} {} [{}]", "why", page.why, page.why.guard())?;
+    field("why", &format!("{} [{}]", page.why, page.why.guard()))?;
     if let Some(engine) = &page.engine {
-        say!("{:<18} {engine}", "engine")?;
+        field("engine", engine)?;
     }
-    say!("{:<18} {}", "model calls", spent_words(&page.spent))?;
+    field("model calls", &spent_words(&page.spent))?;
     if let Some(code) = code(&view.job) {
-        say!("{:<18} docs/failures/{code}.md", "about the code")?;
+        field("about the code", &format!("docs/failures/{code}.md"))?;
     }
     say!("\ntimeline\n  {}  admitted ({})", time(view.created_at), view.job.origin)?;
     if page.history.first().is_some_and(|first| first.version > 2) {
@@ -42,7 +45,8 @@ pub(super) fn print(page: &JobPage, as_json: bool) -> anyhow::Result<()> {
         say!("\noperators")?;
     }
     for action in &page.actions {
-        say!("  {}  {} by {}: {}", time(action.created_at), action.action, action.operator, action.reason)?;
+        let (operator, reason) = (plain(&action.operator), plain(&action.reason));
+        say!("  {}  {} by {operator}: {reason}", time(action.created_at), action.action)?;
     }
     Ok(())
 }

@@ -12,7 +12,10 @@ use serde_json::json;
 
 use self::gap::Gap;
 use super::{no_job, show};
-use crate::commands::{stdout::say, table::print_line};
+use crate::commands::{
+    stdout::{plain, say},
+    table::print_line,
+};
 
 /// What to watch, and how often to look.
 #[derive(Args, Debug)]
@@ -75,7 +78,7 @@ async fn watch_job(ledger: &Ledger, watch: &Watch, id: &str, as_json: bool) -> a
         if guard != said {
             match as_json {
                 true => print_line(&json!({ "guard": guard, "sentence": page.why.to_string() })),
-                false => say!("{}  {}", show::time(page.at), page.why),
+                false => say!("{}  {}", show::time(page.at), plain(&page.why)),
             }?;
             said = guard;
         }

@@ -3,7 +3,10 @@
 use ledger::JobPage;
 use serde_json::json;
 
-use crate::commands::{stdout::say, table::print_json};
+use crate::commands::{
+    stdout::{plain, say},
+    table::print_json,
+};
 
 /// Prints the answer.
 pub(super) fn print(page: &JobPage, as_json: bool) -> anyhow::Result<()> {
@@ -13,5 +16,5 @@ pub(super) fn print(page: &JobPage, as_json: bool) -> anyhow::Result<()> {
             "guard": page.why.guard(), "sentence": page.why.to_string(),
         }));
     }
-    say!("{}\nguard: {}", page.why, page.why.guard())
+    say!("{}\nguard: {}", plain(&page.why), page.why.guard())
 }

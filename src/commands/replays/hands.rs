@@ -2,7 +2,10 @@
 
 use ledger::{Ledger, Pause, Workers};
 
-use crate::telemetry::{PLAIN, YELLOW};
+use crate::{
+    commands::stdout::plain,
+    telemetry::{PLAIN, YELLOW},
+};
 
 /// Says on stderr what keeps replayed jobs from running, and what to do about it; nothing where nothing does.
 ///
@@ -10,7 +13,7 @@ use crate::telemetry::{PLAIN, YELLOW};
 /// When the database does not answer.
 pub(crate) async fn tell(ledger: &Ledger) -> anyhow::Result<()> {
     for words in missing(ledger).await? {
-        anstream::eprintln!("{YELLOW}warning:{PLAIN} {words}");
+        anstream::eprintln!("{YELLOW}warning:{PLAIN} {}", plain(&words));
     }
     Ok(())
 }

@@ -103,10 +103,14 @@ impl From<EndpointRow> for EndpointView {
     }
 }
 
-/// Scheme and host, without credentials, path and query.
+/// Scheme and host, without credentials, path and query. URLs are kept as they were sent, and are read here as those who
+/// call them do (the URL standard): a backslash is a slash, how many stand behind the scheme is all the same, and tabs and
+/// ends of lines count for nothing.
 fn host(url: &str) -> String {
-    let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
-    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let url = url.replace(['\t', '\n', '\r'], "");
+    let (scheme, rest) = url.split_once(':').unwrap_or_default();
+    let rest = rest.trim_start_matches(['/', '\\']);
+    let authority = rest.split(['/', '\\', '?', '#']).next().unwrap_or_default();
     let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
     format!("{scheme}://{host}")
 }
@@ -254,5 +258,22 @@ mod tests {
     fn an_operator_sees_where_and_nothing_secret() {
         assert_eq!(host("https://a.example/hook/secret?key=1"), "https://a.example");
         assert_eq!(host("https://user:pass@a.example:8443?x"), "https://a.example:8443");
+    }
+
+    #[test]
+    fn what_stands_behind_the_host_is_not_shown_however_it_is_written() {
+        for url in [
+            r"https:\\a.example\T0\SECRET",
+            r"https:\/a.example/T0\SECRET",
+            "https:a.example/SECRET",
+            "https:////a.example/SECRET",
+            r"https:\\user:SECRET@a.example\T0",
+            "https:SECRET@SECRET@a.example#SECRET",
+            "https:\t//a.example\n/SECRET",
+        ] {
+            assert_eq!(host(url), "https://a.example", "{url:?}");
+        }
+        assert_eq!(host(r"http:\\[2001:db8::1]:8080\SECRET"), "http://[2001:db8::1]:8080");
+        assert_eq!(host("SECRET"), "://", "what has no scheme is no URL");
     }
 }

@@ -111,24 +111,13 @@ async fn what_is_not_there_is_named() {
         (&["keys", "list", "--user", "none"], "there is no person none"),
         (&["keys", "create", "--user", "none"], "there is no person none: `listen users create` makes one"),
         (&["folders", "list", "--user", "none"], "there is no person none"),
+        (&["webhooks", "list", "--user", "none"], "there is no person none"),
+        (&["webhooks", "list", "--user", "none", "--json"], "there is no person none"),
     ] {
         let (code, out, said) = ends(&database.url(), words);
         assert_eq!((code, out.as_str()), (Some(3), ""), "{words:?}: {said}");
         assert_eq!(said.lines().next(), Some(&*format!("error: {named}")), "{words:?}");
     }
-}
-
-#[tokio::test]
-async fn a_key_for_everything_says_so() {
-    let world = World::new().await;
-    let words = ["keys", "create", "--user", "u1", "--scopes", "conversations:read", "--name", "reader"];
-    binary::told(&world.url, &words);
-
-    let shown = binary::told(&world.url, &["keys", "list", "--user", "u1"]);
-
-    let ends_with = |words: &str| shown.lines().filter(|line| line.trim_end().ends_with(words)).count();
-    assert_eq!((ends_with(" all"), ends_with(" conversations:read")), (1, 1), "{shown}");
-    assert!(!shown.contains(world.key()), "a key is told once");
 }
 
 #[tokio::test]
@@ -139,6 +128,44 @@ async fn a_refusal_says_which_state_refused_and_whom_to_ask() {
         let words = "only a dead letter can be replayed or settled; this job is not one";
         let wanted = format!("error: {job} (it is completed): {words}; `listen jobs why {job}` says more\n");
         assert_eq!((code, said), (Some(4), wanted), "{verb}");
+    }
+}
+
+#[tokio::test]
+async fn a_dry_run_of_a_discard_ends_as_the_discard_would_and_changes_nothing() {
+    let (world, job) = one_completed().await;
+    let words = ["jobs", "discard", &job, "--reason", "of no use", "--dry-run"];
+    let as_document = [&words[..], &["--json"]].concat();
+    for words in [&words[..], &as_document] {
+        let (code, told, said) = ends(&world.url, words);
+        assert_eq!((code, told.as_str()), (Some(4), ""), "{said}");
+        assert!(said.starts_with(&format!("error: {job} (it is completed): ")), "{said}");
+    }
+    world.run(DIES).await;
+
+    let (code, told, said) = ends(&world.url, &words);
+
+    assert_eq!(code, Some(0), "{said}");
+    assert!(told.starts_with(&format!("would settle {job}: ")), "{told}");
+    let foreseen = document(&binary::told(&world.url, &as_document));
+    assert_eq!(foreseen, json!({ "job_id": job, "guard": "dead_letter" }));
+    assert_eq!(world.count("select count(*) from operator_actions").await, 0);
+    let missing = ["jobs", "discard", "fj_none", "--reason", "of no use", "--dry-run"];
+    assert_eq!(ends(&world.url, &missing).0, Some(3));
+}
+
+#[test]
+fn a_recount_has_a_reason_and_a_reason_has_a_recount() {
+    let long = "a".repeat(501);
+    for words in [
+        &["--fix-totals"][..],
+        &["--fix-totals", "--reason", ""],
+        &["--fix-totals", "--reason", " ab "],
+        &["--fix-totals", "--reason", &long],
+        &["--reason", "without a recount"],
+    ] {
+        let (code, _, said) = ends(NOWHERE, &[&["verify"], words].concat());
+        assert_eq!(code, Some(2), "{words:?}: {said}");
     }
 }
 
@@ -186,22 +213,4 @@ fn settings_are_a_document_that_holds_no_secret() {
     );
     let works = document(&binary::told(secrets[0], &["config", "--json"]));
     assert_eq!((&works["ok"], &works["problems"]), (&json!(true), &json!([])), "{works}");
-}
-
-#[tokio::test]
-async fn a_file_of_settings_tells_every_command_where_the_database_is() {
-    let database = TestDatabase::new().await;
-    let file = std::env::temp_dir().join(format!("{}.toml", database.name()));
-    let text = format!("database_url = '{}'\naddr = '127.0.0.1:0'\n", database.url());
-    std::fs::write(&file, text).expect("a file can be written");
-    let ends = |words: &[&str]| {
-        let mut command = std::process::Command::new(binary::path());
-        command.args(words).arg("--config").arg(&file).env_remove("DATABASE_URL");
-        command.output().expect("the program can be run").status.code()
-    };
-    assert_eq!(ends(&["jobs", "list"]), Some(0));
-    assert_eq!(ends(&["keys", "list", "--user", "none"]), Some(3));
-    assert_eq!(ends(&["verify"]), Some(0));
-    assert_eq!(ends(&["config"]), Some(0));
-    std::fs::remove_file(&file).expect("it was there");
 }

@@ -1,0 +1,82 @@
+//! What lists say: of keys, of endpoints, and of texts that other people chose.
+
+use crate::binary::{command, told};
+use crate::world::World;
+
+/// The words of the row that has `name` in its second column.
+fn row<'a>(table: &'a str, name: &str) -> Vec<&'a str> {
+    let mut rows = table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    rows.find(|row| row.get(1) == Some(&name)).unwrap_or_else(|| panic!("no row {name}: {table}"))
+}
+
+#[tokio::test]
+async fn a_key_for_everything_says_so() {
+    let world = World::new().await;
+    let words = ["keys", "create", "--user", "u1", "--scopes", "conversations:read", "--name", "reader"];
+    told(&world.url, &words);
+
+    let shown = told(&world.url, &["keys", "list", "--user", "u1"]);
+
+    let ends_with = |words: &str| shown.lines().filter(|line| line.trim_end().ends_with(words)).count();
+    assert_eq!((ends_with(" all"), ends_with(" conversations:read")), (1, 1), "{shown}");
+    assert!(!shown.contains(world.key()), "a key is told once");
+}
+
+#[tokio::test]
+async fn a_key_is_live_until_it_expires_or_is_revoked() {
+    let world = World::new().await;
+    for name in ["lasting", "passing", "expired", "revoked", "both"] {
+        told(&world.url, &["keys", "create", "--user", "u1", "--name", name]);
+    }
+    world
+        .run(
+            "update developer_keys set expires_at = '2100-01-01T00:00:00Z' where name = 'passing'; \
+             update developer_keys set expires_at = '2020-01-01T00:00:00Z' where name in ('expired', 'both'); \
+             update developer_keys set revoked_at = now() where name in ('revoked', 'both')",
+        )
+        .await;
+
+    let shown = told(&world.url, &["keys", "list", "--user", "u1"]);
+
+    // The columns are: id, name, key, state, expires, last used, scopes.
+    for (name, state, expires) in [
+        ("lasting", "live", "never"),
+        ("passing", "live", "2100-01-01T00:00:00Z"),
+        ("expired", "expired", "2020-01-01T00:00:00Z"),
+        ("revoked", "revoked", "never"),
+        ("both", "revoked", "2020-01-01T00:00:00Z"),
+    ] {
+        assert_eq!(row(&shown, name)[3..5], [state, expires], "{name}: {shown}");
+    }
+}
+
+#[tokio::test]
+async fn to_have_no_endpoints_is_said_otherwise_than_to_have_none_that_fails() {
+    let world = World::new().await;
+    let lists = |words: &[&str]| {
+        let output = command(&world.url, &[&["webhooks", "list"], words].concat());
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (output.status.code(), text(&output.stdout), text(&output.stderr))
+    };
+    let none = (Some(0), String::new());
+    let (code, shown, said) = lists(&["--user", "u1"]);
+    assert_eq!(((code, shown), said.as_str()), (none.clone(), "the person has no endpoints\n"));
+    let (code, shown, said) = lists(&[]);
+    assert_eq!((code, shown), none);
+    assert_eq!(said, "no endpoint fails, and none was disabled because it did\n");
+    assert_eq!(lists(&["--user", "u1", "--json"]).1, "[]\n");
+}
+
+#[tokio::test]
+async fn what_a_person_calls_a_key_moves_no_cursor_and_begins_no_row() {
+    let world = World::new().await;
+    told(&world.url, &["keys", "create", "--user", "u1", "--name", "a\u{1b}[2Jb\rc\nd"]);
+
+    let shown = told(&world.url, &["keys", "list", "--user", "u1"]);
+
+    assert!(shown.contains("a\u{fffd}[2Jb\u{fffd}c\u{fffd}d"), "{shown:?}");
+    assert!(!shown.contains(['\u{1b}', '\r']), "{shown:?}");
+    assert_eq!(shown.lines().count(), 3, "the headings and two keys: {shown:?}");
+    let document = told(&world.url, &["keys", "list", "--user", "u1", "--json"]);
+    assert!(document.contains(r"a\u001b[2Jb\rc\nd"), "a document says what is there: {document}");
+}

@@ -1,0 +1,94 @@
+//! The file of settings: which command takes what of it, and what goes before it.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::{Value, json};
+use testbed::TestDatabase;
+
+use crate::binary;
+
+/// A file of settings, for as long as a test needs it.
+struct File(PathBuf);
+
+impl File {
+    fn new(name: &str, text: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("listen-{name}-{}.toml", std::process::id()));
+        std::fs::write(&path, text).expect("a file can be written");
+        Self(path)
+    }
+}
+
+impl Drop for File {
+    fn drop(&mut self) {
+        let _gone_already = std::fs::remove_file(&self.0);
+    }
+}
+
+/// Runs a command whose settings are those of the file, of `variables`, and of its words.
+fn run(file: &Path, variables: &[(&str, &str)], words: &[&str]) -> Output {
+    let mut command = Command::new(binary::path());
+    for name in ["DATABASE_URL", "LISTEN_LOG", "LISTEN_LOG_FORMAT"] {
+        command.env_remove(name);
+    }
+    command.args(words).arg("--config").arg(file).envs(variables.iter().copied());
+    command.output().expect("the program can be run")
+}
+
+#[tokio::test]
+async fn every_command_learns_where_the_database_is() {
+    let database = TestDatabase::new().await;
+    let text = format!("database_url = '{}'\naddr = '127.0.0.1:0'\n", database.url());
+    let file = File::new("database", &text);
+    let ends = |words: &[&str]| run(&file.0, &[], words).status.code();
+    assert_eq!(ends(&["jobs", "list"]), Some(0));
+    assert_eq!(ends(&["keys", "list", "--user", "none"]), Some(3));
+    assert_eq!(ends(&["verify"]), Some(0));
+    assert_eq!(ends(&["config"]), Some(0));
+}
+
+#[test]
+fn how_to_log_is_taken_from_the_flag_then_the_environment_then_the_file() {
+    let file = File::new("order", "log = 'warn'\nlog_format = 'human'\n");
+    let empty = File::new("empty", "");
+    let shown = |file: &File, variables: &[(&str, &str)], words: &[&str]| {
+        let output = run(&file.0, variables, &[&["config", "--json"], words].concat());
+        let told: Value = serde_json::from_slice(&output.stdout).expect("the settings are a document");
+        let of = |name: &str| told["settings"][name].clone();
+        (of("log"), of("log_format"))
+    };
+    let variables = [("LISTEN_LOG", "debug"), ("LISTEN_LOG_FORMAT", "json")];
+    assert_eq!(shown(&empty, &[], &[]), (json!("info"), json!("auto")));
+    assert_eq!(shown(&file, &[], &[]), (json!("warn"), json!("human")));
+    assert_eq!(shown(&file, &variables, &[]), (json!("debug"), json!("json")));
+    assert_eq!(shown(&file, &variables, &["--log", "error"]), (json!("error"), json!("json")));
+    assert_eq!(shown(&file, &[], &["--log-format", "auto"]), (json!("warn"), json!("auto")));
+}
+
+#[tokio::test]
+async fn a_command_without_settings_of_its_own_logs_as_the_file_says() {
+    let database = TestDatabase::new().await;
+    let variables = [("DATABASE_URL", &*database.url())];
+    let logged = |text: &str| {
+        let file = File::new("logs", text);
+        let output = run(&file.0, &variables, &["jobs", "list"]);
+        assert_eq!(output.status.code(), Some(0));
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    assert!(!logged("log = 'warn'").contains("DEBUG"));
+    let human = logged("log = 'debug'\nlog_format = 'human'");
+    assert!(human.lines().any(|line| line.contains("DEBUG") && !line.starts_with('{')), "{human}");
+    let json = logged("log = 'debug'\nlog_format = 'json'");
+    assert!(json.lines().any(|line| line.starts_with('{') && line.contains("\"DEBUG\"")), "{json}");
+}
+
+#[test]
+fn what_is_no_setting_is_named_and_refused() {
+    for name in ["logs", "log-format", "filter", "format", "config", "json"] {
+        let file = File::new(name, &format!("addr = '127.0.0.1:0'\n{name} = 'info'\n"));
+        let output = run(&file.0, &[], &["config"]);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{name}: {said}");
+        assert!(said.contains(&format!("names unknown settings: {name}\n")), "{said}");
+    }
+}
