@@ -21,5 +21,5 @@ pub use metrics::{Counts, Metrics};
 pub use plan::apart;
 pub use replays::work_off_replays;
 pub use round::{Reconciler, run};
-pub use settings::Settings;
+pub use settings::{Dispatch, Settings};
 pub use watch::watch_leases;

@@ -10,7 +10,7 @@ use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, field::Empty};
 
-use crate::{Metrics, Settings};
+use crate::{Dispatch, Metrics, Settings};
 
 /// How long to wait before a clock that broke is set up anew.
 const BROKEN_CLOCK: Duration = Duration::from_secs(1);
@@ -68,11 +68,11 @@ impl Reconciler {
 
     async fn try_round(&self) -> Result<(), Error> {
         let duties = self.do_duties().await;
-        if self.settings.dispatching {
+        if self.settings.dispatch == Dispatch::Ours {
             self.pass().await?;
         }
         duties?;
-        if !self.stop.is_cancelled() {
+        if self.settings.dispatch != Dispatch::Others && !self.stop.is_cancelled() {
             self.metrics.succeeded(self.ledger.in_time(self.ledger.round_done()).await?);
         }
         Ok(())

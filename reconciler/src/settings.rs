@@ -5,9 +5,8 @@ use std::time::Duration;
 /// What a process repairs, and how much of it at once (DECISIONS §4, "reconciler"; §7).
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Whether a round makes a pass over due jobs: in durable dispatch modes, by processes with the
-    /// reconciler role. The duties are done either way.
-    pub dispatching: bool,
+    /// Whose business the pass over due jobs is. The duties are done either way.
+    pub dispatch: Dispatch,
     /// The age at which finished jobs, deliveries and operator actions are pruned: 30 days.
     pub retention: Duration,
     /// Rows a page: 100.
@@ -19,10 +18,22 @@ pub struct Settings {
     pub apart: Duration,
 }
 
+/// Who makes the passes over due jobs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dispatch {
+    /// This process, in each of its rounds: in durable dispatch modes, with the role `reconciler`.
+    Ours,
+    /// Processes with that role. A round of this one is a part of the service's, and is not told as its last: nobody is to
+    /// believe that lost bells are rung because somebody prunes.
+    Others,
+    /// Nobody: there are no bells in the mode `inline`.
+    Nobody,
+}
+
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            dispatching: true,
+            dispatch: Dispatch::Ours,
             retention: Duration::from_secs(30 * 24 * 3_600),
             page: 100,
             budget: Duration::from_secs(30),

@@ -13,7 +13,7 @@ use apalis_cron::{Schedule, Tick};
 use chrono::Utc;
 use house::House;
 use job::{JobId, Queue, WorkerId};
-use reconciler::{Reconciler, Settings, run, watch_leases};
+use reconciler::{Dispatch, Reconciler, Settings, run, watch_leases};
 
 const SOON: Duration = Duration::from_millis(10);
 
@@ -49,12 +49,28 @@ async fn an_expired_lease_is_recovered_by_the_watch() {
 }
 
 #[tokio::test]
-async fn the_fifth_crash_is_a_dead_letter() {
+async fn a_pass_ends_no_lease_because_its_holder_may_renew_it_yet() {
     let house = House::new().await;
-    let job = abandoned_lease(&house, 4).await;
+    let job = abandoned_lease(&house, 0).await;
 
     house.reconciler(100).pass().await.unwrap();
 
+    assert_eq!(house.job(&job).await, ("leased".to_owned(), 1, 0));
+}
+
+#[tokio::test]
+async fn the_fifth_crash_is_a_dead_letter() {
+    let house = House::new().await;
+    let job = abandoned_lease(&house, 4).await;
+    let watch = watch_leases(house.ledger.clone(), SOON, 7, house.metrics.clone(), house.stop.clone());
+    let watch = tokio::spawn(watch);
+
+    while house.tally.dead_letters.load(Ordering::SeqCst) == 0 {
+        tokio::time::sleep(SOON).await;
+    }
+
+    house.stop.cancel();
+    watch.await.unwrap();
     assert_eq!(house.job(&job).await, ("dead_letter".to_owned(), 1, 5));
     assert_eq!(house.actions("dead_letter"), "1");
     assert_eq!(house.tally.dead_letters.load(Ordering::SeqCst), 1);
@@ -79,6 +95,34 @@ async fn a_deferred_conversation_that_nobody_finalized_is_admitted() {
                     and not force_process and status = 'queued'";
     assert_eq!(house.count(admitted).await, 1);
     assert_eq!(house.count("select count(*) from finalization_jobs").await, 1, "the new one still waits");
+    assert_eq!(house.actions("admitted"), "1");
+}
+
+#[tokio::test]
+async fn what_was_admitted_before_the_database_went_away_is_counted() {
+    let house = House::new().await;
+    for (id, hours) in [("first", 26), ("second", 25)] {
+        house.deferred(id).await;
+        house
+            .sql(&format!(
+                "update conversations set last_append_at = clock_timestamp() - interval '{hours} hours' \
+                 where conversation_id = '{id}'"
+            ))
+            .await;
+    }
+    house
+        .sql(
+            "create function stall() returns trigger language plpgsql as \
+                 $$begin raise exception 'away' using errcode = '57P03'; end$$; \
+             create trigger stall before insert on finalization_jobs for each row \
+                 when (new.conversation_id = 'second') execute function stall()",
+        )
+        .await;
+
+    let ended = house.reconciler(100).do_duties().await;
+
+    assert!(ended.is_err_and(|error| error.is_passing()));
+    assert_eq!(house.count("select count(*) from finalization_jobs").await, 1);
     assert_eq!(house.actions("admitted"), "1");
 }
 
@@ -252,15 +296,19 @@ async fn a_process_that_does_not_dispatch_does_its_duties_only() {
     house.stale("c1", 10).await;
     house.deferred("old").await;
     house.sql("update conversations set last_append_at = clock_timestamp() - interval '25 hours' where conversation_id = 'old'").await;
-    let settings = Settings { dispatching: false, ..Settings::default() };
-    let reconciler = reconciler::Reconciler::new(
-        house.ledger.clone(),
-        settings,
-        house.metrics.clone(),
-        house.stop.clone(),
-    );
+    let with = |dispatch| {
+        let settings = Settings { dispatch, ..Settings::default() };
+        let (ledger, metrics, stop) = (house.ledger.clone(), house.metrics.clone(), house.stop.clone());
+        Reconciler::new(ledger, settings, metrics, stop)
+    };
 
-    reconciler.make_round().await;
+    assert!(with(Dispatch::Others).make_round().await);
 
+    assert_eq!(house.last_success(), 0.0, "whoever else is to dispatch may not be there");
+    assert_eq!(house.count("select count(*) from service_rounds").await, 0);
     assert_eq!((house.actions("queued"), house.actions("admitted")), ("0".to_owned(), "1".to_owned()));
+
+    assert!(with(Dispatch::Nobody).make_round().await);
+    assert!(house.last_success() > 1.0e9, "there is nothing to dispatch: the round was whole");
+    assert_eq!(house.actions("queued"), "0");
 }

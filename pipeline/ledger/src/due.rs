@@ -24,6 +24,8 @@ pub struct Swept {
 
 impl Ledger {
     /// At most `limit` jobs whose `reconcile_after_at` has passed, after `after`, oldest first; locked rows are skipped.
+    /// Expired leases are not among them: the lease watch alone ends them, for it alone lets living holders renew first
+    /// after the database was away.
     ///
     /// # Errors
     /// When the database does not answer.
@@ -35,7 +37,7 @@ impl Ledger {
         let (at, id) = after.unzip();
         let rows: Vec<(Timestamp, String, String)> = sqlx::query_as(
             "select reconcile_after_at, user_id, job_id from finalization_jobs \
-             where reconcile_after_at <= statement_timestamp() \
+             where reconcile_after_at <= statement_timestamp() and status <> 'leased' \
                  and (reconcile_after_at, job_id) > (coalesce($1::timestamptz, '-infinity'), coalesce($2, '')) \
              order by reconcile_after_at, job_id limit $3 for no key update skip locked",
         )

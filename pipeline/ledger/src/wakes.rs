@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use job::Queue;
 use sqlx::postgres::PgListener;
+use tokio::time::timeout;
 
 use crate::{
     Ledger,
@@ -13,6 +14,10 @@ use crate::{
 
 /// Notifications of many commits travel as one.
 const GATHER: Duration = Duration::from_millis(5);
+/// After so much silence the connection is asked whether it is still there: one that a firewall forgot is silent for ever.
+const SILENCE: Duration = Duration::from_secs(10);
+/// How long it may take to say so.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(3);
 /// How long to wait before a broken connection is made anew.
 const AGAIN: Duration = Duration::from_secs(1);
 const CHANNEL: &str = "listen_wake";
@@ -56,12 +61,26 @@ impl Ledger {
 
     async fn hear_until_broken(&self) -> Result<(), Error> {
         const HEARING: &str = "listening for wake-ups";
-        let mut listener = PgListener::connect_with(&self.pool).await.doing(HEARING)?;
-        listener.listen(CHANNEL).await.doing(HEARING)?;
+        let mut listener = self
+            .in_time(async {
+                let mut listener = PgListener::connect_with(&self.pool).await.doing(HEARING)?;
+                listener.listen(CHANNEL).await.doing(HEARING)?;
+                Ok(listener)
+            })
+            .await?;
+        // What was told while nobody heard is looked for.
+        Queue::ALL.iter().for_each(|queue| self.waker.hear(*queue));
         loop {
-            let heard = listener.recv().await.doing(HEARING)?;
-            if let Some(queue) = Queue::from_name(heard.payload()) {
-                self.waker.hear(queue);
+            match timeout(SILENCE, listener.recv()).await {
+                Ok(heard) => {
+                    if let Some(queue) = Queue::from_name(heard.doing(HEARING)?.payload()) {
+                        self.waker.hear(queue);
+                    }
+                }
+                Err(_) => {
+                    let asked = sqlx::query("select 1").execute(&mut listener);
+                    self.within(SIGN_OF_LIFE, async { asked.await.doing(HEARING).map(drop) }).await?;
+                }
             }
         }
     }

@@ -85,7 +85,7 @@ impl House {
         let words = NewContent::Segments(vec![segment]);
         let new = NewConversation {
             deferred,
-            ..NewConversation::new(ConversationId::new(id), words, "en", Source::new("phone"))
+            ..NewConversation::new(ConversationId::new(id), words, Source::new("phone"))
         };
         self.ledger.create_conversation(&user(), new).await.unwrap()
     }

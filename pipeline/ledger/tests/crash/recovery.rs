@@ -88,7 +88,8 @@ pub(crate) async fn recover_and_check(world: &World, place: &str) {
     let ledger = world.ledger(true);
     let worker = WorkerId("remaining".to_owned());
     for _ in 0..40 {
-        for (_, user, job) in ledger.due_page(None, 100).await.unwrap() {
+        let leases = ledger.expired_leases(100).await.unwrap();
+        for (_, user, job) in ledger.due_page(None, 100).await.unwrap().into_iter().chain(leases) {
             ledger.reconcile(&user, &job).await.unwrap();
         }
         for queue in [Queue::Creation, Queue::Finalization] {

@@ -1,6 +1,7 @@
 //! Connections that die without a word: what was open carries nothing any more, and nobody is told.
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use job::{Queue, WorkerId};
@@ -18,7 +19,9 @@ struct Wall {
 
 impl Wall {
     fn between(upstream: &PgConnectOptions) -> (Self, PgConnectOptions) {
-        let dir = std::env::temp_dir().join(format!("listen-wall-{}", std::process::id()));
+        static MADE: AtomicU32 = AtomicU32::new(0);
+        let made = MADE.fetch_add(1, Ordering::Relaxed);
+        let dir = std::env::temp_dir().join(format!("listen-wall-{}-{made}", std::process::id()));
         std::fs::create_dir_all(&dir).unwrap();
         let listener = UnixListener::bind(dir.join(format!(".s.PGSQL.{}", upstream.get_port()))).unwrap();
         let silenced = watch::Sender::new(0);
@@ -90,4 +93,38 @@ async fn a_connection_that_falls_silent_costs_one_answer_and_not_the_process() {
     };
     let again = tokio::time::timeout(Duration::from_secs(5), again).await.expect("every session is new");
     assert!(again.iter().all(Result::is_ok), "{again:?}");
+}
+
+#[tokio::test]
+async fn wake_ups_of_others_are_heard_again_after_their_connection_fell_silent() {
+    let database = TestDatabase::new().await;
+    let (wall, through) = Wall::between(&database.options());
+    let [ours, other] =
+        [through, database.options()].map(|options| Ledger::new(options, Settings::default()));
+    let carrying = [&ours, &other].map(|ledger| {
+        let ledger = ledger.clone();
+        tokio::spawn(async move { ledger.carry_wakes().await })
+    });
+    let heard = async || {
+        let waker = ours.waker();
+        let rung = async {
+            loop {
+                other.waker().ring(Queue::Creation);
+                if tokio::time::timeout(Duration::from_millis(200), waker.rung(Queue::Creation)).await.is_ok()
+                {
+                    return;
+                }
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(25), rung).await
+    };
+    heard().await.expect("it was listened for");
+    // What was on its way is heard before the wall is up.
+    while tokio::time::timeout(Duration::from_millis(200), ours.waker().rung(Queue::Creation)).await.is_ok() {
+    }
+
+    wall.silence_what_is_open();
+
+    heard().await.expect("a connection that says nothing is asked whether it lives");
+    carrying.iter().for_each(tokio::task::JoinHandle::abort);
 }

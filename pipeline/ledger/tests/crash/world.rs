@@ -123,7 +123,7 @@ pub(crate) fn talk(user: &UserId) -> NewConversation {
     };
     NewConversation {
         client_session_id: Some("session".to_owned()),
-        ..NewConversation::new(conversation(user), text, "en", Source::new("phone"))
+        ..NewConversation::new(conversation(user), text, Source::new("phone"))
     }
 }
 

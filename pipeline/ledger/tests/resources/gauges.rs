@@ -1,5 +1,7 @@
 //! What the service says about itself.
 
+use ledger::{Ledger, Settings};
+
 use crate::world::World;
 
 #[tokio::test]
@@ -57,4 +59,6 @@ async fn gauges_count_the_living_from_rows_and_the_finished_from_totals() {
         "a disabled endpoint's backlog does not count: {gauges:?}"
     );
     assert_eq!(gauges.orphans, 1, "nobody looked at the second for two hours");
+    let inline = Ledger::new(world.database.options(), Settings { bells: false, ..Settings::default() });
+    assert_eq!(inline.gauges().await.unwrap().orphans, 0, "without bells every free slot is its owner");
 }
