@@ -6,25 +6,27 @@ use std::{io, net::SocketAddr, time::Duration};
 
 use axum::{Router, body::Body, extract::ConnectInfo, response::IntoResponse};
 use hyper::{
-    Request, StatusCode, Version,
-    body::Incoming,
-    header::HOST,
-    http::uri::Authority,
-    rt::{Read, Write},
-    server::conn::http1,
+    Request, StatusCode, Version, body::Incoming, header::HOST, http::uri::Authority, server::conn::http1,
     service::service_fn,
 };
 use hyper_util::{
     rt::{TokioIo, TokioTimer},
     server::graceful::{GracefulConnection, GracefulShutdown},
 };
-use tokio::net::TcpListener;
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::TcpListener,
+};
+use tokio_io_timeout::TimeoutStream;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
 /// How long a client may take for a request's head, the rest between two requests included. Longer than the minute after
 /// which proxies give up a connection that rests, so that none sends its next request into one that is being closed.
 const HEAD: Duration = Duration::from_secs(75);
+
+/// How long a client may take none of its answer: what is not taken is kept for it in memory.
+const TAKING: Duration = Duration::from_secs(30);
 
 /// How long nothing is accepted once the process has no file left for a connection.
 const BREATHER: Duration = Duration::from_secs(1);
@@ -35,7 +37,7 @@ pub(crate) async fn serve(listener: TcpListener, router: Router, stop: Cancellat
     while let Some(accepted) = stop.run_until_cancelled(listener.accept()).await {
         match accepted {
             Ok((stream, client)) => {
-                let talk = ending.watch(talk(TokioIo::new(stream), client, router.clone()));
+                let talk = ending.watch(talk(stream, client, router.clone()));
                 // A client that hangs up, is late or speaks something else is no matter of ours.
                 tokio::spawn(async { talk.await.ok() });
             }
@@ -52,13 +54,16 @@ pub(crate) async fn serve(listener: TcpListener, router: Router, stop: Cancellat
 
 /// One connection, from its first request to its last.
 fn talk<I>(
-    io: I,
+    stream: I,
     client: SocketAddr,
     router: Router,
 ) -> impl GracefulConnection<Error = hyper::Error> + use<I>
 where
-    I: Read + Write + Unpin + 'static,
+    I: AsyncRead + AsyncWrite + 'static,
 {
+    let mut stream = TimeoutStream::new(stream);
+    stream.set_write_timeout(Some(TAKING));
+    let io = TokioIo::new(Box::pin(stream));
     let answer = service_fn(move |request: Request<Incoming>| {
         let router = router.clone();
         async move {
@@ -102,13 +107,38 @@ mod tests {
 
     use super::*;
 
-    /// A client's end of a connection to a service that says "here".
+    /// How much of an answer may be on its way.
+    const WINDOW: usize = 4_096;
+
+    /// A client's end of a connection to a service that says "here", or a long story.
     fn connect() -> DuplexStream {
-        let (ours, theirs) = duplex(4_096);
-        let router = Router::new().route("/", get(async || "here"));
-        let talk = talk(TokioIo::new(theirs), SocketAddr::from(([127, 0, 0, 1], 1)), router);
+        let (ours, theirs) = duplex(WINDOW);
+        let router = Router::new()
+            .route("/", get(async || "here"))
+            .route("/story", get(async || "ha".repeat(1 << 16)));
+        let talk = talk(theirs, SocketAddr::from(([127, 0, 0, 1], 1)), router);
         tokio::spawn(async { talk.await.ok() });
         ours
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_takes_none_of_its_answer_is_hung_up_on_and_a_slow_one_is_not() {
+        let mut line = connect();
+        line.write_all(b"GET /story HTTP/1.1\r\nhost: test\r\n\r\n").await.unwrap();
+        tokio::time::sleep(2 * TAKING).await;
+        let mut said = Vec::new();
+        assert!(
+            line.read_to_end(&mut said).await.unwrap() <= WINDOW,
+            "what was on its way, and then the end"
+        );
+
+        let mut line = connect();
+        line.write_all(b"GET /story HTTP/1.1\r\nhost: test\r\nconnection: close\r\n\r\n").await.unwrap();
+        let mut said = Vec::new();
+        while line.read_buf(&mut said).await.unwrap() > 0 {
+            tokio::time::sleep(TAKING / 2).await;
+        }
+        assert!(said.len() > 1 << 17 && said.ends_with(b"haha"), "{}", said.len());
     }
 
     #[tokio::test(start_paused = true)]

@@ -100,6 +100,7 @@ BROKEN = [
     "{\"text\":\"ok\",\"unknown\":[1,{\"x\":null}]}",
     "{\"text\":\"ok\",\"unknown\":[1e400,{\"x\":-1e999}]}", "{\"text\":\"ok\",\"unknown\":NaN,\"x\":-Infinity}",
     "{\"text\":\"ok\",\"unknown\":\"half \\ud83d\",\"\\udc00\":1}", "{\"text\":1e400,\"text\":\"last\"}",
+    "{\"text\":\"ok\",\"unknown\":" + "9" * 4_300 + "}", "{\"text\":\"ok\",\"unknown\":-" + "9" * 4_301 + "}",
     "{\"text\":\"ok\",\"unknown\":" + "9" * 400 + "}", "{\"text\":1e400,}", "{\"text\":\"\\ud83d\",\"x\":nul}",
     "{\"text\":\"ok\",\"unknown\":" + "[" * 900 + "]" * 900 + "}", "[" * 2_000, "{\"x\":" * 2_000 + "1" + "}" * 2_000,
 ]

@@ -34,7 +34,7 @@ pub(super) struct Fault {
 pub(super) enum Unread {
     /// It is not JSON.
     Broken(Fault),
-    /// It has too many levels, or too many values that nobody can hold.
+    /// It has too many levels, too many values that nobody can hold, or an integer of too many digits.
     TooMuch,
 }
 
@@ -230,5 +230,13 @@ mod tests {
         assert_eq!(read(&"{\"a\":".repeat(600_000)), Err(Unread::TooMuch));
         assert_eq!(read(&format!("[{}1]", "NaN,".repeat(MOST_ODD + 1))), Err(Unread::TooMuch));
         assert!(read(&format!("[{}1]", "NaN,".repeat(MOST_ODD))).is_ok());
+        let digits = "7".repeat(4_300);
+        assert!(read(&digits).is_ok() && read(&format!("-{digits}")).is_ok());
+        assert_eq!(read(&format!("7{digits}")), Err(Unread::TooMuch));
+        assert_eq!(read(&format!("{{\"a\": [-7{digits}]}}")), Err(Unread::TooMuch));
+        assert!(
+            read(&format!("7{digits}.0")).is_ok() && read(&format!("7{digits}e1")).is_ok(),
+            "a float has no such limit"
+        );
     }
 }

@@ -8,7 +8,10 @@ use serde::de::DeserializeOwned;
 
 use crate::Error;
 
-/// The ids of a path. What is not UTF-8, or holds U+0000, names nothing that can exist.
+/// No id of ours, nor of a client, has more bytes.
+const LONGEST: usize = 512;
+
+/// The ids of a path. What is not UTF-8, holds U+0000 or is longer than every id names nothing that can exist.
 pub(super) struct Ids<T>(pub(super) T);
 
 /// What can be asked of ids.
@@ -19,7 +22,7 @@ pub(super) trait Nameable {
 
 impl Nameable for String {
     fn can_exist(&self) -> bool {
-        !self.contains('\0')
+        self.len() <= LONGEST && !self.contains('\0')
     }
 }
 

@@ -1,7 +1,7 @@
 //! A conversation as the developer interface shows it. It is written straight from the record: a page of them is the
 //! answer that is asked for most, and a tree of values in between cost more than everything else about it.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::HashMap};
 
 use ledger::ConversationView;
 use records::{ActionItem, Event, Geolocation, Segment, Timestamp};
@@ -14,7 +14,8 @@ use super::time::{written, written_if_some};
 /// `transcript_segments` is there only when asked for; of a conversation created from text it is `[]`.
 pub fn conversation(view: &ConversationView, with_transcript: bool) -> impl Serialize + use<'_> {
     let record = &view.conversation;
-    let segments = || view.segments.iter().flatten().map(|said| SegmentShape::of(said, view)).collect();
+    let names = Names::of(view);
+    let segments = || view.segments.iter().flatten().map(|said| SegmentShape::of(said, &names)).collect();
     ConversationShape {
         id: record.id.as_str(),
         created_at: record.created_at,
@@ -153,27 +154,43 @@ struct SegmentShape<'a> {
 }
 
 impl<'a> SegmentShape<'a> {
-    fn of(said: &'a Segment, view: &'a ConversationView) -> Self {
+    fn of(said: &'a Segment, names: &Names<'a>) -> Self {
         Self {
             id: said.id.as_deref(),
             text: &said.text,
             speaker_id: said.speaker_id,
-            speaker_name: speaker_name(said, view),
+            speaker_name: names.of_speaker(said),
             start: said.start,
             end: said.end,
         }
     }
 }
 
-/// The user's own name or "User"; else a known person's name; else "Speaker N" (DECISIONS §3, "speaker").
-fn speaker_name<'a>(said: &Segment, view: &'a ConversationView) -> Option<Cow<'a, str>> {
-    if said.is_user {
-        return Some(view.user_name.as_deref().unwrap_or("User").into());
+/// What speakers are called.
+struct Names<'a> {
+    user: &'a str,
+    /// By id.
+    people: HashMap<&'a str, &'a str>,
+}
+
+impl<'a> Names<'a> {
+    fn of(view: &'a ConversationView) -> Self {
+        Self {
+            user: view.user_name.as_deref().unwrap_or("User"),
+            people: view.people.iter().map(|(id, name)| (id.as_str(), name.as_str())).collect(),
+        }
     }
-    let person = said.person_id.as_deref().and_then(|id| view.people.iter().find(|(known, _)| known == id));
-    match person {
-        Some((_, name)) => Some(name.as_str().into()),
-        None => said.speaker_id.map(|number| format!("Speaker {number}").into()),
+
+    /// The user's own name or "User"; else a known person's name; else "Speaker N" (DECISIONS §3, "speaker").
+    fn of_speaker(&self, said: &Segment) -> Option<Cow<'a, str>> {
+        if said.is_user {
+            return Some(self.user.into());
+        }
+        let person = said.person_id.as_deref().and_then(|id| self.people.get(id).copied());
+        match person {
+            Some(name) => Some(name.into()),
+            None => said.speaker_id.map(|number| format!("Speaker {number}").into()),
+        }
     }
 }
 

@@ -147,6 +147,19 @@ fn a_place_shows_what_is_known_of_it() {
 }
 
 #[test]
+fn no_segment_is_compared_with_everybody() {
+    const MANY: usize = 30_000;
+    let mut view = view();
+    let id = |number: usize| format!("{number:0>500}");
+    view.people = (0..MANY).map(|number| (id(number), format!("Tom {number}"))).collect();
+    view.segments = Some((0..MANY).rev().map(|number| said(None, false, Some(&id(number)))).collect());
+    let begun = std::time::Instant::now();
+    let shape = json!(conversation(&view, true));
+    assert_eq!(shape["transcript_segments"][MANY - 1]["speaker_name"], "Tom 0");
+    assert!(begun.elapsed() < std::time::Duration::from_secs(5), "{:?}", begun.elapsed());
+}
+
+#[test]
 fn what_apps_made_is_shown_of_whoever_has_apps_run() {
     let mut view = view();
     view.apps_results = vec![(Some("minutes".to_owned()), "We met.".to_owned()), (None, "x".to_owned())];

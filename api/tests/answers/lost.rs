@@ -115,6 +115,11 @@ async fn what_was_deleted_is_forgotten_in_kept_answers_too() {
         (format!("{P}/goals"), json!({ "title": "words of mine", "target_value": 1 })),
         (format!("{P}/conversations"), conversation),
         ("/v1/users/me/people".to_owned(), json!({ "name": "words of mine" })),
+        (format!("{P}/webhooks"), json!({ "url": "https://hooks.example/words of mine" })),
+        (
+            "/v1/users/me/push-subscriptions".to_owned(),
+            json!({ "kind": "webhook", "url": "https://hooks.example/words of mine" }),
+        ),
     ] {
         let first = named(&bench, &bench.key, &path, &body).await;
         assert_eq!(first.status, 200, "{path}: {first:?}");

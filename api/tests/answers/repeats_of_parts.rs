@@ -91,8 +91,13 @@ async fn what_is_not_there_is_404_and_holds_no_name() {
     for (path, _, body, ..) in routes(&bench).await {
         let last = path.rsplit_once('/').unwrap().1;
         let kind = if last == "test" { "webhooks" } else { "conversations" };
-        let unknown = named(&bench, &format!("{P}/{kind}/unknown/{last}"), &body).await;
-        assert_eq!(unknown.status, 404, "{unknown:?}");
+        // Nothing that is repeated: what can be compressed fits into an index.
+        let long: String =
+            (0..4_000_u32).map(|n| char::from(b'a' + (n * n % 23 + n / 7 % 3) as u8)).collect();
+        for id in ["unknown", &long] {
+            let unknown = named(&bench, &format!("{P}/{kind}/{id}/{last}"), &body).await;
+            assert_eq!(unknown.status, 404, "{unknown:?}");
+        }
         assert_eq!(named(&bench, &path, &body).await.status, 200, "{path}");
     }
 }

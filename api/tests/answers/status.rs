@@ -8,12 +8,12 @@ use crate::bench::{Bench, quick};
 
 #[tokio::test]
 async fn whoever_asks_is_told_which_engine_does_what() {
-    let engines = vec![("describe", "openai:small@models.example/p2".to_owned())];
+    let engines = vec![("describe", "openai:small@models.example/p3".to_owned())];
     let bench = Bench::with(Settings { engines, ..quick() }).await;
     let answer = bench.send(Request::builder().uri("/v1/status").body(Body::empty()).unwrap()).await;
     assert_eq!(answer.status, 200);
     let expected = json!({
-        "version": env!("CARGO_PKG_VERSION"), "engines": {"describe": "openai:small@models.example/p2"},
+        "version": env!("CARGO_PKG_VERSION"), "engines": {"describe": "openai:small@models.example/p3"},
     });
     assert_eq!(answer.body, expected);
 }

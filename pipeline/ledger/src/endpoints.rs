@@ -9,6 +9,7 @@ use crate::{
     Ledger,
     deliveries::waiting,
     error::{Doing, Error},
+    repeats::forget_answers,
 };
 
 mod create;
@@ -206,7 +207,7 @@ impl Ledger {
         row.try_into().map(Some)
     }
 
-    /// Deletes an endpoint with its deliveries. `false`: no such endpoint.
+    /// Deletes an endpoint with its deliveries, and forgets what was answered of it. `false`: no such endpoint.
     ///
     /// # Errors
     /// When the database does not answer.
@@ -219,6 +220,7 @@ impl Ledger {
             .execute(&mut *transaction)
             .await
             .doing(DOING)?;
+        forget_answers(&mut transaction, user, &[id]).await.doing(DOING)?;
         transaction.commit().await.doing(DOING)?;
         Ok(deleted.rows_affected() > 0)
     }

@@ -6,7 +6,7 @@ mod speakers;
 
 use speakers::Speakers;
 
-pub(crate) use row::{SEGMENTS, SegmentRow, insert_segments};
+pub(crate) use row::{SEGMENTS, SegmentRow, insert_segments, weight};
 
 use std::collections::HashSet;
 
@@ -34,7 +34,7 @@ pub enum AppendRefusal {
     NoConversation,
     /// Its words are already being processed: 409.
     NotInProgress,
-    /// More than 10,000 segments, or 4 MiB of text: 422.
+    /// More than 10,000 segments, or 4 MiB of text and labels: 422.
     TooMuch,
     /// Their end lies after the year 9999: 422.
     TooLate,

@@ -7,6 +7,7 @@ use uuid::Uuid;
 use crate::{
     Ledger,
     error::{Doing, Error},
+    repeats::forget_answers,
 };
 
 const DOING: &str = "subscribing to pushes";
@@ -137,18 +138,22 @@ impl Ledger {
         .doing("listing push subscriptions")
     }
 
-    /// Removes a subscription with what was still to be sent to it. `false`: no such subscription.
+    /// Removes a subscription with what was still to be sent to it, and forgets what was answered of it. `false`: no such subscription.
     ///
     /// # Errors
     /// When the database does not answer.
     pub async fn unsubscribe(&self, user: &UserId, id: &str) -> Result<bool, Error> {
+        const DOING: &str = "removing a push subscription";
+        let (mut transaction, _) = self.begin(DOING).await?;
         let removed =
             sqlx::query("delete from push_subscriptions where user_id = $1 and subscription_id = $2")
                 .bind(user.as_str())
                 .bind(id)
-                .execute(&self.pool)
+                .execute(&mut *transaction)
                 .await
-                .doing("removing a push subscription")?;
+                .doing(DOING)?;
+        forget_answers(&mut transaction, user, &[id]).await.doing(DOING)?;
+        transaction.commit().await.doing(DOING)?;
         Ok(removed.rows_affected() > 0)
     }
 }

@@ -2,7 +2,10 @@
 
 use serde_json::{Number, Value};
 
-use super::{Fault, Node, Odd};
+use super::{Fault, Node, Odd, Unread};
+
+/// Python converts no longer integers out of text (`sys.int_info.default_max_str_digits`): it gives up.
+const MOST_DIGITS: usize = 4_300;
 
 /// A text and a place in it.
 pub(super) struct Scan {
@@ -12,9 +15,10 @@ pub(super) struct Scan {
 
 impl Scan {
     /// What is neither object nor list.
-    pub(super) fn scalar(&mut self) -> Result<Node, Fault> {
+    pub(super) fn scalar(&mut self) -> Result<Node, Unread> {
         if self.peek() == Some('"') {
-            return self.string().map(|(text, odd)| (Value::String(text), odd));
+            let (text, odd) = self.string()?;
+            return Ok((Value::String(text), odd));
         }
         for (word, value) in
             [("null", Value::Null), ("true", Value::Bool(true)), ("false", Value::Bool(false))]
@@ -93,12 +97,14 @@ impl Scan {
     }
 
     /// As far as a number goes: what follows it is the next delimiter's matter.
-    fn number(&mut self) -> Result<Node, Fault> {
+    fn number(&mut self) -> Result<Node, Unread> {
         let begin = self.at;
         self.eat('-');
-        if !self.eat('0') && self.digits() == 0 {
-            return Err(Fault { at: begin, message: "Expecting value" });
+        let digits = if self.eat('0') { 1 } else { self.digits() };
+        if digits == 0 {
+            return Err(Fault { at: begin, message: "Expecting value" }.into());
         }
+        let whole = self.at;
         self.only_if_digits(|scan| scan.eat('.'));
         self.only_if_digits(|scan| {
             let exponent = scan.eat('e') || scan.eat('E');
@@ -107,6 +113,9 @@ impl Scan {
                 true
             }
         });
+        if self.at == whole && digits > MOST_DIGITS {
+            return Err(Unread::TooMuch);
+        }
         let number: String = self.chars.get(begin..self.at).unwrap_or_default().iter().collect();
         Ok(match number.parse::<Number>() {
             Ok(number) => (Value::Number(number), None),

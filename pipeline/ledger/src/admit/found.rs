@@ -11,7 +11,7 @@ use super::finalize::{Asked, Asker};
 use crate::{
     error::{Doing, Error},
     reading::MOST_WORDS,
-    segments::SegmentRow,
+    segments::{SegmentRow, weight},
 };
 
 /// What admission finds of a conversation.
@@ -125,7 +125,7 @@ pub(super) async fn look(connection: &mut PgConnection, batch: &[Arc<Asked>]) ->
         let is_said = row.try_get::<Option<i32>, _>("position").doing(DOING)?.is_some();
         if let (Found::Ready(ready), true) = (&mut found[place], is_said) {
             let segment = Segment::from(SegmentRow::from_row(&row).doing(DOING)?);
-            bytes += segment.text.len();
+            bytes += weight(&segment);
             if bytes > MOST_WORDS && batch.len() > 1 {
                 return Err(Error::TooMuch { doing: DOING });
             }

@@ -7,7 +7,7 @@ use crate::{
     error::Error,
     known_people::NamedPerson,
     reading::{Keys, MOST_WORDS, Reading, for_each},
-    segments::{SEGMENTS, SegmentRow},
+    segments::{SEGMENTS, SegmentRow, weight},
 };
 
 /// What was said in one conversation.
@@ -39,7 +39,7 @@ pub(super) async fn read_spoken(
     let mut bytes = 0;
     let give = |spoken: &mut Spoken, row: SegmentRow| {
         let segment = Segment::from(row);
-        bytes += segment.text.len();
+        bytes += weight(&segment);
         spoken.segments.push(segment);
         bytes <= MOST_WORDS || conversations.len() == 1
     };

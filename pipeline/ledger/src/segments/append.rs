@@ -6,7 +6,11 @@ use chrono::Datelike;
 use records::{ConversationId, Segment, Timestamp, UserId};
 use sqlx::PgConnection;
 
-use super::{AppendRefusal, length, row::insert_segments, speakers::Speakers};
+use super::{
+    AppendRefusal, length,
+    row::{insert_segments, said},
+    speakers::Speakers,
+};
 use crate::{
     Ledger,
     error::{Doing, Error},
@@ -46,7 +50,7 @@ impl Ledger {
         let held = held(&mut transaction, user, conversation).await?;
         let mut new = unknown(&mut transaction, user, conversation, segments).await?;
         let segments = held.segments + i64::try_from(new.len()).unwrap_or(i64::MAX);
-        let bytes = new.iter().map(|segment| i64::try_from(segment.text.len()).unwrap_or(i64::MAX));
+        let bytes = new.iter().map(|segment| i64::try_from(said(segment)).unwrap_or(i64::MAX));
         if segments > MOST_SEGMENTS || bytes.fold(held.bytes, i64::saturating_add) > MOST_BYTES {
             return Ok(Err(AppendRefusal::TooMuch));
         }
@@ -84,7 +88,8 @@ async fn held(
     conversation: &ConversationId,
 ) -> Result<Held, Error> {
     sqlx::query_as(
-        "select count(*) as segments, coalesce(sum(octet_length(content)), 0)::bigint as bytes, \
+        "select count(*) as segments, coalesce(sum(octet_length(concat(content, segment_id, speaker, person_id))), 0)::bigint \
+                 as bytes, \
              coalesce(max(position) + 1, 0) as next_position \
          from transcript_segments where user_id = $1 and conversation_id = $2",
     )

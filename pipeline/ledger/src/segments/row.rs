@@ -33,6 +33,17 @@ impl From<SegmentRow> for Segment {
     }
 }
 
+/// The bytes of a segment's words and labels, which is what a conversation has a limit of.
+pub(super) fn said(segment: &Segment) -> usize {
+    let labels = [&segment.id, &segment.speaker, &segment.person_id];
+    labels.into_iter().flatten().map(String::len).sum::<usize>() + segment.text.len()
+}
+
+/// The bytes that a segment takes of what one reading may hold.
+pub(crate) fn weight(segment: &Segment) -> usize {
+    size_of::<Segment>() + said(segment)
+}
+
 /// The segments of the conversations of a batch, in their order: [`SegmentRow`]s.
 pub(crate) const SEGMENTS: &str = for_each!(
     "select * from transcript_segments s \

@@ -71,16 +71,18 @@ async fn a_conversation_holds_so_many_segments_and_bytes_and_no_more() {
     world
         .run(
             "insert into transcript_segments (user_id, conversation_id, position, content, start_seconds, end_seconds) \
-             select 'ann', 'c', n, 'x', 0, 1 from generate_series(0, 9998) n",
+             select 'ann', 'c', n, 'x', 0, 1 from generate_series(0, 9998) n; \
+             update transcript_segments set segment_id = 'four', person_id = 'six...' where position = 0",
         )
         .await;
     let append =
         async |words: &[Segment]| world.ledger.append_segments(&world.ann, &id, words).await.unwrap();
     let one = said(None, "SPEAKER_00", "y", 0.0);
     assert_eq!(append(&[one.clone(), one.clone()]).await, Err(AppendRefusal::TooMuch));
-    let long = said(None, "SPEAKER_00", &"y".repeat(4 * 1024 * 1024 - 9_998), 0.0);
+    let left = 4 * 1024 * 1024 - 9_999 - "foursix...SPEAKER_00".len();
+    let long = said(None, "SPEAKER_00", &"y".repeat(left + 1), 0.0);
     assert_eq!(append(&[long]).await, Err(AppendRefusal::TooMuch));
-    let fits = said(None, "SPEAKER_00", &"y".repeat(4 * 1024 * 1024 - 9_999), 0.0);
+    let fits = said(None, "SPEAKER_00", &"y".repeat(left), 0.0);
     assert_eq!(append(&[fits]).await, Ok(10_000));
 }
 

@@ -132,6 +132,27 @@ async fn a_page_of_more_words_than_one_answer_may_hold_is_refused_and_a_shorter_
 }
 
 #[tokio::test]
+async fn labels_count_as_words_do() {
+    let world = named_street().await;
+    world
+        .run(
+            "delete from transcript_segments; \
+             insert into transcript_segments (user_id, conversation_id, position, content, speaker, person_id, \
+                 start_seconds, end_seconds) \
+                 select user_id, conversation_id, n, 'a', repeat('🦊', 500), repeat('🦊', 500), n, n \
+                 from conversations, generate_series(1, 5000) n where user_id = 'ann'",
+        )
+        .await;
+    let page = async |limit| {
+        let page = DatePage { limit, ..DatePage::default() };
+        let filter = ConversationFilter { page, with_transcript: true, ..ConversationFilter::default() };
+        world.ledger.conversations(&world.ann, &filter).await
+    };
+    assert!(matches!(page(2).await, Err(ledger::Error::TooMuch { .. })));
+    assert_eq!(page(1).await.unwrap()[0].segments.as_ref().map(Vec::len), Some(5_000));
+}
+
+#[tokio::test]
 async fn what_is_shown_is_of_one_moment_also_where_words_go_while_it_is_read() {
     let gone = "lock table transcript_segments in access exclusive mode; delete from transcript_segments";
     let world = named_street().await;
