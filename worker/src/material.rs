@@ -23,6 +23,7 @@ pub(crate) fn material(input: RunInput) -> Material {
             time_zone: input.time_zone.parse().unwrap_or_default(),
             language: input.language,
             user_name: input.user_name,
+            background: input.background,
         },
         folders: input.folders,
         recent_items: input
@@ -127,8 +128,8 @@ mod tests {
 
     #[test]
     fn a_result_that_was_not_read_for_items_says_so() {
-        assert_eq!(who_understood("embedded/3", false), "embedded/3");
-        assert_eq!(who_understood("embedded/3", true), "embedded/3, items not read");
+        assert_eq!(who_understood("embedded/4", false), "embedded/4");
+        assert_eq!(who_understood("embedded/4", true), "embedded/4, items not read");
     }
 
     fn segment(speaker_id: i32, is_user: bool, person: Option<&str>) -> Segment {

@@ -96,14 +96,14 @@ pub(super) fn read_segments(
 struct Setting {
     started_at: Option<Timestamp>,
     finished_at: Option<Timestamp>,
-    language: String,
+    language: Option<String>,
     geolocation: Option<Geolocation>,
 }
 
 fn setting(fields: &mut Fields<'_>) -> Option<Setting> {
     let started_at = fields.optional("started_at", Moment).map(|started| started.at);
     let finished_at = fields.optional("finished_at", Moment).map(|finished| finished.at);
-    let language = fields.optional("language", Text::between(1, 35)).unwrap_or_else(|| "en".to_owned());
+    let language = fields.optional("language", Text::between(1, 35));
     let geolocation = fields.optional("geolocation", Object(geolocation));
     match (started_at, finished_at) {
         (Some(started), Some(finished)) if finished < started && fields.report.is_clean() => {
@@ -132,7 +132,8 @@ impl Setting {
             started_at: self.started_at,
             finished_at: self.finished_at,
             geolocation: self.geolocation,
-            ..NewConversation::new(id.clone(), content, self.language, source)
+            language: self.language,
+            ..NewConversation::new(id.clone(), content, source)
         }
     }
 }

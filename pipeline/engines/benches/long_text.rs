@@ -71,6 +71,7 @@ fn talk(length: usize) -> Talk {
         time_zone: Tz::UTC,
         language: "en".to_owned(),
         user_name: None,
+        background: records::Background::default(),
     }
 }
 

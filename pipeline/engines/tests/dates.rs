@@ -48,6 +48,7 @@ fn due(phrase: &str) -> Option<DateTime<Utc>> {
         time_zone: Tz::UTC,
         language: "en".to_owned(),
         user_name: None,
+        background: records::Background::default(),
     };
     block_on(Embedded::new().extract_items(&talk)).unwrap().first()?.due_at
 }

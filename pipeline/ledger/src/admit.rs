@@ -61,8 +61,8 @@ pub struct NewConversation {
     pub started_at: Option<Timestamp>,
     /// When it ended; `None` is `started_at` plus 5 minutes (text) or plus the largest end (segments).
     pub finished_at: Option<Timestamp>,
-    /// A language code.
-    pub language: String,
+    /// A language code; `None` is that of the person's settings.
+    pub language: Option<String>,
     /// Where it came from.
     pub source: Source,
     /// Where it took place.
@@ -79,13 +79,13 @@ pub struct NewConversation {
 
 impl NewConversation {
     /// With nothing that a client may leave out, to be processed at once.
-    pub fn new(id: ConversationId, content: NewContent, language: impl Into<String>, source: Source) -> Self {
+    pub fn new(id: ConversationId, content: NewContent, source: Source) -> Self {
         Self {
             id,
             content,
             started_at: None,
             finished_at: None,
-            language: language.into(),
+            language: None,
             source,
             geolocation: None,
             client_session_id: None,

@@ -1,11 +1,13 @@
 //! What a run reads, once per revision, before its first paid call: in one statement, which sees one moment and costs
 //! one way to the database. Runs that begin together read together.
 
-use records::{ConversationId, Folder, FolderId, Segment, Timestamp, UserId};
+use records::{Background, ConversationId, Folder, FolderId, Segment, Timestamp, UserId};
+use serde_json::Value;
 use sqlx::{FromRow, Row};
 
 use crate::{
     Ledger,
+    conversations::shapes::meeting_from_json,
     error::{Doing, Error},
     reading::{Keys, column},
     take::Claimed,
@@ -29,6 +31,8 @@ pub struct RunInput {
     pub language: String,
     /// Its words.
     pub content: Content,
+    /// What is known of it beside them.
+    pub background: Background,
     /// What the person is called.
     pub user_name: Option<String>,
     /// The IANA name of the zone that the person lives in now.
@@ -94,7 +98,8 @@ impl Ledger {
 
 /// A row for each conversation that is there; what hangs on it comes column by column, null where there is nothing. An
 /// aggregate keeps the order of the subquery that it reads.
-const INPUTS: &str = "select k.place, c.started_at, c.language, c.private_text, u.name as user_name, u.time_zone, u.apps, \
+const INPUTS: &str = "select k.place, c.started_at, c.language, c.private_text, \
+         c.text_source, c.text_source_spec, c.external_data->'calendar_meeting_context' as meeting, u.name as user_name, u.time_zone, u.apps, \
          s.*, i.*, m.*, f.*, p.* \
      from unnest($1::text[], $2::text[], $3::bigint[]) k (user_id, conversation_id, place) \
      join conversations c on c.user_id = k.user_id and c.conversation_id = k.conversation_id \
@@ -126,6 +131,8 @@ struct InputRow {
     started_at: Timestamp,
     language: String,
     private_text: Option<String>,
+    #[sqlx(flatten)]
+    background: BackgroundRow,
     user_name: Option<String>,
     time_zone: String,
     apps: Vec<String>,
@@ -149,6 +156,7 @@ impl From<InputRow> for RunInput {
                 Some(text) => Content::Text(text),
                 None => Content::Segments(row.segments.rows()),
             },
+            background: row.background.into(),
             user_name: row.user_name,
             time_zone: row.time_zone,
             apps: row.apps,
@@ -156,6 +164,25 @@ impl From<InputRow> for RunInput {
             recent_items: row.items.rows(),
             memories: row.memories.unwrap_or_default(),
             people: row.people.rows(),
+        }
+    }
+}
+
+#[derive(FromRow)]
+struct BackgroundRow {
+    text_source: Option<String>,
+    text_source_spec: Option<String>,
+    meeting: Option<Value>,
+}
+
+impl From<BackgroundRow> for Background {
+    /// `other_text` says nothing.
+    fn from(row: BackgroundRow) -> Self {
+        let source = row.text_source.filter(|source| source != "other_text");
+        let kind = source.into_iter().chain(row.text_source_spec).collect::<Vec<_>>().join(": ");
+        Self {
+            kind: Some(kind).filter(|kind| !kind.is_empty()),
+            meeting: row.meeting.and_then(meeting_from_json),
         }
     }
 }

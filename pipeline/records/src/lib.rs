@@ -20,7 +20,7 @@ pub use conversation::{
 pub use goal::{Goal, GoalFault, GoalType, Measure};
 pub use ids::{ActionItemId, ConversationId, FolderId, GoalId, MemoryId, UserId};
 pub use segment::Segment;
-pub use talk::{Line, Talk};
+pub use talk::{Background, Line, Meeting, Talk};
 pub use things::{ActionItem, Folder, Memory};
 
 /// A moment, in UTC. Where it comes from is always somebody's argument.

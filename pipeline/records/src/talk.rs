@@ -28,6 +28,28 @@ pub struct Talk {
     pub language: String,
     /// The person's own name, when known.
     pub user_name: Option<String>,
+    /// What is known of it beside its words.
+    pub background: Background,
+}
+
+/// What a client said of a talk beside its words; none of it was said in it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Background {
+    /// What kind of text it is (spec, `text_source` and `text_source_spec`), such as `message: chat`.
+    pub kind: Option<String>,
+    /// The meeting that it was.
+    pub meeting: Option<Meeting>,
+}
+
+/// A meeting as a calendar knows it (DECISIONS §4, "body of finalize").
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Meeting {
+    /// Its title; never blank.
+    pub title: Option<String>,
+    /// The names of those who were to be there.
+    pub participants: Vec<String>,
+    /// What was noted for it beforehand; never blank.
+    pub agenda: Option<String>,
 }
 
 impl Talk {

@@ -209,10 +209,8 @@ pub(crate) async fn store_in(ledger: &Ledger, prefix: &str, number: usize) -> St
         end: 3.0,
     };
     let words = NewContent::Segments(vec![segment]);
-    let new = NewConversation {
-        deferred: true,
-        ..NewConversation::new(id.clone(), words, "en", Source::new("phone"))
-    };
+    let new =
+        NewConversation { deferred: true, ..NewConversation::new(id.clone(), words, Source::new("phone")) };
     ledger.create_conversation(&user, new).await.unwrap();
     (user, id)
 }

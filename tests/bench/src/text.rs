@@ -63,5 +63,6 @@ fn talk() -> Talk {
         time_zone: Tz::UTC,
         language: "en".to_owned(),
         user_name: None,
+        background: records::Background::default(),
     }
 }

@@ -46,7 +46,7 @@ impl Bench {
     pub(crate) fn talk(&self, id: &str) -> NewConversation {
         let text = "Kim: please send the report on Friday, and book the room for the meeting.".to_owned();
         let text = NewContent::Text { text, text_source: "other_text".to_owned(), text_source_spec: None };
-        NewConversation::new(ConversationId::new(id), text, "en", Source::new("external_integration"))
+        NewConversation::new(ConversationId::new(id), text, Source::new("external_integration"))
     }
 
     /// Admits a conversation; its bell rings in the queue `creation`.

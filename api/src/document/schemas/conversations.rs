@@ -49,7 +49,7 @@ fn conversation() -> Value {
             "status": one_of("How far it is.", STATUSES),
             "discarded": truth("Hidden from the list: judged not worth keeping, set by its owner, or failed."),
             "starred": truth("Marked by its owner."),
-            "visibility": one_of("Who may see it.", ["private", "shared", "public"]),
+            "visibility": one_of("Who may see it; always `private` so far.", ["private", "shared", "public"]),
             "updated_at": time("When it last changed."),
         }),
         &["transcript_segments", "folder_id", "geolocation", "apps_results"],
@@ -94,7 +94,7 @@ fn event() -> Value {
             "description": text("More of it; may be empty."),
             "start": time("When it begins."),
             "duration": count("Minutes."),
-            "created": truth("Whether it is in a calendar yet."),
+            "created": truth("Whether it is in a calendar; always false so far."),
         }),
         &[],
     )

@@ -53,7 +53,11 @@ fn context() -> Described {
     Described::new(
         Drawing::of(finalize::read_context),
         &[
-            ("calendar_meeting_context", "The meeting it was, as a calendar knows it.", ""),
+            (
+                "calendar_meeting_context",
+                "The meeting it was, as a calendar knows it: a title, names and an agenda help to understand what was said.",
+                "",
+            ),
             ("calendar_meeting_context.title", "Its title.", ""),
             ("calendar_meeting_context.start_time", "When it was to begin.", ""),
             ("calendar_meeting_context.duration_minutes", "How long it was to be.", ""),

@@ -35,7 +35,7 @@ fn change() -> Operation {
         &[
             ("name", "What speakers' names say for them; null takes it away.", ""),
             ("time_zone", "An IANA time zone, such as `Europe/Berlin`.", ""),
-            ("language", "A language code.", ""),
+            ("language", "A language code: that of conversations that come without one.", ""),
             (
                 "requires_byok",
                 "Process conversations with the person's own model key only. `true` parks what is queued.",

@@ -69,7 +69,7 @@ impl Embedded {
 
 impl Engine for Embedded {
     fn id(&self) -> &str {
-        "embedded/3"
+        "embedded/4"
     }
 
     fn costs(&self) -> bool {
@@ -197,7 +197,7 @@ fn describe(talk: &Talk, folders: &[Folder], order: DayOrder) -> Structure {
     let topics_named = if language.is_english() { topics.as_slice() } else { &[] };
     let overview = overview::overview(&sentences, topics_named, &frequency, language);
     Structure {
-        title: title::title(&topics, &sentences, language),
+        title: title::title(talk.background.meeting.as_ref(), &topics, &sentences, language),
         overview: unread::said_in(language, overview),
         category,
         emoji: lexicon::emoji_of(category).to_owned(),

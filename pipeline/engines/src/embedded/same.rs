@@ -198,6 +198,7 @@ fn without_dates(text: &str) -> (String, BTreeSet<NaiveDate>) {
         time_zone: Tz::UTC,
         language: "en".to_owned(),
         user_name: None,
+        background: records::Background::default(),
     };
     let found = Reference::of(&talk, DayOrder::default()).find(text);
     let undated = found.iter().rev().fold(text.to_owned(), |text, date| date.removed_from(&text));

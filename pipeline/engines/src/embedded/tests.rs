@@ -12,6 +12,7 @@ pub(super) fn talk(text: &str) -> Talk {
         time_zone: chrono_tz::Tz::UTC,
         language: "en".to_owned(),
         user_name: None,
+        background: records::Background::default(),
     }
 }
 
@@ -159,4 +160,17 @@ fn apps_quote_decisions_and_open_questions_and_refuse_unknown_names() {
             .contains("Decisions\n- We decided")
     );
     assert_eq!(apps::run("poems", &talk, &structure, DayOrder::default()), Err(FailureCode::AppFailed));
+}
+
+#[test]
+fn a_meeting_is_called_what_the_calendar_calls_it() {
+    let words = talk("We looked at the garden plans. The fence needs paint before the summer.");
+    let meeting =
+        records::Meeting { title: Some("Garden council".to_owned()), ..records::Meeting::default() };
+    let background = records::Background { meeting: Some(meeting), kind: None };
+    assert_eq!(
+        describe(&Talk { background, ..words.clone() }, &[], DayOrder::default()).title,
+        "Garden council"
+    );
+    assert_ne!(describe(&words, &[], DayOrder::default()).title, "Garden council");
 }

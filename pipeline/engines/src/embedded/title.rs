@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use records::{Category, Folder};
+use records::{Category, Folder, Meeting};
 
 use super::language::Language;
 use super::phrases::Phrase;
@@ -10,9 +10,17 @@ use super::text::{Sentence, capitalised, shortened};
 
 /// DECISIONS §5.
 const LONGEST_TITLE: usize = 80;
-/// The two best phrases, "A and B"; else the first words that were said.
+/// The title that the talk has in a calendar; else the two best phrases, "A and B"; else the first words that were said.
 /// In other languages "A, B", as they are written.
-pub(super) fn title(topics: &[Phrase], sentences: &[Sentence<'_>], language: Language) -> String {
+pub(super) fn title(
+    planned: Option<&Meeting>,
+    topics: &[Phrase],
+    sentences: &[Sentence<'_>],
+    language: Language,
+) -> String {
+    if let Some(title) = planned.and_then(|meeting| meeting.title.as_deref()) {
+        return shortened(title, LONGEST_TITLE);
+    }
     let words = match topics {
         [] => sentences
             .first()

@@ -106,7 +106,8 @@ impl OpenAi {
         question: &Question<'_>,
     ) -> Result<Vec<T>, Failure> {
         let context = self.window.context();
-        let most = self.window.part(context, question.tokens());
+        let rest = question.tokens() + window::tokens(&prompt::head(talk).to_string());
+        let most = self.window.part(context, rest);
         let transcript = Transcript::of(talk, most as usize / 2);
         let parts = window::parts(&transcript.lines, most);
         let asked = parts.into_iter().map(|part| self.ask_part(&transcript, part, question, context));

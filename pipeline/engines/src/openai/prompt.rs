@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use hmac::{Hmac, KeyInit, Mac};
-use records::{Folder, Line, Talk};
+use records::{Background, Folder, Line, Talk};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use stages::Structure;
@@ -12,7 +12,7 @@ use stages::Structure;
 use super::window;
 
 /// Part of the engine's id: raised whenever a prompt or a schema changes what comes out.
-pub(super) const VERSION: &str = "p2";
+pub(super) const VERSION: &str = "p3";
 /// What every request begins with.
 pub(super) const SYSTEM: &str = include_str!("../../prompts/system.md");
 /// The question of `Judge`.
@@ -55,6 +55,10 @@ pub(super) fn seed(chance: [u8; 32]) -> [u8; 32] {
 
 /// The most of a part's overview that is read again.
 pub(super) const PART_BYTES: usize = 800;
+
+/// The most of a meeting's agenda, and of those who were to come, that is read with every question about its talk.
+const AGENDA_BYTES: usize = 2_000;
+const PARTICIPANTS: usize = 40;
 
 /// Derives the marks around talks: the same for every call about one talk, and unguessable to whoever
 /// speaks in it, so that nobody can talk their way out of the data.
@@ -111,19 +115,38 @@ pub(super) struct Transcript {
 impl Transcript {
     /// The whole of `talk`; a line with more than `most` characters falls into several that share a number.
     pub(super) fn of(talk: &Talk, most: usize) -> Self {
-        let began = talk.started_at.with_timezone(&talk.time_zone);
-        let head = json!({
-            "began": began.format("%A %Y-%m-%dT%H:%M").to_string(),
-            "time_zone": talk.time_zone.name(),
-            "language": talk.language,
-            "user": talk.user_name,
-        });
         let numbered = talk.lines.iter().enumerate().flat_map(|(index, Line { speaker, is_user, text })| {
             let line = move |piece: &str| format!("{}\n", json!([index + 1, speaker, is_user, piece]));
             window::pieces(text, most).into_iter().map(line).collect::<Vec<_>>()
         });
-        Self { head: format!("{head}\n"), lines: numbered.collect() }
+        Self { head: format!("{}\n", head(talk)), lines: numbered.collect() }
     }
+}
+
+/// What is known of a talk beside its words. What nobody told is left out.
+pub(super) fn head(talk: &Talk) -> Value {
+    let began = talk.started_at.with_timezone(&talk.time_zone);
+    let mut head = json!({
+        "began": began.format("%A %Y-%m-%dT%H:%M").to_string(),
+        "time_zone": talk.time_zone.name(),
+        "language": talk.language,
+        "user": talk.user_name,
+    });
+    let Background { kind, meeting } = &talk.background;
+    if let Some(kind) = kind {
+        head["kind"] = kind.as_str().into();
+    }
+    if let Some(meeting) = meeting {
+        let agenda = meeting.agenda.as_deref().map(|agenda| start_of(agenda, AGENDA_BYTES));
+        let participants = &meeting.participants[..meeting.participants.len().min(PARTICIPANTS)];
+        head["meeting"] = json!({"title": meeting.title, "participants": participants, "agenda": agenda});
+    }
+    head
+}
+
+/// At most so many bytes of `text`, in whole characters.
+fn start_of(text: &str, bytes: usize) -> &str {
+    text.get(..text.floor_char_boundary(bytes)).unwrap_or_default()
 }
 
 /// The folders that a talk may be filed in, numbered from 1; a person wrote their descriptions.
@@ -138,10 +161,8 @@ pub(super) fn folder_data(folders: &[Folder]) -> Value {
 /// from what people said.
 pub(super) fn parts_data(parts: &[Structure], folders: &[Folder]) -> Value {
     let mut data = folder_data(folders);
-    let part = |part: &Structure| {
-        let end = part.overview.floor_char_boundary(PART_BYTES);
-        json!({"title": part.title, "overview": part.overview.get(..end)})
-    };
+    let part =
+        |part: &Structure| json!({"title": part.title, "overview": start_of(&part.overview, PART_BYTES)});
     data["parts"] = parts.iter().map(part).collect();
     data
 }
@@ -153,6 +174,8 @@ pub(super) fn structure_data(structure: &Structure) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use records::Meeting;
+
     use super::*;
 
     fn talk(words: &str) -> Talk {
@@ -162,7 +185,24 @@ mod tests {
             time_zone: chrono_tz::Europe::Berlin,
             language: "en".to_owned(),
             user_name: Some("Anna".to_owned()),
+            background: Background::default(),
         }
+    }
+
+    #[test]
+    fn a_head_says_what_is_known_beside_the_words_and_not_too_much_of_it() {
+        let meeting = Meeting {
+            title: Some("Stand-up".to_owned()),
+            participants: vec!["Tom".to_owned(); PARTICIPANTS + 1],
+            agenda: Some("ä".repeat(AGENDA_BYTES)),
+        };
+        let background = Background { kind: Some("message: chat".to_owned()), meeting: Some(meeting) };
+        let head = head(&Talk { background, ..talk("Hi") });
+        assert_eq!((&head["kind"], &head["meeting"]["title"]), (&json!("message: chat"), &json!("Stand-up")));
+        assert_eq!(head["meeting"]["participants"].as_array().map(Vec::len), Some(PARTICIPANTS));
+        assert_eq!(head["meeting"]["agenda"].as_str().map(str::len), Some(AGENDA_BYTES));
+        let bare = super::head(&talk("Hi"));
+        assert!(bare.get("kind").is_none() && bare.get("meeting").is_none());
     }
 
     fn text(key: u8, words: &str, data: Option<&Value>, question: &str) -> String {

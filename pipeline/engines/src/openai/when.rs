@@ -1,5 +1,5 @@
-//! Dates that a model reports, resolved here: a model may say which words name a date, and what local time
-//! it takes them for, but never a moment.
+//! Dates that a model reports: it says which words name a date, and what local date and time they mean, counted
+//! from when the talk began, but never a moment. Here that is put into the person's time zone.
 
 use chrono::{DateTime, Duration, NaiveDate, NaiveDateTime, TimeZone, Utc};
 use records::{Talk, Timestamp};
@@ -7,8 +7,8 @@ use records::{Talk, Timestamp};
 /// The last minute of the day, for a date without a time.
 const END_OF_DAY: (u32, u32) = (23, 59);
 
-/// The moment of `local`, a date or time of the talk's time zone, if it can be meant: somebody must have
-/// said `words` for it.
+/// The moment of `local`, a date or time of the talk's time zone. The model must name `words` for it; whether
+/// somebody said them is not looked up.
 pub(super) fn resolve(words: Option<&str>, local: Option<&str>, talk: &Talk) -> Option<Timestamp> {
     words.filter(|words| !words.trim().is_empty())?;
     to_utc(read(local?.trim())?, talk)
@@ -43,6 +43,7 @@ mod tests {
             time_zone: chrono_tz::Europe::Berlin,
             language: "en".to_owned(),
             user_name: None,
+            background: records::Background::default(),
         };
         resolve(words, local, &talk).map(|moment| moment.format("%Y-%m-%dT%H:%M").to_string())
     }

@@ -80,6 +80,7 @@ fn talk(text: &str, started_at: Timestamp) -> Talk {
         time_zone: chrono_tz::UTC,
         language: "en".to_owned(),
         user_name: None,
+        background: records::Background::default(),
     }
 }
 

@@ -169,6 +169,7 @@ pub(crate) fn talk() -> Talk {
         time_zone: chrono_tz::Europe::Berlin,
         language: "en".to_owned(),
         user_name: Some("Anna".to_owned()),
+        background: records::Background::default(),
     }
 }
 

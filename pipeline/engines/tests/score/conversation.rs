@@ -60,6 +60,7 @@ fn talk(conversation: &Value, reference: Timestamp) -> Talk {
         time_zone: Tz::UTC,
         language: conversation["language"].as_str().unwrap_or("en").to_owned(),
         user_name: None,
+        background: records::Background::default(),
     }
 }
 

@@ -175,7 +175,8 @@ async fn insert_conversation(
         "insert into conversations (user_id, conversation_id, created_at, updated_at, started_at, finished_at, \
              language, source, status, geolocation, private_text, text_source, text_source_spec, \
              client_session_id, client_device_id, client_platform, finalization_revision, last_append_at) \
-         values ($1, $2, $3, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) \
+         values ($1, $2, $3, $3, $4, $5, coalesce($6, (select language from users where user_id = $1)), \
+             $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) \
          on conflict (user_id, conversation_id) do nothing",
     )
     .bind(user.as_str())

@@ -1,6 +1,6 @@
 //! The shapes of a conversation's jsonb columns: rows of the ledger, not of the wire.
 
-use records::{Event, Geolocation, Timestamp};
+use records::{Event, Geolocation, Meeting, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -97,4 +97,31 @@ pub(super) fn geolocation_from_json(value: Value) -> Result<Geolocation, serde_j
         google_place_id: shape.google_place_id,
         location_type: shape.location_type,
     })
+}
+
+#[derive(Deserialize)]
+struct MeetingShape {
+    title: Option<String>,
+    #[serde(default)]
+    participants: Vec<ParticipantShape>,
+    notes: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct ParticipantShape {
+    name: Option<String>,
+}
+
+/// `calendar_meeting_context` of the column `external_data`, which the door wrote. One that cannot be read is none: no
+/// run fails of what was only said beside its talk.
+pub(crate) fn meeting_from_json(value: Value) -> Option<Meeting> {
+    let shape: MeetingShape = serde_json::from_value(value).ok()?;
+    let said = |text: String| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
+    let names = shape.participants.into_iter().filter_map(|person| person.name.and_then(said));
+    let meeting = Meeting {
+        participants: names.collect(),
+        title: shape.title.and_then(said),
+        agenda: shape.notes.and_then(said),
+    };
+    Some(meeting).filter(|meeting| *meeting != Meeting::default())
 }

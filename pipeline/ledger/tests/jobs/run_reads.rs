@@ -1,6 +1,7 @@
 //! What a run reads: its own conversation of several, and of what its person has, what is recent enough to be compared.
 
 use ledger::{Content, RunInput};
+use records::{Background, Meeting};
 
 use crate::street::Street;
 
@@ -30,6 +31,32 @@ async fn each_run_reads_the_conversation_that_it_is_about() {
         assert_eq!(alone.content, Content::Text(own));
         assert_eq!(together.unwrap().unwrap(), alone);
     }
+}
+
+#[tokio::test]
+async fn a_run_reads_what_is_known_beside_the_words() {
+    let street = Street::new().await;
+    let run = street.completed().await.remove(0);
+    let background = async |change: &'static str| {
+        street.world.run(change).await;
+        street.world.ledger.run_input(&run).await.unwrap().unwrap().background
+    };
+    let none = "update conversations set text_source = 'other_text', external_data = '{}'";
+    assert_eq!(background(none).await, Background::default());
+    let kind = "update conversations set text_source_spec = 'email'";
+    assert_eq!(background(kind).await.kind.as_deref(), Some("email"));
+    let kind = "update conversations set text_source = 'message'";
+    assert_eq!(background(kind).await.kind.as_deref(), Some("message: email"));
+    let meeting = "update conversations set external_data = '{\"calendar_meeting_context\": {\"title\": \" Stand-up \", \
+        \"participants\": [{\"name\": \"Tom\", \"email\": \"tom@example.org\"}, {\"name\": \" \", \"email\": null}], \
+        \"notes\": null, \"platform\": \"phone\"}}'";
+    let expected =
+        Meeting { title: Some("Stand-up".to_owned()), participants: vec!["Tom".to_owned()], agenda: None };
+    assert_eq!(background(meeting).await.meeting, Some(expected));
+    let empty = "update conversations set external_data = '{\"calendar_meeting_context\": {\"title\": null, \"participants\": []}}'";
+    assert_eq!(background(empty).await.meeting, None);
+    let other = "update conversations set external_data = '{\"calendar_meeting_context\": 7}'";
+    assert_eq!(background(other).await.meeting, None, "no run fails of it");
 }
 
 #[tokio::test]

@@ -12,7 +12,7 @@ const KEY: CheckpointKey = CheckpointKey { stage: "survey", version: 1, digest: 
 fn survey(calls: i64, prompt_tokens: i64) -> Spent {
     Spent {
         stage: "survey".into(),
-        engine: "openai:small@models.example/p2".into(),
+        engine: "openai:small@models.example/p3".into(),
         calls,
         prompt_tokens,
         cached_tokens: 10,

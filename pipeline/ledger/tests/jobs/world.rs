@@ -172,7 +172,7 @@ pub(crate) fn talk(id: &str) -> NewConversation {
         text_source: "message".into(),
         text_source_spec: None,
     };
-    NewConversation::new(ConversationId::new(id), text, "en", Source::new("phone"))
+    NewConversation::new(ConversationId::new(id), text, Source::new("phone"))
 }
 
 /// A second of speech.

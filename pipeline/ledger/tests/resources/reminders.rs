@@ -11,6 +11,7 @@ use ledger::{
 use records::{ConversationId, Source, Timestamp, UserId};
 use tokio::sync::Barrier;
 
+use crate::strangers::spared;
 use crate::world::World;
 
 async fn subscribe(world: &World, user: &UserId, url: &str) -> String {
@@ -22,7 +23,7 @@ async fn subscribe(world: &World, user: &UserId, url: &str) -> String {
 async fn heard(world: &World, id: &str, task: &str, due_at: Timestamp) {
     let text =
         NewContent::Text { text: task.to_owned(), text_source: "message".to_owned(), text_source_spec: None };
-    let new = NewConversation::new(ConversationId::new(id), text, "en", Source::new("phone"));
+    let new = NewConversation::new(ConversationId::new(id), text, Source::new("phone"));
     let outcome = world.ledger.create_conversation(&world.ann, new).await.unwrap();
     assert!(matches!(outcome, CreateOutcome::Admitted(_)));
     complete(world, task, due_at).await;
@@ -201,6 +202,37 @@ async fn a_sender_that_died_is_followed_by_another_and_its_late_word_is_lost() {
 }
 
 #[tokio::test]
+async fn an_end_whose_answer_was_not_heard_is_told_again_and_counts_once() {
+    let refused = DeliveryOutcome::Final { status: Some(400), error: "status" };
+    for outcome in [DELIVERED, AGAIN, refused, DeliveryOutcome::Gone] {
+        let world = World::new().await;
+        subscribe(&world, &world.ann, "https://example.com/a").await;
+        heard(&world, "c", "Call Tom", in_an_hour(&world).await).await;
+        let push = claim(&world).await.remove(0);
+        assert!(finish(&world, &push, outcome).await);
+        let there = spared(&world, "false", finish(&world, &push, outcome)).await;
+        assert!(there, "{outcome:?}");
+    }
+}
+
+#[tokio::test]
+async fn the_end_of_another_try_is_not_taken_for_ones_own() {
+    let world = World::new().await;
+    subscribe(&world, &world.ann, "https://example.com/a").await;
+    heard(&world, "c", "Call Tom", in_an_hour(&world).await).await;
+    let dead = claim(&world).await.remove(0);
+    world.run("update push_deliveries set sending_until = now() - interval '1 second'").await;
+    let next = claim(&world).await.remove(0);
+    let refused = DeliveryOutcome::Final { status: None, error: "timeout" };
+    assert!(finish(&world, &next, refused).await);
+    assert!(!finish(&world, &dead, refused).await, "it was told under another claim");
+    assert!(!finish(&world, &next, AGAIN).await, "it was told otherwise");
+
+    world.run("update push_deliveries set last_error = 'lost'").await;
+    assert!(!finish(&world, &next, refused).await, "it was given up for a sender that died");
+}
+
+#[tokio::test]
 async fn a_subscription_that_is_gone_or_dead_for_days_is_removed() {
     let world = World::new().await;
     let there = async || world.ledger.subscriptions(&world.ann).await.unwrap();
@@ -277,8 +309,7 @@ async fn one_persons_receivers_hold_up_nobody_else() {
     assert_eq!(first.len(), 4, "so many at once");
     assert!(claim(&world).await.is_empty());
     finish(&world, &first[0], DELIVERED).await;
-    world.run("update push_deliveries set next_at = now() where status = 'pending'").await;
-    assert_eq!(claim(&world).await.len(), 1);
+    assert_eq!(claim(&world).await.len(), 1, "a place became free");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

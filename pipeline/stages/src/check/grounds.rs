@@ -64,6 +64,7 @@ mod tests {
             time_zone: chrono_tz::UTC,
             language: "en".to_owned(),
             user_name: None,
+            background: records::Background::default(),
         };
         Grounds::of(&talk).bear(claim, evidence)
     }

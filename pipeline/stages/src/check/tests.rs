@@ -12,6 +12,7 @@ fn talk() -> Talk {
         time_zone: chrono_tz::UTC,
         language: "en".to_owned(),
         user_name: None,
+        background: records::Background::default(),
     }
 }
 

@@ -33,6 +33,7 @@ pub fn talk(words: &str) -> Talk {
         time_zone: chrono_tz::Europe::Lisbon,
         language: "en".to_owned(),
         user_name: None,
+        background: records::Background::default(),
     }
 }
 

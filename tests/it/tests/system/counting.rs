@@ -126,7 +126,7 @@ async fn what_a_conversation_cost_stands_on_its_job_with_the_engine_that_it_aske
     let shown = binary::told(&world.url, &["jobs", "show", job, "--json"]);
     let shown: Value = serde_json::from_str(&shown).expect("JSON");
 
-    assert_eq!(shown["engine"], format!("openai:mock@{}/p2", mock.addr()));
+    assert_eq!(shown["engine"], format!("openai:mock@{}/p3", mock.addr()));
     let calls = shown["model_calls"].as_array().expect("a list");
     let of = |epoch: i64, stage: &str| {
         calls.iter().find(|one| one["epoch"] == epoch && one["stage"] == stage).unwrap_or(&Value::Null)
@@ -184,7 +184,7 @@ async fn the_model_server_is_reached_through_the_proxy_of_the_environment() {
     assert_eq!(client.finished(&id).await["status"], "completed");
     assert_eq!(mock.counts()["describe"].calls, 1);
     let (_, status) = page(&format!("{}/v1/status", process.api)).await;
-    assert!(status.contains("\"describe\":\"openai:mock@models.invalid/p2\""), "{status}");
+    assert!(status.contains("\"describe\":\"openai:mock@models.invalid/p3\""), "{status}");
     assert!(status.contains("\"embed\":\"openai:mock-vectors@models.invalid\""), "{status}");
     assert!(!status.contains("sk-service"), "{status}");
 }

@@ -33,6 +33,28 @@ async fn a_conversation_is_finalized_through_the_outbox_and_told_once() {
 }
 
 #[tokio::test]
+async fn a_meeting_is_called_what_the_calendar_calls_it_and_language_is_the_persons_own() {
+    let world = World::new().await;
+    let process = Process::serve(&world.url, &[]).await;
+    let client = world.client(&process);
+    let (changed, _) = client.ask(Method::PATCH, "/v1/users/me", Some(&json!({ "language": "en-GB" }))).await;
+    assert_eq!(changed, StatusCode::OK);
+    let id = client.ingest(GARDEN).await;
+
+    let meeting =
+        json!({ "title": "Garden council", "participants": [{ "name": "Tom" }], "notes": "The fence." });
+    let path = format!("/v1/conversations/{id}/finalize");
+    let (finalized, _) =
+        client.ask(Method::POST, &path, Some(&json!({ "calendar_meeting_context": meeting }))).await;
+    assert_eq!(finalized, StatusCode::OK);
+
+    assert_eq!(client.finished(&id).await["status"], "completed");
+    let conversation = client.conversation(&id).await;
+    assert_eq!(conversation["structured"]["title"], "Garden council");
+    assert_eq!(conversation["language"], "en-GB");
+}
+
+#[tokio::test]
 async fn inline_mode_refuses_finalize_before_anything_changes() {
     let world = World::new().await;
     let outbox = Process::serve(&world.url, &[("LISTEN_ROLES", "api")]).await;
