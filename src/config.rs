@@ -79,7 +79,7 @@ pub(crate) struct Config {
     /// Where PostgreSQL is (`dev`, `demo`: a private one of their own).
     #[arg(long, env = "DATABASE_URL", hide_env_values = true, value_name = "URL")]
     pub(crate) database_url: Option<String>,
-    /// Connections to it, besides two that are kept for renewals and three for admissions and polls.
+    /// Connections to it, besides two for renewals and nine for what is one statement.
     #[arg(long, env = "LISTEN_DATABASE_CONNECTIONS", default_value_t = 20, value_name = "N")]
     pub(crate) database_connections: u32,
     /// The public address.
