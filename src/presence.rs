@@ -30,20 +30,9 @@ impl Tally {
         Self { ended: Mutex::default(), next }
     }
 
-    fn take(&self) -> MinuteCounts {
-        std::mem::take(&mut *self.lock())
-    }
-
-    /// Counts that could not be written are written with the next ones.
-    fn give_back(&self, counts: &MinuteCounts) {
-        let mut ended = self.lock();
-        ended.completed += counts.completed;
-        ended.failed += counts.failed;
-        ended.released += counts.released;
-        ended.lost += counts.lost;
-        for (mine, other) in ended.lengths.iter_mut().zip(counts.lengths) {
-            *mine += other;
-        }
+    /// What has ended so far. The ledger knows what was said before: an answer that is lost counts nothing twice.
+    fn ended(&self) -> MinuteCounts {
+        *self.lock()
     }
 
     fn count(&self, end: Ended, elapsed: Duration) {
@@ -85,11 +74,9 @@ async fn report(ledger: Ledger, mut process: Process, tally: Arc<Tally>, soft: C
     let mut failed = false;
     loop {
         process.stopping = soft.is_cancelled();
-        let ended = tally.take();
-        match ledger.in_time(ledger.report_process(&process, &ended)).await {
+        match ledger.in_time(ledger.report_process(&process, &tally.ended())).await {
             Ok(()) => failed = false,
             Err(error) => {
-                tally.give_back(&ended);
                 // Said once: what a database that is away costs is told by others, loudly.
                 if !std::mem::replace(&mut failed, true) {
                     tracing::warn!(%error, "this process could not be reported");
@@ -105,7 +92,7 @@ async fn report(ledger: Ledger, mut process: Process, tally: Arc<Tally>, soft: C
 
 /// Says what ended since the last report, once everything has come to rest: runs that were drained count as well.
 pub(crate) async fn last_words(app: &App, tally: &Tally) {
-    let ended = tally.take();
+    let ended = tally.ended();
     if ended == MinuteCounts::default() {
         return;
     }
@@ -157,7 +144,7 @@ mod tests {
         ] {
             tally.count(end, Duration::from_millis(1));
         }
-        let counts = tally.take();
+        let counts = tally.ended();
         assert_eq!((counts.completed, counts.failed, counts.released, counts.lost), (1, 1, 2, 1));
     }
 }

@@ -53,19 +53,21 @@ impl Reconciler {
         let began = Instant::now();
         while !self.stop.is_cancelled() {
             let page = self.ledger.in_time(self.ledger.abandoned_page(self.settings.page)).await?;
-            let mut admitted = 0;
+            let mut progress = false;
             for (user, conversation) in &page {
                 if self.stop.is_cancelled() {
                     return Ok(());
                 }
                 match self.ledger.admit_abandoned(user, conversation).await {
-                    Ok(fresh) => admitted += u64::from(fresh),
+                    Ok(fresh) => {
+                        self.metrics.count(Action::Admitted, fresh.into());
+                        progress |= fresh;
+                    }
                     Err(error) if error.is_passing() => return Err(error),
                     Err(error) => tracing::error!(%error, "an abandoned conversation cannot be admitted"),
                 }
             }
-            self.metrics.count(Action::Admitted, admitted);
-            if admitted == 0 || !self.goes_on(page.len(), began) {
+            if !progress || !self.goes_on(page.len(), began) {
                 return Ok(());
             }
         }

@@ -73,10 +73,9 @@ impl Holder {
         };
         let (mut slot, mut seat) = (slot, waiting);
         loop {
-            let keys = ticket.keys();
-            let slot = match slot.take() {
-                Some(slot) => Some(slot),
-                None => house.slot(&keys).await,
+            let (slot, keys) = match slot.take() {
+                Some(slot) => (Some(slot), ticket.keys()),
+                None => house.slot(&ticket).await,
             };
             drop(seat.take());
             let next = match slot {
@@ -99,14 +98,19 @@ impl Holder {
 }
 
 impl House {
-    /// A free slot; `None` when the keys get too old for a run, or the process stops.
-    async fn slot(&self, keys: &Keys) -> Option<OwnedSemaphorePermit> {
-        let free = Arc::clone(&self.slots).acquire_owned();
-        tokio::select! {
-            biased;
-            () = self.soft.cancelled() => None,
-            () = tokio::time::sleep_until(last_start(keys)) => None,
-            slot = free => slot.ok(),
+    /// A free slot and the newest keys once it is there: those that come meanwhile wait in the place of older ones. No slot
+    /// when these keys have got too old for a run, or the process stops.
+    async fn slot(&self, ticket: &Ticket) -> (Option<OwnedSemaphorePermit>, Keys) {
+        let mut free = std::pin::pin!(Arc::clone(&self.slots).acquire_owned());
+        loop {
+            let keys = ticket.keys();
+            tokio::select! {
+                biased;
+                () = self.soft.cancelled() => return (None, keys),
+                () = ticket.renewed_since(&keys) => {}
+                () = tokio::time::sleep_until(last_start(&keys)) => return (None, keys),
+                slot = &mut free => return (slot.ok(), ticket.keys()),
+            }
         }
     }
 

@@ -163,28 +163,56 @@ impl Place {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up must fail")]
 
+    use std::time::Duration;
+
     use prometheus::Registry;
     use tokio::time::Instant;
 
     use super::*;
 
-    /// No slot is ever free in this test, so that nobody asks the database.
-    #[tokio::test(start_paused = true)]
-    async fn keys_that_find_no_slot_are_forgotten_within_the_hour() {
+    /// Keyed runs of which no slot is ever free, so that nobody asks the database, and the places that are taken.
+    fn full() -> (KeyedRuns, Vec<Place>) {
         let ledger =
             Ledger::new(sqlx::postgres::PgConnectOptions::new_without_pgpass(), ledger::Settings::default());
         let metrics = Metrics::new(&Registry::new()).unwrap();
-        let runs = KeyedRuns::new(ledger, Arc::new(|_| None), metrics.clone(), Settings::default());
-        let slots: Vec<Place> = (0..SLOTS).map(|_| runs.place().unwrap()).collect();
-        let began = Instant::now();
+        let runs = KeyedRuns::new(ledger, Arc::new(|_| None), metrics, Settings::default());
+        let slots = (0..SLOTS).map(|_| runs.place().unwrap()).collect();
+        (runs, slots)
+    }
+
+    /// Hands over keys for the one job of these tests, and lets its holder have its turn.
+    async fn bring(runs: &KeyedRuns) {
         runs.place().unwrap().wait(JobId::derive("u", "c", 1), SecretString::from("sk-1".to_owned()));
         tokio::task::yield_now().await;
-        assert_eq!(metrics.keyed("waiting").get(), 1);
-        while metrics.keyed("waiting").get() > 0 {
-            tokio::time::sleep(std::time::Duration::from_secs(30)).await;
+        assert_eq!(runs.house.metrics.keyed("waiting").get(), 1);
+    }
+
+    async fn until_nobody_waits(runs: &KeyedRuns) {
+        while runs.house.metrics.keyed("waiting").get() > 0 {
+            tokio::time::sleep(Duration::from_secs(30)).await;
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn keys_that_find_no_slot_are_forgotten_within_the_hour() {
+        let (runs, _slots) = full();
+        let began = Instant::now();
+        bring(&runs).await;
+        until_nobody_waits(&runs).await;
         assert!(began.elapsed() <= ticket::KEYS_LIVE);
         assert!(runs.house.tickets.is_empty());
-        drop(slots);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn newer_keys_wait_for_a_slot_through_an_hour_of_their_own() {
+        let (runs, _slots) = full();
+        bring(&runs).await;
+        tokio::time::sleep(ticket::KEYS_LIVE / 2).await;
+        let began = Instant::now();
+        bring(&runs).await;
+        until_nobody_waits(&runs).await;
+        let waited = began.elapsed();
+        assert!(ticket::KEYS_LIVE / 2 < waited && waited <= ticket::KEYS_LIVE, "{waited:?}");
+        assert!(runs.house.tickets.is_empty());
     }
 }

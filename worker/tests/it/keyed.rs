@@ -121,6 +121,22 @@ impl Bench {
         }
     }
 
+    /// Fills the slots of `house`, whose script holds its runs, and hands it keys for a fifth job.
+    async fn fifth(&self, house: &mut House, fifth: &str) -> JobId {
+        for number in 0..4 {
+            let place = house.place();
+            let (_, claimed) = self.keyed(&format!("c{number}"), place.claimant()).await;
+            place.run(claimed.unwrap(), key("sk-ann"));
+            house.started("describe").await;
+        }
+        let place = house.place();
+        assert_eq!(place.claimant(), None);
+        let (id, claimed) = self.keyed("c4", place.claimant()).await;
+        assert_eq!(claimed, None);
+        place.wait(id.clone(), key(fifth));
+        id
+    }
+
     /// The same with a ledger that decides by other numbers.
     async fn deciding_by(policy: job::Policy) -> Self {
         let mut bench = Self::new().await;
@@ -176,17 +192,7 @@ async fn four_run_and_the_fifth_waits_parked_in_memory() {
     let bench = Bench::new().await;
     let script = Script::held();
     let mut house = House::open(bench.ledger.clone(), &script);
-    for number in 0..4 {
-        let place = house.place();
-        let (_, claimed) = bench.keyed(&format!("c{number}"), place.claimant()).await;
-        place.run(claimed.unwrap(), key("sk-ann"));
-        house.started("describe").await;
-    }
-    let place = house.place();
-    assert_eq!(place.claimant(), None);
-    let (fifth, claimed) = bench.keyed("c4", place.claimant()).await;
-    assert_eq!(claimed, None);
-    place.wait(fifth.clone(), key("sk-ben"));
+    let fifth = bench.fifth(&mut house, "sk-ben").await;
     assert!(house.shows("running", 4) && house.shows("waiting", 1));
     assert_eq!(bench.job(&fifth).await.job.state, State::BlockedByok);
 
@@ -196,6 +202,25 @@ async fn four_run_and_the_fifth_waits_parked_in_memory() {
     }
     assert!(bench.job(&fifth).await.job.state.is_terminal());
     assert_eq!(house.used().last().unwrap(), "sk-ben");
+}
+
+#[tokio::test]
+async fn keys_that_were_replaced_while_they_waited_for_a_slot_are_not_sent() {
+    let bench = Bench::new().await;
+    let script = Script::held();
+    let mut house = House::open(bench.ledger.clone(), &script);
+    let fifth = bench.fifth(&mut house, "sk-old").await;
+    // Whoever holds the keys has its turn, and waits.
+    tokio::task::yield_now().await;
+
+    house.place().wait(fifth.clone(), key("sk-new"));
+
+    script.gate.add_permits(5);
+    for _ in 0..5 {
+        assert_eq!(house.ended().await, Ended::Completed);
+    }
+    assert!(bench.job(&fifth).await.job.state.is_terminal());
+    assert_eq!(house.used(), ["sk-ann", "sk-ann", "sk-ann", "sk-ann", "sk-new"]);
 }
 
 #[tokio::test]

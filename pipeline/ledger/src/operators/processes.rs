@@ -34,7 +34,7 @@ pub struct Process {
     pub stopping: bool,
 }
 
-/// Runs that ended in a process since it last said so.
+/// Runs that ended in a process since it began; what came to them is added to the minute in which it says so.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MinuteCounts {
     /// Committed.
@@ -47,6 +47,14 @@ pub struct MinuteCounts {
     pub lost: u64,
     /// By length, one count per bound of [`RUN_MILLIS`] and one for longer ones.
     pub lengths: [u64; RUN_MILLIS.len() + 1],
+}
+
+impl MinuteCounts {
+    /// All of them in the order of the columns: by how runs ended, then by their length.
+    fn all(&self) -> Vec<i64> {
+        let ends = [self.completed, self.failed, self.released, self.lost];
+        ends.iter().chain(&self.lengths).map(|count| count.cast_signed()).collect()
+    }
 }
 
 /// A process as operators see it.
@@ -125,16 +133,20 @@ impl From<ProcessRow> for ProcessView {
 }
 
 impl Ledger {
-    /// Says that `process` lives, and what it ended since it last said so.
+    /// Says that `process` lives, and what it `ended` since it began. What it said before adds nothing, however often and
+    /// however late that arrives; only one that was forgotten meanwhile is counted anew.
     ///
     /// # Errors
-    /// When the database does not answer: the counts are then the caller's to say again.
+    /// When the database does not answer: the next report tells of the same runs again.
     pub async fn report_process(&self, process: &Process, ended: &MinuteCounts) -> Result<(), Error> {
         const DOING: &str = "reporting a process";
         let (mut transaction, now) = self.begin(DOING).await?;
-        write_process(&mut transaction, process, now).await.doing(DOING)?;
-        if *ended != MinuteCounts::default() {
-            write_minute(&mut transaction, process, ended, now).await.doing(DOING)?;
+        let before = write_process(&mut transaction, process, now).await.doing(DOING)?;
+        let ended = ended.all();
+        let more = since(&before, &ended);
+        if more.iter().any(|count| *count > 0) {
+            write_ended(&mut transaction, process, &ended).await.doing(DOING)?;
+            write_minute(&mut transaction, process, &more, now).await.doing(DOING)?;
         }
         transaction.commit().await.doing(DOING)
     }
@@ -196,18 +208,26 @@ fn held(mut processes: Vec<ProcessView>, leases: Vec<HeldLease>) -> Workers {
     Workers { processes, strays }
 }
 
+/// What came to the counts of `before`, which are none for a process that never said any.
+fn since(before: &[i64], ended: &[i64]) -> Vec<i64> {
+    let before = before.iter().chain(std::iter::repeat(&0));
+    ended.iter().zip(before).map(|(ended, before)| (ended - before).max(0)).collect()
+}
+
+/// Holds the row of `process` until the commit, and answers what the process last said that it ended.
 async fn write_process(
     connection: &mut PgConnection,
     process: &Process,
     now: Timestamp,
-) -> Result<(), sqlx::Error> {
-    sqlx::query(
+) -> Result<Vec<i64>, sqlx::Error> {
+    sqlx::query_scalar(
         "insert into service_processes as p (process_id, version, roles, dispatch_mode, finalization_slots, \
              creation_slots, stopping, started_at, seen_at) values ($1, $2, $3, $4, $5, $6, $7, $8, $8) \
          on conflict (process_id) do update set version = excluded.version, roles = excluded.roles, \
              dispatch_mode = excluded.dispatch_mode, finalization_slots = excluded.finalization_slots, \
              creation_slots = excluded.creation_slots, stopping = excluded.stopping, \
-             started_at = case when p.seen_at > $8 - $9::interval then p.started_at else $8 end, seen_at = $8",
+             started_at = case when p.seen_at > $8 - $9::interval then p.started_at else $8 end, seen_at = $8 \
+         returning ended",
     )
     .bind(&process.id)
     .bind(&process.version)
@@ -218,21 +238,33 @@ async fn write_process(
     .bind(process.stopping)
     .bind(now)
     .bind(LIVING)
-    .execute(connection)
+    .fetch_one(connection)
     .await
-    .map(drop)
+}
+
+async fn write_ended(
+    connection: &mut PgConnection,
+    process: &Process,
+    ended: &[i64],
+) -> Result<(), sqlx::Error> {
+    sqlx::query("update service_processes set ended = $1 where process_id = $2")
+        .bind(ended)
+        .bind(&process.id)
+        .execute(connection)
+        .await
+        .map(drop)
 }
 
 async fn write_minute(
     connection: &mut PgConnection,
     process: &Process,
-    ended: &MinuteCounts,
+    more: &[i64],
     now: Timestamp,
 ) -> Result<(), sqlx::Error> {
-    let lengths: Vec<i64> = ended.lengths.iter().map(|count| count.cast_signed()).collect();
     sqlx::query(
         "insert into service_minutes as m (minute, process_id, completed, failed, released, lost, lengths) \
-         values (date_trunc('minute', $1::timestamptz), $2, $3, $4, $5, $6, $7) \
+         select date_trunc('minute', $1::timestamptz), $2, more[1], more[2], more[3], more[4], more[5:] \
+         from (select $3::bigint[] as more) t \
          on conflict (minute, process_id) do update set completed = m.completed + excluded.completed, \
              failed = m.failed + excluded.failed, released = m.released + excluded.released, \
              lost = m.lost + excluded.lost, \
@@ -241,11 +273,7 @@ async fn write_minute(
     )
     .bind(now)
     .bind(&process.id)
-    .bind(ended.completed.cast_signed())
-    .bind(ended.failed.cast_signed())
-    .bind(ended.released.cast_signed())
-    .bind(ended.lost.cast_signed())
-    .bind(&lengths)
+    .bind(more)
     .execute(connection)
     .await
     .map(drop)

@@ -29,10 +29,8 @@ impl Ledger {
         while taken.goes_on() {
             let mut met = None;
             let one = self.take_at_once(queue, worker, 1, &mut met);
-            if taken.add(self.within(taken.patience(), one).await)
-                && let Some(met) = met
-            {
-                taken.put_off(self.within(taken.patience(), self.put_off_met(met)).await);
+            if let Some(bad) = taken.add(self.within(taken.patience(), one).await, met) {
+                taken.put_off(self.within(taken.patience(), self.put_off_met(bad)).await);
             }
         }
         taken.end()
@@ -70,6 +68,8 @@ impl Ledger {
 /// What came of the takes of one job each so far.
 struct OneByOne {
     taken: Taken,
+    /// Whether anything was answered or put off for good: what is committed is told, whatever breaks behind it.
+    answered: bool,
     /// How many more slots there are to fill.
     left: u32,
     /// Why there is no further one.
@@ -79,7 +79,7 @@ struct OneByOne {
 
 impl OneByOne {
     fn begin(slots: u32) -> Self {
-        Self { taken: Taken::default(), left: slots, broken: None, begun: Instant::now() }
+        Self { taken: Taken::default(), answered: false, left: slots, broken: None, begun: Instant::now() }
     }
 
     /// Whether one more is to be taken.
@@ -96,34 +96,41 @@ impl OneByOne {
         }
     }
 
-    /// Adds what one take came to. `true`: what it met cannot be taken and is to be put off.
-    fn add(&mut self, take: Result<Taken, Error>) -> bool {
+    /// Adds what one take came to. Answers what it `met`, when that cannot be taken and is to be put off.
+    fn add(&mut self, take: Result<Taken, Error>, met: Option<Met>) -> Option<Met> {
         self.left -= 1;
         match take {
             Ok(one) if one.answers.is_empty() => self.left = 0,
-            Ok(one) => self.taken.add(one),
-            Err(Error::Refused { .. } | Error::Contended { .. }) => {
+            Ok(one) => {
+                self.answered = true;
+                self.taken.add(one);
+            }
+            Err(Error::Refused { .. } | Error::Contended { .. }) if met.is_some() => {
                 self.taken.answers.push("error");
-                return true;
+                return met;
             }
             Err(error) => self.broken = Some(error),
         }
-        false
+        None
     }
 
     /// Hears whether what could not be taken was put off. What refuses to be stored may refuse this as well: the others are
     /// taken all the same.
     fn put_off(&mut self, done: Result<(), Error>) {
-        self.broken = done.err().filter(|error| !matches!(error, Error::Refused { .. }));
+        match done {
+            Ok(()) => self.answered = true,
+            Err(Error::Refused { .. }) => {}
+            Err(error) => self.broken = Some(error),
+        }
     }
 
-    /// What was taken. What is claimed is run, whatever broke behind it.
+    /// What was taken. What is claimed is run and what was counted is told, whatever broke behind it.
     ///
     /// # Errors
-    /// When the database does not answer; nothing was then claimed.
+    /// When the database does not answer; nothing was then answered.
     fn end(self) -> Result<Taken, Error> {
         match self.broken {
-            Some(error) if self.taken.claims.is_empty() => Err(error),
+            Some(error) if !self.answered => Err(error),
             _ => Ok(self.taken),
         }
     }

@@ -61,7 +61,7 @@ impl Said for Owned {
 
     /// A rotation makes what was new old; operators' recoveries are recorded each time.
     fn is_harmless_twice(self) -> bool {
-        !matches!(self, Self::RotateSecret | Self::RedeliverForOperator | Self::Recount | Self::Report)
+        !matches!(self, Self::RotateSecret | Self::RedeliverForOperator | Self::Recount)
     }
 
     fn is_set_in_a_sound_world(self) -> bool {

@@ -1,23 +1,15 @@
 //! What operators see of processes, queues and jobs: since when one lives, which one is paused, what one spent.
 
 use job::Queue;
-use ledger::{MinuteCounts, OperatorAction, Process};
+use ledger::{MinuteCounts, OperatorAction};
 
 use crate::street::Street;
-use crate::world::World;
+use crate::world::{World, process};
 
 #[tokio::test]
 async fn a_process_that_was_away_has_begun_anew_and_one_that_was_seen_goes_on() {
     let world = World::new().await;
-    let process = Process {
-        id: "host:1".into(),
-        version: "1".into(),
-        roles: vec!["worker".into()],
-        dispatch_mode: "postgres".into(),
-        finalization_slots: 1,
-        creation_slots: 1,
-        stopping: false,
-    };
+    let process = process("host:1", 1);
     let report = async || world.ledger.report_process(&process, &MinuteCounts::default()).await.unwrap();
     const BEGAN_LONG_AGO: &str =
         "select count(*) from service_processes where started_at < now() - interval '1 hour'";
@@ -28,6 +20,38 @@ async fn a_process_that_was_away_has_begun_anew_and_one_that_was_seen_goes_on() 
     world.run("update service_processes set seen_at = now() - interval '1 minute'").await;
     report().await;
     assert_eq!(world.count(BEGAN_LONG_AGO).await, 0);
+}
+
+#[tokio::test]
+async fn what_a_process_ended_is_counted_once_however_often_it_says_so() {
+    let world = World::new().await;
+    let report = async |id, completed| {
+        let mut ended = MinuteCounts { completed, failed: 1, ..MinuteCounts::default() };
+        ended.lengths[2] = completed;
+        world.ledger.report_process(&process(id, 1), &ended).await.unwrap();
+    };
+    report("host:1", 2).await;
+    report("host:1", 2).await;
+    let said: i64 = counted(&world).await.iter().map(|(_, completed, ..)| completed).sum();
+    assert_eq!(said, 2, "an answer was lost, and the report repeated");
+    report("host:2", 3).await;
+    report("host:1", 7).await;
+    // One that was given up may arrive behind those that came after it.
+    report("host:1", 2).await;
+    report("host:1", 7).await;
+    let each = |id: &str, count| (id.to_owned(), count, 1, count);
+    assert_eq!(counted(&world).await, [each("host:1", 7), each("host:2", 3)]);
+}
+
+/// What was counted of each process, in all minutes: completed, failed, and of the third length.
+async fn counted(world: &World) -> Vec<(String, i64, i64, i64)> {
+    sqlx::query_as(
+        "select process_id, sum(completed)::bigint, sum(failed)::bigint, sum(lengths[3])::bigint \
+         from service_minutes group by process_id order by process_id",
+    )
+    .fetch_all(&world.pool)
+    .await
+    .unwrap()
 }
 
 #[tokio::test]

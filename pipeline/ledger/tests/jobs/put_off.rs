@@ -41,6 +41,17 @@ async fn about_to_put_off(world: &World) -> (JoinHandle<Taken>, PgConnection) {
     (take, other)
 }
 
+/// From now on the database is not there for whoever puts a bell off.
+async fn no_bell_is_moved(world: &World) {
+    world
+        .run(
+            "create function stall() returns trigger language plpgsql as \
+                 $$begin raise exception 'away' using errcode = '57P03'; end$$; \
+             create trigger stall before update on finalization_bells for each row execute function stall()",
+        )
+        .await;
+}
+
 async fn run(session: &mut PgConnection, sql: &'static str) {
     sqlx::raw_sql(sql).execute(session).await.unwrap();
 }
@@ -127,18 +138,35 @@ async fn without_bells_a_job_that_cannot_be_claimed_is_put_off() {
 #[tokio::test]
 async fn what_was_claimed_before_a_bell_could_not_be_put_off_is_run() {
     let (world, [bad, good]) = with_one_bad().await;
-    // The good one rings first; the bad one's bell cannot be moved within any verb's patience.
+    // The good one rings first.
     world.age(&good, Duration::minutes(2)).await;
-    world
-        .run(
-            "create function stall() returns trigger language plpgsql as \
-                 $$begin raise exception 'away' using errcode = '57P03'; end$$; \
-             create trigger stall before update on finalization_bells for each row execute function stall()",
-        )
-        .await;
+    no_bell_is_moved(&world).await;
     let taken = world.ledger.take(Queue::Creation, &worker("w"), 10).await.unwrap();
     assert_eq!(taken.answers, ["claimed", "error"]);
     assert_eq!(taken.claims[0].job.id, good, "and not {bad}");
+}
+
+#[tokio::test]
+async fn what_died_before_a_bell_could_not_be_put_off_is_counted() {
+    let (world, [bad, good]) = with_one_bad().await;
+    // The good one rings first, and its fifth holder died: whoever takes it finds that out.
+    world.claim(&good).await;
+    world.run("update finalization_jobs set crashes = 4 where conversation_id = 'good'").await;
+    world.age(&good, Duration::minutes(2)).await;
+    no_bell_is_moved(&world).await;
+    let taken = world.ledger.take(Queue::Creation, &worker("w"), 10).await.unwrap();
+    assert_eq!((taken.answers, taken.dead_letters), (vec!["dead_letter", "error"], 1));
+    assert!(taken.claims.is_empty(), "neither {good} nor {bad}");
+}
+
+#[tokio::test]
+async fn a_take_that_got_nowhere_is_an_error() {
+    let (world, [bad, good]) = with_one_bad().await;
+    no_bell_is_moved(&world).await;
+    let take = async || world.ledger.take(Queue::Creation, &worker("w"), 10).await;
+    assert!(take().await.is_err_and(|error| error.is_passing()), "{bad} stands before {good}");
+    world.run("alter table finalization_bells rename to away").await;
+    assert!(take().await.is_err_and(|error| !error.is_passing()), "not even a bell was met");
 }
 
 #[tokio::test]
