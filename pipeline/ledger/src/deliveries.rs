@@ -173,14 +173,16 @@ impl Ledger {
         self.claim_due(limit, policy).await
     }
 
-    /// Keeps the rendered body, under the claim's epoch. `false`: the claim is lost.
+    /// Keeps the rendered body, under the claim's epoch and within its time: whoever renders while the database is away may
+    /// come back minutes later, when others may take the delivery, and receivers no longer believe the moment of the claim.
+    /// `false`: the claim is lost.
     ///
     /// # Errors
     /// When the database does not answer.
     pub async fn keep_body(&self, claimed: &ClaimedDelivery, body: &[u8]) -> Result<bool, Error> {
         let kept = sqlx::query(
             "update webhook_deliveries set body = $5 where user_id = $1 and endpoint_id = $2 and delivery_id = $3 \
-                 and epoch = $4 and status = 'sending'",
+                 and epoch = $4 and sending_until > statement_timestamp()",
         )
         .bind(claimed.user_id.as_str())
         .bind(&claimed.endpoint_id)
@@ -193,7 +195,8 @@ impl Ledger {
         Ok(kept.rows_affected() > 0)
     }
 
-    /// Records how a try ended, under the claim's epoch, with the endpoint's health. `false`: the claim is lost.
+    /// Records how a try ended, under the claim's epoch, with the endpoint's health; what was recorded before is so once.
+    /// `false`: the claim is lost.
     ///
     /// # Errors
     /// When the database does not answer.

@@ -76,7 +76,7 @@ impl Ledger {
     }
 
     /// Records how a try ended, under the claim's epoch, with the subscription's health: one that is gone, or failed for
-    /// days, is removed. `false`: the claim is lost, or the push was cancelled meanwhile.
+    /// days, is removed. What was recorded before is so once. `false`: the claim is lost, or the push was cancelled meanwhile.
     ///
     /// # Errors
     /// When the database does not answer.

@@ -84,11 +84,16 @@ impl Errand for FanOut {
 }
 
 impl FanOut {
-    /// The try, and what is counted of it; `None` when there is nothing to report.
+    /// The try, and what is counted of it; `None` when it came to no outcome.
     async fn tell_once(&self, delivery: &ClaimedDelivery) -> Option<(DeliveryOutcome, &'static str)> {
         let outcome = match AssertUnwindSafe(self.attempt(delivery)).catch_unwind().await {
-            Ok(Some(outcome)) => outcome,
-            Ok(None) => return None,
+            Ok(Ok(Some(outcome))) => outcome,
+            Ok(Ok(None)) => {
+                self.report(delivery, outcome::LOST);
+                return None;
+            }
+            Ok(Err(Unanswered::Stopped)) => return None,
+            Ok(Err(Unanswered::Broken)) => outcome::unreadable(&self.chance),
             Err(_) => {
                 tracing::error!(delivery_id = delivery.delivery_id, "telling an endpoint panicked");
                 outcome::unreadable(&self.chance)
@@ -97,8 +102,13 @@ impl FanOut {
         let verb = || self.ledger.in_time(self.ledger.finish_delivery(delivery, outcome, &self.policy));
         let counted = match until_answered(&self.chance, &self.hard, verb).await {
             Ok(true) => outcome::label(outcome, delivery.try_number, &self.policy.schedule),
-            Ok(false) | Err(_) => "lost",
+            Ok(false) | Err(_) => outcome::LOST,
         };
+        self.report(delivery, counted);
+        Some((outcome, counted))
+    }
+
+    fn report(&self, delivery: &ClaimedDelivery, counted: &'static str) {
         self.metrics.count_tries(counted, 1);
         tracing::info!(
             delivery_id = delivery.delivery_id,
@@ -107,24 +117,27 @@ impl FanOut {
             outcome = counted,
             "told"
         );
-        Some((outcome, counted))
     }
 
-    /// How the try ended; `None` when there is nothing to report.
-    async fn attempt(&self, delivery: &ClaimedDelivery) -> Option<DeliveryOutcome> {
-        match self.body(delivery).await {
-            Ok(Some(body)) => Some(self.post(delivery, body).await),
-            Ok(None) => Some(DeliveryOutcome::Cancelled),
-            Err(Unanswered::Stopped) => None,
-            Err(Unanswered::Broken) => Some(outcome::unreadable(&self.chance)),
-        }
-    }
-
-    /// The body of every try of this delivery: rendered once, and kept before it is sent first.
-    async fn body(&self, delivery: &ClaimedDelivery) -> Result<Option<Vec<u8>>, Unanswered> {
+    /// How the try ended; `None` when its claim was over before anything was sent. The body of every try is the same:
+    /// rendered once, and kept before it is sent first.
+    async fn attempt(&self, delivery: &ClaimedDelivery) -> Result<Option<DeliveryOutcome>, Unanswered> {
         if let Some(body) = &delivery.body {
-            return Ok(Some(body.clone()));
+            return Ok(Some(self.post(delivery, body.clone()).await));
         }
+        let Some(body) = self.rendered(delivery).await? else {
+            return Ok(Some(DeliveryOutcome::Cancelled));
+        };
+        let verb = || self.ledger.in_time(self.ledger.keep_body(delivery, &body));
+        match until_answered(&self.chance, &self.hard, verb).await? {
+            true => Ok(Some(self.post(delivery, body).await)),
+            // Somebody else may have the delivery by now: sending what was not kept could tell two things.
+            false => Ok(None),
+        }
+    }
+
+    /// The body; `None` when what it is about no longer exists.
+    async fn rendered(&self, delivery: &ClaimedDelivery) -> Result<Option<Vec<u8>>, Unanswered> {
         let conversation = match &delivery.conversation_id {
             None => None,
             Some(id) => match self.conversation(delivery, id).await? {
@@ -134,14 +147,7 @@ impl FanOut {
         };
         let memory = self.memory(delivery).await?;
         let item = self.item(delivery).await?;
-        let rendered = self.render.body(delivery, conversation.as_ref(), memory.as_ref(), item.as_ref());
-        let Some(body) = rendered else { return Ok(None) };
-        let verb = || self.ledger.in_time(self.ledger.keep_body(delivery, &body));
-        match until_answered(&self.chance, &self.hard, verb).await? {
-            true => Ok(Some(body)),
-            // Somebody else has the delivery by now: sending what was not kept could tell two things.
-            false => Err(Unanswered::Stopped),
-        }
+        Ok(self.render.body(delivery, conversation.as_ref(), memory.as_ref(), item.as_ref()))
     }
 
     async fn conversation(

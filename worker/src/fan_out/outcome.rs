@@ -35,6 +35,9 @@ pub(crate) fn unreadable(chance: &Chance) -> DeliveryOutcome {
 /// The label of what no try follows.
 pub(crate) const GIVEN_UP: &str = "final";
 
+/// The label of a try whose end is not recorded: its claim was over, or the ledger did not answer.
+pub(crate) const LOST: &str = "lost";
+
 /// The label of `listen_webhook_deliveries_total` and `listen_push_deliveries_total` for the `tries`-th try, by the waits
 /// between tries: a last one that failed gives up, whatever it would have been before.
 pub(crate) fn label(outcome: DeliveryOutcome, tries: i32, schedule: &[Duration]) -> &'static str {

@@ -77,7 +77,7 @@ impl Pushes {
         let verb = || self.ledger.in_time(self.ledger.finish_push(push, outcome, &self.policy));
         let counted = match until_answered(&self.chance, &self.hard, verb).await {
             Ok(true) => outcome::label(outcome, push.try_number, &self.policy.schedule),
-            Ok(false) | Err(_) => "lost",
+            Ok(false) | Err(_) => outcome::LOST,
         };
         self.metrics.count_pushes(counted, 1);
         tracing::info!(

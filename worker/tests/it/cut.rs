@@ -1,4 +1,4 @@
-//! A line to the database that can be cut, or held, between the commit of a run's end and its answer.
+//! A line to the database that can be cut, or held, between the commit of a run's end, or of a try's, and its answer.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -10,7 +10,7 @@ use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{Notify, Semaphore};
 
-/// What becomes of the answer to the commit of a run's end.
+/// What becomes of the answer to the commit of an end.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Answer {
     /// It is dropped, and the connection with it.
@@ -29,7 +29,7 @@ pub(crate) struct Line {
 struct Shared {
     database: PathBuf,
     answer: Answer,
-    /// Ends of runs whose commit was answered by the server, and not yet by us.
+    /// Ends whose commit was answered by the server, and not yet by us.
     met: Semaphore,
     go: Semaphore,
     renewals: AtomicU32,
@@ -60,7 +60,7 @@ impl Line {
         Some(Self { options: options.socket(&folder), shared, folder })
     }
 
-    /// Waits until the end of a run is committed whose answer has not arrived.
+    /// Waits until an end is committed whose answer has not arrived.
     pub(crate) async fn committed(&self) {
         self.shared.met.acquire().await.unwrap().forget();
     }
@@ -92,7 +92,7 @@ impl Drop for Line {
 /// What one connection is about to do.
 #[derive(Default)]
 struct Doing {
-    /// Completes a run, or settles one otherwise.
+    /// Completes a run or settles one otherwise, or ends a try to tell somebody.
     ends: bool,
     renews: bool,
     commits: bool,
@@ -117,6 +117,8 @@ async fn ask(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, doing: Arc<Mutex<D
             let mut doing = doing.lock().unwrap();
             doing.ends |= text.contains("update conversations") && text.contains("'completed'");
             doing.ends |= text.contains("from finalization_jobs where job_id = $1");
+            doing.ends |= text.contains("deliveries d set status = $5");
+            doing.ends |= text.contains("update push_deliveries set status = $5");
             doing.renews |= text.contains("j.user_id = any($1) and j.job_id = any($2)");
             doing.commits = text.contains("COMMIT");
         }

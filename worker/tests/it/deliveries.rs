@@ -102,6 +102,28 @@ async fn a_delivery_whose_last_sender_died_is_counted_as_given_up() {
 }
 
 #[tokio::test]
+async fn a_delivery_whose_claim_is_over_when_its_body_is_there_is_not_sent() {
+    let bench = Bench::new().await;
+    let mut receiver = Receiver::answering(&[]).await;
+    endpoint(&bench, "e1", &receiver.url).await;
+    bench.ledger.test_delivery(&bench.user, "e1", "d1").await.unwrap().unwrap();
+    let sending = Duration::from_micros(1);
+    let deliveries = DeliveryPolicy { sending, schedule: Vec::new(), ..DeliveryPolicy::default() };
+    let working = work(bench.ledger.clone(), &Script::open(), Settings { deliveries, ..slots(1) });
+    let until_given_up = async {
+        while !working.metrics().contains("listen_webhook_deliveries_total{outcome=\"final\"} 1") {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, until_given_up).await.expect("nobody counts it");
+    let registry = working.registry.clone();
+    working.stop().await;
+    let metrics = prometheus::TextEncoder::new().encode_to_string(&registry.gather()).unwrap();
+    assert!(metrics.contains("listen_webhook_deliveries_total{outcome=\"lost\"} 1"), "{metrics}");
+    assert!(receiver.has_heard_no_more());
+}
+
+#[tokio::test]
 async fn an_endpoint_that_says_410_is_disabled() {
     let bench = Bench::new().await;
     let mut receiver = Receiver::answering(&[StatusCode::GONE]).await;

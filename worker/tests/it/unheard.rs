@@ -1,16 +1,22 @@
-//! A run whose own commit is what it stumbles over.
+//! A run, or a try to tell somebody, whose own commit is what it stumbles over.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use axum::http::StatusCode;
+use chrono::TimeDelta;
 use job::{FailureCode, Outcome, State};
-use ledger::Ledger;
+use ledger::{
+    EventKind, Ledger, NewActionItem, NewEndpoint, NewSubscription, SubscriptionKind, WebhookFormat,
+};
+use records::ActionItemId;
 use stages::Failure;
 use worker::{Ended, Settings};
 
-use crate::bench::{Bench, Working, slots, work};
+use crate::bench::{Bench, PATIENCE, Working, slots, work};
 use crate::cut::{Answer, Line};
 use crate::engines::Script;
+use crate::receiver::Receiver;
 
 /// A worker on a line of its own, which renews all the time.
 fn on_a_line(bench: &Bench, script: &std::sync::Arc<Script>, answer: Answer) -> Option<(Line, Working)> {
@@ -74,5 +80,71 @@ async fn an_end_that_its_own_heartbeat_meets_is_reported_as_what_it_is() {
         assert_eq!(working.until_ended().await.1, ended);
         line.let_go();
         assert!(matches!(bench.job(&job).await.job.state, State::Queued { .. }));
+    }
+}
+
+/// The ends of tries of a kind, until one is counted.
+async fn counted(working: &Working, series: &str) -> Vec<String> {
+    let until_counted = async {
+        loop {
+            let metrics = working.metrics();
+            let counts = metrics.lines().filter(|line| line.starts_with(series) && !line.ends_with(" 0"));
+            let counts: Vec<String> = counts.map(str::to_owned).collect();
+            if !counts.is_empty() {
+                return counts;
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, until_counted).await.expect("nobody counts it")
+}
+
+#[tokio::test]
+async fn a_delivery_whose_end_was_told_and_not_heard_is_not_lost() {
+    let bench = Bench::new().await;
+    let mut receiver = Receiver::answering(&[]).await;
+    let new = NewEndpoint {
+        id: "e1".to_owned(),
+        url: receiver.url.clone(),
+        events: vec![EventKind::ConversationCompleted],
+        format: WebhookFormat::Full,
+        secret: outside::new_secret([7; 32]),
+    };
+    bench.ledger.create_endpoint(&bench.user, &new).await.unwrap().unwrap();
+    let Some((line, working)) = on_a_line(&bench, &Script::open(), Answer::Cut) else { return };
+    bench.ledger.test_delivery(&bench.user, "e1", "d1").await.unwrap().unwrap();
+
+    receiver.next().await;
+    line.committed().await;
+
+    let told = counted(&working, "listen_webhook_deliveries_total").await;
+    assert_eq!(told, ["listen_webhook_deliveries_total{outcome=\"delivered\"} 1"]);
+    assert!(receiver.has_heard_no_more());
+    working.stop().await;
+}
+
+#[tokio::test]
+async fn a_push_whose_end_was_told_and_not_heard_is_not_lost() {
+    for (status, outcome) in [(StatusCode::NO_CONTENT, "delivered"), (StatusCode::GONE, "gone")] {
+        let bench = Bench::new().await;
+        let mut receiver = Receiver::answering(&[status]).await;
+        let new = NewSubscription { kind: SubscriptionKind::Webhook, url: receiver.url.clone() };
+        bench.ledger.subscribe(&bench.user, &new).await.unwrap().unwrap();
+        let Some((line, working)) = on_a_line(&bench, &Script::open(), Answer::Cut) else { return };
+        let item = NewActionItem {
+            id: ActionItemId::new("a1"),
+            description: "Buy stamps".to_owned(),
+            completed: false,
+            due_at: Some(bench.ledger.now().await.unwrap() + TimeDelta::hours(1)),
+        };
+        bench.ledger.create_action_items(&bench.user, &[item]).await.unwrap();
+
+        receiver.next().await;
+        line.committed().await;
+
+        let told = counted(&working, "listen_push_deliveries_total").await;
+        assert_eq!(told, [format!("listen_push_deliveries_total{{outcome=\"{outcome}\"}} 1")]);
+        assert!(receiver.has_heard_no_more());
+        working.stop().await;
     }
 }

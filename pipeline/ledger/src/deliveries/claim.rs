@@ -9,7 +9,7 @@ use sqlx::PgConnection;
 
 use super::{
     ClaimedDelivery, Claims, DeliveryPolicy,
-    fair::{Due, Gate, Passed, deal, gates},
+    fair::{Due, Gate, Passed, deal, full, gates},
     waiting::{MOVED, cancel, put_off, put_off_dead, wake_more},
 };
 use crate::{
@@ -46,7 +46,8 @@ struct TakenRow {
 impl Ledger {
     /// Each round reads a page of due rows, locks their endpoints (passing locked ones by: another process is
     /// claiming for them), and takes what these may still have under way. An endpoint that can take no more is
-    /// left out of the next round, so its backlog hides nobody else's deliveries.
+    /// left out of the next round, and one that could take nothing before out of all, so its backlog hides nobody
+    /// else's deliveries.
     pub(super) async fn claim_due(
         &self,
         limit: i64,
@@ -55,7 +56,7 @@ impl Ledger {
         let (mut transaction, now) = self.begin(DOING).await?;
         let given_up = give_up_dead(&mut transaction, policy, now).await?;
         wake_more(&mut transaction, now).await.doing(DOING)?;
-        let (mut claimed, mut passed) = (Vec::new(), Passed::default());
+        let (mut claimed, mut passed) = (Vec::new(), full(&mut transaction, policy, now).await?);
         for _ in 0..ROUNDS {
             let wanted = limit - i64::try_from(claimed.len()).unwrap_or(limit);
             if wanted <= 0 {

@@ -35,6 +35,13 @@ pub(super) struct Gate {
     pub(super) gone: bool,
 }
 
+impl Gate {
+    /// Whether all that it may have at once is under way; what is due at a closed one is to be cleared away instead.
+    fn is_full(&self) -> bool {
+        self.closed_until.is_none() && self.room == 0
+    }
+}
+
 /// Endpoints that this claim looks past from now on.
 #[derive(Debug, Default)]
 pub(super) struct Passed(HashSet<(String, String)>);
@@ -55,9 +62,45 @@ struct EndpointState {
     user_id: String,
     endpoint_id: String,
     enabled: bool,
-    gone: bool,
+    disabled_reason: Option<String>,
     consecutive_failures: i32,
     open_until: Option<Timestamp>,
+}
+
+/// An endpoint with tries under way.
+#[derive(sqlx::FromRow)]
+struct Busy {
+    #[sqlx(flatten)]
+    state: EndpointState,
+    under_way: i64,
+}
+
+/// Endpoints that are open and full already: a claim looks past them from its beginning, so that however many they are, and
+/// however much waits for them, its pages are spent on those that take something. Read without locks: of one that has room
+/// again a moment later the next claim takes, and what is let through is counted once more under the locks ([`gates`]).
+/// What is read is bounded by what all processes have under way at once.
+pub(super) async fn full(
+    connection: &mut PgConnection,
+    policy: &DeliveryPolicy,
+    now: Timestamp,
+) -> Result<Passed, Error> {
+    let busy: Vec<Busy> = sqlx::query_as(
+        "select user_id, endpoint_id, enabled, disabled_reason, consecutive_failures, open_until, under_way \
+         from (select user_id, endpoint_id, count(*) as under_way from webhook_deliveries \
+             where status = 'sending' and sending_until > $1 group by user_id, endpoint_id) busy \
+         join webhook_endpoints using (user_id, endpoint_id)",
+    )
+    .bind(now)
+    .fetch_all(connection)
+    .await
+    .doing(DOING)?;
+    let mut passed = Passed::default();
+    for gate in busy.into_iter().map(|busy| busy.state.gate(busy.under_way, policy, now)) {
+        if gate.is_full() {
+            passed.add((&gate.user_id, &gate.endpoint_id));
+        }
+    }
+    Ok(passed)
 }
 
 /// Locks the endpoints of `due` in key order and says what each lets through. `no key update` lets completions
@@ -71,8 +114,7 @@ pub(super) async fn gates(
 ) -> Result<Vec<Gate>, Error> {
     let (users, endpoints): (Vec<&str>, Vec<&str>) = due.iter().map(Due::endpoint).unzip();
     let locked: Vec<EndpointState> = sqlx::query_as(
-        "select user_id, endpoint_id, enabled, coalesce(not enabled and disabled_reason = 'gone', false) as gone, \
-             consecutive_failures, open_until from webhook_endpoints \
+        "select user_id, endpoint_id, enabled, disabled_reason, consecutive_failures, open_until from webhook_endpoints \
          where (user_id, endpoint_id) in (select * from unnest($1::text[], $2::text[])) \
          order by user_id, endpoint_id for no key update skip locked",
     )
@@ -100,7 +142,8 @@ impl EndpointState {
         // Half open: one try finds out whether the endpoint lives again.
         let most = if self.consecutive_failures >= policy.breaker_after { 1 } else { policy.per_endpoint };
         let room = if closed_until.is_some() { 0 } else { (most - busy).max(0) };
-        Gate { user_id: self.user_id, endpoint_id: self.endpoint_id, room, closed_until, gone: self.gone }
+        let gone = self.disabled_reason.as_deref() == Some("gone");
+        Gate { user_id: self.user_id, endpoint_id: self.endpoint_id, room, closed_until, gone }
     }
 }
 
@@ -178,7 +221,7 @@ mod tests {
                 user_id: "u".into(),
                 endpoint_id: "e".into(),
                 enabled,
-                gone: false,
+                disabled_reason: (!enabled).then(|| "by_owner".into()),
                 consecutive_failures: failures,
                 open_until,
             };

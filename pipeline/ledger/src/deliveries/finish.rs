@@ -51,7 +51,7 @@ impl Ledger {
         }
         let verdict = verdict(outcome, claimed.try_number, &policy.schedule, now);
         if !write(&mut transaction, claimed, &verdict, now).await? {
-            return Ok(false);
+            return is_written(&mut transaction, claimed, &verdict).await;
         }
         match health(outcome) {
             Health::Alive => note_success(&mut transaction, claimed, now).await?,
@@ -174,6 +174,30 @@ async fn write(
     .await
     .doing(DOING)?;
     Ok(written.rows_affected() > 0)
+}
+
+/// Whether the verdict was written before, under the same claim: whoever is not answered says it again. When the next try
+/// comes is not compared, for what waits may have been moved since; the error is, for a sender that was given up leaves the
+/// claim's epoch behind, too.
+async fn is_written(
+    connection: &mut PgConnection,
+    claimed: &ClaimedDelivery,
+    verdict: &Verdict,
+) -> Result<bool, Error> {
+    sqlx::query_scalar(
+        "select exists (select from webhook_deliveries \
+             where user_id = $1 and endpoint_id = $2 and delivery_id = $3 and epoch = $4 and status = $5 \
+                 and last_error is not distinct from $6)",
+    )
+    .bind(claimed.user_id.as_str())
+    .bind(&claimed.endpoint_id)
+    .bind(&claimed.delivery_id)
+    .bind(claimed.epoch)
+    .bind(verdict.status)
+    .bind(verdict.last_error)
+    .fetch_one(connection)
+    .await
+    .doing(DOING)
 }
 
 /// A success closes the breaker and ends every count of failure.

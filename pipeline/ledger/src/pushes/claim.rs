@@ -14,10 +14,10 @@ use crate::{
 };
 
 const DOING: &str = "claiming pushes";
+/// How many times one claim looks past people who have enough under way.
+const ROUNDS: usize = 8;
 /// What a claim reads for each push that it may take, so that one person's backlog seldom fills a page.
 const PAGE_FACTOR: i64 = 4;
-/// A push whose person has enough under way comes back this much later, out of everybody's way.
-const ASIDE: TimeDelta = TimeDelta::seconds(2);
 
 /// A locked row, and whether its item is still to be done by that date.
 #[derive(sqlx::FromRow)]
@@ -46,6 +46,9 @@ struct TakenRow {
 }
 
 impl Ledger {
+    /// Each round locks a page of due rows and takes what their people may still have under way. Who has enough is left
+    /// out of the next round, and who had enough before out of all: nothing is written of what has to wait, however much
+    /// it is and however often somebody looks, and it hides nobody else's.
     pub(super) async fn claim_due_pushes(
         &self,
         limit: i64,
@@ -53,16 +56,26 @@ impl Ledger {
     ) -> Result<Claims<ClaimedPush>, Error> {
         let (mut transaction, now) = self.begin(DOING).await?;
         let given_up = give_up_dead(&mut transaction, policy, now).await?;
-        let due = lock_due(&mut transaction, now, limit.saturating_mul(PAGE_FACTOR)).await?;
-        let (open, closed): (Vec<_>, Vec<_>) = due.into_iter().partition(|row| row.is_open);
-        put(&mut transaction, &closed, CANCEL, now).await?;
-        let busy = under_way(&mut transaction, &open, now).await?;
-        let (taken, aside) = deal(open, busy, usize::try_from(limit).unwrap_or(0), policy.per_person);
-        put(&mut transaction, &aside, PUT_ASIDE, now + ASIDE).await?;
         let until = now + TimeDelta::from_std(policy.sending).unwrap_or(TimeDelta::zero());
-        let claimed = take(&mut transaction, &taken, until).await?;
+        let (mut taken, mut busy) = (Vec::new(), under_way(&mut transaction, now).await?);
+        for _ in 0..ROUNDS {
+            let wanted = usize::try_from(limit).unwrap_or(0).saturating_sub(taken.len());
+            if wanted == 0 {
+                break;
+            }
+            let due = lock_due(&mut transaction, &full(&busy, policy.per_person), now, wanted).await?;
+            if due.is_empty() {
+                break;
+            }
+            let (open, closed): (Vec<_>, Vec<_>) = due.into_iter().partition(|row| row.is_open);
+            cancel(&mut transaction, &closed, now).await?;
+            // Once more: whoever held rows of these people a moment ago has taken them by now.
+            busy = under_way(&mut transaction, now).await?;
+            let dealt = deal(open, &mut busy, wanted, policy.per_person);
+            taken.extend(take(&mut transaction, &dealt, until).await?);
+        }
         transaction.commit().await.doing(DOING)?;
-        let claimed = claimed.into_iter().filter_map(|row| push(row, now)).collect();
+        let claimed = taken.into_iter().filter_map(|row| push(row, now)).collect();
         Ok(Claims { claimed, given_up })
     }
 }
@@ -89,40 +102,12 @@ async fn give_up_dead(
     .map(|given_up| given_up.rows_affected())
 }
 
-/// Rows that are due, or whose sender died, oldest first; rows that others hold are passed by.
-async fn lock_due(connection: &mut PgConnection, now: Timestamp, limit: i64) -> Result<Vec<DueRow>, Error> {
-    sqlx::query_as(
-        "select p.user_id, p.subscription_id, p.delivery_id, \
-             (not a.completed and a.due_at is not distinct from p.due_at) as is_open \
-         from ((select user_id, subscription_id, delivery_id, next_at as at from push_deliveries \
-                 where status = 'pending' and next_at <= $1 order by next_at limit $2) \
-             union all \
-             (select user_id, subscription_id, delivery_id, sending_until from push_deliveries \
-                 where status = 'sending' and sending_until <= $1 order by sending_until limit $2)) due \
-         join push_deliveries p using (user_id, subscription_id, delivery_id) \
-         join action_items a on a.user_id = p.user_id and a.action_item_id = p.action_item_id \
-         where (p.status = 'pending' and p.next_at <= $1) or (p.status = 'sending' and p.sending_until <= $1) \
-         order by due.at, p.delivery_id limit $2 for update of p skip locked",
-    )
-    .bind(now)
-    .bind(limit)
-    .fetch_all(connection)
-    .await
-    .doing(DOING)
-}
-
-/// Tries under way of the people on this page.
-async fn under_way(
-    connection: &mut PgConnection,
-    due: &[DueRow],
-    now: Timestamp,
-) -> Result<HashMap<String, usize>, Error> {
-    let users: Vec<&str> = due.iter().map(|row| row.user_id.as_str()).collect();
+/// Tries under way, by person. As many as all processes have slots: few.
+async fn under_way(connection: &mut PgConnection, now: Timestamp) -> Result<HashMap<String, usize>, Error> {
     let counts: Vec<(String, i64)> = sqlx::query_as(
         "select user_id, count(*) from push_deliveries \
-         where status = 'sending' and sending_until > $2 and user_id = any($1) group by user_id",
+         where status = 'sending' and sending_until > $1 group by user_id",
     )
-    .bind(users)
     .bind(now)
     .fetch_all(connection)
     .await
@@ -130,55 +115,76 @@ async fn under_way(
     Ok(counts.into_iter().map(|(user, count)| (user, usize::try_from(count).unwrap_or(usize::MAX))).collect())
 }
 
-/// Those to take now, at most `limit` and `per_person` of each person, and those to be put aside because their person
-/// has enough under way. What is beyond the limit stays as it is.
-fn deal(
-    due: Vec<DueRow>,
-    mut busy: HashMap<String, usize>,
-    limit: usize,
-    per_person: usize,
-) -> (Vec<DueRow>, Vec<DueRow>) {
-    let (mut taken, mut aside) = (Vec::new(), Vec::new());
-    for row in due {
-        let under_way = busy.entry(row.user_id.clone()).or_default();
-        if *under_way >= per_person {
-            aside.push(row);
-        } else if taken.len() < limit {
-            *under_way += 1;
-            taken.push(row);
-        }
-    }
-    (taken, aside)
+/// People who have enough under way.
+fn full(busy: &HashMap<String, usize>, per_person: usize) -> Vec<&str> {
+    busy.iter().filter(|(_, under_way)| **under_way >= per_person).map(|(user, _)| user.as_str()).collect()
 }
 
-const CANCEL: &str = "update push_deliveries p set status = 'cancelled', next_at = null, sending_until = null, \
-         finished_at = $4 \
-     from unnest($1::text[], $2::text[], $3::text[]) t (user_id, subscription_id, delivery_id) \
-     where p.user_id = t.user_id and p.subscription_id = t.subscription_id and p.delivery_id = t.delivery_id";
-const PUT_ASIDE: &str = "update push_deliveries p set status = 'pending', next_at = $4, sending_until = null \
-     from unnest($1::text[], $2::text[], $3::text[]) t (user_id, subscription_id, delivery_id) \
-     where p.user_id = t.user_id and p.subscription_id = t.subscription_id and p.delivery_id = t.delivery_id";
-
-/// Runs one of the statements above over locked rows.
-async fn put(
+/// A page, for `wanted` pushes, of rows that are due, or whose sender died, of people who are not `full`; oldest first.
+/// Rows that others hold are passed by.
+async fn lock_due(
     connection: &mut PgConnection,
-    rows: &[DueRow],
-    statement: &'static str,
-    at: Timestamp,
-) -> Result<(), Error> {
+    full: &[&str],
+    now: Timestamp,
+    wanted: usize,
+) -> Result<Vec<DueRow>, Error> {
+    sqlx::query_as(
+        "select p.user_id, p.subscription_id, p.delivery_id, \
+             (not a.completed and a.due_at is not distinct from p.due_at) as is_open \
+         from ((select user_id, subscription_id, delivery_id, next_at as at from push_deliveries \
+                 where status = 'pending' and next_at <= $1 and user_id <> all($3) order by next_at limit $2) \
+             union all \
+             (select user_id, subscription_id, delivery_id, sending_until from push_deliveries \
+                 where status = 'sending' and sending_until <= $1 and user_id <> all($3) \
+                 order by sending_until limit $2)) due \
+         join push_deliveries p using (user_id, subscription_id, delivery_id) \
+         join action_items a on a.user_id = p.user_id and a.action_item_id = p.action_item_id \
+         where (p.status = 'pending' and p.next_at <= $1) or (p.status = 'sending' and p.sending_until <= $1) \
+         order by due.at, p.delivery_id limit $2 for update of p skip locked",
+    )
+    .bind(now)
+    .bind(i64::try_from(wanted).unwrap_or(i64::MAX).saturating_mul(PAGE_FACTOR))
+    .bind(full)
+    .fetch_all(connection)
+    .await
+    .doing(DOING)
+}
+
+/// Those to take now, in their order: at most `wanted`, and so many of each person that `per_person` are under way.
+fn deal(
+    due: Vec<DueRow>,
+    busy: &mut HashMap<String, usize>,
+    wanted: usize,
+    per_person: usize,
+) -> Vec<DueRow> {
+    let has_room = |row: &DueRow| {
+        let under_way = busy.entry(row.user_id.clone()).or_default();
+        let has_room = *under_way < per_person;
+        *under_way += usize::from(has_room);
+        has_room
+    };
+    due.into_iter().filter(has_room).take(wanted).collect()
+}
+
+/// Cancels locked rows of items that are done, or have another date by now.
+async fn cancel(connection: &mut PgConnection, rows: &[DueRow], now: Timestamp) -> Result<(), Error> {
     if rows.is_empty() {
         return Ok(());
     }
     let [users, subscriptions, deliveries] = columns(rows);
-    sqlx::query(statement)
-        .bind(users)
-        .bind(subscriptions)
-        .bind(deliveries)
-        .bind(at)
-        .execute(connection)
-        .await
-        .doing(DOING)
-        .map(drop)
+    sqlx::query(
+        "update push_deliveries p set status = 'cancelled', next_at = null, sending_until = null, finished_at = $4 \
+         from unnest($1::text[], $2::text[], $3::text[]) t (user_id, subscription_id, delivery_id) \
+         where p.user_id = t.user_id and p.subscription_id = t.subscription_id and p.delivery_id = t.delivery_id",
+    )
+    .bind(users)
+    .bind(subscriptions)
+    .bind(deliveries)
+    .bind(now)
+    .execute(connection)
+    .await
+    .doing(DOING)
+    .map(drop)
 }
 
 async fn take(
@@ -263,16 +269,18 @@ mod tests {
     }
 
     #[test]
-    fn a_person_with_enough_under_way_is_put_aside_and_the_rest_is_taken_in_order() {
+    fn a_person_with_enough_under_way_waits_and_the_rest_is_taken_in_order() {
         let rows = (0..3).map(|n| due("many", n)).chain([due("one", 3), due("two", 4)]).collect();
-        let (taken, aside) = deal(rows, HashMap::from([("many".into(), 1)]), 9, 2);
-        assert_eq!((ids(&taken), ids(&aside)), (vec!["0", "3", "4"], vec!["1", "2"]));
+        let mut busy = HashMap::from([("many".into(), 1)]);
+        assert_eq!(ids(&deal(rows, &mut busy, 9, 2)), ["0", "3", "4"]);
+        assert_eq!(full(&busy, 2), ["many"]);
     }
 
     #[test]
     fn what_is_beyond_the_limit_is_left_alone() {
         let rows = (0..3).map(|n| due("one", n)).collect();
-        let (taken, aside) = deal(rows, HashMap::new(), 2, 4);
-        assert_eq!((ids(&taken), ids(&aside)), (vec!["0", "1"], vec![]));
+        let mut busy = HashMap::new();
+        assert_eq!(ids(&deal(rows, &mut busy, 2, 4)), ["0", "1"]);
+        assert_eq!(busy["one"], 2, "nothing else counts as under way");
     }
 }

@@ -21,13 +21,14 @@ impl Ledger {
         policy: &PushPolicy,
     ) -> Result<bool, Error> {
         let (mut transaction, now) = self.begin(DOING).await?;
-        // Subscriptions come before their pushes in the order of locks. One that was removed took this push along.
+        // Subscriptions come before their pushes in the order of locks. One that was removed took this push along, and
+        // one that is gone was to be removed.
         if !lock_subscription(&mut transaction, claimed).await? {
-            return Ok(false);
+            return Ok(health(outcome) == Health::Gone);
         }
         let verdict = verdict(outcome, claimed.try_number, &policy.schedule, now);
         if !write(&mut transaction, claimed, &verdict, now).await? {
-            return Ok(false);
+            return is_written(&mut transaction, claimed, &verdict).await;
         }
         match health(outcome) {
             Health::Alive => note_success(&mut transaction, claimed, now).await?,
@@ -80,6 +81,28 @@ async fn write(
     .await
     .doing(DOING)?;
     Ok(written.rows_affected() > 0)
+}
+
+/// Whether the verdict was written before, under the same claim: whoever is not answered says it again.
+async fn is_written(
+    connection: &mut PgConnection,
+    claimed: &ClaimedPush,
+    verdict: &Verdict,
+) -> Result<bool, Error> {
+    sqlx::query_scalar(
+        "select exists (select from push_deliveries \
+             where user_id = $1 and subscription_id = $2 and delivery_id = $3 and epoch = $4 and status = $5 \
+                 and last_error is not distinct from $6)",
+    )
+    .bind(claimed.user_id.as_str())
+    .bind(&claimed.subscription_id)
+    .bind(&claimed.delivery_id)
+    .bind(claimed.epoch)
+    .bind(verdict.status)
+    .bind(verdict.last_error)
+    .fetch_one(connection)
+    .await
+    .doing(DOING)
 }
 
 async fn note_success(

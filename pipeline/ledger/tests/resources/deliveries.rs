@@ -124,6 +124,56 @@ async fn a_sender_that_died_loses_its_claim_to_the_next() {
 }
 
 #[tokio::test]
+async fn a_body_that_comes_after_its_claims_time_is_not_kept_even_if_nobody_else_has_claimed() {
+    let world = with_one().await;
+    let late = claim(&world).await;
+    later(&world).await;
+    assert!(!world.ledger.keep_body(&late, b"late").await.unwrap());
+    assert_eq!(world.count("select count(*) from webhook_deliveries where body is not null").await, 0);
+}
+
+#[tokio::test]
+async fn an_end_whose_answer_was_not_heard_is_told_again_and_counts_once() {
+    for outcome in [
+        DeliveryOutcome::Delivered { status: 204 },
+        RETRY,
+        DeliveryOutcome::Final { status: Some(400), error: "status" },
+        DeliveryOutcome::Gone,
+        DeliveryOutcome::Cancelled,
+    ] {
+        let world = with_one().await;
+        let claimed = claim(&world).await;
+        assert!(finish(&world, &claimed, outcome).await);
+        let said = view(&world).await;
+        let marks = "select consecutive_failures from webhook_endpoints";
+        let failures: i32 = sqlx::query_scalar(marks).fetch_one(&world.pool).await.unwrap();
+        assert!(finish(&world, &claimed, outcome).await, "{outcome:?}");
+        assert_eq!(view(&world).await, said);
+        assert_eq!(sqlx::query_scalar::<_, i32>(marks).fetch_one(&world.pool).await.unwrap(), failures);
+    }
+}
+
+#[tokio::test]
+async fn the_end_of_another_try_is_not_taken_for_ones_own() {
+    let world = with_one().await;
+    let dead = claim(&world).await;
+    later(&world).await;
+    let next = claim(&world).await;
+    let refused = DeliveryOutcome::Final { status: Some(503), error: "status" };
+    assert!(finish(&world, &next, refused).await);
+    assert!(!finish(&world, &dead, refused).await, "it was told under another claim");
+    assert!(!finish(&world, &next, RETRY).await, "it was told otherwise");
+
+    let world = with_one().await;
+    world.run("update webhook_deliveries set tries = 10").await;
+    let last = claim(&world).await;
+    later(&world).await;
+    assert!(world.ledger.claim_deliveries(1, &DeliveryPolicy::default()).await.unwrap().claimed.is_empty());
+    assert_eq!(view(&world).await.last_error.as_deref(), Some("abandoned"));
+    assert!(!finish(&world, &last, RETRY).await, "it was given up for a sender that died");
+}
+
+#[tokio::test]
 async fn a_delivery_that_kills_its_sender_every_time_ends() {
     let world = with_one().await;
     for _ in 1..=11 {

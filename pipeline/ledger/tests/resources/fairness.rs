@@ -47,6 +47,34 @@ async fn a_backlog_of_one_endpoint_hides_nobody_elses_deliveries() {
     assert_eq!(per_endpoint(&next), HashMap::from([("busy", 1)]), "a place became free");
 }
 
+#[tokio::test]
+async fn the_backlogs_of_eight_full_endpoints_hide_nobody_elses_deliveries() {
+    let policy = DeliveryPolicy::default();
+    for (failures, most) in [(0, 4), (policy.breaker_after, 1)] {
+        let world = World::new().await;
+        let full = ["e1", "e2", "e3", "e4", "e5", "e6", "e7", "e8"];
+        for id in full {
+            world.endpoint(&world.ann, id).await;
+            world.run("update webhook_deliveries set next_at = next_at - interval '1 hour'").await;
+            world.pending(&world.ann, id, 70).await;
+        }
+        sqlx::query("update webhook_endpoints set consecutive_failures = $1")
+            .bind(failures)
+            .execute(&world.pool)
+            .await
+            .unwrap();
+        world.run("update webhook_deliveries set next_at = next_at - interval '1 hour'").await;
+        world.endpoint(&world.bob, "calm").await;
+        world.pending(&world.bob, "calm", 1).await;
+        let mut claimed = Vec::new();
+        for _ in 0..3 {
+            claimed.extend(world.ledger.claim_deliveries(16, &policy).await.unwrap().claimed);
+        }
+        let all_that_they_may = full.map(|id| (id, most)).into_iter().chain([("calm", 1)]).collect();
+        assert_eq!(per_endpoint(&claimed), all_that_they_may);
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn eight_processes_at_once_never_exceed_the_cap_of_an_endpoint() {
     let world = World::new().await;

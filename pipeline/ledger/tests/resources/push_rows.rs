@@ -1,4 +1,4 @@
-//! What a claim of pushes does to rows that it does not send: cancelled, put aside, given up, each the very one; and what
+//! What a claim of pushes does to rows that it does not send: cancelled, left alone, given up, each the very one; and what
 //! it says of those that it does send.
 
 use ledger::{ClaimedPush, ItemChange, PushPolicy};
@@ -48,7 +48,7 @@ async fn a_push_of_a_date_that_is_no_longer_the_items_is_cancelled_alone() {
 }
 
 #[tokio::test]
-async fn a_push_of_a_person_with_enough_under_way_is_put_aside_alone() {
+async fn a_push_of_a_person_with_enough_under_way_is_left_as_it_is() {
     let world = with_one_due().await;
     world
         .run(
@@ -61,8 +61,36 @@ async fn a_push_of_a_person_with_enough_under_way_is_put_aside_alone() {
                  sending_until = now() + interval '1 minute' where subscription_id in ('q', 'r')",
         )
         .await;
-    assert!(spared(&world, S, claim(&world)).await.is_empty());
-    assert_eq!(status(&world).await, ("pending".into(), true));
+    assert!(spared(&world, "false", claim(&world)).await.is_empty());
+}
+
+#[tokio::test]
+async fn a_persons_backlog_is_not_written_by_those_who_look_at_it_and_hides_nobody_elses() {
+    let world = with_pushes().await;
+    for backlog in [
+        // Pushes that wait, and senders that died.
+        "status = 'pending', next_at = clock_timestamp() - interval '1 hour', sending_until = null",
+        "status = 'sending', sending_until = clock_timestamp() - interval '1 hour', next_at = null",
+    ] {
+        let seeded = format!(
+            "delete from push_deliveries where user_id = 'ann'; \
+             insert into push_deliveries (user_id, subscription_id, delivery_id, action_item_id, notice, due_at, status, \
+                     next_at, created_at) \
+                 select user_id, 's', 'd_' || n, 'i', 'set', due_at, 'pending', now(), now() \
+                 from reminders, generate_series(1, 200) n where user_id = 'ann'; \
+             update push_deliveries set {backlog} where user_id = 'ann'; \
+             update push_deliveries set status = 'pending', next_at = now(), sending_until = null where user_id = 'bob'"
+        );
+        world.database.run(&seeded).await;
+        let people: Vec<_> = claim(&world).await.into_iter().map(|push| push.user_id).collect();
+        let of = |user| people.iter().filter(|one| *one == user).count();
+        assert_eq!((of(&world.ann), of(&world.bob)), (4, 2));
+        // Not even locked, which is written, too.
+        let locks = "select sum(xmax::text::bigint)::bigint from push_deliveries";
+        let locked = world.count(locks).await;
+        assert!(spared(&world, "false", claim(&world)).await.is_empty());
+        assert_eq!(world.count(locks).await, locked);
+    }
 }
 
 #[tokio::test]

@@ -2,6 +2,8 @@
 //! no other.
 
 use ledger::{ClaimedPush, DeliveryOutcome, PushPolicy};
+use sqlx::PgConnection;
+use tokio::task::JoinHandle;
 
 use crate::strangers::spared;
 use crate::world::World;
@@ -94,6 +96,19 @@ async fn a_subscription_that_is_gone_takes_its_own_pushes_along_and_nothing_else
 }
 
 #[tokio::test]
+async fn what_was_told_of_ones_namesakes_was_not_told_of_one() {
+    let world = with_pushes().await;
+    let claimed = claim_all(&world).await;
+    for other in &claimed[1..] {
+        assert!(finish(&world, other, DELIVERED).await);
+    }
+    world
+        .run("delete from push_deliveries where user_id = 'ann' and subscription_id = 's' and delivery_id = 'd_0'")
+        .await;
+    assert!(!finish(&world, &claimed[0], DELIVERED).await);
+}
+
+#[tokio::test]
 async fn a_sender_that_died_in_its_last_try_is_given_up_alone() {
     let world = with_pushes().await;
     claim_all(&world).await;
@@ -148,10 +163,8 @@ async fn a_push_that_somebody_holds_keeps_no_other_waiting() {
     assert_eq!((last.len(), last[0].delivery_id.as_str(), last[0].try_number), (1, "d_0", 1));
 }
 
-#[tokio::test]
-async fn what_another_process_claims_while_one_looks_is_claimed_once() {
-    let world = with_pushes().await;
-    // Whoever looks has seen the pushes as they were, and stops over their items.
+/// A claim that has seen the pushes as they were, and stops over their items until the session ends.
+async fn stopped(world: &World, policy: PushPolicy) -> (PgConnection, JoinHandle<Vec<ClaimedPush>>) {
     world
         .run(
             "create function stop() returns boolean language plpgsql volatile as \
@@ -160,12 +173,17 @@ async fn what_another_process_claims_while_one_looks_is_claimed_once() {
              create view action_items as select * from things where stop()",
         )
         .await;
-    let mut holder = world.database.holding("select pg_advisory_xact_lock(1)").await;
-    let look = tokio::spawn({
-        let ledger = world.other_process();
-        async move { ledger.claim_pushes(9, &PushPolicy::default()).await.unwrap().claimed }
-    });
+    let holder = world.database.holding("select pg_advisory_xact_lock(1)").await;
+    let ledger = world.other_process();
+    let look = tokio::spawn(async move { ledger.claim_pushes(9, &policy).await.unwrap().claimed });
     world.database.until_somebody_waits().await;
+    (holder, look)
+}
+
+#[tokio::test]
+async fn what_another_process_claims_while_one_looks_is_claimed_once() {
+    let world = with_pushes().await;
+    let (mut holder, look) = stopped(&world, PushPolicy::default()).await;
     // Another process takes one, and puts another aside.
     world
         .run(
@@ -183,6 +201,22 @@ async fn what_another_process_claims_while_one_looks_is_claimed_once() {
     let theirs = "select count(*) from push_deliveries where user_id = 'ann' and subscription_id = 's' \
         and (status, epoch) in (('sending', 1), ('pending', 0))";
     assert_eq!(world.count(theirs).await, 2);
+}
+
+#[tokio::test]
+async fn what_another_process_claims_while_one_looks_counts_among_what_its_person_may_have() {
+    let world = with_pushes().await;
+    let (mut holder, look) = stopped(&world, PushPolicy { per_person: 1, ..PushPolicy::default() }).await;
+    world
+        .run(
+            "update push_deliveries set status = 'sending', epoch = 1, tries = 1, next_at = null, \
+                 sending_until = clock_timestamp() + interval '30 seconds' \
+                 where user_id = 'ann' and subscription_id = 's' and delivery_id = 'd_0'",
+        )
+        .await;
+    sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
+    let people: Vec<_> = look.await.unwrap().into_iter().map(|push| push.user_id).collect();
+    assert_eq!(people, [world.bob]);
 }
 
 #[tokio::test]

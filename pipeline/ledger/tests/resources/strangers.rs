@@ -125,6 +125,23 @@ async fn a_try_ends_once() {
 }
 
 #[tokio::test]
+async fn what_was_told_of_ones_namesakes_was_not_told_of_one() {
+    let world = with_deliveries().await;
+    let delivered = DeliveryOutcome::Delivered { status: 200 };
+    let (mine, others): (Vec<_>, Vec<_>) = claim_all(&world)
+        .await
+        .into_iter()
+        .partition(|one| (one.user_id.as_str(), &*one.endpoint_id, &*one.delivery_id) == ("ann", "w", "w_0"));
+    for other in &others {
+        assert!(finish(&world, other, delivered).await);
+    }
+    world
+        .run("delete from webhook_deliveries where user_id = 'ann' and endpoint_id = 'w' and delivery_id = 'w_0'")
+        .await;
+    assert!(!finish(&world, &mine[0], delivered).await);
+}
+
+#[tokio::test]
 async fn a_sender_that_died_is_given_up_alone() {
     let world = with_deliveries().await;
     claim_all(&world).await;
