@@ -74,15 +74,31 @@ pub(crate) trait Said: Copy + std::fmt::Debug {
 /// Says `verb` in a process whose connections end at the `statement`th. `false`: it has no more than that, and was done.
 async fn is_cut_off<V: Said>(world: &World, verb: V, scene: &V::Scene, statement: usize, cut: Cut) -> bool {
     let proxy = Proxy::start(&world.database.options()).await;
-    let doomed = world.process(&proxy.options(), verb.has_bells());
+    let doomed = world.process(&proxy.options().application_name(DOOMED), verb.has_bells());
     doomed.now().await.unwrap();
     proxy.arm(statement, cut);
-    let said = std::pin::pin!(verb.say(&doomed, scene));
-    let hung_up = std::pin::pin!(proxy.hung_up());
-    match select(hung_up, said).await {
-        Either::Left(_) => true,
-        // A verb may notice that its connection went before we are told that it was cut.
-        Either::Right((answer, _)) => answer.is_err() || proxy.has_hung_up(),
+    let is_cut_off = {
+        let said = std::pin::pin!(verb.say(&doomed, scene));
+        let hung_up = std::pin::pin!(proxy.hung_up());
+        match select(hung_up, said).await {
+            Either::Left(_) => true,
+            // A verb may notice that its connection went before we are told that it was cut.
+            Either::Right((answer, _)) => answer.is_err() || proxy.has_hung_up(),
+        }
+    };
+    drop((doomed, proxy));
+    until_nobody_is(world, DOOMED).await;
+    is_cut_off
+}
+
+/// What the sessions of a process that is to be cut off are called.
+const DOOMED: &str = "doomed";
+
+/// Waits until the server has ended the sessions of that name: what they held is passed by until then.
+async fn until_nobody_is(world: &World, name: &str) {
+    let living = "select exists (select from pg_stat_activity where application_name = $1 and datname = current_database())";
+    while sqlx::query_scalar::<_, bool>(living).bind(name).fetch_one(&world.pool).await.unwrap() {
+        tokio::task::yield_now().await;
     }
 }
 
