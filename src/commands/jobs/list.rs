@@ -85,7 +85,7 @@ pub(super) fn row(view: &JobView, now: Timestamp) -> Vec<String> {
         view.job.queue.to_string(),
         format!("{}/{}", view.job.attempts, view.job.crashes),
         view.job.generation.to_string(),
-        ago(view.created_at, now),
+        ago(view.job.admitted_at, now),
         view.user_id.to_string(),
     ]
 }

@@ -21,9 +21,10 @@ pub struct JobFilter {
     pub user: Option<UserId>,
     /// The present dispatch.
     pub generation: Option<i64>,
-    /// Admitted first at this moment or later.
+    /// Admitted at this moment or later. Ages count from the last admission or replay (DECISIONS §4); of completed jobs, and
+    /// in a list of all, from the first, by which these lists are ordered.
     pub since: Option<Timestamp>,
-    /// Admitted first before this moment.
+    /// Admitted before this moment, by the same count.
     pub until: Option<Timestamp>,
     /// Leave out dead letters that an operator settled.
     pub unsettled: bool,
@@ -55,6 +56,13 @@ impl JobFilter {
     /// The moment by which the list is ordered: live jobs by their last admission or replay, others by their first.
     fn column(&self) -> &'static str {
         if self.is_live() { "admitted_at" } else { "created_at" }
+    }
+
+    /// The moment from which ages count. A dead letter may have been replayed a minute ago.
+    fn admitted(&self) -> &'static str {
+        let is_dead =
+            self.status.as_deref() == Some("dead_letter") || self.status.is_none() && self.code.is_some();
+        if self.is_live() || is_dead { "admitted_at" } else { "created_at" }
     }
 
     fn is_live(&self) -> bool {
@@ -104,10 +112,10 @@ impl JobFilter {
             query.push(" and generation = ").push_bind(generation);
         }
         if let Some(since) = self.since {
-            query.push(" and created_at >= ").push_bind(since);
+            query.push(format_args!(" and {} >= ", self.admitted())).push_bind(since);
         }
         if let Some(until) = self.until {
-            query.push(" and created_at < ").push_bind(until);
+            query.push(format_args!(" and {} < ", self.admitted())).push_bind(until);
         }
         if self.unsettled {
             query.push(" and settled_at is null");

@@ -250,6 +250,14 @@ async fn jobs_are_listed_by_every_filter_alone() {
     let soon = world.ledger.now().await.unwrap() + Duration::hours(1);
     assert_eq!(listed(JobFilter { since: Some(soon), ..all() }).await, []);
     assert_eq!(listed(JobFilter { until: Some(soon), ..all() }).await.len(), 5);
+    world.run("update finalization_jobs set created_at = created_at - interval '14 days'").await;
+    let week = Some(world.ledger.now().await.unwrap() - Duration::days(7));
+    let old = |status: &str| JobFilter { status: Some(status.into()), until: week, ..all() };
+    let new = |status: &str| JobFilter { status: Some(status.into()), since: week, ..all() };
+    for (status, admitted_anew) in [("dead_letter", true), ("leased", true), ("completed", false)] {
+        assert_eq!(listed(old(status)).await.is_empty(), admitted_anew, "{status}");
+        assert_eq!(listed(new(status)).await.is_empty(), !admitted_anew, "{status}");
+    }
     let five = world.ledger.jobs_page(&JobFilter { limit: 5, ..all() }).await.unwrap();
     assert_eq!((five.jobs.len(), five.next), (5, None), "there is nothing behind the fifth of five");
 }
