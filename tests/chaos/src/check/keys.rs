@@ -1,4 +1,5 @@
-//! Rules over people who bring keys of their own: which key the model saw with whose words.
+//! Rules over people who bring keys of their own: which key the model saw with whose words. Of noise, which is read when it is
+//! processed again, nobody can tell whose it is.
 //!
 //! `parked` never brings one; each `keyed` person brings hers most of the time, none now and then, and sometimes one that
 //! the model refuses.
@@ -26,7 +27,7 @@ pub(super) const RULES: &[Rule] = &[
         "what a person with own keys was given was made with her key",
         "select format('%s of %s', j.conversation_id, j.user_id) from finalization_jobs j \
          join chaos.said s using (user_id, conversation_id) \
-         where j.user_id like 'keyed%' and j.status = 'completed' and j.outcome = 'kept' \
+         where j.user_id like 'keyed%' and j.status = 'completed' and j.outcome = 'kept' and not s.noise \
              and not exists (select from chaos.calls c where c.number = s.number and c.key_of = j.user_id)",
     ),
     (
