@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use ledger::{Claimed, Ledger, MinuteCounts, Process, RUN_MILLIS};
+use ledger::{Claimed, Ledger, Process, RUN_MILLIS, RunCounts};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use worker::{Ended, Moment, Watch};
 
@@ -20,7 +20,7 @@ const EVERY: Duration = Duration::from_secs(5);
 
 /// Counts how runs end and passes every moment on.
 pub(crate) struct Tally {
-    ended: Mutex<MinuteCounts>,
+    ended: Mutex<RunCounts>,
     next: Arc<dyn Watch>,
 }
 
@@ -31,7 +31,7 @@ impl Tally {
     }
 
     /// What has ended so far. The ledger knows what was said before: an answer that is lost counts nothing twice.
-    fn ended(&self) -> MinuteCounts {
+    fn ended(&self) -> RunCounts {
         *self.lock()
     }
 
@@ -50,7 +50,7 @@ impl Tally {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, MinuteCounts> {
+    fn lock(&self) -> MutexGuard<'_, RunCounts> {
         self.ended.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -93,7 +93,7 @@ async fn report(ledger: Ledger, mut process: Process, tally: Arc<Tally>, soft: C
 /// Says what ended since the last report, once everything has come to rest: runs that were drained count as well.
 pub(crate) async fn last_words(app: &App, tally: &Tally) {
     let ended = tally.ended();
-    if ended == MinuteCounts::default() {
+    if ended == RunCounts::default() {
         return;
     }
     let process = Process { stopping: true, ..process(&app.config) };

@@ -1,12 +1,12 @@
 //! Replaying many: look at what would happen, then begin.
 
-use std::{pin::pin, time::Duration};
+use std::time::Duration;
 
 use axum::{
     extract::State,
     response::{Redirect, Response},
 };
-use ledger::{Ledger, ReplayOrder, ReplayPreview, Started};
+use ledger::{ReplayOrder, ReplayPreview, Started};
 use rand::RngExt;
 use uuid::Uuid;
 
@@ -35,7 +35,7 @@ pub(super) async fn ask(
     let ledger = &console.ledger;
     let filter = asked.filter(ledger.in_time(ledger.now()).await?, 0)?;
     let asked = asked.fixed(&filter);
-    let preview = patiently(ledger, ledger.preview_replay(&filter)).await?;
+    let preview = ledger.within(PATIENCE, ledger.preview_replay(&filter)).await?;
     if preview.jobs == 0 {
         return Err(Fault::Missing(
             "No unsettled dead letter is found: nothing is to be replayed.".to_owned(),
@@ -70,21 +70,6 @@ pub(super) async fn ask(
     .page())
 }
 
-/// Waits for a verb about a long list.
-async fn patiently<T>(
-    ledger: &Ledger,
-    verb: impl Future<Output = Result<T, ledger::Error>>,
-) -> Result<T, Fault> {
-    let mut verb = pin!(verb);
-    if let Ok(answer) = tokio::time::timeout(PATIENCE, verb.as_mut()).await {
-        return Ok(answer?);
-    }
-    // Before the verb is dropped, and its session with it.
-    ledger.doubt();
-    tracing::warn!("the database said nothing while a replay was previewed or begun");
-    Err(Fault::Database)
-}
-
 fn several(number: i64, one: &str, many: &str) -> String {
     format!("{} {}", count(number), if number == 1 { one } else { many })
 }
@@ -114,7 +99,7 @@ pub(super) async fn start(State(console): State<Console>, acting: Acting) -> Res
         per_minute: cap(&acting, "per_minute", 60_000)?,
         in_flight: cap(&acting, "in_flight", 10_000)?,
     };
-    match patiently(ledger, ledger.start_replay(id, &order, &action)).await? {
+    match ledger.within(PATIENCE, ledger.start_replay(id, &order, &action)).await? {
         Started::Nothing => Err(Fault::Missing("Nothing is left to be replayed.".to_owned()).into()),
         Started::Running(view) => {
             Ok(Redirect::to(&format!("/console/replays/{}?done=started", view.operation_id)))

@@ -14,8 +14,10 @@ use super::time::{written, written_if_some};
 /// `transcript_segments` is there only when asked for; of a conversation created from text it is `[]`.
 pub fn conversation(view: &ConversationView, with_transcript: bool) -> impl Serialize + use<'_> {
     let record = &view.conversation;
-    let names = Names::of(view);
-    let segments = || view.segments.iter().flatten().map(|said| SegmentShape::of(said, &names)).collect();
+    let segments = || {
+        let names = Names::of(view);
+        view.segments.iter().flatten().map(|said| SegmentShape::of(said, &names)).collect()
+    };
     ConversationShape {
         id: record.id.as_str(),
         created_at: record.created_at,

@@ -79,8 +79,11 @@ impl Ledger {
         self.within(ANSWER, verb)
     }
 
-    /// The same, no longer than `wait`.
-    pub(crate) fn within<T>(
+    /// The same, no longer than `wait`: for verbs that the server gives another time.
+    ///
+    /// # Errors
+    /// As [`in_time`](Self::in_time), after `wait`.
+    pub fn within<T>(
         &self,
         wait: Duration,
         verb: impl Future<Output = Result<T, Error>>,

@@ -78,8 +78,8 @@ pub use operator::{JobView, OperatorAction};
 pub use operators::{
     ActionFilter, ActionView, CHECKS, Cause, Causes, Check, DeadLetters, DeliveryFilter, DeliveryLine,
     Enabled, EndpointView, Examination, Finding, GivenUp, HeldLease, JobCursor, JobFilter, JobPage, JobsPage,
-    MinuteCounts, MinuteView, OldTransaction, Overview, Pause, Process, ProcessView, RUN_MILLIS, Redelivered,
-    ReplayChange, ReplayItem, ReplayOrder, ReplayPreview, ReplayTurn, ReplayView, Started, Stepped, Workers,
+    MinuteView, OldTransaction, Overview, Pause, Process, ProcessView, RUN_MILLIS, Redelivered, ReplayChange,
+    ReplayItem, ReplayOrder, ReplayPreview, ReplayTurn, ReplayView, RunCounts, Started, Stepped, Workers,
     delivery_subject,
 };
 pub use prune::Pruned;

@@ -145,6 +145,24 @@ impl TestDatabase {
         };
         tokio::time::timeout(Duration::from_secs(30), until).await.expect("nobody waits for a lock");
     }
+
+    /// Until the server has ended the sessions of that application: what they held is free, what they counted is told.
+    ///
+    /// # Panics
+    /// When the server does not answer.
+    pub async fn until_nobody_is(&self, application: &str) {
+        const IS_THERE: &str = "select exists (select from pg_stat_activity \
+            where application_name = $1 and datname = current_database())";
+        let pool = self.pool(1).await;
+        while sqlx::query_scalar::<_, bool>(IS_THERE)
+            .bind(application)
+            .fetch_one(&pool)
+            .await
+            .expect("the server tells who is there")
+        {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    }
 }
 
 impl Drop for TestDatabase {

@@ -29,7 +29,7 @@ pub use overview::{DeadLetters, MinuteView, Overview};
 pub use page::JobPage;
 pub use pauses::Pause;
 pub(crate) use pauses::is_paused;
-pub use processes::{HeldLease, MinuteCounts, Process, ProcessView, RUN_MILLIS, Workers};
+pub use processes::{HeldLease, Process, ProcessView, RUN_MILLIS, RunCounts, Workers};
 pub use verify::{CHECKS, Check, Finding};
 pub use webhooks::{Enabled, EndpointView, GivenUp};
 

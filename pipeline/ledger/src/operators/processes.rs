@@ -36,7 +36,7 @@ pub struct Process {
 
 /// Runs that ended in a process since it began; what came to them is added to the minute in which it says so.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct MinuteCounts {
+pub struct RunCounts {
     /// Committed.
     pub completed: u64,
     /// Failed attempts.
@@ -49,7 +49,7 @@ pub struct MinuteCounts {
     pub lengths: [u64; RUN_MILLIS.len() + 1],
 }
 
-impl MinuteCounts {
+impl RunCounts {
     /// All of them in the order of the columns: by how runs ended, then by their length.
     fn all(&self) -> Vec<i64> {
         let ends = [self.completed, self.failed, self.released, self.lost];
@@ -138,7 +138,7 @@ impl Ledger {
     ///
     /// # Errors
     /// When the database does not answer: the next report tells of the same runs again.
-    pub async fn report_process(&self, process: &Process, ended: &MinuteCounts) -> Result<(), Error> {
+    pub async fn report_process(&self, process: &Process, ended: &RunCounts) -> Result<(), Error> {
         const DOING: &str = "reporting a process";
         let (mut transaction, now) = self.begin(DOING).await?;
         let before = write_process(&mut transaction, process, now).await.doing(DOING)?;

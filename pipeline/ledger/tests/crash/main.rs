@@ -87,20 +87,13 @@ async fn is_cut_off<V: Said>(world: &World, verb: V, scene: &V::Scene, statement
         }
     };
     drop((doomed, proxy));
-    until_nobody_is(world, DOOMED).await;
+    // What they held is passed by until then.
+    world.database.until_nobody_is(DOOMED).await;
     is_cut_off
 }
 
 /// What the sessions of a process that is to be cut off are called.
 const DOOMED: &str = "doomed";
-
-/// Waits until the server has ended the sessions of that name: what they held is passed by until then.
-async fn until_nobody_is(world: &World, name: &str) {
-    let living = "select exists (select from pg_stat_activity where application_name = $1 and datname = current_database())";
-    while sqlx::query_scalar::<_, bool>(living).bind(name).fetch_one(&world.pool).await.unwrap() {
-        tokio::task::yield_now().await;
-    }
-}
 
 /// Cuts `verb` off at every statement. Answers how many fault points it has.
 async fn crash_everywhere(verb: Verb) -> usize {

@@ -3,7 +3,7 @@
 use chrono::{DateTime, TimeDelta};
 use job::Queue;
 use ledger::{
-    EndpointChange, Error, EventKind, Ledger, MinuteCounts, NewEndpoint, NewKey, OperatorAction, Process,
+    EndpointChange, Error, EventKind, Ledger, NewEndpoint, NewKey, OperatorAction, Process, RunCounts,
     WebhookFormat,
 };
 use records::UserId;
@@ -152,7 +152,7 @@ impl Said for Owned {
                 ledger.prune_dead_letters(month, None, 100).await.map(drop)
             }
             Self::Report => {
-                let ended = MinuteCounts { completed: 1, ..Default::default() };
+                let ended = RunCounts { completed: 1, ..Default::default() };
                 ledger.report_process(&process(user), &ended).await
             }
             Self::ForgetProcess => ledger.forget_process(&process(user).id).await,

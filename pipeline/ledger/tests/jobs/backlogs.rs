@@ -4,7 +4,6 @@ use ledger::{Ledger, Settings};
 use sqlx::{ConnectOptions, Connection};
 
 use crate::{
-    explain::gone,
     grown::reads,
     world::{World, worker},
 };
@@ -21,7 +20,7 @@ pub(crate) async fn seeded(statements: &[&'static str]) -> World {
     }
     sqlx::raw_sql("analyze").execute(&mut seed).await.unwrap();
     seed.close().await.unwrap();
-    gone(&world, "seed").await;
+    world.database.until_nobody_is("seed").await;
     world
 }
 
@@ -36,7 +35,7 @@ pub(crate) async fn reading_more_than(
     let process = Ledger::new(options, Settings { connections: 1, ..Settings::default() });
     verb(&process).await;
     process.close().await;
-    gone(world, "verb").await;
+    world.database.until_nobody_is("verb").await;
     let read = |table: &str, rows: i64| rows - before.get(table).copied().unwrap_or(0);
     let all = reads(world).await;
     let more = all.iter().filter(|(table, rows)| read(table, **rows) > most);

@@ -2,7 +2,7 @@
 
 use chrono::Duration;
 use job::{FailureCode, JobId, Outcome, Queue, Why};
-use ledger::{ActionFilter, Edge, JobFilter, MinuteCounts, OperatorAction, Results};
+use ledger::{ActionFilter, Edge, JobFilter, OperatorAction, Results, RunCounts};
 use records::UserId;
 
 use crate::world::{World, completion, process, worker};
@@ -122,7 +122,7 @@ async fn jobs_are_found_by_cause_person_age_and_dispatch() {
 async fn a_paused_queue_is_taken_from_by_nobody_in_either_mode() {
     let world = World::new().await;
     let job = world.admitted("c").await;
-    world.ledger.report_process(&process("host:1", 4), &MinuteCounts::default()).await.unwrap();
+    world.ledger.report_process(&process("host:1", 4), &RunCounts::default()).await.unwrap();
     assert!(world.ledger.pause(Queue::Creation, &olga()).await.unwrap());
     assert!(!world.ledger.pause(Queue::Creation, &olga()).await.unwrap(), "once");
 
@@ -152,7 +152,7 @@ async fn why_knows_workers_slots_and_bells() {
     let why = async |job: &JobId| world.ledger.job_page(job).await.unwrap().unwrap().why;
     assert_eq!(why(&first).await, Why::NoWorkers);
     let one_slot = process("host:1", 1);
-    world.ledger.report_process(&one_slot, &MinuteCounts::default()).await.unwrap();
+    world.ledger.report_process(&one_slot, &RunCounts::default()).await.unwrap();
     assert_eq!(why(&first).await, Why::NothingWrong);
     assert_eq!(why(&second).await, Why::Behind { ahead: 1 });
     world.claim(&first).await;
@@ -178,8 +178,8 @@ async fn workers_are_shown_with_what_they_hold() {
     let generation = world.job(&job).await.generation;
     world.ledger.claim(&job, generation, &worker("host:1/creation")).await.unwrap();
     world.ledger.claim(&stray, generation, &worker("elsewhere")).await.unwrap();
-    world.ledger.report_process(&process("host:1", 4), &MinuteCounts::default()).await.unwrap();
-    world.ledger.report_process(&process("host:2", 4), &MinuteCounts::default()).await.unwrap();
+    world.ledger.report_process(&process("host:1", 4), &RunCounts::default()).await.unwrap();
+    world.ledger.report_process(&process("host:2", 4), &RunCounts::default()).await.unwrap();
     world
         .run("update service_processes set seen_at = now() - interval '1 minute' where process_id = 'host:2'")
         .await;
@@ -205,7 +205,7 @@ async fn the_overview_counts_what_ended_and_what_died_of_what() {
     let replayed = world.dead("c", FailureCode::NoContent).await;
     world.ledger.discard(&settled, &olga()).await.unwrap().unwrap().unwrap();
     world.ledger.replay(&replayed, &olga()).await.unwrap().unwrap().unwrap();
-    let mut counts = MinuteCounts::default();
+    let mut counts = RunCounts::default();
     for _ in 0..2 {
         counts.completed += 3;
         counts.failed += 1;

@@ -4,7 +4,7 @@
 use chrono::Duration;
 use job::{FailureCode, JobId, Outcome, Queue, Surroundings};
 use ledger::{
-    ActionFilter, Edge, JobFilter, JobPage, Ledger, MinuteCounts, OperatorAction, Process, Results, Settings,
+    ActionFilter, Edge, JobFilter, JobPage, Ledger, OperatorAction, Process, Results, RunCounts, Settings,
 };
 use records::{ConversationId, UserId};
 
@@ -24,7 +24,7 @@ async fn around(world: &World, job: &JobId) -> Surroundings {
 }
 
 async fn seen(world: &World, process: &Process) {
-    world.ledger.report_process(process, &MinuteCounts::default()).await.unwrap();
+    world.ledger.report_process(process, &RunCounts::default()).await.unwrap();
 }
 
 async fn complete(world: &World, job: &JobId, engine: &str) {
@@ -342,7 +342,7 @@ async fn whoever_waits_for_a_moment_does_not_wait_for_long() {
 #[tokio::test]
 async fn an_overview_counts_processes_that_live_and_minutes_each_for_itself() {
     let world = World::new().await;
-    let mut counts = MinuteCounts { completed: 1, ..MinuteCounts::default() };
+    let mut counts = RunCounts { completed: 1, ..RunCounts::default() };
     counts.lengths[0] = 1;
     for id in ["host:1", "host:2", "host:3"] {
         world.ledger.report_process(&process(id, 2), &counts).await.unwrap();

@@ -45,13 +45,6 @@ async fn scans(world: &World, table: &str, index: &str) -> (i64, i64) {
     .unwrap()
 }
 
-/// Waits until no session of that name is left.
-pub(crate) async fn gone(world: &World, name: &str) {
-    let living = "select count(*) from pg_stat_activity where application_name = $1 \
-        and datname = current_database()";
-    while sqlx::query_scalar::<_, i64>(living).bind(name).fetch_one(&world.pool).await.unwrap() > 0 {}
-}
-
 /// Runs a verb in a process of its own, and asserts that it read each table through the index named with it, each
 /// time, and never whole. A session reports its counts when it ends at the latest, so its end is awaited.
 async fn assert_uses(indexes: &[(&str, &str)], verb: impl AsyncFn(&Ledger, usize)) {
@@ -72,7 +65,7 @@ pub(crate) async fn assert_uses_with(
         sqlx::raw_sql(rows).execute(&mut seed).await.unwrap();
     }
     sqlx::Connection::close(seed).await.unwrap();
-    gone(&world, "seed").await;
+    world.database.until_nobody_is("seed").await;
     let mut before = Vec::new();
     for (table, index) in indexes {
         before.push(scans(&world, table, index).await);
@@ -83,7 +76,7 @@ pub(crate) async fn assert_uses_with(
         verb(&process, time).await;
     }
     process.close().await;
-    gone(&world, "verb").await;
+    world.database.until_nobody_is("verb").await;
     for ((table, index), (whole, through)) in indexes.iter().zip(before) {
         let after = scans(&world, table, index).await;
         assert!(after.1 >= through + TIMES as i64, "{index} was used {} times", after.1 - through);

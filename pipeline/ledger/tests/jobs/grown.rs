@@ -9,7 +9,7 @@ use serde_json::json;
 use sqlx::{ConnectOptions, Connection};
 
 use crate::{
-    explain::{HISTORY, gone},
+    explain::HISTORY,
     world::{World, completion, said, talk, worker},
 };
 
@@ -87,13 +87,13 @@ async fn a_plan_that_was_made_for_a_small_table_reads_no_more_of_a_large_one() {
         sqlx::raw_sql(rows).execute(&mut grower).await.unwrap();
     }
     grower.close().await.unwrap();
-    gone(&world, "grower").await;
+    world.database.until_nobody_is("grower").await;
     let before = reads(&world).await;
     for round in 0..4 {
         street(&world, &ledger, &format!("large{round}")).await;
     }
     ledger.close().await;
-    gone(&world, "verb").await;
+    world.database.until_nobody_is("verb").await;
     let mut whole = Vec::new();
     for (table, rows) in reads(&world).await {
         let read = rows - before.get(&table).copied().unwrap_or(0);

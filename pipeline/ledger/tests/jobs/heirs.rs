@@ -1,14 +1,14 @@
 //! What operators are told of a lease that is not renewed: who goes on, or that nobody lives to do so.
 
 use job::{Heir, JobId, Queue, Why};
-use ledger::{MinuteCounts, Process};
+use ledger::{Process, RunCounts};
 
 use crate::world::{World, process, worker};
 
 const NOT_SEEN: &str = "update service_processes set seen_at = now() - interval '12 seconds'";
 
 async fn seen(world: &World, process: &Process) {
-    world.ledger.report_process(process, &MinuteCounts::default()).await.unwrap();
+    world.ledger.report_process(process, &RunCounts::default()).await.unwrap();
 }
 
 async fn why(world: &World, job: &JobId) -> Why {

@@ -7,7 +7,7 @@ use job::Queue;
 use ledger::{ConversationFilter, Ledger, Settings};
 use records::ConversationId;
 
-use crate::{explain::gone, world::World};
+use crate::world::World;
 
 /// Notes the bounds of whoever writes to one of these tables.
 const NOTED: &str = "create table noted (at text, locks text, statements text, idling text); \
@@ -51,7 +51,7 @@ async fn a_session_that_was_idle_for_a_while_is_asked_before_it_is_used() {
     // No race is waited out here: only a session that has been idle for more than a second is doubted.
     tokio::time::sleep(Duration::from_millis(1_200)).await;
     world.run("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'idle'").await;
-    gone(&world, "idle").await;
+    world.database.until_nobody_is("idle").await;
     ledger.now().await.unwrap();
 }
 
@@ -74,7 +74,7 @@ async fn end(world: &World, name: &'static str) {
         .execute(&world.pool)
         .await
         .unwrap();
-    gone(world, name).await;
+    world.database.until_nobody_is(name).await;
 }
 
 #[tokio::test]
@@ -110,7 +110,7 @@ async fn one_session_answers_who_comes_after_one_another_and_a_few_answer_a_crow
     }
     assert!(world.count(sessions).await <= 10, "the few, and no others");
     tokio::time::timeout(Duration::from_secs(5), ledger.close()).await.expect("what is kept is closed, too");
-    gone(&world, "crowd").await;
+    world.database.until_nobody_is("crowd").await;
 }
 
 #[tokio::test]

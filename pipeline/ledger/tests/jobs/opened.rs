@@ -10,7 +10,6 @@ use ledger::{Ledger, NewConversation, Settings, WithKeys};
 use records::{ConversationId, Segment, Status, UserId};
 
 use crate::{
-    explain::gone,
     grown::reads,
     world::{World, said, talk},
 };
@@ -287,7 +286,7 @@ async fn words_that_are_not_to_be_shown_are_not_read_and_others_are_read_once() 
             false => drop(looker.finalize(&world.ann, &id, None).await.unwrap().unwrap()),
         }
         looker.close().await;
-        gone(&world, name).await;
+        world.database.until_nobody_is(name).await;
         reads(&world).await["transcript_segments"] - before
     };
     let first = read("shown", true).await;

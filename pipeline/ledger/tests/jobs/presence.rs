@@ -1,7 +1,7 @@
 //! What operators see of processes, queues and jobs: since when one lives, which one is paused, what one spent.
 
 use job::Queue;
-use ledger::{MinuteCounts, OperatorAction};
+use ledger::{OperatorAction, RunCounts};
 
 use crate::street::Street;
 use crate::world::{World, process};
@@ -10,7 +10,7 @@ use crate::world::{World, process};
 async fn a_process_that_was_away_has_begun_anew_and_one_that_was_seen_goes_on() {
     let world = World::new().await;
     let process = process("host:1", 1);
-    let report = async || world.ledger.report_process(&process, &MinuteCounts::default()).await.unwrap();
+    let report = async || world.ledger.report_process(&process, &RunCounts::default()).await.unwrap();
     const BEGAN_LONG_AGO: &str =
         "select count(*) from service_processes where started_at < now() - interval '1 hour'";
     report().await;
@@ -26,7 +26,7 @@ async fn a_process_that_was_away_has_begun_anew_and_one_that_was_seen_goes_on() 
 async fn what_a_process_ended_is_counted_once_however_often_it_says_so() {
     let world = World::new().await;
     let report = async |id, completed| {
-        let mut ended = MinuteCounts { completed, failed: 1, ..MinuteCounts::default() };
+        let mut ended = RunCounts { completed, failed: 1, ..RunCounts::default() };
         ended.lengths[2] = completed;
         world.ledger.report_process(&process(id, 1), &ended).await.unwrap();
     };

@@ -103,6 +103,13 @@ async fn somebody_whom_one_knows_is_read_by_id() {
     assert_eq!(world.count("select count(*) from people").await, 4);
 }
 
+/// Ann's newest conversations with their transcripts.
+async fn page(world: &World, limit: i64) -> Result<Vec<ConversationView>, ledger::Error> {
+    let page = DatePage { limit, ..DatePage::default() };
+    let filter = ConversationFilter { page, with_transcript: true, ..ConversationFilter::default() };
+    world.ledger.conversations(&world.ann, &filter).await
+}
+
 #[tokio::test]
 async fn a_page_of_more_words_than_one_answer_may_hold_is_refused_and_a_shorter_one_is_not() {
     let world = named_street().await;
@@ -114,13 +121,8 @@ async fn a_page_of_more_words_than_one_answer_may_hold_is_refused_and_a_shorter_
                  from conversations, generate_series(1, 5) n where user_id = 'ann'",
         )
         .await;
-    let page = async |limit| {
-        let page = DatePage { limit, ..DatePage::default() };
-        let filter = ConversationFilter { page, with_transcript: true, ..ConversationFilter::default() };
-        world.ledger.conversations(&world.ann, &filter).await
-    };
-    assert!(matches!(page(2).await, Err(ledger::Error::TooMuch { .. })));
-    assert_eq!(page(1).await.unwrap()[0].segments.as_ref().map(Vec::len), Some(5));
+    assert!(matches!(page(&world, 2).await, Err(ledger::Error::TooMuch { .. })));
+    assert_eq!(page(&world, 1).await.unwrap()[0].segments.as_ref().map(Vec::len), Some(5));
     // Asked together, single views are read one by one.
     let one = |id: &'static str| {
         let world = &world;
@@ -143,13 +145,8 @@ async fn labels_count_as_words_do() {
                  from conversations, generate_series(1, 5000) n where user_id = 'ann'",
         )
         .await;
-    let page = async |limit| {
-        let page = DatePage { limit, ..DatePage::default() };
-        let filter = ConversationFilter { page, with_transcript: true, ..ConversationFilter::default() };
-        world.ledger.conversations(&world.ann, &filter).await
-    };
-    assert!(matches!(page(2).await, Err(ledger::Error::TooMuch { .. })));
-    assert_eq!(page(1).await.unwrap()[0].segments.as_ref().map(Vec::len), Some(5_000));
+    assert!(matches!(page(&world, 2).await, Err(ledger::Error::TooMuch { .. })));
+    assert_eq!(page(&world, 1).await.unwrap()[0].segments.as_ref().map(Vec::len), Some(5_000));
 }
 
 #[tokio::test]
