@@ -112,10 +112,10 @@ impl JobFilter {
             query.push(" and generation = ").push_bind(generation);
         }
         if let Some(since) = self.since {
-            query.push(format_args!(" and {} >= ", self.admitted())).push_bind(since);
+            query.push(" and ").push(self.admitted()).push(" >= ").push_bind(since);
         }
         if let Some(until) = self.until {
-            query.push(format_args!(" and {} < ", self.admitted())).push_bind(until);
+            query.push(" and ").push(self.admitted()).push(" < ").push_bind(until);
         }
         if self.unsettled {
             query.push(" and settled_at is null");
