@@ -44,7 +44,7 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { connections: 20, bells: true, policy: Policy::default(), enqueue_failed: Arc::new(|| ()) }
+        Self { connections: 16, bells: true, policy: Policy::default(), enqueue_failed: Arc::new(|| ()) }
     }
 }
 
@@ -53,8 +53,8 @@ impl Default for Settings {
 pub struct Ledger {
     pub(crate) pool: PgPool,
     pub(crate) renewals: PgPool,
-    /// For what touches a few rows by their keys and is one statement: two batches of admissions, and one each of what
-    /// runs read, of polls and of keys.
+    /// For what touches a few rows by their keys and is asked for most: two takes, two batches of completions, two of
+    /// admissions, and one each of what runs read, of polls and of keys.
     pub(crate) by_keys: Few,
     /// For what a person lists.
     pub(crate) pages: Few,
@@ -84,7 +84,7 @@ impl Ledger {
         Self {
             pool: pool(settings.connections, SESSION),
             renewals: pool(2, SESSION),
-            by_keys: few(5, SESSION_BY_KEYS),
+            by_keys: few(9, SESSION_BY_KEYS),
             pages: few(4, SESSION_OF_PAGES),
             policy: settings.policy,
             bells: settings.bells,
@@ -180,11 +180,6 @@ impl Ledger {
         doing: &'static str,
     ) -> Result<(Transaction<'static, Postgres>, Timestamp), Error> {
         begin_on(&self.renewals, doing).await
-    }
-
-    /// Begins a verb whose first statement reads the clock itself: a round trip less.
-    pub(crate) async fn open(&self, doing: &'static str) -> Result<Transaction<'static, Postgres>, Error> {
-        self.pool.begin_with(BEGIN).await.doing(doing)
     }
 
     /// Begins a transaction that only reads and sees one moment, so that what it shows is never torn by a completion or
@@ -291,11 +286,11 @@ macro_rules! by_keys {
 const SESSION_OF_PAGES: &str =
     concat!(limits!("set"), "; set jit = off; set plan_cache_mode = force_generic_plan");
 
-/// [`SESSION`], where every statement is a verb by itself.
+/// [`SESSION`], where nothing is done but verbs.
 const SESSION_BY_KEYS: &str = concat!(limits!("set"), "; set jit = off", by_keys!("set"));
 
 /// How a verb begins, in one round trip.
-const BEGIN: &str = concat!("begin; ", limits!("set local"), by_keys!("set local"));
+pub(crate) const BEGIN: &str = concat!("begin; ", limits!("set local"), by_keys!("set local"));
 
 /// How what is only read is planned.
 #[derive(Clone, Copy)]

@@ -1,6 +1,5 @@
-//! A few sessions for what is one statement and asked for often. The pool asks every session that comes back whether it
-//! lives, in a task of its own: a second round trip for every statement. One that has just answered whole stays here
-//! instead, for whoever asks next.
+//! A few sessions for what is asked for most. The pool asks every session that comes back whether it lives, in a task of its
+//! own: a round trip more for every verb. One that has just answered whole stays here instead, for whoever asks next.
 
 use std::{
     ops::{Deref, DerefMut},
@@ -8,13 +7,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-use sqlx::{PgConnection, PgPool, Postgres, pool::PoolConnection};
+use sqlx::{Connection, PgConnection, PgPool, Postgres, Transaction, pool::PoolConnection};
 use tokio::{
     runtime::Handle,
     sync::{OwnedSemaphorePermit, Semaphore},
 };
 
 use crate::{
+    connect::BEGIN,
     deadline::{BELIEVED, Doubts},
     error::{Doing, Error},
 };
@@ -44,7 +44,7 @@ struct Kept {
     answered: Instant,
 }
 
-/// A session for one statement: given back with [`keep`](Self::keep), or left to the pool, which asks it whether it lives.
+/// A session for one verb: given back with [`keep`](Self::keep), or left to the pool, which asks it whether it lives.
 pub(crate) struct Session {
     session: PoolConnection<Postgres>,
     /// `None`: it is one of the others.
@@ -52,6 +52,13 @@ pub(crate) struct Session {
 }
 
 impl Session {
+    /// Begins a verb whose first statement reads the clock itself. The few are told once and for all how long anybody waits
+    /// and how few rows a verb touches; the others are told each time.
+    pub(crate) async fn begin(&mut self, doing: &'static str) -> Result<Transaction<'_, Postgres>, Error> {
+        let verb = if self.of.is_some() { "begin" } else { BEGIN };
+        self.session.begin_with(verb).await.doing(doing)
+    }
+
     /// It has answered whole, and lives.
     pub(crate) fn keep(self) {
         if let Some((few, _turn, taken)) = self.of {

@@ -9,8 +9,8 @@ use records::{ConversationId, Segment, Source, UserId};
 use secrecy::ExposeSecret;
 use sqlx::{AssertSqlSafe, ConnectOptions, PgPool, postgres::PgPoolOptions};
 
-/// Connections of the ledger under test.
-pub(crate) const CONNECTIONS: u32 = 20;
+/// Connections of the ledger under test, as shipped: besides those that it keeps.
+pub(crate) const CONNECTIONS: u32 = 16;
 /// Producers, and runs at once.
 pub(crate) const WIDTH: usize = 16;
 
@@ -55,7 +55,10 @@ impl House {
             assert_ne!(value, "off", "{name} is off: these figures would be worth nothing");
             words.push(format!("{name} {value}"));
         }
-        format!("{}; {WIDTH} producers, {WIDTH} runs at once, {CONNECTIONS} connections", words.join(", "))
+        format!(
+            "{}; {WIDTH} producers, {WIDTH} runs at once, {CONNECTIONS} + 15 connections",
+            words.join(", ")
+        )
     }
 
     /// What was spent so far.

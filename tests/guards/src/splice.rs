@@ -43,7 +43,9 @@ pub(crate) fn switched(text: &str, guards: &[&Guard]) -> Result<String> {
         let around = around.map(|literal| call_around(text, &literals, literal).unwrap_or(literal.clone()));
         let around = around.unwrap_or_else(|| own.clone());
         if text[..around.start].ends_with("!(") {
-            return Err(format!("{}: a macro's text cannot be chosen while a program runs", guard.name).into());
+            return Err(
+                format!("{}: a macro's text cannot be chosen while a program runs", guard.name).into()
+            );
         }
         choices.entry((around.start, around.end)).or_default().push((guard, own));
     }

@@ -213,7 +213,8 @@ impl Ledger {
         batch: &[Arc<Asked>],
         bell: Bell,
     ) -> Result<(Vec<Finalized>, Vec<Claimed>), Stumble> {
-        let mut transaction = self.open(DOING).await?;
+        let mut session = self.by_keys.session(&self.pool, DOING).await?;
+        let mut transaction = session.begin(DOING).await?;
         hold(&mut transaction, batch).await?;
         let found = look(&mut transaction, batch).await?;
         let newest = newest_jobs(&mut transaction, batch, &found).await?;
@@ -227,6 +228,7 @@ impl Ledger {
             claims.extend(self.claim_at_once(&mut transaction, &step.job.id, keying, found.now).await?);
         }
         transaction.commit().await.doing(DOING)?;
+        session.keep();
         self.wake_all(&steps);
         let made = made(&ready, &steps);
         Ok((answers(batch, found, opened, &made, &newest), claims))

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use job::{Command, Job, Outcome, Refusal, Timestamp, decide};
-use sqlx::PgConnection;
+use sqlx::{FromRow, PgConnection};
 
 use super::{Completion, Finished, items, memories, write};
 use crate::{
@@ -14,7 +14,7 @@ use crate::{
     error::{Doing, Error},
     history::{self, Said},
     reminders,
-    row::{self, Stored},
+    row::{self, JobRow, Stored},
 };
 
 const DOING: &str = "completing runs";
@@ -38,10 +38,9 @@ impl Ledger {
     }
 
     async fn try_complete_all(&self, batch: &[Arc<Completion>]) -> Result<Vec<Finished>, Stumble> {
-        let mut transaction = self.open(DOING).await?;
-        let now = lock_people(&mut transaction, batch).await?;
-        let ids: Vec<&str> = batch.iter().map(|completion| completion.claimed.job.id.as_str()).collect();
-        let jobs = row::read_locked(&mut transaction, &ids).await?;
+        let mut session = self.by_keys.session(&self.pool, DOING).await?;
+        let mut transaction = session.begin(DOING).await?;
+        let (now, jobs) = hold(&mut transaction, batch).await?;
         let (granted, mut answers) = self.decide_all(batch, jobs, now);
         if !granted.is_empty() {
             let rows: Vec<&Stored> = granted.iter().map(|granted| &granted.after).collect();
@@ -55,6 +54,7 @@ impl Ledger {
                 granted.iter().map(|granted| (&granted.before, &granted.after.job)).collect();
             count_totals(&mut transaction, &changes).await?;
             transaction.commit().await.doing(DOING)?;
+            session.keep();
             self.waker.job_settled();
             self.wake_pushes(pushes);
             if answers.values().any(Finished::was_told) {
@@ -95,19 +95,37 @@ impl Ledger {
     }
 }
 
-/// The people's rows come first in the lock order, with the database's clock.
-async fn lock_people(connection: &mut PgConnection, batch: &[Arc<Completion>]) -> Result<Timestamp, Error> {
+/// A job as it is held, with the database's clock.
+#[derive(FromRow)]
+struct Held {
+    now: Timestamp,
+    #[sqlx(flatten)]
+    job: JobRow,
+}
+
+/// Holds the jobs of a batch, behind the rows of the people who keep something: these come first in the lock order, and a
+/// condition on their number is answered before any job is looked for. Of no job at all the clock is not asked.
+async fn hold(
+    connection: &mut PgConnection,
+    batch: &[Arc<Completion>],
+) -> Result<(Timestamp, HashMap<String, Stored>), Error> {
     let kept = batch.iter().filter(|completion| completion.outcome == Outcome::Kept);
     let people: BTreeSet<&str> = kept.map(|completion| completion.claimed.user_id.as_str()).collect();
-    let (now, _): (Timestamp, i64) = sqlx::query_as(
-        "select statement_timestamp(), (select count(*) from ( \
-             select from users where user_id = any($1) order by user_id for no key update) locked)",
+    let rows: Vec<Held> = sqlx::query_as(
+        "with people as materialized ( \
+             select user_id from users where user_id = any($1) order by user_id for no key update) \
+         select statement_timestamp() as now, j.* from finalization_jobs j \
+         where j.job_id = any($2) and (select count(*) from people) >= 0 \
+         order by j.user_id, j.job_id for no key update of j",
     )
     .bind(people.into_iter().collect::<Vec<_>>())
-    .fetch_one(connection)
+    .bind(batch.iter().map(|completion| completion.claimed.job.id.as_str()).collect::<Vec<_>>())
+    .fetch_all(connection)
     .await
-    .doing("locking people")?;
-    Ok(now)
+    .doing("holding jobs")?;
+    let now = rows.first().map_or(Timestamp::MIN_UTC, |held| held.now);
+    let jobs = rows.into_iter().map(|Held { job, .. }| Ok((job.job_id.clone(), Stored::try_from(job)?)));
+    Ok((now, jobs.collect::<Result<_, Error>>()?))
 }
 
 /// Writes conversations, then what hangs on them, then deliveries. Answers what was really created, and how many pushes

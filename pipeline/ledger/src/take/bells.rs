@@ -17,6 +17,8 @@ use crate::{
     row::{self, Stored, jobs_stored},
 };
 
+const DOING: &str = "taking bells";
+
 /// What becomes of the bells of one take.
 #[derive(Default)]
 struct Verdicts {
@@ -121,10 +123,12 @@ impl Ledger {
         bell: Bell,
         first: &mut Option<BellRow>,
     ) -> Result<Taken, Stumble> {
-        let mut transaction = self.open("taking bells").await?;
+        let mut session = self.by_keys.session(&self.pool, DOING).await?;
+        let mut transaction = session.begin(DOING).await?;
         match self.take_within(&mut transaction, queue, worker, limit, bell, first).await {
             Ok((taken, told)) => {
-                transaction.commit().await.doing("taking bells")?;
+                transaction.commit().await.doing(DOING)?;
+                session.keep();
                 if told > 0 {
                     self.waker.deliveries_written();
                 }
