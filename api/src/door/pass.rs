@@ -12,6 +12,7 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Response},
 };
+use ledger::Ledger;
 use tokio::time::timeout;
 use tower_http::catch_panic::CatchPanicLayer;
 use trace::TraceContext;
@@ -64,7 +65,7 @@ pub(super) async fn attend(State(door): State<Door>, mut request: Request, next:
                 Error::NoAnswer.into_response()
             }
         };
-        let mut answer = finish(answer, &id);
+        let mut answer = finish(answer, &id, &door.ledger);
         told.put(answer.headers_mut());
         if let Some(retiring) = retire::of(RETIRING, method.as_str(), &route) {
             retiring.announce(answer.headers_mut());
@@ -145,8 +146,9 @@ pub(super) fn catch_panics() -> CatchPanicLayer<fn(Box<dyn Any + Send>) -> Respo
     CatchPanicLayer::custom(|_| detail(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error"))
 }
 
-fn finish(mut answer: Response, id: &str) -> Response {
+fn finish(mut answer: Response, id: &str, ledger: &Ledger) -> Response {
     if let Some(Cause(error)) = answer.extensions_mut().remove::<Cause>() {
+        ledger.heed(&error);
         // The error's own words never include the database's.
         match error.is_passing() {
             true => tracing::warn!(%error, "the ledger is unavailable"),

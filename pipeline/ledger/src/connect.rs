@@ -219,9 +219,12 @@ fn sessions(size: u32, session: &'static str, doubts: &Doubts) -> PgPoolOptions 
         .test_before_acquire(false)
         .before_acquire(move |session, state| {
             let doubts = before.clone();
-            Box::pin(
-                async move { if state.idle_for < BELIEVED { Ok(true) } else { doubts.ask(session).await } },
-            )
+            Box::pin(async move {
+                if doubts.is_outdated(state.age) {
+                    return Ok(false);
+                }
+                if state.idle_for < BELIEVED { Ok(true) } else { doubts.ask(session).await }
+            })
         })
         .after_release(move |session, _| {
             let doubts = after.clone();

@@ -5,10 +5,10 @@
 
 use std::{
     sync::{
-        Arc,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU32, Ordering},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use sqlx::{Connection, PgConnection};
@@ -31,22 +31,46 @@ const ASKED: u32 = 64;
 
 /// Sessions that somebody gave up waiting for. The pool would wait for them for ever before it hands them on.
 #[derive(Clone, Default)]
-pub(crate) struct Doubts(Arc<AtomicU32>);
+pub(crate) struct Doubts(Arc<Raised>);
+
+#[derive(Default)]
+struct Raised {
+    /// How many of the sessions that are handed on next are doubted.
+    asked: AtomicU32,
+    /// Since when the schema is another one than that by which older sessions planned.
+    replanned: Mutex<Option<Instant>>,
+}
 
 impl Doubts {
     fn raise(&self) {
-        self.0.store(ASKED, Ordering::Release);
+        self.0.asked.store(ASKED, Ordering::Release);
     }
 
     /// Whether there are any.
     pub(crate) fn are_raised(&self) -> bool {
-        self.0.load(Ordering::Acquire) > 0
+        self.0.asked.load(Ordering::Acquire) > 0
     }
 
     /// Whether there are any; one less from now on.
     fn are_any(&self) -> bool {
         let less = |left: u32| left.checked_sub(1);
-        self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, less).is_ok()
+        self.0.asked.fetch_update(Ordering::AcqRel, Ordering::Acquire, less).is_ok()
+    }
+
+    /// A migration has changed what a kept plan answers: the server refuses the plan on each session that has it, and the
+    /// driver would say it again and again. All that is open is replaced.
+    fn replan(&self) {
+        *self.replanned() = Some(Instant::now());
+    }
+
+    /// Whether a session of that age may still have plans of an older schema.
+    pub(crate) fn is_outdated(&self, age: Duration) -> bool {
+        self.replanned().is_some_and(|since| since.elapsed() <= age)
+    }
+
+    /// Nothing is awaited while this is held.
+    fn replanned(&self) -> MutexGuard<'_, Option<Instant>> {
+        self.0.replanned.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether a session that was idle may be used. In doubt a new one is made: what was open with it may be dead too.
@@ -93,10 +117,18 @@ impl Ledger {
         async move {
             // It is dropped after the doubt is raised, and its session with it.
             if let Ok(answer) = tokio::time::timeout(wait, verb.as_mut()).await {
-                return answer;
+                return answer.inspect_err(|error| self.heed(error));
             }
             self.doubts.raise();
             Err(Error::Unavailable { doing: "waiting for its answer", source: silence() })
+        }
+    }
+
+    /// Hears what a verb failed of that was not waited for by [`in_time`](Self::in_time). Where a migration has changed a
+    /// table beneath this process, the sessions that planned by the older schema are replaced, and a repeat is answered.
+    pub fn heed(&self, error: &Error) {
+        if error.is_of_an_old_plan() {
+            self.doubts.replan();
         }
     }
 

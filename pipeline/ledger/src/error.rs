@@ -1,6 +1,6 @@
 //! How the machine can break. `Display` never includes the source: a database's words may hold a person's.
 
-use sqlx::migrate::MigrateError;
+use sqlx::{error::DatabaseError, migrate::MigrateError, postgres::PgDatabaseError};
 
 /// Something that was being done with the database did not work.
 #[derive(Debug, thiserror::Error)]
@@ -125,6 +125,12 @@ impl Error {
         }
     }
 
+    /// Whether the session had planned the statement by another schema than there is now.
+    pub(crate) fn is_of_an_old_plan(&self) -> bool {
+        let (Self::Unavailable { source, .. } | Self::Refused { source, .. }) = self else { return false };
+        matches!(source, sqlx::Error::Database(refusal) if is_old_plan(refusal.as_ref()))
+    }
+
     /// Whether repeating the same verb later is right.
     pub fn is_passing(&self) -> bool {
         matches!(self, Self::Unavailable { .. } | Self::Contended { .. })
@@ -165,13 +171,23 @@ fn is_passing(error: &sqlx::Error) -> bool {
         | sqlx::Error::WorkerCrashed => true,
         // 08 connection, 40 rollback, 53 resources, 55P03 lock, 57 operator intervention (shutdown,
         // statement timeout), 58 system, 25P03 idle-in-transaction timeout.
-        sqlx::Error::Database(database) => database.code().is_some_and(|code| {
-            ["08", "40", "53", "57", "58"].iter().any(|class| code.starts_with(class))
-                || code == "55P03"
-                || code == "25P03"
-        }),
+        sqlx::Error::Database(database) => {
+            is_old_plan(database.as_ref())
+                || database.code().is_some_and(|code| {
+                    ["08", "40", "53", "57", "58"].iter().any(|class| code.starts_with(class))
+                        || code == "55P03"
+                        || code == "25P03"
+                })
+        }
         _ => false,
     }
+}
+
+/// "Cached plan must not change result type": a column was added to a table of which a kept statement reads all. The server
+/// has no code of its own for it, and says it in its own language.
+fn is_old_plan(refusal: &dyn DatabaseError) -> bool {
+    let routine = refusal.try_downcast_ref::<PgDatabaseError>().and_then(PgDatabaseError::routine);
+    refusal.code().is_some_and(|code| code == "0A000") && routine == Some("RevalidateCachedQuery")
 }
 
 fn trouble(error: &sqlx::Error) -> Option<Trouble> {

@@ -109,11 +109,13 @@ impl Few {
     async fn kept(&self) -> Option<(PoolConnection<Postgres>, Instant)> {
         loop {
             let Kept { session, taken, answered } = self.lock().pop()?;
-            if answered.elapsed() < BELIEVED && !self.0.doubts.are_raised() {
+            let is_outdated = self.0.doubts.is_outdated(taken.elapsed());
+            if !is_outdated && answered.elapsed() < BELIEVED && !self.0.doubts.are_raised() {
                 return Some((session, taken));
             }
             let mut suspect = Suspect(Some(session));
             if let Some(session) = &mut suspect.0
+                && !is_outdated
                 && matches!(self.0.doubts.ask(session).await, Ok(true))
             {
                 return suspect.0.take().map(|session| (session, taken));

@@ -34,7 +34,7 @@ const SENT: &str = "insert into webhook_endpoints (user_id, endpoint_id, url, ev
         case when n >= 2000 then now() end, now() from generate_series(0, 51999) n";
 
 /// Every verb on the way of a conversation, of two at once.
-async fn street(world: &World, ledger: &Ledger, round: &str) {
+pub(crate) async fn street(world: &World, ledger: &Ledger, round: &str) {
     let w = worker("w");
     for kind in ["x", "y"] {
         let id = world.deferred(&format!("{round}{kind}")).await;

@@ -29,6 +29,7 @@ mod kept_things;
 mod keyed;
 mod limits;
 mod locks;
+mod migrated;
 mod mirror;
 mod opened;
 mod overtaken;
