@@ -46,7 +46,7 @@ pub(crate) struct Bench {
     pub(crate) app: Router,
     /// A key of the user `ann` that may do everything.
     pub(crate) key: String,
-    database: TestDatabase,
+    pub(crate) database: TestDatabase,
 }
 
 impl Bench {

@@ -1,6 +1,9 @@
 //! Requests that bring their user's own keys, and what becomes of those that should have.
 
-use std::sync::{Arc, Mutex};
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use api::{KeyedPlace, KeyedRuns, Settings};
 use axum::{
@@ -80,6 +83,17 @@ impl House {
         self.handed.lock().unwrap().clone()
     }
 
+    /// Until something was handed over, and what.
+    async fn until_handed(&self) -> Vec<Handed> {
+        let until = async {
+            while self.handed().is_empty() {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(30), until).await.expect("nothing is handed over");
+        self.handed()
+    }
+
     async fn mark(&self) {
         let change = UserChange { requires_byok: Some(true), ..UserChange::default() };
         self.bench.ledger.change_user(&UserId::new("ann"), &change).await.unwrap().unwrap();
@@ -139,6 +153,41 @@ async fn a_finalize_with_keys_is_leased_before_it_is_answered() {
     assert_eq!(status, "leased");
     assert_eq!(house.handed(), [run(&job)]);
     assert_eq!(house.bench.complete_all(Queue::Finalization).await, 0, "no queue knows of it");
+}
+
+#[tokio::test]
+async fn what_is_in_progress_and_what_is_processed_again_run_with_the_keys_that_came() {
+    let house = House::open().await;
+    let id = house.deferred().await;
+    assert_eq!(house.ask("/v1/conversations", &json!({}), &[KEY]).await.status, 200);
+    let (first, _) = house.poll(&id).await;
+    assert_eq!(house.handed(), [run(&first)]);
+
+    let id = house.deferred().await;
+    house.finalize(&id, &[]).await;
+    assert_eq!(house.bench.complete_all(Queue::Finalization).await, 1);
+    let path = format!("/v1/conversations/{id}/reprocess");
+    assert_eq!(house.ask(&path, &json!({}), &[KEY]).await.status, 200);
+    let (second, _) = house.poll(&id).await;
+    assert_eq!(house.handed(), [run(&first), run(&second)]);
+    assert_eq!(house.bench.complete_all(Queue::Creation).await, 0, "no queue knows of it");
+}
+
+#[tokio::test]
+async fn a_client_that_hangs_up_leaves_no_lease_that_nobody_runs() {
+    let house = House::open().await;
+    let id = house.deferred().await;
+    let holder = house.bench.database.holding("select from conversations for update").await;
+    tokio::select! {
+        answer = house.finalize(&id, &[KEY]) => panic!("it waits for whoever holds it: {answer:?}"),
+        () = house.bench.database.until_somebody_waits() => {}
+    }
+    drop(holder);
+
+    let handed = house.until_handed().await;
+
+    let (job, status) = house.poll(&id).await;
+    assert_eq!((handed, status), (vec![run(&job)], json!("leased")));
 }
 
 #[tokio::test]
@@ -237,6 +286,8 @@ async fn a_header_that_holds_no_key_is_refused_and_not_repeated() {
     let body = json!({ "text": "Buy milk.", "transcript_segments": spoken() });
     for path in [
         format!("/v1/conversations/{id}/finalize"),
+        format!("/v1/conversations/{id}/reprocess"),
+        "/v1/conversations".to_owned(),
         format!("{P}/conversations"),
         format!("{P}/conversations/from-segments"),
     ] {
