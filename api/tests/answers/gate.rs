@@ -1,6 +1,8 @@
 //! 401, 403, 404, 405, 413, 429, and the headers of every answer.
 
-use api::{Scope, Settings};
+use std::sync::Arc;
+
+use api::{Metrics, Scope, Settings};
 use axum::{
     body::Body,
     http::{Method, Request},
@@ -223,6 +225,21 @@ async fn every_answer_to_a_key_says_what_is_left_and_no_other_does() {
         let answer = bench.ask("lsk_none", Method::GET, strange, None).await;
         assert!(!answer.headers.contains_key("ratelimit"), "{strange}");
     }
+}
+
+#[tokio::test]
+async fn a_handler_that_panics_is_500_with_the_request_id_in_body_and_header() {
+    let mut bench = Bench::new().await;
+    let metrics = Metrics::register(&prometheus::Registry::new()).unwrap();
+    bench.app = api::router(bench.ledger.clone(), Arc::new(|_| panic!("a test")), quick(), metrics);
+    let request = Request::post(format!("{P}/webhooks"))
+        .header("authorization", format!("Bearer {}", bench.key))
+        .header("content-type", "application/json");
+    let body = json!({ "url": "https://example.org/hook" }).to_string();
+    let answer = bench.send_unheld(request.body(Body::from(body)).unwrap()).await;
+    let id = answer.header("x-request-id");
+    assert_eq!((answer.status.as_u16(), id.len()), (500, 36), "{answer:?}");
+    assert_eq!(answer.body, json!({ "detail": format!("Internal Server Error (request {id})") }));
 }
 
 #[tokio::test]
