@@ -203,9 +203,9 @@ mod tests {
     }
 
     /// A door with default settings, before a route that never answers and one that wants a body.
-    fn attended() -> Router {
+    fn attended(registry: &Registry) -> Router {
         let ledger = ledger::Ledger::new(Default::default(), ledger::Settings::default());
-        let metrics = Metrics::register(&Registry::new()).unwrap();
+        let metrics = Metrics::register(registry).unwrap();
         let door = Door::new(ledger, Arc::new(|_| true), Settings::default(), metrics, Arc::new(SystemIds));
         Router::new()
             .route("/never", get(std::future::pending::<StatusCode>))
@@ -221,18 +221,35 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_body_that_never_ends_is_told_so_before_the_whole_request_is_given_up() {
         let silent = Body::from_stream(futures::stream::pending::<Result<Vec<u8>, std::io::Error>>());
-        let answer = attended().oneshot(Request::post("/read").body(silent).unwrap()).await.unwrap();
+        let answer =
+            attended(&Registry::new()).oneshot(Request::post("/read").body(silent).unwrap()).await.unwrap();
         assert_eq!(answer.status(), StatusCode::REQUEST_TIMEOUT);
     }
 
     #[tokio::test(start_paused = true)]
     async fn what_is_never_answered_is_said_to_be_so() {
-        let router = attended();
+        let router = attended(&Registry::new());
         let begun = tokio::time::Instant::now();
         let request = Request::get("/never").body(Body::empty()).unwrap();
         let answer = router.oneshot(request).await.unwrap();
         assert_eq!(answer.status(), StatusCode::SERVICE_UNAVAILABLE);
         assert!(answer.headers().contains_key(header::RETRY_AFTER));
         assert_eq!(begun.elapsed().as_secs(), 115, "its body, what a create waits, and what an answer takes");
+    }
+
+    #[tokio::test]
+    async fn methods_that_clients_make_up_are_counted_as_one() {
+        let registry = Registry::new();
+        let router = attended(&registry);
+        for method in ["BREW1", "BREW2", "GET"] {
+            let request = Request::builder().method(method).uri("/read").body(Body::empty()).unwrap();
+            assert_eq!(router.clone().oneshot(request).await.unwrap().status(), 405, "{method}");
+        }
+        let families = registry.gather();
+        let requests = families.iter().find(|family| family.name() == "listen_http_requests_total").unwrap();
+        let labels = requests.get_metric().iter().flat_map(|series| series.get_label());
+        let methods: Vec<&str> =
+            labels.filter(|label| label.name() == "method").map(|label| label.value()).collect();
+        assert_eq!(methods, ["GET", "other"]);
     }
 }

@@ -162,4 +162,16 @@ mod tests {
         let all_let_in = (0..10_000).map(|_| limiter.admit("a"));
         assert!(all_let_in.into_iter().all(|counted| counted.admitted.is_ok() && counted.left.is_none()));
     }
+
+    #[test]
+    fn a_bucket_that_is_full_again_is_not_kept_for_ever() {
+        // A token comes back every six microseconds, so that next to all buckets are full again at every look.
+        let limiter = Limiter::per_minute(10_000_000);
+        let most = BUCKETS_KEPT + 2 * SWEEP_EVERY as usize;
+        for id in 0..2 * most {
+            assert!(limiter.admit(&id.to_string()).admitted.is_ok());
+        }
+        let kept = limiter.buckets.as_ref().map(|(_, buckets)| buckets.len());
+        assert!(kept.is_some_and(|kept| kept <= most), "{kept:?}");
+    }
 }
