@@ -51,3 +51,42 @@ pub(super) async fn for_the_end(
 fn is_decided(job: &Poll) -> bool {
     job.terminal || job.status == "blocked_byok" || job.backing_off || job.task_retry_count > 0
 }
+
+#[cfg(test)]
+mod tests {
+    use job::{Generation, JobId, Timestamp};
+
+    use super::*;
+
+    #[test]
+    fn a_job_that_runs_or_will_soon_is_waited_for_and_no_other() {
+        let now = Timestamp::UNIX_EPOCH;
+        let queued = Poll {
+            job_id: JobId::from_text("j"),
+            status: "queued",
+            terminal: false,
+            retryable: true,
+            attempt_count: 0,
+            task_retry_count: 0,
+            dispatch_generation: Generation(1),
+            failure_code: None,
+            outcome: None,
+            created_at: now,
+            updated_at: now,
+            version: 1,
+            backing_off: false,
+        };
+        let leased = Poll { status: "leased", retryable: false, attempt_count: 1, ..queued.clone() };
+        for (job, decided) in [
+            (queued.clone(), false),
+            (leased.clone(), false),
+            (Poll { status: "completed", terminal: true, retryable: false, ..queued.clone() }, true),
+            (Poll { status: "blocked_byok", retryable: false, ..queued.clone() }, true),
+            (Poll { backing_off: true, ..queued.clone() }, true),
+            (Poll { task_retry_count: 1, ..queued }, true),
+            (Poll { task_retry_count: 1, ..leased }, true),
+        ] {
+            assert_eq!(is_decided(&job), decided, "{job:?}");
+        }
+    }
+}

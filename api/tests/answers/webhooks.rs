@@ -38,6 +38,9 @@ async fn a_url_that_may_not_be_called_and_an_unknown_event_are_422() {
         ]
     );
     let path = format!("{P}/webhooks/unknown");
+    let change = json!({ "url": "http://127.0.0.1" });
+    let changed = bench.ask(&bench.key, Method::PATCH, &path, Some(change)).await;
+    assert_eq!(changed.kinds(), [("value_error", &json!(["body", "url"]))]);
     let empty = bench.ask(&bench.key, Method::PATCH, &path, Some(json!({}))).await;
     assert_eq!(empty.kinds(), [("value_error", &json!(["body"]))], "the body comes before 404");
 }
