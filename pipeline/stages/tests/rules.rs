@@ -217,6 +217,15 @@ async fn a_description_without_words_is_malformed_and_that_of_a_free_engine_is_m
     assert_eq!(kept.structure.title, "Conversation", "it would be asked again in vain");
 }
 
+#[test]
+fn one_reading_is_for_stages_of_one_engine() {
+    let one = Arc::new(Fake { survey: Some(Survey::default()), ..Fake::default() });
+    let other = Arc::new(Fake { id: "other/1".to_owned(), ..Fake::default() });
+    assert!(SurveyTalk::before(&one.engines()).is_some());
+    assert!(SurveyTalk::before(&Engines { items: other.clone(), ..one.engines() }).is_none());
+    assert!(SurveyTalk::before(&Engines { memories: other, ..one.engines() }).is_none());
+}
+
 #[tokio::test]
 async fn one_reading_answers_for_three_stages_and_a_missing_part_is_asked_for() {
     let survey = Survey {

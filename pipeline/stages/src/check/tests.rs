@@ -51,14 +51,23 @@ fn a_structure_without_words_is_none() {
     }
 }
 
+fn event(title: &str, start: Timestamp, duration: i32) -> EventDraft {
+    EventDraft { title: title.to_owned(), description: String::new(), start, duration }
+}
+
+#[test]
+fn of_events_and_items_that_are_fit_the_first_are_kept() {
+    let events: Vec<_> = (0..30).map(|n| event(&format!("Lunch {n}"), hours(n), 45)).collect();
+    let checked = structure(Structure { events: events.clone(), ..draft() }, &talk(), &[]);
+    assert_eq!(checked.map(|structure| structure.events), Some(events[..20].to_vec()));
+    let item =
+        |n| ItemDraft { description: format!("Order tile {n}"), owner: None, due_at: None, evidence: None };
+    let drafts: Vec<_> = (0..60).map(item).collect();
+    assert_eq!(items(drafts.clone(), &talk()), drafts[..50]);
+}
+
 #[test]
 fn events_are_named_meant_and_of_a_length() {
-    let event = |title: &str, start, duration| EventDraft {
-        title: title.to_owned(),
-        description: String::new(),
-        start,
-        duration,
-    };
     let events = vec![
         event("Lunch", hours(3), 45),
         event("Fair", hours(30), 0),
