@@ -88,6 +88,18 @@ async fn a_browser_is_told_through_its_push_service_and_forgotten_when_it_is_gon
 }
 
 #[tokio::test]
+async fn a_webhook_that_is_not_found_is_not_forgotten_as_a_browser_is() {
+    let bench = Bench::new().await;
+    let mut hook = Receiver::answering(&[StatusCode::NOT_FOUND]).await;
+    subscribe(&bench, SubscriptionKind::Webhook, &hook.url).await;
+    let working = hurried(&bench);
+    bench.admit("c1").await;
+    hook.next().await;
+    working.stop().await;
+    assert_eq!(bench.ledger.subscriptions(&bench.user).await.unwrap().len(), 1);
+}
+
+#[tokio::test]
 async fn a_full_webhook_about_a_memory_is_rendered_from_the_memory() {
     let bench = Bench::new().await;
     let mut receiver = Receiver::answering(&[]).await;
