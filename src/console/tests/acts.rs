@@ -3,7 +3,8 @@
 use axum::http::StatusCode;
 use ledger::ActionFilter;
 
-use super::world::{Who, World};
+use super::world::{SECRET, Who, World};
+use crate::console::session::Sessions;
 
 #[tokio::test]
 async fn an_operator_replays_a_dead_letter_with_a_form_and_a_reason() {
@@ -65,6 +66,19 @@ async fn a_reader_reads_everything_and_has_no_way_to_act() {
     }
     let token = format!("/console/jobs/{job}/replay");
     assert!(!world.get(&token, ron).await.text.contains("name=\"token\""));
+}
+
+#[tokio::test]
+async fn a_reader_whose_form_is_their_own_changes_nothing() {
+    let world = World::with_keys().await;
+    let (job, cookie) = (world.dead("c").await, world.cookie("ron's").await);
+    let (_, visit) = cookie.split_once('=').unwrap();
+    let token = Sessions::new(SECRET).token(visit);
+    let fields = [("token", token.as_str()), ("reason", "a test")];
+    let ron = Who { cookie: &cookie, ..Who::default() };
+    let answer = world.post(&format!("/console/jobs/{job}/replay"), &fields, ron).await;
+    assert_eq!((answer.status, world.status(&job).await), (StatusCode::FORBIDDEN, "dead_letter"));
+    assert!(answer.text.contains("You may read, not act"), "{}", answer.text);
 }
 
 #[tokio::test]

@@ -23,6 +23,9 @@ use crate::console::{
 /// What Ann said: never on a page.
 pub(super) const SAID: &str = "The orchid needs water on Thursday";
 
+/// What sessions are signed with.
+pub(super) const SECRET: [u8; 32] = [7; 32];
+
 /// A ledger and the console over it.
 pub(super) struct World {
     pub(super) ledger: Ledger,
@@ -51,7 +54,7 @@ impl Answer {
 }
 
 /// Whoever asks.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Who<'a> {
     pub(super) cookie: &'a str,
     pub(super) header: Option<(&'a str, &'a str)>,
@@ -64,7 +67,7 @@ impl World {
     pub(super) async fn behind(door: Door) -> Self {
         let database = TestDatabase::new().await;
         let ledger = Ledger::new(database.options(), Settings { connections: 4, ..Settings::default() });
-        let console = router(ledger.clone(), door, [7; 32], tokio_util::sync::CancellationToken::new());
+        let console = router(ledger.clone(), door, SECRET, tokio_util::sync::CancellationToken::new());
         assert!(ledger.create_user(&UserId::new("ann"), &Default::default()).await.unwrap());
         Self { ledger, console, database }
     }
