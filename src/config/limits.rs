@@ -62,7 +62,7 @@ impl Config {
     }
 
     /// What does not go together.
-    fn together(&self) -> [(bool, &'static str); 6] {
+    fn together(&self) -> [(bool, &'static str); 5] {
         let heartbeat = i64::try_from(self.finalization_heartbeat_seconds).unwrap_or(i64::MAX);
         let is_inline = self.finalization_dispatch_mode == Dispatch::Inline;
         [
@@ -84,7 +84,6 @@ impl Config {
                 "LISTEN_FINALIZATION_DISPATCH_MODE=inline needs the roles api and worker in one process: use \
                  postgres to part them",
             ),
-            (self.roles.is_empty(), "LISTEN_ROLES must name at least one of api, worker, reconciler"),
             (
                 self.has(Role::Api) && self.addr == self.admin_addr && self.addr.port() != 0,
                 "LISTEN_ADDR and LISTEN_ADMIN_ADDR are the same address: each needs its own",

@@ -62,6 +62,55 @@ fn the_ends_of_a_range_can_work() {
     assert_eq!(longest.problems(), Vec::<String>::new());
 }
 
+/// Beside each stands the nearest that can work.
+#[test]
+fn settings_that_do_not_go_together_are_refused() {
+    let modes =
+        ["postgres", "inline", "cloud_tasks"].map(|mode| format!("--finalization-dispatch-mode={mode}"));
+    let [postgres, inline, tasks] = modes.each_ref().map(String::as_str);
+    let [lease, longer] = ["--finalization-lease-seconds=20", "--finalization-lease-seconds=21"];
+    let same = ["--addr=127.0.0.1:9000", "--admin-addr=127.0.0.1:9000"];
+    let cases: [(&[&str], &[&str], &str); 7] = [
+        (
+            &[lease, "--finalization-heartbeat-seconds=10"],
+            &[longer, "--finalization-heartbeat-seconds=10"],
+            "the lease must be longer than two heartbeats",
+        ),
+        (
+            &[longer, "--finalization-run-timeout-seconds=21"],
+            &[longer, "--finalization-run-timeout-seconds=22"],
+            "the run timeout must be longer than the lease",
+        ),
+        (&[tasks], &[postgres], "LISTEN_FINALIZATION_DISPATCH_MODE=cloud_tasks"),
+        (&[inline, "--roles=api"], &[postgres, "--roles=api"], "LISTEN_FINALIZATION_DISPATCH_MODE=inline"),
+        (
+            &[inline, "--roles=worker,reconciler"],
+            &[inline, "--roles=reconciler"],
+            "LISTEN_FINALIZATION_DISPATCH_MODE=inline",
+        ),
+        (
+            &same,
+            &["--addr=127.0.0.1:0", "--admin-addr=127.0.0.1:0"],
+            "LISTEN_ADDR and LISTEN_ADMIN_ADDR are the same",
+        ),
+        (
+            &same,
+            &[same[0], same[1], postgres, "--roles=worker"],
+            "LISTEN_ADDR and LISTEN_ADMIN_ADDR are the same",
+        ),
+    ];
+    for (refused, allowed, begins) in cases {
+        let said = set(refused).problems();
+        assert!(said.len() == 1 && said[0].starts_with(begins), "{refused:?}: {said:?}");
+        assert_eq!(set(allowed).problems(), Vec::<String>::new(), "{allowed:?}");
+    }
+}
+
+#[test]
+fn no_process_is_without_a_role() {
+    assert!(Words::try_parse_from(["listen", "--roles="]).is_err());
+}
+
 #[test]
 fn a_schedule_of_five_fields_is_told_what_is_missing() {
     let said = wrong("reconciler-cron", "*/5 * * * *");
