@@ -148,3 +148,35 @@ impl Logs {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::panic, reason = "tests stop at the first surprise")]
+
+    use clap::Parser;
+
+    use super::*;
+
+    /// What nobody may read in a log.
+    const SAID: &str = "The orchid needs water on Thursday";
+
+    #[test]
+    fn a_panic_is_told_by_its_place_and_not_by_its_words() {
+        // A hook is the whole process's: this program once more, for one test.
+        let mut once_more = std::process::Command::new(std::env::current_exe().unwrap());
+        once_more.args(["--exact", "telemetry::tests::somebody_panics", "--ignored", "--nocapture"]);
+        let output = once_more.output().unwrap();
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() && told.contains(file!()), "{told}");
+        assert!(!told.contains(SAID), "{told}");
+    }
+
+    #[test]
+    #[ignore = "it makes the logs of a whole process: another test runs it in one of its own"]
+    fn somebody_panics() {
+        let cli = ["listen", "--log=info", "--log-format=json", "completions", "bash"];
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        start(&Cli::try_parse_from(cli).unwrap(), runtime.handle()).unwrap();
+        assert!(std::thread::spawn(|| panic!("{SAID}")).join().is_err());
+    }
+}
