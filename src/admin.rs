@@ -77,3 +77,50 @@ async fn ready(State(admin): State<Admin>) -> Response {
         Ok(Err(_)) | Err(_) => unready("the database does not answer\n"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up must fail")]
+
+    use std::net::TcpListener;
+
+    use axum::body::to_bytes;
+    use ledger::Settings;
+    use sqlx::postgres::PgConnectOptions;
+    use tokio::time::Instant;
+
+    use super::*;
+
+    /// What is answered while the database takes every connection and says nothing on any.
+    async fn said(worker: Option<Health>, stopping: CancellationToken) -> (StatusCode, String) {
+        let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+        let options = PgConnectOptions::new_without_pgpass()
+            .host("127.0.0.1")
+            .port(silent.local_addr().unwrap().port());
+        let ledger = Ledger::new(options, Settings::default());
+        let service = Arc::new(Service::new(ledger.clone()));
+        let admin = Admin { ledger, registry: Registry::new(), service, worker, stopping };
+        let answer = ready(State(admin)).await;
+        let (status, body) = (answer.status(), to_bytes(answer.into_body(), 1 << 10).await.unwrap());
+        (status, String::from_utf8(body.to_vec()).unwrap())
+    }
+
+    fn unready(words: &str) -> (StatusCode, String) {
+        (StatusCode::SERVICE_UNAVAILABLE, words.to_owned())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_process_that_stops_or_has_no_worker_is_not_ready_whatever_the_database_says() {
+        let stopping = CancellationToken::new();
+        assert_eq!(said(Some(Health::default()), stopping.clone()).await, unready("no worker runs\n"));
+        stopping.cancel();
+        assert_eq!(said(Some(Health::default()), stopping).await, unready("stopping\n"));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_database_that_says_nothing_is_waited_for_no_longer_than_two_seconds() {
+        let begun = Instant::now();
+        assert_eq!(said(None, CancellationToken::new()).await, unready("the database does not answer\n"));
+        assert_eq!(begun.elapsed().as_secs(), 2);
+    }
+}

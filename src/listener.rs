@@ -159,6 +159,15 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn a_request_that_names_two_hosts_is_answered_before_anybody_reads_it() {
+        let mut line = connect();
+        line.write_all(b"GET / HTTP/1.1\r\nhost: a\r\nhost: b\r\nconnection: close\r\n\r\n").await.unwrap();
+        let mut said = String::new();
+        line.read_to_string(&mut said).await.unwrap();
+        assert!(said.starts_with("HTTP/1.1 400 Bad Request\r\n"), "{said}");
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn a_connection_that_rests_for_a_minute_takes_the_next_request() {
         let mut line = connect();
         for _ in 0..2 {
