@@ -1,20 +1,26 @@
 //! Workers that are killed, frozen, and asked to go in the middle of a run.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
+use reqwest::StatusCode;
 use rustix::process::Signal;
 use serde_json::json;
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tokio::time::Instant;
 
 use crate::binary;
-use crate::client::Client;
-use crate::process::Process;
+use crate::client::{Client, page};
+use crate::process::{PATIENCE, Process};
 use crate::receiver::Receiver;
 use crate::world::{GARDEN, World};
 
 /// Longer than any test waits: such a run never goes on by itself.
 const FOR_EVER: u32 = 600;
+
+/// Where a conversation is made.
+const CREATE: &str = "/v1/dev/user/conversations";
 
 /// Facts that were kept more than once.
 const MEMORIES_TWICE: &str = "select count(*) - count(distinct (user_id, content)) from memories";
@@ -98,17 +104,35 @@ async fn sigterm_releases_a_run_without_cost() {
 }
 
 #[tokio::test]
+async fn a_process_that_stops_says_so_and_waits_for_nobody_at_the_second_signal() {
+    let world = World::new().await;
+    // It would wait for clients for as long as this, and longer than the test for the process.
+    let mut leaving = Process::serve(&world.url, &[("LISTEN_CREATE_WAIT_SECONDS", "54")]).await;
+    let _slow = half_sent(&leaving.api, CREATE, world.key()).await;
+    let _operator = half_sent(&leaving.admin, "/console/login", "none").await;
+
+    leaving.signal(Signal::TERM);
+
+    let ready = format!("{}/readyz", leaving.admin);
+    let begun = Instant::now();
+    loop {
+        let (status, words) = page(&ready).await;
+        if status == StatusCode::SERVICE_UNAVAILABLE {
+            assert_eq!(words, "stopping\n");
+            break;
+        }
+        assert!(begun.elapsed() < PATIENCE, "it is still {words}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    leaving.signal(Signal::TERM);
+    assert!(leaving.ended().await.success(), "{}", leaving.logs());
+}
+
+#[tokio::test]
 async fn a_client_that_never_finishes_its_request_holds_no_stop_up() {
     let world = World::new().await;
     let mut leaving = Process::serve(&world.url, &[("LISTEN_CREATE_WAIT_SECONDS", "1")]).await;
-    let address = leaving.api.strip_prefix("http://").unwrap();
-    let mut slow = TcpStream::connect(address).await.unwrap();
-    let half = format!(
-        "POST /v1/dev/user/conversations HTTP/1.1\r\nhost: listen\r\nauthorization: Bearer {}\r\n\
-         content-type: application/json\r\ncontent-length: 1000\r\n\r\n{{\"text\":",
-        world.key()
-    );
-    slow.write_all(half.as_bytes()).await.unwrap();
+    let _slow = half_sent(&leaving.api, CREATE, world.key()).await;
     let client = world.client(&leaving);
     client.finished(&client.admit(GARDEN).await).await;
 
@@ -116,6 +140,20 @@ async fn a_client_that_never_finishes_its_request_holds_no_stop_up() {
 
     assert!(leaving.ended().await.success(), "{}", leaving.logs());
     assert!(leaving.logs().contains("are given up"), "it was waited for: {}", leaving.logs());
+}
+
+/// A client that begins a request whose body is waited for, and never sends it.
+async fn half_sent(base: &str, path: &str, key: &str) -> TcpStream {
+    let mut slow = TcpStream::connect(base.strip_prefix("http://").unwrap()).await.unwrap();
+    let half = format!(
+        "POST {path} HTTP/1.1\r\nhost: listen\r\nauthorization: Bearer {key}\r\n\
+         content-type: application/json\r\ncontent-length: 1000\r\nexpect: 100-continue\r\n\r\n"
+    );
+    slow.write_all(half.as_bytes()).await.unwrap();
+    let mut said = [0; 25];
+    slow.read_exact(&mut said).await.unwrap();
+    assert_eq!(&said, b"HTTP/1.1 100 Continue\r\n\r\n");
+    slow
 }
 
 /// Waits for the end of the conversation's job and its event, and looks for anything that came twice.

@@ -154,6 +154,14 @@ async fn a_dry_run_of_a_discard_ends_as_the_discard_would_and_changes_nothing() 
     assert_eq!(ends(&world.url, &missing).0, Some(3));
 }
 
+#[tokio::test]
+async fn a_discard_that_names_nothing_is_not_one_of_everything() {
+    let database = TestDatabase::new().await;
+    let (code, told, said) = ends(&database.url(), &["jobs", "discard", "--reason", "of no use", "--yes"]);
+    assert_eq!((code, told.as_str()), (Some(2), ""), "{said}");
+    assert!(said.contains("name a job, a filter, or --all"), "{said}");
+}
+
 #[test]
 fn a_recount_has_a_reason_and_a_reason_has_a_recount() {
     let long = "a".repeat(501);
