@@ -261,3 +261,23 @@ async fn a_database_that_is_away_is_503_with_retry_after() {
     assert_eq!(answer.header("retry-after"), "2");
     assert_eq!(answer.body, json!({ "detail": "The service is temporarily unavailable" }));
 }
+
+#[tokio::test]
+async fn a_migration_beneath_the_service_costs_a_client_one_repeat() {
+    let bench = Bench::new().await;
+    let path = format!("{P}/conversations/nobodys");
+    let delete = || bench.ask(&bench.key, Method::DELETE, &path, None);
+    // Several at once: several sessions plan it, and are handed out in turn.
+    futures::future::join_all((0..4).map(|_| delete())).await;
+    bench.run("alter table finalization_jobs add column added_later bigint").await;
+    let mut refused = Vec::new();
+    for _ in 0..40 {
+        let answer = delete().await;
+        if answer.status != 404 {
+            refused.push(answer);
+        }
+    }
+    assert_eq!(refused.len(), 1, "{refused:?}");
+    assert_eq!(refused[0].status, 503);
+    assert!(refused[0].headers.contains_key("retry-after"));
+}
