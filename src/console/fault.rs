@@ -13,6 +13,8 @@ use super::page::{Frame, Message, render_as};
 pub(super) enum Fault {
     /// The ledger could not be read, and nothing was to be written.
     Database,
+    /// A migration has changed the schema since the session planned its statements.
+    Migrated,
     /// The ledger did not answer while something was to be written: it may be written all the same, or a part of it.
     Halfway,
     /// There is nothing of that name.
@@ -47,6 +49,7 @@ impl From<ledger::Error> for Fault {
     fn from(error: ledger::Error) -> Self {
         let fault = match error.trouble() {
             Some(Trouble::Schema) => Self::Schema,
+            None if error.is_of_an_old_plan() => Self::Migrated,
             Some(_) => Self::Database,
             None if error.is_passing() => Self::Database,
             None => Self::Defect,
@@ -70,7 +73,7 @@ pub(super) struct Undone(Fault);
 impl From<Fault> for Undone {
     fn from(fault: Fault) -> Self {
         match fault {
-            Fault::Database => Self(Fault::Halfway),
+            Fault::Database | Fault::Migrated => Self(Fault::Halfway),
             certain => Self(certain),
         }
     }
@@ -94,6 +97,11 @@ impl Fault {
 
     fn words(self) -> (StatusCode, &'static str, String) {
         match self {
+            Self::Migrated => (
+                StatusCode::SERVICE_UNAVAILABLE,
+                "The schema has just changed",
+                "Nothing was changed by this page. Load it again.".to_owned(),
+            ),
             Self::Database => (
                 StatusCode::SERVICE_UNAVAILABLE,
                 "The database does not answer",

@@ -16,15 +16,15 @@ use futures::FutureExt;
 use ledger::Ledger;
 use tokio_util::sync::CancellationToken;
 
-pub(super) use self::hub::Views;
-use self::hub::{Hub, Lost};
+use self::hub::Hub;
+pub(super) use self::hub::{Lost, Seen, Views};
 use super::{
     Console,
     asked::Asked,
     delivery, endpoint,
     fault::Fault,
     job, jobs, overview,
-    page::Frame,
+    page::{Frame, in_time},
     replays::{self, Place},
     typed::{Path, Query},
     visitor::Visitor,
@@ -54,12 +54,11 @@ pub(super) struct Live {
 impl Live {
     /// Begins to look at what is listened to, until `stop`, which ends every stream.
     pub(super) fn start(ledger: Ledger, stop: CancellationToken) -> Self {
-        let doubted = ledger.clone();
-        let read = move |topic| {
+        let look = move |topic| {
             let ledger = ledger.clone();
-            async move { read(&ledger, topic).await.map_err(lost) }.boxed()
+            async move { seen(&ledger, read(&ledger, topic)).await }.boxed()
         };
-        Self { hub: Hub::start(stop.clone(), read, move || doubted.doubt()), stop }
+        Self { hub: Hub::start(stop.clone(), look), stop }
     }
 
     fn listen(&self, visitor: &Visitor, topic: &Topic) -> Result<Response, Fault> {
@@ -69,6 +68,11 @@ impl Live {
         let headers = [("x-accel-buffering", "no")];
         Ok((headers, Sse::new(events).keep_alive(KeepAlive::default())).into_response())
     }
+}
+
+/// What a look shows, or why it shows nothing. It ends: all who listen wait for it.
+pub(super) async fn seen(ledger: &Ledger, page: impl Future<Output = Result<Views, Fault>>) -> Seen {
+    in_time(ledger, page).await.map_err(lost)
 }
 
 fn lost(fault: Fault) -> Lost {

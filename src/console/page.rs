@@ -8,6 +8,7 @@ use axum::{
     response::{Html, IntoResponse, Response},
 };
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use ledger::Ledger;
 use rand::RngExt;
 
 use super::{Console, assets, fault::Fault, visitor::Visitor};
@@ -98,13 +99,28 @@ impl Frame {
 }
 
 impl Console {
-    /// Waits for what a page shows no longer than for any answer of the database.
+    /// [`in_time`], of its own ledger.
     ///
     /// # Errors
-    /// Those of `page`; [`Fault::Database`] when nothing was heard of it.
+    /// As there.
     pub(super) async fn in_time<T>(&self, page: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
-        self.ledger.in_time(async { Ok(page.await) }).await?
+        in_time(&self.ledger, page).await
     }
+}
+
+/// Waits for what a page shows no longer than for any answer of the database.
+///
+/// # Errors
+/// Those of `page`; [`Fault::Database`] when nothing was heard of it.
+pub(super) async fn in_time<T>(
+    ledger: &Ledger,
+    page: impl Future<Output = Result<T, Fault>>,
+) -> Result<T, Fault> {
+    let made = ledger.in_time(async { Ok(page.await) }).await?;
+    if let Err(Fault::Migrated) = made {
+        ledger.replan();
+    }
+    made
 }
 
 /// A page of one sentence.
@@ -164,7 +180,11 @@ mod tests {
     use tokio_util::sync::CancellationToken;
 
     use super::*;
-    use crate::console::{door::Door, live::Live, session::Sessions};
+    use crate::console::{
+        door::Door,
+        live::{self, Live},
+        session::Sessions,
+    };
 
     #[tokio::test(start_paused = true)]
     async fn a_page_that_nothing_is_heard_of_is_that_of_an_absent_database() {
@@ -175,6 +195,8 @@ mod tests {
         let console = Console { ledger, door: Arc::new(Door::ThisMachine), sessions, live };
         let silent: Result<(), Fault> = console.in_time(pending()).await;
         assert!(matches!(silent, Err(Fault::Database)), "{silent:?}");
+        let unseen = live::seen(&console.ledger, pending()).await;
+        assert_eq!(unseen, Err(live::Lost::Away), "whoever looks at something else is told, too");
         let quick = console.in_time(async { Ok(7) }).await;
         assert!(matches!(quick, Ok(7)), "{quick:?}");
     }

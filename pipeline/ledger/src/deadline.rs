@@ -124,12 +124,18 @@ impl Ledger {
         }
     }
 
-    /// Hears what a verb failed of that was not waited for by [`in_time`](Self::in_time). Where a migration has changed a
-    /// table beneath this process, the sessions that planned by the older schema are replaced, and a repeat is answered.
+    /// Hears what a verb failed of that was not waited for by [`in_time`](Self::in_time): whether it is time to
+    /// [`replan`](Self::replan).
     pub fn heed(&self, error: &Error) {
         if error.is_of_an_old_plan() {
-            self.doubts.replan();
+            self.replan();
         }
+    }
+
+    /// A migration has changed a table beneath this process ([`Error::is_of_an_old_plan`]): the sessions that are open now,
+    /// which planned by the older schema, are replaced before they are used again, and a repeat is answered.
+    pub fn replan(&self) {
+        self.doubts.replan();
     }
 
     /// Somebody stopped waiting for a verb in the middle: its session may be why.

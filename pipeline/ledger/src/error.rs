@@ -125,8 +125,9 @@ impl Error {
         }
     }
 
-    /// Whether the session had planned the statement by another schema than there is now.
-    pub(crate) fn is_of_an_old_plan(&self) -> bool {
+    /// Whether the session had planned the statement by another schema than there is now: nothing was done, and a repeat
+    /// on a new session is answered.
+    pub fn is_of_an_old_plan(&self) -> bool {
         let (Self::Unavailable { source, .. } | Self::Refused { source, .. }) = self else { return false };
         matches!(source, sqlx::Error::Database(refusal) if is_old_plan(refusal.as_ref()))
     }

@@ -5,7 +5,6 @@ use std::{
     collections::HashMap,
     hash::Hash,
     panic::AssertUnwindSafe,
-    pin::pin,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -14,19 +13,13 @@ use std::{
 };
 
 use futures::{FutureExt, future::BoxFuture};
-use tokio::{
-    sync::{Notify, OwnedSemaphorePermit, Semaphore, watch},
-    time::timeout,
-};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 
 /// Rest between two looks.
 const REST: Duration = Duration::from_secs(1);
 /// Rest after a look that the database did not answer.
 const LONG_REST: Duration = Duration::from_secs(5);
-/// How long a look may take, as long as `Ledger::in_time` gives a verb: a connection can die without a word, and whoever
-/// wants to see something else waits meanwhile.
-const PATIENCE: Duration = Duration::from_secs(15);
 /// Listeners at once.
 pub(super) const LISTENERS: usize = 64;
 /// Different things that are looked at in one round.
@@ -41,7 +34,7 @@ pub(in super::super) struct Views {
 
 /// Why there is nothing to see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Lost {
+pub(in super::super) enum Lost {
     /// The database does not answer now.
     Away,
     /// It is no longer there.
@@ -49,7 +42,7 @@ pub(super) enum Lost {
 }
 
 /// What was seen.
-pub(super) type Seen = Result<Views, Lost>;
+pub(in super::super) type Seen = Result<Views, Lost>;
 
 /// The newest look at a thing, counted by when it began; `None` before the first.
 type Look = Option<(u64, Seen)>;
@@ -59,7 +52,6 @@ type Read<T> = Box<dyn Fn(T) -> BoxFuture<'static, Seen> + Send + Sync>;
 /// Who looks, and who is told.
 pub(super) struct Hub<T> {
     read: Read<T>,
-    doubt: Box<dyn Fn() + Send + Sync>,
     topics: Mutex<HashMap<T, watch::Sender<Look>>>,
     /// How many looks were begun.
     begun: AtomicU64,
@@ -91,15 +83,13 @@ impl Seat {
 }
 
 impl<T: Clone + Eq + Hash + Send + Sync + 'static> Hub<T> {
-    /// Begins to look with `read`, until `stop`. `doubt` is told of every look that is given up, before it is dropped.
+    /// Begins to look with `read`, until `stop`. Whoever wants to see something else waits for a look: it must end.
     pub(super) fn start(
         stop: CancellationToken,
         read: impl Fn(T) -> BoxFuture<'static, Seen> + Send + Sync + 'static,
-        doubt: impl Fn() + Send + Sync + 'static,
     ) -> Arc<Self> {
         let hub = Arc::new(Self {
             read: Box::new(read),
-            doubt: Box::new(doubt),
             topics: Mutex::default(),
             begun: AtomicU64::new(0),
             seats: Arc::new(Semaphore::new(LISTENERS)),
@@ -147,21 +137,13 @@ impl<T: Clone + Eq + Hash + Send + Sync + 'static> Hub<T> {
         }
     }
 
-    /// One look, which ends whatever becomes of it: all who listen wait for it.
+    /// One look. One that panics is not the last.
     async fn look_at(&self, topic: T) -> Seen {
-        let mut look = pin!(AssertUnwindSafe(async { (self.read)(topic).await }).catch_unwind());
-        match timeout(PATIENCE, look.as_mut()).await {
-            Ok(Ok(seen)) => seen,
-            Ok(Err(_)) => {
-                tracing::error!("looking at a page of the console panicked");
-                Err(Lost::Away)
-            }
-            Err(_) => {
-                tracing::warn!("the database said nothing while a page of the console was looked at");
-                (self.doubt)();
-                Err(Lost::Away)
-            }
-        }
+        let look = AssertUnwindSafe(async { (self.read)(topic).await }).catch_unwind();
+        look.await.unwrap_or_else(|_| {
+            tracing::error!("looking at a page of the console panicked");
+            Err(Lost::Away)
+        })
     }
 
     fn listened_to(&self) -> Vec<T> {
@@ -179,13 +161,15 @@ impl<T: Clone + Eq + Hash + Send + Sync + 'static> Hub<T> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests stop at the first surprise")]
-    use std::future::{pending, ready};
+    use std::future::ready;
+
+    use tokio::time::timeout;
 
     use super::*;
 
-    /// A hub that nobody stops, and whose doubts nobody hears.
+    /// A hub that nobody stops.
     fn hub(read: impl Fn(u8) -> BoxFuture<'static, Seen> + Send + Sync + 'static) -> Arc<Hub<u8>> {
-        Hub::start(CancellationToken::new(), read, || ())
+        Hub::start(CancellationToken::new(), read)
     }
 
     fn views(text: impl Into<Arc<str>>) -> Views {
@@ -201,7 +185,7 @@ mod tests {
             let views = views(format!("{topic} at look {look}"));
             async move { if topic == 9 { Err(Lost::Away) } else { Ok(views) } }.boxed()
         };
-        (Hub::start(stop.clone(), read, || ()), looks, stop)
+        (Hub::start(stop.clone(), read), looks, stop)
     }
 
     #[tokio::test(start_paused = true)]
@@ -292,27 +276,6 @@ mod tests {
         stop.cancel();
         tokio::time::sleep(Duration::from_secs(60)).await;
         assert_eq!(looks.load(Ordering::Relaxed), 4);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_look_that_nothing_is_heard_of_is_given_up_and_the_others_are_told() {
-        let doubts = Arc::new(AtomicU64::new(0));
-        let (raised, looks) = (doubts.clone(), AtomicU64::new(0));
-        let read = move |topic| match topic {
-            1 => pending().boxed(),
-            _ => ready(Ok(views(looks.fetch_add(1, Ordering::Relaxed).to_string()))).boxed(),
-        };
-        let doubt = move || {
-            raised.fetch_add(1, Ordering::Relaxed);
-        };
-        let hub = Hub::start(CancellationToken::new(), read, doubt);
-        let (mut silent, mut other) = (hub.join(&1).unwrap(), hub.join(&2).unwrap());
-        assert_eq!(silent.next().await, Some(Err(Lost::Away)));
-        assert_eq!(doubts.load(Ordering::Relaxed), 1, "its session may be why");
-        for _ in 0..3 {
-            let told = timeout(PATIENCE + LONG_REST + REST, words(&mut other)).await;
-            assert!(told.is_ok(), "nobody waits for longer than another's look may take");
-        }
     }
 
     #[tokio::test(start_paused = true)]

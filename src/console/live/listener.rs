@@ -75,7 +75,7 @@ mod tests {
             let text: Arc<str> = looks.fetch_add(1, Ordering::Relaxed).to_string().into();
             async move { Ok(Views { reader: text.clone(), operator: text }) }.boxed()
         };
-        Hub::start(stop.clone(), read, || ())
+        Hub::start(stop.clone(), read)
     }
 
     #[tokio::test(start_paused = true)]

@@ -83,3 +83,21 @@ async fn what_an_address_claims_was_done_is_said_in_our_words_or_not_at_all() {
     let other = world.get("/console/nothing/here", ron).await;
     assert_eq!(other.status, StatusCode::NOT_FOUND);
 }
+
+#[tokio::test]
+async fn a_migration_beneath_the_console_costs_one_load() {
+    let world = World::with_keys().await;
+    world.admitted("c").await;
+    let cookie = world.cookie("ron's").await;
+    let ron = Who { cookie: &cookie, ..Who::default() };
+    let load = async || world.get("/console/jobs?status=queued", ron).await.status;
+    for _ in 0..4 {
+        assert_eq!(load().await, StatusCode::OK);
+    }
+    world.run("alter table finalization_jobs add column added_later bigint").await;
+    let mut refused = 0;
+    for _ in 0..40 {
+        refused += u32::from(load().await != StatusCode::OK);
+    }
+    assert_eq!(refused, 1);
+}
