@@ -128,8 +128,8 @@ mod tests {
 
     #[test]
     fn a_result_that_was_not_read_for_items_says_so() {
-        assert_eq!(who_understood("embedded/4", false), "embedded/4");
-        assert_eq!(who_understood("embedded/4", true), "embedded/4, items not read");
+        assert_eq!(who_understood("embedded/5", false), "embedded/5");
+        assert_eq!(who_understood("embedded/5", true), "embedded/5, items not read");
     }
 
     fn segment(speaker_id: i32, is_user: bool, person: Option<&str>) -> Segment {

@@ -45,6 +45,11 @@ pub(crate) fn structure(draft: Structure, talk: &Talk, folders: &[Folder]) -> Op
     })
 }
 
+/// Whether a title has words left when it is made fit to be kept: a bare link has none.
+pub fn is_title(title: &str) -> bool {
+    !text::title(title, TITLE).is_empty()
+}
+
 /// A structure of a talk that has words, but none that can be shown: a bare link, say.
 pub(crate) fn wordless(draft: Structure) -> Structure {
     Structure {

@@ -23,6 +23,7 @@ pub use abilities::{
     CategorizeMemory, Describe, Embed, Engine, Engines, ExtractItems, ExtractMemories, Judge, RunApp,
     SameThing,
 };
+pub use check::is_title;
 pub use drafts::{
     AppResult, Embedding, EventDraft, ItemDraft, Items, MemoryDraft, Structure, Survey, Verdict,
 };

@@ -69,7 +69,7 @@ impl Embedded {
 
 impl Engine for Embedded {
     fn id(&self) -> &str {
-        "embedded/4"
+        "embedded/5"
     }
 
     fn costs(&self) -> bool {

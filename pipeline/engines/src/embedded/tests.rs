@@ -2,6 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
+use std::sync::Arc;
+
+use stages::{DescribeTalk, Stage};
+
 use super::*;
 
 /// A plain talk on Friday 2026-11-20, 10:00 UTC.
@@ -173,4 +177,19 @@ fn a_meeting_is_called_what_the_calendar_calls_it() {
         "Garden council"
     );
     assert_ne!(describe(&words, &[], DayOrder::default()).title, "Garden council");
+}
+
+#[test]
+fn a_meeting_whose_calendar_has_no_words_for_it_is_described_by_its_own() {
+    let words = talk("We looked at the garden plans. The fence needs paint before the summer.");
+    let stage = DescribeTalk::new(Arc::new(Embedded::new()));
+    let kept = |talk: &Talk| stage.run((talk, &[], None)).now_or_never().unwrap().unwrap();
+    let own = kept(&words);
+    assert!(own.title.contains("Garden") && own.overview.contains("fence"), "{own:?}");
+    let link_then_words = format!("https://example.com/{} Garden council", "j".repeat(100));
+    for nothing in ["https://example.com/j/123", "…", "<Sync>", "\"\u{200b}\"", &link_then_words] {
+        let meeting = records::Meeting { title: Some(nothing.to_owned()), ..records::Meeting::default() };
+        let background = records::Background { meeting: Some(meeting), kind: None };
+        assert_eq!(kept(&Talk { background, ..words.clone() }), own, "{nothing}");
+    }
 }

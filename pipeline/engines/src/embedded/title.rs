@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use records::{Category, Folder, Meeting};
+use stages::is_title;
 
 use super::language::Language;
 use super::phrases::Phrase;
@@ -10,7 +11,7 @@ use super::text::{Sentence, capitalised, shortened};
 
 /// DECISIONS §5.
 const LONGEST_TITLE: usize = 80;
-/// The title that the talk has in a calendar; else the two best phrases, "A and B"; else the first words that were said.
+/// The title that the talk has in a calendar, if it has words; else the two best phrases, "A and B"; else the first words that were said.
 /// In other languages "A, B", as they are written.
 pub(super) fn title(
     planned: Option<&Meeting>,
@@ -18,8 +19,11 @@ pub(super) fn title(
     sentences: &[Sentence<'_>],
     language: Language,
 ) -> String {
-    if let Some(title) = planned.and_then(|meeting| meeting.title.as_deref()) {
-        return shortened(title, LONGEST_TITLE);
+    let planned = planned.and_then(|meeting| meeting.title.as_deref());
+    // A bare link, say, would not be kept, and the whole description with it.
+    if let Some(title) = planned.map(|title| shortened(title, LONGEST_TITLE)).filter(|title| is_title(title))
+    {
+        return title;
     }
     let words = match topics {
         [] => sentences
