@@ -106,11 +106,11 @@ impl OpenAi {
         question: &Question<'_>,
     ) -> Result<Vec<T>, Failure> {
         let context = self.window.context();
-        let rest = question.tokens() + window::tokens(&prompt::head(talk).to_string());
+        let rest = question.tokens() + head_tokens(talk);
         let most = self.window.part(context, rest);
         let transcript = Transcript::of(talk, most as usize / 2);
         let parts = window::parts(&transcript.lines, most);
-        let asked = parts.into_iter().map(|part| self.ask_part(&transcript, part, question, context));
+        let asked = parts.into_iter().map(|part| self.ask_part(&transcript, part, question, context, rest));
         stream::iter(asked).buffered(AT_ONCE).try_collect().await
     }
 
@@ -120,7 +120,14 @@ impl OpenAi {
         talk: &Talk,
         question: &Question<'_>,
     ) -> Result<T, Failure> {
-        self.ask_part(&Transcript::of(talk, usize::MAX - 1), 0..0, question, self.window.context()).await
+        let rest = question.tokens() + head_tokens(talk);
+        let transcript = Transcript::of(talk, usize::MAX - 1);
+        self.ask_part(&transcript, 0..0, question, self.window.context(), rest).await
+    }
+
+    /// The tokens that the answers about a talk's parts may have together in one question.
+    pub(super) fn room_for_answers(&self, talk: &Talk) -> u32 {
+        self.window.part(self.window.context(), head_tokens(talk))
     }
 
     async fn ask_part<T: DeserializeOwned>(
@@ -129,9 +136,10 @@ impl OpenAi {
         part: Range<usize>,
         question: &Question<'_>,
         context: u32,
+        rest: u32,
     ) -> Result<T, Failure> {
         let text = self.marks.user_text(transcript, part, question.data, question.text);
-        let body = self.converse(question, &text, context).await?;
+        let body = self.converse(question, &text, context, rest).await?;
         let completion: Completion =
             serde_json::from_slice(&body).map_err(|_| FailureCode::ModelMalformed)?;
         self.count(question.stage, &completion.usage);
@@ -139,9 +147,15 @@ impl OpenAi {
         Ok(serde_json::from_str(json_in(&text)).map_err(|_| FailureCode::ModelMalformed)?)
     }
 
-    /// Asks `text`, which was made for `context`, in the known manner, and in the next one as long as the server complains of the manner. One is
-    /// remembered only once it worked.
-    async fn converse(&self, question: &Question<'_>, text: &str, context: u32) -> Result<Vec<u8>, Failure> {
+    /// Asks `text`, which was made for `context` and has `rest` beside a part of the talk, in the known manner, and in the next one as
+    /// long as the server complains of the manner. One is remembered only once it worked.
+    async fn converse(
+        &self,
+        question: &Question<'_>,
+        text: &str,
+        context: u32,
+        rest: u32,
+    ) -> Result<Vec<u8>, Failure> {
         let mut manner = self.manners.known();
         loop {
             let request = self.request(manner, question, text);
@@ -153,7 +167,7 @@ impl OpenAi {
                 Err(Unanswered::NotUnderstood(complaint)) => {
                     if complaint == Some(Field::Length) {
                         // The next attempt reads smaller parts.
-                        self.window.shrink(context);
+                        self.window.shrink(context, rest);
                     }
                     manner = Manners::next(manner, complaint).ok_or(FailureCode::ModelRejected)?;
                 }
@@ -182,6 +196,11 @@ impl OpenAi {
         }
         request
     }
+}
+
+/// The tokens of what stands before the words of `talk`.
+fn head_tokens(talk: &Talk) -> u32 {
+    window::tokens(&prompt::head(talk).to_string())
 }
 
 /// A server that does not enforce the schema is at least told of it.

@@ -25,7 +25,7 @@ impl OpenAi {
     ) -> Result<Structure, Failure> {
         let events = events_of(&parts);
         while parts.len() > 1 {
-            let together = (self.window.part(self.window.context(), 0) / 2 / PART_TOKENS).max(2) as usize;
+            let together = (self.room_for_answers(talk) / 2 / PART_TOKENS).max(2) as usize;
             let mut merged = Vec::new();
             for group in parts.chunks(together) {
                 let data = prompt::parts_data(group, folders);
@@ -72,7 +72,7 @@ impl OpenAi {
     ) -> Result<String, Failure> {
         if parts.len() > 1 {
             let question = prompt::app_merge(instruction);
-            let each = self.window.part(self.window.context(), 0) as usize / parts.len();
+            let each = self.room_for_answers(talk) as usize / parts.len();
             let texts: Vec<&str> = parts.iter().map(|part| beginning(&part.content, each)).collect();
             let data: Value = json!({"parts": texts});
             let question = Question::of::<Text>("trigger_apps", Some(&data), &question);

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use hmac::{Hmac, KeyInit, Mac};
-use records::{Background, Folder, Line, Talk};
+use records::{Background, Folder, Line, Meeting, Talk};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use stages::Structure;
@@ -56,9 +56,15 @@ pub(super) fn seed(chance: [u8; 32]) -> [u8; 32] {
 /// The most of a part's overview that is read again.
 pub(super) const PART_BYTES: usize = 800;
 
-/// The most of a meeting's agenda, and of those who were to come, that is read with every question about its talk.
+/// The most that is known of a talk beside its words: it is read with every question about every part of it.
+const HEAD_BYTES: usize = 3_000;
+/// The most of a meeting's agenda.
 const AGENDA_BYTES: usize = 2_000;
+/// The most of one name: a meeting's title, or one of those who were to come.
+const NAME_BYTES: usize = 80;
+/// The most of those who were to come.
 const PARTICIPANTS: usize = 40;
+const NAMES_BYTES: usize = 1_000;
 
 /// Derives the marks around talks: the same for every call about one talk, and unguessable to whoever
 /// speaks in it, so that nobody can talk their way out of the data.
@@ -134,19 +140,42 @@ pub(super) fn head(talk: &Talk) -> Value {
     });
     let Background { kind, meeting } = &talk.background;
     if let Some(kind) = kind {
-        head["kind"] = kind.as_str().into();
+        head["kind"] = start_of(kind, NAME_BYTES).into();
     }
-    if let Some(meeting) = meeting {
-        let agenda = meeting.agenda.as_deref().map(|agenda| start_of(agenda, AGENDA_BYTES));
-        let participants = &meeting.participants[..meeting.participants.len().min(PARTICIPANTS)];
-        head["meeting"] = json!({"title": meeting.title, "participants": participants, "agenda": agenda});
+    if let Some(Meeting { title, participants, agenda }) = meeting {
+        let title = title.as_deref().map(|title| start_of(title, NAME_BYTES));
+        head["meeting"] = json!({"title": title, "participants": names(participants), "agenda": null});
+        let left = HEAD_BYTES.saturating_sub(head.to_string().len());
+        head["meeting"]["agenda"] =
+            agenda.as_deref().map(|agenda| start_of(agenda, left.min(AGENDA_BYTES))).into();
     }
     head
 }
 
-/// At most so many bytes of `text`, in whole characters.
+/// The first of `participants`, as many as there is room for.
+fn names(participants: &[String]) -> Vec<&str> {
+    let names = participants.iter().take(PARTICIPANTS).map(|name| start_of(name, NAME_BYTES));
+    names
+        .scan(NAMES_BYTES, |left, name| {
+            *left = left.checked_sub(json!(name).to_string().len() + 1)?;
+            Some(name)
+        })
+        .collect()
+}
+
+/// At most so many bytes of `text` as JSON writes it, in whole characters.
 fn start_of(text: &str, bytes: usize) -> &str {
-    text.get(..text.floor_char_boundary(bytes)).unwrap_or_default()
+    let written = |c: char| match c {
+        '"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{c}' => 2,
+        '\0'..' ' => 6,
+        _ => c.len_utf8(),
+    };
+    let mut sum = 0;
+    let beyond = text.char_indices().find(|(_, c)| {
+        sum += written(*c);
+        sum > bytes
+    });
+    &text[..beyond.map_or(text.len(), |(end, _)| end)]
 }
 
 /// The folders that a talk may be filed in, numbered from 1; a person wrote their descriptions.
@@ -174,8 +203,6 @@ pub(super) fn structure_data(structure: &Structure) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use records::Meeting;
-
     use super::*;
 
     fn talk(words: &str) -> Talk {
@@ -193,7 +220,7 @@ mod tests {
     fn a_head_says_what_is_known_beside_the_words_and_not_too_much_of_it() {
         let meeting = Meeting {
             title: Some("Stand-up".to_owned()),
-            participants: vec!["Tom".to_owned(); PARTICIPANTS + 1],
+            participants: (0..=PARTICIPANTS).map(|number| format!("Tom {number}")).collect(),
             agenda: Some("ä".repeat(AGENDA_BYTES)),
         };
         let background = Background { kind: Some("message: chat".to_owned()), meeting: Some(meeting) };
@@ -203,6 +230,25 @@ mod tests {
         assert_eq!(head["meeting"]["agenda"].as_str().map(str::len), Some(AGENDA_BYTES));
         let bare = super::head(&talk("Hi"));
         assert!(bare.get("kind").is_none() && bare.get("meeting").is_none());
+    }
+
+    #[test]
+    fn a_head_is_small_however_long_the_names_in_it_are_and_however_they_are_written() {
+        for letter in ["a", "ä", "会", "🙂", "\"", "\u{1}"] {
+            let long = letter.repeat(500);
+            let meeting = Meeting {
+                title: Some(long.clone()),
+                participants: vec![long.clone(); PARTICIPANTS],
+                agenda: Some(letter.repeat(100_000)),
+            };
+            let background = Background { kind: Some(long), meeting: Some(meeting) };
+            let head = head(&Talk { background, ..talk("Hi") });
+            let written = head.to_string().len();
+            assert!((HEAD_BYTES - 20..=HEAD_BYTES).contains(&written), "{letter:?}: {written}");
+            let names = head["meeting"]["participants"].as_array().map_or(0, Vec::len);
+            assert!(names >= NAMES_BYTES / (NAME_BYTES + 3), "{letter:?}: {names}");
+            assert!(head["kind"].as_str().is_some_and(|kind| kind.starts_with(letter)), "{letter:?}");
+        }
     }
 
     fn text(key: u8, words: &str, data: Option<&Value>, question: &str) -> String {

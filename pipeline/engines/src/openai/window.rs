@@ -30,12 +30,20 @@ impl Window {
 
     /// What is left of `context` for a part of a talk beside `rest`, the tokens of everything else in the prompt.
     pub(super) fn part(&self, context: u32, rest: u32) -> u32 {
-        context.saturating_sub(self.output()).saturating_sub(rest).max(LEAST_PART)
+        self.room(context, rest).max(LEAST_PART)
     }
 
-    /// The server said that a prompt was longer than its context, which was taken to be `context` when the prompt was made:
-    /// from now on, a third less. Of many that were made with the same context, the first one says enough.
-    pub(super) fn shrink(&self, context: u32) {
+    fn room(&self, context: u32, rest: u32) -> u32 {
+        context.saturating_sub(self.output()).saturating_sub(rest)
+    }
+
+    /// The server said that a prompt with `rest` was longer than its context, which was taken to be `context` when the prompt was
+    /// made: from now on, a third less. Of many that were made with the same context, the first one says enough. One that was
+    /// too long because `rest` left no room for a part says nothing.
+    pub(super) fn shrink(&self, context: u32, rest: u32) {
+        if self.room(context, rest) < LEAST_PART {
+            return;
+        }
         let less = (context / 3 * 2).max(LEAST_CONTEXT.min(context));
         if self.0.compare_exchange(context, less, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
             tracing::warn!(context_tokens = less, "the model server's context is smaller than was set");
@@ -142,13 +150,15 @@ mod tests {
         let window = Window::new(16_384);
         assert_eq!((window.output(), window.part(16_384, 1_000)), (4_096, 11_288));
         for _ in 0..3 {
-            window.shrink(16_384);
+            window.shrink(16_384, 1_000);
         }
         assert_eq!(window.output(), 2_730, "three that were made with one context shrink it once");
-        (0..20).for_each(|_| window.shrink(window.context()));
+        window.shrink(10_922, 8_000);
+        assert_eq!(window.context(), 10_922, "that prompt was longer than what was left of the context");
+        (0..20).for_each(|_| window.shrink(window.context(), 1_000));
         assert_eq!(window.context(), LEAST_CONTEXT);
         let small = Window::new(1_000);
-        small.shrink(1_000);
+        small.shrink(1_000, 100);
         assert_eq!(small.context(), 1_000, "what was set is believed");
         assert_eq!(Window::new(100).part(100, 5_000), LEAST_PART);
         assert_eq!(Window::new(1_000_000).output(), MOST_OUTPUT);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use engines::{OpenAi, OpenAiConfig};
 use mock_model::{Fault, Kind, Mock, Options};
-use records::{Line, Talk};
+use records::{Background, Line, Meeting, Talk};
 
 use crate::pages::{finalize, kept};
 use crate::world::{Counts, config, folders, talk};
@@ -89,6 +89,59 @@ async fn a_context_that_is_smaller_than_was_set_is_learnt() {
         assert!(attempts < 6, "{:?}", stages_asked(&mock));
     }
     assert!(attempts > 1, "the first prompt was too long");
+}
+
+/// A meeting with everything that a client may send of it.
+fn endless_meeting() -> Background {
+    let long = "会議".repeat(250);
+    let meeting = Meeting {
+        title: Some(long.clone()),
+        participants: vec![long.clone(); 40],
+        agenda: Some(long.repeat(200)),
+    };
+    Background { kind: Some(long), meeting: Some(meeting) }
+}
+
+#[tokio::test]
+async fn a_meeting_of_endless_names_is_read_like_any_other() {
+    let (mock, engine) = engine(Options { context_tokens: 4_096, ..Options::default() }, 4_096).await;
+    let talk = Talk { background: endless_meeting(), ..long_talk(60) };
+    kept(finalize(&engine, &talk, folders(), &["minutes"], true).await);
+    assert!(mock.calls().iter().all(|call| call.was_answered()), "{:?}", stages_asked(&mock));
+}
+
+#[tokio::test]
+async fn what_puts_parts_together_leaves_room_for_what_stands_before_them() {
+    let (mock, engine) = engine(Options::default(), 4_096).await;
+    let most_together = async |talk: Talk| {
+        let before = mock.calls().len();
+        kept(finalize(&engine, &talk, folders(), &[], true).await);
+        let calls = mock.calls().split_off(before);
+        let merges = calls.iter().filter(|call| call.stages == ["survey"]);
+        let told = |call: &mock_model::Call| {
+            call.body["messages"][1]["content"].as_str().unwrap().matches("\"overview\":").count()
+        };
+        merges.map(told).max()
+    };
+    let talk = long_talk(90);
+    assert_eq!(most_together(talk.clone()).await, Some(5));
+    assert_eq!(most_together(Talk { background: endless_meeting(), ..talk }).await, Some(3));
+}
+
+#[tokio::test]
+async fn a_prompt_that_is_too_long_by_what_we_tell_teaches_nothing_of_the_server() {
+    let (mock, engine) = engine(Options { context_tokens: 16_384, ..Options::default() }, 16_384).await;
+    let mut many = folders();
+    many[0].description = Some("word ".repeat(16_000));
+    let failed = finalize(&engine, &talk(), many, &[], true).await;
+    assert_eq!(failed, Err(job::FailureCode::ModelRejected.into()));
+    let before = mock.calls().len();
+
+    kept(finalize(&engine, &long_talk(110), folders(), &[], true).await);
+
+    let asked = stages_asked(&mock).split_off(before);
+    let surveys = asked.iter().filter(|stages| stages.contains('+')).count();
+    assert_eq!(surveys, 1, "what fits the context is read at once, as before: {asked:?}");
 }
 
 #[tokio::test]
