@@ -33,7 +33,7 @@ pub(crate) trait Errand: Clone + Send + Sync + 'static {
     /// How long until something is due.
     fn next_in(&self) -> impl Future<Output = Result<Option<Duration>, ledger::Error>> + Send;
 
-    /// Returns when something was written in this process.
+    /// Returns when something was written in this process, or may be claimed after all.
     fn written(&self) -> impl Future<Output = ()> + Send;
 }
 

@@ -38,7 +38,7 @@ async fn sent(bench: &Bench) -> Vec<(String, String)> {
 
 /// How long until anything is to be sent, in whole days.
 async fn days_ahead(bench: &Bench) -> Option<u64> {
-    bench.ledger.next_push_in().await.unwrap().map(|wait| wait.as_secs() / 86_400)
+    bench.ledger.next_push_in(&PushPolicy::default()).await.unwrap().map(|wait| wait.as_secs() / 86_400)
 }
 
 fn dated(due_at: &str) -> Value {
@@ -83,7 +83,7 @@ async fn completing_clearing_and_deleting_cancel_what_was_still_to_be_sent() {
         } else {
             patch(&bench, &id, body.clone()).await;
         }
-        assert_eq!(bench.ledger.next_push_in().await.unwrap(), None, "{body}");
+        assert_eq!(bench.ledger.next_push_in(&PushPolicy::default()).await.unwrap(), None, "{body}");
         assert_eq!(sent(&bench).await, []);
     }
 }

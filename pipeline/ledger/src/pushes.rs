@@ -86,22 +86,34 @@ impl Ledger {
         outcome: DeliveryOutcome,
         policy: &PushPolicy,
     ) -> Result<bool, Error> {
-        self.finish_claimed_push(claimed, outcome, policy).await
+        let recorded = self.finish_claimed_push(claimed, outcome, policy).await?;
+        if recorded {
+            // One more of this person's may be sent.
+            self.waker.pushes_written();
+        }
+        Ok(recorded)
     }
 
-    /// How long until a reminder fires or a push is due (also a dead sender's `until`), measured now; `None`: nothing
-    /// waits.
+    /// How long until a reminder fires or a push can be claimed (also a dead sender's `until`), measured now; `None`: nothing
+    /// waits. What waits for a person who has enough under way counts when one of these tries ends: that wakes whoever sends
+    /// in this process.
     ///
     /// # Errors
     /// When the database does not answer.
-    pub async fn next_push_in(&self) -> Result<Option<Duration>, Error> {
+    pub async fn next_push_in(&self, policy: &PushPolicy) -> Result<Option<Duration>, Error> {
         let seconds: Option<f64> = sqlx::query_scalar(
-            "select extract(epoch from least( \
+            "with full_people as materialized (select user_id from push_deliveries \
+                 where status = 'sending' and sending_until > statement_timestamp() \
+                 group by user_id having count(*) >= $1) \
+             select extract(epoch from least( \
                  (select min(fire_at) from reminders where fire_at is not null), \
-                 (select min(next_at) from push_deliveries where status = 'pending'), \
-                 (select min(sending_until) from push_deliveries where status = 'sending')) \
+                 (select min(next_at) from push_deliveries \
+                     where status = 'pending' and user_id not in (select user_id from full_people)), \
+                 (select min(sending_until) from push_deliveries where status = 'sending' \
+                     and (sending_until > statement_timestamp() or user_id not in (select user_id from full_people)))) \
              - clock_timestamp())::float8",
         )
+        .bind(i64::try_from(policy.per_person).unwrap_or(i64::MAX))
         .fetch_one(&self.pool)
         .await
         .doing("looking for the next push")?;

@@ -62,12 +62,12 @@ impl Waker {
         self.inner.deliveries.notified().await;
     }
 
-    /// Push notifications were committed, or a reminder was scheduled.
+    /// Push notifications were committed, a reminder was scheduled, or a person has room for one more try.
     pub fn pushes_written(&self) {
         self.inner.pushes.notify_one();
     }
 
-    /// Waits for the next committed push notifications.
+    /// Waits until there may be pushes to claim.
     pub async fn pushes_waiting(&self) {
         self.inner.pushes.notified().await;
     }

@@ -56,7 +56,7 @@ impl Errand for Pushes {
     }
 
     async fn next_in(&self) -> Result<Option<Duration>, Error> {
-        self.ledger.in_time(self.ledger.next_push_in()).await
+        self.ledger.in_time(self.ledger.next_push_in(&self.policy)).await
     }
 
     async fn written(&self) {

@@ -3,7 +3,7 @@
 use job::{Generation, Queue};
 use ledger::{
     ActionFilter, CHECKS, CheckpointKey, Claimed, ConversationFilter, DeliveryFilter, Error, GoalFilter,
-    ItemFilter, JobFilter, Ledger, MemoryFilter, RequestKey, Settings,
+    ItemFilter, JobFilter, Ledger, MemoryFilter, PushPolicy, RequestKey, Settings,
 };
 use records::{FolderId, GoalId, MemoryId, UserId};
 
@@ -52,7 +52,7 @@ reads! { ledger, about:
     subscriptions(&about.user);
     endpoints(&about.user); endpoint(&about.user, "hook-Reader");
     deliveries(&about.user, "hook-Reader", 9, 0);
-    next_delivery_in(); next_push_in(); next_ring_at(Queue::Creation);
+    next_delivery_in(); next_push_in(&PushPolicy::default()); next_ring_at(Queue::Creation);
     poll(&about.user, &conversation(&about.user));
     run_input(&about.claimed);
     recall(&about.claimed.holding(), &CheckpointKey { stage: "describe", version: 1, digest: [7; 32] });

@@ -257,6 +257,13 @@ async fn reminders_and_pushes_are_found_by_their_indexes() {
         assert_eq!(ledger.fire_reminders(100).await.unwrap(), 20);
     })
     .await;
+    let policy = ledger::PushPolicy::default();
+    for index in ["push_deliveries_due", "push_deliveries_sending"] {
+        assert_uses(&world, "push_deliveries", index, async |ledger| {
+            assert!(ledger.next_push_in(&policy).await.unwrap().is_some());
+        })
+        .await;
+    }
     assert_uses(&world, "push_deliveries", "push_deliveries_due", async |ledger| {
         assert_eq!(ledger.claim_pushes(4, &ledger::PushPolicy::default()).await.unwrap().claimed.len(), 4);
     })

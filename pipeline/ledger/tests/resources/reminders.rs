@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use chrono::TimeDelta;
+use futures::FutureExt;
 use job::{Outcome, WorkerId};
 use ledger::{
     ClaimedPush, Completion, CreateOutcome, DeliveryOutcome, NewContent, NewConversation, NewItem,
@@ -87,7 +88,7 @@ async fn an_extracted_due_date_is_pushed_at_once_and_once_more_when_it_has_come(
         assert!(finish(&world, push, DELIVERED).await);
     }
     assert_eq!(world.ledger.fire_reminders(9).await.unwrap(), 0, "not yet");
-    assert!(world.ledger.next_push_in().await.unwrap().unwrap().as_secs() > 3_500);
+    assert!(world.ledger.next_push_in(&PushPolicy::default()).await.unwrap().unwrap().as_secs() > 3_500);
 
     an_hour_later(&world).await;
     assert_eq!(world.ledger.fire_reminders(9).await.unwrap(), 1);
@@ -99,7 +100,11 @@ async fn an_extracted_due_date_is_pushed_at_once_and_once_more_when_it_has_come(
     for push in &again {
         finish(&world, push, DELIVERED).await;
     }
-    assert_eq!(world.ledger.next_push_in().await.unwrap(), None, "nothing waits any more");
+    assert_eq!(
+        world.ledger.next_push_in(&PushPolicy::default()).await.unwrap(),
+        None,
+        "nothing waits any more"
+    );
 }
 
 #[tokio::test]
@@ -115,7 +120,10 @@ async fn what_is_found_again_with_the_same_date_is_not_told_again_before_it_has_
     };
     again(due_at).await;
     assert!(claim(&world).await.is_empty());
-    assert!(world.ledger.next_push_in().await.unwrap().unwrap().as_secs() > 3_500, "but when it has come");
+    assert!(
+        world.ledger.next_push_in(&PushPolicy::default()).await.unwrap().unwrap().as_secs() > 3_500,
+        "but when it has come"
+    );
     again(due_at + TimeDelta::hours(1)).await;
     assert_eq!(claim(&world).await.len(), 1, "another date is another matter");
 }
@@ -157,7 +165,7 @@ async fn nobody_is_reminded_of_what_is_done_dated_anew_or_deleted() {
         world.run("update reminders set fire_at = now() - interval '1 second'").await;
         world.ledger.fire_reminders(9).await.unwrap();
         assert!(claim(&world).await.is_empty(), "{change}");
-        assert_eq!(world.ledger.next_push_in().await.unwrap(), None, "{change}");
+        assert_eq!(world.ledger.next_push_in(&PushPolicy::default()).await.unwrap(), None, "{change}");
     }
 }
 
@@ -310,6 +318,58 @@ async fn one_persons_receivers_hold_up_nobody_else() {
     assert!(claim(&world).await.is_empty());
     finish(&world, &first[0], DELIVERED).await;
     assert_eq!(claim(&world).await.len(), 1, "a place became free");
+}
+
+#[tokio::test]
+async fn what_waits_for_a_full_person_is_looked_for_when_a_place_becomes_free() {
+    let world = World::new().await;
+    for n in 0..9 {
+        subscribe(&world, &world.ann, &format!("https://example.com/{n}")).await;
+    }
+    heard(&world, "c", "Call Tom", in_an_hour(&world).await).await;
+    let next = async || world.ledger.next_push_in(&PushPolicy::default()).await.unwrap().unwrap().as_secs();
+    assert_eq!(next().await, 0);
+    let first = claim(&world).await;
+    assert_eq!(first.len(), 4);
+    assert!(next().await > 15, "none of the other five is due before a try ends, or its sender is dead");
+
+    let dead = "update push_deliveries set status = 'sending', next_at = null, sending_until = now() \
+        where status = 'pending' and subscription_id = (select min(subscription_id) from push_deliveries \
+            where status = 'pending')";
+    world.run(dead).await;
+    assert!(next().await > 15, "nor is what a dead sender left behind");
+    subscribe(&world, &world.bob, "https://example.com/bob").await;
+    world
+        .run(
+            "insert into action_items (user_id, action_item_id, description, created_at, updated_at, due_at) \
+                 select 'bob', action_item_id, description, created_at, updated_at, due_at from action_items; \
+             insert into reminders (user_id, action_item_id, revision, due_at) \
+                 select 'bob', action_item_id, 1, due_at from action_items where user_id = 'bob'; \
+             insert into push_deliveries (user_id, subscription_id, delivery_id, action_item_id, notice, due_at, status, \
+                     next_at, created_at) \
+                 select 'bob', subscription_id, 'd', action_item_id, 'set', due_at, 'pending', now(), now() \
+                 from push_subscriptions join reminders using (user_id) where user_id = 'bob'",
+        )
+        .await;
+    assert_eq!(next().await, 0, "another person has room");
+    let bobs = claim(&world).await;
+    assert_eq!(bobs.len(), 1);
+    assert!(next().await > 15);
+    assert!(finish(&world, &bobs[0], DELIVERED).await);
+
+    let waker = world.ledger.waker();
+    // What was written so far has woken somebody already.
+    let _ = waker.pushes_waiting().now_or_never();
+    assert!(finish(&world, &first[0], DELIVERED).await);
+    assert!(waker.pushes_waiting().now_or_never().is_some(), "whoever sleeps is told of the free place");
+    assert_eq!(next().await, 0);
+    world
+        .run(
+            "delete from push_deliveries where status = 'pending'; \
+             update push_deliveries set sending_until = now() where status = 'sending'",
+        )
+        .await;
+    assert_eq!(next().await, 0, "four dead senders hold no place");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
