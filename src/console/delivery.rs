@@ -129,7 +129,7 @@ fn error(code: &str) -> &'static str {
         "unreachable" => "could not be reached",
         "refused_address" => "its address may not be called",
         "status" => "the answer was not a 2xx",
-        "abandoned" => "whoever sent it died every time",
+        "abandoned" => "whoever sent it died",
         "unreadable" => "what it is about could not be read",
         _ => "something else",
     }

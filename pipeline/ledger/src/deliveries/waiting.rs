@@ -107,7 +107,8 @@ pub(super) async fn put_off(
     .map(drop)
 }
 
-/// The same for those whose sender died. It has lost its claim, as when another one had taken the row.
+/// The same for those whose sender died. It has lost its claim, as when another one had taken the row: the error says so, for
+/// the epoch stays, and its late word may be that of the try before.
 pub(super) async fn put_off_dead(
     connection: &mut PgConnection,
     user: &str,
@@ -120,7 +121,7 @@ pub(super) async fn put_off_dead(
              where user_id = $1 and endpoint_id = $2 and status = 'sending' and sending_until <= $3 \
              limit $5 for update skip locked) \
          update webhook_deliveries d set status = 'pending', sending_until = null, \
-             next_at = coalesce($4::timestamptz, 'infinity') \
+             next_at = coalesce($4::timestamptz, 'infinity'), last_error = 'abandoned' \
          from dead w where d.user_id = $1 and d.endpoint_id = $2 and d.delivery_id = w.delivery_id",
     )
     .bind(user)

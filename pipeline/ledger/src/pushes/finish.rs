@@ -22,9 +22,9 @@ impl Ledger {
     ) -> Result<bool, Error> {
         let (mut transaction, now) = self.begin(DOING).await?;
         // Subscriptions come before their pushes in the order of locks. One that was removed took this push along, and
-        // one that is gone was to be removed.
+        // one that is gone, or failed for days, was to be removed.
         if !lock_subscription(&mut transaction, claimed).await? {
-            return Ok(health(outcome) == Health::Gone);
+            return Ok(matches!(health(outcome), Health::Gone | Health::Failing));
         }
         let verdict = verdict(outcome, claimed.try_number, &policy.schedule, now);
         if !write(&mut transaction, claimed, &verdict, now).await? {

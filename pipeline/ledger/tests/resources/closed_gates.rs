@@ -42,6 +42,30 @@ async fn a_sender_that_died_at_an_endpoint_that_was_closed_since_is_looked_for_b
 }
 
 #[tokio::test]
+async fn a_late_word_of_the_same_failure_as_an_earlier_trys_is_lost() {
+    let world = World::new().await;
+    world.endpoint(&world.ann, "w").await;
+    world.pending(&world.ann, "w", 1).await;
+    let policy = DeliveryPolicy::default();
+    let refused =
+        DeliveryOutcome::Retry { status: Some(503), error: "status", retry_after: None, jitter_permille: 0 };
+    let first = claim(&world.ledger).await.remove(0);
+    assert!(world.ledger.finish_delivery(&first, refused, &policy).await.unwrap());
+    world.run("update webhook_deliveries set next_at = now()").await;
+    let died = claim(&world.ledger).await.remove(0);
+    world
+        .run(
+            "update webhook_deliveries set sending_until = now() - interval '1 second'; \
+             update webhook_endpoints set open_until = now() + interval '1 hour'",
+        )
+        .await;
+    assert!(claim(&world.ledger).await.is_empty());
+    assert!(!world.ledger.finish_delivery(&died, refused, &policy).await.unwrap(), "its claim is over");
+    let shown = world.ledger.deliveries(&world.ann, "w", 9, 0).await.unwrap().remove(0);
+    assert_eq!((shown.status.as_str(), shown.last_error.as_deref()), ("pending", Some("abandoned")));
+}
+
+#[tokio::test]
 async fn a_closed_endpoint_moves_no_delivery_that_ended_or_is_under_way_whoever_died_elsewhere() {
     let world = World::new().await;
     world.namesakes().await;

@@ -221,6 +221,17 @@ async fn an_end_whose_answer_was_not_heard_is_told_again_and_counts_once() {
         let there = spared(&world, "false", finish(&world, &push, outcome)).await;
         assert!(there, "{outcome:?}");
     }
+    for outcome in [AGAIN, refused] {
+        let world = World::new().await;
+        subscribe(&world, &world.ann, "https://example.com/a").await;
+        heard(&world, "c", "Call Tom", in_an_hour(&world).await).await;
+        let push = claim(&world).await.remove(0);
+        world.run("update push_subscriptions set failing_since = now() - interval '5 days'").await;
+        assert!(finish(&world, &push, outcome).await);
+        assert!(world.ledger.subscriptions(&world.ann).await.unwrap().is_empty());
+        assert!(finish(&world, &push, outcome).await, "{outcome:?}: it took the subscription along");
+        assert!(!finish(&world, &push, DELIVERED).await);
+    }
 }
 
 #[tokio::test]
