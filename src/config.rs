@@ -79,8 +79,9 @@ pub(crate) struct Config {
     /// Where PostgreSQL is (`dev`, `demo`: a private one of their own).
     #[arg(long, env = "DATABASE_URL", hide_env_values = true, value_name = "URL")]
     pub(crate) database_url: Option<String>,
-    /// Connections to it, besides two for renewals and thirteen that are kept for what is asked for most.
-    #[arg(long, env = "LISTEN_DATABASE_CONNECTIONS", default_value_t = 16, value_name = "N")]
+    /// Connections to it, besides two for renewals, thirteen that are kept for what is asked for most and one that hears of
+    /// work elsewhere.
+    #[arg(long, env = "LISTEN_DATABASE_CONNECTIONS", default_value_t = 15, value_name = "N")]
     pub(crate) database_connections: u32,
     /// The public address.
     #[arg(long, env = "LISTEN_ADDR", default_value = "127.0.0.1:8080", value_name = "IP:PORT")]

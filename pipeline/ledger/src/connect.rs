@@ -44,7 +44,7 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { connections: 16, bells: true, policy: Policy::default(), enqueue_failed: Arc::new(|| ()) }
+        Self { connections: 15, bells: true, policy: Policy::default(), enqueue_failed: Arc::new(|| ()) }
     }
 }
 

@@ -4,7 +4,10 @@
 use std::time::Duration;
 
 use job::Queue;
-use sqlx::postgres::PgListener;
+use sqlx::{
+    PgPool,
+    postgres::{PgListener, PgPoolOptions},
+};
 use tokio::time::timeout;
 
 use crate::{
@@ -23,8 +26,8 @@ const AGAIN: Duration = Duration::from_secs(1);
 const CHANNEL: &str = "listen_wake";
 
 impl Ledger {
-    /// Tells other processes of work that was committed here, and this one of theirs, until dropped. Keeps
-    /// one of the pool's connections to hear, and borrows one to tell; where a pooler swallows notifications, polling does the same a little later.
+    /// Tells other processes of work that was committed here, and this one of theirs, until dropped. Has a
+    /// connection of its own to hear, and borrows one to tell; where a pooler swallows notifications, polling does the same a little later.
     pub async fn carry_wakes(&self) {
         tokio::join!(self.tell_others(), self.hear_others());
     }
@@ -63,7 +66,8 @@ impl Ledger {
         const HEARING: &str = "listening for wake-ups";
         let mut listener = self
             .in_time(async {
-                let mut listener = PgListener::connect_with(&self.pool).await.doing(HEARING)?;
+                let mut listener = PgListener::connect_with(&self.of_one()).await.doing(HEARING)?;
+                listener.eager_reconnect(false);
                 listener.listen(CHANNEL).await.doing(HEARING)?;
                 Ok(listener)
             })
@@ -71,9 +75,11 @@ impl Ledger {
         // What was told while nobody heard is looked for.
         Queue::ALL.iter().for_each(|queue| self.waker.hear(*queue));
         loop {
-            match timeout(SILENCE, listener.recv()).await {
+            match timeout(SILENCE, listener.try_recv()).await {
                 Ok(heard) => {
-                    if let Some(queue) = Queue::from_name(heard.doing(HEARING)?.payload()) {
+                    // Nothing: the server has ended the session.
+                    let Some(told) = heard.doing(HEARING)? else { return Ok(()) };
+                    if let Some(queue) = Queue::from_name(told.payload()) {
                         self.waker.hear(queue);
                     }
                 }
@@ -83,5 +89,13 @@ impl Ledger {
                 }
             }
         }
+    }
+
+    /// A pool that goes with its only session. A listener that is dropped says farewell to the server first, and to one that is
+    /// silent it does so until TCP gives up: it must hold nobody else's place meanwhile.
+    fn of_one(&self) -> PgPool {
+        let options = self.pool.connect_options().as_ref().clone();
+        let kept = PgPoolOptions::new().max_lifetime(None).idle_timeout(None);
+        kept.max_connections(1).connect_lazy_with(options)
     }
 }

@@ -10,7 +10,7 @@ use secrecy::ExposeSecret;
 use sqlx::{AssertSqlSafe, ConnectOptions, PgPool, postgres::PgPoolOptions};
 
 /// Connections of the ledger under test, as shipped: besides those that it keeps.
-pub(crate) const CONNECTIONS: u32 = 16;
+pub(crate) const CONNECTIONS: u32 = 15;
 /// Producers, and runs at once.
 pub(crate) const WIDTH: usize = 16;
 
@@ -56,7 +56,7 @@ impl House {
             words.push(format!("{name} {value}"));
         }
         format!(
-            "{}; {WIDTH} producers, {WIDTH} runs at once, {CONNECTIONS} + 15 connections",
+            "{}; {WIDTH} producers, {WIDTH} runs at once, {CONNECTIONS} + 16 connections",
             words.join(", ")
         )
     }

@@ -24,6 +24,7 @@ mod discards;
 mod explain;
 mod fences;
 mod grown;
+mod heard;
 mod heirs;
 mod kept_things;
 mod keyed;
