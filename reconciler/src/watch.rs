@@ -21,12 +21,20 @@ pub async fn watch_leases(
     metrics: Metrics,
     stop: CancellationToken,
 ) {
+    repeat(|| look(&ledger, &metrics, &stop), heartbeat, seed, &stop).await;
+}
+
+/// Repeats `look` until `stop`, with the waits that [`watch_leases`] promises.
+async fn repeat<L>(mut look: impl FnMut() -> L, heartbeat: Duration, seed: u64, stop: &CancellationToken)
+where
+    L: Future<Output = Result<Calm, Error>>,
+{
     let mut wait = heartbeat;
     for number in 0.. {
         if tokio::time::timeout(wait, stop.cancelled()).await.is_ok() {
             return;
         }
-        wait = match look(&ledger, &metrics, &stop).await {
+        wait = match look().await {
             Ok(Calm(true)) => wait_before_look(seed, number),
             Ok(Calm(false)) => heartbeat,
             Err(error) => {
@@ -49,4 +57,37 @@ async fn look(ledger: &Ledger, metrics: &Metrics, stop: &CancellationToken) -> R
         repairs.repair(&user, &job).await?;
     }
     Ok(Calm(!repairs.met_trouble()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::ready;
+
+    use tokio::time::Instant;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn holders_get_a_heartbeat_to_renew_at_the_start_and_after_every_trouble() {
+        let (began, stop) = (Instant::now(), CancellationToken::new());
+        let mut waited = Vec::new();
+        let mut asked = began;
+        let look = || {
+            waited.push(asked.elapsed());
+            asked = Instant::now();
+            ready(match waited.len() {
+                1 => Ok(Calm(false)),
+                2 => Err(Error::Contended { doing: "looking" }),
+                3 => Ok(Calm(true)),
+                _ => {
+                    stop.cancel();
+                    Ok(Calm(true))
+                }
+            })
+        };
+        let heartbeat = Duration::from_secs(30);
+        repeat(look, heartbeat, 7, &stop).await;
+        // At the start, after trouble, after an error, and after a look that found the database calm.
+        assert_eq!(waited, [heartbeat, heartbeat, heartbeat, wait_before_look(7, 2)]);
+    }
 }
