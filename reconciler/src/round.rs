@@ -152,11 +152,38 @@ async fn until_made<M: Future<Output = bool>>(mut round: impl FnMut() -> M, stop
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up must fail")]
+
     use std::future::ready;
 
+    use prometheus::Registry;
+    use sqlx::postgres::PgConnectOptions;
     use tokio::time::Instant;
 
     use super::*;
+    use crate::Counts;
+
+    struct Uncounted;
+
+    impl Counts for Uncounted {
+        fn retry(&self) {}
+        fn dead_letter(&self) {}
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_round_is_skipped_while_another_one_is_being_made() {
+        // A process that stops asks the database nothing: there is none.
+        let stop = CancellationToken::new();
+        stop.cancel();
+        let ledger = Ledger::new(PgConnectOptions::new_without_pgpass(), ledger::Settings::default());
+        let metrics = Metrics::new(&Registry::new(), Arc::new(Uncounted)).unwrap();
+        let reconciler = Reconciler::new(ledger, Settings::default(), metrics, stop);
+        let another = reconciler.busy.lock().await;
+        let skipped = tokio::time::timeout(Duration::from_secs(3_600), reconciler.make_round()).await;
+        assert_eq!(skipped.ok(), Some(false), "it waits for the other one");
+        drop(another);
+        assert!(reconciler.make_round().await);
+    }
 
     #[tokio::test(start_paused = true)]
     async fn the_round_at_start_is_repeated_until_one_is_made_and_no_longer() {

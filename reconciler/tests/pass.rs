@@ -4,7 +4,10 @@
 
 mod house;
 
+use std::time::Duration;
+
 use house::House;
+use reconciler::{Reconciler, Settings};
 
 const DUE: &str = "select count(*) from finalization_jobs where reconcile_after_at <= clock_timestamp()";
 
@@ -85,6 +88,37 @@ async fn a_row_that_cannot_be_read_is_put_off_alone() {
     let later = "select count(*) from finalization_jobs where reconcile_after_at > clock_timestamp() + interval '4 minutes' \
                  and origin = 'rumour'";
     assert_eq!(house.count(later).await, 1);
+}
+
+#[tokio::test]
+async fn a_row_that_cannot_even_be_put_off_stays_due_alone() {
+    let house = House::new().await;
+    let poisoned = house.stale("c1", 30).await;
+    let behind = [house.stale("c2", 20).await, house.stale("c3", 10).await];
+    house.refuse(&poisoned).await;
+
+    house.reconciler(1).pass().await.unwrap();
+
+    for job in &behind {
+        assert_eq!(house.bells(job).await, [2], "it is behind the row that errs, and is rung all the same");
+    }
+    assert_eq!(house.refused().await, 2, "it was to be reconciled, and then to be put off");
+    assert_eq!(house.count(DUE).await, 1);
+}
+
+#[tokio::test]
+async fn a_pass_rings_no_job_once_its_budget_is_spent() {
+    let house = House::new().await;
+    for id in ["c1", "c2"] {
+        house.stale(id, 10).await;
+    }
+    let settings = Settings { budget: Duration::ZERO, ..Settings::default() };
+    let reconciler =
+        Reconciler::new(house.ledger.clone(), settings, house.metrics.clone(), house.stop.clone());
+
+    reconciler.pass().await.unwrap();
+
+    assert_eq!(house.count(DUE).await, 2);
 }
 
 #[tokio::test]

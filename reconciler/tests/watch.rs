@@ -14,18 +14,20 @@ use chrono::Utc;
 use house::House;
 use job::{JobId, Queue, WorkerId};
 use reconciler::{Dispatch, Reconciler, Settings, run, watch_leases};
+use records::ConversationId;
 
 const SOON: Duration = Duration::from_millis(10);
 
 /// A job whose worker died.
-async fn abandoned_lease(house: &House, crashes: i32) -> JobId {
-    let job = house.queued("c1").await;
+async fn abandoned_lease(house: &House, id: &str, crashes: i32) -> JobId {
+    let job = house.queued(id).await;
     let taken = house.ledger.take(Queue::Creation, &WorkerId("dead".to_owned()), 1).await.unwrap();
     assert_eq!(taken.claims.len(), 1);
     house
         .sql(&format!(
             "update finalization_jobs set lease_expires_at = clock_timestamp() - interval '1 second', \
-             reconcile_after_at = clock_timestamp() - interval '1 second', crashes = {crashes}"
+             reconcile_after_at = clock_timestamp() - interval '1 second', crashes = {crashes} \
+             where job_id = '{job}'"
         ))
         .await;
     job
@@ -34,7 +36,7 @@ async fn abandoned_lease(house: &House, crashes: i32) -> JobId {
 #[tokio::test]
 async fn an_expired_lease_is_recovered_by_the_watch() {
     let house = House::new().await;
-    let job = abandoned_lease(&house, 0).await;
+    let job = abandoned_lease(&house, "c1", 0).await;
     let watch = watch_leases(house.ledger.clone(), SOON, 7, house.metrics.clone(), house.stop.clone());
     let watch = tokio::spawn(watch);
 
@@ -49,9 +51,26 @@ async fn an_expired_lease_is_recovered_by_the_watch() {
 }
 
 #[tokio::test]
+async fn a_lease_that_cannot_be_ended_keeps_the_watch_from_no_other() {
+    let house = House::new().await;
+    let poisoned = abandoned_lease(&house, "c1", 0).await;
+    let behind = abandoned_lease(&house, "c2", 0).await;
+    house.refuse(&poisoned).await;
+    let watch = watch_leases(house.ledger.clone(), SOON, 7, house.metrics.clone(), house.stop.clone());
+    let watch = tokio::spawn(watch);
+
+    house.rung().await;
+
+    assert_eq!(house.job(&behind).await, ("queued".to_owned(), 2, 1));
+    assert_eq!(house.job(&poisoned).await, ("leased".to_owned(), 1, 0));
+    house.stop.cancel();
+    watch.await.unwrap();
+}
+
+#[tokio::test]
 async fn a_pass_ends_no_lease_because_its_holder_may_renew_it_yet() {
     let house = House::new().await;
-    let job = abandoned_lease(&house, 0).await;
+    let job = abandoned_lease(&house, "c1", 0).await;
 
     house.reconciler(100).pass().await.unwrap();
 
@@ -61,7 +80,7 @@ async fn a_pass_ends_no_lease_because_its_holder_may_renew_it_yet() {
 #[tokio::test]
 async fn the_fifth_crash_is_a_dead_letter() {
     let house = House::new().await;
-    let job = abandoned_lease(&house, 4).await;
+    let job = abandoned_lease(&house, "c1", 4).await;
     let watch = watch_leases(house.ledger.clone(), SOON, 7, house.metrics.clone(), house.stop.clone());
     let watch = tokio::spawn(watch);
 
@@ -110,20 +129,42 @@ async fn what_was_admitted_before_the_database_went_away_is_counted() {
             ))
             .await;
     }
-    house
-        .sql(
-            "create function stall() returns trigger language plpgsql as \
-                 $$begin raise exception 'away' using errcode = '57P03'; end$$; \
-             create trigger stall before insert on finalization_jobs for each row \
-                 when (new.conversation_id = 'second') execute function stall()",
-        )
-        .await;
+    house.refuse_with("57P03", "insert on finalization_jobs", "new.conversation_id = 'second'").await;
 
     let ended = house.reconciler(100).do_duties().await;
 
     assert!(ended.is_err_and(|error| error.is_passing()));
     assert_eq!(house.count("select count(*) from finalization_jobs").await, 1);
     assert_eq!(house.actions("admitted"), "1");
+}
+
+#[tokio::test]
+async fn a_page_of_conversations_that_cannot_be_admitted_is_the_last_of_its_round() {
+    let house = House::new().await;
+    house.deferred("c1").await;
+    house.sql("update conversations set last_append_at = clock_timestamp() - interval '25 hours'").await;
+    house.refuse_with("P0001", "insert on finalization_jobs", "true").await;
+    assert!(house.ledger.admit_abandoned(&house::user(), &ConversationId::new("c1")).await.is_err());
+    let once = house.refused().await;
+
+    house.reconciler(1).do_duties().await.unwrap();
+
+    assert_eq!(house.refused().await, 2 * once, "it would be found again and again");
+}
+
+#[tokio::test]
+async fn a_page_of_parked_jobs_that_cannot_be_given_up_is_the_last_of_its_round() {
+    let house = House::new().await;
+    let [poisoned, behind] = parked(&house, ["c1", "c2"]).await;
+    let_the_deadline_pass(&house).await;
+    let first = "update finalization_jobs set reconcile_after_at = reconcile_after_at - interval '1 hour'";
+    house.sql(&format!("{first} where job_id = '{poisoned}'")).await;
+    house.refuse(&poisoned).await;
+
+    house.reconciler(1).do_duties().await.unwrap();
+
+    assert_eq!(house.refused().await, 2, "it was to be given up, and then to be put off");
+    assert_eq!(house.job(&behind).await.0, "blocked_byok", "it is the next round's");
 }
 
 #[tokio::test]
@@ -270,24 +311,48 @@ async fn a_round_at_start_that_fails_is_made_again_without_waiting_for_the_clock
     tokio::time::timeout(Duration::from_secs(10), running).await.unwrap().unwrap();
 }
 
-#[tokio::test]
-async fn a_job_that_was_parked_too_long_is_given_up_in_every_mode() {
-    let house = House::new().await;
-    let job = house.queued("c1").await;
+/// Jobs that wait for their user's keys.
+async fn parked<const N: usize>(house: &House, ids: [&str; N]) -> [JobId; N] {
+    let mut jobs = Vec::new();
+    for id in ids {
+        jobs.push(house.queued(id).await);
+    }
     let marked = ledger::UserChange { requires_byok: Some(true), ..Default::default() };
     house.ledger.change_user(&house::user(), &marked).await.unwrap();
-    house.reconciler(100).do_duties().await.unwrap();
-    assert_eq!(house.job(&job).await.0, "blocked_byok", "fourteen days are not over");
+    jobs.try_into().unwrap()
+}
+
+/// The fourteen days in which keys can be brought are over.
+async fn let_the_deadline_pass(house: &House) {
     house
         .sql(
             "update finalization_jobs set first_blocked_at = first_blocked_at - interval '15 days', \
              reconcile_after_at = reconcile_after_at - interval '15 days'",
         )
         .await;
+}
+
+#[tokio::test]
+async fn a_job_that_was_parked_too_long_is_given_up_in_every_mode() {
+    let house = House::new().await;
+    let [job] = parked(&house, ["c1"]).await;
+    house.reconciler(100).do_duties().await.unwrap();
+    assert_eq!(house.job(&job).await.0, "blocked_byok", "fourteen days are not over");
+    let_the_deadline_pass(&house).await;
     house.reconciler(100).do_duties().await.unwrap();
     assert_eq!(house.job(&job).await.0, "dead_letter");
     let failed = "select count(*) from conversations where status = 'failed' and discarded";
     assert_eq!(house.count(failed).await, 1, "its conversation goes with it");
+}
+
+#[tokio::test]
+async fn a_round_that_a_stopping_process_cut_short_is_not_told_as_a_success() {
+    let house = House::new().await;
+    let reconciler = house.reconciler(100);
+    house.stop.cancel();
+    assert!(reconciler.make_round().await);
+    assert_eq!(house.last_success(), 0.0);
+    assert_eq!(house.count("select count(*) from service_rounds").await, 0);
 }
 
 #[tokio::test]

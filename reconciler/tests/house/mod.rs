@@ -118,6 +118,27 @@ impl House {
         assert!(matches!(self.create(id, true).await, CreateOutcome::Deferred(_)));
     }
 
+    /// From now on the database refuses whatever changes that job, and `refused` counts how often.
+    pub async fn refuse(&self, job: &JobId) {
+        self.refuse_with("P0001", "update on finalization_jobs", &format!("old.job_id = '{job}'")).await;
+    }
+
+    /// From now on the database refuses, with that code, whatever `event` is `when`; `refused` counts how often. Once a test.
+    pub async fn refuse_with(&self, code: &str, event: &str, when: &str) {
+        self.sql(&format!(
+            "create sequence refusals minvalue 0 start 1; select setval('refusals', 0); \
+             create function refuse() returns trigger language plpgsql as \
+                 $$begin perform nextval('refusals'); raise exception 'no' using errcode = '{code}'; end$$; \
+             create trigger refused before {event} for each row when ({when}) execute function refuse()"
+        ))
+        .await;
+    }
+
+    /// How often it did: what was rolled back counts too.
+    pub async fn refused(&self) -> i64 {
+        self.count("select last_value from refusals").await
+    }
+
     pub async fn sql(&self, statement: &str) {
         sqlx::raw_sql(AssertSqlSafe(statement)).execute(&self.pool).await.unwrap();
     }
