@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use job::JobId;
+use job::{JobId, Policy};
 use ledger::{Answer, Claimed, Edge, KeyedClaim};
 use stages::Stages;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use super::House;
 use super::room::Waiting;
@@ -167,33 +168,8 @@ impl House {
             soft: soft.clone(),
             hard: self.hard.clone(),
         };
-        let mut run = std::pin::pin!(runner.run(claimed, slot));
-        let end = tokio::select! {
-            biased;
-            end = &mut run => end,
-            () = tokio::time::sleep_until(last_start(keys)) => {
-                soft.cancel();
-                run.await
-            }
-        };
-        self.after(end, attempts)
-    }
-
-    /// What follows from a run's end. A failure that may pass is tried again after its back-off, or when the provider
-    /// asked to be asked, if that is later, and what the row says then decides; so is a job that was given back because a
-    /// circuit is open, after the delay. A lease that was lost to a crash of the database is worth another look as well.
-    fn after(&self, end: End, attempts: u32) -> Next {
-        let back_off = |attempts| self.ledger.policy().back_off_after(attempts, self.chance.permille(200));
-        match end.ended {
-            Ended::Failed(code) if code.is_retryable() && !end.buried => {
-                let back_off = positive(back_off(attempts.saturating_add(1)));
-                Next::Again(end.wait.map_or(back_off, |asked| asked.max(back_off)))
-            }
-            Ended::Lost => Next::Again(positive(back_off(1))),
-            // Without a delay: the process stops, or the keys are too old.
-            Ended::Released => end.wait.map_or(Next::Over, Next::Again),
-            Ended::Failed(_) | Ended::Completed | Ended::Parked => Next::Over,
-        }
+        let end = ended_in_time(keys, &soft, runner.run(claimed, slot)).await;
+        after(end, attempts, self.ledger.policy(), self.chance.permille(200))
     }
 
     /// No provider can be asked with this key: as if it had refused it.
@@ -203,6 +179,37 @@ impl House {
         let answer = until_answered(&self.chance, &self.hard, verb).await;
         tracing::info!(job_id = %claimed.job.id, granted = matches!(answer, Ok(Answer::Granted { .. })), "the key cannot be sent");
         Next::Over
+    }
+}
+
+/// The end of `run`, which is told `soft` when no stage is to begin any more with its keys.
+async fn ended_in_time<T>(keys: &Keys, soft: &CancellationToken, run: impl Future<Output = T>) -> T {
+    let mut run = std::pin::pin!(run);
+    tokio::select! {
+        biased;
+        end = &mut run => end,
+        () = tokio::time::sleep_until(last_start(keys)) => {
+            soft.cancel();
+            run.await
+        }
+    }
+}
+
+/// What follows from the end of a run that began behind `attempts` failures. A failure that may pass is tried again after
+/// its back-off, or when the provider asked to be asked, if that is later, and what the row says then decides; so is a job
+/// that was given back because a circuit is open, after the delay. A lease that was lost to a crash of the database is
+/// worth another look as well.
+fn after(end: End, attempts: u32, policy: &Policy, jitter_permille: i32) -> Next {
+    let back_off = |attempts| positive(policy.back_off_after(attempts, jitter_permille));
+    match end.ended {
+        Ended::Failed(code) if code.is_retryable() && !end.buried => {
+            let back_off = back_off(attempts.saturating_add(1));
+            Next::Again(end.wait.map_or(back_off, |asked| asked.max(back_off)))
+        }
+        Ended::Lost => Next::Again(back_off(1)),
+        // Without a delay: the process stops, or the keys are too old.
+        Ended::Released => end.wait.map_or(Next::Over, Next::Again),
+        Ended::Failed(_) | Ended::Completed | Ended::Parked => Next::Over,
     }
 }
 
@@ -234,15 +241,63 @@ impl Drop for Running {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up must fail")]
+
+    use job::FailureCode;
     use secrecy::SecretString;
 
     use super::super::ticket::{KEYS_LIVE, Tickets};
     use super::*;
 
+    /// Keys that came a moment ago.
+    fn keys() -> Keys {
+        let key = SecretString::from("sk-1".to_owned());
+        Tickets::default().issue(&JobId::derive("u", "c", 1), key).keys()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_run_begins_no_stage_in_the_last_minutes_of_its_keys_hour() {
+        let (began, keys, soft) = (Instant::now(), keys(), CancellationToken::new());
+        let run = ended_in_time(&keys, &soft, soft.cancelled());
+        tokio::time::timeout(2 * KEYS_LIVE, run).await.unwrap();
+        assert_eq!(began.elapsed(), KEYS_LIVE - LAST_MINUTES);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_run_that_ends_before_is_told_nothing() {
+        let soft = CancellationToken::new();
+        assert_eq!(ended_in_time(&keys(), &soft, std::future::ready(7)).await, 7);
+        assert!(!soft.is_cancelled());
+    }
+
+    #[test]
+    fn keys_get_another_go_where_one_may_help_and_none_sooner_than_the_back_off_allows() {
+        let policy = Policy::default();
+        let (first, second) = (positive(policy.back_off[0]), positive(policy.back_off[1]));
+        let longer = second + Duration::from_secs(1);
+        let (passing, fatal) = (FailureCode::ModelRateLimited, FailureCode::InvalidJob);
+        let failed = |code| End::from(Ended::Failed(code));
+        let asked = |end, wait| End { wait: Some(wait), ..end };
+        let rows = [
+            (failed(passing), Next::Again(second)),
+            (asked(failed(passing), Duration::ZERO), Next::Again(second)),
+            (asked(failed(passing), longer), Next::Again(longer)),
+            (End { buried: true, ..failed(passing) }, Next::Over),
+            (failed(fatal), Next::Over),
+            (End::from(Ended::Lost), Next::Again(first)),
+            (End::from(Ended::Released), Next::Over),
+            (asked(End::from(Ended::Released), longer), Next::Again(longer)),
+            (End::from(Ended::Completed), Next::Over),
+            (End::from(Ended::Parked), Next::Over),
+        ];
+        for (end, next) in rows {
+            assert_eq!(after(end, 1, &policy, 0), next, "{end:?}");
+        }
+    }
+
     #[tokio::test(start_paused = true)]
     async fn keys_are_held_for_another_go_only_when_they_outlast_the_wait() {
-        let key = SecretString::from("sk-1".to_owned());
-        let keys = Tickets::default().issue(&JobId::derive("u", "c", 1), key).keys();
+        let keys = keys();
         let longest = KEYS_LIVE - LAST_MINUTES;
         let shorter = longest - Duration::from_secs(1);
         assert_eq!(Next::Again(shorter).within(&keys), Next::Again(shorter));
