@@ -95,18 +95,22 @@ pub(crate) async fn beat(ledger: Ledger, holdings: Holdings, every: Duration, ch
         sleep_until(next).await;
         let asked_at = Instant::now();
         let present = holdings.present();
-        next = match renewed(&ledger, &present).await {
-            Ok(renewals) => {
-                holdings.tell(&present, &renewals);
-                back_off.reset();
-                asked_at + every
-            }
-            Err(error) => {
-                tracing::warn!(%error, leases = present.len(), "leases could not be renewed");
-                Instant::now() + back_off.wait().min(every)
-            }
-        };
+        let renewed = renewed(&ledger, &present).await;
+        match &renewed {
+            Ok(renewals) => holdings.tell(&present, renewals),
+            Err(error) => tracing::warn!(%error, leases = present.len(), "leases could not be renewed"),
+        }
+        next = next_try(renewed.is_ok(), asked_at, every, &mut back_off);
     }
+}
+
+/// When leases are renewed next: on the beat behind an answer, and sooner without one.
+fn next_try(answered: bool, asked_at: Instant, every: Duration, back_off: &mut BackOff) -> Instant {
+    if answered {
+        back_off.reset();
+        return asked_at + every;
+    }
+    Instant::now() + back_off.wait().min(every)
 }
 
 async fn renewed(ledger: &Ledger, present: &[Holding]) -> Result<Vec<Renewal>, ledger::Error> {
@@ -146,6 +150,18 @@ mod tests {
             holdings.tell(&[holding(1)], &[renewal]);
         }
         held.told(Fate::Lost).await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn leases_that_could_not_be_renewed_are_tried_again_before_the_next_beat() {
+        let (now, every) = (Instant::now(), Duration::from_secs(2));
+        let mut back_off = BackOff::new(&Chance::new(3));
+        let mut after_error = || next_try(false, now, every, &mut back_off) - now;
+        assert!(after_error() <= Duration::from_millis(120));
+        assert!((0..20).all(|_| after_error() <= every), "and never later than it");
+        assert_eq!(next_try(true, now, every, &mut back_off), now + every);
+        let mut after_error = || next_try(false, now, every, &mut back_off) - now;
+        assert!(after_error() <= Duration::from_millis(120), "a database that answered has a new start");
     }
 
     #[tokio::test]
