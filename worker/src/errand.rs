@@ -112,3 +112,117 @@ impl<E: Errand> Errands<E> {
 fn limit(free: &OwnedSemaphorePermit) -> i64 {
     i64::try_from(free.num_permits()).unwrap_or(i64::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up must fail")]
+
+    use std::future::pending;
+    use std::sync::{Arc, Mutex};
+
+    use tokio::time::Instant;
+
+    use super::*;
+
+    /// More claims than this in the time of a test are a loop that does not rest; it is stopped.
+    const MANY: usize = 1_000;
+
+    /// What becomes of a claim.
+    #[derive(Clone, Copy)]
+    enum Claim {
+        Panics,
+        IsRefused,
+        FindsNothing,
+    }
+
+    /// Notes when it is asked to claim. The first claim comes to `first`, the others to `then`.
+    #[derive(Clone)]
+    struct Noted {
+        first: Claim,
+        then: Claim,
+        next_in: Option<Duration>,
+        began: Instant,
+        claims: Arc<Mutex<Vec<Duration>>>,
+        soft: CancellationToken,
+    }
+
+    impl Errand for Noted {
+        type Claimed = ();
+
+        const NAME: &'static str = "notes";
+
+        async fn claim(&self, _: i64) -> Result<Vec<()>, ledger::Error> {
+            let claims = {
+                let mut claims = self.claims.lock().unwrap();
+                claims.push(self.began.elapsed());
+                claims.len()
+            };
+            if claims >= MANY {
+                self.soft.cancel();
+            }
+            match if claims == 1 { self.first } else { self.then } {
+                Claim::Panics => std::panic::resume_unwind(Box::new("a claim was told to panic")),
+                Claim::IsRefused => Err(ledger::Error::Contended { doing: "claiming" }),
+                Claim::FindsNothing => Ok(Vec::new()),
+            }
+        }
+
+        async fn tell(&self, (): &()) {}
+
+        async fn next_in(&self) -> Result<Option<Duration>, ledger::Error> {
+            Ok(self.next_in)
+        }
+
+        async fn written(&self) {
+            pending().await
+        }
+    }
+
+    /// When the loop claimed in its first ten seconds.
+    async fn claims(first: Claim, then: Claim, next_in: Option<Duration>) -> Vec<Duration> {
+        let (soft, claims) = (CancellationToken::new(), Arc::default());
+        let errand = Noted {
+            first,
+            then,
+            next_in,
+            began: Instant::now(),
+            claims: Arc::clone(&claims),
+            soft: soft.clone(),
+        };
+        let hard = CancellationToken::new();
+        let errands = Errands { errand, chance: Chance::new(5), soft: soft.clone(), hard };
+        let running = tokio::spawn(async move { errands.keep_running(&TaskTracker::new()).await });
+        tokio::time::sleep(Duration::from_secs(10)).await;
+        soft.cancel();
+        running.await.unwrap();
+        Arc::try_unwrap(claims).unwrap().into_inner().unwrap()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn while_nothing_is_due_it_is_looked_for_once_a_second_however_far_off_the_next_is() {
+        for next_in in [None, Some(Duration::from_secs(3_600))] {
+            let claims = claims(Claim::FindsNothing, Claim::FindsNothing, next_in).await;
+            assert!((10..=11).contains(&claims.len()), "{claims:?}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_due_and_cannot_be_claimed_is_asked_for_at_rest() {
+        let claims = claims(Claim::FindsNothing, Claim::FindsNothing, Some(Duration::ZERO)).await;
+        assert!((180..=201).contains(&claims.len()), "{} claims", claims.len());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_database_that_does_not_answer_is_asked_less_and_less_often() {
+        let claims = claims(Claim::IsRefused, Claim::IsRefused, None).await;
+        // After 0.1, 0.2, 0.4, 0.8, 1.6 and 3.2 s, with their jitter.
+        assert!((6..=8).contains(&claims.len()), "{claims:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_loop_that_panicked_is_started_again_after_a_moment() {
+        let claims = claims(Claim::Panics, Claim::FindsNothing, None).await;
+        assert!(claims[1] >= Duration::from_millis(80), "{claims:?}");
+        assert!((10..=12).contains(&claims.len()), "{claims:?}");
+    }
+}

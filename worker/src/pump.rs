@@ -227,3 +227,33 @@ impl Pump {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up must fail")]
+
+    use prometheus::Registry;
+    use sqlx::postgres::PgConnectOptions;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_pump_whose_worker_is_gone_takes_nothing_more() {
+        // Without jobs to hand over, nobody asks the database: there is none.
+        let ledger = Ledger::new(PgConnectOptions::new_without_pgpass(), ledger::Settings::default());
+        let pump = Pump {
+            ledger,
+            queue: Queue::Creation,
+            worker: WorkerId("w".to_owned()),
+            slots: Arc::new(Semaphore::new(1)),
+            metrics: Metrics::new(&Registry::new()).unwrap(),
+            chance: Chance::new(1),
+            soft: CancellationToken::new(),
+            hard: CancellationToken::new(),
+        };
+        let (send, jobs) = mpsc::unbounded_channel();
+        drop(jobs);
+        let ended = tokio::time::timeout(Duration::from_secs(1), pump.run(WorkerContext::new("w"), send));
+        ended.await.unwrap();
+    }
+}
