@@ -87,6 +87,7 @@ pub(crate) fn recorded(settings: Settings) -> (Settings, mpsc::UnboundedReceiver
 pub(crate) struct Working {
     moments: mpsc::UnboundedReceiver<(Claimed, Moment)>,
     pub(crate) soft: CancellationToken,
+    pub(crate) hard: CancellationToken,
     pub(crate) health: worker::Health,
     pub(crate) registry: Registry,
     task: JoinHandle<()>,
@@ -94,6 +95,16 @@ pub(crate) struct Working {
 }
 
 pub(crate) fn work(ledger: Ledger, script: &Arc<Script>, settings: Settings) -> Working {
+    work_with(ledger, script, Arc::new(Plain), settings)
+}
+
+/// The same with words of another kind for those who are told.
+pub(crate) fn work_with(
+    ledger: Ledger,
+    script: &Arc<Script>,
+    render: Arc<dyn Render>,
+    settings: Settings,
+) -> Working {
     // Fails when another test of this process was first, which is as good.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let (settings, moments) = recorded(settings);
@@ -103,14 +114,14 @@ pub(crate) fn work(ledger: Ledger, script: &Arc<Script>, settings: Settings) -> 
         ledger,
         script.engines(),
         Sender::new(guard).unwrap(),
-        Arc::new(Plain),
+        render,
         Metrics::new(&registry).unwrap(),
         settings,
     );
     let (soft, hard) = (CancellationToken::new(), CancellationToken::new());
     let health = worker.health();
     let task = tokio::spawn(worker.run(soft.clone(), hard.clone()));
-    Working { moments, soft, health, registry, task, _hard: hard.drop_guard() }
+    Working { moments, soft, hard: hard.clone(), health, registry, task, _hard: hard.drop_guard() }
 }
 
 impl Working {
@@ -143,12 +154,27 @@ impl Working {
     /// Asks the worker to stop, waits until it has, and gives what was not yet waited for.
     pub(crate) async fn stop(mut self) -> Vec<Moment> {
         self.soft.cancel();
-        tokio::time::timeout(PATIENCE, &mut self.task).await.expect("the worker does not stop").unwrap();
+        self.stopped().await;
         let mut rest = Vec::new();
         while let Ok((_, moment)) = self.moments.try_recv() {
             rest.push(moment);
         }
         rest
+    }
+
+    /// Waits until the worker has stopped.
+    pub(crate) async fn stopped(&mut self) {
+        tokio::time::timeout(PATIENCE, &mut self.task).await.expect("the worker does not stop").unwrap();
+    }
+
+    /// Waits until the metrics have that line.
+    pub(crate) async fn until_counted(&self, line: &str) {
+        let until_there = async {
+            while !self.metrics().lines().any(|there| there == line) {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, until_there).await.expect("nobody counts it");
     }
 
     pub(crate) fn metrics(&self) -> String {
@@ -185,5 +211,24 @@ impl Render for Plain {
 
     fn push(&self, push: &ClaimedPush) -> Vec<u8> {
         push.description.clone().into_bytes()
+    }
+}
+
+/// Has no words for anything, and panics.
+pub(crate) struct Speechless;
+
+impl Render for Speechless {
+    fn body(
+        &self,
+        _: &ClaimedDelivery,
+        _: Option<&ConversationView>,
+        _: Option<&Memory>,
+        _: Option<&ActionItem>,
+    ) -> Option<Vec<u8>> {
+        panic!("no body")
+    }
+
+    fn push(&self, _: &ClaimedPush) -> Vec<u8> {
+        panic!("no push")
     }
 }

@@ -1,3 +1,4 @@
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::http::StatusCode;
@@ -6,7 +7,7 @@ use secrecy::{ExposeSecret, SecretString};
 use standardwebhooks::Webhook;
 use worker::{Ended, Settings};
 
-use crate::bench::{Bench, PATIENCE, Working, slots, work};
+use crate::bench::{Bench, Speechless, Working, slots, work, work_with};
 use crate::engines::Script;
 use crate::receiver::Receiver;
 
@@ -92,12 +93,7 @@ async fn a_delivery_whose_last_sender_died_is_counted_as_given_up() {
     let died = "update webhook_deliveries set tries = 11, sending_until = now() - interval '1 second'";
     sqlx::query(died).execute(&bench.database.pool(1).await).await.unwrap();
     let working = work(bench.ledger.clone(), &Script::open(), slots(1));
-    let until_given_up = async {
-        while !working.metrics().contains("listen_webhook_deliveries_total{outcome=\"final\"} 1") {
-            tokio::task::yield_now().await;
-        }
-    };
-    tokio::time::timeout(PATIENCE, until_given_up).await.expect("nobody counts it");
+    working.until_counted("listen_webhook_deliveries_total{outcome=\"final\"} 1").await;
     working.stop().await;
 }
 
@@ -110,16 +106,30 @@ async fn a_delivery_whose_claim_is_over_when_its_body_is_there_is_not_sent() {
     let sending = Duration::from_micros(1);
     let deliveries = DeliveryPolicy { sending, schedule: Vec::new(), ..DeliveryPolicy::default() };
     let working = work(bench.ledger.clone(), &Script::open(), Settings { deliveries, ..slots(1) });
-    let until_given_up = async {
-        while !working.metrics().contains("listen_webhook_deliveries_total{outcome=\"final\"} 1") {
-            tokio::task::yield_now().await;
-        }
-    };
-    tokio::time::timeout(PATIENCE, until_given_up).await.expect("nobody counts it");
+    working.until_counted("listen_webhook_deliveries_total{outcome=\"final\"} 1").await;
     let registry = working.registry.clone();
     working.stop().await;
     let metrics = prometheus::TextEncoder::new().encode_to_string(&registry.gather()).unwrap();
     assert!(metrics.contains("listen_webhook_deliveries_total{outcome=\"lost\"} 1"), "{metrics}");
+    assert!(receiver.has_heard_no_more());
+}
+
+#[tokio::test]
+async fn a_delivery_that_panics_has_had_a_try() {
+    let bench = Bench::new().await;
+    let mut receiver = Receiver::answering(&[]).await;
+    endpoint(&bench, "e1", &receiver.url).await;
+    bench.ledger.test_delivery(&bench.user, "e1", "d1").await.unwrap().unwrap();
+    let working = work_with(bench.ledger.clone(), &Script::open(), Arc::new(Speechless), slots(1));
+
+    working.until_counted("listen_webhook_deliveries_total{outcome=\"retry\"} 1").await;
+
+    working.stop().await;
+    let [delivery] = &bench.ledger.deliveries(&bench.user, "e1", 10, 0).await.unwrap()[..] else {
+        panic!("one delivery")
+    };
+    assert_eq!((delivery.status.as_str(), delivery.tries), ("pending", 1));
+    assert_eq!(delivery.last_error.as_deref(), Some("unreadable"));
     assert!(receiver.has_heard_no_more());
 }
 

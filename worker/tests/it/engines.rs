@@ -12,6 +12,8 @@ use stages::{
 };
 use tokio::sync::Semaphore;
 
+use crate::bench::PATIENCE;
+
 /// How the fake engines behave, and how often the describing one was asked.
 pub(crate) struct Script {
     /// A description waits for a permit.
@@ -54,6 +56,16 @@ impl Script {
             asked: AtomicU32::new(0),
             failure: Mutex::default(),
         })
+    }
+
+    /// Waits until a description is asked for: what the run recalls before is recalled.
+    pub(crate) async fn until_asked(&self) {
+        let asked = async {
+            while self.asked.load(Ordering::SeqCst) == 0 {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, asked).await.expect("no description is asked for");
     }
 
     /// One engine for every ability.

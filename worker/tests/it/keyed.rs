@@ -1,172 +1,19 @@
 //! Runs with their users' own keys: who may run them, with which key, and what is left when they end.
 
+mod house;
+
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use futures::future::{BoxFuture, ready};
-use job::{FailureCode, JobId, Outcome, Queue, State, WorkerId};
-use ledger::{Claimed, CreateOutcome, KeyedClaim, Ledger, OperatorAction, WithKeys};
-use prometheus::Registry;
-use records::{Folder, Talk};
-use secrecy::{ExposeSecret, SecretString};
-use stages::{Describe, Engine, Failure, Structure};
-use tokio::sync::mpsc;
-use tokio::task::JoinHandle;
-use tokio_util::sync::CancellationToken;
-use worker::{Ended, KeyedRuns, Metrics, Moment, Place};
+use job::{FailureCode, Outcome, Queue, State, WorkerId};
+use ledger::{KeyedClaim, OperatorAction};
+use stages::Failure;
+use worker::{Ended, Moment, Place, Settings};
 
-use crate::bench::{Bench, PATIENCE, recorded, slots};
+use crate::bench::{Bench, PATIENCE, slots};
 use crate::engines::Script;
 
-/// A key that the provider refuses, and one with which it does not answer.
-const REFUSED: &str = "sk-refused";
-const UNANSWERED: &str = "sk-unanswered";
-
-/// The keyed runs of one process, and what they were seen to do.
-struct House {
-    runs: KeyedRuns,
-    used: Arc<Mutex<Vec<String>>>,
-    moments: mpsc::UnboundedReceiver<(Claimed, Moment)>,
-    registry: Registry,
-    soft: CancellationToken,
-    task: JoinHandle<()>,
-}
-
-impl House {
-    fn open(ledger: Ledger, script: &Arc<Script>) -> Self {
-        let (used, registry) = (Arc::<Mutex<Vec<String>>>::default(), Registry::new());
-        let (asked, engines) = (Arc::clone(&used), script.engines());
-        let with_key = move |key: &SecretString| {
-            let key = key.expose_secret().to_owned();
-            asked.lock().unwrap().push(key.clone());
-            let failing = |code| stages::Engines { describe: Arc::new(Failing(code)), ..engines.clone() };
-            Some(match key.as_str() {
-                REFUSED => failing(FailureCode::ByokKeyRejected),
-                UNANSWERED => failing(FailureCode::ModelTimeout),
-                _ => engines.clone(),
-            })
-        };
-        let (settings, moments) = recorded(slots(1));
-        let runs = KeyedRuns::new(ledger, Arc::new(with_key), Metrics::new(&registry).unwrap(), settings);
-        let soft = CancellationToken::new();
-        let task = tokio::spawn(runs.clone().run(soft.clone(), CancellationToken::new()));
-        Self { runs, used, moments, registry, soft, task }
-    }
-
-    fn place(&self) -> Place {
-        self.runs.place().expect("there is a place")
-    }
-
-    async fn ended(&mut self) -> Ended {
-        loop {
-            let next = tokio::time::timeout(PATIENCE, self.moments.recv()).await;
-            if let (_, Moment::RunEnded { end, .. }) = next.expect("no run ends").unwrap() {
-                return end;
-            }
-        }
-    }
-
-    async fn started(&mut self, wanted: &str) {
-        loop {
-            let next = tokio::time::timeout(PATIENCE, self.moments.recv()).await;
-            if let (_, Moment::StageStarted { stage }) = next.expect("no stage begins").unwrap()
-                && stage == wanted
-            {
-                return;
-            }
-        }
-    }
-
-    fn used(&self) -> Vec<String> {
-        self.used.lock().unwrap().clone()
-    }
-
-    fn shows(&self, state: &str, number: usize) -> bool {
-        let text = prometheus::TextEncoder::new().encode_to_string(&self.registry.gather()).unwrap();
-        text.contains(&format!("listen_finalization_keyed_runs{{state=\"{state}\"}} {number}\n"))
-    }
-
-    async fn until_shown(&self, state: &str, number: usize) {
-        while !self.shows(state, number) {
-            tokio::task::yield_now().await;
-        }
-    }
-
-    async fn stop(self) {
-        self.soft.cancel();
-        tokio::time::timeout(PATIENCE, self.task).await.expect("it does not stop").unwrap();
-    }
-}
-
-/// Until the process that is being stopped gives no more places.
-async fn until_told(runs: &KeyedRuns) {
-    while runs.place().is_some() {
-        tokio::task::yield_now().await;
-    }
-}
-
-fn key(text: &str) -> SecretString {
-    SecretString::from(text.to_owned())
-}
-
-impl Bench {
-    /// Admits a conversation whose request brought keys.
-    async fn keyed(&self, id: &str, claimant: Option<&WorkerId>) -> (JobId, Option<Claimed>) {
-        let new = self.talk(id);
-        let keys = WithKeys { claimant };
-        match self.ledger.create_conversation_with_keys(&self.user, new, keys).await.unwrap() {
-            CreateOutcome::Admitted(admitted) => (admitted.job_id, admitted.claimed.map(|claimed| *claimed)),
-            other => panic!("not admitted: {other:?}"),
-        }
-    }
-
-    /// Fills the slots of `house`, whose script holds its runs, and hands it keys for a fifth job.
-    async fn fifth(&self, house: &mut House, fifth: &str) -> JobId {
-        for number in 0..4 {
-            let place = house.place();
-            let (_, claimed) = self.keyed(&format!("c{number}"), place.claimant()).await;
-            place.run(claimed.unwrap(), key("sk-ann"));
-            house.started("describe").await;
-        }
-        let place = house.place();
-        assert_eq!(place.claimant(), None);
-        let (id, claimed) = self.keyed("c4", place.claimant()).await;
-        assert_eq!(claimed, None);
-        place.wait(id.clone(), key(fifth));
-        id
-    }
-
-    /// The same with a ledger that decides by other numbers.
-    async fn deciding_by(policy: job::Policy) -> Self {
-        let mut bench = Self::new().await;
-        let settings = ledger::Settings { policy, ..ledger::Settings::default() };
-        bench.ledger = Ledger::new(bench.database.options(), settings);
-        bench
-    }
-}
-
-struct Failing(FailureCode);
-
-impl Engine for Failing {
-    fn id(&self) -> &str {
-        "failing/1"
-    }
-
-    fn costs(&self) -> bool {
-        true
-    }
-}
-
-impl Describe for Failing {
-    fn describe<'a>(
-        &'a self,
-        _: &'a Talk,
-        _: &'a [Folder],
-    ) -> BoxFuture<'a, Result<Structure, stages::Failure>> {
-        Box::pin(ready(Err(self.0.into())))
-    }
-}
+use house::{House, REFUSED, UNANSWERED, key, until_told};
 
 #[tokio::test]
 async fn a_job_that_came_with_keys_is_leased_at_once_and_run_with_them() {
@@ -202,6 +49,69 @@ async fn four_run_and_the_fifth_waits_parked_in_memory() {
     }
     assert!(bench.job(&fifth).await.job.state.is_terminal());
     assert_eq!(house.used().last().unwrap(), "sk-ben");
+}
+
+#[tokio::test]
+async fn a_keyed_run_keeps_its_slot_while_it_waits_for_its_commit() {
+    let bench = Bench::new().await;
+    let script = Script::held();
+    let mut house = House::open(bench.ledger.clone(), &script);
+    let fifth = bench.fifth(&mut house, "sk-ben").await;
+    let held = "select from conversations where conversation_id <> 'c4' for update";
+    let holder = bench.database.holding(held).await;
+
+    script.gate.add_permits(5);
+
+    // They have nothing but their commit left to do.
+    bench.database.until_somebody_waits().await;
+    assert!(house.shows("running", 4) && house.shows("waiting", 1));
+    drop(holder);
+    for _ in 0..5 {
+        assert_eq!(house.ended().await, Ended::Completed);
+    }
+    assert!(bench.job(&fifth).await.job.state.is_terminal());
+}
+
+#[tokio::test]
+async fn the_lease_of_a_keyed_run_is_renewed() {
+    let bench = Bench::new().await;
+    let script = Script::held();
+    let settings = Settings { heartbeat: Duration::from_millis(20), ..slots(1) };
+    let mut house = House::open_by(bench.ledger.clone(), &script, settings);
+    let place = house.place();
+    let (id, claimed) = bench.keyed("c1", place.claimant()).await;
+    let claimed = claimed.unwrap();
+    let ends = claimed.job.state.clone();
+    place.run(claimed, key("sk-ann"));
+
+    let renewed = async {
+        while bench.job(&id).await.job.state == ends {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, renewed).await.expect("nobody renews it");
+
+    assert!(matches!(bench.job(&id).await.job.state, State::Leased(_)));
+    script.gate.add_permits(1);
+    assert_eq!(house.ended().await, Ended::Completed);
+    let job = bench.job(&id).await.job;
+    assert_eq!((job.epoch, job.crashes), (job::Epoch(1), 0));
+}
+
+#[tokio::test]
+async fn a_hard_stop_waits_for_no_keyed_run() {
+    let bench = Bench::new().await;
+    let script = Script::held();
+    let mut house = House::open(bench.ledger.clone(), &script);
+    let place = house.place();
+    let (_, claimed) = bench.keyed("c1", place.claimant()).await;
+    place.run(claimed.unwrap(), key("sk-ann"));
+    script.until_asked().await;
+
+    house.hard.cancel();
+
+    house.stopped().await;
+    assert_eq!(house.ended().await, Ended::Lost);
 }
 
 #[tokio::test]

@@ -3,10 +3,11 @@ use chrono::TimeDelta;
 use ledger::{NewEndpoint, NewSubscription, PushPolicy, SubscriptionKind};
 use outside::Vapid;
 use secrecy::SecretString;
+use std::sync::Arc;
 use std::time::Duration;
 use worker::{Ended, Settings};
 
-use crate::bench::{Bench, Working, slots, work};
+use crate::bench::{Bench, Speechless, Working, slots, work, work_with};
 use crate::engines::Script;
 use crate::receiver::Receiver;
 
@@ -97,6 +98,24 @@ async fn a_webhook_that_is_not_found_is_not_forgotten_as_a_browser_is() {
     hook.next().await;
     working.stop().await;
     assert_eq!(bench.ledger.subscriptions(&bench.user).await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_push_that_panics_has_had_a_try() {
+    let bench = Bench::new().await;
+    let mut hook = Receiver::answering(&[]).await;
+    subscribe(&bench, SubscriptionKind::Webhook, &hook.url).await;
+    let working = work_with(bench.ledger.clone(), &Script::open(), Arc::new(Speechless), slots(1));
+    bench.admit("c1").await;
+
+    working.until_counted("listen_push_deliveries_total{outcome=\"retry\"} 1").await;
+
+    working.stop().await;
+    let query = "select status, tries, last_error from push_deliveries";
+    let pushes: Vec<(String, i32, Option<String>)> =
+        sqlx::query_as(query).fetch_all(&bench.database.pool(1).await).await.unwrap();
+    assert_eq!(pushes, [("pending".to_owned(), 1, Some("unreadable".to_owned()))]);
+    assert!(hook.has_heard_no_more());
 }
 
 #[tokio::test]

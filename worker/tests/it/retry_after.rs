@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use job::{FailureCode, Job, State};
+use job::{FailureCode, Job, Queue, State};
+use ledger::OperatorAction;
 use stages::Failure;
 use worker::Ended;
 
@@ -48,6 +49,26 @@ async fn while_a_circuit_is_open_a_run_is_given_back_with_a_delay_and_costs_no_a
     let (job, seconds) = wait_of(&bench, &id).await;
     assert!((79..=121).contains(&seconds), "{seconds}");
     assert_eq!((job.attempts, job.crashes, job.runs, job.last_code), (0, 0, 0, None));
+}
+
+#[tokio::test]
+async fn a_circuit_that_asks_for_no_delay_delays_a_run_for_a_second_all_the_same() {
+    let bench = Bench::new().await;
+    let script = Script::held();
+    *script.failure.lock().unwrap() =
+        Some(Failure::while_open(FailureCode::ModelUnavailable, Duration::ZERO));
+    let mut working = bench.work(&script);
+    let (_, id) = bench.admit("c1").await;
+    working.until_started("describe").await;
+    // Nobody takes the job when the second is over.
+    let olga = OperatorAction { operator: "olga".to_owned(), reason: "a test reads".to_owned() };
+    assert!(bench.ledger.pause(Queue::Creation, &olga).await.unwrap());
+    script.gate.add_permits(1);
+
+    assert_eq!(working.until_ended().await.1, Ended::Released);
+
+    let (job, seconds) = wait_of(&bench, &id).await;
+    assert_eq!((seconds, job.attempts), (1, 0));
 }
 
 #[tokio::test]

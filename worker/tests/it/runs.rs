@@ -86,7 +86,16 @@ async fn a_run_whose_lease_was_taken_over_writes_nothing() {
     assert_eq!(answer, "claimed");
     script.gate.add_permits(1);
 
-    assert_eq!(working.until_ended().await.1, Ended::Lost);
+    // It ends where it hears of it: what would come behind the description is not paid for.
+    loop {
+        match working.next().await.1 {
+            Moment::RunEnded { end, .. } => {
+                assert_eq!(end, Ended::Lost);
+                break;
+            }
+            moment => assert_ne!(moment, Moment::StageStarted { stage: "trigger_apps" }),
+        }
+    }
     let view = bench.job(&id).await;
     assert_eq!(view.job, taken.unwrap().job, "the other's lease stands as it was");
     assert!(!view.checkpoints.iter().any(|stage| stage == "describe"), "{:?}", view.checkpoints);
@@ -146,6 +155,44 @@ async fn the_limit_ends_no_run_whose_results_are_being_committed() {
     let job = bench.job(&id).await.job;
     assert_eq!((job.state, job.attempts), (State::Completed { outcome: Outcome::Kept }, 0));
     assert_eq!(bench.conversation(&conversation).await.conversation.structured.title, "A plan for Friday");
+}
+
+#[tokio::test]
+async fn a_run_that_waits_for_its_commit_has_left_its_slot_to_the_next() {
+    let bench = Bench::new().await;
+    let script = Script::held();
+    let mut working = bench.work(&script);
+    let (_, first) = bench.admit("c1").await;
+    let (_, second) = bench.admit("c2").await;
+    assert_eq!(working.until_started("describe").await.job.id, first);
+    let held = "select from conversations where conversation_id = 'c1' for update";
+    let holder = bench.database.holding(held).await;
+    script.gate.add_permits(1);
+
+    assert_eq!(working.until_started("describe").await.job.id, second);
+
+    drop(holder);
+    assert_eq!(working.until_ended().await.0.job.id, first);
+    script.gate.add_permits(1);
+    assert_eq!(working.until_ended().await.0.job.id, second);
+}
+
+#[tokio::test]
+async fn a_hard_stop_waits_for_no_run() {
+    let bench = Bench::new().await;
+    let script = Script::held();
+    let mut working = bench.work(&script);
+    let (_, id) = bench.admit("c1").await;
+    script.until_asked().await;
+
+    working.hard.cancel();
+
+    working.stopped().await;
+    assert_eq!(working.until_ended().await.1, Ended::Lost);
+    assert!(
+        matches!(bench.job(&id).await.job.state, State::Leased(_)),
+        "it is taken over when its lease ends"
+    );
 }
 
 #[tokio::test]
