@@ -84,6 +84,61 @@ fn what_the_ledger_changes_in_batches_is_chosen_once() {
     }
 }
 
+/// Verbs that ask nothing of the database.
+const ASK_NOTHING: [&str; 4] = ["clone", "in_time", "policy", "waker"];
+
+/// Verbs that keep time themselves, and where in the ledger they do.
+const KEEP_TIME: [(&str, &str); 6] = [
+    ("admit_abandoned", ".in_time(ledger.finalize_all("),
+    ("complete", ".in_time(ledger.complete_all("),
+    ("conversation", ".in_time(ledger.look_at("),
+    ("prune", ".in_time(self.prune_jobs("),
+    ("run_input", ".in_time(ledger.run_inputs("),
+    ("take", ".in_time(self.take_at_once("),
+];
+
+/// A connection can die without a word, and whoever asks in a loop would wait for its answer for ever.
+#[test]
+fn workers_and_reconcilers_wait_for_no_verb_of_the_ledger_without_end() {
+    let crates = crate::house::crates();
+    let product =
+        |name| crates.iter().filter(move |krate| krate.name == name).flat_map(crate::house::product_of);
+    let keeps_time =
+        |verb: &str| ASK_NOTHING.contains(&verb) || KEEP_TIME.iter().any(|(known, _)| *known == verb);
+    let mut bounded = 0;
+    for source in ["worker", "reconciler"].into_iter().flat_map(product) {
+        for (bounds, verb) in asked_of_the_ledger(&source.text) {
+            assert!(bounds || keeps_time(&verb), "{} waits for {verb} without end", source.path);
+            bounded += u32::from(bounds);
+        }
+    }
+    assert!(bounded > 20, "the verbs were found");
+    let ledger: Vec<_> = product("ledger").collect();
+    for (verb, place) in KEEP_TIME {
+        assert!(ledger.iter().any(|source| source.text.contains(place)), "{verb} keeps no time");
+    }
+}
+
+/// Every call of the ledger in `code`, and whether its answer is waited for in time.
+fn asked_of_the_ledger(code: &str) -> Vec<(bool, String)> {
+    let code: String = code.split_whitespace().collect();
+    let part = |letter: char| letter.is_alphanumeric() || letter == '_';
+    let calls = code.match_indices("ledger.").filter_map(|(at, found)| {
+        let (verb, _) = code[at + found.len()..].split_once('(')?;
+        let receiver = code[..at].trim_end_matches(|letter| part(letter) || letter == '.');
+        verb.chars().all(part).then(|| (receiver.ends_with(".in_time("), verb.to_owned()))
+    });
+    calls.collect()
+}
+
+#[test]
+fn a_verb_is_waited_for_in_time_however_its_lines_are_broken() {
+    let code =
+        "let a = self\n    .ledger\n    .in_time(\n        self.ledger.now(),\n    );\nlet b = ledger.now();";
+    let asked = [(false, "in_time"), (true, "now"), (false, "now")];
+    assert_eq!(asked_of_the_ledger(code), asked.map(|(bounds, verb)| (bounds, verb.to_owned())));
+}
+
 /// As far as the bracket that was open before `text`.
 fn inside(text: &str) -> &str {
     let mut open = 1;
