@@ -69,13 +69,14 @@ live_page!(Page);
 /// The page as it is now.
 pub(super) async fn page(ledger: &Ledger, frame: Frame, asked: Asked) -> Result<Page, Fault> {
     let now = ledger.now().await?;
-    let page = ledger.jobs_page(&asked.filter(now, PAGE)?).await?;
+    let filter = asked.filter(now, PAGE)?;
+    let page = ledger.jobs_page(&filter).await?;
     let is_dead = asked.status == "dead_letter" || (asked.status.is_empty() && !asked.code.is_empty());
     Ok(Page {
         frame,
         statuses: STATUSES.map(|name| (name, status(name))).into(),
         codes: FailureCode::ALL.iter().map(|code| code.as_str()).collect(),
-        jobs: page.jobs.iter().map(|view| row(view, now)).collect(),
+        jobs: page.jobs.iter().map(|view| row(view, filter.admitted_at(view), now)).collect(),
         next: page.next.as_ref().map(|place| asked.query_behind(place)),
         is_first: asked.after.is_empty(),
         replay: (is_dead && !page.jobs.is_empty()).then(|| asked.query()),
@@ -83,7 +84,7 @@ pub(super) async fn page(ledger: &Ledger, frame: Frame, asked: Asked) -> Result<
     })
 }
 
-fn row(view: &JobView, now: Timestamp) -> Row {
+fn row(view: &JobView, admitted: Timestamp, now: Timestamp) -> Row {
     let name = view.job.state.status();
     Row {
         id: view.job.id.to_string(),
@@ -95,7 +96,7 @@ fn row(view: &JobView, now: Timestamp) -> Row {
         failed: view.job.attempts,
         crashed: view.job.crashes,
         generation: view.job.generation.0,
-        admitted: Moment::new(view.created_at, now),
+        admitted: Moment::new(admitted, now),
         user: view.user_id.to_string(),
     }
 }

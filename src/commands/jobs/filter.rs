@@ -16,10 +16,11 @@ pub(crate) struct Which {
     /// Whose.
     #[arg(long, value_name = "ID")]
     pub(crate) user: Option<String>,
-    /// Admitted, or replayed, at most so long ago: 90s, 15m, 2h, 7d.
+    /// Admitted, or replayed, at most so long ago: 90s, 15m, 2h, 7d. Of completed jobs, and in a list of all, the first
+    /// admission counts.
     #[arg(long, value_name = "AGE", value_parser = age)]
     newer_than: Option<chrono::Duration>,
-    /// Admitted, and last replayed, at least so long ago: 90s, 15m, 2h, 7d.
+    /// Admitted, and last replayed, at least so long ago, by the same count: 90s, 15m, 2h, 7d.
     #[arg(long, value_name = "AGE", value_parser = age)]
     older_than: Option<chrono::Duration>,
     /// The present dispatch.

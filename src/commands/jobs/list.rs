@@ -2,7 +2,7 @@
 
 use clap::Args;
 use job::JobId;
-use ledger::{JobCursor, JobView, JobsPage, Ledger};
+use ledger::{JobCursor, JobFilter, JobView, JobsPage, Ledger};
 use records::Timestamp;
 use serde_json::json;
 
@@ -55,7 +55,7 @@ pub(super) async fn run(ledger: &Ledger, list: &List, as_json: bool) -> anyhow::
         print_json(&json!(page.jobs.iter().map(show::to_json).collect::<Vec<_>>()))?;
     } else {
         let now = ledger.now().await?;
-        print_page(&page, now)?;
+        print_page(&page, &filter, now)?;
     }
     if let Some(next) = &page.next {
         // A message, not data: stdout stays one document.
@@ -67,16 +67,16 @@ pub(super) async fn run(ledger: &Ledger, list: &List, as_json: bool) -> anyhow::
     Ok(())
 }
 
-fn print_page(page: &JobsPage, now: Timestamp) -> anyhow::Result<()> {
+fn print_page(page: &JobsPage, filter: &JobFilter, now: Timestamp) -> anyhow::Result<()> {
     if page.jobs.is_empty() {
         anstream::eprintln!("no such jobs");
         return Ok(());
     }
-    let rows = page.jobs.iter().map(|view| row(view, now)).collect();
+    let rows = page.jobs.iter().map(|view| row(view, filter.admitted_at(view), now)).collect();
     table::print(&["job", "status", "code", "queue", "failed/crashed", "gen", "age", "user"], rows)
 }
 
-pub(super) fn row(view: &JobView, now: Timestamp) -> Vec<String> {
+fn row(view: &JobView, admitted: Timestamp, now: Timestamp) -> Vec<String> {
     let settled = if view.job.settled_at.is_some() { " (settled)" } else { "" };
     vec![
         view.job.id.to_string(),
@@ -85,7 +85,7 @@ pub(super) fn row(view: &JobView, now: Timestamp) -> Vec<String> {
         view.job.queue.to_string(),
         format!("{}/{}", view.job.attempts, view.job.crashes),
         view.job.generation.to_string(),
-        ago(view.job.admitted_at, now),
+        ago(admitted, now),
         view.user_id.to_string(),
     ]
 }

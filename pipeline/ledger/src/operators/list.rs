@@ -6,6 +6,7 @@ use sqlx::{Postgres, QueryBuilder};
 
 use crate::{
     JobView, Ledger,
+    connect::Plans,
     error::{Doing, Error},
     row::{JobRow, Stored},
 };
@@ -60,9 +61,16 @@ impl JobFilter {
 
     /// The moment from which ages count. A dead letter may have been replayed a minute ago.
     fn admitted(&self) -> &'static str {
-        let is_dead =
-            self.status.as_deref() == Some("dead_letter") || self.status.is_none() && self.code.is_some();
-        if self.is_live() || is_dead { "admitted_at" } else { "created_at" }
+        if self.is_live() || self.is_dead() { "admitted_at" } else { "created_at" }
+    }
+
+    /// That moment of one of the jobs that were found: what a list shows beside a filter of ages.
+    pub fn admitted_at(&self, view: &JobView) -> Timestamp {
+        if self.is_live() || self.is_dead() { view.job.admitted_at } else { view.created_at }
+    }
+
+    fn is_dead(&self) -> bool {
+        self.status.as_deref() == Some("dead_letter") || self.status.is_none() && self.code.is_some()
     }
 
     fn is_live(&self) -> bool {
@@ -113,9 +121,17 @@ impl JobFilter {
         }
         if let Some(since) = self.since {
             query.push(" and ").push(self.admitted()).push(" >= ").push_bind(since);
+            // Nothing dies before it is admitted: what is still unsettled stands in an index by when it died.
+            if self.is_dead() && self.unsettled {
+                query.push(" and finished_at > ").push_bind(since);
+            }
         }
         if let Some(until) = self.until {
             query.push(" and ").push(self.admitted()).push(" < ").push_bind(until);
+            // Nor is anything replayed before its first admission, by which dead letters are listed.
+            if self.is_dead() {
+                query.push(" and created_at <= ").push_bind(until);
+            }
         }
         if self.unsettled {
             query.push(" and settled_at is null");
@@ -130,10 +146,16 @@ impl Ledger {
     /// When the database does not answer within its limits, or a row cannot be read.
     pub async fn jobs_page(&self, filter: &JobFilter) -> Result<JobsPage, Error> {
         const DOING: &str = "listing jobs";
-        let (mut transaction, _) = self.begin(DOING).await?;
+        let mut transaction = self.begin_reading(DOING, Plans::OfPages).await?;
         let asked = JobFilter { limit: filter.limit.saturating_add(1), ..filter.clone() };
-        let rows: Vec<JobRow> =
-            asked.query().build_query_as().fetch_all(&mut *transaction).await.doing(DOING)?;
+        // Planned for the ages that were asked for: which index is short depends on them.
+        let rows: Vec<JobRow> = asked
+            .query()
+            .build_query_as()
+            .persistent(false)
+            .fetch_all(&mut *transaction)
+            .await
+            .doing(DOING)?;
         let views: Result<Vec<JobView>, Error> =
             rows.into_iter().map(|row| Stored::try_from(row).map(|stored| self.job_view(stored))).collect();
         let mut jobs = views?;

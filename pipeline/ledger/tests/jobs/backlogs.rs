@@ -1,6 +1,7 @@
 //! What a look reads does not grow with what merely waits. A backlog is when everything else is slow already.
 
-use ledger::{Ledger, Settings};
+use chrono::TimeDelta;
+use ledger::{JobFilter, Ledger, Settings};
 use sqlx::{ConnectOptions, Connection};
 
 use crate::{
@@ -227,4 +228,31 @@ async fn a_mark_reaches_each_of_more_live_jobs_than_are_stored_at_once_and_no_ot
         and status in ('leased', 'blocked_byok')";
     assert!(all > 10_000);
     assert_eq!((world.count(reached).await, world.count(untouched).await), (all, before));
+}
+
+/// 20,000 dead letters, one a minute, of which the oldest was replayed a moment ago and is dead again.
+const DEAD: &str = "insert into finalization_jobs (user_id, job_id, conversation_id, revision, origin, queue, status, \
+        dead_code, epoch, requires_keys, force_process, admitted_at, created_at, updated_at, finished_at) \
+    select 'u' || n % 100, 'fj' || n, 'c' || n, 1, 'finalize', 'finalization', 'dead_letter', 'no_content', 1, false, \
+        false, case when n = 20000 then now() else at end, at, at, case when n = 20000 then now() else at end \
+    from (select n, now() - n * interval '1 minute' as at from generate_series(1, 20000) n) s";
+
+#[tokio::test]
+async fn a_list_of_dead_letters_of_an_age_reads_none_of_another() {
+    let world = seeded(&[PEOPLE, DEAD]).await;
+    let now = world.ledger.now().await.unwrap();
+    let filter =
+        JobFilter { status: Some("dead_letter".into()), unsettled: true, limit: 50, ..Default::default() };
+    let young = JobFilter { since: Some(now - TimeDelta::minutes(10)), ..filter.clone() };
+    let old = JobFilter { until: Some(now - TimeDelta::days(13)), ..filter };
+    let more = reading_more_than(&world, 2_000, async |ledger| {
+        for _ in 0..8 {
+            let found = ledger.jobs_page(&young).await.unwrap().jobs;
+            assert_eq!(found.len(), 10, "nine that died since then, and the one that was replayed");
+            assert_eq!(young.admitted_at(found.last().unwrap()), found.last().unwrap().job.admitted_at);
+            assert_eq!(ledger.jobs_page(&old).await.unwrap().jobs.len(), 50);
+        }
+    })
+    .await;
+    assert_eq!(more, Vec::<String>::new());
 }
