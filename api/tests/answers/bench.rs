@@ -18,6 +18,13 @@ use tower::ServiceExt;
 
 use crate::contract;
 
+/// Connections of the service, but for those that it keeps.
+pub(crate) const CONNECTIONS: u32 = 8;
+
+pub(crate) fn few_connections() -> ledger::Settings {
+    ledger::Settings { connections: CONNECTIONS, ..ledger::Settings::default() }
+}
+
 /// The prefix that the documents call P.
 pub(crate) const P: &str = "/v1/dev/user";
 
@@ -56,10 +63,12 @@ impl Bench {
 
     pub(crate) async fn with(settings: Settings) -> Self {
         let database = TestDatabase::new().await;
-        let ledger = Ledger::new(
-            database.options(),
-            ledger::Settings { connections: 8, ..ledger::Settings::default() },
-        );
+        let ledger = Ledger::new(database.options(), few_connections());
+        Self::over(database, ledger, settings).await
+    }
+
+    /// A service whose ledger reaches `database` in a way of the test's own.
+    pub(crate) async fn over(database: TestDatabase, ledger: Ledger, settings: Settings) -> Self {
         let metrics = Metrics::register(&prometheus::Registry::new()).unwrap();
         let check: CheckUrl = Arc::new(|url| url.starts_with("https://"));
         let app = api::router(ledger.clone(), check, settings, metrics);

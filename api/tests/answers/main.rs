@@ -31,6 +31,7 @@ mod reminders;
 mod repeats;
 mod repeats_of_parts;
 mod scopes;
+mod silent;
 mod slow;
 mod spoken;
 mod status;

@@ -21,6 +21,7 @@ mod bed;
 mod leftovers;
 mod place;
 mod template;
+mod wall;
 
 use std::{future::Future, time::Duration};
 
@@ -28,6 +29,7 @@ use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::{AssertSqlSafe, Connection, PgConnection, PgPool};
 
 use bed::Bed;
+pub use wall::Wall;
 
 /// A database of one test's own. Dropping it drops the database, best effort: what a killed test
 /// leaves behind goes when the next test process starts.
@@ -131,11 +133,20 @@ impl TestDatabase {
     /// # Panics
     /// When nobody does for half a minute.
     pub async fn until_somebody_waits(&self) {
-        const IS_WAITED: &str = "select exists (select from pg_stat_activity \
-            where datname = current_database() and wait_event_type = 'Lock')";
+        self.until_as_many_wait(1).await;
+    }
+
+    /// Until at least so many wait for a lock at the same moment.
+    ///
+    /// # Panics
+    /// When they do not for half a minute.
+    pub async fn until_as_many_wait(&self, many: u32) {
+        const ARE_WAITING: &str = "select count(*) >= $1 from pg_stat_activity \
+            where datname = current_database() and wait_event_type = 'Lock'";
         let pool = self.pool(1).await;
         let until = async {
-            while !sqlx::query_scalar::<_, bool>(IS_WAITED)
+            while !sqlx::query_scalar::<_, bool>(ARE_WAITING)
+                .bind(i64::from(many))
                 .fetch_one(&pool)
                 .await
                 .expect("the server tells who waits")
@@ -143,7 +154,7 @@ impl TestDatabase {
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
         };
-        tokio::time::timeout(Duration::from_secs(30), until).await.expect("nobody waits for a lock");
+        tokio::time::timeout(Duration::from_secs(30), until).await.expect("too few wait for a lock");
     }
 
     /// Until the server has ended the sessions of that application: what they held is free, what they counted is told.

@@ -1,74 +1,10 @@
 //! Connections that die without a word: what was open carries nothing any more, and nobody is told.
 
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use job::{Queue, WorkerId};
 use ledger::{Error, Ledger, Settings};
-use sqlx::postgres::{PgConnectOptions, PgSslMode};
-use testbed::TestDatabase;
-use tokio::net::{TcpStream, UnixListener, UnixStream};
-use tokio::sync::watch;
-
-/// Stands between a process and its database, and falls silent on what is open when it is told to.
-struct Wall {
-    dir: PathBuf,
-    silenced: watch::Sender<u64>,
-}
-
-impl Wall {
-    fn between(upstream: &PgConnectOptions) -> (Self, PgConnectOptions) {
-        static MADE: AtomicU32 = AtomicU32::new(0);
-        let made = MADE.fetch_add(1, Ordering::Relaxed);
-        let dir = std::env::temp_dir().join(format!("listen-wall-{}-{made}", std::process::id()));
-        std::fs::create_dir_all(&dir).unwrap();
-        let listener = UnixListener::bind(dir.join(format!(".s.PGSQL.{}", upstream.get_port()))).unwrap();
-        let silenced = watch::Sender::new(0);
-        let through = upstream.clone().socket(&dir).ssl_mode(PgSslMode::Disable);
-        let (told, upstream) = (silenced.clone(), upstream.clone());
-        tokio::spawn(async move {
-            while let Ok((client, _)) = listener.accept().await {
-                let mut silenced = told.subscribe();
-                silenced.mark_unchanged();
-                let upstream = upstream.clone();
-                tokio::spawn(async move {
-                    // Dropped with this task alone: both ends stay open.
-                    let mut carrying = std::pin::pin!(carry(client, upstream));
-                    tokio::select! {
-                        () = &mut carrying => {}
-                        _ = silenced.changed() => std::future::pending::<()>().await,
-                    }
-                });
-            }
-        });
-        (Self { dir, silenced }, through)
-    }
-
-    fn silence_what_is_open(&self) {
-        self.silenced.send_modify(|times| *times += 1);
-    }
-}
-
-impl Drop for Wall {
-    fn drop(&mut self) {
-        let _best_effort = std::fs::remove_dir_all(&self.dir);
-    }
-}
-
-async fn carry(mut client: UnixStream, upstream: PgConnectOptions) {
-    let ended = match upstream.get_socket() {
-        Some(dir) => {
-            let path = dir.join(format!(".s.PGSQL.{}", upstream.get_port()));
-            tokio::io::copy_bidirectional(&mut client, &mut UnixStream::connect(path).await.unwrap()).await
-        }
-        None => {
-            let place = (upstream.get_host().to_owned(), upstream.get_port());
-            tokio::io::copy_bidirectional(&mut client, &mut TcpStream::connect(place).await.unwrap()).await
-        }
-    };
-    drop(ended);
-}
+use testbed::{TestDatabase, Wall};
 
 #[tokio::test]
 async fn a_connection_that_falls_silent_costs_one_answer_and_not_the_process() {
