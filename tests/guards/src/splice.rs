@@ -42,6 +42,11 @@ pub(crate) fn switched(text: &str, guards: &[&Guard]) -> Result<String> {
         let around = literals.iter().find(|literal| literal.start < own.start && own.end < literal.end);
         let around = around.map(|literal| call_around(text, &literals, literal).unwrap_or(literal.clone()));
         let around = around.unwrap_or_else(|| own.clone());
+        let is_part = ["if ", "."].iter().any(|start| guard.takes.starts_with(start))
+            || ["&&", "||"].iter().any(|end| guard.takes.trim_end().ends_with(end));
+        if around == own && is_part && !guard.takes.ends_with('}') {
+            return Err(format!("{}: a part of an expression cannot be chosen", guard.name).into());
+        }
         if text[..around.start].ends_with("!(") {
             return Err(
                 format!("{}: a macro's text cannot be chosen while a program runs", guard.name).into()
@@ -142,6 +147,15 @@ mod checks {
         let user = guard("user", "u = ", "v = ");
         assert!(switched(r#"push(format_args!("u = {}", user))"#, &[&user]).is_err());
         assert!(switched(r#"push(format!("u = {user}"))"#, &[&user]).is_ok(), "these are chosen whole");
+    }
+
+    #[test]
+    fn a_part_of_an_expression_is_not_made_a_choice() {
+        let text = "if due { query.push(1).push(2) } else if now && then {}";
+        for part in ["if due", ".push(1)", "now &&"] {
+            assert!(switched(text, &[&guard("part", part, "")]).is_err(), "{part}");
+        }
+        assert!(switched(text, &[&guard("whole", "due", "true")]).is_ok());
     }
 
     #[test]
