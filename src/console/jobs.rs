@@ -71,7 +71,6 @@ pub(super) async fn page(ledger: &Ledger, frame: Frame, asked: Asked) -> Result<
     let now = ledger.now().await?;
     let filter = asked.filter(now, PAGE)?;
     let page = ledger.jobs_page(&filter).await?;
-    let is_dead = asked.status == "dead_letter" || (asked.status.is_empty() && !asked.code.is_empty());
     Ok(Page {
         frame,
         statuses: STATUSES.map(|name| (name, status(name))).into(),
@@ -79,7 +78,7 @@ pub(super) async fn page(ledger: &Ledger, frame: Frame, asked: Asked) -> Result<
         jobs: page.jobs.iter().map(|view| row(view, filter.admitted_at(view), now)).collect(),
         next: page.next.as_ref().map(|place| asked.query_behind(place)),
         is_first: asked.after.is_empty(),
-        replay: (is_dead && !page.jobs.is_empty()).then(|| asked.query()),
+        replay: (filter.is_dead() && !page.jobs.is_empty()).then(|| asked.query()),
         asked,
     })
 }

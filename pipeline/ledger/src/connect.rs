@@ -109,10 +109,8 @@ impl Ledger {
     /// When the database cannot be reached or a migration fails.
     pub async fn migrate(&self) -> Result<Vec<i64>, Error> {
         const DOING: &str = "migrating the schema";
-        // A migration takes as long as the tables are large: its session has no limits but the server's own.
-        let options = self.pool.connect_options().as_ref().clone();
-        let unlimited =
-            PgPoolOptions::new().max_connections(1).acquire_timeout(ACQUIRING).connect_lazy_with(options);
+        // A migration takes as long as the tables are large.
+        let unlimited = self.of_one();
         let migrated = apply_missing(&unlimited).await.doing(DOING);
         unlimited.close().await;
         migrated
@@ -164,6 +162,13 @@ impl Ledger {
         self.by_keys.close().await;
         self.pages.close().await;
         self.pool.close().await;
+    }
+
+    /// A pool that goes with its only session, which has no limits but the server's own and is nobody else's place.
+    pub(crate) fn of_one(&self) -> PgPool {
+        let options = self.pool.connect_options().as_ref().clone();
+        let kept = PgPoolOptions::new().acquire_timeout(ACQUIRING).max_lifetime(None).idle_timeout(None);
+        kept.max_connections(1).connect_lazy_with(options)
     }
 
     /// Begins a verb: a transaction in which nobody waits for ever (DESIGN §4), and the database's clock.

@@ -217,6 +217,11 @@ pub(crate) async fn read_locked(
     .fetch_all(connection)
     .await
     .doing("reading jobs")?;
+    by_id(rows)
+}
+
+/// Rows that were read, by the ids of their jobs.
+pub(crate) fn by_id(rows: impl IntoIterator<Item = JobRow>) -> Result<HashMap<String, Stored>, Error> {
     rows.into_iter().map(|row| Ok((row.job_id.clone(), Stored::try_from(row)?))).collect()
 }
 

@@ -4,10 +4,7 @@
 use std::time::Duration;
 
 use job::Queue;
-use sqlx::{
-    PgPool,
-    postgres::{PgListener, PgPoolOptions},
-};
+use sqlx::postgres::PgListener;
 use tokio::time::timeout;
 
 use crate::{
@@ -66,6 +63,8 @@ impl Ledger {
         const HEARING: &str = "listening for wake-ups";
         let mut listener = self
             .in_time(async {
+                // One that is dropped says farewell to the server first, and to one that is silent it does so until TCP
+                // gives up: it must hold nobody else's place meanwhile.
                 let mut listener = PgListener::connect_with(&self.of_one()).await.doing(HEARING)?;
                 listener.eager_reconnect(false);
                 listener.listen(CHANNEL).await.doing(HEARING)?;
@@ -89,13 +88,5 @@ impl Ledger {
                 }
             }
         }
-    }
-
-    /// A pool that goes with its only session. A listener that is dropped says farewell to the server first, and to one that is
-    /// silent it does so until TCP gives up: it must hold nobody else's place meanwhile.
-    fn of_one(&self) -> PgPool {
-        let options = self.pool.connect_options().as_ref().clone();
-        let kept = PgPoolOptions::new().max_lifetime(None).idle_timeout(None);
-        kept.max_connections(1).connect_lazy_with(options)
     }
 }

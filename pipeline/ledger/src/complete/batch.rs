@@ -124,8 +124,7 @@ async fn hold(
     .await
     .doing("holding jobs")?;
     let now = rows.first().map_or(Timestamp::MIN_UTC, |held| held.now);
-    let jobs = rows.into_iter().map(|Held { job, .. }| Ok((job.job_id.clone(), Stored::try_from(job)?)));
-    Ok((now, jobs.collect::<Result<_, Error>>()?))
+    Ok((now, row::by_id(rows.into_iter().map(|held| held.job))?))
 }
 
 /// Writes conversations, then what hangs on them, then deliveries. Answers what was really created, and how many pushes

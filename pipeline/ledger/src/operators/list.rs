@@ -61,15 +61,20 @@ impl JobFilter {
 
     /// The moment from which ages count. A dead letter may have been replayed a minute ago.
     fn admitted(&self) -> &'static str {
-        if self.is_live() || self.is_dead() { "admitted_at" } else { "created_at" }
+        if self.counts_replays() { "admitted_at" } else { "created_at" }
     }
 
     /// That moment of one of the jobs that were found: what a list shows beside a filter of ages.
     pub fn admitted_at(&self, view: &JobView) -> Timestamp {
-        if self.is_live() || self.is_dead() { view.job.admitted_at } else { view.created_at }
+        if self.counts_replays() { view.job.admitted_at } else { view.created_at }
     }
 
-    fn is_dead(&self) -> bool {
+    fn counts_replays(&self) -> bool {
+        self.is_live() || self.is_dead()
+    }
+
+    /// Whether only dead letters are found: a failure code alone means those who died of it.
+    pub fn is_dead(&self) -> bool {
         self.status.as_deref() == Some("dead_letter") || self.status.is_none() && self.code.is_some()
     }
 
