@@ -34,6 +34,8 @@ enum Next {
     Take,
     /// Nothing was there.
     Sleep,
+    /// Nothing else was there, and nothing will be for so long, unless somebody rings.
+    Rest(Duration),
     /// The database did not answer.
     BackOff,
 }
@@ -126,10 +128,14 @@ impl Pump {
         jobs: &mpsc::UnboundedSender<Assignment>,
     ) -> Next {
         match taken {
-            Ok(taken) if taken.answers.is_empty() && taken.claims.is_empty() => Next::Sleep,
             Ok(taken) => {
+                let next = match taken.quiet_for {
+                    Some(wait) => Next::Rest(wait),
+                    None if taken.answers.is_empty() => Next::Sleep,
+                    None => Next::Take,
+                };
                 self.hand_over(taken, free, context, jobs).await;
-                Next::Take
+                next
             }
             Err(error) => {
                 tracing::warn!(%error, queue = %self.queue, "bells could not be taken");
@@ -142,6 +148,7 @@ impl Pump {
         match next {
             Next::Take => {}
             Next::Sleep => self.sleep().await,
+            Next::Rest(wait) => self.until_rung(wait).await,
             Next::BackOff => drop(self.unless_stopped(tokio::time::sleep(back_off.wait())).await),
         }
     }
@@ -207,11 +214,16 @@ impl Pump {
     /// counts, so none is lost while a take is in flight.
     async fn sleep(&self) {
         let until_next = match self.ledger.in_time(self.ledger.next_ring_at(self.queue)).await {
-            Ok(Some((now, at))) => (at - now).to_std().unwrap_or_default().max(SHORTEST_SLEEP),
+            Ok(Some((now, at))) => (at - now).to_std().unwrap_or_default(),
             Ok(None) | Err(_) => POLL_INTERVAL,
         };
+        self.until_rung(until_next).await;
+    }
+
+    async fn until_rung(&self, until_next: Duration) {
         let rung = self.ledger.waker().rung(self.queue);
-        self.unless_stopped(tokio::time::timeout(until_next.min(POLL_INTERVAL), rung)).await;
+        let wait = until_next.clamp(SHORTEST_SLEEP, POLL_INTERVAL);
+        self.unless_stopped(tokio::time::timeout(wait, rung)).await;
     }
 
     fn is_stopping(&self, context: &WorkerContext) -> bool {

@@ -22,7 +22,7 @@ use crate::{
     operators::applied,
     row::JobRow,
     run_input::{About, RunInput},
-    take::PassedBy,
+    take::{Heads, PassedBy},
     together::{Lanes, Together},
 };
 
@@ -66,6 +66,7 @@ pub struct Ledger {
     pub(crate) request_key: Option<Arc<RequestKey>>,
     pub(crate) doubts: Doubts,
     pub(crate) passed_by: PassedBy,
+    pub(crate) heads: Heads,
     pub(crate) key_owners: Together<[u8; 32], Option<KeyOwner>>,
     pub(crate) admissions: Together<Arc<Asked>, Finalized>,
     pub(crate) completions: Together<Arc<Completion>, Finished>,
@@ -93,6 +94,7 @@ impl Ledger {
             request_key: None,
             doubts,
             passed_by: PassedBy::default(),
+            heads: Heads::default(),
             key_owners: Together::new(Lanes::One),
             admissions: Together::new(Lanes::Two),
             completions: Together::new(Lanes::Two),

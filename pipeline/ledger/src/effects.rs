@@ -156,7 +156,11 @@ impl Ledger {
     /// The bells that stored steps ask for; none when the verb goes on without them.
     pub(crate) fn rings(&self, steps: &[(&Job, &[Effect])], bell: Bell) -> Rings {
         let asked_for = steps.iter().flat_map(|(job, effects)| {
-            effects.iter().filter_map(|effect| Some(RingRow::of(job, effect.ring_at()?)))
+            effects.iter().filter_map(|effect| {
+                let ring_at = effect.ring_at()?;
+                self.heads.lower(job.queue, ring_at);
+                Some(RingRow::of(job, ring_at))
+            })
         });
         Json(asked_for.filter(|_| bell == Bell::Write && self.bells).collect())
     }

@@ -267,10 +267,10 @@ pub(crate) async fn insert(
 }
 
 /// How a statement with [`Written`] and [`history::KEPT`] as its first parameters stores jobs over the versions they were
-/// read at; it answers the ids of those that were stored.
+/// read at, on a condition or on none; it answers the ids of those that were stored.
 macro_rules! jobs_stored {
-    () => {
-        "update finalization_jobs j set version = j.version + 1, queue = r.queue, status = r.status, \
+    ($($condition:literal)?) => {
+        concat!("update finalization_jobs j set version = j.version + 1, queue = r.queue, status = r.status, \
              ready_at = r.ready_at, epoch = r.epoch, lease_worker = r.lease_worker, \
              lease_claimed_at = r.lease_claimed_at, lease_expires_at = r.lease_expires_at, \
              lease_ready_at = r.lease_ready_at, outcome = r.outcome, dead_code = r.dead_code, \
@@ -283,7 +283,9 @@ macro_rules! jobs_stored {
                  when cardinality(j.history) >= $2 then j.history[2:] || r.history \
                  else j.history || r.history end \
          from jsonb_populate_recordset(null::finalization_jobs, $1) r \
-         where j.user_id = r.user_id and j.job_id = r.job_id and j.version = r.version returning j.job_id"
+         where j.user_id = r.user_id and j.job_id = r.job_id and j.version = r.version ",
+            $($condition,)?
+            "returning j.job_id")
     };
 }
 pub(crate) use jobs_stored;

@@ -1,5 +1,7 @@
 //! Taking bells, deciding, and storing the claims: one transaction for as many jobs as there are free slots.
 
+use std::time::Duration;
+
 use job::{Epoch, Job, JobId, Queue, Refusal, State, Timestamp, WorkerId};
 use records::{ConversationId, UserId};
 
@@ -13,7 +15,9 @@ use crate::{
     row::Stored,
 };
 
+mod at_sight;
 mod bells;
+mod heads;
 mod inline;
 mod one;
 mod one_by_one;
@@ -21,7 +25,7 @@ mod passed_by;
 mod renew;
 mod waiting;
 
-pub(crate) use passed_by::PassedBy;
+pub(crate) use {heads::Heads, passed_by::PassedBy};
 
 /// A job that this process may run now.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,6 +54,8 @@ pub struct Taken {
     pub dead_letters: u32,
     /// Retries counted.
     pub retries: u32,
+    /// How long nothing more will be due unless somebody rings, where the take has seen that; nobody need take again before.
+    pub quiet_for: Option<Duration>,
 }
 
 /// A lease that this process holds.
@@ -87,11 +93,18 @@ impl Ledger {
     /// # Errors
     /// When the database does not answer; nothing was then taken.
     pub async fn take(&self, queue: Queue, worker: &WorkerId, slots: u32) -> Result<Taken, Error> {
+        if let Some(taken) = self.in_time(self.take_at_sight(queue, worker, slots)).await? {
+            return Ok(taken);
+        }
         match self.in_time(self.take_at_once(queue, worker, slots, &mut None)).await {
             Err(Error::Refused { .. } | Error::Contended { .. }) => {
                 self.take_one_by_one(queue, worker, slots).await
             }
-            other => other,
+            Ok(taken) => {
+                self.heads.count(queue, taken.answers.len(), slots);
+                Ok(taken)
+            }
+            Err(error) => Err(error),
         }
     }
 }

@@ -40,9 +40,13 @@ impl Waker {
         self.of(queue).notify_one();
     }
 
-    /// Waits for the next ring of this process, and answers the queues that were rung since the last answer.
-    pub(crate) async fn rung_here(&self) -> Vec<Queue> {
+    /// Waits for the next ring of this process.
+    pub(crate) async fn some_ring_here(&self) {
         self.inner.others.notified().await;
+    }
+
+    /// The queues that were rung by this process since the last answer.
+    pub(crate) fn rung_here(&self) -> Vec<Queue> {
         let untold = |queue: &Queue| self.inner.untold[place(*queue)].swap(false, Ordering::AcqRel);
         Queue::ALL.iter().copied().filter(untold).collect()
     }
@@ -90,7 +94,8 @@ impl Waker {
     }
 }
 
-const fn place(queue: Queue) -> usize {
+/// Where in a list of all queues it stands.
+pub(crate) const fn place(queue: Queue) -> usize {
     match queue {
         Queue::Finalization => 0,
         Queue::Creation => 1,

@@ -5,14 +5,16 @@ use std::time::Duration;
 
 use job::Queue;
 use sqlx::postgres::PgListener;
-use tokio::time::timeout;
+use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::{
     Ledger,
     error::{Doing, Error},
 };
 
-/// Notifications of many commits travel as one.
+/// Others are told at once so many times in so long; then notifications of many commits travel as one. A timer is too coarse to
+/// tell them evenly: whoever waits for one waits for milliseconds.
+const AT_ONCE: u32 = 4;
 const GATHER: Duration = Duration::from_millis(5);
 /// After so much silence the connection is asked whether it is still there: one that a firewall forgot is silent for ever.
 const SILENCE: Duration = Duration::from_secs(10);
@@ -30,13 +32,21 @@ impl Ledger {
     }
 
     async fn tell_others(&self) {
+        let (mut since, mut told) = (Instant::now(), 0);
         loop {
-            for queue in self.waker.rung_here().await {
+            self.waker.some_ring_here().await;
+            if told == AT_ONCE {
+                sleep_until(since + GATHER).await;
+            }
+            if since.elapsed() >= GATHER {
+                (since, told) = (Instant::now(), 0);
+            }
+            told += 1;
+            for queue in self.waker.rung_here() {
                 if let Err(error) = self.in_time(self.notify(queue)).await {
                     tracing::debug!(%error, "other processes were not woken; they poll");
                 }
             }
-            tokio::time::sleep(GATHER).await;
         }
     }
 

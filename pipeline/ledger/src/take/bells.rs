@@ -21,8 +21,8 @@ const DOING: &str = "taking bells";
 
 /// What becomes of the bells of one take.
 #[derive(Default)]
-struct Verdicts {
-    delete: (Vec<String>, Vec<i64>),
+pub(super) struct Verdicts {
+    pub(super) delete: (Vec<String>, Vec<i64>),
     move_to: (Vec<String>, Vec<i64>, Vec<Timestamp>),
 }
 
@@ -43,20 +43,25 @@ impl Verdicts {
 const PUT_OFF: chrono::Duration = chrono::Duration::minutes(5);
 
 /// One take, while it decides; nothing is written before all bells are answered.
-struct Take<'a> {
+pub(super) struct Take<'a> {
     worker: &'a WorkerId,
-    now: Timestamp,
-    policy: &'a Policy,
+    pub(super) now: Timestamp,
+    pub(super) policy: &'a Policy,
     bell: Bell,
     /// (before, after, step), in the order of the bells.
     granted: Vec<(Stored, Stored, Step)>,
     answers: Vec<&'static str>,
-    verdicts: Verdicts,
+    pub(super) verdicts: Verdicts,
 }
 
-impl Take<'_> {
+impl<'a> Take<'a> {
+    pub(super) fn begin(worker: &'a WorkerId, now: Timestamp, policy: &'a Policy, bell: Bell) -> Self {
+        let (granted, answers, verdicts) = (Vec::new(), Vec::new(), Verdicts::default());
+        Self { worker, now, policy, bell, granted, answers, verdicts }
+    }
+
     /// Answers one bell on its job as it stands, earlier bells of this take included.
-    fn answer(&mut self, waiting: &BellRow, jobs: &mut HashMap<String, Found>) {
+    pub(super) fn answer(&mut self, waiting: &BellRow, jobs: &mut HashMap<String, Found>) {
         let stored = match jobs.get(&waiting.job_id) {
             None => {
                 self.answers.push("missing");
@@ -93,9 +98,20 @@ impl Take<'_> {
         }
     }
 
-    fn taken(self) -> Taken {
+    /// Whether each bell led to a claim, and nothing is to be written with the claims.
+    pub(super) fn is_plain(&self) -> bool {
+        self.answers.is_empty() && self.granted.iter().all(|(_, _, step)| step.effects.is_empty())
+    }
+
+    /// The jobs of the claims, as they are to be stored.
+    pub(super) fn claims(&self) -> impl Iterator<Item = &Stored> {
+        self.granted.iter().map(|(_, after, _)| after)
+    }
+
+    /// What this take came to; of the claims, those `stored`.
+    pub(super) fn taken(self, stored: impl Fn(&Stored) -> bool) -> Taken {
         let mut taken = Taken { answers: self.answers, ..Taken::default() };
-        for (_, stored, step) in self.granted {
+        for (_, stored, step) in self.granted.into_iter().filter(|(_, after, _)| stored(after)) {
             taken.granted(Written { stored, effects: step.effects, told: 0 });
         }
         taken
@@ -153,23 +169,16 @@ impl Ledger {
         bell: Bell,
         first: &mut Option<BellRow>,
     ) -> Result<(Taken, u64), Stumble> {
-        let (bells, mut jobs) = waiting::hold(connection, queue, limit).await?;
+        let began = self.heads.begin(queue, Instant::now());
+        let (bells, mut jobs) = waiting::hold(connection, queue, began.as_ref(), limit).await?;
         *first = bells.first().cloned();
         let Some(now) = bells.first().map(|bell| bell.now) else { return Ok((Taken::default(), 0)) };
-        let mut take = Take {
-            worker,
-            now,
-            policy: &self.policy,
-            bell,
-            granted: Vec::new(),
-            answers: Vec::new(),
-            verdicts: Verdicts::default(),
-        };
+        self.heads.hear(queue, began.as_ref(), bells.first(), now, Instant::now());
+        let mut take = Take::begin(worker, now, &self.policy, bell);
         for waiting in &bells {
             take.answer(waiting, &mut jobs);
         }
-        let granted = take.granted.iter().map(|(_, after, _)| after);
-        let written = row::written(granted, now, &self.policy);
+        let written = row::written(take.claims(), now, &self.policy);
         let kept = settle(connection, written, &take.verdicts).await.doing("storing claims")?;
         if kept < take.granted.len() {
             return Err(Stumble::Lost);
@@ -178,7 +187,7 @@ impl Ledger {
         for (before, after, step) in take.granted.iter().filter(|(_, _, step)| !step.effects.is_empty()) {
             told += self.write_effects(connection, before, after, step, now, bell).await?;
         }
-        Ok((take.taken(), told))
+        Ok((take.taken(|_| true), told))
     }
 
     /// Puts off the very bell that could not be taken. One that somebody else holds is theirs to answer by now, and one

@@ -28,6 +28,8 @@ impl Ledger {
         let mut taken = OneByOne::begin(slots);
         while taken.goes_on() {
             let mut met = None;
+            // The one that cannot be taken may stand before those that were seen last.
+            self.heads.forget(queue);
             let one = self.take_at_once(queue, worker, 1, &mut met);
             if let Some(bad) = taken.add(self.within(taken.patience(), one).await, met) {
                 taken.put_off(self.within(taken.patience(), self.put_off_met(bad)).await);

@@ -24,6 +24,7 @@ pub(crate) enum Verb {
     Reprocess,
     AdmitAbandoned,
     Take,
+    TakeHeld,
     TakeInline,
     TakeDead,
     Claim,
@@ -66,6 +67,10 @@ pub(crate) struct Scene {
     delivery: Option<ClaimedDelivery>,
 }
 
+/// A second bell for one job: there is more to answer than claims, so that bells are held first.
+const RUNG_TWICE: &str = "insert into finalization_bells (job_id, ring, dispatch_generation, queue, ring_at) \
+     select b.job_id, b.ring + 1, b.dispatch_generation, b.queue, b.ring_at \
+     from finalization_bells b join finalization_jobs j using (job_id) where j.user_id = $1";
 /// Makes the newest look of a parked job due: fourteen days have passed.
 const FORTNIGHT: &str = "update finalization_jobs set version = version + 1, \
      first_blocked_at = first_blocked_at - interval '15 days', \
@@ -107,6 +112,10 @@ impl Said for Verb {
             }
             Self::Take | Self::Claim | Self::ReconcileQueued | Self::PutOff | Self::Delete | Self::Mark => {
                 world.admitted(user, true).await;
+            }
+            Self::TakeHeld => {
+                world.admitted(user, true).await;
+                world.run(RUNG_TWICE, user).await;
             }
             Self::TakeInline => {
                 world.admitted(user, false).await;
@@ -187,7 +196,7 @@ impl Said for Verb {
             }
             Self::Reprocess => ledger.reprocess(user, &id, None).await.map(drop),
             Self::AdmitAbandoned => ledger.admit_abandoned(user, &id).await.map(drop),
-            Self::Take | Self::TakeInline | Self::TakeDead => {
+            Self::Take | Self::TakeHeld | Self::TakeInline | Self::TakeDead => {
                 ledger.take(Queue::Creation, &worker, 10).await.map(drop)
             }
             Self::Claim => ledger.claim(&job, Generation(1), &worker).await.map(drop),

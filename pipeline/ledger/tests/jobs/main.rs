@@ -9,6 +9,7 @@
 mod street;
 mod world;
 
+mod at_sight;
 mod backlogs;
 mod bells;
 mod bulk;

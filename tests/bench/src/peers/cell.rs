@@ -84,6 +84,14 @@ impl Rate {
         }
     }
 
+    /// Bytes of its write-ahead log for each job.
+    pub(crate) fn wal_words(&self) -> String {
+        match self {
+            Self::Full(_, cost) | Self::Bounded(_, _, _, cost) => format!("{:.0}", cost.wal),
+            Self::None(_) => "–".to_owned(),
+        }
+    }
+
     /// What it took: commits, WAL, processor.
     pub(crate) fn cost_words(&self) -> String {
         match self {
@@ -99,8 +107,8 @@ impl Rate {
 /// Milliseconds from a commit to the start.
 #[derive(Clone)]
 pub(crate) enum Waits {
-    /// (p50, p99), all were started once.
-    Full(f64, f64),
+    /// (p50, p99), all were started once; and the p99 of those before, if any, which met what was not warm yet.
+    Full(f64, f64, Option<f64>),
     /// (p50, p99) of those that were started, how many these are, of how many.
     Short(f64, f64, usize, usize),
     /// Why there is no figure.
@@ -108,31 +116,37 @@ pub(crate) enum Waits {
 }
 
 impl Waits {
-    pub(crate) fn judge(answer: &Value) -> Self {
-        let waits: Vec<f64> =
+    /// Judges what an adapter answers, in the order of the jobs; the first `cold` of them are told apart.
+    pub(crate) fn judge(answer: &Value, cold: usize) -> Self {
+        let mut waits: Vec<f64> =
             answer["waits"].as_array().into_iter().flatten().filter_map(Value::as_f64).collect();
+        let warm = waits.split_off(cold.min(waits.len()));
         let of = answer["of"].as_u64().unwrap_or(0) as usize;
         let double = answer["double"].as_u64().unwrap_or(0);
-        let started = waits.len();
-        match percentiles(waits) {
+        let started = waits.len() + warm.len();
+        let all = || percentiles(waits.iter().chain(&warm).copied().collect());
+        match percentiles(warm.clone()) {
             _ if double > 0 => Self::None(format!("not a number: {double} ran twice")),
-            None => Self::None(format!("0 of {of} started in time")),
-            Some((p50, p99)) if started < of => Self::Short(p50, p99, started, of),
-            Some((p50, p99)) => Self::Full(p50, p99),
+            Some((p50, p99)) if started == of => Self::Full(p50, p99, percentiles(waits).map(|cold| cold.1)),
+            _ => match all() {
+                Some((p50, p99)) => Self::Short(p50, p99, started, of),
+                None => Self::None(format!("0 of {of} started in time")),
+            },
         }
     }
 
     /// (p50, p99), where all were started.
     pub(crate) fn figure(&self) -> Option<(f64, f64)> {
         match self {
-            Self::Full(p50, p99) => Some((*p50, *p99)),
+            Self::Full(p50, p99, _) => Some((*p50, *p99)),
             Self::Short(..) | Self::None(_) => None,
         }
     }
 
     pub(crate) fn words(&self) -> String {
         match self {
-            Self::Full(p50, p99) => format!("{p50:.1} / {p99:.1}"),
+            Self::Full(p50, p99, None) => format!("{p50:.1} / {p99:.1}"),
+            Self::Full(p50, p99, Some(cold)) => format!("{p50:.1} / {p99:.1} ({cold:.1})"),
             Self::Short(p50, p99, started, of) => {
                 format!("{p50:.0} / {p99:.0}, only {started} of {of} in time")
             }
@@ -167,11 +181,22 @@ mod tests {
 
     #[test]
     fn a_loop_of_which_jobs_were_not_started_is_no_figure_to_compare() {
-        let short = Waits::judge(&json!({ "waits": [1.0, 2.0], "of": 3, "double": 0 }));
+        let short = Waits::judge(&json!({ "waits": [1.0, 2.0], "of": 3, "double": 0 }), 1);
         assert_eq!((short.figure(), short.words()), (None, "1 / 1, only 2 of 3 in time".to_owned()));
-        let none = Waits::judge(&json!({ "waits": [], "of": 3, "double": 0 }));
+        let none = Waits::judge(&json!({ "waits": [], "of": 3, "double": 0 }), 1);
         assert_eq!(none.words(), "0 of 3 started in time");
-        let double = Waits::judge(&json!({ "waits": [1.0, 2.0, 3.0], "of": 3, "double": 1 }));
+        let double = Waits::judge(&json!({ "waits": [1.0, 2.0, 3.0], "of": 3, "double": 1 }), 1);
         assert_eq!((double.figure(), double.words()), (None, "not a number: 1 ran twice".to_owned()));
+    }
+
+    #[test]
+    fn what_met_cold_sessions_is_told_apart() {
+        let waits = Waits::judge(&json!({ "waits": [9.0, 2.0, 2.0], "of": 3, "double": 0 }), 1);
+        assert_eq!(
+            (waits.figure().map(|both| both.1), waits.words()),
+            (Some(2.0), "2.0 / 2.0 (9.0)".to_owned())
+        );
+        let quiet = Waits::judge(&json!({ "waits": [9.0], "of": 1, "double": 0 }), 0);
+        assert_eq!(quiet.words(), "9.0 / 9.0");
     }
 }

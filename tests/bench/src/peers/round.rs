@@ -40,6 +40,9 @@ pub(crate) struct Round {
     pub(crate) idle: Waits,
 }
 
+/// Seconds of an open loop that are told apart: statements are planned and code is compiled in them, by all alike.
+const COLD: usize = 1;
+
 /// Jobs a second of the open loops.
 pub(crate) const RATES: [usize; 2] = [100, 500];
 
@@ -87,11 +90,12 @@ pub(crate) async fn measure(
         let tries = if scene == Scene::Empty { sizes.tries } else { sizes.tries.div_ceil(2) };
         for rate in RATES {
             tell(&format!("{rate} a second"));
-            let count = rate * sizes.seconds;
-            round.open.push(stage.waits(count, &format!("open {rate} {} {WIDTH}", sizes.seconds)).await?);
+            let seconds = COLD + sizes.seconds;
+            let line = format!("open {rate} {seconds} {WIDTH}");
+            round.open.push(stage.waits(rate * seconds, rate * COLD, &line).await?);
         }
         tell("idle pick-up");
-        round.idle = stage.waits(tries, &format!("idle {tries} {WIDTH}")).await?;
+        round.idle = stage.waits(tries, 0, &format!("idle {tries} {WIDTH}")).await?;
     }
     stage.adapter.kill().await;
     house.drop_database(&database(peer, scene)).await;
@@ -131,12 +135,12 @@ impl Stage<'_> {
         Ok(left)
     }
 
-    async fn waits(&mut self, count: usize, line: &str) -> Result<Waits, String> {
+    async fn waits(&mut self, count: usize, cold: usize, line: &str) -> Result<Waits, String> {
         self.adapter.ask(&format!("prepare {count}")).await?;
         let answer = self.adapter.ask(line).await?;
         let left = self.settled(false).await?;
         self.again_if(left > 0).await?;
-        Ok(Waits::judge(&answer))
+        Ok(Waits::judge(&answer, cold))
     }
 
     /// Asks, and says what it took for each of so many jobs.

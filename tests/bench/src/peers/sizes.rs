@@ -12,15 +12,15 @@ pub(crate) struct Sizes {
     #[arg(long, default_value_t = 50_000)]
     pub(crate) jobs: usize,
     /// Of these, jobs that are inserted one by one by 16 producers.
-    #[arg(long, default_value_t = 5_000)]
+    #[arg(long, default_value_t = 10_000)]
     pub(crate) inserts: usize,
     /// Jobs of a drain beside a long history, or beside many that wait.
-    #[arg(long, default_value_t = 5_000)]
+    #[arg(long, default_value_t = 10_000)]
     pub(crate) again: usize,
     /// Rows of a long history, and of those that wait; 0 leaves both out.
     #[arg(long, default_value_t = 1_000_000)]
     pub(crate) history: usize,
-    /// Seconds of each open loop.
+    /// Seconds of each open loop, behind one that is told apart.
     #[arg(long, default_value_t = 3)]
     pub(crate) seconds: usize,
     /// Jobs that are handed to a quiet queue, one at a time; half as many beside rows.

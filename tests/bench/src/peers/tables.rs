@@ -81,7 +81,7 @@ fn work(all: &[Measured], floor: (f64, f64), sizes: &Sizes) {
 
 fn starts(all: &[Measured], sizes: &Sizes) {
     println!(
-        "\nFrom commit to start, p50 / p99 ms: open loops of {} s; and a quiet queue that is handed one job, {} tries.\n",
+        "\nFrom commit to start, p50 / p99 ms: open loops of {} s (in brackets the p99 of the cold second before); and a quiet queue that is handed one job, {} tries.\n",
         sizes.seconds, sizes.tries
     );
     head(&["", "100 a second", "500 a second", "quiet queue"]);
@@ -106,13 +106,14 @@ fn beside(all: &[Measured], sizes: &Sizes) {
         return;
     }
     println!(
-        "\nBeside {} rows that are done, or that wait for tomorrow; drains of {} jobs; waits are p50 / p99 ms.\n",
+        "\nBeside {} rows that are done, or that wait for tomorrow; drains of {} jobs; waits are p50 / p99 ms (cold p99).\n",
         sizes.history, sizes.again
     );
     head(&[
         "",
         "beside",
         "inserts a second",
+        "WAL bytes per insert",
         "drained a second",
         "100 a second",
         "500 a second",
@@ -124,10 +125,15 @@ fn beside(all: &[Measured], sizes: &Sizes) {
             match round {
                 _ if *scene == Scene::Empty => {}
                 Ok(None) => {
-                    println!("| {title} | {} | keeps none that could be made | | | | |", scene.word())
+                    println!("| {title} | {} | keeps none that could be made | | | | | |", scene.word())
                 }
                 Ok(Some(round)) => {
-                    let work = format!("{} | {}", round.inserts.words(), round.drain.words());
+                    let work = format!(
+                        "{} | {} | {}",
+                        round.inserts.words(),
+                        round.inserts.wal_words(),
+                        round.drain.words()
+                    );
                     let title = format!("{title} | {} | {work}", scene.word());
                     row(&title, round);
                 }

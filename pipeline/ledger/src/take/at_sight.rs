@@ -1,0 +1,133 @@
+//! A take where little waits: a look that holds nothing, and one statement, its own commit, that holds what was seen, compares
+//! it and stores the claims. Two round trips where a transaction has four, and whoever stops between them holds nobody up.
+//! Whatever else there is to answer, and more than there are slots, is left to the take that holds first.
+
+use std::{collections::HashSet, time::Instant};
+
+use job::{Queue, WorkerId};
+use sqlx::PgConnection;
+
+use super::{Taken, bells::Take, waiting};
+use crate::{
+    Ledger,
+    effects::Bell,
+    error::{Doing, Error},
+    history,
+    row::{self, jobs_stored},
+};
+
+const DOING: &str = "taking bells at sight";
+
+/// How often somebody else may have been faster before bells are held first.
+const LOOKS: u32 = 3;
+
+/// What a look came to.
+enum Sight {
+    /// All that there was to be answered, or as much of it as nobody else was faster to take.
+    Taken(Taken),
+    /// Somebody else was faster with everything.
+    Late,
+    /// There is more to do than to store claims.
+    Held,
+}
+
+impl Ledger {
+    /// `None`: nothing was taken, and bells are to be held first.
+    pub(super) async fn take_at_sight(
+        &self,
+        queue: Queue,
+        worker: &WorkerId,
+        slots: u32,
+    ) -> Result<Option<Taken>, Error> {
+        if !self.bells || self.heads.is_crowded(queue) {
+            return Ok(None);
+        }
+        let mut session = self.by_keys.session(&self.pool, DOING).await?;
+        for _ in 0..LOOKS {
+            match self.look_and_claim(&mut session, queue, worker, slots).await {
+                Ok(Sight::Taken(taken)) => {
+                    session.keep();
+                    return Ok(Some(taken));
+                }
+                Ok(Sight::Late) => {}
+                Ok(Sight::Held) => {
+                    session.keep();
+                    break;
+                }
+                // Who holds first finds which one it is.
+                Err(Error::Refused { .. } | Error::Contended { .. }) => break,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(None)
+    }
+
+    async fn look_and_claim(
+        &self,
+        connection: &mut PgConnection,
+        queue: Queue,
+        worker: &WorkerId,
+        slots: u32,
+    ) -> Result<Sight, Error> {
+        let now = Instant::now();
+        let began = self.heads.begin(queue, now);
+        let mut seen = waiting::see(connection, queue, began.as_ref(), i64::from(slots)).await?;
+        let behind = self.heads.hear(queue, began.as_ref(), seen.bells.first(), seen.now, now);
+        self.heads.count(queue, seen.bells.len(), slots);
+        let quiet_for = seen.quiet_for.min(behind);
+        if seen.bells.is_empty() {
+            return Ok(Sight::Taken(Taken { quiet_for: Some(quiet_for), ..Taken::default() }));
+        }
+        let mut take = Take::begin(worker, seen.now, &self.policy, Bell::Write);
+        for bell in &seen.bells {
+            take.answer(bell, &mut seen.jobs);
+        }
+        if !take.is_plain() {
+            return Ok(Sight::Held);
+        }
+        let claimed = claim(connection, queue, &take).await?;
+        if claimed.is_empty() {
+            return Ok(Sight::Late);
+        }
+        // Where somebody was faster, more may be due behind what they took.
+        let is_all = claimed.len() == seen.bells.len() && seen.bells.len() < slots as usize;
+        Ok(Sight::Taken(Taken {
+            quiet_for: is_all.then_some(quiet_for),
+            ..take.taken(|stored| claimed.contains(stored.job.id.as_str()))
+        }))
+    }
+}
+
+/// Stores the claims of those bells that are due as they were seen, whose jobs are as they were seen, and neither of which
+/// anybody holds; their bells go. Answers the ids of their jobs. What was seen a second ago is not gone by: leases count from
+/// then.
+async fn claim(
+    connection: &mut PgConnection,
+    queue: Queue,
+    take: &Take<'_>,
+) -> Result<HashSet<String>, Error> {
+    let (bells, rings) = &take.verdicts.delete;
+    let claimed = sqlx::query_scalar(concat!(
+        "with held as materialized (select b.job_id, b.ring from unnest($3::text[], $4::bigint[]) t (job_id, ring) \
+             join finalization_bells b on b.job_id = t.job_id and b.ring = t.ring \
+             join finalization_jobs j on j.job_id = t.job_id \
+             where b.ring_at <= statement_timestamp() and statement_timestamp() < $5 + interval '1 second' \
+                 and not exists (select from queue_pauses where queue = $6) \
+             for update of b skip locked for no key update of j skip locked), \
+         stored as (",
+        jobs_stored!("and j.job_id = any(array(select job_id from held)) "),
+        "), gone as (delete from finalization_bells b using held h \
+             where b.job_id = h.job_id and b.ring = h.ring and h.job_id in (select job_id from stored)) \
+         select job_id from stored",
+    ))
+    .bind(row::written(take.claims(), take.now, take.policy))
+    .bind(history::KEPT)
+    .bind(bells)
+    .bind(rings)
+    .bind(take.now)
+    .bind(queue.as_str())
+    .fetch_all(connection)
+    .await
+    .doing(DOING)?;
+    Ok(claimed.into_iter().collect())
+}
