@@ -156,20 +156,14 @@ impl Ledger {
     /// The bells that stored steps ask for; none when the verb goes on without them.
     pub(crate) fn rings(&self, steps: &[(&Job, &[Effect])], bell: Bell) -> Rings {
         let asked_for = steps.iter().flat_map(|(job, effects)| {
-            effects.iter().filter_map(|effect| {
-                let ring_at = effect.ring_at()?;
-                self.heads.lower(job.queue, ring_at);
-                Some(RingRow::of(job, ring_at))
-            })
+            effects.iter().filter_map(|effect| Some(RingRow::of(job, effect.ring_at()?)))
         });
         Json(asked_for.filter(|_| bell == Bell::Write && self.bells).collect())
     }
 
     /// After the commit: wakes whoever waits in this process.
     pub(crate) fn wake(&self, job: &Job, effects: &[Effect], told: u64) {
-        if effects.iter().any(|effect| effect.ring_at().is_some()) {
-            self.waker.ring(job.queue);
-        }
+        self.wake_takers(job, effects);
         if told > 0 {
             self.waker.deliveries_written();
         }
@@ -178,8 +172,13 @@ impl Ledger {
 
     /// After the commit of admissions.
     pub(crate) fn wake_all(&self, steps: &[Step]) {
-        for step in steps.iter().filter(|step| step.rings()) {
-            self.waker.ring(step.job.queue);
+        steps.iter().for_each(|step| self.wake_takers(&step.job, &step.effects));
+    }
+
+    fn wake_takers(&self, job: &Job, effects: &[Effect]) {
+        for ring_at in effects.iter().filter_map(Effect::ring_at) {
+            self.heads.lower(job.queue, ring_at);
+            self.waker.ring(job.queue);
         }
     }
 

@@ -1,4 +1,4 @@
-//! Taking bells, deciding, and storing the claims: one transaction for as many jobs as there are free slots.
+//! Taking bells, deciding, and storing the claims: at once for as many jobs as there are free slots.
 
 use std::time::Duration;
 
@@ -54,7 +54,8 @@ pub struct Taken {
     pub dead_letters: u32,
     /// Retries counted.
     pub retries: u32,
-    /// How long nothing more will be due unless somebody rings, where the take has seen that; nobody need take again before.
+    /// How long there is nothing to take unless somebody rings, where the take has seen that; a second at most, when looks are
+    /// to begin at the front again.
     pub quiet_for: Option<Duration>,
 }
 
@@ -101,7 +102,7 @@ impl Ledger {
                 self.take_one_by_one(queue, worker, slots).await
             }
             Ok(taken) => {
-                self.heads.count(queue, taken.answers.len(), slots);
+                self.heads.crowd(queue, taken.answers.len() >= slots as usize);
                 Ok(taken)
             }
             Err(error) => Err(error),

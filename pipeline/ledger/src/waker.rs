@@ -31,7 +31,7 @@ impl Waker {
     /// Work was committed in `queue`: wakes this process at once, and others through `Ledger::carry_wakes`.
     pub fn ring(&self, queue: Queue) {
         self.hear(queue);
-        self.inner.untold[place(queue)].store(true, Ordering::Release);
+        self.inner.untold[index_of(queue)].store(true, Ordering::Release);
         self.inner.others.notify_one();
     }
 
@@ -47,7 +47,7 @@ impl Waker {
 
     /// The queues that were rung by this process since the last answer.
     pub(crate) fn rung_here(&self) -> Vec<Queue> {
-        let untold = |queue: &Queue| self.inner.untold[place(*queue)].swap(false, Ordering::AcqRel);
+        let untold = |queue: &Queue| self.inner.untold[index_of(*queue)].swap(false, Ordering::AcqRel);
         Queue::ALL.iter().copied().filter(untold).collect()
     }
 
@@ -95,7 +95,7 @@ impl Waker {
 }
 
 /// Where in a list of all queues it stands.
-pub(crate) const fn place(queue: Queue) -> usize {
+pub(crate) const fn index_of(queue: Queue) -> usize {
     match queue {
         Queue::Finalization => 0,
         Queue::Creation => 1,

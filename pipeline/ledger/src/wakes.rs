@@ -1,4 +1,4 @@
-//! Wake-ups between processes: at most one `NOTIFY` every few milliseconds, always after the commit and never in
+//! Wake-ups between processes: at most a few `NOTIFY` in some milliseconds, always after the commit and never in
 //! a deciding transaction, where it would destroy group commit (DESIGN §5). A lost one costs a poll interval.
 
 use std::time::Duration;
@@ -35,14 +35,14 @@ impl Ledger {
         let (mut since, mut told) = (Instant::now(), 0);
         loop {
             self.waker.some_ring_here().await;
-            if told == AT_ONCE {
+            if told >= AT_ONCE {
                 sleep_until(since + GATHER).await;
             }
             if since.elapsed() >= GATHER {
                 (since, told) = (Instant::now(), 0);
             }
-            told += 1;
             for queue in self.waker.rung_here() {
+                told += 1;
                 if let Err(error) = self.in_time(self.notify(queue)).await {
                     tracing::debug!(%error, "other processes were not woken; they poll");
                 }

@@ -1,13 +1,20 @@
-//! A take where little waits: a look that holds nothing, and one statement, its own commit, that holds what was seen, compares
+//! A take where the last one had room for all: a look that holds nothing, and one statement, its own commit, that holds what was seen, compares
 //! it and stores the claims. Two round trips where a transaction has four, and whoever stops between them holds nobody up.
-//! Whatever else there is to answer, and more than there are slots, is left to the take that holds first.
+//! Whatever there is to answer but claims is left to the take that holds first, and so is a crowd.
 
-use std::{collections::HashSet, time::Instant};
+use std::{
+    collections::HashSet,
+    time::{Duration, Instant},
+};
 
 use job::{Queue, WorkerId};
 use sqlx::PgConnection;
 
-use super::{Taken, bells::Take, waiting};
+use super::{
+    Taken,
+    bells::Take,
+    waiting::{self, Found},
+};
 use crate::{
     Ledger,
     effects::Bell,
@@ -18,14 +25,11 @@ use crate::{
 
 const DOING: &str = "taking bells at sight";
 
-/// How often somebody else may have been faster before bells are held first.
-const LOOKS: u32 = 3;
-
 /// What a look came to.
 enum Sight {
     /// All that there was to be answered, or as much of it as nobody else was faster to take.
     Taken(Taken),
-    /// Somebody else was faster with everything.
+    /// Others were faster with everything.
     Late,
     /// There is more to do than to store claims.
     Held,
@@ -43,23 +47,22 @@ impl Ledger {
             return Ok(None);
         }
         let mut session = self.by_keys.session(&self.pool, DOING).await?;
-        for _ in 0..LOOKS {
-            match self.look_and_claim(&mut session, queue, worker, slots).await {
-                Ok(Sight::Taken(taken)) => {
-                    session.keep();
-                    return Ok(Some(taken));
-                }
-                Ok(Sight::Late) => {}
-                Ok(Sight::Held) => {
-                    session.keep();
-                    break;
-                }
-                // Who holds first finds which one it is.
-                Err(Error::Refused { .. } | Error::Contended { .. }) => break,
-                Err(error) => return Err(error),
+        let sight = match self.look_and_claim(&mut session, queue, worker, slots).await {
+            Ok(sight) => sight,
+            // Whoever holds first finds which one is refused.
+            Err(Error::Refused { .. } | Error::Contended { .. }) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        session.keep();
+        let is_late_again = self.heads.late(queue, matches!(sight, Sight::Late));
+        Ok(match sight {
+            Sight::Taken(taken) => Some(taken),
+            // They are about to commit, or somebody holds a job for long: this is no matter of haste.
+            Sight::Late if !is_late_again => {
+                Some(Taken { quiet_for: Some(Duration::ZERO), ..Taken::default() })
             }
-        }
-        Ok(None)
+            Sight::Late | Sight::Held => None,
+        })
     }
 
     async fn look_and_claim(
@@ -69,14 +72,19 @@ impl Ledger {
         worker: &WorkerId,
         slots: u32,
     ) -> Result<Sight, Error> {
-        let now = Instant::now();
-        let began = self.heads.begin(queue, now);
-        let mut seen = waiting::see(connection, queue, began.as_ref(), i64::from(slots)).await?;
-        let behind = self.heads.hear(queue, began.as_ref(), seen.bells.first(), seen.now, now);
-        self.heads.count(queue, seen.bells.len(), slots);
+        let look = self.heads.begin(queue, Instant::now());
+        // One more than there is room for: whether there is more.
+        let mut seen = waiting::see(connection, queue, look.from.as_ref(), i64::from(slots) + 1).await?;
+        let behind = self.heads.hear(queue, &look, seen.bells.first(), seen.now);
+        let has_room = seen.bells.len() <= slots as usize;
+        self.heads.crowd(queue, !has_room);
+        seen.bells.truncate(slots as usize);
         let quiet_for = seen.quiet_for.min(behind);
         if seen.bells.is_empty() {
             return Ok(Sight::Taken(Taken { quiet_for: Some(quiet_for), ..Taken::default() }));
+        }
+        if seen.jobs.values().any(|found| matches!(found, Found::Unreadable)) {
+            return Ok(Sight::Held);
         }
         let mut take = Take::begin(worker, seen.now, &self.policy, Bell::Write);
         for bell in &seen.bells {
@@ -90,7 +98,7 @@ impl Ledger {
             return Ok(Sight::Late);
         }
         // Where somebody was faster, more may be due behind what they took.
-        let is_all = claimed.len() == seen.bells.len() && seen.bells.len() < slots as usize;
+        let is_all = claimed.len() == seen.bells.len() && has_room;
         Ok(Sight::Taken(Taken {
             quiet_for: is_all.then_some(quiet_for),
             ..take.taken(|stored| claimed.contains(stored.job.id.as_str()))
@@ -99,14 +107,14 @@ impl Ledger {
 }
 
 /// Stores the claims of those bells that are due as they were seen, whose jobs are as they were seen, and neither of which
-/// anybody holds; their bells go. Answers the ids of their jobs. What was seen a second ago is not gone by: leases count from
-/// then.
+/// anybody holds; their bells go. Answers the ids of their jobs. What was seen a second ago or earlier is not relied on: leases
+/// count from the look.
 async fn claim(
     connection: &mut PgConnection,
     queue: Queue,
     take: &Take<'_>,
 ) -> Result<HashSet<String>, Error> {
-    let (bells, rings) = &take.verdicts.delete;
+    let (jobs, rings) = &take.verdicts.delete;
     let claimed = sqlx::query_scalar(concat!(
         "with held as materialized (select b.job_id, b.ring from unnest($3::text[], $4::bigint[]) t (job_id, ring) \
              join finalization_bells b on b.job_id = t.job_id and b.ring = t.ring \
@@ -122,7 +130,7 @@ async fn claim(
     ))
     .bind(row::written(take.claims(), take.now, take.policy))
     .bind(history::KEPT)
-    .bind(bells)
+    .bind(jobs)
     .bind(rings)
     .bind(take.now)
     .bind(queue.as_str())

@@ -1,4 +1,4 @@
-//! The take of the `postgres` carrier: bells, decisions and claims in one transaction.
+//! The take of the `postgres` carrier that holds first: bells, decisions and claims in one transaction.
 
 use std::{collections::HashMap, time::Instant};
 
@@ -169,11 +169,11 @@ impl Ledger {
         bell: Bell,
         first: &mut Option<BellRow>,
     ) -> Result<(Taken, u64), Stumble> {
-        let began = self.heads.begin(queue, Instant::now());
-        let (bells, mut jobs) = waiting::hold(connection, queue, began.as_ref(), limit).await?;
+        let look = self.heads.begin(queue, Instant::now());
+        let (bells, mut jobs) = waiting::hold(connection, queue, look.from.as_ref(), limit).await?;
         *first = bells.first().cloned();
         let Some(now) = bells.first().map(|bell| bell.now) else { return Ok((Taken::default(), 0)) };
-        self.heads.hear(queue, began.as_ref(), bells.first(), now, Instant::now());
+        self.heads.hear(queue, &look, bells.first(), now);
         let mut take = Take::begin(worker, now, &self.policy, bell);
         for waiting in &bells {
             take.answer(waiting, &mut jobs);

@@ -11,12 +11,13 @@ use std::{
 use job::{Queue, Timestamp};
 
 use super::waiting::BellRow;
-use crate::waker::place;
+use crate::waker::index_of;
 
 /// How long looks may begin behind the front: as long as a taker that nobody rings sleeps.
 const BEHIND: Duration = Duration::from_secs(1);
 
-/// How old a bell is that was committed long ago: it rings from when its verb began.
+/// How long a verb takes to commit: until then its bell is not seen, and it rings from when the verb began. One that takes
+/// longer is found from the front.
 const COMMITTED: chrono::Duration = chrono::Duration::seconds(1);
 
 /// A place among the bells of a queue: those before it are passed by.
@@ -34,67 +35,95 @@ pub(crate) struct Heads(Arc<[Mutex<Head>; Queue::ALL.len()]>);
 struct Head {
     /// Where looks begin, and when one is to begin at the front.
     begin: Option<(Place, Instant)>,
-    /// At least as much was due as there was room for.
+    /// The earliest bell that was committed here since looks are to begin at the front.
+    lowered: Option<Timestamp>,
+    /// How often `begin` came from elsewhere than from looks that began there: what those see that are under way is older.
+    changes: u64,
     is_crowded: bool,
+    was_late: bool,
+}
+
+/// A look that is under way.
+pub(super) struct Look {
+    /// Where it began; `None` is the front.
+    pub(super) from: Option<Place>,
+    changes: u64,
+    at: Instant,
 }
 
 impl Heads {
-    /// Where the next look begins; `None` is the front.
-    pub(super) fn begin(&self, queue: Queue, now: Instant) -> Option<Place> {
+    pub(super) fn begin(&self, queue: Queue, at: Instant) -> Look {
         let head = self.of(queue);
-        head.begin.as_ref().filter(|(_, until)| now < *until).map(|(place, _)| place.clone())
+        let from = head.begin.as_ref().filter(|(_, until)| at < *until).map(|(place, _)| place.clone());
+        Look { from, changes: head.changes, at }
     }
 
-    /// Hears which bell came first in a look that began at `began`, and when that was by the database's clock. Answers how long
-    /// it is until a look is to begin at the front.
+    /// Hears which bell came first in a look, and when that was by the database's clock. Answers how long it was then until one
+    /// is to begin at the front.
     pub(super) fn hear(
         &self,
         queue: Queue,
-        began: Option<&Place>,
+        look: &Look,
         first: Option<&BellRow>,
         clock: Timestamp,
-        now: Instant,
     ) -> Duration {
-        let committed = Place { ring_at: clock - COMMITTED, job_id: String::new() };
-        let place = first.map(BellRow::place).into_iter().chain([committed]).min().unwrap_or_default();
         let mut head = self.of(queue);
-        let until = match (began, &head.begin) {
-            (None, _) => now + BEHIND,
-            (Some(_), Some((_, until))) => *until,
-            // Something was written meanwhile that rings earlier.
-            (Some(_), None) => return Duration::ZERO,
-        };
-        head.begin = Some((place, until));
-        until.saturating_duration_since(now)
+        if head.changes == look.changes {
+            let place = |ring_at| Place { ring_at, job_id: String::new() };
+            let committed = place(clock.checked_sub_signed(COMMITTED).unwrap_or(clock));
+            let known = first.map(BellRow::place).into_iter().chain(head.lowered.take().map(place));
+            let until = match &head.begin {
+                Some((_, until)) if look.from.is_some() => *until,
+                _ => look.at + BEHIND,
+            };
+            head.changes += u64::from(look.from.is_none());
+            head.begin = Some((known.chain([committed]).min().unwrap_or_default(), until));
+        }
+        head.begin.as_ref().map_or(Duration::ZERO, |(_, until)| until.saturating_duration_since(look.at))
     }
 
-    /// Hears how many bells a take found that had room for `slots`.
-    pub(super) fn count(&self, queue: Queue, found: usize, slots: u32) {
-        self.of(queue).is_crowded = found >= slots as usize;
-    }
-
-    /// Whether others who take beside this take would see the same bells: there, bells are held before they are answered, and
-    /// held ones are passed by.
+    /// Whether others who take beside this take would see the same bells, because more wait than one take has room for: there,
+    /// bells are held before they are answered, and held ones are passed by.
     pub(super) fn is_crowded(&self, queue: Queue) -> bool {
         self.of(queue).is_crowded
     }
 
-    /// A bell is written that rings at `ring_at`: it is not passed by.
+    /// Hears whether there was more than a take had room for, or may have been.
+    pub(super) fn crowd(&self, queue: Queue, is_crowded: bool) {
+        self.of(queue).is_crowded = is_crowded;
+    }
+
+    /// Hears whether others were faster with all that a look saw. Answers whether they were the last time, too.
+    pub(super) fn late(&self, queue: Queue, is_late: bool) -> bool {
+        let mut head = self.of(queue);
+        let again = is_late && head.was_late;
+        head.was_late = is_late && !again;
+        again
+    }
+
+    /// A bell was committed that rings at `ring_at`: it is not passed by.
     pub(crate) fn lower(&self, queue: Queue, ring_at: Timestamp) {
         let mut head = self.of(queue);
-        if head.begin.as_ref().is_some_and(|(place, _)| ring_at <= place.ring_at) {
-            head.begin = None;
+        match &head.begin {
+            Some((place, _)) if place.ring_at < ring_at => {}
+            Some(_) => {
+                head.begin = None;
+                head.changes += 1;
+            }
+            None => head.lowered = head.lowered.into_iter().chain([ring_at]).min(),
         }
     }
 
     /// What waited for another reason than its time waits no more.
     pub(crate) fn forget(&self, queue: Queue) {
-        self.of(queue).begin = None;
+        let mut head = self.of(queue);
+        head.begin = None;
+        head.changes += 1;
     }
 
     /// Nothing is awaited while this is held.
     fn of(&self, queue: Queue) -> MutexGuard<'_, Head> {
-        self.0[place(queue)].lock().unwrap_or_else(PoisonError::into_inner)
+        self.0[index_of(queue)].lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -103,21 +132,30 @@ mod tests {
     use super::*;
 
     const QUEUE: Queue = Queue::Creation;
+    const OTHER: Queue = Queue::Finalization;
 
     fn at(seconds: i64) -> Timestamp {
         Timestamp::from_timestamp(1_700_000_000 + seconds, 0).unwrap_or_default()
     }
 
+    fn bell(seconds: i64) -> BellRow {
+        BellRow::of("j", at(seconds))
+    }
+
     /// Of heads that saw a bell of that time first, at 100 s.
     fn saw(first: Option<i64>) -> (Heads, Instant) {
         let (heads, now) = (Heads::default(), Instant::now());
-        let bell = first.map(|first| BellRow::of("j", at(first)));
-        assert_eq!(heads.hear(QUEUE, None, bell.as_ref(), at(100), now), BEHIND);
+        let look = heads.begin(QUEUE, now);
+        assert_eq!(heads.hear(QUEUE, &look, first.map(bell).as_ref(), at(100)), BEHIND);
         (heads, now)
     }
 
-    fn place(seconds: i64, job: &str) -> Option<Place> {
-        Some(Place { ring_at: at(seconds), job_id: job.to_owned() })
+    fn from(heads: &Heads, now: Instant) -> Option<(Timestamp, String)> {
+        heads.begin(QUEUE, now).from.map(|place| (place.ring_at, place.job_id))
+    }
+
+    fn place(seconds: i64, job: &str) -> Option<(Timestamp, String)> {
+        Some((at(seconds), job.to_owned()))
     }
 
     #[test]
@@ -125,41 +163,63 @@ mod tests {
         for (first, begins) in [(Some(50), place(50, "j")), (Some(100), place(99, "")), (None, place(99, ""))]
         {
             let (heads, now) = saw(first);
-            assert_eq!(heads.begin(QUEUE, now), begins);
-            assert_eq!(heads.begin(Queue::Finalization, now), None, "the other queue is another");
+            assert_eq!(from(&heads, now), begins);
+            assert_eq!(heads.begin(OTHER, now).from, None, "the other queue is another");
         }
     }
 
     #[test]
     fn once_a_second_it_begins_at_the_front_however_often_it_looks() {
         let (heads, now) = saw(Some(50));
-        let later = now + BEHIND / 2;
-        let left = heads.hear(QUEUE, heads.begin(QUEUE, later).as_ref(), None, at(101), later);
-        assert_eq!((left, heads.begin(QUEUE, later)), (BEHIND / 2, place(100, "")));
-        assert_eq!(heads.begin(QUEUE, now + BEHIND), None);
+        let look = heads.begin(QUEUE, now + BEHIND / 2);
+        assert_eq!(heads.hear(QUEUE, &look, None, at(101)), BEHIND / 2);
+        assert_eq!(from(&heads, now + BEHIND / 2), place(100, ""));
+        assert_eq!(from(&heads, now + BEHIND), None);
     }
 
     #[test]
     fn what_rings_earlier_is_looked_for_at_the_front() {
         let (heads, now) = saw(Some(50));
-        let began = heads.begin(QUEUE, now);
+        let under_way = heads.begin(QUEUE, now);
         heads.lower(QUEUE, at(51));
-        assert_eq!(heads.begin(QUEUE, now), began);
-        heads.lower(Queue::Finalization, at(1));
-        assert_eq!(heads.begin(QUEUE, now), began);
+        heads.lower(OTHER, at(1));
+        assert_eq!(from(&heads, now), place(50, "j"));
         heads.lower(QUEUE, at(50));
-        assert_eq!(heads.begin(QUEUE, now), None);
-        // A look that was under way then does not know of it.
-        assert_eq!(heads.hear(QUEUE, began.as_ref(), None, at(100), now), Duration::ZERO);
-        assert_eq!(heads.begin(QUEUE, now), None);
+        assert_eq!(from(&heads, now), None);
+        // A look that was under way does not know of it.
+        assert_eq!(heads.hear(QUEUE, &under_way, None, at(100)), Duration::ZERO);
+        assert_eq!(from(&heads, now), None);
     }
 
     #[test]
-    fn it_is_crowded_where_as_much_was_found_as_there_was_room_for() {
+    fn what_is_committed_while_the_front_is_looked_at_is_not_passed_by() {
+        let (heads, now) = (Heads::default(), Instant::now());
+        let front = heads.begin(QUEUE, now);
+        heads.lower(QUEUE, at(40));
+        heads.lower(QUEUE, at(60));
+        heads.hear(QUEUE, &front, Some(&bell(50)), at(100));
+        assert_eq!(from(&heads, now), place(40, ""));
+        let under_way = heads.begin(QUEUE, now);
+        heads.forget(QUEUE);
+        assert_eq!(heads.hear(QUEUE, &under_way, None, at(100)), Duration::ZERO);
+        assert_eq!(from(&heads, now), None);
+    }
+
+    #[test]
+    fn a_look_that_began_further_on_takes_nothing_back_that_another_found_at_the_front() {
+        let (heads, now) = saw(Some(90));
+        let further_on = heads.begin(QUEUE, now);
+        let later = now + BEHIND;
+        let front = heads.begin(QUEUE, later);
+        assert_eq!(heads.hear(QUEUE, &front, Some(&bell(10)), at(101)), BEHIND);
+        heads.hear(QUEUE, &further_on, Some(&bell(95)), at(101));
+        assert_eq!(from(&heads, later), place(10, "j"));
+    }
+
+    #[test]
+    fn who_is_late_twice_in_a_row_is_told() {
         let heads = Heads::default();
-        for (found, slots, crowded) in [(0, 1, false), (1, 1, true), (3, 4, false), (5, 4, true)] {
-            heads.count(QUEUE, found, slots);
-            assert_eq!((heads.is_crowded(QUEUE), heads.is_crowded(Queue::Finalization)), (crowded, false));
-        }
+        let told = [true, true, true, false, true].map(|late| heads.late(QUEUE, late));
+        assert_eq!(told, [false, true, false, false, false]);
     }
 }

@@ -11,6 +11,13 @@ use crate::{
     row::{JobRow, Stored},
 };
 
+/// A ring time that can be read: nobody here writes one that is not, and whoever does stops nobody.
+macro_rules! ring_at {
+    () => {
+        "least(greatest(b.ring_at, '0001-01-01'), '9999-12-31')"
+    };
+}
+
 /// A bell as its row holds it.
 #[derive(Clone, Debug, FromRow)]
 pub(super) struct BellRow {
@@ -92,14 +99,14 @@ pub(super) async fn see(
     limit: i64,
 ) -> Result<Seen, Error> {
     let ahead: Vec<Ahead> = sqlx::query_as(
-        "with bells as materialized (select job_id, ring, dispatch_generation, ring_at from finalization_bells \
+        concat!("with bells as materialized (select job_id, ring, dispatch_generation, ring_at from finalization_bells \
              where queue = $1 and (ring_at, job_id) >= (coalesce($3::timestamptz, '-infinity'), coalesce($4, '')) \
                  and not exists (select from queue_pauses where queue = $1) \
              order by ring_at, job_id limit $2) \
-         select t.now, b.job_id as bell_job_id, b.ring as bell_ring, b.ring_at as bell_ring_at, b.dispatch_generation, j.* \
+         select t.now, b.job_id as bell_job_id, b.ring as bell_ring, ", ring_at!(), " as bell_ring_at, b.dispatch_generation, j.* \
          from (select statement_timestamp() as now) t left join bells b on true \
          left join finalization_jobs j on j.job_id = b.job_id and b.ring_at <= t.now \
-         order by b.ring_at, b.job_id",
+         order by b.ring_at, b.job_id"),
     )
     .bind(queue.as_str())
     .bind(limit)
@@ -139,16 +146,16 @@ pub(super) async fn hold(
     limit: i64,
 ) -> Result<(Vec<BellRow>, HashMap<String, Found>), Error> {
     let waiting: Vec<Waiting> = sqlx::query_as(
-        "with bells as materialized (select job_id, ring, dispatch_generation, ring_at from finalization_bells \
+        concat!("with bells as materialized (select job_id, ring, dispatch_generation, ring_at from finalization_bells \
              where queue = $1 and ring_at <= statement_timestamp() \
                  and (ring_at, job_id) >= (coalesce($3::timestamptz, '-infinity'), coalesce($4, '')) \
                  and not exists (select from queue_pauses where queue = $1) \
              order by ring_at, job_id limit $2 for update skip locked), \
          jobs as materialized (select * from finalization_jobs where job_id = any(array(select job_id from bells)) \
              order by user_id, job_id for no key update skip locked) \
-         select b.job_id as bell_job_id, b.ring as bell_ring, b.ring_at as bell_ring_at, b.dispatch_generation, \
+         select b.job_id as bell_job_id, b.ring as bell_ring, ", ring_at!(), " as bell_ring_at, b.dispatch_generation, \
              statement_timestamp() as now, j.* \
-         from bells b left join jobs j on j.job_id = b.job_id order by b.ring_at, b.job_id",
+         from bells b left join jobs j on j.job_id = b.job_id order by b.ring_at, b.job_id"),
     )
     .bind(queue.as_str())
     .bind(limit)

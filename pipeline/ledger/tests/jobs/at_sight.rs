@@ -1,5 +1,5 @@
 //! A take goes by what it saw, and stores only what is so still. What changes between its look and its write is answered as it
-//! stands then.
+//! stands then. Here the write begins when all has changed; of two that write at once, `races.rs` tells.
 
 use std::time::{Duration, Instant};
 
@@ -36,7 +36,9 @@ async fn a_job_that_changed_is_answered_as_it_stands() {
     let world = World::new().await;
     let job = world.admitted("a").await;
     let newer = "update finalization_jobs set version = version + 1, generation = generation + 1";
-    assert_eq!(overtaken(&world, newer).await.answers, ["stale_generation"]);
+    let late = overtaken(&world, newer).await;
+    assert_eq!((late.answers, late.quiet_for), (vec![], Some(Duration::ZERO)), "it is to look again soon");
+    assert_eq!(world.answers(Queue::Creation).await, ["stale_generation"]);
     assert!(matches!(world.job(&job).await.state, State::Queued { .. }));
 }
 
@@ -58,7 +60,7 @@ async fn whose_bell_was_answered_moved_or_silenced_is_not_claimed() {
     for changed in [
         "delete from finalization_bells",
         "update finalization_bells set ring_at = now() + interval '1 hour'",
-        "update finalization_bells set ring = 7, ring_at = now() + interval '1 hour'",
+        "update finalization_bells set ring = 7",
         "insert into queue_pauses (queue, operator, reason, paused_at) values ('creation', 'olga', 'fire', now())",
     ] {
         let world = World::new().await;
@@ -95,48 +97,47 @@ async fn other_bells_of_a_job_stay_and_other_jobs() {
     assert!(matches!(world.job(&other).await.state, State::Queued { .. }));
 }
 
-/// A lease counts from the look: one that is stored much later would be over early, or before it began.
+/// A lease counts from the look: one that is stored much later would be over early, or before it began. Where that is so each
+/// time, bells are held first.
 #[tokio::test]
-async fn what_was_seen_long_ago_is_looked_at_again() {
+async fn what_was_seen_long_ago_is_looked_at_again_and_then_held_first() {
     let world = World::new().await;
-    let job = world.admitted("a").await;
-    let mut slower = world.database.holding(BETWEEN).await;
-    let ledger = world.ledger.clone();
-    let take = tokio::spawn(async move { ledger.take(Queue::Creation, &worker("w"), 10).await.unwrap() });
-    world.database.until_somebody_waits().await;
-    // Time itself is what the test is about.
-    tokio::time::sleep(Duration::from_millis(1_100)).await;
-    let now = world.ledger.now().await.unwrap();
-    sqlx::raw_sql("commit").execute(&mut slower).await.unwrap();
-    assert_eq!(take.await.unwrap().answers, ["claimed"]);
-    let State::Leased(lease) = world.job(&job).await.state else { panic!("it is not leased") };
-    assert!(lease.claimed_at >= now);
+    world.admitted("a").await;
+    for answers in [&[][..], &["claimed"][..]] {
+        let mut slower = world.database.holding(BETWEEN).await;
+        let ledger = world.ledger.clone();
+        let take = tokio::spawn(async move { ledger.take(Queue::Creation, &worker("w"), 10).await.unwrap() });
+        world.database.until_somebody_waits().await;
+        // Time itself is what the test is about.
+        tokio::time::sleep(Duration::from_millis(1_100)).await;
+        sqlx::raw_sql("commit").execute(&mut slower).await.unwrap();
+        assert_eq!(take.await.unwrap().answers, answers);
+    }
 }
 
 /// Whoever is told how long it is quiet asks nobody before.
 #[tokio::test]
 async fn a_take_says_how_long_it_is_quiet() {
     let world = World::new().await;
-    let take = async |slots| world.ledger.take(Queue::Creation, &worker("w"), slots).await.unwrap();
-    let none = take(2).await.quiet_for.unwrap();
-    assert!(none <= Duration::from_secs(1), "a look at the front is due");
+    let w = worker("w");
+    let none = world.ledger.take(Queue::Creation, &w, 2).await.unwrap().quiet_for.unwrap();
+    assert_eq!(none, Duration::from_secs(1), "then a look at the front is due");
     let [one, ..] = [world.admitted("a").await, world.admitted("b").await, world.admitted("c").await];
     world
         .run(
-            "update finalization_bells set ring_at = now() + interval '300 milliseconds' \
-        where job_id = (select job_id from finalization_jobs where conversation_id = 'c')",
+            "update finalization_bells set ring_at = now() + interval '900 milliseconds' \
+            where job_id = (select job_id from finalization_jobs where conversation_id = 'c')",
         )
         .await;
-    let crowded = take(1).await;
+    let crowded = world.other_process().take(Queue::Creation, &w, 1).await.unwrap();
     assert_eq!(
         (&crowded.claims[0].job.id, crowded.quiet_for),
         (&one, None),
-        "there may be more than there was room for"
+        "there is more than there was room for"
     );
-    let soon = take(10).await;
-    assert_eq!((soon.answers.len(), soon.quiet_for), (1, None), "a take that holds first does not know");
-    let soon = take(10).await.quiet_for.unwrap();
-    assert!(soon <= Duration::from_millis(300), "{soon:?}");
+    let room = world.other_process().take(Queue::Creation, &w, 1).await.unwrap();
+    let quiet_for = room.quiet_for.unwrap();
+    assert!(room.claims.len() == 1 && quiet_for < Duration::from_secs(1), "until the third: {quiet_for:?}");
 }
 
 #[tokio::test]
@@ -148,10 +149,10 @@ async fn a_bell_that_rings_before_those_that_were_seen_is_found_within_a_second(
     world.run("update finalization_bells set ring_at = now() - interval '1 minute'").await;
     let began = Instant::now();
     while world.answers(Queue::Creation).await.is_empty() {
-        assert!(began.elapsed() < Duration::from_secs(5));
+        assert!(began.elapsed() < Duration::from_secs(10));
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    assert!(began.elapsed() < Duration::from_millis(1_500));
+    assert!(began.elapsed() < Duration::from_secs(3));
 }
 
 /// What a process rings itself, or lets ring again, it finds at once.
@@ -201,7 +202,7 @@ async fn a_take_does_not_walk_past_what_was_answered() {
         .await;
     let front = pages(&world, "once", 1, 10).await;
     assert!(front > 50, "{front} pages");
-    // Where there is more than there is room for, bells are held first.
+    // Where two wait for one slot, bells are held first.
     for (name, slots) in [("at sight", 10), ("held first", 1)] {
         // On a slow machine some of them come a second after the last that began at the front.
         let all = pages(&world, name, 20, slots).await;
@@ -216,7 +217,9 @@ async fn pages(world: &World, name: &str, takes: usize, slots: u32) -> i64 {
     let before = world.count(TOUCHED).await;
     let process = Ledger::new(world.database.options().application_name(name), Settings::default());
     for take in 0..takes {
-        world.admitted(&format!("{name}{take}")).await;
+        for job in 0..2 / slots.min(2) {
+            world.admitted(&format!("{name}{take}-{job}")).await;
+        }
         let taken = process.take(Queue::Creation, &worker("w"), slots).await.unwrap();
         assert_eq!(taken.answers, ["claimed"]);
     }

@@ -19,10 +19,8 @@ async fn a_process_that_goes_on_over_a_migration_fails_once_and_puts_nothing_off
     street(&world, &ledger, "before").await;
     // Two at once: two sessions are kept, and both have planned it.
     let w = worker("w");
-    for _ in ["what is crowded, held first", "what is not, at sight"] {
-        let both = join!(ledger.take(Queue::Creation, &w, 1), ledger.take(Queue::Finalization, &w, 1));
-        assert!(both.0.is_ok() && both.1.is_ok());
-    }
+    let both = join!(ledger.take(Queue::Creation, &w, 1), ledger.take(Queue::Finalization, &w, 1));
+    assert!(both.0.is_ok() && both.1.is_ok());
     world.run(ADDED).await;
     let job = world.admitted("meanwhile").await;
     let refused = ledger.take(Queue::Creation, &w, 1).await.unwrap_err();
