@@ -8,7 +8,7 @@ use std::{
 };
 
 use job::{Queue, WorkerId};
-use sqlx::PgConnection;
+use sqlx::{Connection, PgConnection};
 
 use super::{
     Taken,
@@ -49,8 +49,13 @@ impl Ledger {
         let mut session = self.by_keys.session(&self.pool, DOING).await?;
         let sight = match self.look_and_claim(&mut session, queue, worker, slots).await {
             Ok(sight) => sight,
-            // Whoever holds first finds which one is refused.
-            Err(Error::Refused { .. } | Error::Contended { .. }) => return Ok(None),
+            // Whoever holds first finds which one is refused, and passes by what is locked: as long as the server has not said
+            // that it is ready again, this may be locked here.
+            Err(Error::Refused { .. } | Error::Contended { .. }) => {
+                session.ping().await.doing(DOING)?;
+                session.keep();
+                return Ok(None);
+            }
             Err(error) => return Err(error),
         };
         session.keep();

@@ -140,6 +140,61 @@ async fn a_take_says_how_long_it_is_quiet() {
     assert!(room.claims.len() == 1 && quiet_for < Duration::from_secs(1), "until the third: {quiet_for:?}");
 }
 
+/// A queue in which two wait for one slot: the next take holds first. Jobs `a` and `b` are left.
+async fn crowd(world: &World) {
+    for id in ["x", "a", "b"] {
+        world.admitted(id).await;
+    }
+    assert_eq!(world.ledger.take(Queue::Creation, &worker("w"), 1).await.unwrap().answers, ["claimed"]);
+}
+
+#[tokio::test]
+async fn a_crowd_is_paused_as_well() {
+    let world = World::new().await;
+    crowd(&world).await;
+    world
+        .run(
+            "insert into queue_pauses (queue, operator, reason, paused_at) \
+            values ('creation', 'olga', 'fire', now())",
+        )
+        .await;
+    assert_eq!(world.answers(Queue::Creation).await, [""; 0]);
+    world.run("delete from queue_pauses").await;
+    assert_eq!(world.answers(Queue::Creation).await, ["claimed"; 2]);
+}
+
+#[tokio::test]
+async fn a_take_from_a_crowd_waits_for_nobody() {
+    for held in [
+        "select from finalization_bells b join finalization_jobs using (job_id) \
+            where conversation_id = 'a' for update of b",
+        "select from finalization_jobs where conversation_id = 'a' for update",
+    ] {
+        let world = World::new().await;
+        crowd(&world).await;
+        let mut holder = world.database.holding(held).await;
+        assert_eq!(world.answers(Queue::Creation).await, ["claimed"], "{held}");
+        sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
+        assert_eq!(world.answers(Queue::Creation).await, ["claimed"], "{held}");
+    }
+}
+
+/// What a take from a crowd decides on, nobody changes meanwhile.
+#[tokio::test]
+async fn a_take_from_a_crowd_holds_its_jobs() {
+    let world = World::new().await;
+    crowd(&world).await;
+    // Its store waits.
+    let mut slower = world.database.holding(BETWEEN).await;
+    let ledger = world.ledger.clone();
+    let take = tokio::spawn(async move { ledger.take(Queue::Creation, &worker("w"), 10).await.unwrap() });
+    world.database.until_somebody_waits().await;
+    let free = "select count(*) from (select from finalization_jobs where status = 'queued' for update skip locked) j";
+    assert_eq!(world.count(free).await, 0);
+    sqlx::raw_sql("rollback").execute(&mut slower).await.unwrap();
+    assert_eq!(take.await.unwrap().answers, ["claimed"; 2]);
+}
+
 #[tokio::test]
 async fn a_bell_that_rings_before_those_that_were_seen_is_found_within_a_second() {
     let world = World::new().await;
