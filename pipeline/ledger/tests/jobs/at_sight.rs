@@ -140,6 +140,22 @@ async fn a_take_says_how_long_it_is_quiet() {
     assert!(room.claims.len() == 1 && quiet_for < Duration::from_secs(1), "until the third: {quiet_for:?}");
 }
 
+/// A claim that is a job's last crash: its conversation fails with it.
+#[tokio::test]
+async fn what_dies_of_its_claim_is_told() {
+    let world = World::new().await;
+    world.claimed("a").await;
+    world
+        .run(
+            "update finalization_jobs set version = version + 1, crashes = 4, \
+                lease_claimed_at = now() - interval '1 minute', lease_expires_at = now() - interval '1 second', \
+                reconcile_after_at = now() - interval '1 second'",
+        )
+        .await;
+    assert_eq!(world.answers(Queue::Creation).await, ["dead_letter"]);
+    assert_eq!(world.count("select count(*) from conversations where status = 'failed'").await, 1);
+}
+
 /// A queue in which two wait for one slot: the next take holds first. Jobs `a` and `b` are left.
 async fn crowd(world: &World) {
     for id in ["x", "a", "b"] {
