@@ -125,10 +125,12 @@ impl Walk {
     /// A take of a few bells is a claim per bell, in the order of their times.
     pub(super) async fn take(&mut self) {
         let queue = *self.chance.one_of(&[Queue::Finalization, Queue::Creation]);
+        // A process that knows of no bell whose time was moved by hand; connected before the clock is read, so that none
+        // becomes due meanwhile.
+        let process = self.world.other_process();
+        process.poll(&self.world.ann, &records::ConversationId::new("nothing")).await.unwrap();
         let now = self.world.ledger.now().await.unwrap();
         let bells = self.due_bells(queue, now).await;
-        // Where it begins to look it knows of none whose time was moved by hand.
-        let process = self.world.other_process();
         let taken = process.take(queue, &worker("w"), SLOTS).await.unwrap();
         process.close().await;
         let now = self.moment_of(&bells).await.unwrap_or(now);
