@@ -117,19 +117,26 @@ pub(crate) fn directory(dir: &Path, owner: &Owner, mode: u32) -> Result<PathBuf,
 /// Leaves the directory with `owner`, or fails. Only an empty directory of this process's own user
 /// is given away: root must not hand `/etc` to the database's user by a slip of the keyboard.
 fn take_over(dir: &Path, owner: &Owner) -> Result<(), Error> {
-    let found = fs::symlink_metadata(dir).map_err(Error::io("look at", dir))?;
-    if !found.is_dir() {
-        return Err(Error::NotADirectory(dir.to_owned()));
-    }
-    if found.uid() == owner.uid {
+    let found = owner_of(dir)?;
+    if found == owner.uid {
         return Ok(());
     }
-    let ours = found.uid() == rustix::process::geteuid().as_raw();
-    let empty = || fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_none());
-    if ours && empty() {
+    let empty = fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_none());
+    if empty && found == rustix::process::geteuid().as_raw() {
         return chown(dir, Some(owner.uid), Some(owner.gid)).map_err(Error::io("give away", dir));
     }
-    Err(Error::ForeignOwner { path: dir.to_owned(), owner: found.uid(), expected: owner.name.clone() })
+    // Another of our processes may have given it away since the first look, and filled it.
+    let found = owner_of(dir)?;
+    if found == owner.uid {
+        return Ok(());
+    }
+    Err(Error::ForeignOwner { path: dir.to_owned(), owner: found, expected: owner.name.clone() })
+}
+
+/// Whose the directory is; a link to one is none.
+fn owner_of(dir: &Path) -> Result<u32, Error> {
+    let found = fs::symlink_metadata(dir).map_err(Error::io("look at", dir))?;
+    if found.is_dir() { Ok(found.uid()) } else { Err(Error::NotADirectory(dir.to_owned())) }
 }
 
 /// Whether a lent user can walk down to `dir`; this process's own user has just done so.
@@ -168,6 +175,8 @@ fn short_directory(dir: &Path) -> PathBuf {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should stop")]
 mod tests {
+    use std::sync::Barrier;
+
     use super::*;
 
     fn myself() -> Owner {
@@ -198,6 +207,32 @@ mod tests {
         let other = Owner { uid: 54_321, gid: 54_321, name: "other".into() };
         let refused = Home::prepare(&dir, &other);
         assert!(matches!(refused, Err(Error::ForeignOwner { .. })), "{refused:?}");
+        fs::remove_dir_all(dir).unwrap();
+    }
+
+    /// Where root lends a user, whoever comes second may look while the first gives the directory away and fills it.
+    #[test]
+    fn two_that_make_a_directory_at_once_both_have_it() {
+        let (dir, owner) = (scratch("twice"), Owner::for_this_process().unwrap());
+        let barrier = Barrier::new(2);
+        let make = |name: &str| {
+            let mut refused = Vec::new();
+            for round in 0..1_000 {
+                let home = dir.join(round.to_string());
+                barrier.wait();
+                // Not unwrapped at once: the other one would wait for ever.
+                refused.extend(directory(&home, &owner, 0o700).err());
+                fs::write(home.join(name), "").unwrap_or_default();
+            }
+            refused
+        };
+        let refused = std::thread::scope(|scope| {
+            let other = scope.spawn(|| make("one"));
+            let mut refused = make("two");
+            refused.extend(other.join().unwrap());
+            refused
+        });
+        assert!(refused.is_empty(), "{refused:?}");
         fs::remove_dir_all(dir).unwrap();
     }
 
