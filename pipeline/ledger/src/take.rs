@@ -97,16 +97,14 @@ impl Ledger {
         if let Some(taken) = self.in_time(self.take_at_sight(queue, worker, slots)).await? {
             return Ok(taken);
         }
-        match self.in_time(self.take_at_once(queue, worker, slots, &mut None)).await {
+        let taken = match self.in_time(self.take_at_once(queue, worker, slots, &mut None)).await {
             Err(Error::Refused { .. } | Error::Contended { .. }) => {
-                self.take_one_by_one(queue, worker, slots).await
+                return self.take_one_by_one(queue, worker, slots).await;
             }
-            Ok(taken) => {
-                self.heads.crowd(queue, taken.answers.len() >= slots as usize);
-                Ok(taken)
-            }
-            Err(error) => Err(error),
-        }
+            other => other?,
+        };
+        self.heads.crowd(queue, taken.answers.len() >= slots as usize);
+        Ok(taken)
     }
 }
 

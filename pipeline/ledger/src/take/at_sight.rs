@@ -1,6 +1,6 @@
-//! A take where the last one had room for all: a look that holds nothing, and one statement, its own commit, that holds what was seen, compares
-//! it and stores the claims. Two round trips where a transaction has four, and whoever stops between them holds nobody up.
-//! Whatever there is to answer but claims is left to the take that holds first, and so is a crowd.
+//! A take where the last one had room for all: a look that holds nothing, and one statement, its own commit, that holds what
+//! was seen, compares it and stores the claims. Two round trips where a transaction has four, and whoever stops between them
+//! holds nobody up. Whatever there is to answer but claims is left to the take that holds first, and so is a crowd.
 
 use std::{
     collections::HashSet,
@@ -31,8 +31,8 @@ enum Sight {
     Taken(Taken),
     /// Others were faster with everything.
     Late,
-    /// There is more to do than to store claims.
-    Held,
+    /// There is more to do than to store claims: bells are to be held first.
+    HoldFirst,
 }
 
 impl Ledger {
@@ -66,7 +66,7 @@ impl Ledger {
             Sight::Late if !is_late_again => {
                 Some(Taken { quiet_for: Some(Duration::ZERO), ..Taken::default() })
             }
-            Sight::Late | Sight::Held => None,
+            Sight::Late | Sight::HoldFirst => None,
         })
     }
 
@@ -89,14 +89,14 @@ impl Ledger {
             return Ok(Sight::Taken(Taken { quiet_for: Some(quiet_for), ..Taken::default() }));
         }
         if seen.jobs.values().any(|found| matches!(found, Found::Unreadable)) {
-            return Ok(Sight::Held);
+            return Ok(Sight::HoldFirst);
         }
         let mut take = Take::begin(worker, seen.now, &self.policy, Bell::Write);
         for bell in &seen.bells {
             take.answer(bell, &mut seen.jobs);
         }
         if !take.is_plain() {
-            return Ok(Sight::Held);
+            return Ok(Sight::HoldFirst);
         }
         let claimed = claim(connection, queue, &take).await?;
         if claimed.is_empty() {

@@ -118,20 +118,19 @@ pub(crate) enum Waits {
 impl Waits {
     /// Judges what an adapter answers, in the order of the jobs; the first `cold` of them are told apart.
     pub(crate) fn judge(answer: &Value, cold: usize) -> Self {
-        let mut waits: Vec<f64> =
+        let waits: Vec<f64> =
             answer["waits"].as_array().into_iter().flatten().filter_map(Value::as_f64).collect();
-        let warm = waits.split_off(cold.min(waits.len()));
+        let started = waits.len();
+        let (cold, warm) = waits.split_at(cold.min(started));
         let of = answer["of"].as_u64().unwrap_or(0) as usize;
         let double = answer["double"].as_u64().unwrap_or(0);
-        let started = waits.len() + warm.len();
-        let all = || percentiles(waits.iter().chain(&warm).copied().collect());
-        match percentiles(warm.clone()) {
+        match (percentiles(warm.to_vec()), percentiles(waits.clone())) {
             _ if double > 0 => Self::None(format!("not a number: {double} ran twice")),
-            Some((p50, p99)) if started == of => Self::Full(p50, p99, percentiles(waits).map(|cold| cold.1)),
-            _ => match all() {
-                Some((p50, p99)) => Self::Short(p50, p99, started, of),
-                None => Self::None(format!("0 of {of} started in time")),
-            },
+            (Some((p50, p99)), _) if started == of => {
+                Self::Full(p50, p99, percentiles(cold.to_vec()).map(|cold| cold.1))
+            }
+            (_, Some((p50, p99))) => Self::Short(p50, p99, started, of),
+            (_, None) => Self::None(format!("0 of {of} started in time")),
         }
     }
 
