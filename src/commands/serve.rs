@@ -108,7 +108,7 @@ impl Service {
             presence::last_words(app, &self.tally).await;
             app.ledger.forget_process(&process_name()).await
         };
-        let _ = tokio::time::timeout(Duration::from_secs(1), leave).await;
+        let _ = tokio::time::timeout(Duration::from_secs(3), leave).await;
         // A session that is silent is not waited for.
         let _ = tokio::time::timeout(Duration::from_secs(1), app.ledger.close()).await;
         tracing::info!("stopped");

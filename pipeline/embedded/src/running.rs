@@ -20,7 +20,7 @@ pub struct Running {
 
 impl Running {
     /// How to connect, as superuser `postgres` to database `postgres`. The server takes 200
-    /// connections; two of them (this one's, the reaper's) are not the caller's.
+    /// connections, 600 where it need not last; two of them (this one's, the reaper's) are not the caller's.
     pub fn options(&self) -> PgConnectOptions {
         options(&self.socket_dir)
     }

@@ -269,7 +269,10 @@ async fn an_endless_answer_is_cut() {
 
 #[tokio::test]
 async fn nobody_home_is_unreachable_and_a_wrong_header_is_refused() {
-    let closed = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+    // Bound and not listening: nobody else is given its port meanwhile.
+    let socket = tokio::net::TcpSocket::new_v4().unwrap();
+    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let closed = socket.local_addr().unwrap();
     let sender = sender(&["127.0.0.0/8"], Names::of("known.example", &[&["127.0.0.1"]]));
     assert_eq!(call(&sender, &format!("http://{closed}/")).await, Answer::Unreachable);
     assert_eq!(call(&sender, "https://unknown.example/").await, Answer::Unreachable);

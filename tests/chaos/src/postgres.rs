@@ -114,7 +114,10 @@ impl Drop for Postgres {
 }
 
 fn fresh_home() -> PathBuf {
-    std::env::temp_dir().join(format!("listen-chaos-{}", std::process::id()))
+    let home = std::env::temp_dir().join(format!("listen-chaos-{}", std::process::id()));
+    // A process of that number may have been killed here before.
+    let _none_there = fs::remove_dir_all(&home);
+    home
 }
 
 /// `PG_BIN_DIR`, else the newest of the usual places.

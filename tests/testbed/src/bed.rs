@@ -59,7 +59,7 @@ impl Bed {
         let mut claim = options.connect().await.expect("the tests' PostgreSQL takes no connection");
         let process = leftovers::claim(&mut claim).await;
         leftovers::drop_all(&mut claim, process).await;
-        // Few: nextest has a process for each test, and the server 200 connections.
+        // Few: nextest has a process for each test, and the server 600 connections.
         let admin = PgPoolOptions::new().max_connections(2).idle_timeout(Duration::from_secs(2));
         Self {
             server,

@@ -31,6 +31,9 @@ use sqlx::{AssertSqlSafe, Connection, PgConnection, PgPool};
 use bed::Bed;
 pub use wall::Wall;
 
+/// How long anybody waits for what must come.
+const PATIENCE: Duration = Duration::from_secs(30);
+
 /// A database of one test's own. Dropping it drops the database, best effort: what a killed test
 /// leaves behind goes when the next test process starts.
 #[derive(Debug)]
@@ -121,8 +124,10 @@ impl TestDatabase {
     /// As [`TestDatabase::holding`] and [`TestDatabase::until_somebody_waits`].
     pub async fn overtaken_by<T>(&self, sql: &str, verb: impl Future<Output = T>) -> T {
         let mut faster = self.holding(sql).await;
+        // Connected before the verb begins: nothing of the time that it waits is lost.
+        let watching = self.pool(1).await;
         let overtaking = async {
-            self.until_somebody_waits().await;
+            until_as_many_wait(&watching, 1).await;
             sqlx::raw_sql("commit").execute(&mut faster).await.expect("the test database commits");
         };
         tokio::join!(verb, overtaking).0
@@ -141,39 +146,45 @@ impl TestDatabase {
     /// # Panics
     /// When they do not for half a minute.
     pub async fn until_as_many_wait(&self, many: u32) {
-        const ARE_WAITING: &str = "select count(*) >= $1 from pg_stat_activity \
-            where datname = current_database() and wait_event_type = 'Lock'";
-        let pool = self.pool(1).await;
-        let until = async {
-            while !sqlx::query_scalar::<_, bool>(ARE_WAITING)
-                .bind(i64::from(many))
-                .fetch_one(&pool)
-                .await
-                .expect("the server tells who waits")
-            {
-                tokio::time::sleep(Duration::from_millis(1)).await;
-            }
-        };
-        tokio::time::timeout(Duration::from_secs(30), until).await.expect("too few wait for a lock");
+        until_as_many_wait(&self.pool(1).await, many).await;
     }
 
     /// Until the server has ended the sessions of that application: what they held is free, what they counted is told.
     ///
     /// # Panics
-    /// When the server does not answer.
+    /// When the server does not answer, or somebody is still there after half a minute.
     pub async fn until_nobody_is(&self, application: &str) {
         const IS_THERE: &str = "select exists (select from pg_stat_activity \
             where application_name = $1 and datname = current_database())";
         let pool = self.pool(1).await;
-        while sqlx::query_scalar::<_, bool>(IS_THERE)
-            .bind(application)
-            .fetch_one(&pool)
+        let until = async {
+            while sqlx::query_scalar::<_, bool>(IS_THERE)
+                .bind(application)
+                .fetch_one(&pool)
+                .await
+                .expect("the server tells who is there")
+            {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, until).await.expect("somebody is still there");
+    }
+}
+
+async fn until_as_many_wait(pool: &PgPool, many: u32) {
+    const ARE_WAITING: &str = "select count(*) >= $1 from pg_stat_activity \
+        where datname = current_database() and wait_event_type = 'Lock'";
+    let until = async {
+        while !sqlx::query_scalar::<_, bool>(ARE_WAITING)
+            .bind(i64::from(many))
+            .fetch_one(pool)
             .await
-            .expect("the server tells who is there")
+            .expect("the server tells who waits")
         {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
-    }
+    };
+    tokio::time::timeout(PATIENCE, until).await.expect("too few wait for a lock");
 }
 
 impl Drop for TestDatabase {

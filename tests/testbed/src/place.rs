@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// A template and a database take 8 MB each, and the write-ahead log grows to 1 GB.
+/// A template and a database take 8 MB each, some databases 100, and the write-ahead log grows to 256.
 const ROOM: u64 = 2 << 30;
 
 /// A directory in memory where there is room for it (containers often have 64 MB), else in the

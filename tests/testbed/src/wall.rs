@@ -24,6 +24,8 @@ impl Wall {
         static MADE: AtomicU32 = AtomicU32::new(0);
         let made = MADE.fetch_add(1, Ordering::Relaxed);
         let dir = std::env::temp_dir().join(format!("listen-wall-{}-{made}", std::process::id()));
+        // A process of that number may have been killed here before.
+        let _none_there = std::fs::remove_dir_all(&dir);
         std::fs::create_dir_all(&dir).expect("a directory for the wall's socket");
         let socket = dir.join(format!(".s.PGSQL.{}", upstream.get_port()));
         let listener = UnixListener::bind(socket).expect("the wall's socket");

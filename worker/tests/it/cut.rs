@@ -45,6 +45,8 @@ impl Line {
         let database = options.get_socket()?.join(&socket);
         let made = MADE.fetch_add(1, Ordering::Relaxed);
         let folder = std::env::temp_dir().join(format!("line-{}-{made}", std::process::id()));
+        // A process of that number may have been killed here before.
+        let _none_there = std::fs::remove_dir_all(&folder);
         std::fs::create_dir_all(&folder).unwrap();
         let listener = UnixListener::bind(folder.join(&socket)).unwrap();
         let shared = Arc::new(Shared {

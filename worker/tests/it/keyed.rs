@@ -235,7 +235,7 @@ async fn newer_keys_end_the_back_off_of_older_ones() {
 
 #[tokio::test]
 async fn a_holder_waits_for_a_lease_that_died_with_its_keys() {
-    let policy = job::Policy { lease: chrono::Duration::milliseconds(300), ..job::Policy::default() };
+    let policy = job::Policy { lease: chrono::Duration::seconds(3), ..job::Policy::default() };
     let bench = Bench::deciding_by(policy).await;
     let mut house = House::open(bench.ledger.clone(), &Script::open());
     let dead = WorkerId("dead".to_owned());

@@ -135,8 +135,8 @@ async fn a_run_over_its_limit_is_failed() {
 #[tokio::test]
 async fn the_limit_ends_no_run_whose_results_are_being_committed() {
     let mut bench = Bench::new().await;
-    let limit = Duration::from_secs(3);
-    let policy = job::Policy { run_limit: chrono::Duration::seconds(3), ..job::Policy::default() };
+    let limit = Duration::from_secs(6);
+    let policy = job::Policy { run_limit: chrono::Duration::seconds(6), ..job::Policy::default() };
     let settings = ledger::Settings { policy, ..ledger::Settings::default() };
     bench.ledger = ledger::Ledger::new(bench.database.options(), settings);
     let script = Script::held();

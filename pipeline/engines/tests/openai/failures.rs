@@ -38,7 +38,10 @@ async fn a_server_that_never_answers_is_a_timeout_and_one_that_is_gone_is_unavai
     let world = World::with_timeout([Reply::Never, Reply::Never], Duration::from_millis(100)).await;
     assert_eq!(world.engine.judge(&talk()).await, Err(FailureCode::ModelTimeout.into()));
     assert_eq!(world.engine.embed("x").await, Err(FailureCode::ModelTimeout.into()));
-    let closed = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+    // Bound and not listening: nobody else is given its port meanwhile.
+    let socket = tokio::net::TcpSocket::new_v4().unwrap();
+    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let closed = socket.local_addr().unwrap();
     let gone = config(&format!("http://{closed}/v1"), Duration::from_secs(20));
     let engine = OpenAi::new(gone, Arc::new(Counts::default()), [0; 32]).unwrap();
     assert_eq!(engine.judge(&talk()).await, Err(FailureCode::ModelUnavailable.into()));

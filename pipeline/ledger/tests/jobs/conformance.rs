@@ -26,7 +26,7 @@ async fn every_verb_stores_what_the_machine_decides() {
         walk.step().await;
     }
     // What is rare may take a little longer to be met.
-    for _ in 0..STEPS {
+    for _ in 0..10 * STEPS {
         if walk.seen.missing().is_empty() {
             break;
         }

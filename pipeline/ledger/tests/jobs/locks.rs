@@ -271,9 +271,9 @@ async fn completions_wait_for_nobody_elses_conversation_and_hold_none() {
     }
     let asked = |place: usize, outcome| completion(&runs[place], outcome, Results::default());
     let others = "select from conversations where user_id = 'al' or conversation_id = 'a' for update";
-    let holder = world.database.holding(others).await;
+    let mut holder = world.database.holding(others).await;
     world.ledger.complete(&asked(3, Outcome::Discarded)).await.unwrap();
-    drop(holder);
+    sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
     let (ledger, kept, discarded) =
         (world.ledger.clone(), asked(1, Outcome::Kept), asked(2, Outcome::Discarded));
     // Asked in the same breath: one batch of both kinds.

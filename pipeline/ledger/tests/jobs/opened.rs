@@ -306,6 +306,6 @@ async fn sessions_that_died_a_moment_ago_cost_nobody_an_answer() {
     let ledger = Ledger::new(world.database.options().application_name("few"), Settings::default());
     ledger.finalize(&world.ann, &first, None).await.unwrap().unwrap();
     // The few that are kept for statements by keys; the common ones are made anew.
-    world.run("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'few'").await;
+    world.run("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'few' and datname = current_database()").await;
     assert!(ledger.finalize(&world.ann, &second, None).await.unwrap().unwrap().is_some());
 }

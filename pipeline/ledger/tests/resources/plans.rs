@@ -29,8 +29,7 @@ async fn assert_uses(world: &World, table: &str, index: &str, verb: impl AsyncFn
     let process = Ledger::new(options, Settings::default());
     verb(&process).await;
     process.close().await;
-    let living = "select count(*) from pg_stat_activity where application_name = 'verb' and datname = current_database()";
-    while world.count(living).await > 0 {}
+    world.database.until_nobody_is("verb").await;
     let after = scans(&world.pool, table, index).await;
     assert!(after.1 > before.1, "{index} was not used");
     assert_eq!(after.0, before.0, "{table} was read whole");

@@ -117,7 +117,7 @@ async fn a_job_whose_keys_died_with_their_process_is_parked_until_they_are_broug
     world.client(&doomed).bringing(GOOD).finalize(&id).await;
     doomed.stage_done("describe").await;
     settings.pop();
-    let next = Process::serve(&world.url, &settings).await;
+    let next = Process::outliving(&world.url, &settings).await;
     let client = world.client(&next);
     doomed.kill().await;
 
@@ -136,7 +136,7 @@ async fn a_job_whose_keys_died_with_their_process_is_parked_until_they_are_broug
 async fn a_process_that_is_asked_to_stop_parks_its_keyed_run_at_no_cost() {
     let (world, model) = (World::new().await, Model::refusing(REFUSED).await);
     let mut settings = model.settings(SERVICE).to_vec();
-    settings.extend([("LISTEN_ROLES", "api"), ("LISTEN_DEMO_PAUSE_AFTER", "describe=2")]);
+    settings.extend([("LISTEN_ROLES", "api"), ("LISTEN_DEMO_PAUSE_AFTER", "describe=5")]);
     let mut stopping = Process::serve(&world.url, &settings).await;
     let id = world.client(&stopping).ingest(GARDEN).await;
     world.client(&stopping).bringing(GOOD).finalize(&id).await;

@@ -30,6 +30,13 @@ fn asking(mock: &Mock) -> Vec<(&'static str, String)> {
     ]
 }
 
+/// One that goes on with what another one left.
+async fn outliving(world: &World, mock: &Mock) -> Process {
+    let settings = asking(mock);
+    let settings: Vec<(&str, &str)> = settings.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    Process::outliving(&world.url, &settings).await
+}
+
 async fn serve(world: &World, settings: &[(&'static str, String)]) -> Process {
     let settings: Vec<(&str, &str)> = settings.iter().map(|(name, value)| (*name, value.as_str())).collect();
     Process::serve(&world.url, &settings).await
@@ -70,7 +77,7 @@ async fn killed_after(stage: &str) {
     let recorded = recorded(&world);
     assert!(recorded.iter().any(|name| name == stage), "{stage} is recorded before the hold: {recorded:?}");
 
-    let second = serve(&world, &asking(&mock)).await;
+    let second = outliving(&world, &mock).await;
 
     assert_eq!(world.client(&second).finished(&id).await["status"], "completed");
     let paid = mock.counts();
@@ -99,7 +106,7 @@ async fn a_kill_in_the_middle_of_a_call_pays_at_most_once_more() {
     doomed.stage_done("describe").await;
     doomed.kill().await;
 
-    let second = serve(&world, &asking(&mock)).await;
+    let second = outliving(&world, &mock).await;
 
     assert_eq!(world.client(&second).finished(&id).await["status"], "completed");
     let paid = mock.counts();

@@ -47,7 +47,7 @@ async fn killed_after(stage: &str) {
     doomed.stage_done(stage).await;
     doomed.kill().await;
 
-    let second = Process::serve(&world.url, &[]).await;
+    let second = Process::outliving(&world.url, &[]).await;
 
     told_and_kept_once(&world.client(&second), &id, &receiver).await;
     assert_eq!(world.count(MEMORIES_TWICE).await, 0);
@@ -59,13 +59,13 @@ async fn killed_after(stage: &str) {
 async fn a_frozen_worker_writes_nothing_when_it_thaws() {
     let world = World::new().await;
     let receiver = Receiver::start().await;
-    let mut frozen = Process::held_after(&world.url, "describe", 3).await;
+    let mut frozen = Process::held_after(&world.url, "describe", 8).await;
     let client = world.client(&frozen);
     client.tell(&receiver.url()).await;
     let id = client.admit(GARDEN).await;
     frozen.stage_done("describe").await;
     frozen.signal(Signal::STOP);
-    let second = Process::serve(&world.url, &[]).await;
+    let second = Process::outliving(&world.url, &[]).await;
     let client = world.client(&second);
     assert_eq!(client.finished(&id).await["status"], "completed");
     let shown = client.conversation(&id).await;
@@ -85,7 +85,7 @@ async fn a_frozen_worker_writes_nothing_when_it_thaws() {
 #[tokio::test]
 async fn sigterm_releases_a_run_without_cost() {
     let world = World::new().await;
-    let mut leaving = Process::held_after(&world.url, "describe", 1).await;
+    let mut leaving = Process::held_after(&world.url, "describe", 5).await;
     let id = world.client(&leaving).admit(GARDEN).await;
     leaving.stage_done("describe").await;
 
@@ -97,7 +97,7 @@ async fn sigterm_releases_a_run_without_cost() {
     assert_eq!((&job["attempts"], &job["crashes"]), (&json!(0), &json!(0)), "{job}");
     assert_eq!(world.count(RELEASED).await, 1, "a run that ends while its process leaves is counted");
     assert_eq!(world.count("select count(*) from service_processes").await, 0, "it took its leave");
-    let second = Process::serve(&world.url, &[]).await;
+    let second = Process::outliving(&world.url, &[]).await;
     assert_eq!(world.client(&second).finished(&id).await["status"], "completed");
     let job = binary::the_job(&world.url);
     assert_eq!((&job["attempts"], &job["crashes"]), (&json!(0), &json!(0)), "{job}");

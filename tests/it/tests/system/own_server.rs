@@ -19,6 +19,8 @@ impl OwnServer {
     /// Makes a durable one and starts it.
     pub(crate) fn start() -> Self {
         let home = std::env::temp_dir().join(format!("listen-own-server-{}", std::process::id()));
+        // A process of that number may have been killed here before.
+        let _none_there = std::fs::remove_dir_all(&home);
         std::fs::create_dir_all(&home).expect("a directory can be made");
         let lent = geteuid().is_root().then(lent_user);
         if let Some((uid, gid)) = lent {

@@ -58,6 +58,12 @@ impl Process {
         process
     }
 
+    /// One that goes on with what another one left: on no machine is it so slow that its own runs are taken for dead.
+    pub(crate) async fn outliving(database: &str, settings: &[(&str, &str)]) -> Self {
+        let lease = [("LISTEN_FINALIZATION_LEASE_SECONDS", "30")];
+        Self::serve(database, &[settings, &lease].concat()).await
+    }
+
     /// One that holds every run after `stage`.
     pub(crate) async fn held_after(database: &str, stage: &str, seconds: u32) -> Self {
         let pause = format!("{stage}={seconds}");
@@ -96,9 +102,14 @@ impl Process {
         kill_process(id.expect("it still runs"), signal).expect("a child can be signalled");
     }
 
-    /// Waits for its end.
+    /// Waits for its end, and until all that it said is read.
     pub(crate) async fn ended(&mut self) -> ExitStatus {
-        let ended = tokio::time::timeout(PATIENCE, self.child.wait()).await;
+        let ended = async {
+            let status = self.child.wait().await;
+            while self.logs.changed().await.is_ok() {}
+            status
+        };
+        let ended = tokio::time::timeout(PATIENCE, ended).await;
         ended.expect("it ends in time").expect("its end can be waited for")
     }
 

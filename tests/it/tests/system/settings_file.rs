@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::{Value, json};
 use testbed::TestDatabase;
@@ -13,7 +14,9 @@ struct File(PathBuf);
 
 impl File {
     fn new(name: &str, text: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("listen-{name}-{}.toml", std::process::id()));
+        static MADE: AtomicU32 = AtomicU32::new(0);
+        let made = MADE.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("listen-{name}-{}-{made}.toml", std::process::id()));
         std::fs::write(&path, text).expect("a file can be written");
         Self(path)
     }

@@ -131,6 +131,11 @@ impl Walk {
         process.poll(&self.world.ann, &records::ConversationId::new("nothing")).await.unwrap();
         let now = self.world.ledger.now().await.unwrap();
         let bells = self.due_bells(queue, now).await;
+        // One that becomes due while it is asked for would be answered as well.
+        if self.due_bells(queue, now + chrono::Duration::seconds(5)).await.len() > bells.len() {
+            process.close().await;
+            return;
+        }
         let taken = process.take(queue, &worker("w"), SLOTS).await.unwrap();
         process.close().await;
         let now = self.moment_of(&bells).await.unwrap_or(now);
