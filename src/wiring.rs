@@ -172,7 +172,7 @@ impl App {
                 (_, false) => reconciler::Dispatch::Others,
             },
             retention: Duration::from_secs(self.config.retention_days * 86_400),
-            apart: reconciler::apart(chance().next_u64()),
+            apart: reconciler::apart(chance().next_u64(), between(&schedule)),
             ..reconciler::Settings::default()
         };
         if self.config.has(Role::Reconciler) {
@@ -378,6 +378,13 @@ impl reconciler::Counts for Counts {
     }
 }
 
+/// How long it is between the next two ticks.
+fn between(schedule: &cron::Schedule) -> Duration {
+    let mut ticks = schedule.upcoming(chrono::Utc);
+    let next_two = ticks.next().zip(ticks.next());
+    next_two.and_then(|(one, other)| (other - one).to_std().ok()).unwrap_or(Duration::MAX)
+}
+
 /// What the API must know of web push.
 fn web_push(vapid: &Vapid) -> api::WebPush {
     api::WebPush {
@@ -418,6 +425,14 @@ impl worker::Render for Bodies {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_schedule_says_how_long_it_is_between_two_ticks() {
+        let of = |words: &str| between(&cron::Schedule::from_str(words).unwrap());
+        assert_eq!(of("0 */5 * * * *"), Duration::from_secs(300));
+        assert_eq!(of("* * * * * *"), Duration::from_secs(1));
+        assert_eq!(of("0 0 0 1 1 * 2020"), Duration::MAX, "there is none any more");
+    }
 
     #[test]
     fn processes_of_one_number_and_host_have_names_of_their_own_and_keep_them() {

@@ -107,10 +107,12 @@ pub(crate) fn wait_before_look(seed: u64, look: u64) -> Duration {
     Duration::from_millis(4_000 + spread(seed, look) % (REACH + 1))
 }
 
-/// How long after the ticks that all processes hear a process of that seed begins its rounds: up to 30 s.
-pub fn apart(seed: u64) -> Duration {
-    const REACH: u64 = 30_000;
-    Duration::from_millis(spread(seed, 0) % (REACH + 1))
+/// How long after the ticks that all processes hear a process of that seed begins its rounds: up to 30 s, and no more
+/// than half of the time `between` two ticks.
+pub fn apart(seed: u64, between: Duration) -> Duration {
+    const REACH: Duration = Duration::from_secs(30);
+    let reach = u64::try_from(REACH.min(between / 2).as_millis()).unwrap_or(u64::MAX - 1);
+    Duration::from_millis(spread(seed, 0) % (reach + 1))
 }
 
 /// SplitMix64: enough to spread processes, and a pure function of its arguments.
@@ -181,9 +183,12 @@ mod tests {
 
     #[test]
     fn rounds_of_processes_begin_up_to_half_a_minute_apart() {
-        let waits: Vec<_> = (0..200).map(apart).collect();
-        assert!(waits.iter().all(|wait| wait.as_millis() <= 30_000));
-        let mean = waits.iter().sum::<Duration>() / 200;
-        assert!((13_000..=17_000).contains(&mean.as_millis()), "spread over all of it: {mean:?}");
+        for (between, most) in [(Duration::MAX, 30_000), (Duration::from_secs(1), 500)] {
+            let waits: Vec<_> = (0..200).map(|seed| apart(seed, between)).collect();
+            assert!(waits.iter().all(|wait| wait.as_millis() <= most));
+            let mean = waits.iter().sum::<Duration>() / 200;
+            let spread = most * 4 / 10..=most * 6 / 10;
+            assert!(spread.contains(&mean.as_millis()), "spread over all of it: {mean:?}");
+        }
     }
 }
