@@ -7,7 +7,7 @@ use sqlx::PgConnection;
 
 use super::{
     Taken, answer,
-    waiting::{self, BellRow, Found},
+    waiting::{self, BellRow, Found, ring_at},
 };
 use crate::{
     Ledger,
@@ -216,10 +216,12 @@ impl Ledger {
     /// When the database does not answer.
     pub async fn next_ring_at(&self, queue: Queue) -> Result<Option<(Timestamp, Timestamp)>, Error> {
         let next = match self.bells {
-            true => sqlx::query_as(
-                "select clock_timestamp(), ring_at from finalization_bells where queue = $1 \
-                     and not exists (select from queue_pauses where queue = $1) order by ring_at limit 1",
-            )
+            true => sqlx::query_as(concat!(
+                "select clock_timestamp(), ",
+                ring_at!(),
+                " from finalization_bells b where queue = $1 \
+                     and not exists (select from queue_pauses where queue = $1) order by b.ring_at limit 1",
+            ))
             .bind(queue.as_str()),
             false => sqlx::query_as(
                 "select clock_timestamp(), ready_at from finalization_jobs \

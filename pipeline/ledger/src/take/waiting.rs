@@ -11,12 +11,14 @@ use crate::{
     row::{JobRow, Stored},
 };
 
-/// A ring time that can be read: nobody here writes one that is not, and whoever does stops nobody.
+/// A ring time that can be read: nobody here writes one that is not, and whoever does stops nobody. The first of them may stand
+/// for an earlier one: who begins to look there begins at the front.
 macro_rules! ring_at {
     () => {
         "least(greatest(b.ring_at, '0001-01-01'), '9999-12-31')"
     };
 }
+pub(super) use ring_at;
 
 /// A bell as its row holds it.
 #[derive(Clone, Debug, FromRow)]
@@ -100,7 +102,8 @@ pub(super) async fn see(
 ) -> Result<Seen, Error> {
     let ahead: Vec<Ahead> = sqlx::query_as(
         concat!("with bells as materialized (select job_id, ring, dispatch_generation, ring_at from finalization_bells \
-             where queue = $1 and (ring_at, job_id) >= (coalesce($3::timestamptz, '-infinity'), coalesce($4, '')) \
+             where queue = $1 and (ring_at, job_id) >= (coalesce(nullif($3::timestamptz, '0001-01-01'), '-infinity'), \
+                     coalesce($4, '')) \
                  and not exists (select from queue_pauses where queue = $1) \
              order by ring_at, job_id limit $2) \
          select t.now, b.job_id as bell_job_id, b.ring as bell_ring, ", ring_at!(), " as bell_ring_at, b.dispatch_generation, j.* \
@@ -148,7 +151,8 @@ pub(super) async fn hold(
     let waiting: Vec<Waiting> = sqlx::query_as(
         concat!("with bells as materialized (select job_id, ring, dispatch_generation, ring_at from finalization_bells \
              where queue = $1 and ring_at <= statement_timestamp() \
-                 and (ring_at, job_id) >= (coalesce($3::timestamptz, '-infinity'), coalesce($4, '')) \
+                 and (ring_at, job_id) >= (coalesce(nullif($3::timestamptz, '0001-01-01'), '-infinity'), \
+                     coalesce($4, '')) \
                  and not exists (select from queue_pauses where queue = $1) \
              order by ring_at, job_id limit $2 for update skip locked), \
          jobs as materialized (select * from finalization_jobs where job_id = any(array(select job_id from bells)) \

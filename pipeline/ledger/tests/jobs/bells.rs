@@ -164,3 +164,58 @@ async fn a_bell_of_no_job_is_no_matter_of_those_that_are_taken_with_it_oldest_fi
     let ids: Vec<&str> = taken.claims.iter().map(|claimed| claimed.conversation_id.as_str()).collect();
     assert_eq!(ids, ["a", "b", "c"]);
 }
+
+/// A world with a job, and two bells of no job that rang before all time.
+async fn with_bells_before_all_time() -> World {
+    let world = World::new().await;
+    world.admitted("c").await;
+    world
+        .run(
+            "insert into finalization_bells select job, 1, 1, 'creation', '-infinity' \
+             from unnest(array['fj_nobody', 'fj_none']) job",
+        )
+        .await;
+    world
+}
+
+#[tokio::test]
+async fn bells_that_rang_before_all_time_are_answered_first() {
+    let world = with_bells_before_all_time().await;
+    assert_eq!(world.answers(Queue::Creation).await, ["missing", "missing", "claimed"]);
+    assert_eq!(world.count("select count(*) from finalization_bells").await, 0);
+}
+
+#[tokio::test]
+async fn a_crowd_of_them_is_answered_one_by_one() {
+    let world = with_bells_before_all_time().await;
+    let mut answers = Vec::new();
+    for _ in 0..3 {
+        answers.extend(world.ledger.take(Queue::Creation, &worker("w"), 1).await.unwrap().answers);
+    }
+    assert_eq!(answers, ["missing", "missing", "claimed"]);
+}
+
+#[tokio::test]
+async fn one_of_before_all_time_that_somebody_held_is_taken_by_the_next_look() {
+    let world = World::new().await;
+    world.admitted("c").await;
+    world.run("update finalization_bells set ring_at = '-infinity'").await;
+    let mut held = world.database.holding("select from finalization_bells for update").await;
+    assert_eq!(world.answers(Queue::Creation).await, Vec::<&str>::new());
+    sqlx::raw_sql("rollback").execute(&mut held).await.unwrap();
+    assert_eq!(world.answers(Queue::Creation).await, ["claimed"]);
+}
+
+#[tokio::test]
+async fn a_bell_that_never_rings_wakes_nobody_and_one_of_before_all_time_wakes_at_once() {
+    let world = World::new().await;
+    world.admitted("c").await;
+    let next = async || world.ledger.next_ring_at(Queue::Creation).await.unwrap().unwrap();
+    world.run("update finalization_bells set ring_at = 'infinity'").await;
+    let (now, at) = next().await;
+    assert!(at - now > chrono::Duration::days(365), "{at}");
+    assert_eq!(world.answers(Queue::Creation).await, Vec::<&str>::new());
+    world.run("update finalization_bells set ring_at = '-infinity'").await;
+    let (now, at) = next().await;
+    assert!(at < now, "{at}");
+}
