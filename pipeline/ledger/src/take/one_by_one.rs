@@ -137,3 +137,43 @@ impl OneByOne {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use job::{Admission, Job, JobId, Origin, Timestamp};
+    use records::{ConversationId, UserId};
+
+    use super::*;
+    use crate::Claimed;
+
+    /// One that began so long ago and has room for more; with a claim or without.
+    fn begun(ago: u64, has_claim: bool) -> OneByOne {
+        let mut one_by_one = OneByOne::begin(8);
+        one_by_one.begun = Instant::now().checked_sub(Duration::from_secs(ago)).unwrap_or(one_by_one.begun);
+        one_by_one.taken.claims.extend(has_claim.then(claimed));
+        one_by_one
+    }
+
+    fn claimed() -> Claimed {
+        let (user_id, conversation_id) = (UserId::new("ann"), ConversationId::new("c"));
+        let id = JobId::derive("ann", "c", 1);
+        let admission = Admission { id, origin: Origin::Create, force_process: false, requires_keys: false };
+        let job = Job::admit(admission, Timestamp::UNIX_EPOCH).job;
+        Claimed { user_id, conversation_id, revision: 1, job, trace: None }
+    }
+
+    #[test]
+    fn what_is_claimed_is_not_kept_waiting_for_what_is_not() {
+        let late = begun(4, true);
+        assert!(!late.goes_on());
+        assert!(late.patience() <= Duration::from_secs(2));
+        assert_eq!(begun(7, true).patience(), Duration::ZERO);
+    }
+
+    #[test]
+    fn where_nothing_is_claimed_there_is_time() {
+        let late = begun(7, false);
+        assert!(late.goes_on());
+        assert_eq!(late.patience(), ANSWER);
+    }
+}
