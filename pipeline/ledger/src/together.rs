@@ -184,11 +184,15 @@ fn only<A>(mut answers: Vec<A>) -> A {
 mod tests {
     #![allow(clippy::panic, reason = "one of them is about a panic")]
 
-    use futures::future::join_all;
+    use std::{panic::AssertUnwindSafe, time::Duration};
+
+    use futures::{FutureExt, future::join_all};
     use tokio::sync::Semaphore;
 
     use super::*;
 
+    /// Whoever is not answered by then is answered by nobody.
+    const PATIENCE: Duration = Duration::from_secs(20);
     const ODD: Error = Error::Contended { doing: "answering an odd number" };
 
     /// Answers each number with the size of its batch, once `gate` lets it.
@@ -309,6 +313,39 @@ mod tests {
         let panicked = tokio::spawn(async move { mine.ask(&(), 1, all_but_one).await }).await;
         assert!(panicked.is_err());
         assert_eq!(together.ask(&(), 2, all_but_one).await.ok(), Some(2));
+    }
+
+    async fn all_but_one(gate: Arc<Semaphore>, numbers: Vec<u32>) -> Result<Vec<u32>, Error> {
+        let _permit = gate.acquire().await;
+        assert!(!numbers.contains(&1), "as these tests want it");
+        Ok(numbers)
+    }
+
+    #[tokio::test]
+    async fn a_batch_that_panicked_stands_in_nobodys_way() {
+        let (together, gate) = (Together::new(Lanes::One), Arc::new(Semaphore::new(1)));
+        let ask = |number| AssertUnwindSafe(together.ask(&gate, number, all_but_one)).catch_unwind();
+        let said = join_all([0, 1, 2].map(ask)).await;
+        let said: Vec<_> = said.into_iter().map(|said| said.ok().and_then(Result::ok)).collect();
+        assert_eq!(said, [Some(0), None, Some(2)], "in one breath");
+        let next = tokio::time::timeout(PATIENCE, together.ask(&gate, 3, all_but_one)).await;
+        assert!(matches!(next, Ok(Ok(3))), "{next:?}");
+    }
+
+    #[tokio::test]
+    async fn who_waits_behind_a_batch_that_panics_is_answered() {
+        let (together, gate) = (Together::new(Lanes::One), Arc::new(Semaphore::new(0)));
+        let mut first = Box::pin(AssertUnwindSafe(together.ask(&gate, 1, all_but_one)).catch_unwind());
+        assert!(futures::poll!(&mut first).is_pending());
+        while together.lock().answering == 0 {
+            tokio::task::yield_now().await;
+        }
+        let mut second = Box::pin(together.ask(&gate, 2, all_but_one));
+        assert!(futures::poll!(&mut second).is_pending());
+        gate.add_permits(1);
+        assert!(first.await.is_err());
+        let second = tokio::time::timeout(PATIENCE, second).await;
+        assert!(matches!(second, Ok(Ok(2))), "{second:?}");
     }
 
     #[tokio::test]
