@@ -233,3 +233,57 @@ async fn a_replay_keeps_what_was_paid_for_unless_it_is_from_scratch() {
     assert!(matches!(world.job(&dead[1]).await.state, State::Queued { .. }));
     world.age(&dead[1], Duration::seconds(1)).await;
 }
+
+#[tokio::test]
+async fn a_job_that_the_database_does_not_let_be_replayed_is_refused_and_stops_nobody() {
+    let world = World::new().await;
+    dead_letters(&world, 2).await;
+    started(&world, &order(60_000, 10)).await;
+    world
+        .run(
+            "create function refuse() returns trigger language plpgsql as \
+                 $$begin if new.job_id = (select job_id from replay_items where position = 1) then \
+                     raise exception 'no' using errcode = '23514'; end if; return new; end$$; \
+             create trigger refuse before update on finalization_jobs for each row execute function refuse()",
+        )
+        .await;
+    let turn = turn(&world.ledger).await;
+    assert_eq!(world.ledger.step_replay(&turn).await.unwrap(), Stepped::Refused);
+    assert_eq!(world.ledger.step_replay(&turn).await.unwrap(), Stepped::Replayed);
+    assert_eq!(world.count("select count(*) from replay_items where result = 'error'").await, 1);
+}
+
+#[tokio::test]
+async fn after_a_long_wait_no_more_than_a_seconds_worth_is_made_up_for() {
+    let world = World::new().await;
+    dead_letters(&world, 2).await;
+    started(&world, &order(1, 10)).await;
+    world.run("update replay_operations set next_at = now() - interval '1 hour'").await;
+    let turn = turn(&world.ledger).await;
+    assert_eq!(world.ledger.step_replay(&turn).await.unwrap(), Stepped::Replayed);
+    assert!(matches!(world.ledger.step_replay(&turn).await.unwrap(), Stepped::Wait(_)), "one a minute");
+}
+
+#[tokio::test]
+async fn what_is_refused_costs_nothing_of_the_rate() {
+    let world = World::new().await;
+    let dead = dead_letters(&world, 2).await;
+    started(&world, &order(1, 10)).await;
+    world.ledger.replay(&dead[0], &olga()).await.unwrap().unwrap().unwrap();
+    let turn = turn(&world.ledger).await;
+    assert_eq!(world.ledger.step_replay(&turn).await.unwrap(), Stepped::Refused);
+    assert_eq!(world.ledger.step_replay(&turn).await.unwrap(), Stepped::Replayed);
+}
+
+#[tokio::test]
+async fn a_replayed_job_that_is_gone_had_completed() {
+    let world = World::new().await;
+    dead_letters(&world, 1).await;
+    started(&world, &order(60_000, 10)).await;
+    let turn = turn(&world.ledger).await;
+    assert_eq!(world.ledger.step_replay(&turn).await.unwrap(), Stepped::Replayed);
+    complete_all(&world).await;
+    world.run("delete from finalization_jobs").await;
+    assert_eq!(world.ledger.step_replay(&turn).await.unwrap(), Stepped::Done);
+    assert_eq!(view(&world).await.completed, 1);
+}
