@@ -130,3 +130,26 @@ async fn a_statement_that_ends_while_its_ledger_closes_holds_nothing_up() {
     assert!(asked.await.unwrap().unwrap().is_empty());
     tokio::time::timeout(Duration::from_secs(5), closing).await.expect("nobody keeps what is closed");
 }
+
+#[tokio::test]
+async fn a_lease_is_renewed_while_others_have_all_sessions() {
+    let world = World::new().await;
+    let holding = world.claimed("c").await.holding();
+    // Whoever changes a person stops here, longer than a session is waited for.
+    world
+        .run(
+            "create function stop() returns trigger language plpgsql as \
+                 $$begin perform set_config('lock_timeout', '0', true); perform pg_advisory_xact_lock(1); \
+                     return new; end$$; \
+             create trigger stop before update on users for each row execute function stop()",
+        )
+        .await;
+    let _held = world.database.holding("select pg_advisory_xact_lock(1)").await;
+    let ledger = Ledger::new(world.database.options(), Settings { connections: 1, ..Settings::default() });
+    let (busy, ann) = (ledger.clone(), world.ann.clone());
+    let changing = tokio::spawn(async move { busy.change_user(&ann, &Default::default()).await });
+    world.database.until_somebody_waits().await;
+    let renewed = ledger.renew(&[holding]).await.unwrap();
+    assert!(matches!(renewed[..], [ledger::Renewal::Renewed { .. }]), "{renewed:?}");
+    changing.abort();
+}

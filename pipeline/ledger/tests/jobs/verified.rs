@@ -115,6 +115,20 @@ async fn a_recount_sets_totals_right_and_is_recorded_once() {
 }
 
 #[tokio::test]
+async fn of_two_recounts_at_once_the_second_finds_nothing_to_set_right() {
+    let world = lived_in().await;
+    world
+        .run("update finalization_totals set jobs = jobs + 7 where status = 'completed' and stripe = 3")
+        .await;
+    let action = OperatorAction { operator: "olga".into(), reason: "a crash".into() };
+    let other = "select pg_advisory_xact_lock(x'007265636f756e74'::bigint); \
+        update finalization_totals set jobs = jobs - 7 where status = 'completed' and stripe = 0";
+    let corrected = world.database.overtaken_by(other, world.ledger.recount(&action)).await;
+    assert!(!corrected.unwrap());
+    assert_eq!(broken(&world).await, Vec::<&str>::new());
+}
+
+#[tokio::test]
 async fn totals_whose_sum_is_right_are_right_however_their_stripes_share_it() {
     let world = lived_in().await;
     world
