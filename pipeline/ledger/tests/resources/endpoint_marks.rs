@@ -59,6 +59,25 @@ async fn a_failure_that_disables_nothing_is_no_change_of_the_endpoint_and_one_th
 }
 
 #[tokio::test]
+async fn a_success_closes_the_breaker_and_ends_every_count_of_failure() {
+    let (world, claimed) = under_way().await;
+    world
+        .run(
+            "update webhook_endpoints set failing_since = now() - interval '6 days', consecutive_failures = 7, \
+                 open_until = now() + interval '1 hour'",
+        )
+        .await;
+    finish(&world, &claimed, DeliveryOutcome::Delivered { status: 200 }).await;
+    let marks: (bool, i32, bool) = sqlx::query_as(
+        "select failing_since is null, consecutive_failures, open_until is null from webhook_endpoints",
+    )
+    .fetch_one(&world.pool)
+    .await
+    .unwrap();
+    assert_eq!(marks, (true, 0, true));
+}
+
+#[tokio::test]
 async fn an_endpoint_that_is_gone_fails_since_it_failed_first() {
     let (world, claimed) = under_way().await;
     world.run("update webhook_endpoints set failing_since = now() - interval '2 days'").await;

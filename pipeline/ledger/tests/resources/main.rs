@@ -37,6 +37,7 @@ mod people;
 mod plans;
 mod prune;
 mod prune_rows;
+mod push_marks;
 mod push_rows;
 mod push_strangers;
 mod recovery;

@@ -1,0 +1,39 @@
+//! What a subscription's row remembers: since when nothing gets through, and when something last did.
+
+use ledger::{ClaimedPush, DeliveryOutcome, PushPolicy, Subscription};
+
+use crate::push_strangers::with_pushes;
+use crate::world::World;
+
+const DELIVERED: DeliveryOutcome = DeliveryOutcome::Delivered { status: 201 };
+const AGAIN: DeliveryOutcome =
+    DeliveryOutcome::Retry { status: Some(503), error: "status", retry_after: None, jitter_permille: 0 };
+
+/// The claims of the two pushes of Ann's `s`.
+async fn claim(world: &World) -> Vec<ClaimedPush> {
+    let mut claimed = world.ledger.claim_pushes(9, &PushPolicy::default()).await.unwrap().claimed;
+    claimed.retain(|push| push.user_id == world.ann && push.subscription_id == "s");
+    assert_eq!(claimed.len(), 2);
+    claimed
+}
+
+async fn finish(world: &World, claimed: &ClaimedPush, outcome: DeliveryOutcome) {
+    assert!(world.ledger.finish_push(claimed, outcome, &PushPolicy::default()).await.unwrap());
+}
+
+async fn s(world: &World) -> Option<Subscription> {
+    world.ledger.subscriptions(&world.ann).await.unwrap().into_iter().find(|one| one.id == "s")
+}
+
+#[tokio::test]
+async fn a_success_ends_the_days_of_failure_and_what_fails_behind_it_removes_nothing() {
+    let world = with_pushes().await;
+    world.run("update push_subscriptions set failing_since = now() - interval '6 days'").await;
+    let claimed = claim(&world).await;
+    finish(&world, &claimed[0], DELIVERED).await;
+    let reached = s(&world).await.unwrap();
+    assert_eq!(reached.failing_since, None);
+    assert!(reached.last_success_at.is_some());
+    finish(&world, &claimed[1], AGAIN).await;
+    assert!(s(&world).await.is_some());
+}
