@@ -96,6 +96,48 @@ async fn of_everything_the_old_one_goes_alone() {
 }
 
 #[tokio::test]
+async fn a_batch_of_one_takes_one_of_everything() {
+    let world = with_one_old_of_each().await;
+    world
+        .run(
+            "update push_deliveries set finished_at = now() - interval '40 days'; \
+             update webhook_deliveries set finished_at = now() - interval '40 days'; \
+             update operator_actions set created_at = now() - interval '40 days'; \
+             update request_keys set created_at = now() - interval '2 days'; \
+             update replay_operations set status = 'done', finished_at = now() - interval '40 days'; \
+             update service_minutes set minute = minute - interval '2 days'; \
+             update service_processes set seen_at = now() - interval '25 hours'",
+        )
+        .await;
+    assert_eq!(left(&world).await, rows(BEFORE.map(|(name, all, _)| (name, all, all))));
+    let pruned = world.prune(MONTH, 1).await;
+    assert_eq!(pruned, Pruned { jobs: 0, deliveries: 2, actions: 1, requests: 1 });
+    assert_eq!(left(&world).await, rows(BEFORE.map(|(name, all, _)| (name, all - 1, all - 1))));
+}
+
+#[tokio::test]
+async fn of_bulk_replays_that_ended_long_ago_the_oldest_goes_alone_however_large_the_batch() {
+    let world = World::new().await;
+    world
+        .run(
+            "insert into replay_operations (operation_id, status, operator, reason, filter, from_scratch, per_minute, \
+                     in_flight, items, lease_until, next_at, created_at, updated_at, finished_at) \
+                 select 'of day ' || day, 'done', 'olga', '', '', false, 1, 1, 0, now(), now(), \
+                     now() - make_interval(days => day), now(), now() - make_interval(days => day) \
+                 from generate_series(40, 41) day",
+        )
+        .await;
+    for expected in [["of day 40"].as_slice(), &[]] {
+        world.prune(MONTH, 100).await;
+        let left: Vec<String> = sqlx::query_scalar("select operation_id from replay_operations")
+            .fetch_all(&world.pool)
+            .await
+            .unwrap();
+        assert_eq!(left, expected);
+    }
+}
+
+#[tokio::test]
 async fn what_somebody_holds_is_passed_by_and_goes_later() {
     for (held, olds) in [
         ("select from push_deliveries for update", 1),
