@@ -1,7 +1,9 @@
 //! What a person may have so many of: twenty endpoints and a hundred live keys, each their own, also of two that are made at
 //! once.
 
-use ledger::{EventKind, KeyRefusal, NewEndpoint, NewKey, TooManyEndpoints, WebhookFormat};
+use ledger::{
+    EventKind, KeyRefusal, NewEndpoint, NewKey, Repeat, RequestKey, TooManyEndpoints, WebhookFormat,
+};
 use records::UserId;
 use secrecy::SecretString;
 
@@ -87,6 +89,14 @@ async fn a_key_that_was_revoked_counts_no_more() {
 }
 
 #[tokio::test]
+async fn a_key_that_has_expired_counts_no_more() {
+    let world = World::new().await;
+    world.database.run(&keys("bob", 1, 100)).await;
+    world.run("update developer_keys set expires_at = now() - interval '1 second'").await;
+    assert_eq!(world.ledger.add_key(&world.bob, &key()).await.unwrap(), Ok(()));
+}
+
+#[tokio::test]
 async fn whose_key_is_made_while_another_is_counts_after_it() {
     let world = World::new().await;
     world.database.run(&keys("ann", 1, 99)).await;
@@ -119,4 +129,31 @@ async fn of_keys_that_work_no_more_the_newest_hundred_are_kept_when_one_is_made(
     assert_eq!(ids[1..101], expected);
     assert_eq!(ids[101..], ["k1"], "it works: of a hundred and five that do not, five are gone");
     assert_eq!(world.ledger.keys(&world.bob).await.unwrap().len(), 106);
+}
+
+#[tokio::test]
+async fn the_answer_that_holds_a_key_is_forgotten_with_it() {
+    let world = World::new().await;
+    let name = RequestKey {
+        user: world.ann.clone(),
+        route: "/v1/keys".to_owned(),
+        key: "n".to_owned(),
+        fingerprint: [1; 32],
+    };
+    let oldest = NewKey { id: "oldest".to_owned(), ..key() };
+    world.ledger.under_key(name.clone()).add_key(&world.ann, &oldest).await.unwrap().unwrap();
+    world.ledger.store_answer(&name, 201, "{}").await.unwrap();
+    world.database.run(&keys("ann", 1, 100)).await;
+    world
+        .run(
+            "update developer_keys set revoked_at = now(), \
+                 created_at = created_at - case key_id when 'oldest' then interval '1 day' else '0' end",
+        )
+        .await;
+    let repeat = async || world.ledger.repeat_of(&name).await.unwrap();
+    let answered = Repeat::Answered { status: 201, answer: "{}".to_owned() };
+    assert_eq!(repeat().await, Some(answered));
+    let one_more = NewKey { sha256: [8; 32], ..key() };
+    world.ledger.add_key(&world.ann, &one_more).await.unwrap().unwrap();
+    assert_eq!(repeat().await, Some(Repeat::Made(vec!["oldest".to_owned()])));
 }
