@@ -138,25 +138,30 @@ async fn each_push_says_its_own_persons_words_to_its_own_receiver() {
 
 #[tokio::test]
 async fn whoever_takes_pushes_back_holds_their_persons_subscriptions_before() {
-    let world = with_pushes().await;
-    let mut holder = world.database.holding("select from push_deliveries for update").await;
-    let (ledger, ann) = (world.ledger.clone(), world.ann.clone());
-    let done = tokio::spawn(async move {
-        let done = ItemChange { completed: Some(true), ..ItemChange::default() };
-        ledger.change_action_item(&ann, &ActionItemId::new("i"), &done).await.unwrap()
-    });
-    world.database.until_somebody_waits().await;
-    let free: Vec<String> = sqlx::query_scalar(
-        "select user_id || ' ' || subscription_id from push_subscriptions for update skip locked",
-    )
-    .fetch_all(&world.pool)
-    .await
-    .unwrap();
-    assert_eq!(free, ["bob s"]);
-    sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
-    assert!(done.await.unwrap().is_some());
-    let cancelled = "select count(*) from push_deliveries where user_id = 'ann' and status = 'cancelled'";
-    assert_eq!(world.count(cancelled).await, 4);
+    let later = Some(Some("2126-03-03T09:00:00Z".parse().unwrap()));
+    for change in [
+        ItemChange { completed: Some(true), ..ItemChange::default() },
+        ItemChange { due_at: later, ..ItemChange::default() },
+    ] {
+        let world = with_pushes().await;
+        let mut holder = world.database.holding("select from push_deliveries for update").await;
+        let (ledger, ann) = (world.ledger.clone(), world.ann.clone());
+        let changed = tokio::spawn(async move {
+            ledger.change_action_item(&ann, &ActionItemId::new("i"), &change).await.unwrap()
+        });
+        world.database.until_somebody_waits().await;
+        let free: Vec<String> = sqlx::query_scalar(
+            "select user_id || ' ' || subscription_id from push_subscriptions for update skip locked",
+        )
+        .fetch_all(&world.pool)
+        .await
+        .unwrap();
+        assert_eq!(free, ["bob s"]);
+        sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
+        assert!(changed.await.unwrap().is_some());
+        let cancelled = "select count(*) from push_deliveries where user_id = 'ann' and status = 'cancelled'";
+        assert_eq!(world.count(cancelled).await, 4);
+    }
 }
 
 #[tokio::test]
