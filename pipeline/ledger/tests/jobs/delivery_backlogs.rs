@@ -60,10 +60,10 @@ async fn what_waits_for_an_endpoint_is_parked_and_woken_in_batches_to_its_end() 
     let policy = DeliveryPolicy::default();
     switch(&world.ledger, false).await;
     assert_eq!(parked(&world).await, 1_000, "the first thousand at once");
-    for _ in 0..2 {
+    for by_then in [2_000, 2_500] {
         assert!(world.ledger.claim_deliveries(8, &policy).await.unwrap().claimed.is_empty());
+        assert_eq!(parked(&world).await, by_then, "the rest by the claims that find it due");
     }
-    assert_eq!(parked(&world).await, 2_500, "the rest by the claims that find it due");
     assert_eq!(world.ledger.next_delivery_in().await.unwrap(), None, "nobody spins over them");
     switch(&world.ledger, true).await;
     assert_eq!(parked(&world).await, 1_500);
@@ -158,4 +158,30 @@ async fn a_scrape_reads_nothing_of_20_000_deliveries_that_wait_for_their_endpoin
     })
     .await;
     assert_eq!(more, Vec::<String>::new());
+}
+
+/// All of bob's had a sender, which died.
+const SENT_BY_THE_DEAD: &str = "update webhook_deliveries set status = 'sending', tries = 1, next_at = null, \
+    sending_until = now() - interval '1 minute'";
+
+#[tokio::test]
+async fn what_dead_senders_left_at_a_disabled_endpoint_is_parked_in_batches_to_its_end() {
+    let world = seeded(&[PEOPLE, ENDPOINTS, BOBS]).await;
+    switch(&world.ledger, false).await;
+    world.run(SENT_BY_THE_DEAD).await;
+    for by_then in [1_000, 2_000, 2_500] {
+        let claims = world.ledger.claim_deliveries(8, &DeliveryPolicy::default()).await.unwrap();
+        assert!(claims.claimed.is_empty());
+        assert_eq!(parked(&world).await, by_then);
+    }
+}
+
+#[tokio::test]
+async fn deliveries_whose_senders_died_in_their_last_try_are_given_up_in_batches_to_their_end() {
+    const IN_THEIR_LAST_TRY: &str = "update webhook_deliveries set tries = 99";
+    let world = seeded(&[PEOPLE, ENDPOINTS, BOBS, SENT_BY_THE_DEAD, IN_THEIR_LAST_TRY]).await;
+    for given_up in [1_000, 1_000, 500, 0] {
+        let claims = world.ledger.claim_deliveries(0, &DeliveryPolicy::default()).await.unwrap();
+        assert_eq!(claims.given_up, given_up);
+    }
 }

@@ -195,3 +195,22 @@ async fn a_subscription_that_is_removed_meanwhile_is_written_nothing_and_hinders
     .unwrap();
     assert_eq!(due, ["ann r", "bob s"]);
 }
+
+#[tokio::test]
+async fn pushes_whose_senders_died_in_their_last_try_are_given_up_a_hundred_at_a_time() {
+    let world = with_pushes().await;
+    world
+        .run(
+            "delete from push_deliveries; \
+             insert into push_deliveries (user_id, subscription_id, delivery_id, action_item_id, notice, due_at, status, \
+                     tries, sending_until, created_at) \
+                 select user_id, 's', 'd_' || n, 'i', 'set', due_at, 'sending', 99, \
+                     clock_timestamp() - interval '1 minute', now() \
+                 from reminders, generate_series(1, 150) n where user_id = 'ann'",
+        )
+        .await;
+    for given_up in [100, 50, 0] {
+        let claims = world.ledger.claim_pushes(0, &PushPolicy::default()).await.unwrap();
+        assert_eq!(claims.given_up, given_up);
+    }
+}

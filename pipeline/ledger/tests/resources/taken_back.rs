@@ -95,3 +95,12 @@ async fn a_reminder_that_somebody_holds_keeps_no_other_waiting() {
     sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
     assert_eq!(world.ledger.fire_reminders(9).await.unwrap(), 1);
 }
+
+#[tokio::test]
+async fn reminders_fire_as_many_at_a_time_as_were_asked_for() {
+    let world = with_pushes().await;
+    world.run("update reminders set fire_at = now() - interval '1 second'").await;
+    for fired in [3, 1, 0] {
+        assert_eq!(world.ledger.fire_reminders(3).await.unwrap(), fired);
+    }
+}
