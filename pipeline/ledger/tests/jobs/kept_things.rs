@@ -158,3 +158,28 @@ async fn what_is_known_of_a_conversation_of_somebody_elses_is_news_in_another_of
     let news = Finished::Completed { items: 1, memories: 0, deliveries: 0 };
     assert_eq!((one, other), (news.clone(), news));
 }
+
+/// 501 items and 1,001 memories of Ann's, all of today and of no conversation. The higher the number, the older.
+pub(crate) const MANY_THINGS: &str = "insert into action_items (user_id, action_item_id, description, created_at, updated_at) \
+        select 'ann', 'i' || n, 'thing ' || n, now() - n * interval '1 second', now() from generate_series(1, 501) n; \
+    insert into memories (user_id, memory_id, content, category, created_at, updated_at) \
+        select 'ann', 'm' || n, 'thing ' || n, 'core', now() - n * interval '1 second', now() \
+        from generate_series(1, 1001) n";
+
+#[tokio::test]
+async fn what_is_new_is_compared_with_the_newest_500_items_and_1000_memories() {
+    let world = World::new().await;
+    let run = world.claimed("c").await;
+    world.run(MANY_THINGS).await;
+    let results = Results {
+        items: vec![item("thing 500"), item("thing 501")],
+        memories: vec![memory("thing 1000"), memory("thing 1001")],
+        ..Results::default()
+    };
+    let finished = complete(&world, &run, results).await;
+    assert_eq!(finished, Finished::Completed { items: 1, memories: 1, deliveries: 0 });
+    let items = "select description from action_items where conversation_id = 'c'";
+    assert_eq!(ids(&world, items).await, ["thing 501"]);
+    let memories = "select content from memories where conversation_id = 'c'";
+    assert_eq!(ids(&world, memories).await, ["thing 1001"]);
+}

@@ -3,7 +3,7 @@
 use ledger::{Content, RunInput};
 use records::{Background, Meeting};
 
-use crate::street::Street;
+use crate::{kept_things::MANY_THINGS, street::Street, world::World};
 
 async fn inputs(street: &Street) -> Vec<RunInput> {
     let mut inputs = Vec::new();
@@ -75,6 +75,18 @@ async fn items_of_the_last_two_days_are_read_and_no_older_ones() {
         items("update action_items set created_at = clock_timestamp() - interval '49 hours'").await,
         0
     );
+}
+
+#[tokio::test]
+async fn a_run_reads_the_newest_500_items_and_1000_memories() {
+    let world = World::new().await;
+    let run = world.claimed("c").await;
+    world.run(MANY_THINGS).await;
+    let input = world.ledger.run_input(&run).await.unwrap().unwrap();
+    let newest = |most| (1..=most).map(|n| format!("thing {n}")).collect::<Vec<_>>();
+    let items: Vec<_> = input.recent_items.into_iter().map(|item| item.description).collect();
+    assert_eq!(items, newest(500));
+    assert_eq!(input.memories, newest(1_000));
 }
 
 #[tokio::test]

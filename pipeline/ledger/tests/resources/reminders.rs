@@ -129,6 +129,20 @@ async fn what_is_found_again_with_the_same_date_is_not_told_again_before_it_has_
 }
 
 #[tokio::test]
+async fn another_matter_with_the_date_of_one_that_was_told_is_told_too() {
+    let world = World::new().await;
+    subscribe(&world, &world.ann, "https://example.com/a").await;
+    let due_at = in_an_hour(&world).await;
+    heard(&world, "c", "Call Tom", due_at).await;
+    finish(&world, &claim(&world).await[0], DELIVERED).await;
+    world.ledger.reprocess(&world.ann, &ConversationId::new("c"), None).await.unwrap().unwrap();
+    complete(&world, "Call Tim", due_at).await;
+    let told = claim(&world).await;
+    assert_eq!(told.len(), 1);
+    assert_eq!(told[0].description, "Call Tim");
+}
+
+#[tokio::test]
 async fn a_due_date_that_has_passed_is_told_once() {
     let world = World::new().await;
     subscribe(&world, &world.ann, "https://example.com/a").await;
