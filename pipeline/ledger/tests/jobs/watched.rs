@@ -48,6 +48,29 @@ async fn each_look_finds_its_own_kind_when_it_is_due() {
 }
 
 #[tokio::test]
+async fn a_page_is_as_long_as_was_asked_for() {
+    let world = World::new().await;
+    for id in ["one", "other"] {
+        let queued = world.admitted(&format!("{id} queued")).await;
+        let leased = world.claimed(&format!("{id} leased")).await;
+        let parked = world.claimed(&format!("{id} parked")).await;
+        world.ledger.settle(&parked.holding(), Edge::Park).await.unwrap();
+        for job in [&queued, &leased.job.id, &parked.job.id] {
+            world.age(job, Duration::days(60)).await;
+        }
+        let left = world.deferred(&format!("{id} left")).await;
+        world.ledger.append_segments(&world.ann, &left, &[said("s")]).await.unwrap().unwrap();
+    }
+    world.run("update conversations set last_append_at = clock_timestamp() - interval '25 hours'").await;
+    for (limit, due, found) in [(1, 1, 1), (2, 2, 2), (3, 3, 2)] {
+        assert_eq!(world.ledger.due_page(None, limit).await.unwrap().len(), due);
+        assert_eq!(world.ledger.expired_leases(limit).await.unwrap().len(), found);
+        assert_eq!(world.ledger.parked_too_long(limit).await.unwrap().len(), found);
+        assert_eq!(world.ledger.abandoned_page(limit).await.unwrap().len(), found);
+    }
+}
+
+#[tokio::test]
 async fn a_look_passes_by_what_somebody_holds() {
     let world = World::new().await;
     let [queued, leased, parked, _] = one_of_each(&world).await;
