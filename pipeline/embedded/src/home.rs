@@ -1,7 +1,7 @@
 //! The cluster's directory: made, checked, locked.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, chown};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, chown, fchown};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -70,13 +70,7 @@ impl Home {
 
 /// Takes the lock that the file at `path` stands for, once it is free.
 pub(crate) async fn lock(path: &Path, owner: &Owner) -> Result<File, Error> {
-    let no_links = i32::from_ne_bytes(OFlags::NOFOLLOW.bits().to_ne_bytes());
-    let mut options = OpenOptions::new();
-    options.create(true).truncate(false).write(true).mode(0o600).custom_flags(no_links);
-    let file = options.open(path).map_err(Error::io("open", path))?;
-    if owner.is_lent() {
-        chown(path, Some(owner.uid), Some(owner.gid)).map_err(Error::io("give away", path))?;
-    }
+    let file = open(path, owner, File::options().write(true).truncate(false))?;
     loop {
         match file.try_lock() {
             Ok(()) => return Ok(file),
@@ -84,6 +78,19 @@ pub(crate) async fn lock(path: &Path, owner: &Owner) -> Result<File, Error> {
             Err(TryLockError::Error(source)) => return Err(Error::io("lock", path)(source)),
         }
     }
+}
+
+/// Opens a file for `owner`, made with mode 0600 where there is none. A link in its place is refused: root would write to
+/// what the link leads to, and give it away.
+pub(crate) fn open(path: &Path, owner: &Owner, options: &mut OpenOptions) -> Result<File, Error> {
+    let no_links = i32::from_ne_bytes(OFlags::NOFOLLOW.bits().to_ne_bytes());
+    let options = options.create(true).mode(0o600).custom_flags(no_links);
+    let file = options.open(path).map_err(Error::io("open", path))?;
+    if owner.is_lent() {
+        // The file that was opened, whatever the path leads to by now.
+        fchown(&file, Some(owner.uid), Some(owner.gid)).map_err(Error::io("give away", path))?;
+    }
+    Ok(file)
 }
 
 /// Makes `dir` with mode 0700 for `owner`, or checks the one that is there; answers with its path
@@ -175,9 +182,11 @@ fn short_directory(dir: &Path) -> PathBuf {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should stop")]
 mod tests {
+    use std::os::unix::fs::symlink;
     use std::sync::Barrier;
 
     use super::*;
+    use crate::initdb;
 
     fn myself() -> Owner {
         let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
@@ -194,9 +203,26 @@ mod tests {
     #[test]
     fn a_link_in_the_directorys_place_is_refused() {
         let dir = scratch("link");
-        std::os::unix::fs::symlink("/etc", dir.join("cluster")).unwrap();
+        symlink("/etc", dir.join("cluster")).unwrap();
         let refused = Home::prepare(&dir.join("cluster"), &myself());
         assert!(matches!(refused, Err(Error::NotADirectory(_))), "{refused:?}");
+        fs::remove_dir_all(dir).unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_link_in_a_files_place_is_refused_and_what_it_leads_to_is_let_alone() {
+        let dir = scratch("links");
+        let home = Home::prepare(&dir.join("cluster"), &myself()).unwrap();
+        fs::write(dir.join("theirs"), "").unwrap();
+        for target in ["theirs", "nothing"].map(|name| dir.join(name)) {
+            let links = ["start.lock", "server.log"].map(|name| home.dir.join(name));
+            links.iter().for_each(|link| symlink(&target, link).unwrap());
+            for refused in [home.lock().await, initdb::open_log(&home)] {
+                assert!(matches!(refused, Err(Error::Io { action: "open", .. })), "{refused:?}");
+            }
+            links.iter().for_each(|link| fs::remove_file(link).unwrap());
+        }
+        assert!(!dir.join("nothing").exists());
         fs::remove_dir_all(dir).unwrap();
     }
 

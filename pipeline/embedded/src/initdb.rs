@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::process::Stdio;
 
 use crate::Error;
-use crate::home::Home;
+use crate::home::{self, Home};
 use crate::programs::Programs;
 
 /// `--locale=C` alone would leave `lower`, `ILIKE` and text search blind to letters outside ASCII.
@@ -57,11 +57,5 @@ pub(crate) async fn ensure(home: &Home, programs: &Programs, durable: bool) -> R
 
 /// The log, for appending, readable by the user the server runs as.
 pub(crate) fn open_log(home: &Home) -> Result<File, Error> {
-    let path = home.log();
-    let log = File::options().create(true).append(true).open(&path).map_err(Error::io("open", &path))?;
-    if home.owner.is_lent() {
-        let given = std::os::unix::fs::chown(&path, Some(home.owner.uid), Some(home.owner.gid));
-        given.map_err(Error::io("give away", &path))?;
-    }
-    Ok(log)
+    home::open(&home.log(), &home.owner, File::options().append(true))
 }
