@@ -105,3 +105,64 @@ fn root(places: &Places, package: Package) -> Result<PathBuf, FetchError> {
 fn bin_dir(root: &Path) -> PathBuf {
     root.join("native/bin")
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should stop")]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+    use std::{env, process};
+
+    use super::*;
+
+    /// Where the second process of a test finds its directory.
+    const DIRECTORY: &str = "EMBEDDED_TEST_FETCH";
+
+    /// An `npm` that leaves a package of its own, laid out as the one that was asked for.
+    const NPM: &str = "#!/bin/sh\nset -e\nmkdir -p package/native\necho '[]' > package/native/pg-symlinks.json\n\
+                       tar -czf other.tgz package\n";
+
+    fn scratch(name: &str) -> PathBuf {
+        let dir = env::temp_dir().join(format!("embedded-fetch-{}-{name}", process::id()));
+        clear(&dir).unwrap();
+        dir
+    }
+
+    #[tokio::test]
+    async fn nothing_is_fetched_where_that_is_forbidden() {
+        let cache = scratch("forbidden");
+        let places = Places { fetch: false, cache: Some(cache.clone()), ..Places::default() };
+        let owner = Owner::for_this_process().unwrap();
+        let refused = fetch(&places, &owner, |line| panic!("{line}")).await;
+        assert!(matches!(refused, Err(FetchError::Forbidden)), "{refused:?}");
+        assert!(!cache.exists());
+    }
+
+    #[test]
+    fn what_comes_in_the_place_of_the_pinned_package_is_not_kept() {
+        let dir = scratch("unpinned");
+        let npm = dir.join("bin/npm");
+        fs::create_dir_all(dir.join("bin")).unwrap();
+        fs::write(&npm, NPM).unwrap();
+        fs::set_permissions(&npm, fs::Permissions::from_mode(0o755)).unwrap();
+        let path = env::var_os("PATH").unwrap_or_default();
+        let path = env::join_paths([dir.join("bin")].into_iter().chain(env::split_paths(&path))).unwrap();
+        // Only a process can be born into another environment: this program once more, for one test.
+        let mut once_more = process::Command::new(env::current_exe().unwrap());
+        once_more.args(["--exact", "fetch::tests::the_process_that_fetches", "--ignored"]);
+        let output = once_more.env("PATH", path).env(DIRECTORY, &dir).output().unwrap();
+        let told = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && told.contains("1 passed"), "{told}");
+        fs::remove_dir_all(dir).unwrap();
+    }
+
+    #[tokio::test]
+    #[ignore = "another test runs it, in a process of its own"]
+    async fn the_process_that_fetches() {
+        let dir = PathBuf::from(env::var_os(DIRECTORY).unwrap());
+        let (workshop, root) = (dir.join("workshop"), dir.join("root"));
+        fs::create_dir(&workshop).unwrap();
+        let refused = build(Package::find("linux", "x86_64").unwrap(), &workshop, &root).await;
+        assert!(matches!(refused, Err(FetchError::Checksum)), "{refused:?}");
+        assert!(!root.exists());
+    }
+}

@@ -206,6 +206,22 @@ async fn data_that_need_not_last_are_made_anew_when_damaged() {
 }
 
 #[tokio::test]
+async fn data_that_must_last_are_not_thrown_away_when_damaged() {
+    let cluster = Cluster { durable: true, ..cluster("kept") };
+    let running = cluster.ensure().await.unwrap();
+    let data = running.data_dir().to_owned();
+    send("-KILL", process(&running));
+    gone(running.socket_dir()).await;
+    drop(running);
+    fs::write(data.join("global/pg_control"), "damaged").unwrap();
+    let refused = cluster.ensure().await;
+    assert!(matches!(refused, Err(Error::Start { .. })), "{refused:?}");
+    assert!(data.join("PG_VERSION").is_file());
+    assert_eq!(fs::read_to_string(data.join("global/pg_control")).unwrap(), "damaged");
+    fs::remove_dir_all(&cluster.dir).unwrap();
+}
+
+#[tokio::test]
 async fn joining_around_the_moment_of_stopping_always_succeeds() {
     let cluster = cluster("moment");
     for round in 0..16 {
