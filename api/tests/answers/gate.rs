@@ -170,14 +170,23 @@ async fn a_body_that_says_it_is_too_large_is_413_before_it_is_sent_and_after_who
 async fn every_answer_carries_a_request_id_and_forbids_keeping_and_sniffing() {
     let bench = Bench::new().await;
     let request =
-        |id: &'static str| Request::builder().uri("/nothing").header("x-request-id", id).body(Body::empty());
+        |id: &str| Request::builder().uri("/nothing").header("x-request-id", id).body(Body::empty());
     let answer = bench.send(request("mine-1").unwrap()).await;
     assert_eq!(answer.header("x-request-id"), "mine-1");
     assert_eq!(answer.header("cache-control"), "no-store");
     assert_eq!(answer.header("x-content-type-options"), "nosniff");
     assert_eq!(answer.header("content-security-policy"), "default-src 'none'; frame-ancestors 'none'");
-    let odd = bench.send(request("not harmless\u{20}{}").unwrap()).await;
-    assert_eq!(odd.header("x-request-id").len(), 36, "a fresh id replaces one that is not safe to log");
+    let longest = "a".repeat(64);
+    let answer = bench.send(request(&longest).unwrap()).await;
+    assert_eq!(answer.header("x-request-id"), longest);
+    for odd in ["not harmless\u{20}{}", "", &"a".repeat(65)] {
+        let answer = bench.send(request(odd).unwrap()).await;
+        assert_eq!(
+            answer.header("x-request-id").len(),
+            36,
+            "a fresh id replaces one that is not safe to log"
+        );
+    }
 }
 
 #[tokio::test]
