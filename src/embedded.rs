@@ -28,16 +28,7 @@ impl Private {
         // Until this one is held, it looks like one that was left behind: nobody looks meanwhile.
         alone(&mut connection).await?;
         sweep(&mut connection).await.context("removing databases that were left behind")?;
-        if fresh {
-            execute(&mut connection, format!("drop database if exists {name} with (force)")).await?;
-        }
-        let there: bool = sqlx::query_scalar("select exists (select from pg_database where datname = $1)")
-            .bind(name)
-            .fetch_one(&mut connection)
-            .await?;
-        if !there {
-            execute(&mut connection, format!("create database {name}")).await?;
-        }
+        make(&mut connection, name, fresh).await?;
         let presence = running.options().database(name).connect().await;
         let presence = presence.with_context(|| format!("connecting to the database {name}"))?;
         connection.close().await?;
@@ -81,6 +72,21 @@ const MAKING: i64 = 0x6c69_7374_656e;
 /// Waits until nobody else makes or removes databases, and keeps others from it until the session ends.
 async fn alone(connection: &mut PgConnection) -> anyhow::Result<()> {
     sqlx::query("select pg_advisory_lock($1)").bind(MAKING).execute(connection).await?;
+    Ok(())
+}
+
+/// Makes the database `name` where it is not there yet, empty when `fresh`.
+async fn make(connection: &mut PgConnection, name: &str, fresh: bool) -> anyhow::Result<()> {
+    if fresh {
+        execute(connection, format!("drop database if exists {name} with (force)")).await?;
+    }
+    let there: bool = sqlx::query_scalar("select exists (select from pg_database where datname = $1)")
+        .bind(name)
+        .fetch_one(&mut *connection)
+        .await?;
+    if !there {
+        execute(connection, format!("create database {name}")).await?;
+    }
     Ok(())
 }
 
@@ -135,5 +141,19 @@ mod tests {
         inside.close().await.unwrap();
         execute(&mut session, format!("drop database {held} with (force)")).await.unwrap();
         assert!(is_there(&mut session, database.name()).await, "and what is nobody's of ours is let alone");
+    }
+
+    #[tokio::test]
+    async fn a_database_that_is_there_stays_unless_an_empty_one_is_asked_for() {
+        let database = TestDatabase::empty().await;
+        let mut session = database.options().database("postgres").connect().await.unwrap();
+        database.run("create table kept ()").await;
+        for (fresh, kept) in [(false, true), (true, false)] {
+            make(&mut session, database.name(), fresh).await.unwrap();
+
+            let mut inside = database.options().connect().await.unwrap();
+            let is_kept = sqlx::query_scalar::<_, bool>("select to_regclass('kept') is not null");
+            assert_eq!(is_kept.fetch_one(&mut inside).await.unwrap(), kept, "fresh: {fresh}");
+        }
     }
 }

@@ -50,11 +50,16 @@ pub(super) async fn run(dev: Dev, spans: Option<SpanCounts>) -> anyhow::Result<E
         (false, Some(_)) => None,
     };
     let stayed = stay(dev.config, private.as_ref(), spans).await;
-    let dropped = match private.filter(|_| dev.fresh) {
+    let dropped = match only_for_this_run(private, dev.fresh) {
         Some(private) => private.drop_database().await.context("dropping the fresh database"),
         None => Ok(()),
     };
     stayed.and_then(|code| dropped.map(|()| code))
+}
+
+/// The private database that goes with the run: what the next one finds again stays.
+fn only_for_this_run<T>(private: Option<T>, fresh: bool) -> Option<T> {
+    private.filter(|_| fresh)
 }
 
 async fn stay(
@@ -153,3 +158,15 @@ pub(crate) fn durable_on_loopback(config: &mut Config) {
 
 const LOOPBACK_V4: &str = "127.0.0.0/8";
 const LOOPBACK_V6: &str = "::1/128";
+
+#[cfg(test)]
+mod tests {
+    use super::only_for_this_run;
+
+    #[test]
+    fn the_database_that_stays_from_run_to_run_does_not_go_with_one() {
+        assert_eq!(only_for_this_run(Some("listen"), false), None);
+        assert_eq!(only_for_this_run(Some("listen_dev_1"), true), Some("listen_dev_1"));
+        assert_eq!(only_for_this_run::<&str>(None, true), None);
+    }
+}
