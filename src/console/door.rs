@@ -138,6 +138,11 @@ mod tests {
         {
             assert_eq!(keys(wrong), BadDoor::Key, "{wrong}");
         }
+        let long = "a".repeat(65);
+        for nobody in ["", "a b", "a\nb", &long] {
+            assert_eq!(keys(&entry(nobody, true, "one")), BadDoor::Key, "{nobody:?}");
+        }
+        assert!(Door::new(&[entry(&long[1..], true, "one")], None, &[]).is_ok());
         let one = std::slice::from_ref(&fine);
         assert_eq!(Door::new(one, Some("x-user"), &[]), Err(BadDoor::Both));
         assert_eq!(Door::new(&[fine.clone(), fine.clone()], None, &[]), Err(BadDoor::Twice));

@@ -32,6 +32,27 @@ async fn an_operator_replays_a_dead_letter_with_a_form_and_a_reason() {
 }
 
 #[tokio::test]
+async fn a_reason_has_three_to_five_hundred_characters() {
+    let world = World::with_keys().await;
+    let cookie = world.cookie("olga's").await;
+    let olga = Who { cookie: &cookie, ..Who::default() };
+    for (id, refused, taken) in
+        [("c", "éé".to_owned(), "ééé".to_owned()), ("d", "é".repeat(501), "é".repeat(500))]
+    {
+        let job = world.dead(id).await;
+        let path = format!("/console/jobs/{job}/replay");
+        let form = world.get(&path, olga).await;
+        let token = ("token", form.token());
+
+        let answer = world.post(&path, &[token, ("reason", &refused)], olga).await;
+        assert_eq!(answer.status, StatusCode::UNPROCESSABLE_ENTITY, "{refused}: {}", answer.text);
+        assert_eq!(world.status(&job).await, "dead_letter", "{refused}");
+        let answer = world.post(&path, &[token, ("reason", &taken)], olga).await;
+        assert_eq!(answer.status, StatusCode::SEE_OTHER, "{taken}: {}", answer.text);
+    }
+}
+
+#[tokio::test]
 async fn a_form_of_nobody_or_of_somebody_else_changes_nothing() {
     let world = World::with_keys().await;
     let job = world.dead("c").await;
@@ -124,6 +145,37 @@ async fn many_are_replayed_after_a_look_and_begin_once() {
     assert_eq!(done.location(), format!("/console/replays/{id}?done=cancelled"));
     let refused = world.post(&path, &[("token", ask.token()), ("reason", "not today")], olga).await;
     assert_eq!(refused.status, StatusCode::CONFLICT);
+}
+
+#[tokio::test]
+async fn a_replay_of_many_without_a_rate_or_beyond_the_highest_does_not_begin() {
+    let world = World::with_keys().await;
+    world.dead("c").await;
+    let cookie = world.cookie("olga's").await;
+    let olga = Who { cookie: &cookie, ..Who::default() };
+    let form = world.get("/console/replays/new?code=invalid_job", olga).await;
+    let begin = async |per_minute: &str, in_flight: &str| {
+        let fields = [
+            ("token", form.token()),
+            ("reason", "a test"),
+            ("id", "6f1c2f34-6f3c-4d0e-9f6e-0b6f5f3b8a11"),
+            ("code", "invalid_job"),
+            ("per_minute", per_minute),
+            ("in_flight", in_flight),
+        ];
+        world.post("/console/replays", &fields, olga).await
+    };
+    for (per_minute, in_flight) in [("0", "1"), ("60001", "1"), ("1", "0"), ("1", "10001")] {
+        let answer = begin(per_minute, in_flight).await;
+        assert_eq!(
+            answer.status,
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "{per_minute} {in_flight}: {}",
+            answer.text
+        );
+    }
+    assert!(world.ledger.replay_operations(9).await.unwrap().is_empty());
+    assert_eq!(begin("60000", "10000").await.status, StatusCode::SEE_OTHER);
 }
 
 /// A commit whose answer was lost looks from here as one that never was.

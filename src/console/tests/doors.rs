@@ -51,6 +51,53 @@ async fn with_keys_one_signs_in_and_lands_where_one_wanted_to_go() {
 }
 
 #[tokio::test]
+async fn a_session_that_came_through_tls_goes_through_nothing_else() {
+    let world = World::with_keys().await;
+    for (scheme, is_secure) in [("https", true), ("http", false)] {
+        let through = Who { header: Some(("x-forwarded-proto", scheme)), ..Who::default() };
+        let answer = world.post("/console/login", &[("key", "olga's")], through).await;
+        let cookie = answer.headers[header::SET_COOKIE].to_str().unwrap();
+        assert_eq!(cookie.contains("; Secure"), is_secure, "{cookie}");
+    }
+    let answer = world.post("/console/login", &[("key", "olga's")], Who::default()).await;
+    assert!(!answer.headers[header::SET_COOKIE].to_str().unwrap().contains("Secure"));
+}
+
+#[tokio::test]
+async fn a_page_and_an_answer_without_one_tell_the_browser_to_trust_and_keep_nothing() {
+    let world = World::with_keys().await;
+    for (path, status) in [("/console/login", StatusCode::OK), ("/console", StatusCode::SEE_OTHER)] {
+        let answer = world.get(path, Who::default()).await;
+        assert_eq!(answer.status, status, "{path}");
+        let told = |name| answer.headers[name].to_str().unwrap();
+        let policy: Vec<&str> = told(header::CONTENT_SECURITY_POLICY).split("; ").collect();
+        for rule in [
+            "default-src 'self'",
+            "require-trusted-types-for 'script'",
+            "base-uri 'none'",
+            "form-action 'self'",
+            "frame-ancestors 'none'",
+            "object-src 'none'",
+        ] {
+            assert!(policy.contains(&rule), "{path}: no {rule} in {policy:?}");
+        }
+        assert!(policy.iter().any(|rule| rule.starts_with("script-src 'nonce-")), "{path}: {policy:?}");
+        for (name, value) in [
+            (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+            (header::X_FRAME_OPTIONS, "DENY"),
+            (header::REFERRER_POLICY, "same-origin"),
+            (header::CACHE_CONTROL, "no-store"),
+        ] {
+            assert_eq!(
+                answer.headers.get(&name).map(|told| told.as_bytes()),
+                Some(value.as_bytes()),
+                "{path}: {name}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
 async fn every_page_asks_who_it_is() {
     let world = World::with_keys().await;
     for page in [
@@ -86,6 +133,12 @@ async fn behind_a_proxy_its_header_names_the_visitor_and_the_setting_the_operato
     let world = World::behind(door).await;
     let of = |name| Who { header: Some(("x-user", name)), ..Who::default() };
     assert_eq!(world.get("/console", Who::default()).await.status, StatusCode::UNAUTHORIZED);
+    let (longest, longer) = ("a".repeat(64), "a".repeat(65));
+    for nobody in ["", " ", &longer] {
+        let answer = world.get("/console", of(nobody)).await;
+        assert_eq!(answer.status, StatusCode::UNAUTHORIZED, "{nobody:?}");
+    }
+    assert_eq!(world.get("/console", of(&longest)).await.status, StatusCode::OK);
     let ron = world.get("/console/queues/creation/pause", of("ron")).await;
     assert!(ron.text.contains("read-only") && !ron.text.contains("name=\"token\""));
     let olga = world.get("/console/queues/creation/pause", of("olga")).await;
