@@ -75,3 +75,48 @@ impl Service {
         Ok(Reading { gauges, backlog, health: health.ok(), took: began.elapsed() })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up must fail")]
+
+    use std::cell::Cell;
+
+    use ledger::Settings;
+    use testbed::{TestDatabase, Wall};
+
+    use super::*;
+
+    /// A healthy machine needs a small part of it.
+    const PATIENCE: Duration = Duration::from_secs(60);
+
+    fn up(families: &[MetricFamily]) -> Option<f64> {
+        let family = families.iter().find(|family| family.name() == "listen_collector_up")?;
+        Some(family.get_metric().first()?.get_gauge().get_value())
+    }
+
+    #[tokio::test]
+    async fn a_scrape_is_answered_though_the_database_falls_silent_in_the_middle_of_it() {
+        let database = TestDatabase::new().await;
+        let (wall, through) = Wall::between(&database.options());
+        let service = Service::new(Ledger::new(through, Settings { connections: 4, ..Settings::default() }));
+        let _held = database.holding("lock table finalization_jobs in access exclusive mode").await;
+        let is_silent = Cell::new(false);
+        // The server itself ends what waits for a lock: then once more.
+        let scrape = async {
+            loop {
+                let families = service.gather().await;
+                if is_silent.get() {
+                    break families;
+                }
+            }
+        };
+        let silence = async {
+            database.until_somebody_waits().await;
+            wall.silence_what_is_open();
+            is_silent.set(true);
+        };
+        let (answered, ()) = tokio::join!(tokio::time::timeout(PATIENCE, scrape), silence);
+        assert_eq!(up(&answered.unwrap()), Some(0.0));
+    }
+}

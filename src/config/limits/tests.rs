@@ -182,6 +182,17 @@ fn an_address_with_a_password_is_not_shown() {
 }
 
 #[test]
+fn of_a_key_is_shown_that_it_is_set_and_no_more() {
+    let keys = ["openai_api_key", "vapid_private_key", "console_keys", "otel_exporter_otlp_headers"];
+    let words = keys.map(|name| format!("--{}=ana=secret,ben=secret", name.replace('_', "-")));
+    let shown = set(&words.each_ref().map(String::as_str)).effective();
+    for name in keys {
+        assert!(shown.contains(&(name, "(set)".to_owned())), "{name}: {shown:?}");
+    }
+    assert!(!format!("{shown:?}").contains("secret"), "{shown:?}");
+}
+
+#[test]
 fn a_service_needs_a_database_and_dev_does_not() {
     let without = Config { database_url: None, ..set(&[]) };
     assert_eq!(without.problems(), Vec::<String>::new());
