@@ -157,6 +157,23 @@ async fn a_dry_run_of_a_discard_ends_as_the_discard_would_and_changes_nothing() 
 }
 
 #[tokio::test]
+async fn a_dry_run_of_a_replay_says_what_would_be_and_changes_nothing() {
+    let (world, job) = one_completed().await;
+    world.run(DIES).await;
+    let words = ["jobs", "replay", &job, "--reason", "to look", "--dry-run"];
+
+    let (code, told, said) = ends(&world.url, &words);
+
+    assert_eq!(code, Some(0), "{said}");
+    assert!(told.ends_with("recorded stages that would be kept: 0\n"), "{told}");
+    let foreseen = document(&binary::told(&world.url, &[&words[..], &["--json"]].concat()));
+    assert_eq!(foreseen, json!({ "job_id": job, "guard": "dead_letter", "recorded_stages": 0 }));
+    assert_eq!(world.count("select count(*) from operator_actions").await, 0);
+    let left = world.texts("select status || ' ' || generation from finalization_jobs").await;
+    assert_eq!(left, ["dead_letter 1"]);
+}
+
+#[tokio::test]
 async fn a_discard_that_names_nothing_is_not_one_of_everything() {
     let database = TestDatabase::new().await;
     let (code, told, said) = ends(&database.url(), &["jobs", "discard", "--reason", "of no use", "--yes"]);
@@ -229,4 +246,31 @@ fn settings_are_a_document_that_holds_no_secret() {
     );
     let works = document(&binary::told(secrets[0], &["config", "--json"]));
     assert_eq!((&works["ok"], &works["problems"]), (&json!(true), &json!([])), "{works}");
+}
+
+#[test]
+fn no_help_shows_the_secret_that_a_setting_has() {
+    let of_a_service = [
+        "DATABASE_URL",
+        "LISTEN_OPENAI_API_KEY",
+        "LISTEN_VAPID_PRIVATE_KEY",
+        "LISTEN_CONSOLE_KEYS",
+        "OTEL_EXPORTER_OTLP_HEADERS",
+    ];
+    for (verb, settings) in [
+        ("serve", &of_a_service[..]),
+        ("dev", &of_a_service),
+        ("jobs", &of_a_service[..1]),
+        ("verify", &of_a_service[..1]),
+    ] {
+        let mut command = std::process::Command::new(binary::path());
+        command.args([verb, "--help"]).envs(of_a_service.map(|name| (name, "geheim")));
+        let output = command.output().expect("the program can be run");
+        let [told, said] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
+        assert_eq!(output.status.code(), Some(0), "{verb}: {said}");
+        for name in settings {
+            assert!(told.contains(name), "{verb} has no {name}: {told}");
+        }
+        assert!(!told.contains("geheim") && !said.contains("geheim"), "{verb}: {told}{said}");
+    }
 }
