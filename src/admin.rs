@@ -71,10 +71,10 @@ async fn ready(State(admin): State<Admin>) -> Response {
     if admin.worker.as_ref().is_some_and(|worker| !worker.is_healthy()) {
         return unready("no worker runs\n");
     }
-    match tokio::time::timeout(READY_WAIT, admin.ledger.is_migrated()).await {
-        Ok(Ok(true)) => "ready\n".into_response(),
-        Ok(Ok(false)) => unready("the schema is not this version's: run `listen migrate`\n"),
-        Ok(Err(_)) | Err(_) => unready("the database does not answer\n"),
+    match admin.ledger.within(READY_WAIT, admin.ledger.is_migrated()).await {
+        Ok(true) => "ready\n".into_response(),
+        Ok(false) => unready("the schema is not this version's: run `listen migrate`\n"),
+        Err(_) => unready("the database does not answer\n"),
     }
 }
 

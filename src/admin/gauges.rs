@@ -52,13 +52,13 @@ impl Service {
         {
             return Some(reading.clone());
         }
-        match tokio::time::timeout(WAIT, self.look()).await {
-            Ok(Ok(reading)) => {
+        match self.ledger.within(WAIT, self.look()).await {
+            Ok(reading) => {
                 *last = Some((Instant::now(), reading.clone()));
                 Some(reading)
             }
-            failed => {
-                tracing::warn!(timed_out = failed.is_err(), "the service's gauges could not be read");
+            Err(error) => {
+                tracing::warn!(%error, "the service's gauges could not be read");
                 None
             }
         }
@@ -96,11 +96,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_scrape_is_answered_though_the_database_falls_silent_in_the_middle_of_it() {
+    async fn a_scrape_is_answered_though_the_database_falls_silent_in_the_middle_of_it_and_takes_no_session_along()
+     {
         let database = TestDatabase::new().await;
         let (wall, through) = Wall::between(&database.options());
-        let service = Service::new(Ledger::new(through, Settings { connections: 4, ..Settings::default() }));
-        let _held = database.holding("lock table finalization_jobs in access exclusive mode").await;
+        let service = Service::new(Ledger::new(through, Settings { connections: 1, ..Settings::default() }));
+        let held = database.holding("lock table finalization_jobs in access exclusive mode").await;
         let is_silent = Cell::new(false);
         // The server itself ends what waits for a lock: then once more.
         let scrape = async {
@@ -118,5 +119,8 @@ mod tests {
         };
         let (answered, ()) = tokio::join!(tokio::time::timeout(PATIENCE, scrape), silence);
         assert_eq!(up(&answered.unwrap()), Some(0.0));
+        drop(held);
+        let again = async { while up(&service.gather().await) != Some(1.0) {} };
+        tokio::time::timeout(PATIENCE, again).await.unwrap();
     }
 }

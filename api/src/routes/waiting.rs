@@ -5,7 +5,7 @@ use std::pin::pin;
 use futures::poll;
 use ledger::{Ledger, Poll};
 use records::{ConversationId, UserId};
-use tokio::time::{Duration, Instant, sleep, timeout_at};
+use tokio::time::{Duration, Instant, sleep};
 
 /// The routes on which a POST waits so, and asks nothing of the database meanwhile.
 pub(crate) const ROUTES: [&str; 3] = [
@@ -16,6 +16,9 @@ pub(crate) const ROUTES: [&str; 3] = [
 
 /// How often the job's row is read: a worker of this process wakes us, one of another cannot.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
+
+/// A look that has begun is waited for so long: to give it up is to doubt every session.
+const ONE_LOOK: Duration = Duration::from_secs(1);
 
 /// Waits until the newest job of `conversation` is at rest or will not be soon, at most `longest`. No connection
 /// is held meanwhile. A database that does not answer is asked again: the intent is committed, and only the
@@ -31,12 +34,12 @@ pub(super) async fn for_the_end(
         // Listening begins before the row is read, or an end between the two would go unheard.
         let mut settled = pin!(ledger.waker().some_job_settled());
         let heard = poll!(settled.as_mut()).is_ready();
-        match timeout_at(until, ledger.poll(user, conversation)).await {
-            Err(_) => return,
-            Ok(Ok(found)) if found.as_ref().is_none_or(is_decided) => return,
-            Ok(_) if Instant::now() >= until => return,
-            Ok(_) if heard => {}
-            Ok(_) => {
+        let left = until.saturating_duration_since(Instant::now()).max(ONE_LOOK);
+        match ledger.within(left, ledger.poll(user, conversation)).await {
+            Ok(found) if found.as_ref().is_none_or(is_decided) => return,
+            _ if Instant::now() >= until => return,
+            _ if heard => {}
+            _ => {
                 tokio::select! {
                     () = settled => {}
                     () = sleep(LOOK_EVERY.min(until.saturating_duration_since(Instant::now()))) => {}
