@@ -215,4 +215,16 @@ mod tests {
         assert!(ticket::KEYS_LIVE / 2 < waited && waited <= ticket::KEYS_LIVE, "{waited:?}");
         assert!(runs.house.tickets.is_empty());
     }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_process_that_stops_waits_for_whoever_was_given_a_place() {
+        let (runs, slots) = full();
+        let soft = CancellationToken::new();
+        let running = tokio::spawn(runs.run(soft.clone(), CancellationToken::new()));
+        soft.cancel();
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        assert!(!running.is_finished(), "a place may be used yet");
+        drop(slots);
+        tokio::time::timeout(Duration::from_secs(60), running).await.unwrap().unwrap();
+    }
 }

@@ -305,6 +305,23 @@ async fn a_process_that_stops_parks_its_run_and_forgets_who_waits() {
 }
 
 #[tokio::test]
+async fn a_process_that_stops_waits_for_no_back_off_of_a_holder() {
+    let policy = job::Policy { back_off: [chrono::Duration::minutes(10); 4], ..job::Policy::default() };
+    let bench = Bench::deciding_by(policy).await;
+    let mut house = House::open(bench.ledger.clone(), &Script::open());
+    let place = house.place();
+    let (id, claimed) = bench.keyed("c1", place.claimant()).await;
+    place.run(claimed.unwrap(), key(UNANSWERED));
+    assert_eq!(house.ended().await, Ended::Failed(FailureCode::ModelTimeout));
+    tokio::time::timeout(PATIENCE, house.until_shown("waiting", 1)).await.expect("nobody waits");
+
+    house.stop().await;
+
+    let job = bench.job(&id).await.job;
+    assert_eq!((job.state, job.attempts), (State::BlockedByok, 1));
+}
+
+#[tokio::test]
 async fn keys_never_take_a_job_out_of_its_queue() {
     let bench = Bench::new().await;
     let house = House::open(bench.ledger.clone(), &Script::open());
