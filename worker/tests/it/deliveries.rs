@@ -2,7 +2,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::http::StatusCode;
-use ledger::{DeliveryPolicy, EventKind, NewEndpoint, WebhookFormat};
+use ledger::{ConversationChange, DeliveryPolicy, EventKind, NewEndpoint, WebhookFormat};
 use secrecy::{ExposeSecret, SecretString};
 use standardwebhooks::Webhook;
 use worker::{Ended, Settings};
@@ -64,6 +64,23 @@ async fn a_completion_is_told_signed_and_retried_under_the_same_id() {
     let metrics = prometheus::TextEncoder::new().encode_to_string(&registry.gather()).unwrap();
     assert!(metrics.contains("listen_webhook_deliveries_total{outcome=\"delivered\"} 1"));
     assert!(metrics.contains("listen_webhook_deliveries_total{outcome=\"retry\"} 1"));
+}
+
+#[tokio::test]
+async fn a_repeated_try_says_what_the_first_one_said() {
+    let bench = Bench::new().await;
+    let mut receiver = Receiver::holding(&[StatusCode::INTERNAL_SERVER_ERROR]).await;
+    endpoint(&bench, "e1", &receiver.url).await;
+    let working = hurried(&bench);
+    let (conversation, _) = bench.admit("c1").await;
+    let first = receiver.next().await;
+    let change = ConversationChange { title: Some("Changed".to_owned()), ..ConversationChange::default() };
+    assert!(bench.ledger.change_conversation(&bench.user, &conversation, &change).await.unwrap());
+
+    receiver.wake();
+
+    assert_eq!(receiver.next().await.body, first.body);
+    working.stop().await;
 }
 
 #[tokio::test]

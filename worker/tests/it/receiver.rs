@@ -43,6 +43,11 @@ impl Receiver {
         Self::start(answers, Semaphore::MAX_PERMITS).await
     }
 
+    /// Takes every call, and answers with `answers`, then with 204, when it is woken.
+    pub(crate) async fn holding(answers: &[StatusCode]) -> Self {
+        Self::start(answers, 0).await
+    }
+
     /// Takes every call and answers none.
     pub(crate) async fn silent() -> Self {
         Self::start(&[], 0).await
