@@ -246,15 +246,18 @@ mod tests {
 
     use prometheus::Registry;
     use sqlx::postgres::PgConnectOptions;
+    use tokio::net::TcpListener;
+    use tokio::time::Instant;
 
     use super::*;
 
-    #[tokio::test(start_paused = true)]
-    async fn a_pump_whose_worker_is_gone_takes_nothing_more() {
-        // Without jobs to hand over, nobody asks the database: there is none.
-        let ledger = Ledger::new(PgConnectOptions::new_without_pgpass(), ledger::Settings::default());
-        let pump = Pump {
-            ledger,
+    /// Nothing here takes this long; what does has hung.
+    const PATIENCE: Duration = Duration::from_secs(20);
+
+    /// A pump of one slot whose database is at `options`.
+    fn pump(options: PgConnectOptions) -> Pump {
+        Pump {
+            ledger: Ledger::new(options, ledger::Settings::default()),
             queue: Queue::Creation,
             worker: WorkerId("w".to_owned()),
             slots: Arc::new(Semaphore::new(1)),
@@ -262,10 +265,35 @@ mod tests {
             chance: Chance::new(1),
             soft: CancellationToken::new(),
             hard: CancellationToken::new(),
-        };
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_pump_whose_worker_is_gone_takes_nothing_more() {
+        // Without jobs to hand over, nobody asks the database: there is none.
+        let pump = pump(PgConnectOptions::new_without_pgpass());
         let (send, jobs) = mpsc::unbounded_channel();
         drop(jobs);
         let ended = tokio::time::timeout(Duration::from_secs(1), pump.run(WorkerContext::new("w"), send));
         ended.await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_database_that_hangs_up_is_asked_less_and_less_often() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let pump =
+            pump(PgConnectOptions::new_without_pgpass().host("127.0.0.1").port(address.port()).username("w"));
+        let (soft, (send, _jobs)) = (pump.soft.clone(), mpsc::unbounded_channel());
+        let began = Instant::now();
+        let running = tokio::spawn(pump.run(WorkerContext::new("w"), send));
+        // A take tries two sessions.
+        for _ in 0..10 {
+            tokio::time::timeout(PATIENCE, listener.accept()).await.unwrap().unwrap();
+        }
+        let took = began.elapsed();
+        assert!(took >= Duration::from_secs(1), "five takes in {took:?}");
+        soft.cancel();
+        tokio::time::timeout(PATIENCE, running).await.unwrap().unwrap();
     }
 }
