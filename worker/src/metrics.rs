@@ -292,9 +292,12 @@ fn registered<M: Collector + Clone + 'static>(registry: &Registry, metric: M) ->
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up must fail")]
 
+    use std::sync::Arc;
+
     use prometheus::TextEncoder;
 
     use super::*;
+    use crate::spending::{Account, counted};
 
     #[test]
     fn every_series_is_born_at_zero() {
@@ -320,6 +323,19 @@ mod tests {
         ] {
             assert!(text.contains(line), "{line}");
         }
+    }
+
+    #[tokio::test]
+    async fn a_call_that_an_open_circuit_kept_back_is_on_nobodys_account() {
+        let (metrics, account) = (&Metrics::new(&Registry::new()).unwrap(), Arc::<Account>::default());
+        let count =
+            |outcome| counted(Arc::clone(&account), async move { metrics.count_call("survey", outcome) });
+        count("circuit_open").await;
+        assert!(!account.owes());
+        assert_eq!(metrics.fallback.with_label_values(&["engine", "circuit_open"]).get(), 1);
+        count("answered").await;
+        assert!(account.owes());
+        assert_eq!(metrics.fallback.with_label_values(&["engine", "circuit_open"]).get(), 1);
     }
 
     #[test]
