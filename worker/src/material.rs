@@ -152,11 +152,12 @@ mod tests {
             segment(1, false, Some("p1")),
             segment(2, false, Some("unknown")),
             segment(3, false, None),
+            segment(4, true, Some("p1")),
         ];
         let people = vec![("p1".to_owned(), "Ada".to_owned())];
         let lines = named_lines(&segments, Some("Kim"), people);
         let names: Vec<_> = lines.iter().map(|line| line.speaker.as_deref().unwrap_or("")).collect();
-        assert_eq!(names, ["Kim", "Ada", "Speaker 2", "Speaker 3"]);
+        assert_eq!(names, ["Kim", "Ada", "Speaker 2", "Speaker 3", "Kim"]);
     }
 
     #[test]

@@ -121,6 +121,7 @@ fn speakers_are_named_by_user_person_or_number() {
         said(Some(1), false, Some("p1")),
         said(Some(2), false, Some("stranger")),
         said(None, false, None),
+        said(Some(4), true, Some("p1")),
     ]);
     let shape = json!(conversation(&view, true));
     let segments = &shape["transcript_segments"];
@@ -128,6 +129,7 @@ fn speakers_are_named_by_user_person_or_number() {
     assert_eq!(segments[1]["speaker_name"], "Tom");
     assert_eq!(segments[2]["speaker_name"], "Speaker 2");
     assert_eq!(names(&segments[3]), ["text", "start", "end"]);
+    assert_eq!(segments[4]["speaker_name"], "User");
     view.user_name = Some("Ann".to_owned());
     assert_eq!(json!(conversation(&view, true))["transcript_segments"][0]["speaker_name"], "Ann");
 }
