@@ -356,6 +356,17 @@ async fn a_round_that_a_stopping_process_cut_short_is_not_told_as_a_success() {
 }
 
 #[tokio::test]
+async fn a_round_whose_duties_failed_is_not_told_as_a_success() {
+    let house = House::new().await;
+    house.deferred("c1").await;
+    house.sql("update conversations set last_append_at = clock_timestamp() - interval '25 hours'").await;
+    house.refuse_with("57P03", "insert on finalization_jobs", "true").await;
+    assert!(!house.reconciler(100).make_round().await);
+    assert_eq!(house.last_success(), 0.0);
+    assert_eq!(house.count("select count(*) from service_rounds").await, 0);
+}
+
+#[tokio::test]
 async fn a_process_that_does_not_dispatch_does_its_duties_only() {
     let house = House::new().await;
     house.stale("c1", 10).await;
