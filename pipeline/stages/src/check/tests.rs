@@ -71,13 +71,20 @@ fn events_are_named_meant_and_of_a_length() {
     let events = vec![
         event("Lunch", hours(3), 45),
         event("Fair", hours(30), 0),
+        event("Feast", hours(30), LONGEST_MINUTES),
+        event("Siege", hours(30), LONGEST_MINUTES + 1),
         event("Gone", hours(-25), 45),
         event("Never", hours(24 * 800), 45),
         event(" ", hours(3), 45),
     ];
     let checked = structure(Structure { events, ..draft() }, &talk(), &[]);
-    let kept = checked.map(|structure| structure.events);
-    assert_eq!(kept, Some(vec![event("Lunch", hours(3), 45), event("Fair", hours(30), DEFAULT_MINUTES)]));
+    let expected = [
+        event("Lunch", hours(3), 45),
+        event("Fair", hours(30), DEFAULT_MINUTES),
+        event("Feast", hours(30), LONGEST_MINUTES),
+        event("Siege", hours(30), DEFAULT_MINUTES),
+    ];
+    assert_eq!(checked.map(|structure| structure.events), Some(expected.to_vec()));
 }
 
 #[test]
@@ -128,4 +135,23 @@ fn memories_are_grounded_short_and_give_no_orders() {
     ];
     let contents: Vec<String> = memories(drafts, &talk()).into_iter().map(|memory| memory.content).collect();
     assert_eq!(contents, ["Tom lays tiles"]);
+}
+
+#[test]
+fn no_text_is_longer_than_its_kind_may_be() {
+    let (long, letters) = ("あ".repeat(2 * TEXT), |text: &str| text.chars().count());
+    let events = vec![EventDraft { description: long.clone(), ..event(&long, hours(3), 45) }];
+    let checked = structure(Structure { overview: long.clone(), events, ..draft() }, &talk(), &[]);
+    let kept = checked.map(|kept| {
+        (letters(&kept.overview), letters(&kept.events[0].title), letters(&kept.events[0].description))
+    });
+    assert_eq!(kept, Some((TEXT, LINE, LINE)));
+    let item =
+        ItemDraft { description: long.clone(), owner: Some(long.clone()), due_at: None, evidence: None };
+    let item = &items(vec![item], &talk())[0];
+    let owner = item.owner.as_deref().map(letters);
+    assert_eq!((letters(&item.description), owner), (LINE, Some(TITLE)));
+    let memory = MemoryDraft { content: long.clone(), category: MemoryCategory::Other, evidence: None };
+    assert_eq!(letters(&memories(vec![memory], &talk())[0].content), LINE);
+    assert_eq!(letters(&app(AppResult { app_id: "minutes".to_owned(), content: long }).content), TEXT);
 }

@@ -185,6 +185,12 @@ mod tests {
     }
 
     #[test]
+    fn a_text_is_cut_between_two_words() {
+        let long = text(&"word ".repeat(3_000), 8_000);
+        assert!(long.chars().count() <= 8_000 && long.ends_with(" word"), "{}", long.len());
+    }
+
+    #[test]
     fn exactly_one_emoji_is_taken() {
         assert_eq!(emoji("📅"), Some("📅"));
         assert_eq!(emoji(" 👩‍🚀🚀 "), Some("👩‍🚀"));
