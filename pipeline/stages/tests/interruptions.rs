@@ -96,6 +96,34 @@ async fn a_soft_stop_ends_the_run_at_a_checkpoint_that_stands() {
     assert_eq!(fake.called("judge"), 1);
 }
 
+/// Asks the process to stop when a stage fails.
+struct StopsAtAFailure<'a>(&'a Memory);
+
+impl Observer for StopsAtAFailure<'_> {
+    fn stage_started(&self, _: StageName) {}
+    fn stage_done(&self, _: StageName, _: Duration, _: bool) -> BoxFuture<'_, ()> {
+        async {}.boxed()
+    }
+    fn stage_failed(&self, _: StageName, _: Duration, _: FailureCode) {
+        self.0.stopping.store(true, Ordering::SeqCst);
+    }
+}
+
+#[tokio::test]
+async fn a_stop_outweighs_a_failure_that_another_run_may_heal() {
+    let closed = Failure::while_open(FailureCode::ModelUnavailable, Duration::from_secs(30));
+    for failure in [FailureCode::ModelTimeout.into(), closed] {
+        let fake = Arc::new(Fake::default().fails_with("describe", &[failure]));
+        let (memory, material) = (Memory::default(), material(WORDS));
+        let observer = StopsAtAFailure(&memory);
+
+        let run = Run::new(&memory, &observer, &material.talk);
+        let ended = finalize(&run, &Stages::new(fake.engines()), &material, true).await;
+
+        assert_eq!(ended, Err(Interrupted::Stopping), "{failure:?}");
+    }
+}
+
 /// Holds the run after `describe` until it is told to go on.
 #[derive(Default)]
 struct Holds {
