@@ -16,6 +16,7 @@ use crate::world::{Counts, Reply, World, config, description, says, says_text, s
 async fn every_failure_of_a_server_has_its_code() {
     for (code, expected, tries) in [
         (429, FailureCode::ModelRateLimited, 3),
+        (409, FailureCode::ModelUnavailable, 3),
         (500, FailureCode::ModelUnavailable, 3),
         (503, FailureCode::ModelUnavailable, 3),
         (408, FailureCode::ModelTimeout, 3),
@@ -31,6 +32,14 @@ async fn every_failure_of_a_server_has_its_code() {
         let counted = ("detect_discard", expected.as_str());
         assert_eq!(*world.counts.calls.lock().unwrap(), vec![counted; tries]);
     }
+}
+
+#[tokio::test]
+async fn an_account_without_credit_is_not_asked_for_again() {
+    let empty = json!({"error": {"code": "insufficient_quota"}});
+    let world = World::new([Reply::Json(StatusCode::TOO_MANY_REQUESTS, empty)]).await;
+    assert_eq!(world.engine.judge(&talk()).await, Err(FailureCode::ModelRejected.into()));
+    assert_eq!(world.heard().len(), 1);
 }
 
 #[tokio::test]

@@ -139,6 +139,22 @@ async fn a_server_that_is_down_is_left_alone_and_costs_no_attempt_then() {
 }
 
 #[tokio::test]
+async fn a_server_that_only_hangs_is_left_alone_too() {
+    let patience = Patience { deadline: Duration::from_millis(50), ..Patience::default() };
+    let bench = Bench::with(Options::default(), patience).await;
+    bench.mock.fault(Fault::always(Kind::Hang));
+    for _ in 0..4 {
+        assert_eq!(bench.describe().await, Err(FailureCode::ModelTimeout.into()));
+    }
+    let fifth = bench.describe().await.unwrap_err();
+    assert_eq!((fifth.code, fifth.circuit_open), (FailureCode::ModelTimeout, true));
+    assert!(bench.describe().await.unwrap_err().circuit_open);
+    let mut outcomes = vec!["model_timeout"; 5];
+    outcomes.push("circuit_open");
+    assert_eq!(bench.outcomes(), outcomes);
+}
+
+#[tokio::test]
 async fn a_server_is_asked_as_it_likes_and_remembered() {
     let all = Manners { no_schema: true, only_max_tokens: true, no_temperature: true, ..Manners::default() };
     for manners in [
