@@ -70,3 +70,47 @@ async fn post(http: reqwest::Client, request: Request<Bytes>) -> Result<Response
     }
     Ok(told.body(Bytes::from(body))?)
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up must fail")]
+
+    use std::sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    };
+
+    use axum::{Router, http::StatusCode, response::Redirect, routing::post};
+    use tokio::net::TcpListener;
+
+    use super::*;
+    use crate::wiring::install_crypto;
+
+    /// What a collector that answers as `router` does says to one post.
+    async fn told(router: Router) -> Response<Bytes> {
+        install_crypto();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/v1/traces", listener.local_addr().unwrap());
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        let request = Request::post(url).body(Bytes::from_static(b"spans")).unwrap();
+        Client::new(Handle::current()).unwrap().send_bytes(request).await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_collector_that_sends_its_callers_elsewhere_is_not_followed() {
+        let followed = Arc::<AtomicBool>::default();
+        let hear = Arc::clone(&followed);
+        let router = Router::new()
+            .route("/v1/traces", post(async || Redirect::temporary("/elsewhere")))
+            .route("/elsewhere", post(async move || hear.store(true, Ordering::SeqCst)));
+        assert_eq!(told(router).await.status(), StatusCode::TEMPORARY_REDIRECT);
+        assert!(!followed.load(Ordering::SeqCst));
+    }
+
+    #[tokio::test]
+    async fn of_a_long_answer_only_the_beginning_is_read() {
+        let long = Bytes::from(vec![b'x'; 16 * MAX_ANSWER_BYTES]);
+        let router = Router::new().route("/v1/traces", post(async move || long));
+        assert_eq!(told(router).await.body().len(), MAX_ANSWER_BYTES);
+    }
+}
