@@ -199,21 +199,36 @@ async fn two_executors_at_once_replay_each_job_once() {
     assert_eq!(world.count(once).await, 12);
 }
 
-#[tokio::test]
-async fn a_job_that_breaks_the_machine_is_refused_and_stops_nobody() {
+/// Two dead letters, of which `breaking` lets the first not be replayed: it is refused, and the second one is not.
+async fn the_first_is_refused_and_stops_nobody(breaking: &'static str) {
     let world = World::new().await;
     dead_letters(&world, 2).await;
     started(&world, &order(60_000, 10)).await;
-    world
-        .run(
-            "alter table finalization_jobs drop constraint origin_known; update finalization_jobs set origin = 'x' \
-             where job_id = (select job_id from replay_items where position = 1)",
-        )
-        .await;
+    world.run(breaking).await;
     let turn = turn(&world.ledger).await;
     assert_eq!(world.ledger.step_replay(&turn).await.unwrap(), Stepped::Refused);
     assert_eq!(world.ledger.step_replay(&turn).await.unwrap(), Stepped::Replayed);
     assert_eq!(world.count("select count(*) from replay_items where result = 'error'").await, 1);
+}
+
+#[tokio::test]
+async fn a_job_that_breaks_the_machine_is_refused_and_stops_nobody() {
+    the_first_is_refused_and_stops_nobody(
+        "alter table finalization_jobs drop constraint origin_known; update finalization_jobs set origin = 'x' \
+         where job_id = (select job_id from replay_items where position = 1)",
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn a_job_that_the_database_does_not_let_be_replayed_is_refused_and_stops_nobody() {
+    the_first_is_refused_and_stops_nobody(
+        "create function refuse() returns trigger language plpgsql as \
+             $$begin if new.job_id = (select job_id from replay_items where position = 1) then \
+                 raise exception 'no' using errcode = '23514'; end if; return new; end$$; \
+         create trigger refuse before update on finalization_jobs for each row execute function refuse()",
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -232,25 +247,6 @@ async fn a_replay_keeps_what_was_paid_for_unless_it_is_from_scratch() {
     assert_eq!(world.view(&dead[1]).await.checkpoints, Vec::<String>::new());
     assert!(matches!(world.job(&dead[1]).await.state, State::Queued { .. }));
     world.age(&dead[1], Duration::seconds(1)).await;
-}
-
-#[tokio::test]
-async fn a_job_that_the_database_does_not_let_be_replayed_is_refused_and_stops_nobody() {
-    let world = World::new().await;
-    dead_letters(&world, 2).await;
-    started(&world, &order(60_000, 10)).await;
-    world
-        .run(
-            "create function refuse() returns trigger language plpgsql as \
-                 $$begin if new.job_id = (select job_id from replay_items where position = 1) then \
-                     raise exception 'no' using errcode = '23514'; end if; return new; end$$; \
-             create trigger refuse before update on finalization_jobs for each row execute function refuse()",
-        )
-        .await;
-    let turn = turn(&world.ledger).await;
-    assert_eq!(world.ledger.step_replay(&turn).await.unwrap(), Stepped::Refused);
-    assert_eq!(world.ledger.step_replay(&turn).await.unwrap(), Stepped::Replayed);
-    assert_eq!(world.count("select count(*) from replay_items where result = 'error'").await, 1);
 }
 
 #[tokio::test]
