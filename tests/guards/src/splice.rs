@@ -44,7 +44,8 @@ pub(crate) fn switched(text: &str, guards: &[&Guard]) -> Result<String> {
         let around = around.unwrap_or_else(|| own.clone());
         let is_part = ["if ", "."].iter().any(|start| guard.takes.starts_with(start))
             || ["&&", "||"].iter().any(|end| guard.takes.trim_end().ends_with(end));
-        if around == own && is_part && !guard.takes.ends_with('}') {
+        // What stands at a place of its own is the whole body of a function, whatever it begins with.
+        if around == own && is_part && guard.at.is_none() && !guard.takes.ends_with('}') {
             return Err(format!("{}: a part of an expression cannot be chosen", guard.name).into());
         }
         if text[..around.start].ends_with("!(") {
@@ -156,6 +157,17 @@ mod checks {
             assert!(switched(text, &[&guard("part", part, "")]).is_err(), "{part}");
         }
         assert!(switched(text, &[&guard("whole", "due", "true")]).is_ok());
+    }
+
+    #[test]
+    fn a_body_that_begins_with_a_condition_is_chosen_as_a_whole() {
+        let text = "fn f() -> u8 { if now { return 1; } 2 }";
+        let body = Guard {
+            at: text.find("if now"),
+            ..guard("body", "if now { return 1; } 2", "if !now { return 1; } 2")
+        };
+        let chosen = switched(text, &[&body]);
+        assert!(chosen.is_ok_and(|text| text.contains("\"body\" => { if !now { return 1; } 2 }")));
     }
 
     #[test]
