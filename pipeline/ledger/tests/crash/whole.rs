@@ -87,7 +87,7 @@ async fn rows(world: &World, person: &str) -> String {
         .collect();
     let query = format!(
         "select coalesce(string_agg(l, E'\\n' order by l), '') from (select regexp_replace(regexp_replace(regexp_replace( \
-             replace(line, $1, 'U'), '\"\\d{{4}}-\\d\\d-\\d\\d(T[^\"]*)?\"', '\"@\"', 'g'), \
+             replace(line, $1, 'U'), '\"\\d{{4}}-\\d\\d-\\d\\dT[^\"]*\"', '\"@\"', 'g'), \
              '[0-9a-f]{{8}}-([0-9a-f]{{4}}-){{3}}[0-9a-f]{{12}}|[0-9a-f]{{32,}}', '#', 'g'), \
              '([ =])[0-9]{{16}}', '\\1@', 'g') as l \
          from ({}) t where position($1 in line) > 0 \

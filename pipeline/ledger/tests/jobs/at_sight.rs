@@ -243,12 +243,20 @@ async fn a_take_from_a_crowd_holds_its_jobs() {
 
 #[tokio::test]
 async fn a_bell_that_rings_before_those_that_were_seen_is_found_within_a_second() {
-    let world = World::new().await;
-    world.admitted("a").await;
-    assert_eq!(world.answers(Queue::Creation).await, ["claimed"]);
-    world.admitted("b").await;
-    world.run("update finalization_bells set ring_at = now() - interval '1 minute'").await;
-    assert_eq!(soon(&world).await, ["claimed"]);
+    // A machine that stands still for two seconds says nothing of the one that is promised: then once more.
+    for _ in 0..5 {
+        let world = World::new().await;
+        world.admitted("a").await;
+        assert_eq!(world.answers(Queue::Creation).await, ["claimed"]);
+        world.admitted("b").await;
+        world.run("update finalization_bells set ring_at = now() - interval '1 minute'").await;
+        let began = Instant::now();
+        assert_eq!(soon(&world).await, ["claimed"]);
+        if began.elapsed() < Duration::from_secs(3) {
+            return;
+        }
+    }
+    panic!("it takes three seconds and more");
 }
 
 /// What a process rings itself, or lets ring again, it finds at once.
