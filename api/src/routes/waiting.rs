@@ -17,7 +17,7 @@ pub(crate) const ROUTES: [&str; 3] = [
 /// How often the job's row is read: a worker of this process wakes us, one of another cannot.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
-/// A look that has begun is waited for so long: to give it up is to doubt every session.
+/// A look that has begun is waited for so long at least: to give it up is to doubt every session.
 const ONE_LOOK: Duration = Duration::from_secs(1);
 
 /// Waits until the newest job of `conversation` is at rest or will not be soon, at most `longest`. No connection

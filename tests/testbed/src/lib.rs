@@ -29,6 +29,7 @@ use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::{AssertSqlSafe, Connection, PgConnection, PgPool};
 
 use bed::Bed;
+pub use place::empty_directory;
 pub use wall::Wall;
 
 /// How long anybody waits for what must come.
@@ -154,37 +155,29 @@ impl TestDatabase {
     /// # Panics
     /// When the server does not answer, or somebody is still there after half a minute.
     pub async fn until_nobody_is(&self, application: &str) {
-        const IS_THERE: &str = "select exists (select from pg_stat_activity \
+        const NOBODY_IS: &str = "select not exists (select from pg_stat_activity \
             where application_name = $1 and datname = current_database())";
         let pool = self.pool(1).await;
-        let until = async {
-            while sqlx::query_scalar::<_, bool>(IS_THERE)
-                .bind(application)
-                .fetch_one(&pool)
-                .await
-                .expect("the server tells who is there")
-            {
-                tokio::time::sleep(Duration::from_millis(1)).await;
-            }
-        };
-        tokio::time::timeout(PATIENCE, until).await.expect("somebody is still there");
+        let nobody_is = || sqlx::query_scalar(NOBODY_IS).bind(application).fetch_one(&pool);
+        until(nobody_is, "somebody is still there").await;
     }
 }
 
 async fn until_as_many_wait(pool: &PgPool, many: u32) {
     const ARE_WAITING: &str = "select count(*) >= $1 from pg_stat_activity \
         where datname = current_database() and wait_event_type = 'Lock'";
-    let until = async {
-        while !sqlx::query_scalar::<_, bool>(ARE_WAITING)
-            .bind(i64::from(many))
-            .fetch_one(pool)
-            .await
-            .expect("the server tells who waits")
-        {
+    let are_waiting = || sqlx::query_scalar(ARE_WAITING).bind(i64::from(many)).fetch_one(pool);
+    until(are_waiting, "too few wait for a lock").await;
+}
+
+/// Asks until it is so; half a minute later `else_` is what is wrong.
+async fn until<F: Future<Output = Result<bool, sqlx::Error>>>(is_so: impl Fn() -> F, else_: &str) {
+    let so = async {
+        while !is_so().await.expect("the server tells who is there") {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
     };
-    tokio::time::timeout(PATIENCE, until).await.expect("too few wait for a lock");
+    tokio::time::timeout(PATIENCE, so).await.expect(else_);
 }
 
 impl Drop for TestDatabase {

@@ -1,11 +1,12 @@
 //! A wall between a process and its database, for connections that die without a word.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use sqlx::postgres::{PgConnectOptions, PgSslMode};
 use tokio::net::{TcpStream, UnixListener, UnixStream};
 use tokio::sync::watch;
+
+use crate::empty_directory;
 
 /// Stands between a process and its database, and falls silent on what is open when it is told to: both ends stay open, and
 /// nothing is carried any more, as behind a firewall that forgot them.
@@ -21,12 +22,7 @@ impl Wall {
     /// # Panics
     /// Where no socket can be made among the temporary files.
     pub fn between(upstream: &PgConnectOptions) -> (Self, PgConnectOptions) {
-        static MADE: AtomicU32 = AtomicU32::new(0);
-        let made = MADE.fetch_add(1, Ordering::Relaxed);
-        let dir = std::env::temp_dir().join(format!("listen-wall-{}-{made}", std::process::id()));
-        // A process of that number may have been killed here before.
-        let _none_there = std::fs::remove_dir_all(&dir);
-        std::fs::create_dir_all(&dir).expect("a directory for the wall's socket");
+        let dir = empty_directory("wall");
         let socket = dir.join(format!(".s.PGSQL.{}", upstream.get_port()));
         let listener = UnixListener::bind(socket).expect("the wall's socket");
         let silenced = watch::Sender::new(0);

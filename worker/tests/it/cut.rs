@@ -40,14 +40,9 @@ struct Shared {
 impl Line {
     /// Only for a server on a socket of this machine, as the tests' own is.
     pub(crate) fn new(options: PgConnectOptions, answer: Answer) -> Option<Self> {
-        static MADE: AtomicU32 = AtomicU32::new(0);
         let socket = format!(".s.PGSQL.{}", options.get_port());
         let database = options.get_socket()?.join(&socket);
-        let made = MADE.fetch_add(1, Ordering::Relaxed);
-        let folder = std::env::temp_dir().join(format!("line-{}-{made}", std::process::id()));
-        // A process of that number may have been killed here before.
-        let _none_there = std::fs::remove_dir_all(&folder);
-        std::fs::create_dir_all(&folder).unwrap();
+        let folder = testbed::empty_directory("line");
         let listener = UnixListener::bind(folder.join(&socket)).unwrap();
         let shared = Arc::new(Shared {
             database,

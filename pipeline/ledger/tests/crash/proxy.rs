@@ -50,12 +50,7 @@ impl Inside {
 
 impl Proxy {
     pub(crate) async fn start(upstream: &PgConnectOptions) -> Self {
-        static NEXT: AtomicUsize = AtomicUsize::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let dir = std::env::temp_dir().join(format!("listen-cut-{}-{number}", std::process::id()));
-        // A process of that number may have been killed here before.
-        let _none_there = std::fs::remove_dir_all(&dir);
-        std::fs::create_dir_all(&dir).unwrap();
+        let dir = testbed::empty_directory("cut");
         let listener = UnixListener::bind(dir.join(format!(".s.PGSQL.{}", upstream.get_port()))).unwrap();
         let inside = Arc::new(Inside {
             at: AtomicUsize::new(0),

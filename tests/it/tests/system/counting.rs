@@ -32,14 +32,15 @@ fn asking(mock: &Mock) -> Vec<(&'static str, String)> {
 
 /// One that goes on with what another one left.
 async fn outliving(world: &World, mock: &Mock) -> Process {
-    let settings = asking(mock);
-    let settings: Vec<(&str, &str)> = settings.iter().map(|(name, value)| (*name, value.as_str())).collect();
-    Process::outliving(&world.url, &settings).await
+    Process::outliving(&world.url, &borrowed(&asking(mock))).await
 }
 
 async fn serve(world: &World, settings: &[(&'static str, String)]) -> Process {
-    let settings: Vec<(&str, &str)> = settings.iter().map(|(name, value)| (*name, value.as_str())).collect();
-    Process::serve(&world.url, &settings).await
+    Process::serve(&world.url, &borrowed(settings)).await
+}
+
+fn borrowed<'a>(settings: &'a [(&'static str, String)]) -> Vec<(&'a str, &'a str)> {
+    settings.iter().map(|(name, value)| (*name, value.as_str())).collect()
 }
 
 /// The stages of the one job that have a checkpoint.

@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep};
 use crate::binary;
 use crate::client::Client;
 use crate::own_server::OwnServer;
-use crate::process::{PATIENCE, Process};
+use crate::process::{PATIENCE, Process, until};
 use crate::receiver::Receiver;
 use crate::world::{GARDEN, World};
 
@@ -144,13 +144,5 @@ async fn until_found(client: &Client, path: &str) -> serde_json::Value {
         }
         assert!(begun.elapsed() < PATIENCE, "the job is still {poll}");
         sleep(Duration::from_millis(100)).await;
-    }
-}
-
-async fn until<F: Future<Output = bool>>(seen: impl Fn() -> F) {
-    let begun = Instant::now();
-    while !seen().await {
-        assert!(begun.elapsed() < PATIENCE, "it was not seen");
-        sleep(Duration::from_millis(10)).await;
     }
 }

@@ -1,13 +1,11 @@
 //! What commands say last: exit code, the reason in the words of whoever refused, and what to do next.
 
-use std::time::Duration;
-
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use testbed::TestDatabase;
 
 use crate::binary;
-use crate::process::{PATIENCE, Process};
+use crate::process::{Process, until};
 use crate::world::{GARDEN, World};
 
 /// Nobody listens on port 1.
@@ -212,12 +210,7 @@ async fn a_bulk_replay_that_nobody_will_work_off_says_so_before_it_asks() {
     assert_eq!(document(&told)["jobs"], json!(1), "stdout is the document alone");
     assert!(said.contains("role reconciler"), "{said}");
     let _living = Process::serve(&world.url, &[]).await;
-    let announced = async {
-        while world.count("select count(*) from service_processes").await == 0 {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    };
-    tokio::time::timeout(PATIENCE, announced).await.expect("it says that it is there");
+    until(|| async { world.count("select count(*) from service_processes").await > 0 }).await;
     let (_, _, said) = ends(&world.url, &words);
     assert!(!said.contains("warning"), "{said}");
 }

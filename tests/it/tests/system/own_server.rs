@@ -18,10 +18,7 @@ pub(crate) struct OwnServer {
 impl OwnServer {
     /// Makes a durable one and starts it.
     pub(crate) fn start() -> Self {
-        let home = std::env::temp_dir().join(format!("listen-own-server-{}", std::process::id()));
-        // A process of that number may have been killed here before.
-        let _none_there = std::fs::remove_dir_all(&home);
-        std::fs::create_dir_all(&home).expect("a directory can be made");
+        let home = testbed::empty_directory("own-server");
         let lent = geteuid().is_root().then(lent_user);
         if let Some((uid, gid)) = lent {
             std::os::unix::fs::chown(&home, Some(uid), Some(gid)).expect("root may give it away");

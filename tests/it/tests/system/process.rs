@@ -120,6 +120,16 @@ impl Process {
     }
 }
 
+/// Waits until it is seen.
+pub(crate) async fn until<F: Future<Output = bool>>(seen: impl Fn() -> F) {
+    let look = async {
+        while !seen().await {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, look).await.expect("it is seen in time");
+}
+
 /// Collects lines as they come, so that the process never blocks on a full pipe.
 fn follow(stderr: ChildStderr) -> watch::Receiver<Arc<Vec<String>>> {
     let (tell, logs) = watch::channel(Arc::new(Vec::new()));
