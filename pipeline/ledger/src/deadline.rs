@@ -154,3 +154,18 @@ async fn sign_of_life(session: &mut PgConnection) -> Result<bool, sqlx::Error> {
 fn silence() -> sqlx::Error {
     sqlx::Error::Io(std::io::Error::new(std::io::ErrorKind::TimedOut, "the connection is silent"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_doubt_is_about_so_many_sessions_and_no_more() {
+        let doubts = Doubts::default();
+        assert!(!doubts.are_raised() && !doubts.are_any());
+        doubts.raise();
+        assert!(doubts.are_raised());
+        assert!((0..ASKED).all(|_| doubts.are_any()));
+        assert!(!doubts.are_raised() && !doubts.are_any());
+    }
+}

@@ -7,6 +7,7 @@
 mod constant;
 mod literal;
 mod mutants;
+mod reach;
 mod run;
 mod splice;
 mod table;

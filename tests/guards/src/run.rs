@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use futures::{StreamExt, stream};
 
+use crate::reach::Reach;
 use crate::splice::{self, READ_SWITCH};
 use crate::table::Guard;
 use crate::tests::{self, Built, Program, Said};
@@ -26,8 +27,12 @@ struct Tally {
 
 /// Tries `guards`: those that can be switched in one build, then the others in builds of their own.
 pub(crate) async fn all(root: &Path, guards: &[Guard], how: &How) -> Result<ExitCode> {
-    let kit =
-        Kit { tree: Tree::of(root), limit: Duration::from_secs(how.limit), at_once: how.at_once.max(1) };
+    let kit = Kit {
+        tree: Tree::of(root),
+        limit: Duration::from_secs(how.limit),
+        at_once: how.at_once.max(1),
+        reached: how.reached,
+    };
     let mut tally = Tally::default();
     let (tried, left): (Vec<&Guard>, Vec<&Guard>) =
         guards.iter().partition(|guard| how.all || guard.equivalent.is_none());
@@ -52,12 +57,17 @@ pub(crate) struct How {
     /// Guards that are tried at once, where one build serves them.
     #[arg(long, default_value_t = 2)]
     at_once: usize,
+    /// First runs each test by itself to see which guards it comes by, and asks no other tests about a guard. Takes some
+    /// minutes, and saves more where many guards are tried.
+    #[arg(long)]
+    reached: bool,
 }
 
-struct Kit {
+pub(crate) struct Kit {
     tree: Tree,
-    limit: Duration,
-    at_once: usize,
+    pub(crate) limit: Duration,
+    pub(crate) at_once: usize,
+    reached: bool,
 }
 
 impl Kit {
@@ -66,7 +76,11 @@ impl Kit {
             return Ok(());
         }
         let (guards, built) = self.built_together(guards, tally).await?;
-        let tries = guards.iter().map(|guard| self.try_one(guard, &built));
+        let reach = match self.reached {
+            true => Some(Reach::of(&built, &programs(&guards)?, &self.tree.scratch("reached")?, self).await?),
+            false => None,
+        };
+        let tries = guards.iter().map(|guard| self.try_one(guard, &built, reach.as_ref()));
         let mut fates = stream::iter(tries).buffer_unordered(self.at_once);
         while let Some(fate) = fates.next().await {
             tally.add(fate?);
@@ -128,7 +142,7 @@ impl Kit {
         self.tree.set(&BTreeMap::from([(guard.file.clone(), text)]))?;
         match tests::build(self.tree.folder(), &programs(&[guard])?).await {
             Ok(built) => {
-                tally.add(self.try_one(guard, &built).await?);
+                tally.add(self.try_one(guard, &built, None).await?);
                 Ok(())
             }
             Err(error) => {
@@ -139,12 +153,17 @@ impl Kit {
         }
     }
 
-    async fn try_one(&self, guard: &Guard, built: &Built) -> Result<Fate> {
+    async fn try_one(&self, guard: &Guard, built: &Built, reach: Option<&Reach>) -> Result<Fate> {
         let begun = Instant::now();
         let off = (!guard.alone).then_some(guard.name.as_str());
         let mut noticed = None;
-        for program in programs_of(guard)? {
-            match tests::ask(built, &program, off, self.limit).await? {
+        let programs = match reach {
+            Some(reach) => reach.narrowed(built, &programs_of(guard)?, &guard.name).await?,
+            None => programs_of(guard)?.into_iter().map(|program| (program, self.limit)).collect(),
+        };
+        let how_many = programs.len();
+        for (program, limit) in programs {
+            match tests::ask(built, &program, off, limit.min(self.limit)).await? {
                 Said::Passed => {}
                 Said::Failed(test) => {
                     noticed = Some(test);
@@ -161,6 +180,10 @@ impl Kit {
             Some(test) => {
                 println!("caught    {:44} {seconds:5.1} s  {test}", guard.name);
                 Ok(Fate::Caught)
+            }
+            None if how_many == 0 => {
+                println!("SURVIVED  {:44} no test comes by it  {}", guard.name, guard.file);
+                Ok(Fate::Survived(guard.name.clone()))
             }
             None => {
                 println!("SURVIVED  {:44} {seconds:5.1} s  {}: {:?}", guard.name, guard.file, guard.takes);

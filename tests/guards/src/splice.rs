@@ -11,11 +11,26 @@ use crate::table::Guard;
 /// Which guard is off, for the process of a test.
 pub(crate) const SWITCH: &str = "LISTEN_GUARD_OFF";
 
+/// The file to which the process of a test writes which guards it came by, one name a line.
+pub(crate) const REACHED: &str = "LISTEN_GUARDS_REACHED";
+
 /// What a crate with switched guards has at the end of its root.
 pub(crate) const READ_SWITCH: &str = r#"
-/// The name of the guard that is off.
-pub(crate) fn guard_off() -> &'static str {
-    static OFF: std::sync::OnceLock<String> = std::sync::OnceLock::new();
+/// The name of the guard that is off, for a place where there are `here`.
+pub(crate) fn guard_off(here: &'static [&'static str]) -> &'static str {
+    use std::{collections::BTreeSet, io::Write, sync::Mutex, sync::OnceLock};
+    static OFF: OnceLock<String> = OnceLock::new();
+    static REACHED: OnceLock<Option<(std::fs::File, Mutex<BTreeSet<&'static str>>)>> = OnceLock::new();
+    let reached = REACHED.get_or_init(|| {
+        let path = std::env::var_os("LISTEN_GUARDS_REACHED")?;
+        let file = std::fs::File::options().create(true).append(true).open(path).ok()?;
+        Some((file, Mutex::default()))
+    });
+    if let Some((file, told)) = reached {
+        let mut told = told.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let new: String = here.iter().filter(|name| told.insert(name)).map(|name| format!("{name}\n")).collect();
+        let _best_effort = (&*file).write_all(new.as_bytes());
+    }
     OFF.get_or_init(|| std::env::var("LISTEN_GUARD_OFF").unwrap_or_default())
 }
 "#;
@@ -106,7 +121,8 @@ fn choice(whole: &str, start: usize, guards: &[(&Guard, Range<usize>)]) -> Strin
         other.replace_range(own.start - start..own.end - start, &guard.leaves);
         arms.push_str(&format!("{:?} => {{ {other} }} ", guard.name));
     }
-    let choice = format!("match crate::guard_off() {{ {arms}_ => {{ {whole} }} }}");
+    let here: Vec<&str> = guards.iter().map(|(guard, _)| guard.name.as_str()).collect();
+    let choice = format!("match crate::guard_off(&{here:?}) {{ {arms}_ => {{ {whole} }} }}");
     if is_statement { choice } else { format!("({choice})") }
 }
 
@@ -138,7 +154,7 @@ mod checks {
         let switched = switched(text, &[&epoch, &user, &check]).unwrap();
         assert_eq!(
             switched,
-            r#"if (match crate::guard_off() { "check" => { false } _ => { now < due } }) { query((match crate::guard_off() { "epoch" => { "where u = 2" } "user" => { "where true and e = 1" } _ => { "where u = 2 and e = 1" } })) }"#
+            r#"if (match crate::guard_off(&["check"]) { "check" => { false } _ => { now < due } }) { query((match crate::guard_off(&["epoch", "user"]) { "epoch" => { "where u = 2" } "user" => { "where true and e = 1" } _ => { "where u = 2 and e = 1" } })) }"#
         );
         assert_eq!(without(text, &epoch).unwrap(), r#"if now < due { query("where u = 2") }"#);
     }
@@ -176,7 +192,7 @@ mod checks {
         let user = Guard { rewrites, ..guard("user", "u = 2", "true") };
         assert_eq!(
             switched(r#"A { q: "u" }, A { q: "u = 2" }"#, &[&user]).unwrap(),
-            r#"A { q: || "u" }, A { q: || (match crate::guard_off() { "user" => { "true" } _ => { "u = 2" } }) }"#
+            r#"A { q: || "u" }, A { q: || (match crate::guard_off(&["user"]) { "user" => { "true" } _ => { "u = 2" } }) }"#
         );
     }
 
@@ -185,11 +201,11 @@ mod checks {
         let user = guard("user", "u = 2", "true");
         assert_eq!(
             switched(r#"f(format!("(where u = 2 {C}")); g("u")"#, &[&user]).unwrap(),
-            r#"f((match crate::guard_off() { "user" => { format!("(where true {C}") } _ => { format!("(where u = 2 {C}") } })); g("u")"#
+            r#"f((match crate::guard_off(&["user"]) { "user" => { format!("(where true {C}") } _ => { format!("(where u = 2 {C}") } })); g("u")"#
         );
         assert_eq!(
             switched(r#"f(concat!("a", c!())); g("u = 2")"#, &[&user]).unwrap(),
-            r#"f(concat!("a", c!())); g((match crate::guard_off() { "user" => { "true" } _ => { "u = 2" } }))"#
+            r#"f(concat!("a", c!())); g((match crate::guard_off(&["user"]) { "user" => { "true" } _ => { "u = 2" } }))"#
         );
     }
 
@@ -203,6 +219,6 @@ mod checks {
 
     #[test]
     fn the_switch_has_one_name() {
-        assert!(READ_SWITCH.contains(SWITCH));
+        assert!(READ_SWITCH.contains(SWITCH) && READ_SWITCH.contains(REACHED));
     }
 }

@@ -1,6 +1,7 @@
 //! Building and running the test programs of the copy.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
@@ -9,7 +10,8 @@ use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::Command;
 
-use crate::{Result, splice::SWITCH};
+use crate::Result;
+use crate::splice::{REACHED, SWITCH};
 
 /// A test program, and which of its tests.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,6 +29,24 @@ impl Program {
             return Err(format!("{words:?} names no package and target").into());
         };
         Ok(Self { package, target, arguments: parts.collect() })
+    }
+
+    /// All of the same program's tests.
+    pub(crate) fn whole(&self) -> Self {
+        Self { arguments: Vec::new(), ..self.clone() }
+    }
+
+    /// These of the same program's tests.
+    pub(crate) fn exactly<'a>(&self, tests: impl IntoIterator<Item = &'a str>) -> Self {
+        let arguments = std::iter::once("--exact").chain(tests).map(str::to_owned).collect();
+        Self { arguments, ..self.clone() }
+    }
+}
+
+impl fmt::Display for Program {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(to, "{} {}", self.package, self.target)?;
+        self.arguments.iter().try_for_each(|argument| write!(to, " {argument}"))
     }
 }
 
@@ -108,9 +128,10 @@ pub(crate) async fn ask(
     for _ in 0..2 {
         let Said::Failed(test) = run(built, program, name, limit).await? else { return Ok(Said::Passed) };
         if !test.contains("::") {
-            return Ok(Said::Failed(test));
+            let is_ours = off.is_none() || run(built, program, "", limit).await? == Said::Passed;
+            return Ok(if is_ours { Said::Failed(test) } else { Said::Unclear(test) });
         }
-        let alone = Program { arguments: vec!["--exact".into(), test.clone()], ..program.clone() };
+        let alone = program.exactly([test.as_str()]);
         if off.is_none() && !says(built, &alone, name, limit, true).await? {
             return Ok(Said::Failed(test));
         }
@@ -135,12 +156,29 @@ async fn says(built: &Built, program: &Program, off: &str, limit: Duration, pass
     Ok(false)
 }
 
+/// The names of a program's tests.
+pub(crate) async fn names(built: &Built, program: &Program) -> Result<BTreeSet<String>> {
+    let said = command(built, program)?.args(["--list", "--format", "terse"]).output().await?;
+    let said = String::from_utf8(said.stdout)?;
+    Ok(said.lines().filter_map(|line| line.strip_suffix(": test")).map(str::to_owned).collect())
+}
+
+/// Whether a program passes with every guard in place, while it writes to `file` which guards it comes by.
+pub(crate) async fn trace(built: &Built, program: &Program, file: &Path, limit: Duration) -> Result<bool> {
+    let mut command = command(built, program)?;
+    Ok(listened(command.env(REACHED, file), limit).await? == Said::Passed)
+}
+
 /// Runs one program with `off` switched off, until it ends or its first test fails.
 async fn run(built: &Built, program: &Program, off: &str, limit: Duration) -> Result<Said> {
+    listened(command(built, program)?.env(SWITCH, off), limit).await
+}
+
+fn command(built: &Built, program: &Program) -> Result<Command> {
     let place = (program.package.clone(), program.target.clone());
     let (path, folder) = built.get(&place).ok_or_else(|| format!("{place:?} was not built"))?;
     let mut command = Command::new(path);
-    command.args(&program.arguments).env(SWITCH, off).env("CARGO_MANIFEST_DIR", folder).current_dir(folder);
+    command.args(&program.arguments).env("CARGO_MANIFEST_DIR", folder).current_dir(folder);
     // Nobody reads where a test failed, and looking its names up takes longer than many a test.
     command
         .env("RUST_BACKTRACE", "0")
@@ -148,6 +186,10 @@ async fn run(built: &Built, program: &Program, off: &str, limit: Duration) -> Re
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .kill_on_drop(true);
+    Ok(command)
+}
+
+async fn listened(command: &mut Command, limit: Duration) -> Result<Said> {
     let mut child = command.spawn()?;
     let output = child.stdout.take().ok_or("its output is ours")?;
     let listened = tokio::time::timeout(limit, listen(output)).await;

@@ -25,6 +25,14 @@ impl Tree {
         &self.to
     }
 
+    /// An empty folder among what the copy builds.
+    pub(crate) fn scratch(&self, name: &str) -> Result<PathBuf> {
+        let folder = self.to.join("target").join(name);
+        let _none_there = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(&folder)?;
+        Ok(folder)
+    }
+
     /// The text of a file as it really is.
     pub(crate) fn read(&self, file: &str) -> Result<String> {
         Ok(std::fs::read_to_string(self.from.join(file)).map_err(|error| format!("{file}: {error}"))?)

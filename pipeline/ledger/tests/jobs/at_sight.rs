@@ -3,6 +3,7 @@
 
 use std::time::{Duration, Instant};
 
+use futures::FutureExt;
 use job::{Queue, State};
 use ledger::{Ledger, Settings, Taken};
 
@@ -157,10 +158,11 @@ async fn a_take_says_how_long_it_is_quiet() {
     assert!(room.claims.len() == 1 && quiet_for < Duration::from_secs(1), "until the third: {quiet_for:?}");
 }
 
-/// A claim that is a job's last crash: its conversation fails with it.
+/// A claim that is a job's last crash: its conversation fails with it, and whoever sends deliveries is woken.
 #[tokio::test]
 async fn what_dies_of_its_claim_is_told() {
     let world = World::new().await;
+    world.endpoint(&world.ann, "e", &[ledger::EventKind::ConversationFailed]).await;
     world.claimed("a").await;
     world
         .run(
@@ -171,6 +173,8 @@ async fn what_dies_of_its_claim_is_told() {
         .await;
     assert_eq!(world.answers(Queue::Creation).await, ["dead_letter"]);
     assert_eq!(world.count("select count(*) from conversations where status = 'failed'").await, 1);
+    let waiting = world.ledger.waker().deliveries_waiting();
+    assert!(waiting.now_or_never().is_some(), "nobody was woken");
 }
 
 /// A queue in which two wait for one slot: the next take holds first. Jobs `a` and `b` are left.

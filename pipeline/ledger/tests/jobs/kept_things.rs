@@ -99,6 +99,8 @@ async fn a_date_heard_later_is_taken_over_by_the_open_item_that_has_none() {
     complete(&world, &run, Results { due_dates, ..Results::default() }).await;
     let changed = "select user_id || ' ' || action_item_id from action_items where due_at > now()";
     assert_eq!(ids(&world, changed).await, ["ann open"]);
+    let to_be_told = "select user_id || ' ' || action_item_id from reminders where due_at > now()";
+    assert_eq!(ids(&world, to_be_told).await, ["ann open"], "she is reminded of it");
     let left = "select count(*) from action_items where due_at = '2026-01-01T00:00:00Z'";
     assert_eq!(world.count(left).await, 2);
 }
