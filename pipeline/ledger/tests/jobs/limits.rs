@@ -54,6 +54,22 @@ async fn a_session_that_was_idle_for_a_while_is_asked_before_it_is_used() {
     ledger.now().await.unwrap();
 }
 
+#[tokio::test]
+async fn a_session_that_was_idle_for_a_while_and_lives_is_used_again() {
+    let world = World::new().await;
+    let options = world.database.options().application_name("alive");
+    let ledger = Ledger::new(options, Settings { connections: 1, ..Settings::default() });
+    let session = async || -> Vec<i32> {
+        ledger.now().await.unwrap();
+        let sessions = "select pid from pg_stat_activity where application_name = 'alive' \
+            and datname = current_database()";
+        sqlx::query_scalar(sessions).fetch_all(&world.pool).await.unwrap()
+    };
+    let before = session().await;
+    tokio::time::sleep(Duration::from_millis(1_200)).await;
+    assert_eq!(session().await, before);
+}
+
 /// A ledger of which one session each has just answered a page and a poll, by the name of `name`.
 async fn kept(world: &World, name: &str) -> Ledger {
     let ledger = Ledger::new(world.database.options().application_name(name), Settings::default());

@@ -246,6 +246,18 @@ async fn those_who_are_together_more_than_one_reading_holds_are_each_shown_by_th
 }
 
 #[tokio::test]
+async fn who_is_alone_is_shown_more_than_one_reading_holds() {
+    const MORE: usize = 33 * 1024 * 1024;
+    let world = World::new().await;
+    let id = world.deferred("c").await;
+    world.ledger.append_segments(&world.ann, &id, &[said("s")]).await.unwrap().unwrap();
+    world.run("update transcript_segments set content = repeat('x', 33 * 1024 * 1024)").await;
+    let (view, fresh) = world.ledger.finalize_and_show(&world.ann, &id, None).await.unwrap().unwrap();
+    assert!(fresh);
+    assert_eq!(view.segments.unwrap()[0].text.len(), MORE);
+}
+
+#[tokio::test]
 async fn whoever_waits_for_words_that_go_on_coming_is_admitted_at_the_end_of_the_first() {
     const COMING: &str = "begin; update conversations set last_append_at = clock_timestamp(); \
         select pg_sleep(0.002); commit";

@@ -1,8 +1,8 @@
 //! The list, the view and a person's changes.
 
-use chrono::Datelike;
-use ledger::{ConversationChange, ConversationFilter, DatePage, Error};
-use records::{Category, ConversationId, FolderId, Status, Visibility};
+use chrono::{Datelike, TimeDelta};
+use ledger::{ConversationChange, ConversationFilter, DatePage, Error, NewContent, NewConversation};
+use records::{Category, ConversationId, FolderId, Source, Status, Visibility};
 
 use crate::world::{World, nine, said};
 
@@ -16,6 +16,35 @@ fn all() -> ConversationFilter {
 async fn ids(world: &World, filter: &ConversationFilter) -> Vec<String> {
     let views = world.ledger.conversations(&world.ann, filter).await.unwrap();
     views.into_iter().map(|view| view.conversation.id.as_str().to_owned()).collect()
+}
+
+#[tokio::test]
+async fn times_that_a_client_leaves_open_are_as_far_apart_as_what_was_said_lasts() {
+    let world = World::new().await;
+    let text =
+        NewContent::Text { text: "Call Bob".into(), text_source: "message".into(), text_source_spec: None };
+    // The last to end is not the last.
+    let segments =
+        [said(None, "SPEAKER_00", "Well.", 90.0), said(None, "SPEAKER_00", "As I said:", 2.0)].to_vec();
+    let longest = TimeDelta::microseconds((segments[0].end * 1e6) as i64);
+    for (content, length) in [(text, TimeDelta::minutes(5)), (NewContent::Segments(segments), longest)] {
+        let times = async |started_at, finished_at| {
+            let id = ConversationId::new(format!("{length} {started_at:?} {finished_at:?}"));
+            let new = NewConversation::new(id.clone(), content.clone(), Source::new("phone"));
+            let new = NewConversation { started_at, finished_at, ..new };
+            world.ledger.create_conversation(&world.ann, new).await.unwrap();
+            let seen = world.ledger.conversation(&world.ann, &id, false).await.unwrap().unwrap().conversation;
+            (seen.started_at, seen.finished_at)
+        };
+        let (one, two) = (nine(1), nine(2));
+        assert_eq!(times(Some(one), Some(two)).await, (one, two));
+        assert_eq!(times(Some(one), None).await, (one, one + length));
+        assert_eq!(times(None, Some(two)).await, (two - length, two));
+        let before = world.ledger.now().await.unwrap();
+        let (started, finished) = times(None, None).await;
+        assert!((before..=world.ledger.now().await.unwrap()).contains(&started), "{started}");
+        assert_eq!(finished - started, length);
+    }
 }
 
 async fn with_four() -> World {
