@@ -118,6 +118,22 @@ impl TestDatabase {
         session
     }
 
+    /// Runs `statements`, one after the other, in a session of its own that has ended: what it read and wrote is counted by
+    /// the server when this returns, and not while somebody measures what comes next.
+    ///
+    /// # Panics
+    /// When the server refuses one of them.
+    pub async fn seed(&self, statements: &[&str]) {
+        let session = PgConnection::connect_with(&self.options().application_name("seed")).await;
+        let mut session = session.expect("the test database takes no connection");
+        for sql in statements {
+            let done = sqlx::raw_sql(AssertSqlSafe(*sql)).execute(&mut session).await;
+            done.expect("the test database refuses a statement");
+        }
+        session.close().await.expect("the test database lets a session go");
+        self.until_nobody_is("seed").await;
+    }
+
     /// What `verb` answers when it comes behind `sql`, which holds what the verb needs and is committed once the verb waits
     /// for it.
     ///

@@ -171,6 +171,20 @@ mod tests {
     }
 
     #[test]
+    fn what_one_after_the_other_came_to_is_added_up_until_one_comes_to_nothing() {
+        let mut one_by_one = begun(0, false);
+        for (dead_letters, retries) in [(1, 0), (1, 2), (0, 3)] {
+            let one = Taken { answers: vec!["told"], dead_letters, retries, ..Taken::default() };
+            assert!(one_by_one.add(Ok(one), None).is_none());
+            assert!(one_by_one.goes_on());
+        }
+        assert!(one_by_one.add(Ok(Taken::default()), None).is_none());
+        assert!(!one_by_one.goes_on());
+        let all = one_by_one.end().map(|all| (all.answers.len(), all.dead_letters, all.retries));
+        assert!(matches!(all, Ok((3, 2, 5))), "{all:?}");
+    }
+
+    #[test]
     fn where_nothing_is_claimed_there_is_time() {
         let late = begun(7, false);
         assert!(late.goes_on());

@@ -158,23 +158,38 @@ async fn a_take_says_how_long_it_is_quiet() {
     assert!(room.claims.len() == 1 && quiet_for < Duration::from_secs(1), "until the third: {quiet_for:?}");
 }
 
+/// A job whose run died, that often before, is claimed again.
+async fn died(world: &World, crashes: i16) -> Taken {
+    world.endpoint(&world.ann, "e", &[ledger::EventKind::ConversationFailed]).await;
+    world.claimed("a").await;
+    sqlx::query(
+        "update finalization_jobs set version = version + 1, crashes = $1, \
+            lease_claimed_at = now() - interval '1 minute', lease_expires_at = now() - interval '1 second', \
+            reconcile_after_at = now() - interval '1 second'",
+    )
+    .bind(crashes)
+    .execute(&world.pool)
+    .await
+    .unwrap();
+    world.ledger.take(Queue::Creation, &worker("w"), 10).await.unwrap()
+}
+
 /// A claim that is a job's last crash: its conversation fails with it, and whoever sends deliveries is woken.
 #[tokio::test]
 async fn what_dies_of_its_claim_is_told() {
     let world = World::new().await;
-    world.endpoint(&world.ann, "e", &[ledger::EventKind::ConversationFailed]).await;
-    world.claimed("a").await;
-    world
-        .run(
-            "update finalization_jobs set version = version + 1, crashes = 4, \
-                lease_claimed_at = now() - interval '1 minute', lease_expires_at = now() - interval '1 second', \
-                reconcile_after_at = now() - interval '1 second'",
-        )
-        .await;
-    assert_eq!(world.answers(Queue::Creation).await, ["dead_letter"]);
+    let taken = died(&world, 4).await;
+    assert_eq!((taken.answers, taken.dead_letters, taken.retries), (vec!["dead_letter"], 1, 0));
     assert_eq!(world.count("select count(*) from conversations where status = 'failed'").await, 1);
     let waiting = world.ledger.waker().deliveries_waiting();
     assert!(waiting.now_or_never().is_some(), "nobody was woken");
+}
+
+#[tokio::test]
+async fn what_is_claimed_after_a_crash_is_a_retry() {
+    let world = World::new().await;
+    let taken = died(&world, 0).await;
+    assert_eq!((taken.answers, taken.dead_letters, taken.retries), (vec!["claimed"], 0, 1));
 }
 
 /// A queue in which two wait for one slot: the next take holds first. Jobs `a` and `b` are left.
@@ -299,15 +314,12 @@ async fn what_waited_for_its_queue_to_be_resumed_is_not_passed_by() {
 /// After many bells, takes read no more of their index than after none, but for the first of each second.
 #[tokio::test]
 async fn a_take_does_not_walk_past_what_was_answered() {
+    const ANSWERED: &str = "alter table finalization_bells set (autovacuum_enabled = off); \
+        insert into finalization_bells (job_id, ring, dispatch_generation, queue, ring_at) \
+        select 'j' || n, 1, 1, 'creation', now() - interval '1 hour' from generate_series(1, 20000) n; \
+        delete from finalization_bells";
     let world = World::new().await;
-    world
-        .run(
-            "alter table finalization_bells set (autovacuum_enabled = off); \
-            insert into finalization_bells (job_id, ring, dispatch_generation, queue, ring_at) \
-            select 'j' || n, 1, 1, 'creation', now() - interval '1 hour' from generate_series(1, 20000) n; \
-            delete from finalization_bells",
-        )
-        .await;
+    world.database.seed(&[ANSWERED]).await;
     let front = pages(&world, "once", 1, 10).await;
     assert!(front > 50, "{front} pages");
     // Where two wait for one slot, bells are held first.

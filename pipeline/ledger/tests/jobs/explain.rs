@@ -58,14 +58,7 @@ pub(crate) async fn assert_uses_with(
     verb: impl AsyncFn(&Ledger, usize),
 ) {
     let world = World::new().await;
-    // In a session of its own that has ended: what it read itself is counted before, not after.
-    let seed = world.database.options().application_name("seed");
-    let mut seed = sqlx::ConnectOptions::connect(&seed).await.unwrap();
-    for rows in [HISTORY, "analyze", more] {
-        sqlx::raw_sql(rows).execute(&mut seed).await.unwrap();
-    }
-    sqlx::Connection::close(seed).await.unwrap();
-    world.database.until_nobody_is("seed").await;
+    world.database.seed(&[HISTORY, "analyze", more]).await;
     let mut before = Vec::new();
     for (table, index) in indexes {
         before.push(scans(&world, table, index).await);

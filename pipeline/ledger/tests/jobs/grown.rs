@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use job::{Outcome, Queue};
 use ledger::{CheckpointKey, Claimed, DeliveryOutcome, DeliveryPolicy, EventKind, Ledger, Results, Settings};
 use serde_json::json;
-use sqlx::{ConnectOptions, Connection};
 
 use crate::{
     explain::HISTORY,
@@ -81,13 +80,7 @@ async fn a_plan_that_was_made_for_a_small_table_reads_no_more_of_a_large_one() {
     for round in 0..6 {
         street(&world, &ledger, &format!("small{round}")).await;
     }
-    let grower = world.database.options().application_name("grower");
-    let mut grower = grower.connect().await.unwrap();
-    for rows in [HISTORY, SENT] {
-        sqlx::raw_sql(rows).execute(&mut grower).await.unwrap();
-    }
-    grower.close().await.unwrap();
-    world.database.until_nobody_is("grower").await;
+    world.database.seed(&[HISTORY, SENT]).await;
     let before = reads(&world).await;
     for round in 0..4 {
         street(&world, &ledger, &format!("large{round}")).await;

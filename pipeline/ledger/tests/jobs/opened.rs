@@ -208,6 +208,8 @@ async fn each_is_shown_its_own_words_in_their_order() {
         let texts: Vec<String> = segments.into_iter().map(|segment| segment.text).collect();
         assert_eq!(texts, [0, 1, 2].map(|n| format!("{whose} {n}")));
     }
+    let transactions = "select count(distinct xmin::text) from finalization_jobs";
+    assert_eq!((world.count(JOBS).await, world.count(transactions).await), (2, 1), "they are one batch");
 }
 
 #[tokio::test]

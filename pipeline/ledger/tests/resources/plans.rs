@@ -38,9 +38,7 @@ async fn assert_uses(world: &World, table: &str, index: &str, verb: impl AsyncFn
 /// 50,000 conversations of 50 people, an action item each, and vacuumed statistics.
 async fn with_history() -> World {
     let world = World::new().await;
-    world
-        .run(
-            "insert into users (user_id) select 'u' || n from generate_series(0, 49) n; \
+    world.database.seed(&["insert into users (user_id) select 'u' || n from generate_series(0, 49) n; \
              insert into conversations (user_id, conversation_id, created_at, updated_at, started_at, finished_at, \
                  language, source, status, discarded) \
              select 'u' || n % 50, 'c' || n, at, at, at, at, 'en', 'phone', \
@@ -48,9 +46,7 @@ async fn with_history() -> World {
              from (select n, now() - n * interval '1 minute' as at from generate_series(0, 49999) n) s; \
              insert into action_items (user_id, action_item_id, description, created_at, updated_at, conversation_id) \
              select user_id, 'i' || conversation_id, 'Do', created_at, created_at, conversation_id from conversations; \
-             analyze",
-        )
-        .await;
+             analyze"]).await;
     world
 }
 
@@ -91,14 +87,10 @@ async fn the_list_page_of_action_items_uses_its_index() {
 #[tokio::test]
 async fn a_folder_its_count_and_the_starred_ones_use_their_indexes() {
     let world = with_history().await;
-    world
-        .run(
-            "insert into folders (user_id, folder_id, name) values ('u3', 'f', 'F'), ('u3', 'g', 'G'); \
+    world.database.seed(&["insert into folders (user_id, folder_id, name) values ('u3', 'f', 'F'), ('u3', 'g', 'G'); \
              update conversations set folder_id = 'f' where user_id = 'u3' and substr(conversation_id, 2)::int % 40 = 3; \
              update conversations set starred = true where user_id = 'u3' and substr(conversation_id, 2)::int % 400 = 3; \
-             analyze",
-        )
-        .await;
+             analyze"]).await;
     let user = records::UserId::new("u3");
     assert_uses(&world, "conversations", "conversations_in_folder", async |ledger| {
         let folders = ledger.folders(&user).await.unwrap();
@@ -116,14 +108,10 @@ async fn a_folder_its_count_and_the_starred_ones_use_their_indexes() {
 #[tokio::test]
 async fn the_list_page_of_memories_uses_its_index() {
     let world = with_history().await;
-    world
-        .run(
-            "insert into memories (user_id, memory_id, content, category, created_at, updated_at) \
+    world.database.seed(&["insert into memories (user_id, memory_id, content, category, created_at, updated_at) \
              select user_id, 'm' || conversation_id, 'Fact', case when discarded then 'work' else 'core' end, \
                  created_at, created_at from conversations; \
-             analyze",
-        )
-        .await;
+             analyze"]).await;
     let user = records::UserId::new("u3");
     for categories in [vec![], vec![records::MemoryCategory::Work]] {
         assert_uses(&world, "memories", "memories_listed", async |ledger| {
@@ -137,14 +125,10 @@ async fn the_list_page_of_memories_uses_its_index() {
 #[tokio::test]
 async fn the_list_of_goals_uses_its_index() {
     let world = with_history().await;
-    world
-        .run(
-            "insert into goals (user_id, goal_id, title, target_value, is_active, created_at, updated_at) \
+    world.database.seed(&["insert into goals (user_id, goal_id, title, target_value, is_active, created_at, updated_at) \
              select 'u' || n % 50, 'g' || n, 'Reach it', 1, n >= 19850, now() - n * interval '1 minute', now() \
              from generate_series(0, 19999) n; \
-             analyze",
-        )
-        .await;
+             analyze"]).await;
     let user = records::UserId::new("u3");
     for include_inactive in [false, true] {
         assert_uses(&world, "goals", "goals_listed", async |ledger| {
@@ -162,9 +146,7 @@ async fn the_claim_of_deliveries_uses_its_indexes() {
     for id in ["w0", "w1", "w2", "w3", "w4"] {
         world.endpoint(&world.ann, id).await;
     }
-    world
-        .run(
-            "insert into webhook_deliveries (user_id, endpoint_id, delivery_id, event, status, next_at, sending_until, \
+    world.database.seed(&["insert into webhook_deliveries (user_id, endpoint_id, delivery_id, event, status, next_at, sending_until, \
                  finished_at, occurred_at) \
              select 'ann', 'w' || n % 5, 'd' || n, 'conversation.completed', \
                  case when n < 500 then 'pending' when n < 520 then 'sending' else 'delivered' end, \
@@ -172,9 +154,7 @@ async fn the_claim_of_deliveries_uses_its_indexes() {
                  case when n between 500 and 519 then now() - interval '1 minute' end, \
                  case when n >= 520 then now() end, now() - n * interval '1 second' \
              from generate_series(0, 50519) n; \
-             analyze",
-        )
-        .await;
+             analyze"]).await;
     let claim = async |ledger: &Ledger| {
         assert!(!ledger.claim_deliveries(8, &DeliveryPolicy::default()).await.unwrap().claimed.is_empty());
     };
@@ -185,9 +165,7 @@ async fn the_claim_of_deliveries_uses_its_indexes() {
 #[tokio::test]
 async fn gauges_cost_nothing_that_grows_with_history() {
     let world = World::new().await;
-    world
-        .run(
-            "insert into finalization_jobs (user_id, job_id, conversation_id, revision, origin, queue, status, \
+    world.database.seed(&["insert into finalization_jobs (user_id, job_id, conversation_id, revision, origin, queue, status, \
                  ready_at, outcome, requires_keys, force_process, admitted_at, reconcile_after_at, created_at, \
                  updated_at, finished_at) \
              select 'ann', 'fj' || n, 'c' || n, 1, 'finalize', 'finalization', \
@@ -195,9 +173,7 @@ async fn gauges_cost_nothing_that_grows_with_history() {
                  case when not live then 'kept' end, false, false, now(), case when live then now() end, now(), now(), \
                  case when not live then now() end \
              from (select n, n % 500 = 0 live from generate_series(0, 49999) n) s; \
-             analyze",
-        )
-        .await;
+             analyze"]).await;
     let gauges = async |ledger: &Ledger| {
         assert!(ledger.gauges().await.unwrap().jobs.contains(&("queued", 100)));
     };
@@ -208,19 +184,15 @@ async fn gauges_cost_nothing_that_grows_with_history() {
 #[tokio::test]
 async fn what_waits_is_read_through_partial_indexes_however_many_are_dead() {
     let world = World::new().await;
-    world
-        .run(
-            "insert into finalization_jobs (user_id, job_id, conversation_id, revision, origin, queue, status, \
+    world.database.seed(&["insert into finalization_jobs (user_id, job_id, conversation_id, revision, origin, queue, status, \
                  requires_keys, force_process, admitted_at, created_at, updated_at, dead_code, finished_at) \
              select 'ann', 'j' || n, 'c' || n, 1, 'finalize', 'finalization', 'dead_letter', false, false, at, at, at, \
                  'model_timeout', at from (select n, now() - n * interval '1 minute' as at from generate_series(1, 20000) n) s; \
              insert into finalization_jobs (user_id, job_id, conversation_id, revision, origin, queue, status, \
                  requires_keys, force_process, admitted_at, created_at, updated_at, ready_at, reconcile_after_at) \
              select 'bob', 'q' || n, 'c' || n, 1, 'finalize', 'finalization', 'queued', false, false, now(), now(), now(), \
-                 now(), now() from generate_series(1, 5000) n",
-        )
-        .await;
-    world.run("vacuum analyze finalization_jobs").await;
+                 now(), now() from generate_series(1, 5000) n"]).await;
+    world.database.seed(&["vacuum analyze finalization_jobs"]).await;
     for index in ["finalization_jobs_dead", "finalization_jobs_leases", "finalization_jobs_parked"] {
         assert_uses(&world, "finalization_jobs", index, async |ledger| {
             ledger.backlog().await.unwrap();
@@ -233,9 +205,7 @@ async fn what_waits_is_read_through_partial_indexes_however_many_are_dead() {
 #[tokio::test]
 async fn reminders_and_pushes_are_found_by_their_indexes() {
     let world = World::new().await;
-    world
-        .run(
-            "insert into push_subscriptions (user_id, subscription_id, kind, url) \
+    world.database.seed(&["insert into push_subscriptions (user_id, subscription_id, kind, url) \
              values ('ann', 's', 'webhook', 'https://example.com'); \
              insert into action_items (user_id, action_item_id, description, created_at, updated_at, due_at) \
              select 'ann', 'i' || n, 'Do', now(), now(), timestamptz '2030-01-01' from generate_series(0, 49999) n; \
@@ -249,9 +219,7 @@ async fn reminders_and_pushes_are_found_by_their_indexes() {
                  case when n < 500 then 'pending' else 'delivered' end, \
                  case when n < 500 then now() - interval '1 minute' end, now(), case when n >= 500 then now() end \
              from generate_series(0, 49999) n; \
-             analyze",
-        )
-        .await;
+             analyze"]).await;
     assert_uses(&world, "reminders", "reminders_due", async |ledger| {
         assert_eq!(ledger.fire_reminders(100).await.unwrap(), 20);
     })
