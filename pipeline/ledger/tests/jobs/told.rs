@@ -1,5 +1,6 @@
 //! Who is told of a completion: enabled endpoints that asked for it, once, and none that went meanwhile.
 
+use futures::FutureExt;
 use job::Outcome;
 use ledger::{Announcement, EndpointChange, EventKind, Finished, NewItem, Results};
 use records::UserId;
@@ -33,6 +34,8 @@ async fn endpoints_are_told_what_they_asked_for_while_they_are_enabled() {
     let run = world.claimed("c").await;
     let finished = world.ledger.complete(&completion(&run, Outcome::Kept, results())).await.unwrap();
     assert_eq!(finished, Finished::Completed { items: 1, memories: 0, deliveries: 3 });
+    let waiting = world.ledger.waker().deliveries_waiting();
+    assert!(waiting.now_or_never().is_some(), "nobody was woken");
     let told: Vec<(String, String, String)> =
         sqlx::query_as("select user_id, endpoint_id, event from webhook_deliveries order by 1, 2, 3")
             .fetch_all(&world.pool)

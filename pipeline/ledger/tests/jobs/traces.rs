@@ -2,7 +2,7 @@
 
 use chrono::Duration;
 use job::{FailureCode, JobId, Outcome};
-use ledger::{Announcement, Claimed, DeliveryPolicy, Edge, EventKind, OperatorAction, Results};
+use ledger::{Announcement, Claimed, DeliveryPolicy, Edge, EventKind, OperatorAction, Results, WithKeys};
 use opentelemetry::trace::{SpanContext, SpanId, TraceContextExt, TraceFlags, TraceId, TraceState};
 use trace::TraceContext;
 
@@ -49,6 +49,13 @@ async fn an_admission_keeps_the_trace_of_whoever_asked_and_of_no_other() {
         world.admitted("c").await
     };
     assert_eq!(world.view(&job).await.trace, of(2));
+    let conversation = world.deferred("d").await;
+    let keyed = {
+        let _guard = traced(3);
+        let none_is_free = WithKeys { claimant: None };
+        world.ledger.finalize_with_keys(&world.ann, &conversation, None, none_is_free).await
+    };
+    assert_eq!(world.view(&keyed.unwrap().unwrap().job.unwrap()).await.trace, of(3));
 }
 
 #[tokio::test]

@@ -76,6 +76,7 @@ async fn an_extracted_due_date_is_pushed_at_once_and_once_more_when_it_has_come(
     subscribe(&world, &world.bob, "https://example.com/bob").await;
     let due_at = in_an_hour(&world).await;
     heard(&world, "c", "Call Tom", due_at).await;
+    assert!(world.ledger.waker().pushes_waiting().now_or_never().is_some(), "nobody was woken");
 
     let pushes = claim(&world).await;
     let mut urls: Vec<_> = pushes.iter().map(|push| push.url.as_str()).collect();
