@@ -239,6 +239,21 @@ mod tests {
         assert_eq!(Error::Contended { doing: "replaying" }.trouble(), None);
         let full = Error::Unavailable { doing: "reading", source: sqlx::Error::PoolTimedOut };
         assert_eq!(full.trouble(), Some(Trouble::Sessions), "nobody knows whether the server is up");
-        assert_eq!((of_code("28P01"), of_code("23505")), (Some(Trouble::Credentials), None));
+        assert!(!full.is_of_an_old_plan());
+    }
+
+    #[test]
+    fn what_an_operator_can_mend_is_known_by_its_code() {
+        for (code, trouble) in [
+            ("28000", Some(Trouble::Credentials)),
+            ("28P01", Some(Trouble::Credentials)),
+            ("3D000", Some(Trouble::NoDatabase)),
+            ("42P01", Some(Trouble::Schema)),
+            ("42703", Some(Trouble::Schema)),
+            ("53300", Some(Trouble::Connections)),
+            ("23505", None),
+        ] {
+            assert_eq!(of_code(code), trouble, "{code}");
+        }
     }
 }

@@ -285,6 +285,20 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn who_fails_alone_is_asked_once() {
+        let asked = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+        let together = Together::new(Lanes::One);
+        let odd = async |asked: Arc<std::sync::atomic::AtomicUsize>,
+                         numbers: Vec<u32>|
+               -> Result<Vec<u32>, Error> {
+            asked.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+            if numbers == [1] { Err(ODD) } else { Ok(numbers) }
+        };
+        assert!(together.ask(&asked, 1, odd).await.is_err());
+        assert_eq!(asked.load(std::sync::atomic::Ordering::SeqCst), 1);
+    }
+
+    #[tokio::test]
     async fn a_database_that_is_away_is_asked_once_by_a_batch() {
         let asked = Arc::new(std::sync::atomic::AtomicUsize::new(0));
         async fn away(
@@ -330,6 +344,10 @@ mod tests {
         assert_eq!(said, [Some(0), None, Some(2)], "in one breath");
         let next = tokio::time::timeout(PATIENCE, together.ask(&gate, 3, all_but_one)).await;
         assert!(matches!(next, Ok(Ok(3))), "{next:?}");
+        while together.lock().lanes > 0 {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(together.lock().answering, 0);
     }
 
     #[tokio::test]

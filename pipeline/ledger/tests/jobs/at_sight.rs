@@ -3,7 +3,6 @@
 
 use std::time::{Duration, Instant};
 
-use futures::FutureExt;
 use job::{Queue, State};
 use ledger::{Ledger, Settings, Taken};
 
@@ -171,6 +170,7 @@ async fn died(world: &World, crashes: i16) -> Taken {
     .execute(&world.pool)
     .await
     .unwrap();
+    assert!(!world.is_woken());
     world.ledger.take(Queue::Creation, &worker("w"), 10).await.unwrap()
 }
 
@@ -181,8 +181,7 @@ async fn what_dies_of_its_claim_is_told() {
     let taken = died(&world, 4).await;
     assert_eq!((taken.answers, taken.dead_letters, taken.retries), (vec!["dead_letter"], 1, 0));
     assert_eq!(world.count("select count(*) from conversations where status = 'failed'").await, 1);
-    let waiting = world.ledger.waker().deliveries_waiting();
-    assert!(waiting.now_or_never().is_some(), "nobody was woken");
+    assert!(world.is_woken());
 }
 
 #[tokio::test]
@@ -190,6 +189,7 @@ async fn what_is_claimed_after_a_crash_is_a_retry() {
     let world = World::new().await;
     let taken = died(&world, 0).await;
     assert_eq!((taken.answers, taken.dead_letters, taken.retries), (vec!["claimed"], 0, 1));
+    assert!(!world.is_woken(), "nobody is told of it");
 }
 
 /// A queue in which two wait for one slot: the next take holds first. Jobs `a` and `b` are left.

@@ -131,6 +131,27 @@ async fn a_batch_of_which_one_is_gone_writes_nothing_of_it_and_all_of_the_other(
 }
 
 #[tokio::test]
+async fn a_batch_of_which_one_cannot_be_written_is_written_but_for_that_one() {
+    let world = World::new().await;
+    let (one, other) = (world.deferred("a").await, world.deferred("b").await);
+    world
+        .run(
+            "create function no_room() returns trigger language plpgsql as $$begin if new.conversation_id = 'b' then \
+                 raise exception 'no room' using errcode = '53100'; end if; return new; end$$; \
+             create trigger no_room before insert on finalization_jobs for each row execute function no_room()",
+        )
+        .await;
+    // Asked in the same breath: one batch.
+    let (one, other) = tokio::join!(
+        world.ledger.finalize(&world.ann, &one, None),
+        world.ledger.finalize(&world.ann, &other, None)
+    );
+    assert!(one.unwrap().unwrap().is_some());
+    assert!(other.is_err_and(|error| error.is_passing()));
+    assert_eq!(world.count(JOBS).await, 1);
+}
+
+#[tokio::test]
 async fn what_hangs_on_a_conversation_is_shown_with_it() {
     let world = World::new().await;
     let id = world.deferred("c").await;
@@ -320,7 +341,8 @@ async fn sessions_that_died_a_moment_ago_cost_nobody_an_answer() {
     let (first, second) = (world.deferred("a").await, world.deferred("b").await);
     let ledger = Ledger::new(world.database.options().application_name("few"), Settings::default());
     ledger.finalize(&world.ann, &first, None).await.unwrap().unwrap();
-    // The few that are kept for statements by keys; the common ones are made anew.
+    // Those that are kept for single statements, and one of the common ones, to which whoever is refused turns.
+    ledger.now().await.unwrap();
     world.run("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'few' and datname = current_database()").await;
     assert!(ledger.finalize(&world.ann, &second, None).await.unwrap().unwrap().is_some());
 }

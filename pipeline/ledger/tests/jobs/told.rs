@@ -1,6 +1,5 @@
 //! Who is told of a completion: enabled endpoints that asked for it, once, and none that went meanwhile.
 
-use futures::FutureExt;
 use job::Outcome;
 use ledger::{Announcement, EndpointChange, EventKind, Finished, NewItem, Results};
 use records::UserId;
@@ -32,10 +31,10 @@ async fn endpoints_are_told_what_they_asked_for_while_they_are_enabled() {
     let off = EndpointChange { enabled: Some(false), ..EndpointChange::default() };
     world.ledger.change_endpoint(&world.ann, "off", &off).await.unwrap().unwrap();
     let run = world.claimed("c").await;
+    let _before = world.is_woken();
     let finished = world.ledger.complete(&completion(&run, Outcome::Kept, results())).await.unwrap();
     assert_eq!(finished, Finished::Completed { items: 1, memories: 0, deliveries: 3 });
-    let waiting = world.ledger.waker().deliveries_waiting();
-    assert!(waiting.now_or_never().is_some(), "nobody was woken");
+    assert!(world.is_woken());
     let told: Vec<(String, String, String)> =
         sqlx::query_as("select user_id, endpoint_id, event from webhook_deliveries order by 1, 2, 3")
             .fetch_all(&world.pool)
@@ -62,4 +61,5 @@ async fn an_endpoint_that_goes_meanwhile_fails_nothing_and_is_told_nothing() {
     let verb = async { world.ledger.complete(&asked).await.unwrap() };
     let done = world.database.overtaken_by("delete from webhook_endpoints", verb).await;
     assert_eq!(done, Finished::Completed { items: 1, memories: 0, deliveries: 0 });
+    assert!(!world.is_woken());
 }

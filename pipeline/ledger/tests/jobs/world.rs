@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use chrono::Duration;
+use futures::FutureExt;
 use job::{FailureCode, Job, JobId, Outcome, Queue, State, WorkerId};
 use ledger::{
     Claimed, Comparison, Completion, CreateOutcome, Edge, EventKind, Holding, JobView, Ledger, NewContent,
@@ -129,6 +130,11 @@ impl World {
                 .await
                 .unwrap();
         }
+    }
+
+    /// Whether those who send deliveries were woken since the last time.
+    pub(crate) fn is_woken(&self) -> bool {
+        self.ledger.waker().deliveries_waiting().now_or_never().is_some()
     }
 
     /// What one take of up to ten bells of a queue answers. One that comes too late with what it saw is made again, as

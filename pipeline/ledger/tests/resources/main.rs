@@ -52,3 +52,4 @@ mod subscribing;
 mod taken_back;
 mod things;
 mod tried_again;
+mod woken;

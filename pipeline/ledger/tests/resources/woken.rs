@@ -1,0 +1,124 @@
+//! Whoever sends is woken by what is written for it, and by nothing else: a poll an hour later would tell as well, and a wake
+//! for nothing is a look at the database for nothing.
+
+use futures::FutureExt;
+use ledger::{
+    DeliveryOutcome, DeliveryPolicy, EndpointChange, EventKind, NewActionItem, NewPersonMemory,
+    OperatorAction,
+};
+use records::{ActionItemId, MemoryCategory, MemoryId, UserId};
+
+use crate::world::World;
+
+fn olga() -> OperatorAction {
+    OperatorAction { operator: "olga".into(), reason: "their outage is over".into() }
+}
+
+/// Whether senders of webhooks were woken since the last time.
+fn is_woken(world: &World) -> bool {
+    world.ledger.waker().deliveries_waiting().now_or_never().is_some()
+}
+
+/// Ann's `w`, of which one delivery was given up.
+async fn with_one_lost() -> World {
+    let world = World::new().await;
+    world.endpoint_for(&world.ann, "w", &[EventKind::ActionItemCreated, EventKind::MemoryCreated]).await;
+    world.pending(&world.ann, "w", 1).await;
+    lose(&world).await;
+    world
+}
+
+async fn lose(world: &World) {
+    let mut claims = world.ledger.claim_deliveries(9, &DeliveryPolicy::default()).await.unwrap().claimed;
+    let outcome = DeliveryOutcome::Final { status: Some(404), error: "status" };
+    world.ledger.finish_delivery(&claims.remove(0), outcome, &DeliveryPolicy::default()).await.unwrap();
+    let _before = is_woken(world);
+}
+
+#[tokio::test]
+async fn by_what_a_person_makes_where_an_endpoint_asks_for_it() {
+    let world = World::new().await;
+    world.endpoint_for(&world.ann, "w", &[EventKind::ActionItemCreated, EventKind::MemoryCreated]).await;
+    let item = |id: &str| NewActionItem {
+        id: ActionItemId::new(id),
+        description: "Call Tom".into(),
+        completed: false,
+        due_at: None,
+    };
+    let memory = |id: &str| NewPersonMemory {
+        id: MemoryId::new(id),
+        content: "Likes tea".into(),
+        category: MemoryCategory::Other,
+        public: false,
+        tags: Vec::new(),
+    };
+    assert!(!is_woken(&world));
+    for (user, is_told) in [(&world.bob, false), (&world.ann, true)] {
+        world.ledger.create_action_items(user, &[item("i")]).await.unwrap();
+        assert_eq!(is_woken(&world), is_told, "an item of {user}'s");
+        world.ledger.create_memories(user, &[memory("m")]).await.unwrap();
+        assert_eq!(is_woken(&world), is_told, "a memory of {user}'s");
+    }
+}
+
+#[tokio::test]
+async fn by_an_owner_who_has_lost_deliveries_made_again() {
+    let world = with_one_lost().await;
+    let (ledger, ann) = (&world.ledger, &world.ann);
+    let since = ledger.now().await.unwrap() - chrono::TimeDelta::days(1);
+    assert_eq!(ledger.recover(ann, "w", since).await.unwrap(), Some(1));
+    assert!(is_woken(&world));
+    assert_eq!(ledger.recover(ann, "w", since).await.unwrap(), Some(0));
+    assert!(!is_woken(&world), "there was nothing to recover");
+
+    lose(&world).await;
+    assert!(ledger.redeliver(ann, "w", "w_0").await.unwrap().unwrap().is_some());
+    assert!(is_woken(&world));
+    assert_eq!(ledger.redeliver(ann, "w", "w_0").await.unwrap(), Some(None));
+    assert!(!is_woken(&world), "it is under way");
+
+    assert!(ledger.test_delivery(ann, "w", "t").await.unwrap().is_some());
+    assert!(is_woken(&world));
+    assert!(ledger.test_delivery(&world.bob, "w", "t").await.unwrap().is_none());
+    assert!(!is_woken(&world), "there is no such endpoint");
+}
+
+#[tokio::test]
+async fn by_an_operator_who_has_lost_deliveries_made_again() {
+    let world = with_one_lost().await;
+    let (ledger, ann) = (&world.ledger, &world.ann);
+    let now = ledger.now().await.unwrap();
+    let since = now - chrono::TimeDelta::days(1);
+    let recover = async || ledger.recover_deliveries(ann, "w", since, now, 9, &olga()).await.unwrap();
+    assert_eq!(recover().await, Some(1));
+    assert!(is_woken(&world));
+    assert_eq!(recover().await, Some(0));
+    assert!(!is_woken(&world), "there was nothing to recover");
+
+    lose(&world).await;
+    ledger.redeliver_for_operator(ann, "w", "w_0", &olga()).await.unwrap().unwrap();
+    assert!(is_woken(&world));
+    ledger.redeliver_for_operator(ann, "w", "w_0", &olga()).await.unwrap().unwrap();
+    assert!(!is_woken(&world), "it is under way");
+}
+
+#[tokio::test]
+async fn by_an_endpoint_that_is_enabled() {
+    let world = World::new().await;
+    world.endpoint(&world.ann, "w").await;
+    let enable = |enabled| EndpointChange { enabled, ..EndpointChange::default() };
+    let change = async |user: &UserId, enabled| {
+        world.ledger.change_endpoint(user, "w", &enable(enabled)).await.unwrap();
+        is_woken(&world)
+    };
+    assert!(!change(&world.ann, Some(false)).await);
+    assert!(!change(&world.ann, None).await);
+    assert!(!change(&world.bob, Some(true)).await, "he has none of that name");
+    assert!(change(&world.ann, Some(true)).await);
+
+    world.run("update webhook_endpoints set enabled = false, disabled_reason = 'failing'").await;
+    world.ledger.enable_endpoint(&world.ann, "w", &olga()).await.unwrap();
+    assert!(is_woken(&world));
+    world.ledger.enable_endpoint(&world.ann, "w", &olga()).await.unwrap();
+    assert!(!is_woken(&world), "it is enabled already");
+}
