@@ -342,7 +342,7 @@ async fn sessions_that_died_a_moment_ago_cost_nobody_an_answer() {
     let ledger = Ledger::new(world.database.options().application_name("few"), Settings::default());
     ledger.finalize(&world.ann, &first, None).await.unwrap().unwrap();
     // Those that are kept for single statements, and one of the common ones, to which whoever is refused turns.
-    ledger.now().await.unwrap();
+    ledger.change_user(&world.ann, &Default::default()).await.unwrap().unwrap();
     world.run("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'few' and datname = current_database()").await;
     assert!(ledger.finalize(&world.ann, &second, None).await.unwrap().unwrap().is_some());
 }
