@@ -243,6 +243,24 @@ mod tests {
     }
 
     #[test]
+    fn a_database_that_is_not_there_is_there_for_nobody_of_a_batch() {
+        for away in [
+            || sqlx::Error::PoolTimedOut,
+            || sqlx::Error::PoolClosed,
+            || sqlx::Error::Io(std::io::ErrorKind::ConnectionReset.into()),
+        ] {
+            let error = Error::Unavailable { doing: "asking", source: away() };
+            assert!(matches!(error.for_all(), Some(Error::Unavailable { doing: "asking", .. })), "{error:?}");
+            let without = !matches!(away(), sqlx::Error::Io(_));
+            assert_eq!(error.is_without_session(), without, "{error:?}");
+            assert!(
+                Error::Refused { doing: "asking", source: away() }.for_all().is_none(),
+                "one's own fault"
+            );
+        }
+    }
+
+    #[test]
     fn what_an_operator_can_mend_is_known_by_its_code() {
         for (code, trouble) in [
             ("28000", Some(Trouble::Credentials)),

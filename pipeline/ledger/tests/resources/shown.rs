@@ -134,6 +134,20 @@ async fn a_page_of_more_words_than_one_answer_may_hold_is_refused_and_a_shorter_
 }
 
 #[tokio::test]
+async fn a_page_of_conversations_that_are_long_but_not_too_long_is_shown() {
+    let world = named_street().await;
+    world
+        .run(
+            "delete from transcript_segments; \
+             insert into transcript_segments (user_id, conversation_id, position, content, start_seconds, end_seconds) \
+                 select user_id, conversation_id, 1, repeat('word ', 3 * 1024 * 1024), 1, 1 \
+                 from conversations where user_id = 'ann'",
+        )
+        .await;
+    assert_eq!(page(&world, 2).await.unwrap().len(), 2);
+}
+
+#[tokio::test]
 async fn labels_count_as_words_do() {
     let world = named_street().await;
     world
