@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use job::{Queue, State};
+use job::{JobId, Queue, State};
 use ledger::{Ledger, Settings, Taken};
 
 use crate::world::{World, worker};
@@ -180,6 +180,9 @@ async fn what_dies_of_its_claim_is_told() {
     let world = World::new().await;
     let taken = died(&world, 4).await;
     assert_eq!((taken.answers, taken.dead_letters, taken.retries), (vec!["dead_letter"], 1, 0));
+    let id = JobId::derive("ann", "a", 1);
+    let last = world.ledger.job_page(&id).await.unwrap().unwrap().history.pop().unwrap();
+    assert_eq!((last.verb.as_str(), last.code.as_deref()), ("claim", Some("poison_crash")));
     assert_eq!(world.count("select count(*) from conversations where status = 'failed'").await, 1);
     assert!(world.is_woken());
 }
