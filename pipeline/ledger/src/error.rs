@@ -239,7 +239,7 @@ mod tests {
         assert_eq!(Error::Contended { doing: "replaying" }.trouble(), None);
         let full = Error::Unavailable { doing: "reading", source: sqlx::Error::PoolTimedOut };
         assert_eq!(full.trouble(), Some(Trouble::Sessions), "nobody knows whether the server is up");
-        assert!(!full.is_of_an_old_plan());
+        assert!(!full.is_of_an_old_plan() && !full.is_bell());
     }
 
     #[test]
@@ -252,7 +252,11 @@ mod tests {
             let error = Error::Unavailable { doing: "asking", source: away() };
             assert!(matches!(error.for_all(), Some(Error::Unavailable { doing: "asking", .. })), "{error:?}");
             let without = !matches!(away(), sqlx::Error::Io(_));
-            assert_eq!(error.is_without_session(), without, "{error:?}");
+            assert_eq!(
+                (error.is_without_session(), error.is_of_the_session()),
+                (without, !without),
+                "{error:?}"
+            );
             assert!(
                 Error::Refused { doing: "asking", source: away() }.for_all().is_none(),
                 "one's own fault"

@@ -101,3 +101,57 @@ pub(crate) const fn index_of(queue: Queue) -> usize {
         Queue::Creation => 1,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+
+    use futures::FutureExt;
+
+    use super::*;
+
+    #[test]
+    fn whoever_waits_hears_what_it_waits_for_once_and_nothing_else() {
+        let waker = Waker::default();
+        let heard = || {
+            let rung = |queue| waker.rung(queue).now_or_never().is_some();
+            let deliveries = waker.deliveries_waiting().now_or_never().is_some();
+            let pushes = waker.pushes_waiting().now_or_never().is_some();
+            [rung(Queue::Finalization), rung(Queue::Creation), deliveries, pushes]
+        };
+        assert_eq!(heard(), [false; 4]);
+        let rings: [fn(&Waker); 4] = [
+            |waker| waker.ring(Queue::Finalization),
+            |waker| waker.ring(Queue::Creation),
+            Waker::deliveries_written,
+            Waker::pushes_written,
+        ];
+        for (nth, ring) in rings.into_iter().enumerate() {
+            ring(&waker);
+            assert_eq!(heard(), [0, 1, 2, 3].map(|which| which == nth));
+            assert_eq!(heard(), [false; 4]);
+        }
+    }
+
+    #[test]
+    fn what_is_rung_here_is_to_be_told_once() {
+        let waker = Waker::default();
+        assert_eq!(waker.rung_here(), []);
+        waker.ring(Queue::Creation);
+        waker.ring(Queue::Creation);
+        waker.hear(Queue::Finalization);
+        assert!(waker.some_ring_here().now_or_never().is_some());
+        assert_eq!(waker.rung_here(), [Queue::Creation]);
+        assert_eq!(waker.rung_here(), []);
+    }
+
+    #[test]
+    fn all_who_wait_for_a_jobs_end_hear_of_one() {
+        let waker = Waker::default();
+        waker.job_settled();
+        let (mut one, mut other) = (pin!(waker.some_job_settled()), pin!(waker.some_job_settled()));
+        assert!(one.as_mut().now_or_never().is_none() && other.as_mut().now_or_never().is_none());
+        waker.job_settled();
+        assert!(one.now_or_never().is_some() && other.now_or_never().is_some());
+    }
+}

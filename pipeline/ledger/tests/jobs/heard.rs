@@ -46,3 +46,20 @@ async fn whoever_hears_takes_no_place_of_what_asks() {
     ledger.now().await.unwrap();
     hears.abort();
 }
+
+#[tokio::test]
+async fn what_one_process_rings_another_hears() {
+    let world = World::new().await;
+    let (ledger, hears) = hearing(&world).await;
+    let rung = || tokio::time::timeout(PATIENCE, ledger.waker().rung(Queue::Finalization));
+    rung().await.expect("what was told while nobody heard is looked for");
+    let other = world.other_process();
+    let teller = other.clone();
+    let tells = tokio::spawn(async move { teller.carry_wakes().await });
+    for _ in 0..3 {
+        other.waker().ring(Queue::Finalization);
+        rung().await.expect("others are told");
+    }
+    hears.abort();
+    tells.abort();
+}

@@ -23,7 +23,10 @@ async fn pass<const N: usize>(codes: [&str; N]) -> [bool; N] {
         );
         world.database.run(&refuse).await;
         let edge = Edge::Fail { code: FailureCode::InvalidJob, retry_after: None, jitter_permille: 0 };
-        *pass = world.ledger.settle(&holding, edge).await.unwrap_err().is_passing();
+        let error = world.ledger.settle(&holding, edge).await.unwrap_err();
+        assert_eq!(error.sqlstate().as_deref(), Some(*code));
+        assert_eq!(error.refusal(), Some(format!("no (SQLSTATE {code})")));
+        *pass = error.is_passing();
     }
     pass
 }
