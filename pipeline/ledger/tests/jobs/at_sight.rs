@@ -183,6 +183,8 @@ async fn what_dies_of_its_claim_is_told() {
     let id = JobId::derive("ann", "a", 1);
     let last = world.ledger.job_page(&id).await.unwrap().unwrap().history.pop().unwrap();
     assert_eq!((last.verb.as_str(), last.code.as_deref()), ("claim", Some("poison_crash")));
+    let poll = world.ledger.poll(&world.ann, &records::ConversationId::new("a")).await.unwrap().unwrap();
+    assert_eq!((poll.status, poll.failure_code), ("dead_letter", Some("poison_crash")));
     assert_eq!(world.count("select count(*) from conversations where status = 'failed'").await, 1);
     assert!(world.is_woken());
 }

@@ -116,6 +116,8 @@ async fn jobs_are_found_by_cause_person_age_and_dispatch() {
     let of = |code: &str, settled| (code.to_owned(), 1, settled);
     assert_eq!(counted(&JobFilter::default()).await, [of("invalid_job", 0), of("no_content", 0)]);
     world.ledger.discard(&dead, &olga()).await.unwrap().unwrap().unwrap();
+    let last = world.ledger.job_page(&dead).await.unwrap().unwrap().history.pop().unwrap();
+    assert_eq!((last.verb.as_str(), last.code), ("discard", None), "it died of nothing anew");
     assert_eq!(counted(&by_code).await, [of("invalid_job", 1)]);
     assert_eq!(counted(&JobFilter { unsettled: true, ..JobFilter::default() }).await, [of("no_content", 0)]);
     assert_eq!(found(JobFilter { unsettled: true, ..by_code }).await, []);
