@@ -199,11 +199,16 @@ impl Ledger {
         .fetch_optional(&mut *transaction)
         .await
         .doing(DOING)?;
-        match standing {
-            None => return Ok(None),
-            Some((true, _)) => return Ok(Some(Enabled::Already)),
-            Some((false, Some(reason))) if reason == "by_owner" => return Ok(Some(Enabled::ByOwner)),
-            Some((false, _)) => {}
+        let left = match standing {
+            None => Some(None),
+            Some((true, _)) => Some(Some(Enabled::Already)),
+            Some((false, Some(reason))) if reason == "by_owner" => Some(Some(Enabled::ByOwner)),
+            Some((false, _)) => None,
+        };
+        if let Some(left) = left {
+            // Told to end, and not left to the driver: a claim passes locked rows by, however short the lock.
+            transaction.rollback().await.doing(DOING)?;
+            return Ok(left);
         }
         let change = EndpointChange { enabled: Some(true), ..EndpointChange::default() };
         row::change(&mut transaction, user, endpoint, &change, now).await.doing(DOING)?;
@@ -243,7 +248,10 @@ impl Ledger {
         if recovered > 0 {
             let audited = Audited { user: Some(user), verb: "recover_webhook", subject: endpoint };
             write_action(&mut transaction, audited, action, now).await.doing(DOING)?;
-            transaction.commit().await.doing(DOING)?;
+        }
+        // Ended also where nothing was written, and not left to the driver: a claim passes locked rows by.
+        transaction.commit().await.doing(DOING)?;
+        if recovered > 0 {
             self.waker.deliveries_written();
         }
         Ok(Some(recovered))

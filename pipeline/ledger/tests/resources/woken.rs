@@ -4,7 +4,7 @@
 use futures::FutureExt;
 use ledger::{
     DeliveryOutcome, DeliveryPolicy, EndpointChange, EventKind, NewActionItem, NewPersonMemory,
-    OperatorAction,
+    NewSubscription, OperatorAction, SubscriptionKind,
 };
 use records::{ActionItemId, MemoryCategory, MemoryId, UserId};
 
@@ -58,6 +58,22 @@ async fn by_what_a_person_makes_where_an_endpoint_asks_for_it() {
         assert_eq!(is_woken(&world), is_told, "an item of {user}'s");
         world.ledger.create_memories(user, &[memory("m")]).await.unwrap();
         assert_eq!(is_woken(&world), is_told, "a memory of {user}'s");
+    }
+}
+
+#[tokio::test]
+async fn by_a_date_of_whoever_wants_to_be_reminded() {
+    let world = World::new().await;
+    let new = NewSubscription { kind: SubscriptionKind::Webhook, url: "https://example.com/ann".to_owned() };
+    world.ledger.subscribe(&world.ann, &new).await.unwrap().unwrap();
+    let due_at = world.ledger.now().await.unwrap() + chrono::TimeDelta::hours(1);
+    let is_woken = || world.ledger.waker().pushes_waiting().now_or_never().is_some();
+    let _before = is_woken();
+    for (due_at, is_told) in [(None, false), (Some(due_at), true)] {
+        let id = ActionItemId::new(format!("{due_at:?}"));
+        let item = NewActionItem { id, description: "Call Tom".into(), completed: false, due_at };
+        world.ledger.create_action_items(&world.ann, &[item]).await.unwrap();
+        assert_eq!(is_woken(), is_told, "{due_at:?}");
     }
 }
 
