@@ -3,11 +3,12 @@
 
 use std::time::Duration;
 
-use job::Queue;
-use ledger::{Ledger, Settings};
+use futures::FutureExt;
+use job::{Outcome, Queue};
+use ledger::{Ledger, Results, Settings};
 use tokio::task::JoinHandle;
 
-use crate::world::World;
+use crate::world::{World, completion};
 
 /// Far longer than a new session takes.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -45,6 +46,30 @@ async fn whoever_hears_takes_no_place_of_what_asks() {
     let (ledger, hears) = hearing(&world).await;
     ledger.now().await.unwrap();
     hears.abort();
+}
+
+#[tokio::test]
+async fn whatever_is_admitted_wakes_who_takes_from_its_queue() {
+    let world = World::new().await;
+    let rung = || {
+        let rung = |queue| world.ledger.waker().rung(queue).now_or_never().is_some();
+        (rung(Queue::Creation), rung(Queue::Finalization))
+    };
+    assert_eq!(rung(), (false, false));
+    let run = world.claimed("a").await;
+    assert_eq!(rung(), (true, false), "a create");
+    let completed = completion(&run, Outcome::Kept, Results::default());
+    world.ledger.complete(&completed).await.unwrap();
+    let deferred = world.deferred("b").await;
+    assert_eq!(rung(), (false, false), "there is nothing to run");
+    for (is_fresh, said) in [(true, "a finalize"), (false, "said once more")] {
+        world.ledger.finalize(&world.ann, &deferred, None).await.unwrap().unwrap();
+        assert_eq!(rung(), (false, is_fresh), "{said}");
+    }
+    for (is_fresh, said) in [(true, "processed again"), (false, "said once more")] {
+        world.ledger.reprocess(&world.ann, &run.conversation_id, None).await.unwrap().unwrap();
+        assert_eq!(rung(), (is_fresh, false), "{said}");
+    }
 }
 
 #[tokio::test]
