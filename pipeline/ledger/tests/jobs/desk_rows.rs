@@ -317,6 +317,7 @@ async fn an_examination_counts_each_kind_by_itself() {
     assert_eq!((found.unannounced, found.unwatched_leases, found.without_owners), (1, 1, 0));
     assert_eq!(found.bells_without_jobs, 1);
     assert_eq!(found.old_transactions, [], "none is a minute old");
+    assert!(world.ledger.is_migrated().await.unwrap());
     world.run("update _sqlx_migrations set success = false where version = (select max(version) from _sqlx_migrations)").await;
     assert_eq!(
         world.ledger.examine().await.unwrap().missing_migrations.len(),

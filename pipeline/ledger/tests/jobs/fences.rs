@@ -1,8 +1,13 @@
 //! What a lost lease, a lost bell and a bell of nobody's job lead to.
 
+use std::sync::{
+    Arc,
+    atomic::{AtomicU32, Ordering},
+};
+
 use chrono::Duration;
 use job::{FailureCode, Generation, Queue, State};
-use ledger::{Answer, CheckpointKey, Edge, OperatorAction};
+use ledger::{Answer, CheckpointKey, Edge, Ledger, OperatorAction, Settings};
 use serde_json::json;
 
 use crate::world::{World, worker};
@@ -69,10 +74,17 @@ async fn without_bells_a_failed_run_is_stored_and_marked_unrung() {
     let world = World::new().await;
     let run = world.claimed("c").await;
     world.run("alter table finalization_bells rename to away").await;
+    let failed = Arc::new(AtomicU32::new(0));
+    let counted = failed.clone();
+    let enqueue_failed = Arc::new(move || {
+        counted.fetch_add(1, Ordering::SeqCst);
+    });
+    let ledger = Ledger::new(world.database.options(), Settings { enqueue_failed, ..Settings::default() });
     let code = FailureCode::ModelTimeout;
     let edge = Edge::Fail { code, retry_after: None, jitter_permille: 0 };
-    let answer = world.ledger.settle(&run.holding(), edge).await.unwrap();
+    let answer = ledger.settle(&run.holding(), edge).await.unwrap();
     assert!(matches!(answer, Answer::Granted { retry: true, .. }), "{answer:?}");
+    assert_eq!(failed.load(Ordering::SeqCst), 1, "it is counted");
     world.run("alter table away rename to finalization_bells").await;
     let job = world.job(&run.job.id).await;
     assert!(job.unrung && job.attempts == 1, "{job:?}");

@@ -1,6 +1,6 @@
 //! What a client sees of a conversation's processing: the newest job of its own conversation, while that is there.
 
-use job::JobId;
+use job::{JobId, Outcome};
 use records::{ConversationId, UserId};
 
 use crate::locks::is_free_while;
@@ -34,6 +34,18 @@ async fn failed_runs_and_crashes_are_retries_both() {
     world.run("update finalization_jobs set attempts = 2, crashes = 1, version = version + 1").await;
     let poll = world.ledger.poll(&world.ann, &c()).await.unwrap().unwrap();
     assert_eq!(poll.task_retry_count, 3);
+}
+
+#[tokio::test]
+async fn what_a_completed_job_came_to_is_shown() {
+    let world = World::new().await;
+    for (id, outcome, shown) in [("a", Outcome::Kept, "kept"), ("b", Outcome::Discarded, "discarded")] {
+        let run = world.claimed(id).await;
+        assert_eq!(world.ledger.poll(&world.ann, &run.conversation_id).await.unwrap().unwrap().outcome, None);
+        world.ledger.complete(&completion(&run, outcome, Default::default())).await.unwrap();
+        let poll = world.ledger.poll(&world.ann, &run.conversation_id).await.unwrap().unwrap();
+        assert_eq!((poll.status, poll.outcome, poll.failure_code), ("completed", Some(shown), None));
+    }
 }
 
 #[tokio::test]

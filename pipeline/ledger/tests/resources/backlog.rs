@@ -84,6 +84,7 @@ async fn a_transaction_left_open_shows_with_its_age_and_with_what_vacuum_must_ke
     let before = world.ledger.health().await.unwrap();
     world.run("update users set name = 'Ann' where user_id = 'ann'").await;
     let after = world.ledger.health().await.unwrap();
+    assert!(after.sessions.contains(&("waiting", 0)), "nobody waits for a lock: {after:?}");
     assert!(after.oldest_transaction_age > before.oldest_transaction_age, "{before:?} {after:?}");
     assert!(after.oldest_snapshot_age > 0, "the update came after the snapshot: {after:?}");
     // A look of the ledger's own that is just being ended may be another one.

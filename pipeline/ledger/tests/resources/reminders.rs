@@ -10,6 +10,7 @@ use ledger::{
     NewSubscription, PushPolicy, Results, Same, SubscriptionKind, TooManySubscriptions,
 };
 use records::{ConversationId, Source, Timestamp, UserId};
+use secrecy::{ExposeSecret, SecretString};
 use tokio::sync::Barrier;
 
 use crate::strangers::spared;
@@ -106,6 +107,18 @@ async fn an_extracted_due_date_is_pushed_at_once_and_once_more_when_it_has_come(
         None,
         "nothing waits any more"
     );
+}
+
+#[tokio::test]
+async fn a_browser_is_reached_with_the_keys_that_it_gave() {
+    let world = World::new().await;
+    let kind = SubscriptionKind::WebPush { p256dh: "point".into(), auth: SecretString::from("shared") };
+    let new = NewSubscription { kind, url: "https://push.example.com/1".to_owned() };
+    world.ledger.subscribe(&world.ann, &new).await.unwrap().unwrap();
+    heard(&world, "c", "Call Tom", in_an_hour(&world).await).await;
+    let claimed = claim(&world).await.remove(0);
+    let SubscriptionKind::WebPush { p256dh, auth } = claimed.kind else { panic!("{claimed:?}") };
+    assert_eq!((p256dh.as_str(), auth.expose_secret()), ("point", "shared"));
 }
 
 #[tokio::test]

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use ledger::AppendRefusal;
-use records::{ConversationId, Segment};
+use ledger::{AppendRefusal, NewContent, NewConversation};
+use records::{ConversationId, Segment, Source};
 use tokio::sync::Barrier;
 
 use crate::world::{World, said};
@@ -36,6 +36,22 @@ async fn words_are_appended_in_order_and_a_repeat_doubles_nothing() {
     let early = [said(None, "Anna", "Five.", 3.0)];
     assert_eq!(world.ledger.append_segments(&world.ann, &id, &early).await.unwrap(), Ok(5));
     assert_eq!(world.count(length).await, 601, "and as long as those that came before");
+}
+
+#[tokio::test]
+async fn a_conversation_begins_with_the_first_of_each_segment_and_numbered_speakers() {
+    let world = World::new().await;
+    let words = [
+        said(Some("s1"), "Anna", "One.", 0.0),
+        said(Some("s1"), "Anna", "Again.", 1.0),
+        said(None, "Tom", "Two.", 2.0),
+    ];
+    let id = ConversationId::new("c");
+    let new = NewConversation::new(id.clone(), NewContent::Segments(words.to_vec()), Source::new("phone"));
+    world.ledger.create_conversation(&world.ann, new).await.unwrap();
+    let segments = stored(&world, &id).await;
+    let told: Vec<_> = segments.iter().map(|segment| (segment.text.as_str(), segment.speaker_id)).collect();
+    assert_eq!(told, [("One.", Some(0)), ("Two.", Some(1))]);
 }
 
 #[tokio::test]
