@@ -105,8 +105,9 @@ pub(crate) async fn cancel(
     take_back(connection, user, items, now).await
 }
 
-/// Subscriptions come before their pushes in the order of locks: one that is being removed takes its pushes along.
-async fn hold_subscriptions(connection: &mut PgConnection, user: &UserId) -> Result<(), Error> {
+/// Subscriptions come before their pushes in the order of locks: one that is being removed takes its pushes along, and the end
+/// of a try holds the one before the other. Whoever deletes items holds them first: an item takes its pushes along, too.
+pub(crate) async fn hold_subscriptions(connection: &mut PgConnection, user: &UserId) -> Result<(), Error> {
     sqlx::query("select from push_subscriptions where user_id = $1 order by subscription_id for key share")
         .bind(user.as_str())
         .execute(connection)

@@ -9,7 +9,7 @@ use uuid::Uuid;
 use super::{Completion, NewItem, thing_id};
 use crate::{
     error::{Doing, Error},
-    reminders::Due,
+    reminders::{Due, hold_subscriptions},
 };
 
 /// The namespace of derived ids; part of the durable contract.
@@ -39,6 +39,8 @@ async fn take_back_earlier(
     if claimed.revision <= 1 {
         return Ok(Vec::new());
     }
+    // Their pushes go with them.
+    hold_subscriptions(connection, &claimed.user_id).await?;
     sqlx::query_as(
         "delete from action_items where user_id = $1 and conversation_id = $2 and revision < $3 and not by_person \
          returning description, due_at",

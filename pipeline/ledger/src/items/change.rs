@@ -8,6 +8,7 @@ use crate::{
     Ledger,
     deliveries::made::forget_made,
     error::{Doing, Error},
+    reminders::hold_subscriptions,
     repeats::forget_answers,
 };
 
@@ -51,6 +52,8 @@ impl Ledger {
         const DOING: &str = "deleting an action item";
         let (mut transaction, now) = self.begin(DOING).await?;
         let Some(before) = lock(&mut transaction, user, item).await.doing(DOING)? else { return Ok(false) };
+        // Its pushes go with it.
+        hold_subscriptions(&mut transaction, user).await?;
         sqlx::query("delete from action_items where user_id = $1 and action_item_id = $2")
             .bind(user.as_str())
             .bind(item.as_str())

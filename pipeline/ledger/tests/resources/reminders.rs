@@ -14,6 +14,7 @@ use secrecy::{ExposeSecret, SecretString};
 use tokio::sync::Barrier;
 
 use crate::strangers::spared;
+use crate::taken_back::free_while_subscriptions_are_held;
 use crate::world::World;
 
 async fn subscribe(world: &World, user: &UserId, url: &str) -> String {
@@ -140,6 +141,17 @@ async fn what_is_found_again_with_the_same_date_is_not_told_again_before_it_has_
     );
     again(due_at + TimeDelta::hours(1)).await;
     assert_eq!(claim(&world).await.len(), 1, "another date is another matter");
+}
+
+#[tokio::test]
+async fn a_later_revision_holds_subscriptions_before_the_pushes_that_it_takes_back() {
+    let world = World::new().await;
+    subscribe(&world, &world.ann, "https://example.com/a").await;
+    let due_at = in_an_hour(&world).await;
+    heard(&world, "c", "Call Tom", due_at).await;
+    world.ledger.reprocess(&world.ann, &ConversationId::new("c"), None).await.unwrap().unwrap();
+    let again = complete(&world, "Call Tim", due_at);
+    assert_eq!(free_while_subscriptions_are_held(&world, again).await, 1, "the first revision's");
 }
 
 #[tokio::test]

@@ -56,6 +56,30 @@ async fn what_is_done_or_dated_anew_takes_back_its_own_pushes_that_are_still_to_
     }
 }
 
+/// What `verb` leaves unlocked of the pushes while somebody has all subscriptions, and waits for the pushes of one: the end
+/// of a try, or a subscription that is removed.
+pub(crate) async fn free_while_subscriptions_are_held(world: &World, verb: impl Future<Output = ()>) -> i64 {
+    let mut holder = world.database.holding("select from push_subscriptions for update").await;
+    let look = async {
+        world.database.until_somebody_waits().await;
+        let free = "select count(*) from (select from push_deliveries for update skip locked) p";
+        let free = world.count(free).await;
+        sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
+        free
+    };
+    tokio::join!(verb, look).1
+}
+
+#[tokio::test]
+async fn who_deletes_an_item_holds_subscriptions_before_its_pushes() {
+    let world = with_pushes().await;
+    let delete = async {
+        assert!(world.ledger.delete_action_item(&world.ann, &ActionItemId::new("i")).await.unwrap());
+    };
+    assert_eq!(free_while_subscriptions_are_held(&world, delete).await, 16, "all of them");
+    assert_eq!(world.count("select count(*) from push_deliveries").await, 12);
+}
+
 #[tokio::test]
 async fn pushes_that_ended_long_ago_are_pruned_and_no_others() {
     let world = with_pushes().await;
