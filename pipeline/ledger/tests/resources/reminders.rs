@@ -14,16 +14,15 @@ use secrecy::{ExposeSecret, SecretString};
 use tokio::sync::Barrier;
 
 use crate::strangers::spared;
-use crate::taken_back::free_while_subscriptions_are_held;
 use crate::world::World;
 
-async fn subscribe(world: &World, user: &UserId, url: &str) -> String {
+pub(crate) async fn subscribe(world: &World, user: &UserId, url: &str) -> String {
     let new = NewSubscription { kind: SubscriptionKind::Webhook, url: url.to_owned() };
     world.ledger.subscribe(user, &new).await.unwrap().unwrap().id
 }
 
 /// A conversation of Ann's in which somebody said to do something by `due_at`.
-async fn heard(world: &World, id: &str, task: &str, due_at: Timestamp) {
+pub(crate) async fn heard(world: &World, id: &str, task: &str, due_at: Timestamp) {
     let text =
         NewContent::Text { text: task.to_owned(), text_source: "message".to_owned(), text_source_spec: None };
     let new = NewConversation::new(ConversationId::new(id), text, Source::new("phone"));
@@ -33,7 +32,7 @@ async fn heard(world: &World, id: &str, task: &str, due_at: Timestamp) {
 }
 
 /// Runs the one job that waits.
-async fn complete(world: &World, task: &str, due_at: Timestamp) {
+pub(crate) async fn complete(world: &World, task: &str, due_at: Timestamp) {
     let taken = world.ledger.take(job::Queue::Creation, &WorkerId("w".to_owned()), 9).await.unwrap();
     let item = NewItem { description: task.to_owned(), due_at: Some(due_at) };
     let results = Results { items: vec![item], engine: "test".to_owned(), ..Results::default() };
@@ -43,7 +42,7 @@ async fn complete(world: &World, task: &str, due_at: Timestamp) {
     world.ledger.complete(&Arc::new(completion)).await.unwrap();
 }
 
-async fn in_an_hour(world: &World) -> Timestamp {
+pub(crate) async fn in_an_hour(world: &World) -> Timestamp {
     world.ledger.now().await.unwrap() + TimeDelta::hours(1)
 }
 
@@ -141,17 +140,6 @@ async fn what_is_found_again_with_the_same_date_is_not_told_again_before_it_has_
     );
     again(due_at + TimeDelta::hours(1)).await;
     assert_eq!(claim(&world).await.len(), 1, "another date is another matter");
-}
-
-#[tokio::test]
-async fn a_later_revision_holds_subscriptions_before_the_pushes_that_it_takes_back() {
-    let world = World::new().await;
-    subscribe(&world, &world.ann, "https://example.com/a").await;
-    let due_at = in_an_hour(&world).await;
-    heard(&world, "c", "Call Tom", due_at).await;
-    world.ledger.reprocess(&world.ann, &ConversationId::new("c"), None).await.unwrap().unwrap();
-    let again = complete(&world, "Call Tim", due_at);
-    assert_eq!(free_while_subscriptions_are_held(&world, again).await, 1, "the first revision's");
 }
 
 #[tokio::test]

@@ -1,9 +1,12 @@
 //! Pushes that are taken back: those of that item, of that person, that are still to be sent.
 
 use ledger::ItemChange;
-use records::ActionItemId;
+use records::{ActionItemId, ConversationId};
 
-use crate::world::World;
+use crate::{
+    reminders::{complete, heard, in_an_hour, subscribe},
+    world::World,
+};
 
 /// Ann and Bob, each with the items `i` and `j` and, of each item, a push in every status.
 async fn with_pushes() -> World {
@@ -58,7 +61,7 @@ async fn what_is_done_or_dated_anew_takes_back_its_own_pushes_that_are_still_to_
 
 /// What `verb` leaves unlocked of the pushes while somebody has all subscriptions, and waits for the pushes of one: the end
 /// of a try, or a subscription that is removed.
-pub(crate) async fn free_while_subscriptions_are_held(world: &World, verb: impl Future<Output = ()>) -> i64 {
+async fn free_while_subscriptions_are_held(world: &World, verb: impl Future<Output = ()>) -> i64 {
     let mut holder = world.database.holding("select from push_subscriptions for update").await;
     let look = async {
         world.database.until_somebody_waits().await;
@@ -78,6 +81,17 @@ async fn who_deletes_an_item_holds_subscriptions_before_its_pushes() {
     };
     assert_eq!(free_while_subscriptions_are_held(&world, delete).await, 16, "all of them");
     assert_eq!(world.count("select count(*) from push_deliveries").await, 12);
+}
+
+#[tokio::test]
+async fn a_later_revision_holds_subscriptions_before_the_pushes_that_it_takes_back() {
+    let world = World::new().await;
+    subscribe(&world, &world.ann, "https://example.com/a").await;
+    let due_at = in_an_hour(&world).await;
+    heard(&world, "c", "Call Tom", due_at).await;
+    world.ledger.reprocess(&world.ann, &ConversationId::new("c"), None).await.unwrap().unwrap();
+    let again = complete(&world, "Call Tim", due_at);
+    assert_eq!(free_while_subscriptions_are_held(&world, again).await, 1, "the first revision's");
 }
 
 #[tokio::test]
