@@ -201,6 +201,14 @@ mod tests {
         Ok(vec![numbers.len(); numbers.len()])
     }
 
+    /// Returns when no lane is busy any more, and how many are still said to be answered.
+    async fn answering_at_rest<A: Send + 'static>(together: &Together<u32, A>) -> usize {
+        while together.lock().lanes > 0 {
+            tokio::task::yield_now().await;
+        }
+        together.lock().answering
+    }
+
     #[tokio::test]
     async fn who_comes_alone_is_answered_alone_and_at_once() {
         let together = Together::new(Lanes::Two);
@@ -265,10 +273,7 @@ mod tests {
         for answer in join_all(asked).await {
             assert_eq!(answer.ok(), Some(3));
         }
-        while together.lock().lanes > 0 {
-            tokio::task::yield_now().await;
-        }
-        assert_eq!(answering(), 0);
+        assert_eq!(answering_at_rest(&together).await, 0);
     }
 
     #[tokio::test]
@@ -344,10 +349,7 @@ mod tests {
         assert_eq!(said, [Some(0), None, Some(2)], "in one breath");
         let next = tokio::time::timeout(PATIENCE, together.ask(&gate, 3, all_but_one)).await;
         assert!(matches!(next, Ok(Ok(3))), "{next:?}");
-        while together.lock().lanes > 0 {
-            tokio::task::yield_now().await;
-        }
-        assert_eq!(together.lock().answering, 0);
+        assert_eq!(answering_at_rest(&together).await, 0);
     }
 
     #[tokio::test]

@@ -14,8 +14,13 @@ use crate::tests::{self, Built, Program};
 /// So many tests are asked first, of those that come by a guard: the ones that come by the fewest others.
 const NEAREST: usize = 12;
 
-/// What each test of the whole programs does with every guard in place.
-pub(crate) struct Reach(BTreeMap<Program, BTreeMap<String, Trace>>);
+/// What each test does with every guard in place.
+pub(crate) struct Reach {
+    /// The tests of the whole programs.
+    traced: BTreeMap<Program, BTreeMap<String, Trace>>,
+    /// Which of them each program runs.
+    names: BTreeMap<Program, BTreeSet<String>>,
+}
 
 struct Trace {
     /// The guards that it comes by. `None`: it did not pass by itself, and may come by any.
@@ -27,7 +32,7 @@ impl Reach {
     /// Runs each test of `programs` by itself; what they come by is written in `folder`.
     pub(crate) async fn of(built: &Built, programs: &[Program], folder: &Path, kit: &Kit) -> Result<Self> {
         let wholes: BTreeSet<Program> = programs.iter().map(Program::whole).collect();
-        let mut reach = BTreeMap::new();
+        let mut traced = BTreeMap::new();
         for whole in wholes {
             let names = tests::names(built, &whole).await?;
             println!("{} tests of {whole} are asked which guards they come by", names.len());
@@ -45,25 +50,27 @@ impl Reach {
                     crate::Result::Ok((name, Trace { by: passed.then_some(by), lasts }))
                 }
             });
-            let traced = stream::iter(traces).buffer_unordered(kit.at_once).try_collect().await?;
-            reach.insert(whole, traced);
+            let traces = stream::iter(traces).buffer_unordered(kit.at_once).try_collect().await?;
+            traced.insert(whole, traces);
         }
-        Ok(Self(reach))
+        let mut names = BTreeMap::new();
+        for program in programs {
+            if !names.contains_key(program) {
+                names.insert(program.clone(), tests::names(built, program).await?);
+            }
+        }
+        Ok(Self { traced, names })
     }
 
     /// Of `programs`, the tests that come by `guard`, each once and the nearest first, with how long they may take.
-    pub(crate) async fn narrowed(
-        &self,
-        built: &Built,
-        programs: &[Program],
-        guard: &str,
-    ) -> Result<Vec<(Program, Duration)>> {
+    pub(crate) fn narrowed(&self, programs: &[Program], guard: &str) -> Result<Vec<(Program, Duration)>> {
         let mut narrowed = Vec::new();
         let mut asked = BTreeSet::new();
         for program in programs {
             let whole = program.whole();
-            let traced = self.0.get(&whole).ok_or_else(|| format!("{whole} was not traced"))?;
-            let names = tests::names(built, program).await?;
+            let (Some(traced), Some(names)) = (self.traced.get(&whole), self.names.get(program)) else {
+                return Err(format!("{program} was not traced").into());
+            };
             let mut near: Vec<(usize, &str, Duration)> = traced
                 .iter()
                 .filter(|(name, _)| names.contains(name.as_str()))

@@ -158,7 +158,7 @@ impl Kit {
         let off = (!guard.alone).then_some(guard.name.as_str());
         let mut noticed = None;
         let programs = match reach {
-            Some(reach) => reach.narrowed(built, &programs_of(guard)?, &guard.name).await?,
+            Some(reach) => reach.narrowed(&programs_of(guard)?, &guard.name)?,
             None => programs_of(guard)?.into_iter().map(|program| (program, self.limit)).collect(),
         };
         let how_many = programs.len();

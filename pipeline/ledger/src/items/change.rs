@@ -39,7 +39,7 @@ impl Ledger {
         let (mut transaction, now) = self.begin(DOING).await?;
         let Some(before) = lock(&mut transaction, user, item).await.doing(DOING)? else { return Ok(None) };
         let after = update(&mut transaction, user, item, change, now).await.doing(DOING)?;
-        let changed = Changed { before: Some(before), after: Some(after.clone()) };
+        let changed = Changed { before: Some(before), after: after.clone() };
         self.commit_changed(transaction, user, &[changed], now, DOING).await?;
         Ok(Some(after))
     }
@@ -50,9 +50,9 @@ impl Ledger {
     /// When the database does not answer.
     pub async fn delete_action_item(&self, user: &UserId, item: &ActionItemId) -> Result<bool, Error> {
         const DOING: &str = "deleting an action item";
-        let (mut transaction, now) = self.begin(DOING).await?;
+        let (mut transaction, _) = self.begin(DOING).await?;
         let Some(before) = lock(&mut transaction, user, item).await.doing(DOING)? else { return Ok(false) };
-        // Its pushes go with it.
+        // Its reminder and its pushes go with it.
         hold_subscriptions(&mut transaction, user).await?;
         sqlx::query("delete from action_items where user_id = $1 and action_item_id = $2")
             .bind(user.as_str())
@@ -68,8 +68,7 @@ impl Ledger {
         if before.conversation_id.is_none() {
             forget_made(&mut transaction, user, item.as_str()).await.doing(DOING)?;
         }
-        let changed = Changed { before: Some(before), after: None };
-        self.commit_changed(transaction, user, &[changed], now, DOING).await?;
+        transaction.commit().await.doing(DOING)?;
         Ok(true)
     }
 }

@@ -39,7 +39,7 @@ impl Ledger {
         let (mut transaction, now) = self.begin_creating(DOING, &ids).await?;
         let items = insert(&mut transaction, user, new, now).await.doing(DOING)?;
         let changes: Vec<Changed> =
-            items.iter().map(|item| Changed { before: None, after: Some(item.clone()) }).collect();
+            items.iter().map(|item| Changed { before: None, after: item.clone() }).collect();
         let told = announce_made(&mut transaction, user, EventKind::ActionItemCreated, &ids, now).await?;
         self.commit_changed(transaction, user, &changes, now, DOING).await?;
         if told > 0 {

@@ -10,11 +10,11 @@ use crate::{
     reminders::{self, Due},
 };
 
-/// An action item before and after a person's change: `None` before is a new one, `None` after a deleted one.
+/// An action item before and after a person's change: `None` before is a new one.
 #[derive(Clone, Debug)]
 pub(crate) struct Changed {
     pub(crate) before: Option<ActionItem>,
-    pub(crate) after: Option<ActionItem>,
+    pub(crate) after: ActionItem,
 }
 
 /// What follows for the item's reminder.
@@ -24,16 +24,16 @@ pub(crate) enum Reminder {
     Set(ActionItemId, Timestamp),
     /// Open again with the date that it had: tell of it when it comes.
     Resumed(ActionItemId, Timestamp),
-    /// Completed, cleared or deleted: nothing is told any more.
+    /// Completed or cleared: nothing is told any more.
     Off(ActionItemId),
 }
 
 impl Changed {
     /// What follows for the reminder; `None` when nothing does.
     pub(crate) fn reminder(&self) -> Option<Reminder> {
-        let id = self.after.as_ref().or(self.before.as_ref())?.id.clone();
+        let id = self.after.id.clone();
         let had = self.before.as_ref().and_then(|item| item.due_at);
-        match (awaited(self.before.as_ref()), awaited(self.after.as_ref())) {
+        match (self.before.as_ref().and_then(awaited), awaited(&self.after)) {
             (_, Some(due)) if had != Some(due) => Some(Reminder::Set(id, due)),
             (None, Some(due)) => Some(Reminder::Resumed(id, due)),
             (Some(_), None) => Some(Reminder::Off(id)),
@@ -43,8 +43,8 @@ impl Changed {
 }
 
 /// The date of an item that is there, open and has one.
-fn awaited(item: Option<&ActionItem>) -> Option<Timestamp> {
-    item.filter(|item| !item.completed).and_then(|item| item.due_at)
+fn awaited(item: &ActionItem) -> Option<Timestamp> {
+    item.due_at.filter(|_| !item.completed)
 }
 
 impl Ledger {
@@ -90,9 +90,9 @@ async fn remind(
 mod tests {
     use super::*;
 
-    fn item(due: Option<i64>, completed: bool) -> Option<ActionItem> {
+    fn item(due: Option<i64>, completed: bool) -> ActionItem {
         let at = |seconds| Timestamp::from_timestamp(seconds, 0).unwrap_or_default();
-        Some(ActionItem {
+        ActionItem {
             id: ActionItemId::new("i"),
             description: "Call Bob".to_owned(),
             completed,
@@ -101,7 +101,7 @@ mod tests {
             due_at: due.map(at),
             completed_at: completed.then(|| at(1)),
             conversation_id: None,
-        })
+        }
     }
 
     #[test]
@@ -114,17 +114,14 @@ mod tests {
             (None, item(Some(5), false), due(5), "created with a date"),
             (None, item(None, false), None, "created without one"),
             (None, item(Some(5), true), None, "created as done"),
-            (item(None, false), item(Some(5), false), due(5), "set"),
-            (item(Some(5), false), item(Some(6), false), due(6), "changed"),
-            (item(Some(5), false), item(Some(5), false), None, "sent again"),
-            (item(Some(5), false), item(None, false), off.clone(), "cleared"),
-            (item(Some(5), false), item(Some(5), true), off.clone(), "completed"),
-            (item(Some(5), false), item(Some(6), true), off.clone(), "changed and completed"),
-            (item(Some(5), true), item(Some(5), false), resumed, "opened again"),
-            (item(Some(5), true), item(Some(6), false), due(6), "opened again with another date"),
-            (item(Some(5), true), None, None, "deleted when done"),
-            (item(Some(5), false), None, off, "deleted"),
-            (item(None, false), None, None, "deleted without a date"),
+            (Some(item(None, false)), item(Some(5), false), due(5), "set"),
+            (Some(item(Some(5), false)), item(Some(6), false), due(6), "changed"),
+            (Some(item(Some(5), false)), item(Some(5), false), None, "sent again"),
+            (Some(item(Some(5), false)), item(None, false), off.clone(), "cleared"),
+            (Some(item(Some(5), false)), item(Some(5), true), off.clone(), "completed"),
+            (Some(item(Some(5), false)), item(Some(6), true), off, "changed and completed"),
+            (Some(item(Some(5), true)), item(Some(5), false), resumed, "opened again"),
+            (Some(item(Some(5), true)), item(Some(6), false), due(6), "opened again with another date"),
         ] {
             assert_eq!(Changed { before, after }.reminder(), follows, "{what}");
         }

@@ -199,16 +199,15 @@ impl Ledger {
         .fetch_optional(&mut *transaction)
         .await
         .doing(DOING)?;
-        let left = match standing {
-            None => Some(None),
-            Some((true, _)) => Some(Some(Enabled::Already)),
-            Some((false, Some(reason))) if reason == "by_owner" => Some(Some(Enabled::ByOwner)),
-            Some((false, _)) => None,
-        };
-        if let Some(left) = left {
+        let answer = standing.map(|standing| match standing {
+            (true, _) => Enabled::Already,
+            (false, Some(reason)) if reason == "by_owner" => Enabled::ByOwner,
+            (false, _) => Enabled::Enabled,
+        });
+        if answer != Some(Enabled::Enabled) {
             // Told to end, and not left to the driver: a claim passes locked rows by, however short the lock.
             transaction.rollback().await.doing(DOING)?;
-            return Ok(left);
+            return Ok(answer);
         }
         let change = EndpointChange { enabled: Some(true), ..EndpointChange::default() };
         row::change(&mut transaction, user, endpoint, &change, now).await.doing(DOING)?;
@@ -217,7 +216,7 @@ impl Ledger {
         write_action(&mut transaction, audited, action, now).await.doing(DOING)?;
         transaction.commit().await.doing(DOING)?;
         self.waker.deliveries_written();
-        Ok(Some(Enabled::Enabled))
+        Ok(answer)
     }
 
     /// Makes at most `limit` deliveries due again that happened since `since` and were given up before `begun`, oldest
@@ -245,15 +244,15 @@ impl Ledger {
         let due_at = enabled.then_some(now);
         let recovered =
             make_lost_due(&mut transaction, (user, endpoint), &lost, due_at).await.doing(DOING)?;
-        if recovered > 0 {
-            let audited = Audited { user: Some(user), verb: "recover_webhook", subject: endpoint };
-            write_action(&mut transaction, audited, action, now).await.doing(DOING)?;
+        if recovered == 0 {
+            // Told to end, and not left to the driver: a claim passes locked rows by.
+            transaction.rollback().await.doing(DOING)?;
+            return Ok(Some(0));
         }
-        // Ended also where nothing was written, and not left to the driver: a claim passes locked rows by.
+        let audited = Audited { user: Some(user), verb: "recover_webhook", subject: endpoint };
+        write_action(&mut transaction, audited, action, now).await.doing(DOING)?;
         transaction.commit().await.doing(DOING)?;
-        if recovered > 0 {
-            self.waker.deliveries_written();
-        }
+        self.waker.deliveries_written();
         Ok(Some(recovered))
     }
 }

@@ -171,7 +171,7 @@ async fn died(world: &World, crashes: i16) -> Taken {
     .await
     .unwrap();
     assert!(!world.is_woken());
-    world.ledger.take(Queue::Creation, &worker("w"), 10).await.unwrap()
+    world.taken(Queue::Creation).await
 }
 
 /// A claim that is a job's last crash: its conversation fails with it, and whoever sends deliveries is woken.

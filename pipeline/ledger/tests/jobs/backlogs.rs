@@ -14,8 +14,7 @@ pub(crate) const PEOPLE: &str = "insert into users (user_id) select 'u' || n fro
 /// A world with these rows, which the planner knows of.
 pub(crate) async fn seeded(statements: &[&'static str]) -> World {
     let world = World::new().await;
-    world.database.seed(statements).await;
-    world.database.seed(&["analyze"]).await;
+    world.database.seed(&[statements, &["analyze"]].concat()).await;
     world
 }
 

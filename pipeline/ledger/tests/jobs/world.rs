@@ -7,7 +7,7 @@ use futures::FutureExt;
 use job::{FailureCode, Job, JobId, Outcome, Queue, State, WorkerId};
 use ledger::{
     Claimed, Comparison, Completion, CreateOutcome, Edge, EventKind, Holding, JobView, Ledger, NewContent,
-    NewConversation, NewEndpoint, Process, Results, Same, Settings, WebhookFormat,
+    NewConversation, NewEndpoint, Process, Results, Same, Settings, Taken, WebhookFormat,
 };
 use records::{ConversationId, Segment, Source, UserId};
 use secrecy::SecretString;
@@ -137,15 +137,20 @@ impl World {
         self.ledger.waker().deliveries_waiting().now_or_never().is_some()
     }
 
-    /// What one take of up to ten bells of a queue answers. One that comes too late with what it saw is made again, as
+    /// What one take of up to ten bells of a queue comes to. One that comes too late with what it saw is made again, as
     /// workers do.
-    pub(crate) async fn answers(&self, queue: Queue) -> Vec<&'static str> {
+    pub(crate) async fn taken(&self, queue: Queue) -> Taken {
         loop {
             let taken = self.ledger.take(queue, &worker("w"), 10).await.unwrap();
             if taken.quiet_for != Some(std::time::Duration::ZERO) {
-                return taken.answers;
+                return taken;
             }
         }
+    }
+
+    /// What it answers.
+    pub(crate) async fn answers(&self, queue: Queue) -> Vec<&'static str> {
+        self.taken(queue).await.answers
     }
 }
 

@@ -6,7 +6,7 @@ use records::{Timestamp, UserId};
 use crate::strangers::spared;
 use crate::world::World;
 
-fn olga() -> OperatorAction {
+pub(crate) fn olga() -> OperatorAction {
     OperatorAction { operator: "olga".into(), reason: "their outage is over".into() }
 }
 

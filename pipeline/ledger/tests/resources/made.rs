@@ -1,11 +1,12 @@
 //! What endpoints are told of things that a person makes (DECISIONS §6).
 
 use ledger::{EventKind, NewActionItem, NewPersonMemory};
-use records::{ActionItemId, MemoryCategory, MemoryId};
+use records::{ActionItemId, MemoryCategory, MemoryId, UserId};
 
 use crate::world::World;
 
-async fn make(world: &World, items: &[&str], memories: &[&str]) {
+/// Makes these of `user`'s.
+pub(crate) async fn make(world: &World, user: &UserId, items: &[&str], memories: &[&str]) {
     let items: Vec<_> = items
         .iter()
         .map(|id| NewActionItem {
@@ -15,7 +16,7 @@ async fn make(world: &World, items: &[&str], memories: &[&str]) {
             due_at: None,
         })
         .collect();
-    world.ledger.create_action_items(&world.ann, &items).await.unwrap();
+    world.ledger.create_action_items(user, &items).await.unwrap();
     let memories: Vec<_> = memories
         .iter()
         .map(|id| NewPersonMemory {
@@ -26,7 +27,7 @@ async fn make(world: &World, items: &[&str], memories: &[&str]) {
             tags: Vec::new(),
         })
         .collect();
-    world.ledger.create_memories(&world.ann, &memories).await.unwrap();
+    world.ledger.create_memories(user, &memories).await.unwrap();
 }
 
 /// (endpoint, event, what it is about, status, whether words are kept), in order.
@@ -46,7 +47,7 @@ async fn endpoints_that_asked_are_told_of_each_thing_that_a_person_makes_and_oth
     world.endpoint_for(&world.ann, "both", &[EventKind::ActionItemCreated, EventKind::MemoryCreated]).await;
     world.endpoint_for(&world.ann, "neither", &[EventKind::ConversationCompleted]).await;
     world.endpoint_for(&world.bob, "bobs", &[EventKind::ActionItemCreated, EventKind::MemoryCreated]).await;
-    make(&world, &["i1", "i2"], &["m1"]).await;
+    make(&world, &world.ann, &["i1", "i2"], &["m1"]).await;
     let told: Vec<_> =
         told(&world).await.into_iter().map(|(endpoint, event, about, ..)| [endpoint, event, about]).collect();
     let of = |event: &str, about: &str| ["both".to_owned(), event.to_owned(), about.to_owned()];
@@ -60,7 +61,7 @@ async fn endpoints_that_asked_are_told_of_each_thing_that_a_person_makes_and_oth
 async fn what_was_not_told_of_a_thing_goes_with_it_and_words_are_not_kept() {
     let world = World::new().await;
     world.endpoint_for(&world.ann, "both", &[EventKind::ActionItemCreated, EventKind::MemoryCreated]).await;
-    make(&world, &["i1", "i2", "i3"], &["m1", "m2"]).await;
+    make(&world, &world.ann, &["i1", "i2", "i3"], &["m1", "m2"]).await;
     world
         .run(
             "update webhook_deliveries set status = 'exhausted', next_at = null, finished_at = now(), body = 'words' \

@@ -1,18 +1,14 @@
-//! Whoever sends is woken by what is written for it, and by nothing else: a poll an hour later would tell as well, and a wake
+//! Whoever sends is woken by what is written for it, and by nothing else: a poll would tell them later, and a wake
 //! for nothing is a look at the database for nothing.
 
 use futures::FutureExt;
-use ledger::{
-    DeliveryOutcome, DeliveryPolicy, EndpointChange, EventKind, NewActionItem, NewPersonMemory,
-    NewSubscription, OperatorAction, SubscriptionKind,
-};
-use records::{ActionItemId, MemoryCategory, MemoryId, UserId};
+use ledger::{DeliveryOutcome, DeliveryPolicy, EndpointChange, EventKind, NewActionItem};
+use records::{ActionItemId, UserId};
 
+use crate::desk_webhooks::olga;
+use crate::made::make;
+use crate::reminders::{in_an_hour, subscribe};
 use crate::world::World;
-
-fn olga() -> OperatorAction {
-    OperatorAction { operator: "olga".into(), reason: "their outage is over".into() }
-}
 
 /// Whether senders of webhooks were woken since the last time.
 fn is_woken(world: &World) -> bool {
@@ -39,24 +35,11 @@ async fn lose(world: &World) {
 async fn by_what_a_person_makes_where_an_endpoint_asks_for_it() {
     let world = World::new().await;
     world.endpoint_for(&world.ann, "w", &[EventKind::ActionItemCreated, EventKind::MemoryCreated]).await;
-    let item = |id: &str| NewActionItem {
-        id: ActionItemId::new(id),
-        description: "Call Tom".into(),
-        completed: false,
-        due_at: None,
-    };
-    let memory = |id: &str| NewPersonMemory {
-        id: MemoryId::new(id),
-        content: "Likes tea".into(),
-        category: MemoryCategory::Other,
-        public: false,
-        tags: Vec::new(),
-    };
     assert!(!is_woken(&world));
     for (user, is_told) in [(&world.bob, false), (&world.ann, true)] {
-        world.ledger.create_action_items(user, &[item("i")]).await.unwrap();
+        make(&world, user, &["i"], &[]).await;
         assert_eq!(is_woken(&world), is_told, "an item of {user}'s");
-        world.ledger.create_memories(user, &[memory("m")]).await.unwrap();
+        make(&world, user, &[], &["m"]).await;
         assert_eq!(is_woken(&world), is_told, "a memory of {user}'s");
     }
 }
@@ -64,9 +47,8 @@ async fn by_what_a_person_makes_where_an_endpoint_asks_for_it() {
 #[tokio::test]
 async fn by_a_date_of_whoever_wants_to_be_reminded() {
     let world = World::new().await;
-    let new = NewSubscription { kind: SubscriptionKind::Webhook, url: "https://example.com/ann".to_owned() };
-    world.ledger.subscribe(&world.ann, &new).await.unwrap().unwrap();
-    let due_at = world.ledger.now().await.unwrap() + chrono::TimeDelta::hours(1);
+    subscribe(&world, &world.ann, "https://example.com/ann").await;
+    let due_at = in_an_hour(&world).await;
     let is_woken = || world.ledger.waker().pushes_waiting().now_or_never().is_some();
     let _before = is_woken();
     for (due_at, is_told) in [(None, false), (Some(due_at), true)] {
