@@ -17,6 +17,25 @@ pub(crate) fn as_functions(text: &str) -> String {
     text
 }
 
+/// A constant of texts that holds a choice all the same: the compiler would refuse it.
+pub(crate) fn chosen(text: &str) -> Option<&str> {
+    let literals = literals(text);
+    text.match_indices("const ").find_map(|(place, word)| {
+        let begin = place + word.len();
+        let (head, _) = text[begin..].split_once(" = ")?;
+        let (name, kind) = head.split_once(':')?;
+        let made = &text[begin..end(text, &literals, begin + head.len())?];
+        (is_constant(name) && kind.contains("&str") && made.contains(CHOICE)).then_some(name)
+    })
+}
+
+/// What every choice begins with.
+pub(crate) const CHOICE: &str = "match crate::guard_off(";
+
+fn is_constant(name: &str) -> bool {
+    name.chars().all(|letter| letter.is_ascii_uppercase() || letter.is_ascii_digit() || letter == '_')
+}
+
 /// The constants that can be functions, and need be.
 fn names(text: &str) -> Vec<String> {
     let literals = literals(text);
@@ -24,8 +43,8 @@ fn names(text: &str) -> Vec<String> {
     let found = begins.filter_map(|begin| {
         let (name, _) = text[begin..].split_once(": &str = ")?;
         let made = &text[begin..end(text, &literals, begin)?];
-        let is_chosen = name.chars().all(|letter| letter.is_ascii_uppercase() || letter == '_')
-            && (made.contains("guard_off()") || made.contains("!("))
+        let is_chosen = is_constant(name)
+            && (made.contains(CHOICE) || made.contains("!("))
             && !text.contains(&format!("{{{name}"));
         is_chosen.then(|| name.to_owned())
     });

@@ -42,7 +42,14 @@ struct Arguments {
 }
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<ExitCode> {
+async fn main() -> ExitCode {
+    asked().await.unwrap_or_else(|error| {
+        eprintln!("{error}");
+        ExitCode::FAILURE
+    })
+}
+
+async fn asked() -> Result<ExitCode> {
     let arguments = Arguments::parse();
     let root = workspace()?;
     let mut guards = table::read(&root.join("tests/guards/table"))?;

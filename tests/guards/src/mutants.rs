@@ -10,6 +10,17 @@ use serde::Deserialize;
 use crate::Result;
 use crate::table::Guard;
 
+/// The test programs of packages, besides their unit tests.
+const PROGRAMS: [(&str, &[&str]); 7] = [
+    ("api", &["answers"]),
+    ("engines", &["corpus", "dates", "openai", "same_tasks"]),
+    ("ledger", &["jobs", "resources", "crash"]),
+    ("outside", &["sender"]),
+    ("reconciler", &["pass", "replays", "watch"]),
+    ("stages", &["rules", "interruptions", "durability"]),
+    ("worker", &["it"]),
+];
+
 /// Which mutants.
 #[derive(clap::Args)]
 pub(crate) struct Which {
@@ -115,9 +126,9 @@ impl Mutant {
         let named = own.into_iter().flat_map(|guard| guard.tests.iter().cloned());
         let first = std::iter::once(format!("{} lib", self.package));
         let mut tests: Vec<String> = first.chain(named.filter(|words| !words.contains("--skip"))).collect();
-        if self.package == "ledger" {
-            tests.extend(["jobs", "resources", "crash"].map(|target| format!("ledger {target}")));
-        }
+        let (_, targets) =
+            PROGRAMS.iter().find(|(package, _)| *package == self.package).unwrap_or(&("", &[]));
+        tests.extend(targets.iter().map(|target| format!("{} {target}", self.package)));
         let mut once = BTreeSet::new();
         tests.retain(|words| once.insert(words.clone()));
         tests

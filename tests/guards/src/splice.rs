@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use crate::Result;
-use crate::constant::as_functions;
+use crate::constant::{CHOICE, as_functions, chosen};
 use crate::literal::literals;
 use crate::table::Guard;
 
@@ -81,6 +81,9 @@ pub(crate) fn switched(text: &str, guards: &[&Guard]) -> Result<String> {
     }
     out.push_str(&text[written..]);
     let mut out = as_functions(&out);
+    if let Some(name) = chosen(&out) {
+        return Err(format!("{name}: this constant's text cannot be chosen while a program runs").into());
+    }
     let rewrites: BTreeSet<&(String, String)> = guards.iter().flat_map(|guard| &guard.rewrites).collect();
     for (said, instead) in rewrites {
         out = out.replace(said, instead);
@@ -122,7 +125,7 @@ fn choice(whole: &str, start: usize, guards: &[(&Guard, Range<usize>)]) -> Strin
         arms.push_str(&format!("{:?} => {{ {other} }} ", guard.name));
     }
     let here: Vec<&str> = guards.iter().map(|(guard, _)| guard.name.as_str()).collect();
-    let choice = format!("match crate::guard_off(&{here:?}) {{ {arms}_ => {{ {whole} }} }}");
+    let choice = format!("{CHOICE}&{here:?}) {{ {arms}_ => {{ {whole} }} }}");
     if is_statement { choice } else { format!("({choice})") }
 }
 
@@ -164,6 +167,22 @@ mod checks {
         let user = guard("user", "u = ", "v = ");
         assert!(switched(r#"push(format_args!("u = {}", user))"#, &[&user]).is_err());
         assert!(switched(r#"push(format!("u = {user}"))"#, &[&user]).is_ok(), "these are chosen whole");
+    }
+
+    #[test]
+    fn a_constant_that_is_chosen_is_a_function() {
+        let user = guard("user", "u = 2", "true");
+        let text = "use a;\nconst ALL: &str = \"u = 2\";\nfn f() { g(ALL) }\n";
+        let switched = switched(text, &[&user]).unwrap();
+        assert!(switched.contains("fn ALL() -> &'static str { (match crate::guard_off("), "{switched}");
+        assert!(switched.contains("g(ALL())"), "{switched}");
+    }
+
+    #[test]
+    fn a_constant_that_others_see_is_not_made_a_choice() {
+        let user = guard("user", "u = 2", "true");
+        assert!(switched("use a;\npub(crate) const ALL: &str = \"u = 2\";\n", &[&user]).is_err());
+        assert!(switched("use a;\npub(crate) const ALL: [&str; 1] = [\"u = 2\"];\n", &[&user]).is_err());
     }
 
     #[test]
