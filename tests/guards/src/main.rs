@@ -32,6 +32,9 @@ struct Arguments {
     /// Says which guards there are, and runs nothing.
     #[arg(long)]
     list: bool,
+    /// Sees whether a copy in which all can be switched off compiles, and asks no test.
+    #[arg(long)]
+    check: bool,
     /// Asks only the first test program of each guard: quick, and may miss what a later one notices.
     #[arg(long)]
     quick: bool,
@@ -66,6 +69,9 @@ async fn asked() -> Result<ExitCode> {
     }
     let guards =
         if arguments.quick { guards.into_iter().map(Guard::asking_the_first).collect() } else { guards };
+    if arguments.check {
+        return run::check(&root, &guards).await;
+    }
     run::all(&root, &guards, &arguments.how).await
 }
 

@@ -45,6 +45,16 @@ pub(crate) async fn all(root: &Path, guards: &[Guard], how: &How) -> Result<Exit
     Ok(tally.say())
 }
 
+/// Whether a copy compiles in which all of `guards` can be switched off that one build serves.
+pub(crate) async fn check(root: &Path, guards: &[Guard]) -> Result<ExitCode> {
+    let tree = Tree::of(root);
+    let guards: Vec<&Guard> = guards.iter().filter(|guard| !guard.alone).collect();
+    tree.set(&switched(&tree, &guards)?)?;
+    tests::check(tree.folder(), &programs(&guards)?).await?;
+    println!("{} guards can be switched off", guards.len());
+    Ok(ExitCode::SUCCESS)
+}
+
 /// How guards are tried.
 #[derive(clap::Args)]
 pub(crate) struct How {
@@ -97,7 +107,7 @@ impl Kit {
         let mut guards = guards.to_vec();
         loop {
             println!("building {} guards to be switched", guards.len());
-            let texts = self.switched(&guards)?;
+            let texts = switched(&self.tree, &guards)?;
             self.tree.set(&texts)?;
             let error = match tests::build(self.tree.folder(), &programs(&guards)?).await {
                 Ok(built) => return Ok((guards, built)),
@@ -117,24 +127,6 @@ impl Kit {
             tally.unviable += refused.len();
             guards.retain(|guard| !refused.contains(guard.name.as_str()));
         }
-    }
-
-    /// The files of `guards`, with all of them to be switched.
-    fn switched(&self, guards: &[&Guard]) -> Result<BTreeMap<String, String>> {
-        let files: BTreeSet<&str> = guards.iter().map(|guard| guard.file.as_str()).collect();
-        let mut texts = BTreeMap::new();
-        for file in files {
-            let here: Vec<&Guard> = guards.iter().copied().filter(|guard| guard.file == file).collect();
-            texts.insert(file.to_owned(), splice::switched(&self.tree.read(file)?, &here)?);
-            let root = crate_root(file)?;
-            let text = match texts.remove(&root) {
-                Some(text) => text,
-                None => self.tree.read(&root)?,
-            };
-            let is_switched = text.ends_with(READ_SWITCH);
-            texts.insert(root, if is_switched { text } else { text + READ_SWITCH });
-        }
-        Ok(texts)
     }
 
     async fn alone(&self, guard: &Guard, tally: &mut Tally) -> Result<()> {
@@ -232,6 +224,24 @@ impl Tally {
             false => ExitCode::FAILURE,
         }
     }
+}
+
+/// The files of `guards`, with all of them to be switched.
+fn switched(tree: &Tree, guards: &[&Guard]) -> Result<BTreeMap<String, String>> {
+    let files: BTreeSet<&str> = guards.iter().map(|guard| guard.file.as_str()).collect();
+    let mut texts = BTreeMap::new();
+    for file in files {
+        let here: Vec<&Guard> = guards.iter().copied().filter(|guard| guard.file == file).collect();
+        texts.insert(file.to_owned(), splice::switched(&tree.read(file)?, &here)?);
+        let root = crate_root(file)?;
+        let text = match texts.remove(&root) {
+            Some(text) => text,
+            None => tree.read(&root)?,
+        };
+        let is_switched = text.ends_with(READ_SWITCH);
+        texts.insert(root, if is_switched { text } else { text + READ_SWITCH });
+    }
+    Ok(texts)
 }
 
 /// The root of the crate that a file belongs to.

@@ -64,8 +64,15 @@ pub(crate) enum Said {
 /// Test programs that were built: (package, target) → (program, folder of the package).
 pub(crate) type Built = BTreeMap<(String, String), (PathBuf, PathBuf)>;
 
-/// Builds `programs` in the tree at `folder`, in a target folder of its own: cargo gives the same names to what it builds
-/// of a tree and of its copy. `Err`: it cannot be built.
+/// Sees whether the packages of `programs` compile in the tree at `folder`.
+pub(crate) async fn check(folder: &Path, programs: &[Program]) -> Result<()> {
+    let packages: BTreeSet<&str> = programs.iter().map(|program| program.package.as_str()).collect();
+    let mut cargo = cargo(folder, "check");
+    cargo.args(packages.into_iter().flat_map(|package| ["-p", package]));
+    said(cargo).await.map(drop)
+}
+
+/// Builds `programs` in the tree at `folder`. `Err`: it cannot be built.
 pub(crate) async fn build(folder: &Path, programs: &[Program]) -> Result<Built> {
     let mut built = Built::new();
     let packages: BTreeSet<&str> = programs.iter().map(|program| program.package.as_str()).collect();
@@ -75,25 +82,37 @@ pub(crate) async fn build(folder: &Path, programs: &[Program]) -> Result<Built> 
             .filter(|program| program.package == package)
             .map(|program| program.target.as_str())
             .collect();
-        let mut cargo = Command::new(std::env::var("CARGO").unwrap_or_else(|_| "cargo".into()));
-        cargo.args(["test", "--no-run", "--message-format=json-render-diagnostics", "-p", package]);
+        let mut cargo = cargo(folder, "test");
+        cargo.args(["--no-run", "--message-format=json-render-diagnostics", "-p", package]);
         for target in targets {
             match target {
                 "lib" => cargo.arg("--lib"),
                 name => cargo.args(["--test", name]),
             };
         }
-        cargo.current_dir(folder).env("CARGO_TARGET_DIR", folder.join("target")).stderr(Stdio::piped());
-        let done = cargo.output().await?;
-        if !done.status.success() {
-            // A choice of texts has parentheses too many, and is warned of at length.
-            let said = String::from_utf8_lossy(&done.stderr);
-            return Err(said.find("\nerror").map_or(&*said, |place| &said[place..]).into());
-        }
-        let lines = String::from_utf8_lossy(&done.stdout).into_owned();
+        let lines = said(cargo).await?;
         built.extend(lines.lines().filter_map(|line| executable(package, line)));
     }
     Ok(built)
+}
+
+/// Cargo in the tree at `folder`, with a target folder of its own: cargo gives the same names to what it builds of a tree and
+/// of its copy.
+fn cargo(folder: &Path, verb: &str) -> Command {
+    let mut cargo = Command::new(std::env::var("CARGO").unwrap_or_else(|_| "cargo".into()));
+    cargo.arg(verb).current_dir(folder).env("CARGO_TARGET_DIR", folder.join("target"));
+    cargo
+}
+
+/// What cargo prints. `Err`: what the compiler complains of.
+async fn said(mut cargo: Command) -> Result<String> {
+    let done = cargo.output().await?;
+    if !done.status.success() {
+        // A choice of texts has parentheses too many, and is warned of at length.
+        let said = String::from_utf8_lossy(&done.stderr);
+        return Err(said.find("\nerror").map_or(&*said, |place| &said[place..]).into());
+    }
+    Ok(String::from_utf8_lossy(&done.stdout).into_owned())
 }
 
 /// The test program that a line of cargo's announces.

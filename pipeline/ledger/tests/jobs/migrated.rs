@@ -17,10 +17,15 @@ async fn a_process_that_goes_on_over_a_migration_fails_once_and_puts_nothing_off
     let world = World::new().await;
     let ledger = Ledger::new(world.database.options(), Settings::default());
     street(&world, &ledger, "before").await;
-    // Two at once: two sessions are kept, and both have planned it.
+    // Two at once, which wait for each other: two sessions are kept, and both have planned it.
     let w = worker("w");
-    let both = join!(ledger.take(Queue::Creation, &w, 1), ledger.take(Queue::Finalization, &w, 1));
-    assert!(both.0.is_ok() && both.1.is_ok());
+    let mut holder = world.database.holding("lock table finalization_jobs in access exclusive mode").await;
+    let let_go = async {
+        world.database.until_as_many_wait(2).await;
+        sqlx::raw_sql("rollback").execute(&mut holder).await
+    };
+    let both = join!(ledger.take(Queue::Creation, &w, 1), ledger.take(Queue::Finalization, &w, 1), let_go);
+    assert!(both.0.is_ok() && both.1.is_ok() && both.2.is_ok());
     world.run(ADDED).await;
     let job = world.admitted("meanwhile").await;
     let refused = ledger.take(Queue::Creation, &w, 1).await.unwrap_err();

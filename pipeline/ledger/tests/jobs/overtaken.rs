@@ -39,6 +39,17 @@ async fn a_job_that_was_claimed_meanwhile_is_not_put_off() {
 }
 
 #[tokio::test]
+async fn what_is_leased_and_put_off_waits_for_its_look_and_for_no_bell() {
+    let world = World::new().await;
+    let claimed = world.claimed("c").await;
+    world.run("update finalization_jobs set reconcile_after_at = now() - interval '1 second'").await;
+    world.ledger.put_off(&claimed.user_id, &claimed.job.id).await.unwrap();
+    let put_off =
+        "select count(*) from finalization_jobs where reconcile_after_at > now() and ready_at is null";
+    assert_eq!(world.count(put_off).await, 1);
+}
+
+#[tokio::test]
 async fn a_job_that_was_claimed_while_its_bell_could_not_be_written_is_looked_at_when_its_lease_ends() {
     let world = World::new().await;
     let claimed = world.claimed("c").await;

@@ -77,6 +77,19 @@ async fn a_dead_letter_that_nobody_settled_is_never_pruned() {
 }
 
 #[tokio::test]
+async fn a_walk_past_dead_letters_that_stay_comes_to_those_that_go() {
+    let world = with_jobs().await;
+    let (mut after, mut found) = (None, Vec::new());
+    for _ in 0..4 {
+        let walked = world.ledger.prune_dead_letters(MONTH, after.as_ref(), 1).await.unwrap();
+        found.push(walked.found);
+        after = walked.next;
+    }
+    assert_eq!(found, [0, 1, 1, 0], "`alive` stays");
+    assert!(after.is_none());
+}
+
+#[tokio::test]
 async fn a_dead_letter_that_died_anew_while_it_was_looked_at_stays() {
     let world = with_jobs().await;
     let died = "lock table finalization_admissions in access exclusive mode; \

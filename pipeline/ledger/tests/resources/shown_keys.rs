@@ -1,7 +1,5 @@
 //! Keys that are shown: whose they are, and whose use is noted, when several come at once.
 
-use std::time::Duration;
-
 use ledger::{KeyOwner, NewKey};
 use records::UserId;
 
@@ -93,8 +91,10 @@ async fn a_use_that_another_process_noted_meanwhile_is_not_noted_again() {
 async fn whoever_shows_a_key_waits_for_nobody_who_notes_its_use() {
     let world = with_keys().await;
     let mut holder = world.database.holding("select from developer_keys for update").await;
-    let shown = tokio::time::timeout(Duration::from_secs(30), owner(&world, 1)).await;
-    is_of(shown.expect("it waits"), &world.ann, "k", 1);
+    tokio::select! {
+        shown = owner(&world, 1) => is_of(shown, &world.ann, "k", 1),
+        () = world.database.until_somebody_waits() => panic!("it waits"),
+    }
     sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
 }
 
