@@ -2,6 +2,7 @@
 //! for another's count, and who died holds no place.
 
 use ledger::{ClaimedDelivery, DeliveryPolicy, Ledger};
+use sqlx::PgConnection;
 
 use crate::world::World;
 
@@ -16,21 +17,25 @@ fn endpoints(claimed: &[ClaimedDelivery]) -> Vec<&str> {
 const SENDING: &str =
     "select count(*) from webhook_deliveries where endpoint_id = 'w' and status = 'sending'";
 
+/// Whoever changes a delivery of which this is true stops there until the session's transaction ends.
+async fn stopping(world: &World, when: &str) -> PgConnection {
+    let stop = format!(
+        "create function stop() returns trigger language plpgsql as \
+             $$begin perform pg_advisory_xact_lock(1); return new; end$$; \
+         create trigger stop before update on webhook_deliveries for each row when ({when}) \
+             execute function stop()"
+    );
+    world.database.run(&stop).await;
+    world.database.holding("select pg_advisory_xact_lock(1)").await
+}
+
 #[tokio::test]
 async fn what_becomes_due_while_another_process_claims_is_not_sent_beyond_the_cap() {
     let world = World::new().await;
     world.endpoint(&world.ann, "w").await;
     world.pending(&world.ann, "w", 4).await;
     // The first claim has counted and stops in the midst of taking.
-    world
-        .run(
-            "create function stop() returns trigger language plpgsql as \
-                 $$begin perform pg_advisory_xact_lock(1); return new; end$$; \
-             create trigger stop before update on webhook_deliveries for each row \
-                 when (new.delivery_id = 'w_3') execute function stop()",
-        )
-        .await;
-    let mut holder = world.database.holding("select pg_advisory_xact_lock(1)").await;
+    let mut holder = stopping(&world, "new.delivery_id = 'w_3'").await;
     let first = tokio::spawn({
         let ledger = world.other_process();
         async move { claim(&ledger).await }
@@ -130,8 +135,13 @@ async fn what_another_process_moves_between_the_look_and_the_lock_is_not_sent() 
                  where delivery_id = 'w_1'",
         )
         .await;
-    // The claim has read what is due, and stops before it can lock an endpoint.
-    let mut faster = world.database.holding("lock table webhook_endpoints in access exclusive mode").await;
+    // The claim has read what is due, and stops where it puts off what waits for another endpoint.
+    world.endpoint(&world.ann, "shut").await;
+    world.pending(&world.ann, "shut", 1).await;
+    world
+        .run("update webhook_endpoints set open_until = now() + interval '1 hour' where endpoint_id = 'shut'")
+        .await;
+    let mut faster = stopping(&world, "new.endpoint_id = 'shut'").await;
     let slower = tokio::spawn({
         let ledger = world.other_process();
         async move { claim(&ledger).await }
