@@ -338,6 +338,14 @@ mod tests {
         assert_eq!(metrics.fallback.with_label_values(&["engine", "circuit_open"]).get(), 1);
     }
 
+    #[tokio::test]
+    async fn tokens_are_counted_and_stand_on_the_runs_account() {
+        let (metrics, account) = (Metrics::new(&Registry::new()).unwrap(), Arc::<Account>::default());
+        counted(Arc::clone(&account), async { metrics.count_tokens("describe", "prompt", 7) }).await;
+        assert!(account.owes());
+        assert_eq!(metrics.engine_tokens.with_label_values(&["describe", "prompt"]).get(), 7);
+    }
+
     #[test]
     fn a_name_is_registered_once_only() {
         let registry = Registry::new();

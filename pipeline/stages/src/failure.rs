@@ -47,9 +47,7 @@ mod tests {
         let failure = Failure::after(FailureCode::ModelRateLimited, Some(year));
         assert_eq!(failure.retry_after, Some(MAX_RETRY_AFTER));
         assert!(!failure.circuit_open);
-        assert_eq!(
-            Failure::while_open(FailureCode::ModelUnavailable, year).retry_after,
-            Some(MAX_RETRY_AFTER)
-        );
+        let open = Failure::while_open(FailureCode::ModelUnavailable, year);
+        assert_eq!((open.retry_after, open.circuit_open), (Some(MAX_RETRY_AFTER), true));
     }
 }

@@ -117,3 +117,22 @@ fn decode<O: DeserializeOwned>(stage: StageName, kept: &serde_json::Value) -> Op
     }
     output
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trace_tells_how_a_stage_ended() {
+        let failed = Interrupted::Failed(job::FailureCode::ModelTimeout.into());
+        for (ended, told) in [
+            (Ok(((), true)), "recalled"),
+            (Ok(((), false)), "done"),
+            (Err(Interrupted::LeaseLost), "lease_lost"),
+            (Err(Interrupted::Stopping), "stopping"),
+            (Err(failed), "model_timeout"),
+        ] {
+            assert_eq!(outcome(&ended), told);
+        }
+    }
+}

@@ -122,6 +122,26 @@ async fn free_engines_leave_no_checkpoints() {
 }
 
 #[tokio::test]
+async fn whichever_engine_costs_what_the_first_run_read_is_kept() {
+    let free = Arc::new(Fake { costs: false, ..Fake::default() });
+    for paid in 0..6 {
+        let (costly, mut engines) = (Arc::new(Fake::default()), free.engines());
+        match paid {
+            0 => engines.judge = costly,
+            1 => engines.describe = costly,
+            2 => engines.items = costly,
+            3 => engines.memories = costly,
+            4 => engines.embed = costly,
+            _ => engines.apps = costly,
+        }
+        let (memory, material) = (Memory::default(), material(WORDS));
+        let run = Run::new(&memory, &Unobserved, &material.talk);
+        kept(finalize(&run, &Stages::new(engines), &material, false).await);
+        assert!(memory.stages().contains(&"read_context"), "{paid}: {:?}", memory.stages());
+    }
+}
+
+#[tokio::test]
 async fn another_engine_or_another_transcript_recalls_nothing() {
     let (first, memory) = (Arc::new(Fake::default()), Memory::default());
     kept(finalize_with(&first, &memory, &material(WORDS), false).await);

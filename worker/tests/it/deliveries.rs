@@ -2,7 +2,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::http::StatusCode;
-use ledger::{ConversationChange, DeliveryPolicy, EventKind, NewEndpoint, WebhookFormat};
+use ledger::{
+    ConversationChange, DeliveryPolicy, EventKind, NewActionItem, NewEndpoint, NewPersonMemory, WebhookFormat,
+};
+use records::{ActionItemId, MemoryCategory, MemoryId};
 use secrecy::{ExposeSecret, SecretString};
 use standardwebhooks::Webhook;
 use worker::{Ended, Settings};
@@ -220,6 +223,52 @@ async fn four_silent_endpoints_leave_a_healthy_one_its_turn() {
     assert!(silent.has_heard_no_more(), "their tries have ended: it was told behind them");
     silent.wake();
     working.stop().await;
+}
+
+/// Things that a person makes, told in full and thinly: a thin delivery reads nothing of them.
+#[tokio::test]
+async fn a_memory_and_an_item_are_read_for_whom_they_are_shown_to_alone() {
+    let bench = Bench::new().await;
+    let events = vec![EventKind::MemoryCreated, EventKind::ActionItemCreated];
+    let mut heard = Vec::new();
+    for (id, format) in [("full", WebhookFormat::Full), ("thin", WebhookFormat::Thin)] {
+        let receiver = Receiver::answering(&[]).await;
+        let (url, secret) = (receiver.url.clone(), outside::new_secret([7; 32]));
+        let new = NewEndpoint { id: id.to_owned(), url, events: events.clone(), format, secret };
+        bench.ledger.create_endpoint(&bench.user, &new).await.unwrap().unwrap();
+        heard.push(receiver);
+    }
+    let (item, memory) = (new_item("Call Tom"), new_memory("Likes tea"));
+    bench.ledger.create_action_items(&bench.user, &[item]).await.unwrap();
+    bench.ledger.create_memories(&bench.user, &[memory]).await.unwrap();
+    let working = work(bench.ledger.clone(), &Script::open(), slots(1));
+    for (receiver, is_shown) in heard.iter_mut().zip([true, false]) {
+        for _ in 0..2 {
+            let body: serde_json::Value = serde_json::from_slice(&receiver.next().await.body).unwrap();
+            let said = |text: &str| if is_shown { text.into() } else { serde_json::Value::Null };
+            let (item, memory) = match body["type"].as_str().unwrap() {
+                "action_item.created" => (said("Call Tom"), serde_json::Value::Null),
+                _ => (serde_json::Value::Null, said("Likes tea")),
+            };
+            assert_eq!((&body["data"]["item"], &body["data"]["memory"]), (&item, &memory), "{body}");
+        }
+    }
+    working.stop().await;
+}
+
+fn new_item(description: &str) -> NewActionItem {
+    let (id, description) = (ActionItemId::new("i"), description.to_owned());
+    NewActionItem { id, description, completed: false, due_at: None }
+}
+
+fn new_memory(content: &str) -> NewPersonMemory {
+    NewPersonMemory {
+        id: MemoryId::new("m"),
+        content: content.to_owned(),
+        category: MemoryCategory::Other,
+        public: false,
+        tags: Vec::new(),
+    }
 }
 
 #[tokio::test]

@@ -14,10 +14,15 @@ async fn a_bell_becomes_a_completion() {
     let mut working = bench.work(&Script::open());
     let (conversation, job) = bench.admit("c1").await;
 
+    assert_eq!(working.next().await.1, Moment::RunStarted);
     let (_, end) = working.until_ended().await;
 
     assert_eq!(end, Ended::Completed);
     assert_eq!(bench.job(&job).await.job.state, State::Completed { outcome: Outcome::Kept });
+    let page = bench.ledger.job_page(&job).await.unwrap().unwrap();
+    let stages = &page.history.last().unwrap().stages;
+    assert_eq!(stages.iter().filter(|(stage, _)| stage == "describe").count(), 1, "{stages:?}");
+    assert!(stages.len() > 3, "{stages:?}");
     let view = bench.conversation(&conversation).await;
     assert_eq!(view.conversation.status, Status::Completed);
     assert_eq!(view.conversation.structured.title, "A plan for Friday");
@@ -206,6 +211,7 @@ async fn a_panic_fails_the_attempt_and_the_worker_lives() {
     assert_eq!((job.attempts, job.last_code), (1, Some(FailureCode::Internal)));
     assert!(matches!(job.state, State::Queued { .. }));
     assert!(working.metrics().contains("listen_finalization_retries_total 1"));
+    assert!(working.metrics().contains("listen_finalization_failed_runs_total{code=\"internal\"} 1"));
 
     let (_, second) = bench.admit("c2").await;
     let (claimed, end) = working.until_ended().await;
@@ -233,6 +239,22 @@ async fn a_soft_stop_releases_at_the_next_checkpoint_and_costs_nothing() {
     let mut next = bench.work(&script);
     assert_eq!(next.until_ended().await.1, Ended::Completed);
     assert_eq!(script.asked.load(Ordering::SeqCst), 1, "what was paid for is recalled");
+}
+
+#[tokio::test]
+async fn what_a_take_brings_after_a_soft_stop_is_given_back() {
+    let bench = Bench::new().await;
+    let (_, id) = bench.admit("c1").await;
+    // A take may look, and store nothing.
+    let mut holder = bench.database.holding("lock table finalization_jobs in share mode").await;
+    let mut working = bench.work(&Script::held());
+    bench.database.until_somebody_waits().await;
+    working.soft.cancel();
+    sqlx::raw_sql("commit").execute(&mut holder).await.unwrap();
+    working.stopped().await;
+    let job = bench.job(&id).await.job;
+    assert!(matches!(job.state, State::Queued { .. }), "{job:?}");
+    assert_eq!((job.attempts, job.crashes, job.runs, job.epoch), (0, 0, 0, job::Epoch(1)));
 }
 
 #[tokio::test]
