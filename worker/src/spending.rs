@@ -142,6 +142,19 @@ mod tests {
         assert_eq!(one.book().stages["survey"].prompt, i64::MAX, "counts stop at the end of numbers");
     }
 
+    #[tokio::test]
+    async fn tokens_are_counted_by_their_kinds() {
+        let account = Arc::<Account>::default();
+        let spend = async {
+            for (kind, tokens) in [("prompt", 3), ("cached", 2), ("completion", 1), ("unheard-of", 9)] {
+                note_tokens("survey", kind, tokens);
+            }
+        };
+        counted(Arc::clone(&account), spend).await;
+        let counts = &account.book().stages["survey"];
+        assert_eq!((counts.prompt, counts.cached, counts.completion), (3, 2, 1));
+    }
+
     #[test]
     fn an_account_owes_what_was_spent_since_it_was_last_written() {
         let account = Account::default();

@@ -84,3 +84,31 @@ mod folders_as_rules {
             .collect())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+    use super::*;
+
+    #[test]
+    fn what_a_run_read_is_recalled_as_it_was() {
+        let folder = |id: &str, description: Option<&str>| Folder {
+            id: FolderId::new(id),
+            name: "Work".to_owned(),
+            description: description.map(str::to_owned),
+        };
+        let context = Context {
+            folders: vec![folder("f1", None), folder("f2", Some("What is paid for"))],
+            recent_items: vec![RecentItem {
+                id: "i".to_owned(),
+                description: "Call Tom".to_owned(),
+                due_at: Timestamp::from_timestamp(1_800_000_000, 0),
+            }],
+            memories: vec!["Likes tea".to_owned()],
+            apps: vec!["minutes".to_owned()],
+        };
+        let kept = serde_json::to_value(&context).unwrap();
+        assert_eq!(serde_json::from_value::<Context>(kept).unwrap(), context);
+    }
+}

@@ -217,6 +217,24 @@ async fn a_description_without_words_is_malformed_and_that_of_a_free_engine_is_m
     assert_eq!(kept.structure.title, "Conversation", "it would be asked again in vain");
 }
 
+#[tokio::test]
+async fn a_vector_that_can_be_compared_with_nothing_is_malformed() {
+    for (vector, is_sound) in [
+        (vec![0.0, 1.0], true),
+        (vec![1.0; 16_384], true),
+        (vec![1.0; 16_385], false),
+        (vec![0.0; 2], false),
+        (Vec::new(), false),
+        (vec![1.0, f32::NAN], false),
+        (vec![f32::INFINITY, 1.0], false),
+    ] {
+        let fake = Arc::new(Fake { vector: Some(vector.clone()), ..Fake::default() });
+        let ended = finalize_with(&fake, &Memory::default(), &material(WORDS), false).await;
+        let malformed = Interrupted::Failed(FailureCode::ModelMalformed.into());
+        assert_eq!(ended.err(), (!is_sound).then_some(malformed), "{} numbers", vector.len());
+    }
+}
+
 #[test]
 fn one_reading_is_for_stages_of_one_engine() {
     let one = Arc::new(Fake { survey: Some(Survey::default()), ..Fake::default() });

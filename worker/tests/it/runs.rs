@@ -274,20 +274,38 @@ async fn after_a_soft_stop_a_model_that_says_nothing_is_waited_for_no_longer_tha
 
 #[tokio::test]
 async fn a_worker_never_claims_beyond_its_free_slots() {
-    let bench = Bench::new().await;
-    let script = Script::held();
-    let mut working = bench.work(&script);
-    for id in ["c1", "c2", "c3"] {
-        bench.admit(id).await;
-    }
-    working.until_started("describe").await;
+    for free in [1, 2] {
+        let bench = Bench::new().await;
+        let script = Script::held();
+        let mut working = work(bench.ledger.clone(), &script, slots(free));
+        for id in ["c1", "c2", "c3"] {
+            bench.admit(id).await;
+        }
+        for _ in 0..free {
+            working.until_started("describe").await;
+        }
 
-    let leased = ledger::JobFilter { status: Some("leased".to_owned()), limit: 10, ..Default::default() };
-    assert_eq!(bench.ledger.jobs(&leased).await.unwrap().len(), 1);
-    script.gate.add_permits(3);
-    for _ in 0..3 {
-        assert_eq!(working.until_ended().await.1, Ended::Completed);
+        let leased = ledger::JobFilter { status: Some("leased".to_owned()), limit: 10, ..Default::default() };
+        assert_eq!(bench.ledger.jobs(&leased).await.unwrap().len(), free);
+        script.gate.add_permits(3);
+        for _ in 0..3 {
+            assert_eq!(working.until_ended().await.1, Ended::Completed);
+        }
     }
+}
+
+#[tokio::test]
+async fn a_stage_that_fails_is_timed_and_named() {
+    let bench = Bench::new().await;
+    let mut working = bench.work(&Script::failing(FailureCode::ModelTimeout.into()));
+    bench.admit("c1").await;
+    let (stage, why) = loop {
+        if let (_, Moment::StageFailed { stage, code, .. }) = working.next().await {
+            break (stage, code);
+        }
+    };
+    assert_eq!((stage, why), ("describe", FailureCode::ModelTimeout));
+    assert!(working.metrics().contains("listen_finalization_stage_seconds_count{stage=\"describe\"} 1"));
 }
 
 #[tokio::test]

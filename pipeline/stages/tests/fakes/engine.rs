@@ -21,6 +21,7 @@ pub struct Fake {
     pub items: Vec<ItemDraft>,
     pub memories: Vec<MemoryDraft>,
     pub app_content: String,
+    pub vector: Option<Vec<f32>>,
     pub delays: HashMap<&'static str, Duration>,
     pub failures: Mutex<HashMap<&'static str, Vec<Failure>>>,
     pub calls: Mutex<Vec<&'static str>>,
@@ -44,6 +45,7 @@ impl Default for Fake {
             items: Vec::new(),
             memories: Vec::new(),
             app_content: "text".to_owned(),
+            vector: None,
             delays: HashMap::new(),
             failures: Mutex::default(),
             calls: Mutex::default(),
@@ -138,7 +140,7 @@ impl ExtractMemories for Fake {
 
 impl Embed for Fake {
     fn embed<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<Embedding, Failure>> {
-        let vector = vec![text.len() as f32];
+        let vector = self.vector.clone().unwrap_or_else(|| vec![text.len() as f32]);
         Box::pin(self.answer("embed", Embedding { model: "length".to_owned(), vector }))
     }
 }
