@@ -5,12 +5,14 @@ use std::sync::{Arc, Mutex};
 
 use futures::future::{BoxFuture, ready};
 use job::FailureCode;
+use prometheus::Registry;
 use records::{Category, Folder, MemoryCategory, Talk};
 use stages::{
     AppResult, Describe, Embed, Embedding, Engine, Engines, ExtractItems, ExtractMemories, Failure,
     ItemDraft, Judge, MemoryDraft, RunApp, SameThing, Structure, Verdict,
 };
 use tokio::sync::Semaphore;
+use worker::Metrics;
 
 use crate::bench::PATIENCE;
 
@@ -24,6 +26,8 @@ pub(crate) struct Script {
     pub(crate) asked: AtomicU32,
     /// What the next description fails with.
     pub(crate) failure: Mutex<Option<Failure>>,
+    /// Where descriptions are counted as calls to a server.
+    metrics: Metrics,
 }
 
 impl Script {
@@ -55,6 +59,7 @@ impl Script {
             panics: AtomicU32::new(panics),
             asked: AtomicU32::new(0),
             failure: Mutex::default(),
+            metrics: Metrics::new(&Registry::new()).unwrap(),
         })
     }
 
@@ -107,6 +112,7 @@ impl Describe for Scripted {
         script.asked.fetch_add(1, Ordering::SeqCst);
         Box::pin(async move {
             script.gate.acquire().await.unwrap().forget();
+            script.metrics.count_call("describe", "answered");
             let left =
                 script.panics.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
             assert!(left.is_err(), "this description was told to panic");

@@ -32,6 +32,7 @@ async fn a_job_that_came_with_keys_is_leased_at_once_and_run_with_them() {
     assert_eq!(house.ended().await, Ended::Completed);
     assert_eq!(bench.job(&id).await.job.state, State::Completed { outcome: Outcome::Kept });
     assert_eq!(house.used(), ["sk-ann"]);
+    house.until_shown("running", 0).await;
 }
 
 #[tokio::test]

@@ -295,10 +295,10 @@ async fn a_worker_never_claims_beyond_its_free_slots() {
 }
 
 #[tokio::test]
-async fn a_stage_that_fails_is_timed_and_named() {
+async fn a_stage_that_fails_is_timed_and_named_and_what_it_cost_is_written() {
     let bench = Bench::new().await;
     let mut working = bench.work(&Script::failing(FailureCode::ModelTimeout.into()));
-    bench.admit("c1").await;
+    let (_, id) = bench.admit("c1").await;
     let (stage, why) = loop {
         if let (_, Moment::StageFailed { stage, code, .. }) = working.next().await {
             break (stage, code);
@@ -306,6 +306,10 @@ async fn a_stage_that_fails_is_timed_and_named() {
     };
     assert_eq!((stage, why), ("describe", FailureCode::ModelTimeout));
     assert!(working.metrics().contains("listen_finalization_stage_seconds_count{stage=\"describe\"} 1"));
+    assert_eq!(working.until_ended().await.1, Ended::Failed(FailureCode::ModelTimeout));
+    let spent = bench.ledger.job_page(&id).await.unwrap().unwrap().spent;
+    let calls: Vec<_> = spent.iter().map(|spent| (spent.epoch, spent.stage.as_str(), spent.calls)).collect();
+    assert_eq!(calls, [(1, "describe", 1)]);
 }
 
 #[tokio::test]
