@@ -26,7 +26,7 @@ pub(crate) struct Script {
     pub(crate) asked: AtomicU32,
     /// What the next description fails with.
     pub(crate) failure: Mutex<Option<Failure>>,
-    /// Where descriptions are counted as calls to a server.
+    /// Where what is asked of the engines is counted as calls to a server.
     metrics: Metrics,
 }
 
@@ -73,26 +73,32 @@ impl Script {
         tokio::time::timeout(PATIENCE, asked).await.expect("no description is asked for");
     }
 
-    /// One engine for every ability.
+    /// An engine for each ability, each with an id of its own.
     pub(crate) fn engines(self: &Arc<Self>) -> Engines {
-        let engine = Arc::new(Scripted(Arc::clone(self)));
+        let engine = |id| Arc::new(Scripted(Arc::clone(self), id));
         Engines {
-            judge: engine.clone(),
-            describe: engine.clone(),
-            items: engine.clone(),
-            memories: engine.clone(),
-            embed: engine.clone(),
-            apps: engine.clone(),
-            same: engine,
+            judge: engine("judge/1"),
+            describe: engine("describe/1"),
+            items: engine("items/1"),
+            memories: engine("memories/1"),
+            embed: engine("embed/1"),
+            apps: engine("apps/1"),
+            same: engine("same/1"),
         }
     }
 }
 
-struct Scripted(Arc<Script>);
+struct Scripted(Arc<Script>, &'static str);
+
+impl Scripted {
+    fn counts(&self, stage: &'static str) {
+        self.0.metrics.count_call(stage, "answered");
+    }
+}
 
 impl Engine for Scripted {
     fn id(&self) -> &str {
-        "scripted/1"
+        self.1
     }
 
     fn costs(&self) -> bool {
@@ -102,6 +108,7 @@ impl Engine for Scripted {
 
 impl Judge for Scripted {
     fn judge<'a>(&'a self, _: &'a Talk) -> BoxFuture<'a, Result<Verdict, Failure>> {
+        self.counts("detect_discard");
         Box::pin(ready(Ok(Verdict::Keep)))
     }
 }
@@ -112,7 +119,7 @@ impl Describe for Scripted {
         script.asked.fetch_add(1, Ordering::SeqCst);
         Box::pin(async move {
             script.gate.acquire().await.unwrap().forget();
-            script.metrics.count_call("describe", "answered");
+            self.counts("describe");
             let left =
                 script.panics.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
             assert!(left.is_err(), "this description was told to panic");
@@ -139,6 +146,7 @@ impl ExtractItems for Scripted {
             due_at: Some(talk.started_at + chrono::TimeDelta::days(1)),
             evidence: None,
         };
+        self.counts("extract_action_items");
         Box::pin(ready(Ok(vec![item])))
     }
 }
@@ -150,12 +158,14 @@ impl ExtractMemories for Scripted {
             category: MemoryCategory::Work,
             evidence: None,
         };
+        self.counts("extract_memories");
         Box::pin(ready(Ok(vec![memory])))
     }
 }
 
 impl Embed for Scripted {
     fn embed<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Embedding, Failure>> {
+        self.counts("embed");
         Box::pin(ready(Ok(Embedding { model: "scripted".to_owned(), vector: vec![1.0, 0.0] })))
     }
 }
@@ -167,6 +177,7 @@ impl RunApp for Scripted {
         _: &'a Talk,
         _: &'a Structure,
     ) -> BoxFuture<'a, Result<AppResult, Failure>> {
+        self.counts("trigger_apps");
         Box::pin(ready(Err(FailureCode::AppFailed.into())))
     }
 }
