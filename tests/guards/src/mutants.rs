@@ -219,6 +219,20 @@ mod checks {
     }
 
     #[test]
+    fn every_test_program_of_a_package_is_asked() {
+        let root = crate::workspace().unwrap();
+        for (package, programs) in PROGRAMS {
+            let folders = [root.join(package), root.join("pipeline").join(package)];
+            let folder = folders.iter().map(|folder| folder.join("tests")).find(|folder| folder.is_dir());
+            let entries = folder.unwrap().read_dir().unwrap().map(|entry| entry.unwrap().path());
+            let programs_there = entries.filter(|path| path.is_file() || path.join("main.rs").is_file());
+            let there: BTreeSet<String> =
+                programs_there.map(|path| path.file_stem().unwrap().to_string_lossy().into_owned()).collect();
+            assert_eq!(there, programs.iter().map(|name| (*name).to_owned()).collect(), "{package}");
+        }
+    }
+
+    #[test]
     fn the_compiler_says_which_mutant_it_refuses() {
         let text = "fn f() {\n match off() { \"one\" => { 1 } \"two\" => { 2 } _ => {} }";
         let texts = BTreeMap::from([("f.rs".to_owned(), text.to_owned())]);
