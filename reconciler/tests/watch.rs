@@ -139,6 +139,25 @@ async fn what_was_admitted_before_the_database_went_away_is_counted() {
 }
 
 #[tokio::test]
+async fn pages_are_turned_as_long_as_one_of_a_page_is_admitted() {
+    let house = House::new().await;
+    for (id, hours) in [("refused", 28), ("c1", 27), ("c2", 26), ("c3", 25)] {
+        house.deferred(id).await;
+        house
+            .sql(&format!(
+                "update conversations set last_append_at = clock_timestamp() - interval '{hours} hours' \
+                 where conversation_id = '{id}'"
+            ))
+            .await;
+    }
+    house.refuse_with("P0001", "insert on finalization_jobs", "new.conversation_id = 'refused'").await;
+
+    house.reconciler(2).do_duties().await.unwrap();
+
+    assert_eq!(house.actions("admitted"), "3");
+}
+
+#[tokio::test]
 async fn a_page_of_conversations_that_cannot_be_admitted_is_the_last_of_its_round() {
     let house = House::new().await;
     house.deferred("c1").await;

@@ -106,3 +106,29 @@ impl Observer for Unobserved {
         Box::pin(ready(()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_another_run_cannot_heal_outweighs_what_it_can() {
+        let (soon, late) = (Duration::from_secs(1), Duration::from_secs(2));
+        let passing = |wait| Interrupted::Failed(Failure::after(FailureCode::ModelTimeout, Some(wait)));
+        let open = |wait| Interrupted::Failed(Failure::while_open(FailureCode::ModelTimeout, wait));
+        let rising = [
+            FailureCode::ModelTimeout.into(),
+            passing(soon),
+            passing(late),
+            open(soon),
+            open(late),
+            Interrupted::Stopping,
+            FailureCode::InvalidJob.into(),
+            FailureCode::ByokKeyRejected.into(),
+            Interrupted::LeaseLost,
+        ];
+        for pair in rising.windows(2) {
+            assert!(pair[0].weight() < pair[1].weight(), "{pair:?}");
+        }
+    }
+}

@@ -59,6 +59,7 @@ mod tests {
                 line("Tom", "I do."),
                 line("Anna", "Good night."),
                 line("Ken", "明日レポートを送ります。"),
+                line("Ken", "Bring the ladder."),
             ],
             started_at: chrono::DateTime::from_timestamp(1_800_000_000, 0).unwrap_or_default(),
             time_zone: chrono_tz::UTC,
@@ -76,6 +77,8 @@ mod tests {
         assert!(bears("Tom has plans", Some(&[2])), "who said it");
         assert!(bears("明日レポートを送る", Some(&[4])), "no gaps between words");
         assert!(!bears("Buy a yacht", Some(&[1])), "nothing of it was said");
+        assert!(bears("A ladder", Some(&[4])), "the line behind it");
+        assert!(!bears("A ladder", Some(&[3])), "two lines behind it");
         assert!(!bears("Order tiles", Some(&[4])), "said elsewhere");
         assert!(!bears("Order tiles", Some(&[0, 9])), "no such lines");
         assert!(!bears("Order tiles", Some(&[])), "nothing is named");
