@@ -307,8 +307,16 @@ async fn a_worker_never_claims_beyond_its_free_slots() {
 #[tokio::test]
 async fn a_stage_that_fails_is_timed_and_named_and_what_it_cost_is_written() {
     let bench = Bench::new().await;
-    let mut working = bench.work(&Script::failing(FailureCode::ModelTimeout.into()));
+    let script = Script::held();
+    *script.failure.lock().unwrap() = Some(FailureCode::ModelTimeout.into());
+    let mut working = bench.work(&script);
     let (_, id) = bench.admit("c1").await;
+    // No other stage has a checkpoint left to write that would carry it along.
+    let mut done = 0;
+    while done < 5 {
+        done += u32::from(matches!(working.next().await.1, Moment::StageDone { .. }));
+    }
+    script.gate.add_permits(1);
     let (stage, why) = loop {
         if let (_, Moment::StageFailed { stage, code, .. }) = working.next().await {
             break (stage, code);
