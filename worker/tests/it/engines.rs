@@ -26,6 +26,8 @@ pub(crate) struct Script {
     pub(crate) asked: AtomicU32,
     /// What the next description fails with.
     pub(crate) failure: Mutex<Option<Failure>>,
+    /// What the judge says.
+    pub(crate) verdict: Mutex<Verdict>,
     /// Where what is asked of the engines is counted as calls to a server.
     metrics: Metrics,
 }
@@ -59,6 +61,7 @@ impl Script {
             panics: AtomicU32::new(panics),
             asked: AtomicU32::new(0),
             failure: Mutex::default(),
+            verdict: Mutex::new(Verdict::Keep),
             metrics: Metrics::new(&Registry::new()).unwrap(),
         })
     }
@@ -109,7 +112,7 @@ impl Engine for Scripted {
 impl Judge for Scripted {
     fn judge<'a>(&'a self, _: &'a Talk) -> BoxFuture<'a, Result<Verdict, Failure>> {
         self.counts("detect_discard");
-        Box::pin(ready(Ok(Verdict::Keep)))
+        Box::pin(ready(Ok(*self.0.verdict.lock().unwrap())))
     }
 }
 

@@ -3,6 +3,7 @@ use std::time::Duration;
 
 use job::{FailureCode, Outcome, State, WorkerId};
 use records::Status;
+use stages::Verdict;
 use worker::{Ended, Moment};
 
 use crate::bench::{Bench, slots, work};
@@ -45,6 +46,19 @@ async fn a_bell_becomes_a_completion() {
     let health = working.health.clone();
     working.stop().await;
     assert!(!health.is_healthy());
+}
+
+#[tokio::test]
+async fn a_talk_that_is_discarded_names_who_judged() {
+    let bench = Bench::new().await;
+    let script = Script::open();
+    *script.verdict.lock().unwrap() = Verdict::Discard;
+    let mut working = bench.work(&script);
+    let (_, job) = bench.admit("c1").await;
+    assert_eq!(working.until_ended().await.1, Ended::Completed);
+    let page = bench.ledger.job_page(&job).await.unwrap().unwrap();
+    assert_eq!(page.view.job.state, State::Completed { outcome: Outcome::Discarded });
+    assert_eq!(page.engine.as_deref(), Some("judge/1"));
 }
 
 #[tokio::test]
