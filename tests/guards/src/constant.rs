@@ -22,7 +22,7 @@ pub(crate) fn chosen(text: &str) -> Option<&str> {
     let literals = literals(text);
     text.match_indices("const ").find_map(|(place, word)| {
         let begin = place + word.len();
-        let (head, _) = text[begin..].split_once(" = ")?;
+        let (head, _) = text[begin..].split_once('=')?;
         let (name, kind) = head.split_once(':')?;
         let made = &text[begin..end(text, &literals, begin + head.len())?];
         (is_constant(name) && kind.contains("&str") && made.contains(CHOICE)).then_some(name)

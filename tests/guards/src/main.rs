@@ -32,7 +32,7 @@ struct Arguments {
     /// Says which guards there are, and runs nothing.
     #[arg(long)]
     list: bool,
-    /// Sees whether a copy in which all can be switched off compiles, and asks no test.
+    /// Sees whether the copy compiles in which all guards that one build serves can be switched off, and asks no test.
     #[arg(long)]
     check: bool,
     /// Asks only the first test program of each guard: quick, and may miss what a later one notices.
@@ -46,13 +46,13 @@ struct Arguments {
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
-    asked().await.unwrap_or_else(|error| {
+    run_kit().await.unwrap_or_else(|error| {
         eprintln!("{error}");
         ExitCode::FAILURE
     })
 }
 
-async fn asked() -> Result<ExitCode> {
+async fn run_kit() -> Result<ExitCode> {
     let arguments = Arguments::parse();
     let root = workspace()?;
     let mut guards = table::read(&root.join("tests/guards/table"))?;

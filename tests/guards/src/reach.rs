@@ -55,9 +55,7 @@ impl Reach {
         }
         let mut names = BTreeMap::new();
         for program in programs {
-            if !names.contains_key(program) {
-                names.insert(program.clone(), tests::names(built, program).await?);
-            }
+            names.insert(program.clone(), tests::names(built, program).await?);
         }
         Ok(Self { traced, names })
     }

@@ -183,6 +183,14 @@ mod checks {
         let user = guard("user", "u = 2", "true");
         assert!(switched("use a;\npub(crate) const ALL: &str = \"u = 2\";\n", &[&user]).is_err());
         assert!(switched("use a;\npub(crate) const ALL: [&str; 1] = [\"u = 2\"];\n", &[&user]).is_err());
+        assert!(
+            switched("use a;\nconst ALL: &str =\n    \"u = 2\";\n", &[&user]).is_err(),
+            "a line of its own"
+        );
+        assert!(
+            switched("use a;\nconst ALL: &str =\n    \"v\";\nfn f() { let u = \"u = 2\"; }", &[&user])
+                .is_ok()
+        );
     }
 
     #[test]

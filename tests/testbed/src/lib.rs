@@ -141,10 +141,9 @@ impl TestDatabase {
     /// As [`TestDatabase::holding`] and [`TestDatabase::until_somebody_waits`].
     pub async fn overtaken_by<T>(&self, sql: &str, verb: impl Future<Output = T>) -> T {
         let mut faster = self.holding(sql).await;
-        // Connected before the verb begins: nothing of the time that it waits is lost.
-        let watching = self.pool(1).await;
+        let watcher = self.watcher().await;
         let overtaking = async {
-            until_as_many_wait(&watching, 1).await;
+            watcher.until_as_many_wait(1).await;
             sqlx::raw_sql("commit").execute(&mut faster).await.expect("the test database commits");
         };
         tokio::join!(verb, overtaking).0
@@ -163,7 +162,15 @@ impl TestDatabase {
     /// # Panics
     /// When they do not for half a minute.
     pub async fn until_as_many_wait(&self, many: u32) {
-        until_as_many_wait(&self.pool(1).await, many).await;
+        self.watcher().await.until_as_many_wait(many).await;
+    }
+
+    /// Whoever sees who waits for locks, connected: what is begun now loses nothing of the two seconds that a verb waits.
+    ///
+    /// # Panics
+    /// Where the server refuses the connection.
+    pub async fn watcher(&self) -> Watcher {
+        Watcher(self.pool(1).await)
     }
 
     /// Until the server has ended the sessions of that application: what they held is free, what they counted is told.
@@ -179,11 +186,20 @@ impl TestDatabase {
     }
 }
 
-async fn until_as_many_wait(pool: &PgPool, many: u32) {
-    const ARE_WAITING: &str = "select count(*) >= $1 from pg_stat_activity \
-        where datname = current_database() and wait_event_type = 'Lock'";
-    let are_waiting = || sqlx::query_scalar(ARE_WAITING).bind(i64::from(many)).fetch_one(pool);
-    until(are_waiting, "too few wait for a lock").await;
+/// Sees who waits for locks ([`TestDatabase::watcher`]).
+pub struct Watcher(PgPool);
+
+impl Watcher {
+    /// Until at least so many wait for a lock at the same moment.
+    ///
+    /// # Panics
+    /// When they do not for half a minute.
+    pub async fn until_as_many_wait(&self, many: u32) {
+        const ARE_WAITING: &str = "select count(*) >= $1 from pg_stat_activity \
+            where datname = current_database() and wait_event_type = 'Lock'";
+        let are_waiting = || sqlx::query_scalar(ARE_WAITING).bind(i64::from(many)).fetch_one(&self.0);
+        until(are_waiting, "too few wait for a lock").await;
+    }
 }
 
 /// Asks until it is so; half a minute later `else_` is what is wrong.

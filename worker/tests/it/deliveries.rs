@@ -225,9 +225,8 @@ async fn four_silent_endpoints_leave_a_healthy_one_its_turn() {
     working.stop().await;
 }
 
-/// Things that a person makes, told in full and thinly: a thin delivery reads nothing of them.
 #[tokio::test]
-async fn a_memory_and_an_item_are_read_for_whom_they_are_shown_to_alone() {
+async fn a_thin_delivery_reads_nothing_of_what_it_is_about() {
     let bench = Bench::new().await;
     let events = vec![EventKind::MemoryCreated, EventKind::ActionItemCreated];
     let mut heard = Vec::new();
@@ -238,7 +237,7 @@ async fn a_memory_and_an_item_are_read_for_whom_they_are_shown_to_alone() {
         bench.ledger.create_endpoint(&bench.user, &new).await.unwrap().unwrap();
         heard.push(receiver);
     }
-    let (item, memory) = (new_item("Call Tom"), new_memory("Likes tea"));
+    let (item, memory) = (call_tom(), likes_tea());
     bench.ledger.create_action_items(&bench.user, &[item]).await.unwrap();
     bench.ledger.create_memories(&bench.user, &[memory]).await.unwrap();
     let working = work(bench.ledger.clone(), &Script::open(), slots(1));
@@ -256,15 +255,15 @@ async fn a_memory_and_an_item_are_read_for_whom_they_are_shown_to_alone() {
     working.stop().await;
 }
 
-fn new_item(description: &str) -> NewActionItem {
-    let (id, description) = (ActionItemId::new("i"), description.to_owned());
+fn call_tom() -> NewActionItem {
+    let (id, description) = (ActionItemId::new("i"), "Call Tom".to_owned());
     NewActionItem { id, description, completed: false, due_at: None }
 }
 
-fn new_memory(content: &str) -> NewPersonMemory {
+fn likes_tea() -> NewPersonMemory {
     NewPersonMemory {
         id: MemoryId::new("m"),
-        content: content.to_owned(),
+        content: "Likes tea".to_owned(),
         category: MemoryCategory::Other,
         public: false,
         tags: Vec::new(),

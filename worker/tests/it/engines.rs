@@ -28,7 +28,7 @@ pub(crate) struct Script {
     pub(crate) failure: Mutex<Option<Failure>>,
     /// What the judge says.
     pub(crate) verdict: Mutex<Verdict>,
-    /// Where what is asked of the engines is counted as calls to a server.
+    /// Each question is counted here as a call to a server, and so stands on the account of its run.
     metrics: Metrics,
 }
 
@@ -94,7 +94,7 @@ impl Script {
 struct Scripted(Arc<Script>, &'static str);
 
 impl Scripted {
-    fn counts(&self, stage: &'static str) {
+    fn count(&self, stage: &'static str) {
         self.0.metrics.count_call(stage, "answered");
     }
 }
@@ -111,7 +111,7 @@ impl Engine for Scripted {
 
 impl Judge for Scripted {
     fn judge<'a>(&'a self, _: &'a Talk) -> BoxFuture<'a, Result<Verdict, Failure>> {
-        self.counts("detect_discard");
+        self.count("detect_discard");
         Box::pin(ready(Ok(*self.0.verdict.lock().unwrap())))
     }
 }
@@ -122,7 +122,7 @@ impl Describe for Scripted {
         script.asked.fetch_add(1, Ordering::SeqCst);
         Box::pin(async move {
             script.gate.acquire().await.unwrap().forget();
-            self.counts("describe");
+            self.count("describe");
             let left =
                 script.panics.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
             assert!(left.is_err(), "this description was told to panic");
@@ -149,7 +149,7 @@ impl ExtractItems for Scripted {
             due_at: Some(talk.started_at + chrono::TimeDelta::days(1)),
             evidence: None,
         };
-        self.counts("extract_action_items");
+        self.count("extract_action_items");
         Box::pin(ready(Ok(vec![item])))
     }
 }
@@ -161,14 +161,14 @@ impl ExtractMemories for Scripted {
             category: MemoryCategory::Work,
             evidence: None,
         };
-        self.counts("extract_memories");
+        self.count("extract_memories");
         Box::pin(ready(Ok(vec![memory])))
     }
 }
 
 impl Embed for Scripted {
     fn embed<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Embedding, Failure>> {
-        self.counts("embed");
+        self.count("embed");
         Box::pin(ready(Ok(Embedding { model: "scripted".to_owned(), vector: vec![1.0, 0.0] })))
     }
 }
@@ -180,7 +180,7 @@ impl RunApp for Scripted {
         _: &'a Talk,
         _: &'a Structure,
     ) -> BoxFuture<'a, Result<AppResult, Failure>> {
-        self.counts("trigger_apps");
+        self.count("trigger_apps");
         Box::pin(ready(Err(FailureCode::AppFailed.into())))
     }
 }

@@ -271,11 +271,12 @@ async fn what_a_take_brings_after_a_soft_stop_is_given_back() {
     let (_, id) = bench.admit("c1").await;
     // A take may look, and store nothing.
     let mut holder = bench.database.holding("lock table finalization_jobs in share mode").await;
-    let mut working = bench.work(&Script::held());
-    bench.database.until_somebody_waits().await;
+    let watcher = bench.database.watcher().await;
+    let working = bench.work(&Script::held());
+    watcher.until_as_many_wait(1).await;
     working.soft.cancel();
     sqlx::raw_sql("commit").execute(&mut holder).await.unwrap();
-    working.stopped().await;
+    assert_eq!(working.stop().await, [], "no run begins");
     let job = bench.job(&id).await.job;
     assert!(matches!(job.state, State::Queued { .. }), "{job:?}");
     assert_eq!((job.attempts, job.crashes, job.runs, job.epoch), (0, 0, 0, job::Epoch(1)));

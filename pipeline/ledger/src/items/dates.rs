@@ -1,5 +1,5 @@
-//! What a change of action items means for whoever reminds of them: the one place through which every change that a
-//! person makes goes, at the end of the transaction that makes it.
+//! What a change of action items means for whoever reminds of them: the one place through which what a person makes and
+//! changes goes, at the end of the transaction that does it. An item that is deleted takes its reminder along by its key.
 
 use records::{ActionItem, ActionItemId, Timestamp, UserId};
 use sqlx::{PgConnection, Postgres, Transaction};
@@ -42,7 +42,7 @@ impl Changed {
     }
 }
 
-/// The date of an item that is there, open and has one.
+/// The date of an item that is open and has one.
 fn awaited(item: &ActionItem) -> Option<Timestamp> {
     item.due_at.filter(|_| !item.completed)
 }

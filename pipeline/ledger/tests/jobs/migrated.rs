@@ -20,8 +20,9 @@ async fn a_process_that_goes_on_over_a_migration_fails_once_and_puts_nothing_off
     // Two at once, which wait for each other: two sessions are kept, and both have planned it.
     let w = worker("w");
     let mut holder = world.database.holding("lock table finalization_jobs in access exclusive mode").await;
+    let watcher = world.database.watcher().await;
     let let_go = async {
-        world.database.until_as_many_wait(2).await;
+        watcher.until_as_many_wait(2).await;
         sqlx::raw_sql("rollback").execute(&mut holder).await
     };
     let both = join!(ledger.take(Queue::Creation, &w, 1), ledger.take(Queue::Finalization, &w, 1), let_go);

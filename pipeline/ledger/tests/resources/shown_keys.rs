@@ -91,9 +91,10 @@ async fn a_use_that_another_process_noted_meanwhile_is_not_noted_again() {
 async fn whoever_shows_a_key_waits_for_nobody_who_notes_its_use() {
     let world = with_keys().await;
     let mut holder = world.database.holding("select from developer_keys for update").await;
+    let watcher = world.database.watcher().await;
     tokio::select! {
         shown = owner(&world, 1) => is_of(shown, &world.ann, "k", 1),
-        () = world.database.until_somebody_waits() => panic!("it waits"),
+        () = watcher.until_as_many_wait(1) => panic!("it waits"),
     }
     sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
 }

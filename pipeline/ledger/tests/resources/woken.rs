@@ -1,4 +1,4 @@
-//! Whoever sends is woken by what is written for it, and by nothing else: a poll would tell them later, and a wake
+//! Whoever sends is woken by what is written for it, and by nothing else: a poll would tell it later, and a wake
 //! for nothing is a look at the database for nothing.
 
 use futures::FutureExt;

@@ -91,9 +91,12 @@ impl House {
     }
 
     pub(super) async fn until_shown(&self, state: &str, number: usize) {
-        while !self.shows(state, number) {
-            tokio::task::yield_now().await;
-        }
+        let until_there = async {
+            while !self.shows(state, number) {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, until_there).await.expect("it is never shown");
     }
 
     pub(super) async fn stop(mut self) {
