@@ -113,3 +113,35 @@ pub enum ReplayChange {
     /// Replay nothing more.
     Cancel,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_waits_and_what_is_under_way_is_what_the_counts_leave() {
+        let at = Timestamp::default();
+        let view = ReplayView {
+            operation_id: String::new(),
+            status: "running".to_owned(),
+            operator: "olga".to_owned(),
+            reason: String::new(),
+            filter: String::new(),
+            from_scratch: false,
+            per_minute: 60,
+            in_flight: 50,
+            items: 100,
+            replayed: 40,
+            refused: 7,
+            completed: 20,
+            died_again: 5,
+            parked: 2,
+            executor: None,
+            lease_until: at,
+            created_at: at,
+            updated_at: at,
+            finished_at: None,
+        };
+        assert_eq!((view.waiting(), view.unfinished()), (53, 13));
+    }
+}

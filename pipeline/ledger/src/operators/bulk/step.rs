@@ -294,3 +294,21 @@ fn word(refusal: Refusal) -> &'static str {
         _ => "refused",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_is_kept_in_its_own_word() {
+        for (refusal, kept) in [
+            (Refusal::NotDead, "not_dead"),
+            (Refusal::Blocked, "blocked"),
+            (Refusal::Superseded, "superseded"),
+            (Refusal::ConversationGone, "conversation_gone"),
+            (Refusal::AtRest, "refused"),
+        ] {
+            assert_eq!(word(refusal), kept);
+        }
+    }
+}
