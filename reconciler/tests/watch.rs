@@ -99,14 +99,8 @@ async fn the_fifth_crash_is_a_dead_letter() {
 #[tokio::test]
 async fn a_deferred_conversation_that_nobody_finalized_is_admitted() {
     let house = House::new().await;
-    house.deferred("old").await;
+    house.silent("old", 25).await;
     house.deferred("new").await;
-    house
-        .sql(
-            "update conversations set last_append_at = clock_timestamp() - interval '25 hours' \
-             where conversation_id = 'old'",
-        )
-        .await;
 
     house.reconciler(100).do_duties().await.unwrap();
 
@@ -120,15 +114,8 @@ async fn a_deferred_conversation_that_nobody_finalized_is_admitted() {
 #[tokio::test]
 async fn what_was_admitted_before_the_database_went_away_is_counted() {
     let house = House::new().await;
-    for (id, hours) in [("first", 26), ("second", 25)] {
-        house.deferred(id).await;
-        house
-            .sql(&format!(
-                "update conversations set last_append_at = clock_timestamp() - interval '{hours} hours' \
-                 where conversation_id = '{id}'"
-            ))
-            .await;
-    }
+    house.silent("first", 26).await;
+    house.silent("second", 25).await;
     house.refuse_with("57P03", "insert on finalization_jobs", "new.conversation_id = 'second'").await;
 
     let ended = house.reconciler(100).do_duties().await;
@@ -142,13 +129,7 @@ async fn what_was_admitted_before_the_database_went_away_is_counted() {
 async fn pages_are_turned_as_long_as_one_of_a_page_is_admitted() {
     let house = House::new().await;
     for (id, hours) in [("refused", 28), ("c1", 27), ("c2", 26), ("c3", 25)] {
-        house.deferred(id).await;
-        house
-            .sql(&format!(
-                "update conversations set last_append_at = clock_timestamp() - interval '{hours} hours' \
-                 where conversation_id = '{id}'"
-            ))
-            .await;
+        house.silent(id, hours).await;
     }
     house.refuse_with("P0001", "insert on finalization_jobs", "new.conversation_id = 'refused'").await;
 
@@ -160,8 +141,7 @@ async fn pages_are_turned_as_long_as_one_of_a_page_is_admitted() {
 #[tokio::test]
 async fn a_page_of_conversations_that_cannot_be_admitted_is_the_last_of_its_round() {
     let house = House::new().await;
-    house.deferred("c1").await;
-    house.sql("update conversations set last_append_at = clock_timestamp() - interval '25 hours'").await;
+    house.silent("c1", 25).await;
     house.refuse_with("P0001", "insert on finalization_jobs", "true").await;
     assert!(house.ledger.admit_abandoned(&house::user(), &ConversationId::new("c1")).await.is_err());
     let once = house.refused().await;
@@ -387,8 +367,7 @@ async fn a_round_that_a_stopping_process_cut_short_is_not_told_as_a_success() {
 #[tokio::test]
 async fn a_round_whose_duties_failed_is_not_told_as_a_success() {
     let house = House::new().await;
-    house.deferred("c1").await;
-    house.sql("update conversations set last_append_at = clock_timestamp() - interval '25 hours'").await;
+    house.silent("c1", 25).await;
     house.refuse_with("57P03", "insert on finalization_jobs", "true").await;
     assert!(!house.reconciler(100).make_round().await);
     assert_eq!(house.last_success(), 0.0);
@@ -399,8 +378,7 @@ async fn a_round_whose_duties_failed_is_not_told_as_a_success() {
 async fn a_process_that_does_not_dispatch_does_its_duties_only() {
     let house = House::new().await;
     house.stale("c1", 10).await;
-    house.deferred("old").await;
-    house.sql("update conversations set last_append_at = clock_timestamp() - interval '25 hours' where conversation_id = 'old'").await;
+    house.silent("old", 25).await;
     let with = |dispatch| {
         let settings = Settings { dispatch, ..Settings::default() };
         let (ledger, metrics, stop) = (house.ledger.clone(), house.metrics.clone(), house.stop.clone());

@@ -118,6 +118,16 @@ impl House {
         assert!(matches!(self.create(id, true).await, CreateOutcome::Deferred(_)));
     }
 
+    /// One that nobody has appended to for so many hours.
+    pub async fn silent(&self, id: &str, hours: u32) {
+        self.deferred(id).await;
+        self.sql(&format!(
+            "update conversations set last_append_at = clock_timestamp() - interval '{hours} hours' \
+             where conversation_id = '{id}'"
+        ))
+        .await;
+    }
+
     /// From now on the database refuses whatever changes that job, and `refused` counts how often.
     pub async fn refuse(&self, job: &JobId) {
         self.refuse_with("P0001", "update on finalization_jobs", &format!("old.job_id = '{job}'")).await;

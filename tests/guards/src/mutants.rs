@@ -24,6 +24,10 @@ const PROGRAMS: [(&str, &[&str]); 10] = [
     ("worker", &["it"]),
 ];
 
+fn programs_of(package: &str) -> Option<&'static [&'static str]> {
+    PROGRAMS.iter().find(|(name, _)| *name == package).map(|(_, programs)| *programs)
+}
+
 /// Which mutants.
 #[derive(clap::Args)]
 pub(crate) struct Which {
@@ -81,7 +85,7 @@ impl Which {
         let mut texts: BTreeMap<String, String> = BTreeMap::new();
         let mut tried = Vec::new();
         for mutant in &mutants {
-            if !PROGRAMS.iter().any(|(package, _)| *package == mutant.package) {
+            if programs_of(&mutant.package).is_none() {
                 return Err(format!("the kit does not know the test programs of {}", mutant.package).into());
             }
             if !texts.contains_key(&mutant.file) {
@@ -132,8 +136,7 @@ impl Mutant {
         let named = own.into_iter().flat_map(|guard| guard.tests.iter().cloned());
         let first = std::iter::once(format!("{} lib", self.package));
         let mut tests: Vec<String> = first.chain(named.filter(|words| !words.contains("--skip"))).collect();
-        let (_, targets) =
-            PROGRAMS.iter().find(|(package, _)| *package == self.package).unwrap_or(&("", &[]));
+        let targets = programs_of(&self.package).unwrap_or_default();
         tests.extend(targets.iter().map(|target| format!("{} {target}", self.package)));
         let mut once = BTreeSet::new();
         tests.retain(|words| once.insert(words.clone()));

@@ -72,6 +72,16 @@ impl Bench {
     }
 }
 
+/// Waits until it is so.
+pub(crate) async fn until(is_so: impl Fn() -> bool, else_: &str) {
+    let so = async {
+        while !is_so() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, so).await.expect(else_);
+}
+
 /// Settings with that many slots per queue.
 pub(crate) fn slots(slots: usize) -> Settings {
     Settings { finalization_concurrency: slots, creation_concurrency: slots, seed: 11, ..Settings::default() }
@@ -169,12 +179,7 @@ impl Working {
 
     /// Waits until the metrics have that line.
     pub(crate) async fn until_counted(&self, line: &str) {
-        let until_there = async {
-            while !self.metrics().lines().any(|there| there == line) {
-                tokio::task::yield_now().await;
-            }
-        };
-        tokio::time::timeout(PATIENCE, until_there).await.expect("nobody counts it");
+        until(|| self.metrics().lines().any(|there| there == line), "nobody counts it").await;
     }
 
     pub(crate) fn metrics(&self) -> String {

@@ -14,7 +14,7 @@ use stages::{
 use tokio::sync::Semaphore;
 use worker::Metrics;
 
-use crate::bench::PATIENCE;
+use crate::bench::until;
 
 /// How the fake engines behave, and how often the describing one was asked.
 pub(crate) struct Script {
@@ -68,12 +68,7 @@ impl Script {
 
     /// Waits until a description is asked for: what the run recalls before is recalled.
     pub(crate) async fn until_asked(&self) {
-        let asked = async {
-            while self.asked.load(Ordering::SeqCst) == 0 {
-                tokio::task::yield_now().await;
-            }
-        };
-        tokio::time::timeout(PATIENCE, asked).await.expect("no description is asked for");
+        until(|| self.asked.load(Ordering::SeqCst) > 0, "no description is asked for").await;
     }
 
     /// An engine for each ability, each with an id of its own.

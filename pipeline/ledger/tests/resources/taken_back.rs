@@ -81,6 +81,8 @@ async fn who_deletes_an_item_holds_subscriptions_before_its_pushes() {
     };
     assert_eq!(free_while_subscriptions_are_held(&world, delete).await, 16, "all of them");
     assert_eq!(world.count("select count(*) from push_deliveries").await, 12);
+    let reminders = "select count(*) from reminders where user_id = 'ann' and action_item_id = 'i'";
+    assert_eq!(world.count(reminders).await, 0, "nor is anybody reminded of it");
 }
 
 #[tokio::test]

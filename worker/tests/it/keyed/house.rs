@@ -14,7 +14,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use worker::{Ended, KeyedRuns, Metrics, Moment, Place, Settings};
 
-use crate::bench::{Bench, PATIENCE, recorded, slots};
+use crate::bench::{Bench, PATIENCE, recorded, slots, until};
 use crate::engines::Script;
 
 /// A key that the provider refuses, and one with which it does not answer.
@@ -91,12 +91,7 @@ impl House {
     }
 
     pub(super) async fn until_shown(&self, state: &str, number: usize) {
-        let until_there = async {
-            while !self.shows(state, number) {
-                tokio::task::yield_now().await;
-            }
-        };
-        tokio::time::timeout(PATIENCE, until_there).await.expect("it is never shown");
+        until(|| self.shows(state, number), "it is never shown").await;
     }
 
     pub(super) async fn stop(mut self) {
