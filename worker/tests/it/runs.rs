@@ -311,7 +311,7 @@ async fn a_worker_never_claims_beyond_its_free_slots() {
         }
 
         let leased = ledger::JobFilter { status: Some("leased".to_owned()), limit: 10, ..Default::default() };
-        assert_eq!(bench.ledger.jobs(&leased).await.unwrap().len(), free);
+        assert_eq!(bench.ledger.jobs_page(&leased).await.unwrap().jobs.len(), free);
         script.gate.add_permits(3);
         for _ in 0..3 {
             assert_eq!(working.until_ended().await.1, Ended::Completed);

@@ -172,14 +172,6 @@ impl Ledger {
         Ok(JobsPage { jobs, next })
     }
 
-    /// The first page's jobs alone.
-    ///
-    /// # Errors
-    /// As [`Ledger::jobs_page`].
-    pub async fn jobs(&self, filter: &JobFilter) -> Result<Vec<JobView>, Error> {
-        Ok(self.jobs_page(filter).await?.jobs)
-    }
-
     /// What operators see of a stored job, without what lies in other tables.
     pub(crate) fn job_view(&self, stored: Stored) -> JobView {
         let job: Job = stored.job;

@@ -134,7 +134,7 @@ fn minute((minute, completed, failed, lengths): MinuteRow) -> MinuteView {
     MinuteView { minute, completed, failed, p50_ms, p95_ms: quantile(&lengths, 0.95) }
 }
 
-/// The length below which `share` of the runs were, by straight lines between the bounds, as Prometheus does.
+/// The length below which `share` (above 0) of the runs were, by straight lines between the bounds, as Prometheus does.
 fn quantile(counts: &[i64], share: f64) -> Option<f64> {
     let total: i64 = counts.iter().sum();
     if total == 0 {
@@ -144,7 +144,8 @@ fn quantile(counts: &[i64], share: f64) -> Option<f64> {
     let mut below = 0;
     for (place, count) in counts.iter().enumerate() {
         let reached = below + count;
-        if reached as f64 >= rank && *count > 0 {
+        // What is reached here was not before: it counts some.
+        if reached as f64 >= rank {
             let from = if place == 0 { 0 } else { RUN_MILLIS.get(place - 1).copied()? };
             let to = RUN_MILLIS.get(place).copied().unwrap_or(from);
             let part = (rank - below as f64) / *count as f64;

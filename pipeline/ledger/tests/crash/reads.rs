@@ -59,7 +59,7 @@ reads! { ledger, about:
     repeat_of(&about.name);
     abandoned_page(9);
     job(&about.claimed.job.id); job_page(&about.claimed.job.id);
-    jobs(&filter()); jobs_page(&filter()); causes(&filter()); preview_replay(&filter());
+    jobs_page(&filter()); causes(&filter()); preview_replay(&filter());
     replay_operations(9); replay_operation("r"); replay_items("r", 0, 9);
     endpoint_views(Some(&about.user), None, 9); given_up_deliveries(None, None, 9);
     endpoint_deliveries(&about.user, "hook-Reader", &DeliveryFilter { limit: 9, ..DeliveryFilter::default() });

@@ -218,6 +218,10 @@ async fn ahead_of_a_job_are_those_of_its_queue_that_are_taken_before_it() {
         seen(&world, &Process { dispatch_mode: mode.into(), ..process("host:1", 4) }).await;
         assert_eq!(ahead().await, [0, 1, 2], "{mode}");
     }
+    let put_off =
+        "update finalization_jobs set ready_at = now() + interval '1 hour' where conversation_id = 'b'";
+    world.run(put_off).await;
+    assert_eq!(ahead().await, [0, 0, 1], "nobody is ahead of what is not to be taken yet");
 }
 
 #[tokio::test]
@@ -258,6 +262,13 @@ async fn jobs_are_listed_by_every_filter_alone() {
         assert_eq!(listed(old(status)).await.is_empty(), admitted_anew, "{status}");
         assert_eq!(listed(new(status)).await.is_empty(), !admitted_anew, "{status}");
     }
+    assert_eq!(
+        listed(JobFilter { since: week, ..all() }).await,
+        [],
+        "in a list of all, ages count from the first"
+    );
+    let unsettled = JobFilter { unsettled: true, ..new("queued") };
+    assert_eq!(listed(unsettled).await.len(), 2, "what has not ended is not settled");
     let five = world.ledger.jobs_page(&JobFilter { limit: 5, ..all() }).await.unwrap();
     assert_eq!((five.jobs.len(), five.next), (5, None), "there is nothing behind the fifth of five");
 }

@@ -1,11 +1,11 @@
 //! Wake-ups of other processes: the session that hears them is one of its own, and what was told while it was away is
 //! looked for.
 
-use std::time::Duration;
+use std::{pin::pin, time::Duration};
 
 use futures::FutureExt;
 use job::{Outcome, Queue};
-use ledger::{Ledger, Results, Settings};
+use ledger::{Ledger, Results, Settings, UserChange};
 use tokio::task::JoinHandle;
 
 use crate::world::{World, completion};
@@ -70,6 +70,18 @@ async fn whatever_is_admitted_wakes_who_takes_from_its_queue() {
         world.ledger.reprocess(&world.ann, &run.conversation_id, None).await.unwrap().unwrap();
         assert_eq!(rung(), (is_fresh, false), "{said}");
     }
+}
+
+#[tokio::test]
+async fn whoever_waits_for_a_job_looks_again_when_its_person_is_marked() {
+    let world = World::new().await;
+    let mut settled = pin!(world.ledger.waker().some_job_settled());
+    assert!(settled.as_mut().now_or_never().is_none());
+    let change = async |change| world.ledger.change_user(&world.ann, &change).await.unwrap().unwrap();
+    change(UserChange { language: Some("de".into()), ..UserChange::default() }).await;
+    assert!(settled.as_mut().now_or_never().is_none(), "no job changed");
+    change(UserChange { requires_byok: Some(true), ..UserChange::default() }).await;
+    assert!(settled.now_or_never().is_some(), "one that waited may be parked");
 }
 
 #[tokio::test]

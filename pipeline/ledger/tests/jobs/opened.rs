@@ -171,15 +171,30 @@ async fn what_hangs_on_a_conversation_is_shown_with_it() {
     assert_eq!(first.people, [("p".to_owned(), "Bea".to_owned())]);
     assert_eq!((first.action_items.len(), first.segments.as_ref().map(Vec::len)), (1, Some(1)));
     assert_eq!((again.segments, again.action_items), (first.segments, first.action_items));
-    // Nothing that the row itself does not name is looked for.
-    world
-        .run("update conversations set status = 'in_progress'; delete from finalization_jobs; delete from action_items; delete from people")
-        .await;
-    let (last, _) = show().await.unwrap().unwrap();
-    assert_eq!(
-        (last.action_items.len(), last.people.len(), last.segments.map(|all| all.len())),
-        (0, 0, Some(1))
-    );
+    // Each by itself, then nothing that the row does not name.
+    for (gone, left) in [
+        ("delete from people; update transcript_segments set person_id = null", (1, 0, Some(1))),
+        ("delete from action_items", (0, 0, Some(1))),
+    ] {
+        world.run(gone).await;
+        world.run("update conversations set status = 'in_progress'; delete from finalization_jobs").await;
+        let (view, _) = show().await.unwrap().unwrap();
+        let shown =
+            (view.action_items.len(), view.people.len(), view.segments.map(|segments| segments.len()));
+        assert_eq!(shown, left);
+    }
+}
+
+#[tokio::test]
+async fn a_folder_that_was_made_between_is_shown_by_its_name() {
+    let world = World::new().await;
+    let id = world.deferred("c").await;
+    let filed = "insert into folders (user_id, folder_id, name, created_at, updated_at) \
+            values ('ann', 'new', 'Brand new', now(), now()); \
+        update conversations set folder_id = 'new'";
+    let verb = world.ledger.finalize_and_show(&world.ann, &id, None);
+    let (view, _) = world.database.overtaken_by(filed, verb).await.unwrap().unwrap();
+    assert_eq!(view.folder_name.as_deref(), Some("Brand new"));
 }
 
 #[tokio::test]

@@ -156,9 +156,18 @@ async fn stripes_that_are_not_there_are_made_anew_and_count_again() {
         .await;
     assert_eq!(broken(&world).await, ["totals_recount"]);
     let action = OperatorAction { operator: "olga".into(), reason: "a crash".into() };
+    world
+        .run(
+            "create function may_take_ten_minutes() returns trigger language plpgsql as $$ begin \
+                 assert current_setting('statement_timeout') = '10min'; return new; end $$; \
+             create trigger may_take_ten_minutes before insert or update on finalization_totals \
+                 for each row execute function may_take_ten_minutes()",
+        )
+        .await;
     assert!(world.ledger.recount(&action).await.unwrap());
     assert_eq!(broken(&world).await, Vec::<&str>::new());
     assert_eq!(world.count("select count(*) from finalization_totals").await, 32);
+    world.run("drop trigger may_take_ten_minutes on finalization_totals").await;
     world.dead("another", FailureCode::InvalidJob).await;
     assert_eq!(broken(&world).await, Vec::<&str>::new(), "it is counted wherever it falls");
     assert!(!world.ledger.recount(&action).await.unwrap());

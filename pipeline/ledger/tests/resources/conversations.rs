@@ -2,7 +2,7 @@
 
 use chrono::{Datelike, TimeDelta};
 use ledger::{ConversationChange, ConversationFilter, DatePage, Error, NewContent, NewConversation};
-use records::{Category, ConversationId, FolderId, Source, Status, Visibility};
+use records::{Category, ConversationId, FolderId, Geolocation, Source, Status, Visibility};
 
 use crate::world::{World, nine, said};
 
@@ -90,6 +90,36 @@ async fn the_list_is_filtered_by_category_folder_and_star() {
     assert_eq!(ids(&world, &ConversationFilter { starred: Some(false), ..all() }).await, ["c", "a"]);
     let filed = ConversationFilter { folder_id: Some(FolderId::new("f")), ..all() };
     assert_eq!(ids(&world, &filed).await, ["c"]);
+}
+
+#[tokio::test]
+async fn the_text_of_the_statement_lists_what_the_list_does() {
+    let world = with_four().await;
+    let text = all().statement(&world.ann);
+    let text = (1..=9).fold(text, |text, number| text.replace(&format!("${number}"), "'ann'"));
+    let statement = sqlx::AssertSqlSafe(format!("select conversation_id from ({text}) listed"));
+    let listed: Vec<String> = sqlx::query_scalar(statement).fetch_all(&world.pool).await.unwrap();
+    assert_eq!(listed, ids(&world, &all()).await);
+}
+
+#[tokio::test]
+async fn where_it_was_said_is_kept_as_it_was_sent() {
+    let world = World::new().await;
+    let text =
+        NewContent::Text { text: "Call Bob".into(), text_source: "message".into(), text_source_spec: None };
+    let place = Geolocation {
+        latitude: 52.5,
+        longitude: -13.4,
+        address: Some("Berlin".into()),
+        google_place_id: None,
+        location_type: Some("premise".into()),
+    };
+    let id = ConversationId::new("c");
+    let mut new = NewConversation::new(id.clone(), text, Source::new("phone"));
+    new.geolocation = Some(place.clone());
+    world.ledger.create_conversation(&world.ann, new).await.unwrap();
+    let view = world.ledger.conversation(&world.ann, &id, false).await.unwrap().unwrap();
+    assert_eq!(view.conversation.geolocation, Some(place));
 }
 
 #[tokio::test]

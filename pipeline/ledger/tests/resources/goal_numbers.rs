@@ -81,6 +81,26 @@ async fn a_goal_becomes_boolean_with_the_ends_of_one_when_its_other_numbers_are_
 }
 
 #[tokio::test]
+async fn the_ends_of_a_boolean_goal_are_judged_each_by_itself_and_those_of_others_stay() {
+    let world = World::new().await;
+    let vote = made(&world, "vote", GoalType::Boolean, 1.0).await;
+    let before = stored(&world, &vote).await;
+    for (moved, fault) in [
+        (GoalChange { min_value: Some(0.5), ..GoalChange::default() }, GoalFault::Min),
+        (GoalChange { max_value: Some(2.0), ..GoalChange::default() }, GoalFault::Max),
+    ] {
+        assert_eq!(change(&world, &vote, moved).await, Err(GoalRefusal::Wrong(vec![fault])));
+    }
+    assert_eq!(stored(&world, &vote).await, before);
+    let scale = made(&world, "scale", GoalType::Scale, 10.0).await;
+    let moved = GoalChange { min_value: Some(1.0), ..GoalChange::default() };
+    assert_eq!(change(&world, &scale, moved).await.unwrap().max_value, 10.0);
+    let renamed = GoalChange { title: Some("Run".into()), ..GoalChange::default() };
+    let renamed = change(&world, &scale, renamed).await.unwrap();
+    assert_eq!((renamed.min_value, renamed.max_value), (1.0, 10.0));
+}
+
+#[tokio::test]
 async fn a_goal_that_was_odd_before_can_still_be_renamed_and_mended() {
     let world = World::new().await;
     let id = made(&world, "a", GoalType::Boolean, 7.0).await;

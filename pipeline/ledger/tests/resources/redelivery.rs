@@ -40,7 +40,8 @@ async fn what_was_given_up_is_due_again_and_it_stands_in_the_audit_why() {
     let claimed = world.ledger.claim_deliveries(9, &DeliveryPolicy::default()).await.unwrap().claimed;
     assert_eq!(claimed.len(), 1);
 
-    let about = Some((world.ann.clone(), delivery_subject("w", "exhausted")));
+    assert_eq!(delivery_subject("w", "exhausted"), "w/exhausted");
+    let about = Some((world.ann.clone(), "w/exhausted".to_owned()));
     let filter = ActionFilter { about, limit: 9, ..ActionFilter::default() };
     let actions = world.ledger.actions(&filter).await.unwrap();
     assert_eq!(actions.len(), 1);
