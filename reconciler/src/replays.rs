@@ -9,15 +9,31 @@ use tokio_util::sync::CancellationToken;
 const LOOK: Duration = Duration::from_secs(1);
 /// How long to wait after the database did not answer.
 const TROUBLE: Duration = Duration::from_secs(2);
+/// How often somebody notes what became of the jobs of operations that are worked on by nobody.
+const FOLLOW: Duration = Duration::from_secs(5);
 
 /// Works off bulk replays, one operation at a time, until `stop`. What is not done then is given back, and another
 /// process goes on at once; after a crash one goes on when the turn has run out. `executor` is shown to operators.
+/// Meanwhile the jobs of operations that were paused or cancelled are followed until they come to rest.
 pub async fn work_off_replays(ledger: Ledger, executor: String, stop: CancellationToken) {
+    tokio::join!(work_off_all(&ledger, &executor, &stop), follow(&ledger, &stop));
+}
+
+async fn follow(ledger: &Ledger, stop: &CancellationToken) {
     while !stop.is_cancelled() {
-        let wait = match ledger.in_time(ledger.take_replay(&executor)).await {
+        if let Err(error) = ledger.in_time(ledger.follow_replays()).await {
+            tracing::warn!(%error, "what became of replayed jobs could not be noted; once more");
+        }
+        stop.run_until_cancelled(tokio::time::sleep(FOLLOW)).await;
+    }
+}
+
+async fn work_off_all(ledger: &Ledger, executor: &str, stop: &CancellationToken) {
+    while !stop.is_cancelled() {
+        let wait = match ledger.in_time(ledger.take_replay(executor)).await {
             Ok(Some(turn)) => {
                 tracing::info!(operation = turn.operation_id, epoch = turn.epoch, "working off a replay");
-                work_off(&ledger, &turn, &stop).await
+                work_off(ledger, &turn, stop).await
             }
             Ok(None) => LOOK,
             Err(error) => {

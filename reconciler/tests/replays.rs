@@ -1,4 +1,5 @@
-//! Bulk replays: what a process that stops leaves behind, another one takes up at once.
+//! Bulk replays: what a process that stops leaves behind, another one takes up at once; and what became of jobs is noted
+//! also where nobody replays any more.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -7,15 +8,16 @@ mod house;
 use std::time::Duration;
 
 use house::House;
-use ledger::{JobFilter, OperatorAction, ReplayOrder, Started};
+use ledger::{JobFilter, OperatorAction, ReplayChange, ReplayOrder, Started, Stepped};
 use reconciler::work_off_replays;
 use uuid::Uuid;
 
 /// Nothing in these tests takes this long; it is shorter than a turn.
 const PATIENCE: Duration = Duration::from_secs(10);
+const OPERATION: Uuid = Uuid::from_u128(7);
 
-#[tokio::test]
-async fn a_process_that_stops_gives_its_replay_back_and_another_goes_on_at_once() {
+/// A replay of two dead letters, one a minute, and whoever asked for it.
+async fn of_two() -> (House, OperatorAction) {
     let house = House::new().await;
     for id in ["c1", "c2"] {
         house.queued(id).await;
@@ -35,8 +37,14 @@ async fn a_process_that_stops_gives_its_replay_back_and_another_goes_on_at_once(
         in_flight: 10,
     };
     let olga = OperatorAction { operator: "olga".to_owned(), reason: "the model is back".to_owned() };
-    let started = house.ledger.start_replay(Uuid::from_u128(7), &order, &olga).await.unwrap();
+    let started = house.ledger.start_replay(OPERATION, &order, &olga).await.unwrap();
     assert!(matches!(started, Started::Running(_)));
+    (house, olga)
+}
+
+#[tokio::test]
+async fn a_process_that_stops_gives_its_replay_back_and_another_goes_on_at_once() {
+    let (house, _) = of_two().await;
     let working = work_off_replays(house.ledger.clone(), "first".to_owned(), house.stop.clone());
     let working = tokio::spawn(working);
     let replayed = async {
@@ -51,4 +59,29 @@ async fn a_process_that_stops_gives_its_replay_back_and_another_goes_on_at_once(
     // A minute is to pass before the second item.
     tokio::time::timeout(PATIENCE, working).await.unwrap().unwrap();
     assert!(house.ledger.take_replay("other").await.unwrap().is_some(), "its turn has not run out");
+}
+
+#[tokio::test]
+async fn jobs_of_a_replay_that_was_cancelled_are_followed_to_their_rest() {
+    let (house, olga) = of_two().await;
+    let turn = house.ledger.take_replay("gone").await.unwrap().unwrap();
+    assert_eq!(house.ledger.step_replay(&turn).await.unwrap(), Stepped::Replayed);
+    let id = OPERATION.to_string();
+    house.ledger.change_replay(&id, ReplayChange::Cancel, &olga).await.unwrap();
+    house
+        .sql(
+            "update finalization_jobs set status = 'completed', outcome = 'kept', ready_at = null, \
+        reconcile_after_at = null, finished_at = clock_timestamp() where status = 'queued'",
+        )
+        .await;
+    let working = work_off_replays(house.ledger.clone(), "next".to_owned(), house.stop.clone());
+    let working = tokio::spawn(working);
+    let noted = async {
+        while house.ledger.replay_operation(&id).await.unwrap().unwrap().completed == 0 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, noted).await.unwrap();
+    house.stop.cancel();
+    tokio::time::timeout(PATIENCE, working).await.unwrap().unwrap();
 }

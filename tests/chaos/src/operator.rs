@@ -1,4 +1,5 @@
-//! An operator: replays dead letters, one by one and all at once, and marks a person in the middle.
+//! An operator: replays dead letters, one by one and all at once, changes their mind about those, and marks a person in the
+//! middle.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,6 +13,8 @@ use crate::run::World;
 /// Looks until all that has died is replayed in bulk, and until some is replayed one by one: seldom, so that some has.
 const IN_BULK: u32 = 4;
 const ONE_BY_ONE: u32 = 6;
+/// Of so many replays in bulk one is cancelled, the look after it was paused; the others go on then.
+const CANCELLED: u32 = 3;
 
 /// Looks every two seconds, until the run is over.
 pub(crate) async fn operate(world: Arc<World>, stop: CancellationToken) {
@@ -22,9 +25,15 @@ pub(crate) async fn operate(world: Arc<World>, stop: CancellationToken) {
             marked = people::mark(&world.postgres.url("cli-mark"), "marked").await;
         }
         looks += 1;
-        if looks.is_multiple_of(IN_BULK) {
-            replay_all(&world).await;
-        } else if looks.is_multiple_of(ONE_BY_ONE) {
+        let in_bulk = looks / IN_BULK;
+        match looks % IN_BULK {
+            0 => replay_all(&world).await,
+            1 => change(&world, "running", "pause").await,
+            2 if in_bulk.is_multiple_of(CANCELLED) => change(&world, "paused", "cancel").await,
+            2 => resume(&world).await,
+            _ => {}
+        }
+        if looks.is_multiple_of(ONE_BY_ONE) {
             replay(&world, 3).await;
         }
     }
@@ -43,6 +52,24 @@ pub(crate) async fn replay(world: &World, limit: i64) {
     for job in dead.unwrap_or_default() {
         let words = ["jobs", "replay", &job, "--reason", "chaos", "--operator", "kit"];
         program::command(&world.postgres.url("cli-replay"), &words).await;
+    }
+}
+
+/// Lets whatever is paused go on: at the end of a run, too, or it would never be done.
+pub(crate) async fn resume(world: &World) {
+    change(world, "paused", "resume").await;
+}
+
+/// Pauses, resumes or cancels what has that status. One that has come to its end meanwhile refuses, which is fine.
+async fn change(world: &World, status: &str, verb: &str) {
+    let found: Result<Vec<String>, _> =
+        sqlx::query_scalar("select operation_id from replay_operations where status = $1")
+            .bind(status)
+            .fetch_all(&world.pool)
+            .await;
+    for operation in found.unwrap_or_default() {
+        let words = ["replays", verb, &operation, "--reason", "chaos", "--operator", "kit-bulk"];
+        program::command(&world.postgres.url("cli-bulk"), &words).await;
     }
 }
 

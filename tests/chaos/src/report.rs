@@ -64,7 +64,7 @@ impl Report {
     }
 }
 
-const COUNTS: [(&str, &str); 18] = [
+const COUNTS: [(&str, &str); 19] = [
     ("answers of the service", "select count(*) from chaos.answers"),
     ("of these 200", "select count(*) from chaos.answers where status = 200"),
     ("revisions admitted", "select count(*) from finalization_admissions"),
@@ -95,6 +95,10 @@ const COUNTS: [(&str, &str); 18] = [
         "select count(*) from finalization_jobs where origin = 'reprocess' and status = 'completed'",
     ),
     ("replayed in bulk", "select count(*) from chaos.replay_history where status = 'replayed'"),
+    (
+        "  paused or cancelled",
+        "select count(*) from operator_actions where action in ('pause_bulk', 'cancel_bulk')",
+    ),
     ("questions to the model", "select count(*) from chaos.calls"),
     ("  with people's own keys", "select count(*) from chaos.calls where key_of like 'keyed%'"),
     ("  with refused keys", "select count(*) from chaos.calls where key_of = 'refused'"),

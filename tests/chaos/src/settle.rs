@@ -23,11 +23,12 @@ const DEAD: &str = "select j.user_id, j.conversation_id, c.status = 'completed' 
      where j.revision = c.finalization_revision and ((j.status = 'dead_letter' and not j.requires_keys) \
          or (j.status in ('dead_letter', 'blocked_byok') and j.user_id like 'keyed%')) limit 200";
 
-/// What else is under way: tries of deliveries and pushes, reminders whose moment is near, bulk replays.
+/// What else is under way: tries of deliveries and pushes, reminders whose moment is near, bulk replays and what they replayed.
 const UNDER_WAY: &str = "select (select count(*) from webhook_deliveries where status = 'sending') \
      + (select count(*) from push_deliveries where status = 'sending') \
      + (select count(*) from reminders where fire_at is not null) \
-     + (select count(*) from replay_operations where status = 'running')";
+     + (select count(*) from replay_operations where status in ('running', 'paused') \
+         or completed + died_again + parked < replayed)";
 
 /// Waits until nothing is under way and no dead letter is left that can be helped; answers what did not come to rest.
 pub(crate) async fn settle(world: &World) -> Option<String> {
@@ -36,6 +37,7 @@ pub(crate) async fn settle(world: &World) -> Option<String> {
     operator::replay(world, 5).await;
     loop {
         finalize_dead(world).await;
+        operator::resume(world).await;
         world.fleet.look().await;
         let unfinished: Result<String, _> = sqlx::query_scalar(UNFINISHED).fetch_one(&world.pool).await;
         let dead: Result<Vec<(String, String, bool)>, _> = sqlx::query_as(DEAD).fetch_all(&world.pool).await;

@@ -66,16 +66,18 @@ begin
 end $$;
 create trigger chaos_see before insert on push_deliveries for each row execute function chaos.see_push();
 
--- Items of bulk replays, when they are decided and when their jobs come to rest.
+-- Items of bulk replays, when they are decided and when their jobs come to rest, and what the operation was then.
 create table chaos.replay_history (
     seq bigserial primary key, tx bigint default pg_current_xact_id()::text::bigint,
     writer text default current_setting('application_name'), operation_id text, position integer, job_id text,
-    generation bigint, old_status text, status text, result text
+    generation bigint, old_status text, status text, result text, operation_status text
 );
 create function chaos.note_replay() returns trigger language plpgsql as $$
 begin
-    insert into chaos.replay_history (operation_id, position, job_id, generation, old_status, status, result)
-    values (new.operation_id, new.position, new.job_id, new.generation, old.status, new.status, new.result);
+    insert into chaos.replay_history (operation_id, position, job_id, generation, old_status, status, result,
+        operation_status)
+    values (new.operation_id, new.position, new.job_id, new.generation, old.status, new.status, new.result,
+        (select status from replay_operations where operation_id = new.operation_id));
     return null;
 end $$;
 create trigger chaos_note after update on replay_items for each row execute function chaos.note_replay();

@@ -35,6 +35,10 @@ struct Arguments {
     /// Sees whether the copy compiles in which all guards that one build serves can be switched off, and asks no test.
     #[arg(long)]
     check: bool,
+    /// Builds the service with guards that can be switched off, and says where it is: for the chaos kit, which is asked whether
+    /// it notices one.
+    #[arg(long, conflicts_with_all = ["list", "check"])]
+    service: bool,
     /// Asks only the first test program of each guard: quick, and may miss what a later one notices.
     #[arg(long)]
     quick: bool,
@@ -71,6 +75,9 @@ async fn run_kit() -> Result<ExitCode> {
         if arguments.quick { guards.into_iter().map(Guard::asking_the_first).collect() } else { guards };
     if arguments.check {
         return run::check(&root, &guards).await;
+    }
+    if arguments.service {
+        return run::service(&root, &guards).await;
     }
     run::all(&root, &guards, &arguments.how).await
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use futures::{StreamExt, stream};
 
 use crate::reach::Reach;
-use crate::splice::{self, READ_SWITCH};
+use crate::splice::{self, READ_SWITCH, SWITCH};
 use crate::table::Guard;
 use crate::tests::{self, Built, Program, Said};
 use crate::tree::Tree;
@@ -47,12 +47,27 @@ pub(crate) async fn all(root: &Path, guards: &[Guard], how: &How) -> Result<Exit
 
 /// Whether a copy compiles in which all of `guards` can be switched off that one build serves.
 pub(crate) async fn check(root: &Path, guards: &[Guard]) -> Result<ExitCode> {
-    let tree = Tree::of(root);
-    let guards: Vec<&Guard> = guards.iter().filter(|guard| !guard.alone).collect();
-    tree.set(&switched(&tree, &guards)?)?;
+    let (tree, guards) = copied(root, guards)?;
     tests::check(tree.folder(), &programs(&guards)?).await?;
     println!("{} guards can be switched off", guards.len());
     Ok(ExitCode::SUCCESS)
+}
+
+/// Builds the service in a copy in which all of `guards` can be switched off that one build serves, and says where it is.
+pub(crate) async fn service(root: &Path, guards: &[Guard]) -> Result<ExitCode> {
+    let (tree, guards) = copied(root, guards)?;
+    let program = tests::build_service(tree.folder()).await?;
+    println!("{}", program.display());
+    eprintln!("{} guards can be switched off in it, one at a time: {SWITCH}=(name)", guards.len());
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A copy in which all of `guards` can be switched off that one build serves, and those.
+fn copied<'a>(root: &Path, guards: &'a [Guard]) -> Result<(Tree, Vec<&'a Guard>)> {
+    let tree = Tree::of(root);
+    let guards: Vec<&Guard> = guards.iter().filter(|guard| !guard.alone).collect();
+    tree.set(&switched(&tree, &guards)?)?;
+    Ok((tree, guards))
 }
 
 /// How guards are tried.

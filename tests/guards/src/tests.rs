@@ -96,6 +96,14 @@ pub(crate) async fn build(folder: &Path, programs: &[Program]) -> Result<Built> 
     Ok(built)
 }
 
+/// Builds the service in the tree at `folder`, and answers where it is.
+pub(crate) async fn build_service(folder: &Path) -> Result<PathBuf> {
+    let mut cargo = cargo(folder, "build");
+    cargo.args(["-p", "listen", "--bin", "listen"]);
+    said(cargo).await?;
+    Ok(folder.join("target/debug/listen"))
+}
+
 /// Cargo in the tree at `folder`, with a target folder of its own: cargo gives the same names to what it builds of a tree and
 /// of its copy.
 fn cargo(folder: &Path, verb: &str) -> Command {

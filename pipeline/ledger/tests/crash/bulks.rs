@@ -23,6 +23,7 @@ pub(crate) enum Bulk {
     Pause,
     Resume,
     Cancel,
+    Follow,
 }
 
 /// A person with a dead letter, and who works off the operation that holds it.
@@ -73,6 +74,11 @@ impl Said for Bulk {
                 step(&ledger, &scene).await;
                 complete(world).await;
             }
+            Self::Follow => {
+                step(&ledger, &scene).await;
+                Self::Cancel.say(&ledger, &scene).await.unwrap();
+                complete(world).await;
+            }
             Self::StepDone => {
                 step(&ledger, &scene).await;
                 fail(world, &scene.user).await;
@@ -107,6 +113,7 @@ impl Said for Bulk {
             Self::Pause => change(ReplayChange::Pause).await.map(drop),
             Self::Resume => change(ReplayChange::Resume).await.map(drop),
             Self::Cancel => change(ReplayChange::Cancel).await.map(drop),
+            Self::Follow => ledger.follow_replays().await,
         }
     }
 
@@ -117,9 +124,13 @@ impl Said for Bulk {
         if self == Self::Pause {
             Self::Resume.say(&ledger, scene).await.unwrap();
         }
+        if self == Self::Follow {
+            // The next time.
+            self.say(&ledger, scene).await.unwrap();
+        }
         world.now_due(scene).await;
         let turn = ledger.take_replay("remaining").await.unwrap();
-        let is_over = matches!(self, Self::StepRest | Self::StepDone | Self::Cancel);
+        let is_over = matches!(self, Self::StepRest | Self::StepDone | Self::Cancel | Self::Follow);
         assert_eq!(turn.is_none(), is_over, "{place}");
         if let Some(lost) = &scene.turn {
             assert_eq!(ledger.step_replay(lost).await.unwrap(), Stepped::Lost, "{place}");
@@ -138,6 +149,7 @@ impl Said for Bulk {
             Self::StepRefused => ("done", "refused", 1),
             Self::StepDone => ("done", "died_again", 1),
             Self::Cancel => ("cancelled", "waiting", 0),
+            Self::Follow => ("cancelled", "completed", 1),
             _ => ("done", "completed", 1),
         };
         let (operation, item, replays): (String, String, i64) = sqlx::query_as(

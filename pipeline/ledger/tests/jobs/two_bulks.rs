@@ -4,7 +4,9 @@
 use std::time::Duration;
 
 use job::{FailureCode, Outcome, Queue};
-use ledger::{JobFilter, OperatorAction, ReplayChange, ReplayOrder, ReplayTurn, Results, Started, Stepped};
+use ledger::{
+    Edge, JobFilter, OperatorAction, ReplayChange, ReplayOrder, ReplayTurn, Results, Started, Stepped,
+};
 use uuid::Uuid;
 
 use crate::world::{World, completion, worker};
@@ -144,4 +146,48 @@ async fn what_is_paused_or_held_is_passed_by() {
     // Nothing bounds the wait of who would wait for the held one.
     let taken = tokio::time::timeout(Duration::from_secs(10), world.ledger.take_replay("r")).await;
     assert_eq!(taken.expect("waits for nobody").unwrap().unwrap().operation_id, other.operation_id);
+}
+
+#[tokio::test]
+async fn the_jobs_of_one_that_is_paused_and_of_one_that_was_cancelled_are_followed_to_their_rest() {
+    let (world, one, other) = two().await;
+    for turn in [&one, &one, &other] {
+        assert_eq!(world.ledger.step_replay(turn).await.unwrap(), Stepped::Replayed);
+    }
+    for (turn, change) in [(&one, ReplayChange::Pause), (&other, ReplayChange::Cancel)] {
+        world.ledger.change_replay(&turn.operation_id, change, &olga()).await.unwrap();
+    }
+    let counts = async || {
+        let mut counts = Vec::new();
+        for turn in [&one, &other] {
+            let view = world.ledger.replay_operation(&turn.operation_id).await.unwrap().unwrap();
+            counts.push((view.completed, view.died_again, view.unfinished(), view.waiting()));
+        }
+        counts
+    };
+    world.ledger.follow_replays().await.unwrap();
+    assert_eq!(counts().await, [(0, 0, 2, 0), (0, 0, 1, 1)], "they run");
+    let mut claims = world.ledger.take(Queue::Finalization, &worker("w"), 9).await.unwrap().claims;
+    claims.sort_by_key(|run| run.conversation_id.as_str().to_owned());
+    let edge = Edge::Fail { code: FailureCode::InvalidJob, retry_after: None, jitter_permille: 0 };
+    world.ledger.settle(&claims[0].holding(), edge).await.unwrap();
+    for run in &claims[1..] {
+        world.ledger.complete(&completion(run, Outcome::Kept, Results::default())).await.unwrap();
+    }
+    let mut holder = world.database.holding("").await;
+    sqlx::query("select from replay_operations where operation_id = $1 for update")
+        .bind(&one.operation_id)
+        .execute(&mut holder)
+        .await
+        .unwrap();
+    world.ledger.follow_replays().await.unwrap();
+    assert_eq!(counts().await, [(0, 0, 2, 0), (1, 0, 0, 1)], "what is held is passed by");
+    sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
+    for _ in 0..2 {
+        world.ledger.follow_replays().await.unwrap();
+        assert_eq!(counts().await, [(1, 1, 0, 0), (1, 0, 0, 1)]);
+    }
+    let items = world.ledger.replay_items(&one.operation_id, 0, 9).await.unwrap();
+    let became: Vec<_> = items.iter().map(|item| (item.status.as_str(), item.result.as_deref())).collect();
+    assert_eq!(became, [("died_again", Some("invalid_job")), ("completed", None)]);
 }

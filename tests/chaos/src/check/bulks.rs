@@ -32,9 +32,14 @@ pub(super) const RULES: &[Rule] = &[
              <> (t.items, t.replayed, t.refused, t.completed, t.died_again, t.parked)",
     ),
     (
-        "a bulk replay comes to its end, with nothing left undecided",
-        "select format('%s is %s', operation_id, status) from replay_operations o where status <> 'done' \
+        "nothing is replayed by what is paused or was cancelled",
+        "select format('%s #%s: %s, by one that was %s', operation_id, position, status, operation_status) \
+         from chaos.replay_history where status in ('replayed', 'refused') and operation_status <> 'running'",
+    ),
+    (
+        "a bulk replay comes to its end, with nothing left undecided unless it was cancelled",
+        "select format('%s is %s', operation_id, status) from replay_operations o where status not in ('done', 'cancelled') \
              or exists (select from replay_items i where i.operation_id = o.operation_id \
-                 and i.status in ('waiting', 'replayed'))",
+                 and (i.status = 'replayed' or i.status = 'waiting' and o.status <> 'cancelled'))",
     ),
 ];

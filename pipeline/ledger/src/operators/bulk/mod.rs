@@ -6,6 +6,7 @@
 
 mod freeze;
 mod manage;
+mod rest;
 mod step;
 
 use job::Timestamp;

@@ -5,6 +5,7 @@ use std::time::Duration;
 use job::{JobId, Refusal, Timestamp};
 use sqlx::PgConnection;
 
+use super::rest::come_to_rest;
 use crate::{
     Ledger, OperatorAction,
     effects::{Bell, Stumble, Written, until_stored},
@@ -126,7 +127,7 @@ impl Ledger {
         let Some(operation) = fenced(&mut transaction, turn, now).await.doing(DOING)? else {
             return Ok(Stepped::Lost);
         };
-        let unfinished = come_to_rest(&mut transaction, turn, now).await.doing(DOING)?;
+        let unfinished = come_to_rest(&mut transaction, &turn.operation_id, now).await.doing(DOING)?;
         let next = next_item(&mut transaction, turn).await.doing(DOING)?;
         let stepped = match next {
             None if unfinished == 0 => finish(&mut transaction, turn, now).await.doing(DOING)?,
@@ -195,34 +196,6 @@ async fn fenced(
     .bind(now)
     .bind(TURN)
     .fetch_optional(connection)
-    .await
-}
-
-/// Notes which replayed jobs are at rest, and answers how many are not. A job that was pruned had completed.
-async fn come_to_rest(
-    connection: &mut PgConnection,
-    turn: &ReplayTurn,
-    now: Timestamp,
-) -> Result<i64, sqlx::Error> {
-    sqlx::query_scalar(
-        "with replayed as (select i.position, coalesce(j.status, 'completed') as status, j.dead_code \
-                 from replay_items i left join finalization_jobs j using (user_id, job_id) \
-                 where i.operation_id = $1 and i.status = 'replayed'), \
-             rested as (update replay_items i set changed_at = $2, result = r.dead_code, \
-                     status = case r.status when 'completed' then 'completed' \
-                         when 'dead_letter' then 'died_again' else 'parked' end \
-                 from replayed r where i.operation_id = $1 and i.position = r.position \
-                     and r.status not in ('queued', 'leased') returning i.status), \
-             counted as (update replay_operations set updated_at = $2, \
-                     completed = completed + (select count(*) from rested where status = 'completed'), \
-                     died_again = died_again + (select count(*) from rested where status = 'died_again'), \
-                     parked = parked + (select count(*) from rested where status = 'parked') \
-                 where operation_id = $1 and exists (select from rested)) \
-         select count(*) from replayed where status in ('queued', 'leased')",
-    )
-    .bind(&turn.operation_id)
-    .bind(now)
-    .fetch_one(connection)
     .await
 }
 

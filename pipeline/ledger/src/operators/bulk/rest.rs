@@ -1,0 +1,60 @@
+//! What became of replayed jobs: noted by each step of who works an operation off, and by and by where nobody does.
+
+use job::Timestamp;
+use sqlx::PgConnection;
+
+use crate::{
+    Ledger,
+    error::{Doing, Error},
+};
+
+impl Ledger {
+    /// Notes which replayed jobs have come to rest, whatever the status of their operations: jobs go on when those are
+    /// paused or cancelled, and nobody makes a step then. An operation that somebody holds is passed by until the next time.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn follow_replays(&self) -> Result<(), Error> {
+        const DOING: &str = "following replays";
+        let (mut transaction, now) = self.begin(DOING).await?;
+        let followed: Vec<String> = sqlx::query_scalar(
+            "select operation_id from replay_operations where completed + died_again + parked < replayed \
+                 for update skip locked",
+        )
+        .fetch_all(&mut *transaction)
+        .await
+        .doing(DOING)?;
+        for operation in &followed {
+            come_to_rest(&mut transaction, operation, now).await.doing(DOING)?;
+        }
+        transaction.commit().await.doing(DOING)
+    }
+}
+
+/// Notes which replayed jobs of an operation, whose row the caller holds, are at rest, and answers how many are not. A job that was pruned had completed.
+pub(super) async fn come_to_rest(
+    connection: &mut PgConnection,
+    operation: &str,
+    now: Timestamp,
+) -> Result<i64, sqlx::Error> {
+    sqlx::query_scalar(
+        "with replayed as (select i.position, coalesce(j.status, 'completed') as status, j.dead_code \
+                 from replay_items i left join finalization_jobs j using (user_id, job_id) \
+                 where i.operation_id = $1 and i.status = 'replayed'), \
+             rested as (update replay_items i set changed_at = $2, result = r.dead_code, \
+                     status = case r.status when 'completed' then 'completed' \
+                         when 'dead_letter' then 'died_again' else 'parked' end \
+                 from replayed r where i.operation_id = $1 and i.position = r.position \
+                     and r.status not in ('queued', 'leased') returning i.status), \
+             counted as (update replay_operations set updated_at = $2, \
+                     completed = completed + (select count(*) from rested where status = 'completed'), \
+                     died_again = died_again + (select count(*) from rested where status = 'died_again'), \
+                     parked = parked + (select count(*) from rested where status = 'parked') \
+                 where operation_id = $1 and exists (select from rested)) \
+         select count(*) from replayed where status in ('queued', 'leased')",
+    )
+    .bind(operation)
+    .bind(now)
+    .fetch_one(connection)
+    .await
+}
