@@ -2,6 +2,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use job::{FailureCode, Outcome, State, WorkerId};
+use ledger::UserChange;
 use records::Status;
 use stages::Verdict;
 use worker::{Ended, Moment};
@@ -46,6 +47,19 @@ async fn a_bell_becomes_a_completion() {
     let health = working.health.clone();
     working.stop().await;
     assert!(!health.is_healthy());
+}
+
+#[tokio::test]
+async fn what_apps_were_asked_is_on_the_account_of_who_runs_them() {
+    let bench = Bench::new().await;
+    let apps = UserChange { apps: Some(vec!["minutes".to_owned()]), ..UserChange::default() };
+    bench.ledger.change_user(&bench.user, &apps).await.unwrap().unwrap();
+    let mut working = bench.work(&Script::open());
+    let (_, job) = bench.admit("c1").await;
+    assert_eq!(working.until_ended().await.1, Ended::Completed);
+    let spent = bench.ledger.job_page(&job).await.unwrap().unwrap().spent;
+    let of_apps = spent.iter().find(|one| one.stage == "trigger_apps").expect("an app was asked");
+    assert!(of_apps.engine == "apps/1" && of_apps.calls > 0, "{of_apps:?}");
 }
 
 #[tokio::test]
