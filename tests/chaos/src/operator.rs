@@ -73,9 +73,10 @@ async fn change(world: &World, status: &str, verb: &str) {
     }
 }
 
-/// Asks for a replay of all dead letters, which the processes work off. With none there is nothing to ask for.
+/// Asks for a replay of all dead letters, which the processes work off: slowly, so that some are left when it is paused. With
+/// none there is nothing to ask for.
 async fn replay_all(world: &World) {
-    let words =
-        ["jobs", "replay", "--all", "--detach", "--yes", "--reason", "chaos", "--operator", "kit-bulk"];
+    let what = ["jobs", "replay", "--all", "--rate", "120", "--detach", "--yes"];
+    let words = [what.as_slice(), &["--reason", "chaos", "--operator", "kit-bulk"]].concat();
     program::command(&world.postgres.url("cli-bulk"), &words).await;
 }
