@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use ledger::{Error, Ledger, ReplayTurn, Stepped};
+use tokio::task::{JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
 
 /// How often somebody looks for an operation that nobody works on.
@@ -11,12 +12,54 @@ const LOOK: Duration = Duration::from_secs(1);
 const TROUBLE: Duration = Duration::from_secs(2);
 /// How often somebody notes what became of the jobs of operations that are worked on by nobody.
 const FOLLOW: Duration = Duration::from_secs(5);
+/// Operations that one process works off at once. Most of the time each of them waits: for its rate, or for its jobs.
+const AT_ONCE: usize = 32;
 
-/// Works off bulk replays, one operation at a time, until `stop`. What is not done then is given back, and another
-/// process goes on at once; after a crash one goes on when the turn has run out. `executor` is shown to operators.
-/// Meanwhile the jobs of operations that were paused or cancelled are followed until they come to rest.
+/// Works off bulk replays until `stop`: beside each other, since one may wait for its jobs for a day. What is not done then
+/// is given back, and another process goes on at once; after a crash one goes on when the turn has run out. `executor` is
+/// shown to operators. Meanwhile the jobs of operations that were paused or cancelled are followed until they come to rest.
 pub async fn work_off_replays(ledger: Ledger, executor: String, stop: CancellationToken) {
     tokio::join!(work_off_all(&ledger, &executor, &stop), follow(&ledger, &stop));
+}
+
+async fn work_off_all(ledger: &Ledger, executor: &str, stop: &CancellationToken) {
+    let mut turns = JoinSet::new();
+    while !stop.is_cancelled() {
+        let wait = match ledger.in_time(ledger.take_replay(executor)).await {
+            Ok(Some(turn)) => {
+                tracing::info!(operation = turn.operation_id, epoch = turn.epoch, "working off a replay");
+                turns.spawn(work_off(ledger.clone(), turn, stop.clone()));
+                Duration::ZERO
+            }
+            Ok(None) => LOOK,
+            Err(error) => {
+                tracing::warn!(%error, "no replay could be looked for");
+                TROUBLE
+            }
+        };
+        stop.run_until_cancelled(tokio::time::sleep(wait)).await;
+        while let Some(ended) = at_most(AT_ONCE - 1, &mut turns).await {
+            tell_of_panic(&ended);
+        }
+    }
+    while let Some(ended) = turns.join_next().await {
+        tell_of_panic(&ended);
+    }
+}
+
+/// One that has ended, waited for where more than `most` are under way.
+async fn at_most(most: usize, turns: &mut JoinSet<()>) -> Option<Result<(), JoinError>> {
+    match turns.try_join_next() {
+        None if turns.len() > most => turns.join_next().await,
+        ended => ended,
+    }
+}
+
+/// The turn runs out then, and somebody takes it over.
+fn tell_of_panic(ended: &Result<(), JoinError>) {
+    if let Err(error) = ended {
+        tracing::error!(%error, "working off a replay has failed");
+    }
 }
 
 async fn follow(ledger: &Ledger, stop: &CancellationToken) {
@@ -28,38 +71,21 @@ async fn follow(ledger: &Ledger, stop: &CancellationToken) {
     }
 }
 
-async fn work_off_all(ledger: &Ledger, executor: &str, stop: &CancellationToken) {
+/// Steps until the operation is done, lost, or the process stops.
+async fn work_off(ledger: Ledger, turn: ReplayTurn, stop: CancellationToken) {
     while !stop.is_cancelled() {
-        let wait = match ledger.in_time(ledger.take_replay(executor)).await {
-            Ok(Some(turn)) => {
-                tracing::info!(operation = turn.operation_id, epoch = turn.epoch, "working off a replay");
-                work_off(ledger, &turn, stop).await
-            }
-            Ok(None) => LOOK,
-            Err(error) => {
-                tracing::warn!(%error, "no replay could be looked for");
-                TROUBLE
-            }
-        };
-        stop.run_until_cancelled(tokio::time::sleep(wait)).await;
-    }
-}
-
-/// Steps until the operation is done, lost, or the process stops; answers how long to wait before the next look.
-async fn work_off(ledger: &Ledger, turn: &ReplayTurn, stop: &CancellationToken) -> Duration {
-    while !stop.is_cancelled() {
-        match ledger.in_time(ledger.step_replay(turn)).await {
+        match ledger.in_time(ledger.step_replay(&turn)).await {
             Ok(Stepped::Replayed | Stepped::Refused) => {}
             Ok(Stepped::Wait(wait)) => {
                 stop.run_until_cancelled(tokio::time::sleep(wait)).await;
             }
             Ok(Stepped::Done) => {
                 tracing::info!(operation = turn.operation_id, "a replay is done");
-                return Duration::ZERO;
+                return;
             }
             Ok(Stepped::Lost) => {
                 tracing::info!(operation = turn.operation_id, "a replay was paused, cancelled or taken over");
-                return Duration::ZERO;
+                return;
             }
             Err(error) => {
                 tracing::warn!(%error, operation = turn.operation_id, "an item could not be replayed; once more");
@@ -67,13 +93,12 @@ async fn work_off(ledger: &Ledger, turn: &ReplayTurn, stop: &CancellationToken) 
             }
         }
     }
-    give_back(ledger, turn).await
+    give_back(&ledger, &turn).await;
 }
 
-async fn give_back(ledger: &Ledger, turn: &ReplayTurn) -> Duration {
+async fn give_back(ledger: &Ledger, turn: &ReplayTurn) {
     let left: Result<(), Error> = ledger.in_time(ledger.leave_replay(turn)).await;
     if let Err(error) = left {
         tracing::warn!(%error, "a replay could not be given back; another process goes on when the turn runs out");
     }
-    Duration::ZERO
 }

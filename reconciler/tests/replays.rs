@@ -29,6 +29,12 @@ async fn of_two() -> (House, OperatorAction) {
              update conversations set status = 'failed'",
         )
         .await;
+    let olga = OperatorAction { operator: "olga".to_owned(), reason: "the model is back".to_owned() };
+    start(&house, OPERATION, &olga).await;
+    (house, olga)
+}
+
+async fn start(house: &House, id: Uuid, action: &OperatorAction) {
     let order = ReplayOrder {
         filter: JobFilter::default(),
         words: "all".to_owned(),
@@ -36,10 +42,8 @@ async fn of_two() -> (House, OperatorAction) {
         per_minute: 1,
         in_flight: 10,
     };
-    let olga = OperatorAction { operator: "olga".to_owned(), reason: "the model is back".to_owned() };
-    let started = house.ledger.start_replay(OPERATION, &order, &olga).await.unwrap();
+    let started = house.ledger.start_replay(id, &order, action).await.unwrap();
     assert!(matches!(started, Started::Running(_)));
-    (house, olga)
 }
 
 #[tokio::test]
@@ -84,4 +88,25 @@ async fn jobs_of_a_replay_that_was_cancelled_are_followed_to_their_rest() {
     tokio::time::timeout(PATIENCE, noted).await.unwrap();
     house.stop.cancel();
     tokio::time::timeout(PATIENCE, working).await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_replay_that_waits_keeps_no_other_from_being_worked_off() {
+    let (house, olga) = of_two().await;
+    start(&house, Uuid::from_u128(8), &olga).await;
+    let working = work_off_replays(house.ledger.clone(), "one".to_owned(), house.stop.clone());
+    let working = tokio::spawn(working);
+    // A minute is to pass before the second item of either: both are on their way before.
+    let both = "select count(*) from replay_operations where replayed + refused > 0";
+    let begun = async {
+        while house.count(both).await < 2 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, begun).await.unwrap();
+    house.stop.cancel();
+    tokio::time::timeout(PATIENCE, working).await.unwrap().unwrap();
+    for _ in 0..2 {
+        assert!(house.ledger.take_replay("other").await.unwrap().is_some(), "both were given back");
+    }
 }
