@@ -148,7 +148,6 @@ async fn a_replay_is_paused_resumed_and_cancelled() {
     assert_eq!(world.ledger.step_replay(&first).await.unwrap(), Stepped::Lost);
     assert_eq!(world.ledger.take_replay("p").await.unwrap(), None);
     assert_eq!(change(ReplayChange::Resume).await, Some(true));
-    time_out(&world).await;
     let second = turn(&world.ledger).await;
     assert_eq!(world.ledger.step_replay(&second).await.unwrap(), Stepped::Replayed);
     assert_eq!(change(ReplayChange::Cancel).await, Some(true));

@@ -49,8 +49,8 @@ impl Ledger {
         .doing("listing a replay's items")
     }
 
-    /// Pauses, resumes or cancels an operation; an executor notices with its next item. `None`: no such operation.
-    /// `Some(false)`: its status does not allow that.
+    /// Pauses, resumes or cancels an operation; an executor notices with its next item. One that is resumed can be taken at
+    /// once. `None`: no such operation. `Some(false)`: its status does not allow that.
     ///
     /// # Errors
     /// When the database does not answer.
@@ -69,7 +69,8 @@ impl Ledger {
         let (mut transaction, now) = self.begin(DOING).await?;
         let changed = sqlx::query(
             "update replay_operations set status = $2, updated_at = $3, \
-                 finished_at = case when $2 = 'cancelled' then $3 end \
+                 finished_at = case when $2 = 'cancelled' then $3 end, \
+                 lease_until = case when $2 = 'running' then $3 else lease_until end \
              where operation_id = $1 and case $2 when 'running' then status = 'paused' \
                  when 'paused' then status = 'running' else status in ('running', 'paused') end",
         )
