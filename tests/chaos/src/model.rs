@@ -56,7 +56,7 @@ pub(crate) struct Model {
 }
 
 /// Of every so many conversations one is refused at first, whatever the mood: there are dead letters to be replayed.
-const STUBBORN: (i64, i64) = (16, 5);
+const STUBBORN: (i64, i64) = (8, 5);
 
 struct Inside {
     /// How long such a one is refused, in seconds from the first question about it.

@@ -10,11 +10,12 @@ use crate::people;
 use crate::program;
 use crate::run::World;
 
-/// Looks until all that has died is replayed in bulk, and until some is replayed one by one: seldom, so that some has.
+/// Looks until all that has died is replayed in bulk. The look after it is paused, and the next one ends that.
 const IN_BULK: u32 = 4;
-const ONE_BY_ONE: u32 = 6;
-/// Of so many replays in bulk one is cancelled, the look after it was paused; the others go on then.
+/// Of so many replays in bulk one is cancelled when it was paused; the others go on.
 const CANCELLED: u32 = 3;
+/// Of so many some of the jobs are replayed one by one while it is paused, though they are on its list.
+const ONE_BY_ONE: u32 = 2;
 
 /// Looks every two seconds, until the run is over.
 pub(crate) async fn operate(world: Arc<World>, stop: CancellationToken) {
@@ -28,13 +29,15 @@ pub(crate) async fn operate(world: Arc<World>, stop: CancellationToken) {
         let in_bulk = looks / IN_BULK;
         match looks % IN_BULK {
             0 => replay_all(&world).await,
-            1 => change(&world, "running", "pause").await,
+            1 => {
+                change(&world, "running", "pause").await;
+                if in_bulk.is_multiple_of(ONE_BY_ONE) {
+                    replay(&world, 2).await;
+                }
+            }
             2 if in_bulk.is_multiple_of(CANCELLED) => change(&world, "paused", "cancel").await,
             2 => resume(&world).await,
             _ => {}
-        }
-        if looks.is_multiple_of(ONE_BY_ONE) {
-            replay(&world, 3).await;
         }
     }
 }
