@@ -8,6 +8,7 @@ pub(crate) mod demo;
 pub(crate) mod dev;
 pub(crate) mod doctor;
 pub(crate) mod folders;
+mod gap;
 pub(crate) mod jobs;
 pub(crate) mod keys;
 pub(crate) mod man;

@@ -18,6 +18,9 @@ pub(crate) enum Exit {
     /// 4: the state of what was named does not allow it; the schema's, too.
     #[error("{0}")]
     Refused(String),
+    /// 1: what was begun goes on unseen. Not 69: repeating the command would begin it once more.
+    #[error("{0}")]
+    Unseen(String),
 }
 
 /// Prints an error with its causes and a next step, and gives its code.
@@ -60,6 +63,7 @@ fn code(error: &anyhow::Error) -> u8 {
             Exit::Usage(_) => 2,
             Exit::NotFound(_) => 3,
             Exit::Refused(_) => REFUSED,
+            Exit::Unseen(_) => 1,
         };
     }
     match error.downcast_ref::<ledger::Error>() {
@@ -73,3 +77,16 @@ const UNAVAILABLE: u8 = 69;
 const REFUSED: u8 = 4;
 /// Some of many were done, and some were not.
 pub(crate) const PARTLY: u8 = 5;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_database_that_is_away_has_its_code_unless_to_repeat_the_command_would_be_wrong() {
+        let away = || anyhow::Error::from(ledger::Error::Contended { doing: "looking" });
+        assert_eq!(code(&away()), UNAVAILABLE);
+        assert_eq!(code(&away().context("a replay goes on")), UNAVAILABLE);
+        assert_eq!(code(&away().context(Exit::Unseen("it was begun".to_owned()))), 1);
+    }
+}

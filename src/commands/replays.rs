@@ -1,21 +1,22 @@
 //! `listen replays`: bulk replays, which `listen jobs replay` begins and the service works off.
 
 pub(crate) mod hands;
+mod watch;
 
-use std::{process::ExitCode, time::Duration};
+use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use ledger::{Ledger, ReplayChange, ReplayItem, ReplayView};
 use serde_json::{Value, json};
 
+pub(crate) use self::watch::watch;
 use super::{
     consent::Cause,
     jobs::{filter::ago, show::time},
-    progress,
     stdout::say,
     table::{self, Asked, field, print_json},
 };
-use crate::exit::{Exit, PARTLY};
+use crate::exit::Exit;
 
 /// Bulk replays: what `listen jobs replay` began with a filter.
 #[derive(Args, Debug)]
@@ -96,35 +97,6 @@ pub(crate) async fn run(replays: Replays) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Follows an operation to its end. 5 when some of its jobs were refused or died again.
-///
-/// # Errors
-/// When the database does not answer, or there is no such operation.
-pub(crate) async fn watch(ledger: &Ledger, id: &str, as_json: bool) -> anyhow::Result<ExitCode> {
-    let mut view = find(ledger, id).await?;
-    let bar = progress::bar(u64::from(view.items.unsigned_abs()), "replayed");
-    while matches!(view.status.as_str(), "running" | "paused") {
-        bar.set_position(u64::from((view.replayed + view.refused).unsigned_abs()));
-        bar.set_message(format!(
-            "{}{} completed, {} died again, {} refused, {} unfinished",
-            if view.status == "paused" { "PAUSED " } else { "" },
-            view.completed,
-            view.died_again,
-            view.refused,
-            view.unfinished()
-        ));
-        tokio::select! {
-            () = tokio::time::sleep(Duration::from_millis(500)) => {}
-            _ = tokio::signal::ctrl_c() => break,
-        }
-        view = find(ledger, id).await?;
-    }
-    bar.finish_and_clear();
-    print_one(&view, as_json)?;
-    let partly = view.refused + view.died_again > 0 || view.status == "cancelled";
-    Ok(if partly { ExitCode::from(PARTLY) } else { ExitCode::SUCCESS })
-}
-
 /// Prints one operation.
 ///
 /// # Errors
@@ -134,13 +106,16 @@ pub(crate) fn print_one(view: &ReplayView, as_json: bool) -> anyhow::Result<()> 
 }
 
 async fn find(ledger: &Ledger, id: &str) -> anyhow::Result<ReplayView> {
-    let found = ledger.replay_operation(id).await?;
-    found.ok_or_else(|| Exit::NotFound(format!("there is no replay {id}")).into())
+    ledger.replay_operation(id).await?.ok_or_else(|| no_replay(id))
+}
+
+fn no_replay(id: &str) -> anyhow::Error {
+    Exit::NotFound(format!("there is no replay {id}")).into()
 }
 
 async fn apply(ledger: &Ledger, change: &Change, what: ReplayChange, as_json: bool) -> anyhow::Result<()> {
     match ledger.change_replay(&change.id, what, &change.cause.action()).await? {
-        None => Err(Exit::NotFound(format!("there is no replay {}", change.id)).into()),
+        None => Err(no_replay(&change.id)),
         Some(false) => {
             let view = find(ledger, &change.id).await?;
             Err(Exit::Refused(format!("the replay is {}", view.status)).into())

@@ -4,6 +4,8 @@ use std::io;
 
 use ledger::Trouble;
 
+use super::Exit;
+
 /// The causes of an error, outermost first. Libraries like to repeat their source in their own words; a cause whose
 /// text ends the one before says nothing new.
 pub(super) fn causes(error: &anyhow::Error) -> Vec<String> {
@@ -40,6 +42,7 @@ pub(super) fn next_step(error: &anyhow::Error) -> Option<&'static str> {
     let broken = error.downcast_ref::<ledger::Error>()?;
     match broken.trouble() {
         Some(trouble) => Some(about(trouble)),
+        None if error.is::<Exit>() => Some("`listen doctor` says what is wrong with the deployment"),
         None if broken.is_passing() => {
             Some("repeat it; `listen doctor` says what is wrong with the deployment")
         }
@@ -75,7 +78,6 @@ mod tests {
     use anyhow::anyhow;
 
     use super::*;
-    use crate::exit::Exit;
 
     /// An error, with what was said above it.
     fn above(inner: &'static str, words: &[&'static str]) -> anyhow::Error {
@@ -99,8 +101,13 @@ mod tests {
     fn what_an_operator_can_mend_has_a_next_step_and_another_trouble_has_none() {
         let taken = anyhow::Error::new(io::Error::from(io::ErrorKind::AddrInUse)).context("listening");
         assert!(next_step(&taken).is_some_and(|step| step.contains("LISTEN_ADDR")));
-        let busy = ledger::Error::Contended { doing: "replaying" }.into();
-        assert!(next_step(&busy).is_some_and(|step| step.starts_with("repeat it")));
+        let busy = || anyhow::Error::from(ledger::Error::Contended { doing: "replaying" });
+        assert!(next_step(&busy()).is_some_and(|step| step.starts_with("repeat it")));
+        let begun = busy().context(Exit::Unseen("it goes on".to_owned()));
+        assert!(
+            next_step(&begun).is_some_and(|step| step.starts_with("`listen doctor`")),
+            "not a second time"
+        );
         assert_eq!(next_step(&anyhow!("something else")), None);
         assert_eq!(next_step(&Exit::NotFound("there is no job".to_owned()).into()), None);
     }

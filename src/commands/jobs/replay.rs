@@ -15,7 +15,7 @@ use super::{
 use crate::{
     commands::{
         consent::{Cause, Consent},
-        replays,
+        gap, replays,
         stdout::{plain, say},
         table::print_json,
     },
@@ -129,8 +129,7 @@ async fn start(
         per_minute: replay.rate,
         in_flight: replay.in_flight,
     };
-    let id = uuid::Builder::from_random_bytes(chance().random()).into_uuid();
-    match ledger.start_replay(id, &order, &replay.cause.action()).await? {
+    match begin(ledger, &order, &replay.cause).await? {
         Started::Nothing => Err(Exit::NotFound("nothing is left to be replayed".to_owned()).into()),
         Started::Running(view) if replay.detach => {
             replays::print_one(&view, as_json)?;
@@ -143,8 +142,33 @@ async fn start(
                 several(view.items.into(), "job", "jobs"),
                 view.operation_id
             );
-            replays::watch(ledger, &view.operation_id, as_json).await
+            let watched = replays::watch(ledger, &view.operation_id, as_json).await;
+            watched.map_err(|error| {
+                let words = format!("do not repeat this command, it would begin another replay: {error}");
+                unseen(error, words)
+            })
         }
+    }
+}
+
+/// Begins the operation, once: over a gap of the database it is asked for again by the same name.
+async fn begin(ledger: &Ledger, order: &ReplayOrder, cause: &Cause) -> anyhow::Result<Started> {
+    let (id, action) = (uuid::Builder::from_random_bytes(chance().random()).into_uuid(), cause.action());
+    let begun = gap::bridged(async || ledger.start_replay(id, order, &action).await).await;
+    begun.map_err(|error| {
+        let words = format!(
+            "whether replay {id} was begun is not known: `listen replays watch {id}` tells, and to repeat this command \
+             may begin another"
+        );
+        unseen(error.into(), words)
+    })
+}
+
+/// A database that stays away is no reason to repeat a command that has begun something.
+fn unseen(error: anyhow::Error, words: String) -> anyhow::Error {
+    match error.downcast_ref::<ledger::Error>() {
+        Some(broken) if broken.is_passing() => error.context(Exit::Unseen(words)),
+        _ => error,
     }
 }
 
@@ -236,6 +260,18 @@ mod tests {
         ] {
             assert!(!parses(&[&["fj_1"], many].concat()), "{many:?}");
         }
+    }
+
+    #[test]
+    fn only_a_database_that_stays_away_leaves_it_unseen_what_was_begun() {
+        let away = ledger::Error::Contended { doing: "looking" };
+        let wrong = ledger::Error::ImpossibleRow { table: "jobs", id: "7".to_owned(), column: "status" };
+        let is_unseen = |error: ledger::Error| {
+            let said = unseen(error.into(), "it goes on".to_owned());
+            matches!(said.downcast_ref(), Some(Exit::Unseen(words)) if words == "it goes on")
+        };
+        assert!(is_unseen(away));
+        assert!(!is_unseen(wrong));
     }
 
     fn told(jobs: i64, recorded: i64, more: &[&str]) -> String {

@@ -1,6 +1,5 @@
 //! `listen jobs watch`: the queues, or one job, as they change.
 
-mod gap;
 mod queues;
 
 use std::time::Duration;
@@ -10,9 +9,9 @@ use job::JobId;
 use ledger::{Event, Ledger};
 use serde_json::json;
 
-use self::gap::Gap;
 use super::{no_job, show};
 use crate::commands::{
+    gap::Gap,
     stdout::{plain, say},
     table::print_line,
 };

@@ -3,16 +3,17 @@
 use ledger::{Ledger, Pause, Workers};
 
 use crate::{
-    commands::stdout::plain,
+    commands::{gap, stdout::plain},
     telemetry::{PLAIN, YELLOW},
 };
 
-/// Says on stderr what keeps replayed jobs from running, and what to do about it; nothing where nothing does.
+/// Says on stderr what keeps replayed jobs from running, and what to do about it; nothing where nothing does. A gap of
+/// the database, which has answered before, is bridged.
 ///
 /// # Errors
 /// When the database does not answer.
 pub(crate) async fn tell(ledger: &Ledger) -> anyhow::Result<()> {
-    for words in missing(ledger).await? {
+    for words in gap::bridged(async || missing(ledger).await).await? {
         anstream::eprintln!("{YELLOW}warning:{PLAIN} {}", plain(&words));
     }
     Ok(())

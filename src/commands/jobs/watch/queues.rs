@@ -7,8 +7,9 @@ use ledger::{Ledger, Overview};
 use serde_json::json;
 use tokio::time::Instant;
 
-use super::{Gap, Watch};
+use super::Watch;
 use crate::commands::{
+    gap::Gap,
     jobs::{filter::ago, show},
     stdout::say,
     table::print_line,

@@ -1,8 +1,12 @@
 //! What commands say last: exit code, the reason in the words of whoever refused, and what to do next.
 
-use rustix::process::Signal;
+use std::process::Stdio;
+
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use testbed::TestDatabase;
+use tokio::io::{AsyncBufReadExt, BufReader, Lines};
+use tokio::process::ChildStderr;
 
 use crate::binary;
 use crate::process::{Process, until};
@@ -213,6 +217,41 @@ async fn a_bulk_replay_that_nobody_will_work_off_says_so_before_it_asks() {
     until(|| async { world.count("select count(*) from service_processes").await > 0 }).await;
     let (_, _, said) = ends(&world.url, &words);
     assert!(!said.contains("warning"), "{said}");
+}
+
+#[tokio::test]
+async fn the_watch_of_a_replay_outlasts_a_gap_and_says_when_it_is_interrupted_that_the_replay_goes_on() {
+    let (world, _) = one_completed().await;
+    world.run(DIES).await;
+    let mut command = tokio::process::Command::new(binary::path());
+    command.args(["jobs", "replay", "--all", "--yes", "--reason", "it is mended"]);
+    command.env("DATABASE_URL", &world.url).kill_on_drop(true);
+    command.stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut watch = command.spawn().expect("the program can be run");
+    let mut said = BufReader::new(watch.stderr.take().expect("it is piped")).lines();
+    says(&mut said, "it goes on without this command").await;
+    let held = world.holding("lock table replay_operations in access exclusive mode").await;
+    says(&mut said, "waiting for it").await;
+    drop(held);
+    says(&mut said, "the database answers again").await;
+
+    let id = watch.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?)).expect("it still runs");
+    kill_process(id, Signal::INT).expect("a child can be signalled");
+
+    says(&mut said, " goes on without this command: `listen replays watch ").await;
+    assert_eq!(watch.wait().await.expect("it ends").code(), Some(130));
+}
+
+/// Waits until a command says `words` on stderr.
+async fn says(said: &mut Lines<BufReader<ChildStderr>>, words: &str) {
+    let mut lines = String::new();
+    while let Some(line) = said.next_line().await.expect("it is text") {
+        if line.contains(words) {
+            return;
+        }
+        lines.push_str(&line);
+    }
+    panic!("`{words}` is not among: {lines}");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! A database with a person and her key, and words that the tests are about.
 
+use sqlx::PgConnection;
 use testbed::TestDatabase;
 
 use crate::binary::told;
@@ -46,6 +47,11 @@ impl World {
         let counted = sqlx::query_scalar(query).fetch_one(&pool).await.expect("the query is good");
         pool.close().await;
         counted
+    }
+
+    /// A transaction that holds what `sql` locked until it is dropped.
+    pub(crate) async fn holding(&self, sql: &str) -> PgConnection {
+        self.database.holding(sql).await
     }
 
     /// Every row of every table, as text.

@@ -7,6 +7,9 @@ use tokio::time::Instant;
 /// How long a gap may last before the watch ends with its error.
 const PATIENCE: Duration = Duration::from_secs(120);
 
+/// Rest between two tries of what must be answered.
+const REST: Duration = Duration::from_millis(500);
+
 /// Whether the database answers, and since when it does not.
 #[derive(Debug, Default)]
 pub(super) struct Gap {
@@ -15,6 +18,11 @@ pub(super) struct Gap {
 }
 
 impl Gap {
+    /// Of a database that has answered this command before.
+    pub(super) fn after_an_answer() -> Self {
+        Self { has_answered: true, since: None }
+    }
+
     /// What was seen; `None` while the database is away, which is said once, as is its return.
     ///
     /// # Errors
@@ -41,6 +49,22 @@ impl Gap {
     }
 }
 
+/// What `verb` answers, repeated over a gap of a database that has answered this command before.
+///
+/// # Errors
+/// As [`Gap::bridge`].
+pub(super) async fn bridged<T>(
+    mut verb: impl AsyncFnMut() -> Result<T, ledger::Error>,
+) -> Result<T, ledger::Error> {
+    let mut gap = Gap::after_an_answer();
+    loop {
+        if let Some(answer) = gap.bridge(verb().await)? {
+            return Ok(answer);
+        }
+        tokio::time::sleep(REST).await;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -59,6 +83,20 @@ mod tests {
         assert!(gap.bridge(away()).is_ok_and(|seen| seen.is_none()));
         tokio::time::advance(Duration::from_secs(1)).await;
         assert!(gap.bridge(away()).is_err(), "it stays away");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_verb_is_repeated_over_a_gap_and_no_longer_than_one_may_last() {
+        let (began, mut tries) = (Instant::now(), 0);
+        let answered = bridged(async || {
+            tries += 1;
+            if tries < 3 { away() } else { Ok(()) }
+        });
+        assert!(answered.await.is_ok());
+        assert_eq!((tries, began.elapsed()), (3, 2 * REST));
+        let began = Instant::now();
+        assert!(bridged(async || away()).await.is_err(), "it stays away");
+        assert_eq!(began.elapsed(), PATIENCE + REST);
     }
 
     #[tokio::test(start_paused = true)]
