@@ -18,18 +18,13 @@ use crate::{
 /// How often; one that was not seen for four times as long is taken for dead.
 const EVERY: Duration = Duration::from_secs(5);
 
-/// Counts how runs end and passes every moment on.
+/// Counts how the runs of this process end, those of its worker and those with people's own keys alike.
+#[derive(Default)]
 pub(crate) struct Tally {
     ended: Mutex<RunCounts>,
-    next: Arc<dyn Watch>,
 }
 
 impl Tally {
-    /// Nothing has ended yet; `next` is told whatever is told here.
-    pub(crate) fn new(next: Arc<dyn Watch>) -> Self {
-        Self { ended: Mutex::default(), next }
-    }
-
     /// What has ended so far. The ledger knows what was said before: an answer that is lost counts nothing twice.
     fn ended(&self) -> RunCounts {
         *self.lock()
@@ -56,18 +51,17 @@ impl Tally {
 }
 
 impl Watch for Tally {
-    fn see(&self, claimed: &Claimed, moment: Moment) {
+    fn see(&self, _: &Claimed, moment: Moment) {
         if let Moment::RunEnded { end, elapsed } = moment {
             self.count(end, elapsed);
         }
-        self.next.see(claimed, moment);
     }
 }
 
 /// Reports this process until it stops, and takes its leave.
-pub(crate) fn start(app: &App, tasks: &TaskTracker, lifecycle: &Lifecycle, tally: Arc<Tally>) {
+pub(crate) fn start(app: &App, tasks: &TaskTracker, lifecycle: &Lifecycle) {
     let process = process(&app.config);
-    tasks.spawn(report(app.ledger.clone(), process, tally, lifecycle.soft.clone()));
+    tasks.spawn(report(app.ledger.clone(), process, app.tally.clone(), lifecycle.soft.clone()));
 }
 
 async fn report(ledger: Ledger, mut process: Process, tally: Arc<Tally>, soft: CancellationToken) {
@@ -91,8 +85,8 @@ async fn report(ledger: Ledger, mut process: Process, tally: Arc<Tally>, soft: C
 }
 
 /// Says what ended since the last report, once everything has come to rest: runs that were drained count as well.
-pub(crate) async fn last_words(app: &App, tally: &Tally) {
-    let ended = tally.ended();
+pub(crate) async fn last_words(app: &App) {
+    let ended = app.tally.ended();
     if ended == RunCounts::default() {
         return;
     }
@@ -128,13 +122,12 @@ fn process(config: &Config) -> Process {
 #[cfg(test)]
 mod tests {
     use job::FailureCode;
-    use worker::Unwatched;
 
     use super::*;
 
     #[test]
     fn only_what_spent_an_attempt_is_counted_as_failed() {
-        let tally = Tally::new(Arc::new(Unwatched));
+        let tally = Tally::default();
         for end in [
             Ended::Completed,
             Ended::Failed(FailureCode::ModelTimeout),

@@ -18,13 +18,14 @@ use secrecy::SecretString;
 use sqlx::postgres::PgConnectOptions;
 use stages::Engines;
 use tokio_util::task::TaskTracker;
-use worker::{EnginesWithKey, Health, KeyedRuns, Unwatched, Watch, Worker};
+use worker::{EnginesWithKey, Health, KeyedRuns, Watch, Worker};
 
 use crate::{
     config::{Config, DateOrder, Dispatch, Role},
     exit::{self, Exit},
     keyed::Keyed,
     lifecycle::Lifecycle,
+    presence::Tally,
     traces::SpanCounts,
 };
 
@@ -33,6 +34,8 @@ pub(crate) struct App {
     pub(crate) config: Config,
     pub(crate) ledger: Ledger,
     pub(crate) registry: Registry,
+    /// How runs ended in this process, whoever ran them.
+    pub(crate) tally: Arc<Tally>,
     guard: Guard,
     vapid: Option<Vapid>,
     engines: Engines,
@@ -69,12 +72,14 @@ impl App {
         let (engines, with_key) = engines(&config, &worker_metrics)?;
         let guard = Guard::new(config.allow_outgoing.clone());
         let vapid = config.vapid()?;
-        let settings = run_settings(&config, &process_name(), Arc::new(Unwatched));
+        let tally = Arc::new(Tally::default());
+        let settings = run_settings(&config, &process_name(), tally.clone());
         let keyed = KeyedRuns::new(ledger.clone(), with_key, worker_metrics.clone(), settings);
         Ok(Self {
             config,
             ledger,
             registry,
+            tally,
             guard,
             vapid,
             engines,

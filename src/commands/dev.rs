@@ -1,13 +1,12 @@
 //! `listen dev`: everything on a private database; stays up.
 
-use std::{process::ExitCode, sync::Arc};
+use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::Args;
 use rand::RngExt;
 use records::UserId;
 use secrecy::{ExposeSecret, SecretString};
-use worker::Unwatched;
 
 use super::{keys, serve, stdout::say, users};
 use crate::{
@@ -85,7 +84,7 @@ async fn stay(
     users::create(&app.ledger, &person, &ledger::UserChange::default()).await?;
     let (_, key) = keys::create(&app.ledger, &person, "dev", api::keys::Scope::ALL).await?;
     let lifecycle = Lifecycle::of_signals().context("listening for signals")?;
-    let service = serve::start(&app, &lifecycle, Arc::new(Unwatched)).await?;
+    let service = serve::start(&app, &lifecycle).await?;
     let place = Place {
         api: service.api.map(|addr| format!("http://{addr}")).unwrap_or_default(),
         admin: format!("http://{}", service.admin),

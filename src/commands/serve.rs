@@ -1,22 +1,19 @@
 //! `listen serve`: the service, until it is asked to stop.
 
-use std::{net::SocketAddr, process::ExitCode, sync::Arc, time::Duration};
+use std::{net::SocketAddr, process::ExitCode, time::Duration};
 
 use anyhow::Context;
 use axum::Router;
 use rand::RngExt;
 use tokio::net::TcpListener;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
-use worker::{Unwatched, Watch};
 
 use crate::{
     admin,
     config::{Config, Role},
     console, exit,
     lifecycle::Lifecycle,
-    listener,
-    presence::{self, Tally},
-    schema,
+    listener, presence, schema,
     traces::SpanCounts,
     wiring::{App, chance, database, process_name},
 };
@@ -32,7 +29,7 @@ pub(crate) async fn run(config: Config, spans: Option<SpanCounts>) -> anyhow::Re
     let app = App::wire(config, options)?;
     app.show_spans(spans)?;
     let lifecycle = Lifecycle::of_signals().context("listening for signals")?;
-    let service = start(&app, &lifecycle, Arc::new(Unwatched)).await?;
+    let service = start(&app, &lifecycle).await?;
     service.stopped(&app, &lifecycle).await;
     Ok(ExitCode::SUCCESS)
 }
@@ -40,7 +37,6 @@ pub(crate) async fn run(config: Config, spans: Option<SpanCounts>) -> anyhow::Re
 /// A running process of the service.
 pub(crate) struct Service {
     tasks: TaskTracker,
-    tally: Arc<Tally>,
     /// Where the API listens, if this process has that role.
     pub(crate) api: Option<SocketAddr>,
     /// Where metrics and health are.
@@ -51,11 +47,7 @@ pub(crate) struct Service {
 ///
 /// # Errors
 /// When an address cannot be listened on, or a part cannot be made.
-pub(crate) async fn start(
-    app: &App,
-    lifecycle: &Lifecycle,
-    watch: Arc<dyn Watch>,
-) -> anyhow::Result<Service> {
+pub(crate) async fn start(app: &App, lifecycle: &Lifecycle) -> anyhow::Result<Service> {
     // Before anything runs: a process that has no place to listen must leave no trace.
     let api = match app.config.has(Role::Api) {
         true => Some(bind(app.config.addr, "LISTEN_ADDR").await?),
@@ -63,8 +55,7 @@ pub(crate) async fn start(
     };
     let desk = bind(app.config.admin_addr, "LISTEN_ADMIN_ADDR").await?;
     let tasks = TaskTracker::new();
-    let tally = Arc::new(Tally::new(watch));
-    let health = app.start_worker(&tasks, lifecycle, tally.clone())?;
+    let health = app.start_worker(&tasks, lifecycle, app.tally.clone())?;
     app.start_keyed(&tasks, lifecycle);
     app.start_repair(&tasks, lifecycle)?;
     app.start_wakes(&tasks, lifecycle);
@@ -75,7 +66,7 @@ pub(crate) async fn start(
         console::router(app.ledger.clone(), app.config.door()?, chance().random(), lifecycle.hard.clone());
     let admin_router = admin_router.merge(console);
     // Nothing can fail any more: now this process may be known to others.
-    presence::start(app, &tasks, lifecycle, tally.clone());
+    presence::start(app, &tasks, lifecycle);
     // The API first: whoever is told "ready" by the admin address must find it listening.
     let api = api.map(|(listener, addr)| {
         attend(&tasks, listener, app.router(), lifecycle.soft.clone(), app.farewell());
@@ -84,7 +75,7 @@ pub(crate) async fn start(
     let (listener, admin) = desk;
     attend(&tasks, listener, admin_router, lifecycle.hard.clone(), app.farewell());
     tracing::info!(api = api.map(tracing::field::display), %admin, "listening");
-    Ok(Service { tasks, tally, api, admin })
+    Ok(Service { tasks, api, admin })
 }
 
 impl Service {
@@ -105,7 +96,7 @@ impl Service {
         }
         let _ = tokio::time::timeout(Duration::from_secs(2), self.tasks.wait()).await;
         let leave = async {
-            presence::last_words(app, &self.tally).await;
+            presence::last_words(app).await;
             app.ledger.forget_process(&process_name()).await
         };
         let _ = tokio::time::timeout(Duration::from_secs(3), leave).await;

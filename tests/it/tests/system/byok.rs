@@ -150,3 +150,21 @@ async fn a_process_that_is_asked_to_stop_parks_its_keyed_run_at_no_cost() {
         (&json!("blocked_byok"), &json!(0), &json!(0))
     );
 }
+
+#[tokio::test]
+async fn a_run_with_a_persons_own_key_is_counted_once_whether_or_not_a_worker_runs_beside_it() {
+    let (world, model) = (World::new().await, Model::refusing(REFUSED).await);
+    for (counted, roles) in [(1, "api"), (2, "api,worker,reconciler")] {
+        let settings = [model.settings(SERVICE).as_slice(), &[("LISTEN_ROLES", roles)]].concat();
+        let mut service = Process::serve(&world.url, &settings).await;
+        let client = world.client(&service);
+        let id = client.ingest(GARDEN).await;
+        client.bringing(GOOD).finalize(&id).await;
+        assert_eq!(client.finished(&id).await["outcome"], "kept");
+        service.signal(Signal::TERM);
+        assert!(service.ended().await.success());
+
+        let completed = "select coalesce(sum(completed), 0)::bigint from service_minutes";
+        assert_eq!(world.count(completed).await, counted, "{roles}");
+    }
+}
