@@ -12,8 +12,7 @@ const NAMED: usize = 5;
 
 /// Who lives, with how many slots, and who died without taking its leave.
 pub(super) fn processes(found: &Examination, workers: &Workers) -> Remark {
-    let living: Vec<&ProcessView> =
-        workers.processes.iter().filter(|view| view.alive && !view.process.stopping).collect();
+    let living: Vec<&ProcessView> = living(workers).collect();
     let slots: u32 =
         living.iter().map(|view| view.process.finalization_slots + view.process.creation_slots).sum();
     let died = died(found.at, workers);
@@ -30,6 +29,11 @@ pub(super) fn processes(found: &Examination, workers: &Workers) -> Remark {
         words.push_str(&format!("; died: {}", named(&died, found.at)));
     }
     remark("processes", level, words)
+}
+
+/// Those who live and do not mean to stop.
+fn living(workers: &Workers) -> impl Iterator<Item = &ProcessView> {
+    workers.processes.iter().filter(|view| view.alive && !view.process.stopping)
 }
 
 /// Those who were not seen for long and did not say that they stop, the last seen first. Of one that died long ago
@@ -66,6 +70,12 @@ pub(super) fn rounds(found: &Examination, workers: &Workers) -> Remark {
     let has_role = |view: &ProcessView| {
         view.alive && view.process.roles.iter().any(|role| role == "reconciler" || role == "worker")
     };
+    if is_bell_lost_for_good(workers) {
+        let words = "no living process with the role reconciler rings lost bells again, and without one bulk replays \
+                     do not begin: start one (`listen serve --roles reconciler`, or with all roles)";
+        let last = found.last_round.map(|at| format!("; last round {} ago", ago(at, found.at)));
+        return remark("reconciler", Level::Failure, format!("{words}{}", last.unwrap_or_default()));
+    }
     let late = |at: Timestamp| found.at - at > Duration::minutes(15);
     match found.last_round {
         Some(at) if !late(at) => {
@@ -77,6 +87,14 @@ pub(super) fn rounds(found: &Examination, workers: &Workers) -> Remark {
         }
         None => remark("reconciler", Level::Failure, "never finished a round".to_owned()),
     }
+}
+
+/// Whether bells are written, and nobody makes the passes that ring the lost ones again. In the mode `inline` there are
+/// none: there the rounds of any worker will do.
+fn is_bell_lost_for_good(workers: &Workers) -> bool {
+    let mut with_bells = living(workers).filter(|view| view.process.dispatch_mode != "inline").peekable();
+    let is_reconciler = |view: &ProcessView| view.process.roles.iter().any(|role| role == "reconciler");
+    with_bells.peek().is_some() && !with_bells.any(is_reconciler)
 }
 
 #[cfg(test)]
@@ -155,6 +173,52 @@ mod tests {
         assert_eq!(said(vec![view("host:1", 4, 1, 0), dead()]), (Level::Warning, format!("{well}{died}")));
         assert_eq!(said(vec![view("host:1", 4, 1, 0)]), (Level::Fine, well.to_owned()));
         assert_eq!(said(Vec::new()), (Level::Failure, none.to_owned()));
+    }
+
+    /// What is said of the rounds of living processes with these roles, in these dispatch modes.
+    fn rounds_of(last_round: Option<Timestamp>, processes: &[(&str, &str)]) -> (Level, String) {
+        let living = |(role, mode): &(&str, &str)| {
+            let mut view = view("host:1", 4, 1, 0);
+            (view.process.roles, view.process.dispatch_mode) = (vec![role.to_string()], mode.to_string());
+            view
+        };
+        let workers = Workers { processes: processes.iter().map(living).collect(), strays: Vec::new() };
+        let remark = rounds(&Examination { last_round, ..found() }, &workers);
+        (remark.level, remark.words)
+    }
+
+    #[test]
+    fn bells_without_a_reconciler_are_a_failure_that_says_what_to_start() {
+        for processes in [
+            &[("worker", "postgres")][..],
+            &[("api", "postgres")],
+            &[("worker", "postgres"), ("api", "postgres")],
+            &[("worker", "postgres"), ("reconciler", "inline")],
+        ] {
+            let (level, words) = rounds_of(None, processes);
+            assert_eq!(level, Level::Failure, "{processes:?}");
+            assert!(words.ends_with(": start one (`listen serve --roles reconciler`, or with all roles)"));
+        }
+        let (level, words) = rounds_of(Some(at(-60)), &[("worker", "postgres")]);
+        assert_eq!(level, Level::Failure, "one that has left rings no more");
+        assert!(words.ends_with("; last round 60s ago"), "{words}");
+        let mut leaving = view("host:2", 0, 1, 0);
+        (leaving.process.roles, leaving.process.stopping) = (vec!["reconciler".to_owned()], true);
+        let workers = Workers { processes: vec![view("host:1", 4, 1, 0), leaving], strays: Vec::new() };
+        assert_eq!(rounds(&found(), &workers).level, Level::Failure, "one that leaves will ring no more");
+    }
+
+    #[test]
+    fn the_first_round_is_waited_for_where_somebody_makes_it() {
+        let not_yet = (Level::Warning, "has not finished a round yet".to_owned());
+        let never = (Level::Failure, "never finished a round".to_owned());
+        assert_eq!(rounds_of(None, &[("worker", "postgres"), ("reconciler", "postgres")]), not_yet);
+        assert_eq!(rounds_of(None, &[("worker", "inline")]), not_yet, "it makes all the rounds there are");
+        assert_eq!(rounds_of(None, &[("api", "inline")]), never);
+        assert_eq!(rounds_of(None, &[]), never);
+        let (fine, late) = (rounds_of(Some(at(-60)), &[]), rounds_of(Some(at(-901)), &[]));
+        assert_eq!(fine, (Level::Fine, "last round 60s ago".to_owned()));
+        assert_eq!(late, (Level::Failure, "last round 15m ago".to_owned()));
     }
 
     #[test]
