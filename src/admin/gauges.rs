@@ -9,7 +9,7 @@ use tokio::{sync::Mutex, time::Instant};
 
 use super::families::families;
 
-/// How long one read serves the scrapes of this process.
+/// How long one read serves the scrapes of this process, also one that failed.
 const FRESH: Duration = Duration::from_secs(2);
 /// How long a scrape waits for the database.
 const WAIT: Duration = Duration::from_secs(5);
@@ -25,10 +25,12 @@ pub(super) struct Reading {
     pub(super) took: Duration,
 }
 
-/// Reads the gauges, at most once every two seconds, one read at a time.
+/// Reads the gauges, at most once every two seconds, one read at a time: whoever scrapes while one goes on waits for that one
+/// and for no other.
 pub(super) struct Service {
     ledger: Ledger,
-    last: Mutex<Option<(Instant, Reading)>>,
+    /// When the last read ended, and what it found.
+    last: Mutex<Option<(Instant, Option<Reading>)>>,
 }
 
 impl Service {
@@ -50,18 +52,13 @@ impl Service {
         if let Some((at, reading)) = last.as_ref()
             && at.elapsed() < FRESH
         {
-            return Some(reading.clone());
+            return reading.clone();
         }
-        match self.ledger.within(WAIT, self.look()).await {
-            Ok(reading) => {
-                *last = Some((Instant::now(), reading.clone()));
-                Some(reading)
-            }
-            Err(error) => {
-                tracing::warn!(%error, "the service's gauges could not be read");
-                None
-            }
-        }
+        let read = self.ledger.within(WAIT, self.look()).await;
+        let reading =
+            read.inspect_err(|error| tracing::warn!(%error, "the service's gauges could not be read")).ok();
+        *last = Some((Instant::now(), reading.clone()));
+        reading
     }
 
     async fn look(&self) -> Result<Reading, ledger::Error> {
@@ -83,6 +80,7 @@ mod tests {
     use std::cell::Cell;
 
     use ledger::Settings;
+    use sqlx::postgres::PgConnectOptions;
     use testbed::{TestDatabase, Wall};
 
     use super::*;
@@ -93,6 +91,24 @@ mod tests {
     fn up(families: &[MetricFamily]) -> Option<f64> {
         let family = families.iter().find(|family| family.name() == "listen_collector_up")?;
         Some(family.get_metric().first()?.get_gauge().get_value())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn scrapes_beside_each_other_wait_for_one_read_also_when_it_fails() {
+        let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = silent.local_addr().unwrap().port();
+        let away = PgConnectOptions::new_without_pgpass().host("127.0.0.1").port(port);
+        let service = Service::new(Ledger::new(away, Settings::default()));
+        let began = Instant::now();
+        let (one, other) = tokio::join!(service.gather(), service.gather());
+        assert_eq!((up(&one), up(&other)), (Some(0.0), Some(0.0)));
+        let read = began.elapsed();
+        assert!(Duration::ZERO < read && read <= WAIT, "one read for both: {read:?}");
+        service.gather().await;
+        assert_eq!(began.elapsed(), read, "it was read a moment ago");
+        tokio::time::advance(FRESH).await;
+        service.gather().await;
+        assert!(began.elapsed() > read + FRESH, "it may be back by now");
     }
 
     #[tokio::test]
