@@ -70,7 +70,7 @@ impl Live {
     }
 }
 
-/// What a look shows, or why it shows nothing. It ends: all who listen wait for it.
+/// What a look shows, or why it shows nothing. It ends: others wait for its place.
 pub(super) async fn seen(ledger: &Ledger, page: impl Future<Output = Result<Views, Fault>>) -> Seen {
     in_time(ledger, page).await.map_err(lost)
 }

@@ -1,5 +1,5 @@
-//! One reader for all who listen: it looks at the database at most once a second, at each thing once, whoever and
-//! how many want to see it, and at nothing while nobody does.
+//! One reader for all who listen: it looks at each thing at most once a second, whoever and how many want to see it, at
+//! few of them beside each other, and at nothing while nobody does.
 
 use std::{
     collections::HashMap,
@@ -12,18 +12,23 @@ use std::{
     time::Duration,
 };
 
-use futures::{FutureExt, future::BoxFuture};
-use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, watch};
+use futures::{FutureExt, StreamExt, future::BoxFuture, stream::FuturesUnordered};
+use tokio::{
+    sync::{Notify, OwnedSemaphorePermit, Semaphore, watch},
+    time::Instant,
+};
 use tokio_util::sync::CancellationToken;
 
-/// Rest between two looks.
+/// Rest between two looks at the same thing.
 const REST: Duration = Duration::from_secs(1);
 /// Rest after a look that the database did not answer.
 const LONG_REST: Duration = Duration::from_secs(5);
 /// Listeners at once.
 pub(super) const LISTENERS: usize = 64;
-/// Different things that are looked at in one round.
+/// Different things that are looked at.
 pub(super) const TOPICS: usize = 16;
+/// Looks beside each other: one that takes long leaves the others their way.
+const ABREAST: usize = 4;
 
 /// A part of a page, for those who may read and for those who may act.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,6 +51,9 @@ pub(in super::super) type Seen = Result<Views, Lost>;
 
 /// The newest look at a thing, counted by when it began; `None` before the first.
 type Look = Option<(u64, Seen)>;
+
+/// Until when each thing is not to be looked at: `None` while somebody looks at it.
+type Rests<T> = HashMap<T, Option<Instant>>;
 
 type Read<T> = Box<dyn Fn(T) -> BoxFuture<'static, Seen> + Send + Sync>;
 
@@ -83,7 +91,7 @@ impl Seat {
 }
 
 impl<T: Clone + Eq + Hash + Send + Sync + 'static> Hub<T> {
-    /// Begins to look with `read`, until `stop`. Whoever wants to see something else waits for a look: it must end.
+    /// Begins to look with `read`, until `stop`. A look has one of few places, for which others wait: it must end.
     pub(super) fn start(
         stop: CancellationToken,
         read: impl Fn(T) -> BoxFuture<'static, Seen> + Send + Sync + 'static,
@@ -116,29 +124,45 @@ impl<T: Clone + Eq + Hash + Send + Sync + 'static> Hub<T> {
     }
 
     async fn look(&self) {
+        let (mut under_way, mut rests) = (FuturesUnordered::new(), Rests::new());
         loop {
-            let wanted = self.listened_to();
-            if wanted.is_empty() {
-                self.wanted.notified().await;
-                continue;
+            for topic in self.due(&mut rests, ABREAST - under_way.len()) {
+                under_way.push(self.look_at(topic));
             }
-            let mut rest = REST;
-            for topic in wanted {
-                let number = self.begun.fetch_add(1, Ordering::SeqCst) + 1;
-                let seen = self.look_at(topic.clone()).await;
-                if seen == Err(Lost::Away) {
-                    rest = LONG_REST;
+            let rested = rests.values().flatten().min().copied();
+            tokio::select! {
+                Some((topic, rest)) = under_way.next() => {
+                    rests.insert(topic, Some(Instant::now() + rest));
                 }
-                if let Some(sender) = self.topics().get(&topic) {
-                    sender.send_replace(Some((number, seen)));
-                }
+                () = tokio::time::sleep_until(rested.unwrap_or_else(Instant::now)), if rested.is_some() => {}
+                () = self.wanted.notified() => {}
             }
-            tokio::time::sleep(rest).await;
         }
     }
 
-    /// One look. One that panics is not the last.
-    async fn look_at(&self, topic: T) -> Seen {
+    /// What is to be looked at now, at most so much: noted as being looked at.
+    fn due(&self, rests: &mut Rests<T>, most: usize) -> Vec<T> {
+        let now = Instant::now();
+        rests.retain(|_, until| until.is_none_or(|until| until > now));
+        let wanted = self.listened_to().into_iter().filter(|topic| !rests.contains_key(topic));
+        let due: Vec<T> = wanted.take(most).collect();
+        rests.extend(due.iter().map(|topic| (topic.clone(), None)));
+        due
+    }
+
+    /// One look, told to who listens. Answers how long to leave the thing alone.
+    async fn look_at(&self, topic: T) -> (T, Duration) {
+        let number = self.begun.fetch_add(1, Ordering::SeqCst) + 1;
+        let seen = self.seen(topic.clone()).await;
+        let rest = if seen == Err(Lost::Away) { LONG_REST } else { REST };
+        if let Some(sender) = self.topics().get(&topic) {
+            sender.send_replace(Some((number, seen)));
+        }
+        (topic, rest)
+    }
+
+    /// What a look shows. One that panics is not the last.
+    async fn seen(&self, topic: T) -> Seen {
         let look = AssertUnwindSafe(async { (self.read)(topic).await }).catch_unwind();
         look.await.unwrap_or_else(|_| {
             tracing::error!("looking at a page of the console panicked");
@@ -146,10 +170,16 @@ impl<T: Clone + Eq + Hash + Send + Sync + 'static> Hub<T> {
         })
     }
 
+    /// What is listened to, what was not looked at for longest first.
     fn listened_to(&self) -> Vec<T> {
         let mut topics = self.topics();
         topics.retain(|_, sender| sender.receiver_count() > 0);
-        topics.keys().cloned().collect()
+        let mut wanted: Vec<(Option<u64>, T)> = topics
+            .iter()
+            .map(|(topic, sender)| (sender.borrow().as_ref().map(|(number, _)| *number), topic.clone()))
+            .collect();
+        wanted.sort_unstable_by_key(|(number, _)| *number);
+        wanted.into_iter().map(|(_, topic)| topic).collect()
     }
 
     /// Nothing is awaited while this is held, and what it guards is whole at every moment.
@@ -161,7 +191,7 @@ impl<T: Clone + Eq + Hash + Send + Sync + 'static> Hub<T> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests stop at the first surprise")]
-    use std::future::ready;
+    use std::future::{pending, ready};
 
     use tokio::time::timeout;
 
@@ -292,5 +322,63 @@ mod tests {
         let mut seat = hub.join(&1).unwrap();
         assert_eq!(seat.next().await, Some(Err(Lost::Away)));
         assert_eq!(words(&mut seat).await, "seen");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_takes_long_or_is_away_holds_up_nothing_else() {
+        let looks: Arc<Mutex<HashMap<u8, u32>>> = Arc::default();
+        let counter = Arc::clone(&looks);
+        let hub = hub(move |topic| {
+            *counter.lock().unwrap().entry(topic).or_default() += 1;
+            match topic {
+                0..3 => pending().boxed(),
+                3 => ready(Err(Lost::Away)).boxed(),
+                _ => ready(Ok(views("seen"))).boxed(),
+            }
+        });
+        let _seats: Vec<Seat> = (0..6).map(|topic| hub.join(&topic).unwrap()).collect();
+        tokio::time::sleep(Duration::from_millis(9_500)).await;
+        let looks = looks.lock().unwrap();
+        let of = |topic| looks.get(&topic).copied();
+        assert_eq!([of(0), of(1), of(2)], [Some(1); 3], "one look after the other");
+        assert_eq!(of(3), Some(2), "it is away, and rests longer");
+        assert_eq!([of(4), of(5)], [Some(10); 2]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn so_many_looks_are_made_beside_each_other_and_everything_has_its_turn() {
+        let gate = Arc::new(Semaphore::new(0));
+        let (begun, opened) = (Arc::new(AtomicU64::new(0)), Arc::clone(&gate));
+        let counter = Arc::clone(&begun);
+        let hub = hub(move |topic| {
+            counter.fetch_add(1, Ordering::Relaxed);
+            let gate = Arc::clone(&gate);
+            async move {
+                gate.acquire().await.unwrap().forget();
+                Ok(views(topic.to_string()))
+            }
+            .boxed()
+        });
+        let mut seats: Vec<Seat> = (0..TOPICS as u8).map(|topic| hub.join(&topic).unwrap()).collect();
+        tokio::time::sleep(Duration::from_secs(9)).await;
+        assert_eq!(begun.load(Ordering::Relaxed), ABREAST as u64);
+        // Those that were looked at are due again long before the others had their turn.
+        for _ in 0..TOPICS {
+            opened.add_permits(1);
+            tokio::time::sleep(2 * REST).await;
+        }
+        for (topic, seat) in seats.iter_mut().enumerate() {
+            assert_eq!(timeout(REST, words(seat)).await, Ok(topic.to_string()));
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn whoever_leaves_and_comes_back_costs_no_look_more() {
+        let (hub, looks, _stop) = counting();
+        for _ in 0..95 {
+            let _seat = hub.join(&1).unwrap();
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        assert_eq!(looks.load(Ordering::Relaxed), 10);
     }
 }
