@@ -140,8 +140,9 @@ fn read(waiting: impl IntoIterator<Item = Waiting>) -> (Vec<BellRow>, HashMap<St
     (bells, found)
 }
 
-/// Holds at most `limit` bells of `queue` that are due, oldest first from a place on, and their jobs in key order; what
-/// somebody else holds is passed by.
+/// Holds at most `limit` bells of `queue` that are due, oldest first from a place on, and their jobs in key order. What
+/// somebody else holds is passed by, and others take its place: however many are held, a slot stays free only where nothing
+/// else is due.
 pub(super) async fn hold(
     connection: &mut PgConnection,
     queue: Queue,
@@ -168,17 +169,50 @@ pub(super) async fn hold(
     .fetch_all(&mut *connection)
     .await
     .doing("taking bells")?;
-    let (bells, mut found) = read(waiting);
+    let (mut bells, mut found) = read(waiting);
     let ids: Vec<&str> =
         bells.iter().map(|bell| bell.job_id.as_str()).filter(|id| !found.contains_key(*id)).collect();
     if !ids.is_empty() {
         let there: Vec<String> =
             sqlx::query_scalar("select job_id from finalization_jobs where job_id = any($1)")
                 .bind(&ids)
-                .fetch_all(connection)
+                .fetch_all(&mut *connection)
                 .await
                 .doing("looking for locked jobs")?;
+        let locked = i64::try_from(there.len()).unwrap_or(i64::MAX);
         found.extend(there.into_iter().map(|id| (id, Found::Locked)));
+        let behind = bells.last().map(BellRow::place).filter(|_| locked > 0 && bells.len() as i64 == limit);
+        if let Some(behind) = behind {
+            let (more, theirs) = read(hold_behind(connection, queue, &behind, locked).await?);
+            bells.extend(more);
+            found.extend(theirs);
+        }
     }
     Ok((bells, found))
+}
+
+/// Holds at most `limit` bells behind a place whose jobs are there and held by nobody. Nothing is waited for, so that jobs need
+/// not be held in key order.
+async fn hold_behind(
+    connection: &mut PgConnection,
+    queue: Queue,
+    place: &Place,
+    limit: i64,
+) -> Result<Vec<Waiting>, Error> {
+    sqlx::query_as(concat!(
+        "select b.job_id as bell_job_id, b.ring as bell_ring, ",
+        ring_at!(),
+        " as bell_ring_at, b.dispatch_generation, statement_timestamp() as now, j.* \
+         from finalization_bells b join finalization_jobs j on j.job_id = b.job_id \
+         where b.queue = $1 and b.ring_at <= statement_timestamp() \
+             and (b.ring_at, b.job_id) > ($3, $4) order by b.ring_at, b.job_id limit $2 \
+             for update of b skip locked for no key update of j skip locked",
+    ))
+    .bind(queue.as_str())
+    .bind(limit)
+    .bind(place.ring_at)
+    .bind(&place.job_id)
+    .fetch_all(connection)
+    .await
+    .doing("taking bells behind those that are held")
 }

@@ -1,12 +1,12 @@
 //! What a verb holds while it waits: who would change what it has read must wait for it. Each verb is brought to a stop
 //! by a row that somebody else holds further down the order of locks; then what it holds by then is looked at.
 
-use job::Outcome;
-use ledger::{CheckpointKey, CreateOutcome, NewConversation, OperatorAction, Results, WithKeys};
+use job::{Outcome, Queue};
+use ledger::{CheckpointKey, CreateOutcome, NewConversation, OperatorAction, Results, Taken, WithKeys};
 use records::ConversationId;
 use serde_json::json;
 
-use crate::world::{World, completion, said, talk};
+use crate::world::{World, completion, said, talk, worker};
 
 /// Starts `verb`, which stops where `held` holds rows, and answers whether `probe` could lock its row meanwhile. The
 /// verb then goes on to its end.
@@ -247,7 +247,7 @@ async fn what_somebody_holds_is_passed_by_and_the_rest_is_taken() {
         "select from finalization_jobs where conversation_id = 'a' for update",
     ] {
         let mut holder = world.database.holding(held).await;
-        let taken = world.ledger.take(job::Queue::Creation, &crate::world::worker("w"), 10).await.unwrap();
+        let taken = world.ledger.take(Queue::Creation, &worker("w"), 10).await.unwrap();
         let claims: Vec<_> = taken.claims.iter().map(|claimed| &claimed.job.id).collect();
         assert_eq!(claims, [&other]);
         let holding = taken.claims[0].holding();
@@ -256,6 +256,38 @@ async fn what_somebody_holds_is_passed_by_and_the_rest_is_taken() {
         world.ledger.settle(&holding, release).await.unwrap();
     }
     assert_eq!(world.view(&one).await.bells.len(), 1);
+}
+
+#[tokio::test]
+async fn jobs_that_somebody_holds_keep_no_slot_from_those_behind_them() {
+    let world = World::new().await;
+    let elsewhere = world.deferred("elsewhere").await;
+    world.ledger.finalize(&world.ann, &elsewhere, None).await.unwrap().unwrap();
+    for id in ["0", "a", "b", "c", "d", "f", "g", "h", "later"] {
+        world.admitted(id).await;
+    }
+    world
+        .run(
+            "update finalization_bells b set ring_at = now() - interval '1 hour' + ascii(conversation_id) * interval '1 second' \
+                 from finalization_jobs j where j.job_id = b.job_id; \
+             update finalization_bells b set ring_at = now() + interval '1 hour' from finalization_jobs j \
+                 where j.job_id = b.job_id and conversation_id = 'later'",
+        )
+        .await;
+    let held = "select from finalization_jobs where conversation_id in ('a', 'c', 'f') for update; \
+        select from finalization_bells b join finalization_jobs using (job_id) where conversation_id = 'd' for update of b";
+    let mut holder = world.database.holding(held).await;
+    let ids = |taken: Taken| -> Vec<String> {
+        assert!(taken.answers.iter().all(|answer| *answer == "claimed"), "{:?}", taken.answers);
+        taken.claims.iter().map(|run| run.conversation_id.as_str().to_owned()).collect()
+    };
+    // After the first, it is known that there are more.
+    for (slots, claimed) in [(1, ["0"].as_slice()), (3, &["b", "g", "h"]), (3, &[])] {
+        assert_eq!(ids(world.ledger.take(Queue::Creation, &worker("w"), slots).await.unwrap()), claimed);
+    }
+    sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
+    assert_eq!(ids(world.taken(Queue::Creation).await), ["a", "c", "d", "f"]);
+    assert_eq!(ids(world.taken(Queue::Finalization).await), ["elsewhere"]);
 }
 
 #[tokio::test]
