@@ -12,6 +12,8 @@ const LOOK: Duration = Duration::from_secs(1);
 const TROUBLE: Duration = Duration::from_secs(2);
 /// How often somebody notes what became of the jobs of operations that are worked on by nobody.
 const FOLLOW: Duration = Duration::from_secs(5);
+/// Every so many times also what became of jobs that were parked.
+const PARKED: u32 = 12;
 /// Operations that one process works off at once. Most of the time each of them waits: for its rate, or for its jobs.
 const AT_ONCE: usize = 32;
 
@@ -63,8 +65,11 @@ fn tell_of_panic(ended: &Result<(), JoinError>) {
 }
 
 async fn follow(ledger: &Ledger, stop: &CancellationToken) {
+    let mut times = 0_u32;
     while !stop.is_cancelled() {
-        if let Err(error) = ledger.in_time(ledger.follow_replays()).await {
+        let parked = times.is_multiple_of(PARKED);
+        times = times.wrapping_add(1);
+        if let Err(error) = ledger.in_time(ledger.follow_replays(parked)).await {
             tracing::warn!(%error, "what became of replayed jobs could not be noted; once more");
         }
         stop.run_until_cancelled(tokio::time::sleep(FOLLOW)).await;

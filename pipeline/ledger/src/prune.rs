@@ -14,10 +14,12 @@ use crate::{
 
 const LETTERS: &str = "pruning dead letters";
 
-/// How a statement removes the jobs that are `doomed` and counts them by what the totals count them by.
+/// How a statement removes the jobs that are `doomed` and counts them by what the totals count them by. Bells go with them: in
+/// `inline` mode nobody takes those that an operator's replay wrote, or that stem from another mode.
 macro_rules! gone {
     () => {
-        "gone as (delete from finalization_jobs j using doomed d \
+        "silenced as (delete from finalization_bells b using doomed d where b.job_id = d.job_id), \
+         gone as (delete from finalization_jobs j using doomed d \
              where j.user_id = d.user_id and j.job_id = d.job_id \
              returning j.status, j.job_id, j.dead_code, j.settled_at is not null as settled) \
          select status, abs(hashtext(job_id) % 16)::smallint as stripe, dead_code, settled, count(*) from gone \
@@ -118,15 +120,18 @@ impl Ledger {
         Ok(jobs)
     }
 
-    /// Finished deliveries, and those that waited as long for an endpoint that nobody enabled again.
+    /// Finished deliveries, and those of events as old that wait for an endpoint which nobody enabled again, also if they were
+    /// recovered since. What waits for its turn at one that is enabled stays.
     async fn prune_deliveries(&self, age: TimeDelta, batch: i64) -> Result<u64, Error> {
         const DOING: &str = "pruning deliveries";
         let (mut transaction, now) = self.begin(DOING).await?;
         let gone = sqlx::query(
             "with finished as (select user_id, endpoint_id, delivery_id from webhook_deliveries \
                  where finished_at < $1 order by finished_at limit $2 for update skip locked), \
-             parked as (select user_id, endpoint_id, delivery_id from webhook_deliveries \
+             parked as (select user_id, endpoint_id, delivery_id from webhook_deliveries d \
                  where status in ('pending', 'sending') and occurred_at < $1 and next_at = 'infinity' \
+                     and not exists (select from webhook_endpoints e \
+                         where e.user_id = d.user_id and e.endpoint_id = d.endpoint_id and e.enabled) \
                  order by occurred_at limit greatest($2 - (select count(*) from finished), 0) \
                  for update skip locked) \
              delete from webhook_deliveries w using (select * from finished union all select * from parked) d \

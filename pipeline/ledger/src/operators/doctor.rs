@@ -3,6 +3,7 @@
 use job::Timestamp;
 use sqlx::PgConnection;
 
+use super::processes::bells_are_rung;
 use crate::{
     Ledger, MIGRATOR,
     error::{Doing, Error},
@@ -29,9 +30,11 @@ pub struct Examination {
     pub connections: (i64, i64),
     /// Bells whose job is not there, counted to 1,000.
     pub bells_without_jobs: i64,
-    /// Ready jobs that nothing announces and whose next look is overdue by a minute, counted to 1,000.
+    /// Ready jobs that nothing announces and whose next look is overdue by a minute, counted to 1,000; none in `inline` mode,
+    /// where nothing is announced.
     pub unannounced: i64,
-    /// Live jobs whose look is an hour overdue, counted to 1,000.
+    /// Live jobs whose look is an hour overdue, counted to 1,000; queued ones only where bells are rung, as nobody looks at
+    /// those otherwise.
     pub without_owners: i64,
     /// Leases that ran out more than a minute ago, counted to 1,000: nobody watches.
     pub unwatched_leases: i64,
@@ -159,16 +162,23 @@ async fn look_at_rows(connection: &mut PgConnection, found: &mut Examination) ->
     .await?;
     found.unannounced = number(
         connection,
-        "select count(*) from (select from finalization_jobs j where status = 'queued' \
-             and reconcile_after_at < statement_timestamp() - interval '1 minute' \
+        concat!(
+            "select count(*) from (select from finalization_jobs j where status = 'queued' and ",
+            bells_are_rung!(),
+            " and reconcile_after_at < statement_timestamp() - interval '1 minute' \
              and not exists (select from finalization_bells b where b.job_id = j.job_id) limit 1000) o",
+        ),
     )
     .await?;
     found.without_owners = number(
         connection,
-        "select count(*) from (select from finalization_jobs \
+        concat!(
+            "select count(*) from (select from finalization_jobs \
              where reconcile_after_at is not null and reconcile_after_at < statement_timestamp() - interval '1 hour' \
-             limit 1000) o",
+             and (status <> 'queued' or ",
+            bells_are_rung!(),
+            ") limit 1000) o",
+        ),
     )
     .await?;
     found.unwatched_leases = number(

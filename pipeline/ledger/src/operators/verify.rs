@@ -3,7 +3,7 @@
 use job::Timestamp;
 use sqlx::PgConnection;
 
-use super::{Audited, write_action};
+use super::{Audited, processes::bells_are_rung, write_action};
 use crate::{
     Ledger, OperatorAction,
     error::{Doing, Error},
@@ -59,10 +59,15 @@ pub const CHECKS: [Check; 12] = [
     Check {
         name: "live_jobs_have_owners",
         promise: "a job that is not at rest has an owner and a time at which somebody looks",
-        query: "select job_id || ' ' || status || case when reconcile_after_at is null then ' has no such time' \
+        query: concat!(
+            "select job_id || ' ' || status || case when reconcile_after_at is null then ' has no such time' \
                 else ' should have been looked at by ' || reconcile_after_at end \
             from finalization_jobs where status not in ('completed', 'dead_letter') \
-            and (reconcile_after_at is null or reconcile_after_at < now() - interval '1 hour')",
+            and (reconcile_after_at is null or reconcile_after_at < now() - interval '1 hour' \
+                and (status <> 'queued' or ",
+            bells_are_rung!(),
+            "))"
+        ),
     },
     Check {
         name: "conversations_are_processed_by_jobs",

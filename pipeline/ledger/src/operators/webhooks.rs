@@ -221,7 +221,7 @@ impl Ledger {
 
     /// Makes at most `limit` deliveries due again that happened since `since` and were given up before `begun`, oldest
     /// first, as their owner may (`Ledger::recover`): exhausted, or cancelled by the endpoint's 410, under their old ids, and
-    /// those of a disabled endpoint wait until it is enabled. Answers how many; `None`: no such endpoint. Called again
+    /// those of a disabled endpoint wait until it is enabled, as long as the retention counted from their events lasts. Answers how many; `None`: no such endpoint. Called again
     /// with the same `begun` until it answers 0, it has recovered all, and follows none that fails again.
     ///
     /// # Errors

@@ -113,7 +113,7 @@ impl Said for Bulk {
             Self::Pause => change(ReplayChange::Pause).await.map(drop),
             Self::Resume => change(ReplayChange::Resume).await.map(drop),
             Self::Cancel => change(ReplayChange::Cancel).await.map(drop),
-            Self::Follow => ledger.follow_replays().await,
+            Self::Follow => ledger.follow_replays(false).await,
         }
     }
 

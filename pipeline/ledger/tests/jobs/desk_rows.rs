@@ -325,7 +325,21 @@ async fn an_examination_counts_each_kind_by_itself() {
         .await;
     let _open = world.database.holding("select from users for update").await;
     let found = world.ledger.examine().await.unwrap();
+    assert_eq!((found.unannounced, found.unwatched_leases), (0, 1), "nobody lives who is to be announced to");
+    world.is_rung().await;
+    let found = world.ledger.examine().await.unwrap();
     assert_eq!((found.unannounced, found.unwatched_leases, found.without_owners), (1, 1, 0));
+    let late = "update finalization_jobs set reconcile_after_at = now() - interval '2 hours' \
+        where conversation_id in ('rung', 'leased')";
+    world.run(late).await;
+    assert_eq!(world.ledger.examine().await.unwrap().without_owners, 2);
+    world.run("update service_processes set dispatch_mode = 'inline'").await;
+    let found = world.ledger.examine().await.unwrap();
+    assert_eq!(
+        (found.unannounced, found.without_owners),
+        (0, 1),
+        "whatever is queued is taken by any free slot"
+    );
     assert_eq!(found.bells_without_jobs, 1);
     assert_eq!(found.old_transactions, [], "none is a minute old");
     assert!(world.ledger.is_migrated().await.unwrap());

@@ -3,9 +3,10 @@
 
 use std::time::Duration;
 
-use job::{FailureCode, Outcome, Queue};
+use job::{FailureCode, JobId, Outcome, Queue};
 use ledger::{
-    Edge, JobFilter, OperatorAction, ReplayChange, ReplayOrder, ReplayTurn, Results, Started, Stepped,
+    Edge, JobFilter, KeyedClaim, OperatorAction, ReplayChange, ReplayOrder, ReplayTurn, Results, Started,
+    Stepped, UserChange,
 };
 use uuid::Uuid;
 
@@ -165,7 +166,7 @@ async fn the_jobs_of_one_that_is_paused_and_of_one_that_was_cancelled_are_follow
         }
         counts
     };
-    world.ledger.follow_replays().await.unwrap();
+    world.ledger.follow_replays(false).await.unwrap();
     assert_eq!(counts().await, [(0, 0, 2, 0), (0, 0, 1, 1)], "they run");
     let mut claims = world.ledger.take(Queue::Finalization, &worker("w"), 9).await.unwrap().claims;
     claims.sort_by_key(|run| run.conversation_id.as_str().to_owned());
@@ -180,14 +181,51 @@ async fn the_jobs_of_one_that_is_paused_and_of_one_that_was_cancelled_are_follow
         .execute(&mut holder)
         .await
         .unwrap();
-    world.ledger.follow_replays().await.unwrap();
+    world.ledger.follow_replays(false).await.unwrap();
     assert_eq!(counts().await, [(0, 0, 2, 0), (1, 0, 0, 1)], "what is held is passed by");
     sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
     for _ in 0..2 {
-        world.ledger.follow_replays().await.unwrap();
+        world.ledger.follow_replays(false).await.unwrap();
         assert_eq!(counts().await, [(1, 1, 0, 0), (1, 0, 0, 1)]);
     }
     let items = world.ledger.replay_items(&one.operation_id, 0, 9).await.unwrap();
     let became: Vec<_> = items.iter().map(|item| (item.status.as_str(), item.result.as_deref())).collect();
     assert_eq!(became, [("died_again", Some("invalid_job")), ("completed", None)]);
+}
+
+#[tokio::test]
+async fn a_job_that_was_parked_is_followed_to_its_rest_once_its_person_brought_keys() {
+    let (world, one, _) = two().await;
+    let marked = UserChange { requires_byok: Some(true), ..UserChange::default() };
+    world.ledger.change_user(&world.ann, &marked).await.unwrap().unwrap();
+    for _ in 0..2 {
+        assert_eq!(world.ledger.step_replay(&one).await.unwrap(), Stepped::Replayed);
+    }
+    let items = async || world.ledger.replay_items(&one.operation_id, 0, 9).await.unwrap();
+    let with = JobId::from_text(items().await[0].job_id.clone());
+    let KeyedClaim::Granted { claimed, .. } =
+        world.ledger.claim_with_keys(&with, &worker("w")).await.unwrap()
+    else {
+        panic!("it waits for keys")
+    };
+    assert_eq!(
+        world.ledger.step_replay(&one).await.unwrap(),
+        Stepped::Done,
+        "what was parked is waited for no more"
+    );
+    let view = async || world.ledger.replay_operation(&one.operation_id).await.unwrap().unwrap();
+    let parked = view().await;
+    assert_eq!((parked.parked, parked.unfinished()), (2, 0));
+    let without = items().await.remove(1);
+    for look in [true, false] {
+        world.ledger.follow_replays(look).await.unwrap();
+        assert_eq!(view().await, parked, "one runs, and one waits");
+    }
+    world.ledger.complete(&completion(&claimed, Outcome::Kept, Results::default())).await.unwrap();
+    world.ledger.follow_replays(false).await.unwrap();
+    assert_eq!(view().await, parked, "it is not looked at every time");
+    world.ledger.follow_replays(true).await.unwrap();
+    let rested = view().await;
+    assert_eq!((rested.parked, rested.completed, rested.died_again), (1, 1, 0));
+    assert_eq!(items().await[1], without, "the other was not touched");
 }

@@ -23,6 +23,7 @@ async fn lived_in() -> World {
     world.claimed("leased").await;
     world.dead("dead", FailureCode::InvalidJob).await;
     world.deferred("deferred").await;
+    world.is_rung().await;
     world
 }
 
@@ -55,6 +56,20 @@ async fn each_broken_promise_is_found_by_its_check() {
         ("update dead_letter_totals set jobs = 0", vec!["dead_letters_recount"]),
         (
             "update finalization_jobs set reconcile_after_at = now() - interval '2 hours' where status = 'queued'",
+            vec!["live_jobs_have_owners"],
+        ),
+        // In `inline` mode, where nobody lives, and to those who are gone or leave, nothing that is queued is overdue.
+        (
+            "update finalization_jobs set reconcile_after_at = now() - interval '2 hours' where status = 'queued'; \
+             update service_processes set dispatch_mode = 'inline'; \
+             insert into service_processes select id, version, roles, 'postgres', finalization_slots, creation_slots, leaves, \
+                 started_at, now() - silent * interval '1 second' \
+                 from service_processes, (values ('gone', 30, false), ('leaving', 0, true)) p (id, silent, leaves)",
+            vec![],
+        ),
+        (
+            "update finalization_jobs set reconcile_after_at = now() - interval '2 hours' where status = 'leased'; \
+             delete from service_processes",
             vec!["live_jobs_have_owners"],
         ),
         (

@@ -7,7 +7,7 @@ use futures::FutureExt;
 use job::{FailureCode, Job, JobId, Outcome, Queue, State, WorkerId};
 use ledger::{
     Claimed, Comparison, Completion, CreateOutcome, Edge, EventKind, Holding, JobView, Ledger, NewContent,
-    NewConversation, NewEndpoint, Process, Results, Same, Settings, Taken, WebhookFormat,
+    NewConversation, NewEndpoint, Process, Results, RunCounts, Same, Settings, Taken, WebhookFormat,
 };
 use records::{ConversationId, Segment, Source, UserId};
 use secrecy::SecretString;
@@ -130,6 +130,11 @@ impl World {
                 .await
                 .unwrap();
         }
+    }
+
+    /// A process lives that takes bells, and was seen now.
+    pub(crate) async fn is_rung(&self) {
+        self.ledger.report_process(&process("host:1", 4), &RunCounts::default()).await.unwrap();
     }
 
     /// Whether those who send deliveries were woken since the last time.

@@ -33,6 +33,8 @@ async fn with_jobs() -> World {
                  from finalization_jobs; \
              insert into finalization_admissions values ('ann', 'superseded', 2, 'newer', now()), \
                  ('bob', 'alive', 2, 'another', now()); \
+             insert into finalization_bells (job_id, ring, dispatch_generation, queue, ring_at) \
+                 select job_id, 1, 1, queue, now() from finalization_jobs; \
              insert into stage_checkpoints (user_id, job_id, stage, version, digest, output, epoch) \
                  values ('ann', 'done', 'describe', 1, '', '{}', 1); \
              update finalization_totals t set jobs = (select count(*) from finalization_jobs j \
@@ -59,6 +61,11 @@ async fn a_dead_letter_that_nobody_settled_is_never_pruned() {
     assert_eq!(pruned, Pruned { jobs: 4, deliveries: 0, actions: 0, requests: 0 });
     assert_eq!(left(&world).await, ["alive", "young"]);
     assert_eq!(world.count("select count(*) from stage_checkpoints").await, 0);
+    let bells: Vec<String> = sqlx::query_scalar("select job_id from finalization_bells order by job_id")
+        .fetch_all(&world.pool)
+        .await
+        .unwrap();
+    assert_eq!(bells, ["alive", "young"], "nobody takes a bell in `inline` mode");
     assert_eq!(
         world.count("select count(*) from finalization_admissions").await,
         8,
@@ -133,7 +140,8 @@ async fn finished_deliveries_and_operator_actions_go_with_age() {
                  v (name, status, next_at, days)) s; \
              insert into operator_actions (user_id, action_id, action, operator, reason, created_at) \
              values ('ann', 'a1', 'replay', 'op', 'why', now() - interval '40 days'), \
-                 ('ann', 'a2', 'replay', 'op', 'why', now())",
+                 ('ann', 'a2', 'replay', 'op', 'why', now()); \
+             update webhook_endpoints set enabled = false, disabled_reason = 'owner'",
         )
         .await;
     // One of Bob's has the name of an old one; one that waited long ended yesterday.

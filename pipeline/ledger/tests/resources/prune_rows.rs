@@ -162,16 +162,24 @@ async fn what_somebody_holds_is_passed_by_and_goes_later() {
 #[tokio::test]
 async fn what_waits_for_an_endpoint_that_nobody_enables_goes_when_it_is_old_and_nobody_holds_it() {
     let world = World::new().await;
-    world.endpoint(&world.ann, "w").await;
-    world.pending(&world.ann, "w", 2).await;
+    for (user, endpoint) in [(&world.ann, "w"), (&world.ann, "v"), (&world.bob, "w")] {
+        world.endpoint(user, endpoint).await;
+        world.pending(user, endpoint, 2).await;
+    }
+    // What waits for an endpoint that is enabled waits for its turn.
     world
-        .run("update webhook_deliveries set next_at = 'infinity', occurred_at = now() - interval '40 days'")
+        .run(
+            "update webhook_deliveries set next_at = 'infinity', occurred_at = now() - interval '40 days'; \
+             update webhook_endpoints set enabled = false, disabled_reason = 'owner' \
+                 where user_id = 'ann' and endpoint_id = 'w'",
+        )
         .await;
     let mut holder =
         world.database.holding("select from webhook_deliveries where delivery_id = 'w_0' for update").await;
     assert_eq!(world.prune(MONTH, 100).await.deliveries, 1);
     sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
     assert_eq!(world.prune(MONTH, 100).await.deliveries, 1);
+    assert_eq!(world.count("select count(*) from webhook_deliveries").await, 4);
 }
 
 #[tokio::test]
@@ -209,7 +217,8 @@ async fn a_batch_of_deliveries_is_one_of_finished_and_parked_ones_together() {
         .run(
             "update webhook_deliveries set next_at = 'infinity', occurred_at = now() - interval '40 days'; \
              update webhook_deliveries set status = 'exhausted', next_at = null, finished_at = occurred_at \
-                 where delivery_id in ('w_0', 'w_1')",
+                 where delivery_id in ('w_0', 'w_1'); \
+             update webhook_endpoints set enabled = false, disabled_reason = 'owner'",
         )
         .await;
     assert_eq!(world.prune(MONTH, 3).await.deliveries, 3);

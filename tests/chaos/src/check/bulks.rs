@@ -10,10 +10,11 @@ pub(super) const RULES: &[Rule] = &[
          having count(*) > 1 or bool_or(old_status <> 'waiting')",
     ),
     (
-        "an item comes to rest once",
+        "an item comes to rest once, and is parked once before",
         "select format('%s #%s: %s', operation_id, position, string_agg(status, ', ')) from chaos.replay_history \
-         where status in ('completed', 'died_again', 'parked') group by operation_id, position \
-         having count(*) > 1 or bool_or(old_status <> 'replayed')",
+         where status in ('completed', 'died_again', 'parked') group by operation_id, position, status = 'parked' \
+         having count(*) > 1 or bool_or(old_status <> 'replayed' and (old_status, status) not in \
+             (('parked', 'completed'), ('parked', 'died_again')))",
     ),
     (
         "an item is marked by the transaction that replays its job",

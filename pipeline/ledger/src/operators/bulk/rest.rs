@@ -10,17 +10,19 @@ use crate::{
 
 impl Ledger {
     /// Notes which replayed jobs have come to rest, whatever the status of their operations: jobs go on when those are
-    /// paused or cancelled, and nobody makes a step then. An operation that somebody holds is passed by until the next time.
+    /// paused or cancelled, and nobody makes a step then. With `parked` also where all that is left waits for its persons'
+    /// keys, which may take days. An operation that somebody holds is passed by until the next time.
     ///
     /// # Errors
     /// When the database does not answer.
-    pub async fn follow_replays(&self) -> Result<(), Error> {
+    pub async fn follow_replays(&self, parked: bool) -> Result<(), Error> {
         const DOING: &str = "following replays";
         let (mut transaction, now) = self.begin(DOING).await?;
         let followed: Vec<String> = sqlx::query_scalar(
-            "select operation_id from replay_operations where completed + died_again + parked < replayed \
-                 for update skip locked",
+            "select operation_id from replay_operations \
+             where completed + died_again + case when $1 then 0 else parked end < replayed for update skip locked",
         )
+        .bind(parked)
         .fetch_all(&mut *transaction)
         .await
         .doing(DOING)?;
@@ -31,27 +33,30 @@ impl Ledger {
     }
 }
 
-/// Notes which replayed jobs of an operation, whose row the caller holds, are at rest, and answers how many are not. A job that was pruned had completed.
+/// Notes which replayed jobs of an operation, whose row the caller holds, are at rest, or parked until their persons bring
+/// keys, and answers how many are not; parked ones that were given keys since are followed to their rest, too. A job that was pruned had completed.
 pub(super) async fn come_to_rest(
     connection: &mut PgConnection,
     operation: &str,
     now: Timestamp,
 ) -> Result<i64, sqlx::Error> {
     sqlx::query_scalar(
-        "with replayed as (select i.position, coalesce(j.status, 'completed') as status, j.dead_code \
+        "with followed as (select i.position, i.status as was, coalesce(j.status, 'completed') as status, j.dead_code \
                  from replay_items i left join finalization_jobs j using (user_id, job_id) \
-                 where i.operation_id = $1 and i.status = 'replayed'), \
-             rested as (update replay_items i set changed_at = $2, result = r.dead_code, \
-                     status = case r.status when 'completed' then 'completed' \
+                 where i.operation_id = $1 and i.status in ('replayed', 'parked')), \
+             rested as (update replay_items i set changed_at = $2, result = f.dead_code, \
+                     status = case f.status when 'completed' then 'completed' \
                          when 'dead_letter' then 'died_again' else 'parked' end \
-                 from replayed r where i.operation_id = $1 and i.position = r.position \
-                     and r.status not in ('queued', 'leased') returning i.status), \
+                 from followed f where i.operation_id = $1 and i.position = f.position \
+                     and f.status not in ('queued', 'leased') and (f.was, f.status) <> ('parked', 'blocked_byok') \
+                 returning i.status, f.was), \
              counted as (update replay_operations set updated_at = $2, \
                      completed = completed + (select count(*) from rested where status = 'completed'), \
                      died_again = died_again + (select count(*) from rested where status = 'died_again'), \
                      parked = parked + (select count(*) from rested where status = 'parked') \
+                         - (select count(*) from rested where was = 'parked') \
                  where operation_id = $1 and exists (select from rested)) \
-         select count(*) from replayed where status in ('queued', 'leased')",
+         select count(*) from followed where was = 'replayed' and status in ('queued', 'leased')",
     )
     .bind(operation)
     .bind(now)
