@@ -3,6 +3,7 @@
 mod create;
 
 use records::{Timestamp, UserId};
+use sqlx::{Connection, PgConnection};
 
 pub use create::KeyRefusal;
 
@@ -86,14 +87,15 @@ impl Ledger {
         .fetch_all(&mut *session)
         .await
         .doing(DOING)?;
-        session.keep();
         let unnoted: Vec<&OwnerRow> = found.iter().filter(|row| row.is_unnoted).collect();
         if !unnoted.is_empty()
-            && let Err(error) = self.note_key_uses(&unnoted).await
+            && let Err(error) = note_key_uses(&mut session, &unnoted).await
         {
             // Who may only read, or has no room to write, reads on.
             tracing::warn!(%error, "the use of keys could not be noted");
+            session.ping().await.doing(DOING)?;
         }
+        session.keep();
         let owner = |sha256: &[u8; 32]| {
             let row = found.iter().find(|row| row.key_sha256 == sha256)?;
             let (user_id, key_id) = (UserId::new(row.user_id.as_str()), row.key_id.clone());
@@ -134,24 +136,27 @@ impl Ledger {
         .doing("revoking a key")?;
         Ok(revoked.rows_affected() > 0)
     }
+}
 
-    /// Notes that keys were used. Requests that come together note it once: the rest passes the locked row by.
-    async fn note_key_uses(&self, used: &[&OwnerRow]) -> Result<(), Error> {
-        sqlx::query(
-            "with stale as (select user_id, key_id from developer_keys \
-                 join unnest($1::text[], $2::text[]) t (user_id, key_id) using (user_id, key_id) \
-                 where coalesce(last_used_at < statement_timestamp() - interval '1 minute', true) \
-                 for no key update of developer_keys skip locked) \
-             update developer_keys k set last_used_at = clock_timestamp() from stale s \
-             where k.user_id = s.user_id and k.key_id = s.key_id",
-        )
-        .bind(used.iter().map(|key| key.user_id.as_str()).collect::<Vec<_>>())
-        .bind(used.iter().map(|key| key.key_id.as_str()).collect::<Vec<_>>())
-        .execute(&self.pool)
-        .await
-        .doing("noting the use of keys")
-        .map(drop)
-    }
+/// Notes that keys were used. Requests that come together note it once: the rest passes the locked row by. Nobody who shows a key
+/// waits for a disk, or for another server's: a crash may lose the note.
+async fn note_key_uses(connection: &mut PgConnection, used: &[&OwnerRow]) -> Result<(), Error> {
+    sqlx::query(
+        "with hasty as materialized (select set_config('synchronous_commit', 'off', true)), \
+         stale as (select user_id, key_id from developer_keys \
+             join unnest($1::text[], $2::text[]) t (user_id, key_id) using (user_id, key_id) \
+             where coalesce(last_used_at < statement_timestamp() - interval '1 minute', true) \
+                 and (select count(*) from hasty) > 0 \
+             for no key update of developer_keys skip locked) \
+         update developer_keys k set last_used_at = clock_timestamp() from stale s \
+         where k.user_id = s.user_id and k.key_id = s.key_id",
+    )
+    .bind(used.iter().map(|key| key.user_id.as_str()).collect::<Vec<_>>())
+    .bind(used.iter().map(|key| key.key_id.as_str()).collect::<Vec<_>>())
+    .execute(connection)
+    .await
+    .doing("noting the use of keys")
+    .map(drop)
 }
 
 /// A live key and whose it is.

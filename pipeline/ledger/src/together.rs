@@ -117,11 +117,8 @@ impl<Q: Clone + Send + 'static, A: Send + 'static> Lane<Q, A> {
     {
         loop {
             tokio::task::yield_now().await;
-            let Some((questions, answers)) = self.next() else { break };
-            for (said, answer) in answered(questions, &*verb).await.into_iter().zip(answers) {
-                // Whoever stopped waiting is told nothing.
-                let _ = answer.send(said);
-            }
+            let Some((questions, replies)) = self.next() else { break };
+            answer(questions, replies, &*verb).await;
         }
     }
 
@@ -156,23 +153,32 @@ impl<Q: Clone + Send + 'static, A: Send + 'static> Drop for Lane<Q, A> {
     }
 }
 
-async fn answered<Q: Clone, A, V, F>(questions: Vec<Q>, verb: &V) -> Vec<Result<A, Error>>
+/// Answers a batch. Of one that falls apart each is told as soon as it is known: who waits for a lock of their own delays none
+/// of the others.
+async fn answer<Q: Clone, A, V, F>(questions: Vec<Q>, replies: Vec<Reply<A>>, verb: &V)
 where
     V: Fn(Vec<Q>) -> F,
     F: Future<Output = Result<Vec<A>, Error>>,
 {
-    match verb(questions.clone()).await {
+    let is_one = questions.len() == 1;
+    let said: Vec<Result<A, Error>> = match verb(questions.clone()).await {
         Ok(answers) => answers.into_iter().map(Ok).collect(),
-        Err(error) if questions.len() == 1 => vec![Err(error)],
-        Err(error) => {
-            let for_all: Option<Vec<_>> = questions.iter().map(|_| error.for_all().map(Err)).collect();
-            if let Some(for_all) = for_all {
-                return for_all;
+        Err(error) if is_one => vec![Err(error)],
+        Err(error) => match questions.iter().map(|_| error.for_all().map(Err)).collect() {
+            Some(for_all) => for_all,
+            None => {
+                let alone = async |(question, reply)| tell(reply, verb(vec![question]).await.map(only));
+                let each = stream::iter(questions.into_iter().zip(replies));
+                return each.for_each_concurrent(ALONE, alone).await;
             }
-            let alone = questions.into_iter().map(|question| async { verb(vec![question]).await.map(only) });
-            stream::iter(alone).buffered(ALONE).collect().await
-        }
-    }
+        },
+    };
+    said.into_iter().zip(replies).for_each(|(said, reply)| tell(reply, said));
+}
+
+/// Whoever stopped waiting is told nothing.
+fn tell<A>(reply: Reply<A>, said: Result<A, Error>) {
+    let _nobody_may_wait = reply.send(said);
 }
 
 /// The answer of a batch of one.
@@ -287,6 +293,29 @@ mod tests {
         for (number, answer) in (0..).zip(answers) {
             assert_eq!(answer.ok(), (number % 2 == 0).then_some(number));
         }
+    }
+
+    #[tokio::test]
+    async fn who_takes_long_when_a_batch_falls_apart_delays_nobody_else() {
+        async fn slow(gate: Arc<Semaphore>, numbers: Vec<u32>) -> Result<Vec<u32>, Error> {
+            tokio::task::yield_now().await;
+            if numbers.len() > 1 {
+                return Err(ODD);
+            }
+            if numbers == [1] {
+                let _permit = gate.acquire().await;
+            }
+            Ok(numbers)
+        }
+        let (together, gate) = (Together::new(Lanes::One), Arc::new(Semaphore::new(0)));
+        let ask = |number| Box::pin(together.ask(&gate, number, slow));
+        let (first, mut second, third) = (ask(0), ask(1), ask(2));
+        assert!(futures::poll!(&mut second).is_pending());
+        let others = tokio::time::timeout(PATIENCE, futures::future::join(first, third)).await;
+        assert!(matches!(others, Ok((Ok(0), Ok(2)))), "{others:?}");
+        assert!(futures::poll!(&mut second).is_pending());
+        gate.add_permits(1);
+        assert_eq!(second.await.ok(), Some(1));
     }
 
     #[tokio::test]

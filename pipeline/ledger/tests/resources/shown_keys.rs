@@ -1,6 +1,6 @@
 //! Keys that are shown: whose they are, and whose use is noted, when several come at once.
 
-use ledger::{KeyOwner, NewKey};
+use ledger::{KeyOwner, Ledger, NewKey, Settings};
 use records::UserId;
 
 use crate::world::World;
@@ -97,6 +97,29 @@ async fn whoever_shows_a_key_waits_for_nobody_who_notes_its_use() {
         () = watcher.until_as_many_wait(1) => panic!("it waits"),
     }
     sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
+}
+
+#[tokio::test]
+async fn whoever_shows_a_key_waits_for_no_disk_and_for_nobody_who_has_the_last_session() {
+    let world = with_keys().await;
+    world
+        .run(
+            "create function is_hasty() returns trigger language plpgsql as $$ begin \
+                 assert current_setting('synchronous_commit') = 'off'; return new; end $$; \
+             create trigger is_hasty before update on developer_keys for each row execute function is_hasty()",
+        )
+        .await;
+    let _held = world.database.holding("select from users for update").await;
+    let options = world.database.options().options([("synchronous_commit", "on")]);
+    let ledger = Ledger::new(options, Settings { connections: 1, ..Settings::default() });
+    let other = ledger.clone();
+    let ann = world.ann.clone();
+    let waits = tokio::spawn(async move { other.change_user(&ann, &Default::default()).await });
+    world.database.until_somebody_waits().await;
+    is_of(ledger.key_owner(&[1; 32]).await.unwrap(), &world.ann, "k", 1);
+    assert!(!waits.is_finished(), "the session was not free");
+    let noted = "select count(*) from developer_keys where last_used_at is not null";
+    assert_eq!(world.count(noted).await, 1);
 }
 
 #[tokio::test]
