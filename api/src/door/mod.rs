@@ -7,6 +7,7 @@ mod rate;
 mod repeats;
 mod request_id;
 pub(crate) mod retire;
+mod since;
 mod slash;
 
 use std::{collections::HashMap, sync::Arc};
@@ -17,6 +18,7 @@ use tower_http::compression::CompressionLayer;
 
 pub(crate) use rate::Told;
 pub(crate) use repeats::Creating;
+pub(crate) use since::Since;
 
 use crate::{
     Error, Metrics, Scope, Settings,

@@ -19,7 +19,7 @@ use trace::TraceContext;
 use tracing::{Instrument, Span, field::Empty};
 
 use super::{
-    Door, Told, request_id,
+    Door, Since, Told, request_id,
     retire::{self, RETIRING},
 };
 use crate::{
@@ -49,12 +49,13 @@ pub(super) async fn attend(State(door): State<Door>, mut request: Request, next:
     let traced = traced(request.headers(), &id, method.as_str(), &route);
     let told = Told::default();
     request.extensions_mut().insert(told.clone());
-    let begun = Instant::now();
+    let (begun, since) = (Instant::now(), Since::now());
+    request.extensions_mut().insert(since.clone());
     let may_rest = method == Method::POST && waiting::ROUTES.contains(&route.as_str());
     async {
         let mut work = pin!(next.run(request));
         // Declared later, so dropped earlier: the doubt is raised before a session that was waited for comes back.
-        let waiting = Waiting { door: Some(&door), begun, may_rest };
+        let waiting = Waiting { door: Some(&door), since, may_rest };
         let answer = match timeout(door.settings.longest_answer(), work.as_mut()).await {
             Ok(answer) => {
                 waiting.was_answered();
@@ -83,10 +84,11 @@ pub(super) async fn attend(State(door): State<Door>, mut request: Request, next:
 }
 
 /// A request that is worked on. Dropped before it is answered, its client has gone, and may have gone because the database
-/// said nothing: unless it went at once, or may have waited for a job to end, which asks nothing of the database.
+/// said nothing: unless it went at once, had not sent all of its body, or may have waited for a job to end, which asks nothing of
+/// the database.
 struct Waiting<'a> {
     door: Option<&'a Door>,
-    begun: Instant,
+    since: Since,
     may_rest: bool,
 }
 
@@ -100,7 +102,7 @@ impl Drop for Waiting<'_> {
     fn drop(&mut self) {
         if let Some(door) = self.door
             && !self.may_rest
-            && self.begun.elapsed() >= PATIENCE
+            && self.since.is_longer_than(PATIENCE)
         {
             door.ledger.doubt();
         }

@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     Error,
-    door::{BODY_LIMIT, Door},
+    door::{BODY_LIMIT, Door, Since},
 };
 
 /// A body as it came. It is only judged when a handler reads it, because who asks comes before what is asked
@@ -44,7 +44,12 @@ pub(crate) async fn whole(request: Request, wait: Duration) -> Result<Bytes, Err
     if declares_too_much(request.headers()) {
         return Err(Error::TooLarge);
     }
-    let arrived = tokio::time::timeout(wait, Bytes::from_request(request, &())).await;
+    let since = request.extensions().get::<Since>().cloned();
+    let arriving = tokio::time::timeout(wait, Bytes::from_request(request, &()));
+    let arrived = match since {
+        Some(since) => since.arriving(arriving).await,
+        None => arriving.await,
+    };
     arrived.map_err(|_| Error::TooSlow)?.map_err(|rejection| match rejection.status() {
         StatusCode::PAYLOAD_TOO_LARGE => Error::TooLarge,
         _ => Error::UnreadableBody,

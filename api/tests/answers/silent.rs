@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use axum::{body::Body, http::Request};
 use ledger::Ledger;
 use serde_json::json;
 use testbed::{TestDatabase, Wall};
@@ -35,4 +36,36 @@ async fn clients_that_hang_up_on_a_silent_database_leave_no_session_behind() {
 
     let again = async { while write(&bench).await != 200 {} };
     tokio::time::timeout(Duration::from_secs(10), again).await.expect("every session is new");
+}
+
+/// The sessions of the service, and that there are no others since.
+const SEEN: &str = "create table seen as select pid, backend_start from pg_stat_activity \
+    where datname = current_database() and application_name = 'service'";
+const NONE_NEW: &str = "do $$ begin assert not exists (select pid, backend_start from pg_stat_activity \
+    where datname = current_database() and application_name = 'service' except select * from seen), \
+    'a session was opened'; end $$";
+
+#[tokio::test]
+async fn a_client_that_breaks_its_body_off_costs_no_session() {
+    let database = TestDatabase::new().await;
+    let ledger = Ledger::new(database.options().application_name("service"), few_connections());
+    let bench = Arc::new(Bench::over(database, ledger, quick()).await);
+    let write = async || bench.post(&format!("{P}/memories"), json!({ "content": "x" })).await.status;
+    assert_eq!(write().await, 200);
+    bench.database.run(SEEN).await;
+    let broken = {
+        let bench = Arc::clone(&bench);
+        tokio::spawn(async move {
+            let silent = Body::from_stream(futures::stream::pending::<Result<Vec<u8>, std::io::Error>>());
+            let request = Request::post(format!("{P}/memories"))
+                .header("authorization", format!("Bearer {}", bench.key))
+                .header("content-type", "application/json");
+            bench.send(request.body(silent).unwrap()).await
+        })
+    };
+    tokio::time::sleep(A_WHILE).await;
+    broken.abort();
+    assert!(broken.await.is_err_and(|ended| ended.is_cancelled()));
+    assert_eq!(write().await, 200);
+    bench.database.run(NONE_NEW).await;
 }
