@@ -21,7 +21,7 @@ enum Schema {
 pub(crate) async fn watch(ledger: Ledger, stop: CancellationToken) {
     let mut said = None;
     while !stop.is_cancelled() {
-        if let Some(Ok(found)) = stop.run_until_cancelled(look(&ledger)).await {
+        if let Some(Ok(found)) = stop.run_until_cancelled(ledger.in_time(look(&ledger))).await {
             if is_news(said, found) {
                 tell(found);
             }

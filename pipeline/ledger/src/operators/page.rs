@@ -117,7 +117,7 @@ struct AroundRow {
     gone: bool,
 }
 
-/// Reads what lies around a job. Counts of the backlog stop at 1,000.
+/// Reads what lies around a job. Counts of the backlog stop at 1,000. Runs with their persons' own keys take no slot.
 async fn surroundings(
     connection: &mut PgConnection,
     view: &JobView,
@@ -135,7 +135,7 @@ async fn surroundings(
              (select coalesce(sum(case $5 when 'creation' then creation_slots else finalization_slots end), 0) \
                  from living) as slots, \
              (select count(*) from finalization_jobs where status = 'leased' and reconcile_after_at > $1 \
-                 and queue = $5) as busy, \
+                 and queue = $5 and lease_worker not like '%/keyed') as busy, \
              (select seen_at from service_processes where process_id = $6) as holder_seen_at, \
              exists (select from service_processes where process_id = $6 and stopping) as holder_stopping, \
              exists (select from finalization_admissions where user_id = $7 and conversation_id = $8 \

@@ -179,14 +179,15 @@ async fn a_job_is_told_of_its_own_bell_its_own_queue_and_who_is_busy_there() {
     assert!(world.ledger.pause(Queue::Creation, &by("pia")).await.unwrap());
     assert_eq!(around(&world, &job).await.paused.unwrap().0, "pia");
     assert_eq!(around(&world, &other).await.paused.unwrap().0, "olga");
-    // One lease is held in each queue, and one has run out.
+    // One lease is held in each queue, one has run out, and one is of a run with keys of its person's own.
     world.claim(&other).await;
-    for id in ["e", "f"] {
+    for id in ["e", "f", "g"] {
         world.claimed(id).await;
     }
     world
         .run(
-            "update finalization_jobs set reconcile_after_at = now() - interval '1 minute' where conversation_id = 'f'",
+            "update finalization_jobs set reconcile_after_at = now() - interval '1 minute' where conversation_id = 'f'; \
+             update finalization_jobs set lease_worker = 'host:1/keyed' where conversation_id = 'g'",
         )
         .await;
     assert_eq!((around(&world, &job).await.busy, around(&world, &other).await.busy), (1, 1));
@@ -323,7 +324,6 @@ async fn an_examination_counts_each_kind_by_itself() {
                  where conversation_id in ('silent for a moment', 'leased')",
         )
         .await;
-    let _open = world.database.holding("select from users for update").await;
     let found = world.ledger.examine().await.unwrap();
     assert_eq!((found.unannounced, found.unwatched_leases), (0, 1), "nobody lives who is to be announced to");
     world.is_rung().await;
@@ -341,7 +341,6 @@ async fn an_examination_counts_each_kind_by_itself() {
         "whatever is queued is taken by any free slot"
     );
     assert_eq!(found.bells_without_jobs, 1);
-    assert_eq!(found.old_transactions, [], "none is a minute old");
     assert!(world.ledger.is_migrated().await.unwrap());
     world.run("update _sqlx_migrations set success = false where version = (select max(version) from _sqlx_migrations)").await;
     assert_eq!(
