@@ -26,6 +26,9 @@ pub(crate) const BELIEVED: Duration = Duration::from_secs(1);
 /// How long a session may take to say that it lives.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(1);
 
+/// How long sessions are kept at least though they reach a server that only reads: new ones reach no other.
+const READERS: Duration = Duration::from_secs(3);
+
 /// How many of the sessions that are handed on next are doubted: the one that was given up is among them.
 const ASKED: u32 = 64;
 
@@ -61,6 +64,11 @@ impl Doubts {
     /// driver would say it again and again. All that is open is replaced.
     fn replan(&self) {
         *self.replanned() = Some(Instant::now());
+    }
+
+    /// Whether all that was open was replaced so short a while ago.
+    fn is_replanned_within(&self, wait: Duration) -> bool {
+        self.replanned().is_some_and(|since| since.elapsed() < wait)
     }
 
     /// Whether a session of that age may still have plans of an older schema.
@@ -125,9 +133,10 @@ impl Ledger {
     }
 
     /// Hears what a verb failed of that was not waited for by [`in_time`](Self::in_time): whether it is time to
-    /// [`replan`](Self::replan).
+    /// [`replan`](Self::replan), or to leave a server that only reads. Where there is none that writes, sessions are replaced
+    /// once every few seconds and not with every write.
     pub fn heed(&self, error: &Error) {
-        if error.is_of_an_old_plan() {
+        if error.is_of_an_old_plan() || error.is_of_a_reader() && !self.doubts.is_replanned_within(READERS) {
             self.replan();
         }
     }

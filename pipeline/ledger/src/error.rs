@@ -73,6 +73,9 @@ pub enum Trouble {
     Sessions,
 }
 
+/// A write in a read-only transaction.
+const READS_ONLY: &str = "25006";
+
 /// What a verb was doing that could not write its bell.
 pub(crate) const RINGING: &str = "ringing a bell";
 
@@ -132,6 +135,13 @@ impl Error {
         matches!(source, sqlx::Error::Database(refusal) if is_old_plan(refusal.as_ref()))
     }
 
+    /// Whether the session reached a server that only reads: one that a failover has left behind, to which an address or a
+    /// proxy still leads. Nothing was done, and a new session may reach the one that writes.
+    pub(crate) fn is_of_a_reader(&self) -> bool {
+        let Self::Unavailable { source, .. } = self else { return false };
+        matches!(source, sqlx::Error::Database(refusal) if refusal.code().is_some_and(|code| code == READS_ONLY))
+    }
+
     /// Whether repeating the same verb later is right.
     pub fn is_passing(&self) -> bool {
         matches!(self, Self::Unavailable { .. } | Self::Contended { .. })
@@ -171,13 +181,14 @@ fn is_passing(error: &sqlx::Error) -> bool {
         | sqlx::Error::PoolClosed
         | sqlx::Error::WorkerCrashed => true,
         // 08 connection, 40 rollback, 53 resources, 55P03 lock, 57 operator intervention (shutdown,
-        // statement timeout), 58 system, 25P03 idle-in-transaction timeout.
+        // statement timeout), 58 system, 25P03 idle-in-transaction timeout, and a server that only reads just now.
         sqlx::Error::Database(database) => {
             is_old_plan(database.as_ref())
                 || database.code().is_some_and(|code| {
                     ["08", "40", "53", "57", "58"].iter().any(|class| code.starts_with(class))
                         || code == "55P03"
                         || code == "25P03"
+                        || code == READS_ONLY
                 })
         }
         _ => false,
