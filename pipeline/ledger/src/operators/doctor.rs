@@ -33,8 +33,8 @@ pub struct Examination {
     /// Ready jobs that nothing announces and whose next look is overdue by a minute, counted to 1,000; none in `inline` mode,
     /// where nothing is announced.
     pub unannounced: i64,
-    /// Live jobs whose look is an hour overdue, counted to 1,000; queued ones only where bells are rung, as nobody looks at
-    /// those otherwise.
+    /// Live jobs whose look is an hour overdue, counted to 1,000; queued ones only where bells are rung and none rings for
+    /// them: whoever takes that is their owner, however long the queue.
     pub without_owners: i64,
     /// Leases that ran out more than a minute ago, counted to 1,000: nobody watches.
     pub unwatched_leases: i64,
@@ -173,11 +173,11 @@ async fn look_at_rows(connection: &mut PgConnection, found: &mut Examination) ->
     found.without_owners = number(
         connection,
         concat!(
-            "select count(*) from (select from finalization_jobs \
+            "select count(*) from (select from finalization_jobs j \
              where reconcile_after_at is not null and reconcile_after_at < statement_timestamp() - interval '1 hour' \
              and (status <> 'queued' or ",
             bells_are_rung!(),
-            ") limit 1000) o",
+            " and not exists (select from finalization_bells b where b.job_id = j.job_id)) limit 1000) o",
         ),
     )
     .await?;

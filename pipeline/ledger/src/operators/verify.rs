@@ -62,11 +62,11 @@ pub const CHECKS: [Check; 12] = [
         query: concat!(
             "select job_id || ' ' || status || case when reconcile_after_at is null then ' has no such time' \
                 else ' should have been looked at by ' || reconcile_after_at end \
-            from finalization_jobs where status not in ('completed', 'dead_letter') \
+            from finalization_jobs j where status not in ('completed', 'dead_letter') \
             and (reconcile_after_at is null or reconcile_after_at < now() - interval '1 hour' \
                 and (status <> 'queued' or ",
             bells_are_rung!(),
-            "))"
+            " and not exists (select from finalization_bells b where b.job_id = j.job_id)))"
         ),
     },
     Check {

@@ -330,7 +330,7 @@ async fn an_examination_counts_each_kind_by_itself() {
     let found = world.ledger.examine().await.unwrap();
     assert_eq!((found.unannounced, found.unwatched_leases, found.without_owners), (1, 1, 0));
     let late = "update finalization_jobs set reconcile_after_at = now() - interval '2 hours' \
-        where conversation_id in ('rung', 'leased')";
+        where conversation_id in ('rung', 'silent', 'leased')";
     world.run(late).await;
     assert_eq!(world.ledger.examine().await.unwrap().without_owners, 2);
     world.run("update service_processes set dispatch_mode = 'inline'").await;

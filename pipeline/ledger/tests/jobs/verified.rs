@@ -55,12 +55,19 @@ async fn each_broken_promise_is_found_by_its_check() {
         ("update finalization_totals set jobs = jobs + 1 where stripe = 3", vec!["totals_recount"]),
         ("update dead_letter_totals set jobs = 0", vec!["dead_letters_recount"]),
         (
-            "update finalization_jobs set reconcile_after_at = now() - interval '2 hours' where status = 'queued'",
+            "update finalization_jobs set reconcile_after_at = now() - interval '2 hours' where status = 'queued'; \
+             delete from finalization_bells b using finalization_jobs j where b.job_id = j.job_id and j.status = 'queued'",
             vec!["live_jobs_have_owners"],
+        ),
+        // Whoever takes its bell is its owner, however long the queue.
+        (
+            "update finalization_jobs set reconcile_after_at = now() - interval '2 hours' where status = 'queued'",
+            vec![],
         ),
         // In `inline` mode, where nobody lives, and to those who are gone or leave, nothing that is queued is overdue.
         (
             "update finalization_jobs set reconcile_after_at = now() - interval '2 hours' where status = 'queued'; \
+             delete from finalization_bells; \
              update service_processes set dispatch_mode = 'inline'; \
              insert into service_processes select id, version, roles, 'postgres', finalization_slots, creation_slots, leaves, \
                  started_at, now() - silent * interval '1 second' \
