@@ -11,6 +11,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use ledger::{Repeat, RequestKey};
+use records::ConversationId;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -57,6 +58,9 @@ async fn named(
     let fingerprint = fingerprint(&route, parts.uri.path(), &bytes);
     let key = RequestKey { user: caller.user.clone(), route, key: name, fingerprint };
     if let Some(repeat) = door.ledger.repeat_of(&key).await? {
+        if let Some(made) = conversation_of(&key, &repeat) {
+            routes::resume(door, &key.user, &made, &parts.headers).await?;
+        }
         return answer_again(door, &key, repeat).await;
     }
     parts.extensions.insert(caller);
@@ -89,6 +93,18 @@ fn fingerprint(route: &str, path: &str, body: &[u8]) -> [u8; 32] {
 
 fn refused(words: &str) -> Error {
     Error::Invalid(vec![Problem::rule(vec!["header".into(), "idempotency-key".into()], words)])
+}
+
+/// The conversation that the first request made, where its job may wait for its person's keys.
+fn conversation_of(key: &RequestKey, repeat: &Repeat) -> Option<ConversationId> {
+    let id = match repeat {
+        Repeat::Answered { answer, .. } => {
+            serde_json::from_str::<Value>(answer).ok()?["id"].as_str()?.to_owned()
+        }
+        Repeat::Made(made) => made.first()?.clone(),
+        Repeat::OtherBody | Repeat::Running(_) => return None,
+    };
+    routes::NAMED_WITH_KEYS.contains(&key.route.as_str()).then(|| ConversationId::new(id))
 }
 
 async fn answer_again(door: &Door, key: &RequestKey, repeat: Repeat) -> Result<Response, Error> {

@@ -8,7 +8,7 @@ use records::{ConversationId, Status, UserId};
 use secrecy::SecretString;
 use tracing::Instrument;
 
-use crate::{Error, door::Door, read::Problem};
+use crate::{Error, KeyedPlace, door::Door, read::Problem};
 
 const NAME: &str = "x-byok-openai";
 const OPENAI: HeaderName = HeaderName::from_static(NAME);
@@ -51,7 +51,19 @@ where
     F: Future<Output = Result<Left<T>, Error>> + Send,
 {
     let place = door.settings.keyed.place().ok_or(Error::KeyedRunsFull)?;
-    let ledger = door.ledger.clone();
+    admitted_to(place, door.ledger.clone(), key, admit).await
+}
+
+async fn admitted_to<T, F>(
+    place: Box<dyn KeyedPlace>,
+    ledger: Ledger,
+    key: SecretString,
+    admit: impl FnOnce(Ledger, Option<WorkerId>) -> F + Send + 'static,
+) -> Result<T, Error>
+where
+    T: Send + 'static,
+    F: Future<Output = Result<Left<T>, Error>> + Send,
+{
     let whole = async move {
         let (answer, job, claimed) = admit(ledger, place.claimant()).await?;
         match (claimed, job) {
@@ -77,12 +89,18 @@ pub(super) async fn create(
     new: NewConversation,
     key: SecretString,
 ) -> Result<CreateOutcome, Error> {
-    if new.deferred {
-        // Nothing runs before its finalize, which brings keys of its own.
-        return Ok(door.ledger.create_conversation(user, new).await?);
-    }
+    let place = match door.settings.keyed.place() {
+        Some(place) => place,
+        // Nothing runs before its finalize, which brings keys of its own. Where it is a repeat, and what it made before has failed
+        // since, the job that is admitted again waits for keys.
+        None if new.deferred => {
+            let nobody = WithKeys { claimant: None };
+            return Ok(door.ledger.create_conversation_with_keys(user, new, nobody).await?);
+        }
+        None => return Err(Error::KeyedRunsFull),
+    };
     let user = user.clone();
-    admitted(door, key, async move |ledger: Ledger, claimant: Option<WorkerId>| {
+    admitted_to(place, door.ledger.clone(), key, async move |ledger: Ledger, claimant: Option<WorkerId>| {
         let id = new.id.clone();
         let keys = WithKeys { claimant: claimant.as_ref() };
         let mut outcome = ledger.create_conversation_with_keys(&user, new, keys).await?;
@@ -99,6 +117,28 @@ pub(super) async fn create(
     })
     .await
 }
+
+/// Hands the key that a repeat under a name brings to the job of what the first request made, which may wait for it. Answers are
+/// given again without asking a handler; keys must not be lost with it.
+///
+/// # Errors
+/// As [`key_of`], and [`Error::KeyedRunsFull`].
+pub(crate) async fn resume(
+    door: &Door,
+    user: &UserId,
+    made: &ConversationId,
+    headers: &HeaderMap,
+) -> Result<(), Error> {
+    let Some(key) = key_of(headers)? else { return Ok(()) };
+    if let Some(job) = live_job(&door.ledger, user, made).await? {
+        door.settings.keyed.place().ok_or(Error::KeyedRunsFull)?.wait(job, key);
+    }
+    Ok(())
+}
+
+/// The routes whose requests may bring keys and a name.
+pub(crate) const NAMED_WITH_KEYS: [&str; 2] =
+    ["/v1/dev/user/conversations", "/v1/dev/user/conversations/from-segments"];
 
 async fn live_job(ledger: &Ledger, user: &UserId, id: &ConversationId) -> Result<Option<JobId>, Error> {
     let newest = ledger.poll(user, id).await?;

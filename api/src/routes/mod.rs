@@ -33,6 +33,7 @@ use axum::{
     routing::{delete, get, patch, post},
 };
 
+pub(crate) use byok::{NAMED_WITH_KEYS, resume};
 pub(crate) use described::{creating, described, patterns};
 pub(crate) use documents::Documents;
 pub(crate) use made::made;

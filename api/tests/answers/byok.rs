@@ -10,8 +10,8 @@ use axum::{
     body::Body,
     http::{Method, Request},
 };
-use job::{JobId, Queue, WorkerId};
-use ledger::{Claimed, UserChange};
+use job::{Epoch, FailureCode, JobId, Queue, WorkerId};
+use ledger::{Claimed, Edge, Holding, UserChange};
 use records::UserId;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
@@ -100,6 +100,10 @@ impl House {
     }
 
     async fn ask(&self, path: &str, body: &Value, keys: &[&str]) -> Answer {
+        self.ask_named(None, path, body, keys).await
+    }
+
+    async fn ask_named(&self, name: Option<&str>, path: &str, body: &Value, keys: &[&str]) -> Answer {
         let mut request = Request::builder()
             .method(Method::POST)
             .uri(path)
@@ -107,6 +111,9 @@ impl House {
             .header("content-type", "application/json");
         for key in keys {
             request = request.header("X-BYOK-OpenAI", *key);
+        }
+        if let Some(name) = name {
+            request = request.header("Idempotency-Key", name);
         }
         self.bench.send(request.body(Body::from(body.to_string())).unwrap()).await
     }
@@ -264,6 +271,80 @@ async fn a_repeat_of_a_create_with_keys_resumes_it_in_inline_mode_too() {
         let (job, _) = house.poll(made.body["id"].as_str().unwrap()).await;
         assert_eq!(house.handed().last(), Some(&run(&job)));
     }
+}
+
+/// A run with keys ends for good.
+async fn die(house: &House, job: &JobId) {
+    let holding = Holding { user_id: UserId::new("ann"), job_id: job.clone(), epoch: Epoch(1) };
+    let edge = Edge::Fail { code: FailureCode::InvalidJob, retry_after: None, jitter_permille: 0 };
+    house.bench.ledger.settle(&holding, edge).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_repeat_of_a_deferred_create_keeps_the_keys_that_it_brings() {
+    let path = format!("{P}/conversations/from-segments");
+    let body = json!({ "transcript_segments": spoken(), "client_session_id": "s", "defer_processing": true });
+    let house = House::open().await;
+    let made = house.ask(&path, &body, &[KEY]).await;
+    assert_eq!(
+        (&made.body["status"], house.handed()),
+        (&json!("in_progress"), vec![]),
+        "nothing is to be run"
+    );
+    let id = made.body["id"].as_str().unwrap().to_owned();
+    house.finalize(&id, &[KEY]).await;
+    let (first, _) = house.poll(&id).await;
+    die(&house, &first).await;
+
+    let again = house.ask(&path, &body, &[KEY]).await;
+
+    assert_eq!((again.status.as_u16(), &again.body["status"]), (200, &json!("processing")));
+    let (second, _) = house.poll(&id).await;
+    assert_eq!(house.handed(), [run(&first), run(&second)]);
+    assert_eq!(house.bench.complete_all(Queue::Creation).await, 0, "our own key never runs it");
+}
+
+#[tokio::test]
+async fn where_no_more_keys_can_be_held_a_repeat_of_a_deferred_create_waits_for_them() {
+    let path = format!("{P}/conversations/from-segments");
+    let body = json!({ "transcript_segments": spoken(), "client_session_id": "s", "defer_processing": true });
+    let house = House::with(false, false, quick()).await;
+    let made = house.ask(&path, &body, &[KEY]).await;
+    assert_eq!((made.status.as_u16(), &made.body["status"]), (200, &json!("in_progress")));
+    let id = made.body["id"].as_str().unwrap().to_owned();
+    house.finalize(&id, &[]).await;
+    let claims = house.bench.ledger.take(Queue::Finalization, &WorkerId("w".into()), 1).await.unwrap().claims;
+    die(&house, &claims[0].job.id).await;
+    let again = house.ask(&path, &body, &[KEY]).await;
+    assert_eq!((again.status.as_u16(), house.poll(&id).await.1), (200, json!("blocked_byok")));
+}
+
+#[tokio::test]
+async fn a_repeat_under_a_name_hands_over_the_keys_that_it_brings() {
+    let house = House::with(true, false, quick()).await;
+    for (path, body) in [
+        (format!("{P}/conversations"), json!({ "text": "Buy milk." })),
+        (format!("{P}/conversations/from-segments"), json!({ "transcript_segments": spoken() })),
+    ] {
+        house.handed.lock().unwrap().clear();
+        let ask = async |keys| house.ask_named(Some("k"), &path, &body, keys).await;
+        let made = ask(&[KEY]).await;
+        let (job, _) = house.poll(made.body["id"].as_str().unwrap()).await;
+        assert_eq!(house.handed(), [wait(&job)]);
+        // The process that held them is gone.
+        let again = ask(&[KEY]).await;
+        assert_eq!((again.header("idempotency-replayed"), &again.body), ("true", &made.body));
+        assert_eq!(house.handed(), [wait(&job), wait(&job)]);
+        assert_eq!(ask(&["sk two"]).await.status, 422);
+        assert_eq!(ask(&[]).await.status, 200);
+        assert_eq!(house.handed().len(), 2);
+    }
+    let note = json!({ "content": "She has a cat." });
+    for _ in 0..2 {
+        let noted = house.ask_named(Some("k"), &format!("{P}/memories"), &note, &[KEY]).await;
+        assert_eq!(noted.status, 200);
+    }
+    assert_eq!(house.handed().len(), 2, "a memory has no job");
 }
 
 #[tokio::test]
