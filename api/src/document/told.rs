@@ -61,7 +61,7 @@ fn told(name: &str, words: String, data: &Value) -> Value {
         } } } },
         "responses": {
             "2XX": { "description": "Taken. Nothing of the answer is read." },
-            "410": { "description": "Gone: the endpoint is disabled." },
+            "410": { "description": "Gone: the endpoint is disabled, and is not told of what happens until it is enabled." },
             "default": {
                 "description": "408, 429 and 5xx are tried again for about three days, `Retry-After` is honoured; other \
                     statuses, redirects included, end the delivery.",

@@ -67,7 +67,7 @@ pub(super) async fn redeliver(
     }
 }
 
-/// POST `…/recover`: everything since a moment that did not get through, once more.
+/// POST `…/recover`: everything since a moment that was given up, once more.
 pub(super) async fn recover(
     State(door): State<Door>,
     caller: Caller,

@@ -152,10 +152,13 @@ fn redeliver() -> Operation {
 fn recover() -> Operation {
     let fields = Described::new(
         Drawing::of(deliveries::read_since),
-        &[("since", "Everything from this moment on that did not get through.", "")],
+        &[("since", "Everything from this moment on that was given up.", "")],
     );
     Operation::new("post", "/v1/dev/user/webhooks/{endpoint_id}/recover", "recover_webhook", TAG, "Recover")
-        .says("Delivers once more what did not get through, each under its own id.")
+        .says(
+            "Delivers once more what was given up, each under its own id. What is still being tried goes on as it is, and what \
+             happened while the endpoint was disabled was not written down for it: ask for that by its time.",
+        )
         .needs(Scope::WebhooksWrite)
         .body("Recovery", fields, json!({ "since": "2026-11-20T00:00:00Z" }))
         .answers(Answer::one("Recovered", "They are on their way again.", json!({ "recovered": 3 })))
