@@ -14,6 +14,7 @@ use ledger::{Repeat, RequestKey};
 use records::ConversationId;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
+use tracing::Instrument;
 
 use super::{BODY_LIMIT, Door};
 use crate::{
@@ -65,11 +66,19 @@ async fn named(
     }
     parts.extensions.insert(caller);
     parts.extensions.insert(key.clone());
-    let answer = next.run(Request::from_parts(parts, Body::from(bytes))).await;
-    Ok(match answer.status().is_success() {
-        true => keep(door, &key, answer).await,
-        false => answer,
-    })
+    let door = door.clone();
+    let whole = async move {
+        let answer = next.run(Request::from_parts(parts, Body::from(bytes))).await;
+        match answer.status().is_success() {
+            true => keep(&door, &key, answer).await,
+            false => answer,
+        }
+    };
+    // Not given up when the client hangs up: its repeat is told what came of it, and not for a minute that it may still run.
+    match tokio::spawn(whole.in_current_span()).await {
+        Ok(answer) => Ok(answer),
+        Err(broken) => std::panic::resume_unwind(broken.into_panic()),
+    }
 }
 
 /// The name: printable ASCII, quoted (a Structured Field string) or bare.

@@ -1,10 +1,14 @@
 //! `Idempotency-Key`: a request that creates is done once for each name.
 
+use std::{sync::Arc, time::Duration};
+
+use api::Settings;
 use axum::{
     body::Body,
     http::{Method, Request},
 };
 use futures::future::join_all;
+use job::Queue;
 use serde_json::{Value, json};
 
 use crate::bench::{Answer, Bench, P};
@@ -133,4 +137,34 @@ async fn who_asks_comes_before_what_was_asked_also_for_a_repeat() {
     assert_eq!(named(&bench, &path, "n", &body).await.status, 403);
     bench.key = "lsk_none".to_owned();
     assert_eq!(named(&bench, &path, "n", &body).await.status, 401);
+}
+
+#[tokio::test]
+async fn a_client_that_hangs_up_finds_what_came_of_its_request_and_not_that_it_may_still_run() {
+    let settings =
+        Settings { create_wait: Duration::from_secs(30), rate_per_minute: 0, ..Settings::default() };
+    let bench = Arc::new(Bench::with(settings).await);
+    let (path, body) = (format!("{P}/conversations"), json!({ "text": "Buy milk." }));
+    let ask = |bench: Arc<Bench>| {
+        let (path, body) = (path.clone(), body.clone());
+        async move { named(&bench, &path, "k", &body).await }
+    };
+    let first = tokio::spawn(ask(Arc::clone(&bench)));
+    while bench.ledger.next_ring_at(Queue::Creation).await.unwrap().is_none() {
+        tokio::task::yield_now().await;
+    }
+    first.abort();
+    assert!(first.await.is_err_and(|ended| ended.is_cancelled()));
+    assert_eq!(bench.complete_all(Queue::Creation).await, 1);
+    let found = async {
+        loop {
+            let again = ask(Arc::clone(&bench)).await;
+            if again.status != 409 {
+                break again;
+            }
+        }
+    };
+    let again = tokio::time::timeout(Duration::from_secs(20), found).await.expect("within a minute");
+    assert_eq!((again.status.as_u16(), again.header("idempotency-replayed")), (200, "true"));
+    assert_eq!(again.body["status"], "completed");
 }
