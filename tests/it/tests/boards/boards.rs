@@ -133,15 +133,9 @@ fn every_selector_asks_for_the_job_and_the_instances_that_were_chosen() {
     each_panel(|_, panel| {
         for expression in panel.expressions() {
             let names = expression.matches("listen_").count();
-            // What is recorded is the service's own and has no instance.
-            let recorded = expression.matches("job:listen_").count();
-            assert_eq!(expression.matches(r#"job=~"$job""#).count(), names, "{}", panel.place);
-            assert_eq!(
-                expression.matches(r#"instance=~"$instance""#).count(),
-                names - recorded,
-                "{}",
-                panel.place
-            );
+            for chosen in [r#"job=~"$job""#, r#"instance=~"$instance""#] {
+                assert_eq!(expression.matches(chosen).count(), names, "{}: {chosen}", panel.place);
+            }
         }
     });
 }
@@ -156,15 +150,17 @@ fn rates_are_taken_over_an_interval_that_fits_the_scrapes() {
     });
 }
 
+/// Whatever else a scrape adds (job, instance, pod, container) tells parts of one deployment apart.
 #[test]
-fn every_series_of_a_rule_is_the_maximum_or_the_sum_over_instances() {
+fn every_series_of_a_rule_is_the_maximum_or_the_sum_of_one_deployment() {
     for rule in rule::recorded().iter().chain(&rule::alerts()) {
-        for selector in selectors(&rule.expression) {
-            let is_ours = selector.name.starts_with("job:listen_");
-            let around = rule.expression.contains("without (instance, pod");
-            let absent = selector.inside.as_deref() == Some("absent");
-            assert!(is_ours || around || absent, "{}: {}", rule.name, selector.name);
-        }
+        let found = selectors(&rule.expression);
+        let is_scraped = |selector: &&Selector| {
+            !selector.name.starts_with("namespace:listen_") && selector.inside.as_deref() != Some("absent")
+        };
+        let scraped = found.iter().filter(is_scraped).count();
+        assert_eq!(rule.expression.matches(" by (namespace) (").count(), scraped, "{}", rule.name);
+        assert!(!rule.expression.contains("without"), "{}", rule.name);
     }
 }
 

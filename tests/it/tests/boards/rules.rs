@@ -81,7 +81,11 @@ fn what_is_recorded_has_a_level_a_metric_and_an_operation_and_is_used() {
     asked.extend(recorded.iter().map(|rule| rule.expression.clone()));
     for rule in &recorded {
         let parts: Vec<&str> = rule.name.split(':').collect();
-        assert!(parts.len() == 3 && parts[0] == "job" && parts[1].starts_with("listen_"), "{}", rule.name);
+        assert!(
+            parts.len() == 3 && parts[0] == "namespace" && parts[1].starts_with("listen_"),
+            "{}",
+            rule.name
+        );
         assert!(asked.contains(&rule.name), "nobody asks for {}", rule.name);
     }
 }
