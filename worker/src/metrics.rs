@@ -39,8 +39,18 @@ pub const OUTCOMES: [&str; 6] = ["delivered", "retry", "final", "gone", "cancell
 
 /// How a run can end.
 pub(crate) const ENDS: [&str; 5] = ["completed", "released", "failed", "parked", "lost"];
-/// How a call to a model server can end, besides with a failure code of models.
-pub const CALL_OUTCOMES: [&str; 3] = ["answered", "not_understood", "circuit_open"];
+/// How a call to a model server can end: an answer, a failure, or an open circuit, for which it was not made.
+pub const CALL_OUTCOMES: [&str; 9] = [
+    "answered",
+    "not_understood",
+    "circuit_open",
+    FailureCode::ModelTimeout.as_str(),
+    FailureCode::ModelUnavailable.as_str(),
+    FailureCode::ModelRateLimited.as_str(),
+    FailureCode::ModelRejected.as_str(),
+    FailureCode::ModelMalformed.as_str(),
+    FailureCode::ByokKeyRejected.as_str(),
+];
 
 /// Kinds of tokens that engines count; `cached` is a part of `prompt`.
 pub const TOKEN_KINDS: [&str; 3] = ["prompt", "cached", "completion"];
@@ -187,8 +197,8 @@ impl Metrics {
         self.keyed.with_label_values(&[state])
     }
 
-    /// A call to the model server for one of [`STAGES`] that ended in one of [`CALL_OUTCOMES`], or in a
-    /// failure code of models; also on the account of the run that is at work in this task.
+    /// A call to the model server for one of [`STAGES`] that ended in one of [`CALL_OUTCOMES`]; also on the account of
+    /// the run that is at work in this task.
     pub fn count_call(&self, stage: &'static str, outcome: &str) {
         self.engine_calls.with_label_values(&[stage, outcome]).inc();
         if outcome == "circuit_open" {
@@ -317,6 +327,7 @@ mod tests {
             "listen_push_deliveries_total{outcome=\"gone\"} 0",
             "listen_engine_tokens_total{kind=\"completion\",stage=\"describe\"} 0",
             "listen_engine_calls_total{outcome=\"answered\",stage=\"embed\"} 0",
+            "listen_engine_calls_total{outcome=\"model_unavailable\",stage=\"survey\"} 0",
             "listen_engine_circuit_open 0",
             "listen_fallback_total{component=\"engine\",reason=\"circuit_open\"} 0",
             "listen_fallback_total{component=\"pusher\",reason=\"enqueue_failed\"} 0",
