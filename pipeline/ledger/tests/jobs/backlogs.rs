@@ -1,6 +1,7 @@
 //! What a look reads does not grow with what merely waits. A backlog is when everything else is slow already.
 
 use chrono::TimeDelta;
+use job::Queue;
 use ledger::{JobFilter, Ledger, Settings};
 
 use crate::{
@@ -48,6 +49,26 @@ const LIVE: &str = "insert into finalization_jobs (user_id, job_id, conversation
         at + interval '1 day', at, at \
     from (select n, now() - n * interval '1 second' as at, \
         (array['queued', 'leased', 'blocked_byok'])[1 + n % 3] as status from generate_series(0, 19999) n) s";
+
+/// The bells of those that are queued.
+const RUNG: &str = "insert into finalization_bells (job_id, ring, dispatch_generation, queue, ring_at) \
+    select job_id, 1, 1, queue, ready_at from finalization_jobs where status = 'queued'";
+
+#[tokio::test]
+async fn a_take_behind_jobs_that_somebody_holds_reads_few_of_the_thousands_that_wait() {
+    let world = seeded(&[PEOPLE, LIVE, RUNG]).await;
+    let first = "select from finalization_jobs where status = 'queued' order by ready_at limit 8 for update";
+    let _held = world.database.holding(first).await;
+    let more = reading_more_than(&world, 1_000, async |ledger| {
+        let mut claimed = 0;
+        for _ in 0..6 {
+            claimed += ledger.take(Queue::Finalization, &worker("w"), 4).await.unwrap().claims.len();
+        }
+        assert!(claimed >= 16, "{claimed}");
+    })
+    .await;
+    assert_eq!(more, Vec::<String>::new());
+}
 
 /// As many conversations that were written to today.
 const OPEN: &str = "insert into conversations (user_id, conversation_id, created_at, updated_at, started_at, finished_at, \
