@@ -6,6 +6,7 @@ mod commands;
 mod concerns;
 mod config;
 mod console;
+mod database;
 mod embedded;
 mod exit;
 mod keyed;

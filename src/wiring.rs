@@ -22,7 +22,7 @@ use worker::{EnginesWithKey, Health, KeyedRuns, Watch, Worker};
 
 use crate::{
     config::{Config, DateOrder, Dispatch, Role},
-    exit::{self, Exit},
+    exit,
     keyed::Keyed,
     lifecycle::Lifecycle,
     presence::Tally,
@@ -221,26 +221,6 @@ impl App {
         tasks.spawn(worker.run(lifecycle.soft.clone(), lifecycle.hard.clone()));
         Ok(Some(health))
     }
-}
-
-/// How to connect, from a URL.
-///
-/// # Errors
-/// When it is not the URL of a PostgreSQL database. The URL itself is not repeated: it may hold a password.
-pub(crate) fn database(url: Option<&str>) -> anyhow::Result<PgConnectOptions> {
-    let Some(url) = url else {
-        return Err(Exit::Usage(
-            "DATABASE_URL is not set: set it, or give --database-url; `listen dev` and `listen demo` bring a database of \
-             their own".to_owned(),
-        )
-        .into());
-    };
-    let wrong = || Exit::Usage("DATABASE_URL is not a PostgreSQL URL (postgresql://…)".to_owned());
-    // The driver reads any scheme as its own.
-    if !["postgres://", "postgresql://"].iter().any(|scheme| url.starts_with(scheme)) {
-        return Err(wrong().into());
-    }
-    PgConnectOptions::from_str(url).map_err(|_| wrong().into())
 }
 
 /// The target under which the driver logs what the server notices.

@@ -6,7 +6,7 @@ use clap::Args;
 use serde_json::{Map, Value, json};
 
 use super::{stdout::say, table::print_json};
-use crate::{config::Config, telemetry::Logs};
+use crate::{config::Config, database, telemetry::Logs};
 
 /// Print the effective settings, secrets masked; exit 2 when they cannot work.
 #[derive(Args, Debug)]
@@ -25,6 +25,9 @@ pub(crate) struct Show {
 pub(super) fn run(show: &Show, logs: &Logs) -> anyhow::Result<ExitCode> {
     let settings: Vec<_> = show.config.effective().into_iter().chain(logs.effective()).collect();
     let problems = show.config.problems_of_service();
+    if let Ok((_, ignored)) = database::read(show.config.database_url.as_deref()) {
+        database::tell(&ignored);
+    }
     match show.json {
         true => print_json(&document(&settings, &problems))?,
         false => {

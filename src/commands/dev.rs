@@ -12,10 +12,11 @@ use super::{keys, serve, stdout::say, users};
 use crate::{
     config::{Config, Dispatch, shown},
     console::door,
+    database,
     embedded::Private,
     lifecycle::Lifecycle,
     traces::{SpanCounts, TraceSettings},
-    wiring::{App, chance, database},
+    wiring::{App, chance},
 };
 
 /// Run everything on a private database and stay up: for trying it out.
@@ -70,7 +71,7 @@ async fn stay(
     let desk_key = desk_key(&mut config);
     let options = match private {
         Some(private) => private.options(),
-        None => database(config.database_url.as_deref())?,
+        None => database::options(config.database_url.as_deref())?,
     };
     let database = match private {
         // Quoted: a shell would take the question mark for a pattern.

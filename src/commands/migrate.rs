@@ -7,7 +7,7 @@ use ledger::{Ledger, Settings};
 use serde_json::json;
 
 use super::{stdout::say, table::print_json};
-use crate::{config::Config, wiring::database};
+use crate::{config::Config, database};
 
 /// Bring the database's schema up to date.
 #[derive(Args, Debug)]
@@ -20,8 +20,8 @@ pub(crate) struct Migrate {
 }
 
 pub(super) async fn run(migrate: Migrate) -> anyhow::Result<ExitCode> {
-    let database = database(migrate.config.database_url.as_deref())?;
-    let ledger = Ledger::new(database, Settings::default());
+    let options = database::options(migrate.config.database_url.as_deref())?;
+    let ledger = Ledger::new(options, Settings::default());
     let applied = ledger.migrate().await?;
     ledger.close().await;
     match (migrate.json, applied.len()) {

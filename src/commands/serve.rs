@@ -11,11 +11,11 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use crate::{
     admin,
     config::{Config, Role},
-    console, exit,
+    console, database, exit,
     lifecycle::Lifecycle,
     listener, presence, schema,
     traces::SpanCounts,
-    wiring::{App, chance, database, process_name},
+    wiring::{App, chance, process_name},
 };
 
 /// Runs the roles of this process. A database that is down at start is a matter of readiness: the process
@@ -25,7 +25,7 @@ use crate::{
 /// When the configuration cannot work or an address cannot be listened on.
 pub(crate) async fn run(config: Config, spans: Option<SpanCounts>) -> anyhow::Result<ExitCode> {
     exit::refuse(&config.problems_of_service())?;
-    let options = database(config.database_url.as_deref())?;
+    let options = database::options(config.database_url.as_deref())?;
     let app = App::wire(config, options)?;
     app.show_spans(spans)?;
     let lifecycle = Lifecycle::of_signals().context("listening for signals")?;

@@ -6,6 +6,7 @@ use comfy_table::{Cell, Color, ColumnConstraint, ContentArrangement, Table, pres
 use ledger::Ledger;
 
 use super::stdout::{plain, say};
+use crate::database;
 
 /// Where the ledger is, and how to answer.
 #[derive(Args, Clone, Debug)]
@@ -26,7 +27,7 @@ impl Asked {
     /// When no database is named, or what is named is no database's URL.
     pub(crate) fn ledger(&self) -> anyhow::Result<Ledger> {
         let settings = ledger::Settings { connections: 4, ..ledger::Settings::default() };
-        Ok(Ledger::new(crate::wiring::database(self.database_url.as_deref())?, settings))
+        Ok(Ledger::new(database::options(self.database_url.as_deref())?, settings))
     }
 }
 

@@ -7,7 +7,7 @@ use axum::http::{HeaderValue, Uri};
 use outside::BadVapid;
 
 use super::{Config, Dispatch, Role};
-use crate::wiring::database;
+use crate::database;
 
 /// A day, in seconds: nothing about one run takes longer.
 const DAY: u64 = 86_400;
@@ -32,7 +32,7 @@ impl Config {
 
     /// The same for a process that runs on a database of the operator's.
     pub(crate) fn problems_of_service(&self) -> Vec<String> {
-        let database = database(self.database_url.as_deref()).err().map(|wrong| wrong.to_string());
+        let database = database::read(self.database_url.as_deref()).err().map(|wrong| wrong.to_string());
         database.into_iter().chain(self.problems()).collect()
     }
 

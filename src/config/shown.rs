@@ -1,10 +1,10 @@
 //! Which database it is, for a person who looks: everything of its URL but the password.
 
-use crate::wiring::database;
+use crate::database;
 
 /// `USER@HOST:PORT/DATABASE`, with a socket's directory for the host where there is one; `None` when the URL is none.
 pub(crate) fn shown(url: Option<&str>) -> Option<String> {
-    let options = database(url).ok()?;
+    let (options, _) = database::read(url).ok()?;
     let host = match options.get_socket() {
         Some(directory) => directory.display().to_string(),
         None => options.get_host().to_owned(),

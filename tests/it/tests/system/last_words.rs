@@ -280,6 +280,23 @@ fn settings_are_a_document_that_holds_no_secret() {
     assert_eq!((&works["ok"], &works["problems"]), (&json!(true), &json!([])), "{works}");
 }
 
+#[tokio::test]
+async fn of_what_only_other_programs_know_of_a_url_no_value_is_shown() {
+    let database = TestDatabase::new().await;
+    let url = database.url();
+    let more = if url.contains('?') { "&" } else { "?" };
+    let url = format!("{url}{more}sslpassword=geheim&channel_binding=geheim&target_session_attrs=geheim");
+    for words in [&["config"][..], &["migrate"], &["jobs", "list"], &["verify", "--json"]] {
+        let (code, told, said) = ends(&url, words);
+        assert_eq!(code, Some(0), "{words:?}: {said}");
+        assert!(said.contains("sslpassword, channel_binding, target_session_attrs"), "{words:?}: {said}");
+        assert!(!told.contains("geheim") && !said.contains("geheim"), "{words:?}: {told}{said}");
+    }
+    let process = Process::serve(&url, &[("LISTEN_LOG", "trace")]).await;
+    assert!(!process.logs().contains("geheim"), "{}", process.logs());
+    assert_eq!(process.logs().matches("of DATABASE_URL that this program does not know").count(), 1);
+}
+
 #[test]
 fn no_help_shows_the_secret_that_a_setting_has() {
     let of_a_service = [

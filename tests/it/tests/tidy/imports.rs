@@ -144,7 +144,7 @@ fn only_the_ledger_and_those_who_run_a_private_server_speak_sql() {
         assert!(speakers.contains(&user.as_str()), "{user} must not need sqlx");
     }
     // In the binary: its private server, and the options of a connection.
-    let places = ["src/embedded.rs", "src/wiring.rs"];
+    let places = ["src/database.rs", "src/embedded.rs", "src/wiring.rs"];
     for source in product_of(&one("listen")).iter().filter(|source| names(&source.text, "sqlx")) {
         assert!(places.contains(&source.path.as_str()), "{} names sqlx", source.path);
     }
