@@ -25,7 +25,7 @@ use self::{
     samples::{Route, Sample},
     screen::Screen,
 };
-use super::{dev::durable_on_loopback, keys, serve};
+use super::{dev::durable_on_loopback, keys, migrate::bring_up_to_date, serve};
 use crate::{
     config::Config,
     embedded::Private,
@@ -96,7 +96,7 @@ fn prepare(mut config: Config) -> Config {
 
 async fn show(private: &Private, config: Config, screen: &Screen) -> anyhow::Result<Report> {
     let app = App::wire(config, private.options())?;
-    app.ledger.migrate().await?;
+    bring_up_to_date(&app.ledger).await?;
     let person = UserId::new("demo");
     let settings = UserChange {
         name: Some(Some("Alex".to_owned())),

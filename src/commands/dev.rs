@@ -8,7 +8,7 @@ use rand::RngExt;
 use records::UserId;
 use secrecy::{ExposeSecret, SecretString};
 
-use super::{keys, serve, stdout::say, users};
+use super::{keys, migrate::bring_up_to_date, serve, stdout::say, users};
 use crate::{
     config::{Config, Dispatch, shown},
     console::door,
@@ -80,7 +80,7 @@ async fn stay(
     };
     let app = App::wire(config, options)?;
     app.show_spans(spans)?;
-    app.ledger.migrate().await?;
+    bring_up_to_date(&app.ledger).await?;
     let person = UserId::new(PERSON);
     users::create(&app.ledger, &person, &ledger::UserChange::default()).await?;
     let (_, key) = keys::create(&app.ledger, &person, "dev", api::keys::Scope::ALL).await?;

@@ -3,11 +3,11 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use ledger::{Ledger, Settings};
+use ledger::{Ledger, Migrated, Settings};
 use serde_json::json;
 
 use super::{stdout::say, table::print_json};
-use crate::{config::Config, database};
+use crate::{config::Config, database, exit::Exit};
 
 /// Bring the database's schema up to date.
 #[derive(Args, Debug)]
@@ -22,13 +22,55 @@ pub(crate) struct Migrate {
 pub(super) async fn run(migrate: Migrate) -> anyhow::Result<ExitCode> {
     let options = database::options(migrate.config.database_url.as_deref())?;
     let ledger = Ledger::new(options, Settings::default());
-    let applied = ledger.migrate().await?;
+    let schema = bring_up_to_date(&ledger).await?;
     ledger.close().await;
-    match (migrate.json, applied.len()) {
-        (true, _) => print_json(&json!({ "applied": applied })),
-        (_, 0) => say!("the schema was up to date already"),
-        (_, 1) => say!("1 migration applied; the schema is up to date"),
-        (_, many) => say!("{many} migrations applied; the schema is up to date"),
+    match migrate.json {
+        true => print_json(&json!({ "applied": schema.applied, "newer": schema.newer })),
+        false => say!("{}", schema.words()),
     }?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// A schema that this program can work with. Migrations are told by their versions.
+pub(super) struct Schema {
+    /// What was missing.
+    applied: Vec<i64>,
+    /// What only a newer program knows.
+    newer: Vec<i64>,
+}
+
+impl Schema {
+    fn words(&self) -> String {
+        match (self.newer.len(), self.applied.len()) {
+            (0, 0) => "the schema was up to date already".to_owned(),
+            (0, 1) => "1 migration applied; the schema is up to date".to_owned(),
+            (0, many) => format!("{many} migrations applied; the schema is up to date"),
+            (1, _) => "the schema is newer than this program by 1 migration: nothing to apply".to_owned(),
+            (many, _) => {
+                format!("the schema is newer than this program by {many} migrations: nothing to apply")
+            }
+        }
+    }
+}
+
+/// Brings the schema up to date. One that is newer than this program is left as it is: whoever goes back to an older version
+/// finds it so.
+///
+/// # Errors
+/// When the database cannot be reached, a migration fails, or the schema is neither older nor newer than this program's.
+pub(super) async fn bring_up_to_date(ledger: &Ledger) -> anyhow::Result<Schema> {
+    match ledger.migrate().await? {
+        Migrated::Applied(applied) => Ok(Schema { applied, newer: Vec::new() }),
+        Migrated::Newer(newer) => Ok(Schema { applied: Vec::new(), newer }),
+        Migrated::Parted { missing, unknown } => Err(Exit::Refused(format!(
+            "the schema is of another line than this program: it lacks {} of its migrations (the first is {}) and has {} \
+             that it does not know (the last is {}); nothing was applied. Run the `listen migrate` of a version that has all \
+             of them: `select version from _sqlx_migrations order by 1` says what is there",
+            missing.len(),
+            missing.first().unwrap_or(&0),
+            unknown.len(),
+            unknown.last().unwrap_or(&0),
+        ))
+        .into()),
+    }
 }

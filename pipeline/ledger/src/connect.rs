@@ -104,12 +104,11 @@ impl Ledger {
         }
     }
 
-    /// Applies the migrations that are missing, and answers their versions. Of several processes that do so at once, each
-    /// migration is applied by one.
+    /// Applies the migrations that are missing. Of several processes that do so at once, each migration is applied by one.
     ///
     /// # Errors
     /// When the database cannot be reached or a migration fails.
-    pub async fn migrate(&self) -> Result<Vec<i64>, Error> {
+    pub async fn migrate(&self) -> Result<Migrated, Error> {
         const DOING: &str = "migrating the schema";
         // A migration takes as long as the tables are large.
         let unlimited = self.of_one();
@@ -200,18 +199,41 @@ impl Ledger {
     }
 }
 
+/// What became of the schema. Migrations are told by their versions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Migrated {
+    /// These were missing and were applied: none, where the schema was up to date.
+    Applied(Vec<i64>),
+    /// This program's are all there, and so are these of a newer one: nothing was left to be done.
+    Newer(Vec<i64>),
+    /// Some are missing, and there are others that this program does not know. Which may come first is known to neither:
+    /// nothing was done.
+    Parted {
+        /// This program's that were never applied.
+        missing: Vec<i64>,
+        /// Those that it does not know.
+        unknown: Vec<i64>,
+    },
+}
+
 /// The session that applies them ends with the pool, and its lock with it.
-async fn apply_missing(pool: &PgPool) -> Result<Vec<i64>, sqlx::Error> {
+async fn apply_missing(pool: &PgPool) -> Result<Migrated, sqlx::Error> {
     let mut session = pool.acquire().await?;
     // The migrator takes this lock once more, which its own session may: what is missing now nobody else applies.
     Migrate::lock(&mut *session).await?;
     let applied = applied(&mut session).await?;
-    MIGRATOR.run_direct(None, &mut *session, false).await?;
-    Ok(MIGRATOR
-        .iter()
-        .map(|migration| migration.version)
-        .filter(|version| !applied.contains(version))
-        .collect())
+    let versions = MIGRATOR.iter().map(|migration| migration.version);
+    let missing: Vec<i64> = versions.filter(|version| !applied.contains(version)).collect();
+    let unknown: Vec<i64> =
+        applied.into_iter().filter(|version| !MIGRATOR.version_exists(*version)).collect();
+    match (missing.is_empty(), unknown.is_empty()) {
+        (_, true) => {
+            MIGRATOR.run_direct(None, &mut *session, false).await?;
+            Ok(Migrated::Applied(missing))
+        }
+        (true, false) => Ok(Migrated::Newer(unknown)),
+        (false, false) => Ok(Migrated::Parted { missing, unknown }),
+    }
 }
 
 /// The pool's sessions: as many as `size`, each set up by `session`.

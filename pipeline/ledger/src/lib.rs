@@ -57,7 +57,7 @@ pub use admit::{
 pub use backlog::Backlog;
 pub use checkpoints::CheckpointKey;
 pub use complete::{Announcement, Comparison, Completion, Finished, NewItem, NewMemory, Results, Same};
-pub use connect::{Ledger, MIGRATOR, Settings};
+pub use connect::{Ledger, MIGRATOR, Migrated, Settings};
 pub use conversations::{ConversationChange, ConversationFilter, ConversationView, DatePage};
 pub use deliveries::{ClaimedDelivery, Claims, DeliveryOutcome, DeliveryPolicy, DeliveryView};
 pub use due::{Passed, Swept};

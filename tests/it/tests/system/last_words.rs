@@ -55,8 +55,39 @@ async fn a_schema_that_is_missing_is_told_with_its_sqlstate_and_mended_by_migrat
     assert!(said.ends_with("  try: the schema is not this program's: run `listen migrate`\n"), "{said}");
     let first = document(&binary::told(&url, &["migrate", "--json"]));
     assert!(first["applied"].as_array().expect("a list").len() > 1, "{first}");
-    assert_eq!(document(&binary::told(&url, &["migrate", "--json"])), json!({ "applied": [] }));
+    let again = document(&binary::told(&url, &["migrate", "--json"]));
+    assert_eq!(again, json!({ "applied": [], "newer": [] }));
     assert_eq!(ends(&url, &["jobs", "list"]).0, Some(0));
+}
+
+/// A migration that only a version of a far future knows.
+const OF_THE_FUTURE: &str = "insert into _sqlx_migrations (version, description, success, checksum, execution_time) \
+     values (99991231235959, 'of the future', true, '', 0)";
+
+/// As if the newest one had been skipped.
+const WITHOUT_ONE: &str = "delete from _sqlx_migrations \
+     where version = (select max(version) from _sqlx_migrations where version < 99991231235959)";
+
+#[tokio::test]
+async fn a_program_that_is_older_than_the_schema_has_nothing_to_migrate_and_one_of_another_line_is_refused() {
+    let database = TestDatabase::new().await;
+    let url = database.url();
+    database.run(OF_THE_FUTURE).await;
+
+    let (code, told, said) = ends(&url, &["migrate"]);
+
+    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(told, "the schema is newer than this program by 1 migration: nothing to apply\n");
+    let told = document(&binary::told(&url, &["migrate", "--json"]));
+    assert_eq!(told, json!({ "applied": [], "newer": [99_991_231_235_959_u64] }));
+    database.run(WITHOUT_ONE).await;
+    let (code, told, said) = ends(&url, &["migrate"]);
+    assert_eq!((code, told.as_str()), (Some(4), ""), "{said}");
+    assert!(
+        said.contains("lacks 1 of its migrations") && said.contains("(the last is 99991231235959)"),
+        "{said}"
+    );
+    assert!(said.contains("Run the `listen migrate` of a version that has all of them"), "{said}");
 }
 
 #[tokio::test]
