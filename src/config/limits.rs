@@ -80,9 +80,9 @@ impl Config {
                 "LISTEN_FINALIZATION_DISPATCH_MODE=cloud_tasks is not built yet: use postgres",
             ),
             (
-                is_inline && self.has(Role::Api) != self.has(Role::Worker),
+                is_inline && !(self.has(Role::Api) && self.has(Role::Worker)),
                 "LISTEN_FINALIZATION_DISPATCH_MODE=inline needs the roles api and worker in one process: use \
-                 postgres to part them",
+                 postgres, in every process, to part them",
             ),
             (
                 self.has(Role::Api) && self.addr == self.admin_addr && self.addr.port() != 0,

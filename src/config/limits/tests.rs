@@ -70,7 +70,7 @@ fn settings_that_do_not_go_together_are_refused() {
     let [postgres, inline, tasks] = modes.each_ref().map(String::as_str);
     let [lease, longer] = ["--finalization-lease-seconds=20", "--finalization-lease-seconds=21"];
     let same = ["--addr=127.0.0.1:9000", "--admin-addr=127.0.0.1:9000"];
-    let cases: [(&[&str], &[&str], &str); 7] = [
+    let cases: [(&[&str], &[&str], &str); 8] = [
         (
             &[lease, "--finalization-heartbeat-seconds=10"],
             &[longer, "--finalization-heartbeat-seconds=10"],
@@ -85,7 +85,12 @@ fn settings_that_do_not_go_together_are_refused() {
         (&[inline, "--roles=api"], &[postgres, "--roles=api"], "LISTEN_FINALIZATION_DISPATCH_MODE=inline"),
         (
             &[inline, "--roles=worker,reconciler"],
+            &[inline, "--roles=api,worker"],
+            "LISTEN_FINALIZATION_DISPATCH_MODE=inline",
+        ),
+        (
             &[inline, "--roles=reconciler"],
+            &[postgres, "--roles=reconciler"],
             "LISTEN_FINALIZATION_DISPATCH_MODE=inline",
         ),
         (
