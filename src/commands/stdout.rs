@@ -2,10 +2,13 @@
 
 use std::{
     fmt::{Arguments, Display},
+    future::pending,
     io::{self, ErrorKind, Write},
+    os::fd::AsFd,
 };
 
 use anyhow::Context;
+use tokio::{io::Interest, net::unix::pipe::Sender};
 
 /// Says a line on stdout, as `println!` would, and answers an error where that would panic.
 macro_rules! say {
@@ -34,6 +37,17 @@ pub(super) fn plain(text: impl Display) -> String {
 /// When stdout cannot be written to, for another reason than that nobody reads it any more.
 pub(super) fn write(text: &[u8]) -> io::Result<()> {
     write_to(io::stdout().lock(), text)
+}
+
+/// Waits until nobody reads stdout any more, for what would go on for ever. A file is always read, and so is whatever does not
+/// tell.
+pub(super) async fn unread() {
+    let pipe = io::stdout().as_fd().try_clone_to_owned().and_then(Sender::from_owned_fd_unchecked);
+    match pipe {
+        // Nothing is sent through it: it is asked for its end alone.
+        Ok(pipe) if pipe.ready(Interest::ERROR).await.is_ok() => {}
+        _ => pending().await,
+    }
 }
 
 /// Whoever reads no further (`| head -1`) has what they wanted.

@@ -12,7 +12,7 @@ use serde_json::json;
 use super::{no_job, show};
 use crate::commands::{
     gap::Gap,
-    stdout::{plain, say},
+    stdout::{plain, say, unread},
     table::print_line,
 };
 
@@ -25,12 +25,12 @@ pub(super) struct Watch {
     /// Seconds between two looks.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=3600))]
     every: u64,
-    /// End after this many looks; without, on Ctrl-C.
+    /// End after this many looks; without, on Ctrl-C, or when nobody reads any more.
     #[arg(long, value_name = "N")]
     looks: Option<u64>,
 }
 
-/// Watches until there is nothing more to see, or until Ctrl-C.
+/// Watches until there is nothing more to see, nobody reads it any more (`| head -1`), or until Ctrl-C.
 pub(super) async fn run(ledger: &Ledger, watch: &Watch, as_json: bool) -> anyhow::Result<()> {
     let watching = async {
         match &watch.id {
@@ -40,6 +40,7 @@ pub(super) async fn run(ledger: &Ledger, watch: &Watch, as_json: bool) -> anyhow
     };
     tokio::select! {
         watched = watching => watched,
+        () = unread() => Ok(()),
         _ = tokio::signal::ctrl_c() => Ok(()),
     }
 }

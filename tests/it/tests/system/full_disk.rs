@@ -4,8 +4,10 @@ use std::fs::File;
 use std::process::{Command, Output, Stdio};
 
 use testbed::TestDatabase;
+use tokio::io::{AsyncBufReadExt, BufReader};
 
 use crate::binary;
+use crate::process::PATIENCE;
 use crate::world::World;
 
 /// Exit code, and what was said on stderr.
@@ -47,6 +49,25 @@ async fn what_cannot_be_written_is_an_error_and_what_nobody_reads_is_none() {
         assert!(said.starts_with("error: writing ") && said.contains("No space left"), "{words:?}: {said}");
         let (code, said) = ends(&database.url(), words, unread());
         assert!(code != Some(101) && !said.contains("writing"), "{words:?}: {code:?} {said}");
+    }
+}
+
+/// Nothing happens in this database: no second line would find out that nobody reads it.
+#[tokio::test]
+async fn a_watch_ends_well_when_its_reader_has_seen_enough() {
+    let database = TestDatabase::new().await;
+    for words in [&["jobs", "watch", "--json"][..], &["jobs", "watch"]] {
+        let mut command = tokio::process::Command::new(binary::path());
+        command.args(words).env("DATABASE_URL", database.url()).kill_on_drop(true);
+        let mut watch = command.stdout(Stdio::piped()).spawn().expect("the program can be run");
+        let mut told = BufReader::new(watch.stdout.take().expect("it is piped")).lines();
+        assert!(told.next_line().await.expect("it is text").is_some(), "{words:?} said nothing");
+
+        drop(told);
+
+        let ended = tokio::time::timeout(PATIENCE, watch.wait()).await;
+        let ended = ended.unwrap_or_else(|_| panic!("{words:?} goes on for nobody"));
+        assert_eq!(ended.expect("its end can be waited for").code(), Some(0), "{words:?}");
     }
 }
 
