@@ -110,6 +110,10 @@ pub(crate) struct Config {
     /// How long a create waits for its job, in seconds.
     #[arg(long, env = "LISTEN_CREATE_WAIT_SECONDS", default_value_t = 25, value_name = "S")]
     pub(crate) create_wait_seconds: u64,
+    /// How long the public address goes on accepting after the first signal to stop, in seconds: as long as a load balancer
+    /// takes to notice that the process is not ready.
+    #[arg(long, env = "LISTEN_DRAIN_SECONDS", default_value_t = 0, value_name = "S")]
+    pub(crate) drain_seconds: u64,
     /// Failures that end in a dead letter.
     #[arg(long, env = "LISTEN_FINALIZATION_MAX_ATTEMPTS", default_value_t = 5, value_name = "N")]
     pub(crate) finalization_max_attempts: u32,
@@ -219,6 +223,11 @@ impl Config {
         Duration::from_secs(self.finalization_heartbeat_seconds)
     }
 
+    /// How long the public address goes on accepting once the process is to stop.
+    pub(crate) fn drain(&self) -> Duration {
+        Duration::from_secs(self.drain_seconds)
+    }
+
     /// The pause that the demo sets.
     pub(crate) fn pause_after(&self) -> Option<(String, Duration)> {
         let (stage, seconds) = self.demo_pause_after.as_deref()?.split_once('=')?;
@@ -279,6 +288,7 @@ impl Config {
             ("finalization_concurrency", self.finalization_concurrency.to_string()),
             ("creation_concurrency", self.creation_concurrency.to_string()),
             ("create_wait_seconds", self.create_wait_seconds.to_string()),
+            ("drain_seconds", self.drain_seconds.to_string()),
             ("finalization_max_attempts", self.finalization_max_attempts.to_string()),
             ("finalization_max_crashes", self.finalization_max_crashes.to_string()),
             ("rate_per_minute", self.rate_per_minute.to_string()),

@@ -1,9 +1,9 @@
 //! Two tokens: the first signal asks, the second insists.
 
-use std::process::ExitCode;
+use std::{process::ExitCode, time::Duration};
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio_util::sync::CancellationToken;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 /// How this process is asked to stop.
 #[derive(Clone, Debug, Default)]
@@ -36,6 +36,18 @@ impl Lifecycle {
         });
         Ok(lifecycle)
     }
+
+    /// The same for what is asked to stop so much later: at the latest when the second signal insists.
+    pub(crate) fn later(&self, tasks: &TaskTracker, wait: Duration) -> Self {
+        let later = Self { soft: CancellationToken::new(), hard: self.hard.clone() };
+        let (first, asked) = (self.clone(), later.soft.clone());
+        tasks.spawn(async move {
+            first.soft.cancelled().await;
+            first.hard.run_until_cancelled(tokio::time::sleep(wait)).await;
+            asked.cancel();
+        });
+        later
+    }
 }
 
 /// The same signals, for a command that ends by itself and has to clear away before it ends otherwise.
@@ -61,5 +73,39 @@ impl Interruption {
             _ = self.interrupt.recv() => SignalKind::interrupt(),
         };
         ExitCode::from(u8::try_from(128 + signal.as_raw_value()).unwrap_or(1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::Instant;
+
+    use super::*;
+
+    const WAIT: Duration = Duration::from_secs(30);
+
+    #[tokio::test(start_paused = true)]
+    async fn what_stops_later_has_its_time_and_the_second_signal_ends_it() {
+        for (insists, waited) in [(false, WAIT), (true, Duration::ZERO)] {
+            let (lifecycle, begun) = (Lifecycle::default(), Instant::now());
+            let later = lifecycle.later(&TaskTracker::new(), WAIT);
+            lifecycle.soft.cancel();
+            tokio::task::yield_now().await;
+            assert!(!later.soft.is_cancelled());
+            if insists {
+                lifecycle.hard.cancel();
+            }
+            later.soft.cancelled().await;
+            assert_eq!((begun.elapsed(), later.hard.is_cancelled()), (waited, insists));
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_has_no_time_of_its_own_is_asked_at_once() {
+        let (lifecycle, begun) = (Lifecycle::default(), Instant::now());
+        let later = lifecycle.later(&TaskTracker::new(), Duration::ZERO);
+        lifecycle.soft.cancel();
+        later.soft.cancelled().await;
+        assert!(begun.elapsed() <= Duration::from_millis(1), "the timer's own grain");
     }
 }

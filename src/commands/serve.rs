@@ -56,9 +56,14 @@ pub(crate) async fn start(app: &App, lifecycle: &Lifecycle) -> anyhow::Result<Se
     let desk = bind(app.config.admin_addr, "LISTEN_ADMIN_ADDR").await?;
     let tasks = TaskTracker::new();
     let health = app.start_worker(&tasks, lifecycle, app.tally.clone())?;
-    app.start_keyed(&tasks, lifecycle);
+    // The API, and what its requests need, go on for those whom a load balancer still sends.
+    let front = match app.config.has(Role::Api) {
+        true => lifecycle.later(&tasks, app.config.drain()),
+        false => lifecycle.clone(),
+    };
+    app.start_keyed(&tasks, &front);
     app.start_repair(&tasks, lifecycle)?;
-    app.start_wakes(&tasks, lifecycle);
+    app.start_wakes(&tasks, &front);
     tasks.spawn(schema::watch(app.ledger.clone(), lifecycle.soft.clone()));
     let admin_router =
         admin::router(app.ledger.clone(), app.registry.clone(), health, lifecycle.soft.clone());
@@ -69,7 +74,7 @@ pub(crate) async fn start(app: &App, lifecycle: &Lifecycle) -> anyhow::Result<Se
     presence::start(app, &tasks, lifecycle);
     // The API first: whoever is told "ready" by the admin address must find it listening.
     let api = api.map(|(listener, addr)| {
-        attend(&tasks, listener, app.router(), lifecycle.soft.clone(), app.farewell());
+        attend(&tasks, listener, app.router(), front.soft.clone(), app.farewell());
         addr
     });
     let (listener, admin) = desk;

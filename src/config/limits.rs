@@ -45,6 +45,7 @@ impl Config {
             ("LISTEN_FINALIZATION_CONCURRENCY", count(self.finalization_concurrency), 1..=MANY),
             ("LISTEN_CREATION_CONCURRENCY", count(self.creation_concurrency), 1..=MANY),
             ("LISTEN_CREATE_WAIT_SECONDS", self.create_wait_seconds, 0..=54),
+            ("LISTEN_DRAIN_SECONDS", self.drain_seconds, 0..=60),
             ("LISTEN_FINALIZATION_MAX_ATTEMPTS", self.finalization_max_attempts.into(), 1..=1_000),
             ("LISTEN_FINALIZATION_MAX_CRASHES", self.finalization_max_crashes.into(), 1..=1_000),
             ("LISTEN_RATE_PER_MINUTE", self.rate_per_minute.into(), 0..=10_000_000),

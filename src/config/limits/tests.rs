@@ -50,6 +50,7 @@ fn a_number_outside_of_its_range_is_refused_by_name() {
         }
     }
     assert_eq!(wrong("create-wait-seconds", "55"), ["LISTEN_CREATE_WAIT_SECONDS must be 0 to 54"]);
+    assert_eq!(wrong("drain-seconds", "61"), ["LISTEN_DRAIN_SECONDS must be 0 to 60"]);
 }
 
 #[test]

@@ -1,18 +1,16 @@
 //! Workers that are killed, frozen, and asked to go in the middle of a run.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use reqwest::StatusCode;
 use rustix::process::Signal;
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio::time::Instant;
 
 use crate::binary;
 use crate::client::{Client, page};
-use crate::process::{PATIENCE, Process};
+use crate::process::{Process, until};
 use crate::receiver::Receiver;
 use crate::world::{GARDEN, World};
 
@@ -113,19 +111,31 @@ async fn a_process_that_stops_says_so_and_waits_for_nobody_at_the_second_signal(
 
     leaving.signal(Signal::TERM);
 
-    let ready = format!("{}/readyz", leaving.admin);
-    let begun = Instant::now();
-    loop {
-        let (status, words) = page(&ready).await;
-        if status == StatusCode::SERVICE_UNAVAILABLE {
-            assert_eq!(words, "stopping\n");
-            break;
-        }
-        assert!(begun.elapsed() < PATIENCE, "it is still {words}");
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    says_that_it_stops(&leaving).await;
     leaving.signal(Signal::TERM);
     assert!(leaving.ended().await.success(), "{}", leaving.logs());
+}
+
+/// Its time to drain is longer than anybody waits here: only the second signal ends it.
+#[tokio::test]
+async fn a_process_that_drains_is_not_ready_and_takes_no_work_but_every_request_until_the_second_signal() {
+    let world = World::new().await;
+    let mut leaving = Process::serve(&world.url, &[("LISTEN_DRAIN_SECONDS", "60")]).await;
+
+    leaving.signal(Signal::TERM);
+
+    says_that_it_stops(&leaving).await;
+    // Nobody was connected before: a load balancer that has not noticed yet would be refused.
+    world.client(&leaving).admit(GARDEN).await;
+    leaving.signal(Signal::TERM);
+    assert!(leaving.ended().await.success(), "{}", leaving.logs());
+    assert_eq!(binary::the_job(&world.url)["status"], "queued", "it is for another process");
+}
+
+async fn says_that_it_stops(process: &Process) {
+    let ready = format!("{}/readyz", process.admin);
+    until(|| async { page(&ready).await == (StatusCode::SERVICE_UNAVAILABLE, "stopping\n".to_owned()) })
+        .await;
 }
 
 #[tokio::test]
