@@ -123,7 +123,8 @@ pub(crate) struct Config {
     /// Requests per minute and key; 0 switches the limit off.
     #[arg(long, env = "LISTEN_RATE_PER_MINUTE", default_value_t = 600, value_name = "N")]
     pub(crate) rate_per_minute: u32,
-    /// How long finished jobs, deliveries and operator actions are kept.
+    /// How long finished jobs, deliveries and operator actions are kept. Every worker and reconciler needs the same: the
+    /// smallest wins.
     #[arg(long, env = "LISTEN_RETENTION_DAYS", default_value_t = 30, value_name = "DAYS")]
     pub(crate) retention_days: u64,
     /// How long a lease lasts without renewal, in seconds.
