@@ -15,9 +15,9 @@ use crate::{
 mod claim;
 mod fair;
 pub(crate) mod finish;
-pub(crate) mod made;
 mod read;
 pub(crate) mod recover;
+pub(crate) mod things;
 pub(crate) mod waiting;
 
 pub(crate) use read::{make_due, share_endpoint};

@@ -10,6 +10,7 @@ use super::{Completion, Finished, items, memories, write};
 use crate::{
     EventKind, Ledger,
     announce::{About, Told, announce},
+    deliveries::things::forget_things,
     effects::{Bell, Stumble, after, count_totals, until_stored},
     error::{Doing, Error},
     history::{self, Said},
@@ -146,9 +147,13 @@ async fn write_all(
     }
     write::complete_conversations(connection, &kept, now).await?;
     write::discard_conversations(connection, &discarded, now).await?;
-    memories::take_back_earlier(connection, &kept).await?;
-    let mut items = items::write(connection, &kept, now).await?.into_iter();
-    let mut memories = memories::write(connection, &kept, now).await?.into_iter();
+    let mut taken_back = memories::take_back_earlier(connection, &kept).await?;
+    let mut items = items::write(connection, &kept, now).await?;
+    for (taken_back, items) in taken_back.iter_mut().zip(&mut items) {
+        taken_back.append(&mut items.taken_back);
+    }
+    let (mut items, mut memories) =
+        (items.into_iter(), memories::write(connection, &kept, now).await?.into_iter());
     write::embeddings(connection, &kept, now).await?;
     let created: Vec<(items::Written, Vec<String>)> = granted
         .iter()
@@ -163,6 +168,10 @@ async fn write_all(
         .map(|(granted, (items, memories))| told(granted.completion, &items.created, memories))
         .collect();
     let deliveries = announce(connection, &told, now).await?;
+    for (completion, things) in kept.iter().zip(&taken_back) {
+        // Behind what is written: who removes an endpoint holds it before its deliveries.
+        forget_taken_back(connection, completion, things).await?;
+    }
     let mut pushes = 0;
     for (granted, (items, _)) in granted.iter().zip(&created) {
         let user = &granted.completion.claimed.user_id;
@@ -173,6 +182,19 @@ async fn write_all(
         Finished::Completed { items: items.created.len(), memories: memories.len(), deliveries }
     });
     Ok((granted.iter().map(|granted| granted.place).zip(finished).collect(), pushes))
+}
+
+/// Takes back what is still to be told of things that a completion took back.
+async fn forget_taken_back(
+    connection: &mut PgConnection,
+    completion: &Completion,
+    things: &[String],
+) -> Result<(), Error> {
+    let Completion { claimed, .. } = completion;
+    let things: Vec<&str> = things.iter().map(String::as_str).collect();
+    forget_things(connection, &claimed.user_id, Some(claimed.conversation_id.as_str()), &things)
+        .await
+        .doing("taking back deliveries")
 }
 
 /// An event per thing that was told of: things are told of one by one.

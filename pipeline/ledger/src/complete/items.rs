@@ -15,8 +15,8 @@ use crate::{
 /// The namespace of derived ids; part of the durable contract.
 const ITEMS: Uuid = Uuid::from_u128(0x6c69_7374_656e_5f69_7465_6d73_0000_0000);
 
-/// An action item that a later revision takes back: its words and its date.
-type TakenBack = (String, Option<Timestamp>);
+/// An action item that a later revision takes back: its id, its words and its date.
+type TakenBack = (String, String, Option<Timestamp>);
 
 /// What became of a completion's items.
 #[derive(Debug, Default)]
@@ -27,6 +27,8 @@ pub(super) struct Written {
     pub(super) dated: Vec<Due>,
     /// What an earlier revision had made likewise, with the same date.
     pub(super) dated_again: Vec<Due>,
+    /// The ids of those that were taken back.
+    pub(super) taken_back: Vec<String>,
 }
 
 /// Takes back what an earlier revision extracted and no person has touched since (DECISIONS §4). Answers what, so that
@@ -43,7 +45,7 @@ async fn take_back_earlier(
     hold_subscriptions(connection, &claimed.user_id).await?;
     sqlx::query_as(
         "delete from action_items where user_id = $1 and conversation_id = $2 and revision < $3 and not by_person \
-         returning description, due_at",
+         returning action_item_id, description, due_at",
     )
     .bind(claimed.user_id.as_str())
     .bind(claimed.conversation_id.as_str())
@@ -76,7 +78,7 @@ pub(super) async fn write(
     let mut handed_over = hand_over_due_dates(connection, kept, &sorted, now).await?;
     let written = |((completion, sorted), taken_back): ((&&Completion, Sorted<'_>), Vec<TakenBack>)| {
         let older = handed_over.remove(completion.claimed.user_id.as_str()).unwrap_or_default();
-        written(completion, sorted, &taken_back, older)
+        written(completion, sorted, taken_back, older)
     };
     Ok(kept.iter().zip(sorted).zip(taken_back).map(written).collect())
 }
@@ -84,20 +86,21 @@ pub(super) async fn write(
 fn written(
     completion: &Completion,
     sorted: Sorted<'_>,
-    taken_back: &[TakenBack],
+    taken_back: Vec<TakenBack>,
     handed_over: Vec<Due>,
 ) -> Written {
     let mut written = Written { dated: handed_over, ..Written::default() };
     for (id, item) in sorted.fresh {
         let was_told = taken_back
             .iter()
-            .any(|(words, due)| *due == item.due_at && (completion.same.task)(words, &item.description));
+            .any(|(_, words, due)| *due == item.due_at && (completion.same.task)(words, &item.description));
         if let Some(due_at) = item.due_at {
             let dues = if was_told { &mut written.dated_again } else { &mut written.dated };
             dues.push(Due::of(&id, due_at));
         }
         written.created.push(id);
     }
+    written.taken_back = taken_back.into_iter().map(|(id, ..)| id).collect();
     written
 }
 

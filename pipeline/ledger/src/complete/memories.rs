@@ -14,24 +14,27 @@ const PER_CONVERSATION: usize = 4;
 /// The namespace of derived ids; part of the durable contract.
 const MEMORIES: Uuid = Uuid::from_u128(0x6c69_7374_656e_5f6d_656d_6f72_6965_7300);
 
-/// Takes back what an earlier revision extracted and no person has touched since (DECISIONS §4).
+/// Takes back what an earlier revision extracted and no person has touched since (DECISIONS §4). Answers, for each
+/// completion, the ids of those.
 pub(super) async fn take_back_earlier(
     connection: &mut PgConnection,
     kept: &[&Completion],
-) -> Result<(), Error> {
-    for claimed in kept.iter().map(|completion| &completion.claimed).filter(|claimed| claimed.revision > 1) {
-        sqlx::query(
+) -> Result<Vec<Vec<String>>, Error> {
+    let mut taken_back = vec![Vec::new(); kept.len()];
+    let claims = kept.iter().map(|completion| &completion.claimed).zip(&mut taken_back);
+    for (claimed, taken_back) in claims.filter(|(claimed, _)| claimed.revision > 1) {
+        *taken_back = sqlx::query_scalar(
             "delete from memories where user_id = $1 and conversation_id = $2 and revision < $3 \
-                 and not edited and not reviewed and not manually_added and user_review is null",
+                 and not edited and not reviewed and not manually_added and user_review is null returning memory_id",
         )
         .bind(claimed.user_id.as_str())
         .bind(claimed.conversation_id.as_str())
         .bind(claimed.revision)
-        .execute(&mut *connection)
+        .fetch_all(&mut *connection)
         .await
         .doing("taking back memories")?;
     }
-    Ok(())
+    Ok(taken_back)
 }
 
 /// Writes the new memories that nothing kept already says. Answers, for each completion, the ids of those that were

@@ -6,7 +6,7 @@ use sqlx::{AssertSqlSafe, PgConnection};
 use super::{ITEM_COLUMNS, ItemRow, dates::Changed};
 use crate::{
     Ledger,
-    deliveries::made::forget_made,
+    deliveries::things::forget_things,
     error::{Doing, Error},
     reminders::hold_subscriptions,
     repeats::forget_answers,
@@ -60,14 +60,10 @@ impl Ledger {
             .execute(&mut *transaction)
             .await
             .doing(DOING)?;
-        let held_by: Vec<&str> = [Some(item.as_str()), before.conversation_id.as_ref().map(|id| id.as_str())]
-            .into_iter()
-            .flatten()
-            .collect();
+        let conversation = before.conversation_id.as_ref().map(|id| id.as_str());
+        let held_by: Vec<&str> = [Some(item.as_str()), conversation].into_iter().flatten().collect();
         forget_answers(&mut transaction, user, &held_by).await.doing(DOING)?;
-        if before.conversation_id.is_none() {
-            forget_made(&mut transaction, user, item.as_str()).await.doing(DOING)?;
-        }
+        forget_things(&mut transaction, user, conversation, &[item.as_str()]).await.doing(DOING)?;
         transaction.commit().await.doing(DOING)?;
         Ok(true)
     }

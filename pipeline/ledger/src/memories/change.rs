@@ -6,7 +6,7 @@ use sqlx::AssertSqlSafe;
 use super::{MEMORY_COLUMNS, MemoryRow};
 use crate::{
     Ledger,
-    deliveries::made::forget_made,
+    deliveries::things::forget_things,
     error::{Doing, Error},
     repeats::forget_answers,
 };
@@ -75,8 +75,8 @@ impl Ledger {
         .await
         .doing(DOING)?;
         forget_answers(&mut transaction, user, &[memory.as_str()]).await.doing(DOING)?;
-        if conversation == Some(None) {
-            forget_made(&mut transaction, user, memory.as_str()).await.doing(DOING)?;
+        if let Some(of) = &conversation {
+            forget_things(&mut transaction, user, of.as_deref(), &[memory.as_str()]).await.doing(DOING)?;
         }
         transaction.commit().await.doing(DOING)?;
         Ok(conversation.is_some())

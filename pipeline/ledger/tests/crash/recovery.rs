@@ -44,6 +44,7 @@ const ALWAYS: [(&str, &str); 8] = [
              group by 1) t where t.n <> (select count(*) from finalization_jobs j where j.status = t.status)",
     ),
     (
+        // What a later one takes back is told no more, where it was not told before.
         "a kept revision has its things and is told of, once each",
         "select format('%s: %s items, %s memories, %s deliveries', j.conversation_id, i, m, d) \
          from finalization_jobs j join conversations c using (user_id, conversation_id) cross join lateral (select \
@@ -51,7 +52,8 @@ const ALWAYS: [(&str, &str); 8] = [
              (select count(*) from memories a where a.user_id = j.user_id) m, \
              (select count(*) from webhook_deliveries w where w.user_id = j.user_id and w.revision = j.revision \
                  and w.event <> 'conversation.failed') d) n \
-         where j.outcome = 'kept' and (i, m, d) <> (1, 1, 3)",
+         where j.outcome = 'kept' and (i, m, d) <> (1, 1, 3) and ((i, m) <> (1, 1) or d not in (1, 2) or not exists \
+             (select from finalization_jobs n where n.user_id = j.user_id and n.revision > j.revision and n.outcome = 'kept'))",
     ),
     (
         "what was not kept has nothing",

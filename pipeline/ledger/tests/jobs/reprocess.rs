@@ -97,6 +97,85 @@ async fn what_a_person_touched_survives_and_is_not_made_again() {
     assert_eq!(world.count("select count(*) from memories").await, 1);
 }
 
+/// A completed conversation `c` of which each thing is told by itself, in words that are kept. Of an item and of a memory
+/// that was given up, of the item's last although it is the older one; another item is the person's.
+async fn with_told() -> World {
+    let world = World::new().await;
+    world.endpoint(&world.ann, "w", &EventKind::ALL).await;
+    let claimed = world.claimed("c").await;
+    let items = ["Call Tom", "Buy milk", "Pay Bob"];
+    complete(&world, &claimed, &each_told(results("First", &items, &["Ann rows", "Ann reads"]))).await;
+    world
+        .run(
+            "update action_items set by_person = true where description = 'Pay Bob'; \
+             update webhook_deliveries set body = 'words'; \
+             update webhook_deliveries set status = 'exhausted', next_at = null, finished_at = now() \
+                 where subject_id in (select action_item_id from action_items where description = 'Buy milk' \
+                     union all select memory_id from memories where content = 'Ann rows'); \
+             update webhook_deliveries set occurred_at = occurred_at - interval '1 hour' \
+                 where status = 'exhausted' and event = 'action_item.created'",
+        )
+        .await;
+    world
+}
+
+fn each_told(results: Results) -> Results {
+    let announcements = EventKind::ALL.into_iter().filter(|event| event.as_str().ends_with("created"));
+    let announcements = announcements.map(|event| Announcement { event });
+    Results { announcements: results.announcements.iter().copied().chain(announcements).collect(), ..results }
+}
+
+#[tokio::test]
+async fn what_is_taken_back_is_told_no_more_and_no_word_of_it_is_kept() {
+    let world = with_told().await;
+    let claimed = reprocess(&world).await;
+    complete(&world, &claimed, &each_told(results("Second", &["Call Tim"], &[]))).await;
+    let left: Vec<(i64, String, String, bool)> = sqlx::query_as(
+        "select revision, event, status, body is not null from webhook_deliveries order by 1, 2, 3",
+    )
+    .fetch_all(&world.pool)
+    .await
+    .unwrap();
+    let row = |revision, event: &str, status: &str, words| (revision, event.into(), status.into(), words);
+    assert_eq!(
+        left,
+        [
+            row(1, "action_item.created", "exhausted", false),
+            row(1, "action_item.created", "pending", true),
+            row(1, "conversation.completed", "pending", true),
+            row(1, "memory.created", "exhausted", false),
+            row(2, "action_item.created", "pending", false),
+            row(2, "conversation.completed", "pending", false),
+        ],
+        "the person's own item is told as it was"
+    );
+}
+
+/// How many deliveries a completion that takes things back has not locked while somebody holds what `held` says.
+async fn free_while(held: &'static str) -> i64 {
+    let world = with_told().await;
+    let claimed = reprocess(&world).await;
+    let mut holder = world.database.holding(held).await;
+    let second = each_told(results("Second", &["Call Tim"], &[]));
+    let look = async {
+        world.database.until_somebody_waits().await;
+        let free = "select count(*) from (select from webhook_deliveries for update skip locked) d";
+        let free = world.count(free).await;
+        sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
+        free
+    };
+    tokio::join!(complete(&world, &claimed, &second), look).1
+}
+
+#[tokio::test]
+async fn who_takes_back_what_is_told_holds_endpoints_before_deliveries_and_these_in_one_order() {
+    assert_eq!(free_while("select from webhook_endpoints for update").await, 6, "all of them");
+    // Two that wait are gone by then. Of those that were given up one is somebody's, and the other comes behind it.
+    let first =
+        "select from webhook_deliveries where status = 'exhausted' order by occurred_at limit 1 for update";
+    assert_eq!(free_while(first).await, 3);
+}
+
 #[tokio::test]
 async fn a_reprocess_that_dies_changes_nothing_and_nobody_is_told() {
     let world = with_completed().await;

@@ -1,6 +1,6 @@
 //! What endpoints are told of things that a person makes (DECISIONS §6).
 
-use ledger::{EventKind, NewActionItem, NewPersonMemory};
+use ledger::{DeliveryOutcome, DeliveryPolicy, EventKind, NewActionItem, NewPersonMemory};
 use records::{ActionItemId, MemoryCategory, MemoryId, UserId};
 
 use crate::world::World;
@@ -78,4 +78,42 @@ async fn what_was_not_told_of_a_thing_goes_with_it_and_words_are_not_kept() {
         told(&world).await.into_iter().map(|(_, _, about, status, words)| (about, status, words)).collect();
     let row = |about: &str, status: &str| (about.to_owned(), status.to_owned(), false);
     assert_eq!(left, [row("i2", "exhausted"), row("i3", "pending"), row("m2", "exhausted")]);
+}
+
+#[tokio::test]
+async fn a_memory_that_was_heard_and_deleted_is_told_in_its_words_no_more() {
+    let world = World::new().await;
+    world.endpoint_for(&world.ann, "w", &[EventKind::MemoryCreated]).await;
+    world.conversation(&world.ann, "c", "completed", 0).await;
+    world
+        .run(
+            "insert into memories (user_id, memory_id, content, category, created_at, updated_at, conversation_id) \
+                 select 'ann', m, 'Likes tea', 'core', now(), now(), 'c' from unnest(array['m1', 'm2']) m; \
+             insert into webhook_deliveries (user_id, endpoint_id, delivery_id, event, conversation_id, subject_id, status, \
+                     next_at, occurred_at) \
+                 select 'ann', 'w', memory_id, 'memory.created', 'c', memory_id, 'pending', now(), now() from memories",
+        )
+        .await;
+    let policy = DeliveryPolicy { schedule: vec![std::time::Duration::ZERO], ..DeliveryPolicy::default() };
+    let claim = async || {
+        let mut claimed = world.ledger.claim_deliveries(9, &policy).await.unwrap().claimed;
+        claimed.sort_by_key(|one| one.delivery_id.clone());
+        claimed
+    };
+    let claimed = claim().await;
+    assert_eq!(claimed.len(), 2);
+    let busy =
+        |error| DeliveryOutcome::Retry { status: Some(503), error, retry_after: None, jitter_permille: 0 };
+    let given_up = DeliveryOutcome::Final { status: Some(400), error: "status" };
+    for (one, outcome) in claimed.iter().zip([busy("status"), given_up]) {
+        assert!(world.ledger.keep_body(one, b"Likes tea").await.unwrap());
+        assert!(world.ledger.finish_delivery(one, outcome, &policy).await.unwrap());
+    }
+    for memory in ["m1", "m2"] {
+        assert!(world.ledger.delete_memory(&world.ann, &MemoryId::new(memory)).await.unwrap());
+    }
+    assert!(claim().await.is_empty(), "what was refused once is not tried again");
+    world.ledger.redeliver(&world.ann, "w", "m2").await.unwrap().unwrap().unwrap();
+    let again = claim().await;
+    assert_eq!((again.len(), again[0].body.as_deref()), (1, None), "what was given up has lost its words");
 }

@@ -79,21 +79,34 @@ async fn what_is_said_of_an_item_or_a_memory_concerns_that_one_alone() {
     assert_eq!(world.count(WAITING).await, 0);
 }
 
+/// Whether a row says something of the part `x` of the conversation `y`.
+const OF_X_IN_Y: &str = "coalesce(t ->> 'action_item_id' = 'x' or t ->> 'memory_id' = 'x' \
+        or t ->> 'subject_id' = 'x' and t ->> 'conversation_id' = 'y', false)";
+
 #[tokio::test]
-async fn what_belongs_to_a_conversation_is_told_with_it_even_when_it_is_deleted_by_itself() {
-    let world = street().await;
-    world
-        .run("update action_items set conversation_id = 'y'; update memories set conversation_id = 'y'")
-        .await;
-    let of_conversation = "select count(*) from webhook_deliveries";
-    let before = world.count(of_conversation).await;
-    assert!(world.ledger.delete_action_item(&world.ann, &ActionItemId::new("x")).await.unwrap());
-    assert!(world.ledger.delete_memory(&world.ann, &MemoryId::new("x")).await.unwrap());
-    assert_eq!(world.count(of_conversation).await, before);
-    assert_eq!(
-        world.count("select count(*) from webhook_deliveries where body is not null").await,
-        before / 2
-    );
+async fn what_is_to_be_told_of_a_part_of_a_conversation_goes_with_that_part_alone() {
+    const WAITING: &str = "select count(*) from webhook_deliveries where user_id = 'ann' and subject_id = 'x' \
+        and conversation_id = 'y' and (status = 'pending' or body is not null)";
+    for is_item in [true, false] {
+        let world = street().await;
+        world
+            .run(
+                "update action_items set conversation_id = 'y'; update memories set conversation_id = 'y'; \
+                 insert into webhook_deliveries (user_id, endpoint_id, delivery_id, event, conversation_id, status, \
+                         next_at, body, occurred_at) \
+                     values ('ann', 'x', 'x_y_exhausted', 'conversation.completed', 'y', 'pending', now(), 'words', now())",
+            )
+            .await;
+        assert_eq!(world.count(WAITING).await, 2);
+        let delete = async {
+            match is_item {
+                true => world.ledger.delete_action_item(&world.ann, &ActionItemId::new("x")).await.unwrap(),
+                false => world.ledger.delete_memory(&world.ann, &MemoryId::new("x")).await.unwrap(),
+            }
+        };
+        assert!(bystanders::spared(&world, |_| OF_X_IN_Y, delete).await);
+        assert_eq!(world.count(WAITING).await, 0, "an item: {is_item}");
+    }
 }
 
 #[tokio::test]

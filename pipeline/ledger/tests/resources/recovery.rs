@@ -104,6 +104,31 @@ async fn more_than_a_transaction_may_hold_is_recovered_in_batches() {
 }
 
 #[tokio::test]
+async fn what_is_recovered_is_held_in_one_order_by_everybody() {
+    let world = World::new().await;
+    world.endpoint(&world.ann, "w").await;
+    world
+        .run(
+            "insert into webhook_deliveries (user_id, endpoint_id, delivery_id, event, status, finished_at, occurred_at) \
+             select 'ann', 'w', d, 'conversation.completed', 'exhausted', now(), now() \
+             from unnest(array['b', 'c', 'a']) d",
+        )
+        .await;
+    let since = since(&world).await;
+    let mut holder =
+        world.database.holding("select from webhook_deliveries where delivery_id = 'a' for update").await;
+    let recover = async { world.ledger.recover(&world.ann, "w", since).await.unwrap() };
+    let look = async {
+        world.database.until_somebody_waits().await;
+        let free = "select count(*) from (select from webhook_deliveries for update skip locked) d";
+        let free = world.count(free).await;
+        sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
+        free
+    };
+    assert_eq!(tokio::join!(recover, look), (Some(3), 2), "of one moment, by their ids");
+}
+
+#[tokio::test]
 async fn a_replaced_secret_signs_beside_its_successor_for_a_day() {
     let world = World::new().await;
     world.endpoint(&world.ann, "w").await;
