@@ -19,6 +19,9 @@ pub(crate) const YELLOW: Style = AnsiColor::Yellow.on_default().bold();
 /// Back to plain.
 pub(crate) const PLAIN: Reset = Reset;
 
+/// What no log shows, whatever is asked for.
+const NEVER: [&str; 2] = [trace::TARGET, "sqlx_postgres::options::pgpass"];
+
 /// What is logged when nobody said otherwise, but for the demo.
 pub(crate) const DEFAULT_LOG: &str = "info";
 
@@ -96,16 +99,13 @@ impl Logs {
     }
 
     /// Whatever is asked for, spans of traces are no part of the log: without a collector they are switched off where
-    /// they stand.
+    /// they stand. Nor is what the driver says of a broken line in a file of passwords: it shows the line.
     fn filter(&self, default: &str) -> EnvFilter {
         // What the server notices of a schema that is there already is no news to anybody.
         let default = || format!("{default},{}=warn", crate::wiring::NOTICES);
         let asked = self.log.clone().unwrap_or_else(default);
-        let asked = EnvFilter::new(asked);
-        match format!("{}=off", trace::TARGET).parse() {
-            Ok(off) => asked.add_directive(off),
-            Err(_) => asked,
-        }
+        let off = NEVER.iter().filter_map(|target| format!("{target}=off").parse().ok());
+        off.fold(EnvFilter::new(asked), EnvFilter::add_directive)
     }
 
     fn shape(&self) -> Shape {
@@ -169,6 +169,17 @@ mod tests {
         let told = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success() && told.contains(file!()), "{told}");
         assert!(!told.contains(SAID), "{told}");
+    }
+
+    #[test]
+    fn whatever_is_asked_for_a_broken_line_of_passwords_is_not_logged() {
+        for log in ["info", "trace", "sqlx_postgres::options=trace"] {
+            let cli = ["listen", "--log", log, "completions", "bash"];
+            let filter = Cli::try_parse_from(cli).unwrap().logs.filter("info");
+            for never in NEVER {
+                assert!(filter.to_string().contains(&format!("{never}=off")), "{filter}");
+            }
+        }
     }
 
     #[test]
