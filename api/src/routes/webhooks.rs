@@ -60,7 +60,8 @@ pub(super) fn read_new(
     Some((url?, events, form))
 }
 
-/// POST `…/rotate-secret`: a new secret, shown this once. Deliveries carry the old one's signature, too, for a day.
+/// POST `…/rotate-secret`: a new secret, shown this once. Deliveries carry the old one's signature, too, for a day, also
+/// where the new one is replaced within it.
 pub(super) async fn rotate(
     State(door): State<Door>,
     caller: Caller,

@@ -173,7 +173,11 @@ fn rotate() -> Operation {
         TAG,
         "Rotate the secret",
     )
-    .says("For a day, deliveries carry the signature of the old secret, too.")
+    .says(
+        "For a day, deliveries carry the signature of the old secret, too. Rotated again within that day, they carry \
+         it until the day is over, and that of the newest one; the secret between, whose answer may have been lost, \
+         signs no more.",
+    )
     .needs(Scope::WebhooksWrite)
     .answers(Answer::one("NewlyMadeWebhook", "The new secret, shown this once.", with_secret()))
     .not_found("Webhook")

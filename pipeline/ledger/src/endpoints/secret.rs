@@ -10,8 +10,9 @@ use crate::{
 };
 
 impl Ledger {
-    /// Gives an endpoint a new secret. For 24 hours deliveries carry a signature of each, the new one first; of a secret
-    /// that is replaced within that time, nothing is signed any more. `None`: no such endpoint.
+    /// Gives an endpoint a new secret. For 24 hours deliveries carry a signature of each, the new one first. Said once more
+    /// within that time, it replaces the new one alone: the answer that held it may have been lost, and what receivers have
+    /// signs until its 24 hours are over. `None`: no such endpoint.
     ///
     /// # Errors
     /// When the database does not answer.
@@ -22,9 +23,11 @@ impl Ledger {
         secret: &SecretString,
     ) -> Result<Option<Endpoint>, Error> {
         let row: Option<EndpointRow> = sqlx::query_as(
-            "update webhook_endpoints set previous_secret = secret, \
-                 previous_secret_until = clock_timestamp() + interval '24 hours', secret = $3, \
-                 updated_at = clock_timestamp() \
+            "update webhook_endpoints set secret = $3, updated_at = clock_timestamp(), \
+                 previous_secret = case when previous_secret_until > statement_timestamp() then previous_secret \
+                     else secret end, \
+                 previous_secret_until = case when previous_secret_until > statement_timestamp() \
+                     then previous_secret_until else statement_timestamp() + interval '24 hours' end \
              where user_id = $1 and endpoint_id = $2 \
              returning endpoint_id, url, events, format, enabled, disabled_reason, failing_since, last_success_at, \
                  created_at, updated_at",

@@ -59,9 +59,9 @@ const MISCOUNTED: &str = "update finalization_totals set jobs = jobs + 1 where c
 impl Said for Owned {
     type Scene = Scene;
 
-    /// A rotation makes what was new old; operators' recoveries are recorded each time.
+    /// Operators' recoveries are recorded each time.
     fn is_harmless_twice(self) -> bool {
-        !matches!(self, Self::RotateSecret | Self::RedeliverForOperator | Self::Recount)
+        !matches!(self, Self::RedeliverForOperator | Self::Recount)
     }
 
     fn is_set_in_a_sound_world(self) -> bool {

@@ -136,16 +136,47 @@ async fn a_replaced_secret_signs_beside_its_successor_for_a_day() {
     let new = SecretString::from("whsec_bmV3");
     assert_eq!(world.ledger.rotate_secret(&world.bob, "w", &new).await.unwrap(), None);
     world.ledger.rotate_secret(&world.ann, "w", &new).await.unwrap().unwrap();
-    let secrets = async || {
-        let claimed =
-            world.ledger.claim_deliveries(1, &DeliveryPolicy::default()).await.unwrap().claimed.remove(0);
-        let again = DeliveryOutcome::Final { status: None, error: "status" };
-        world.ledger.finish_delivery(&claimed, again, &DeliveryPolicy::default()).await.unwrap();
-        world.ledger.redeliver(&world.ann, "w", &claimed.delivery_id).await.unwrap();
-        let previous = claimed.previous_secret.as_ref().map(|secret| secret.expose_secret().to_owned());
-        (claimed.secret.expose_secret().to_owned(), previous)
-    };
-    assert_eq!(secrets().await, ("whsec_bmV3".to_owned(), Some("whsec_c2VjcmV0".to_owned())));
+    assert_eq!(secrets(&world).await, ("whsec_bmV3".to_owned(), Some("whsec_c2VjcmV0".to_owned())));
     world.run("update webhook_endpoints set previous_secret_until = now() - interval '1 second'").await;
-    assert_eq!(secrets().await, ("whsec_bmV3".to_owned(), None));
+    assert_eq!(secrets(&world).await, ("whsec_bmV3".to_owned(), None));
+}
+
+/// What the one delivery of `w` would be signed with: the secret, and the one before.
+async fn secrets(world: &World) -> (String, Option<String>) {
+    let claimed =
+        world.ledger.claim_deliveries(1, &DeliveryPolicy::default()).await.unwrap().claimed.remove(0);
+    let again = DeliveryOutcome::Final { status: None, error: "status" };
+    world.ledger.finish_delivery(&claimed, again, &DeliveryPolicy::default()).await.unwrap();
+    world.ledger.redeliver(&world.ann, "w", &claimed.delivery_id).await.unwrap();
+    let previous = claimed.previous_secret.as_ref().map(|secret| secret.expose_secret().to_owned());
+    (claimed.secret.expose_secret().to_owned(), previous)
+}
+
+#[tokio::test]
+async fn what_receivers_have_signs_for_its_day_also_where_a_secret_is_replaced_twice() {
+    let world = World::new().await;
+    world.endpoint(&world.ann, "w").await;
+    world.pending(&world.ann, "w", 1).await;
+    let rotate = async |secret: &str| {
+        world.ledger.rotate_secret(&world.ann, "w", &SecretString::from(secret)).await.unwrap().unwrap();
+    };
+    let pair = |new: &str, previous: &str| (new.to_owned(), Some(previous.to_owned()));
+    rotate("whsec_bG9zdA==").await;
+    world
+        .run(
+            "update webhook_endpoints set previous_secret_until = previous_secret_until - interval '9 hours'",
+        )
+        .await;
+    rotate("whsec_bmV3").await;
+    assert_eq!(
+        secrets(&world).await,
+        pair("whsec_bmV3", "whsec_c2VjcmV0"),
+        "nobody may have got the one between"
+    );
+    let day = "select count(*) from webhook_endpoints where previous_secret_until \
+        between now() + interval '14 hours' and now() + interval '15 hours'";
+    assert_eq!(world.count(day).await, 1, "and no longer than its day");
+    world.run("update webhook_endpoints set previous_secret_until = now() - interval '1 second'").await;
+    rotate("whsec_bmV3ZXI=").await;
+    assert_eq!(secrets(&world).await, pair("whsec_bmV3ZXI=", "whsec_bmV3"), "its day is over");
 }
