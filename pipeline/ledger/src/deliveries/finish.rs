@@ -46,18 +46,17 @@ impl Ledger {
     ) -> Result<bool, Error> {
         let (mut transaction, now) = self.begin(DOING).await?;
         // The endpoint's row is locked first, as the claim does it.
-        if !lock_endpoint(&mut transaction, claimed).await? {
-            return Ok(false);
-        }
+        let Some(is_of_its_url) = lock_endpoint(&mut transaction, claimed).await? else { return Ok(false) };
+        let outcome = if is_of_its_url { outcome } else { of_another_url(outcome) };
         let verdict = verdict(outcome, claimed.try_number, &policy.schedule, now);
         if !write(&mut transaction, claimed, &verdict, now).await? {
             return is_written(&mut transaction, claimed, &verdict).await;
         }
         match health(outcome) {
             Health::Alive => note_success(&mut transaction, claimed, now).await?,
-            Health::Failing => note_failure(&mut transaction, claimed, policy, now).await?,
+            Health::Failing if is_of_its_url => note_failure(&mut transaction, claimed, policy, now).await?,
             Health::Gone => disable_gone(&mut transaction, claimed, now).await?,
-            Health::Unknown => {}
+            Health::Failing | Health::Unknown => {}
         }
         transaction.commit().await.doing(DOING)?;
         Ok(true)
@@ -131,16 +130,39 @@ pub(crate) fn health(outcome: DeliveryOutcome) -> Health {
     }
 }
 
-async fn lock_endpoint(connection: &mut PgConnection, claimed: &ClaimedDelivery) -> Result<bool, Error> {
-    let found: Option<bool> = sqlx::query_scalar(
-        "select true from webhook_endpoints where user_id = $1 and endpoint_id = $2 for no key update",
+/// What was refused at a URL that was replaced meanwhile is tried at the one in its place, as after a failure that passes; what
+/// the old one wished for is not waited for.
+fn of_another_url(outcome: DeliveryOutcome) -> DeliveryOutcome {
+    let again = |status, error, jitter_permille| DeliveryOutcome::Retry {
+        status,
+        error,
+        retry_after: None,
+        jitter_permille,
+    };
+    match outcome {
+        DeliveryOutcome::Retry { status, error, jitter_permille, .. } => {
+            again(status, error, jitter_permille)
+        }
+        DeliveryOutcome::Final { status, error } => again(status, error, 0),
+        DeliveryOutcome::Gone => again(Some(410), "status", 0),
+        DeliveryOutcome::Delivered { .. } | DeliveryOutcome::Cancelled => outcome,
+    }
+}
+
+/// Holds the endpoint; answers whether it still has the URL of the claim. `None`: it was removed.
+async fn lock_endpoint(
+    connection: &mut PgConnection,
+    claimed: &ClaimedDelivery,
+) -> Result<Option<bool>, Error> {
+    sqlx::query_scalar(
+        "select url = $3 from webhook_endpoints where user_id = $1 and endpoint_id = $2 for no key update",
     )
     .bind(claimed.user_id.as_str())
     .bind(&claimed.endpoint_id)
+    .bind(&claimed.url)
     .fetch_optional(connection)
     .await
-    .doing(DOING)?;
-    Ok(found.is_some())
+    .doing(DOING)
 }
 
 /// Writes the verdict under the claim's epoch. The body goes with a delivered or cancelled one; what is to be

@@ -86,6 +86,68 @@ async fn an_endpoint_that_is_gone_fails_since_it_failed_first() {
     assert_eq!(world.count(since).await, 1);
 }
 
+/// Ann's endpoint, which one failure more would disable and whose breaker it would open, with a try under way and a delivery
+/// that waits.
+async fn at_the_brink() -> (World, ClaimedDelivery) {
+    let (world, claimed) = under_way().await;
+    world
+        .run(
+            "update webhook_endpoints set failing_since = now() - interval '9 days', consecutive_failures = 9; \
+             insert into webhook_deliveries (user_id, endpoint_id, delivery_id, event, status, next_at, occurred_at) \
+                 values ('ann', 'w', 'waits', 'conversation.completed', 'pending', now() + interval '1 hour', now())",
+        )
+        .await;
+    (world, claimed)
+}
+
+async fn endpoint_row(world: &World) -> String {
+    sqlx::query_scalar("select to_jsonb(e)::text from webhook_endpoints e")
+        .fetch_one(&world.pool)
+        .await
+        .unwrap()
+}
+
+#[tokio::test]
+async fn what_an_old_url_answers_is_held_against_no_new_one_and_the_delivery_is_tried_there() {
+    let wish = Some(std::time::Duration::from_secs(7_200));
+    let status = Some(503);
+    let wished = DeliveryOutcome::Retry { status, error: "status", retry_after: wish, jitter_permille: 0 };
+    let refused = DeliveryOutcome::Final { status: Some(404), error: "status" };
+    for outcome in [DeliveryOutcome::Gone, wished, refused] {
+        let (world, claimed) = at_the_brink().await;
+        let url = Some("https://example.com/new".to_owned());
+        let change = EndpointChange { url, ..EndpointChange::default() };
+        world.ledger.change_endpoint(&world.ann, "w", &change).await.unwrap().unwrap();
+        let before = endpoint_row(&world).await;
+        finish(&world, &claimed, outcome).await;
+        assert_eq!(endpoint_row(&world).await, before, "{outcome:?}");
+        let waiting = "select count(*) from webhook_deliveries where status = 'pending' \
+            and next_at < now() + case delivery_id when 'w_0' then interval '10 seconds' else '1 hour' end";
+        assert_eq!(world.count(waiting).await, 2, "{outcome:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_url_that_is_replaced_while_its_410_is_written_is_replaced() {
+    let (world, claimed) = at_the_brink().await;
+    let change = "update webhook_endpoints set url = 'https://example.com/new'";
+    world.database.overtaken_by(change, finish(&world, &claimed, DeliveryOutcome::Gone)).await;
+    assert!(world.ledger.endpoint(&world.ann, "w").await.unwrap().unwrap().enabled);
+    let pending = "select count(*) from webhook_deliveries where status = 'pending'";
+    assert_eq!(world.count(pending).await, 2);
+}
+
+#[tokio::test]
+async fn what_an_old_url_refused_waits_until_the_new_one_is_enabled() {
+    let (world, claimed) = under_way().await;
+    let (url, enabled) = (Some("https://example.com/new".to_owned()), Some(false));
+    let change = EndpointChange { url, enabled, ..EndpointChange::default() };
+    world.ledger.change_endpoint(&world.ann, "w", &change).await.unwrap().unwrap();
+    finish(&world, &claimed, RETRY).await;
+    let parked = "select count(*) from webhook_deliveries where status = 'pending' and next_at = 'infinity'";
+    assert_eq!(world.count(parked).await, 1);
+}
+
 #[tokio::test]
 async fn the_breaker_opens_at_the_failure_that_fills_its_count_and_not_before() {
     let most = DeliveryPolicy::default().breaker_after;
