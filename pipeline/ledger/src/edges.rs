@@ -10,6 +10,7 @@ use crate::{
     effects::{Bell, Stumble, Written, after, until_stored},
     error::{Doing, Error},
     history::{self, Said},
+    reminders::hold_subscriptions,
     repeats::answers_forgotten,
     row::{self, JobRow, Stored},
     take::{Holding, put_off},
@@ -213,6 +214,8 @@ impl Ledger {
             // A refusal is a job that came to rest meanwhile: nothing to withdraw.
             let _ = self.decide_and_write(&mut transaction, &live, Command::Withdraw, now, bell).await?;
         }
+        // Its items' pushes go with it.
+        hold_subscriptions(&mut transaction, user).await?;
         let deleted = sqlx::query("delete from conversations where user_id = $1 and conversation_id = $2")
             .bind(user.as_str())
             .bind(conversation.as_str())

@@ -86,6 +86,42 @@ async fn who_deletes_an_item_holds_subscriptions_before_its_pushes() {
 }
 
 #[tokio::test]
+async fn who_deletes_a_conversation_holds_subscriptions_before_the_pushes_of_its_items() {
+    let world = with_pushes().await;
+    let conversation = world.conversation(&world.ann, "c", "completed", 0).await;
+    world.run("update action_items set conversation_id = 'c' where user_id = 'ann'").await;
+    let delete = async {
+        assert!(world.ledger.delete_conversation(&world.ann, &conversation).await.unwrap());
+    };
+    assert_eq!(free_while_subscriptions_are_held(&world, delete).await, 16, "all of them");
+    assert_eq!(world.count("select count(*) from push_deliveries").await, 8);
+}
+
+#[tokio::test]
+async fn a_conversation_is_deleted_while_a_push_of_it_ends_with_410() {
+    let world = with_pushes().await;
+    let conversation = world.conversation(&world.ann, "c", "completed", 0).await;
+    world.run("update action_items set conversation_id = 'c' where user_id = 'ann'").await;
+    // The end of the try, up to where it removes the subscription with its other pushes.
+    let mut ending = world
+        .database
+        .holding(
+            "select from push_subscriptions where user_id = 'ann' for update; \
+             update push_deliveries set status = 'exhausted', sending_until = null, finished_at = now() \
+                 where user_id = 'ann' and delivery_id = 'j_sending'",
+        )
+        .await;
+    let remove = async {
+        world.database.until_somebody_waits().await;
+        let removed = "delete from push_subscriptions where user_id = 'ann'; commit";
+        sqlx::raw_sql(removed).execute(&mut ending).await.unwrap();
+    };
+    let (deleted, ()) = tokio::join!(world.ledger.delete_conversation(&world.ann, &conversation), remove);
+    assert!(deleted.unwrap());
+    assert_eq!(world.count("select count(*) from push_deliveries").await, 8);
+}
+
+#[tokio::test]
 async fn a_later_revision_holds_subscriptions_before_the_pushes_that_it_takes_back() {
     let world = World::new().await;
     subscribe(&world, &world.ann, "https://example.com/a").await;
