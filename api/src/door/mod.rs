@@ -9,6 +9,7 @@ mod request_id;
 pub(crate) mod retire;
 mod since;
 mod slash;
+mod unbroken;
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -19,6 +20,7 @@ use tower_http::compression::CompressionLayer;
 pub(crate) use rate::Told;
 pub(crate) use repeats::Creating;
 pub(crate) use since::Since;
+pub(crate) use unbroken::unbroken;
 
 use crate::{
     Error, Metrics, Scope, Settings,

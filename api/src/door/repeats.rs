@@ -14,9 +14,8 @@ use ledger::{Repeat, RequestKey};
 use records::ConversationId;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
-use tracing::Instrument;
 
-use super::{BODY_LIMIT, Door};
+use super::{BODY_LIMIT, Door, unbroken};
 use crate::{
     Error, Scope,
     keys::Caller,
@@ -74,11 +73,8 @@ async fn named(
             false => answer,
         }
     };
-    // Not given up when the client hangs up: its repeat is told what came of it, and not for a minute that it may still run.
-    match tokio::spawn(whole.in_current_span()).await {
-        Ok(answer) => Ok(answer),
-        Err(broken) => std::panic::resume_unwind(broken.into_panic()),
-    }
+    // Else the repeat of a client that hung up would be told for a minute that it may still run, and not what came of it.
+    Ok(unbroken(whole).await)
 }
 
 /// The name: printable ASCII, quoted (a Structured Field string) or bare.
@@ -106,6 +102,9 @@ fn refused(words: &str) -> Error {
 
 /// The conversation that the first request made, where its job may wait for its person's keys.
 fn conversation_of(key: &RequestKey, repeat: &Repeat) -> Option<ConversationId> {
+    if !routes::NAMED_WITH_KEYS.contains(&key.route.as_str()) {
+        return None;
+    }
     let id = match repeat {
         Repeat::Answered { answer, .. } => {
             serde_json::from_str::<Value>(answer).ok()?["id"].as_str()?.to_owned()
@@ -113,7 +112,7 @@ fn conversation_of(key: &RequestKey, repeat: &Repeat) -> Option<ConversationId> 
         Repeat::Made(made) => made.first()?.clone(),
         Repeat::OtherBody | Repeat::Running(_) => return None,
     };
-    routes::NAMED_WITH_KEYS.contains(&key.route.as_str()).then(|| ConversationId::new(id))
+    Some(ConversationId::new(id))
 }
 
 async fn answer_again(door: &Door, key: &RequestKey, repeat: Repeat) -> Result<Response, Error> {

@@ -6,9 +6,12 @@ use job::{JobId, WorkerId};
 use ledger::{Claimed, CreateOutcome, Ledger, NewConversation, WithKeys};
 use records::{ConversationId, Status, UserId};
 use secrecy::SecretString;
-use tracing::Instrument;
 
-use crate::{Error, KeyedPlace, door::Door, read::Problem};
+use crate::{
+    Error, KeyedPlace,
+    door::{Door, unbroken},
+    read::Problem,
+};
 
 const NAME: &str = "x-byok-openai";
 const OPENAI: HeaderName = HeaderName::from_static(NAME);
@@ -35,28 +38,23 @@ pub(super) fn key_of(headers: &HeaderMap) -> Result<Option<SecretString>, Error>
 /// What an admission leaves to the keyed runs: the job, and the lease if it was taken at once.
 pub(super) type Left<T> = (T, Option<JobId>, Option<Claimed>);
 
-/// Admits a request that brings keys: a place is kept before anything is changed, `admit` is told who may take the
-/// lease at once, and the job goes to the keyed runs with its keys. Once begun, it is not given up when the client
-/// hangs up: a lease that was taken must reach whoever runs it. (Reprocessing is admitted in the same way.)
+/// A place for keys, kept before anything is changed.
 ///
 /// # Errors
-/// [`Error::KeyedRunsFull`], or what `admit` answers.
-pub(super) async fn admitted<T, F>(
-    door: &Door,
-    key: SecretString,
-    admit: impl FnOnce(Ledger, Option<WorkerId>) -> F + Send + 'static,
-) -> Result<T, Error>
-where
-    T: Send + 'static,
-    F: Future<Output = Result<Left<T>, Error>> + Send,
-{
-    let place = door.settings.keyed.place().ok_or(Error::KeyedRunsFull)?;
-    admitted_to(place, door.ledger.clone(), key, admit).await
+/// [`Error::KeyedRunsFull`].
+pub(super) fn place(door: &Door) -> Result<Box<dyn KeyedPlace>, Error> {
+    door.settings.keyed.place().ok_or(Error::KeyedRunsFull)
 }
 
-async fn admitted_to<T, F>(
+/// Admits a request that brings keys, for which there is a place: `admit` is told who may take the lease at once, and the
+/// job goes to the keyed runs with its keys. Once begun, it is not given up when the client hangs up: a lease that was
+/// taken must reach whoever runs it. (Reprocessing is admitted in the same way.)
+///
+/// # Errors
+/// What `admit` answers.
+pub(super) async fn admitted<T, F>(
     place: Box<dyn KeyedPlace>,
-    ledger: Ledger,
+    ledger: &Ledger,
     key: SecretString,
     admit: impl FnOnce(Ledger, Option<WorkerId>) -> F + Send + 'static,
 ) -> Result<T, Error>
@@ -64,7 +62,8 @@ where
     T: Send + 'static,
     F: Future<Output = Result<Left<T>, Error>> + Send,
 {
-    let whole = async move {
+    let ledger = ledger.clone();
+    unbroken(async move {
         let (answer, job, claimed) = admit(ledger, place.claimant()).await?;
         match (claimed, job) {
             (Some(claimed), _) => place.run(claimed, key),
@@ -72,35 +71,32 @@ where
             (None, None) => {}
         }
         Ok(answer)
-    };
-    match tokio::spawn(whole.in_current_span()).await {
-        Ok(answer) => answer,
-        Err(broken) => std::panic::resume_unwind(broken.into_panic()),
-    }
+    })
+    .await
 }
 
 /// Creates a conversation whose job runs with `key`, or resumes the parked job of a repeat.
 ///
 /// # Errors
-/// As [`admitted`].
+/// [`Error::KeyedRunsFull`], and when the database does not answer.
 pub(super) async fn create(
     door: &Door,
     user: &UserId,
     new: NewConversation,
     key: SecretString,
 ) -> Result<CreateOutcome, Error> {
-    let place = match door.settings.keyed.place() {
-        Some(place) => place,
+    let place = match place(door) {
+        Ok(place) => place,
         // Nothing runs before its finalize, which brings keys of its own. Where it is a repeat, and what it made before has failed
         // since, the job that is admitted again waits for keys.
-        None if new.deferred => {
+        Err(_) if new.deferred => {
             let nobody = WithKeys { claimant: None };
             return Ok(door.ledger.create_conversation_with_keys(user, new, nobody).await?);
         }
-        None => return Err(Error::KeyedRunsFull),
+        Err(full) => return Err(full),
     };
     let user = user.clone();
-    admitted_to(place, door.ledger.clone(), key, async move |ledger: Ledger, claimant: Option<WorkerId>| {
+    admitted(place, &door.ledger, key, async move |ledger: Ledger, claimant: Option<WorkerId>| {
         let id = new.id.clone();
         let keys = WithKeys { claimant: claimant.as_ref() };
         let mut outcome = ledger.create_conversation_with_keys(&user, new, keys).await?;
@@ -131,7 +127,7 @@ pub(crate) async fn resume(
 ) -> Result<(), Error> {
     let Some(key) = key_of(headers)? else { return Ok(()) };
     if let Some(job) = live_job(&door.ledger, user, made).await? {
-        door.settings.keyed.place().ok_or(Error::KeyedRunsFull)?.wait(job, key);
+        place(door)?.wait(job, key);
     }
     Ok(())
 }

@@ -98,13 +98,18 @@ async fn finalize_with(
     context: Option<Value>,
 ) -> Result<Result<bool, AdmitRefusal>, Error> {
     let (user, id) = (user.clone(), id.clone());
-    byok::admitted(door, key, async move |ledger: Ledger, claimant: Option<WorkerId>| {
-        let keys = WithKeys { claimant: claimant.as_ref() };
-        Ok(match ledger.finalize_with_keys(&user, &id, context, keys).await? {
-            Ok(FinalizedWithKeys { job, fresh, claimed }) => (Ok(fresh), job, claimed),
-            Err(refusal) => (Err(refusal), None, None),
-        })
-    })
+    byok::admitted(
+        byok::place(door)?,
+        &door.ledger,
+        key,
+        async move |ledger: Ledger, claimant: Option<WorkerId>| {
+            let keys = WithKeys { claimant: claimant.as_ref() };
+            Ok(match ledger.finalize_with_keys(&user, &id, context, keys).await? {
+                Ok(FinalizedWithKeys { job, fresh, claimed }) => (Ok(fresh), job, claimed),
+                Err(refusal) => (Err(refusal), None, None),
+            })
+        },
+    )
     .await
 }
 

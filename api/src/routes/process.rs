@@ -12,7 +12,7 @@ use records::{ConversationId, UserId};
 use secrecy::SecretString;
 
 use super::{
-    byok::{admitted, key_of},
+    byok::{admitted, key_of, place},
     conversations::KIND,
     finalize::{finalize, no_content, poll_route, read_context},
     path::Ids,
@@ -75,7 +75,7 @@ async fn reprocess_with(
     id: &ConversationId,
 ) -> Result<Result<bool, ReprocessRefusal>, Error> {
     let (user, id) = (user.clone(), id.clone());
-    admitted(door, key, async move |ledger: Ledger, claimant: Option<WorkerId>| {
+    admitted(place(door)?, &door.ledger, key, async move |ledger: Ledger, claimant: Option<WorkerId>| {
         let keys = WithKeys { claimant: claimant.as_ref() };
         Ok(match ledger.reprocess(&user, &id, Some(keys)).await? {
             Ok(done) => (Ok(done.fresh), Some(done.job_id), done.claimed.map(|claimed| *claimed)),

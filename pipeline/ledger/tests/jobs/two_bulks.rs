@@ -8,6 +8,7 @@ use ledger::{
     Edge, JobFilter, KeyedClaim, OperatorAction, ReplayChange, ReplayOrder, ReplayTurn, Results, Started,
     Stepped, UserChange,
 };
+use sqlx::PgConnection;
 use uuid::Uuid;
 
 use crate::world::{World, completion, worker};
@@ -50,6 +51,17 @@ async fn beside(world: &World, turn: &ReplayTurn) -> String {
     .fetch_one(&world.pool)
     .await
     .unwrap()
+}
+
+/// A session that holds the operation of `turn`.
+async fn held(world: &World, turn: &ReplayTurn) -> PgConnection {
+    let mut holder = world.database.holding("").await;
+    sqlx::query("select from replay_operations where operation_id = $1 for update")
+        .bind(&turn.operation_id)
+        .execute(&mut holder)
+        .await
+        .unwrap();
+    holder
 }
 
 #[tokio::test]
@@ -138,12 +150,7 @@ async fn what_is_paused_or_held_is_passed_by() {
     assert_eq!(world.ledger.take_replay("r").await.unwrap(), None);
     world.ledger.change_replay(&one.operation_id, ReplayChange::Resume, &olga()).await.unwrap();
     world.run("update replay_operations set lease_until = now() - interval '1 second'").await;
-    let mut holder = world.database.holding("").await;
-    sqlx::query("select from replay_operations where operation_id = $1 for update")
-        .bind(&one.operation_id)
-        .execute(&mut holder)
-        .await
-        .unwrap();
+    let _holder = held(&world, &one).await;
     // Nothing bounds the wait of who would wait for the held one.
     let taken = tokio::time::timeout(Duration::from_secs(10), world.ledger.take_replay("r")).await;
     assert_eq!(taken.expect("waits for nobody").unwrap().unwrap().operation_id, other.operation_id);
@@ -175,12 +182,7 @@ async fn the_jobs_of_one_that_is_paused_and_of_one_that_was_cancelled_are_follow
     for run in &claims[1..] {
         world.ledger.complete(&completion(run, Outcome::Kept, Results::default())).await.unwrap();
     }
-    let mut holder = world.database.holding("").await;
-    sqlx::query("select from replay_operations where operation_id = $1 for update")
-        .bind(&one.operation_id)
-        .execute(&mut holder)
-        .await
-        .unwrap();
+    let mut holder = held(&world, &one).await;
     world.ledger.follow_replays(false).await.unwrap();
     assert_eq!(counts().await, [(0, 0, 2, 0), (1, 0, 0, 1)], "what is held is passed by");
     sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
