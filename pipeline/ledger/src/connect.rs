@@ -20,6 +20,7 @@ use crate::{
     few::Few,
     keys::KeyOwner,
     operators::applied,
+    release::Releases,
     row::JobRow,
     run_input::{About, RunInput},
     take::{Heads, PassedBy},
@@ -65,6 +66,7 @@ pub struct Ledger {
     /// The name of the request on whose behalf this handle creates.
     pub(crate) request_key: Option<Arc<RequestKey>>,
     pub(crate) doubts: Doubts,
+    pub(crate) releases: Releases,
     pub(crate) passed_by: PassedBy,
     pub(crate) heads: Heads,
     pub(crate) key_owners: Together<[u8; 32], Option<KeyOwner>>,
@@ -80,7 +82,9 @@ impl Ledger {
     /// not of start-up. Leases are renewed through a pool of their own, so that a busy API cannot kill them.
     pub fn new(options: PgConnectOptions, settings: Settings) -> Self {
         let doubts = Doubts::default();
-        let pool = |size, session| sessions(size, session, &doubts).connect_lazy_with(options.clone());
+        let releases = Releases::default();
+        let pool =
+            |size, session| sessions(size, session, &doubts, &releases).connect_lazy_with(options.clone());
         let few = |size, session| Few::of(pool(size, session), size, &doubts);
         Self {
             pool: pool(settings.connections, SESSION),
@@ -93,6 +97,7 @@ impl Ledger {
             enqueue_failed: settings.enqueue_failed,
             request_key: None,
             doubts,
+            releases,
             passed_by: PassedBy::default(),
             heads: Heads::default(),
             key_owners: Together::new(Lanes::One),
@@ -237,8 +242,8 @@ async fn apply_missing(pool: &PgPool) -> Result<Migrated, sqlx::Error> {
 }
 
 /// The pool's sessions: as many as `size`, each set up by `session`.
-fn sessions(size: u32, session: &'static str, doubts: &Doubts) -> PgPoolOptions {
-    let (before, after) = (doubts.clone(), doubts.clone());
+fn sessions(size: u32, session: &'static str, doubts: &Doubts, releases: &Releases) -> PgPoolOptions {
+    let (before, releases) = (doubts.clone(), releases.clone());
     PgPoolOptions::new()
         .max_connections(size)
         .acquire_timeout(ACQUIRING)
@@ -256,8 +261,8 @@ fn sessions(size: u32, session: &'static str, doubts: &Doubts) -> PgPoolOptions 
             })
         })
         .after_release(move |session, _| {
-            let doubts = after.clone();
-            Box::pin(async move { doubts.clear(session).await })
+            let releases = releases.clone();
+            Box::pin(async move { releases.is_reusable(session).await })
         })
 }
 

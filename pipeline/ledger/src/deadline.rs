@@ -88,14 +88,6 @@ impl Doubts {
     pub(crate) async fn ask(&self, session: &mut PgConnection) -> Result<bool, sqlx::Error> {
         if self.are_any() { Err(silence()) } else { sign_of_life(session).await }
     }
-
-    /// Whether a session that comes back may be handed on.
-    ///
-    /// # Errors
-    /// As [`ask`](Self::ask).
-    pub(crate) async fn clear(&self, session: &mut PgConnection) -> Result<bool, sqlx::Error> {
-        if self.are_any() { sign_of_life(session).await } else { Ok(true) }
-    }
 }
 
 impl Ledger {

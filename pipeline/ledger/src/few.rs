@@ -59,9 +59,11 @@ impl Session {
         self.session.begin_with(verb).await.doing(doing)
     }
 
-    /// It has answered whole, and lives.
+    /// It has answered whole, and lives. One that still has to send a rollback goes back to the pool, which sends it.
     pub(crate) fn keep(self) {
-        if let Some((few, _turn, taken)) = self.of {
+        if !self.session.should_flush()
+            && let Some((few, _turn, taken)) = self.of
+        {
             few.keep(Kept { session: self.session, taken, answered: Instant::now() });
         }
     }

@@ -36,6 +36,7 @@ mod pushes;
 mod read_job;
 mod reading;
 mod refusal;
+mod release;
 mod reminders;
 mod repair;
 mod repeats;
@@ -85,6 +86,7 @@ pub use operators::{
 pub use prune::Pruned;
 pub use pushes::{ClaimedPush, PushPolicy};
 pub use read_job::Poll;
+pub use release::ClosedSessions;
 pub use reminders::Notice;
 pub use repeats::{Repeat, RequestKey};
 pub use run_input::{Content, RecentItem, RunInput};

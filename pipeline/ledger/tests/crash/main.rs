@@ -10,6 +10,7 @@
 //! left out is a test, too ([`listed`]).
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may stop at a surprise")]
 
+mod abandoned;
 mod bulks;
 mod listed;
 mod owned;
