@@ -19,7 +19,7 @@ pub mod shapes;
 
 pub use categorize::{Categorize, Uncategorized};
 pub use document::document;
-pub use door::{CheckUrl, router, router_with_ids};
+pub use door::{CheckUrl, router, router_with_ids, run_requests_to_completion};
 use error::Error;
 pub use keyed::{KeyedPlace, KeyedRuns, NoKeyedRuns};
 pub use keys::Scope;

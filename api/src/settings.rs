@@ -15,6 +15,9 @@ pub struct Settings {
     /// How long a request's body may take to arrive, once the key is known: then 408. The default lets 4 MiB come over a
     /// line of 0.6 Mbit/s, and is what proxies wait (nginx, `client_body_timeout`).
     pub body_wait: Duration,
+    /// How long a request may wait for the database. A statement takes 10 s at most, but a connection can die without a
+    /// word.
+    pub database_wait: Duration,
     /// Requests per minute, key and process (`LISTEN_RATE_PER_MINUTE`); 0 switches the limit off.
     pub rate_per_minute: u32,
     /// Sources that are accepted besides the eight generic ones (DECISIONS §1).
@@ -35,22 +38,18 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// How long a request is worked on at most: until its body is there, what a create waits, and what an answer takes.
-    /// Who is slower than each of them is told so by them; this is for whoever has nobody to tell.
-    pub(crate) fn longest_answer(&self) -> Duration {
-        self.body_wait + self.create_wait + ANSWER
+    /// How long a request is worked on at most once its body is there.
+    pub(crate) fn longest_answer(&self, waits_for_a_job: bool) -> Duration {
+        if waits_for_a_job { self.create_wait + self.database_wait } else { self.database_wait }
     }
 }
-
-/// How long an answer is worked on, besides what its body and the end of its job are waited for: a verb's connection can die
-/// without a word (`ledger`, deadline), and whoever waits for it would wait for ever.
-const ANSWER: Duration = Duration::from_secs(30);
 
 impl Default for Settings {
     fn default() -> Self {
         Self {
             create_wait: Duration::from_secs(25),
             body_wait: Duration::from_secs(60),
+            database_wait: Duration::from_secs(20),
             rate_per_minute: 600,
             vendor_sources: Source::VENDORS.map(str::to_owned).to_vec(),
             finalize_enabled: true,

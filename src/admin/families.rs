@@ -1,20 +1,29 @@
 //! The names under which the service's gauges are shown.
 
-use ledger::{Backlog, Gauges, Health};
+use ledger::{Backlog, ClosedSessions, Gauges, Health};
 use prometheus::{CounterVec, Error, Gauge, GaugeVec, Opts, Registry, core::Collector, proto::MetricFamily};
 
 use super::gauges::Reading;
 
-/// The families of one scrape. Without a reading only `listen_collector_up` and `listen_build_info` are there.
+/// The families of one scrape. Without a reading of the database only what the process knows by itself is there.
 ///
 /// # Errors
 /// When two of them have the same name.
-pub(super) fn families(reading: Option<&Reading>) -> Result<Vec<MetricFamily>, Error> {
+pub(super) fn families(
+    reading: Option<&Reading>,
+    closed: ClosedSessions,
+) -> Result<Vec<MetricFamily>, Error> {
     let scrape = Scrape { registry: Registry::new() };
     scrape.gauge(
         "listen_collector_up",
         "Whether the service's gauges could be read from the database (1) or not (0).",
         truth(reading.is_some()),
+    )?;
+    scrape.counters(
+        "listen_postgres_sessions_closed_total",
+        "Sessions of this process that were closed instead of being used again, by why.",
+        Some("reason"),
+        &[("in_transaction", closed.in_transaction as f64), ("broken", closed.broken as f64)],
     )?;
     if let Some(reading) = reading {
         scrape.gauge(

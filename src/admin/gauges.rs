@@ -38,10 +38,10 @@ impl Service {
         Self { ledger, last: Mutex::new(None) }
     }
 
-    /// The families of one scrape, with `listen_collector_up` and `listen_build_info` always among them.
+    /// The families of one scrape, with what the process knows by itself always among them.
     pub(super) async fn gather(&self) -> Vec<MetricFamily> {
         let read = self.read().await;
-        families(read.as_ref()).unwrap_or_else(|error| {
+        families(read.as_ref(), self.ledger.closed_sessions()).unwrap_or_else(|error| {
             tracing::error!(%error, "service gauges could not be built");
             Vec::new()
         })

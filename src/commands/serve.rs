@@ -3,10 +3,11 @@
 use std::{net::SocketAddr, process::ExitCode, time::Duration};
 
 use anyhow::Context;
-use axum::Router;
+use axum::{Router, http::StatusCode, middleware::from_fn};
 use rand::RngExt;
 use tokio::net::TcpListener;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tower_http::timeout::TimeoutLayer;
 
 use crate::{
     admin,
@@ -17,6 +18,9 @@ use crate::{
     traces::SpanCounts,
     wiring::{App, chance, process_name},
 };
+
+/// How long an admin request is worked on: pages and metrics have shorter limits of their own.
+const LONGEST_ADMIN_ANSWER: Duration = Duration::from_secs(60);
 
 /// Runs the roles of this process. A database that is down at start is a matter of readiness: the process
 /// stays and recovers by itself.
@@ -69,7 +73,10 @@ pub(crate) async fn start(app: &App, lifecycle: &Lifecycle) -> anyhow::Result<Se
         admin::router(app.ledger.clone(), app.registry.clone(), health, lifecycle.soft.clone());
     let console =
         console::router(app.ledger.clone(), app.config.door()?, chance().random(), lifecycle.hard.clone());
-    let admin_router = admin_router.merge(console);
+    let admin_router = admin_router
+        .merge(console)
+        .layer(TimeoutLayer::with_status_code(StatusCode::SERVICE_UNAVAILABLE, LONGEST_ADMIN_ANSWER))
+        .layer(from_fn(api::run_requests_to_completion));
     // Nothing can fail any more: now this process may be known to others.
     presence::start(app, &tasks, lifecycle);
     // The API first: whoever is told "ready" by the admin address must find it listening.

@@ -1,5 +1,6 @@
 //! The front door: what every request passes, and what every handler is handed.
 
+mod completion;
 mod cors;
 mod encoding;
 mod pass;
@@ -9,7 +10,6 @@ mod request_id;
 pub(crate) mod retire;
 mod since;
 mod slash;
-mod unbroken;
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -17,10 +17,11 @@ use axum::{Router, extract::DefaultBodyLimit, middleware};
 use ledger::Ledger;
 use tower_http::compression::CompressionLayer;
 
+pub use completion::run_requests_to_completion;
+pub(crate) use completion::run_to_completion;
 pub(crate) use rate::Told;
 pub(crate) use repeats::Creating;
 pub(crate) use since::Since;
-pub(crate) use unbroken::unbroken;
 
 use crate::{
     Error, Metrics, Scope, Settings,
@@ -97,7 +98,8 @@ pub fn router_with_ids(
         .layer(middleware::from_fn_with_state(door.clone(), pass::attend))
         .layer(CompressionLayer::new())
         // Outside of the compression, which would refuse an answer that is given already.
-        .layer(middleware::map_request(encoding::leave_a_choice));
+        .layer(middleware::map_request(encoding::leave_a_choice))
+        .layer(middleware::from_fn(run_requests_to_completion));
     match door.settings.cors_origins.as_slice() {
         [] => router.with_state(door),
         origins => router.layer(cors::layer(origins)).with_state(door),

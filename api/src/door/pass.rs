@@ -1,10 +1,6 @@
 //! What happens around every request: its id, its span, its log line, its headers, and its panic.
 
-use std::{
-    any::Any,
-    pin::pin,
-    time::{Duration, Instant},
-};
+use std::{any::Any, pin::pin, time::Instant};
 
 use axum::{
     extract::{MatchedPath, Request, State},
@@ -13,7 +9,6 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use ledger::Ledger;
-use tokio::time::timeout;
 use tower_http::catch_panic::CatchPanicLayer;
 use trace::TraceContext;
 use tracing::{Instrument, Span, field::Empty};
@@ -27,9 +22,6 @@ use crate::{
     error::{Cause, detail},
     routes::waiting,
 };
-
-/// A client that goes sooner says nothing of the database.
-const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Answers of JSON and personal data: not to be sniffed, framed, leaked or kept.
 const HEADERS: [(HeaderName, &str); 4] = [
@@ -51,17 +43,14 @@ pub(super) async fn attend(State(door): State<Door>, mut request: Request, next:
     request.extensions_mut().insert(told.clone());
     let (begun, since) = (Instant::now(), Since::now());
     request.extensions_mut().insert(since.clone());
-    let may_rest = method == Method::POST && waiting::ROUTES.contains(&route.as_str());
+    let waits_for_a_job = method == Method::POST && waiting::ROUTES.contains(&route.as_str());
+    let longest = door.settings.longest_answer(waits_for_a_job);
     async {
         let mut work = pin!(next.run(request));
-        // Declared later, so dropped earlier: the doubt is raised before a session that was waited for comes back.
-        let waiting = Waiting { door: Some(&door), since, may_rest };
-        let answer = match timeout(door.settings.longest_answer(), work.as_mut()).await {
-            Ok(answer) => {
-                waiting.was_answered();
-                answer
-            }
-            Err(_) => {
+        let answer = tokio::select! {
+            answer = work.as_mut() => answer,
+            () = since.overdue(longest) => {
+                // Before the work is dropped with the session that it waits for.
                 door.ledger.doubt();
                 Error::NoAnswer.into_response()
             }
@@ -81,32 +70,6 @@ pub(super) async fn attend(State(door): State<Door>, mut request: Request, next:
     .instrument(span)
     .instrument(traced.clone())
     .await
-}
-
-/// A request that is worked on. Dropped before it is answered, its client has gone, and may have gone because the database
-/// said nothing: unless it went at once, had not sent all of its body, or may have waited for a job to end, which asks nothing of
-/// the database.
-struct Waiting<'a> {
-    door: Option<&'a Door>,
-    since: Since,
-    may_rest: bool,
-}
-
-impl Waiting<'_> {
-    fn was_answered(mut self) {
-        self.door = None;
-    }
-}
-
-impl Drop for Waiting<'_> {
-    fn drop(&mut self) {
-        if let Some(door) = self.door
-            && !self.may_rest
-            && self.since.is_longer_than(PATIENCE)
-        {
-            door.ledger.doubt();
-        }
-    }
 }
 
 /// The request as the first span of a trace of ours, or as a child of the `traceparent` that its client sent.
@@ -236,7 +199,7 @@ mod tests {
         let answer = router.oneshot(request).await.unwrap();
         assert_eq!(answer.status(), StatusCode::SERVICE_UNAVAILABLE);
         assert!(answer.headers().contains_key(header::RETRY_AFTER));
-        assert_eq!(begun.elapsed().as_secs(), 115, "its body, what a create waits, and what an answer takes");
+        assert_eq!(begun.elapsed().as_secs(), 20);
     }
 
     #[tokio::test]

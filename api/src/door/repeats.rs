@@ -15,7 +15,7 @@ use records::ConversationId;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::{BODY_LIMIT, Door, unbroken};
+use super::{BODY_LIMIT, Door};
 use crate::{
     Error, Scope,
     keys::Caller,
@@ -65,16 +65,11 @@ async fn named(
     }
     parts.extensions.insert(caller);
     parts.extensions.insert(key.clone());
-    let door = door.clone();
-    let whole = async move {
-        let answer = next.run(Request::from_parts(parts, Body::from(bytes))).await;
-        match answer.status().is_success() {
-            true => keep(&door, &key, answer).await,
-            false => answer,
-        }
-    };
-    // Else the repeat of a client that hung up would be told for a minute that it may still run, and not what came of it.
-    Ok(unbroken(whole).await)
+    let answer = next.run(Request::from_parts(parts, Body::from(bytes))).await;
+    Ok(match answer.status().is_success() {
+        true => keep(door, &key, answer).await,
+        false => answer,
+    })
 }
 
 /// The name: printable ASCII, quoted (a Structured Field string) or bare.

@@ -1,9 +1,8 @@
-//! Since when a request waits for nobody but the database.
+//! For how long a request has waited for nobody but the database.
 
-use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::{Duration, Instant},
-};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::time::{Duration, Instant, sleep};
 
 /// Goes with a request: it waits for the database from its beginning, and for its client while its body is on the way.
 #[derive(Clone, Debug)]
@@ -15,7 +14,7 @@ impl Since {
         Self(Arc::new(Mutex::new(Some(Instant::now()))))
     }
 
-    /// Waits for what the client still has to send. A client that goes meanwhile has waited for nobody.
+    /// Waits for what the client still has to send, which is not the database's time.
     pub(crate) async fn arriving<T>(&self, body: impl Future<Output = T>) -> T {
         *self.lock() = None;
         let arrived = body.await;
@@ -23,9 +22,15 @@ impl Since {
         arrived
     }
 
-    /// Whether it has waited so long.
-    pub(super) fn is_longer_than(&self, patience: Duration) -> bool {
-        self.lock().is_some_and(|since| since.elapsed() >= patience)
+    /// Returns once the database has been waited for so long.
+    pub(super) async fn overdue(&self, longest: Duration) {
+        loop {
+            let waited = self.lock().map_or(Duration::ZERO, |since| since.elapsed());
+            if waited >= longest {
+                return;
+            }
+            sleep(longest - waited).await;
+        }
     }
 
     /// Nothing is awaited while this is held.

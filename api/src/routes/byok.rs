@@ -9,7 +9,7 @@ use secrecy::SecretString;
 
 use crate::{
     Error, KeyedPlace,
-    door::{Door, unbroken},
+    door::{Door, run_to_completion},
     read::Problem,
 };
 
@@ -63,7 +63,7 @@ where
     F: Future<Output = Result<Left<T>, Error>> + Send,
 {
     let ledger = ledger.clone();
-    unbroken(async move {
+    run_to_completion(async move {
         let (answer, job, claimed) = admit(ledger, place.claimant()).await?;
         match (claimed, job) {
             (Some(claimed), _) => place.run(claimed, key),

@@ -20,6 +20,7 @@ mod fastapi;
 mod finalization;
 mod gate;
 mod goals;
+mod hang_ups;
 mod isolation;
 mod keys;
 mod lengths;

@@ -49,6 +49,9 @@ impl Default for Settings {
     }
 }
 
+/// What sessions call themselves where nothing else was asked for; `verify` knows them by it.
+const APPLICATION: &str = "listen";
+
 /// The ledger of one process: three pools, the policy, and the waker of its own workers. Cheap to clone.
 #[derive(Clone)]
 pub struct Ledger {
@@ -81,6 +84,10 @@ impl Ledger {
     /// Makes the pools without connecting yet: a database that is down at start is a matter of readiness,
     /// not of start-up. Leases are renewed through a pool of their own, so that a busy API cannot kill them.
     pub fn new(options: PgConnectOptions, settings: Settings) -> Self {
+        let options = match options.get_application_name() {
+            Some(_) => options,
+            None => options.application_name(APPLICATION),
+        };
         let doubts = Doubts::default();
         let releases = Releases::default();
         let pool =

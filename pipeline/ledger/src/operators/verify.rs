@@ -33,7 +33,7 @@ pub struct Finding {
 }
 
 /// All checks, in the order in which they are asked.
-pub const CHECKS: [Check; 12] = [
+pub const CHECKS: [Check; 13] = [
     Check {
         name: "admissions_have_jobs",
         promise: "every admission of the last day has its job",
@@ -140,6 +140,15 @@ pub const CHECKS: [Check; 12] = [
             where version <= version_before or epoch < epoch_before or generation < generation_before \
             union all select c.job_id || ' has a checkpoint of epoch ' || c.epoch || ', the job is at ' || j.epoch \
                 from stage_checkpoints c join finalization_jobs j using (user_id, job_id) where c.epoch > j.epoch",
+    },
+    // An operation's transaction idles for five seconds at most.
+    Check {
+        name: "sessions_hold_no_transaction",
+        promise: "no session of the service is left in a transaction, where acknowledged writes would be lost",
+        query: "select 'session ' || pid || ' is ' || state || ' since ' || xact_start from pg_stat_activity \
+            where datname = current_database() and state like 'idle in transaction%' \
+            and application_name = current_setting('application_name') and pid <> pg_backend_pid() \
+            and xact_start < clock_timestamp() - interval '6 seconds'",
     },
 ];
 

@@ -1,6 +1,8 @@
 //! Each condition of each check of `verify`: what stands beside a broken row is not taken for it, and a row that is broken in
 //! one respect alone is found. Two people have conversations of the same ids, and one of each kind is in every state.
 
+use std::time::Duration;
+
 use job::{FailureCode, JobId, Outcome};
 use ledger::{CHECKS, CreateOutcome, Edge, Finding, OperatorAction, Results, UserChange};
 use records::{ConversationId, UserId};
@@ -283,4 +285,17 @@ async fn a_recount_adds_what_is_missing_to_the_stripe_that_is_there() {
     assert_eq!(broken(&world).await, []);
     assert!(!world.ledger.recount(&action).await.unwrap());
     assert_eq!(world.count("select count(*) from operator_actions where action = 'recount'").await, 1);
+}
+
+#[tokio::test]
+async fn a_session_that_stays_in_a_transaction_is_found() {
+    let world = World::new().await;
+    let options = world.database.options().application_name("listen");
+    let mut session = sqlx::ConnectOptions::connect(&options).await.unwrap();
+    sqlx::raw_sql("begin; select 1").execute(&mut session).await.unwrap();
+    let check = CHECKS.iter().find(|check| check.name == "sessions_hold_no_transaction").unwrap();
+    let found = async { while world.ledger.verify(check, 9).await.unwrap().offenders.len() != 1 {} };
+    tokio::time::timeout(Duration::from_secs(60), found).await.expect("it is found after some seconds");
+    sqlx::raw_sql("rollback").execute(&mut session).await.unwrap();
+    assert!(world.ledger.verify(check, 9).await.unwrap().offenders.is_empty());
 }
