@@ -1,6 +1,7 @@
 //! What is broken, and how it is mended.
 
 mod bells;
+mod clients;
 mod database;
 mod neighbours;
 mod process;
@@ -38,11 +39,12 @@ pub(crate) enum Fault {
     HooksRefusing,
     HooksRedirecting,
     HookGone,
+    ClientsHangUp,
 }
 
 impl Fault {
     /// Every one.
-    pub(crate) const ALL: [Self; 21] = [
+    pub(crate) const ALL: [Self; 22] = [
         Self::Kill,
         Self::Terminate,
         Self::Freeze,
@@ -64,6 +66,7 @@ impl Fault {
         Self::HooksRefusing,
         Self::HooksRedirecting,
         Self::HookGone,
+        Self::ClientsHangUp,
     ];
 
     /// What it is called.
@@ -90,6 +93,7 @@ impl Fault {
             Self::HooksRefusing => "hooks-refusing",
             Self::HooksRedirecting => "hooks-redirecting",
             Self::HookGone => "hook-gone",
+            Self::ClientsHangUp => "clients-hang-up",
         }
     }
 }
@@ -132,6 +136,7 @@ pub(crate) async fn inject(fault: Fault, world: &World, chance: &mut StdRng) -> 
         Fault::HooksRefusing => neighbours::hooks(world, Manner::Refusing, hold).await,
         Fault::HooksRedirecting => neighbours::hooks(world, Manner::Redirecting, hold).await,
         Fault::HookGone => neighbours::gone(world, chance).await,
+        Fault::ClientsHangUp => clients::hang_up(world, chance, hold).await,
     };
     let lifted = lifted.unwrap_or_else(|| world.journal.now());
     Broken { name: fault.name(), began, lifted, pid }

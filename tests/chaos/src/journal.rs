@@ -132,6 +132,10 @@ pub(crate) struct Journal {
     pub(crate) said: Kept<Said>,
     pub(crate) broken: Kept<Broken>,
     pub(crate) ran: Kept<Ran>,
+    /// Acknowledged writes that were read back.
+    pub(crate) acknowledged: Kept<()>,
+    /// Requests whose clients hung up, by fault.
+    pub(crate) hung_up: Kept<u64>,
     /// Breaches that were seen while they happened.
     pub(crate) breaches: Kept<String>,
 }
@@ -150,6 +154,8 @@ impl Journal {
             said: Kept::default(),
             broken: Kept::default(),
             ran: Kept::default(),
+            acknowledged: Kept::default(),
+            hung_up: Kept::default(),
             breaches: Kept::default(),
         }
     }

@@ -3,6 +3,7 @@
 mod dues;
 mod named;
 mod words;
+pub(crate) mod writes;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};

@@ -34,19 +34,25 @@ pub(crate) async fn make(database: &str, clients: usize) -> Vec<Person> {
         .chain(KEYED.map(str::to_owned))
         .chain(["parked".to_owned(), "marked".to_owned()]);
     for id in ids {
-        let (code, _) = program::command(database, &["users", "create", "--id", &id]).await;
-        assert_eq!(code, Some(0), "{id} cannot be created");
+        let mut person = one(database, &id).await;
         let is_keyed = KEYED.contains(&id.as_str());
         // From the beginning: nothing of hers may ever run with our key.
         if id == "parked" || is_keyed {
             assert!(mark(database, &id).await, "{id} cannot be marked");
         }
-        let (code, key) = program::command(database, &["keys", "create", "--user", &id]).await;
-        assert_eq!(code, Some(0), "{id} cannot have a key");
-        let model_key = is_keyed.then(|| format!("{OWN_KEY}{id}"));
-        people.push(Person { id, key, model_key });
+        person.model_key = is_keyed.then(|| format!("{OWN_KEY}{id}"));
+        people.push(person);
     }
     people
+}
+
+/// A person with a key that may do everything.
+pub(crate) async fn one(database: &str, id: &str) -> Person {
+    let (code, _) = program::command(database, &["users", "create", "--id", id]).await;
+    assert_eq!(code, Some(0), "{id} cannot be created");
+    let (code, key) = program::command(database, &["keys", "create", "--user", id]).await;
+    assert_eq!(code, Some(0), "{id} cannot have a key");
+    Person { id: id.to_owned(), key, model_key: None }
 }
 
 /// Marks a person as bringing own keys; `false` when the command could not.

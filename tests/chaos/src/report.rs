@@ -40,6 +40,8 @@ impl Report {
             let count = sqlx::query_scalar(query).fetch_one(pool).await;
             counts.push((name, count.unwrap_or_else(|error| panic!("{name}: {error}"))));
         }
+        counts.push(("writes read back", journal.acknowledged.all().len() as i64));
+        counts.push(("requests hung up on", journal.hung_up.all().iter().sum::<u64>() as i64));
         let clocks = if program::fake_clock().is_some() {
             "0, +7 and -7 minutes off"
         } else {

@@ -1,0 +1,73 @@
+//! Clients that hang up: requests of which nobody reads the answer, at whatever moment.
+
+use std::time::Duration;
+
+use rand::{RngExt, SeedableRng, rngs::StdRng};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::run::World;
+
+/// How many clients hang up beside each other.
+const CLIENTS: u64 = 12;
+
+/// What they ask: pages, and changes of what is not there. Every one begins a transaction, and none makes anything.
+const REQUESTS: [(&str, &str, &str); 6] = [
+    ("GET", "/v1/dev/user/conversations?limit=5", ""),
+    ("GET", "/v1/dev/user/goals", ""),
+    ("PATCH", "/v1/dev/user/memories/none", r#"{"content":"x"}"#),
+    ("DELETE", "/v1/dev/user/conversations/none", ""),
+    ("PATCH", "/v1/dev/user/goals/none", r#"{"title":"x"}"#),
+    ("POST", "/v1/conversations/none/finalize", ""),
+];
+
+/// For a while, thousands of requests are given up before their answer, in its middle, or right behind it.
+pub(super) async fn hang_up(world: &World, chance: &mut StdRng, hold: Duration) -> Option<u32> {
+    let until = Instant::now() + hold;
+    let clients = (0..CLIENTS).map(|_| hang_up_until(world, StdRng::seed_from_u64(chance.random()), until));
+    let sent: u64 = futures::future::join_all(clients).await.into_iter().sum();
+    world.journal.hung_up.note(sent);
+    None
+}
+
+/// Returns how many requests were sent.
+async fn hang_up_until(world: &World, mut chance: StdRng, until: Instant) -> u64 {
+    let mut sent = 0;
+    while Instant::now() < until {
+        let doors = world.fleet.doors();
+        let door = doors.get(chance.random_range(0..doors.len().max(1)));
+        let address = door.and_then(|door| door.api.strip_prefix("http://").map(str::to_owned));
+        let Some(address) = address else {
+            sleep(Duration::from_millis(50)).await;
+            continue;
+        };
+        let Ok(Ok(mut line)) = timeout(Duration::from_secs(1), TcpStream::connect(&address)).await else {
+            sleep(Duration::from_millis(50)).await;
+            continue;
+        };
+        // Several on one connection: each but the last is answered.
+        for _ in 0..chance.random_range(1..4) {
+            let (method, path, body) = REQUESTS[chance.random_range(0..REQUESTS.len())];
+            let key = &world.people[chance.random_range(0..world.people.len())].key;
+            let request = format!(
+                "{method} {path} HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {key}\r\n\
+                 content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+                body.len()
+            );
+            if line.write_all(request.as_bytes()).await.is_err() {
+                break;
+            }
+            sent += 1;
+        }
+        match chance.random_range(0..3) {
+            0 => {}
+            1 => sleep(Duration::from_micros(chance.random_range(0..4_000))).await,
+            _ => {
+                let mut some = vec![0; chance.random_range(1..200)];
+                let _read = timeout(Duration::from_millis(50), line.read(&mut some)).await;
+            }
+        }
+    }
+    sent
+}
