@@ -32,7 +32,7 @@ pub(crate) struct World {
     pub(crate) fleet: Fleet,
     pub(crate) people: Vec<Person>,
     /// Whose writes are read back one by one.
-    pub(crate) writer: Person,
+    pub(crate) writers: Vec<Person>,
     pub(crate) client: Client,
     /// The moment at which the kit's time was 0, in seconds of the database's epoch.
     pub(crate) origin: f64,
@@ -48,7 +48,9 @@ pub async fn run(plan: &Plan) -> Report {
     for index in 0..world.people.len() {
         tasks.push(tokio::spawn(load::live(Arc::clone(&world), index, stop.clone())));
     }
-    tasks.push(tokio::spawn(load::writes::write(Arc::clone(&world), stop.clone())));
+    for index in 0..world.writers.len() {
+        tasks.push(tokio::spawn(load::writes::write(Arc::clone(&world), index, stop.clone())));
+    }
     tasks.push(tokio::spawn(operator::operate(Arc::clone(&world), stop.clone())));
     break_things(&world).await;
     stop.cancel();
@@ -91,7 +93,10 @@ async fn set_up(plan: &Plan) -> World {
     let model = Model::start(Arc::clone(&journal), plan.first_failures()).await;
     let receivers = Arc::new(Receivers::start(Arc::clone(&journal)).await);
     let people = people::make(&postgres.url("cli"), plan.clients).await;
-    let writer = people::one(&postgres.url("cli"), "writer").await;
+    let mut writers = Vec::new();
+    for id in ["writer0", "writer1", "writer2"] {
+        writers.push(people::one(&postgres.url("cli"), id).await);
+    }
     let fleet =
         Fleet::start(plan.processes, settings(plan, &model), Arc::clone(&postgres), Arc::clone(&journal))
             .await;
@@ -104,7 +109,7 @@ async fn set_up(plan: &Plan) -> World {
         receivers,
         fleet,
         people,
-        writer,
+        writers,
         client: Client::new(),
         origin,
     };

@@ -1,4 +1,4 @@
-//! Writes of every kind, by a user of their own. Each is read back by a session of the kit as soon as it was acknowledged,
+//! Writes of every kind, by users of their own. Each is read back by a session of the kit as soon as it was acknowledged,
 //! and once more at the end: what was answered 2xx is committed, whatever other clients do.
 
 use std::sync::Arc;
@@ -11,6 +11,7 @@ use sqlx::AssertSqlSafe;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
+use crate::people::Person;
 use crate::run::World;
 
 /// A kind of thing: where it is written, and in which row that shows.
@@ -79,18 +80,19 @@ struct Acknowledged {
 }
 
 /// Writes until the run is over, and then reads everything back once more.
-pub(crate) async fn write(world: Arc<World>, stop: CancellationToken) {
-    let mut writer = Writer { world, number: 0, names: Vec::new(), kept: Vec::new() };
-    let mut chance = StdRng::seed_from_u64(writer.world.plan.seed ^ 0x77);
+pub(crate) async fn write(world: Arc<World>, index: usize, stop: CancellationToken) {
+    let mut chance = StdRng::seed_from_u64(world.plan.seed.wrapping_mul(2_000).wrapping_add(index as u64));
+    let person = world.writers[index].clone();
+    let mut writer = Writer { world, person, number: 0, names: Vec::new(), kept: Vec::new() };
     while !stop.is_cancelled() {
-        match chance.random_range(0..KINDS.len() + 2) {
+        // Half of them are one statement and no transaction.
+        match chance.random_range(0..2 * KINDS.len()) {
             kind if kind < KINDS.len() => {
                 writer.make_change_and_delete(&KINDS[kind], chance.random_bool(0.5)).await
             }
-            kind if kind == KINDS.len() => writer.revoke_a_key().await,
+            kind if kind.is_multiple_of(2) => writer.revoke_a_key().await,
             _ => writer.rename().await,
         }
-        let _woken = tokio::time::timeout(Duration::from_millis(20), stop.cancelled()).await;
     }
     for acknowledged in std::mem::take(&mut writer.kept) {
         writer.check(&acknowledged, "at the end").await;
@@ -99,6 +101,7 @@ pub(crate) async fn write(world: Arc<World>, stop: CancellationToken) {
 
 struct Writer {
     world: Arc<World>,
+    person: Person,
     number: u64,
     /// Names that the profile may have: the last acknowledged one, and those whose requests were never answered.
     names: Vec<String>,
@@ -177,7 +180,7 @@ impl Writer {
             self.names.push(name);
             let names: Vec<String> =
                 self.names.iter().map(|name| format!("'{}'", name.trim_end_matches('?'))).collect();
-            let user = &self.world.writer.id;
+            let user = &self.person.id;
             let renamed = Acknowledged {
                 what: "PATCH /v1/users/me".to_owned(),
                 query: format!(
@@ -199,7 +202,7 @@ impl Writer {
             return None;
         };
         let url = format!("{}{path}", door.api);
-        let (status, told) = self.world.client.ask(method.clone(), &url, &self.world.writer.key, body).await;
+        let (status, told) = self.world.client.ask(method.clone(), &url, &self.person.key, body).await;
         if status == 500 || (400..500).contains(&status) {
             self.world.journal.breaches.note(format!("{} answered {status} to {method} {path}", door.name));
         }
