@@ -12,6 +12,7 @@ use axum::{
     response::{IntoResponse, Response},
     routing::get,
 };
+use compute::Pool;
 use ledger::Ledger;
 use prometheus::{Encoder, Registry, TextEncoder};
 use tokio_util::sync::CancellationToken;
@@ -35,11 +36,12 @@ struct Admin {
 /// `/metrics`, `/livez`, `/readyz`. `worker` is the process's worker, when it has the role.
 pub(crate) fn router(
     ledger: Ledger,
+    compute: Pool,
     registry: Registry,
     worker: Option<Health>,
     stopping: CancellationToken,
 ) -> Router {
-    let service = Arc::new(Service::new(ledger.clone()));
+    let service = Arc::new(Service::new(ledger.clone(), compute));
     Router::new()
         .route("/metrics", get(metrics))
         .route("/livez", get(|| async { "alive\n" }))
@@ -98,7 +100,7 @@ mod tests {
             .host("127.0.0.1")
             .port(silent.local_addr().unwrap().port());
         let ledger = Ledger::new(options, Settings::default());
-        let service = Arc::new(Service::new(ledger.clone()));
+        let service = Arc::new(Service::new(ledger.clone(), Pool::new(1).unwrap()));
         let admin = Admin { ledger, registry: Registry::new(), service, worker, stopping };
         let answer = ready(State(admin)).await;
         let (status, body) = (answer.status(), to_bytes(answer.into_body(), 1 << 10).await.unwrap());

@@ -8,6 +8,7 @@ use std::{
 
 use anyhow::Context;
 use axum::Router;
+use compute::Pool;
 use engines::{DayOrder, Embedded, Meter, OpenAi, OpenAiConfig, Patience};
 use ledger::{ClaimedDelivery, ClaimedPush, ConversationView, Ledger};
 use outside::{BrowserKeys, Guard, Sender, Vapid};
@@ -33,6 +34,8 @@ use crate::{
 pub(crate) struct App {
     pub(crate) config: Config,
     pub(crate) ledger: Ledger,
+    /// The threads of what costs processor time.
+    pub(crate) compute: Pool,
     pub(crate) registry: Registry,
     /// How runs ended in this process, whoever ran them.
     pub(crate) tally: Arc<Tally>,
@@ -69,7 +72,8 @@ impl App {
                 enqueue_failed: Arc::new(move || failed.inc()),
             },
         );
-        let (engines, with_key) = engines(&config, &worker_metrics)?;
+        let compute = Pool::for_this_machine().context("starting threads")?;
+        let (engines, with_key) = engines(&config, &worker_metrics, compute.clone())?;
         let guard = Guard::new(config.allow_outgoing.clone());
         let vapid = config.vapid()?;
         let tally = Arc::new(Tally::default());
@@ -78,6 +82,7 @@ impl App {
         Ok(Self {
             config,
             ledger,
+            compute,
             registry,
             tally,
             guard,
@@ -268,11 +273,16 @@ fn run_settings(config: &Config, name: &str, watch: Arc<dyn Watch>) -> worker::S
 
 /// The engines of the service, and those of a run with its user's key. The key is for the configured model server
 /// alone; where there is none, nothing is asked with it.
-fn engines(config: &Config, metrics: &worker::Metrics) -> anyhow::Result<(Engines, EnginesWithKey)> {
-    let embedded = Arc::new(Embedded::with_day_order(match config.date_order {
+fn engines(
+    config: &Config,
+    metrics: &worker::Metrics,
+    compute: Pool,
+) -> anyhow::Result<(Engines, EnginesWithKey)> {
+    let order = match config.date_order {
         DateOrder::MonthFirst => DayOrder::MonthFirst,
         DateOrder::DayFirst => DayOrder::DayFirst,
-    }));
+    };
+    let embedded = Arc::new(Embedded::with_day_order(order).on_pool(compute));
     let ours = Engines {
         judge: embedded.clone(),
         describe: embedded.clone(),

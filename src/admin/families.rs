@@ -5,14 +5,18 @@ use prometheus::{CounterVec, Error, Gauge, GaugeVec, Opts, Registry, core::Colle
 
 use super::gauges::Reading;
 
+/// What a process knows by itself.
+pub(super) struct Process {
+    pub(super) closed: ClosedSessions,
+    /// How many pieces of work wait for a thread.
+    pub(super) computing: usize,
+}
+
 /// The families of one scrape. Without a reading of the database only what the process knows by itself is there.
 ///
 /// # Errors
 /// When two of them have the same name.
-pub(super) fn families(
-    reading: Option<&Reading>,
-    closed: ClosedSessions,
-) -> Result<Vec<MetricFamily>, Error> {
+pub(super) fn families(reading: Option<&Reading>, process: Process) -> Result<Vec<MetricFamily>, Error> {
     let scrape = Scrape { registry: Registry::new() };
     scrape.gauge(
         "listen_collector_up",
@@ -23,7 +27,12 @@ pub(super) fn families(
         "listen_postgres_sessions_closed_total",
         "Sessions of this process that were closed instead of being used again, by why.",
         Some("reason"),
-        &[("in_transaction", closed.in_transaction as f64), ("broken", closed.broken as f64)],
+        &[("in_transaction", process.closed.in_transaction as f64), ("broken", process.closed.broken as f64)],
+    )?;
+    scrape.gauge(
+        "listen_compute_waiting",
+        "Pieces of work that wait for one of this process's threads for what costs processor time.",
+        process.computing as f64,
     )?;
     if let Some(reading) = reading {
         scrape.gauge(

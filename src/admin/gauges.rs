@@ -3,11 +3,12 @@
 
 use std::time::Duration;
 
+use compute::Pool;
 use ledger::{Backlog, Gauges, Health, Ledger};
 use prometheus::proto::MetricFamily;
 use tokio::{sync::Mutex, time::Instant};
 
-use super::families::families;
+use super::families::{Process, families};
 
 /// How long one read serves the scrapes of this process, also one that failed.
 const FRESH: Duration = Duration::from_secs(2);
@@ -29,19 +30,21 @@ pub(super) struct Reading {
 /// and for no other.
 pub(super) struct Service {
     ledger: Ledger,
+    compute: Pool,
     /// When the last read ended, and what it found.
     last: Mutex<Option<(Instant, Option<Reading>)>>,
 }
 
 impl Service {
-    pub(super) fn new(ledger: Ledger) -> Self {
-        Self { ledger, last: Mutex::new(None) }
+    pub(super) fn new(ledger: Ledger, compute: Pool) -> Self {
+        Self { ledger, compute, last: Mutex::new(None) }
     }
 
     /// The families of one scrape, with what the process knows by itself always among them.
     pub(super) async fn gather(&self) -> Vec<MetricFamily> {
         let read = self.read().await;
-        families(read.as_ref(), self.ledger.closed_sessions()).unwrap_or_else(|error| {
+        let process = Process { closed: self.ledger.closed_sessions(), computing: self.compute.waiting() };
+        families(read.as_ref(), process).unwrap_or_else(|error| {
             tracing::error!(%error, "service gauges could not be built");
             Vec::new()
         })
@@ -98,7 +101,7 @@ mod tests {
         let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let port = silent.local_addr().unwrap().port();
         let away = PgConnectOptions::new_without_pgpass().host("127.0.0.1").port(port);
-        let service = Service::new(Ledger::new(away, Settings::default()));
+        let service = Service::new(Ledger::new(away, Settings::default()), Pool::new(1).unwrap());
         let began = Instant::now();
         let (one, other) = tokio::join!(service.gather(), service.gather());
         assert_eq!((up(&one), up(&other)), (Some(0.0), Some(0.0)));
@@ -116,7 +119,10 @@ mod tests {
      {
         let database = TestDatabase::new().await;
         let (wall, through) = Wall::between(&database.options());
-        let service = Service::new(Ledger::new(through, Settings { connections: 1, ..Settings::default() }));
+        let service = Service::new(
+            Ledger::new(through, Settings { connections: 1, ..Settings::default() }),
+            Pool::new(1).unwrap(),
+        );
         let held = database.holding("lock table finalization_jobs in access exclusive mode").await;
         let is_silent = Cell::new(false);
         // The server itself ends what waits for a lock: then once more.

@@ -69,8 +69,13 @@ pub(crate) async fn start(app: &App, lifecycle: &Lifecycle) -> anyhow::Result<Se
     app.start_repair(&tasks, lifecycle)?;
     app.start_wakes(&tasks, &front);
     tasks.spawn(schema::watch(app.ledger.clone(), lifecycle.soft.clone()));
-    let admin_router =
-        admin::router(app.ledger.clone(), app.registry.clone(), health, lifecycle.soft.clone());
+    let admin_router = admin::router(
+        app.ledger.clone(),
+        app.compute.clone(),
+        app.registry.clone(),
+        health,
+        lifecycle.soft.clone(),
+    );
     let console =
         console::router(app.ledger.clone(), app.config.door()?, chance().random(), lifecycle.hard.clone());
     let admin_router = admin_router

@@ -10,6 +10,7 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::answered::BackOff;
 use crate::chance::Chance;
+use crate::metrics::Metrics;
 
 /// What the ledger said of a lease that cannot be renewed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,12 +89,20 @@ impl Holdings {
 
 /// Renews all leases every `every`, for ever. After a database error it asks again sooner: what is left of
 /// the leases is the time in which it must get through.
-pub(crate) async fn beat(ledger: Ledger, holdings: Holdings, every: Duration, chance: Chance) {
+pub(crate) async fn beat(
+    ledger: Ledger,
+    holdings: Holdings,
+    every: Duration,
+    chance: Chance,
+    metrics: Metrics,
+) {
     let mut back_off = BackOff::new(&chance);
     let mut next = Instant::now() + every;
     loop {
         sleep_until(next).await;
         let asked_at = Instant::now();
+        // The runtime's threads were busy with something else.
+        metrics.heartbeat_late(asked_at - next);
         let present = holdings.present();
         let renewed = renewed(&ledger, &present).await;
         match &renewed {
@@ -122,8 +131,11 @@ async fn renewed(ledger: &Ledger, present: &[Holding]) -> Result<Vec<Renewal>, l
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up must fail")]
+
     use futures::FutureExt;
     use job::{Epoch, JobId};
+    use prometheus::Registry;
     use records::UserId;
 
     use super::*;
@@ -162,6 +174,25 @@ mod tests {
         assert_eq!(next_try(true, now, every, &mut back_off), now + every);
         let mut after_error = || next_try(false, now, every, &mut back_off) - now;
         assert!(after_error() <= Duration::from_millis(120), "a database that answered has a new start");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_heartbeat_that_ran_late_is_measured() {
+        let registry = Registry::new();
+        let metrics = Metrics::new(&registry).unwrap();
+        let ledger = Ledger::new(Default::default(), ledger::Settings::default());
+        let every = Duration::from_secs(2);
+        let beating = beat(ledger, Holdings::default(), every, Chance::new(3), metrics);
+        tokio::pin!(beating);
+        assert!((&mut beating).now_or_never().is_none());
+        // The runtime's only thread is busy for seven seconds.
+        tokio::time::advance(Duration::from_secs(7)).await;
+        assert!((&mut beating).now_or_never().is_none());
+        let late =
+            registry.gather().into_iter().find(|family| family.name() == "listen_heartbeat_late_seconds");
+        let late = late.unwrap();
+        let histogram = late.get_metric()[0].get_histogram();
+        assert_eq!((histogram.get_sample_count(), histogram.get_sample_sum()), (1, 5.0));
     }
 
     #[tokio::test]

@@ -66,6 +66,7 @@ pub struct Metrics {
     dead_letters: IntCounter,
     stage_seconds: HistogramVec,
     run_seconds: Histogram,
+    heartbeat_late_seconds: Histogram,
     runs: IntCounterVec,
     failed_runs: IntCounterVec,
     webhook_deliveries: IntCounterVec,
@@ -112,6 +113,13 @@ impl Metrics {
                 Histogram::with_opts(histogram(
                     "listen_finalization_run_seconds",
                     "Seconds from a claim to the end of its run.",
+                ))?,
+            )?,
+            heartbeat_late_seconds: registered(
+                registry,
+                Histogram::with_opts(histogram(
+                    "listen_heartbeat_late_seconds",
+                    "How late heartbeats were: a process whose processor is starved loses its leases.",
                 ))?,
             )?,
             runs: labelled(registry, "listen_finalization_runs_total", "Runs by how they ended.", &["end"])?,
@@ -168,6 +176,10 @@ impl Metrics {
         };
         metrics.be_born();
         Ok(metrics)
+    }
+
+    pub(crate) fn heartbeat_late(&self, late: Duration) {
+        self.heartbeat_late_seconds.observe(late.as_secs_f64());
     }
 
     /// The counter of runs that led to another one; the reconciler raises the same one.

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use compute::on_behalf_of;
 use futures::FutureExt;
 use job::{FailureCode, Outcome, Refusal};
 use ledger::{Answer, Claimed, Completion, Edge, Finished, Ledger, Results, Same};
@@ -119,7 +120,9 @@ impl Runner {
             account: Arc::default(),
         };
         witness.run_started();
-        let work = counted(Arc::clone(&witness.account), self.guarded(&witness, &held, slot));
+        let user = witness.claimed.user_id.as_str();
+        let work = on_behalf_of(user, self.guarded(&witness, &held, slot));
+        let work = counted(Arc::clone(&witness.account), work);
         let end = match work.await {
             Ok(()) => Ended::Completed.into(),
             Err(unfinished) => {

@@ -96,7 +96,13 @@ impl Worker {
         let chance = Chance::new(self.settings.seed);
         let holdings = Holdings::default();
         let runner = self.runner(&holdings, &chance, &soft, &hard);
-        let beat = beat(self.ledger.clone(), holdings, self.settings.heartbeat, chance.clone());
+        let beat = beat(
+            self.ledger.clone(),
+            holdings,
+            self.settings.heartbeat,
+            chance.clone(),
+            self.metrics.clone(),
+        );
         let fan_out = keep(self.fan_out(&chance, &hard), &runner).keep_running(&tracker);
         let pushes = keep(self.pushes(&chance, &hard), &runner).keep_running(&tracker);
         let work = async {

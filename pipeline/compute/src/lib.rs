@@ -7,6 +7,7 @@ mod queue;
 
 use std::{
     any::Any,
+    fmt,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     sync::{
         Arc, Condvar, Mutex, MutexGuard, PoisonError,
@@ -40,6 +41,12 @@ pub struct Pool(Arc<Owner>);
 
 /// Ends the threads when the last [`Pool`] is dropped.
 struct Owner(Arc<Shared>);
+
+impl fmt::Debug for Pool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pool").field("threads", &self.0.0.size).finish_non_exhaustive()
+    }
+}
 
 struct Shared {
     state: Mutex<State>,

@@ -18,6 +18,8 @@ named! {
         ModelMalformed = "model_malformed",
         /// The run took longer than the run limit.
         RunTimeout = "run_timeout",
+        /// A stage used more processor time than its input allows for.
+        StageTimeout = "stage_timeout",
         /// The database did not answer.
         DatabaseUnavailable = "database_unavailable",
         /// A defect of ours; the log has the reason.
@@ -50,6 +52,7 @@ impl FailureCode {
                 | Self::ModelRejected
                 | Self::ModelMalformed
                 | Self::RunTimeout
+                | Self::StageTimeout
                 | Self::DatabaseUnavailable
                 | Self::Internal
         )

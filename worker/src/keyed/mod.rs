@@ -98,6 +98,7 @@ impl KeyedRuns {
             house.holdings.clone(),
             house.settings.heartbeat,
             house.chance.clone(),
+            house.metrics.clone(),
         );
         let work = async {
             soft.cancelled().await;

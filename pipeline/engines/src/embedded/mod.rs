@@ -22,6 +22,9 @@ mod title;
 mod unpunctuated;
 mod unread;
 
+use std::time::Duration;
+
+use compute::{OverBudget, Pool};
 use futures::FutureExt;
 use futures::future::{BoxFuture, ready};
 use job::FailureCode;
@@ -31,13 +34,13 @@ use stages::{
     AppResult, CategorizeMemory, Describe, Embed, Embedding, Engine, ExtractItems, ExtractMemories, Failure,
     ItemDraft, Judge, MemoryDraft, RunApp, SameThing, Structure, Verdict,
 };
-use tokio::runtime::Handle;
 
 pub use dates::DayOrder;
 pub use judge::DiscardReason;
 
-/// Talk longer than this many bytes is worked on by a blocking thread, so that heartbeats live.
-const LONG: usize = 20_000;
+/// The processor time that one stage may use: enough for a busy machine and a debug build, and for each byte of text.
+const BUDGET: Duration = Duration::from_secs(20);
+const BUDGET_PER_BYTE: Duration = Duration::from_micros(100);
 
 /// How many key phrases lead an overview.
 const TOPICS: usize = 4;
@@ -45,9 +48,10 @@ const TOPICS: usize = 4;
 /// The deterministic engine that is always there. English is understood by rules; of other languages
 /// it gives a title of key words, an extractive overview and, for some, a category, and it says that it
 /// did not read them for items: to the person at the end of the overview, to programs by [`ExtractItems::reads`].
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Embedded {
     order: DayOrder,
+    pool: Option<Pool>,
 }
 
 impl Embedded {
@@ -58,7 +62,42 @@ impl Embedded {
 
     /// The same engine, reading dates such as 5/6 in `order`.
     pub fn with_day_order(order: DayOrder) -> Self {
-        Self { order }
+        Self { order, pool: None }
+    }
+
+    /// The same engine, working on the threads of `pool`: a service answers requests on its own.
+    pub fn on_pool(self, pool: Pool) -> Self {
+        Self { pool: Some(pool), ..self }
+    }
+
+    /// Runs `work` on `talk`.
+    fn on<'a, T: Send + 'static>(
+        &'a self,
+        talk: &'a Talk,
+        work: impl FnOnce(&Talk) -> Result<T, FailureCode> + Send + 'static,
+    ) -> BoxFuture<'a, Result<T, Failure>> {
+        if self.pool.is_none() {
+            return ready(work(talk).map_err(Failure::from)).boxed();
+        }
+        let (talk, length) = (talk.clone(), talk.lines.iter().map(|line| line.text.len()).sum());
+        self.run(length, move || work(&talk))
+    }
+
+    /// Runs `work` about a text of `length` bytes.
+    fn run<'a, T: Send + 'static>(
+        &'a self,
+        length: usize,
+        work: impl FnOnce() -> Result<T, FailureCode> + Send + 'static,
+    ) -> BoxFuture<'a, Result<T, Failure>> {
+        let Some(pool) = &self.pool else { return ready(work().map_err(Failure::from)).boxed() };
+        let budget = BUDGET + BUDGET_PER_BYTE * u32::try_from(length).unwrap_or(u32::MAX);
+        async move {
+            match pool.run(budget, work).await {
+                Ok(done) => done.map_err(Failure::from),
+                Err(OverBudget) => Err(FailureCode::StageTimeout.into()),
+            }
+        }
+        .boxed()
     }
 
     /// Why `talk` would be discarded; `None` when it is kept. The verdict of [`Judge`] with its reason.
@@ -80,7 +119,7 @@ impl Engine for Embedded {
 impl Judge for Embedded {
     fn judge<'a>(&'a self, talk: &'a Talk) -> BoxFuture<'a, Result<Verdict, Failure>> {
         let order = self.order;
-        on(talk, move |talk| {
+        self.on(talk, move |talk| {
             let Some(reason) = judge::reason(talk, order) else { return Ok(Verdict::Keep) };
             tracing::debug!(reason = reason.as_str(), "the talk says nothing to keep");
             Ok(Verdict::Discard)
@@ -95,14 +134,14 @@ impl Describe for Embedded {
         folders: &'a [Folder],
     ) -> BoxFuture<'a, Result<Structure, Failure>> {
         let (folders, order) = (folders.to_vec(), self.order);
-        on(talk, move |talk| Ok(describe(talk, &folders, order)))
+        self.on(talk, move |talk| Ok(describe(talk, &folders, order)))
     }
 }
 
 impl ExtractItems for Embedded {
     fn extract_items<'a>(&'a self, talk: &'a Talk) -> BoxFuture<'a, Result<Vec<ItemDraft>, Failure>> {
         let order = self.order;
-        on(talk, move |talk| Ok(if is_english(talk) { items::extract(talk, order) } else { Vec::new() }))
+        self.on(talk, move |talk| Ok(if is_english(talk) { items::extract(talk, order) } else { Vec::new() }))
     }
 
     fn reads(&self, talk: &Talk) -> bool {
@@ -112,14 +151,14 @@ impl ExtractItems for Embedded {
 
 impl ExtractMemories for Embedded {
     fn extract_memories<'a>(&'a self, talk: &'a Talk) -> BoxFuture<'a, Result<Vec<MemoryDraft>, Failure>> {
-        on(talk, |talk| Ok(if is_english(talk) { memories::extract(talk) } else { Vec::new() }))
+        self.on(talk, |talk| Ok(if is_english(talk) { memories::extract(talk) } else { Vec::new() }))
     }
 }
 
 impl Embed for Embedded {
     fn embed<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<Embedding, Failure>> {
         let owned = text.to_owned();
-        away(text.len(), move || Ok(hashing::embedding(&owned)))
+        self.run(text.len(), move || Ok(hashing::embedding(&owned)))
     }
 }
 
@@ -131,7 +170,7 @@ impl RunApp for Embedded {
         structure: &'a Structure,
     ) -> BoxFuture<'a, Result<AppResult, Failure>> {
         let (app_id, structure, order) = (app_id.to_owned(), structure.clone(), self.order);
-        on(talk, move |talk| apps::run(&app_id, talk, &structure, order))
+        self.on(talk, move |talk| apps::run(&app_id, talk, &structure, order))
     }
 }
 
@@ -148,33 +187,6 @@ impl SameThing for Embedded {
 
     fn same_fact(&self, one: &str, other: &str) -> bool {
         same::same_fact(one, other)
-    }
-}
-
-/// Runs `work` on `talk`: at once when it is short, else on a copy and a blocking thread.
-fn on<'a, T: Send + 'static>(
-    talk: &'a Talk,
-    work: impl FnOnce(&Talk) -> Result<T, FailureCode> + Send + 'static,
-) -> BoxFuture<'a, Result<T, Failure>> {
-    let length = talk.lines.iter().map(|line| line.text.len()).sum();
-    if length <= LONG {
-        return ready(work(talk).map_err(Failure::from)).boxed();
-    }
-    let talk = talk.clone();
-    away(length, move || work(&talk))
-}
-
-/// Runs `work` at once when `length` is short, or when there is no runtime to hand it to.
-fn away<'a, T: Send + 'static>(
-    length: usize,
-    work: impl FnOnce() -> Result<T, FailureCode> + Send + 'static,
-) -> BoxFuture<'a, Result<T, Failure>> {
-    match Handle::try_current() {
-        Ok(runtime) if length > LONG => {
-            let task = runtime.spawn_blocking(work);
-            async move { Ok(task.await.unwrap_or(Err(FailureCode::Internal))?) }.boxed()
-        }
-        _ => ready(work().map_err(Failure::from)).boxed(),
     }
 }
 

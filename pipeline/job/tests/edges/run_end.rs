@@ -81,7 +81,7 @@ fn a_wait_beyond_the_end_of_time_is_no_panic() {
 fn every_code_is_retried_or_fatal_as_the_list_says() {
     use FailureCode::{
         DatabaseUnavailable, Internal, ModelMalformed, ModelRateLimited, ModelRejected, ModelTimeout,
-        ModelUnavailable, RunTimeout,
+        ModelUnavailable, RunTimeout, StageTimeout,
     };
     let retried = [
         ModelTimeout,
@@ -90,6 +90,7 @@ fn every_code_is_retried_or_fatal_as_the_list_says() {
         ModelRejected,
         ModelMalformed,
         RunTimeout,
+        StageTimeout,
         DatabaseUnavailable,
         Internal,
     ];

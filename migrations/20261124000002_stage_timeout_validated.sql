@@ -1,0 +1,3 @@
+set local lock_timeout = '5s';
+
+alter table finalization_jobs validate constraint codes_known;
