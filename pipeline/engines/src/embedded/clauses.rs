@@ -37,14 +37,15 @@ pub(super) fn split(sentence: &str) -> Vec<Clause<'_>> {
     while let Some(found) = JOINT.captures_at(sentence, search) {
         let (Some(joint), Some(open)) = (found.name("joint"), found.name("open")) else { break };
         search = open.start();
-        if is_list_or_name(&sentence[from..joint.start()]) {
+        let Some(clause) = sentence.get(from..joint.start()) else { continue };
+        if is_list_or_name(clause) {
             continue;
         }
-        clauses.push(Clause { text: sentence[from..joint.start()].trim(), coordinated });
+        clauses.push(Clause { text: clause.trim(), coordinated });
         from = open.start();
         coordinated = is_coordination(joint.as_str());
     }
-    clauses.push(Clause { text: sentence[from..].trim(), coordinated });
+    clauses.push(Clause { text: sentence.get(from..).unwrap_or_default().trim(), coordinated });
     clauses
 }
 

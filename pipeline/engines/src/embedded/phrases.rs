@@ -112,7 +112,7 @@ fn close<'t>(run: &mut Vec<&'t str>) -> Option<Vec<&'t str>> {
     if let Some(last) = run.last_mut() {
         *last = last.strip_suffix("'s").unwrap_or(last);
     }
-    (!run.is_empty()).then(|| run[from..].to_vec())
+    (!run.is_empty()).then(|| run.split_off(from))
 }
 
 /// Whether a word may stand in a phrase: no number, no verb, and in German a noun.

@@ -74,9 +74,8 @@ fn split(line: &str) -> Vec<String> {
 
 /// Looks at the last few bytes alone, so that a line costs what its length is.
 fn ends_with_abbreviation(text: &str) -> bool {
-    let from = text.len().saturating_sub(12);
-    let from = (from..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-    ABBREVIATION.is_match(&text[from..])
+    let from = text.ceil_char_boundary(text.len().saturating_sub(12));
+    text.get(from..).is_some_and(|end| ABBREVIATION.is_match(end))
 }
 
 /// The words of `text`, in lower case.
@@ -153,7 +152,7 @@ pub(super) fn shortened(text: &str, limit: usize) -> String {
         return text.to_owned();
     }
     let cut: String = text.chars().take(limit).collect();
-    let whole = cut.rfind(' ').map_or(cut.as_str(), |at| &cut[..at]);
+    let whole = cut.rsplit_once(' ').map_or(cut.as_str(), |(whole, _)| whole);
     whole.trim_end_matches([',', ';', ':', ' ', '-']).to_owned()
 }
 

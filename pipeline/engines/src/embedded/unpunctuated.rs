@@ -59,13 +59,14 @@ pub(super) fn cut(text: &str, longest: usize) -> Vec<String> {
     let mut from = 0;
     if is_unpunctuated(text) {
         for found in OPENING.find_iter(text) {
-            if found.start() > from && begins(&text[from..found.start()]) {
-                pieces.push(text[from..found.start()].trim());
+            let before = text.get(from..found.start()).unwrap_or_default();
+            if begins(before) {
+                pieces.push(before.trim());
                 from = found.start();
             }
         }
     }
-    pieces.push(text[from..].trim());
+    pieces.push(text.get(from..).unwrap_or_default().trim());
     pieces.into_iter().flat_map(|piece| chunks(piece, longest)).collect()
 }
 

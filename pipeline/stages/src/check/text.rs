@@ -150,7 +150,7 @@ fn cut(text: &str, max: usize) -> String {
     };
     let (head, tail) = text.split_at(end);
     let gap = if tail.starts_with(char::is_whitespace) { None } else { head.rfind(char::is_whitespace) };
-    gap.map_or(head, |gap| &head[..gap]).trim_end().to_owned()
+    gap.and_then(|gap| head.get(..gap)).unwrap_or(head).trim_end().to_owned()
 }
 
 #[cfg(test)]

@@ -103,7 +103,8 @@ pub(super) fn find(text: &str, now: NaiveDateTime, order: DayOrder) -> Vec<Found
 fn read(captures: &Captures<'_>, text: &str, reader: Reader, now: NaiveDateTime) -> Option<Found> {
     let whole = captures.get(0)?;
     let Day(date, own_time, precise) = reader(captures, now)?;
-    let part = own_time.is_none().then(|| PART.captures(&text[whole.end()..])).flatten();
+    let after = text.get(whole.end()..)?;
+    let part = own_time.is_none().then(|| PART.captures(after)).flatten();
     let time = own_time.or_else(|| part_of_day(part.as_ref()?.name("part")?.as_str()));
     let end = whole.end() + part.as_ref().and_then(|part| part.get(0)).map_or(0, |part| part.end());
     let lead = captures.name("lead").map_or("", |lead| lead.as_str());

@@ -68,14 +68,15 @@ impl Reference {
     pub(super) fn find(&self, text: &str) -> Vec<Found> {
         let text = past::masked(&text.to_ascii_lowercase());
         let mut found = days::find(&text, self.now, self.order);
-        let days = found.len();
+        let mut bare = Vec::new();
         for time in clock::find(&text) {
-            match nearest(&mut found[..days], &time.span) {
+            match nearest(&mut found, &time.span) {
                 Some(day) => day.take_time(&time),
-                None if time.introduced => found.push(self.bare(&time)),
+                None if time.introduced => bare.push(self.bare(&time)),
                 None => {}
             }
         }
+        found.extend(bare);
         found.sort_by_key(|date| date.spans.first().map(|span| span.start));
         found
     }

@@ -40,13 +40,14 @@ pub(super) fn masked(text: &str) -> String {
     let mut masked = String::with_capacity(text.len());
     let mut at = 0;
     for found in PAST.find_iter(text) {
-        if found.as_str().starts_with("last ") && AHEAD.is_match(&text[found.end()..]) {
+        let after = text.get(found.end()..).unwrap_or_default();
+        if found.as_str().starts_with("last ") && AHEAD.is_match(after) {
             continue;
         }
-        masked.push_str(&text[at..found.start()]);
+        masked.push_str(text.get(at..found.start()).unwrap_or_default());
         masked.extend(std::iter::repeat_n('#', found.len()));
         at = found.end();
     }
-    masked.push_str(&text[at..]);
+    masked.push_str(text.get(at..).unwrap_or_default());
     masked
 }

@@ -134,7 +134,7 @@ impl Kept {
             return;
         }
         let from = self.all.len().saturating_sub(COMPARED);
-        match self.all[from..].iter_mut().find(|known| same_task(&known.description, &item.description)) {
+        match self.all.iter_mut().skip(from).find(|known| same_task(&known.description, &item.description)) {
             Some(known) => merge(known, item),
             None => self.all.push(item),
         }

@@ -86,7 +86,7 @@ static STATE: LazyLock<Regex> =
 /// A task without the name that it ends with: "water the plants, Tom".
 fn unaddressed(task: &str) -> String {
     match ADDRESSED_LAST.captures(task) {
-        Some(found) if is_name(&found["name"]) => task[..task.len() - found[0].len()].to_owned(),
+        Some(found) if is_name(&found["name"]) => task.strip_suffix(&found[0]).unwrap_or(task).to_owned(),
         _ => task.to_owned(),
     }
 }

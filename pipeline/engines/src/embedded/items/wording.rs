@@ -63,7 +63,7 @@ fn without_condition(task: &str) -> String {
 fn without_trailing(task: &str) -> String {
     let mut task = trimmed(task);
     while let Some(found) = TRAILING.find(&task) {
-        task = trimmed(&task[..found.start()]);
+        task = trimmed(task.get(..found.start()).unwrap_or_default());
     }
     task
 }

@@ -180,14 +180,9 @@ fn third_person(verb: &str) -> String {
         _ if verb.ends_with(['s', 'x', 'z', 'o']) || verb.ends_with("ch") || verb.ends_with("sh") => {
             format!("{verb}es")
         }
-        _ if verb.ends_with('y')
-            && !verb.ends_with(['a', 'e', 'o', 'u'])
-            && !verb.ends_with("ay")
-            && !verb.ends_with("oy")
-            && !verb.ends_with("ey") =>
-        {
-            format!("{}ies", &verb[..verb.len() - 1])
-        }
-        _ => format!("{verb}s"),
+        _ => match verb.strip_suffix('y') {
+            Some(stem) if !stem.ends_with(['a', 'e', 'o', 'u']) => format!("{stem}ies"),
+            _ => format!("{verb}s"),
+        },
     }
 }
