@@ -6,6 +6,8 @@
 //! cannot hold U+0000.
 
 mod grounds;
+mod invisible;
+mod markup;
 mod text;
 
 use chrono::{Datelike, Duration};
@@ -129,5 +131,7 @@ fn can_be_meant(moment: Timestamp, talk: &Talk) -> bool {
     is_near && (1..=9999).contains(&moment.year())
 }
 
+#[cfg(test)]
+mod markup_tests;
 #[cfg(test)]
 mod tests;
