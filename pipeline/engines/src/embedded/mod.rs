@@ -26,7 +26,7 @@ use futures::FutureExt;
 use futures::future::{BoxFuture, ready};
 use job::FailureCode;
 use language::Language;
-use records::{Folder, MemoryCategory, Talk};
+use records::{Folder, KnownTexts, MemoryCategory, Talk};
 use stages::{
     AppResult, CategorizeMemory, Describe, Embed, Embedding, Engine, ExtractItems, ExtractMemories, Failure,
     ItemDraft, Judge, MemoryDraft, RunApp, SameThing, Structure, Verdict,
@@ -142,12 +142,12 @@ impl CategorizeMemory for Embedded {
 }
 
 impl SameThing for Embedded {
-    fn same_task(&self, one: &str, other: &str) -> bool {
-        same::same_task(one, other)
+    fn tasks(&self) -> Box<dyn KnownTexts> {
+        same::known_tasks()
     }
 
-    fn same_fact(&self, one: &str, other: &str) -> bool {
-        same::same_fact(one, other)
+    fn facts(&self) -> Box<dyn KnownTexts> {
+        same::known_facts()
     }
 }
 

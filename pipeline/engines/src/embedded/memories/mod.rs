@@ -10,7 +10,7 @@ use stages::MemoryDraft;
 use super::capitals::restored;
 use super::clauses::{self, Clause};
 use super::planted::without_orders;
-use super::same::same_fact;
+use super::same::known_facts;
 use super::text::{Sentence, capitalised, first_words, sentences};
 pub(super) use category::category_of;
 use rules::{CONDITION, DIET, DOUBT, EVERY, FIRST_PERSON, FOR_NOW, OTHERS, OWN, PROFESSION, PRONOUN, TAIL};
@@ -75,9 +75,11 @@ fn certain_clauses<'t>(sentence: &'t Sentence<'_>) -> impl Iterator<Item = Claus
 
 fn best(mut found: Vec<Candidate>) -> Vec<MemoryDraft> {
     found.sort_by_key(|candidate| std::cmp::Reverse(candidate.score));
+    let mut known = known_facts();
     let mut kept: Vec<MemoryDraft> = Vec::new();
     for Candidate { draft, .. } in found {
-        if kept.len() < MOST && !kept.iter().any(|known| same_fact(&known.content, &draft.content)) {
+        if kept.len() < MOST && known.find(&draft.content).is_none() {
+            known.add(&draft.content);
             kept.push(draft);
         }
     }
