@@ -2,9 +2,8 @@
 
 use std::sync::LazyLock;
 
-use regex::Regex;
-
 use super::lexicon::task_verbs;
+use super::pattern::Pattern;
 use super::text::pattern;
 
 /// A clause and the word that ties it to the one before.
@@ -16,7 +15,7 @@ pub(super) struct Clause<'a> {
     pub(super) coordinated: bool,
 }
 
-static JOINT: LazyLock<Regex> = LazyLock::new(|| {
+static JOINT: LazyLock<Pattern> = LazyLock::new(|| {
     let verbs = task_verbs().collect::<Vec<_>>().join("|");
     let object = r"the|an?|my|your|our|his|her|their|this|that|these|those|some|all|if|whether|him|them|me|us|you|it|up|out|for|with|about|to|in|each|every|more|enough|another|both|any|two|three|four|five|six|seven|eight|nine|ten|\d+";
     pattern(&format!(
@@ -59,7 +58,7 @@ fn is_coordination(joint: &str) -> bool {
     word.is_empty() || word == "and" || word == "or"
 }
 
-static CONDITION: LazyLock<Regex> = LazyLock::new(|| {
+static CONDITION: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?i)^\W*(?:(?:and|but|so|well|ok|okay|what)\W+)*(?:if|when|unless|whenever|had|suppose|in case)\b",
     )

@@ -4,11 +4,12 @@ use std::sync::LazyLock;
 
 use chrono::NaiveDate;
 use records::Talk;
-use regex::{Match, Regex};
+use regex::Match;
 use stages::EventDraft;
 
 use super::dates::{DayOrder, Found, Reference};
 use super::lexicon::{AMBIGUOUS_EVENT_NOUNS, EVENT_NOUNS, is_stop_word, is_task_verb};
+use super::pattern::Pattern;
 use super::planted::without_orders;
 use super::text::{Sentence, capitalised, pattern, sentences};
 
@@ -17,27 +18,27 @@ const DURATION: i32 = 30;
 /// More than these are a calendar being read out.
 const MOST: usize = 10;
 
-static NOUN: LazyLock<Regex> =
+static NOUN: LazyLock<Pattern> =
     LazyLock::new(|| pattern(&format!(r"(?i)\b(?:{})s?\b", EVENT_NOUNS.join("|"))));
 /// What does not take place: denied, or only wondered about.
-static UNREAL: LazyLock<Regex> = LazyLock::new(|| {
+static UNREAL: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?i)\b(?:cancel(?:led|ed)?|called off|expires?|expired|runs out|won't (?:be|happen|take place)|no longer|isn't|would have|if only|instead of the)\b",
     )
 });
 /// "We meet again on Tuesday" names no noun.
-static GATHERING: LazyLock<Regex> = LazyLock::new(|| {
+static GATHERING: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?i)\bwe(?:'ll|\s+will|'re\s+going\s+to|\s+are\s+going\s+to|\s+should)?\s+(?:all\s+)?meet(?:ing)?\b(?:\s+(?:again|up))?",
     )
 });
 /// "Doctor Hale can see you on Tuesday".
-static SEES: LazyLock<Regex> = LazyLock::new(|| {
+static SEES: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?P<who>(?:(?:Doctor|Dr\.?|Professor|Mr\.?|Ms\.?|Mrs\.?)\s\p{Lu}[\p{L}-]+|the\s(?:doctor|dentist|physio|consultant|lawyer|vet|nurse)))\s+(?:can|will|could|is\s+going\s+to)\s+see\s+(?:you|me|us|him|her|them)\b",
     )
 });
-static LENGTH: LazyLock<Regex> = LazyLock::new(|| {
+static LENGTH: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?i)\b(?:for|lasts?|takes?)\s+(?:about\s+)?(?P<n>an?|half\s+an|one|two|three|four|\d+)\s+(?P<unit>hours?|minutes?)\b",
     )

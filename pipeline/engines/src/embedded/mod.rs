@@ -13,6 +13,7 @@ mod language;
 mod lexicon;
 mod memories;
 mod overview;
+mod pattern;
 mod phrases;
 mod planted;
 mod same;

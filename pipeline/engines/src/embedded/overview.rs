@@ -6,9 +6,8 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::LazyLock;
 
-use regex::Regex;
-
 use super::language::Language;
+use super::pattern::Pattern;
 use super::phrases::Phrase;
 use super::text::{Sentence, capitalised, pattern, shortened};
 
@@ -19,13 +18,13 @@ const DAMPING: f64 = 0.85;
 /// Of one sentence, in characters.
 const LONGEST: usize = 240;
 
-static CUE: LazyLock<Regex> = LazyLock::new(|| {
+static CUE: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?i)\b(?:agreed|decided|decision|postpone|plan|will|need|must|deadline|because|failed|problem|result|important|scheduled)\b|\d",
     )
 });
 /// Fillers; and words that are fillers only where a comma or a stop says so: "No tablet after five" is no "no".
-static OPENING: LazyLock<Regex> = LazyLock::new(|| {
+static OPENING: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?ix)^(?:
             (?:uh|um|er|so|well|okay|ok|yeah|yep|oh|and|but|anyway|hey|hi|hm+|ah|aha|lol|haha|you\ know|i\ mean|note\ to\ self)\b[,.!]*\s*

@@ -12,10 +12,10 @@ use std::sync::{Arc, LazyLock};
 use chrono::NaiveDate;
 use chrono_tz::Tz;
 use records::{KnownTexts, Talk, Timestamp};
-use regex::Regex;
 
 use super::dates::{DayOrder, Found, Reference};
 use super::lexicon::{SYNONYMS, is_stop_word};
+use super::pattern::Pattern;
 use super::text::{pattern, stem, words};
 use known::{KnownFacts, KnownTasks};
 use read::Lately;
@@ -25,7 +25,7 @@ const SHARED: f64 = 0.75;
 /// Facts are short, and one more word is another subject: "lives", "sister lives".
 const SHARED_OF_FACTS: f64 = 0.8;
 
-static NEGATION: LazyLock<Regex> = LazyLock::new(|| {
+static NEGATION: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(r"(?i)\b(?:not|never|no longer|no|without|cancel\w*|\w+n't|stop(?:ped|s)?|quit)\b")
 });
 

@@ -11,7 +11,6 @@ mod wording;
 use std::sync::{Arc, LazyLock};
 
 use records::Talk;
-use regex::Regex;
 use stages::ItemDraft;
 
 use super::clauses::{self, Clause};
@@ -19,6 +18,7 @@ use super::dates::{DayOrder, Reference};
 use super::planted::without_orders;
 use super::same::Task;
 use super::text::{Sentence, pattern, sentences};
+use crate::embedded::pattern::Pattern;
 
 /// A task that a clause claims, before its date is found.
 #[derive(Clone, Debug)]
@@ -155,7 +155,7 @@ impl Kept {
 const WITHIN_REACH: usize = 3;
 
 /// "I'll collect it on my way": the verb, and a pronoun for the object.
-static REFERRING: LazyLock<Regex> =
+static REFERRING: LazyLock<Pattern> =
     LazyLock::new(|| pattern(r"(?i)^(?P<verb>\p{L}+)\s+(?:it|them|that|those|these)\b"));
 
 /// The fuller wording, the first date and the first owner.

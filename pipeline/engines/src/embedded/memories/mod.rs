@@ -4,7 +4,7 @@ mod category;
 mod rules;
 
 use records::{MemoryCategory, Talk};
-use regex::{Captures, Regex};
+use regex::Captures;
 use stages::MemoryDraft;
 
 use super::capitals::restored;
@@ -12,6 +12,7 @@ use super::clauses::{self, Clause};
 use super::planted::without_orders;
 use super::same::known_facts;
 use super::text::{Sentence, capitalised, first_words, sentences};
+use crate::embedded::pattern::Pattern;
 pub(super) use category::category_of;
 use rules::{CONDITION, DIET, DOUBT, EVERY, FIRST_PERSON, FOR_NOW, OTHERS, OWN, PROFESSION, PRONOUN, TAIL};
 
@@ -100,7 +101,7 @@ fn own(text: &str, name: &str) -> Vec<Candidate> {
             candidate(&content, name, rule.category, rule.score)
         })
         .collect();
-    let plain = |rule: &Regex, told: &str, category, score| {
+    let plain = |rule: &Pattern, told: &str, category, score| {
         let said = rule.captures(text)?;
         candidate(&format!("{{n}} {told} {}", &said["r"]), name, category, score)
     };
