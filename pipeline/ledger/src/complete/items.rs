@@ -72,8 +72,9 @@ pub(super) async fn write(
     let mut sorted: Vec<Sorted<'_>> = Vec::new();
     for completion in kept {
         let user = completion.claimed.user_id.as_str();
-        let stored = |user| recent.remove(user).unwrap_or_default();
-        let known = known.entry(user).or_insert_with_key(|user| Known::of(completion, stored(*user)));
+        let known = known
+            .entry(user)
+            .or_insert_with(|| Known::of(completion, recent.remove(user).unwrap_or_default()));
         sorted.push(sort_out(completion, known));
     }
     insert(connection, kept, &sorted, now).await?;
