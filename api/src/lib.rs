@@ -4,7 +4,11 @@
 //! (webhooks included), `keys/` knows who calls, and `door/` is what every request passes. Nothing here decides
 //! about a job, and nothing here can name a stage.
 
+#![warn(clippy::indexing_slicing, clippy::string_slice)]
+#![cfg_attr(test, allow(clippy::indexing_slicing, clippy::string_slice, reason = "a test may panic"))]
+
 mod categorize;
+#[allow(clippy::indexing_slicing, reason = "builds the document from literals of this crate")]
 mod document;
 mod door;
 mod error;

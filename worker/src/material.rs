@@ -52,10 +52,7 @@ fn named_lines(segments: &[Segment], user_name: Option<&str>, people: Vec<(Strin
 /// The engine's comparisons as the ledger asks for them.
 pub(crate) fn same(engines: &Engines) -> Same {
     let (task, fact) = (Arc::clone(&engines.same), Arc::clone(&engines.same));
-    Same {
-        task: Arc::new(move |one, other| task.same_task(one, other)),
-        fact: Arc::new(move |one, other| fact.same_fact(one, other)),
-    }
+    Same { task: Arc::new(move || task.tasks()), fact: Arc::new(move || fact.facts()) }
 }
 
 /// What completion commits.

@@ -102,7 +102,7 @@ fn conversation_of(key: &RequestKey, repeat: &Repeat) -> Option<ConversationId> 
     }
     let id = match repeat {
         Repeat::Answered { answer, .. } => {
-            serde_json::from_str::<Value>(answer).ok()?["id"].as_str()?.to_owned()
+            serde_json::from_str::<Value>(answer).ok()?.get("id")?.as_str()?.to_owned()
         }
         Repeat::Made(made) => made.first()?.clone(),
         Repeat::OtherBody | Repeat::Running(_) => return None,

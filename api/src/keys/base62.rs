@@ -6,7 +6,7 @@ const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmn
 pub(super) fn digits<const DIGITS: usize>(mut number: u128) -> String {
     let mut text = [b'0'; DIGITS];
     for place in text.iter_mut().rev() {
-        *place = ALPHABET[(number % 62) as usize];
+        *place = ALPHABET.get((number % 62) as usize).copied().unwrap_or(b'0');
         number /= 62;
     }
     text.iter().map(|digit| char::from(*digit)).collect()

@@ -29,7 +29,9 @@ pub fn generate(random: [u8; 32]) -> NewKeyText {
     let half = |bytes: &[u8]| bytes.iter().fold(0_u128, |number, byte| number << 8 | u128::from(*byte));
     let body = format!("{PREFIX}{}{}", digits::<16>(half(high)), digits::<16>(half(low)));
     let text = format!("{body}{}", checksum(&body));
-    let hint = format!("{}…{}", &text[..PREFIX.len() + 4], &text[text.len() - 4..]);
+    let shown = |part: Option<&str>| part.unwrap_or_default().to_owned();
+    let (first, last) = (text.get(..PREFIX.len() + 4), text.get(text.len().saturating_sub(4)..));
+    let hint = format!("{}…{}", shown(first), shown(last));
     let sha256 = digest(&text);
     NewKeyText { plaintext: SecretString::from(text), hint, sha256 }
 }

@@ -56,14 +56,17 @@ impl Drawing {
             self.fields.iter().map(|field| (field.name.to_owned(), field.schema.clone())).collect();
         let required: Vec<&str> =
             self.fields.iter().filter(|field| field.required).map(|field| field.name).collect();
-        let mut schema = json!({ "type": "object", "properties": properties });
+        let mut schema = Map::from_iter([
+            ("type".to_owned(), "object".into()),
+            ("properties".to_owned(), properties.into()),
+        ]);
         if !required.is_empty() {
-            schema["required"] = json!(required);
+            schema.insert("required".to_owned(), json!(required));
         }
         if !self.any_of.is_empty() {
-            schema["anyOf"] = json!(self.any_of);
+            schema.insert("anyOf".to_owned(), json!(self.any_of));
         }
-        schema
+        schema.into()
     }
 
     pub(super) fn required(&mut self, name: &'static str, schema: Value) {
@@ -85,12 +88,12 @@ impl Drawing {
 
 /// The same, and null.
 pub(crate) fn or_null(mut schema: Value) -> Value {
-    let plain = schema.get("type").filter(|kind| kind.is_string() && schema.get("format").is_none());
-    let Some(kind) = plain.cloned() else {
+    let has_format = schema.get("format").is_some();
+    match schema.get_mut("type").filter(|kind| kind.is_string() && !has_format) {
+        Some(kind) => *kind = json!([kind, "null"]),
         // A format is the string's alone, and not every reader of schemas knows that of a list of types.
-        return json!({ "anyOf": [schema, { "type": "null" }] });
-    };
-    schema["type"] = json!([kind, "null"]);
+        None => return json!({ "anyOf": [schema, { "type": "null" }] }),
+    }
     if let Some(Value::Array(names)) = schema.get_mut("enum") {
         names.push(Value::Null);
     }

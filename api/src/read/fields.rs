@@ -164,14 +164,15 @@ impl<T: Take> Take for ListOf<T> {
     }
 
     fn schema(&self) -> Value {
-        let mut schema = json!({ "type": "array", "items": self.item.schema() });
+        let mut schema =
+            Map::from_iter([("type".to_owned(), "array".into()), ("items".to_owned(), self.item.schema())]);
         if self.min > 0 {
-            schema["minItems"] = self.min.into();
+            schema.insert("minItems".to_owned(), self.min.into());
         }
         if self.max < usize::MAX {
-            schema["maxItems"] = self.max.into();
+            schema.insert("maxItems".to_owned(), self.max.into());
         }
-        schema
+        schema.into()
     }
 }
 

@@ -1,6 +1,6 @@
 //! Integers and numbers, with pydantic's lax spellings.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{Report, Take};
 
@@ -38,11 +38,12 @@ impl Take for Int {
     }
 
     fn schema(&self) -> Value {
-        let mut schema = json!({ "type": "integer", "minimum": self.min });
+        let mut schema =
+            Map::from_iter([("type".to_owned(), "integer".into()), ("minimum".to_owned(), self.min.into())]);
         if let Some(max) = self.max {
-            schema["maximum"] = max.into();
+            schema.insert("maximum".to_owned(), max.into());
         }
-        schema
+        schema.into()
     }
 }
 
@@ -78,14 +79,14 @@ impl Take for Float {
     }
 
     fn schema(&self) -> Value {
-        let mut schema = json!({ "type": "number" });
+        let mut schema = Map::from_iter([("type".to_owned(), "number".into())]);
         if self.min > f64::MIN {
-            schema["minimum"] = self.min.into();
+            schema.insert("minimum".to_owned(), self.min.into());
         }
         if self.max < f64::MAX {
-            schema["maximum"] = self.max.into();
+            schema.insert("maximum".to_owned(), self.max.into());
         }
-        schema
+        schema.into()
     }
 }
 

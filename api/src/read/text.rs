@@ -1,6 +1,6 @@
 //! Strings, bounded in code points.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{Report, Take};
 
@@ -52,14 +52,14 @@ impl Take for Text {
     }
 
     fn schema(&self) -> Value {
-        let mut schema = json!({ "type": "string" });
+        let mut schema = Map::from_iter([("type".to_owned(), "string".into())]);
         if self.min > 0 {
-            schema["minLength"] = self.min.into();
+            schema.insert("minLength".to_owned(), self.min.into());
         }
         if self.max < usize::MAX {
-            schema["maxLength"] = self.max.into();
+            schema.insert("maxLength".to_owned(), self.max.into());
         }
-        schema
+        schema.into()
     }
 }
 

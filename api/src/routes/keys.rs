@@ -4,7 +4,7 @@ use axum::{Json, extract::State, http::StatusCode};
 use ledger::{Key, KeyRefusal, NewKey};
 use records::{Timestamp, UserId};
 use secrecy::ExposeSecret;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::path::Ids;
 use crate::{
@@ -59,9 +59,7 @@ pub(super) async fn create(
         KeyRefusal::TooMany => Error::Conflict("There are 100 live keys already"),
     })?;
     let stored = find(&door, &caller.user, &key.id).await?.ok_or(Error::NotFound(KIND))?;
-    let mut shape = shapes::key(&stored);
-    shape["key"] = json!(made.plaintext.expose_secret());
-    Ok(Json(shape))
+    Ok(Json(shapes::with(shapes::key(&stored), "key", made.plaintext.expose_secret())))
 }
 
 /// DELETE: revokes a key at once.

@@ -6,6 +6,7 @@ mod byok;
 mod conversations;
 mod create;
 mod deliveries;
+#[allow(clippy::indexing_slicing, reason = "describes the routes with literals of this crate")]
 mod described;
 mod documents;
 mod finalize;

@@ -4,7 +4,7 @@ use axum::{Json, extract::State, http::HeaderMap, response::Response};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use ledger::{EndpointChange, EventKind, NewEndpoint, TooManyEndpoints, WebhookFormat};
 use secrecy::{ExposeSecret, SecretString};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{answer, path::Ids, tagged};
 use crate::{
@@ -42,9 +42,7 @@ pub(super) async fn create(
     };
     let stored = door.ledger.create_endpoint(&caller.user, &new).await?;
     let stored = stored.map_err(|TooManyEndpoints| Error::Conflict("There are 20 webhooks already"))?;
-    let mut shape = shapes::endpoint(&stored);
-    shape["secret"] = json!(new.secret.expose_secret());
-    Ok(Json(shape))
+    Ok(Json(shapes::with(shapes::endpoint(&stored), "secret", new.secret.expose_secret())))
 }
 
 /// Reads the body of a create: the URL, which `may_call` judges, what is told, and how.
@@ -70,9 +68,8 @@ pub(super) async fn rotate(
     caller.require(Scope::WebhooksWrite)?;
     let secret = new_secret(&door);
     let rotated = door.ledger.rotate_secret(&caller.user, &id, &secret).await?;
-    let mut shape = shapes::endpoint(&rotated.ok_or(Error::NotFound(KIND))?);
-    shape["secret"] = json!(secret.expose_secret());
-    Ok(Json(shape))
+    let shape = shapes::endpoint(&rotated.ok_or(Error::NotFound(KIND))?);
+    Ok(Json(shapes::with(shape, "secret", secret.expose_secret())))
 }
 
 /// As Standard Webhooks writes them.

@@ -1,6 +1,8 @@
 //! What goes out: field lists as in the spec and DECISIONS §1; absent optional fields are left out, as the spec
 //! has it, except where it lists null as a value.
 
+use serde_json::Value;
+
 mod action_item;
 mod conversation;
 mod folder;
@@ -26,6 +28,14 @@ pub use push_body::push_body;
 pub use time::moment;
 pub use webhook::{delivery, endpoint};
 pub use webhook_body::WebhookBodies;
+
+/// The same object with one field more; used for what is shown once.
+pub(crate) fn with(mut shape: Value, name: &str, value: &str) -> Value {
+    if let Some(fields) = shape.as_object_mut() {
+        fields.insert(name.to_owned(), value.into());
+    }
+    shape
+}
 
 #[cfg(test)]
 mod tests;

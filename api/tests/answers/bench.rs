@@ -152,7 +152,8 @@ impl Bench {
                 announcements: vec![Announcement { event: EventKind::ConversationCompleted }],
                 ..Results::default()
             };
-            let same = Same { task: Arc::new(|_, _| false), fact: Arc::new(|_, _| false) };
+            let never = || records::pairwise(|_, _| false);
+            let same = Same { task: Arc::new(never), fact: Arc::new(never) };
             let completion = Completion { claimed: claimed.clone(), outcome: Outcome::Kept, results, same };
             self.ledger.complete(&Arc::new(completion)).await.unwrap();
         }

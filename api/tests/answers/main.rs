@@ -11,6 +11,7 @@ mod action_items;
 mod additive;
 mod bench;
 mod byok;
+mod characters;
 mod contract;
 mod conventions;
 mod conversations;

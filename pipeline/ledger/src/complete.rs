@@ -9,7 +9,7 @@ mod write;
 use std::{collections::BTreeSet, sync::Arc};
 
 use job::{Outcome, Refusal};
-use records::{MemoryCategory, Structured, Timestamp};
+use records::{KnownTexts, MemoryCategory, Structured, Timestamp};
 use uuid::Uuid;
 
 use crate::{Ledger, endpoints::EventKind, error::Error, take::Claimed};
@@ -82,15 +82,15 @@ pub enum Finished {
     Refused(Refusal),
 }
 
-/// Whether two texts say the same.
-pub type Comparison = Arc<dyn Fn(&str, &str) -> bool + Send + Sync>;
+/// Makes an empty list in which texts that say the same are found.
+pub type Comparison = Arc<dyn Fn() -> Box<dyn KnownTexts> + Send + Sync>;
 
 /// How things are compared: given by the caller, because no rule of language lives here.
 #[derive(Clone)]
 pub struct Same {
-    /// Whether two action items are one task.
+    /// Finds action items that are one task.
     pub task: Comparison,
-    /// Whether two memories are one fact.
+    /// Finds memories that are one fact.
     pub fact: Comparison,
 }
 

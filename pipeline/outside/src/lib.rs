@@ -5,6 +5,9 @@
 //! before each call; a [`Sender`]'s own resolver judges the addresses that its name turns out to have, so
 //! that a name which changes its mind between the two gains nothing.
 
+#![warn(clippy::indexing_slicing, clippy::string_slice)]
+#![cfg_attr(test, allow(clippy::indexing_slicing, clippy::string_slice, reason = "a test may panic"))]
+
 mod guard;
 mod resolver;
 mod retry_after;

@@ -8,6 +8,7 @@ mod category;
 mod conversation;
 mod goal;
 mod ids;
+mod known;
 mod segment;
 mod talk;
 mod things;
@@ -19,6 +20,7 @@ pub use conversation::{
 };
 pub use goal::{Goal, GoalFault, GoalType, Measure};
 pub use ids::{ActionItemId, ConversationId, FolderId, GoalId, MemoryId, UserId};
+pub use known::{KnownTexts, pairwise};
 pub use segment::Segment;
 pub use talk::{Background, Line, Meeting, Talk};
 pub use things::{ActionItem, Folder, Memory};

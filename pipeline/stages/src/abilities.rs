@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use futures::future::{BoxFuture, ready};
-use records::{Folder, MemoryCategory, Talk};
+use records::{Folder, KnownTexts, MemoryCategory, Talk};
 
 use crate::Failure;
 use crate::drafts::{AppResult, Embedding, ItemDraft, MemoryDraft, Structure, Survey, Verdict};
@@ -89,13 +89,13 @@ pub trait RunApp: Engine {
     ) -> BoxFuture<'a, Result<AppResult, Failure>>;
 }
 
-/// Whether two action items, or two memories, say the same thing. Deterministic and free, so that
+/// Finds action items, or memories, that say the same thing. Deterministic and free, so that
 /// completion can ask it again under the user's lock. Prefers a missed merge to a lost task.
 pub trait SameThing: Send + Sync {
-    /// Whether `one` and `other` name the same task.
-    fn same_task(&self, one: &str, other: &str) -> bool;
-    /// Whether `one` and `other` state the same fact.
-    fn same_fact(&self, one: &str, other: &str) -> bool;
+    /// An empty list of texts that are the same when they name one task.
+    fn tasks(&self) -> Box<dyn KnownTexts>;
+    /// An empty list of texts that are the same when they state one fact.
+    fn facts(&self) -> Box<dyn KnownTexts>;
 }
 
 /// Finds what a memory is about that came without a category. Deterministic and free, because a client waits for it.

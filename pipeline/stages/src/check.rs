@@ -1,14 +1,19 @@
 //! What every engine's output passes before it is kept, whichever engine it was: closed lists, lengths,
 //! one emoji, few memories, dates that can be meant, evidence that was said, and no link, markup or hidden
 //! character. A model is told all of this, and believed in none of it.
+//!
+//! Each stage that asks an engine calls this before it returns: checkpoints and results are JSON in Postgres, which
+//! cannot hold U+0000.
 
 mod grounds;
+mod invisible;
+mod markup;
 mod text;
 
 use chrono::{Datelike, Duration};
 use records::{Folder, Talk, Timestamp};
 
-use crate::{AppResult, EventDraft, ItemDraft, MemoryDraft, Structure};
+use crate::{AppResult, EventDraft, ItemDraft, MemoryDraft, Structure, Survey};
 
 /// The longest title, in characters (DECISIONS §5).
 const TITLE: usize = 80;
@@ -43,6 +48,15 @@ pub(crate) fn structure(draft: Structure, talk: &Talk, folders: &[Folder]) -> Op
         // An engine may name a folder that is not the person's: then none fits.
         folder_id: draft.folder_id.filter(|id| folders.iter().any(|folder| folder.id.as_str() == id)),
     })
+}
+
+/// The parts of a survey, each fit to be kept: a checkpoint holds them before their own stages do.
+pub(crate) fn survey(survey: Survey, talk: &Talk, folders: &[Folder]) -> Survey {
+    Survey {
+        structure: survey.structure.and_then(|draft| structure(draft, talk, folders)),
+        items: survey.items.map(|drafts| items(drafts, talk)),
+        memories: survey.memories.map(|drafts| memories(drafts, talk)),
+    }
 }
 
 /// Whether a title has words left when it is made fit to be kept: a bare link has none.
@@ -117,5 +131,7 @@ fn can_be_meant(moment: Timestamp, talk: &Talk) -> bool {
     is_near && (1..=9999).contains(&moment.year())
 }
 
+#[cfg(test)]
+mod markup_tests;
 #[cfg(test)]
 mod tests;

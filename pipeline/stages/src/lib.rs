@@ -5,6 +5,9 @@
 //! no SQL and no HTTP: a run keeps its checkpoints through the port [`Notebook`], tells its progress
 //! through [`Observer`], and understands text through the abilities in [`Engines`].
 
+#![warn(clippy::indexing_slicing, clippy::string_slice)]
+#![cfg_attr(test, allow(clippy::indexing_slicing, clippy::string_slice, reason = "a test may panic"))]
+
 mod finalize;
 mod run;
 mod stage;

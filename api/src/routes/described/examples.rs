@@ -229,7 +229,6 @@ pub(super) fn subscription() -> Value {
 }
 
 /// The same thing with one field more.
-pub(super) fn with(mut thing: Value, name: &str, value: &str) -> Value {
-    thing[name] = value.into();
-    thing
+pub(super) fn with(thing: Value, name: &str, value: &str) -> Value {
+    crate::shapes::with(thing, name, value)
 }

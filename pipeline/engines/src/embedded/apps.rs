@@ -4,17 +4,17 @@ use std::sync::LazyLock;
 
 use job::FailureCode;
 use records::Talk;
-use regex::Regex;
 use stages::{AppResult, Structure};
 
 use super::dates::DayOrder;
+use super::pattern::Pattern;
 use super::text::{Sentence, content_stems, pattern, sentences};
 use super::{items, overview};
 
 /// Longer lists are cut: nobody reads on.
 const MOST: usize = 12;
 
-static DECISION: LazyLock<Regex> = LazyLock::new(|| {
+static DECISION: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?ix)\b(?:we|they|i|us|everyone|the\ \w+)(?:'ve|\ have|\ has|\ all|\ both)?\ (?:agreed|decided|settled|chose|resolved|voted|approved|concluded|committed)\b
         | \b(?:it's|it\ is|it\ was|that's|that\ is)\ (?:decided|agreed|settled|approved)\b
@@ -22,11 +22,11 @@ static DECISION: LazyLock<Regex> = LazyLock::new(|| {
         | \blet's\ (?:go\ with|postpone|run|move|use|switch|drop|cancel|adopt|keep)\b",
     )
 });
-static DENIED: LazyLock<Regex> = LazyLock::new(|| {
+static DENIED: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(r"(?i)\b(?:haven't|have not|not yet|didn't|hasn't|never|have you|should we|what have we|if)\b")
 });
 /// Questions that ask for nothing: courtesies, requests, tags.
-static NO_QUESTION: LazyLock<Regex> = LazyLock::new(|| {
+static NO_QUESTION: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?ix)^\W*(?:(?:so|and|but|ok|okay|well|hey|hi)\W+)*(?:how\ are\ you|can\ you\ hear|is\ this\ thing|how\ can\ i\ help|(?:\w+,\ )?(?:can|could|would|will)\ you\b
         |you\ know|isn't\ it|right|really|shall\ i)|,\ (?:right|ok|okay|yeah|isn't\ it|don't\ you)\?$",
@@ -117,7 +117,7 @@ fn questions(sentences: &[Sentence<'_>]) -> Vec<String> {
 }
 
 fn is_unsure(answer: &str) -> bool {
-    static UNSURE: LazyLock<Regex> = LazyLock::new(|| {
+    static UNSURE: LazyLock<Pattern> = LazyLock::new(|| {
         pattern(
             r"(?i)\b(?:not sure|don't know|no idea|not yet|good question|maybe|perhaps|probably|have to (?:check|ask|see|find out)|need to (?:check|ask|find out)|i'll (?:check|ask|find out)|to be decided|unclear)\b",
         )

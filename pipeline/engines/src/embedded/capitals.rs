@@ -3,12 +3,13 @@
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-use regex::{Captures, Regex};
+use regex::Captures;
 
+use super::pattern::Pattern;
 use super::text::{capitalised, pattern};
 
 /// Words that are always written so. Those that mean other things in lower case (may, march, polish) are not here.
-static PROPER: LazyLock<Regex> = LazyLock::new(|| {
+static PROPER: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?x)\b(?:i(?:\s|'(?:ll|m|ve|d)\b|$)|(?:mon|tues|wednes|thurs|fri|satur|sun)day(?:s|'s)?\b
         |(?:january|february|april|june|july|september|october|november|december|christmas|easter)\b

@@ -2,9 +2,8 @@
 
 use std::sync::LazyLock;
 
-use regex::Regex;
-
 use super::lexicon::task_verbs;
+use super::pattern::Pattern;
 use super::text::pattern;
 
 /// A clause and the word that ties it to the one before.
@@ -16,7 +15,7 @@ pub(super) struct Clause<'a> {
     pub(super) coordinated: bool,
 }
 
-static JOINT: LazyLock<Regex> = LazyLock::new(|| {
+static JOINT: LazyLock<Pattern> = LazyLock::new(|| {
     let verbs = task_verbs().collect::<Vec<_>>().join("|");
     let object = r"the|an?|my|your|our|his|her|their|this|that|these|those|some|all|if|whether|him|them|me|us|you|it|up|out|for|with|about|to|in|each|every|more|enough|another|both|any|two|three|four|five|six|seven|eight|nine|ten|\d+";
     pattern(&format!(
@@ -37,14 +36,15 @@ pub(super) fn split(sentence: &str) -> Vec<Clause<'_>> {
     while let Some(found) = JOINT.captures_at(sentence, search) {
         let (Some(joint), Some(open)) = (found.name("joint"), found.name("open")) else { break };
         search = open.start();
-        if is_list_or_name(&sentence[from..joint.start()]) {
+        let Some(clause) = sentence.get(from..joint.start()) else { continue };
+        if is_list_or_name(clause) {
             continue;
         }
-        clauses.push(Clause { text: sentence[from..joint.start()].trim(), coordinated });
+        clauses.push(Clause { text: clause.trim(), coordinated });
         from = open.start();
         coordinated = is_coordination(joint.as_str());
     }
-    clauses.push(Clause { text: sentence[from..].trim(), coordinated });
+    clauses.push(Clause { text: sentence.get(from..).unwrap_or_default().trim(), coordinated });
     clauses
 }
 
@@ -58,7 +58,7 @@ fn is_coordination(joint: &str) -> bool {
     word.is_empty() || word == "and" || word == "or"
 }
 
-static CONDITION: LazyLock<Regex> = LazyLock::new(|| {
+static CONDITION: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?i)^\W*(?:(?:and|but|so|well|ok|okay|what)\W+)*(?:if|when|unless|whenever|had|suppose|in case)\b",
     )

@@ -4,11 +4,12 @@ use std::sync::LazyLock;
 
 use chrono::NaiveDate;
 use records::Talk;
-use regex::Regex;
+use regex::Match;
 use stages::EventDraft;
 
 use super::dates::{DayOrder, Found, Reference};
 use super::lexicon::{AMBIGUOUS_EVENT_NOUNS, EVENT_NOUNS, is_stop_word, is_task_verb};
+use super::pattern::Pattern;
 use super::planted::without_orders;
 use super::text::{Sentence, capitalised, pattern, sentences};
 
@@ -17,27 +18,27 @@ const DURATION: i32 = 30;
 /// More than these are a calendar being read out.
 const MOST: usize = 10;
 
-static NOUN: LazyLock<Regex> =
+static NOUN: LazyLock<Pattern> =
     LazyLock::new(|| pattern(&format!(r"(?i)\b(?:{})s?\b", EVENT_NOUNS.join("|"))));
 /// What does not take place: denied, or only wondered about.
-static UNREAL: LazyLock<Regex> = LazyLock::new(|| {
+static UNREAL: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?i)\b(?:cancel(?:led|ed)?|called off|expires?|expired|runs out|won't (?:be|happen|take place)|no longer|isn't|would have|if only|instead of the)\b",
     )
 });
 /// "We meet again on Tuesday" names no noun.
-static GATHERING: LazyLock<Regex> = LazyLock::new(|| {
+static GATHERING: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?i)\bwe(?:'ll|\s+will|'re\s+going\s+to|\s+are\s+going\s+to|\s+should)?\s+(?:all\s+)?meet(?:ing)?\b(?:\s+(?:again|up))?",
     )
 });
 /// "Doctor Hale can see you on Tuesday".
-static SEES: LazyLock<Regex> = LazyLock::new(|| {
+static SEES: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?P<who>(?:(?:Doctor|Dr\.?|Professor|Mr\.?|Ms\.?|Mrs\.?)\s\p{Lu}[\p{L}-]+|the\s(?:doctor|dentist|physio|consultant|lawyer|vet|nurse)))\s+(?:can|will|could|is\s+going\s+to)\s+see\s+(?:you|me|us|him|her|them)\b",
     )
 });
-static LENGTH: LazyLock<Regex> = LazyLock::new(|| {
+static LENGTH: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?i)\b(?:for|lasts?|takes?)\s+(?:about\s+)?(?P<n>an?|half\s+an|one|two|three|four|\d+)\s+(?P<unit>hours?|minutes?)\b",
     )
@@ -90,10 +91,9 @@ fn unnamed(text: &str) -> Option<String> {
 /// The event noun that stands nearest before the date, else the first after it, with the words that describe it.
 fn title(text: &str, date: &Found) -> Option<String> {
     let at = date.spans.first()?.start;
-    let nouns: Vec<_> =
-        NOUN.find_iter(text).filter(|noun| is_event(text, noun.start(), noun.end())).collect();
+    let nouns: Vec<_> = NOUN.find_iter(text).filter(|noun| is_event(text, noun)).collect();
     let noun = nouns.iter().rev().find(|noun| noun.end() <= at).or_else(|| nouns.first())?;
-    let mut words: Vec<&str> = describing(&text[..noun.start()]);
+    let mut words: Vec<&str> = describing(text.get(..noun.start())?);
     words.push(noun.as_str());
     Some(capitalised(&words.join(" ")))
 }
@@ -104,8 +104,9 @@ fn describing(before: &str) -> Vec<&str> {
         return Vec::new();
     }
     let last: Vec<&str> = before.split_whitespace().rev().take(3).collect();
-    let describes = |at: &usize| is_describing(last[*at], last.get(at + 1).copied());
-    let mut words: Vec<&str> = (0..last.len().min(2)).take_while(describes).map(|at| last[at]).collect();
+    let pairs = last.iter().copied().zip(last.iter().copied().skip(1).map(Some).chain([None]));
+    let describing = pairs.take(2).take_while(|(word, before)| is_describing(word, *before));
+    let mut words: Vec<&str> = describing.map(|(word, _)| word).collect();
     words.reverse();
     words
 }
@@ -142,8 +143,11 @@ fn is_determiner(word: &str) -> bool {
 }
 
 /// Not "the meeting room", and of "call" and its like only the noun.
-fn is_event(text: &str, start: usize, end: usize) -> bool {
-    let after = text[end..].split_whitespace().next().unwrap_or_default().to_lowercase();
+fn is_event(text: &str, noun: &Match<'_>) -> bool {
+    let (Some(before), Some(after)) = (text.get(..noun.start()), text.get(noun.end()..)) else {
+        return false;
+    };
+    let after = after.split_whitespace().next().unwrap_or_default().to_lowercase();
     if matches!(
         after.trim_end_matches(['.', ',', '?', '!']),
         "room"
@@ -162,14 +166,14 @@ fn is_event(text: &str, start: usize, end: usize) -> bool {
         return false;
     }
     // Ambiguous nouns count in the singular alone: "he calls" is a verb.
-    let noun = text[start..end].to_lowercase();
+    let noun = noun.as_str().to_lowercase();
     let noun = noun.strip_suffix('s').unwrap_or(&noun).to_owned();
     if !AMBIGUOUS_EVENT_NOUNS.contains(&noun.as_str()) {
         return true;
     }
-    let before: Vec<&str> = text[..start].split_whitespace().rev().take(2).collect();
-    let Some(last) = before.first() else { return false };
-    is_determiner(last) || (last.len() > 2 && is_describing(last, before.get(1).copied()))
+    let mut before = before.split_whitespace().rev();
+    let Some(last) = before.next() else { return false };
+    is_determiner(last) || (last.len() > 2 && is_describing(last, before.next()))
 }
 
 fn duration(text: &str) -> i32 {

@@ -13,6 +13,7 @@ mod language;
 mod lexicon;
 mod memories;
 mod overview;
+mod pattern;
 mod phrases;
 mod planted;
 mod same;
@@ -29,7 +30,7 @@ use futures::FutureExt;
 use futures::future::{BoxFuture, ready};
 use job::FailureCode;
 use language::Language;
-use records::{Folder, MemoryCategory, Talk};
+use records::{Folder, KnownTexts, MemoryCategory, Talk};
 use stages::{
     AppResult, CategorizeMemory, Describe, Embed, Embedding, Engine, ExtractItems, ExtractMemories, Failure,
     ItemDraft, Judge, MemoryDraft, RunApp, SameThing, Structure, Verdict,
@@ -181,12 +182,12 @@ impl CategorizeMemory for Embedded {
 }
 
 impl SameThing for Embedded {
-    fn same_task(&self, one: &str, other: &str) -> bool {
-        same::same_task(one, other)
+    fn tasks(&self) -> Box<dyn KnownTexts> {
+        same::known_tasks()
     }
 
-    fn same_fact(&self, one: &str, other: &str) -> bool {
-        same::same_fact(one, other)
+    fn facts(&self) -> Box<dyn KnownTexts> {
+        same::known_facts()
     }
 }
 

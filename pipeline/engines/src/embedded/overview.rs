@@ -6,9 +6,8 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::LazyLock;
 
-use regex::Regex;
-
 use super::language::Language;
+use super::pattern::Pattern;
 use super::phrases::Phrase;
 use super::text::{Sentence, capitalised, pattern, shortened};
 
@@ -19,13 +18,13 @@ const DAMPING: f64 = 0.85;
 /// Of one sentence, in characters.
 const LONGEST: usize = 240;
 
-static CUE: LazyLock<Regex> = LazyLock::new(|| {
+static CUE: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?i)\b(?:agreed|decided|decision|postpone|plan|will|need|must|deadline|because|failed|problem|result|important|scheduled)\b|\d",
     )
 });
 /// Fillers; and words that are fillers only where a comma or a stop says so: "No tablet after five" is no "no".
-static OPENING: LazyLock<Regex> = LazyLock::new(|| {
+static OPENING: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?ix)^(?:
             (?:uh|um|er|so|well|okay|ok|yeah|yep|oh|and|but|anyway|hey|hi|hm+|ah|aha|lol|haha|you\ know|i\ mean|note\ to\ self)\b[,.!]*\s*
@@ -50,7 +49,8 @@ pub(super) fn overview(
 ) -> String {
     let chosen: Vec<String> = chosen(sentences, frequency, language)
         .into_iter()
-        .map(|place| plain(&sentences[place].text))
+        .filter_map(|place| sentences.get(place))
+        .map(|sentence| plain(&sentence.text))
         .collect();
     let topics: Vec<&str> = topics.iter().map(|phrase| phrase.text.as_str()).collect();
     match (topics.is_empty(), chosen.is_empty()) {
@@ -84,20 +84,17 @@ pub(super) fn plain(sentence: &str) -> String {
 /// The places of the best sentences, in order; three to five, by the length of the talk.
 fn chosen(sentences: &[Sentence<'_>], frequency: &HashMap<String, f64>, language: Language) -> Vec<usize> {
     let candidates = candidates(sentences, frequency, language);
-    let ranks = ranks(&candidates);
-    let mut order: Vec<usize> = (0..candidates.len()).collect();
-    order.sort_by(|a, b| {
-        ranks[*b].total_cmp(&ranks[*a]).then(candidates[*a].place.cmp(&candidates[*b].place))
-    });
+    let mut ranked: Vec<(f64, &Candidate)> = ranks(&candidates).into_iter().zip(&candidates).collect();
+    ranked.sort_by(|(a, one), (b, other)| b.total_cmp(a).then(one.place.cmp(&other.place)));
     let limit = (2 + sentences.len() / 8).clamp(3, 5);
-    let mut kept: Vec<usize> = Vec::new();
-    for at in order {
-        let new = kept.iter().all(|other| similarity(&candidates[*other].stems, &candidates[at].stems) < 0.6);
+    let mut kept: Vec<&Candidate> = Vec::new();
+    for (_, candidate) in ranked {
+        let new = kept.iter().all(|other| similarity(&other.stems, &candidate.stems) < 0.6);
         if new && kept.len() < limit {
-            kept.push(at);
+            kept.push(candidate);
         }
     }
-    let mut places: Vec<usize> = kept.into_iter().map(|at| candidates[at].place).collect();
+    let mut places: Vec<usize> = kept.into_iter().map(|candidate| candidate.place).collect();
     places.sort_unstable();
     places
 }
@@ -137,24 +134,26 @@ fn candidate(
 
 /// TextRank over the candidates, started from and pulled towards their own weights.
 fn ranks(candidates: &[Candidate]) -> Vec<f64> {
-    let edges: Vec<Vec<(usize, f64)>> = (0..candidates.len())
-        .map(|at| {
-            let near = |other: usize| (other, similarity(&candidates[at].stems, &candidates[other].stems));
-            (0..candidates.len())
-                .filter(|other| *other != at)
-                .map(near)
+    let edges: Vec<Vec<(usize, f64)>> = candidates
+        .iter()
+        .map(|candidate| {
+            let others = candidates.iter().enumerate().filter(|(_, other)| other.place != candidate.place);
+            others
+                .map(|(at, other)| (at, similarity(&candidate.stems, &other.stems)))
                 .filter(|(_, weight)| *weight > 0.0)
                 .collect()
         })
         .collect();
     let out: Vec<f64> = edges.iter().map(|row| row.iter().map(|(_, weight)| weight).sum()).collect();
+    let of = |values: &[f64], at: usize| values.get(at).copied().unwrap_or_default();
     let mut ranks: Vec<f64> = vec![1.0; candidates.len()];
     for _ in 0..ROUNDS {
         ranks = edges
             .iter()
             .zip(candidates)
             .map(|(row, candidate)| {
-                let flow: f64 = row.iter().map(|(other, weight)| ranks[*other] * weight / out[*other]).sum();
+                let flow: f64 =
+                    row.iter().map(|(other, weight)| of(&ranks, *other) * weight / of(&out, *other)).sum();
                 (1.0 - DAMPING) * candidate.weight + DAMPING * flow
             })
             .collect();

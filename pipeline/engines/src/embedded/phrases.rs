@@ -3,11 +3,11 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
-use regex::Regex;
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::language::Language;
 use super::lexicon::{ends_a_phrase, is_narrative_verb, is_task_verb, is_vague_verb};
+use super::pattern::Pattern;
 use super::text::{Sentence, pattern};
 
 /// A phrase as it was said, and its stems.
@@ -24,7 +24,7 @@ pub(super) struct Phrase {
 const LONGEST: usize = 3;
 
 /// Verbs of narration: they end with "ed" or "ing", or are inflected with an auxiliary's help.
-static VERBAL: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\p{L}{3,}(?:ing|ed|n't)$"));
+static VERBAL: LazyLock<Pattern> = LazyLock::new(|| pattern(r"^\p{L}{3,}(?:ing|ed|n't)$"));
 
 /// How often each stem that carries a topic is said.
 pub(super) fn frequencies(sentences: &[Sentence<'_>], language: Language) -> HashMap<String, f64> {
@@ -112,7 +112,7 @@ fn close<'t>(run: &mut Vec<&'t str>) -> Option<Vec<&'t str>> {
     if let Some(last) = run.last_mut() {
         *last = last.strip_suffix("'s").unwrap_or(last);
     }
-    (!run.is_empty()).then(|| run[from..].to_vec())
+    (!run.is_empty()).then(|| run.split_off(from))
 }
 
 /// Whether a word may stand in a phrase: no number, no verb, and in German a noun.

@@ -3,12 +3,11 @@
 
 use std::sync::LazyLock;
 
-use regex::Regex;
-
+use super::pattern::Pattern;
 use super::text::{Sentence, pattern};
 
 /// Orders to a language model, the marks of its prompts, and tools that only it has.
-static ORDER: LazyLock<Regex> = LazyLock::new(|| {
+static ORDER: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?ix)
         \b(?:ignore|disregard|forget|override|bypass)\s+(?:(?:all|any|every|the|your|my|these|those|of)\s+){0,3}

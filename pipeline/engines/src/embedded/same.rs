@@ -3,50 +3,49 @@
 //! The objects of tasks are compared: every string distance that was tried merges look-alikes. A wrong merge
 //! loses a task, so in doubt two tasks are two. `corpus/same_tasks.txt` is what it is scored on.
 
+mod known;
+mod read;
+
 use std::collections::BTreeSet;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use chrono::NaiveDate;
 use chrono_tz::Tz;
-use records::{Talk, Timestamp};
-use regex::Regex;
+use records::{KnownTexts, Talk, Timestamp};
 
 use super::dates::{DayOrder, Found, Reference};
 use super::lexicon::{SYNONYMS, is_stop_word};
+use super::pattern::Pattern;
 use super::text::{pattern, stem, words};
+use known::{KnownFacts, KnownTasks};
+use read::Lately;
 
 /// When both sides say something that the other does not, this share of all must be common.
 const SHARED: f64 = 0.75;
 /// Facts are short, and one more word is another subject: "lives", "sister lives".
 const SHARED_OF_FACTS: f64 = 0.8;
 
-static NEGATION: LazyLock<Regex> = LazyLock::new(|| {
+static NEGATION: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(r"(?i)\b(?:not|never|no longer|no|without|cancel\w*|\w+n't|stop(?:ped|s)?|quit)\b")
 });
 
-/// The same task: verbs that mean the same, equal numbers, no two days, one head of the object ("the reminder for
-/// the invoice" is no invoice), and an object that contains the other's.
-pub(super) fn same_task(one: &str, other: &str) -> bool {
-    let (one, other) = (Task::read(one), Task::read(other));
-    one.negative == other.negative
-        && one.numbers == other.numbers
-        && verbs_agree(&one.verb, &other.verb)
-        && (one.days.is_empty() || other.days.is_empty() || one.days == other.days)
-        && heads_agree(&one, &other)
-        && one.objects_agree(&other)
+/// An empty list of tasks.
+pub(super) fn known_tasks() -> Box<dyn KnownTexts> {
+    Box::<KnownTasks>::default()
 }
 
-/// The same fact: the same subject and words up to [`SHARED_OF_FACTS`], equal numbers, both or neither denied.
-pub(super) fn same_fact(one: &str, other: &str) -> bool {
-    let (a, b) = (fact_stems(one), fact_stems(other));
-    NEGATION.is_match(one) == NEGATION.is_match(other)
-        && numbers(one) == numbers(other)
-        && !a.is_empty()
-        && jaccard(&a, &b) >= SHARED_OF_FACTS
+/// An empty list of facts.
+pub(super) fn known_facts() -> Box<dyn KnownTexts> {
+    Box::<KnownFacts>::default()
 }
 
-struct Task {
+static TASKS: LazyLock<Lately<Task>> = LazyLock::new(Lately::new);
+static FACTS: LazyLock<Lately<Fact>> = LazyLock::new(Lately::new);
+
+/// What an action item is compared by.
+pub(super) struct Task {
     verb: String,
+    verb_stem: String,
     object: BTreeSet<String>,
     numbers: BTreeSet<String>,
     /// The word that the object is a kind of, and who has it.
@@ -57,46 +56,97 @@ struct Task {
 }
 
 impl Task {
+    /// What `text` is compared by; read once while the text is in use.
+    pub(super) fn of(text: &str) -> Arc<Self> {
+        TASKS.read(text, Self::read)
+    }
+
     fn read(text: &str) -> Self {
         let (undated, days) = without_dates(text);
-        let mut words =
-            words(&undated).skip_while(|word| matches!(word.as_str(), "please" | "also" | "then" | "to"));
-        let verb = words.next().unwrap_or_default();
-        let object = words.filter(|word| !is_function_word(word)).map(|word| stem(&word)).collect();
+        let words: Vec<String> = words(&undated).collect();
+        let mut acts =
+            words.iter().skip_while(|word| matches!(word.as_str(), "please" | "also" | "then" | "to"));
+        let verb = acts.next().cloned().unwrap_or_default();
         Self {
-            head: head(&undated),
+            verb_stem: stem(&verb),
             verb,
-            object,
-            numbers: numbers(&undated),
+            head: head(acts.clone()),
+            object: acts.filter(|word| !is_function_word(word)).map(|word| stem(word)).collect(),
+            numbers: numbers(&words),
             days,
             negative: NEGATION.is_match(text),
         }
     }
 
-    fn objects_agree(&self, other: &Self) -> bool {
-        let (a, b) = (&self.object, &other.object);
-        if a.is_empty() || b.is_empty() {
-            return a == b && self.verb == other.verb;
+    /// The same task: verbs that mean the same, equal numbers, no two days, one head of the object ("the reminder for
+    /// the invoice" is no invoice), and an object that contains the other's.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        self.is_same_sharing(other, self.object.intersection(&other.object).count())
+    }
+
+    /// The same, of two whose objects share so many stems.
+    fn is_same_sharing(&self, other: &Self, shared: usize) -> bool {
+        self.objects_agree(other, shared)
+            && self.negative == other.negative
+            && self.numbers == other.numbers
+            && (self.days.is_empty() || other.days.is_empty() || self.days == other.days)
+            && heads_agree(self, other)
+            && self.verbs_agree(other)
+    }
+
+    fn objects_agree(&self, other: &Self, shared: usize) -> bool {
+        let (one, two) = (self.object.len(), other.object.len());
+        if one == 0 || two == 0 {
+            return one == two && self.verb == other.verb;
         }
-        a.is_subset(b) || b.is_subset(a) || jaccard(a, b) >= SHARED
+        shared == one || shared == two || share_of_all(shared, one, two) >= SHARED
+    }
+
+    /// Equal, or in one group of synonyms.
+    fn verbs_agree(&self, other: &Self) -> bool {
+        let is_in = |group: &[&str], task: &Self| group.contains(&task.verb.as_str());
+        self.verb_stem == other.verb_stem
+            || SYNONYMS.iter().any(|group| is_in(group, self) && is_in(group, other))
     }
 }
 
-/// Equal, or in one group of synonyms.
-fn verbs_agree(one: &str, other: &str) -> bool {
-    let same_group = |group: &&[&str]| group.contains(&one) && group.contains(&other);
-    stem(one) == stem(other) || SYNONYMS.iter().any(same_group)
+/// What a memory is compared by.
+pub(super) struct Fact {
+    stems: BTreeSet<String>,
+    numbers: BTreeSet<String>,
+    negative: bool,
 }
 
-fn jaccard(a: &BTreeSet<String>, b: &BTreeSet<String>) -> f64 {
-    let shared = a.intersection(b).count();
-    let all = a.len() + b.len() - shared;
+impl Fact {
+    /// What `text` is compared by; read once while the text is in use.
+    fn of(text: &str) -> Arc<Self> {
+        FACTS.read(text, Self::read)
+    }
+
+    fn read(text: &str) -> Self {
+        let words: Vec<String> = words(text).collect();
+        Self { numbers: numbers(&words), stems: fact_stems(&words), negative: NEGATION.is_match(text) }
+    }
+
+    /// The same fact, of two that share so many stems: the same subject and words up to [`SHARED_OF_FACTS`], equal
+    /// numbers, both or neither denied.
+    fn is_same_sharing(&self, other: &Self, shared: usize) -> bool {
+        !self.stems.is_empty()
+            && share_of_all(shared, self.stems.len(), other.stems.len()) >= SHARED_OF_FACTS
+            && self.negative == other.negative
+            && self.numbers == other.numbers
+    }
+}
+
+/// Which part `shared` is of all stems that two sets of these sizes have together.
+fn share_of_all(shared: usize, one: usize, other: usize) -> f64 {
+    let all = one + other - shared;
     if all == 0 { 0.0 } else { shared as f64 / all as f64 }
 }
 
 /// Facts keep their verbs and their subject: "User lives in Porto" is not "User's sister lives in Porto".
-fn fact_stems(text: &str) -> BTreeSet<String> {
-    words(text).filter(|word| !is_function_word(word)).map(|word| stem(&word)).collect()
+fn fact_stems(words: &[String]) -> BTreeSet<String> {
+    words.iter().filter(|word| !is_function_word(word)).map(|word| stem(word)).collect()
 }
 
 /// Pronouns, articles and prepositions; ordinary verbs that `is_stop_word` holds too are not meant.
@@ -129,25 +179,23 @@ fn heads_agree(one: &Task, other: &Task) -> bool {
     }
 }
 
-/// The last word of the object before a preposition sets in, without what only says that it is a firm or a
+/// The last of the words behind the verb before a preposition sets in, without what only says that it is a firm or a
 /// place; and whether that is somebody's.
-fn head(task: &str) -> Option<(String, bool)> {
-    let mut head: Option<(String, bool)> = None;
+fn head<'a>(words: impl Iterator<Item = &'a String>) -> Option<(String, bool)> {
+    let mut head: Option<(&str, bool)> = None;
     let mut owned = false;
-    for word in
-        words(task).skip_while(|word| matches!(word.as_str(), "please" | "also" | "then" | "to")).skip(1)
-    {
+    for word in words {
         if head.is_some() && PREPOSITIONS.contains(&word.as_str()) {
             break;
         }
-        let adds_nothing = is_function_word(&word) || head.is_some() && BODIES.contains(&word.as_str());
+        let adds_nothing = is_function_word(word) || head.is_some() && BODIES.contains(&word.as_str());
         if word.ends_with("'s") {
             owned = true;
         } else if !adds_nothing {
-            head = Some((stem(&word), owned));
+            head = Some((word, owned));
         }
     }
-    head
+    head.map(|(word, owned)| (stem(word), owned))
 }
 
 const PREPOSITIONS: &[&str] = &[
@@ -176,13 +224,12 @@ const BODIES: &[&str] =
     &["company", "office", "people", "team", "department", "firm", "guy", "place", "shop", "store"];
 
 /// Numbers in digits, and those in words that say how many or which.
-fn numbers(text: &str) -> BTreeSet<String> {
+fn numbers(words: &[String]) -> BTreeSet<String> {
     const WORDS: [&str; 11] =
         ["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
     let at = |word: &str| WORDS.iter().position(|known| *known == word).map(|at| (at + 2).to_string());
-    words(text)
-        .filter_map(|word| at(&word).or_else(|| word.chars().any(|c| c.is_ascii_digit()).then_some(word)))
-        .collect()
+    let has_digit = |word: &str| word.contains(|c: char| c.is_ascii_digit());
+    words.iter().filter_map(|word| at(word).or_else(|| has_digit(word).then(|| word.clone()))).collect()
 }
 
 /// Dates say when, not what: the text without them, and the days. Any reference serves, as days are compared
@@ -208,6 +255,18 @@ fn without_dates(text: &str) -> (String, BTreeSet<NaiveDate>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn same_task(one: &str, other: &str) -> bool {
+        let mut known = known_tasks();
+        known.add(one);
+        known.find(other).is_some()
+    }
+
+    fn same_fact(one: &str, other: &str) -> bool {
+        let mut known = known_facts();
+        known.add(one);
+        known.find(other).is_some()
+    }
 
     #[test]
     fn one_task_in_other_words_is_the_same() {

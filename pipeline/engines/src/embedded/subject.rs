@@ -94,7 +94,8 @@ pub(super) fn category(
         let mut pairs: Vec<_> = pairs(sentences).into_iter().collect();
         pairs.sort_unstable_by_key(|(pair, _)| *pair);
         for ((first, second), count) in pairs {
-            count_in(&mut scores, &PAIRS[first][second], count);
+            let voices = PAIRS.get(first).and_then(|seconds| seconds.get(second));
+            count_in(&mut scores, voices.map_or(&[], Vec::as_slice), count);
         }
     }
     let mut best = (Category::Other, LEAST);

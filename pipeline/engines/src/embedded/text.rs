@@ -3,11 +3,11 @@
 use std::sync::LazyLock;
 
 use records::Talk;
-use regex::Regex;
 use rust_stemmers::{Algorithm, Stemmer};
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::lexicon::is_stop_word;
+use super::pattern::Pattern;
 use super::unpunctuated;
 
 /// A sentence and who said it.
@@ -27,21 +27,17 @@ pub(super) struct Sentence<'a> {
 const LONGEST_SENTENCE: usize = 60;
 
 static STEMMER: LazyLock<Stemmer> = LazyLock::new(|| Stemmer::create(Algorithm::English));
-static SPACES: LazyLock<Regex> = LazyLock::new(|| pattern(r"\s+"));
+static SPACES: LazyLock<Pattern> = LazyLock::new(|| pattern(r"\s+"));
 /// A stop that ends no sentence: titles, months, Latin, initials.
-static ABBREVIATION: LazyLock<Regex> = LazyLock::new(|| {
+static ABBREVIATION: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?:^|[\s(])(?:(?i:dr|mr|mrs|ms|prof|sr|jr|st|vs|etc|e\.g|i\.e|approx|dept|inc|ltd|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec|a\.m|p\.m)|[A-Z])\.\s*$",
     )
 });
 
 /// Compiles a pattern of ours, once per process: callers keep it in a `LazyLock`.
-pub(super) fn pattern(source: &str) -> Regex {
-    #[expect(
-        clippy::expect_used,
-        reason = "patterns are literals and word lists of this crate; the tests compile every one"
-    )]
-    Regex::new(source).expect("a pattern of ours")
+pub(super) fn pattern(source: &str) -> Pattern {
+    Pattern::new(source)
 }
 
 /// The sentences of `talk`, in order.
@@ -74,9 +70,8 @@ fn split(line: &str) -> Vec<String> {
 
 /// Looks at the last few bytes alone, so that a line costs what its length is.
 fn ends_with_abbreviation(text: &str) -> bool {
-    let from = text.len().saturating_sub(12);
-    let from = (from..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-    ABBREVIATION.is_match(&text[from..])
+    let from = text.ceil_char_boundary(text.len().saturating_sub(12));
+    text.get(from..).is_some_and(|end| ABBREVIATION.is_match(end))
 }
 
 /// The words of `text`, in lower case.
@@ -153,7 +148,7 @@ pub(super) fn shortened(text: &str, limit: usize) -> String {
         return text.to_owned();
     }
     let cut: String = text.chars().take(limit).collect();
-    let whole = cut.rfind(' ').map_or(cut.as_str(), |at| &cut[..at]);
+    let whole = cut.rsplit_once(' ').map_or(cut.as_str(), |(whole, _)| whole);
     whole.trim_end_matches([',', ';', ':', ' ', '-']).to_owned()
 }
 

@@ -4,15 +4,16 @@
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-use regex::{Captures, Regex};
+use regex::Captures;
 
+use super::pattern::Pattern;
 use super::text::pattern;
 
 /// Longer runs of words without a comma or a stop were not written by somebody who uses them.
 const UNPUNCTUATED: usize = 9;
 
 /// Words with which a new sentence begins in speech, in the two or three that make it sure.
-static OPENING: LazyLock<Regex> = LazyLock::new(|| {
+static OPENING: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?ix)\b(?:
             (?:can|could|would|will)\s+(?:you|someone|somebody|anyone)\b
@@ -34,7 +35,7 @@ const GOES_ON: &str = "and or but so then if when because cause that before afte
     do does did should could would can will must have had shall are were not";
 
 /// Contractions whose apostrophe was left out, none of which is another word.
-static BARE: LazyLock<Regex> = LazyLock::new(|| {
+static BARE: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?i)\b(?:(?P<not>do|does|did|ca|wo|is|was|are|were|could|should|would|have|has|had)nt|(?P<who>i)(?P<be>m|ve)|(?P<you>you|they)(?P<aux>ll|re|ve))\b",
     )
@@ -58,14 +59,15 @@ pub(super) fn cut(text: &str, longest: usize) -> Vec<String> {
     let mut pieces = Vec::new();
     let mut from = 0;
     if is_unpunctuated(text) {
-        for found in OPENING.find_iter(text) {
-            if found.start() > from && begins(&text[from..found.start()]) {
-                pieces.push(text[from..found.start()].trim());
-                from = found.start();
+        for found in OPENING.spans(text) {
+            let before = text.get(from..found.start).unwrap_or_default();
+            if begins(before) {
+                pieces.push(before.trim());
+                from = found.start;
             }
         }
     }
-    pieces.push(text[from..].trim());
+    pieces.push(text.get(from..).unwrap_or_default().trim());
     pieces.into_iter().flat_map(|piece| chunks(piece, longest)).collect()
 }
 

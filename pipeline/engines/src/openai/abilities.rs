@@ -4,7 +4,7 @@ use futures::future::BoxFuture;
 use job::FailureCode;
 use records::{Folder, Talk};
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use stages::{
     AppResult, Describe, Embed, Embedding, Engine, ExtractItems, ExtractMemories, Failure, ItemDraft, Judge,
     MemoryDraft, RunApp, Structure, Survey, Verdict,
@@ -13,7 +13,7 @@ use stages::{
 use super::answers::{self, Description, Judgement, MemoryList, Reading, Tasks, Text};
 use super::bill::Tokens;
 use super::chat::Question;
-use super::{OpenAi, prompt};
+use super::{OpenAi, prompt, window};
 
 /// What a survey answers for, as the name of its schema.
 const SURVEYED: &str = "describe-extract_action_items-extract_memories";
@@ -66,7 +66,7 @@ impl Describe for OpenAi {
             let (data, text) = (prompt::folder_data(folders), prompt::survey());
             let question =
                 Question { name: SURVEYED, ..Question::of::<Reading>("survey", Some(&data), &text) };
-            let parts: Vec<Value> = self.ask(talk, &question).await?;
+            let parts: Vec<Map<String, Value>> = self.ask(talk, &question).await?;
             let parts = parts.into_iter().map(|part| answers::survey(part, talk, folders)).collect();
             self.join(talk, parts, folders).await
         })
@@ -130,14 +130,14 @@ impl Embed for OpenAi {
 
     fn embed<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<Embedding, Failure>> {
         Box::pin(async move {
-            let input = &text[..text.floor_char_boundary(MAX_EMBEDDED_BYTES)];
+            let input = window::beginning(text, MAX_EMBEDDED_BYTES);
             let request = json!({"model": &*self.embed_model, "input": [input], "encoding_format": "float"});
             let body = self.line.post("embed", "embeddings", &request).await.map_err(Failure::from)?;
             let answer: Embeddings =
                 serde_json::from_slice(&body).map_err(|_| FailureCode::ModelMalformed)?;
             self.count("embed", &answer.usage);
-            let vector = answer.data.into_iter().next().map(|first| first.embedding).unwrap_or_default();
-            Ok(Embedding { model: self.embed_id.to_string(), vector })
+            let first = answer.data.into_iter().next().ok_or(FailureCode::ModelMalformed)?;
+            Ok(Embedding { model: self.embed_id.to_string(), vector: first.embedding })
         })
     }
 }

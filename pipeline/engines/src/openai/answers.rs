@@ -5,7 +5,8 @@ use chrono::Duration;
 use records::{Category, Folder, MemoryCategory, Talk};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
 use stages::{EventDraft, ItemDraft, MemoryDraft, Structure, Survey, Verdict};
 
 use super::{schema, when};
@@ -207,15 +208,19 @@ pub(super) struct Reading {
 }
 
 /// What a survey found; a part without the agreed shape is missing, and spoils no other.
-pub(super) fn survey(mut answer: Value, talk: &Talk, folders: &[Folder]) -> Survey {
-    let description: Option<Description> = serde_json::from_value(answer["description"].take()).ok();
-    let tasks: Option<Vec<Task>> = serde_json::from_value(answer["tasks"].take()).ok();
-    let memories: Option<Vec<Fact>> = serde_json::from_value(answer["memories"].take()).ok();
+pub(super) fn survey(mut answer: Map<String, Value>, talk: &Talk, folders: &[Folder]) -> Survey {
+    let description: Option<Description> = part(&mut answer, "description");
+    let tasks: Option<Vec<Task>> = part(&mut answer, "tasks");
+    let memories: Option<Vec<Fact>> = part(&mut answer, "memories");
     Survey {
         structure: description.map(|description| description.structure(talk, folders)),
         items: tasks.map(|tasks| Tasks { tasks }.drafts(talk)),
         memories: memories.map(|memories| MemoryList { memories }.drafts()),
     }
+}
+
+fn part<T: DeserializeOwned>(answer: &mut Map<String, Value>, name: &str) -> Option<T> {
+    serde_json::from_value(answer.remove(name)?).ok()
 }
 
 /// The events of a talk's parts, each once although parts overlap.

@@ -16,15 +16,15 @@ pub(super) struct Tokens(Value);
 
 impl Tokens {
     fn prompt(&self) -> Option<u64> {
-        count(&self.0["prompt_tokens"])
+        count(self.0.get("prompt_tokens")?)
     }
 
     fn cached(&self) -> Option<u64> {
-        count(&self.0["prompt_tokens_details"]["cached_tokens"])
+        count(self.0.get("prompt_tokens_details")?.get("cached_tokens")?)
     }
 
     fn completion(&self) -> Option<u64> {
-        count(&self.0["completion_tokens"])
+        count(self.0.get("completion_tokens")?)
     }
 }
 

@@ -144,7 +144,8 @@ impl OpenAi {
             serde_json::from_slice(&body).map_err(|_| FailureCode::ModelMalformed)?;
         self.count(question.stage, &completion.usage);
         let text = content_of(completion)?;
-        Ok(serde_json::from_str(json_in(&text)).map_err(|_| FailureCode::ModelMalformed)?)
+        let object = object_in(&text).ok_or(FailureCode::ModelMalformed)?;
+        Ok(serde_json::from_str(object).map_err(|_| FailureCode::ModelMalformed)?)
     }
 
     /// Asks `text`, which was made for `context` and has `rest` beside a part of the talk, in the known manner, and in the next one as
@@ -221,11 +222,9 @@ fn content_of(completion: Completion) -> Result<String, FailureCode> {
     }
 }
 
-/// The object in an answer: models without a JSON mode like to fence it, or to think aloud before it.
-fn json_in(text: &str) -> &str {
+/// From the first `{` to the last `}` of an answer: models without a JSON mode fence their object, or think aloud
+/// before it. `None` when there is no object: every agreed shape is one.
+fn object_in(text: &str) -> Option<&str> {
     let text = text.rsplit_once("</think>").map_or(text, |(_, answer)| answer);
-    match (text.find('{'), text.rfind('}')) {
-        (Some(start), Some(end)) if start < end => &text[start..=end],
-        _ => text,
-    }
+    text.get(text.find('{')?..=text.rfind('}')?)
 }

@@ -9,7 +9,7 @@ use stages::{Failure, Structure, Survey};
 
 use super::answers::{Merged, Text, events_of};
 use super::chat::Question;
-use super::{OpenAi, prompt};
+use super::{OpenAi, prompt, window};
 
 /// About what one part's description takes.
 const PART_TOKENS: u32 = 300;
@@ -73,16 +73,11 @@ impl OpenAi {
         if parts.len() > 1 {
             let question = prompt::app_merge(instruction);
             let each = self.room_for_answers(talk) as usize / parts.len();
-            let texts: Vec<&str> = parts.iter().map(|part| beginning(&part.content, each)).collect();
+            let texts: Vec<&str> = parts.iter().map(|part| window::beginning(&part.content, each)).collect();
             let data: Value = json!({"parts": texts});
             let question = Question::of::<Text>("trigger_apps", Some(&data), &question);
             parts = vec![self.ask_data(talk, &question).await?];
         }
         Ok(parts.pop().map(|part| part.content).unwrap_or_default())
     }
-}
-
-/// The beginning of `text`, of at most `bytes` bytes.
-fn beginning(text: &str, bytes: usize) -> &str {
-    &text[..text.floor_char_boundary(bytes)]
 }

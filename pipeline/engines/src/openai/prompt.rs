@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use hmac::{Hmac, KeyInit, Mac};
 use records::{Background, Folder, Line, Meeting, Talk};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use stages::Structure;
 
@@ -132,24 +132,26 @@ impl Transcript {
 /// What is known of a talk beside its words. What nobody told is left out.
 pub(super) fn head(talk: &Talk) -> Value {
     let began = talk.started_at.with_timezone(&talk.time_zone);
-    let mut head = json!({
-        "began": began.format("%A %Y-%m-%dT%H:%M").to_string(),
-        "time_zone": talk.time_zone.name(),
-        "language": talk.language,
-        "user": talk.user_name,
-    });
+    let began = began.format("%A %Y-%m-%dT%H:%M").to_string();
+    let mut head = Map::new();
+    let mut add = |name: &str, value: Value| head.insert(name.to_owned(), value);
+    add("began", began.into());
+    add("time_zone", talk.time_zone.name().into());
+    add("language", talk.language.as_str().into());
+    add("user", talk.user_name.as_deref().into());
     let Background { kind, meeting } = &talk.background;
     if let Some(kind) = kind {
-        head["kind"] = start_of(kind, NAME_BYTES).into();
+        add("kind", start_of(kind, NAME_BYTES).into());
     }
     if let Some(Meeting { title, participants, agenda }) = meeting {
         let title = title.as_deref().map(|title| start_of(title, NAME_BYTES));
-        head["meeting"] = json!({"title": title, "participants": names(participants), "agenda": null});
-        let left = HEAD_BYTES.saturating_sub(head.to_string().len());
-        head["meeting"]["agenda"] =
-            agenda.as_deref().map(|agenda| start_of(agenda, left.min(AGENDA_BYTES))).into();
+        let with = |agenda: Option<&str>| json!({"title": title, "participants": names(participants), "agenda": agenda});
+        add("meeting", with(None));
+        let left = HEAD_BYTES.saturating_sub(Value::Object(head.clone()).to_string().len());
+        let agenda = agenda.as_deref().map(|agenda| start_of(agenda, left.min(AGENDA_BYTES)));
+        head.insert("meeting".to_owned(), with(agenda));
     }
-    head
+    Value::Object(head)
 }
 
 /// The first of `participants`, as many as there is room for.
@@ -175,25 +177,27 @@ fn start_of(text: &str, bytes: usize) -> &str {
         sum += written(*c);
         sum > bytes
     });
-    &text[..beyond.map_or(text.len(), |(end, _)| end)]
+    beyond.and_then(|(end, _)| text.get(..end)).unwrap_or(text)
 }
 
 /// The folders that a talk may be filed in, numbered from 1; a person wrote their descriptions.
 pub(super) fn folder_data(folders: &[Folder]) -> Value {
+    json!({"folders": numbered(folders)})
+}
+
+fn numbered(folders: &[Folder]) -> Vec<Value> {
     let numbered = folders.iter().enumerate().map(|(index, folder)| {
         json!({"number": index + 1, "name": folder.name, "description": folder.description})
     });
-    json!({"folders": numbered.collect::<Vec<_>>()})
+    numbered.collect()
 }
 
 /// The descriptions of a talk's parts, and the folders that the whole may be filed in. A model wrote them
 /// from what people said.
 pub(super) fn parts_data(parts: &[Structure], folders: &[Folder]) -> Value {
-    let mut data = folder_data(folders);
     let part =
         |part: &Structure| json!({"title": part.title, "overview": start_of(&part.overview, PART_BYTES)});
-    data["parts"] = parts.iter().map(part).collect();
-    data
+    json!({"folders": numbered(folders), "parts": parts.iter().map(part).collect::<Vec<_>>()})
 }
 
 /// What an app is told besides the talk: a model wrote it from what people said.

@@ -73,7 +73,8 @@ pub(super) fn parts(lines: &[String], most: u32) -> Vec<Range<usize>> {
         Some(*sum)
     });
     let sums: Vec<u64> = std::iter::once(0).chain(sums).collect();
-    let size = |range: Range<usize>| sums[range.end] - sums[range.start];
+    let before = |line: usize| sums.get(line).copied().unwrap_or_default();
+    let size = |range: Range<usize>| before(range.end).saturating_sub(before(range.start));
     let most = u64::from(most);
     let mut parts = Vec::new();
     let mut start = 0;
@@ -96,14 +97,20 @@ pub(super) fn parts(lines: &[String], most: u32) -> Vec<Range<usize>> {
     parts
 }
 
+/// The beginning of `text`: at most `bytes` bytes, in whole characters.
+pub(super) fn beginning(text: &str, bytes: usize) -> &str {
+    text.get(..text.floor_char_boundary(bytes)).unwrap_or(text)
+}
+
 /// Cuts `text` at gaps into pieces of at most `most` characters; where there is no gap, anywhere.
 pub(super) fn pieces(text: &str, most: usize) -> Vec<&str> {
     let mut pieces = Vec::new();
     let mut rest = text.trim();
     while let Some((end, _)) = rest.char_indices().nth(most.max(1)) {
-        let cut = rest[..end].rfind(char::is_whitespace).filter(|cut| *cut > 0).unwrap_or(end);
-        pieces.push(rest[..cut].trim_end());
-        rest = rest[cut..].trim_start();
+        let gap = rest.get(..end).and_then(|head| head.rfind(char::is_whitespace)).filter(|gap| *gap > 0);
+        let Some((piece, after)) = rest.split_at_checked(gap.unwrap_or(end)) else { break };
+        pieces.push(piece.trim_end());
+        rest = after.trim_start();
     }
     pieces.push(rest);
     pieces

@@ -10,6 +10,7 @@ mod answers;
 mod cost;
 mod failures;
 mod faults;
+mod hostile;
 mod injections;
 mod liars;
 mod pages;

@@ -13,6 +13,13 @@ use stages::{Engines, Finalized, Interrupted, Kept, Material, Notebook, Run, Sta
 #[derive(Default)]
 pub(crate) struct Pages(Mutex<HashMap<StepKey, Value>>);
 
+impl Pages {
+    /// Every checkpoint, as JSON.
+    pub(crate) fn written(&self) -> String {
+        self.0.lock().unwrap().values().map(Value::to_string).collect()
+    }
+}
+
 impl Notebook for Pages {
     fn recall<'a>(&'a self, key: &'a StepKey) -> BoxFuture<'a, Result<Option<Value>, Interrupted>> {
         Box::pin(async { Ok(self.0.lock().unwrap().get(key).cloned()) })
@@ -60,6 +67,18 @@ pub(crate) async fn finalize(
     apps: &[&str],
     force_process: bool,
 ) -> Result<Finalized, Interrupted> {
+    finalize_with(&Pages::default(), openai, talk, folders, apps, force_process).await
+}
+
+/// The same, with the checkpoints in `pages`.
+pub(crate) async fn finalize_with(
+    pages: &Pages,
+    openai: &OpenAi,
+    talk: &Talk,
+    folders: Vec<Folder>,
+    apps: &[&str],
+    force_process: bool,
+) -> Result<Finalized, Interrupted> {
     let material = Material {
         talk: talk.clone(),
         folders,
@@ -67,8 +86,7 @@ pub(crate) async fn finalize(
         memories: Vec::new(),
         apps: apps.iter().map(|app| (*app).to_owned()).collect(),
     };
-    let pages = Pages::default();
-    let run = Run::new(&pages, &Unobserved, &material.talk);
+    let run = Run::new(pages, &Unobserved, &material.talk);
     stages::finalize(&run, &Stages::new(engines(openai)), &material, force_process).await
 }
 

@@ -119,6 +119,11 @@ impl World {
         Self { engine, script, counts, address }
     }
 
+    /// Adds a reply to the end of the script.
+    pub(crate) fn will_say(&self, reply: Reply) {
+        self.script.lock().unwrap().replies.push_back(reply);
+    }
+
     pub(crate) fn heard(&self) -> Vec<Request> {
         self.script.lock().unwrap().heard.clone()
     }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use job::Timestamp;
+use records::KnownTexts;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
@@ -67,13 +68,15 @@ pub(super) async fn write(
         taken_back.push(take_back_earlier(connection, completion).await?);
     }
     let mut recent = recent(connection, kept, now).await?;
-    let sorted: Vec<Sorted<'_>> = kept
-        .iter()
-        .map(|completion| {
-            let known = recent.entry(completion.claimed.user_id.as_str().to_owned()).or_default();
-            sort_out(completion, known)
-        })
-        .collect();
+    let mut known: HashMap<&str, Known> = HashMap::new();
+    let mut sorted: Vec<Sorted<'_>> = Vec::new();
+    for completion in kept {
+        let user = completion.claimed.user_id.as_str();
+        let known = known
+            .entry(user)
+            .or_insert_with(|| Known::of(completion, recent.remove(user).unwrap_or_default()));
+        sorted.push(sort_out(completion, known));
+    }
     insert(connection, kept, &sorted, now).await?;
     let mut handed_over = hand_over_due_dates(connection, kept, &sorted, now).await?;
     let written = |((completion, sorted), taken_back): ((&&Completion, Sorted<'_>), Vec<TakenBack>)| {
@@ -90,11 +93,15 @@ fn written(
     handed_over: Vec<Due>,
 ) -> Written {
     let mut written = Written { dated: handed_over, ..Written::default() };
+    let mut told: HashMap<Timestamp, Box<dyn KnownTexts>> = HashMap::new();
+    for (_, words, due) in &taken_back {
+        if let Some(due) = due {
+            told.entry(*due).or_insert_with(|| (completion.same.task)()).add(words);
+        }
+    }
     for (id, item) in sorted.fresh {
-        let was_told = taken_back
-            .iter()
-            .any(|(_, words, due)| *due == item.due_at && (completion.same.task)(words, &item.description));
         if let Some(due_at) = item.due_at {
+            let was_told = told.get(&due_at).is_some_and(|told| told.find(&item.description).is_some());
             let dues = if was_told { &mut written.dated_again } else { &mut written.dated };
             dues.push(Due::of(&id, due_at));
         }
@@ -112,16 +119,41 @@ struct Sorted<'a> {
     due_dates: Vec<(String, Timestamp)>,
 }
 
+/// The items that a person has, by what they say.
+struct Known {
+    ids: Vec<String>,
+    descriptions: Box<dyn KnownTexts>,
+}
+
+impl Known {
+    /// Those that are `stored`, compared as `completion` says.
+    fn of(completion: &Completion, stored: Vec<(String, String)>) -> Self {
+        let mut known = Self { ids: Vec::new(), descriptions: (completion.same.task)() };
+        stored.into_iter().for_each(|(id, description)| known.add(id, &description));
+        known
+    }
+
+    fn add(&mut self, id: String, description: &str) {
+        self.ids.push(id);
+        self.descriptions.add(description);
+    }
+
+    /// The id of the first that says the same.
+    fn find(&self, description: &str) -> Option<&String> {
+        self.ids.get(self.descriptions.find(description)?)
+    }
+}
+
 /// Compares a completion's items with those that the person has, and with each other. What is new is known from then
 /// on, to the next completion of the same person too.
-fn sort_out<'a>(completion: &'a Completion, known: &mut Vec<(String, String)>) -> Sorted<'a> {
+fn sort_out<'a>(completion: &'a Completion, known: &mut Known) -> Sorted<'a> {
     let mut sorted = Sorted { fresh: Vec::new(), due_dates: completion.results.due_dates.clone() };
     for item in &completion.results.items {
-        match known.iter().find(|(_, words)| (completion.same.task)(words, &item.description)) {
-            Some((id, _)) => sorted.due_dates.extend(item.due_at.map(|due| (id.clone(), due))),
+        match known.find(&item.description) {
+            Some(id) => sorted.due_dates.extend(item.due_at.map(|due| (id.clone(), due))),
             None => {
                 let id = thing_id(&ITEMS, completion, &item.description);
-                known.push((id.clone(), item.description.clone()));
+                known.add(id.clone(), &item.description);
                 sorted.fresh.push((id, item));
             }
         }

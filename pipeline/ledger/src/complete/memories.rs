@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use job::Timestamp;
+use records::KnownTexts;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
@@ -44,25 +45,30 @@ pub(super) async fn write(
     kept: &[&Completion],
     now: Timestamp,
 ) -> Result<Vec<Vec<String>>, Error> {
-    let mut known = known(connection, kept).await?;
-    let fresh: Vec<Vec<(String, &NewMemory)>> = kept
-        .iter()
-        .map(|completion| {
-            sort_out(completion, known.entry(completion.claimed.user_id.as_str().to_owned()).or_default())
-        })
-        .collect();
+    let stored = known(connection, kept).await?;
+    let mut known: HashMap<&str, Box<dyn KnownTexts>> = HashMap::new();
+    let mut fresh: Vec<Vec<(String, &NewMemory)>> = Vec::new();
+    for completion in kept {
+        let user = completion.claimed.user_id.as_str();
+        let known = known.entry(user).or_insert_with(|| {
+            let mut known = (completion.same.fact)();
+            stored.get(user).into_iter().flatten().for_each(|content| known.add(content));
+            known
+        });
+        fresh.push(sort_out(completion, &mut **known));
+    }
     insert(connection, kept, &fresh, now).await?;
     Ok(fresh.into_iter().map(|fresh| fresh.into_iter().map(|(id, _)| id).collect()).collect())
 }
 
 /// Compares a completion's memories with those that the person has, and with each other. What is new is known from
 /// then on, to the next completion of the same person too.
-fn sort_out<'a>(completion: &'a Completion, known: &mut Vec<String>) -> Vec<(String, &'a NewMemory)> {
+fn sort_out<'a>(completion: &'a Completion, known: &mut dyn KnownTexts) -> Vec<(String, &'a NewMemory)> {
     let mut fresh = Vec::new();
     for memory in &completion.results.memories {
-        let is_known = known.iter().any(|words| (completion.same.fact)(words, &memory.content));
+        let is_known = known.find(&memory.content).is_some();
         if !is_known && fresh.len() < PER_CONVERSATION {
-            known.push(memory.content.clone());
+            known.add(&memory.content);
             fresh.push((thing_id(&MEMORIES, completion, &memory.content), memory));
         }
     }

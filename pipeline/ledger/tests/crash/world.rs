@@ -141,7 +141,7 @@ pub(crate) fn results() -> Results {
 }
 
 pub(crate) fn completion(claimed: &Claimed, outcome: Outcome, results: Results) -> Arc<Completion> {
-    let equal = || -> Comparison { Arc::new(|one, other| one == other) };
+    let equal = || -> Comparison { Arc::new(|| records::pairwise(|one, other| one == other)) };
     let same = Same { task: equal(), fact: equal() };
     Arc::new(Completion { claimed: claimed.clone(), outcome, results, same })
 }

@@ -213,7 +213,7 @@ pub(crate) fn said(id: &str) -> Segment {
 
 /// What a run asks to be committed; two things are the same when their words are.
 pub(crate) fn completion(claimed: &Claimed, outcome: Outcome, results: Results) -> Arc<Completion> {
-    let equal = || -> Comparison { Arc::new(|one, other| one == other) };
+    let equal = || -> Comparison { Arc::new(|| records::pairwise(|one, other| one == other)) };
     let same = Same { task: equal(), fact: equal() };
     Arc::new(Completion { claimed: claimed.clone(), outcome, results, same })
 }

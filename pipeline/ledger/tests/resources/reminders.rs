@@ -36,7 +36,7 @@ pub(crate) async fn complete(world: &World, task: &str, due_at: Timestamp) {
     let taken = world.ledger.take(job::Queue::Creation, &WorkerId("w".to_owned()), 9).await.unwrap();
     let item = NewItem { description: task.to_owned(), due_at: Some(due_at) };
     let results = Results { items: vec![item], engine: "test".to_owned(), ..Results::default() };
-    let equal = |one: &str, other: &str| one == other;
+    let equal = || records::pairwise(|one, other| one == other);
     let same = Same { task: Arc::new(equal), fact: Arc::new(equal) };
     let completion = Completion { claimed: taken.claims[0].clone(), outcome: Outcome::Kept, results, same };
     world.ledger.complete(&Arc::new(completion)).await.unwrap();

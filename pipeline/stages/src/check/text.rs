@@ -3,6 +3,8 @@
 
 use unicode_segmentation::UnicodeSegmentation;
 
+use super::markup::one_line;
+
 /// Several lines of plain text, at most `max` characters.
 pub(super) fn text(raw: &str, max: usize) -> String {
     let lines: Vec<String> = raw.lines().map(one_line).collect();
@@ -17,9 +19,10 @@ pub(super) fn line(raw: &str, max: usize) -> String {
 /// A title: one line without quotes around it or a stop at its end.
 pub(super) fn title(raw: &str, max: usize) -> String {
     let bare = |text: &str| {
-        text.trim_matches(['"', '“', '”', ' ']).trim_end_matches(['.', '。', '…', ' ']).to_owned()
+        let begun = text.trim_start_matches(['"', '“', '”', ' ']);
+        begun.trim_end_matches(['"', '“', '”', ' ', '.', '。', '…']).to_owned()
     };
-    bare(&line(&bare(&one_line(raw)), max))
+    bare(&cut(&bare(&one_line(raw)), max))
 }
 
 /// The first `max` words.
@@ -86,63 +89,6 @@ pub(super) fn addresses_a_model(sentence: &str) -> bool {
     ADDRESSES.iter().any(|address| small.contains(address))
 }
 
-fn one_line(raw: &str) -> String {
-    let visible: String =
-        raw.chars().map(|c| if c.is_whitespace() { ' ' } else { c }).filter(|&c| is_shown(c)).collect();
-    let plain = without_tags(&without_markdown_links(&visible));
-    plain.split_whitespace().filter(|word| !is_link(word)).collect::<Vec<_>>().join(" ")
-}
-
-/// Not a control character, and none of those that hide text or turn its direction. The joiner stays:
-/// emoji and several scripts are written with it.
-fn is_shown(c: char) -> bool {
-    let hides = matches!(c, '\u{ad}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}');
-    !c.is_control() && !hides
-}
-
-fn is_link(word: &str) -> bool {
-    let word = word.to_ascii_lowercase();
-    word.contains("://") || word.trim_start_matches(['(', '<', '"', '\'']).starts_with("www.")
-}
-
-/// `[words](address)` becomes `words`, `![words](address)` too.
-fn without_markdown_links(text: &str) -> String {
-    let mut rest = text;
-    let mut plain = String::with_capacity(text.len());
-    while let Some((before, after)) = rest.split_once("](") {
-        match before.rsplit_once('[') {
-            Some((lead, words)) => {
-                plain.push_str(lead.strip_suffix('!').unwrap_or(lead));
-                plain.push_str(words);
-            }
-            None => plain.push_str(before),
-        }
-        rest = after.split_once(')').map_or("", |(_, rest)| rest);
-    }
-    plain.push_str(rest);
-    plain
-}
-
-/// Drops what looks like a tag: `<`, a letter, `/` or `!`, up to `>`.
-fn without_tags(text: &str) -> String {
-    let mut rest = text;
-    let mut plain = String::with_capacity(text.len());
-    while let Some((before, after)) = rest.split_once('<') {
-        plain.push_str(before);
-        let is_tag = after.starts_with(|c: char| c.is_ascii_alphabetic() || c == '/' || c == '!');
-        match after.split_once('>') {
-            Some((_, end)) if is_tag => rest = end,
-            _ => {
-                plain.push_str(if is_tag { "" } else { "<" });
-                rest = after;
-            }
-        }
-    }
-    plain.push_str(rest);
-    plain
-}
-
 /// At most `max` characters, cut between words where there is a gap to cut at.
 fn cut(text: &str, max: usize) -> String {
     let Some((end, _)) = text.char_indices().nth(max) else {
@@ -150,30 +96,12 @@ fn cut(text: &str, max: usize) -> String {
     };
     let (head, tail) = text.split_at(end);
     let gap = if tail.starts_with(char::is_whitespace) { None } else { head.rfind(char::is_whitespace) };
-    gap.map_or(head, |gap| &head[..gap]).trim_end().to_owned()
+    gap.and_then(|gap| head.get(..gap)).unwrap_or(head).trim_end().to_owned()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn links_markup_and_hidden_characters_disappear() {
-        for (raw, clean) in [
-            ("See ![x](https://evil.example/?q=1) now", "See x now"),
-            ("See [the plan](https://evil.example) now", "See the plan now"),
-            ("broken ](https://evil.example) link", "broken link"),
-            ("Go to https://evil.example/a?b=c or www.evil.example.", "Go to or"),
-            ("<img src=x onerror=alert(1)>Hello <b>Tom</b><!-- x -->", "Hello Tom"),
-            ("<script", "script"),
-            ("3 < 5 and 7 > 6", "3 < 5 and 7 > 6"),
-            ("a\u{0}b\u{1b}[31m\u{202e}c\u{200b}d\te\nf", "ab[31mcd e f"),
-            ("tag\u{e0041}\u{e0042}ged", "tagged"),
-        ] {
-            assert_eq!(line(raw, 500), clean, "{raw:?}");
-        }
-        assert_eq!(text("- one  \n\n- https://x.example two\u{7}\n", 500), "- one\n\n- two");
-    }
 
     #[test]
     fn a_title_has_no_quotes_no_stop_and_no_more_than_its_length() {

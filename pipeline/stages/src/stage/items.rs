@@ -44,14 +44,19 @@ impl Stage for ExtractActionItems {
 /// that has none, be it of this talk or of the last two days.
 fn settle(drafts: Vec<ItemDraft>, recent: &[RecentItem], same: &dyn SameThing) -> Items {
     let mut items = Items::default();
+    let mut known = same.tasks();
+    recent.iter().for_each(|old| known.add(&old.description));
     for draft in drafts {
-        let repeats = |description: &str| same.same_task(description, &draft.description);
-        if let Some(old) = recent.iter().find(|old| repeats(&old.description)) {
-            hand_over(&mut items.due_dates, old, draft.due_at);
-        } else if let Some(twin) = items.new.iter_mut().find(|twin| repeats(&twin.description)) {
-            twin.due_at = twin.due_at.or(draft.due_at);
-        } else {
+        // The recent ones come first, behind them the new ones.
+        let Some(place) = known.find(&draft.description) else {
+            known.add(&draft.description);
             items.new.push(draft);
+            continue;
+        };
+        if let Some(old) = recent.get(place) {
+            hand_over(&mut items.due_dates, old, draft.due_at);
+        } else if let Some(twin) = items.new.get_mut(place - recent.len()) {
+            twin.due_at = twin.due_at.or(draft.due_at);
         }
     }
     items

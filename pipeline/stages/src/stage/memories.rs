@@ -48,12 +48,12 @@ impl Stage for FindMemories {
 }
 
 fn settle(drafts: Vec<MemoryDraft>, kept: &[String], same: &dyn SameThing) -> Vec<MemoryDraft> {
+    let mut known = same.facts();
+    kept.iter().for_each(|old| known.add(old));
     let mut new: Vec<MemoryDraft> = Vec::new();
     for draft in drafts {
-        let content = &draft.content;
-        let known = kept.iter().any(|old| same.same_fact(old, content))
-            || new.iter().any(|twin| same.same_fact(&twin.content, content));
-        if !known && new.len() < MOST {
+        if new.len() < MOST && known.find(&draft.content).is_none() {
+            known.add(&draft.content);
             new.push(draft);
         }
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use records::{Folder, Talk};
 
 use super::{Provenance, Stage, StageName};
-use crate::{Describe, Engines, Failure, Survey};
+use crate::{Describe, Engines, Failure, Survey, check};
 
 /// Reads a talk once for the stages that describe it, extract items and extract memories.
 pub struct SurveyTalk {
@@ -33,6 +33,7 @@ impl Stage for SurveyTalk {
     }
 
     async fn run<'a>(&'a self, (talk, folders): Self::Input<'a>) -> Result<Survey, Failure> {
-        self.engine.survey(talk, folders).await
+        let survey = self.engine.survey(talk, folders).await?;
+        Ok(check::survey(survey, talk, folders))
     }
 }

@@ -8,7 +8,7 @@ use std::{
 
 use futures::future::BoxFuture;
 use job::FailureCode;
-use records::{Category, Folder, Talk};
+use records::{Category, Folder, KnownTexts, Talk, pairwise};
 use stages::*;
 
 /// One engine for every ability. `failures` are used up one a call; `delay` is how long every call takes.
@@ -173,10 +173,10 @@ impl SameWords {
 }
 
 impl SameThing for SameWords {
-    fn same_task(&self, one: &str, other: &str) -> bool {
-        Self::same(one, other)
+    fn tasks(&self) -> Box<dyn KnownTexts> {
+        pairwise(Self::same)
     }
-    fn same_fact(&self, one: &str, other: &str) -> bool {
-        Self::same(one, other)
+    fn facts(&self) -> Box<dyn KnownTexts> {
+        pairwise(Self::same)
     }
 }

@@ -4,9 +4,10 @@ use std::ops::Range;
 use std::sync::LazyLock;
 
 use chrono::NaiveTime;
-use regex::{Captures, Regex};
+use regex::Captures;
 
 use super::calendar::number;
+use crate::embedded::pattern::Pattern;
 use crate::embedded::text::pattern;
 
 /// A time of day that a text names.
@@ -27,10 +28,10 @@ const LEAD: &str = r"(?:\b(?P<lead>by|before|until|till|no later than|at|around|
 const HOUR_WORD: &str = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve";
 
 /// In order of preference: what an earlier rule took, a later one does not see.
-static RULES: LazyLock<Vec<(Regex, Reader)>> = LazyLock::new(|| {
+static RULES: LazyLock<Vec<(Pattern, Reader)>> = LazyLock::new(|| {
     let rule = |body: &str, reader: Reader| (pattern(&format!("{LEAD}{body}")), reader);
     vec![
-        rule(r"\b(?P<h>\d{1,2})(?:[:.](?P<m>[0-5]\d))?\s?(?P<half>[ap])\.?m\b\.?", twelve_hours),
+        rule(r"\b(?P<h>\d{1,2})(?:[:.](?P<m>[0-5]\d))?\s{0,3}(?P<half>[ap])\.?m\b\.?", twelve_hours),
         rule(
             &format!(
                 r"\b(?P<h>\d{{1,2}}|{HOUR_WORD})(?:\s+o'clock)?\s+in\s+the\s+(?P<part>morning|afternoon|evening)\b"

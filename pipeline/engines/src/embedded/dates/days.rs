@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use chrono::{Datelike, Duration, NaiveDate, NaiveDateTime, NaiveTime, Timelike};
-use regex::{Captures, Regex};
+use regex::Captures;
 
 use super::calendar::{
     day_of_month, following, in_week, month, month_end, number, of_year, ordinal, weekday,
@@ -11,6 +11,7 @@ use super::calendar::{
 use super::periods::{end_of, middle_of, period, start_of};
 use super::relative::{after_next, day_of_named_month, fortnight, nth_weekday};
 use super::{DayOrder, Found};
+use crate::embedded::pattern::Pattern;
 use crate::embedded::text::pattern;
 
 /// A day, perhaps with a time that its own words name, and whether it is more than a rough period.
@@ -28,7 +29,7 @@ const ORDINAL: &str = r"(?:twenty|thirty)[\s-](?:first|second|third|fourth|fifth
 const NUMBER: &str = r"an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\d{1,3}|(?:an?\s+|the\s+)?(?:couple|few)(?:\s+of)?";
 
 /// In order of preference: what an earlier rule took, a later one does not see.
-static RULES: LazyLock<Vec<(Regex, Reader)>> = LazyLock::new(|| {
+static RULES: LazyLock<Vec<(Pattern, Reader)>> = LazyLock::new(|| {
     let rule = |body: String, reader: Reader| (pattern(&format!("{LEAD}{body}")), reader);
     vec![
         rule(r"\b(?:the\s+)?day\s+after\s+tomorrow\b".into(), |_, now| Some(day(now.date() + Duration::days(2)))),
@@ -66,16 +67,16 @@ static RULES: LazyLock<Vec<(Regex, Reader)>> = LazyLock::new(|| {
 });
 
 /// Days with strokes, in both orders.
-static MONTH_FIRST: LazyLock<(Regex, Reader)> = LazyLock::new(|| slashed("m", "d"));
-static DAY_FIRST: LazyLock<(Regex, Reader)> = LazyLock::new(|| slashed("d", "m"));
+static MONTH_FIRST: LazyLock<(Pattern, Reader)> = LazyLock::new(|| slashed("m", "d"));
+static DAY_FIRST: LazyLock<(Pattern, Reader)> = LazyLock::new(|| slashed("d", "m"));
 
-fn slashed(first: &str, second: &str) -> (Regex, Reader) {
+fn slashed(first: &str, second: &str) -> (Pattern, Reader) {
     let body = format!(r"\b(?P<{first}>\d{{1,2}})/(?P<{second}>\d{{1,2}})(?:/(?P<y>\d{{2,4}}))?\b");
     (pattern(&format!("{LEAD}{body}")), numeric)
 }
 
 /// A part of the day right after its day: "Monday morning".
-static PART: LazyLock<Regex> = LazyLock::new(|| {
+static PART: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(r"^,?\s+(?:in\s+the\s+|at\s+)?(?P<part>morning|afternoon|evening|night|lunchtime)\b")
 });
 
@@ -103,7 +104,8 @@ pub(super) fn find(text: &str, now: NaiveDateTime, order: DayOrder) -> Vec<Found
 fn read(captures: &Captures<'_>, text: &str, reader: Reader, now: NaiveDateTime) -> Option<Found> {
     let whole = captures.get(0)?;
     let Day(date, own_time, precise) = reader(captures, now)?;
-    let part = own_time.is_none().then(|| PART.captures(&text[whole.end()..])).flatten();
+    let after = text.get(whole.end()..)?;
+    let part = own_time.is_none().then(|| PART.captures(after)).flatten();
     let time = own_time.or_else(|| part_of_day(part.as_ref()?.name("part")?.as_str()));
     let end = whole.end() + part.as_ref().and_then(|part| part.get(0)).map_or(0, |part| part.end());
     let lead = captures.name("lead").map_or("", |lead| lead.as_str());

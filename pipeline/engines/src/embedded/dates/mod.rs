@@ -16,6 +16,8 @@ use chrono::{DateTime, Duration, NaiveDate, NaiveDateTime, NaiveTime, TimeZone, 
 use chrono_tz::Tz;
 use records::{Talk, Timestamp};
 
+use super::pattern::ascii;
+
 /// The moment in which a talk began, as its person's wall clock showed it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reference {
@@ -66,16 +68,18 @@ impl Reference {
 
     /// Every date in `text` that is not past by its own words, in order of appearance.
     pub(super) fn find(&self, text: &str) -> Vec<Found> {
-        let text = past::masked(&text.to_ascii_lowercase());
+        // Every word of a date is English, and the spans of both are the same.
+        let text = past::masked(&ascii(text).to_ascii_lowercase());
         let mut found = days::find(&text, self.now, self.order);
-        let days = found.len();
+        let mut bare = Vec::new();
         for time in clock::find(&text) {
-            match nearest(&mut found[..days], &time.span) {
+            match nearest(&mut found, &time.span) {
                 Some(day) => day.take_time(&time),
-                None if time.introduced => found.push(self.bare(&time)),
+                None if time.introduced => bare.push(self.bare(&time)),
                 None => {}
             }
         }
+        found.extend(bare);
         found.sort_by_key(|date| date.spans.first().map(|span| span.start));
         found
     }

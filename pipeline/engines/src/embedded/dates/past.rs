@@ -2,11 +2,10 @@
 
 use std::sync::LazyLock;
 
-use regex::Regex;
-
+use crate::embedded::pattern::Pattern;
 use crate::embedded::text::pattern;
 
-static PAST: LazyLock<Regex> = LazyLock::new(|| {
+static PAST: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?x)
         \b(?:the\s+day\s+before\s+)?yesterday(?:\s+(?:morning|afternoon|evening))? \b
@@ -29,7 +28,7 @@ static PAST: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// Of what is masked as past, what is not: "the last day of the month" is its end, "the last Friday of May" is to come.
-static AHEAD: LazyLock<Regex> = LazyLock::new(|| {
+static AHEAD: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"^\s+(?:of|in)\s+(?:the\s+(?:month|week|year|quarter)|this|next|january|february|march|april|may|june|july|august|september|october|november|december)\b",
     )
@@ -40,13 +39,14 @@ pub(super) fn masked(text: &str) -> String {
     let mut masked = String::with_capacity(text.len());
     let mut at = 0;
     for found in PAST.find_iter(text) {
-        if found.as_str().starts_with("last ") && AHEAD.is_match(&text[found.end()..]) {
+        let after = text.get(found.end()..).unwrap_or_default();
+        if found.as_str().starts_with("last ") && AHEAD.is_match(after) {
             continue;
         }
-        masked.push_str(&text[at..found.start()]);
+        masked.push_str(text.get(at..found.start()).unwrap_or_default());
         masked.extend(std::iter::repeat_n('#', found.len()));
         at = found.end();
     }
-    masked.push_str(&text[at..]);
+    masked.push_str(text.get(at..).unwrap_or_default());
     masked
 }

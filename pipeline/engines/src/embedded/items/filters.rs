@@ -2,17 +2,16 @@
 
 use std::sync::LazyLock;
 
-use regex::Regex;
-
 use crate::embedded::lexicon::{is_task_verb, is_vague_verb};
+use crate::embedded::pattern::Pattern;
 use crate::embedded::text::{content_stems, is_content, pattern, words};
 
-static DENIED: LazyLock<Regex> = LazyLock::new(|| {
+static DENIED: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?i)\b(?:not|never|no need|\w+n't|cannot|wish|might|maybe|perhaps|used to|was going to|were going to|would have|should have|could have|pretend|imagine|supposedly)\b",
     )
 });
-static SUBORDINATE: LazyLock<Regex> = LazyLock::new(|| {
+static SUBORDINATE: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?i)\b(?:if|when|whenever|what|which|who|how|where|why|unless|than|until|before|after|once|whatever|everything|all|things?|do|did|does|when)\s+(?:that\s+)?$",
     )

@@ -8,17 +8,17 @@ mod requests;
 mod statements;
 mod wording;
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use records::Talk;
-use regex::Regex;
 use stages::ItemDraft;
 
 use super::clauses::{self, Clause};
 use super::dates::{DayOrder, Reference};
 use super::planted::without_orders;
-use super::same::same_task;
+use super::same::Task;
 use super::text::{Sentence, pattern, sentences};
+use crate::embedded::pattern::Pattern;
 
 /// A task that a clause claims, before its date is found.
 #[derive(Clone, Debug)]
@@ -112,6 +112,8 @@ fn draft(claim: &Claim, clause: &str, reference: &Reference) -> Option<ItemDraft
 #[derive(Default)]
 struct Kept {
     all: Vec<ItemDraft>,
+    /// What each is compared by.
+    tasks: Vec<Arc<Task>>,
 }
 
 /// How many of the latest items a new one is compared with.
@@ -133,10 +135,18 @@ impl Kept {
             known.owner = known.owner.take().or(item.owner);
             return;
         }
+        let task = Task::of(&item.description);
         let from = self.all.len().saturating_sub(COMPARED);
-        match self.all[from..].iter_mut().find(|known| same_task(&known.description, &item.description)) {
-            Some(known) => merge(known, item),
-            None => self.all.push(item),
+        let mut latest = self.all.iter_mut().zip(&mut self.tasks).skip(from);
+        match latest.find(|(_, known)| known.is_same(&task)) {
+            Some((known, read)) => {
+                merge(known, item);
+                *read = Task::of(&known.description);
+            }
+            None => {
+                self.all.push(item);
+                self.tasks.push(task);
+            }
         }
     }
 }
@@ -145,7 +155,7 @@ impl Kept {
 const WITHIN_REACH: usize = 3;
 
 /// "I'll collect it on my way": the verb, and a pronoun for the object.
-static REFERRING: LazyLock<Regex> =
+static REFERRING: LazyLock<Pattern> =
     LazyLock::new(|| pattern(r"(?i)^(?P<verb>\p{L}+)\s+(?:it|them|that|those|these)\b"));
 
 /// The fuller wording, the first date and the first owner.

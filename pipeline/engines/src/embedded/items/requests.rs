@@ -2,17 +2,18 @@
 
 use std::sync::LazyLock;
 
-use regex::{Captures, Regex};
+use regex::Captures;
 
 use super::{Claim, Force, filters};
 use crate::embedded::clauses::Clause;
 use crate::embedded::lexicon::{base_of_gerund, is_stop_word, is_task_verb};
+use crate::embedded::pattern::Pattern;
 use crate::embedded::text::pattern;
 
 /// Words between a modal and its verb.
 pub(super) const ADVERBS: &str = r"(?:(?:please|also|maybe|just|kindly|possibly|quickly|still|really|definitely|probably|then|first|now|again|perhaps|finally|actually|like|uh|um|at\s+least|at\s+some\s+point),?\s+)*";
 
-static ASKED: LazyLock<Vec<Regex>> = LazyLock::new(|| {
+static ASKED: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
     let rule = |body: &str| pattern(&format!(r"(?i)^(?P<before>.*?)\b{body}{ADVERBS}(?P<task>\p{{L}}.*)$"));
     vec![
         rule(
@@ -42,20 +43,20 @@ static ASKED: LazyLock<Vec<Regex>> = LazyLock::new(|| {
 });
 
 /// "Tom, …" at the start, or "…, Tom?" at the end.
-static ADDRESSED: LazyLock<Regex> = LazyLock::new(|| {
+static ADDRESSED: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"^(?:(?i:ok|okay|and|so|well|hey|hi|also|then|but|alright|right|yes|no|sure|great|good|thanks)[,.\s]+)*(?P<name>\p{Lu}\p{Ll}+),\s",
     )
 });
-static ADDRESSED_LAST: LazyLock<Regex> = LazyLock::new(|| pattern(r",\s+(?P<name>\p{Lu}\p{Ll}+)[?.!]*$"));
-static OPENING: LazyLock<Regex> = LazyLock::new(|| {
+static ADDRESSED_LAST: LazyLock<Pattern> = LazyLock::new(|| pattern(r",\s+(?P<name>\p{Lu}\p{Ll}+)[?.!]*$"));
+static OPENING: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"^(?:(?i:ok|okay|oh|so|and|also|then|but|please|note to self|first|secondly|second|next|finally|right|yes|yeah|well|now|alright|after that|todo|to do|reminder|action item|sure|great|good|fine|cool|perfect|wonderful|lovely|excellent|deal|later|afterwards|meanwhile|tomorrow|today|tonight)[,:.]?\s+)*(?:(?P<name>\p{Lu}\p{Ll}+),\s+)?(?P<task>(?P<verb>\p{L}+)\s+(?P<next>[\p{L}\d$€£']+).*)$",
     )
 });
 
 /// Verbs that ask the listener for attention and not for work.
-static ATTENTION: LazyLock<Regex> = LazyLock::new(|| {
+static ATTENTION: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?i)^(?:hear|see|believe|imagine|tell\s+(?:me|us)|remember|explain|repeat|say|hold|wait|help|understand|stop|come|speak\s+up|pass\s+(?:me|the)\s+(?:salt|butter)|read\s+(?:me|us|it|that)|(?:open|close|shut)\s+(?:a|the|that)\s+(?:windows?|doors?|curtains?|blinds?)|(?:turn|switch)\s+(?:(?:it|that|(?:the|that|your)\s+(?:lights?|music|tv|television|radio|volume|camera|microphone|mic))\s+)?(?:on|off|up|down)|(?:share|see)\s+(?:my|your|the)\s+screen|excuse|forgive|join|stay|be|do\s+(?:that|it|me))\b",
     )
@@ -80,13 +81,13 @@ pub(super) fn read(clause: &str) -> Option<Claim> {
 }
 
 /// A state and not an act is to be made sure of: "the gate is open".
-static STATE: LazyLock<Regex> =
+static STATE: LazyLock<Pattern> =
     LazyLock::new(|| pattern(r"(?i)^(?:the|an?|my|your|our|his|her|their|this|that|all|every\p{L}*)\s"));
 
 /// A task without the name that it ends with: "water the plants, Tom".
 fn unaddressed(task: &str) -> String {
     match ADDRESSED_LAST.captures(task) {
-        Some(found) if is_name(&found["name"]) => task[..task.len() - found[0].len()].to_owned(),
+        Some(found) if is_name(&found["name"]) => task.strip_suffix(&found[0]).unwrap_or(task).to_owned(),
         _ => task.to_owned(),
     }
 }
@@ -103,7 +104,7 @@ fn asked_for(found: &Captures<'_>) -> Option<String> {
 
 fn addressee(found: &Captures<'_>, clause: &str) -> Option<String> {
     let named = found.name("name").map(|name| name.as_str().to_owned());
-    let by = |rule: &Regex| {
+    let by = |rule: &Pattern| {
         rule.captures(clause).map(|found| found["name"].to_owned()).filter(|name| is_name(name))
     };
     named.filter(|name| is_name(name)).or_else(|| by(&ADDRESSED)).or_else(|| by(&ADDRESSED_LAST))

@@ -2,42 +2,43 @@
 
 use std::sync::LazyLock;
 
-use regex::{Captures, Regex};
+use regex::Captures;
 
 use super::requests::{ADVERBS, is_name};
 use super::{Claim, Force, filters};
 use crate::embedded::lexicon::{PAYABLES, base_of_participle, is_stop_word, is_task_verb};
+use crate::embedded::pattern::Pattern;
 use crate::embedded::text::{pattern, words};
 
-static MINE: LazyLock<Regex> = LazyLock::new(|| {
+static MINE: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(&format!(
         r"(?i)^(?P<before>.*?)\b(?:(?P<offer>shall\s+i)|let\s+me|i{ADVERBS_BEFORE}(?:'ll|\s+will|\s+shall|\s+(?:still\s+|also\s+|really\s+)?(?:need|have|ought|plan|intend|promised?|agreed)\s+to|\s+must|\s+should|\s+(?:gotta|have\s+got\s+to)|'ve\s+(?:got|promised|agreed)\s+to|'m\s+(?:going|supposed|planning)\s+to|\s+am\s+(?:going|supposed)\s+to|'m\s+gonna|'d\s+better))\s+{ADVERBS}(?P<task>\p{{L}}.*)$",
         ADVERBS_BEFORE = r"(?:\s+(?:still|also|really|definitely|probably))?"
     ))
 });
-static OURS: LazyLock<Regex> = LazyLock::new(|| {
+static OURS: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(&format!(
         r"(?i)^(?P<before>.*?)\bwe(?:'ll|'ve\s+got\s+to|'re\s+(?:going|supposed)\s+to|\s+(?:{ADVERBS}(?:need\s+to|have\s+to|ought\s+to|should|must|will|shall|are\s+going\s+to|are\s+supposed\s+to|gotta)))\s+{ADVERBS}(?P<task>\p{{L}}.*)$"
     ))
 });
-static LETS: LazyLock<Regex> =
+static LETS: LazyLock<Pattern> =
     LazyLock::new(|| pattern(&format!(r"(?i)^(?P<before>.*?)\blet's\s+{ADVERBS}(?P<task>\p{{L}}.*)$")));
-static THEIRS: LazyLock<Regex> = LazyLock::new(|| {
+static THEIRS: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(&format!(
         r"^(?P<before>(?:.*?(?:[,;:]\s+|\b(?:and|but|so|then|that|think|said|says|because)\s+))??)(?P<who>\p{{Lu}}\p{{Ll}}+(?:\s\p{{Lu}}\p{{Ll}}+)?|(?i:my|our|your|his|her|the)\s\p{{L}}+|\p{{Ll}}+)(?:'ll|\s+(?:also\s+|still\s+)?(?:needs\s+to|has\s+to|should|will|must|is\s+going\s+to|is\s+supposed\s+to|agreed\s+to|promised\s+to|offered\s+to|volunteered\s+to|ought\s+to))\s+{ADVERBS}(?P<task>\p{{Ll}}.*)$"
     ))
 });
-static PASSIVE: LazyLock<Regex> = LazyLock::new(|| {
+static PASSIVE: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?i)^(?P<before>.*?)\b(?P<what>(?:the|our|my|your|this|that|all|those|these)\s+(?:[\p{L}\d'-]+\s+){1,5}?|\p{L}{3,}s\s+)(?:still\s+|also\s+)?(?:needs?\s+to|has\s+to|have\s+to|must|should)\s+be\s+(?P<done>\p{L}+)(?P<rest>.*)$",
     )
 });
-static DUE: LazyLock<Regex> = LazyLock::new(|| {
+static DUE: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?i)^(?P<before>.*?)\b(?P<what>(?:the|our|my|your|this)\s+(?:[\p{L}\d'-]+\s+){1,4}?)(?:is|are)\s+due\b(?P<rest>.*)$",
     )
 });
-static WANTED: LazyLock<Regex> = LazyLock::new(|| {
+static WANTED: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"^(?P<before>.*?)(?P<who>(?:\p{Lu}\p{Ll}+|the\s\p{Ll}+|my\s\p{Ll}+)(?:\s\p{Lu}\p{Ll}+)?)\s+(?:wants|expects|needs|requires|asked\s+for|is\s+expecting|is\s+waiting\s+for)\s+(?P<what>(?:the|our|my|your|a|an)\s+.+)$",
     )

@@ -2,17 +2,16 @@
 
 use std::sync::LazyLock;
 
-use regex::Regex;
-
 use crate::embedded::capitals::restored;
 use crate::embedded::dates::Reference;
+use crate::embedded::pattern::Pattern;
 use crate::embedded::text::{capitalised, content_stems, first_words, pattern};
 
 /// DECISIONS §5.
 const LONGEST: usize = 15;
 
 /// Where the task ends and its reason, condition or circumstance begins.
-static TAIL: LazyLock<Regex> = LazyLock::new(|| {
+static TAIL: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?ix)(?: ,?\s+(?:because|since|so\ that|so\ (?:we|i|you|they|it)|which|unless|otherwise|as\ soon\ as|once|whenever|right\ (?:after|away|now)|when|while|although|though
             |(?:before|after|until)\ (?:i|we|you|they|he|she|it|this|that)|in\ case|to\ see|in\ order\ to|and\ then|and\ (?:we|i|you|they|he|she|it))\b
@@ -21,19 +20,19 @@ static TAIL: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 /// A condition: not after verbs that ask one ("check if").
-static CONDITION: LazyLock<Regex> =
+static CONDITION: LazyLock<Pattern> =
     LazyLock::new(|| pattern(r"(?i)^(?P<task>.*?\b(?P<last>\w+))\s+if\s+.*$"));
-static FILLER: LazyLock<Regex> = LazyLock::new(|| {
+static FILLER: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?i),?\s*\b(?:just|actually|basically|really|kindly|please|you\s+know|i\s+mean|uh|um|kind\s+of|sort\s+of)\b,?",
     )
 });
-static TRAILING: LazyLock<Regex> = LazyLock::new(|| {
+static TRAILING: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?i)[\s,]+(?:by|on|at|in|before|for|until|to|and|or|with|of|the|a|an|too|as\s+well|instead|then|again|though|anyway|first|also|that\s+day|by\s+then|ok|okay|thanks|either|now|from|due|latest|at\s+the\s+latest|sometime|some\s+time|right|i\s+(?:guess|think|suppose|believe)|or\s+(?:something|so|whatever)|if\s+possible|hopefully|maybe|obviously|somehow|early|late)\W*$",
     )
 });
-static SPACES: LazyLock<Regex> = LazyLock::new(|| pattern(r"\s+"));
+static SPACES: LazyLock<Pattern> = LazyLock::new(|| pattern(r"\s+"));
 
 /// A description of at most 15 words that starts with a capitalised verb; `None` when its object is empty.
 pub(super) fn description(task: &str, reference: &Reference) -> Option<String> {
@@ -63,7 +62,7 @@ fn without_condition(task: &str) -> String {
 fn without_trailing(task: &str) -> String {
     let mut task = trimmed(task);
     while let Some(found) = TRAILING.find(&task) {
-        task = trimmed(&task[..found.start()]);
+        task = trimmed(task.get(..found.start()).unwrap_or_default());
     }
     task
 }

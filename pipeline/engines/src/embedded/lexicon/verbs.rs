@@ -178,12 +178,10 @@ fn participles(verb: &str) -> Vec<String> {
 /// The base form of a gerund such as "sending": a known verb, else what is left without its ending.
 pub(in crate::embedded) fn base_of_gerund(word: &str) -> Option<String> {
     let stem = word.strip_suffix("ing").filter(|stem| stem.len() > 1)?;
-    let known = [
-        stem.to_owned(),
-        format!("{stem}e"),
-        stem[..stem.len() - stem.chars().next_back()?.len_utf8()].to_owned(),
-    ];
-    Some(known.iter().find(|verb| is_task_verb(verb)).unwrap_or(&known[0]).clone())
+    let mut single = stem.chars();
+    single.next_back();
+    let known = [stem.to_owned(), format!("{stem}e"), single.as_str().to_owned()];
+    Some(known.into_iter().find(|verb| is_task_verb(verb)).unwrap_or_else(|| stem.to_owned()))
 }
 
 /// Every base form, for building patterns.

@@ -3,8 +3,8 @@
 
 use std::sync::LazyLock;
 
+use crate::embedded::pattern::Pattern;
 use records::MemoryCategory;
-use regex::Regex;
 
 use crate::embedded::text::pattern;
 
@@ -21,7 +21,7 @@ pub(in crate::embedded) fn category_of(content: &str) -> MemoryCategory {
 }
 
 /// What is said, what it is about, and how telling that is.
-static RULES: LazyLock<Vec<(u8, MemoryCategory, Regex)>> = LazyLock::new(|| {
+static RULES: LazyLock<Vec<(u8, MemoryCategory, Pattern)>> = LazyLock::new(|| {
     use MemoryCategory::{Core, Habits, Hobbies, Interests, Learnings, Lifestyle, Skills, Work};
     let rule = |score, category, said: &str| (score, category, pattern(&format!(r"(?i)\b(?:{said})\b")));
     vec![

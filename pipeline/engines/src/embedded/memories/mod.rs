@@ -4,14 +4,15 @@ mod category;
 mod rules;
 
 use records::{MemoryCategory, Talk};
-use regex::{Captures, Regex};
+use regex::Captures;
 use stages::MemoryDraft;
 
 use super::capitals::restored;
 use super::clauses::{self, Clause};
 use super::planted::without_orders;
-use super::same::same_fact;
+use super::same::known_facts;
 use super::text::{Sentence, capitalised, first_words, sentences};
+use crate::embedded::pattern::Pattern;
 pub(super) use category::category_of;
 use rules::{CONDITION, DIET, DOUBT, EVERY, FIRST_PERSON, FOR_NOW, OTHERS, OWN, PROFESSION, PRONOUN, TAIL};
 
@@ -75,9 +76,11 @@ fn certain_clauses<'t>(sentence: &'t Sentence<'_>) -> impl Iterator<Item = Claus
 
 fn best(mut found: Vec<Candidate>) -> Vec<MemoryDraft> {
     found.sort_by_key(|candidate| std::cmp::Reverse(candidate.score));
+    let mut known = known_facts();
     let mut kept: Vec<MemoryDraft> = Vec::new();
     for Candidate { draft, .. } in found {
-        if kept.len() < MOST && !kept.iter().any(|known| same_fact(&known.content, &draft.content)) {
+        if kept.len() < MOST && known.find(&draft.content).is_none() {
+            known.add(&draft.content);
             kept.push(draft);
         }
     }
@@ -98,7 +101,7 @@ fn own(text: &str, name: &str) -> Vec<Candidate> {
             candidate(&content, name, rule.category, rule.score)
         })
         .collect();
-    let plain = |rule: &Regex, told: &str, category, score| {
+    let plain = |rule: &Pattern, told: &str, category, score| {
         let said = rule.captures(text)?;
         candidate(&format!("{{n}} {told} {}", &said["r"]), name, category, score)
     };
@@ -180,14 +183,9 @@ fn third_person(verb: &str) -> String {
         _ if verb.ends_with(['s', 'x', 'z', 'o']) || verb.ends_with("ch") || verb.ends_with("sh") => {
             format!("{verb}es")
         }
-        _ if verb.ends_with('y')
-            && !verb.ends_with(['a', 'e', 'o', 'u'])
-            && !verb.ends_with("ay")
-            && !verb.ends_with("oy")
-            && !verb.ends_with("ey") =>
-        {
-            format!("{}ies", &verb[..verb.len() - 1])
-        }
-        _ => format!("{verb}s"),
+        _ => match verb.strip_suffix('y') {
+            Some(stem) if !stem.ends_with(['a', 'e', 'o', 'u']) => format!("{stem}ies"),
+            _ => format!("{verb}s"),
+        },
     }
 }

@@ -3,14 +3,14 @@
 use std::sync::LazyLock;
 
 use records::MemoryCategory;
-use regex::Regex;
 
+use crate::embedded::pattern::Pattern;
 use crate::embedded::text::pattern;
 
 /// How a pattern's words are told of the person: the words of the pattern, in the third person.
 pub(super) struct Rule {
     /// What is said; `k` and `v` are words to keep, `r` is the rest.
-    pub(super) said: Regex,
+    pub(super) said: Pattern,
     /// `{r}` is the rest that was said.
     pub(super) told: &'static str,
     /// What it is about.
@@ -84,51 +84,51 @@ pub(super) static OWN: LazyLock<Vec<Rule>> = LazyLock::new(|| {
 });
 
 /// Facts without a rest, and habits whose verb stands before "every".
-pub(super) static DIET: LazyLock<Regex> = LazyLock::new(|| {
+pub(super) static DIET: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(&format!(
         r"(?i)\bi(?:'m|\s+am)\s+{ADVERBS}(?P<r>(?:a\s+)?(?:vegetarian|vegan|pescatarian|teetotal|left-handed|coeliac|celiac|diabetic|lactose\s+intolerant|colou?r[\s-]?blind|retired|an\s+only\s+child))\b"
     ))
 });
 /// Lasting conditions; that somebody has a cold is nothing to remember.
-pub(super) static CONDITION: LazyLock<Regex> = LazyLock::new(|| {
+pub(super) static CONDITION: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?i)\bi(?:'ve|\s+have)\s+(?:got\s+)?(?P<r>(?:\w+\s+)?(?:diabetes|asthma|epilepsy|migraines?|arthritis|eczema|hay\s+fever|high\s+blood\s+pressure|dyslexia|adhd|an?\s+pacemaker))\b",
     )
 });
-pub(super) static PROFESSION: LazyLock<Regex> = LazyLock::new(|| {
+pub(super) static PROFESSION: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?i)\bi(?:'m|\s+am)\s+(?P<r>an?\s+(?:\w+\s+)?(?:teacher|nurse|doctor|engineer|developer|designer|lawyer|student|translator|architect|accountant|writer|musician|chef|manager|scientist|pharmacist|plumber|electrician|carpenter|journalist|photographer|pilot|dentist|programmer|consultant|researcher|librarian|farmer|firefighter|paramedic|therapist))\b",
     )
 });
-pub(super) static EVERY: LazyLock<Regex> = LazyLock::new(|| {
+pub(super) static EVERY: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?i)\bi\s+(?:usually\s+|always\s+)?(?P<v>\p{L}+)\s+(?P<r>(?:[\p{L}'-]+\s+){0,6}?every\s+(?:single\s+)?(?:morning|evening|night|day|week|weekend|month|summer|winter|year|monday|tuesday|wednesday|thursday|friday|saturday|sunday)\b(?:\s+(?:before|after|at|in)\s+\p{L}+)?)",
     )
 });
 /// What is said of others, by name.
-pub(super) static OTHERS: LazyLock<Regex> = LazyLock::new(|| {
+pub(super) static OTHERS: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?P<n>\p{Lu}\p{Ll}+)\s+(?P<r>(?:is\s+(?:allergic|vegetarian|vegan|a\s+vegetarian|a\s+vegan|engaged|married|left-handed)|prefers|lives|works\s+(?:at|for|as|in|from)|speaks|loves|hates|plays|studies|doesn't\s+(?:eat|drink)|moved\s+to|has\s+(?:asthma|diabetes))\b.*)$",
     )
 });
 /// "She speaks Spanish": of the last name before it in the same sentence.
-pub(super) static PRONOUN: LazyLock<Regex> = LazyLock::new(|| {
+pub(super) static PRONOUN: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"^.*\b(?P<n>\p{Lu}\p{Ll}+)\b[^.?!]*?\b(?:he|she)(?:'s|\s+is)?\s+(?P<r>(?:allergic\s+to|prefers|lives|works\s+(?:at|for|as|in|from)|speaks|plays|studies|moved\s+to|doesn't\s+(?:eat|drink))\b.*)$",
     )
 });
-pub(super) static DOUBT: LazyLock<Regex> = LazyLock::new(|| {
+pub(super) static DOUBT: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(r"(?i)\b(?:if|would|wish|maybe|might|used\s+to|could|pretend|imagine|not\s+sure|i\s+think\s+i)\b")
 });
-pub(super) static TAIL: LazyLock<Regex> = LazyLock::new(|| {
+pub(super) static TAIL: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?i)(?:,\s+(?:so|and|but|i|we|he|she|they|you|which|because|right|by|too)\b|\s+(?:so|because|but|although|though|by\s+the\s+way|and\s+(?:i|he|she|we|they|it|you|never|will)|if|when)\b|[;?!]|\s+-\s).*$",
     )
 });
-pub(super) static FOR_NOW: LazyLock<Regex> = LazyLock::new(|| {
+pub(super) static FOR_NOW: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?i)\s+(?:for\s+(?:about\s+)?(?:\w+\s+){1,2}(?:weeks?|months?|years?)|right\s+now|now|these\s+days|at\s+the\s+moment|too|as\s+well|anyway|btw|by\s+the\s+way|lol)\b(?:\s+now)?",
     )
 });
-pub(super) static FIRST_PERSON: LazyLock<Regex> =
+pub(super) static FIRST_PERSON: LazyLock<Pattern> =
     LazyLock::new(|| pattern(r"(?i)\b(?:my|me|myself|i'm|i|mine)\b"));
