@@ -77,10 +77,10 @@ pub use memories::{MemoryChange, MemoryFilter, NewPersonMemory};
 pub use operator::{JobView, OperatorAction};
 pub use operators::{
     ActionFilter, ActionView, CHECKS, Cause, Causes, Check, DeadLetters, DeliveryFilter, DeliveryLine,
-    Enabled, EndpointView, Examination, Finding, GivenUp, HeldLease, JobCursor, JobFilter, JobPage, JobsPage,
-    MinuteView, OldTransaction, Overview, Pause, Process, ProcessView, RUN_MILLIS, Redelivered, ReplayChange,
-    ReplayItem, ReplayOrder, ReplayPreview, ReplayTurn, ReplayView, RunCounts, Started, Stepped, Workers,
-    delivery_subject,
+    Enabled, EndpointView, ErasureStep, Examination, Finding, GivenUp, HeldLease, JobCursor, JobFilter,
+    JobPage, JobsPage, MinuteView, OldTransaction, Overview, Pause, Process, ProcessView, RUN_MILLIS,
+    Redelivered, ReplayChange, ReplayItem, ReplayOrder, ReplayPreview, ReplayTurn, ReplayView, RunCounts,
+    Started, Stepped, Workers, delivery_subject,
 };
 pub use prune::Pruned;
 pub use pushes::{ClaimedPush, PushPolicy};
