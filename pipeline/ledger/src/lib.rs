@@ -59,7 +59,7 @@ pub use checkpoints::CheckpointKey;
 pub use complete::{Announcement, Comparison, Completion, Finished, NewItem, NewMemory, Results, Same};
 pub use connect::{Ledger, MIGRATOR, Migrated, Settings};
 pub use conversations::{ConversationChange, ConversationFilter, ConversationView, DatePage};
-pub use deliveries::{ClaimedDelivery, Claims, DeliveryOutcome, DeliveryPolicy, DeliveryView};
+pub use deliveries::{ClaimedDelivery, Claims, DeliveryOutcome, DeliveryPolicy, DeliveryView, SenderLoad};
 pub use due::{Passed, Swept};
 pub use edges::{Answer, Edge};
 pub use endpoints::{Endpoint, EndpointChange, EventKind, NewEndpoint, TooManyEndpoints, WebhookFormat};

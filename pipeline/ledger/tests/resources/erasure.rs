@@ -117,7 +117,7 @@ async fn erasure_revokes_keys_and_stops_webhooks_at_once() {
     world.run("update webhook_deliveries set next_at = now() - interval '1 minute'").await;
     world.ledger.begin_erasure(&world.ann, &action()).await.unwrap().unwrap();
     assert_eq!(world.count("select count(*) from developer_keys where revoked_at is null").await, 0);
-    let claims = world.ledger.claim_deliveries(10, &ledger::DeliveryPolicy::default()).await.unwrap();
+    let claims = world.ledger.claim_deliveries(10, &ledger::DeliveryPolicy::default(), None).await.unwrap();
     assert_eq!(claims.claimed.len(), 0, "nothing is sent any more");
     assert!(
         !world.ledger.create_user(&world.ann, &Default::default()).await.unwrap(),
