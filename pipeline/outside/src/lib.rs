@@ -6,6 +6,7 @@
 //! that a name which changes its mind between the two gains nothing.
 
 mod guard;
+mod names;
 mod resolver;
 mod retry_after;
 mod sender;

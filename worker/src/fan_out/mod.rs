@@ -190,7 +190,7 @@ impl FanOut {
         match request::of(delivery, &body) {
             Ok((url, headers)) => {
                 let answer =
-                    self.sender.post(&url, headers, body, delivery.now).await;
+                    self.sender.post(delivery.user_id.as_str(), &url, headers, body, delivery.now).await;
                 outcome::of(answer, &self.chance)
             }
             Err(error) => DeliveryOutcome::Final { status: None, error },

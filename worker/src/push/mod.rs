@@ -100,7 +100,7 @@ impl Pushes {
         let body = self.render.push(push);
         match request::of(push, body, self.vapid.as_ref()) {
             Ok((url, headers, body)) => {
-                let answer = self.sender.post(&url, headers, body, push.now).await;
+                let answer = self.sender.post(push.user_id.as_str(), &url, headers, body, push.now).await;
                 match (&push.kind, answer) {
                     // RFC 8030, 7.3: a push service knows no such subscription any more.
                     (SubscriptionKind::WebPush { .. }, Answer::Status { code: 404, .. }) => {
