@@ -14,7 +14,7 @@ use crate::{
 
 const DOING: &str = "erasing a user";
 /// Rows that one statement removes: it stays far below the statement timeout.
-const BATCH: i64 = 500;
+const BATCH: i64 = 2_000;
 /// Conversations with a live job that are withdrawn and deleted before the next look.
 const LIVE: i64 = 50;
 
@@ -164,7 +164,7 @@ impl Ledger {
         // In the order of locks.
         for table in [JOBS].into_iter().chain(TABLES).chain(RECORDS) {
             let removed = erase(&mut transaction, user, table).await?;
-            if i64::try_from(removed).is_ok_and(|removed| removed >= BATCH) {
+            if i64::try_from(removed).is_ok_and(|removed| removed >= BATCH / 20) {
                 transaction.commit().await.doing(DOING)?;
                 return Ok(ErasureStep::Removed(table, removed));
             }
@@ -215,6 +215,10 @@ async fn erase(connection: &mut PgConnection, user: &UserId, table: &str) -> Res
     }
     // An item takes its pushes along.
     hold_subscriptions(connection, user).await?;
+    // Photos are large.
+    let limit = if table == "photos" { BATCH / 20 } else { BATCH };
+    // A bitmap would be made of all rows of the user, each time.
+    sqlx::query("set local enable_bitmapscan = off").execute(&mut *connection).await.doing(DOING)?;
     let batch = format!(
         "with doomed as materialized (select ctid from {table} where user_id = $1 limit $2 for update) {} \
          where t.ctid = any(array(select ctid from doomed))",
@@ -225,7 +229,7 @@ async fn erase(connection: &mut PgConnection, user: &UserId, table: &str) -> Res
     );
     sqlx::query(AssertSqlSafe(batch))
         .bind(user.as_str())
-        .bind(BATCH)
+        .bind(limit)
         .execute(connection)
         .await
         .doing(DOING)

@@ -33,7 +33,7 @@ pub struct Finding {
 }
 
 /// All checks, in the order in which they are asked.
-pub const CHECKS: [Check; 12] = [
+pub const CHECKS: [Check; 13] = [
     Check {
         name: "admissions_have_jobs",
         promise: "every admission of the last day has its job",
@@ -140,6 +140,12 @@ pub const CHECKS: [Check; 12] = [
             where version <= version_before or epoch < epoch_before or generation < generation_before \
             union all select c.job_id || ' has a checkpoint of epoch ' || c.epoch || ', the job is at ' || j.epoch \
                 from stage_checkpoints c join finalization_jobs j using (user_id, job_id) where c.epoch > j.epoch",
+    },
+    Check {
+        name: "erasures_end",
+        promise: "a user who is being deleted is gone within a day: run `listen users delete` again",
+        query: "select user_id || ' is being deleted since ' || deleting_since from users \
+            where deleting_since < now() - interval '1 day'",
     },
 ];
 

@@ -154,18 +154,18 @@ async fn erasure_of_many_rows_takes_small_steps() {
             "insert into conversations (user_id, conversation_id, created_at, updated_at, started_at, finished_at, \
                  language, source, status) \
              select 'ann', 'c' || n, now(), now(), now(), now(), 'en', 'phone', 'completed' \
-             from generate_series(1, 3000) n",
+             from generate_series(1, 5000) n",
         )
         .await;
     world.ledger.begin_erasure(&world.ann, &action()).await.unwrap().unwrap();
     let mut removed = Vec::new();
     while let ErasureStep::Removed(table, rows) = world.ledger.erase_some(&world.ann).await.unwrap() {
-        assert!(rows <= 500, "{table}: {rows}");
+        assert!(rows <= 2_000, "{table}: {rows}");
         removed.push((table, rows));
     }
     let conversations: u64 =
         removed.iter().filter(|(table, _)| *table == "conversations").map(|(_, rows)| rows).sum();
-    assert_eq!(conversations, 3000);
+    assert_eq!(conversations, 5000);
 }
 
 #[tokio::test]
