@@ -63,8 +63,8 @@ impl Errand for FanOut {
     }
 
     async fn claim(&self, limit: i64, load: SenderLoad) -> Result<Vec<ClaimedDelivery>, ledger::Error> {
-        let claim = self.ledger.claim_deliveries(limit, &self.policy, Some(load));
-        let claims = self.ledger.in_time(claim).await?;
+        let claims =
+            self.ledger.in_time(self.ledger.claim_deliveries(limit, &self.policy, Some(load))).await?;
         self.metrics.count_tries(outcome::GIVEN_UP, claims.given_up);
         Ok(claims.claimed)
     }

@@ -49,7 +49,7 @@ async fn the_last_app_can_be_switched_off_and_a_change_of_nothing_is_none() {
 }
 
 #[tokio::test]
-async fn users_delete_erases_a_user_with_a_job_under_way_and_the_id_can_be_used_again() {
+async fn users_delete_erases_a_user_and_the_id_can_be_used_again() {
     let world = World::new().await;
     let mut process = Process::serve(&world.url, &[]).await;
     let client = world.client(&process);
