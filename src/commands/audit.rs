@@ -29,7 +29,7 @@ enum Verb {
         #[arg(long, value_name = "NAME")]
         operator: Option<String>,
         /// replay, discard, pause, resume, recount, bulk_replay, pause_bulk, resume_bulk, cancel_bulk,
-        /// enable_webhook, recover_webhook or redeliver_webhook.
+        /// enable_webhook, recover_webhook, redeliver_webhook or delete_user.
         #[arg(long)]
         action: Option<String>,
         /// On which job.
@@ -86,5 +86,6 @@ fn on(action: &ActionView) -> String {
 }
 
 fn from(action: &ActionView) -> String {
-    action.from_code.clone().or_else(|| action.from_status.clone()).unwrap_or_default()
+    let from = action.from_code.clone().or_else(|| action.from_status.clone());
+    from.or_else(|| action.detail.clone()).unwrap_or_default()
 }

@@ -1,5 +1,7 @@
 //! `listen users`: people whose conversations are kept.
 
+mod delete;
+
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
@@ -46,6 +48,8 @@ enum Verb {
         #[arg(long, conflicts_with = "apps")]
         no_apps: bool,
     },
+    /// Delete a user with everything that belongs to them. It cannot be undone.
+    Delete(delete::Delete),
 }
 
 #[derive(Args, Debug)]
@@ -64,7 +68,7 @@ struct Settings {
 /// Runs one verb.
 ///
 /// # Errors
-/// When the database does not answer, the id is taken, or there is no such person.
+/// When the database does not answer, the id is taken, or there is no such user.
 pub(crate) async fn run(users: Users) -> anyhow::Result<ExitCode> {
     let ledger = users.asked.ledger()?;
     let (id, change) = match users.verb {
@@ -87,6 +91,7 @@ pub(crate) async fn run(users: Users) -> anyhow::Result<ExitCode> {
             }
             (UserId::new(id), Some(change))
         }
+        Verb::Delete(delete) => return delete::run(&ledger, &delete, users.asked.json).await,
     };
     if let Some(change) = &change
         && ledger.change_user(&id, change).await?.is_none()

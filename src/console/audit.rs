@@ -20,7 +20,7 @@ use super::{
 const PAGE: usize = 50;
 
 /// What operators do, by the names under which it is recorded.
-const ACTIONS: [&str; 12] = [
+const ACTIONS: [&str; 13] = [
     "replay",
     "discard",
     "pause",
@@ -33,6 +33,7 @@ const ACTIONS: [&str; 12] = [
     "enable_webhook",
     "recover_webhook",
     "redeliver_webhook",
+    "delete_user",
 ];
 
 /// A filter and a place, as the address says them.
@@ -66,6 +67,7 @@ impl Line {
         if let Some((from, to)) = generations {
             change.push_str(&format!(", generation {from} → {to}"));
         }
+        change.extend(view.detail.as_deref());
         Self {
             at: Moment::new(view.created_at, now),
             action: view.action.clone(),

@@ -27,6 +27,8 @@ pub(super) enum Fault {
     Closed,
     /// The proxy did not say who it is.
     Unnamed,
+    /// The header of the proxy came more than once.
+    NamedTwice,
     /// Their session ended while they listened.
     SignedOut,
     /// Too many listen.
@@ -128,6 +130,13 @@ impl Fault {
                 StatusCode::UNAUTHORIZED,
                 "Nobody said who you are",
                 "The proxy in front of the console did not send the header of LISTEN_CONSOLE_USER_HEADER."
+                    .to_owned(),
+            ),
+            Self::NamedTwice => (
+                StatusCode::BAD_REQUEST,
+                "The request names two visitors",
+                "The header of LISTEN_CONSOLE_USER_HEADER came more than once. The proxy in front of the console must \
+                 drop what visitors send under that name, and set it once."
                     .to_owned(),
             ),
             Self::SignedOut => (

@@ -60,10 +60,19 @@ impl Live {
         };
         Self { hub: Hub::start(stop.clone(), look), stop }
     }
+}
 
+impl Console {
     fn listen(&self, visitor: &Visitor, topic: &Topic) -> Result<Response, Fault> {
-        let seat = self.hub.join(topic).ok_or(Fault::Crowded)?;
-        let events = listener::events(seat, visitor.may_act, self.stop.clone());
+        let seat = self.live.hub.join(topic).ok_or(Fault::Crowded)?;
+        let signed_out = visitor.session.as_ref().map(|session| self.sessions.until_ended(session));
+        let over = async move {
+            match signed_out {
+                Some(signed_out) => signed_out.await,
+                None => std::future::pending().await,
+            }
+        };
+        let events = listener::events(seat, visitor.may_act, over, self.live.stop.clone());
         // Proxies that buffer answers would keep this one for ever.
         let headers = [("x-accel-buffering", "no")];
         Ok((headers, Sse::new(events).keep_alive(KeepAlive::default())).into_response())
@@ -141,25 +150,25 @@ pub(super) fn routes() -> Router<Console> {
         .route(
             "/overview",
             get(async |visitor: Visitor, State(desk): Desk| -> Answer {
-                desk.live.listen(&visitor, &Topic::Overview)
+                desk.listen(&visitor, &Topic::Overview)
             }),
         )
         .route(
             "/jobs",
             get(async |visitor: Visitor, State(desk): Desk, Query(asked): Query<Asked>| -> Answer {
-                desk.live.listen(&visitor, &Topic::Jobs(asked))
+                desk.listen(&visitor, &Topic::Jobs(asked))
             }),
         )
         .route(
             "/jobs/{id}",
             get(async |visitor: Visitor, State(desk): Desk, Path(id): Path<String>| -> Answer {
-                desk.live.listen(&visitor, &Topic::Job(id))
+                desk.listen(&visitor, &Topic::Job(id))
             }),
         )
         .route(
             "/replays",
             get(async |visitor: Visitor, State(desk): Desk| -> Answer {
-                desk.live.listen(&visitor, &Topic::Replays)
+                desk.listen(&visitor, &Topic::Replays)
             }),
         )
         .route("/replays/{id}", get(replay))
@@ -180,7 +189,7 @@ async fn replay(
     Path(id): Path<String>,
     Query(place): Query<Place>,
 ) -> Result<Response, Fault> {
-    desk.live.listen(&visitor, &Topic::Replay(id, place.after))
+    desk.listen(&visitor, &Topic::Replay(id, place.after))
 }
 
 fn of(
@@ -189,5 +198,5 @@ fn of(
     Query(which): Query<Which>,
     topic: fn(Which) -> Topic,
 ) -> Result<Response, Fault> {
-    desk.live.listen(&visitor, &topic(which))
+    desk.listen(&visitor, &topic(which))
 }

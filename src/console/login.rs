@@ -14,6 +14,7 @@ use super::{
     page::{Frame, render, render_as},
     session::{COOKIE, LASTS},
     typed::{Form, Query},
+    visitor::cookie as sent_cookie,
 };
 
 #[derive(Template)]
@@ -61,8 +62,11 @@ pub(super) async fn enter(
     (AppendHeaders([(header::SET_COOKIE, cookie)]), Redirect::to(next)).into_response()
 }
 
-/// `POST /console/logout`. Without a token: whoever makes a visitor leave does no harm.
-pub(super) async fn leave() -> Response {
+/// `POST /console/logout`: ends the session, for copies of its cookie too. Without a token: whoever makes a visitor leave does no harm.
+pub(super) async fn leave(State(console): State<Console>, headers: HeaderMap) -> Response {
+    if let Some(session) = sent_cookie(&headers).and_then(|cookie| console.sessions.read(cookie)) {
+        console.sessions.end(&session);
+    }
     (AppendHeaders([(header::SET_COOKIE, cookie("", 0, false))]), Redirect::to("/console/login"))
         .into_response()
 }

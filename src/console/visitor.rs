@@ -9,7 +9,14 @@ use axum::{
 };
 use ledger::OperatorAction;
 
-use super::{Console, door::Door, fault::Fault, page::Nonce, session::COOKIE, typed::Form};
+use super::{
+    Console,
+    door::Door,
+    fault::Fault,
+    page::Nonce,
+    session::{COOKIE, Session},
+    typed::Form,
+};
 
 /// Somebody who may read.
 #[derive(Clone, Debug)]
@@ -18,8 +25,8 @@ pub(super) struct Visitor {
     pub(super) name: String,
     /// Whether they may change something.
     pub(super) may_act: bool,
-    /// There is a session to end.
-    pub(super) has_session: bool,
+    /// The session to end.
+    pub(super) session: Option<Session>,
     /// What forms carry, so that they are known to be ours.
     pub(super) token: String,
     /// What scripts carry, so that they are known to be ours.
@@ -30,7 +37,7 @@ impl Visitor {
     /// Somebody of whom is known what they may do, and nothing else.
     pub(super) fn somebody(may_act: bool) -> Self {
         let (name, token) = (String::new(), String::new());
-        Self { name, may_act, has_session: false, token, nonce: Nonce::default() }
+        Self { name, may_act, session: None, token, nonce: Nonce::default() }
     }
 }
 
@@ -49,19 +56,25 @@ impl FromRequestParts<Console> for Visitor {
             Door::ThisMachine if is_this_machine(parts) => Ok(Self {
                 name: "this machine".to_owned(),
                 may_act: false,
-                has_session: false,
+                session: None,
                 token: String::new(),
                 nonce,
             }),
             Door::ThisMachine => Err(Fault::Closed.into_response()),
             Door::Keys(_) => of_session(parts, console, nonce).ok_or_else(|| to_login(parts)),
             Door::Proxy { header, operators } => {
-                let name = parts.headers.get(header).and_then(|name| name.to_str().ok()).map(str::trim);
+                let mut named = parts.headers.get_all(header).iter();
+                let name = named.next().and_then(|name| name.to_str().ok()).map(str::trim);
+                if named.next().is_some() {
+                    // One of them may be the visitor's own, and which one is not to be seen.
+                    tracing::warn!(%header, "a request to the console names its visitor twice: the proxy must drop what visitors send");
+                    return Err(Fault::NamedTwice.into_response());
+                }
                 let name = name.filter(|name| (1..=64).contains(&name.len())).ok_or(Fault::Unnamed);
                 let name = name.map_err(IntoResponse::into_response)?.to_owned();
                 let may_act = operators.contains(&name);
                 let token = console.sessions.token(&name);
-                Ok(Self { name, may_act, has_session: false, token, nonce })
+                Ok(Self { name, may_act, session: None, token, nonce })
             }
         }
     }
@@ -71,10 +84,11 @@ fn of_session(parts: &Parts, console: &Console, nonce: Nonce) -> Option<Visitor>
     let cookie = cookie(&parts.headers)?;
     let session = console.sessions.read(cookie)?;
     let token = console.sessions.token(cookie);
-    Some(Visitor { name: session.name, may_act: session.may_act, has_session: true, token, nonce })
+    let (name, may_act) = (session.name.clone(), session.may_act);
+    Some(Visitor { name, may_act, session: Some(session), token, nonce })
 }
 
-fn cookie(headers: &HeaderMap) -> Option<&str> {
+pub(super) fn cookie(headers: &HeaderMap) -> Option<&str> {
     let all = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
     let mut pairs = all.flat_map(|value| value.split(';')).filter_map(|pair| pair.trim().split_once('='));
     pairs.find(|(name, _)| *name == COOKIE).map(|(_, value)| value)

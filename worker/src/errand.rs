@@ -4,6 +4,8 @@
 use std::future::Future;
 use std::time::Duration;
 
+use ledger::SenderLoad;
+use records::UserId;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -24,8 +26,15 @@ pub(crate) trait Errand: Clone + Send + Sync + 'static {
     /// What a log line calls it.
     const NAME: &'static str;
 
-    /// Claims at most `limit` that are due now.
-    fn claim(&self, limit: i64) -> impl Future<Output = Result<Vec<Self::Claimed>, ledger::Error>> + Send;
+    /// Whose it is.
+    fn user(claimed: &Self::Claimed) -> &UserId;
+
+    /// Claims at most `limit` that are due now; `load` is what this process has under way.
+    fn claim(
+        &self,
+        limit: i64,
+        load: SenderLoad,
+    ) -> impl Future<Output = Result<Vec<Self::Claimed>, ledger::Error>> + Send;
 
     /// One try, with its outcome recorded. A try that is dropped is due again by itself.
     fn tell(&self, claimed: &Self::Claimed) -> impl Future<Output = ()> + Send;
@@ -66,7 +75,7 @@ impl<E: Errand> Errands<E> {
         let slots = Slots::new();
         let mut back_off = BackOff::new(&self.chance);
         while let Some(free) = self.soft.run_until_cancelled(slots.free()).await.flatten() {
-            match self.errand.claim(limit(&free)).await {
+            match self.errand.claim(limit(&free), slots.load(&free)).await {
                 Ok(claimed) => {
                     back_off.reset();
                     let nothing_due = claimed.is_empty();
@@ -92,10 +101,10 @@ impl<E: Errand> Errands<E> {
         tracker: &TaskTracker,
     ) {
         for one in claimed {
-            let (slot, slots) = (free.split(1), slots.clone());
+            let (slot, counted, slots) = (free.split(1), slots.count(E::user(&one)), slots.clone());
             let (errand, hard) = (self.errand.clone(), self.hard.clone());
             tracker.spawn(async move {
-                hard.run_until_cancelled(slots.hold(slot, errand.tell(&one))).await;
+                hard.run_until_cancelled(slots.hold(counted, slot, errand.tell(&one))).await;
             });
         }
     }
@@ -118,7 +127,7 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up must fail")]
 
     use std::future::pending;
-    use std::sync::{Arc, Mutex};
+    use std::sync::{Arc, LazyLock, Mutex};
 
     use tokio::time::Instant;
 
@@ -151,7 +160,12 @@ mod tests {
 
         const NAME: &'static str = "notes";
 
-        async fn claim(&self, _: i64) -> Result<Vec<()>, ledger::Error> {
+        fn user((): &()) -> &UserId {
+            static NOBODY: LazyLock<UserId> = LazyLock::new(|| UserId::new("nobody"));
+            &NOBODY
+        }
+
+        async fn claim(&self, _: i64, _: SenderLoad) -> Result<Vec<()>, ledger::Error> {
             let claims = {
                 let mut claims = self.claims.lock().unwrap();
                 claims.push(self.began.elapsed());

@@ -2,11 +2,15 @@
 //!
 //! A try holds one of few slots while it is young. One that waits longer for its receiver steps aside into a much
 //! larger waiting room: silence costs no more than memory, and must not cost those who answer their turn. However
-//! many endpoints are silent, a slot is theirs for [`YOUNG`] at a time.
+//! many endpoints are silent, a slot is theirs for [`YOUNG`] at a time. Of slots and waiting room together, a claim leaves as much
+//! free as any one user holds ([`SenderLoad`]).
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use ledger::SenderLoad;
+use records::UserId;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Young tries under way at once in this process; the ledger's claim bounds them per endpoint.
@@ -21,11 +25,62 @@ pub(crate) const YOUNG: Duration = Duration::from_millis(500);
 pub(crate) struct Slots {
     young: Arc<Semaphore>,
     waiting: Arc<Semaphore>,
+    /// (young tries, all tries) under way, by user.
+    users: Arc<Mutex<HashMap<String, (usize, usize)>>>,
+}
+
+/// A try that is counted as its user's until it ends.
+pub(crate) struct Counted {
+    slots: Slots,
+    user: String,
+    is_young: bool,
+}
+
+impl Counted {
+    fn grow_old(&mut self) {
+        self.is_young = false;
+        self.change(|(young, all)| (young.saturating_sub(1), all));
+    }
+
+    fn change(&self, change: impl Fn((usize, usize)) -> (usize, usize)) {
+        let mut users = self.slots.users.lock().unwrap_or_else(PoisonError::into_inner);
+        let counts = users.entry(self.user.clone()).or_default();
+        *counts = change(*counts);
+        if counts.1 == 0 {
+            users.remove(&self.user);
+        }
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        let young = usize::from(self.is_young);
+        self.change(|counts| (counts.0.saturating_sub(young), counts.1.saturating_sub(1)));
+    }
 }
 
 impl Slots {
     pub(crate) fn new() -> Self {
-        Self { young: Arc::new(Semaphore::new(SLOTS)), waiting: Arc::new(Semaphore::new(WAITING_ROOM)) }
+        Self {
+            young: Arc::new(Semaphore::new(SLOTS)),
+            waiting: Arc::new(Semaphore::new(WAITING_ROOM)),
+            users: Arc::default(),
+        }
+    }
+
+    /// Counts a try of `user`'s, from its claim on.
+    pub(crate) fn count(&self, user: &UserId) -> Counted {
+        let counted = Counted { slots: self.clone(), user: user.as_str().to_owned(), is_young: true };
+        counted.change(|(young, all)| (young + 1, all + 1));
+        counted
+    }
+
+    /// What is under way, and what is free while the caller holds `free`.
+    pub(crate) fn load(&self, free: &OwnedSemaphorePermit) -> SenderLoad {
+        let users = self.users.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let under_way: usize = users.values().map(|(_, all)| all).sum();
+        let free_in_all = (SLOTS + WAITING_ROOM).saturating_sub(under_way);
+        SenderLoad { free: free.num_permits(), free_in_all, users }
     }
 
     /// Waits for one free slot and gathers all that are free by then.
@@ -38,10 +93,11 @@ impl Slots {
         Some(free)
     }
 
-    /// Lets `try_out` run in `slot`, which is free again when the try has ended or has grown old. While the waiting
+    /// Lets a counted try run in `slot`, which is free again when the try has ended or has grown old. While the waiting
     /// room is full, an old try keeps its slot: what is under way stays bounded.
     pub(crate) async fn hold<T>(
         &self,
+        mut counted: Counted,
         slot: Option<OwnedSemaphorePermit>,
         try_out: impl Future<Output = T>,
     ) -> T {
@@ -51,6 +107,7 @@ impl Slots {
         }
         let _room = match Arc::clone(&self.waiting).try_acquire_owned() {
             Ok(room) => {
+                counted.grow_old();
                 drop(slot);
                 room
             }
@@ -62,11 +119,39 @@ impl Slots {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up must fail")]
+    #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot set itself up must fail")]
 
     use std::future::pending;
 
     use super::*;
+
+    fn ann() -> UserId {
+        UserId::new("ann")
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_try_counts_as_its_users_until_it_ends_and_as_young_until_it_is_old() {
+        let slots = Slots::new();
+        let mut free = slots.free().await.unwrap();
+        let held = tokio::spawn({
+            let (slots, slot) = (slots.clone(), free.split(1));
+            async move { slots.hold(slots.count(&ann()), slot, tokio::time::sleep(YOUNG * 4)).await }
+        });
+        tokio::time::sleep(YOUNG / 2).await;
+        let load = slots.load(&free);
+        assert_eq!((load.free, load.free_in_all), (SLOTS - 1, SLOTS + WAITING_ROOM - 1));
+        assert_eq!(load.users, HashMap::from([("ann".to_owned(), (1, 1))]));
+        tokio::time::sleep(YOUNG).await;
+        assert_eq!(slots.load(&free).users, HashMap::from([("ann".to_owned(), (0, 1))]));
+        held.await.unwrap();
+        assert_eq!(slots.load(&free).users, HashMap::new());
+        let panicked = tokio::spawn({
+            let (slots, slot) = (slots.clone(), free.split(1));
+            async move { slots.hold(slots.count(&ann()), slot, async { panic!("a try was told to panic") }).await }
+        });
+        assert!(panicked.await.is_err());
+        assert_eq!(slots.load(&free).users, HashMap::new());
+    }
 
     #[tokio::test(start_paused = true)]
     async fn silence_gives_its_slots_back_and_an_end_does_so_at_once() {
@@ -75,7 +160,7 @@ mod tests {
         assert_eq!(all.num_permits(), SLOTS);
         for _ in 0..SLOTS {
             let (slots, slot) = (slots.clone(), all.split(1));
-            tokio::spawn(async move { slots.hold(slot, pending::<()>()).await });
+            tokio::spawn(async move { slots.hold(slots.count(&ann()), slot, pending::<()>()).await });
         }
         drop(all);
         let began = tokio::time::Instant::now();
@@ -83,7 +168,7 @@ mod tests {
         assert_eq!(began.elapsed(), YOUNG, "all were taken by the silent");
         let slot = free.split(1);
         drop(free);
-        assert_eq!(slots.hold(slot, async { 7 }).await, 7);
+        assert_eq!(slots.hold(slots.count(&ann()), slot, async { 7 }).await, 7);
         assert_eq!(slots.young.available_permits(), SLOTS);
     }
 
@@ -95,7 +180,7 @@ mod tests {
         let slot = all.split(1);
         let held = tokio::spawn({
             let slots = slots.clone();
-            async move { slots.hold(slot, tokio::time::sleep(YOUNG * 4)).await }
+            async move { slots.hold(slots.count(&ann()), slot, tokio::time::sleep(YOUNG * 4)).await }
         });
         drop(all);
         tokio::time::sleep(YOUNG * 2).await;

@@ -21,8 +21,13 @@ pub fn endpoint(endpoint: &Endpoint) -> Value {
     })
 }
 
-/// A delivery, without its body.
+/// A delivery, without its body. That the addresses of a name are refused is for operators: its owner is told the same as of a
+/// name that does not exist, and cannot ask which inner names there are.
 pub fn delivery(delivery: &DeliveryView) -> Value {
+    let last_error = delivery.last_error.as_deref().map(|error| match error {
+        "refused_address" => "unreachable",
+        error => error,
+    });
     json!({
         "id": delivery.id,
         "event": delivery.event,
@@ -30,7 +35,7 @@ pub fn delivery(delivery: &DeliveryView) -> Value {
         "status": delivery.status,
         "tries": delivery.tries,
         "last_status": delivery.last_status,
-        "last_error": delivery.last_error,
+        "last_error": last_error,
         "next_at": delivery.next_at.map(moment),
         "created_at": moment(delivery.created_at),
         "finished_at": delivery.finished_at.map(moment),

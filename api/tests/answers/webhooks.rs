@@ -1,6 +1,7 @@
 //! Endpoints and their deliveries.
 
 use axum::http::Method;
+use ledger::{DeliveryOutcome, DeliveryPolicy};
 use serde_json::json;
 
 use crate::bench::{Bench, P};
@@ -65,6 +66,31 @@ async fn a_test_delivery_is_written_and_listed() {
         let answer = bench.ask(&bench.key, Method::POST, &path, None).await;
         assert_eq!(answer.body, json!({ "detail": format!("{kind} not found") }), "{path}");
     }
+}
+
+#[tokio::test]
+async fn a_refused_address_looks_to_its_owner_like_a_name_that_does_not_exist() {
+    let bench = Bench::new().await;
+    let mut seen = Vec::new();
+    for error in ["unreachable", "refused_address"] {
+        let url = format!("https://{error}.example.org/hook");
+        let made = bench.post(&format!("{P}/webhooks"), json!({ "url": url })).await;
+        let path = format!("{P}/webhooks/{}", made.body["id"].as_str().unwrap());
+        bench.ask(&bench.key, Method::POST, &format!("{path}/test"), None).await;
+        let policy = DeliveryPolicy::default();
+        let claimed = bench.ledger.claim_deliveries(9, &policy, None).await.unwrap().claimed.remove(0);
+        let outcome = DeliveryOutcome::Retry { status: None, error, retry_after: None, jitter_permille: 0 };
+        assert!(bench.ledger.finish_delivery(&claimed, outcome, &policy).await.unwrap());
+        let mut listed = bench.get(&format!("{path}/deliveries")).await.body[0].clone();
+        assert!(listed["next_at"].is_string(), "it is tried again: {listed}");
+        for own in ["id", "created_at", "next_at"] {
+            listed[own].take();
+        }
+        let endpoint = bench.get(&path).await.body;
+        seen.push((listed, endpoint["failing_since"].is_string(), endpoint["disabled_reason"].clone()));
+    }
+    assert_eq!(seen[0].0["last_error"], "unreachable");
+    assert_eq!(seen[0], seen[1]);
 }
 
 #[tokio::test]

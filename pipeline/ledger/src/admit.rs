@@ -20,7 +20,7 @@ mod reprocess;
 pub use finalize::FinalizedWithKeys;
 pub use reprocess::ReprocessRefusal;
 
-use job::{Admission, Effect, Job, JobId, Origin, Step};
+use job::{Admission, Effect, Epoch, Job, JobId, Origin, Step};
 use records::{Conversation, ConversationId, Geolocation, Segment, Source, Timestamp, UserId};
 use sqlx::PgConnection;
 use trace::TraceContext;
@@ -139,6 +139,8 @@ pub(crate) struct Admitting<'a> {
     origin: Origin,
     force_process: bool,
     requires_keys: bool,
+    /// The epoch at which the user's jobs begin.
+    first_epoch: i64,
     trace: Option<TraceContext>,
 }
 
@@ -168,7 +170,11 @@ impl Ledger {
                 version: 1,
                 created_at: now,
                 updated_at: now,
-                job: Job { unrung: step.rings() && bell == Bell::Skip, ..step.job.clone() },
+                job: Job {
+                    epoch: Epoch(admitting.first_epoch),
+                    unrung: step.rings() && bell == Bell::Skip,
+                    ..step.job.clone()
+                },
                 trace: admitting.trace,
                 line: None,
             };
@@ -199,13 +205,22 @@ fn admission() -> Span {
     tracing::info_span!(target: trace::TARGET, "admit", otel.kind = "producer")
 }
 
-/// Whether a person's jobs require the person's own keys. The row is held against being marked meanwhile.
-async fn requires_keys(connection: &mut PgConnection, user: &UserId) -> Result<bool, Error> {
-    let mark: Option<bool> =
-        sqlx::query_scalar("select requires_byok from users where user_id = $1 for share")
-            .bind(user.as_str())
-            .fetch_optional(connection)
-            .await
-            .doing("reading a person's mark")?;
-    Ok(mark.unwrap_or(false))
+/// What an admission needs to know of the user.
+#[derive(sqlx::FromRow)]
+struct Owner {
+    /// The user's jobs require the user's own keys.
+    requires_byok: bool,
+    /// The epoch at which the user's jobs begin.
+    first_epoch: i64,
+}
+
+/// The user of an admission; `None`: there is none, or the user is being deleted. The row is held against being marked meanwhile.
+async fn owner(connection: &mut PgConnection, user: &UserId) -> Result<Option<Owner>, Error> {
+    sqlx::query_as(
+        "select requires_byok, first_epoch from users where user_id = $1 and deleting_since is null for share",
+    )
+    .bind(user.as_str())
+    .fetch_optional(connection)
+    .await
+    .doing("reading a person's mark")
 }

@@ -20,6 +20,7 @@ pub(crate) mod recover;
 pub(crate) mod things;
 pub(crate) mod waiting;
 
+pub use fair::SenderLoad;
 pub(crate) use read::{make_due, share_endpoint};
 
 /// The event of a test delivery: no endpoint has to ask for it.
@@ -161,7 +162,8 @@ pub struct DeliveryView {
 
 impl Ledger {
     /// Claims at most `limit` due deliveries, at most `per_endpoint` under way per endpoint (counted across processes),
-    /// passing endpoints by that are disabled or whose breaker is open. A sender that died is due again at its `until`.
+    /// passing endpoints by that are disabled or whose breaker is open. A sender that died is due again at its
+    /// `until`. `load` is what the process has under way: each user comes to a share of it.
     ///
     /// # Errors
     /// When the database does not answer.
@@ -169,8 +171,9 @@ impl Ledger {
         &self,
         limit: i64,
         policy: &DeliveryPolicy,
+        load: Option<SenderLoad>,
     ) -> Result<Claims<ClaimedDelivery>, Error> {
-        self.claim_due(limit, policy).await
+        self.claim_due(limit, policy, load).await
     }
 
     /// Keeps the rendered body, under the claim's epoch and within its time: whoever renders while the database is away may

@@ -60,7 +60,7 @@ pub use checkpoints::CheckpointKey;
 pub use complete::{Announcement, Comparison, Completion, Finished, NewItem, NewMemory, Results, Same};
 pub use connect::{Ledger, MIGRATOR, Migrated, Settings};
 pub use conversations::{ConversationChange, ConversationFilter, ConversationView, DatePage};
-pub use deliveries::{ClaimedDelivery, Claims, DeliveryOutcome, DeliveryPolicy, DeliveryView};
+pub use deliveries::{ClaimedDelivery, Claims, DeliveryOutcome, DeliveryPolicy, DeliveryView, SenderLoad};
 pub use due::{Passed, Swept};
 pub use edges::{Answer, Edge};
 pub use endpoints::{Endpoint, EndpointChange, EventKind, NewEndpoint, TooManyEndpoints, WebhookFormat};
@@ -78,10 +78,10 @@ pub use memories::{MemoryChange, MemoryFilter, NewPersonMemory};
 pub use operator::{JobView, OperatorAction};
 pub use operators::{
     ActionFilter, ActionView, CHECKS, Cause, Causes, Check, DeadLetters, DeliveryFilter, DeliveryLine,
-    Enabled, EndpointView, Examination, Finding, GivenUp, HeldLease, JobCursor, JobFilter, JobPage, JobsPage,
-    MinuteView, OldTransaction, Overview, Pause, Process, ProcessView, RUN_MILLIS, Redelivered, ReplayChange,
-    ReplayItem, ReplayOrder, ReplayPreview, ReplayTurn, ReplayView, RunCounts, Started, Stepped, Workers,
-    delivery_subject,
+    Enabled, EndpointView, ErasureStep, Examination, Finding, GivenUp, HeldLease, JobCursor, JobFilter,
+    JobPage, JobsPage, MinuteView, OldTransaction, Overview, Pause, Process, ProcessView, RUN_MILLIS,
+    Redelivered, ReplayChange, ReplayItem, ReplayOrder, ReplayPreview, ReplayTurn, ReplayView, RunCounts,
+    Started, Stepped, Workers, delivery_subject,
 };
 pub use prune::Pruned;
 pub use pushes::{ClaimedPush, PushPolicy};

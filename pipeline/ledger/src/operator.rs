@@ -183,12 +183,13 @@ pub(crate) enum Operation {
 
 /// The facts of a replay, read under the person's row, so that marking the person and replaying exclude each other.
 async fn replay_command(connection: &mut PgConnection, stored: &Stored) -> Result<Command, Error> {
-    let marked: Option<bool> =
-        sqlx::query_scalar("select requires_byok from users where user_id = $1 for share")
-            .bind(stored.user_id.as_str())
-            .fetch_optional(&mut *connection)
-            .await
-            .doing("reading a person's mark")?;
+    let marked: Option<bool> = sqlx::query_scalar(
+        "select requires_byok from users where user_id = $1 and deleting_since is null for share",
+    )
+    .bind(stored.user_id.as_str())
+    .fetch_optional(&mut *connection)
+    .await
+    .doing("reading a person's mark")?;
     // Held until the replay is stored: an admission of the next revision waits for it, and then finds a live job. Before the
     // job, other than everywhere else: DESIGN §4 says why that may be.
     let there: Option<bool> = sqlx::query_scalar(
@@ -209,7 +210,8 @@ async fn replay_command(connection: &mut PgConnection, stored: &Stored) -> Resul
     .fetch_one(connection)
     .await
     .doing("reading what a replay depends on")?;
-    let conversation_gone = there.is_none();
+    // What belongs to a user who is being deleted is as good as gone.
+    let conversation_gone = there.is_none() || marked.is_none();
     Ok(Command::Replay { superseded, conversation_gone, requires_keys: marked.unwrap_or(false) })
 }
 

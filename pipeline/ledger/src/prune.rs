@@ -26,6 +26,7 @@ macro_rules! gone {
          group by 1, 2, 3, 4 order by 1, 2, 3, 4"
     };
 }
+pub(crate) use gone;
 
 /// What a batch removed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -244,7 +245,7 @@ async fn remove_needless(
 }
 
 /// Lowers the totals by what went, and says how many that were.
-async fn uncount(connection: &mut PgConnection, gone: &[Gone]) -> Result<u64, sqlx::Error> {
+pub(crate) async fn uncount(connection: &mut PgConnection, gone: &[Gone]) -> Result<u64, sqlx::Error> {
     for row in gone {
         row.uncount(connection).await?;
     }
@@ -253,7 +254,7 @@ async fn uncount(connection: &mut PgConnection, gone: &[Gone]) -> Result<u64, sq
 
 /// How many jobs of one kind went.
 #[derive(sqlx::FromRow)]
-struct Gone {
+pub(crate) struct Gone {
     status: String,
     stripe: i16,
     dead_code: Option<String>,

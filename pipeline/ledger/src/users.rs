@@ -54,8 +54,10 @@ impl Ledger {
         const DOING: &str = "creating a person";
         let (mut transaction, now) = self.begin(DOING).await?;
         let created = sqlx::query(
-            "insert into users (user_id, name, time_zone, language, requires_byok, apps, created_at, updated_at) \
-             values ($1, $2, coalesce($3, 'UTC'), coalesce($4, 'en'), coalesce($5, false), coalesce($6, '{}'), $7, $7) \
+            "insert into users (user_id, name, time_zone, language, requires_byok, apps, created_at, updated_at, \
+                 first_epoch) \
+             values ($1, $2, coalesce($3, 'UTC'), coalesce($4, 'en'), coalesce($5, false), coalesce($6, '{}'), $7, $7, \
+                 coalesce((select max(epoch) from epoch_floor), 0)) \
              on conflict do nothing",
         )
         .bind(id.as_str())

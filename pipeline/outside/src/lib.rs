@@ -9,6 +9,7 @@
 #![cfg_attr(test, allow(clippy::indexing_slicing, clippy::string_slice, reason = "a test may panic"))]
 
 mod guard;
+mod names;
 mod resolver;
 mod retry_after;
 mod sender;

@@ -1,13 +1,16 @@
 //! Resolves names for a [`crate::Sender`] and keeps the addresses that its guard permits.
 
-use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
-use std::{fmt, io};
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::{fmt, io, thread};
 
 use futures::future::BoxFuture;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use tokio::sync::oneshot;
 
-use crate::guard::{Guard, Reach};
+use crate::{
+    guard::{Guard, Reach},
+    names::Names,
+};
 
 /// Turns a name into addresses. A port of its own, so that tests can make a name resolve to anything.
 pub trait Lookup: Send + Sync {
@@ -15,14 +18,23 @@ pub trait Lookup: Send + Sync {
     fn lookup<'a>(&'a self, name: &'a str) -> BoxFuture<'a, io::Result<Vec<IpAddr>>>;
 }
 
-/// The operating system's resolver.
+/// The operating system's resolver, with its hosts file, its search domains and whatever else it is configured to ask. Each
+/// look-up blocks a thread of its own, and none of the runtime's.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemLookup;
 
 impl Lookup for SystemLookup {
     fn lookup<'a>(&'a self, name: &'a str) -> BoxFuture<'a, io::Result<Vec<IpAddr>>> {
+        let (answer, answered) = oneshot::channel();
+        let name = name.to_owned();
+        let begun = thread::Builder::new().name("lookup".to_owned()).spawn(move || {
+            let found = (name.as_str(), 0).to_socket_addrs();
+            // Who asked may have gone.
+            let _ = answer.send(found.map(|found| found.map(|address| address.ip()).collect()));
+        });
         Box::pin(async move {
-            Ok(tokio::net::lookup_host((name, 0)).await?.map(|address| address.ip()).collect())
+            begun?;
+            answered.await.map_err(|_| io::Error::from(io::ErrorKind::Other))?
         })
     }
 }
@@ -44,7 +56,7 @@ impl std::error::Error for NoPermittedAddress {}
 pub(crate) struct GuardedResolver {
     pub(crate) guard: Guard,
     pub(crate) reach: Reach,
-    pub(crate) lookup: Arc<dyn Lookup>,
+    pub(crate) names: Names,
 }
 
 impl GuardedResolver {
@@ -63,13 +75,14 @@ impl GuardedResolver {
 
 impl Resolve for GuardedResolver {
     fn resolve(&self, name: Name) -> Resolving {
-        let (guard, reach, lookup) = (self.guard.clone(), self.reach, Arc::clone(&self.lookup));
+        let (guard, reach, names) = (self.guard.clone(), self.reach, self.names.clone());
         Box::pin(async move {
-            let found = lookup.lookup(name.as_str()).await?;
+            // The sender has just resolved it: this is what it found.
+            let found = names.find("", name.as_str()).await?;
             if found.is_empty() {
                 return Err(io::Error::from(io::ErrorKind::NotFound).into());
             }
-            let chosen = Self::choose(&guard, reach, found);
+            let chosen = Self::choose(&guard, reach, found.to_vec());
             if chosen.is_empty() {
                 return Err(NoPermittedAddress.into());
             }

@@ -1,6 +1,7 @@
 //! Posts to URLs that users set, within limits that no receiver can stretch.
 
 use std::error::Error;
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,6 +11,7 @@ use reqwest::redirect::Policy;
 use reqwest::{Client, Response, Url};
 
 use crate::guard::{Guard, Reach};
+use crate::names::Names;
 use crate::resolver::{GuardedResolver, Lookup, NoPermittedAddress, SystemLookup};
 use crate::retry_after::retry_after;
 
@@ -32,9 +34,12 @@ pub enum Answer {
         /// How long it wants to be left alone, at most [`crate::MAX_RETRY_AFTER`].
         retry_after: Option<Duration>,
     },
-    /// Nothing was sent: the guard refused the URL or every address of its name, or a header cannot be one.
+    /// Nothing was sent, and no name was resolved: the guard refused the URL, or a header cannot be one.
     Refused,
-    /// No connection within 3 s, or no answer within 15 s.
+    /// Nothing was sent: the guard refused every address of the name. For operators: users are to see no difference from
+    /// [`Unreachable`](Self::Unreachable), or they could ask which inner names there are.
+    RefusedAddress,
+    /// The name was not resolved within 3 s, no connection stood within 3 s, or no answer came within 15 s.
     Timeout,
     /// No such name, no connection, no valid TLS, or no HTTP.
     Unreachable,
@@ -49,6 +54,7 @@ pub struct CannotSend;
 #[derive(Clone, Debug)]
 pub struct Sender {
     guard: Guard,
+    names: Names,
     // A resolver sees a name but not the scheme, and the two schemes reach differently far.
     http: Client,
     https: Client,
@@ -62,8 +68,9 @@ impl Sender {
 
     /// The same with a resolver of one's own.
     pub fn with_lookup(guard: Guard, lookup: Arc<dyn Lookup>) -> Result<Self, CannotSend> {
+        let names = Names::new(lookup);
         let client = |reach| {
-            let resolver = GuardedResolver { guard: guard.clone(), reach, lookup: Arc::clone(&lookup) };
+            let resolver = GuardedResolver { guard: guard.clone(), reach, names: names.clone() };
             Client::builder()
                 .dns_resolver(resolver)
                 .redirect(Policy::none())
@@ -77,12 +84,14 @@ impl Sender {
                 .build()
                 .map_err(|_| CannotSend)
         };
-        Ok(Self { http: client(Reach::Http)?, https: client(Reach::Https)?, guard })
+        Ok(Self { http: client(Reach::Http)?, https: client(Reach::Https)?, guard, names })
     }
 
-    /// Posts `body` once, never twice. `now` is what a date in `Retry-After` is compared with.
+    /// Posts `body` once, never twice, for `user`, whose names share a bounded part of the look-ups. `now` is what a date in
+    /// `Retry-After` is compared with.
     pub async fn post(
         &self,
+        user: &str,
         url: &Url,
         headers: Vec<(String, String)>,
         body: Vec<u8>,
@@ -94,6 +103,14 @@ impl Sender {
         else {
             return Answer::Refused;
         };
+        if let Some(name) = url.domain()
+            && let Err(error) = self.names.find(user, name).await
+        {
+            return match error.kind() {
+                io::ErrorKind::TimedOut => Answer::Timeout,
+                _ => Answer::Unreachable,
+            };
+        }
         let client = match reach {
             Reach::Http => &self.http,
             Reach::Https => &self.https,
@@ -140,7 +157,7 @@ fn failure_of(error: &reqwest::Error) -> Answer {
     let mut cause: Option<&(dyn Error + 'static)> = Some(error);
     while let Some(error) = cause {
         if error.is::<NoPermittedAddress>() {
-            return Answer::Refused;
+            return Answer::RefusedAddress;
         }
         cause = error.source();
     }

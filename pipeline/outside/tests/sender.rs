@@ -75,7 +75,7 @@ fn now() -> DateTime<Utc> {
 }
 
 async fn call(sender: &Sender, url: &str) -> Answer {
-    sender.post(&Url::parse(url).unwrap(), vec![], b"{}".to_vec(), now()).await
+    sender.post("ann", &Url::parse(url).unwrap(), vec![], b"{}".to_vec(), now()).await
 }
 
 const OK: Answer = Answer::Status { code: 200, retry_after: None };
@@ -94,7 +94,7 @@ async fn headers_and_body_arrive_as_given() {
     let sender = sender(&["127.0.0.0/8"], Arc::default());
     let url = Url::parse(&format!("http://{address}/hook?uid=u1")).unwrap();
     let headers = vec![("webhook-id".to_owned(), "msg_1".to_owned())];
-    let answer = sender.post(&url, headers, b"\x00body".to_vec(), now()).await;
+    let answer = sender.post("ann", &url, headers, b"\x00body".to_vec(), now()).await;
     assert_eq!(answer, Answer::Status { code: 202, retry_after: None });
     let (headers, body) = hears.recv().await.unwrap();
     assert_eq!(headers["webhook-id"], "msg_1");
@@ -147,7 +147,7 @@ async fn a_name_that_resolves_to_an_inner_address_is_refused_without_a_connectio
         let sender = sender(&[], Names::of("evil.example", &[&[inner]]));
         assert_eq!(
             call(&sender, &format!("https://evil.example:{port}/hook")).await,
-            Answer::Refused,
+            Answer::RefusedAddress,
             "{inner}"
         );
     }
@@ -179,7 +179,7 @@ async fn plain_http_to_a_name_needs_every_address_in_an_allowed_range() {
     assert_eq!(call(&allowed, &url).await, OK);
     for found in [&["127.0.0.1", "8.8.8.8"][..], &["8.8.8.8"], &["127.0.0.1", "10.0.0.1"]] {
         let mixed = sender(&["127.0.0.0/8"], Names::of("inner.example", &[found]));
-        assert_eq!(call(&mixed, &url).await, Answer::Refused, "{found:?}");
+        assert_eq!(call(&mixed, &url).await, Answer::RefusedAddress, "{found:?}");
     }
     assert_eq!(hits.load(Ordering::SeqCst), 1);
 }
@@ -197,8 +197,37 @@ async fn a_name_that_changes_its_mind_is_judged_by_the_address_that_is_called() 
     let names = Names::of("turncoat.example", &[&["127.0.0.1"], &["127.9.9.9"]]);
     let sender = sender(&["127.0.0.1/32"], names);
     assert_eq!(call(&sender, &url).await, OK);
-    assert_eq!(call(&sender, &url).await, Answer::Refused);
-    assert_eq!(hits.load(Ordering::SeqCst), 1);
+    assert_eq!(call(&sender, &url).await, OK, "what was found is remembered for a while");
+    tokio::time::pause();
+    tokio::time::advance(Duration::from_secs(31)).await;
+    tokio::time::resume();
+    assert_eq!(call(&sender, &url).await, Answer::RefusedAddress);
+    assert_eq!(hits.load(Ordering::SeqCst), 2);
+}
+
+/// Never answers.
+struct Silent;
+
+impl Lookup for Silent {
+    fn lookup<'a>(&'a self, _: &'a str) -> BoxFuture<'a, io::Result<Vec<IpAddr>>> {
+        Box::pin(std::future::pending())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_name_server_that_does_not_answer_times_out_after_three_seconds() {
+    install_tls();
+    let sender = Sender::with_lookup(Guard::new(Vec::new()), Arc::new(Silent)).unwrap();
+    let started = tokio::time::Instant::now();
+    assert_eq!(call(&sender, "https://slow.example/hook").await, Answer::Timeout);
+    assert_eq!(started.elapsed(), Duration::from_secs(3));
+}
+
+#[tokio::test]
+async fn the_system_resolver_reads_the_hosts_file() {
+    let found = outside::SystemLookup.lookup("localhost").await.unwrap();
+    assert!(!found.is_empty() && found.iter().all(IpAddr::is_loopback), "{found:?}");
+    assert!(outside::SystemLookup.lookup("no-such-name.invalid").await.is_err());
 }
 
 #[tokio::test]
@@ -279,7 +308,7 @@ async fn nobody_home_is_unreachable_and_a_wrong_header_is_refused() {
     let url = Url::parse(&format!("http://{closed}/")).unwrap();
     for (name, value) in [("x", "a\r\nb: c"), ("x y", "a"), ("", "a")] {
         let headers = vec![(name.to_owned(), value.to_owned())];
-        assert_eq!(sender.post(&url, headers, vec![], now()).await, Answer::Refused, "{name:?}");
+        assert_eq!(sender.post("ann", &url, headers, vec![], now()).await, Answer::Refused, "{name:?}");
     }
 }
 

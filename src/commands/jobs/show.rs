@@ -115,6 +115,7 @@ pub(crate) fn action_json(action: &ActionView) -> Value {
         "reason": action.reason, "user_id": action.user_id, "job_id": action.job_id, "subject": action.subject,
         "from_status": action.from_status, "from_code": action.from_code,
         "from_generation": action.from_generation, "to_generation": action.to_generation,
+        "detail": action.detail,
         "created_at": time(action.created_at),
     })
 }

@@ -14,17 +14,21 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Then the browser comes again, and shows anew who it is.
 const LONGEST: Duration = Duration::from_secs(15 * 60);
 
-/// What a listener is sent.
+/// What a listener is sent, until `over` (the end of their session) at most.
 pub(super) fn events(
     seat: Seat,
     may_act: bool,
+    over: impl Future<Output = ()> + Send + 'static,
     stop: CancellationToken,
 ) -> impl Stream<Item = Result<Event, Infallible>> + Send {
     // What is newest lies with the hub: nothing is piled up for a listener.
     let (sender, receiver) = mpsc::channel(1);
     tokio::spawn(async move {
         let told = tokio::time::timeout(LONGEST, tell(seat, may_act, sender));
-        let _ended = stop.run_until_cancelled(told).await;
+        tokio::select! {
+            _ended = stop.run_until_cancelled(told) => {}
+            () = over => {}
+        }
     });
     stream::unfold(receiver, |mut receiver| async move {
         let event = receiver.recv().await?;
@@ -58,9 +62,12 @@ fn event(seen: &Seen, may_act: bool) -> Event {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests stop at the first surprise")]
-    use std::sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
+    use std::{
+        future::pending,
+        sync::{
+            Arc,
+            atomic::{AtomicU64, Ordering},
+        },
     };
 
     use futures::{FutureExt, StreamExt};
@@ -82,8 +89,9 @@ mod tests {
     async fn who_takes_nothing_is_dropped_and_gives_the_place_free() {
         let stop = CancellationToken::new();
         let hub = restless(&stop);
-        let slow: Vec<_> =
-            (0..LISTENERS).map(|_| Box::pin(events(hub.join(&1).unwrap(), false, stop.clone()))).collect();
+        let slow: Vec<_> = (0..LISTENERS)
+            .map(|_| Box::pin(events(hub.join(&1).unwrap(), false, pending(), stop.clone())))
+            .collect();
         assert!(hub.join(&1).is_none());
         tokio::time::sleep(PATIENCE + Duration::from_secs(3)).await;
         assert!(hub.join(&1).is_some());
@@ -99,7 +107,7 @@ mod tests {
     async fn who_listens_is_told_until_the_service_stops() {
         let stop = CancellationToken::new();
         let hub = restless(&stop);
-        let mut heard = Box::pin(events(hub.join(&1).unwrap(), true, stop.clone()));
+        let mut heard = Box::pin(events(hub.join(&1).unwrap(), true, pending(), stop.clone()));
         for _ in 0..3 {
             assert!(heard.next().await.is_some());
         }
@@ -110,7 +118,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn nobody_listens_for_ever_without_showing_who_they_are() {
         let stop = CancellationToken::new();
-        let heard = events(restless(&stop).join(&1).unwrap(), true, stop.clone());
+        let heard = events(restless(&stop).join(&1).unwrap(), true, pending(), stop.clone());
         let all = heard.count().await as u64;
         assert!((LONGEST.as_secs() - 2..=LONGEST.as_secs() + 1).contains(&all), "{all}");
     }

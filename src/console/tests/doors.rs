@@ -157,3 +157,53 @@ async fn the_address_alone_and_a_slash_too_many_lead_to_the_overview() {
         assert_eq!((answer.status, answer.location()), (StatusCode::SEE_OTHER, "/console"), "{path}");
     }
 }
+
+#[tokio::test]
+async fn a_request_with_two_identity_headers_is_refused() {
+    let door = Door::new(&[], Some("x-user"), &["olga".to_owned()]).unwrap();
+    let world = World::behind(door).await;
+    for second in ["olga", "ron", ""] {
+        let who =
+            Who { header: Some(("x-user", "olga")), second: Some(("x-user", second)), ..Who::default() };
+        for path in ["/console", "/console/queues/creation/pause", "/console/live/overview"] {
+            let answer = world.get(path, who).await;
+            assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{path}, {second:?}");
+            assert!(answer.text.contains("LISTEN_CONSOLE_USER_HEADER"), "{}", answer.text);
+        }
+        let answer = world.post("/console/queues/creation/pause", &[("reason", "a test")], who).await;
+        assert_eq!(answer.status, StatusCode::BAD_REQUEST);
+    }
+}
+
+#[tokio::test]
+async fn a_copied_cookie_is_refused_after_sign_out() {
+    let world = World::with_keys().await;
+    let (mine, other) = (world.cookie("olga's").await, world.cookie("olga's").await);
+    let copied = Who { cookie: &mine, ..Who::default() };
+    let token = world.get("/console/queues/creation/pause", copied).await.token().to_owned();
+    let answer = world.post("/console/logout", &[], copied).await;
+    assert_eq!(answer.location(), "/console/login");
+
+    let answer = world.get("/console", copied).await;
+    assert_eq!(answer.status, StatusCode::SEE_OTHER);
+    assert!(answer.location().starts_with("/console/login"), "{}", answer.location());
+    let fields = [("token", token.as_str()), ("reason", "a test")];
+    let answer = world.post("/console/queues/creation/pause", &fields, copied).await;
+    assert!(answer.location().starts_with("/console/login"), "{}", answer.location());
+    assert!(world.ledger.pauses().await.unwrap().is_empty());
+    let answer = world.get("/console", Who { cookie: &other, ..Who::default() }).await;
+    assert_eq!(answer.status, StatusCode::OK, "another session of the same key goes on");
+}
+
+#[tokio::test]
+async fn an_open_stream_ends_when_its_session_is_signed_out_of() {
+    let world = World::with_keys().await;
+    let cookie = world.cookie("olga's").await;
+    let who = Who { cookie: &cookie, ..Who::default() };
+    let stream = world.stream("/console/live/overview", who).await;
+    world.post("/console/logout", &[], who).await;
+    tokio::time::timeout(std::time::Duration::from_secs(10), axum::body::to_bytes(stream, 1 << 22))
+        .await
+        .expect("the stream ends")
+        .unwrap();
+}

@@ -21,7 +21,7 @@ async fn with_one_lost() -> World {
     world.ledger.create_endpoint(&ann, &new).await.unwrap().unwrap();
     world.ledger.test_delivery(&ann, "w", "d").await.unwrap().unwrap();
     let policy = DeliveryPolicy::default();
-    let claimed = world.ledger.claim_deliveries(1, &policy).await.unwrap().claimed.pop().unwrap();
+    let claimed = world.ledger.claim_deliveries(1, &policy, None).await.unwrap().claimed.pop().unwrap();
     let refused = DeliveryOutcome::Final { status: Some(404), error: "status" };
     assert!(world.ledger.finish_delivery(&claimed, refused, &policy).await.unwrap());
     world

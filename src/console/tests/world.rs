@@ -58,6 +58,7 @@ impl Answer {
 pub(super) struct Who<'a> {
     pub(super) cookie: &'a str,
     pub(super) header: Option<(&'a str, &'a str)>,
+    pub(super) second: Option<(&'a str, &'a str)>,
     pub(super) peer: Option<&'a str>,
     pub(super) host: Option<&'a str>,
 }
@@ -99,6 +100,13 @@ impl World {
         self.ask(request, body, who).await
     }
 
+    /// A stream that goes on.
+    pub(super) async fn stream(&self, path: &str, who: Who<'_>) -> Body {
+        let response = self.answer(Request::get(path), String::new(), who).await;
+        assert_eq!(response.status(), StatusCode::OK, "{path}");
+        response.into_body()
+    }
+
     /// The lines of the first event of a stream.
     pub(super) async fn listen(&self, path: &str, who: Who<'_>) -> Vec<String> {
         let response = self.answer(Request::get(path), String::new(), who).await;
@@ -129,7 +137,7 @@ impl World {
         if !who.cookie.is_empty() {
             request = request.header(header::COOKIE, who.cookie);
         }
-        if let Some((name, value)) = who.header {
+        for (name, value) in [who.header, who.second].into_iter().flatten() {
             request = request.header(name, value);
         }
         let peer: SocketAddr = who.peer.unwrap_or("127.0.0.1:50000").parse().unwrap();

@@ -11,10 +11,10 @@ use std::time::Duration;
 use futures::FutureExt;
 use ledger::{
     ClaimedDelivery, ClaimedPush, ConversationView, DeliveryOutcome, DeliveryPolicy, EventKind, Ledger,
-    WebhookFormat,
+    SenderLoad, WebhookFormat,
 };
 use outside::Sender;
-use records::{ActionItem, Memory, MemoryId};
+use records::{ActionItem, Memory, MemoryId, UserId};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
@@ -58,8 +58,13 @@ impl Errand for FanOut {
 
     const NAME: &'static str = "deliveries";
 
-    async fn claim(&self, limit: i64) -> Result<Vec<ClaimedDelivery>, ledger::Error> {
-        let claims = self.ledger.in_time(self.ledger.claim_deliveries(limit, &self.policy)).await?;
+    fn user(delivery: &ClaimedDelivery) -> &UserId {
+        &delivery.user_id
+    }
+
+    async fn claim(&self, limit: i64, load: SenderLoad) -> Result<Vec<ClaimedDelivery>, ledger::Error> {
+        let claims =
+            self.ledger.in_time(self.ledger.claim_deliveries(limit, &self.policy, Some(load))).await?;
         self.metrics.count_tries(outcome::GIVEN_UP, claims.given_up);
         Ok(claims.claimed)
     }
@@ -184,7 +189,8 @@ impl FanOut {
     async fn post(&self, delivery: &ClaimedDelivery, body: Vec<u8>) -> DeliveryOutcome {
         match request::of(delivery, &body) {
             Ok((url, headers)) => {
-                let answer = self.sender.post(&url, headers, body, delivery.now).await;
+                let answer =
+                    self.sender.post(delivery.user_id.as_str(), &url, headers, body, delivery.now).await;
                 outcome::of(answer, &self.chance)
             }
             Err(error) => DeliveryOutcome::Final { status: None, error },

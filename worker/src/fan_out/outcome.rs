@@ -22,6 +22,8 @@ pub(crate) fn of(answer: Answer, chance: &Chance) -> DeliveryOutcome {
         }
         Answer::Status { code, retry_after } => again(Some(code), "status", retry_after, chance),
         Answer::Refused => DeliveryOutcome::Final { status: None, error: "refused_address" },
+        // Retried as a name that does not exist is: what its owner sees does not tell the two apart.
+        Answer::RefusedAddress => again(None, "refused_address", None, chance),
         Answer::Timeout => again(None, "timeout", None, chance),
         Answer::Unreachable => again(None, "unreachable", None, chance),
     }
@@ -74,10 +76,10 @@ mod tests {
             labels,
             ["delivered", "delivered", "retry", "final", "final", "retry", "gone", "retry", "retry", "retry"]
         );
-        let others: Vec<_> = [Answer::Refused, Answer::Timeout, Answer::Unreachable]
+        let others: Vec<_> = [Answer::Refused, Answer::RefusedAddress, Answer::Timeout, Answer::Unreachable]
             .map(|answer| first(of(answer, &chance)))
             .into();
-        assert_eq!(others, ["final", "retry", "retry"]);
+        assert_eq!(others, ["final", "retry", "retry", "retry"]);
     }
 
     #[test]

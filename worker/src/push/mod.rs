@@ -7,8 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt;
-use ledger::{ClaimedPush, DeliveryOutcome, Error, Ledger, PushPolicy, SubscriptionKind};
+use ledger::{ClaimedPush, DeliveryOutcome, Error, Ledger, PushPolicy, SenderLoad, SubscriptionKind};
 use outside::{Answer, Sender, Vapid};
+use records::UserId;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
@@ -40,7 +41,12 @@ impl Errand for Pushes {
 
     const NAME: &'static str = "pushes";
 
-    async fn claim(&self, limit: i64) -> Result<Vec<ClaimedPush>, Error> {
+    fn user(push: &ClaimedPush) -> &UserId {
+        &push.user_id
+    }
+
+    /// Pushes under way are bounded by user already (`PushPolicy::per_person`).
+    async fn claim(&self, limit: i64, _: SenderLoad) -> Result<Vec<ClaimedPush>, Error> {
         self.ledger.in_time(self.ledger.fire_reminders(FIRED_AT_ONCE)).await?;
         let claims = self.ledger.in_time(self.ledger.claim_pushes(limit, &self.policy)).await?;
         self.metrics.count_pushes(outcome::GIVEN_UP, claims.given_up);
@@ -94,7 +100,7 @@ impl Pushes {
         let body = self.render.push(push);
         match request::of(push, body, self.vapid.as_ref()) {
             Ok((url, headers, body)) => {
-                let answer = self.sender.post(&url, headers, body, push.now).await;
+                let answer = self.sender.post(push.user_id.as_str(), &url, headers, body, push.now).await;
                 match (&push.kind, answer) {
                     // RFC 8030, 7.3: a push service knows no such subscription any more.
                     (SubscriptionKind::WebPush { .. }, Answer::Status { code: 404, .. }) => {

@@ -109,7 +109,7 @@ async fn a_delivery_whose_last_sender_died_is_counted_as_given_up() {
     endpoint(&bench, "e1", "http://127.0.0.1:9/").await;
     bench.ledger.test_delivery(&bench.user, "e1", "d1").await.unwrap().unwrap();
     let policy = DeliveryPolicy::default();
-    assert_eq!(bench.ledger.claim_deliveries(1, &policy).await.unwrap().claimed.len(), 1);
+    assert_eq!(bench.ledger.claim_deliveries(1, &policy, None).await.unwrap().claimed.len(), 1);
     let died = "update webhook_deliveries set tries = 11, sending_until = now() - interval '1 second'";
     sqlx::query(died).execute(&bench.database.pool(1).await).await.unwrap();
     let working = work(bench.ledger.clone(), &Script::open(), slots(1));

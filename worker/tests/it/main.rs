@@ -12,6 +12,7 @@ mod cut;
 mod deliveries;
 mod engines;
 mod keyed;
+mod neighbours;
 mod pushes;
 mod receiver;
 mod retry_after;

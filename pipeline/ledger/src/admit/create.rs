@@ -7,7 +7,7 @@ use sqlx::{PgConnection, Postgres, Transaction};
 use trace::TraceContext;
 use tracing::Instrument;
 
-use super::{Admitted, Admitting, CreateOutcome, NewContent, NewConversation, admission, requires_keys};
+use super::{Admitted, Admitting, CreateOutcome, NewContent, NewConversation, Owner, admission, owner};
 use crate::{
     Ledger,
     conversations::{row::read_conversation, shapes::geolocation_to_json},
@@ -71,9 +71,11 @@ impl Ledger {
     ) -> Result<CreateOutcome, Stumble> {
         let (mut transaction, now) =
             self.begin_creating("creating a conversation", &[new.id.as_str()]).await?;
-        let keying = Keying::of(requires_keys(&mut transaction, user).await?, keys);
+        let owner = owner(&mut transaction, user).await?;
+        let owner = owner.ok_or(sqlx::Error::RowNotFound).doing("reading who creates a conversation")?;
+        let keying = Keying::of(owner.requires_byok, keys);
         if !insert_conversation(&mut transaction, user, new, now).await.doing("storing a conversation")? {
-            return self.repeat(transaction, user, &new.id, keying, now, bell).await;
+            return self.repeat(transaction, user, &new.id, (&owner, keying), now, bell).await;
         }
         if new.client_session_id.is_some() && was_deleted(&mut transaction, user, &new.id).await? {
             return Ok(CreateOutcome::Deleted);
@@ -94,6 +96,7 @@ impl Ledger {
             origin: Origin::Create,
             force_process: false,
             requires_keys: keying.required,
+            first_epoch: owner.first_epoch,
             trace: TraceContext::current(),
         };
         let steps = self.admit(&mut transaction, &[admitting], now, bell).await?;
@@ -110,7 +113,7 @@ impl Ledger {
         mut transaction: Transaction<'static, Postgres>,
         user: &UserId,
         id: &ConversationId,
-        keying: Keying<'_>,
+        (owner, keying): (&Owner, Keying<'_>),
         now: Timestamp,
         bell: Bell,
     ) -> Result<CreateOutcome, Stumble> {
@@ -139,6 +142,7 @@ impl Ledger {
             origin: Origin::Create,
             force_process: false,
             requires_keys: keying.required,
+            first_epoch: owner.first_epoch,
             trace: TraceContext::current(),
         };
         let steps = self.admit(&mut transaction, &[admitting], now, bell).await?;

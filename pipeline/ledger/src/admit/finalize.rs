@@ -286,6 +286,7 @@ impl Asked {
             origin: Origin::Finalize,
             force_process: self.asker == Asker::Owner,
             requires_keys: self.keying(found.marked).required,
+            first_epoch: found.first_epoch,
             trace: self.trace,
         }
     }

@@ -34,6 +34,8 @@ pub(super) struct Ready {
     pub(super) revision: i64,
     /// Every job of its user's requires the user's own keys.
     pub(super) marked: bool,
+    /// The epoch at which its user's jobs begin.
+    pub(super) first_epoch: i64,
     /// The status that the revision is opened from.
     pub(super) status: Status,
     /// When segments came last: until then, what was said is [`segments`](Self::segments).
@@ -64,6 +66,7 @@ impl Found {
                 now: row.now,
                 revision: row.finalization_revision + 1,
                 marked: row.requires_byok,
+                first_epoch: row.first_epoch,
                 status,
                 last_append_at: row.last_append_at,
                 segments: Vec::new(),
@@ -77,6 +80,7 @@ impl Found {
 struct FoundRow {
     now: Timestamp,
     requires_byok: bool,
+    first_epoch: i64,
     status: String,
     finalization_revision: i64,
     last_append_at: Option<Timestamp>,
@@ -97,13 +101,14 @@ pub(super) async fn look(connection: &mut PgConnection, batch: &[Arc<Asked>]) ->
         // segment, and no segment is read that is not to be shown.
         "select c.*, s.* from (select k.place - 1 as place, k.is_shown, c.user_id, c.conversation_id, \
                  statement_timestamp() as now, c.status, c.finalization_revision, c.last_append_at, u.requires_byok, \
+                 u.first_epoch, \
                  coalesce(c.last_append_at < statement_timestamp() - interval '24 hours', false) as is_abandoned, ",
         has_content!(),
         " as has_content \
              from unnest($1::text[], $2::text[], $3::boolean[]) with ordinality \
                  k (person, about, is_shown, place) \
              join conversations c on c.user_id = k.person and c.conversation_id = k.about \
-             join users u on u.user_id = c.user_id offset 0) c \
+             join users u on u.user_id = c.user_id and u.deleting_since is null offset 0) c \
          left join lateral (select position, segment_id, content, speaker, speaker_id, is_user, person_id, \
                  start_seconds, end_seconds \
              from transcript_segments s where c.is_shown and c.status in ('in_progress', 'failed') \

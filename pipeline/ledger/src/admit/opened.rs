@@ -43,7 +43,8 @@ pub(super) async fn hold(connection: &mut PgConnection, batch: &[Arc<Asked>]) ->
 macro_rules! opening {
     ($($rung:expr)?) => {
         concat!(
-            "with people as materialized (select user_id, requires_byok from users where user_id = any($3) \
+            "with people as materialized (select user_id, requires_byok from users \
+                 where deleting_since is null and user_id = any($3) \
                  order by user_id for share), \
              held as materialized (select k.person, k.about, k.revision, k.context, k.place \
                  from unnest($4::text[], $5::text[], $6::bigint[], $7::text[], $8::timestamptz[], $9::boolean[], \

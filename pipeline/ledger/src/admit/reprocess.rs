@@ -6,7 +6,7 @@ use sqlx::PgConnection;
 use trace::TraceContext;
 use tracing::Instrument;
 
-use super::{Admitted, Admitting, admission, requires_keys};
+use super::{Admitted, Admitting, admission, owner};
 use crate::{
     Ledger,
     conversations::row::read_conversation,
@@ -66,7 +66,10 @@ impl Ledger {
         bell: Bell,
     ) -> Result<Result<Admitted, ReprocessRefusal>, Stumble> {
         let (mut transaction, now) = self.begin(DOING).await?;
-        let keying = Keying::of(requires_keys(&mut transaction, user).await?, keys);
+        let Some(owner) = owner(&mut transaction, user).await? else {
+            return Ok(Err(ReprocessRefusal::NoConversation));
+        };
+        let keying = Keying::of(owner.requires_byok, keys);
         let Some(standing) = lock(&mut transaction, user, id).await? else {
             return Ok(Err(ReprocessRefusal::NoConversation));
         };
@@ -95,6 +98,7 @@ impl Ledger {
             origin: Origin::Reprocess,
             force_process: true,
             requires_keys: keying.required,
+            first_epoch: owner.first_epoch,
             trace: TraceContext::current(),
         };
         let steps = self.admit(&mut transaction, &[admitting], now, bell).await?;

@@ -9,7 +9,7 @@ use sqlx::PgConnection;
 
 use super::{
     ClaimedDelivery, Claims, DeliveryPolicy,
-    fair::{Due, Gate, Passed, deal, full, gates},
+    fair::{Due, Gate, Passed, SenderLoad, deal, full, gates},
     waiting::{MOVED, cancel, put_off, put_off_dead, wake_more},
 };
 use crate::{
@@ -45,18 +45,22 @@ struct TakenRow {
 
 impl Ledger {
     /// Each round reads a page of due rows, locks their endpoints (passing locked ones by: another process is
-    /// claiming for them), and takes what these may still have under way. An endpoint that can take no more is
+    /// claiming for them), and takes what these, and their users, may still have under way. An endpoint that can take no more is
     /// left out of the next round, and one that could take nothing before out of all, so its backlog hides nobody
     /// else's deliveries.
     pub(super) async fn claim_due(
         &self,
         limit: i64,
         policy: &DeliveryPolicy,
+        mut share: Option<SenderLoad>,
     ) -> Result<Claims<ClaimedDelivery>, Error> {
         let (mut transaction, now) = self.begin(DOING).await?;
         let given_up = give_up_dead(&mut transaction, policy, now).await?;
         wake_more(&mut transaction, now).await.doing(DOING)?;
         let (mut claimed, mut passed) = (Vec::new(), full(&mut transaction, policy, now).await?);
+        if let Some(share) = &share {
+            passed.add_full_users(share);
+        }
         for _ in 0..ROUNDS {
             let wanted = limit - i64::try_from(claimed.len()).unwrap_or(limit);
             if wanted <= 0 {
@@ -70,7 +74,7 @@ impl Ledger {
             for gate in gates.iter().filter(|gate| gate.closed_until.is_some()) {
                 clear(&mut transaction, gate, now).await.doing(DOING)?;
             }
-            let dealt = deal(&due, &gates, wanted, &mut passed);
+            let dealt = deal(&due, &gates, wanted, &mut share, &mut passed);
             claimed.extend(take(&mut transaction, &dealt, policy.sending, now).await?);
         }
         transaction.commit().await.doing(DOING)?;
@@ -87,16 +91,19 @@ async fn due(
 ) -> Result<Vec<Due>, Error> {
     let (users, endpoints) = passed.columns();
     sqlx::query_as(
-        "with passed as materialized (select * from unnest($2::text[], $3::text[]) p (user_id, endpoint_id)) \
+        "with passed as materialized (select * from unnest($2::text[], $3::text[]) p (user_id, endpoint_id)), \
+         passed_users as materialized (select * from unnest($5::text[]) p (user_id)) \
          select user_id, endpoint_id, delivery_id from ( \
              (select user_id, endpoint_id, delivery_id, next_at as at from webhook_deliveries \
                  where status = 'pending' and next_at <= $1 \
                      and (user_id, endpoint_id) not in (select user_id, endpoint_id from passed) \
+                     and user_id not in (select user_id from passed_users) \
                  order by next_at, delivery_id limit $4) \
              union all \
              (select user_id, endpoint_id, delivery_id, sending_until from webhook_deliveries \
                  where status = 'sending' and sending_until <= $1 \
                      and (user_id, endpoint_id) not in (select user_id, endpoint_id from passed) \
+                     and user_id not in (select user_id from passed_users) \
                  order by sending_until limit $4)) due \
          order by at, delivery_id limit $4",
     )
@@ -104,6 +111,7 @@ async fn due(
     .bind(users)
     .bind(endpoints)
     .bind(limit)
+    .bind(passed.users())
     .fetch_all(connection)
     .await
     .doing(DOING)

@@ -1,4 +1,5 @@
-//! Fairness among endpoints: how many tries each may still begin, counted exactly and across processes.
+//! Fairness: how many tries an endpoint may still begin, counted exactly and across processes, and how much of the sending process
+//! a user may hold.
 
 use std::collections::{HashMap, HashSet};
 
@@ -42,18 +43,57 @@ impl Gate {
     }
 }
 
-/// Endpoints that this claim looks past from now on.
+/// Endpoints and users that this claim looks past from now on.
 #[derive(Debug, Default)]
-pub(super) struct Passed(HashSet<(String, String)>);
+pub(super) struct Passed {
+    endpoints: HashSet<(String, String)>,
+    users: HashSet<String>,
+}
 
 impl Passed {
     /// (user ids, endpoint ids), for `unnest`.
     pub(super) fn columns(&self) -> (Vec<&str>, Vec<&str>) {
-        self.0.iter().map(|(user, endpoint)| (user.as_str(), endpoint.as_str())).unzip()
+        self.endpoints.iter().map(|(user, endpoint)| (user.as_str(), endpoint.as_str())).unzip()
+    }
+
+    /// Users with all their endpoints.
+    pub(super) fn users(&self) -> Vec<&str> {
+        self.users.iter().map(String::as_str).collect()
+    }
+
+    /// Looks past the users who have their share already.
+    pub(super) fn add_full_users(&mut self, share: &SenderLoad) {
+        let full = share.users.keys().filter(|user| !share.admits(user));
+        self.users.extend(full.cloned());
     }
 
     fn add(&mut self, (user, endpoint): (&str, &str)) {
-        self.0.insert((user.to_owned(), endpoint.to_owned()));
+        self.endpoints.insert((user.to_owned(), endpoint.to_owned()));
+    }
+}
+
+/// What the claiming process has under way. A user may have no more of it than is free: one user alone comes to half, and of `n`
+/// users who want all of it each comes to one part of `n + 1`, so that a part is left for a user who comes next.
+#[derive(Clone, Debug, Default)]
+pub struct SenderLoad {
+    /// Slots for young tries that are free.
+    pub free: usize,
+    /// Tries that may begin before the process has as many under way as it can have, old ones included.
+    pub free_in_all: usize,
+    /// (young tries, all tries) under way, by user.
+    pub users: HashMap<String, (usize, usize)>,
+}
+
+impl SenderLoad {
+    fn admits(&self, user: &str) -> bool {
+        let (young, all) = self.users.get(user).copied().unwrap_or_default();
+        young < self.free && all < self.free_in_all
+    }
+
+    fn begin(&mut self, user: &str) {
+        let (young, all) = self.users.entry(user.to_owned()).or_default();
+        (*young, *all) = (*young + 1, *all + 1);
+        (self.free, self.free_in_all) = (self.free.saturating_sub(1), self.free_in_all.saturating_sub(1));
     }
 }
 
@@ -169,16 +209,30 @@ async fn under_way(
     Ok(counts.into_iter().map(|(user, endpoint, count)| ((user, endpoint), count)).collect())
 }
 
-/// Deals at most `wanted` due rows, in their order, to the gates that have room. Endpoints that are locked by
-/// others, closed, or full afterwards are passed by from now on.
-pub(super) fn deal<'a>(due: &'a [Due], gates: &[Gate], wanted: i64, passed: &mut Passed) -> Vec<&'a Due> {
+/// Deals at most `wanted` due rows, in their order, to the gates that have room, of users who have not their share already.
+/// Endpoints that are locked by others, closed, or full afterwards are passed by from now on, and users who have their share.
+/// Without a load, users have no shares.
+pub(super) fn deal<'a>(
+    due: &'a [Due],
+    gates: &[Gate],
+    wanted: i64,
+    share: &mut Option<SenderLoad>,
+    passed: &mut Passed,
+) -> Vec<&'a Due> {
     let mut room: HashMap<(&str, &str), i64> =
         gates.iter().map(|gate| ((gate.user_id.as_str(), gate.endpoint_id.as_str()), gate.room)).collect();
     let mut dealt = Vec::new();
     for row in due {
+        if share.as_ref().is_some_and(|share| !share.admits(&row.user_id)) {
+            passed.users.insert(row.user_id.clone());
+            continue;
+        }
         match room.get_mut(&row.endpoint()).filter(|room| **room > 0) {
             Some(room) if i64::try_from(dealt.len()).is_ok_and(|taken| taken < wanted) => {
                 *room -= 1;
+                if let Some(share) = share {
+                    share.begin(&row.user_id);
+                }
                 dealt.push(row);
             }
             Some(_) => break,
@@ -235,7 +289,7 @@ mod tests {
         let rows: Vec<Due> =
             (0..4).map(|n| due("full", n)).chain([due("free", 4), due("locked", 5)]).collect();
         let mut passed = Passed::default();
-        let dealt = deal(&rows, &[gate("full", 2), gate("free", 4)], 10, &mut passed);
+        let dealt = deal(&rows, &[gate("full", 2), gate("free", 4)], 10, &mut None, &mut passed);
         let ids: Vec<_> = dealt.iter().map(|due| due.delivery_id.as_str()).collect();
         assert_eq!(ids, ["0", "1", "4"]);
         let mut endpoints = passed.columns().1;
@@ -243,11 +297,44 @@ mod tests {
         assert_eq!(endpoints, ["full", "locked"]);
     }
 
+    /// How many of 16 slots each user gets when all have a hundred endpoints with a row each, in this order.
+    fn shared(users: &[&str], load: SenderLoad) -> Vec<usize> {
+        let row = |user: &&str, n: usize| Due {
+            user_id: (*user).into(),
+            endpoint_id: n.to_string(),
+            delivery_id: String::new(),
+        };
+        let rows: Vec<Due> = users.iter().flat_map(|user| (0..100).map(move |n| row(user, n))).collect();
+        let gates: Vec<Gate> = rows
+            .iter()
+            .map(|row| Gate { user_id: row.user_id.clone(), ..gate(&row.endpoint_id, 4) })
+            .collect();
+        let (mut share, mut passed) = (Some(load), Passed::default());
+        let dealt = deal(&rows, &gates, 16, &mut share, &mut passed);
+        let of = |user: &&str| dealt.iter().filter(|row| row.user_id == **user).count();
+        users.iter().map(of).collect()
+    }
+
+    #[test]
+    fn one_user_gets_half_of_the_slots_and_leaves_some_for_those_who_come_next() {
+        let idle = || SenderLoad { free: 16, free_in_all: 256, users: HashMap::new() };
+        assert_eq!(shared(&["a"], idle()), [8]);
+        assert_eq!(shared(&["a", "b", "c", "d", "e"], idle()), [8, 4, 2, 1, 1]);
+        let users = HashMap::from([("a".to_owned(), (3, 3)), ("b".to_owned(), (3, 3))]);
+        assert_eq!(shared(&["a", "b", "c"], SenderLoad { free: 4, free_in_all: 250, users }), [1, 0, 2]);
+    }
+
+    #[test]
+    fn a_user_whose_slow_receivers_hold_as_much_as_is_left_begins_no_more() {
+        let users = HashMap::from([("slow".to_owned(), (0, 100))]);
+        assert_eq!(shared(&["slow", "b"], SenderLoad { free: 16, free_in_all: 100, users }), [0, 8]);
+    }
+
     #[test]
     fn no_more_is_dealt_than_wanted() {
         let rows: Vec<Due> = (0..4).map(|n| due("free", n)).collect();
         let mut passed = Passed::default();
-        assert_eq!(deal(&rows, &[gate("free", 4)], 3, &mut passed).len(), 3);
+        assert_eq!(deal(&rows, &[gate("free", 4)], 3, &mut None, &mut passed).len(), 3);
         assert!(passed.columns().0.is_empty(), "an endpoint with room left is not passed by");
     }
 }

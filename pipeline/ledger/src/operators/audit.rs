@@ -33,7 +33,7 @@ pub struct ActionView {
     /// Its id.
     pub action_id: String,
     /// `replay`, `discard`, `pause`, `resume`, `recount`, `bulk_replay`, `pause_bulk`, `resume_bulk`, `cancel_bulk`,
-    /// `enable_webhook`, `recover_webhook` or `redeliver_webhook`.
+    /// `enable_webhook`, `recover_webhook`, `redeliver_webhook` or `delete_user`.
     pub action: String,
     /// Who.
     pub operator: String,
@@ -43,7 +43,7 @@ pub struct ActionView {
     pub user_id: String,
     /// Which job.
     pub job_id: Option<String>,
-    /// A queue, an operation or an endpoint.
+    /// A queue, an operation, an endpoint or an erased user.
     pub subject: Option<String>,
     /// The job's status before.
     pub from_status: Option<String>,
@@ -53,6 +53,8 @@ pub struct ActionView {
     pub from_generation: Option<i64>,
     /// The job's dispatch after.
     pub to_generation: Option<i64>,
+    /// Counts of what was done, where the action has some.
+    pub detail: Option<String>,
     /// When.
     pub created_at: Timestamp,
 }

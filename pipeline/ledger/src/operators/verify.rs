@@ -33,7 +33,7 @@ pub struct Finding {
 }
 
 /// All checks, in the order in which they are asked.
-pub const CHECKS: [Check; 13] = [
+pub const CHECKS: [Check; 14] = [
     Check {
         name: "admissions_have_jobs",
         promise: "every admission of the last day has its job",
@@ -149,6 +149,11 @@ pub const CHECKS: [Check; 13] = [
             where datname = current_database() and state like 'idle in transaction%' \
             and application_name = current_setting('application_name') and pid <> pg_backend_pid() \
             and xact_start < clock_timestamp() - interval '6 seconds'",
+    Check {
+        name: "erasures_end",
+        promise: "a user who is being deleted is gone within a day: run `listen users delete` again",
+        query: "select user_id || ' is being deleted since ' || deleting_since from users \
+            where deleting_since < now() - interval '1 day'",
     },
 ];
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::reads::READS;
 
 /// What is not cut off, and why.
-const NOT_CUT: [(&str, &str); 8] = [
+const NOT_CUT: [(&str, &str); 10] = [
     ("migrate", "each migration is a transaction of its own, made by sqlx and refused when it was half done"),
     ("close", "says nothing to the database but goodbye"),
     ("carry_wakes", "listens, and tells what it heard: a bell that nobody hears is in the table"),
@@ -20,6 +20,11 @@ const NOT_CUT: [(&str, &str); 8] = [
     ("due_page", "locks what it reads for one statement, to pass by what others hold; writes nothing"),
     ("expired_leases", "likewise"),
     ("parked_too_long", "likewise"),
+    ("begin_erasure", "one transaction, said again by whoever goes on with an erasure"),
+    (
+        "erase_some",
+        "the command is ended between its transactions, each of which only removes: `resources erasure`",
+    ),
 ];
 
 /// The files in which verbs are said.

@@ -104,7 +104,7 @@ pub(crate) async fn recover_and_check(world: &World, place: &str) {
             break;
         }
     }
-    for delivery in ledger.claim_deliveries(100, &deliveries()).await.unwrap().claimed {
+    for delivery in ledger.claim_deliveries(100, &deliveries(), None).await.unwrap().claimed {
         let delivered = ledger::DeliveryOutcome::Delivered { status: 204 };
         assert!(ledger.finish_delivery(&delivery, delivered, &deliveries()).await.unwrap(), "{place}");
     }

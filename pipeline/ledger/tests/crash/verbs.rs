@@ -148,7 +148,7 @@ impl Said for Verb {
             }
             Self::KeepBody | Self::FinishDelivery | Self::FailDelivery | Self::LoseEndpoint => {
                 complete(world, &ledger, user).await;
-                let mut due = ledger.claim_deliveries(50, &deliveries()).await.unwrap().claimed;
+                let mut due = ledger.claim_deliveries(50, &deliveries(), None).await.unwrap().claimed;
                 let mine = due.iter().position(|delivery| delivery.user_id == *user).expect("one is due");
                 scene.delivery = Some(due.swap_remove(mine));
             }
@@ -240,7 +240,7 @@ impl Said for Verb {
                 let change = UserChange { requires_byok: Some(true), ..UserChange::default() };
                 ledger.change_user(user, &change).await.map(drop)
             }
-            Self::ClaimDelivery => ledger.claim_deliveries(1, &deliveries()).await.map(drop),
+            Self::ClaimDelivery => ledger.claim_deliveries(1, &deliveries(), None).await.map(drop),
             Self::KeepBody => {
                 let delivery = scene.delivery.as_ref().expect("one was claimed");
                 ledger.keep_body(delivery, b"{}").await.map(drop)

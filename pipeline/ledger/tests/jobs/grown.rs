@@ -59,7 +59,7 @@ pub(crate) async fn street(world: &World, ledger: &Ledger, round: &str) {
         }
     }
     let policy = DeliveryPolicy::default();
-    for claimed in ledger.claim_deliveries(2, &policy).await.unwrap().claimed {
+    for claimed in ledger.claim_deliveries(2, &policy, None).await.unwrap().claimed {
         let delivered = DeliveryOutcome::Delivered { status: 204 };
         assert!(ledger.finish_delivery(&claimed, delivered, &policy).await.unwrap());
     }

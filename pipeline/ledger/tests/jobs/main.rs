@@ -24,6 +24,7 @@ mod desk_ages;
 mod desk_plans;
 mod desk_rows;
 mod discards;
+mod erased;
 mod examined;
 mod explain;
 mod fences;

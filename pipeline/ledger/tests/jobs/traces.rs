@@ -96,7 +96,7 @@ async fn what_is_told_goes_on_where_the_completion_says() {
     }
     let mut told: Vec<_> = world
         .ledger
-        .claim_deliveries(10, &DeliveryPolicy::default())
+        .claim_deliveries(10, &DeliveryPolicy::default(), None)
         .await
         .unwrap()
         .claimed

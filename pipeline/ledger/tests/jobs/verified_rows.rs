@@ -259,6 +259,18 @@ async fn each_number_that_shrank_is_found_by_itself() {
 }
 
 #[tokio::test]
+async fn an_erasure_that_was_left_in_the_middle_is_found_after_a_day() {
+    expect(&[
+        ("update users set deleting_since = now() - interval '23 hours' where user_id = 'ann'", &[]),
+        (
+            "update users set deleting_since = now() - interval '25 hours' where user_id = 'ann'",
+            &[("erasures_end", 1)],
+        ),
+    ])
+    .await;
+}
+
+#[tokio::test]
 async fn as_many_offenders_are_told_as_were_asked_for_and_whether_there_are_more() {
     let world = crowded().await;
     world.run("update finalization_admissions set revision = revision + 9 where conversation_id in ('leased', 'dead')").await;

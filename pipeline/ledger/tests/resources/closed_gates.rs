@@ -7,7 +7,7 @@ use ledger::{ClaimedDelivery, DeliveryOutcome, DeliveryPolicy, EndpointChange, L
 use crate::world::World;
 
 async fn claim(ledger: &Ledger) -> Vec<ClaimedDelivery> {
-    ledger.claim_deliveries(50, &DeliveryPolicy::default()).await.unwrap().claimed
+    ledger.claim_deliveries(50, &DeliveryPolicy::default(), None).await.unwrap().claimed
 }
 
 #[tokio::test]
@@ -240,7 +240,7 @@ async fn what_somebody_else_holds_is_left_to_them_when_an_endpoint_closes_opens_
         let sent = match verb {
             "cancel" => {
                 world.pending(&world.ann, "w", 4).await;
-                world.ledger.claim_deliveries(1, &policy).await.unwrap().claimed.pop()
+                world.ledger.claim_deliveries(1, &policy, None).await.unwrap().claimed.pop()
             }
             _ => {
                 world.pending(&world.ann, "w", 3).await;

@@ -48,7 +48,7 @@ const MAY_BE_EMPTY: &[(&str, &str)] = &[
     ("folders", "description"),
     ("goals", "unit"),
     ("memories", "user_review scoring conversation_id revision"),
-    ("operator_actions", "job_id from_status from_code from_generation to_generation subject"),
+    ("operator_actions", "job_id from_status from_code from_generation to_generation subject detail"),
     ("photos", "description"),
     ("push_deliveries", "next_at sending_until last_status last_error finished_at"),
     ("push_subscriptions", "p256dh auth failing_since last_success_at"),
@@ -57,7 +57,7 @@ const MAY_BE_EMPTY: &[(&str, &str)] = &[
     ("replay_operations", "executor finished_at"),
     ("request_keys", "status answer"),
     ("transcript_segments", "segment_id speaker speaker_id person_id"),
-    ("users", "name"),
+    ("users", "name deleting_since"),
     (
         "webhook_deliveries",
         "conversation_id revision subject_id next_at sending_until last_status last_error body \

@@ -11,7 +11,7 @@ use sqlx::{AssertSqlSafe, Postgres, Transaction};
 
 use crate::world::World;
 
-mod rows;
+pub(crate) mod rows;
 
 use rows::{OF_JOBS, OF_PEOPLE, OF_WHAT_IS_SENT, Refused, SEED};
 

@@ -20,7 +20,7 @@ async fn with_one() -> World {
 async fn claim(world: &World) -> ClaimedDelivery {
     world
         .ledger
-        .claim_deliveries(1, &DeliveryPolicy::default())
+        .claim_deliveries(1, &DeliveryPolicy::default(), None)
         .await
         .unwrap()
         .claimed
@@ -57,7 +57,9 @@ async fn a_delivery_is_claimed_once_rendered_once_and_delivered() {
         (Some(EventKind::ConversationCompleted), WebhookFormat::Full)
     );
     assert_eq!(claimed.secret.expose_secret(), "whsec_c2VjcmV0");
-    assert!(world.ledger.claim_deliveries(9, &DeliveryPolicy::default()).await.unwrap().claimed.is_empty());
+    assert!(
+        world.ledger.claim_deliveries(9, &DeliveryPolicy::default(), None).await.unwrap().claimed.is_empty()
+    );
     assert!(world.ledger.keep_body(&claimed, b"{}").await.unwrap());
     assert!(finish(&world, &claimed, DeliveryOutcome::Delivered { status: 204 }).await);
     let view = view(&world).await;
@@ -107,7 +109,9 @@ async fn a_delivery_is_exhausted_when_its_schedule_is_over() {
         (view.status.as_str(), view.tries, view.last_error.as_deref()),
         ("exhausted", 11, Some("status"))
     );
-    assert!(world.ledger.claim_deliveries(1, &DeliveryPolicy::default()).await.unwrap().claimed.is_empty());
+    assert!(
+        world.ledger.claim_deliveries(1, &DeliveryPolicy::default(), None).await.unwrap().claimed.is_empty()
+    );
 }
 
 #[tokio::test]
@@ -168,7 +172,9 @@ async fn the_end_of_another_try_is_not_taken_for_ones_own() {
     world.run("update webhook_deliveries set tries = 10").await;
     let last = claim(&world).await;
     later(&world).await;
-    assert!(world.ledger.claim_deliveries(1, &DeliveryPolicy::default()).await.unwrap().claimed.is_empty());
+    assert!(
+        world.ledger.claim_deliveries(1, &DeliveryPolicy::default(), None).await.unwrap().claimed.is_empty()
+    );
     assert_eq!(view(&world).await.last_error.as_deref(), Some("abandoned"));
     assert!(!finish(&world, &last, RETRY).await, "it was given up for a sender that died");
 }
@@ -180,7 +186,9 @@ async fn a_delivery_that_kills_its_sender_every_time_ends() {
         claim(&world).await;
         later(&world).await;
     }
-    assert!(world.ledger.claim_deliveries(1, &DeliveryPolicy::default()).await.unwrap().claimed.is_empty());
+    assert!(
+        world.ledger.claim_deliveries(1, &DeliveryPolicy::default(), None).await.unwrap().claimed.is_empty()
+    );
     let view = view(&world).await;
     assert_eq!((view.status.as_str(), view.last_error.as_deref()), ("exhausted", Some("abandoned")));
 }
@@ -198,7 +206,13 @@ async fn final_and_cancelled_tries_are_never_repeated() {
         later(&world).await;
         assert_eq!(view(&world).await.status, status);
         assert!(
-            world.ledger.claim_deliveries(1, &DeliveryPolicy::default()).await.unwrap().claimed.is_empty()
+            world
+                .ledger
+                .claim_deliveries(1, &DeliveryPolicy::default(), None)
+                .await
+                .unwrap()
+                .claimed
+                .is_empty()
         );
     }
 }
@@ -256,7 +270,7 @@ async fn an_event_of_a_newer_version_stops_nobody_elses_delivery() {
         .await;
     world.endpoint(&world.ann, "other").await;
     world.pending(&world.ann, "other", 1).await;
-    let claimed = world.ledger.claim_deliveries(9, &DeliveryPolicy::default()).await.unwrap().claimed;
+    let claimed = world.ledger.claim_deliveries(9, &DeliveryPolicy::default(), None).await.unwrap().claimed;
     assert_eq!(claimed.len(), 1);
     assert_eq!(claimed[0].endpoint_id, "other");
 }

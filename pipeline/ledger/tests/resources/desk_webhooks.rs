@@ -94,7 +94,7 @@ async fn what_a_410_cancelled_is_recovered_but_not_what_was_about_a_conversation
     world.pending(&world.ann, "w", 2).await;
     world.run("update webhook_deliveries set conversation_id = 'there'").await;
     let claimed =
-        world.ledger.claim_deliveries(1, &DeliveryPolicy::default()).await.unwrap().claimed.remove(0);
+        world.ledger.claim_deliveries(1, &DeliveryPolicy::default(), None).await.unwrap().claimed.remove(0);
     world.ledger.finish_delivery(&claimed, DeliveryOutcome::Gone, &DeliveryPolicy::default()).await.unwrap();
     world
         .run(

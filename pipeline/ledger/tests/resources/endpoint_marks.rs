@@ -12,7 +12,7 @@ async fn under_way() -> (World, ClaimedDelivery) {
     let world = World::new().await;
     world.endpoint(&world.ann, "w").await;
     world.pending(&world.ann, "w", 1).await;
-    let claimed = world.ledger.claim_deliveries(1, &DeliveryPolicy::default()).await.unwrap().claimed;
+    let claimed = world.ledger.claim_deliveries(1, &DeliveryPolicy::default(), None).await.unwrap().claimed;
     (world, claimed.into_iter().next().unwrap())
 }
 
@@ -223,7 +223,7 @@ async fn an_endpoint_is_held_while_what_was_parked_there_is_woken_and_one_that_i
         .await;
     let held = "select from webhook_endpoints where user_id = 'ann' and endpoint_id = 'w' for update";
     let holder = world.database.holding(held).await;
-    let claimed = world.ledger.claim_deliveries(9, &DeliveryPolicy::default()).await.unwrap().claimed;
+    let claimed = world.ledger.claim_deliveries(9, &DeliveryPolicy::default(), None).await.unwrap().claimed;
     assert_eq!(claimed.len(), 1, "what waits elsewhere is sent");
     holder.close().await.unwrap();
     let (free, claimed) = free_while_a_claim_moves(&world, "old.next_at = 'infinity'").await;
@@ -247,10 +247,9 @@ async fn free_while_a_claim_moves(world: &World, kind: &str) -> (Vec<(String, St
     let mut other = PgConnection::connect_with(&world.database.options()).await.unwrap();
     sqlx::raw_sql("select pg_advisory_lock(1)").execute(&mut other).await.unwrap();
     let ledger = world.ledger.clone();
-    let claim =
-        tokio::spawn(
-            async move { ledger.claim_deliveries(9, &DeliveryPolicy::default()).await.unwrap().claimed },
-        );
+    let claim = tokio::spawn(async move {
+        ledger.claim_deliveries(9, &DeliveryPolicy::default(), None).await.unwrap().claimed
+    });
     world.database.until_somebody_waits().await;
     let free =
         "select user_id, endpoint_id from webhook_endpoints order by 1, 2 for no key update skip locked";
@@ -267,7 +266,7 @@ async fn what_is_sent_goes_to_the_url_of_that_persons_endpoint() {
     for (user, id) in [(&world.ann, "w"), (&world.ann, "v"), (&world.bob, "w")] {
         world.pending(user, id, 1).await;
     }
-    let claimed = world.ledger.claim_deliveries(9, &DeliveryPolicy::default()).await.unwrap().claimed;
+    let claimed = world.ledger.claim_deliveries(9, &DeliveryPolicy::default(), None).await.unwrap().claimed;
     assert_eq!(claimed.len(), 3);
     for one in claimed {
         assert_eq!(one.url, format!("{} {}", one.user_id, one.endpoint_id));
@@ -282,5 +281,8 @@ async fn a_test_of_a_disabled_endpoint_waits_for_it() {
     assert!(world.ledger.test_delivery(&world.ann, "w", "d").await.unwrap().is_some());
     assert_eq!(world.ledger.next_delivery_in().await.unwrap(), None);
     set(&world, true).await;
-    assert_eq!(world.ledger.claim_deliveries(9, &DeliveryPolicy::default()).await.unwrap().claimed.len(), 1);
+    assert_eq!(
+        world.ledger.claim_deliveries(9, &DeliveryPolicy::default(), None).await.unwrap().claimed.len(),
+        1
+    );
 }

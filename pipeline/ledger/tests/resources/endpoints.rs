@@ -52,7 +52,9 @@ async fn deliveries_of_a_disabled_endpoint_wait_until_it_is_enabled() {
         world.ledger.change_endpoint(&world.ann, "w", &change).await.unwrap().unwrap()
     };
     assert_eq!(set(false).await.disabled_reason.as_deref(), Some("by_owner"));
-    assert!(world.ledger.claim_deliveries(9, &DeliveryPolicy::default()).await.unwrap().claimed.is_empty());
+    assert!(
+        world.ledger.claim_deliveries(9, &DeliveryPolicy::default(), None).await.unwrap().claimed.is_empty()
+    );
     assert_eq!(
         world.ledger.next_delivery_in().await.unwrap(),
         None,
@@ -64,5 +66,8 @@ async fn deliveries_of_a_disabled_endpoint_wait_until_it_is_enabled() {
     world.run("update webhook_endpoints set failing_since = now(), consecutive_failures = 7").await;
     let enabled = set(true).await;
     assert!(enabled.enabled && enabled.disabled_reason.is_none() && enabled.failing_since.is_none());
-    assert_eq!(world.ledger.claim_deliveries(9, &DeliveryPolicy::default()).await.unwrap().claimed.len(), 2);
+    assert_eq!(
+        world.ledger.claim_deliveries(9, &DeliveryPolicy::default(), None).await.unwrap().claimed.len(),
+        2
+    );
 }

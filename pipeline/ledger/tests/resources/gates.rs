@@ -7,7 +7,7 @@ use sqlx::PgConnection;
 use crate::world::World;
 
 async fn claim(ledger: &Ledger) -> Vec<ClaimedDelivery> {
-    ledger.claim_deliveries(50, &DeliveryPolicy::default()).await.unwrap().claimed
+    ledger.claim_deliveries(50, &DeliveryPolicy::default(), None).await.unwrap().claimed
 }
 
 fn endpoints(claimed: &[ClaimedDelivery]) -> Vec<&str> {
@@ -120,7 +120,7 @@ async fn many_senders_that_died_at_a_full_endpoint_hide_nobody_elses_deliveries(
         .await;
     world.endpoint(&world.ann, "calm").await;
     world.pending(&world.ann, "calm", 1).await;
-    let claimed = world.ledger.claim_deliveries(1, &DeliveryPolicy::default()).await.unwrap().claimed;
+    let claimed = world.ledger.claim_deliveries(1, &DeliveryPolicy::default(), None).await.unwrap().claimed;
     assert_eq!(endpoints(&claimed), ["calm"]);
 }
 

@@ -96,7 +96,7 @@ async fn a_memory_that_was_heard_and_deleted_is_told_in_its_words_no_more() {
         .await;
     let policy = DeliveryPolicy { schedule: vec![std::time::Duration::ZERO], ..DeliveryPolicy::default() };
     let claim = async || {
-        let mut claimed = world.ledger.claim_deliveries(9, &policy).await.unwrap().claimed;
+        let mut claimed = world.ledger.claim_deliveries(9, &policy, None).await.unwrap().claimed;
         claimed.sort_by_key(|one| one.delivery_id.clone());
         claimed
     };

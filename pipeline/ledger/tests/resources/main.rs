@@ -20,6 +20,7 @@ mod deliveries;
 mod desk_webhooks;
 mod endpoint_marks;
 mod endpoints;
+mod erasure;
 mod fairness;
 mod folders;
 mod gates;

@@ -156,7 +156,9 @@ async fn the_claim_of_deliveries_uses_its_indexes() {
              from generate_series(0, 50519) n; \
              analyze"]).await;
     let claim = async |ledger: &Ledger| {
-        assert!(!ledger.claim_deliveries(8, &DeliveryPolicy::default()).await.unwrap().claimed.is_empty());
+        assert!(
+            !ledger.claim_deliveries(8, &DeliveryPolicy::default(), None).await.unwrap().claimed.is_empty()
+        );
     };
     assert_uses(&world, "webhook_deliveries", "webhook_deliveries_due", claim).await;
     assert_uses(&world, "webhook_deliveries", "webhook_deliveries_sending", claim).await;

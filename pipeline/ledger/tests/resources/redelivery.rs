@@ -37,7 +37,7 @@ async fn what_was_given_up_is_due_again_and_it_stands_in_the_audit_why() {
     assert_eq!(again("nothing").await, None);
     let line = world.ledger.delivery_line(&world.ann, "w", "exhausted").await.unwrap().unwrap();
     assert_eq!((line.status.as_str(), line.tries, line.epoch, line.parked), ("pending", 0, 11, false));
-    let claimed = world.ledger.claim_deliveries(9, &DeliveryPolicy::default()).await.unwrap().claimed;
+    let claimed = world.ledger.claim_deliveries(9, &DeliveryPolicy::default(), None).await.unwrap().claimed;
     assert_eq!(claimed.len(), 1);
 
     assert_eq!(delivery_subject("w", "exhausted"), "w/exhausted");

@@ -13,7 +13,7 @@ async fn waits_for_its_own(world: &World, endpoints: [(&UserId, &str); 2], disab
         world.endpoint(user, endpoint).await;
         world.pending(user, endpoint, 1).await;
     }
-    let claimed = world.ledger.claim_deliveries(9, &DeliveryPolicy::default()).await.unwrap().claimed;
+    let claimed = world.ledger.claim_deliveries(9, &DeliveryPolicy::default(), None).await.unwrap().claimed;
     assert_eq!(claimed.len(), 2);
     world
         .database

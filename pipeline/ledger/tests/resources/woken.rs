@@ -25,7 +25,8 @@ async fn with_one_lost() -> World {
 }
 
 async fn lose(world: &World) {
-    let mut claims = world.ledger.claim_deliveries(9, &DeliveryPolicy::default()).await.unwrap().claimed;
+    let mut claims =
+        world.ledger.claim_deliveries(9, &DeliveryPolicy::default(), None).await.unwrap().claimed;
     let outcome = DeliveryOutcome::Final { status: Some(404), error: "status" };
     world.ledger.finish_delivery(&claims.remove(0), outcome, &DeliveryPolicy::default()).await.unwrap();
     let _before = is_woken(world);

@@ -1,7 +1,10 @@
 //! People, as an operator makes and changes them.
 
+use rustix::process::Signal;
+
 use crate::binary::{command, told};
-use crate::world::World;
+use crate::process::Process;
+use crate::world::{GARDEN, World};
 
 /// The exit code, and the complaint.
 fn ends(world: &World, words: &[&str]) -> (Option<i32>, String) {
@@ -43,4 +46,38 @@ async fn the_last_app_can_be_switched_off_and_a_change_of_nothing_is_none() {
     assert_eq!(world.count(apps).await, 0);
     let (code, said) = ends(&world, &["users", "set", "u1"]);
     assert!(code == Some(2) && said.contains("--no-apps"), "{code:?} {said}");
+}
+
+#[tokio::test]
+async fn users_delete_erases_a_user_and_the_id_can_be_used_again() {
+    let world = World::new().await;
+    let mut process = Process::serve(&world.url, &[]).await;
+    let client = world.client(&process);
+    client.finished(&client.admit(GARDEN).await).await;
+    let delete = ["users", "delete", "u1", "--reason", "the user asked for it", "--operator", "olga"];
+
+    let (code, said) = ends(&world, &delete);
+    assert!(code == Some(2) && said.contains("--yes"), "it asks: {code:?} {said}");
+    let (code, said) = ends(&world, &["users", "delete", "nobody", "--yes", "--reason", "a mistake"]);
+    assert!(code == Some(3) && said.contains("nobody"), "{code:?} {said}");
+    told(&world.url, &[&delete[..], &["--dry-run"]].concat());
+    assert_eq!(world.count("select count(*) from conversations").await, 1);
+
+    let document = told(&world.url, &[&delete[..], &["--yes", "--json"]].concat());
+    let document: serde_json::Value = serde_json::from_str(&document).expect("one document");
+    assert_eq!(
+        (&document["deleted"], &document["rows"]["conversations"]),
+        (&true.into(), &1.into()),
+        "{document}"
+    );
+
+    assert_eq!(world.count("select count(*) from users").await, 0);
+    assert_eq!(world.count("select count(*) from conversations").await, 0);
+    assert_eq!(ends(&world, &delete).0, Some(3), "it is gone");
+    let audit = told(&world.url, &["audit", "list", "--action", "delete_user"]);
+    assert!(audit.contains("olga") && audit.contains("u1"), "{audit}");
+    told(&world.url, &["verify"]);
+    told(&world.url, &["users", "create", "--id", "u1"]);
+    process.signal(Signal::TERM);
+    process.ended().await;
 }

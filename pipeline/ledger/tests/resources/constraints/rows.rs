@@ -1,7 +1,7 @@
 //! A row of every table, and what the tables refuse of each.
 
 /// One row of every table, all of them Ann's, in the order of their foreign keys; Ann and Bob are there with their folders.
-pub(super) const SEED: &str = "\
+pub(crate) const SEED: &str = "\
     insert into developer_keys (user_id, key_id, name, key_prefix, key_sha256, scopes) \
         values ('ann', 'k', 'laptop', 'lsk', decode(repeat('00', 32), 'hex'), '{}'); \
     insert into people (user_id, person_id, name) values ('ann', 'p', 'Tom'); \
@@ -98,6 +98,11 @@ pub(super) const OF_PEOPLE: &[Refused] = &[
     ("goals", "goal_type_known", "goal_type = 'gone'"),
     ("request_keys", "answer_has_status", "status = 200"),
     ("request_keys", "answer_has_status", "answer = '{}'"),
+    (
+        "epoch_floor",
+        "epoch_floor_has_one_row",
+        "insert into epoch_floor (is_only_row, epoch) values (false, 0)",
+    ),
 ];
 
 /// What a job, its bells and what is counted and done of it may not be. The job that is there is queued.

@@ -1,0 +1,100 @@
+//! A user who is erased while a run is under way, and created again under the same id.
+
+use job::{FailureCode, Outcome, State};
+use ledger::{
+    CheckpointKey, Claimed, Edge, ErasureStep, Finished, OperatorAction, Renewal, ReprocessRefusal, Results,
+    Spent,
+};
+use records::ConversationId;
+
+use crate::world::{World, completion, talk};
+
+fn action() -> OperatorAction {
+    OperatorAction { operator: "olga".into(), reason: "asked for by the user".into() }
+}
+
+async fn erase(world: &World) {
+    world.ledger.begin_erasure(&world.ann, &action()).await.unwrap().unwrap();
+    while world.ledger.erase_some(&world.ann).await.unwrap() != ErasureStep::Done {}
+}
+
+/// Says all that a run can say, and that nothing of it was written.
+async fn assert_refused(world: &World, old: &Claimed) {
+    let key = CheckpointKey { stage: "structure", version: 1, digest: [0; 32] };
+    let output = serde_json::json!({"title": "of the erased user"});
+    assert!(!world.ledger.record(&old.holding(), &key, &output, &[]).await.unwrap());
+    let spent = Spent { stage: "structure".into(), engine: "e".into(), ..Spent::default() };
+    assert!(!world.ledger.spend(&old.holding(), &[spent]).await.unwrap());
+    let renewed = world.ledger.renew(&[old.holding()]).await.unwrap();
+    assert!(renewed.iter().all(|renewal| *renewal == Renewal::Lost), "{renewed:?}");
+    let fail = Edge::Fail { code: FailureCode::Internal, retry_after: None, jitter_permille: 0 };
+    let settled = world.ledger.settle(&old.holding(), fail).await.unwrap();
+    assert!(!matches!(settled, ledger::Answer::Granted { .. }), "{settled:?}");
+    let results = Results { engine: "e".into(), ..Results::default() };
+    let finished = world.ledger.complete(&completion(old, Outcome::Kept, results)).await.unwrap();
+    assert!(matches!(finished, Finished::Refused(_)), "{finished:?}");
+}
+
+#[tokio::test]
+async fn a_run_of_an_erased_user_writes_nothing_to_the_user_created_again() {
+    let world = World::new().await;
+    let old = world.claimed("c").await;
+    erase(&world).await;
+    assert_refused(&world, &old).await;
+
+    assert!(world.ledger.create_user(&world.ann, &Default::default()).await.unwrap(), "a fresh user");
+    // A client that names its session gets the same conversation id, and so the same job id.
+    let job = world.admitted("c").await;
+    assert_eq!(job, old.job.id);
+    assert_refused(&world, &old).await;
+    let new = world.claim(&job).await;
+    assert!(new.job.epoch > old.job.epoch);
+    assert_refused(&world, &old).await;
+
+    let finished = world.ledger.complete(&completion(&new, Outcome::Kept, Results::default())).await.unwrap();
+    assert!(matches!(finished, Finished::Completed { .. }), "{finished:?}");
+    assert_eq!(world.count("select count(*) from stage_checkpoints").await, 0);
+    assert_eq!(world.count("select count(*) from conversations where title <> ''").await, 0);
+}
+
+#[tokio::test]
+async fn finalize_after_an_erasure_begins_above_the_old_epochs() {
+    let world = World::new().await;
+    let conversation = world.deferred("c").await;
+    world.ledger.finalize(&world.ann, &conversation, None).await.unwrap().unwrap();
+    let old = world.claim(&job::JobId::derive("ann", "c", 1)).await;
+    erase(&world).await;
+    assert!(world.ledger.create_user(&world.ann, &Default::default()).await.unwrap());
+    let conversation = world.deferred("c").await;
+    world.ledger.finalize(&world.ann, &conversation, None).await.unwrap().unwrap();
+    let new = world.claim(&old.job.id).await;
+    assert!(new.job.epoch > old.job.epoch);
+    assert_refused(&world, &old).await;
+}
+
+#[tokio::test]
+async fn nothing_is_admitted_for_a_user_who_is_being_deleted() {
+    let world = World::new().await;
+    let waiting = world.deferred("waiting").await;
+    let dead = world.dead("dead", FailureCode::NoContent).await;
+    world.ledger.begin_erasure(&world.ann, &action()).await.unwrap().unwrap();
+
+    assert!(world.ledger.create_conversation(&world.ann, talk("new")).await.is_err());
+    assert!(world.ledger.finalize(&world.ann, &waiting, None).await.unwrap().is_err());
+    let again = world.ledger.reprocess(&world.ann, &ConversationId::new("dead"), None).await.unwrap();
+    assert_eq!(again.unwrap_err(), ReprocessRefusal::NoConversation);
+    assert!(world.ledger.replay(&dead, &action()).await.unwrap().unwrap().is_err());
+    let live = "select count(*) from finalization_jobs where status in ('queued', 'leased', 'blocked_byok')";
+    assert_eq!(world.count(live).await, 0);
+}
+
+#[tokio::test]
+async fn erasure_withdraws_a_running_job_first_and_raises_its_epoch() {
+    let world = World::new().await;
+    let old = world.claimed("c").await;
+    world.ledger.begin_erasure(&world.ann, &action()).await.unwrap().unwrap();
+    assert_eq!(world.ledger.erase_some(&world.ann).await.unwrap(), ErasureStep::Removed("conversations", 1));
+    let job = world.job(&old.job.id).await;
+    assert_eq!(job.state, State::Completed { outcome: Outcome::Withdrawn });
+    assert_eq!(job.epoch, old.job.epoch.next());
+}

@@ -1,0 +1,216 @@
+//! `users delete`: everything of a user goes, in small steps, and nothing of anybody else's.
+
+use ledger::{ActionFilter, CHECKS, ErasureStep, OperatorAction};
+use records::UserId;
+use sqlx::AssertSqlSafe;
+
+use crate::{constraints::rows::SEED, world::World};
+
+fn action() -> OperatorAction {
+    OperatorAction { operator: "olga".into(), reason: "asked for by the user".into() }
+}
+
+/// Ann has a row in every table, and nothing is wrong with any.
+async fn filled() -> World {
+    let world = World::new().await;
+    world.run(SEED).await;
+    world.run("update finalization_jobs set ring = 1, epoch = 1").await;
+    verified(&world).await;
+    world
+}
+
+/// Every table with rows that name a user, read from the schema: a table that is added later is found as well.
+async fn tables(world: &World) -> Vec<String> {
+    let tables: Vec<String> = sqlx::query_scalar(
+        "select table_name::text from information_schema.columns \
+         where table_schema = 'public' and column_name = 'user_id' order by 1",
+    )
+    .fetch_all(&world.pool)
+    .await
+    .unwrap();
+    assert!(tables.len() >= 24, "the tables were found: {tables:?}");
+    tables
+}
+
+/// The tables that hold something of `user`.
+async fn tables_of(world: &World, user: &UserId) -> Vec<String> {
+    let mut found = Vec::new();
+    for table in tables(world).await {
+        let query = format!("select count(*) from {table} where user_id = $1");
+        let rows: i64 = sqlx::query_scalar(AssertSqlSafe(query))
+            .bind(user.as_str())
+            .fetch_one(&world.pool)
+            .await
+            .unwrap();
+        if rows > 0 {
+            found.push(table);
+        }
+    }
+    found
+}
+
+/// Erases to the end, and answers how many steps it took.
+async fn erase(world: &World, user: &UserId) -> usize {
+    for steps in 1..1_000 {
+        if world.ledger.erase_some(user).await.unwrap() == ErasureStep::Done {
+            return steps;
+        }
+    }
+    panic!("the erasure does not end");
+}
+
+async fn verified(world: &World) {
+    for check in &CHECKS {
+        assert_eq!(
+            world.ledger.verify(check, 5).await.unwrap().offenders,
+            Vec::<String>::new(),
+            "{}",
+            check.name
+        );
+    }
+}
+
+#[tokio::test]
+async fn erasure_removes_the_user_from_every_table() {
+    let world = filled().await;
+    assert_eq!(tables_of(&world, &world.ann).await, tables(&world).await, "Ann has a row of everything");
+
+    let counts = world.ledger.begin_erasure(&world.ann, &action()).await.unwrap().unwrap();
+    assert!(counts.contains(&("memories", 1)), "{counts:?}");
+    erase(&world, &world.ann).await;
+
+    assert_eq!(tables_of(&world, &world.ann).await, Vec::<String>::new());
+    assert_eq!(world.count("select count(*) from finalization_bells").await, 0);
+    assert_eq!(
+        world.count("select count(*) from replay_items where user_id = ''").await,
+        1,
+        "kept without whose it was"
+    );
+    verified(&world).await;
+}
+
+#[tokio::test]
+async fn erasure_leaves_other_users_alone() {
+    let world = filled().await;
+    let before = tables_of(&world, &world.ann).await;
+    world.endpoint(&world.bob, "w").await;
+    world.pending(&world.bob, "w", 3).await;
+    world.ledger.begin_erasure(&world.bob, &action()).await.unwrap().unwrap();
+    erase(&world, &world.bob).await;
+    assert_eq!(tables_of(&world, &world.bob).await, Vec::<String>::new());
+    assert_eq!(tables_of(&world, &world.ann).await, before);
+    assert_eq!(world.count("select count(*) from developer_keys where revoked_at is null").await, 1);
+}
+
+#[tokio::test]
+async fn erasure_of_an_unknown_user_does_nothing() {
+    let world = World::new().await;
+    let nobody = UserId::new("nobody");
+    assert_eq!(world.ledger.user_rows(&nobody).await.unwrap(), None);
+    assert_eq!(world.ledger.begin_erasure(&nobody, &action()).await.unwrap(), None);
+    assert_eq!(world.count("select count(*) from operator_actions").await, 0);
+}
+
+#[tokio::test]
+async fn erasure_revokes_keys_and_stops_webhooks_at_once() {
+    let world = filled().await;
+    world.run("update webhook_deliveries set next_at = now() - interval '1 minute'").await;
+    world.ledger.begin_erasure(&world.ann, &action()).await.unwrap().unwrap();
+    assert_eq!(world.count("select count(*) from developer_keys where revoked_at is null").await, 0);
+    let claims = world.ledger.claim_deliveries(10, &ledger::DeliveryPolicy::default(), None).await.unwrap();
+    assert_eq!(claims.claimed.len(), 0, "nothing is sent any more");
+    assert!(
+        !world.ledger.create_user(&world.ann, &Default::default()).await.unwrap(),
+        "the id is taken until the end"
+    );
+}
+
+#[tokio::test]
+async fn erasure_goes_on_after_an_interruption_at_any_step() {
+    let steps = {
+        let world = filled().await;
+        world.ledger.begin_erasure(&world.ann, &action()).await.unwrap().unwrap();
+        erase(&world, &world.ann).await
+    };
+    assert!(steps > 10, "one table after the other: {steps}");
+    let world = filled().await;
+    // Each time as a new run of the command would: from the beginning, one step, and no further.
+    for _ in 1..steps {
+        world.other_process().begin_erasure(&world.ann, &action()).await.unwrap().unwrap();
+        let step = world.other_process().erase_some(&world.ann).await.unwrap();
+        assert!(matches!(step, ErasureStep::Removed(_, 1..)), "{step:?}");
+        verified(&world).await;
+    }
+    world.other_process().begin_erasure(&world.ann, &action()).await.unwrap().unwrap();
+    assert_eq!(world.other_process().erase_some(&world.ann).await.unwrap(), ErasureStep::Done);
+    assert_eq!(tables_of(&world, &world.ann).await, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn erasure_of_many_rows_takes_small_steps() {
+    let world = World::new().await;
+    world
+        .run(
+            "insert into conversations (user_id, conversation_id, created_at, updated_at, started_at, finished_at, \
+                 language, source, status) \
+             select 'ann', 'c' || n, now(), now(), now(), now(), 'en', 'phone', 'completed' \
+             from generate_series(1, 5000) n",
+        )
+        .await;
+    world.ledger.begin_erasure(&world.ann, &action()).await.unwrap().unwrap();
+    let mut removed = Vec::new();
+    while let ErasureStep::Removed(table, rows) = world.ledger.erase_some(&world.ann).await.unwrap() {
+        assert!(rows <= 2_000, "{table}: {rows}");
+        removed.push((table, rows));
+    }
+    let conversations: u64 =
+        removed.iter().filter(|(table, _)| *table == "conversations").map(|(_, rows)| rows).sum();
+    assert_eq!(conversations, 5000);
+}
+
+#[tokio::test]
+async fn erasure_is_recorded_with_counts_and_without_words() {
+    let world = filled().await;
+    world.ledger.begin_erasure(&world.ann, &action()).await.unwrap().unwrap();
+    erase(&world, &world.ann).await;
+    let filter = ActionFilter { action: Some("delete_user".into()), limit: 9, ..ActionFilter::default() };
+    let actions = world.ledger.actions(&filter).await.unwrap();
+    let [action] = actions.as_slice() else { panic!("{actions:?}") };
+    assert_eq!((action.operator.as_str(), action.subject.as_deref()), ("olga", Some("ann")));
+    let detail = action.detail.as_deref().unwrap();
+    assert!(detail.starts_with("done 20") && detail.contains("conversations 1"), "{detail}");
+    for word in ["Tom", "tea", "Well", "example.com", "Read"] {
+        assert!(!detail.contains(word), "{detail}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_request_under_way_writes_late_goes_with_the_user() {
+    let world = World::new().await;
+    world.ledger.begin_erasure(&world.ann, &action()).await.unwrap().unwrap();
+    // A request that was let in before its key was revoked.
+    let mut late = world.pool.begin().await.unwrap();
+    sqlx::query(
+        "insert into memories (user_id, memory_id, content, category, created_at, updated_at) \
+         values ('ann', 'late', 'Likes tea', 'core', now(), now())",
+    )
+    .execute(&mut *late)
+    .await
+    .unwrap();
+    let ending = {
+        let (ledger, ann) = (world.other_process(), world.ann.clone());
+        tokio::spawn(async move {
+            loop {
+                match ledger.erase_some(&ann).await {
+                    Ok(ErasureStep::Done) => return,
+                    Ok(_) => {}
+                    Err(error) => assert!(error.is_passing(), "{error}"),
+                }
+            }
+        })
+    };
+    world.database.until_somebody_waits().await;
+    late.commit().await.unwrap();
+    ending.await.unwrap();
+    assert_eq!(tables_of(&world, &world.ann).await, Vec::<String>::new());
+}

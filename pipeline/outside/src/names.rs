@@ -1,0 +1,253 @@
+//! Resolves names with a time limit and in bounded numbers, once for all who ask for the same name, and remembers the answers for
+//! a short while. A slow name server costs its own user's calls their time, and nobody else anything.
+
+use std::{
+    collections::HashMap,
+    io,
+    net::IpAddr,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use futures::{
+    FutureExt,
+    future::{BoxFuture, Shared},
+};
+use tokio::{
+    sync::Semaphore,
+    time::{Instant, timeout},
+};
+
+use crate::resolver::Lookup;
+
+/// How long a caller waits for an answer.
+const TIME_LIMIT: Duration = Duration::from_secs(3);
+/// Look-ups under way at once. One that its callers gave up keeps its place until it ends.
+const AT_ONCE: usize = 32;
+/// Of them, one user's.
+const PER_USER: usize = 2;
+/// The operating system's resolver tells no lifetime of its answers.
+const FOUND_FOR: Duration = Duration::from_secs(30);
+const MISSING_FOR: Duration = Duration::from_secs(5);
+/// Remembered at most.
+const REMEMBERED: usize = 4_096;
+
+type Found = Result<Arc<[IpAddr]>, io::ErrorKind>;
+
+/// Resolves names. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Names(Arc<Inner>);
+
+struct Inner {
+    lookup: Arc<dyn Lookup>,
+    at_once: Semaphore,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    names: HashMap<String, Known>,
+    /// Of users with look-ups under way.
+    users: HashMap<String, Arc<Semaphore>>,
+}
+
+enum Known {
+    Running(Shared<BoxFuture<'static, Found>>),
+    Answered { found: Found, until: Instant },
+}
+
+impl Known {
+    /// A look-up that panicked has ended without an answer.
+    fn is_current(&self, now: Instant) -> bool {
+        match self {
+            Self::Running(running) => running.peek().is_none(),
+            Self::Answered { until, .. } => *until > now,
+        }
+    }
+}
+
+impl std::fmt::Debug for Names {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Names")
+    }
+}
+
+impl Names {
+    pub(crate) fn new(lookup: Arc<dyn Lookup>) -> Self {
+        Self(Arc::new(Inner { lookup, at_once: Semaphore::new(AT_ONCE), state: Mutex::default() }))
+    }
+
+    /// The addresses of `name`, for a call of `user`'s. Addresses are remembered, not whether they may be called.
+    ///
+    /// # Errors
+    /// What the look-up says; [`io::ErrorKind::TimedOut`] after three seconds.
+    pub(crate) async fn find(&self, user: &str, name: &str) -> io::Result<Arc<[IpAddr]>> {
+        let found = match self.known_or_begun(user, name) {
+            Known::Answered { found, .. } => found,
+            Known::Running(running) => {
+                timeout(TIME_LIMIT, running).await.unwrap_or(Err(io::ErrorKind::TimedOut))
+            }
+        };
+        found.map_err(io::Error::from)
+    }
+
+    fn known_or_begun(&self, user: &str, name: &str) -> Known {
+        let now = Instant::now();
+        let mut state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
+        match state.names.get(name).filter(|known| known.is_current(now)) {
+            Some(Known::Running(running)) => return Known::Running(running.clone()),
+            Some(Known::Answered { found, until }) => {
+                return Known::Answered { found: found.clone(), until: *until };
+            }
+            None => {}
+        }
+        state.users.retain(|_, of_user| Arc::strong_count(of_user) > 1);
+        let of_user = state.users.entry(user.to_owned()).or_insert_with(|| Semaphore::new(PER_USER).into());
+        let lookup = tokio::spawn(Arc::clone(&self.0).look_up(Arc::clone(of_user), name.to_owned()));
+        // A task of its own: it ends, and frees its place, whatever becomes of those who wait for it.
+        let running = async { lookup.await.unwrap_or(Err(io::ErrorKind::Other)) }.boxed().shared();
+        if state.names.len() >= REMEMBERED {
+            state.names.retain(|_, known| matches!(known, Known::Running(_)) && known.is_current(now));
+        }
+        state.names.insert(name.to_owned(), Known::Running(running.clone()));
+        Known::Running(running)
+    }
+}
+
+impl Inner {
+    async fn look_up(self: Arc<Self>, of_user: Arc<Semaphore>, name: String) -> Found {
+        let places = async { (of_user.acquire().await, self.at_once.acquire().await) };
+        let (found, is_answer) = match timeout(TIME_LIMIT, places).await {
+            Ok(_places) => {
+                let found = self.lookup.lookup(&name).await;
+                (found.map(Arc::from).map_err(|error| error.kind()), true)
+            }
+            // Nobody was asked.
+            Err(_) => (Err(io::ErrorKind::TimedOut), false),
+        };
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if is_answer {
+            let lasts = if found.is_ok() { FOUND_FOR } else { MISSING_FOR };
+            let until = Instant::now() + lasts;
+            state.names.insert(name, Known::Answered { found: found.clone(), until });
+        } else {
+            state.names.remove(&name);
+        }
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up must fail")]
+
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    /// Answers after a while: names that begin with `slow` after 30 s, those that end with `missing` with an error.
+    #[derive(Default)]
+    struct Server {
+        asked: AtomicUsize,
+        running: AtomicUsize,
+        most: AtomicUsize,
+    }
+
+    impl Lookup for Server {
+        fn lookup<'a>(&'a self, name: &'a str) -> BoxFuture<'a, io::Result<Vec<IpAddr>>> {
+            async move {
+                self.asked.fetch_add(1, Ordering::SeqCst);
+                let running = self.running.fetch_add(1, Ordering::SeqCst) + 1;
+                self.most.fetch_max(running, Ordering::SeqCst);
+                let takes = if name.starts_with("slow") { 30_000 } else { 10 };
+                tokio::time::sleep(Duration::from_millis(takes)).await;
+                self.running.fetch_sub(1, Ordering::SeqCst);
+                match name.ends_with("missing") {
+                    true => Err(io::ErrorKind::NotFound.into()),
+                    false => Ok(vec![IpAddr::from([8, 8, 8, 8])]),
+                }
+            }
+            .boxed()
+        }
+    }
+
+    fn names() -> (Arc<Server>, Names) {
+        let server = Arc::new(Server::default());
+        (Arc::clone(&server), Names::new(server))
+    }
+
+    async fn kind(names: &Names, user: &str, name: &str) -> Result<usize, io::ErrorKind> {
+        names.find(user, name).await.map(|found| found.len()).map_err(|error| error.kind())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_slow_name_is_given_up_after_three_seconds_and_remembered_when_it_answers() {
+        let (server, names) = names();
+        let began = Instant::now();
+        assert_eq!(kind(&names, "ann", "slow").await, Err(io::ErrorKind::TimedOut));
+        assert_eq!(began.elapsed(), TIME_LIMIT);
+        assert_eq!(kind(&names, "ann", "slow").await, Err(io::ErrorKind::TimedOut));
+        tokio::time::sleep(Duration::from_secs(25)).await;
+        assert_eq!(kind(&names, "ann", "slow").await, Ok(1));
+        assert_eq!(server.asked.load(Ordering::SeqCst), 1, "asked once for all of them");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn slow_names_of_some_users_do_not_delay_the_names_of_another() {
+        let (server, names) = names();
+        for user in 0..8 {
+            for name in 0..20 {
+                let names = names.clone();
+                let (user, name) = (format!("user{user}"), format!("slow{name}.of{user}"));
+                tokio::spawn(async move { names.find(&user, &name).await });
+            }
+        }
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        let began = Instant::now();
+        assert_eq!(kind(&names, "bob", "fast").await, Ok(1));
+        assert!(began.elapsed() < Duration::from_millis(50), "{:?}", began.elapsed());
+        tokio::time::sleep(Duration::from_secs(600)).await;
+        assert!(server.most.load(Ordering::SeqCst) <= 8 * PER_USER + 1, "two at once of each");
+        let state = names.0.state.lock().unwrap();
+        let running = state.names.values().filter(|known| matches!(known, Known::Running(_))).count();
+        assert_eq!(running, 0, "what never had its turn is forgotten");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn look_ups_under_way_are_bounded_whoever_asks() {
+        let (server, names) = names();
+        for user in 0..100 {
+            let names = names.clone();
+            tokio::spawn(async move { names.find(&format!("user{user}"), &format!("slow{user}")).await });
+        }
+        tokio::time::sleep(Duration::from_secs(100)).await;
+        assert_eq!(server.most.load(Ordering::SeqCst), AT_ONCE);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn answers_are_remembered_for_a_short_while_and_failures_for_a_shorter_one() {
+        let (server, names) = names();
+        let asked = || server.asked.load(Ordering::SeqCst);
+        for (name, answer, lasts) in
+            [("name", Ok(1), FOUND_FOR), ("missing", Err(io::ErrorKind::NotFound), MISSING_FOR)]
+        {
+            let before = asked();
+            for _ in 0..3 {
+                assert_eq!(kind(&names, "ann", name).await, answer);
+            }
+            assert_eq!(asked(), before + 1);
+            tokio::time::advance(lasts).await;
+            assert_eq!(kind(&names, "bob", name).await, answer);
+            assert_eq!(asked(), before + 2);
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_remembered_is_bounded() {
+        let (_, names) = names();
+        for name in 0..REMEMBERED + 10 {
+            names.find("ann", &format!("{name}")).await.unwrap();
+        }
+        assert!(names.0.state.lock().unwrap().names.len() <= REMEMBERED);
+    }
+}

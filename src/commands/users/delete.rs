@@ -1,0 +1,70 @@
+//! `listen users delete`: erases a user and everything that belongs to them.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use ledger::{ErasureStep, Ledger};
+use records::UserId;
+use serde_json::{Value, json};
+
+use super::nobody;
+use crate::commands::{
+    consent::{Cause, Consent},
+    gap::bridged,
+    progress,
+    stdout::say,
+    table::print_json,
+};
+
+/// Whom, by whom and why.
+#[derive(Args, Debug)]
+pub(super) struct Delete {
+    /// The user.
+    id: String,
+    #[command(flatten)]
+    cause: Cause,
+    #[command(flatten)]
+    consent: Consent,
+}
+
+/// Deletes in small transactions. Interrupted, it goes on when it is run again.
+///
+/// # Errors
+/// When the database does not answer, or there is no such user.
+pub(super) async fn run(ledger: &Ledger, delete: &Delete, as_json: bool) -> anyhow::Result<ExitCode> {
+    let user = UserId::new(delete.id.as_str());
+    let found = ledger.user_rows(&user).await?.ok_or_else(|| nobody(&user))?;
+    let question = format!("Delete the user {user} and everything that belongs to them ({})?", words(&found));
+    if !delete.consent.given(&question)? {
+        match as_json {
+            true => print_json(&json!({ "id": user.as_str(), "deleted": false, "rows": counts(&found) })),
+            false => say!("{user} has {}; nothing was deleted", words(&found)),
+        }?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let action = delete.cause.action();
+    let begun = ledger.begin_erasure(&user, &action).await?.ok_or_else(|| nobody(&user))?;
+    let rows = begun.iter().map(|(_, rows)| rows.unsigned_abs()).sum();
+    let bar = progress::bar(rows, "rows deleted");
+    while let ErasureStep::Removed(table, rows) = bridged(async || ledger.erase_some(&user).await).await? {
+        bar.set_message(table);
+        bar.inc(rows);
+    }
+    bar.finish_and_clear();
+    match as_json {
+        true => print_json(&json!({ "id": user.as_str(), "deleted": true, "rows": counts(&begun) })),
+        false => say!("deleted {user}: {}", words(&begun)),
+    }?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn words(counts: &[(&str, i64)]) -> String {
+    match counts {
+        [] => "nothing else".to_owned(),
+        counts => counts.iter().map(|(table, rows)| format!("{table} {rows}")).collect::<Vec<_>>().join(", "),
+    }
+}
+
+fn counts(counts: &[(&str, i64)]) -> Value {
+    counts.iter().map(|(table, rows)| ((*table).to_owned(), Value::from(*rows))).collect()
+}
