@@ -17,6 +17,9 @@ pub struct Settings {
     pub body_wait: Duration,
     /// Requests per minute, key and process (`LISTEN_RATE_PER_MINUTE`); 0 switches the limit off.
     pub rate_per_minute: u32,
+    /// How many bytes of request bodies and unsent answers the process holds at most (`LISTEN_MEMORY_BUDGET`), small ones
+    /// not counted; a quarter of it for one user.
+    pub memory_budget: usize,
     /// Sources that are accepted besides the eight generic ones (DECISIONS §1).
     pub vendor_sources: Vec<String>,
     /// Whether durable dispatch is configured: `false` in `inline` mode, where finalize and `defer_processing`
@@ -35,6 +38,9 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// The default of [`memory_budget`](Self::memory_budget): 256 MiB.
+    pub const MEMORY_BUDGET: usize = 256 * 1_024 * 1_024;
+
     /// How long a request is worked on at most: until its body is there, what a create waits, and what an answer takes.
     /// Who is slower than each of them is told so by them; this is for whoever has nobody to tell.
     pub(crate) fn longest_answer(&self) -> Duration {
@@ -52,6 +58,7 @@ impl Default for Settings {
             create_wait: Duration::from_secs(25),
             body_wait: Duration::from_secs(60),
             rate_per_minute: 600,
+            memory_budget: Self::MEMORY_BUDGET,
             vendor_sources: Source::VENDORS.map(str::to_owned).to_vec(),
             finalize_enabled: true,
             cors_origins: Vec::new(),

@@ -19,7 +19,7 @@ use super::{BODY_LIMIT, Door, unbroken};
 use crate::{
     Error, Scope,
     keys::Caller,
-    read::{Problem, whole},
+    read::{Arrived, Problem, whole},
     routes,
 };
 
@@ -65,9 +65,10 @@ async fn named(
     }
     parts.extensions.insert(caller);
     parts.extensions.insert(key.clone());
+    parts.extensions.insert(Arrived(bytes));
     let door = door.clone();
     let whole = async move {
-        let answer = next.run(Request::from_parts(parts, Body::from(bytes))).await;
+        let answer = next.run(Request::from_parts(parts, Body::empty())).await;
         match answer.status().is_success() {
             true => keep(&door, &key, answer).await,
             false => answer,

@@ -9,7 +9,7 @@ use records::{Timestamp, UserId};
 use super::{Scope, text::hash_of_presented};
 use crate::{
     Error,
-    door::{Door, Told},
+    door::{Account, Door, Told},
 };
 
 /// The person behind a request, with what the key may do.
@@ -21,6 +21,8 @@ pub(crate) struct Caller {
     pub(crate) key_id: String,
     /// When that key stops working.
     pub(crate) expires_at: Option<Timestamp>,
+    /// The memory that this request holds.
+    pub(crate) account: Account,
     scopes: Vec<Scope>,
 }
 
@@ -51,9 +53,12 @@ impl FromRequestParts<Door> for Caller {
             told.note(left);
         }
         counted.admitted?;
+        let account =
+            parts.extensions.get::<Account>().cloned().unwrap_or_else(|| Account::new(&door.budget));
+        account.open(&owner.user_id);
         // A scope that this version does not know (yet, or any more) grants nothing.
         let scopes = owner.scopes.iter().filter_map(|name| Scope::from_name(name)).collect();
-        Ok(Self { user: owner.user_id, key_id: owner.key_id, expires_at: owner.expires_at, scopes })
+        Ok(Self { user: owner.user_id, key_id: owner.key_id, expires_at: owner.expires_at, account, scopes })
     }
 }
 
