@@ -15,7 +15,7 @@ pub struct Settings {
     /// How long a request's body may take to arrive, once the key is known: then 408. The default lets 4 MiB come over a
     /// line of 0.6 Mbit/s, and is what proxies wait (nginx, `client_body_timeout`).
     pub body_wait: Duration,
-    /// Requests per minute, key and process (`LISTEN_RATE_PER_MINUTE`); 0 switches the limit off.
+    /// Requests per minute, user and process (`LISTEN_RATE_PER_MINUTE`); 0 switches the limit off.
     pub rate_per_minute: u32,
     /// How many bytes of request bodies and unsent answers the process holds at most (`LISTEN_MEMORY_BUDGET`), small ones
     /// not counted; a quarter of it for one user.

@@ -5,8 +5,10 @@
 
 use axum::{
     extract::Request,
-    http::{HeaderMap, header::ACCEPT_ENCODING},
+    http::{Extensions, HeaderMap, StatusCode, Version, header::ACCEPT_ENCODING},
 };
+
+use crate::routes::AsItIs;
 
 /// Takes a header away that refuses everything; without it nothing is compressed.
 pub(super) async fn leave_a_choice(mut request: Request) -> Request {
@@ -14,6 +16,11 @@ pub(super) async fn leave_a_choice(mut request: Request) -> Request {
         request.headers_mut().remove(ACCEPT_ENCODING);
     }
     request
+}
+
+/// Whether the layer may compress an answer; what is kept compressed is not compressed anew for each client.
+pub(super) fn may_compress(_: StatusCode, _: Version, _: &HeaderMap, marks: &Extensions) -> bool {
+    marks.get::<AsItIs>().is_none()
 }
 
 /// Whether neither gzip nor an answer as it is would do.

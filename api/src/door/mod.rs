@@ -16,9 +16,10 @@ use std::{collections::HashMap, sync::Arc};
 
 use axum::{Router, extract::DefaultBodyLimit, middleware};
 use ledger::Ledger;
-use tower_http::compression::CompressionLayer;
+use tower_http::compression::{CompressionLayer, DefaultPredicate, Predicate};
 
 pub(crate) use budget::{Account, Refused, Reservation};
+pub(crate) use encoding::takes_gzip;
 pub(crate) use rate::Told;
 pub(crate) use repeats::Creating;
 pub(crate) use since::Since;
@@ -100,7 +101,7 @@ pub fn router_with_ids(
         .layer(middleware::from_fn_with_state(door.clone(), budget::bound))
         .layer(pass::catch_panics())
         .layer(middleware::from_fn_with_state(door.clone(), pass::attend))
-        .layer(CompressionLayer::new())
+        .layer(CompressionLayer::new().compress_when(DefaultPredicate::new().and(encoding::may_compress)))
         // Outside of the compression, which would refuse an answer that is given already.
         .layer(middleware::map_request(encoding::leave_a_choice));
     match door.settings.cors_origins.as_slice() {

@@ -48,7 +48,7 @@ impl FromRequestParts<Door> for Caller {
         }
         let hash = bearer(&parts.headers).and_then(hash_of_presented).ok_or(Error::NotAuthenticated)?;
         let owner = door.ledger.key_owner(&hash).await?.ok_or(Error::NotAuthenticated)?;
-        let counted = door.rate.admit(&owner.key_id);
+        let counted = door.rate.admit(&owner.user_id);
         if let (Some(left), Some(told)) = (counted.left, parts.extensions.get::<Told>()) {
             told.note(left);
         }
