@@ -291,3 +291,17 @@ fn to_json(remark: &Remark) -> Value {
     };
     json!({ "check": remark.name, "level": level, "words": remark.words })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_of_open_files_that_is_too_small_for_the_connections_is_named() {
+        let small = open_files(1_024);
+        assert_eq!(small.level, Level::Warning);
+        assert!(small.words.contains("1024") && small.words.contains("768 connections"), "{}", small.words);
+        assert_eq!(open_files(4_096).level, Level::Fine);
+        assert_eq!(open_files(u64::MAX).level, Level::Fine);
+    }
+}
