@@ -3,6 +3,7 @@
 
 mod limits;
 mod shown;
+mod size;
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -12,9 +13,10 @@ use job::Policy;
 use outside::{BadVapid, Vapid};
 use secrecy::SecretString;
 
-pub(crate) use self::shown::shown;
+pub(crate) use self::{shown::shown, size::Size};
 
 use crate::{
+    connections::Limits,
     console::door::{BadDoor, Door},
     traces::TraceSettings,
 };
@@ -72,6 +74,9 @@ impl DateOrder {
     }
 }
 
+/// Sessions of the database besides `LISTEN_DATABASE_CONNECTIONS`.
+const BESIDES: u32 = 16;
+
 /// Everything that can be set. The name of a setting in a file is its flag's, with `_` for `-`.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Settings")]
@@ -120,9 +125,18 @@ pub(crate) struct Config {
     /// Expired leases that end in a dead letter.
     #[arg(long, env = "LISTEN_FINALIZATION_MAX_CRASHES", default_value_t = 5, value_name = "N")]
     pub(crate) finalization_max_crashes: u32,
-    /// Requests per minute and key; 0 switches the limit off.
+    /// Requests per minute and user; 0 switches the limit off.
     #[arg(long, env = "LISTEN_RATE_PER_MINUTE", default_value_t = 600, value_name = "N")]
     pub(crate) rate_per_minute: u32,
+    /// Memory that request bodies and unsent answers may take, such as 256MiB; a quarter of it for one user.
+    #[arg(long, env = "LISTEN_MEMORY_BUDGET", default_value = "256MiB", value_name = "SIZE")]
+    pub(crate) memory_budget: Size,
+    /// Connections to the public address at once; fewer where the process may not open as many files.
+    #[arg(long, env = "LISTEN_CONNECTIONS", default_value_t = 1_024, value_name = "N")]
+    pub(crate) connections: usize,
+    /// Of these, from one address (of IPv6, one /64). Behind a proxy, all come from its address.
+    #[arg(long, env = "LISTEN_CONNECTIONS_PER_ADDRESS", default_value_t = 256, value_name = "N")]
+    pub(crate) connections_per_address: usize,
     /// How long finished jobs, deliveries and operator actions are kept. Every worker and reconciler needs the same: the
     /// smallest wins.
     #[arg(long, env = "LISTEN_RETENTION_DAYS", default_value_t = 30, value_name = "DAYS")]
@@ -219,6 +233,12 @@ impl Config {
         }
     }
 
+    /// How many connections the public address keeps, in a process that may open `files`.
+    pub(crate) fn public_connections(&self, files: u64) -> Limits {
+        let asked = Limits { all: self.connections, per_address: self.connections_per_address };
+        Limits::public(asked, files, self.database_connections + BESIDES)
+    }
+
     /// How often leases are renewed.
     pub(crate) fn heartbeat(&self) -> Duration {
         Duration::from_secs(self.finalization_heartbeat_seconds)
@@ -293,6 +313,9 @@ impl Config {
             ("finalization_max_attempts", self.finalization_max_attempts.to_string()),
             ("finalization_max_crashes", self.finalization_max_crashes.to_string()),
             ("rate_per_minute", self.rate_per_minute.to_string()),
+            ("memory_budget", self.memory_budget.to_string()),
+            ("connections", self.connections.to_string()),
+            ("connections_per_address", self.connections_per_address.to_string()),
             ("retention_days", self.retention_days.to_string()),
             ("finalization_lease_seconds", self.finalization_lease_seconds.to_string()),
             ("finalization_heartbeat_seconds", self.finalization_heartbeat_seconds.to_string()),

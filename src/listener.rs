@@ -2,9 +2,15 @@
 //!
 //! `axum::serve` would be all that is needed, if it had a deadline for a request's head.
 
-use std::{io, net::SocketAddr, time::Duration};
+use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
-use axum::{Router, body::Body, extract::ConnectInfo, response::IntoResponse};
+use axum::{
+    Router,
+    body::{Body, Bytes},
+    extract::ConnectInfo,
+    response::IntoResponse,
+};
+use http_body_util::BodyExt;
 use hyper::{
     Request, StatusCode, Version, body::Incoming, header::HOST, http::uri::Authority, server::conn::http1,
     service::service_fn,
@@ -21,25 +27,39 @@ use tokio_io_timeout::TimeoutStream;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
-/// How long a client may take for a request's head, the rest between two requests included. Longer than the minute after
+use crate::connections::{Busy, Connection, Connections};
+
+/// How long a client may take for the head of its first request.
+const FIRST_HEAD: Duration = Duration::from_secs(10);
+
+/// How long a client may take for the head of each further request, the rest between two requests included. Longer than the minute after
 /// which proxies give up a connection that rests, so that none sends its next request into one that is being closed.
 const HEAD: Duration = Duration::from_secs(75);
 
 /// How long a client may take none of its answer: what is not taken is kept for it in memory.
 const TAKING: Duration = Duration::from_secs(30);
 
+/// How much of a request that is being read, or of an answer that is being sent, a connection keeps in buffers of its own. A
+/// head is no longer than this.
+const BUFFER: usize = 64 * 1_024;
+
 /// How long nothing is accepted once the process has no file left for a connection.
 const BREATHER: Duration = Duration::from_secs(1);
 
-/// Serves `router` until `stop`; then nothing is accepted any more, and every connection ends with the request it is at.
-pub(crate) async fn serve(listener: TcpListener, router: Router, stop: CancellationToken) {
+/// Serves `router` until `stop`, with as many connections as there is room for; then nothing is accepted any more, and every connection ends with the request it is at.
+pub(crate) async fn serve(
+    listener: TcpListener,
+    router: Router,
+    connections: Connections,
+    stop: CancellationToken,
+) {
     let ending = GracefulShutdown::new();
     while let Some(accepted) = stop.run_until_cancelled(listener.accept()).await {
         match accepted {
             Ok((stream, client)) => {
-                let talk = ending.watch(talk(stream, client, router.clone()));
-                // A client that hangs up, is late or speaks something else is no matter of ours.
-                tokio::spawn(async { talk.await.ok() });
+                let Some(connection) = connections.admit(client.ip()) else { continue };
+                let talk = ending.watch(talk(stream, client, router.clone(), connection.clone()));
+                tokio::spawn(until_closed(talk, connection));
             }
             Err(error) if is_the_clients(&error) => {}
             Err(error) => {
@@ -52,11 +72,28 @@ pub(crate) async fn serve(listener: TcpListener, router: Router, stop: Cancellat
     ending.shutdown().await;
 }
 
+/// Goes on until the connection ends by itself, has not asked in time, or another one takes its place.
+async fn until_closed(talk: impl Future, connection: Connection) {
+    let silent = async {
+        tokio::time::sleep(FIRST_HEAD).await;
+        if connection.has_asked() {
+            std::future::pending::<()>().await;
+        }
+    };
+    tokio::select! {
+        // A client that hangs up, is late or speaks something else is no matter of ours.
+        _ = talk => {}
+        () = silent => {}
+        () = connection.displaced() => {}
+    }
+}
+
 /// One connection, from its first request to its last.
 fn talk<I>(
     stream: I,
     client: SocketAddr,
     router: Router,
+    connection: Connection,
 ) -> impl GracefulConnection<Error = hyper::Error> + use<I>
 where
     I: AsyncRead + AsyncWrite + 'static,
@@ -66,17 +103,41 @@ where
     let io = TokioIo::new(Box::pin(stream));
     let answer = service_fn(move |request: Request<Incoming>| {
         let router = router.clone();
+        let busy = connection.begin_request();
         async move {
-            if !names_its_host(&request) {
-                return Ok(StatusCode::BAD_REQUEST.into_response());
-            }
-            let mut request = request.map(Body::new);
-            request.extensions_mut().insert(ConnectInfo(client));
-            router.oneshot(request).await
+            let busy = busy.ok_or(io::ErrorKind::ConnectionAborted)?;
+            let answer = match names_its_host(&request) {
+                false => StatusCode::BAD_REQUEST.into_response(),
+                true => {
+                    let mut request = request.map(Body::new);
+                    request.extensions_mut().insert(ConnectInfo(client));
+                    router.oneshot(request).await.unwrap_or_else(|never| match never {})
+                }
+            };
+            let busy = Arc::new(busy);
+            let until_sent = move |body: Body| {
+                body.map_frame(move |frame| {
+                    let busy = Arc::clone(&busy);
+                    frame.map_data(|bytes| Bytes::from_owner(UntilSent { bytes, _busy: busy }))
+                })
+            };
+            Ok::<_, io::Error>(answer.map(until_sent))
         }
     });
     let mut http = http1::Builder::new();
-    http.timer(TokioTimer::new()).header_read_timeout(HEAD).serve_connection(io, answer)
+    http.timer(TokioTimer::new()).header_read_timeout(HEAD).max_buf_size(BUFFER).serve_connection(io, answer)
+}
+
+/// A part of an answer: its connection is busy until the last byte of it is written.
+struct UntilSent {
+    bytes: Bytes,
+    _busy: Arc<Busy>,
+}
+
+impl AsRef<[u8]> for UntilSent {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
 }
 
 /// A request names one host that can be one, or says that it has none to name (RFC 9112, 3.2); HTTP/1.0 may leave it out.
@@ -100,25 +161,48 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
 
     use axum::routing::get;
+    use prometheus::Registry;
     use tokio::{
         io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex},
         time::{Instant, advance},
     };
 
     use super::*;
+    use crate::connections::{Limits, refusals};
 
     /// How much of an answer may be on its way.
     const WINDOW: usize = 4_096;
 
     /// A client's end of a connection to a service that says "here", or a long story.
     fn connect() -> DuplexStream {
+        connect_among(&connections(1)).unwrap()
+    }
+
+    fn connections(all: usize) -> Connections {
+        let refused = refusals(&Registry::new()).unwrap();
+        Connections::new(Limits { all, per_address: all }, refused)
+    }
+
+    /// `None`: there was no room.
+    fn connect_among(connections: &Connections) -> Option<DuplexStream> {
         let (ours, theirs) = duplex(WINDOW);
         let router = Router::new()
             .route("/", get(async || "here"))
-            .route("/story", get(async || "ha".repeat(1 << 16)));
-        let talk = talk(theirs, SocketAddr::from(([127, 0, 0, 1], 1)), router);
-        tokio::spawn(async { talk.await.ok() });
-        ours
+            .route("/story", get(async || "ha".repeat(1 << 16)))
+            .route("/never", get(std::future::pending::<&'static str>));
+        let client = SocketAddr::from(([127, 0, 0, 1], 1));
+        let connection = connections.admit(client.ip())?;
+        tokio::spawn(until_closed(talk(theirs, client, router, connection.clone()), connection));
+        Some(ours)
+    }
+
+    /// Sends a request and reads "here".
+    async fn ask(line: &mut DuplexStream) {
+        line.write_all(b"GET / HTTP/1.1\r\nhost: test\r\n\r\n").await.unwrap();
+        let mut said = Vec::new();
+        while !said.ends_with(b"here") {
+            assert_ne!(line.read_buf(&mut said).await.unwrap(), 0);
+        }
     }
 
     #[tokio::test(start_paused = true)]
@@ -142,9 +226,68 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_client_that_drips_its_head_is_hung_up_on_in_time() {
+    async fn a_first_head_has_ten_seconds_and_a_further_one_75_however_they_drip() {
+        drips_for(connect(), FIRST_HEAD).await;
+        drips_for(connect(), FIRST_HEAD).await;
+        let mut line = connect();
+        ask(&mut line).await;
+        drips_for(line, HEAD).await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_silent_connection_is_closed_after_ten_seconds() {
+        let (begun, mut line) = (Instant::now(), connect());
+        assert_eq!(line.read(&mut [0]).await.unwrap(), 0);
+        assert_eq!(begun.elapsed(), FIRST_HEAD);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_request_that_takes_longer_than_its_head_may_is_answered() {
+        let mut line = connect();
+        line.write_all(b"GET /never HTTP/1.1\r\nhost: test\r\n\r\n").await.unwrap();
+        let mut byte = [0];
+        let read = tokio::time::timeout(2 * FIRST_HEAD, line.read(&mut byte));
+        assert!(read.await.is_err(), "the connection stays open");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_new_connection_takes_the_place_of_an_idle_one_and_of_no_busy_one() {
+        let connections = connections(2);
+        let mut busy = connect_among(&connections).unwrap();
+        busy.write_all(b"GET /never HTTP/1.1\r\nhost: test\r\n\r\n").await.unwrap();
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let mut silent = connect_among(&connections).unwrap();
+        let mut next = connect_among(&connections).unwrap();
+        assert_eq!(silent.read(&mut [0]).await.unwrap(), 0, "it was closed");
+        ask(&mut next).await;
+        let mut last = connect_among(&connections).unwrap();
+        assert_eq!(next.read(&mut [0]).await.unwrap(), 0, "it had its answer");
+        last.write_all(b"GET /story HTTP/1.1\r\nhost: test\r\n\r\n").await.unwrap();
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert!(
+            connect_among(&connections).is_none(),
+            "an answer that is not taken yet keeps its connection busy"
+        );
+        drop(busy);
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert!(connect_among(&connections).is_some());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_head_longer_than_the_buffer_is_431() {
+        let line = connect();
+        let head = format!("GET / HTTP/1.1\r\nhost: test\r\nx-long: {}", "x".repeat(2 * BUFFER));
+        let (mut answers, mut requests) = tokio::io::split(line);
+        let sending = async { requests.write_all(head.as_bytes()).await.ok() };
+        let mut said = String::new();
+        let (_, heard) = tokio::join!(sending, answers.read_to_string(&mut said));
+        assert!(heard.is_ok() && said.starts_with("HTTP/1.1 431 "), "{said}");
+    }
+
+    /// Drips a head until nobody listens any more, which is after `limit`.
+    async fn drips_for(line: DuplexStream, limit: Duration) {
         let begun = Instant::now();
-        let (mut answers, mut line) = tokio::io::split(connect());
+        let (mut answers, mut line) = tokio::io::split(line);
         let drip = async {
             line.write_all(b"GET / HTTP/1.1\r\nx-slow: ").await.unwrap();
             while line.write_all(b"y").await.is_ok() {
@@ -154,8 +297,8 @@ mod tests {
         let mut said = String::new();
         let (_, heard) = tokio::join!(drip, answers.read_to_string(&mut said));
         assert_eq!((heard.unwrap(), said.as_str()), (0, ""));
-        let late = begun.elapsed().saturating_sub(HEAD);
-        assert!(begun.elapsed() >= HEAD && late <= Duration::from_secs(1), "the next drop finds nobody");
+        let late = begun.elapsed().saturating_sub(limit);
+        assert!(begun.elapsed() >= limit && late <= Duration::from_secs(1), "the next drop finds nobody");
     }
 
     #[tokio::test(start_paused = true)]
@@ -171,11 +314,7 @@ mod tests {
     async fn a_connection_that_rests_for_a_minute_takes_the_next_request() {
         let mut line = connect();
         for _ in 0..2 {
-            line.write_all(b"GET / HTTP/1.1\r\nhost: test\r\n\r\n").await.unwrap();
-            let mut said = Vec::new();
-            while !said.ends_with(b"here") {
-                assert_ne!(line.read_buf(&mut said).await.unwrap(), 0);
-            }
+            ask(&mut line).await;
             advance(Duration::from_secs(60)).await;
         }
     }

@@ -5,6 +5,7 @@ mod cli;
 mod commands;
 mod concerns;
 mod config;
+mod connections;
 mod console;
 mod database;
 mod embedded;

@@ -120,6 +120,7 @@ impl App {
         let settings = api::Settings {
             create_wait: Duration::from_secs(self.config.create_wait_seconds),
             rate_per_minute: self.config.rate_per_minute,
+            memory_budget: self.config.memory_budget.bytes(),
             vendor_sources: vendors,
             finalize_enabled: self.config.finalization_dispatch_mode != Dispatch::Inline,
             cors_origins: self.config.cors_origins.clone(),

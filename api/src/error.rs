@@ -65,6 +65,12 @@ pub(crate) enum Error {
     /// 503: nothing was heard of the work in time. It may have been done.
     #[error("no answer was found in time")]
     NoAnswer,
+    /// 503: request bodies and unsent answers hold all the memory that they may, or all that this user may.
+    #[error("too much memory is held")]
+    Overloaded,
+    /// 500: an answer that cannot be written as JSON.
+    #[error("an answer cannot be written")]
+    Unwritable,
     /// 503: too many jobs wait in this process for a run with their users' keys; nothing was changed.
     #[error("too many keyed runs wait")]
     KeyedRunsFull,
@@ -126,6 +132,11 @@ impl IntoResponse for Error {
                 UNCONFIGURED_SECONDS,
             ),
             Self::NoAnswer => unavailable(),
+            Self::Overloaded => later(
+                detail(StatusCode::SERVICE_UNAVAILABLE, "Too much data is in flight: try again later"),
+                PASSING_SECONDS,
+            ),
+            Self::Unwritable => detail(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error"),
             Self::KeyedRunsFull => later(
                 detail(
                     StatusCode::SERVICE_UNAVAILABLE,

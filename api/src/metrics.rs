@@ -1,12 +1,13 @@
 //! What the API counts. Labels are names of ours, never anything that was sent.
 
-use prometheus::{IntCounterVec, Opts, Registry};
+use prometheus::{IntCounterVec, IntGauge, Opts, Registry};
 
 /// The API's counters; cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Metrics {
     pub(crate) admissions: IntCounterVec,
     pub(crate) requests: IntCounterVec,
+    pub(crate) held_bytes: IntGauge,
 }
 
 impl Metrics {
@@ -26,8 +27,13 @@ impl Metrics {
             Opts::new("listen_http_requests_total", "Requests answered, by route and class of status."),
             &["method", "route", "class"],
         )?;
+        let held_bytes = IntGauge::new(
+            "listen_http_held_bytes",
+            "Bytes that request bodies and unsent answers hold of LISTEN_MEMORY_BUDGET.",
+        )?;
+        registry.register(Box::new(held_bytes.clone()))?;
         registry.register(Box::new(admissions.clone()))?;
         registry.register(Box::new(requests.clone()))?;
-        Ok(Self { admissions, requests })
+        Ok(Self { admissions, requests, held_bytes })
     }
 }

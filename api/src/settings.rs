@@ -18,8 +18,11 @@ pub struct Settings {
     /// How long a request may wait for the database. A statement takes 10 s at most, but a connection can die without a
     /// word.
     pub database_wait: Duration,
-    /// Requests per minute, key and process (`LISTEN_RATE_PER_MINUTE`); 0 switches the limit off.
+    /// Requests per minute, user and process (`LISTEN_RATE_PER_MINUTE`); 0 switches the limit off.
     pub rate_per_minute: u32,
+    /// How many bytes of request bodies and unsent answers the process holds at most (`LISTEN_MEMORY_BUDGET`), small ones
+    /// not counted; a quarter of it for one user.
+    pub memory_budget: usize,
     /// Sources that are accepted besides the eight generic ones (DECISIONS §1).
     pub vendor_sources: Vec<String>,
     /// Whether durable dispatch is configured: `false` in `inline` mode, where finalize and `defer_processing`
@@ -38,6 +41,9 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// The default of [`memory_budget`](Self::memory_budget): 256 MiB.
+    pub const MEMORY_BUDGET: usize = 256 * 1_024 * 1_024;
+
     /// How long a request is worked on at most once its body is there.
     pub(crate) fn longest_answer(&self, waits_for_a_job: bool) -> Duration {
         if waits_for_a_job { self.create_wait + self.database_wait } else { self.database_wait }
@@ -51,6 +57,7 @@ impl Default for Settings {
             body_wait: Duration::from_secs(60),
             database_wait: Duration::from_secs(20),
             rate_per_minute: 600,
+            memory_budget: Self::MEMORY_BUDGET,
             vendor_sources: Source::VENDORS.map(str::to_owned).to_vec(),
             finalize_enabled: true,
             cors_origins: Vec::new(),

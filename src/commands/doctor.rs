@@ -14,7 +14,13 @@ use super::{
     stdout::{plain, say},
     table::{Asked, print_json},
 };
-use crate::concerns;
+use crate::{
+    concerns,
+    connections::{Limits, most_open_files},
+};
+
+/// As many connections as a process keeps by default.
+const ENOUGH: usize = 1_024;
 
 /// Examine a deployment: schema, settings, clocks, workers, bells, blocking transactions.
 #[derive(Args, Debug)]
@@ -46,6 +52,8 @@ struct Near {
     round_trip: Duration,
     /// How far this machine's clock is ahead of the database's.
     skew: chrono::Duration,
+    /// How many files a process may open that is started as this one was.
+    open_files: u64,
     /// Queues that are paused, in words.
     paused: Vec<String>,
     /// What needs somebody although everything runs.
@@ -100,7 +108,8 @@ async fn look_near(ledger: &Ledger, migrated: bool) -> anyhow::Result<Near> {
         .map(|pause| format!("{} by {}: {}", pause.queue, pause.operator, pause.reason))
         .collect();
     let concerns = if migrated { look_for_concerns(ledger).await? } else { Vec::new() };
-    Ok(Near { round_trip, skew, paused, concerns })
+    let open_files = most_open_files();
+    Ok(Near { round_trip, skew, open_files, paused, concerns })
 }
 
 /// The limits of the alerts, and the dead letters that nobody has settled.
@@ -134,6 +143,7 @@ fn judge(found: &Examination, workers: &Workers, near: &Near) -> Vec<Remark> {
         settings(found),
         clock::clock(near.skew),
         connections(found),
+        open_files(near.open_files),
     ];
     if found.missing_migrations.is_empty() {
         remarks.extend([
@@ -196,6 +206,22 @@ fn connections(found: &Examination) -> Remark {
         Level::Fine
     };
     remark("connections", level, format!("{used} of {most} in use"))
+}
+
+/// Each connection to the public address is an open file.
+fn open_files(files: u64) -> Remark {
+    let keeps = Limits::public(Limits { all: ENOUGH, per_address: ENOUGH }, files, 0).all;
+    match keeps < ENOUGH {
+        false => remark("open files", Level::Fine, "a process started from here may open enough".to_owned()),
+        true => remark(
+            "open files",
+            Level::Warning,
+            format!(
+                "a process started from here may open {files}, enough for {keeps} connections: raise it to 4096 \
+                 (`ulimit -Hn`, `LimitNOFILE=`)"
+            ),
+        ),
+    }
 }
 
 fn queues(near: &Near) -> Remark {
@@ -264,4 +290,18 @@ fn to_json(remark: &Remark) -> Value {
         Level::Failure => "failure",
     };
     json!({ "check": remark.name, "level": level, "words": remark.words })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_of_open_files_that_is_too_small_for_the_connections_is_named() {
+        let small = open_files(1_024);
+        assert_eq!(small.level, Level::Warning);
+        assert!(small.words.contains("1024") && small.words.contains("768 connections"), "{}", small.words);
+        assert_eq!(open_files(4_096).level, Level::Fine);
+        assert_eq!(open_files(u64::MAX).level, Level::Fine);
+    }
 }

@@ -4,6 +4,7 @@ use std::{net::SocketAddr, process::ExitCode, time::Duration};
 
 use anyhow::Context;
 use axum::{Router, http::StatusCode, middleware::from_fn};
+use prometheus::Registry;
 use rand::RngExt;
 use tokio::net::TcpListener;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -12,6 +13,7 @@ use tower_http::timeout::TimeoutLayer;
 use crate::{
     admin,
     config::{Config, Role},
+    connections::{self, Connections, Limits},
     console, database, exit,
     lifecycle::Lifecycle,
     listener, presence, schema,
@@ -82,15 +84,25 @@ pub(crate) async fn start(app: &App, lifecycle: &Lifecycle) -> anyhow::Result<Se
         .merge(console)
         .layer(TimeoutLayer::with_status_code(StatusCode::SERVICE_UNAVAILABLE, LONGEST_ADMIN_ANSWER))
         .layer(from_fn(api::run_requests_to_completion));
+    let refused = connections::refusals(&app.registry).context("registering metrics")?;
+    let limits = app.config.public_connections(connections::raise_open_files());
+    if app.config.has(Role::Api) && limits.all < app.config.connections {
+        tracing::warn!(
+            connections = limits.all,
+            "fewer connections than LISTEN_CONNECTIONS: the limit of open files (ulimit -n) is too small for more"
+        );
+    }
     // Nothing can fail any more: now this process may be known to others.
     presence::start(app, &tasks, lifecycle);
     // The API first: whoever is told "ready" by the admin address must find it listening.
     let api = api.map(|(listener, addr)| {
-        attend(&tasks, listener, app.router(), front.soft.clone(), app.farewell());
+        let connections = Connections::new(limits, refused.clone());
+        attend(&tasks, listener, app.router(), connections, front.soft.clone(), app.farewell());
         addr
     });
     let (listener, admin) = desk;
-    attend(&tasks, listener, admin_router, lifecycle.hard.clone(), app.farewell());
+    let connections = Connections::new(Limits::admin(), refused);
+    attend(&tasks, listener, admin_router, connections, lifecycle.hard.clone(), app.farewell());
     tracing::info!(api = api.map(tracing::field::display), %admin, "listening");
     Ok(Service { tasks, api, admin })
 }
@@ -135,7 +147,9 @@ pub(crate) async fn listen(
     farewell: Duration,
 ) -> anyhow::Result<SocketAddr> {
     let (listener, bound) = bind(addr, "LISTEN_ADDR").await?;
-    attend(tasks, listener, router, stop, farewell);
+    let refused = connections::refusals(&Registry::new()).context("registering metrics")?;
+    let connections = Connections::new(Limits::admin(), refused);
+    attend(tasks, listener, router, connections, stop, farewell);
     Ok(bound)
 }
 
@@ -152,6 +166,7 @@ fn attend(
     tasks: &TaskTracker,
     listener: TcpListener,
     router: Router,
+    connections: Connections,
     stop: CancellationToken,
     farewell: Duration,
 ) {
@@ -161,7 +176,7 @@ fn attend(
             tokio::time::sleep(farewell).await;
         };
         tokio::select! {
-            () = listener::serve(listener, router, stop.clone()) => {}
+            () = listener::serve(listener, router, connections, stop.clone()) => {}
             () = too_late => tracing::warn!("requests that were not finished are given up"),
         }
     });

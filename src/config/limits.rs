@@ -24,7 +24,8 @@ impl Config {
             self.ranges().into_iter().filter_map(|(name, value, range)| outside(name, value, &range));
         let together =
             self.together().into_iter().filter(|(wrong, _)| *wrong).map(|(_, words)| words.to_owned());
-        let unreadable = [self.bad_cron(), self.bad_origins(), self.bad_vapid(), self.bad_server()];
+        let unreadable =
+            [self.bad_budget(), self.bad_cron(), self.bad_origins(), self.bad_vapid(), self.bad_server()];
         let door = self.door().err().map(|wrong| wrong.to_string());
         let all = ranges.chain(together).chain(unreadable.into_iter().flatten()).chain(door);
         all.chain(self.traces.problems()).collect()
@@ -49,6 +50,8 @@ impl Config {
             ("LISTEN_FINALIZATION_MAX_ATTEMPTS", self.finalization_max_attempts.into(), 1..=1_000),
             ("LISTEN_FINALIZATION_MAX_CRASHES", self.finalization_max_crashes.into(), 1..=1_000),
             ("LISTEN_RATE_PER_MINUTE", self.rate_per_minute.into(), 0..=10_000_000),
+            ("LISTEN_CONNECTIONS", count(self.connections), 16..=100_000),
+            ("LISTEN_CONNECTIONS_PER_ADDRESS", count(self.connections_per_address), 1..=100_000),
             ("LISTEN_RETENTION_DAYS", self.retention_days, 1..=LONGEST_RETENTION),
             ("LISTEN_FINALIZATION_LEASE_SECONDS", whole(self.finalization_lease_seconds), 1..=DAY),
             ("LISTEN_FINALIZATION_HEARTBEAT_SECONDS", self.finalization_heartbeat_seconds, 1..=DAY),
@@ -90,6 +93,12 @@ impl Config {
                 "LISTEN_ADDR and LISTEN_ADMIN_ADDR are the same address: each needs its own",
             ),
         ]
+    }
+
+    /// The largest body and the largest usual answer must fit into one user's quarter.
+    fn bad_budget(&self) -> Option<String> {
+        let is_enough = (64 << 20..=1 << 40).contains(&self.memory_budget.bytes());
+        (!is_enough).then(|| "LISTEN_MEMORY_BUDGET must be 64MiB to 1TiB".to_owned())
     }
 
     fn bad_cron(&self) -> Option<String> {

@@ -44,7 +44,7 @@ pub(super) fn all() -> Map<String, Value> {
         ),
         (
             "BodyTooLarge",
-            problem("The body is larger than 4 MiB.", &[], json!({ "detail": "Request body too large" })),
+            problem("The body is larger than 4 MiB, or has more values than the service parses.", &[], json!({ "detail": "Request body too large" })),
         ),
         (
             "BodyTooSlow",
@@ -73,7 +73,7 @@ pub(super) fn all() -> Map<String, Value> {
         (
             "TooManyRequests",
             problem(
-                "The key asks too often.",
+                "The user asks too often, by all keys together.",
                 &["Retry-After"],
                 json!({ "detail": "Too many requests" }),
             ),
@@ -97,7 +97,7 @@ pub(super) fn all() -> Map<String, Value> {
     .collect()
 }
 
-/// Every answer to a key says how the key's quota stands.
+/// Every answer to a key says how its user's quota stands.
 fn counted(name: &str, mut response: Value) -> Value {
     if name != "NotAuthenticated" {
         say_what_is_left(&mut response);

@@ -29,11 +29,11 @@ pub(super) fn headers() -> Value {
             "schema": { "type": "integer", "minimum": 0 },
         },
         "RateLimit": {
-            "description": "Of every answer to a key: `r` requests are left of the quota, and in `t` seconds there is one more (draft-ietf-httpapi-ratelimit-headers). Missing where the operator set no limit.",
+            "description": "Of every answer to a key: `r` requests are left of the user's quota, and in `t` seconds there is one more (draft-ietf-httpapi-ratelimit-headers). Missing where the operator set no limit.",
             "schema": { "type": "string" },
         },
         "RateLimit-Policy": {
-            "description": "Of every answer to a key: the quota `q`, and the `w` seconds in which it fills up.",
+            "description": "Of every answer to a key: the user's quota `q`, which all of their keys share, and the `w` seconds in which it fills up.",
             "schema": { "type": "string" },
         },
         "Idempotency-Replayed": {

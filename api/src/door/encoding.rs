@@ -5,8 +5,10 @@
 
 use axum::{
     extract::Request,
-    http::{HeaderMap, header::ACCEPT_ENCODING},
+    http::{Extensions, HeaderMap, StatusCode, Version, header::ACCEPT_ENCODING},
 };
+
+use crate::routes::AsItIs;
 
 /// Takes a header away that refuses everything; without it nothing is compressed.
 pub(super) async fn leave_a_choice(mut request: Request) -> Request {
@@ -16,20 +18,45 @@ pub(super) async fn leave_a_choice(mut request: Request) -> Request {
     request
 }
 
-/// Whether neither gzip nor an answer as it is would do. In doubt (a weight that is none, a coding named twice) a client
-/// gets the answer as it is.
+/// Whether the layer may compress an answer; what is kept compressed is not compressed anew for each client.
+pub(super) fn may_compress(_: StatusCode, _: Version, _: &HeaderMap, marks: &Extensions) -> bool {
+    marks.get::<AsItIs>().is_none()
+}
+
+/// Whether neither gzip nor an answer as it is would do.
 fn refuses_everything(headers: &HeaderMap) -> bool {
-    let sent = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
-    let wishes: Vec<(&str, bool)> = sent.flat_map(|list| list.split(',')).map(wish).collect();
-    let wanted = |names: &[&str]| {
-        let named = |(name, _): &&(&str, bool)| names.iter().any(|known| name.eq_ignore_ascii_case(known));
-        let named: Vec<bool> = wishes.iter().filter(named).map(|(_, wanted)| *wanted).collect();
-        (!named.is_empty()).then(|| named.iter().all(|wanted| *wanted))
-    };
-    let others = wanted(&["*"]);
-    let plain = wanted(&["identity"]).or(others).unwrap_or(true);
-    let compressed = wanted(&["gzip", "x-gzip"]).or(others).unwrap_or(false);
-    !plain && !compressed
+    let wishes = Wishes::of(headers);
+    !wishes.plain && !wishes.gzip
+}
+
+/// Whether the client takes gzip.
+pub(crate) fn takes_gzip(headers: &HeaderMap) -> bool {
+    Wishes::of(headers).gzip
+}
+
+/// Which of what we have a client takes. In doubt (a weight that is none, a coding named twice) a client gets the answer
+/// as it is.
+struct Wishes {
+    plain: bool,
+    gzip: bool,
+}
+
+impl Wishes {
+    fn of(headers: &HeaderMap) -> Self {
+        let sent = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
+        let wishes: Vec<(&str, bool)> = sent.flat_map(|list| list.split(',')).map(wish).collect();
+        let wanted = |names: &[&str]| {
+            let named =
+                |(name, _): &&(&str, bool)| names.iter().any(|known| name.eq_ignore_ascii_case(known));
+            let named: Vec<bool> = wishes.iter().filter(named).map(|(_, wanted)| *wanted).collect();
+            (!named.is_empty()).then(|| named.iter().all(|wanted| *wanted))
+        };
+        let others = wanted(&["*"]);
+        Self {
+            plain: wanted(&["identity"]).or(others).unwrap_or(true),
+            gzip: wanted(&["gzip", "x-gzip"]).or(others).unwrap_or(false),
+        }
+    }
 }
 
 /// One coding, and whether it is wanted: its weight is missing, or above 0 and well formed.

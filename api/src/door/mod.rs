@@ -1,5 +1,6 @@
 //! The front door: what every request passes, and what every handler is handed.
 
+mod budget;
 mod completion;
 mod cors;
 mod encoding;
@@ -15,10 +16,12 @@ use std::{collections::HashMap, sync::Arc};
 
 use axum::{Router, extract::DefaultBodyLimit, middleware};
 use ledger::Ledger;
-use tower_http::compression::CompressionLayer;
+use tower_http::compression::{CompressionLayer, DefaultPredicate, Predicate};
 
+pub(crate) use budget::{Account, Refused, Reservation};
 pub use completion::run_requests_to_completion;
 pub(crate) use completion::run_to_completion;
+pub(crate) use encoding::takes_gzip;
 pub(crate) use rate::Told;
 pub(crate) use repeats::Creating;
 pub(crate) use since::Since;
@@ -44,6 +47,7 @@ pub(crate) struct Door {
     pub(crate) settings: Arc<Settings>,
     pub(crate) metrics: Metrics,
     pub(crate) rate: Arc<rate::Limiter>,
+    pub(crate) budget: Arc<budget::Budget>,
     pub(crate) ids: Arc<dyn Ids>,
     pub(crate) documents: Arc<routes::Documents>,
     /// The routes that create, with the scope that each demands.
@@ -64,6 +68,7 @@ impl Door {
             ledger,
             check_url,
             rate: Arc::new(rate::Limiter::per_minute(settings.rate_per_minute)),
+            budget: budget::Budget::new(settings.memory_budget, metrics.held_bytes.clone()),
             documents: routes::Documents::of(&settings),
             creating: Arc::new(routes::creating(&settings)),
             paths: routes::patterns(&settings).into(),
@@ -94,9 +99,10 @@ pub fn router_with_ids(
         .layer(middleware::from_fn_with_state(door.clone(), repeats::once))
         // Outside of `once`, which reads bodies too.
         .layer(DefaultBodyLimit::max(BODY_LIMIT))
+        .layer(middleware::from_fn_with_state(door.clone(), budget::bound))
         .layer(pass::catch_panics())
         .layer(middleware::from_fn_with_state(door.clone(), pass::attend))
-        .layer(CompressionLayer::new())
+        .layer(CompressionLayer::new().compress_when(DefaultPredicate::new().and(encoding::may_compress)))
         // Outside of the compression, which would refuse an answer that is given already.
         .layer(middleware::map_request(encoding::leave_a_choice))
         .layer(middleware::from_fn(run_requests_to_completion));

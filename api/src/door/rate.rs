@@ -1,4 +1,5 @@
-//! A token bucket per key and process: a cheap guard against a client that has lost its temper. Every answer to a key
+//! A token bucket per user and process: a cheap guard against a client that has lost its temper. All keys of a user draw on
+//! one bucket: a user may make as many keys as they like. Every answer to a key
 //! says how its bucket stands (draft-ietf-httpapi-ratelimit-headers-10).
 
 use std::{
@@ -16,6 +17,8 @@ use governor::{
     middleware::StateInformationMiddleware,
 };
 
+use records::UserId;
+
 use crate::Error;
 
 /// Buckets are dropped when they are full again, once there are more than this many.
@@ -29,13 +32,13 @@ const POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 const LEFT: HeaderName = HeaderName::from_static("ratelimit");
 
 type Buckets = RateLimiter<
-    String,
-    governor::state::keyed::DefaultKeyedStateStore<String>,
+    UserId,
+    governor::state::keyed::DefaultKeyedStateStore<UserId>,
     DefaultClock,
     StateInformationMiddleware,
 >;
 
-/// One bucket per key; none at all when switched off.
+/// One bucket per user; none at all when switched off.
 pub(crate) struct Limiter {
     buckets: Option<(NonZeroU32, Buckets)>,
     clock: DefaultClock,
@@ -43,7 +46,7 @@ pub(crate) struct Limiter {
     asked: AtomicU32,
 }
 
-/// How a key's bucket stands.
+/// How a user's bucket stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Left {
     /// The bucket's size.
@@ -67,14 +70,14 @@ impl Limiter {
     /// Buckets of `requests` that fill up in a minute; 0 switches the limit off.
     pub(super) fn per_minute(requests: u32) -> Self {
         let buckets = NonZeroU32::new(requests).map(|size| {
-            let plain: DefaultKeyedRateLimiter<String> = RateLimiter::keyed(Quota::per_minute(size));
+            let plain: DefaultKeyedRateLimiter<UserId> = RateLimiter::keyed(Quota::per_minute(size));
             (size, plain.with_middleware::<StateInformationMiddleware>())
         });
         Self { buckets, clock: DefaultClock::default(), asked: AtomicU32::default() }
     }
 
-    /// Takes a token from the key's bucket, if there is one: [`Error::TooManyRequests`] when there is none.
-    pub(crate) fn admit(&self, key_id: &str) -> Counted {
+    /// Takes a token from the user's bucket, if there is one: [`Error::TooManyRequests`] when there is none.
+    pub(crate) fn admit(&self, user: &UserId) -> Counted {
         let Some((size, buckets)) = &self.buckets else { return Counted { left: None, admitted: Ok(()) } };
         // To look at every bucket at every request would be what many keys cost.
         if self.asked.fetch_add(1, Ordering::Relaxed).is_multiple_of(SWEEP_EVERY)
@@ -83,7 +86,7 @@ impl Limiter {
             buckets.retain_recent();
         }
         let size = size.get();
-        match buckets.check_key(&key_id.to_owned()) {
+        match buckets.check_key(user) {
             Ok(state) => {
                 let (requests, more_in) =
                     (state.remaining_burst_capacity(), WINDOW_SECONDS.div_ceil(size).into());
@@ -105,7 +108,7 @@ fn whole_seconds(early: &governor::NotUntil<QuantaInstant>, now: QuantaInstant) 
     early.wait_time_from(now).as_secs() + 1
 }
 
-/// Goes with a request and comes back with its answer, whatever that is: how the bucket of the key that asked stands.
+/// Goes with a request and comes back with its answer, whatever that is: how the bucket of the user who asked stands.
 /// Nothing is told to whoever showed no live key.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Told(Arc<OnceLock<Left>>);
@@ -121,8 +124,8 @@ impl Told {
     pub(super) fn put(&self, headers: &mut HeaderMap) {
         let Some(Left { size, requests, more_in }) = self.0.get() else { return };
         let fields = [
-            (POLICY, format!("\"key\";q={size};w={WINDOW_SECONDS}")),
-            (LEFT, format!("\"key\";r={requests};t={more_in}")),
+            (POLICY, format!("\"user\";q={size};w={WINDOW_SECONDS}")),
+            (LEFT, format!("\"user\";r={requests};t={more_in}")),
         ];
         for (name, text) in fields {
             if let Ok(value) = HeaderValue::try_from(text) {
@@ -139,27 +142,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_empty_bucket_refuses_its_key_alone_and_says_for_how_long() {
+    fn an_empty_bucket_refuses_its_user_alone_and_says_for_how_long() {
         let limiter = Limiter::per_minute(2);
         let left = |requests| Some(Left { size: 2, requests, more_in: 30 });
         for requests in [1, 0] {
-            let counted = limiter.admit("a");
+            let counted = limiter.admit(&UserId::new("a"));
             assert!(counted.admitted.is_ok());
             assert_eq!(counted.left, left(requests));
         }
-        let refused = limiter.admit("a");
+        let refused = limiter.admit(&UserId::new("a"));
         let Err(Error::TooManyRequests { retry_after: retry_after @ 1..=31 }) = refused.admitted else {
             panic!("{refused:?}")
         };
         // Whoever obeys `Retry-After` is not earlier than `t`.
         assert_eq!(refused.left, Some(Left { size: 2, requests: 0, more_in: retry_after }));
-        assert_eq!(limiter.admit("b").left, left(1));
+        assert_eq!(limiter.admit(&UserId::new("b")).left, left(1));
     }
 
     #[test]
     fn zero_switches_the_limit_off() {
         let limiter = Limiter::per_minute(0);
-        let all_let_in = (0..10_000).map(|_| limiter.admit("a"));
+        let all_let_in = (0..10_000).map(|_| limiter.admit(&UserId::new("a")));
         assert!(all_let_in.into_iter().all(|counted| counted.admitted.is_ok() && counted.left.is_none()));
     }
 
@@ -169,7 +172,7 @@ mod tests {
         let limiter = Limiter::per_minute(10_000_000);
         let most = BUCKETS_KEPT + 2 * SWEEP_EVERY as usize;
         for id in 0..2 * most {
-            assert!(limiter.admit(&id.to_string()).admitted.is_ok());
+            assert!(limiter.admit(&UserId::new(id.to_string())).admitted.is_ok());
         }
         let kept = limiter.buckets.as_ref().map(|(_, buckets)| buckets.len());
         assert!(kept.is_some_and(|kept| kept <= most), "{kept:?}");

@@ -19,7 +19,7 @@ use super::{BODY_LIMIT, Door};
 use crate::{
     Error, Scope,
     keys::Caller,
-    read::{Problem, whole},
+    read::{Arrived, Problem, whole},
     routes,
 };
 
@@ -65,7 +65,8 @@ async fn named(
     }
     parts.extensions.insert(caller);
     parts.extensions.insert(key.clone());
-    let answer = next.run(Request::from_parts(parts, Body::from(bytes))).await;
+    parts.extensions.insert(Arrived(bytes));
+    let answer = next.run(Request::from_parts(parts, Body::empty())).await;
     Ok(match answer.status().is_success() {
         true => keep(door, &key, answer).await,
         false => answer,

@@ -9,7 +9,7 @@ use records::{Timestamp, UserId};
 use super::{Scope, text::hash_of_presented};
 use crate::{
     Error,
-    door::{Door, Told},
+    door::{Account, Door, Told},
 };
 
 /// The person behind a request, with what the key may do.
@@ -21,6 +21,8 @@ pub(crate) struct Caller {
     pub(crate) key_id: String,
     /// When that key stops working.
     pub(crate) expires_at: Option<Timestamp>,
+    /// The memory that this request holds.
+    pub(crate) account: Account,
     scopes: Vec<Scope>,
 }
 
@@ -46,14 +48,17 @@ impl FromRequestParts<Door> for Caller {
         }
         let hash = bearer(&parts.headers).and_then(hash_of_presented).ok_or(Error::NotAuthenticated)?;
         let owner = door.ledger.key_owner(&hash).await?.ok_or(Error::NotAuthenticated)?;
-        let counted = door.rate.admit(&owner.key_id);
+        let counted = door.rate.admit(&owner.user_id);
         if let (Some(left), Some(told)) = (counted.left, parts.extensions.get::<Told>()) {
             told.note(left);
         }
         counted.admitted?;
+        let account =
+            parts.extensions.get::<Account>().cloned().unwrap_or_else(|| Account::new(&door.budget));
+        account.open(&owner.user_id);
         // A scope that this version does not know (yet, or any more) grants nothing.
         let scopes = owner.scopes.iter().filter_map(|name| Scope::from_name(name)).collect();
-        Ok(Self { user: owner.user_id, key_id: owner.key_id, expires_at: owner.expires_at, scopes })
+        Ok(Self { user: owner.user_id, key_id: owner.key_id, expires_at: owner.expires_at, account, scopes })
     }
 }
 

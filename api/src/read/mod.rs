@@ -20,7 +20,7 @@ mod report;
 mod text;
 mod truth;
 
-pub(crate) use body::{Body, object, optional_object, whole};
+pub(crate) use body::{Arrived, Body, object, optional_object, whole};
 pub(crate) use choice::{Choice, CommaSeparated};
 pub(crate) use drawing::{Drawing, Drawn};
 pub(crate) use fields::{Fields, ListOf, Object, Take};

@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::{answer, links, path::Ids, tagged};
 use crate::{
     Error, Scope,
-    door::Door,
+    door::{Door, Refused},
     keys::Caller,
     read::{Body, Bool, Choice, CommaSeparated, Fields, Page, Query, Text, date_range, object, page, query},
     shapes,
@@ -31,8 +31,21 @@ pub(super) async fn list(
 ) -> Result<Response, Error> {
     caller.require(Scope::ConversationsRead)?;
     let (page, filter) = filter(&parameters)?;
-    let views = door.ledger.conversations(&caller.user, &filter).await?;
-    Ok(links::answer(&uri, page, &views, |view| shapes::conversation(view, filter.with_transcript)))
+    let reserve = |bytes| caller.account.hold_for_answer(bytes);
+    let views = door.ledger.conversations_within(&caller.user, &filter, reserve).await?.map_err(too_long)?;
+    let shape = |view| shapes::conversation(view, filter.with_transcript);
+    match filter.with_transcript {
+        true => links::answer_within(&caller.account, &uri, page, &views, shape),
+        false => Ok(links::answer(&uri, page, &views, shape)),
+    }
+}
+
+/// A page that one user may never hold is one to ask less of.
+fn too_long(refused: Refused) -> Error {
+    match refused {
+        Refused::TooLarge => ledger::Error::TooMuch { doing: "listing conversations" }.into(),
+        Refused::Busy => Error::Overloaded,
+    }
 }
 
 fn filter(parameters: &Query) -> Result<(Page, ConversationFilter), Error> {
@@ -67,8 +80,14 @@ pub(super) async fn one(
 ) -> Result<Response, Error> {
     caller.require(Scope::ConversationsRead)?;
     let with_transcript = query(&parameters, read_depth)?;
-    let view = find(&door, &caller.user, &ConversationId::new(id), with_transcript).await?;
-    Ok(tagged::answer(&asked, shapes::conversation(&view, with_transcript)))
+    let id = ConversationId::new(id);
+    if !with_transcript {
+        let view = find(&door, &caller.user, &id, false).await?;
+        return Ok(tagged::answer(&asked, shapes::conversation(&view, false)));
+    }
+    caller.account.has_room()?;
+    let view = find(&door, &caller.user, &id, true).await?;
+    Ok(tagged::answer_json(&asked, caller.account.json(&shapes::conversation(&view, true))?))
 }
 
 /// PATCH: at least one of title, discarded, starred, folder_id.

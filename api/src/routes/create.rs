@@ -31,7 +31,7 @@ pub(super) async fn from_text(
     let key = byok::key_of(&headers)?;
     let fresh = ConversationId::new(door.ids.fresh().to_string());
     let new = object(body, |fields| read_text(fields, &fresh))?;
-    create(&door, &caller.user, new, key).await
+    create(&door, &caller, new, key).await
 }
 
 /// POST from diarized segments; a repeat of a `client_session_id` names the same conversation.
@@ -51,7 +51,7 @@ pub(super) async fn from_segments(
     if new.deferred && !door.settings.finalize_enabled {
         return Err(Error::FinalizationUnavailable);
     }
-    create(&door, &caller.user, new, key).await
+    create(&door, &caller, new, key).await
 }
 
 /// Reads the body of a create from text.
@@ -140,15 +140,16 @@ impl Setting {
 
 async fn create(
     door: &Door,
-    user: &UserId,
+    caller: &Caller,
     new: NewConversation,
     key: Option<SecretString>,
 ) -> Result<Json<Value>, Error> {
-    let id = new.id.clone();
+    let (id, user) = (new.id.clone(), &caller.user);
     let outcome = match key {
         None => door.ledger.create_conversation(user, new).await?,
         Some(key) => byok::create(door, user, new, key).await?,
     };
+    caller.account.release_body();
     match outcome {
         CreateOutcome::Deferred(conversation) | CreateOutcome::Known(conversation) => {
             Ok(answer(&conversation))

@@ -1,15 +1,25 @@
-//! `/openapi.json` and `/docs`: what the service says of itself, made once at start.
+//! `/openapi.json` and `/docs`: what the service says of itself, made once at start and compressed once when it is first
+//! asked for.
 
-use std::sync::Arc;
+use std::{
+    io::Write,
+    sync::{Arc, OnceLock},
+};
 
 use axum::{
+    body::Bytes,
     extract::State,
     http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
 
+use flate2::{Compression, write::GzEncoder};
+
 use super::tagged::{fingerprint, is_current};
-use crate::{Settings, document, door::Door};
+use crate::{
+    Settings, document,
+    door::{Door, takes_gzip},
+};
 
 /// The page's own style is all that it loads; nothing comes from elsewhere, and nothing runs.
 const PAGE_POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
@@ -23,9 +33,15 @@ pub(crate) struct Documents {
 
 struct Document {
     kind: &'static str,
-    text: String,
+    text: Bytes,
+    /// The same, compressed. `None`: it could not be.
+    gzip: OnceLock<Option<Bytes>>,
     tag: String,
 }
+
+/// On an answer that is sent as it is, whatever its client takes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AsItIs;
 
 impl Documents {
     /// Renders them for these settings.
@@ -43,7 +59,7 @@ impl Document {
     fn of(kind: &'static str, text: String) -> Self {
         // Weak: what is sent may be compressed.
         let tag = format!("W/\"{}\"", fingerprint(text.as_bytes()));
-        Self { kind, text, tag }
+        Self { kind, text: text.into(), gzip: OnceLock::new(), tag }
     }
 
     fn answer(&self, asked: &HeaderMap) -> Response {
@@ -55,13 +71,29 @@ impl Document {
         ];
         let mut response = match is_current(asked, &self.tag) {
             true => StatusCode::NOT_MODIFIED.into_response(),
-            false => self.text.clone().into_response(),
+            false => self.encoded(asked),
         };
+        put(response.headers_mut(), header::VARY, "accept-encoding");
+        response.extensions_mut().insert(AsItIs);
         for (name, value) in headers {
             put(response.headers_mut(), name, value);
         }
         response
     }
+
+    fn encoded(&self, asked: &HeaderMap) -> Response {
+        let gzip = takes_gzip(asked).then(|| self.gzip.get_or_init(|| compressed(&self.text)).clone());
+        match gzip.flatten() {
+            Some(gzip) => ([(header::CONTENT_ENCODING, "gzip")], gzip).into_response(),
+            None => self.text.clone().into_response(),
+        }
+    }
+}
+
+fn compressed(text: &[u8]) -> Option<Bytes> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(text).ok()?;
+    encoder.finish().ok().map(Bytes::from)
 }
 
 fn put(headers: &mut HeaderMap, name: HeaderName, value: &str) {

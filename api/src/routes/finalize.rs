@@ -10,12 +10,13 @@ use job::WorkerId;
 use ledger::{AdmitRefusal, ConversationView, FinalizedWithKeys, Ledger, Poll, WithKeys};
 use records::{ConversationId, UserId};
 use secrecy::SecretString;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{byok, conversations::KIND, path::Ids, tagged};
 use crate::{
     Error, Scope,
-    door::Door,
+    door::{Account, Door},
     keys::Caller,
     read::{Body, Fields, Int, ListOf, Moment, Object, Problem, Text, optional_object},
     shapes,
@@ -45,18 +46,20 @@ pub(super) async fn admit(
     }
     let key = byok::key_of(&headers)?;
     let context = optional_object(body, read_context)?.flatten();
-    finalize(&door, &caller.user, &ConversationId::new(id), context, key).await
+    finalize(&door, &caller, &ConversationId::new(id), context, key).await
 }
 
 /// Finalizes, with the user's own key if there is one, and answers: the conversation as it stands now, and where to
 /// ask for its job.
 pub(super) async fn finalize(
     door: &Door,
-    user: &UserId,
+    caller: &Caller,
     id: &ConversationId,
     context: Option<Value>,
     key: Option<SecretString>,
 ) -> Result<Response, Error> {
+    let user = &caller.user;
+    caller.account.has_room()?;
     let finalized = match key {
         None => door.ledger.finalize_and_show(user, id, context).await?,
         Some(key) => match finalize_with(key, door, user, id, context).await? {
@@ -69,7 +72,7 @@ pub(super) async fn finalize(
     match finalized {
         Ok((view, fresh)) => {
             door.metrics.admissions.with_label_values(&["finalize"]).inc_by(u64::from(fresh));
-            Ok(show(&view))
+            show(&caller.account, &view)
         }
         Err(AdmitRefusal::NoConversation) => Err(Error::NotFound(KIND)),
         Err(AdmitRefusal::NoContent) => Err(no_content()),
@@ -113,13 +116,19 @@ async fn finalize_with(
     .await
 }
 
-fn show(view: &ConversationView) -> Response {
-    let body = json!({ "conversation": shapes::conversation(view, true), "messages": [] });
-    let mut response = Json(body).into_response();
+fn show(account: &Account, view: &ConversationView) -> Result<Response, Error> {
+    let body = account.json(&Finalized { conversation: shapes::conversation(view, true), messages: [] })?;
+    let mut response = ([(header::CONTENT_TYPE, tagged::JSON)], body).into_response();
     if let Ok(place) = HeaderValue::from_str(&poll_route(&view.conversation.id)) {
         response.headers_mut().insert(header::LOCATION, place);
     }
-    response
+    Ok(response)
+}
+
+#[derive(Serialize)]
+struct Finalized<C> {
+    conversation: C,
+    messages: [(); 0],
 }
 
 /// The optional body (DECISIONS §4, "body of finalize"), as it is kept: only known fields, in one form.

@@ -7,7 +7,8 @@ use axum::{
 };
 use serde::Serialize;
 
-use crate::read::Page;
+use super::tagged;
+use crate::{Error, door::Account, read::Page};
 
 /// One more than a page holds: whether it comes says whether there is a next page.
 pub(super) fn one_more(page: Page) -> i64 {
@@ -21,10 +22,35 @@ pub(super) fn answer<'r, T, S: Serialize>(
     rows: &'r [T],
     shape: impl Fn(&'r T) -> S,
 ) -> Response {
-    let size = usize::try_from(page.limit).unwrap_or(usize::MAX);
-    let body: Vec<S> = rows.iter().take(size).map(shape).collect();
-    let mut response = Json(body).into_response();
-    if let Some(links) = links(uri, page, rows.len() > size) {
+    linked(Json(shapes(page, rows, shape)).into_response(), uri, page, rows.len())
+}
+
+/// The same where the answer may be large: its memory is reserved before it is used.
+///
+/// # Errors
+/// [`Error::Overloaded`].
+pub(super) fn answer_within<'r, T, S: Serialize>(
+    account: &Account,
+    uri: &Uri,
+    page: Page,
+    rows: &'r [T],
+    shape: impl Fn(&'r T) -> S,
+) -> Result<Response, Error> {
+    let body = account.json(&shapes(page, rows, shape))?;
+    let response = ([(header::CONTENT_TYPE, tagged::JSON)], body).into_response();
+    Ok(linked(response, uri, page, rows.len()))
+}
+
+fn shapes<'r, T, S>(page: Page, rows: &'r [T], shape: impl Fn(&'r T) -> S) -> Vec<S> {
+    rows.iter().take(size(page)).map(shape).collect()
+}
+
+fn size(page: Page) -> usize {
+    usize::try_from(page.limit).unwrap_or(usize::MAX)
+}
+
+fn linked(mut response: Response, uri: &Uri, page: Page, rows: usize) -> Response {
+    if let Some(links) = links(uri, page, rows > size(page)) {
         response.headers_mut().insert(header::LINK, links);
     }
     response

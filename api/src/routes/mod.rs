@@ -36,7 +36,7 @@ use axum::{
 
 pub(crate) use byok::{NAMED_WITH_KEYS, resume};
 pub(crate) use described::{creating, described, patterns};
-pub(crate) use documents::Documents;
+pub(crate) use documents::{AsItIs, Documents};
 pub(crate) use made::made;
 
 use crate::door::Door;

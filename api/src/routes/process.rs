@@ -1,7 +1,6 @@
 //! The original's own routes: processing what is in progress, and processing again (DECISIONS §4).
 
 use axum::{
-    Json,
     extract::State,
     http::{HeaderMap, HeaderValue, header},
     response::{IntoResponse, Response},
@@ -16,7 +15,7 @@ use super::{
     conversations::KIND,
     finalize::{finalize, no_content, poll_route, read_context},
     path::Ids,
-    waiting,
+    tagged, waiting,
 };
 use crate::{
     Error, Scope,
@@ -38,7 +37,7 @@ pub(super) async fn in_progress(
     let key = key_of(&headers)?;
     let context = optional_object(body, read_context)?.flatten();
     let id = door.ledger.in_progress(&caller.user).await?.ok_or(Error::NotFound(KIND))?;
-    finalize(&door, &caller.user, &id, context, key).await
+    finalize(&door, &caller, &id, context, key).await
 }
 
 /// POST `…/reprocess`: admits the next revision of a completed or failed conversation and waits for it like a create.
@@ -50,6 +49,7 @@ pub(super) async fn again(
     Ids(id): Ids<String>,
 ) -> Result<Response, Error> {
     caller.require(Scope::ConversationsWrite)?;
+    caller.account.has_room()?;
     let id = ConversationId::new(id);
     let fresh = match key_of(&headers)? {
         None => door.ledger.reprocess(&caller.user, &id, None).await?.map(|admitted| admitted.fresh),
@@ -60,7 +60,8 @@ pub(super) async fn again(
     }
     waiting::for_the_end(&door.ledger, &caller.user, &id, door.settings.create_wait).await;
     let view = door.ledger.conversation(&caller.user, &id, true).await?.ok_or(Error::NotFound(KIND))?;
-    let mut response = Json(shapes::conversation(&view, true)).into_response();
+    let body = caller.account.json(&shapes::conversation(&view, true))?;
+    let mut response = ([(header::CONTENT_TYPE, tagged::JSON)], body).into_response();
     if let Ok(place) = HeaderValue::from_str(&poll_route(&id)) {
         response.headers_mut().insert(header::LOCATION, place);
     }

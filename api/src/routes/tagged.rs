@@ -1,13 +1,14 @@
 //! `ETag` and `If-None-Match` (RFC 9110): an answer that would say nothing new is 304 without a body.
 
 use axum::{
+    body::Bytes,
     http::{HeaderMap, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-const JSON: HeaderValue = HeaderValue::from_static("application/json");
+pub(super) const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
 /// Answers a single thing under a weak tag of what is shown. A tag of the record's own version would miss what is
 /// read beside it: action items, a folder's name, a speaker's.
@@ -16,6 +17,11 @@ pub(super) fn answer(asked: &HeaderMap, shape: impl Serialize) -> Response {
     let Ok(body) = serde_json::to_vec(&shape) else {
         return StatusCode::INTERNAL_SERVER_ERROR.into_response();
     };
+    answer_json(asked, body.into())
+}
+
+/// The same of what is JSON already.
+pub(super) fn answer_json(asked: &HeaderMap, body: Bytes) -> Response {
     let tag = format!("W/\"{}\"", fingerprint(&body));
     let mut response = match is_current(asked, &tag) {
         true => StatusCode::NOT_MODIFIED.into_response(),

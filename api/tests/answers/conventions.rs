@@ -1,10 +1,13 @@
 //! What holds on every route: tags, other origins, compression, and the page for people.
 
+use std::io::Read;
+
 use api::Settings;
 use axum::{
     body::{Body, to_bytes},
     http::{Method, Request, Response},
 };
+use flate2::read::GzDecoder;
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
@@ -92,6 +95,27 @@ async fn a_long_answer_is_compressed_for_who_asks() {
     assert_eq!(answer.headers()["content-encoding"], "gzip");
     let plain = raw(&bench, Request::builder().uri("/openapi.json")).await;
     assert!(plain.headers().get("content-encoding").is_none());
+}
+
+#[tokio::test]
+async fn the_documents_are_compressed_once_and_not_for_each_client() {
+    let bench = Bench::new().await;
+    for path in ["/openapi.json", "/docs", "/docs/style.css"] {
+        let body = async |encodings| {
+            let answer = raw(&bench, Request::builder().uri(path).header("accept-encoding", encodings)).await;
+            let header = |name| answer.headers().get(name).map_or("", |value| value.to_str().unwrap());
+            let encoding = header("content-encoding").to_owned();
+            assert_eq!(header("vary"), "accept-encoding", "{path}");
+            (encoding, to_bytes(answer.into_body(), usize::MAX).await.unwrap())
+        };
+        let ((encoding, first), (_, second)) = (body("gzip").await, body("br, gzip;q=0.5").await);
+        assert_eq!((encoding.as_str(), first.as_ptr()), ("gzip", second.as_ptr()), "{path}: the same memory");
+        let (plain, text) = body("gzip;q=0").await;
+        assert_eq!(plain, "");
+        let mut unpacked = Vec::new();
+        GzDecoder::new(&first[..]).read_to_end(&mut unpacked).unwrap();
+        assert_eq!(unpacked, text, "{path}");
+    }
 }
 
 #[tokio::test]

@@ -197,10 +197,26 @@ async fn a_key_that_asks_too_often_is_429_with_the_fields_that_say_when() {
     }
     let answer = bench.get(&format!("{P}/folders")).await;
     assert_eq!(answer.status, 429);
-    assert_eq!(answer.header("ratelimit-policy"), "\"key\";q=2;w=60");
+    assert_eq!(answer.header("ratelimit-policy"), "\"user\";q=2;w=60");
     let seconds = answer.header("retry-after");
-    assert_eq!(answer.header("ratelimit"), format!("\"key\";r=0;t={seconds}"));
+    assert_eq!(answer.header("ratelimit"), format!("\"user\";r=0;t={seconds}"));
     assert!((1..=31).contains(&seconds.parse::<u64>().unwrap()));
+}
+
+#[tokio::test]
+async fn all_keys_of_a_user_draw_on_one_quota_and_another_users_do_not() {
+    let bench = Bench::with(Settings { rate_per_minute: 3, ..quick() }).await;
+    let (minted, bob) = (bench.person("ann", Scope::ALL).await, bench.person("bob", Scope::ALL).await);
+    let folders = format!("{P}/folders");
+    for (key, left) in [(&bench.key, 2), (&minted, 1), (&bench.key, 0)] {
+        let answer = bench.ask(key, Method::GET, &folders, None).await;
+        assert_eq!(
+            (answer.status.as_u16(), answer.header("ratelimit")),
+            (200, &*format!("\"user\";r={left};t=20"))
+        );
+    }
+    assert_eq!(bench.ask(&minted, Method::GET, &folders, None).await.status, 429);
+    assert_eq!(bench.ask(&bob, Method::GET, &folders, None).await.status, 200);
 }
 
 #[tokio::test]
@@ -224,12 +240,12 @@ async fn every_answer_to_a_key_says_what_is_left_and_no_other_does() {
     ];
     for (place, (status, answer)) in of_the_key.iter().enumerate() {
         assert_eq!(answer.status.as_u16(), *status);
-        assert_eq!(answer.header("ratelimit-policy"), "\"key\";q=9;w=60");
+        assert_eq!(answer.header("ratelimit-policy"), "\"user\";q=9;w=60");
         // A request is counted once, also when its name is looked up before the handler asks who calls.
-        assert_eq!(answer.header("ratelimit"), format!("\"key\";r={};t=7", 8 - place));
+        assert_eq!(answer.header("ratelimit"), format!("\"user\";r={};t=7", 8 - place));
     }
     let refused = bench.ask(&poor, Method::GET, "/v1/users/me", None).await;
-    assert_eq!((refused.status.as_u16(), refused.header("ratelimit")), (403, "\"key\";r=8;t=7"));
+    assert_eq!((refused.status.as_u16(), refused.header("ratelimit")), (403, "\"user\";r=3;t=7"));
     for strange in ["/v1/users/me", "/nothing", "/v1/status"] {
         let answer = bench.ask("lsk_none", Method::GET, strange, None).await;
         assert!(!answer.headers.contains_key("ratelimit"), "{strange}");

@@ -27,6 +27,7 @@ mod keys;
 mod lengths;
 mod lost;
 mod memories;
+mod memory;
 mod processing;
 mod profile;
 mod reminders;

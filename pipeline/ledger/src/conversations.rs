@@ -9,6 +9,8 @@ mod spoken;
 
 pub(crate) use one::{NamedRow, Seen, Shown, named_columns};
 
+use std::convert::Infallible;
+
 use records::{ActionItem, Category, Conversation, ConversationId, FolderId, Segment, Timestamp, UserId};
 use sqlx::{FromRow, Postgres, QueryBuilder, postgres::PgRow};
 
@@ -123,7 +125,22 @@ impl Ledger {
         user: &UserId,
         filter: &ConversationFilter,
     ) -> Result<Vec<ConversationView>, Error> {
-        self.list(user, filter).await
+        let Ok(views) = self.list(user, filter, |_| Ok::<(), Infallible>(())).await?;
+        Ok(views)
+    }
+
+    /// [`conversations`](Self::conversations), where `reserve` is asked for the memory that their transcripts will take
+    /// before these are loaded. Returns its refusal.
+    ///
+    /// # Errors
+    /// When the database does not answer, or a row cannot be read; [`Error::TooMuch`].
+    pub async fn conversations_within<R>(
+        &self,
+        user: &UserId,
+        filter: &ConversationFilter,
+        reserve: impl FnOnce(usize) -> Result<(), R>,
+    ) -> Result<Result<Vec<ConversationView>, R>, Error> {
+        self.list(user, filter, reserve).await
     }
 
     /// One conversation, whatever its status. Those that are asked for together are read together.

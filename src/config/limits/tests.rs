@@ -41,6 +41,9 @@ fn a_number_outside_of_its_range_is_refused_by_name() {
         ("creation-concurrency", "0", "10001"),
         ("database-connections", "3", "10001"),
         ("openai-context-tokens", "4095", "10000001"),
+        ("connections", "15", "100001"),
+        ("connections-per-address", "0", "100001"),
+        ("memory-budget", "63MiB", "1025GiB"),
     ];
     for (flag, low, high) in cases {
         let begins = format!("LISTEN_{} must be ", flag.replace('-', "_").to_uppercase());

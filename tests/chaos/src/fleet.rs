@@ -88,7 +88,8 @@ impl Fleet {
         let name = format!("p{slot}.{}", held.lives);
         let log = self.logs.join(format!("{name}.jsonl"));
         let skew = SKEWS[slot % SKEWS.len()];
-        let process = Process::serve(&name, &self.postgres.url(&name), &self.settings, skew, &log).await;
+        let process =
+            Process::serve(&name, &self.postgres.url(&name), &self.settings, skew, None, &log).await;
         self.journal.ran.note(Ran { name: name.clone(), pid: process.pid });
         let door = Door { name, api: process.api.clone(), admin: process.admin.clone() };
         self.open(slot, Some(door));

@@ -10,6 +10,7 @@
     reason = "for tests only: where the kit itself cannot work, a run says nothing and must stop"
 )]
 
+mod attack;
 mod check;
 mod client;
 mod fault;
@@ -28,6 +29,7 @@ mod report;
 mod run;
 mod settle;
 
+pub use attack::{Attacked, attack};
 pub use plan::Plan;
 pub use report::Report;
 pub use run::run;

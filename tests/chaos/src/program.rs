@@ -80,16 +80,24 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Starts one and waits until it listens. `skew` moves its clock, in seconds.
+    /// Starts one and waits until it listens. `skew` moves its clock, in seconds; `open_files` is how many it may open.
     pub(crate) async fn serve(
         name: &str,
         database: &str,
         settings: &[(String, String)],
         skew: i64,
+        open_files: Option<u32>,
         log: &Path,
     ) -> Self {
         let file = File::create(log).expect("a log can be made");
-        let mut command = Command::new(path());
+        let mut command = match open_files {
+            None => Command::new(path()),
+            Some(files) => {
+                let mut shell = Command::new("sh");
+                shell.arg("-c").arg(format!("ulimit -n {files} && exec \"$0\" \"$@\"")).arg(path());
+                shell
+            }
+        };
         command.args(["serve", "--log-format", "json"]).env("DATABASE_URL", database);
         command.envs(settings.iter().map(|(name, value)| (name, value)));
         if let (Some(library), true) = (fake_clock(), skew != 0) {

@@ -1,7 +1,7 @@
 //! A page of conversations: with everything that a list shows of them in one statement, which sees one moment and
 //! costs one way to the database. Transcripts are a second one, in the same snapshot.
 
-use records::{ActionItem, ActionItemId, Conversation, ConversationId, Timestamp, UserId};
+use records::{ActionItem, ActionItemId, Conversation, ConversationId, Segment, Timestamp, UserId};
 use sqlx::{FromRow, PgConnection, Postgres, QueryBuilder, postgres::PgRow};
 
 use super::{
@@ -19,20 +19,26 @@ use crate::{
 const DOING: &str = "listing conversations";
 
 impl Ledger {
-    pub(super) async fn list(
+    pub(super) async fn list<R>(
         &self,
         user: &UserId,
         filter: &ConversationFilter,
-    ) -> Result<Vec<ConversationView>, Error> {
+        reserve: impl FnOnce(usize) -> Result<(), R>,
+    ) -> Result<Result<Vec<ConversationView>, R>, Error> {
         if !filter.with_transcript {
             let rows = self.rows_of(page(user, filter), DOING).await?;
-            return rows.into_iter().map(PageRow::view).collect();
+            return rows.into_iter().map(PageRow::view).collect::<Result<_, _>>().map(Ok);
         }
         let mut snapshot = self.begin_reading(DOING, Plans::OfPages).await?;
         let rows = page(user, filter).build_query_as().fetch_all(&mut *snapshot).await.doing(DOING)?;
         let mut views = rows.into_iter().map(PageRow::view).collect::<Result<Vec<_>, _>>()?;
+        // The sizes are asked first: streaming the rows to the client instead would hold this session for as long as a
+        // slow client takes to read its answer.
+        if let Err(refused) = reserve(transcripts_size(&mut snapshot, user, &views).await?) {
+            return Ok(Err(refused));
+        }
         add_transcripts(&mut snapshot, user, &mut views).await?;
-        Ok(views)
+        Ok(Ok(views))
     }
 }
 
@@ -169,6 +175,31 @@ impl Items {
         std::iter::from_fn(next).collect()
     }
 }
+
+/// The bytes of memory that the transcripts of a page take once they are loaded.
+async fn transcripts_size(
+    connection: &mut PgConnection,
+    user: &UserId,
+    views: &[ConversationView],
+) -> Result<usize, Error> {
+    let ids: Vec<&str> = views.iter().map(|view| view.conversation.id.as_str()).collect();
+    let size: i64 = sqlx::query_scalar(
+        "select coalesce(sum($3 + octet_length(content) + coalesce(octet_length(segment_id), 0) \
+             + coalesce(octet_length(speaker), 0) + coalesce(octet_length(person_id), 0)), 0)::bigint \
+         from transcript_segments where user_id = $1 and conversation_id = any($2)",
+    )
+    .bind(user.as_str())
+    .bind(ids)
+    .bind(SEGMENT_OVERHEAD)
+    .fetch_one(connection)
+    .await
+    .doing(DOING)?;
+    Ok(usize::try_from(size).unwrap_or(usize::MAX))
+}
+
+/// The bytes that a loaded segment takes besides its texts: a list that grows holds up to twice its items, and an answer
+/// is made of a third one.
+const SEGMENT_OVERHEAD: i64 = 3 * size_of::<Segment>() as i64;
 
 /// Reads the transcripts of a page, and the names of the people who speak in them.
 async fn add_transcripts(

@@ -149,6 +149,7 @@ pub const CHECKS: [Check; 14] = [
             where datname = current_database() and state like 'idle in transaction%' \
             and application_name = current_setting('application_name') and pid <> pg_backend_pid() \
             and xact_start < clock_timestamp() - interval '6 seconds'",
+    },
     Check {
         name: "erasures_end",
         promise: "a user who is being deleted is gone within a day: run `listen users delete` again",

@@ -111,6 +111,28 @@ async fn page(world: &World, limit: i64) -> Result<Vec<ConversationView>, ledger
 }
 
 #[tokio::test]
+async fn the_size_of_a_page_is_known_before_its_transcripts_are_read_and_counts_them_alone() {
+    let world = named_street().await;
+    world.run("update transcript_segments set speaker = 'Ü', segment_id = 'id'").await;
+    for (limit, segments) in [(1, 1), (9, 2)] {
+        let page = DatePage { limit, ..DatePage::default() };
+        let filter = ConversationFilter { page, with_transcript: true, ..ConversationFilter::default() };
+        let mut size = 0;
+        let reserve = |bytes| {
+            size = bytes;
+            Ok::<(), &str>(())
+        };
+        let views = world.ledger.conversations_within(&world.ann, &filter, reserve).await.unwrap().unwrap();
+        assert_eq!(views.len(), segments);
+        // "ann x", "Ü", "id" and "x"; and what a segment takes besides its texts.
+        assert_eq!(size, segments * (5 + 2 + 2 + 1 + 3 * size_of::<records::Segment>()));
+        let refusal =
+            world.ledger.conversations_within(&world.ann, &filter, |_| Err("no room")).await.unwrap();
+        assert_eq!(refusal, Err("no room"));
+    }
+}
+
+#[tokio::test]
 async fn a_page_of_more_words_than_one_answer_may_hold_is_refused_and_a_shorter_one_is_not() {
     let world = named_street().await;
     world
