@@ -1,7 +1,7 @@
 //! Clients cannot make the service hold more than `LISTEN_MEMORY_BUDGET`: neither by answers that they do not read, nor by
 //! bodies that they do not finish.
 
-use std::convert::Infallible;
+use std::io;
 
 use api::{Metrics, Scope, Settings};
 use axum::{
@@ -12,6 +12,7 @@ use axum::{
 use futures::{StreamExt, stream, stream::FuturesUnordered};
 use prometheus::Registry;
 use serde_json::{Value, json};
+use tokio::sync::watch;
 use tower::ServiceExt;
 
 use crate::bench::{Bench, P, quick};
@@ -167,9 +168,14 @@ async fn a_large_answer_without_a_transcript_is_counted_too() {
     assert_eq!(held(&registry), 0.0);
 }
 
-/// A create whose body ends after `sent` bytes without being finished.
-fn unfinished(key: &str, sent: usize, named: bool) -> Request<Body> {
-    let first = stream::iter([Ok::<_, Infallible>("x".repeat(sent))]);
+/// A create whose body stops after `sent` bytes, until its client hangs up.
+fn unfinished(key: &str, sent: usize, named: bool, client: &watch::Sender<()>) -> Request<Body> {
+    let first = stream::iter([Ok("x".repeat(sent))]);
+    let mut client = client.subscribe();
+    let rest = stream::once(async move {
+        while client.changed().await.is_ok() {}
+        Err(io::Error::from(io::ErrorKind::ConnectionReset))
+    });
     let mut request = Request::post(format!("{P}/memories"))
         .header("authorization", format!("Bearer {key}"))
         .header("content-type", "application/json")
@@ -177,7 +183,7 @@ fn unfinished(key: &str, sent: usize, named: bool) -> Request<Body> {
     if named {
         request = request.header("idempotency-key", format!("n{sent}"));
     }
-    request.body(Body::from_stream(first.chain(stream::pending()))).unwrap()
+    request.body(Body::from_stream(first.chain(rest))).unwrap()
 }
 
 #[tokio::test]
@@ -185,8 +191,10 @@ async fn unfinished_bodies_of_one_user_are_bounded_and_other_users_are_served() 
     let (bench, registry) = bench().await;
     let bob = bench.person("bob", Scope::ALL).await;
     for named in [false, true] {
+        let client = watch::Sender::new(());
+        let unfinished = || unfinished(&bench.key, 128 * 1_024, named, &client);
         let mut waiting: FuturesUnordered<_> =
-            (0..5).map(|_| bench.app.clone().oneshot(unfinished(&bench.key, 128 * 1_024, named))).collect();
+            (0..5).map(|_| bench.app.clone().oneshot(unfinished())).collect();
         for _ in 0..3 {
             let refused = waiting.next().await.unwrap().unwrap();
             assert!(is_overloaded(refused).await);
@@ -198,7 +206,10 @@ async fn unfinished_bodies_of_one_user_are_bounded_and_other_users_are_served() 
         assert_eq!(answer.status, 503);
         assert_eq!(bench.ask(&bob, Method::POST, &memories, Some(long.clone())).await.status, 200);
         assert_eq!(bench.post(&memories, json!({ "content": "short" })).await.status, 200);
-        drop(waiting);
+        drop(client);
+        while let Some(answer) = waiting.next().await {
+            assert_eq!(answer.unwrap().status(), 400);
+        }
         assert_eq!(bench.post(&memories, long).await.status, 200);
         assert_eq!(held(&registry), 0.0);
     }
@@ -207,8 +218,9 @@ async fn unfinished_bodies_of_one_user_are_bounded_and_other_users_are_served() 
 #[tokio::test]
 async fn a_body_takes_memory_as_it_arrives_and_not_as_it_is_announced() {
     let (bench, registry) = bench().await;
+    let client = watch::Sender::new(());
     let mut waiting: FuturesUnordered<_> =
-        (0..50).map(|_| bench.app.clone().oneshot(unfinished(&bench.key, 1_000, false))).collect();
+        (0..50).map(|_| bench.app.clone().oneshot(unfinished(&bench.key, 1_000, false, &client))).collect();
     let begun = futures::poll!(waiting.next());
     assert!(begun.is_pending());
     let long = json!({ "content": "x", "padding": "x".repeat(90 * 1_024) });

@@ -189,6 +189,13 @@ impl SameThing for Embedded {
     fn facts(&self) -> Box<dyn KnownTexts> {
         same::known_facts()
     }
+
+    fn read(&self, tasks: Vec<String>, facts: Vec<String>) -> BoxFuture<'_, ()> {
+        let Some(pool) = &self.pool else { return ready(()).boxed() };
+        let work = move || same::remember(&tasks, &facts);
+        // What is over budget is read where it is compared.
+        pool.run(BUDGET, work).map(drop).boxed()
+    }
 }
 
 /// Whether the rules apply.

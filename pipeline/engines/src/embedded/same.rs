@@ -29,6 +29,12 @@ static NEGATION: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(r"(?i)\b(?:not|never|no longer|no|without|cancel\w*|\w+n't|stop(?:ped|s)?|quit)\b")
 });
 
+/// Reads texts that will be compared.
+pub(super) fn remember(tasks: &[String], facts: &[String]) {
+    tasks.iter().for_each(|task| drop(Task::of(task)));
+    facts.iter().for_each(|fact| drop(Fact::of(fact)));
+}
+
 /// An empty list of tasks.
 pub(super) fn known_tasks() -> Box<dyn KnownTexts> {
     Box::<KnownTasks>::default()

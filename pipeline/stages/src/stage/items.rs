@@ -35,7 +35,11 @@ impl Stage for ExtractActionItems {
             Some(part) => part,
             None => self.engine.extract_items(talk).await?,
         };
-        let items = settle(check::items(drafts, talk), recent, &*self.same);
+        let drafts = check::items(drafts, talk);
+        let old = recent.iter().map(|item| item.description.clone());
+        let compared = old.chain(drafts.iter().map(|draft| draft.description.clone())).collect();
+        self.same.read(compared, Vec::new()).await;
+        let items = settle(drafts, recent, &*self.same);
         Ok(Items { unread: !self.engine.reads(talk), ..items })
     }
 }

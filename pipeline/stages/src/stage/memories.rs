@@ -43,7 +43,10 @@ impl Stage for FindMemories {
             Some(part) => part,
             None => self.engine.extract_memories(talk).await?,
         };
-        Ok(settle(check::memories(drafts, talk), kept, &*self.same))
+        let drafts = check::memories(drafts, talk);
+        let compared = kept.iter().chain(drafts.iter().map(|draft| &draft.content)).cloned().collect();
+        self.same.read(Vec::new(), compared).await;
+        Ok(settle(drafts, kept, &*self.same))
     }
 }
 
