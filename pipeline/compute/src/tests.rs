@@ -1,3 +1,5 @@
+//! What callers of a pool see, and how many threads it has.
+
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
 
 use std::sync::mpsc;

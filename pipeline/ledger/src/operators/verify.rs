@@ -148,7 +148,7 @@ pub const CHECKS: [Check; 14] = [
         query: "select 'session ' || pid || ' is ' || state || ' since ' || xact_start from pg_stat_activity \
             where datname = current_database() and state like 'idle in transaction%' \
             and application_name = current_setting('application_name') and pid <> pg_backend_pid() \
-            and xact_start < clock_timestamp() - interval '6 seconds'",
+            and xact_start < statement_timestamp() - interval '6 seconds'",
     },
     Check {
         name: "erasures_end",
