@@ -150,6 +150,11 @@ impl Account {
         Self { budget: Arc::clone(budget), opened: Arc::default() }
     }
 
+    /// As many bytes as one user may hold.
+    pub(crate) fn most(&self) -> usize {
+        self.budget.bytes / USERS_PART
+    }
+
     /// Counts what the request holds for `user`.
     pub(crate) fn open(&self, user: &UserId) {
         self.opened.get_or_init(|| Opened {

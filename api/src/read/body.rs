@@ -157,7 +157,8 @@ fn parse(bytes: &[u8], account: Option<&Account>) -> Result<Parsed, Error> {
         Some(account) => account.hold(bytes).map_err(too_large_or_busy),
         None => Ok(None),
     };
-    let parsed_size = text.len() + values_in(text) * VALUE_SIZE;
+    let most = account.map_or(usize::MAX, Account::most) / VALUE_SIZE;
+    let parsed_size = text.len() + values_in(text, most) * VALUE_SIZE;
     let held = hold(parsed_size)?;
     if let Ok(value) = serde_json::from_str(text) {
         return Ok(Parsed { value, odd: None, _held: held });
@@ -179,15 +180,21 @@ fn parse(bytes: &[u8], account: Option<&Account>) -> Result<Parsed, Error> {
 /// one field in each other; a number in a list takes 214, the growing list's unused half included.
 const VALUE_SIZE: usize = 352;
 
-/// At most so many values are in a JSON text: each but the first follows a bracket or a comma that is in no string.
-fn values_in(text: &str) -> usize {
+/// At most so many values are in a JSON text: each but the first follows a bracket or a comma that is in no string. More than
+/// `most` are not counted.
+fn values_in(text: &str, most: usize) -> usize {
     let (mut values, mut in_string, mut is_escaped) = (1, false, false);
     for byte in text.bytes() {
         match byte {
             _ if is_escaped => is_escaped = false,
             b'\\' if in_string => is_escaped = true,
             b'"' => in_string = !in_string,
-            b'[' | b'{' | b',' if !in_string => values += 1,
+            b'[' | b'{' | b',' if !in_string => {
+                values += 1;
+                if values > most {
+                    return values;
+                }
+            }
             _ => {}
         }
     }

@@ -21,6 +21,8 @@ use crate::program::{self, Process};
 use self::clients::{Attack, Crowd};
 use self::healthy::Latencies;
 
+/// The healthy client asks for so many users in turn, so that it stays below the request rate of each.
+const HEALTHY: usize = 30;
 /// The service may open so many files: what many systems give a process unasked.
 const OPEN_FILES: u32 = 1_024;
 /// The most memory that the service may have resident.
@@ -49,10 +51,11 @@ pub struct Attacked {
     refused: Vec<String>,
 }
 
-/// A user who attacks or does not, with a key.
+/// Keys of the users who attack, one for each attack, so that no attack is spared by the rate that an earlier one used up; and
+/// of those who do not.
 struct Keys {
-    attacker: String,
-    healthy: String,
+    attackers: Vec<String>,
+    healthy: Vec<String>,
 }
 
 /// Runs every attack for `seconds`, one after the other.
@@ -65,8 +68,13 @@ pub async fn attack(seconds: u64) -> Attacked {
     let postgres = Postgres::new(None).await;
     let database = postgres.url("attack");
     assert_eq!(program::command(&database, &["migrate"]).await.0, Some(0), "the schema cannot be made");
-    let keys =
-        Keys { attacker: user(&database, "attacker").await, healthy: user(&database, "healthy").await };
+    let mut keys = Keys { attackers: Vec::new(), healthy: Vec::new() };
+    for number in 0..Attack::ALL.len() {
+        keys.attackers.push(user(&database, &format!("attacker{number}")).await);
+    }
+    for number in 0..HEALTHY {
+        keys.healthy.push(user(&database, &format!("healthy{number}")).await);
+    }
     seed(&postgres).await;
     let log = postgres.home().join("service.jsonl");
     let process = Process::serve("attacked", &database, &settings(), 0, Some(OPEN_FILES), &log).await;
@@ -101,7 +109,13 @@ impl Service {
         let crowd = Arc::new(Counts::default());
         let attackers = attack.map(|attack| {
             let (crowd, stop) = (Arc::clone(&crowd), stop.clone());
-            tokio::spawn(clients::crowd(attack, address, self.keys.attacker.clone(), crowd, stop))
+            tokio::spawn(clients::crowd(
+                attack,
+                address,
+                self.keys.attackers[attack as usize].clone(),
+                crowd,
+                stop,
+            ))
         });
         if attack.is_some() {
             // Until most of them are there.
@@ -151,12 +165,12 @@ async fn peak(pid: u32, stop: CancellationToken) -> u64 {
     most
 }
 
+/// The default ones, the request rate included.
 fn settings() -> Vec<(String, String)> {
     let all = [
         ("LISTEN_ADDR", "127.0.0.1:0"),
         ("LISTEN_ADMIN_ADDR", "127.0.0.1:0"),
         ("LISTEN_FINALIZATION_DISPATCH_MODE", "postgres"),
-        ("LISTEN_RATE_PER_MINUTE", "0"),
         ("LISTEN_TEXT_ENGINE", "embedded"),
         ("LISTEN_LOG", "info"),
     ];
@@ -171,10 +185,12 @@ async fn user(database: &str, id: &str) -> String {
     key
 }
 
-/// Long conversations for the attacker (a page of them is 30 MB), short ones for the healthy user.
+/// Long conversations for the attackers (a page of them is 30 MB), short ones for the healthy users.
 async fn seed(postgres: &Postgres) {
     let pool = postgres.pool(1);
-    for (user, conversations, segments, words) in [("attacker", 100, 10, 6_000), ("healthy", 50, 20, 20)] {
+    let attackers = (0..Attack::ALL.len()).map(|number| (format!("attacker{number}"), 100, 10, 6_000));
+    let healthy = (0..HEALTHY).map(|number| (format!("healthy{number}"), 50, 20, 20));
+    for (user, conversations, segments, words) in healthy.chain(attackers) {
         let sql = format!(
             "insert into conversations (user_id, conversation_id, source, language, status, created_at, updated_at, \
                  started_at, finished_at) \

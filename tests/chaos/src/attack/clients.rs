@@ -18,8 +18,8 @@ use super::Counts;
 const BODY: usize = 4 * 1_024 * 1_024;
 /// The attackers come from so many addresses, the healthy client from another one.
 const ADDRESSES: usize = 5;
-/// How long an attacker waits before it tries once more.
-const AGAIN: Duration = Duration::from_millis(250);
+/// How long an attacker waits before it tries once more: what `Retry-After` asks for.
+const AGAIN: Duration = Duration::from_secs(2);
 
 /// What attackers do.
 #[derive(Clone, Copy, Debug)]

@@ -43,14 +43,15 @@ impl fmt::Display for Latencies {
 pub(crate) async fn measure(
     api: &str,
     admin: &str,
-    key: &str,
+    keys: &[String],
     length: Duration,
 ) -> (Latencies, Latencies, Latencies) {
     let begun = Instant::now();
     let (mut get, mut create, mut livez) = Default::default();
     let kept = Client::new();
-    let mut number = 0;
+    let mut number: usize = 0;
     while begun.elapsed() < length {
+        let key = &keys[number % keys.len()];
         number += 1;
         // A pool that keeps its connections never notices that there is no room for another one.
         let client = if number % 10 == 0 { &Client::new() } else { &kept };
