@@ -14,7 +14,7 @@ use crate::table::Guard;
 const PROGRAMS: [(&str, &[&str]); 10] = [
     ("api", &["answers"]),
     ("embedded", &["cluster"]),
-    ("engines", &["corpus", "dates", "hostile", "openai", "same_tasks"]),
+    ("engines", &["corpus", "dates", "hostile", "openai", "pool", "same_tasks"]),
     ("job", &["edges", "properties", "simulation", "model"]),
     ("ledger", &["jobs", "resources", "crash"]),
     ("outside", &["sender"]),
