@@ -40,6 +40,7 @@ reads! { ledger, about:
     goal_history(&about.user, &GoalId::new("g"), 9);
     folders(&about.user); has_folder(&about.user, &FolderId::new("f"));
     conversations(&about.user, &ConversationFilter::default());
+    conversations_within(&about.user, &ConversationFilter::default(), |_| Ok::<(), ()>(()));
     conversation(&about.user, &conversation(&about.user), true);
     in_progress(&about.user);
     action_items(&about.user, &ItemFilter::default());
