@@ -284,7 +284,7 @@ mod tests {
         assert!(heard.is_ok() && said.starts_with("HTTP/1.1 431 "), "{said}");
     }
 
-    /// Drips a head until nobody listens any more, which is after `limit`.
+    /// Drips a head until the connection is closed, which is after `limit`.
     async fn drips_for(line: DuplexStream, limit: Duration) {
         let begun = Instant::now();
         let (mut answers, mut line) = tokio::io::split(line);

@@ -62,7 +62,7 @@ pub(super) async fn enter(
     (AppendHeaders([(header::SET_COOKIE, cookie)]), Redirect::to(next)).into_response()
 }
 
-/// `POST /console/logout`: ends the session, for copies of its cookie too. Without a token: whoever makes a visitor leave does no harm.
+/// `POST /console/logout`: ends the session, for copies of its cookie too. It needs no token: to sign a visitor out does no harm.
 pub(super) async fn leave(State(console): State<Console>, headers: HeaderMap) -> Response {
     if let Some(session) = sent_cookie(&headers).and_then(|cookie| console.sessions.read(cookie)) {
         console.sessions.end(&session);

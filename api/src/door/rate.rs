@@ -76,7 +76,7 @@ impl Limiter {
         Self { buckets, clock: DefaultClock::default(), asked: AtomicU32::default() }
     }
 
-    /// Takes a token from the user's bucket, if there is one: [`Error::TooManyRequests`] when there is none.
+    /// Takes a token from the user's bucket, or returns [`Error::TooManyRequests`] when it is empty.
     pub(crate) fn admit(&self, user: &UserId) -> Counted {
         let Some((size, buckets)) = &self.buckets else { return Counted { left: None, admitted: Ok(()) } };
         // To look at every bucket at every request would be what many keys cost.

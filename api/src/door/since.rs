@@ -1,4 +1,4 @@
-//! For how long a request has waited for nobody but the database.
+//! How long a request has waited for the database alone.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

@@ -132,7 +132,7 @@ struct Parsed {
 }
 
 impl Body {
-    /// The body as JSON; `None` when there is none.
+    /// The body as JSON; `None` when it is empty.
     fn value(self) -> Result<Option<Parsed>, Error> {
         let bytes = self.bytes?;
         if bytes.is_empty() {

@@ -1,4 +1,4 @@
-//! Clients that hang up: what they asked for is done all the same, and what other users were told is done stays done.
+//! Clients that hang up: their requests are completed all the same, and other users' acknowledged writes stay committed.
 
 use std::{future::poll_fn, pin::pin, sync::Arc, task::Poll, time::Duration};
 

@@ -1,4 +1,4 @@
-//! A database that falls silent: its sessions are given up, although nobody waits for their answers any more.
+//! A database that falls silent: its sessions are given up, although the clients that waited for them have hung up.
 
 use std::{sync::Arc, time::Duration};
 

@@ -208,7 +208,7 @@ fn start_thread(shared: &Arc<Shared>, state: &mut State) -> std::io::Result<()> 
     Ok(())
 }
 
-/// Gives up work that is over budget or that nobody waits for, unless it was done just now, and starts a thread in the place of its own.
+/// Gives up work that is over budget or whose caller has left, unless it was done just now, and starts a thread in the place of its own.
 fn give_up(shared: &Arc<Shared>, running: &Running) -> bool {
     let mut state = shared.state();
     let is_running = running.has_begun.load(Ordering::Acquire) && !running.is_done.load(Ordering::Acquire);

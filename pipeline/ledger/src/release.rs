@@ -1,7 +1,7 @@
 //! What a session must show before it goes back to its pool.
 //!
-//! An operation that is dropped in the middle can leave its transaction open: sqlx 0.9.0 forgets a `begin` whose answer
-//! nobody waits for (transact-rs/sqlx#4393, mended after 0.9.0), and its pool asks a released session whether it is alive,
+//! An operation that is dropped in the middle can leave its transaction open: sqlx 0.9.0 forgets a `begin` that
+//! was dropped before its answer (transact-rs/sqlx#4393, mended after 0.9.0), and its pool asks a released session whether it is alive,
 //! not whether it is idle. Whatever the next user of such a session writes is acknowledged and never committed. So the
 //! server is asked.
 

@@ -1,5 +1,5 @@
 //! Resolves names with a time limit and in bounded numbers, once for all who ask for the same name, and remembers the answers for
-//! a short while. A slow name server costs its own user's calls their time, and nobody else anything.
+//! a short while. A slow name server costs its own user's calls their time, and other users' calls nothing.
 
 use std::{
     collections::HashMap,
@@ -122,7 +122,7 @@ impl Inner {
                 let found = self.lookup.lookup(&name).await;
                 (found.map(Arc::from).map_err(|error| error.kind()), true)
             }
-            // Nobody was asked.
+            // No look-up was made.
             Err(_) => (Err(io::ErrorKind::TimedOut), false),
         };
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);

@@ -16,7 +16,7 @@ use crate::commands::{
     table::print_json,
 };
 
-/// Whom, by whom and why.
+/// The user to delete, the operator and the reason.
 #[derive(Args, Debug)]
 pub(super) struct Delete {
     /// The user.

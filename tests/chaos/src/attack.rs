@@ -29,7 +29,7 @@ const OPEN_FILES: u32 = 1_024;
 const MOST_RSS_MIB: u64 = 600;
 /// How much slower the slowest hundredth of a healthy client's requests may get.
 const MOST_TIMES: f64 = 3.0;
-/// Below this nobody notices: on two cores that the attackers share, a quiet p99 of 2 ms says little.
+/// Below this no user notices a difference: on two cores that the attackers share, a quiet p99 of 2 ms says little.
 const UNNOTICED: Duration = Duration::from_millis(25);
 
 /// What one attack did.

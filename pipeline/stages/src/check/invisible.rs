@@ -1,4 +1,4 @@
-//! Characters that nobody sees: text can be hidden in them, and sent on to a later model.
+//! Invisible characters: text can be hidden in them, and sent on to a later model.
 
 /// `text` without them; every kind of white space becomes a space. Whether a character stays depends on those before
 /// it alone, so that the beginning of a clean text is clean.

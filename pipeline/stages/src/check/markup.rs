@@ -1,4 +1,4 @@
-//! Plain text without tags, links and what nobody sees. A sanitizer such as `ammonia` makes safe HTML; the result here
+//! Plain text without tags, links and invisible characters. A sanitizer such as `ammonia` makes safe HTML; the result here
 //! is text that is shown by programs of every kind, in which nothing may stand that any of them takes for markup.
 //!
 //! `[words](target)` is a link wherever it stands, so `a[i](x)` becomes `ai`. A `<` before a letter, `/`, `!` or `?`

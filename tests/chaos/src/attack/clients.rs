@@ -106,7 +106,7 @@ impl fmt::Display for Crowd {
     }
 }
 
-/// Attacks until `stop`; whoever is refused tries again.
+/// Attacks until `stop`; a client that is refused tries again.
 pub(crate) async fn crowd(
     attack: Attack,
     service: SocketAddr,

@@ -1,4 +1,4 @@
-//! Clients that hang up: requests of which nobody reads the answer, at whatever moment.
+//! Clients that hang up: requests that are given up at any moment.
 
 use std::time::Duration;
 

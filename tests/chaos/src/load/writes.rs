@@ -125,7 +125,7 @@ impl Writer {
             .await;
         let change = (kind.change)(self.number);
         let place = format!("{}/{id}", kind.path);
-        // Of a change that was not answered nobody knows whether it will be done yet.
+        // A change that was not answered may still be done.
         if self.ask(Method::PATCH, &place, Some(&change)).await.is_none() {
             return;
         }
