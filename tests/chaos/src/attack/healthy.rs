@@ -54,7 +54,7 @@ pub(crate) async fn measure(
         let key = &keys[number % keys.len()];
         number += 1;
         // A pool that keeps its connections never notices that there is no room for another one.
-        let client = if number % 10 == 0 { &Client::new() } else { &kept };
+        let client = if number.is_multiple_of(10) { &Client::new() } else { &kept };
         let list = format!("{api}/v1/dev/user/conversations?limit=25&include_transcript=true");
         time(&mut get, client.ask(Method::GET, &list, key, None)).await;
         let body = json!({ "text": format!("I have to water plant {number} by Friday.") });
