@@ -30,11 +30,12 @@ pub(crate) fn path() -> &'static PathBuf {
     })
 }
 
-/// The program of this kit's own profile: beside the kit, or one folder up from a test.
+/// The program of this kit's own profile: beside the kit, or one folder up from a test or an example.
 fn built() -> PathBuf {
     let kit = std::env::current_exe().expect("the kit has a path");
     let folder = kit.parent().expect("a program lies in a folder");
-    let profile = if folder.ends_with("deps") { folder.parent().unwrap_or(folder) } else { folder };
+    let is_below = folder.ends_with("deps") || folder.ends_with("examples");
+    let profile = if is_below { folder.parent().unwrap_or(folder) } else { folder };
     let mut cargo = std::process::Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.args(["build", "--quiet", "--package", "listen", "--bin", "listen"]);
     cargo.current_dir(env!("CARGO_MANIFEST_DIR"));

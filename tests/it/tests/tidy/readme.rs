@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::house::{all_sources, between, read, root, variants};
+use crate::house::{all_sources, between, crates, read, root, variants};
 
 /// Commands with verbs of their own, and where those are declared.
 const WITH_VERBS: [(&str, &str); 7] = [
@@ -138,6 +138,12 @@ fn the_gate_can_be_executed() {
 
 #[test]
 fn cargo_run_runs_the_service_however_many_programs_there_are() {
-    let manifest = read("Cargo.toml");
-    assert!(manifest.lines().any(|line| line == "default-run = \"listen\""));
+    let says = |manifest: &str| manifest.lines().any(|line| line.starts_with("default-run"));
+    assert!(read("Cargo.toml").lines().any(|line| line == "default-run = \"listen\""));
+    // A second one, or a second program of one package, which needs it, and cargo asks which one is meant.
+    for krate in crates().into_iter().filter(|krate| krate.name != "listen") {
+        let folder = krate.folder.display();
+        assert!(!says(&read(&format!("{folder}/Cargo.toml"))), "{folder}");
+        assert!(!root().join(&krate.folder).join("src/bin").exists(), "{folder}");
+    }
 }

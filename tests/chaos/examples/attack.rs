@@ -1,4 +1,4 @@
-//! `cargo run --release -p chaos --bin attack`: clients that take what they can, and what a healthy one notices. Exits with 1
+//! `cargo run --release -p chaos --example attack`: clients that take what they can, and what a healthy one notices. Exits with 1
 //! when the service holds too much memory, or answers too late or not at all.
 
 use std::process::ExitCode;
