@@ -1,6 +1,7 @@
 //! Erasing a user with everything that belongs to them, in small transactions: an erasure that was interrupted goes on when it is
 //! started again.
 
+use job::Timestamp;
 use records::{ConversationId, UserId};
 use sqlx::{AssertSqlSafe, PgConnection};
 
@@ -82,12 +83,7 @@ impl Ledger {
             "update webhook_endpoints set enabled = false, disabled_reason = 'by_owner', updated_at = $2 \
              where user_id = $1 and disabled_reason is distinct from 'by_owner'",
         ] {
-            sqlx::query(statement)
-                .bind(user.as_str())
-                .bind(now)
-                .execute(&mut *transaction)
-                .await
-                .doing(DOING)?;
+            change(&mut transaction, statement, user, now).await?;
         }
         let Some(counts) = count(&mut transaction, user).await? else { return Ok(None) };
         let detail = match counts.as_slice() {
@@ -169,21 +165,27 @@ impl Ledger {
                 return Ok(ErasureStep::Removed(table, removed));
             }
         }
-        for statement in [
-            "delete from users where user_id = $1 and $2::timestamptz is not null",
-            "update operator_actions set detail = 'done ' || $2::timestamptz || ', ' || detail \
-             where user_id = '' and action = 'delete_user' and subject = $1 and detail like 'begun: %'",
-        ] {
-            sqlx::query(statement)
-                .bind(user.as_str())
-                .bind(now)
-                .execute(&mut *transaction)
-                .await
-                .doing(DOING)?;
-        }
+        sqlx::query("delete from users where user_id = $1")
+            .bind(user.as_str())
+            .execute(&mut *transaction)
+            .await
+            .doing(DOING)?;
+        let done = "update operator_actions set detail = 'done ' || $2::timestamptz || ', ' || detail \
+             where user_id = '' and action = 'delete_user' and subject = $1 and detail like 'begun: %'";
+        change(&mut transaction, done, user, now).await?;
         transaction.commit().await.doing(DOING)?;
         Ok(ErasureStep::Done)
     }
+}
+
+/// Runs a statement about a user and a moment.
+async fn change(
+    connection: &mut PgConnection,
+    statement: &'static str,
+    user: &UserId,
+    now: Timestamp,
+) -> Result<(), Error> {
+    sqlx::query(statement).bind(user.as_str()).bind(now).execute(connection).await.map(drop).doing(DOING)
 }
 
 /// Counts the rows of a user, table by table.
