@@ -48,9 +48,9 @@ pub(crate) enum Command {
     Webhooks(Webhooks),
     /// Who did what, and why.
     Audit(Audit),
-    /// Check a live database: admissions, completions, owners, conversations, totals, bells.
+    /// Check a live database: admissions, completions, owners, conversations, totals.
     Verify(Verify),
-    /// Examine a deployment: schema, settings, clocks, workers, bells, blocking transactions.
+    /// Examine a deployment: schema, settings, clocks, workers, blocking transactions.
     Doctor(Doctor),
     /// People whose conversations are kept.
     Users(Users),

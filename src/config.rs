@@ -86,7 +86,7 @@ pub(crate) struct Config {
     pub(crate) database_url: Option<String>,
     /// Connections to it, besides two for renewals, thirteen that are kept for what is asked for most and one that hears of
     /// work elsewhere.
-    #[arg(long, env = "LISTEN_DATABASE_CONNECTIONS", default_value_t = 15, value_name = "N")]
+    #[arg(long, env = "LISTEN_DATABASE_CONNECTIONS", default_value_t = 10, value_name = "N")]
     pub(crate) database_connections: u32,
     /// The public address.
     #[arg(long, env = "LISTEN_ADDR", default_value = "127.0.0.1:8080", value_name = "IP:PORT")]

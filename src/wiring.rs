@@ -62,15 +62,9 @@ impl App {
         let reconciler_metrics =
             reconciler::Metrics::new(&registry, counts).context("registering metrics")?;
         let api_metrics = api::Metrics::register(&registry).context("registering metrics")?;
-        let failed = worker_metrics.enqueue_failures();
         let ledger = Ledger::new(
             database,
-            ledger::Settings {
-                connections: config.database_connections,
-                bells: config.finalization_dispatch_mode != Dispatch::Inline,
-                policy: config.policy(),
-                enqueue_failed: Arc::new(move || failed.inc()),
-            },
+            ledger::Settings { connections: config.database_connections, policy: config.policy() },
         );
         let compute = Pool::for_this_machine().context("starting threads")?;
         let (engines, with_key) = engines(&config, &worker_metrics, compute.clone())?;
@@ -200,7 +194,7 @@ impl App {
         Ok(())
     }
 
-    /// Starts carrying wake-ups between processes, where bells announce work.
+    /// Starts carrying wake-ups between processes; in the mode `inline` they poll.
     pub(crate) fn start_wakes(&self, tasks: &TaskTracker, lifecycle: &Lifecycle) {
         if self.config.finalization_dispatch_mode == Dispatch::Inline {
             return;

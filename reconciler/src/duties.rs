@@ -1,17 +1,16 @@
 //! What every mode needs done, by every process with the worker or reconciler role: bounded pages, and
 //! nothing that two processes could not do at once.
 
-use ledger::Error;
+use ledger::{Abandoned, Error};
 use tokio::time::Instant;
 
 use crate::{
     Reconciler,
     plan::{Action, goes_on},
-    repair::Repairs,
 };
 
 impl Reconciler {
-    /// Gives up jobs that were parked too long, admits abandoned conversations, marks stuck ones, prunes what is
+    /// Reconciles due jobs, admits abandoned conversations, marks stuck ones, prunes what is
     /// old. Each duty is done even when one before it failed; none is begun once the process stops, since each may
     /// wait for a database that is away.
     ///
@@ -19,7 +18,7 @@ impl Reconciler {
     /// The first error, once all were tried.
     pub async fn do_duties(&self) -> Result<(), Error> {
         let done = [
-            self.give_up_parked().await,
+            self.pass().await,
             self.admit_abandoned().await,
             self.sweep().await,
             self.prune().await,
@@ -28,48 +27,28 @@ impl Reconciler {
         done.into_iter().collect()
     }
 
-    /// Says `Reconcile` to jobs that were parked past their deadline: without a pass, nobody else would.
-    async fn give_up_parked(&self) -> Result<(), Error> {
-        let began = Instant::now();
-        let mut repairs = Repairs::new(&self.ledger, &self.metrics);
-        while !self.stop.is_cancelled() {
-            let page = self.ledger.in_time(self.ledger.parked_too_long(self.settings.page)).await?;
-            for (_, user, job) in &page {
-                if self.stop.is_cancelled() {
-                    return Ok(());
-                }
-                repairs.repair(user, job).await?;
-            }
-            if repairs.met_trouble() || !self.goes_on(page.len(), began) {
-                return Ok(());
-            }
-        }
-        Ok(())
-    }
-
-    /// Admits deferred conversations whose last append is 24 h old, one transaction each. A page that
-    /// brought no progress is the last one: what cannot be admitted would be found again for ever.
+    /// Admits deferred conversations whose last append is 24 h old, one transaction each. What cannot be admitted
+    /// stops none behind it.
     async fn admit_abandoned(&self) -> Result<(), Error> {
         let began = Instant::now();
+        let mut after: Option<Abandoned> = None;
         while !self.stop.is_cancelled() {
-            let page = self.ledger.in_time(self.ledger.abandoned_page(self.settings.page)).await?;
-            let mut progress = false;
-            for (user, conversation) in &page {
+            let page =
+                self.ledger.in_time(self.ledger.abandoned_page(after.as_ref(), self.settings.page)).await?;
+            for (_, user, conversation) in &page {
                 if self.stop.is_cancelled() {
                     return Ok(());
                 }
                 match self.ledger.admit_abandoned(user, conversation).await {
-                    Ok(fresh) => {
-                        self.metrics.count(Action::Admitted, fresh.into());
-                        progress |= fresh;
-                    }
+                    Ok(fresh) => self.metrics.count(Action::Admitted, fresh.into()),
                     Err(error) if error.is_passing() => return Err(error),
                     Err(error) => tracing::error!(%error, "an abandoned conversation cannot be admitted"),
                 }
             }
-            if !progress || !self.goes_on(page.len(), began) {
+            if !self.goes_on(page.len(), began) {
                 return Ok(());
             }
+            after = page.into_iter().last();
         }
         Ok(())
     }

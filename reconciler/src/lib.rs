@@ -1,9 +1,8 @@
-//! Repair: look at what is due, and ring again. The reconciler does no work itself (DESIGN §1).
+//! Repair: make what is due claimable again. The reconciler does no work itself (DESIGN §1).
 //!
-//! Two things go round in a process. The *lease watch* ([`watch_leases`]) looks every five seconds for
-//! leases that ran out. The *round* ([`run`], at start and by the clock) does the duties that every mode
-//! needs, and, where work is announced durably, makes a pass over everything that is due. Besides, bulk replays
-//! that operators asked for are worked off ([`work_off_replays`]).
+//! The *lease watch* ([`watch_leases`]) reads expired leases every five seconds. The *round* ([`run`], at start and by the
+//! clock) reconciles due jobs and does what every mode needs done. Bulk replays that operators asked for are worked off
+//! ([`work_off_replays`]).
 
 mod pass;
 mod watch;

@@ -8,7 +8,7 @@ use ledger::{Answer, Error};
 /// What was done to a row (`listen_reconciler_actions_total{action}`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
-    /// A queued job was rung again, or left while its bell still waits for its turn.
+    /// A queued job was dispatched again, or left because its task still waits for its turn.
     Queued,
     /// A job whose lease ran out went back to its queue.
     Recovered,
@@ -18,8 +18,8 @@ pub(crate) enum Action {
     DeadLetter,
     /// Nothing: somebody else was faster, or the job is gone.
     None,
-    /// A row that errors was put off on its own.
-    PutOff,
+    /// A row that errors was deferred alone.
+    Deferred,
     /// A deferred conversation was admitted.
     Admitted,
     /// A conversation without a live job was marked failed.
@@ -35,7 +35,7 @@ impl Action {
         Self::Parked,
         Self::DeadLetter,
         Self::None,
-        Self::PutOff,
+        Self::Deferred,
         Self::Admitted,
         Self::Swept,
         Self::Pruned,
@@ -48,7 +48,7 @@ impl Action {
             Self::Parked => "parked",
             Self::DeadLetter => "dead_letter",
             Self::None => "none",
-            Self::PutOff => "put_off",
+            Self::Deferred => "deferred",
             Self::Admitted => "admitted",
             Self::Swept => "swept",
             Self::Pruned => "pruned",
@@ -70,12 +70,12 @@ impl Action {
 /// What a pass does about a row that errs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OnError {
-    /// The row is at fault: it is put off, so that it poisons no page, and the pass goes on.
-    PutOff,
+    /// The row is at fault: it is deferred, so that it stops no page, and the pass goes on.
+    Defer,
     /// Something passing, perhaps a lock that another process holds: the row stays due and the pass goes
     /// on. Putting it off would delay the recovery of a lease by minutes.
     GoOn,
-    /// Bells cannot be written, or the database does not answer: the next rows would fare no better.
+    /// The database does not answer: the next rows would fare no better.
     End,
 }
 
@@ -83,14 +83,13 @@ impl OnError {
     /// `again`: the row before met a passing error too. One may be the row's; two in a row are the database's.
     pub(crate) fn of(error: &Error, again: bool) -> Self {
         match error {
-            bell if bell.is_bell() => Self::End,
             Error::Unavailable { .. } if again => Self::End,
             Error::Unavailable { .. } => Self::GoOn,
             Error::Refused { .. }
             | Error::ImpossibleRow { .. }
             | Error::Contended { .. }
             | Error::TooMuch { .. }
-            | Error::Repeated { .. } => Self::PutOff,
+            | Error::Repeated { .. } => Self::Defer,
         }
     }
 }
@@ -140,12 +139,12 @@ mod tests {
     }
 
     #[test]
-    fn a_row_at_fault_is_put_off_and_a_contended_one_too() {
+    fn a_row_at_fault_is_deferred_and_a_contended_one_too() {
         let impossible =
             Error::ImpossibleRow { table: "finalization_jobs", id: "fj_1".to_owned(), column: "status" };
-        assert_eq!(OnError::of(&impossible, false), OnError::PutOff);
-        assert_eq!(OnError::of(&impossible, true), OnError::PutOff);
-        assert_eq!(OnError::of(&Error::Contended { doing: "reconciling a job" }, true), OnError::PutOff);
+        assert_eq!(OnError::of(&impossible, false), OnError::Defer);
+        assert_eq!(OnError::of(&impossible, true), OnError::Defer);
+        assert_eq!(OnError::of(&Error::Contended { doing: "reconciling a job" }, true), OnError::Defer);
     }
 
     #[test]

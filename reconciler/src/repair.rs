@@ -35,7 +35,7 @@ impl<'a> Repairs<'a> {
     /// When the pass must end.
     pub(crate) async fn repair(&mut self, user: &UserId, job: &JobId) -> Result<(), Error> {
         let again = std::mem::take(&mut self.trouble);
-        let error = match self.ledger.in_time(self.ledger.reconcile(user, job)).await {
+        let error = match self.ledger.in_time(self.ledger.reconcile(job)).await {
             Ok(answer) => {
                 self.metrics.count_answer(&answer);
                 return Ok(());
@@ -49,10 +49,10 @@ impl<'a> Repairs<'a> {
                 (self.trouble, self.troubled) = (true, true);
                 Ok(())
             }
-            OnError::PutOff => {
-                tracing::error!(job_id = job.as_str(), %error, "a job cannot be reconciled; it is put off");
-                self.metrics.count(Action::PutOff, 1);
-                match self.ledger.in_time(self.ledger.put_off(user, job)).await {
+            OnError::Defer => {
+                tracing::error!(job_id = job.as_str(), %error, "a job cannot be reconciled; it is deferred");
+                self.metrics.count(Action::Deferred, 1);
+                match self.ledger.in_time(self.ledger.defer(user, job)).await {
                     // What refuses to be reconciled may refuse this as well: it stays due, and the others go on.
                     Err(ledger::Error::Refused { .. }) => {
                         (self.trouble, self.troubled) = (true, true);

@@ -67,11 +67,7 @@ impl Reconciler {
     }
 
     async fn try_round(&self) -> Result<(), Error> {
-        let duties = self.do_duties().await;
-        if self.settings.dispatch == Dispatch::Ours {
-            self.pass().await?;
-        }
-        duties?;
+        self.do_duties().await?;
         if self.settings.dispatch != Dispatch::Others && !self.stop.is_cancelled() {
             self.metrics.succeeded(self.ledger.in_time(self.ledger.round_done()).await?);
         }

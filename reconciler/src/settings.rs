@@ -5,7 +5,7 @@ use std::time::Duration;
 /// What a process repairs, and how much of it at once (DECISIONS §4, "reconciler"; §7).
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Whose business the pass over due jobs is. The duties are done either way.
+    /// Whose rounds count as the service's. The duties are done either way.
     pub dispatch: Dispatch,
     /// The age at which finished jobs, deliveries and operator actions are pruned: 30 days.
     pub retention: Duration,
@@ -18,15 +18,14 @@ pub struct Settings {
     pub apart: Duration,
 }
 
-/// Who makes the passes over due jobs.
+/// Whose rounds count as the service's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dispatch {
-    /// This process, in each of its rounds: in durable dispatch modes, with the role `reconciler`.
+    /// This process has the role `reconciler` in a durable dispatch mode.
     Ours,
-    /// Processes with that role. A round of this one is a part of the service's, and is not told as its last: nobody is to
-    /// believe that lost bells are rung because somebody prunes.
+    /// Processes with that role: a round of this one is not recorded as the service's last.
     Others,
-    /// Nobody: there are no bells in the mode `inline`.
+    /// The mode `inline`: every process with a worker makes whole rounds.
     Nobody,
 }
 

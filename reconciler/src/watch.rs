@@ -3,12 +3,12 @@
 
 use std::time::Duration;
 
-use ledger::{Error, Ledger};
+use ledger::{Error, Ledger, Passed};
 use tokio_util::sync::CancellationToken;
 
 use crate::{Metrics, plan::wait_before_look, repair::Repairs};
 
-/// Leases a look: a bounded, indexed page.
+/// Leases a page. A look reads pages until no expired lease is left.
 const PAGE: i64 = 100;
 
 /// Looks every five seconds (jitter out of `seed`) at the leases that ran out, and says `Reconcile` to each,
@@ -50,13 +50,20 @@ struct Calm(bool);
 
 async fn look(ledger: &Ledger, metrics: &Metrics, stop: &CancellationToken) -> Result<Calm, Error> {
     let mut repairs = Repairs::new(ledger, metrics);
-    for (_, user, job) in ledger.in_time(ledger.expired_leases(PAGE)).await? {
-        if stop.is_cancelled() {
-            break;
+    let mut after: Option<Passed> = None;
+    loop {
+        let page = ledger.in_time(ledger.expired_leases(after.as_ref(), PAGE)).await?;
+        for (_, user, job) in &page {
+            if stop.is_cancelled() {
+                return Ok(Calm(true));
+            }
+            repairs.repair(user, job).await?;
         }
-        repairs.repair(&user, &job).await?;
+        if i64::try_from(page.len()).is_ok_and(|found| found < PAGE) {
+            return Ok(Calm(!repairs.met_trouble()));
+        }
+        after = page.into_iter().last();
     }
-    Ok(Calm(!repairs.met_trouble()))
 }
 
 #[cfg(test)]

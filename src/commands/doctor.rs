@@ -22,7 +22,7 @@ use crate::{
 /// As many connections as a process keeps by default.
 const ENOUGH: usize = 1_024;
 
-/// Examine a deployment: schema, settings, clocks, workers, bells, blocking transactions.
+/// Examine a deployment: schema, settings, clocks, workers, blocking transactions.
 #[derive(Args, Debug)]
 pub(crate) struct Doctor {
     #[command(flatten)]
@@ -152,8 +152,6 @@ fn judge(found: &Examination, workers: &Workers, near: &Near) -> Vec<Remark> {
             waiting(near),
             counted("leases", found.unwatched_leases, "leases ran out over a minute ago and nobody watches: start a process with the role worker or reconciler"),
             counted("owners", found.without_owners, "live jobs should have been looked at an hour ago: is a reconciler running?"),
-            counted("bells", found.bells_without_jobs, "bells ring for jobs that are not there; the next take removes them"),
-            counted("announcements", found.unannounced, "ready jobs are announced by nothing; a reconciler rings again: is one running?"),
             processes::rounds(found, workers),
         ]);
     }

@@ -20,8 +20,7 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
-    /// The ledger of the database that was named. Bells are written: a replay rings in durable modes, and a bell
-    /// that an `inline` process never takes does no harm, its job is found in the table.
+    /// The ledger of the database that was named.
     ///
     /// # Errors
     /// When no database is named, or what is named is no database's URL.

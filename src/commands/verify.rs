@@ -14,7 +14,7 @@ use super::{
 };
 use crate::exit::Exit;
 
-/// Check a live database: admissions, completions, owners, conversations, totals, bells.
+/// Check a live database: admissions, completions, owners, conversations, totals.
 #[derive(Args, Debug)]
 pub(crate) struct Verify {
     #[command(flatten)]

@@ -115,10 +115,6 @@ fn way(here: &str) -> Vec<(&'static str, &'static str, bool)> {
 fn facts(page: &JobPage) -> Vec<(&'static str, String)> {
     let (view, job) = (&page.view, &page.view.job);
     let or_none = |text: String| if text.is_empty() { "none".to_owned() } else { text };
-    let bells = view
-        .bells
-        .iter()
-        .map(|(ring, generation, at)| format!("#{ring} of generation {generation} at {}", show::time(*at)));
     let mut facts = vec![
         ("User", view.user_id.to_string()),
         ("Conversation", format!("{}, revision {}", view.conversation_id, view.revision)),
@@ -129,7 +125,6 @@ fn facts(page: &JobPage) -> Vec<(&'static str, String)> {
         ("Engine", page.engine.clone().unwrap_or_else(|| "none yet".to_owned())),
         ("Model calls", show::spent_words(&page.spent)),
         ("Recorded stages", or_none(view.checkpoints.join(", "))),
-        ("Bells", or_none(bells.collect::<Vec<_>>().join("; "))),
         ("Looked at next", view.reconcile_after_at.map_or("never by itself".to_owned(), show::time)),
     ];
     facts.extend(view.trace.map(|trace| ("Trace", trace.trace_id())));

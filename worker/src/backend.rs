@@ -1,7 +1,7 @@
-//! Our bells as a backend of apalis: a queue's pump behind apalis-core's own seam.
+//! A queue of the job table as a backend of apalis: its fetcher behind apalis-core's own seam.
 //!
-//! Its error type is `Infallible`, because any error of a backend ends apalis' worker and drops every run
-//! in it; the pump waits out a database that is away.
+//! Its error type is `Infallible`, because any error of a backend ends apalis' worker and drops every run in it; the
+//! fetcher retries while the database does not answer.
 
 use std::convert::Infallible;
 use std::task::{Context, Poll, ready};
@@ -16,45 +16,45 @@ use futures::future::BoxFuture;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use crate::pump::{Assignment, Pump};
+use crate::fetcher::{Assignment, Fetcher};
 use crate::run::dispatch_id;
 
-/// The bells of one queue.
-pub(crate) struct Bells {
-    pump: Pump,
+/// The jobs of one queue.
+pub(crate) struct JobQueue {
+    fetcher: Fetcher,
     state: State,
 }
 
 enum State {
-    /// Not polled yet: the pump needs the worker's context, which comes with the first poll.
+    /// Not polled yet: the fetcher needs the worker's context, which comes with the first poll.
     New,
-    /// The pump takes; what it took waits here for apalis, which starts it at once.
+    /// The fetcher claims; what it claimed waits here for apalis, which starts it at once.
     Open {
         jobs: mpsc::UnboundedReceiver<Assignment>,
-        pump: JoinHandle<()>,
+        fetcher: JoinHandle<()>,
     },
-    /// The last take lands, and what was not started is released.
+    /// The last claim lands, and what was not started is released.
     Closing(BoxFuture<'static, ()>),
     Closed,
 }
 
-impl Bells {
-    pub(crate) fn new(pump: Pump) -> Self {
-        Self { pump, state: State::New }
+impl JobQueue {
+    pub(crate) fn new(fetcher: Fetcher) -> Self {
+        Self { fetcher, state: State::New }
     }
 
     fn open(&self, worker: &WorkerContext) -> State {
         let (send, jobs) = mpsc::unbounded_channel();
-        State::Open { jobs, pump: tokio::spawn(self.pump.clone().run(worker.clone(), send)) }
+        State::Open { jobs, fetcher: tokio::spawn(self.fetcher.clone().run(worker.clone(), send)) }
     }
 
     fn close(&mut self) -> State {
         match std::mem::replace(&mut self.state, State::Closed) {
-            State::Open { mut jobs, pump } => {
-                let releaser = self.pump.clone();
+            State::Open { mut jobs, fetcher } => {
+                let releaser = self.fetcher.clone();
                 State::Closing(Box::pin(async move {
-                    // A pump that panicked has dropped its channel: what it sent is still there.
-                    let _ = pump.await;
+                    // A fetcher that panicked has dropped its channel: what it sent is still there.
+                    let _ = fetcher.await;
                     while let Some(unstarted) = jobs.recv().await {
                         releaser.release(&unstarted.claimed).await;
                     }
@@ -65,7 +65,7 @@ impl Bells {
     }
 }
 
-impl Backend for Bells {
+impl Backend for JobQueue {
     type Task = Task<Assignment>;
     type Error = Infallible;
 
@@ -104,7 +104,7 @@ fn task(assignment: Assignment) -> Task<Assignment> {
     TaskBuilder::new(assignment).task_id(id).build()
 }
 
-impl BackendConfig for Bells {
+impl BackendConfig for JobQueue {
     type Args = Assignment;
     type Id = RandomId;
     /// Arguments stay typed: nothing is encoded, the ledger is what lasts.

@@ -1,6 +1,6 @@
 //! Claim, run, complete, and tell (DESIGN §1).
 //!
-//! [`Worker::run`] is the whole of it: per queue a pump that takes bells for its free slots, behind an apalis
+//! [`Worker::run`] is the whole of it: per queue a fetcher that claims jobs for its free slots, behind an apalis
 //! worker that starts each claimed job; per process a heartbeat that renews every lease in one statement,
 //! and loops that tell endpoints and remind people. No decision is made here: the ledger is asked, and its answer is
 //! what counts.
@@ -8,8 +8,7 @@
 mod worker;
 
 mod backend;
-mod pump;
-
+mod fetcher;
 mod material;
 mod notebook;
 mod run;

@@ -8,7 +8,7 @@ use prometheus::{
     Registry, core::Collector,
 };
 
-/// How a delivery of a bell can be answered (DECISIONS §4, "answer").
+/// How a delivery of a job can be answered (DECISIONS §4, "answer").
 pub const ANSWERS: [&str; 10] = [
     "claimed",
     "leased",
@@ -88,7 +88,7 @@ impl Metrics {
             deliveries: labelled(
                 registry,
                 "listen_finalization_deliveries_total",
-                "Deliveries of bells by how they were answered.",
+                "Deliveries of jobs to workers by how they were answered.",
                 &["answer"],
             )?,
             retries: counter(
@@ -192,11 +192,6 @@ impl Metrics {
         &self.dead_letters
     }
 
-    /// The counter of bells that could not be written (`component="pusher", reason="enqueue_failed"`).
-    pub fn enqueue_failures(&self) -> IntCounter {
-        self.fallback.with_label_values(&["pusher", "enqueue_failed"])
-    }
-
     /// Tokens of one of [`TOKEN_KINDS`] that one of [`STAGES`] spent; also on the account of the run that is at work
     /// in this task.
     pub fn count_tokens(&self, stage: &'static str, kind: &str, tokens: u64) {
@@ -225,12 +220,9 @@ impl Metrics {
         self.engine_circuit.set(is_open.into());
     }
 
-    pub(crate) fn count_take(&self, taken: &ledger::Taken) {
-        for answer in &taken.answers {
-            self.deliveries.with_label_values(&[answer]).inc();
-        }
-        self.retries.inc_by(taken.retries.into());
-        self.dead_letters.inc_by(taken.dead_letters.into());
+    pub(crate) fn count_claims(&self, claims: &ledger::JobClaims) {
+        self.deliveries.with_label_values(&["claimed"]).inc_by(claims.claims.len() as u64);
+        self.deliveries.with_label_values(&["error"]).inc_by(claims.deferred.into());
     }
 
     pub(crate) fn count_edge(&self, retry: bool, dead_letter: bool) {
@@ -285,7 +277,7 @@ impl Metrics {
                 self.engine_calls.with_label_values(&[stage, outcome]);
             }
         }
-        self.enqueue_failures();
+        self.fallback.with_label_values(&["pusher", "enqueue_failed"]);
         for state in ["running", "waiting"] {
             self.keyed(state);
         }

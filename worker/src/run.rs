@@ -10,13 +10,14 @@ use futures::FutureExt;
 use job::{FailureCode, Outcome, Refusal};
 use ledger::{Answer, Claimed, Completion, Edge, Finished, Ledger, Results, Same};
 use stages::{Engines, Failure, Finalized, Interrupted, Run, Stages};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
 use crate::answered::{Unanswered, until_answered};
 use crate::chance::Chance;
+use crate::fetcher::Slot;
 use crate::heartbeat::{Fate, Held, Holdings};
 use crate::material::{material, results};
 use crate::metrics::Metrics;
@@ -94,7 +95,7 @@ pub(crate) fn dispatch_id(claimed: &Claimed) -> String {
 impl Runner {
     /// Runs `claimed` to its end, whatever that is: a panic of its work is a failed attempt. It occupies `slot` until nothing
     /// but its commit is left to do.
-    pub(crate) async fn run(self, claimed: Claimed, slot: OwnedSemaphorePermit) -> End {
+    pub(crate) async fn run(self, claimed: Claimed, slot: Slot) -> End {
         let span = tracing::info_span!(
             "run",
             job_id = %claimed.job.id,
@@ -108,7 +109,7 @@ impl Runner {
         end
     }
 
-    async fn watched(self, claimed: Claimed, slot: OwnedSemaphorePermit) -> End {
+    async fn watched(self, claimed: Claimed, slot: Slot) -> End {
         let began = Instant::now();
         let held = self.holdings.hold(claimed.holding());
         let witness = Witness {
@@ -136,12 +137,7 @@ impl Runner {
 
     /// The work, until it is done, or the heartbeat, the run limit or a hard stop ends it. The limit ends no commit: it
     /// may have landed, and the run would be reported as what it is not.
-    async fn guarded(
-        &self,
-        witness: &Witness,
-        held: &Held,
-        slot: OwnedSemaphorePermit,
-    ) -> Result<(), Unfinished> {
+    async fn guarded(&self, witness: &Witness, held: &Held, slot: Slot) -> Result<(), Unfinished> {
         let limit = self.ledger.policy().run_limit.to_std().unwrap_or(Duration::MAX);
         let commits = AtomicBool::new(false);
         // On the heap: the stages are large, and each layer around them would hold them once more.
@@ -162,7 +158,7 @@ impl Runner {
         &self,
         witness: &Witness,
         held: &Held,
-        slot: OwnedSemaphorePermit,
+        slot: Slot,
         commits: &AtomicBool,
     ) -> Result<(), Unfinished> {
         let claimed = &witness.claimed;
@@ -189,7 +185,10 @@ impl Runner {
         };
         // The slot is free for the next run while this one's commit gathers with others. It is traded for a place among
         // those that finish; where these are all taken, the database is behind, and the slot is kept.
-        let _place = Arc::clone(&self.finishing).try_acquire_owned().unwrap_or(slot);
+        let _place = match Arc::clone(&self.finishing).try_acquire_owned() {
+            Ok(place) => Slot::from(place),
+            Err(_) => slot,
+        };
         let results = Results { stages: witness.stages(), ..results(finalized, &self.engines) };
         commits.store(true, Ordering::Relaxed);
         self.complete(claimed, outcome, results).instrument(traces::completion(outcome)).await

@@ -27,8 +27,8 @@ pub(crate) fn run(claimed: &Claimed) -> Span {
         failure_code = Empty,
     );
     if !span.is_disabled() {
-        let rung = trace::bell(claimed.trace, job.queue.as_str(), waited(claimed));
-        rung.inspect(|rung| rung.lead(&span));
+        let wait = trace::queue_wait(claimed.trace, job.queue.as_str(), waited(claimed));
+        wait.inspect(|wait| wait.lead(&span));
     }
     span
 }

@@ -13,14 +13,14 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::answered::BackOff;
-use crate::backend::Bells;
+use crate::backend::JobQueue;
 use crate::chance::Chance;
 use crate::errand::{Errand, Errands};
 use crate::fan_out::{FanOut, Render};
+use crate::fetcher::{Assignment, Fetcher, Running};
 use crate::heartbeat::{Holdings, beat};
 use crate::material::same;
 use crate::metrics::Metrics;
-use crate::pump::{Assignment, Pump};
 use crate::push::Pushes;
 use crate::run::Runner;
 use crate::settings::Settings;
@@ -122,10 +122,11 @@ impl Worker {
     async fn tend(&self, queue: Queue, runner: &Runner, chance: &Chance, tracker: &TaskTracker) {
         let mut back_off = BackOff::new(chance);
         let slots = Arc::new(Semaphore::new(self.concurrency(queue)));
+        let running = Running::default();
         while !runner.soft.is_cancelled() {
-            let pump = self.pump(queue, runner, &slots);
+            let fetcher = self.fetcher(queue, runner, &slots, &running);
             let working = self.health.works();
-            work_once(pump, runner.clone(), tracker.clone()).await;
+            work_once(fetcher, runner.clone(), tracker.clone()).await;
             drop(working);
             if !runner.soft.is_cancelled() {
                 tracing::error!(%queue, "the worker ended by itself and is started again");
@@ -141,12 +142,14 @@ impl Worker {
         }
     }
 
-    fn pump(&self, queue: Queue, runner: &Runner, slots: &Arc<Semaphore>) -> Pump {
-        Pump {
+    fn fetcher(&self, queue: Queue, runner: &Runner, slots: &Arc<Semaphore>, running: &Running) -> Fetcher {
+        Fetcher {
             ledger: self.ledger.clone(),
             queue,
             worker: WorkerId(format!("{}/{queue}", self.settings.worker_name)),
+            concurrency: self.concurrency(queue),
             slots: Arc::clone(slots),
+            running: running.clone(),
             metrics: self.metrics.clone(),
             chance: runner.chance.clone(),
             soft: runner.soft.clone(),
@@ -210,8 +213,8 @@ fn keep<E: Errand>(errand: E, runner: &Runner) -> Errands<E> {
 }
 
 /// One life of an apalis worker. Runs are the tracker's: a worker that ends takes none of them with it.
-async fn work_once(pump: Pump, runner: Runner, tracker: TaskTracker) {
-    let context = WorkerContext::new(&pump.worker.0);
+async fn work_once(fetcher: Fetcher, runner: Runner, tracker: TaskTracker) {
+    let context = WorkerContext::new(&fetcher.worker.0);
     let soft = runner.soft.clone();
     let handler = move |assignment: Assignment| {
         let run = tracker.spawn(run_in_slot(runner.clone(), assignment));
@@ -220,7 +223,7 @@ async fn work_once(pump: Pump, runner: Runner, tracker: TaskTracker) {
             let _ = run.await;
         }
     };
-    let worker = WorkerBuilder::new(&context).backend(Bells::new(pump)).build(handler);
+    let worker = WorkerBuilder::new(&context).backend(JobQueue::new(fetcher)).build(handler);
     // Polled in this order: a worker must have started before it can be stopped.
     let stopped = async {
         soft.cancelled().await;

@@ -1,6 +1,6 @@
 //! How a job begins.
 
-use crate::{Epoch, Generation, Job, JobId, Origin, Ring, State, Step, Timestamp};
+use crate::{Dispatch, Epoch, Generation, Job, JobId, Origin, State, Step, Timestamp};
 
 /// What admission knows of a new job.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub struct Admission {
 }
 
 impl Job {
-    /// The job of a granted admission: `Queued` and rung once, or, when keys are required, `BlockedByok`.
+    /// The job of a granted admission: `Queued` and enqueued once, or, when keys are required, `BlockedByok`.
     ///
     /// When the keys came with the request and a keyed slot is free, the caller follows with a
     /// `Claim { keys: true }` in the same transaction and stores the lease (epoch 1) at once.
@@ -29,18 +29,17 @@ impl Job {
             state: State::Queued { ready_at: now },
             epoch: Epoch(0),
             generation: Generation(1),
-            ring: Ring(0),
+            dispatch: Dispatch(0),
             attempts: 0,
             crashes: 0,
             runs: 0,
             requires_keys,
             force_process,
-            unrung: false,
             admitted_at: now,
             first_blocked_at: None,
             last_code: None,
             settled_at: None,
-            look_at: None,
+            next_check_at: None,
         };
         Step::from_job(&job).queue(now, now)
     }

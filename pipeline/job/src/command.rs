@@ -60,8 +60,9 @@ pub enum Command {
     RequireKeys,
     /// The reconciler or the lease watch looks.
     Reconcile {
-        /// A bell of the present generation waits in the job's queue with its ring time come.
-        bell_waiting: bool,
+        /// The task of the present dispatch still waits to be delivered. Where the job table is the queue it always
+        /// does: the job itself is the task.
+        task_waiting: bool,
     },
     /// An operator fixed the cause.
     Replay {

@@ -23,7 +23,7 @@ pub fn decide(job: &Job, command: Command, now: Timestamp, policy: &Policy) -> R
         }
         Command::Park { epoch } => run::park(job, epoch, now),
         Command::RequireKeys => user::require_keys(job, now),
-        Command::Reconcile { bell_waiting } => repair::reconcile(job, bell_waiting, now, policy),
+        Command::Reconcile { task_waiting } => repair::reconcile(job, task_waiting, now, policy),
         Command::Replay { superseded, conversation_gone, requires_keys } => {
             operator::replay(job, &Replay { superseded, conversation_gone, requires_keys }, now)
         }

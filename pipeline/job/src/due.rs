@@ -9,7 +9,7 @@ impl Job {
     pub fn reconcile_after_at(&self, policy: &Policy) -> Option<Timestamp> {
         match &self.state {
             State::Queued { ready_at } => {
-                Some(self.look_at.unwrap_or_else(|| self.queue_due(*ready_at, policy)))
+                Some(self.next_check_at.unwrap_or_else(|| later(*ready_at, policy.staleness)))
             }
             State::Leased(lease) => Some(lease.expires_at),
             State::BlockedByok => {
@@ -20,10 +20,6 @@ impl Job {
             }
             State::Completed { .. } | State::DeadLetter { .. } => None,
         }
-    }
-
-    fn queue_due(&self, ready_at: Timestamp, policy: &Policy) -> Timestamp {
-        if self.unrung { ready_at } else { later(ready_at, policy.staleness) }
     }
 }
 

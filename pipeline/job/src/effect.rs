@@ -5,9 +5,9 @@ use crate::{FailureCode, Outcome, Timestamp};
 /// What must be written together with the job, in the same transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Effect {
-    /// Write a bell for the job's present (queue, ring, generation), due at `at`.
-    Ring {
-        /// When it may be taken.
+    /// The job is in its queue again, claimable from `at`: wake workers, or hand a task over to the task queue.
+    Enqueue {
+        /// From when it may be claimed.
         at: Timestamp,
     },
     /// The conversation is completed (kept or discarded), with its results and deliveries.
@@ -32,10 +32,10 @@ pub enum Effect {
 }
 
 impl Effect {
-    /// When the bell that this effect asks for may be taken, if it asks for one.
-    pub fn ring_at(&self) -> Option<Timestamp> {
+    /// From when the job may be claimed, if this effect enqueues it.
+    pub fn ready_at(&self) -> Option<Timestamp> {
         match self {
-            Self::Ring { at } => Some(*at),
+            Self::Enqueue { at } => Some(*at),
             _ => None,
         }
     }

@@ -29,17 +29,17 @@ impl Job {
     }
 
     /// Nobody says both ends of one claim: a failure that left the same row was not said by whoever says this. The other
-    /// ways back into the queue leave a mark: a `Reconcile` sets `look_at`, a replay admits at the moment from which
+    /// ways back into the queue leave a mark: a `Reconcile` sets `next_check_at`, a replay admits at the moment from which
     /// the job is ready.
     fn was_given_back(&self) -> bool {
-        matches!(self.state, State::Queued { ready_at } if self.look_at.is_none() && ready_at > self.admitted_at)
+        matches!(self.state, State::Queued { ready_at } if self.next_check_at.is_none() && ready_at > self.admitted_at)
     }
 
-    /// The only other ways back into the queue leave a mark: a `Reconcile` sets `look_at`, a replay clears the code.
+    /// The only other ways back into the queue leave a mark: a `Reconcile` sets `next_check_at`, a replay clears the code.
     fn has_failed(&self, code: FailureCode) -> bool {
         match &self.state {
             State::DeadLetter { code: dead } => *dead == code,
-            State::Queued { .. } => self.look_at.is_none() && self.last_code == Some(code),
+            State::Queued { .. } => self.next_check_at.is_none() && self.last_code == Some(code),
             State::Leased(_) | State::BlockedByok | State::Completed { .. } => false,
         }
     }

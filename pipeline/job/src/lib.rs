@@ -30,9 +30,9 @@ pub use effect::Effect;
 pub use id::JobId;
 pub use policy::Policy;
 pub use refusal::Refusal;
-pub use state::{Epoch, Generation, Job, Lease, Origin, Outcome, Queue, Ring, State, WorkerId};
+pub use state::{Dispatch, Epoch, Generation, Job, Lease, Origin, Outcome, Queue, State, WorkerId};
 pub use step::Step;
-pub use why::{Heir, SILENT_AFTER, Surroundings, Why, why};
+pub use why::{NextOwner, SILENT_AFTER, Surroundings, Why, why};
 
 /// A moment, in UTC: always the database's (DESIGN §3), always an argument.
 pub type Timestamp = chrono::DateTime<chrono::Utc>;

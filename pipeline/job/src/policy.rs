@@ -21,8 +21,6 @@ pub struct Policy {
     pub release_window: Duration,
     /// A parked job is given up this long after it was first parked: 14 days.
     pub byok_deadline: Duration,
-    /// When a bell could not be written by a `Reconcile`, the next look: 60 s.
-    pub retry_look: Duration,
 }
 
 impl Policy {
@@ -58,7 +56,6 @@ impl Default for Policy {
             ],
             release_window: Duration::hours(24),
             byok_deadline: Duration::days(14),
-            retry_look: Duration::seconds(60),
         }
     }
 }

@@ -67,7 +67,7 @@ pub(crate) fn fail(
     step.job.attempts = attempts;
     step.job.last_code = Some(failure.code);
     if !failure.code.is_retryable() || attempts >= policy.max_attempts {
-        return Ok(step.bury(failure.code));
+        return Ok(step.dead_letter(failure.code));
     }
     let back_off = policy.back_off_after(attempts, failure.jitter_permille);
     let wait = failure.retry_after.map_or(back_off, |asked| asked.max(back_off));

@@ -34,8 +34,8 @@ number!(
     Generation
 );
 number!(
-    /// Numbers the bells of a job: raised by every `Effect::Ring`.
-    Ring
+    /// Numbers the times that a job was put into its queue: raised by every `Effect::Enqueue`.
+    Dispatch
 );
 
 /// The name of the process and slot that holds a lease.
@@ -180,7 +180,7 @@ pub struct Job {
     pub id: JobId,
     /// Which route admitted it.
     pub origin: Origin,
-    /// Where its bells ring; a replay moves it to `finalization`.
+    /// Which queue it waits in; a replay moves it to `finalization`.
     pub queue: Queue,
     /// Where it stands.
     pub state: State,
@@ -188,8 +188,8 @@ pub struct Job {
     pub epoch: Epoch,
     /// The newest dispatch, from 1; never goes back.
     pub generation: Generation,
-    /// The newest bell; never goes back.
-    pub ring: Ring,
+    /// How often it was enqueued; never goes back.
+    pub dispatch: Dispatch,
     /// Recorded failures since admission or replay.
     pub attempts: u32,
     /// Leases that expired since admission or replay.
@@ -200,8 +200,6 @@ pub struct Job {
     pub requires_keys: bool,
     /// Discard detection is skipped; decided at admission, kept on replay.
     pub force_process: bool,
-    /// The bell of the present ring could not be written.
-    pub unrung: bool,
     /// The last admission or replay: ages count from here.
     pub admitted_at: Timestamp,
     /// When it was first parked since the last admission or replay; parking again does not restart the clock.
@@ -210,8 +208,7 @@ pub struct Job {
     pub last_code: Option<FailureCode>,
     /// When an operator marked a dead letter as settled.
     pub settled_at: Option<Timestamp>,
-    /// When somebody must look at a queued job that a `Reconcile` left queued: it was rung again under its
-    /// first `ready_at`, its bell still waits, or (set by the ledger) the bell could not be written. Every
-    /// other edge clears it, and the moment is derived (see `reconcile_after_at`).
-    pub look_at: Option<Timestamp>,
+    /// When a queued job that a `Reconcile` left queued is checked next: it keeps its first `ready_at`, from which no
+    /// later check can be derived. Every other transition clears it (see `reconcile_after_at`).
+    pub next_check_at: Option<Timestamp>,
 }

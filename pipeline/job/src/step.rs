@@ -15,15 +15,14 @@ pub struct Step {
 }
 
 impl Step {
-    /// A step that changes nothing but what every edge takes back: a look that an earlier `Reconcile` asked
-    /// for, and the mark of a bell that could not be written.
+    /// A step that changes nothing but the next check, which every transition clears.
     pub(crate) fn from_job(job: &Job) -> Self {
-        Self { job: Job { look_at: None, unrung: false, ..job.clone() }, effects: Vec::new() }
+        Self { job: Job { next_check_at: None, ..job.clone() }, effects: Vec::new() }
     }
 
-    /// Whether a bell goes with it.
-    pub fn rings(&self) -> bool {
-        self.effects.iter().any(|effect| effect.ring_at().is_some())
+    /// Whether it puts the job into its queue.
+    pub fn enqueues(&self) -> bool {
+        self.effects.iter().any(|effect| effect.ready_at().is_some())
     }
 
     /// Adds an effect behind those that are there.
@@ -32,14 +31,14 @@ impl Step {
         self
     }
 
-    /// Puts the job into its queue and rings; a job that requires keys is parked instead and rings nothing.
+    /// Enqueues the job; a job that requires keys is parked instead.
     pub(crate) fn queue(mut self, ready_at: Timestamp, now: Timestamp) -> Self {
         if self.job.requires_keys {
             return self.park(now);
         }
         self.job.state = State::Queued { ready_at };
-        self.job.ring = self.job.ring.next();
-        self.with(Effect::Ring { at: ready_at })
+        self.job.dispatch = self.job.dispatch.next();
+        self.with(Effect::Enqueue { at: ready_at })
     }
 
     /// Parks the job until its user brings keys. Its deadline counts from the first time.
@@ -50,7 +49,7 @@ impl Step {
     }
 
     /// Gives the job up: the only way into `DeadLetter`, so that all of them tell the same.
-    pub(crate) fn bury(mut self, code: FailureCode) -> Self {
+    pub(crate) fn dead_letter(mut self, code: FailureCode) -> Self {
         self.job.state = State::DeadLetter { code };
         self.job.last_code = Some(code);
         self.with(Effect::FailConversation { code }).with(Effect::CountDeadLetter)
@@ -60,7 +59,7 @@ impl Step {
     pub(crate) fn crash_then(mut self, policy: &Policy, go_on: impl FnOnce(Self) -> Self) -> Self {
         self.job.crashes = self.job.crashes.saturating_add(1);
         if self.job.crashes >= policy.max_crashes {
-            return self.bury(FailureCode::PoisonCrash);
+            return self.dead_letter(FailureCode::PoisonCrash);
         }
         go_on(self.with(Effect::CountRetry))
     }

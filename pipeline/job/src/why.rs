@@ -5,12 +5,12 @@
 //!
 //! [`decide`]: crate::decide
 
-mod heir;
+mod next_owner;
 mod words;
 
 use chrono::Duration;
 
-pub use heir::Heir;
+pub use next_owner::NextOwner;
 
 use crate::{FailureCode, Job, Lease, Outcome, Policy, Queue, State, Timestamp, WorkerId};
 
@@ -21,10 +21,6 @@ pub const SILENT_AFTER: Duration = Duration::seconds(10);
 /// What lies around a job, as far as it decides whether somebody takes it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Surroundings {
-    /// Whether work is announced by bells; without, free slots read the job table itself.
-    pub bells: bool,
-    /// When the bell of the present generation may be taken, if there is one.
-    pub ring_at: Option<Timestamp>,
     /// Who paused the queue, since when.
     pub paused: Option<(String, Timestamp)>,
     /// Processes that live: each of them watches leases. A lease's holder that is silent is none of them.
@@ -33,7 +29,7 @@ pub struct Surroundings {
     pub slots: u32,
     /// Leases of this queue that have not expired.
     pub busy: u32,
-    /// Bells of this queue that are taken first (counted to 1,000).
+    /// Jobs of this queue that are claimed first (counted to 1,000).
     pub ahead: u32,
     /// When the worker that holds the lease was last seen, if it is known.
     pub holder_seen_at: Option<Timestamp>,
@@ -64,7 +60,7 @@ pub enum Why {
         /// When that process was last seen.
         seen_at: Timestamp,
         /// Who goes on if it is not renewed.
-        heir: Heir,
+        next_owner: NextOwner,
     },
     /// Its worker has a valid lease, and its process took its leave or never said a word.
     HolderGone {
@@ -73,7 +69,7 @@ pub enum Why {
         /// Until when, unless it is renewed.
         until: Timestamp,
         /// Who goes on if it is not renewed.
-        heir: Heir,
+        next_owner: NextOwner,
     },
     /// Its worker renewed no more.
     LeaseExpired {
@@ -84,7 +80,7 @@ pub enum Why {
         /// When that worker was last seen, if it is known.
         seen_at: Option<Timestamp>,
         /// Who goes on.
-        heir: Heir,
+        next_owner: NextOwner,
     },
     /// It waits after a failure, or was released with a delay.
     BackingOff {
@@ -104,16 +100,6 @@ pub enum Why {
     },
     /// No living process has a slot for its queue.
     NoWorkers,
-    /// Nothing announces it.
-    BellLost {
-        /// When the reconciler rings again.
-        repaired_at: Option<Timestamp>,
-    },
-    /// Its bell was put off, because the job could not be read or stored.
-    BellPutOff {
-        /// Until when.
-        until: Timestamp,
-    },
     /// Every slot is taken.
     SlotsTaken {
         /// How many there are.
@@ -126,7 +112,7 @@ pub enum Why {
         /// How many.
         ahead: u32,
     },
-    /// It is ready, announced, and a slot is free.
+    /// It is ready, and a slot is free.
     NothingWrong,
     /// It waits for its user's keys.
     Parked {
@@ -170,7 +156,7 @@ pub fn why(job: &Job, around: &Surroundings, now: Timestamp, policy: &Policy) ->
         State::Queued { ready_at } if now < *ready_at => {
             Why::BackingOff { until: *ready_at, code: job.last_code }
         }
-        State::Queued { .. } => why_not_taken(job, around, now, policy),
+        State::Queued { .. } => why_not_taken(job, around),
         State::Leased(lease) => why_not_done(job, lease, around, now, policy),
         State::BlockedByok => {
             let since = job.first_blocked_at.unwrap_or(job.admitted_at);
@@ -183,32 +169,28 @@ pub fn why(job: &Job, around: &Surroundings, now: Timestamp, policy: &Policy) ->
 
 /// The job was claimed: whether its holder still works on it, as far as anybody can tell.
 fn why_not_done(job: &Job, lease: &Lease, around: &Surroundings, now: Timestamp, policy: &Policy) -> Why {
-    let (worker, until, heir) = (lease.worker.clone(), lease.expires_at, Heir::of(job, around, policy));
+    let (worker, until, next_owner) =
+        (lease.worker.clone(), lease.expires_at, NextOwner::of(job, around, policy));
     if now >= until {
-        return Why::LeaseExpired { worker, at: until, seen_at: around.holder_seen_at, heir };
+        return Why::LeaseExpired { worker, at: until, seen_at: around.holder_seen_at, next_owner };
     }
     match around.holder_seen_at {
         Some(seen_at) if !around.holder_stopping && now - seen_at > SILENT_AFTER => {
-            Why::HolderSilent { worker, until, seen_at, heir }
+            Why::HolderSilent { worker, until, seen_at, next_owner }
         }
         // A process that has only begun claims before it is seen.
-        None if now - lease.claimed_at > SILENT_AFTER => Why::HolderGone { worker, until, heir },
+        None if now - lease.claimed_at > SILENT_AFTER => Why::HolderGone { worker, until, next_owner },
         _ => Why::Running { worker, until },
     }
 }
 
 /// The job is ready: what keeps a slot from taking it.
-fn why_not_taken(job: &Job, around: &Surroundings, now: Timestamp, policy: &Policy) -> Why {
+fn why_not_taken(job: &Job, around: &Surroundings) -> Why {
     if let Some((by, since)) = &around.paused {
         return Why::Paused { queue: job.queue, by: by.clone(), since: *since };
     }
     if around.slots == 0 {
         return Why::NoWorkers;
-    }
-    match around.ring_at {
-        None if around.bells => return Why::BellLost { repaired_at: job.reconcile_after_at(policy) },
-        Some(until) if around.bells && now < until => return Why::BellPutOff { until },
-        _ => {}
     }
     if around.busy >= around.slots {
         return Why::SlotsTaken { slots: around.slots, ahead: around.ahead };
@@ -239,8 +221,6 @@ impl Why {
             Self::BackingOff { .. } => "backing_off",
             Self::Paused { .. } => "paused",
             Self::NoWorkers => "no_workers",
-            Self::BellLost { .. } => "bell_lost",
-            Self::BellPutOff { .. } => "bell_put_off",
             Self::SlotsTaken { .. } => "slots_taken",
             Self::Behind { .. } => "behind_others",
             Self::NothingWrong => "nothing_wrong",

@@ -45,7 +45,7 @@ fn command() -> impl Strategy<Value = Command> {
         ),
         1 => offset().prop_map(|by| Command::Park { epoch: Epoch(by) }),
         1 => Just(Command::RequireKeys),
-        6 => any::<bool>().prop_map(|bell_waiting| Command::Reconcile { bell_waiting }),
+        6 => any::<bool>().prop_map(|task_waiting| Command::Reconcile { task_waiting }),
         3 => (prop::bool::weighted(0.1), prop::bool::weighted(0.1), prop::bool::weighted(0.2)).prop_map(
             |(superseded, conversation_gone, requires_keys)| Command::Replay {
                 superseded, conversation_gone, requires_keys
@@ -102,7 +102,7 @@ fn sound(job: &Job, policy: &Policy) -> Result<(), TestCaseError> {
         State::Completed { .. } => prop_assert_eq!(job.last_code, None),
         State::DeadLetter { code } => prop_assert_eq!(job.last_code, Some(*code)),
     }
-    prop_assert!(queued || (job.look_at.is_none() && !job.unrung));
+    prop_assert!(queued || (job.next_check_at.is_none()));
     let live = !job.state.is_terminal();
     prop_assert!(!live || (job.attempts < policy.max_attempts && job.crashes < policy.max_crashes));
     prop_assert!(job.runs >= job.attempts + job.crashes);
@@ -114,10 +114,10 @@ fn sound(job: &Job, policy: &Policy) -> Result<(), TestCaseError> {
 fn lawful(before: &Job, command: &Command, step: &Step) -> Result<(), TestCaseError> {
     let after = &step.job;
     prop_assert!(after.epoch >= before.epoch && after.generation >= before.generation);
-    let rings = step.effects.iter().filter(|effect| matches!(effect, Effect::Ring { .. })).count();
-    prop_assert_eq!(after.ring.0, before.ring.0 + i64::try_from(rings).unwrap());
+    let enqueued = step.effects.iter().filter(|effect| matches!(effect, Effect::Enqueue { .. })).count();
+    prop_assert_eq!(after.dispatch.0, before.dispatch.0 + i64::try_from(enqueued).unwrap());
     let queued = matches!(after.state, State::Queued { .. });
-    prop_assert!(rings == 0 || queued);
+    prop_assert!(enqueued == 0 || queued);
     prop_assert!(after.requires_keys || !before.requires_keys, "nothing takes that back");
     prop_assert_eq!(
         (&after.id, after.origin, after.force_process),
@@ -171,12 +171,12 @@ proptest! {
                 job = step.job;
             }
         }
-        // Each look rings it again, and each worker that hears the bell dies.
+        // Each check dispatches it again, and each worker that claims it dies.
         for _ in 0..=2 * policy.max_crashes {
             let Some(due) = job.reconcile_after_at(&policy) else { break };
-            let early = decide(&job, Command::Reconcile { bell_waiting: false }, due - Duration::seconds(1), &policy);
+            let early = decide(&job, Command::Reconcile { task_waiting: false }, due - Duration::seconds(1), &policy);
             prop_assert_eq!(early, Err(Refusal::NotDue));
-            job = decide(&job, Command::Reconcile { bell_waiting: false }, due, &policy).expect("due").job;
+            job = decide(&job, Command::Reconcile { task_waiting: false }, due, &policy).expect("due").job;
             if let State::Queued { ready_at } = job.state {
                 let claim = Command::Claim { generation: job.generation, worker: WorkerId("doomed".into()), keys: false };
                 job = decide(&job, claim, due.max(ready_at), &policy).expect("ready").job;

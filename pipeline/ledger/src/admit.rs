@@ -1,37 +1,25 @@
-//! Admission: conversation, revision, job and first bell in one transaction.
-
-/// Whether a conversation `c` has anything to work on, as a literal, so that whole statements stay static.
-macro_rules! has_content {
-    () => {
-        "(c.private_text is not null \
-             or exists (select from transcript_segments s \
-                 where s.user_id = c.user_id and s.conversation_id = c.conversation_id) \
-             or exists (select from photos p \
-                 where p.user_id = c.user_id and p.conversation_id = c.conversation_id))"
-    };
-}
+//! Admission: conversation, revision and job in one transaction.
 
 mod create;
 pub(crate) mod finalize;
-mod found;
-mod opened;
 mod reprocess;
 
 pub use finalize::FinalizedWithKeys;
 pub use reprocess::ReprocessRefusal;
 
-use job::{Admission, Effect, Epoch, Job, JobId, Origin, Step};
+use job::{Admission, Epoch, Job, JobId, Origin, Step};
 use records::{Conversation, ConversationId, Geolocation, Segment, Source, Timestamp, UserId};
+use serde_json::Value;
 use sqlx::PgConnection;
 use trace::TraceContext;
 use tracing::Span;
 
 use crate::{
     Ledger,
-    effects::{Bell, Stumble},
+    claim::Claimed,
+    effects::Abort,
     error::{Doing, Error},
     row::{self, Stored},
-    take::Claimed,
 };
 
 /// The words of a new conversation.
@@ -145,23 +133,14 @@ pub(crate) struct Admitting<'a> {
 }
 
 impl Ledger {
-    /// Writes jobs, admission records and first bells of revisions whose conversations the caller has written.
+    /// Writes the jobs and admission records of revisions whose conversations the caller has locked or just written.
     async fn admit(
         &self,
         connection: &mut PgConnection,
-        admitting: &[Admitting<'_>],
+        admitting: &[&Admitting<'_>],
         now: Timestamp,
-        bell: Bell,
-    ) -> Result<Vec<Step>, Stumble> {
-        let (steps, jobs) = self.jobs_of(admitting, now, bell);
-        row::insert(connection, &jobs, now, &self.policy).await.doing("admitting jobs")?;
-        self.ring_all(connection, &ringing(&steps), bell).await?;
-        Ok(steps)
-    }
-
-    /// The jobs of revisions, as they are to be written.
-    fn jobs_of(&self, admitting: &[Admitting<'_>], now: Timestamp, bell: Bell) -> (Vec<Step>, Vec<Stored>) {
-        let job = |admitting: &Admitting<'_>| {
+    ) -> Result<Vec<Step>, Abort> {
+        let job = |admitting: &&Admitting<'_>| {
             let step = Job::admit(admitting.admission(), now);
             let stored = Stored {
                 user_id: admitting.user.clone(),
@@ -170,34 +149,77 @@ impl Ledger {
                 version: 1,
                 created_at: now,
                 updated_at: now,
-                job: Job {
-                    epoch: Epoch(admitting.first_epoch),
-                    unrung: step.rings() && bell == Bell::Skip,
-                    ..step.job.clone()
-                },
+                job: Job { epoch: Epoch(admitting.first_epoch), ..step.job.clone() },
                 trace: admitting.trace,
                 line: None,
             };
             (step, stored)
         };
-        admitting.iter().map(job).unzip()
+        let (steps, jobs): (Vec<Step>, Vec<Stored>) = admitting.iter().map(job).unzip();
+        if !jobs.is_empty() {
+            row::insert(connection, &jobs, now, &self.policy).await.doing("admitting jobs")?;
+        }
+        Ok(steps)
     }
 }
 
+/// Opens revisions of conversations that are locked. `meetings` are what each request brings of a calendar.
+async fn open_revisions(
+    connection: &mut PgConnection,
+    admitting: &[&Admitting<'_>],
+    meetings: &[Option<&Value>],
+    now: Timestamp,
+) -> Result<(), Error> {
+    if admitting.is_empty() {
+        return Ok(());
+    }
+    sqlx::query(include_str!("../sql/admission/open_revisions.sql"))
+        .bind(now)
+        .bind(admitting.iter().map(|new| new.user.as_str()).collect::<Vec<_>>())
+        .bind(admitting.iter().map(|new| new.conversation.as_str()).collect::<Vec<_>>())
+        .bind(admitting.iter().map(|new| new.revision).collect::<Vec<_>>())
+        .bind(meetings)
+        .execute(connection)
+        .await
+        .doing("opening revisions")
+        .map(drop)
+}
+
+/// What must be known of a conversation before its next revision is admitted.
+#[derive(sqlx::FromRow)]
+struct Standing {
+    status: String,
+    finalization_revision: i64,
+    has_content: bool,
+}
+
+/// Reads and locks a conversation.
+async fn lock_conversation(
+    connection: &mut PgConnection,
+    user: &UserId,
+    conversation: &ConversationId,
+) -> Result<Option<Standing>, Error> {
+    sqlx::query_as(include_str!("../sql/admission/lock_conversation.sql"))
+        .bind(user.as_str())
+        .bind(conversation.as_str())
+        .fetch_optional(connection)
+        .await
+        .doing("locking a conversation")
+}
+
 impl Admitting<'_> {
+    fn job_id(&self) -> JobId {
+        JobId::derive(self.user.as_str(), self.conversation.as_str(), self.revision)
+    }
+
     fn admission(&self) -> Admission {
         Admission {
-            id: JobId::derive(self.user.as_str(), self.conversation.as_str(), self.revision),
+            id: self.job_id(),
             origin: self.origin,
             force_process: self.force_process,
             requires_keys: self.requires_keys,
         }
     }
-}
-
-/// Jobs that were admitted, with what is to be written with them.
-fn ringing(steps: &[Step]) -> Vec<(&Job, &[Effect])> {
-    steps.iter().map(|step| (&step.job, step.effects.as_slice())).collect()
 }
 
 /// The part of a trace that is an admission: what waits in the queue is its child.
@@ -214,13 +236,11 @@ struct Owner {
     first_epoch: i64,
 }
 
-/// The user of an admission; `None`: there is none, or the user is being deleted. The row is held against being marked meanwhile.
+/// The user of an admission, locked; `None`: there is none, or the user is being deleted.
 async fn owner(connection: &mut PgConnection, user: &UserId) -> Result<Option<Owner>, Error> {
-    sqlx::query_as(
-        "select requires_byok, first_epoch from users where user_id = $1 and deleting_since is null for share",
-    )
-    .bind(user.as_str())
-    .fetch_optional(connection)
-    .await
-    .doing("reading a person's mark")
+    sqlx::query_as(include_str!("../sql/admission/lock_user.sql"))
+        .bind(user.as_str())
+        .fetch_optional(connection)
+        .await
+        .doing("reading a user's mark")
 }

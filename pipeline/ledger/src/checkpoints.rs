@@ -1,9 +1,8 @@
 //! What a stage paid for, kept under the fence of its run.
 
 use crate::{
-    Ledger, Spent,
+    Holding, Ledger, Spent,
     error::{Doing, Error},
-    take::Holding,
     usage::{bind_spent, fence, write_spent},
 };
 

@@ -12,7 +12,7 @@ use job::{Outcome, Refusal};
 use records::{KnownTexts, MemoryCategory, Structured, Timestamp};
 use uuid::Uuid;
 
-use crate::{Ledger, endpoints::EventKind, error::Error, take::Claimed};
+use crate::{Ledger, claim::Claimed, endpoints::EventKind, error::Error};
 
 /// An action item to be created.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -108,8 +108,8 @@ pub struct Completion {
 }
 
 impl Finished {
-    /// Whether somebody is to be told.
-    fn was_told(&self) -> bool {
+    /// Whether webhook deliveries were written.
+    fn has_deliveries(&self) -> bool {
         matches!(self, Self::Completed { deliveries: 1.., .. })
     }
 }
@@ -121,8 +121,10 @@ impl Ledger {
     /// # Errors
     /// When the database does not answer: the holder repeats the same call.
     pub async fn complete(&self, completion: &Arc<Completion>) -> Result<Finished, Error> {
-        let all = async |ledger: Self, batch: Vec<_>| ledger.in_time(ledger.complete_all(&batch)).await;
-        self.completions.ask(self, Arc::clone(completion), all).await
+        let all = async |ledger: Self, batch: Vec<_>, locks| {
+            ledger.in_time(ledger.complete_all(&batch, locks)).await
+        };
+        self.completions.run(self, Arc::clone(completion), all).await
     }
 }
 

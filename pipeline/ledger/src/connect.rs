@@ -3,7 +3,6 @@
 use std::{sync::Arc, time::Duration};
 
 use job::{Policy, Timestamp};
-use records::{ConversationId, UserId};
 use sqlx::{
     Executor, PgPool, Postgres, Transaction,
     migrate::{Migrate, Migrator},
@@ -12,19 +11,15 @@ use sqlx::{
 
 use crate::{
     RequestKey, Waker,
-    admit::finalize::{Asked, Finalized},
+    admit::finalize::{FinalizeRequest, Finalized},
+    batcher::Batcher,
     complete::{Completion, Finished},
-    conversations::{Seen, Shown},
     deadline::{BELIEVED, Doubts},
     error::{Doing, Error},
-    few::Few,
-    keys::KeyOwner,
     operators::applied,
+    quarantine::Quarantine,
     release::Releases,
-    row::JobRow,
-    run_input::{About, RunInput},
-    take::{Heads, PassedBy},
-    together::{Lanes, Together},
+    turns::Turns,
 };
 
 /// The schema, forward only (`migrations/`).
@@ -35,54 +30,41 @@ pub static MIGRATOR: Migrator = sqlx::migrate!("../../migrations");
 pub struct Settings {
     /// Connections for everything but renewals.
     pub connections: u32,
-    /// Whether admission writes bells: `postgres` and `cloud_tasks` do, `inline` does not (DESIGN §5).
-    pub bells: bool,
     /// The numbers that decisions go by.
     pub policy: Policy,
-    /// Called for every bell that could not be written (`listen_fallback_total`).
-    pub enqueue_failed: Arc<dyn Fn() + Send + Sync>,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { connections: 15, bells: true, policy: Policy::default(), enqueue_failed: Arc::new(|| ()) }
+        Self { connections: 10, policy: Policy::default() }
     }
 }
 
 /// What sessions call themselves where nothing else was asked for; `verify` knows them by it.
 const APPLICATION: &str = "listen";
 
-/// The ledger of one process: three pools, the policy, and the waker of its own workers. Cheap to clone.
+/// The ledger of one process: its pool, the sessions that renew leases, the policy, and the waker of its workers. Cheap to
+/// clone.
 #[derive(Clone)]
 pub struct Ledger {
     pub(crate) pool: PgPool,
+    /// Leases are renewed through two sessions of their own, so that a busy API cannot end them.
     pub(crate) renewals: PgPool,
-    /// For what touches a few rows by their keys and is asked for most: two takes, two batches of completions, two of
-    /// admissions, and one each of what runs read, of polls and of keys.
-    pub(crate) by_keys: Few,
-    /// For what a person lists.
-    pub(crate) pages: Few,
     pub(crate) policy: Policy,
-    pub(crate) bells: bool,
     pub(crate) waker: Waker,
-    pub(crate) enqueue_failed: Arc<dyn Fn() + Send + Sync>,
-    /// The name of the request on whose behalf this handle creates.
+    /// The idempotency key of the request on whose behalf this handle creates.
     pub(crate) request_key: Option<Arc<RequestKey>>,
     pub(crate) doubts: Doubts,
     pub(crate) releases: Releases,
-    pub(crate) passed_by: PassedBy,
-    pub(crate) heads: Heads,
-    pub(crate) key_owners: Together<[u8; 32], Option<KeyOwner>>,
-    pub(crate) admissions: Together<Arc<Asked>, Finalized>,
-    pub(crate) completions: Together<Arc<Completion>, Finished>,
-    pub(crate) inputs: Together<About, Option<RunInput>>,
-    pub(crate) views: Together<Shown, Seen>,
-    pub(crate) polls: Together<(UserId, ConversationId), Option<JobRow>>,
+    pub(crate) quarantine: Quarantine,
+    pub(crate) turns: Turns,
+    pub(crate) admissions: Batcher<Arc<FinalizeRequest>, Finalized>,
+    pub(crate) completions: Batcher<Arc<Completion>, Finished>,
 }
 
 impl Ledger {
     /// Makes the pools without connecting yet: a database that is down at start is a matter of readiness,
-    /// not of start-up. Leases are renewed through a pool of their own, so that a busy API cannot kill them.
+    /// not of start-up.
     pub fn new(options: PgConnectOptions, settings: Settings) -> Self {
         let options = match options.get_application_name() {
             Some(_) => options,
@@ -90,29 +72,19 @@ impl Ledger {
         };
         let doubts = Doubts::default();
         let releases = Releases::default();
-        let pool =
-            |size, session| sessions(size, session, &doubts, &releases).connect_lazy_with(options.clone());
-        let few = |size, session| Few::of(pool(size, session), size, &doubts);
+        let pool = |size| sessions(size, &doubts, &releases).connect_lazy_with(options.clone());
         Self {
-            pool: pool(settings.connections, SESSION),
-            renewals: pool(2, SESSION),
-            by_keys: few(9, SESSION_BY_KEYS),
-            pages: few(4, SESSION_OF_PAGES),
+            pool: pool(settings.connections),
+            renewals: pool(RENEWALS),
             policy: settings.policy,
-            bells: settings.bells,
             waker: Waker::default(),
-            enqueue_failed: settings.enqueue_failed,
             request_key: None,
             doubts,
             releases,
-            passed_by: PassedBy::default(),
-            heads: Heads::default(),
-            key_owners: Together::new(Lanes::One),
-            admissions: Together::new(Lanes::Two),
-            completions: Together::new(Lanes::Two),
-            inputs: Together::new(Lanes::One),
-            views: Together::new(Lanes::One),
-            polls: Together::new(Lanes::One),
+            quarantine: Quarantine::default(),
+            turns: Turns::default(),
+            admissions: Batcher::new(),
+            completions: Batcher::new(),
         }
     }
 
@@ -172,8 +144,6 @@ impl Ledger {
     /// Closes the pools; verbs in flight finish first.
     pub async fn close(&self) {
         self.renewals.close().await;
-        self.by_keys.close().await;
-        self.pages.close().await;
         self.pool.close().await;
     }
 
@@ -184,7 +154,7 @@ impl Ledger {
         kept.max_connections(1).connect_lazy_with(options)
     }
 
-    /// Begins a verb: a transaction in which nobody waits for ever (DESIGN §4), and the database's clock.
+    /// Begins an operation: a transaction in which every wait is bounded (DESIGN §4), and the database's clock.
     pub(crate) async fn begin(
         &self,
         doing: &'static str,
@@ -192,7 +162,15 @@ impl Ledger {
         begin_on(&self.pool, doing).await
     }
 
-    /// Begins a renewal, as a verb begins, through the pool that is kept for renewals.
+    /// Begins an operation whose first statement reads the clock itself.
+    pub(crate) async fn begin_without_clock(
+        &self,
+        doing: &'static str,
+    ) -> Result<Transaction<'static, Postgres>, Error> {
+        self.pool.begin_with(BEGIN).await.doing(doing)
+    }
+
+    /// Begins a renewal, through the sessions that are reserved for renewals.
     pub(crate) async fn begin_renewing(
         &self,
         doing: &'static str,
@@ -205,9 +183,8 @@ impl Ledger {
     pub(crate) async fn begin_reading(
         &self,
         doing: &'static str,
-        plans: Plans,
     ) -> Result<Transaction<'static, Postgres>, Error> {
-        self.pool.begin_with(plans.begin()).await.doing(doing)
+        self.pool.begin_with(BEGIN_READING).await.doing(doing)
     }
 }
 
@@ -248,15 +225,13 @@ async fn apply_missing(pool: &PgPool) -> Result<Migrated, sqlx::Error> {
     }
 }
 
-/// The pool's sessions: as many as `size`, each set up by `session`.
-fn sessions(size: u32, session: &'static str, doubts: &Doubts, releases: &Releases) -> PgPoolOptions {
+/// A pool of `size` sessions, each checked when it is handed out and when it is released.
+fn sessions(size: u32, doubts: &Doubts, releases: &Releases) -> PgPoolOptions {
     let (before, releases) = (doubts.clone(), releases.clone());
     PgPoolOptions::new()
         .max_connections(size)
         .acquire_timeout(ACQUIRING)
-        .after_connect(move |connection, _| {
-            Box::pin(async move { connection.execute(session).await.map(drop) })
-        })
+        .after_connect(|connection, _| Box::pin(async move { connection.execute(SESSION).await.map(drop) }))
         .test_before_acquire(false)
         .before_acquire(move |session, state| {
             let doubts = before.clone();
@@ -273,27 +248,24 @@ fn sessions(size: u32, session: &'static str, doubts: &Doubts, releases: &Releas
         })
 }
 
+/// Sessions that renew leases and do nothing else.
+const RENEWALS: u32 = 2;
+
 /// How long a session is waited for.
 const ACQUIRING: Duration = Duration::from_secs(3);
 
-/// The bounds of every wait (DESIGN §4), said with `set` or `set local`.
-macro_rules! limits {
-    ($set:literal) => {
-        concat!(
-            $set,
-            " lock_timeout = '2s'; ",
-            $set,
-            " statement_timeout = '10s'; ",
-            $set,
-            " idle_in_transaction_session_timeout = '5s'"
-        )
-    };
-}
+/// The bounds of every wait of a single statement. Behind a pooler that hands sessions on with every transaction they are the
+/// role's to have (`alter role … set`).
+const SESSION: &str = "set lock_timeout = '2s'; set statement_timeout = '10s'; \
+    set idle_in_transaction_session_timeout = '5s'";
 
-/// The bounds of what is one statement and no transaction; and nothing of ours is worth being compiled by the server before
-/// it is run. A pooler that hands a session on with every transaction does
-/// not keep them as it keeps those of verbs ([`BEGIN`]): there, they are the role's to have (`alter role … set`).
-const SESSION: &str = concat!(limits!("set"), "; set jit = off");
+/// How an operation begins, with the bounds of its waits, in one round trip.
+pub(crate) const BEGIN: &str = "begin; set local lock_timeout = '2s'; set local statement_timeout = '10s'; \
+    set local idle_in_transaction_session_timeout = '5s'";
+
+/// The same for what is only read, of one moment.
+const BEGIN_READING: &str = "begin isolation level repeatable read read only; set local lock_timeout = '2s'; \
+    set local statement_timeout = '10s'; set local idle_in_transaction_session_timeout = '5s'";
 
 async fn begin_on(
     pool: &PgPool,
@@ -303,61 +275,4 @@ async fn begin_on(
     let now =
         sqlx::query_scalar("select clock_timestamp()").fetch_one(&mut *transaction).await.doing(doing)?;
     Ok((transaction, now))
-}
-
-/// A verb touches a few rows, each by its key. The planner is told so: while a table is small or its statistics are old, it
-/// would rather read all of it once to join it with a batch (measured on 10,000 jobs: 4.8 ms a store instead of 0.2), and
-/// would plan the same statements anew every time.
-macro_rules! by_keys {
-    ($set:literal) => {
-        concat!(
-            "; ",
-            $set,
-            " enable_hashjoin = off; ",
-            $set,
-            " enable_mergejoin = off; ",
-            $set,
-            " enable_seqscan = off; ",
-            $set,
-            " plan_cache_mode = force_generic_plan"
-        )
-    };
-}
-
-/// [`SESSION`], for lists: to plan one takes as long as to run it, and what differs from person to person is how many rows are
-/// passed by, not the way to them. Left to itself the server makes a new plan each time or keeps one, as its last sample of
-/// the table happens to have it.
-const SESSION_OF_PAGES: &str =
-    concat!(limits!("set"), "; set jit = off; set plan_cache_mode = force_generic_plan");
-
-/// [`SESSION`], where nothing is done but verbs.
-const SESSION_BY_KEYS: &str = concat!(limits!("set"), "; set jit = off", by_keys!("set"));
-
-/// How a verb begins, in one round trip.
-pub(crate) const BEGIN: &str = concat!("begin; ", limits!("set local"), by_keys!("set local"));
-
-/// How what is only read is planned.
-#[derive(Clone, Copy)]
-pub(crate) enum Plans {
-    /// Whole pages with what was said in them: for their own numbers.
-    OfPages,
-    /// A few rows, each by its key, as verbs are.
-    OfKeys,
-}
-
-impl Plans {
-    fn begin(self) -> &'static str {
-        match self {
-            Self::OfPages => {
-                concat!("begin isolation level repeatable read read only; ", limits!("set local"))
-            }
-            Self::OfKeys => {
-                concat!(
-                    "begin isolation level repeatable read read only; ",
-                    limits!("set local"),
-                    by_keys!("set local")
-                )
-            }
-        }
-    }
 }

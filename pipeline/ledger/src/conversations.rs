@@ -7,8 +7,6 @@ pub(crate) mod row;
 pub(crate) mod shapes;
 mod spoken;
 
-pub(crate) use one::{NamedRow, Seen, Shown, named_columns};
-
 use std::convert::Infallible;
 
 use records::{ActionItem, Category, Conversation, ConversationId, FolderId, Segment, Timestamp, UserId};
@@ -34,7 +32,7 @@ pub struct DatePage {
 }
 
 impl Ledger {
-    /// The rows of a list's statement, through the sessions that are kept for lists.
+    /// The rows of a list's statement.
     pub(crate) async fn rows_of<R>(
         &self,
         mut list: QueryBuilder<Postgres>,
@@ -43,10 +41,7 @@ impl Ledger {
     where
         R: for<'r> FromRow<'r, PgRow> + Send + Unpin,
     {
-        let mut session = self.pages.session(&self.pool, doing).await?;
-        let rows = list.build_query_as().fetch_all(&mut *session).await.doing(doing)?;
-        session.keep();
-        Ok(rows)
+        list.build_query_as().fetch_all(&self.pool).await.doing(doing)
     }
 }
 

@@ -49,11 +49,6 @@ impl Doubts {
         self.0.asked.store(ASKED, Ordering::Release);
     }
 
-    /// Whether there are any.
-    pub(crate) fn are_raised(&self) -> bool {
-        self.0.asked.load(Ordering::Acquire) > 0
-    }
-
     /// Whether there are any; one less from now on.
     fn are_any(&self) -> bool {
         let less = |left: u32| left.checked_sub(1);
@@ -163,10 +158,9 @@ mod tests {
     #[test]
     fn a_doubt_is_about_so_many_sessions_and_no_more() {
         let doubts = Doubts::default();
-        assert!(!doubts.are_raised() && !doubts.are_any());
+        assert!(!doubts.are_any());
         doubts.raise();
-        assert!(doubts.are_raised());
         assert!((0..ASKED).all(|_| doubts.are_any()));
-        assert!(!doubts.are_raised() && !doubts.are_any());
+        assert!(!doubts.are_any());
     }
 }

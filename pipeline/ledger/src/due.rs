@@ -10,8 +10,11 @@ use crate::{
     walk::{self, Place, Walked},
 };
 
-/// A page of due jobs: keyset by (reconcile_after_at, job id).
+/// A due job: when it was due, whose, and which.
 pub type Passed = (Timestamp, UserId, JobId);
+
+/// An abandoned conversation: its last append, whose, and which.
+pub type Abandoned = (Timestamp, UserId, ConversationId);
 
 /// What a sweep did to one conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,65 +26,36 @@ pub struct Swept {
 }
 
 impl Ledger {
-    /// At most `limit` jobs whose `reconcile_after_at` has passed, after `after`, oldest first; locked rows are skipped.
-    /// Expired leases are not among them: the lease watch alone ends them, for it alone lets living holders renew first
-    /// after the database was away.
+    /// At most `limit` due jobs after `after`, oldest first: those that were parked past their deadline.
     ///
     /// # Errors
     /// When the database does not answer.
-    pub async fn due_page(
+    pub async fn due_page(&self, after: Option<&Passed>, limit: i64) -> Result<Vec<Passed>, Error> {
+        self.page(include_str!("../sql/reconcile/due.sql"), after, limit).await
+    }
+
+    /// At most `limit` expired leases after `after`, oldest first.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn expired_leases(&self, after: Option<&Passed>, limit: i64) -> Result<Vec<Passed>, Error> {
+        self.page(include_str!("../sql/reconcile/expired_leases.sql"), after, limit).await
+    }
+
+    async fn page(
         &self,
-        after: Option<(Timestamp, JobId)>,
+        statement: &'static str,
+        after: Option<&Passed>,
         limit: i64,
     ) -> Result<Vec<Passed>, Error> {
-        let (at, id) = after.unzip();
-        let rows: Vec<(Timestamp, String, String)> = sqlx::query_as(
-            "select reconcile_after_at, user_id, job_id from finalization_jobs \
-             where reconcile_after_at <= statement_timestamp() and status <> 'leased' \
-                 and (reconcile_after_at, job_id) > (coalesce($1::timestamptz, '-infinity'), coalesce($2, '')) \
-             order by reconcile_after_at, job_id limit $3 for no key update skip locked",
-        )
-        .bind(at)
-        .bind(id.as_ref().map(JobId::as_str))
-        .bind(limit)
-        .fetch_all(&self.pool)
-        .await
-        .doing("reading due jobs")?;
-        Ok(rows.into_iter().map(passed).collect())
-    }
-
-    /// At most `limit` expired leases, oldest first; locked rows are skipped.
-    ///
-    /// # Errors
-    /// When the database does not answer.
-    pub async fn expired_leases(&self, limit: i64) -> Result<Vec<Passed>, Error> {
-        self.due_in(
-            "select reconcile_after_at, user_id, job_id from finalization_jobs \
-             where status = 'leased' and reconcile_after_at <= statement_timestamp() \
-             order by reconcile_after_at, job_id limit $1 for no key update skip locked",
-            limit,
-        )
-        .await
-    }
-
-    /// At most `limit` jobs that were parked for their user's keys longer than anybody waits, oldest first; locked
-    /// rows are skipped.
-    ///
-    /// # Errors
-    /// When the database does not answer.
-    pub async fn parked_too_long(&self, limit: i64) -> Result<Vec<Passed>, Error> {
-        self.due_in(
-            "select reconcile_after_at, user_id, job_id from finalization_jobs \
-             where status = 'blocked_byok' and reconcile_after_at <= statement_timestamp() \
-             order by reconcile_after_at, job_id limit $1 for no key update skip locked",
-            limit,
-        )
-        .await
-    }
-
-    async fn due_in(&self, page: &'static str, limit: i64) -> Result<Vec<Passed>, Error> {
-        let rows: Vec<(Timestamp, String, String)> =
-            sqlx::query_as(page).bind(limit).fetch_all(&self.pool).await.doing("reading due jobs")?;
+        let rows: Vec<(Timestamp, String, String)> = sqlx::query_as(statement)
+            .bind(after.map(|(at, ..)| at))
+            .bind(after.map(|(.., job)| job.as_str()))
+            .bind(limit)
+            .fetch_all(&self.pool)
+            .await
+            .doing("reading due jobs")?;
+        let passed = |(at, user, job)| (at, UserId::new(user), JobId::from_text(job));
         Ok(rows.into_iter().map(passed).collect())
     }
 
@@ -141,20 +115,26 @@ impl Ledger {
         Ok(Walked { found, next })
     }
 
-    /// Deferred conversations whose last append is 24 h old, at most `limit`.
+    /// At most `limit` deferred conversations after `after` whose last append is 24 h old, oldest first.
     ///
     /// # Errors
     /// When the database does not answer.
-    pub async fn abandoned_page(&self, limit: i64) -> Result<Vec<(UserId, ConversationId)>, Error> {
-        let rows: Vec<(String, String)> = sqlx::query_as(
-            "select user_id, conversation_id from conversations where status = 'in_progress' \
-                 and last_append_at < statement_timestamp() - interval '24 hours' order by last_append_at limit $1",
-        )
-        .bind(limit)
-        .fetch_all(&self.pool)
-        .await
-        .doing("reading abandoned conversations")?;
-        Ok(rows.into_iter().map(|(user, id)| (UserId::new(user), ConversationId::new(id))).collect())
+    pub async fn abandoned_page(
+        &self,
+        after: Option<&Abandoned>,
+        limit: i64,
+    ) -> Result<Vec<Abandoned>, Error> {
+        let rows: Vec<(Timestamp, String, String)> =
+            sqlx::query_as(include_str!("../sql/reconcile/abandoned.sql"))
+                .bind(after.map(|(at, ..)| at))
+                .bind(after.map(|(_, user, _)| user.as_str()))
+                .bind(after.map(|(.., conversation)| conversation.as_str()))
+                .bind(limit)
+                .fetch_all(&self.pool)
+                .await
+                .doing("reading abandoned conversations")?;
+        let abandoned = |(at, user, id)| (at, UserId::new(user), ConversationId::new(id));
+        Ok(rows.into_iter().map(abandoned).collect())
     }
 }
 
@@ -171,8 +151,4 @@ impl LookedAt {
     fn place(&self) -> (Timestamp, String, String) {
         (self.updated_at, self.user_id.clone(), self.conversation_id.clone())
     }
-}
-
-fn passed((at, user, job): (Timestamp, String, String)) -> Passed {
-    (at, UserId::new(user), JobId::from_text(job))
 }

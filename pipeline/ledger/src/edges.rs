@@ -7,13 +7,13 @@ use sqlx::PgConnection;
 
 use crate::{
     Ledger,
-    effects::{Bell, Stumble, Written, after, until_stored},
+    claim::{Holding, defer},
+    effects::{Abort, Written, after, retry_conflicts},
     error::{Doing, Error},
     history::{self, Said},
     reminders::hold_subscriptions,
     repeats::answers_forgotten,
     row::{self, JobRow, Stored},
-    take::{Holding, put_off},
 };
 
 /// How many of a person's jobs are read and stored at once.
@@ -97,48 +97,31 @@ impl Ledger {
     /// When the database does not answer: the holder repeats the same verb.
     pub async fn settle(&self, holding: &Holding, edge: Edge) -> Result<Answer, Error> {
         let command = edge.command(holding);
-        until_stored!(self, "settling a run", |bell| self.try_edge(&holding.job_id, command.clone(), bell))
+        retry_conflicts!("settling a run", self.try_edge(&holding.job_id, command.clone()))
     }
 
-    async fn try_edge(&self, job: &JobId, command: Command, bell: Bell) -> Result<Answer, Stumble> {
+    async fn try_edge(&self, job: &JobId, command: Command) -> Result<Answer, Abort> {
         let (mut transaction, now) = self.begin("settling a run").await?;
         let Some(stored) = row::read(&mut transaction, job).await? else { return Ok(Answer::Missing) };
         let already =
             stored.job.has_heard(&command).then(|| Answer::heard_before(&command, stored.job.state.clone()));
-        match self.decide_and_write(&mut transaction, &stored, command, now, bell).await? {
+        match self.decide_and_write(&mut transaction, &stored, command, now).await? {
             Err(refusal) => Ok(already.unwrap_or(Answer::Refused(refusal))),
             Ok(written) => {
                 transaction.commit().await.doing("settling a run")?;
-                self.wake(&written.stored.job, &written.effects, written.told);
+                self.wake(&written.stored.job, &written.effects, written.deliveries);
                 Ok(Answer::from(&written))
             }
         }
     }
 
-    /// Of a job whose bell could not be written only the next look changes; one that was claimed meanwhile has its own.
-    pub(crate) async fn look_later(&self, user: &UserId, job: &JobId) -> Result<(), Error> {
-        sqlx::query(
-            "update finalization_jobs set version = version + 1, reconcile_after_at = l.at, \
-                 look_at = case when status = 'queued' then l.at else look_at end \
-             from (select clock_timestamp() + make_interval(secs => $3) as at) l \
-             where user_id = $1 and job_id = $2 and reconcile_after_at <= statement_timestamp()",
-        )
-        .bind(user.as_str())
-        .bind(job.as_str())
-        .bind(self.policy.retry_look.as_seconds_f64())
-        .execute(&self.pool)
-        .await
-        .doing("putting a look off")
-        .map(drop)
-    }
-
-    /// Puts a row that errors off on its own, so that it poisons no page: its next look is 5 minutes away.
+    /// Defers a row that errors by five minutes, so that it stops no page.
     ///
     /// # Errors
     /// When the database does not answer.
-    pub async fn put_off(&self, user: &UserId, job: &JobId) -> Result<(), Error> {
-        let mut connection = self.pool.acquire().await.doing("putting a job off")?;
-        put_off(&mut connection, user.as_str(), job.as_str()).await
+    pub async fn defer(&self, user: &UserId, job: &JobId) -> Result<(), Error> {
+        let mut connection = self.pool.acquire().await.doing("deferring a job")?;
+        defer(&mut connection, user.as_str(), job.as_str()).await
     }
 
     /// Says `RequireKeys` to each live job of a person who was just marked, in the marking transaction, which holds
@@ -149,7 +132,7 @@ impl Ledger {
         connection: &mut PgConnection,
         user: &UserId,
         now: Timestamp,
-    ) -> Result<(), Stumble> {
+    ) -> Result<(), Abort> {
         let jobs: Vec<String> = sqlx::query_scalar(
             "select job_id from finalization_jobs where user_id = $1 \
                  and status in ('queued', 'leased', 'blocked_byok') order by job_id",
@@ -170,22 +153,21 @@ impl Ledger {
         connection: &mut PgConnection,
         jobs: &[String],
         now: Timestamp,
-    ) -> Result<(), Stumble> {
+    ) -> Result<(), Abort> {
         let ids: Vec<&str> = jobs.iter().map(String::as_str).collect();
         let mut rows = row::read_locked(connection, &ids).await?;
         let said = Said { verb: history::verb(&Command::RequireKeys), stages: &[] };
         let mut granted = Vec::with_capacity(rows.len());
         for read in ids.iter().filter_map(|id| rows.remove(*id)) {
-            // Every live job grants this; one that refuses came to rest before it was locked. Nothing else follows from it:
-            // nobody is told, and no total counts it.
+            // Every live job grants this; one that refuses became terminal before it was locked. No other effect follows.
             if let Ok(step) = decide(&read.job, Command::RequireKeys, now, &self.policy) {
-                granted.push(after(&read, &step, Bell::Write, now, said));
+                granted.push(after(&read, &step, now, said));
             }
         }
         let stored: Vec<&Stored> = granted.iter().collect();
         let kept = row::store(connection, &stored, now, &self.policy).await.doing("storing jobs")?;
         if kept.len() < granted.len() {
-            return Err(Stumble::Lost);
+            return Err(Abort::Conflict);
         }
         Ok(())
     }
@@ -200,19 +182,14 @@ impl Ledger {
         user: &UserId,
         conversation: &ConversationId,
     ) -> Result<bool, Error> {
-        until_stored!(self, "deleting a conversation", |bell| self.try_delete(user, conversation, bell))
+        retry_conflicts!("deleting a conversation", self.try_delete(user, conversation))
     }
 
-    async fn try_delete(
-        &self,
-        user: &UserId,
-        conversation: &ConversationId,
-        bell: Bell,
-    ) -> Result<bool, Stumble> {
+    async fn try_delete(&self, user: &UserId, conversation: &ConversationId) -> Result<bool, Abort> {
         let (mut transaction, now) = self.begin("deleting a conversation").await?;
         if let Some(live) = live_job(&mut transaction, user, conversation).await? {
             // A refusal is a job that came to rest meanwhile: nothing to withdraw.
-            let _ = self.decide_and_write(&mut transaction, &live, Command::Withdraw, now, bell).await?;
+            let _ = self.decide_and_write(&mut transaction, &live, Command::Withdraw, now).await?;
         }
         // Its items' pushes go with it.
         hold_subscriptions(&mut transaction, user).await?;
@@ -226,14 +203,11 @@ impl Ledger {
             return Ok(false);
         }
         if live_job(&mut transaction, user, conversation).await?.is_some() {
-            return Err(Stumble::Lost); // admitted between our look and the deletion: withdraw that one, too
+            return Err(Abort::Conflict); // admitted between our look and the deletion: withdraw that one, too
         }
         erase_traces(&mut transaction, user, conversation, now)
             .await
             .doing("erasing a conversation's traces")?;
-        if bell == Bell::Write {
-            silence(&mut transaction, user, conversation).await.map_err(Stumble::Bell)?;
-        }
         transaction.commit().await.doing("deleting a conversation")?;
         self.waker.job_settled();
         Ok(true)
@@ -285,40 +259,4 @@ async fn erase_traces(
             .await?;
     }
     Ok(())
-}
-
-/// Takes back the bells of a deleted conversation. They name a job at rest and nothing that was said, so where
-/// they cannot be reached the deletion goes on without: whoever takes such a bell throws it away.
-async fn silence(
-    connection: &mut PgConnection,
-    user: &UserId,
-    conversation: &ConversationId,
-) -> Result<(), sqlx::Error> {
-    sqlx::query(
-        "delete from finalization_bells b using finalization_jobs j where j.user_id = $1 \
-             and j.conversation_id = $2 and b.job_id = j.job_id",
-    )
-    .bind(user.as_str())
-    .bind(conversation.as_str())
-    .execute(connection)
-    .await
-    .map(drop)
-}
-
-/// Where bells cannot even be read, none can be written: the caller treats it as that.
-pub(crate) async fn bell_waits(
-    connection: &mut PgConnection,
-    stored: &Stored,
-    now: Timestamp,
-) -> Result<bool, sqlx::Error> {
-    sqlx::query_scalar(
-        "select exists (select from finalization_bells where job_id = $1 and dispatch_generation = $2 \
-             and queue = $3 and ring_at <= $4)",
-    )
-    .bind(stored.job.id.as_str())
-    .bind(stored.job.generation.0)
-    .bind(stored.job.queue.as_str())
-    .bind(now)
-    .fetch_one(connection)
-    .await
 }

@@ -1,11 +1,10 @@
-//! A verb on one job: decide, store by compare-and-set, and write what the decision wants written with it.
+//! One operation on one job: decide, store by compare-and-set, and write what the decision wants written with it.
 
 use std::collections::BTreeMap;
 
 use job::{Command, Effect, Job, Refusal, State, Step, Timestamp, decide};
 use records::{ConversationId, UserId};
-use serde::Serialize;
-use sqlx::{PgConnection, types::Json};
+use sqlx::PgConnection;
 use trace::TraceContext;
 
 use crate::{
@@ -16,67 +15,51 @@ use crate::{
     row::{self, Stored},
 };
 
-/// Whether a verb writes its bell, or goes on without it because the bell could not be written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Bell {
-    /// Written in the deciding transaction.
-    Write,
-    /// Left out; the job is marked `unrung`, so that the reconciler looks at once.
-    Skip,
-}
-
-/// Why one try of a verb did not commit.
+/// Why one attempt of an operation did not commit.
 #[derive(Debug)]
-pub(crate) enum Stumble {
-    /// The bell could not be written: once more without it.
-    Bell(sqlx::Error),
-    /// Somebody else stored in between: read again, decide again.
-    Lost,
-    /// The machine broke.
-    Broken(Error),
+pub(crate) enum Abort {
+    /// Another operation stored the job in between: read again, decide again.
+    Conflict,
+    /// The database failed.
+    Failed(Error),
 }
 
-impl From<Error> for Stumble {
+impl From<Error> for Abort {
     fn from(error: Error) -> Self {
-        Self::Broken(error)
+        Self::Failed(error)
     }
 }
 
-/// How often a verb reads again before it says `Contended`.
-pub(crate) const TRIES: usize = 16;
+/// How often an operation reads again before it answers [`Error::Contended`].
+pub(crate) const ATTEMPTS: usize = 16;
 
-/// Runs a verb's try until it commits: `$bell` is what the try is to do about its bell.
-macro_rules! until_stored {
-    ($ledger:expr, $doing:literal, |$bell:ident| $try:expr) => {{
-        let mut $bell = $crate::effects::Bell::Write;
-        let mut tries = 0;
+/// Repeats an attempt for as long as it loses its compare-and-set.
+macro_rules! retry_conflicts {
+    ($doing:expr, $attempt:expr) => {{
+        let mut attempts = 0;
         loop {
-            match $try.await {
+            match $attempt.await {
                 Ok(done) => break Ok(done),
-                Err($crate::effects::Stumble::Broken(error)) => break Err(error),
-                Err($crate::effects::Stumble::Bell(error)) if $bell == $crate::effects::Bell::Write => {
-                    $ledger.bell_failed(&error);
-                    $bell = $crate::effects::Bell::Skip;
+                Err($crate::effects::Abort::Failed(error)) => break Err(error),
+                Err($crate::effects::Abort::Conflict) if attempts < $crate::effects::ATTEMPTS => {
+                    attempts += 1
                 }
-                Err($crate::effects::Stumble::Bell(source)) => {
-                    break Err($crate::error::Error::Unavailable { doing: $doing, source });
-                }
-                Err($crate::effects::Stumble::Lost) if tries < $crate::effects::TRIES => tries += 1,
-                Err($crate::effects::Stumble::Lost) => {
+                Err($crate::effects::Abort::Conflict) => {
                     break Err($crate::error::Error::Contended { doing: $doing });
                 }
             }
         }
     }};
 }
-pub(crate) use until_stored;
+pub(crate) use retry_conflicts;
 
-/// What a granted command left to be done after the commit.
+/// A granted command as it was stored.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Written {
     pub(crate) stored: Stored,
     pub(crate) effects: Vec<Effect>,
-    pub(crate) told: u64,
+    /// How many webhook deliveries were written with it.
+    pub(crate) deliveries: u64,
 }
 
 impl Written {
@@ -94,77 +77,54 @@ impl Ledger {
         read: &Stored,
         command: Command,
         now: Timestamp,
-        bell: Bell,
-    ) -> Result<Result<Written, Refusal>, Stumble> {
+    ) -> Result<Result<Written, Refusal>, Abort> {
         let said = Said { verb: history::verb(&command), stages: &[] };
         let step = match decide(&read.job, command, now, &self.policy) {
             Ok(step) => step,
             Err(refusal) => return Ok(Err(refusal)),
         };
-        let stored = after(read, &step, bell, now, said);
+        let stored = after(read, &step, now, said);
         let kept = row::store(connection, &[&stored], now, &self.policy).await.doing("storing a job")?;
         if kept.is_empty() {
-            return Err(Stumble::Lost);
+            return Err(Abort::Conflict);
         }
-        let told = self.write_effects(connection, read, &stored, &step, now, bell).await?;
-        Ok(Ok(Written { stored, effects: step.effects, told }))
+        let deliveries = self.write_effects(connection, read, &stored, &step, now).await?;
+        Ok(Ok(Written { stored, effects: step.effects, deliveries }))
     }
 
-    /// Writes the effects of a stored step in the lock order: conversation, deliveries, totals, bell.
-    pub(crate) async fn write_effects(
+    /// Writes the effects of a stored step in the lock order: conversation, deliveries, totals.
+    async fn write_effects(
         &self,
         connection: &mut PgConnection,
         before: &Stored,
         after: &Stored,
         step: &Step,
         now: Timestamp,
-        bell: Bell,
-    ) -> Result<u64, Stumble> {
-        let mut told = 0;
+    ) -> Result<u64, Abort> {
+        let mut deliveries = 0;
         for effect in &step.effects {
             match effect {
-                Effect::FailConversation { .. } => told += fail_conversation(connection, after, now).await?,
+                Effect::FailConversation { .. } => {
+                    deliveries += fail_conversation(connection, after, now).await?;
+                }
                 Effect::ReopenConversation => reopen_conversation(connection, after, now).await?,
+                // The stored row is the queue's entry; completion and operators write theirs themselves.
                 Effect::CompleteConversation { .. }
                 | Effect::CountRetry
                 | Effect::CountDeadLetter
                 | Effect::RecordAction
-                | Effect::Ring { .. } => {}
+                | Effect::Enqueue { .. } => {}
             }
         }
-        // Behind deliveries in the lock order; a completion is written by itself, its totals behind its deliveries, too.
         count_totals(connection, &[(&before.job, &after.job)]).await?;
         count_dead_letters(connection, &before.job, &after.job).await?;
-        self.ring_all(connection, &[(&after.job, &step.effects)], bell).await?;
-        Ok(told)
+        Ok(deliveries)
     }
 
-    /// Writes the bells that stored steps ask for, unless the verb goes on without them.
-    pub(crate) async fn ring_all(
-        &self,
-        connection: &mut PgConnection,
-        steps: &[(&Job, &[Effect])],
-        bell: Bell,
-    ) -> Result<(), Stumble> {
-        let rings = self.rings(steps, bell);
-        match rings.0.is_empty() {
-            true => Ok(()),
-            false => ring(connection, rings).await.map_err(Stumble::Bell),
-        }
-    }
-
-    /// The bells that stored steps ask for; none when the verb goes on without them.
-    pub(crate) fn rings(&self, steps: &[(&Job, &[Effect])], bell: Bell) -> Rings {
-        let asked_for = steps.iter().flat_map(|(job, effects)| {
-            effects.iter().filter_map(|effect| Some(RingRow::of(job, effect.ring_at()?)))
-        });
-        Json(asked_for.filter(|_| bell == Bell::Write && self.bells).collect())
-    }
-
-    /// After the commit: wakes whoever waits in this process.
-    pub(crate) fn wake(&self, job: &Job, effects: &[Effect], told: u64) {
-        self.wake_takers(job, effects);
-        if told > 0 {
+    /// After the commit: wakes what waits in this process.
+    pub(crate) fn wake(&self, job: &Job, effects: &[Effect], deliveries: u64) {
+        self.wake_workers(job, effects);
+        if deliveries > 0 {
             self.waker.deliveries_written();
         }
         self.waker.job_settled();
@@ -172,75 +132,20 @@ impl Ledger {
 
     /// After the commit of admissions.
     pub(crate) fn wake_all(&self, steps: &[Step]) {
-        steps.iter().for_each(|step| self.wake_takers(&step.job, &step.effects));
+        steps.iter().for_each(|step| self.wake_workers(&step.job, &step.effects));
     }
 
-    fn wake_takers(&self, job: &Job, effects: &[Effect]) {
-        for ring_at in effects.iter().filter_map(Effect::ring_at) {
-            self.heads.lower(job.queue, ring_at);
-            self.waker.ring(job.queue);
+    fn wake_workers(&self, job: &Job, effects: &[Effect]) {
+        if effects.iter().any(|effect| effect.ready_at().is_some()) {
+            self.waker.job_queued(job.queue);
         }
-    }
-
-    /// Counts a bell that could not be written (`listen_fallback_total{component="pusher"}`).
-    pub(crate) fn bell_failed(&self, error: &sqlx::Error) {
-        tracing::warn!(
-            database = error.as_database_error().is_some(),
-            "a bell could not be written; the job is marked unrung"
-        );
-        (self.enqueue_failed)();
     }
 }
 
-/// The row to store: one version on is the statement's business, `unrung` and the line of history are ours.
-pub(crate) fn after(read: &Stored, step: &Step, bell: Bell, now: Timestamp, said: Said<'_>) -> Stored {
+/// The row to store after a step: its version is raised by the statement, its history entry is added here.
+pub(crate) fn after(read: &Stored, step: &Step, now: Timestamp, said: Said<'_>) -> Stored {
     let line = history::line(&read.job, &step.job, read.version + 1, now, said);
-    let job = Job { unrung: step.rings() && bell == Bell::Skip, ..step.job.clone() };
-    Stored { job, line, ..read.clone() }
-}
-
-/// How many bells travel in one parameter.
-pub(crate) type Rings = Json<Vec<RingRow>>;
-
-/// The bell of a job's present ring, as its row holds it.
-#[derive(Debug, Serialize)]
-pub(crate) struct RingRow {
-    job_id: String,
-    ring: i64,
-    dispatch_generation: i64,
-    queue: &'static str,
-    ring_at: Timestamp,
-}
-
-impl RingRow {
-    fn of(job: &Job, ring_at: Timestamp) -> Self {
-        Self {
-            job_id: job.id.as_str().to_owned(),
-            ring: job.ring.0,
-            dispatch_generation: job.generation.0,
-            queue: job.queue.as_str(),
-            ring_at,
-        }
-    }
-}
-
-/// How a statement writes the bells of its parameter ([`Rings`]), all of them or, on a condition, none.
-macro_rules! bells_rung {
-    ($bells:literal $(, $condition:expr)*) => {
-        concat!(
-            "insert into finalization_bells (job_id, ring, dispatch_generation, queue, ring_at) \
-             select job_id, ring, dispatch_generation, queue, ring_at \
-             from jsonb_populate_recordset(null::finalization_bells, ", $bells, ") ",
-            $($condition,)*
-            " on conflict (job_id, ring) do update set dispatch_generation = excluded.dispatch_generation, \
-                 queue = excluded.queue, ring_at = excluded.ring_at"
-        )
-    };
-}
-pub(crate) use bells_rung;
-
-async fn ring(connection: &mut PgConnection, rings: Rings) -> Result<(), sqlx::Error> {
-    sqlx::query(bells_rung!("$1")).bind(rings).execute(connection).await.map(drop)
+    Stored { job: step.job.clone(), line, ..read.clone() }
 }
 
 /// A dead letter's conversation is failed and discarded, whichever edge led here; the completed conversation

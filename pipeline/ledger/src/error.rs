@@ -76,16 +76,7 @@ pub enum Trouble {
 /// A write in a read-only transaction.
 const READS_ONLY: &str = "25006";
 
-/// What a verb was doing that could not write its bell.
-pub(crate) const RINGING: &str = "ringing a bell";
-
 impl Error {
-    /// Whether a `Reconcile` could not write its bell: the next look at the row is set already, and the pass that
-    /// was being made ends (DESIGN §5).
-    pub fn is_bell(&self) -> bool {
-        matches!(self, Self::Unavailable { doing: RINGING, .. })
-    }
-
     /// What is wrong behind the error that an operator can mend, where it is known.
     pub fn trouble(&self) -> Option<Trouble> {
         match self {
@@ -109,11 +100,6 @@ impl Error {
             _ => return None,
         };
         Some(Self::Unavailable { doing, source })
-    }
-
-    /// Whether no session could be had: then there is none for another try either.
-    pub(crate) fn is_without_session(&self) -> bool {
-        matches!(self, Self::Unavailable { source: sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed, .. })
     }
 
     /// Whether the session broke, or was ended by the server with all the others: those that were opened with it may be
@@ -252,7 +238,7 @@ mod tests {
         assert_eq!(full.trouble(), Some(Trouble::Sessions), "nobody knows whether the server is up");
         let unread = Error::Unavailable { doing: "reading", source: sqlx::Error::Tls("no".into()) };
         assert_eq!(unread.trouble(), Some(Trouble::Encryption));
-        assert!(!full.is_of_an_old_plan() && !full.is_bell());
+        assert!(!full.is_of_an_old_plan());
     }
 
     #[test]
@@ -264,12 +250,7 @@ mod tests {
         ] {
             let error = Error::Unavailable { doing: "asking", source: away() };
             assert!(matches!(error.for_all(), Some(Error::Unavailable { doing: "asking", .. })), "{error:?}");
-            let without = !matches!(away(), sqlx::Error::Io(_));
-            assert_eq!(
-                (error.is_without_session(), error.is_of_the_session()),
-                (without, !without),
-                "{error:?}"
-            );
+            assert_eq!(error.is_of_the_session(), matches!(away(), sqlx::Error::Io(_)), "{error:?}");
             assert!(
                 Error::Refused { doing: "asking", source: away() }.for_all().is_none(),
                 "one's own fault"

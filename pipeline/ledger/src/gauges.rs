@@ -37,7 +37,7 @@ impl Ledger {
             let found = counted.iter().find(|(name, _)| name == status);
             (status, found.map_or(0, |(_, count)| *count))
         });
-        let ages = read_ages(&mut transaction, now, self.bells).await?;
+        let ages = read_ages(&mut transaction, now).await?;
         Ok(Gauges {
             jobs: jobs.to_vec(),
             oldest_nonterminal_age: ages.nonterminal,
@@ -72,10 +72,9 @@ struct Ages {
     orphans: i64,
 }
 
-/// Each age is the head of an index. An orphan is a live job whose look is an hour overdue; they are counted
-/// to 1,000. Where no bells are written nobody passes over what is queued: any free slot takes it, and a backlog of hours
-/// is none of orphans. Deliveries that wait for their endpoint to be enabled again are nobody's backlog.
-async fn read_ages(connection: &mut PgConnection, now: Timestamp, bells: bool) -> Result<Ages, Error> {
+/// Each age is the head of an index. An orphan is a live job whose check is an hour overdue, counted to 1,000; a queued job waits
+/// for a slot and is none. Deliveries that wait for their endpoint to be enabled again are no backlog.
+async fn read_ages(connection: &mut PgConnection, now: Timestamp) -> Result<Ages, Error> {
     sqlx::query_as(
         "select coalesce(extract(epoch from $1 - (select admitted_at from finalization_jobs \
                  where status in ('queued', 'leased', 'blocked_byok') \
@@ -86,12 +85,12 @@ async fn read_ages(connection: &mut PgConnection, now: Timestamp, bells: bool) -
              coalesce(extract(epoch from $1 - (select occurred_at from webhook_deliveries \
                  where status in ('pending', 'sending') and next_at is distinct from 'infinity' \
                  order by occurred_at limit 1)), 0)::float8 as delivery, \
-             (select count(*) from (select from finalization_jobs \
-                 where reconcile_after_at is not null and reconcile_after_at < $1 - interval '1 hour' \
-                     and ($2 or status <> 'queued') limit 1000) overdue) as orphans",
+             (select count(*) from (select from finalization_jobs where status = 'leased' \
+                     and reconcile_after_at < $1 - interval '1 hour' limit 1000) overdue) \
+             + (select count(*) from (select from finalization_jobs where status = 'blocked_byok' \
+                     and reconcile_after_at < $1 - interval '1 hour' limit 1000) overdue) as orphans",
     )
     .bind(now)
-    .bind(bells)
     .fetch_one(connection)
     .await
     .doing(DOING)

@@ -15,10 +15,9 @@ const DOING: &str = "reading the database's health";
 
 /// Tables whose rows are rewritten as jobs move: what vacuum must keep up with. A fixed list keeps labels few,
 /// and other people's tables of a shared database out.
-const BUSY_TABLES: [&str; 8] = [
+const BUSY_TABLES: [&str; 7] = [
     "action_items",
     "conversations",
-    "finalization_bells",
     "finalization_jobs",
     "finalization_totals",
     "memories",

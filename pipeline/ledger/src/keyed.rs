@@ -5,12 +5,11 @@ use job::{Command, Effect, Job, JobId, Refusal, State, Timestamp, WorkerId};
 use sqlx::PgConnection;
 
 use crate::{
-    Ledger,
-    effects::{Bell, Stumble, until_stored},
+    Claimed, Ledger,
+    effects::{Abort, retry_conflicts},
     error::{Doing, Error},
     operators::is_paused,
     row,
-    take::Claimed,
 };
 
 /// A request brought its user's own keys: its job requires them, and no run without them is ever granted.
@@ -66,18 +65,11 @@ impl Ledger {
     /// # Errors
     /// When the database does not answer, or the row cannot be read.
     pub async fn claim_with_keys(&self, job: &JobId, worker: &WorkerId) -> Result<KeyedClaim, Error> {
-        let claim = async {
-            until_stored!(self, "claiming with keys", |bell| self.try_claim_with_keys(job, worker, bell))
-        };
+        let claim = async { retry_conflicts!("claiming with keys", self.try_claim_with_keys(job, worker)) };
         self.in_time(claim).await
     }
 
-    async fn try_claim_with_keys(
-        &self,
-        job: &JobId,
-        worker: &WorkerId,
-        bell: Bell,
-    ) -> Result<KeyedClaim, Stumble> {
+    async fn try_claim_with_keys(&self, job: &JobId, worker: &WorkerId) -> Result<KeyedClaim, Abort> {
         const OVER: KeyedClaim = KeyedClaim::Over { dead_letter: false };
         let (mut transaction, now) = self.begin("claiming with keys").await?;
         let stored = match row::read(&mut transaction, job).await? {
@@ -88,13 +80,13 @@ impl Ledger {
             return Ok(KeyedClaim::Paused);
         }
         let claim = keyed_claim(&stored.job, worker);
-        let written = match self.decide_and_write(&mut transaction, &stored, claim, now, bell).await? {
+        let written = match self.decide_and_write(&mut transaction, &stored, claim, now).await? {
             Ok(written) => written,
             Err(Refusal::LeaseHeld { until }) => return Ok(KeyedClaim::Held { wait: until - now }),
             Err(_) => return Ok(OVER),
         };
         transaction.commit().await.doing("claiming with keys")?;
-        self.wake(&written.stored.job, &written.effects, written.told);
+        self.wake(&written.stored.job, &written.effects, written.deliveries);
         let retry = written.counts(Effect::CountRetry);
         Ok(match written.stored.job.state {
             State::Leased(_) => {
@@ -112,14 +104,14 @@ impl Ledger {
         job: &JobId,
         keying: Keying<'_>,
         now: Timestamp,
-    ) -> Result<Option<Claimed>, Stumble> {
+    ) -> Result<Option<Claimed>, Abort> {
         let Some(worker) = keying.claimant else { return Ok(None) };
-        let stored = row::read(connection, job).await?.ok_or(Stumble::Lost)?;
+        let stored = row::read(connection, job).await?.ok_or(Abort::Conflict)?;
         if is_paused(connection, stored.job.queue).await? {
             return Ok(None);
         }
         let claim = keyed_claim(&stored.job, worker);
-        let written = self.decide_and_write(connection, &stored, claim, now, Bell::Skip).await?;
+        let written = self.decide_and_write(connection, &stored, claim, now).await?;
         Ok(written.ok().map(|written| Claimed::from(written.stored)))
     }
 }

@@ -3,7 +3,6 @@
 mod create;
 
 use records::{Timestamp, UserId};
-use sqlx::{Connection, PgConnection};
 
 pub use create::KeyRefusal;
 
@@ -64,44 +63,33 @@ pub struct KeyOwner {
 }
 
 impl Ledger {
-    /// The owner of a live (neither revoked nor expired) key; `last_used_at` is written at most once a minute. Keys that
-    /// are shown together are looked up together.
+    /// The owner of a live (neither revoked nor expired) key; `last_used_at` is written at most once a minute.
     ///
     /// # Errors
     /// When the database does not answer.
     pub async fn key_owner(&self, sha256: &[u8; 32]) -> Result<Option<KeyOwner>, Error> {
-        let all = async |ledger: Self, shown: Vec<_>| ledger.in_time(ledger.key_owners(&shown)).await;
-        self.key_owners.ask(self, *sha256, all).await
-    }
-
-    async fn key_owners(&self, shown: &[[u8; 32]]) -> Result<Vec<Option<KeyOwner>>, Error> {
-        const DOING: &str = "looking keys up";
-        let mut session = self.by_keys.session(&self.pool, DOING).await?;
-        let found: Vec<OwnerRow> = sqlx::query_as(
-            "select key_sha256, user_id, key_id, scopes, expires_at, \
-                 coalesce(last_used_at < statement_timestamp() - interval '1 minute', true) as is_unnoted \
-             from developer_keys where key_sha256 = any($1) and revoked_at is null \
-                 and coalesce(expires_at > statement_timestamp(), true)",
-        )
-        .bind(shown.iter().map(<[u8; 32]>::as_slice).collect::<Vec<_>>())
-        .fetch_all(&mut *session)
-        .await
-        .doing(DOING)?;
-        let unnoted: Vec<&OwnerRow> = found.iter().filter(|row| row.is_unnoted).collect();
-        if !unnoted.is_empty()
-            && let Err(error) = note_key_uses(&mut session, &unnoted).await
-        {
-            // Who may only read, or has no room to write, reads on.
-            tracing::warn!(%error, "the use of keys could not be noted");
-            session.ping().await.doing(DOING)?;
-        }
-        session.keep();
-        let owner = |sha256: &[u8; 32]| {
-            let row = found.iter().find(|row| row.key_sha256 == sha256)?;
-            let (user_id, key_id) = (UserId::new(row.user_id.as_str()), row.key_id.clone());
-            Some(KeyOwner { user_id, key_id, scopes: row.scopes.clone(), expires_at: row.expires_at })
+        let read = async {
+            let found: Option<OwnerRow> = sqlx::query_as(
+                "select user_id, key_id, scopes, expires_at, \
+                     coalesce(last_used_at < statement_timestamp() - interval '1 minute', true) as is_unnoted \
+                 from developer_keys where key_sha256 = $1 and revoked_at is null \
+                     and coalesce(expires_at > statement_timestamp(), true)",
+            )
+            .bind(sha256.as_slice())
+            .fetch_optional(&self.pool)
+            .await
+            .doing("looking up a key")?;
+            let Some(row) = found else { return Ok(None) };
+            if row.is_unnoted
+                && let Err(error) = self.note_key_use(&row).await
+            {
+                // A server that only reads, or has no room to write, still answers reads.
+                tracing::warn!(%error, "the use of a key could not be noted");
+            }
+            let (user_id, key_id) = (UserId::new(row.user_id), row.key_id);
+            Ok(Some(KeyOwner { user_id, key_id, scopes: row.scopes, expires_at: row.expires_at }))
         };
-        Ok(shown.iter().map(owner).collect())
+        self.in_time(read).await
     }
 
     /// A person's keys, newest first.
@@ -138,31 +126,30 @@ impl Ledger {
     }
 }
 
-/// Notes that keys were used. Requests that come together note it once: the rest passes the locked row by. Nobody who shows a key
-/// waits for a disk, or for another server's: a crash may lose the note.
-async fn note_key_uses(connection: &mut PgConnection, used: &[&OwnerRow]) -> Result<(), Error> {
-    sqlx::query(
-        "with hasty as materialized (select set_config('synchronous_commit', 'off', true)), \
-         stale as (select user_id, key_id from developer_keys \
-             join unnest($1::text[], $2::text[]) t (user_id, key_id) using (user_id, key_id) \
-             where coalesce(last_used_at < statement_timestamp() - interval '1 minute', true) \
-                 and (select count(*) from hasty) > 0 \
-             for no key update of developer_keys skip locked) \
-         update developer_keys k set last_used_at = clock_timestamp() from stale s \
-         where k.user_id = s.user_id and k.key_id = s.key_id",
-    )
-    .bind(used.iter().map(|key| key.user_id.as_str()).collect::<Vec<_>>())
-    .bind(used.iter().map(|key| key.key_id.as_str()).collect::<Vec<_>>())
-    .execute(connection)
-    .await
-    .doing("noting the use of keys")
-    .map(drop)
+impl Ledger {
+    /// Notes that a key was used. That it is lost with the server costs nothing, and a key that is being changed is skipped.
+    async fn note_key_use(&self, key: &OwnerRow) -> Result<(), Error> {
+        const DOING: &str = "noting the use of a key";
+        let mut transaction = self.begin_without_clock(DOING).await?;
+        sqlx::query("set local synchronous_commit = off").execute(&mut *transaction).await.doing(DOING)?;
+        sqlx::query(
+            "update developer_keys set last_used_at = statement_timestamp() \
+             where user_id = $1 and key_id in (select key_id from developer_keys where user_id = $1 and key_id = $2 \
+                 and coalesce(last_used_at < statement_timestamp() - interval '1 minute', true) \
+                 for no key update skip locked)",
+        )
+        .bind(&key.user_id)
+        .bind(&key.key_id)
+        .execute(&mut *transaction)
+        .await
+        .doing(DOING)?;
+        transaction.commit().await.doing(DOING)
+    }
 }
 
 /// A live key and whose it is.
 #[derive(sqlx::FromRow)]
 struct OwnerRow {
-    key_sha256: Vec<u8>,
     user_id: String,
     key_id: String,
     scopes: Vec<String>,

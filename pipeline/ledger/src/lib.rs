@@ -2,12 +2,15 @@
 //!
 //! Every verb on a job is short: read, `job::decide`, store by compare-and-set on the row's version,
 //! effects, commit. Locks are taken in one order everywhere: user, job, conversation, its children,
-//! deliveries, totals, bell.
+//! deliveries, totals.
 
 mod admit;
 mod announce;
 mod backlog;
+mod batcher;
 mod checkpoints;
+mod claim;
+mod claim_delivery;
 mod complete;
 mod connect;
 mod conversations;
@@ -18,7 +21,6 @@ mod edges;
 mod effects;
 mod endpoints;
 mod error;
-mod few;
 mod folders;
 mod gauges;
 mod goals;
@@ -33,19 +35,20 @@ mod operator;
 mod operators;
 mod prune;
 mod pushes;
+mod quarantine;
 mod read_job;
 mod reading;
 mod refusal;
 mod release;
 mod reminders;
+mod renew;
 mod repair;
 mod repeats;
 mod row;
 mod run_input;
 mod segments;
 mod subscriptions;
-mod take;
-mod together;
+mod turns;
 mod usage;
 mod users;
 mod waker;
@@ -57,11 +60,12 @@ pub use admit::{
 };
 pub use backlog::Backlog;
 pub use checkpoints::CheckpointKey;
+pub use claim::{ClaimRequest, Claimed, Holding, JobClaims};
 pub use complete::{Announcement, Comparison, Completion, Finished, NewItem, NewMemory, Results, Same};
 pub use connect::{Ledger, MIGRATOR, Migrated, Settings};
 pub use conversations::{ConversationChange, ConversationFilter, ConversationView, DatePage};
 pub use deliveries::{ClaimedDelivery, Claims, DeliveryOutcome, DeliveryPolicy, DeliveryView, SenderLoad};
-pub use due::{Passed, Swept};
+pub use due::{Abandoned, Passed, Swept};
 pub use edges::{Answer, Edge};
 pub use endpoints::{Endpoint, EndpointChange, EventKind, NewEndpoint, TooManyEndpoints, WebhookFormat};
 pub use error::{Error, Trouble};
@@ -88,11 +92,11 @@ pub use pushes::{ClaimedPush, PushPolicy};
 pub use read_job::Poll;
 pub use release::ClosedSessions;
 pub use reminders::Notice;
+pub use renew::Renewal;
 pub use repeats::{Repeat, RequestKey};
 pub use run_input::{Content, RecentItem, RunInput};
 pub use segments::AppendRefusal;
 pub use subscriptions::{NewSubscription, Subscription, SubscriptionKind, TooManySubscriptions};
-pub use take::{Claimed, Holding, Renewal, Taken};
 pub use usage::Spent;
 pub use users::{User, UserChange};
 pub use waker::Waker;

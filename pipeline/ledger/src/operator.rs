@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use crate::{
     Ledger,
-    effects::{Bell, Stumble, Written, until_stored},
+    effects::{Abort, Written, retry_conflicts},
     error::{Doing, Error},
     row::{self, Stored},
 };
@@ -32,8 +32,6 @@ pub struct JobView {
     pub updated_at: Timestamp,
     /// When somebody looks next.
     pub reconcile_after_at: Option<Timestamp>,
-    /// Bells that wait for it: (ring, generation, ring time).
-    pub bells: Vec<(i64, i64, Timestamp)>,
     /// Stages whose output is recorded.
     pub checkpoints: Vec<String>,
     /// Where the trace of its admission goes on, if that was traced.
@@ -50,7 +48,7 @@ pub struct OperatorAction {
 }
 
 impl Ledger {
-    /// One job, with the bells that wait for it and the stages whose output is recorded.
+    /// One job, with the stages whose output is recorded.
     ///
     /// # Errors
     /// When the database does not answer, or the row cannot be read.
@@ -58,13 +56,6 @@ impl Ledger {
         let mut connection = self.pool.acquire().await.doing("reading a job")?;
         let Some(stored) = row::read(&mut connection, job).await? else { return Ok(None) };
         let mut view = self.job_view(stored);
-        view.bells = sqlx::query_as(
-            "select ring, dispatch_generation, ring_at from finalization_bells where job_id = $1 order by ring",
-        )
-        .bind(job.as_str())
-        .fetch_all(&mut *connection)
-        .await
-        .doing("reading a job's bells")?;
         view.checkpoints = sqlx::query_scalar(
             "select stage from stage_checkpoints where user_id = $1 and job_id = $2 order by created_at, stage",
         )
@@ -76,7 +67,7 @@ impl Ledger {
         Ok(Some(view))
     }
 
-    /// Replays a dead letter in one transaction: queued, generation + 1, conversation reopened, action recorded, bell.
+    /// Replays a dead letter in one transaction: queued, generation + 1, conversation reopened, action recorded.
     /// Recorded outputs of stages are kept. `None`: no such job.
     ///
     /// # Errors
@@ -119,7 +110,7 @@ impl Ledger {
         operation: Operation,
         action: &OperatorAction,
     ) -> Result<Option<Result<Job, Refusal>>, Error> {
-        until_stored!(self, "operating on a job", |bell| self.try_operate(job, operation, action, bell))
+        retry_conflicts!("operating on a job", self.try_operate(job, operation, action))
     }
 
     async fn try_operate(
@@ -127,15 +118,14 @@ impl Ledger {
         job: &JobId,
         operation: Operation,
         action: &OperatorAction,
-        bell: Bell,
-    ) -> Result<Option<Result<Job, Refusal>>, Stumble> {
+    ) -> Result<Option<Result<Job, Refusal>>, Abort> {
         let (mut transaction, now) = self.begin("operating on a job").await?;
         let Some(stored) = row::read(&mut transaction, job).await? else { return Ok(None) };
-        match self.operate_on(&mut transaction, &stored, operation, action, now, bell).await? {
+        match self.operate_on(&mut transaction, &stored, operation, action, now).await? {
             Err(refusal) => Ok(Some(Err(refusal))),
             Ok(written) => {
                 transaction.commit().await.doing("operating on a job")?;
-                self.wake(&written.stored.job, &written.effects, written.told);
+                self.wake(&written.stored.job, &written.effects, written.deliveries);
                 Ok(Some(Ok(written.stored.job)))
             }
         }
@@ -149,13 +139,12 @@ impl Ledger {
         operation: Operation,
         action: &OperatorAction,
         now: Timestamp,
-        bell: Bell,
-    ) -> Result<Result<Written, Refusal>, Stumble> {
+    ) -> Result<Result<Written, Refusal>, Abort> {
         let command = match operation {
             Operation::Discard => Command::Discard,
             Operation::Replay { .. } => replay_command(connection, stored).await?,
         };
-        let written = match self.decide_and_write(connection, stored, command, now, bell).await? {
+        let written = match self.decide_and_write(connection, stored, command, now).await? {
             Err(refusal) => return Ok(Err(refusal)),
             Ok(written) => written,
         };

@@ -14,12 +14,10 @@ use crate::{
 
 const LETTERS: &str = "pruning dead letters";
 
-/// How a statement removes the jobs that are `doomed` and counts them by what the totals count them by. Bells go with them: in
-/// `inline` mode nobody takes those that an operator's replay wrote, or that stem from another mode.
+/// How a statement removes the jobs that are `doomed` and counts them by what the totals count them by.
 macro_rules! gone {
     () => {
-        "silenced as (delete from finalization_bells b using doomed d where b.job_id = d.job_id), \
-         gone as (delete from finalization_jobs j using doomed d \
+        "gone as (delete from finalization_jobs j using doomed d \
              where j.user_id = d.user_id and j.job_id = d.job_id \
              returning j.status, j.job_id, j.dead_code, j.settled_at is not null as settled) \
          select status, abs(hashtext(job_id) % 16)::smallint as stripe, dead_code, settled, count(*) from gone \

@@ -5,8 +5,7 @@ use records::{ConversationId, UserId};
 
 use crate::{
     Ledger,
-    error::Error,
-    reading::{Keys, Reading, for_each},
+    error::{Doing, Error},
     row::{JobRow, Stored},
 };
 
@@ -42,35 +41,23 @@ pub struct Poll {
 }
 
 impl Ledger {
-    /// The poll of a conversation's newest revision; `None` when there is no conversation or no job. Polls that come
-    /// together are read together: whoever waits for a job of its own asks whenever any job has ended.
+    /// The poll of a conversation's newest revision; `None` when there is no conversation or no job.
     ///
     /// # Errors
     /// When the database does not answer, or the row cannot be read.
     pub async fn poll(&self, user: &UserId, conversation: &ConversationId) -> Result<Option<Poll>, Error> {
-        let all = async |ledger: Self, batch: Vec<_>| ledger.in_time(ledger.newest(&batch)).await;
-        let newest = self.polls.ask(self, (user.clone(), conversation.clone()), all).await?;
-        Ok(newest.map(Stored::try_from).transpose()?.map(poll))
-    }
-
-    /// The newest jobs of a batch of conversations, in its order.
-    async fn newest(&self, batch: &[(UserId, ConversationId)]) -> Result<Vec<Option<JobRow>>, Error> {
-        const DOING: &str = "polling jobs";
-        let mut session = self.by_keys.session(&self.pool, DOING).await?;
-        let mut reading = Reading::new(&mut session, batch.len(), DOING);
-        let asked = batch.iter().enumerate().map(|(place, (user, conversation))| (place, user, conversation));
-        let give = |newest: &mut Option<JobRow>, row| *newest = Some(row);
-        reading.each(&Keys::of(asked), NEWEST, give).await?;
-        let found = reading.found();
-        session.keep();
-        Ok(found)
+        let read = async {
+            let row: Option<JobRow> = sqlx::query_as(include_str!("../sql/jobs/newest_of_conversation.sql"))
+                .bind(user.as_str())
+                .bind(conversation.as_str())
+                .fetch_optional(&self.pool)
+                .await
+                .doing("polling a job")?;
+            Ok(row.map(Stored::try_from).transpose()?.map(poll))
+        };
+        self.in_time(read).await
     }
 }
-
-const NEWEST: &str = for_each!(
-    "select j.* from finalization_jobs j join conversations c using (user_id, conversation_id) \
-     where j.user_id = k.user_id and j.conversation_id = k.conversation_id order by j.revision desc limit 1"
-);
 
 fn poll(stored: Stored) -> Poll {
     let job = stored.job;

@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 
 use job::{
-    Epoch, FailureCode, Generation, Job, JobId, Lease, Origin, Outcome, Policy, Queue, Ring, State,
+    Dispatch, Epoch, FailureCode, Generation, Job, JobId, Lease, Origin, Outcome, Policy, Queue, State,
     Timestamp, WorkerId,
 };
 use records::{ConversationId, UserId};
 use serde::Serialize;
-use sqlx::PgConnection;
+use sqlx::{PgConnection, types::Json};
 use trace::TraceContext;
 
 use crate::{
@@ -32,8 +32,7 @@ pub(crate) struct Stored {
     pub(crate) line: Option<String>,
 }
 
-/// The row as the table holds it. Its columns are those of `finalization_jobs`; `Serialize` is how many rows
-/// travel in one parameter (`jsonb_populate_recordset`).
+/// The row as the table holds it; as JSON, as the statements that write it take it (`jsonb_populate_record`).
 #[derive(Clone, Debug, sqlx::FromRow, Serialize)]
 pub(crate) struct JobRow {
     pub(crate) user_id: String,
@@ -53,18 +52,17 @@ pub(crate) struct JobRow {
     outcome: Option<String>,
     dead_code: Option<String>,
     generation: i64,
-    ring: i64,
+    dispatch: i64,
     attempts: i32,
     crashes: i32,
     runs: i32,
     requires_keys: bool,
     force_process: bool,
-    unrung: bool,
     admitted_at: Timestamp,
     first_blocked_at: Option<Timestamp>,
     last_code: Option<String>,
     settled_at: Option<Timestamp>,
-    look_at: Option<Timestamp>,
+    next_check_at: Option<Timestamp>,
     reconcile_after_at: Option<Timestamp>,
     created_at: Timestamp,
     updated_at: Timestamp,
@@ -94,18 +92,17 @@ impl TryFrom<JobRow> for Stored {
             state: state(&row).ok_or_else(|| wrong("status"))?,
             epoch: Epoch(row.epoch),
             generation: Generation(row.generation),
-            ring: Ring(row.ring),
+            dispatch: Dispatch(row.dispatch),
             attempts: count(row.attempts, "attempts")?,
             crashes: count(row.crashes, "crashes")?,
             runs: count(row.runs, "runs")?,
             requires_keys: row.requires_keys,
             force_process: row.force_process,
-            unrung: row.unrung,
             admitted_at: row.admitted_at,
             first_blocked_at: row.first_blocked_at,
             last_code: code(&row.last_code, "last_code")?,
             settled_at: row.settled_at,
-            look_at: row.look_at,
+            next_check_at: row.next_check_at,
         };
         Ok(Self {
             user_id: UserId::new(row.user_id),
@@ -174,18 +171,17 @@ fn row(stored: &Stored, now: Timestamp, policy: &Policy) -> JobRow {
             _ => None,
         },
         generation: job.generation.0,
-        ring: job.ring.0,
+        dispatch: job.dispatch.0,
         attempts: job.attempts.cast_signed(),
         crashes: job.crashes.cast_signed(),
         runs: job.runs.cast_signed(),
         requires_keys: job.requires_keys,
         force_process: job.force_process,
-        unrung: job.unrung,
         admitted_at: job.admitted_at,
         first_blocked_at: job.first_blocked_at,
         last_code: job.last_code.map(|code| code.as_str().to_owned()),
         settled_at: job.settled_at,
-        look_at: job.look_at,
+        next_check_at: job.next_check_at,
         reconcile_after_at: job.reconcile_after_at(policy),
         created_at: stored.created_at,
         updated_at: now,
@@ -205,18 +201,16 @@ pub(crate) async fn read(connection: &mut PgConnection, job: &JobId) -> Result<O
     row.map(Stored::try_from).transpose()
 }
 
-/// Reads jobs by id and locks them, in key order: what is decided on them cannot be overtaken.
+/// Reads jobs by id and locks them, in key order.
 pub(crate) async fn read_locked(
     connection: &mut PgConnection,
     jobs: &[&str],
 ) -> Result<HashMap<String, Stored>, Error> {
-    let rows: Vec<JobRow> = sqlx::query_as(
-        "select * from finalization_jobs where job_id = any($1) order by user_id, job_id for no key update",
-    )
-    .bind(jobs)
-    .fetch_all(connection)
-    .await
-    .doing("reading jobs")?;
+    let rows: Vec<JobRow> = sqlx::query_as(include_str!("../sql/jobs/lock.sql"))
+        .bind(jobs)
+        .fetch_all(connection)
+        .await
+        .doing("reading jobs")?;
     by_id(rows)
 }
 
@@ -225,73 +219,24 @@ pub(crate) fn by_id(rows: impl IntoIterator<Item = JobRow>) -> Result<HashMap<St
     rows.into_iter().map(|row| Ok((row.job_id.clone(), Stored::try_from(row)?))).collect()
 }
 
-/// How many jobs travel in one parameter.
-pub(crate) type Written = sqlx::types::Json<Vec<JobRow>>;
-
-/// Jobs, as a statement that writes them at `now` takes them.
-pub(crate) fn written<'a>(
-    jobs: impl IntoIterator<Item = &'a Stored>,
-    now: Timestamp,
-    policy: &Policy,
-) -> Written {
-    sqlx::types::Json(jobs.into_iter().map(|stored| row(stored, now, policy)).collect())
-}
-
-/// How a statement with [`Written`] as its first parameter writes fresh jobs and their admission records, all of them or,
-/// on a condition, none.
-macro_rules! jobs_written {
-    ($($condition:expr),*) => {
-        concat!(
-            "jobs as (insert into finalization_jobs \
-                 select * from jsonb_populate_recordset(null::finalization_jobs, $1) ",
-            $($condition,)*
-            " returning user_id, conversation_id, revision, job_id, admitted_at), \
-             admissions as (insert into finalization_admissions select * from jobs)"
-        )
-    };
-}
-pub(crate) use jobs_written;
-
-/// Inserts the rows of fresh admissions.
+/// Writes jobs that were just admitted, with their admission records.
 pub(crate) async fn insert(
     connection: &mut PgConnection,
     jobs: &[Stored],
     now: Timestamp,
     policy: &Policy,
 ) -> Result<(), sqlx::Error> {
-    sqlx::query(concat!("with ", jobs_written!(), " select"))
-        .bind(written(jobs, now, policy))
+    let rows = rows(jobs, now, policy);
+    sqlx::query(include_str!("../sql/jobs/insert.sql")).bind(&rows).execute(&mut *connection).await?;
+    sqlx::query(include_str!("../sql/jobs/insert_admissions.sql"))
+        .bind(&rows)
         .execute(connection)
         .await
         .map(drop)
 }
 
-/// How a statement with [`Written`] and [`history::KEPT`] as its first parameters stores jobs over the versions they were
-/// read at, on a condition or on none; it answers the ids of those that were stored.
-macro_rules! jobs_stored {
-    ($($condition:literal)?) => {
-        concat!("update finalization_jobs j set version = j.version + 1, queue = r.queue, status = r.status, \
-             ready_at = r.ready_at, epoch = r.epoch, lease_worker = r.lease_worker, \
-             lease_claimed_at = r.lease_claimed_at, lease_expires_at = r.lease_expires_at, \
-             lease_ready_at = r.lease_ready_at, outcome = r.outcome, dead_code = r.dead_code, \
-             generation = r.generation, ring = r.ring, attempts = r.attempts, crashes = r.crashes, runs = r.runs, \
-             requires_keys = r.requires_keys, unrung = r.unrung, admitted_at = r.admitted_at, \
-             first_blocked_at = r.first_blocked_at, last_code = r.last_code, settled_at = r.settled_at, \
-             look_at = r.look_at, reconcile_after_at = r.reconcile_after_at, updated_at = r.updated_at, \
-             finished_at = r.finished_at, \
-             history = case when cardinality(r.history) = 0 then j.history \
-                 when cardinality(j.history) >= $2 then j.history[2:] || r.history \
-                 else j.history || r.history end \
-         from jsonb_populate_recordset(null::finalization_jobs, $1) r \
-         where j.user_id = r.user_id and j.job_id = r.job_id and j.version = r.version ",
-            $($condition,)?
-            "returning j.job_id")
-    };
-}
-pub(crate) use jobs_stored;
-
-/// Stores jobs over the versions they were read at, in one statement, and answers the ids of those that were
-/// stored: a missing one was changed by somebody else in between.
+/// Stores jobs over the versions at which they were read, in one statement. Returns the ids of those that were stored: a
+/// missing one was changed by another operation in between.
 pub(crate) async fn store(
     connection: &mut PgConnection,
     jobs: &[&Stored],
@@ -301,9 +246,18 @@ pub(crate) async fn store(
     if jobs.is_empty() {
         return Ok(Vec::new());
     }
-    sqlx::query_scalar(jobs_stored!())
-        .bind(written(jobs.iter().copied(), now, policy))
+    sqlx::query_scalar(include_str!("../sql/jobs/store.sql"))
+        .bind(rows(jobs.iter().copied(), now, policy))
         .bind(history::KEPT)
         .fetch_all(connection)
         .await
+}
+
+/// Jobs as the statements that write them take them.
+fn rows<'a>(
+    jobs: impl IntoIterator<Item = &'a Stored>,
+    now: Timestamp,
+    policy: &Policy,
+) -> Vec<Json<JobRow>> {
+    jobs.into_iter().map(|stored| Json(row(stored, now, policy))).collect()
 }

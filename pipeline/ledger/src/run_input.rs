@@ -1,16 +1,15 @@
-//! What a run reads, once per revision, before its first paid call: in one statement, which sees one moment and costs
-//! one way to the database. Runs that begin together read together.
+//! What a run reads, once per revision, before its first paid call.
 
-use records::{Background, ConversationId, Folder, FolderId, Segment, Timestamp, UserId};
+use records::{Background, Folder, FolderId, Segment, Timestamp};
 use serde_json::Value;
-use sqlx::{FromRow, Row};
+use sqlx::FromRow;
 
 use crate::{
     Ledger,
+    claim::Claimed,
     conversations::shapes::meeting_from_json,
     error::{Doing, Error},
-    reading::{Keys, column},
-    take::Claimed,
+    reading::column,
 };
 
 /// The words of a conversation.
@@ -60,71 +59,24 @@ pub struct RecentItem {
     pub due_at: Option<Timestamp>,
 }
 
-/// Whose conversation a run is about.
-pub(crate) type About = (UserId, ConversationId);
-
-const DOING: &str = "reading the input of runs";
-
 impl Ledger {
     /// Reads the input of a run; `None` when the conversation is gone.
     ///
     /// # Errors
     /// When the database does not answer, or a row cannot be read.
     pub async fn run_input(&self, claimed: &Claimed) -> Result<Option<RunInput>, Error> {
-        let about = (claimed.user_id.clone(), claimed.conversation_id.clone());
-        let all = async |ledger: Self, abouts| ledger.in_time(ledger.run_inputs(abouts)).await;
-        self.inputs.ask(self, about, all).await
-    }
-
-    /// Of a batch, in its order.
-    async fn run_inputs(&self, abouts: Vec<About>) -> Result<Vec<Option<RunInput>>, Error> {
-        let keys = Keys::of(
-            abouts.iter().enumerate().map(|(place, (user, conversation))| (place, user, conversation)),
-        );
-        let mut session = self.by_keys.session(&self.pool, DOING).await?;
-        let rows = keys.ask(INPUTS).fetch_all(&mut *session).await.doing(DOING)?;
-        session.keep();
-        let mut inputs: Vec<Option<RunInput>> = abouts.iter().map(|_| None).collect();
-        for row in rows {
-            let place: i64 = row.try_get("place").doing(DOING)?;
-            let input = usize::try_from(place).ok().and_then(|place| inputs.get_mut(place));
-            if let Some(input) = input {
-                *input = Some(InputRow::from_row(&row).doing(DOING)?.into());
-            }
-        }
-        Ok(inputs)
+        let read = async {
+            let row: Option<InputRow> = sqlx::query_as(include_str!("../sql/run_input.sql"))
+                .bind(claimed.user_id.as_str())
+                .bind(claimed.conversation_id.as_str())
+                .fetch_optional(&self.pool)
+                .await
+                .doing("reading the input of a run")?;
+            Ok(row.map(RunInput::from))
+        };
+        self.in_time(read).await
     }
 }
-
-/// A row for each conversation that is there; what hangs on it comes column by column, null where there is nothing. An
-/// aggregate keeps the order of the subquery that it reads.
-const INPUTS: &str = "select k.place, c.started_at, c.language, c.private_text, \
-         c.text_source, c.text_source_spec, c.external_data->'calendar_meeting_context' as meeting, u.name as user_name, u.time_zone, u.apps, \
-         s.*, i.*, m.*, f.*, p.* \
-     from unnest($1::text[], $2::text[], $3::bigint[]) k (user_id, conversation_id, place) \
-     join conversations c on c.user_id = k.user_id and c.conversation_id = k.conversation_id \
-     join users u on u.user_id = k.user_id \
-     cross join lateral (select array_agg(o.segment_id) as segment_ids, array_agg(o.content) as contents, \
-             array_agg(o.speaker) as speakers, array_agg(o.speaker_id) as speaker_ids, \
-             array_agg(o.is_user) as by_user, array_agg(o.person_id) as person_ids, \
-             array_agg(o.start_seconds) as starts, array_agg(o.end_seconds) as ends \
-         from (select * from transcript_segments t \
-             where t.user_id = k.user_id and t.conversation_id = k.conversation_id order by t.position) o) s \
-     cross join lateral (select array_agg(o.action_item_id) as item_ids, array_agg(o.description) as descriptions, \
-             array_agg(o.due_at) as items_due_at \
-         from (select * from action_items a where a.user_id = k.user_id \
-             and a.created_at > statement_timestamp() - interval '2 days' \
-             and a.conversation_id is distinct from k.conversation_id \
-             order by a.created_at desc, a.action_item_id limit 500) o) i \
-     cross join lateral (select array_agg(o.content) as memories \
-         from (select e.content from memories e where e.user_id = k.user_id \
-             and e.conversation_id is distinct from k.conversation_id \
-             order by e.created_at desc, e.memory_id limit 1000) o) m \
-     cross join lateral (select array_agg(o.folder_id) as folder_ids, array_agg(o.name) as folder_names, \
-             array_agg(o.description) as folder_descriptions \
-         from (select * from folders d where d.user_id = k.user_id order by d.position, d.folder_id) o) f \
-     cross join lateral (select array_agg(o.person_id) as known_ids, array_agg(o.name) as known_names \
-         from (select * from people w where w.user_id = k.user_id order by w.person_id) o) p";
 
 #[derive(FromRow)]
 struct InputRow {

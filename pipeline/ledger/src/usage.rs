@@ -4,9 +4,8 @@ use records::UserId;
 use sqlx::{PgConnection, Postgres, postgres::PgArguments, query::QueryScalar};
 
 use crate::{
-    Ledger,
+    Holding, Ledger,
     error::{Doing, Error},
-    take::Holding,
 };
 
 /// What one stage of one run has spent so far.

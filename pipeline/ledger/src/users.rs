@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use crate::{
     Ledger,
-    effects::{Stumble, until_stored},
+    effects::{Abort, retry_conflicts},
     error::{Doing, Error},
 };
 
@@ -83,7 +83,7 @@ impl Ledger {
     /// # Errors
     /// When the database does not answer.
     pub async fn change_user(&self, id: &UserId, change: &UserChange) -> Result<Option<User>, Error> {
-        let changed = until_stored!(self, "changing a person", |_bell| self.try_change_user(id, change));
+        let changed = retry_conflicts!("changing a person", self.try_change_user(id, change));
         if change.requires_byok == Some(true) {
             // Whoever waits for a job that was parked looks at its row.
             self.waker.job_settled();
@@ -101,7 +101,7 @@ impl Ledger {
     }
 
     /// The person's row is locked first: an admission that reads the mark waits for this one, or is seen by it.
-    async fn try_change_user(&self, id: &UserId, change: &UserChange) -> Result<Option<User>, Stumble> {
+    async fn try_change_user(&self, id: &UserId, change: &UserChange) -> Result<Option<User>, Abort> {
         const DOING: &str = "changing a person";
         let (mut transaction, now) = self.begin(DOING).await?;
         let row: Option<UserRow> = sqlx::query_as(

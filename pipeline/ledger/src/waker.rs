@@ -1,4 +1,4 @@
-//! Wake-ups: a signal after commit that says "look", nothing more. Polling is the truth.
+//! Wake-ups: a signal after a commit that says "look", nothing more. Polling is the truth.
 
 use std::sync::{
     Arc,
@@ -9,7 +9,7 @@ use job::Queue;
 use tokio::sync::Notify;
 
 /// Wakes the workers of this process when work was committed here, and those who wait for a job's end.
-/// A ring that is heard while a take is in flight is kept (`Notify` holds one permit), so the taker looks again.
+/// A signal that comes while a claim is in flight is kept (`Notify` holds one permit), so the worker looks again.
 #[derive(Clone, Default)]
 pub struct Waker {
     inner: Arc<Inner>,
@@ -23,36 +23,36 @@ struct Inner {
     pushes: Notify,
     finished: Notify,
     others: Notify,
-    /// Which queues other processes are still to be told of.
-    untold: [AtomicBool; 2],
+    /// Queues of whose new jobs other processes are yet to be notified.
+    unsent: [AtomicBool; 2],
 }
 
 impl Waker {
-    /// Work was committed in `queue`: wakes this process at once, and others through `Ledger::carry_wakes`.
-    pub fn ring(&self, queue: Queue) {
-        self.hear(queue);
-        self.inner.untold[index_of(queue)].store(true, Ordering::Release);
+    /// A job was queued: wakes this process at once, and others through `Ledger::carry_wakes`.
+    pub fn job_queued(&self, queue: Queue) {
+        self.job_queued_elsewhere(queue);
+        self.inner.unsent[index_of(queue)].store(true, Ordering::Release);
         self.inner.others.notify_one();
     }
 
-    /// Another process committed work in `queue`.
-    pub(crate) fn hear(&self, queue: Queue) {
+    /// Another process queued a job.
+    pub(crate) fn job_queued_elsewhere(&self, queue: Queue) {
         self.of(queue).notify_one();
     }
 
-    /// Waits for the next ring of this process.
-    pub(crate) async fn some_ring_here(&self) {
+    /// Waits until this process has queued a job.
+    pub(crate) async fn queued_here(&self) {
         self.inner.others.notified().await;
     }
 
-    /// The queues that were rung by this process since the last answer.
-    pub(crate) fn rung_here(&self) -> Vec<Queue> {
-        let untold = |queue: &Queue| self.inner.untold[index_of(*queue)].swap(false, Ordering::AcqRel);
-        Queue::ALL.iter().copied().filter(untold).collect()
+    /// The queues into which this process has put jobs since the last call.
+    pub(crate) fn take_unsent(&self) -> Vec<Queue> {
+        let unsent = |queue: &Queue| self.inner.unsent[index_of(*queue)].swap(false, Ordering::AcqRel);
+        Queue::ALL.iter().copied().filter(unsent).collect()
     }
 
-    /// Waits for the next ring of `queue`; a ring since the last wait counts.
-    pub async fn rung(&self, queue: Queue) {
+    /// Waits until a job is queued in `queue`; one that was queued since the last wait counts.
+    pub async fn jobs_waiting(&self, queue: Queue) {
         self.of(queue).notified().await;
     }
 
@@ -66,7 +66,7 @@ impl Waker {
         self.inner.deliveries.notified().await;
     }
 
-    /// Push notifications were committed, a reminder was scheduled, or a person has room for one more try.
+    /// Push notifications were committed, a reminder was scheduled, or a user has room for one more try.
     pub fn pushes_written(&self) {
         self.inner.pushes.notify_one();
     }
@@ -76,12 +76,12 @@ impl Waker {
         self.inner.pushes.notified().await;
     }
 
-    /// A job of this process came to rest, or went back to its queue.
+    /// A job of this process became terminal, or went back to its queue.
     pub fn job_settled(&self) {
         self.inner.finished.notify_waiters();
     }
 
-    /// Waits until some job of this process comes to rest. Create the future before reading the row.
+    /// Waits until some job of this process is settled. Create the future before reading the row.
     pub async fn some_job_settled(&self) {
         self.inner.finished.notified().await;
     }
@@ -94,7 +94,7 @@ impl Waker {
     }
 }
 
-/// Where in a list of all queues it stands.
+/// Where a queue stands in a list of all queues.
 pub(crate) const fn index_of(queue: Queue) -> usize {
     match queue {
         Queue::Finalization => 0,
@@ -111,42 +111,42 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_waits_hears_what_it_waits_for_once_and_nothing_else() {
+    fn each_signal_wakes_its_own_waiter_once() {
         let waker = Waker::default();
         let heard = || {
-            let rung = |queue| waker.rung(queue).now_or_never().is_some();
+            let jobs = |queue| waker.jobs_waiting(queue).now_or_never().is_some();
             let deliveries = waker.deliveries_waiting().now_or_never().is_some();
             let pushes = waker.pushes_waiting().now_or_never().is_some();
-            [rung(Queue::Finalization), rung(Queue::Creation), deliveries, pushes]
+            [jobs(Queue::Finalization), jobs(Queue::Creation), deliveries, pushes]
         };
         assert_eq!(heard(), [false; 4]);
-        let rings: [fn(&Waker); 4] = [
-            |waker| waker.ring(Queue::Finalization),
-            |waker| waker.ring(Queue::Creation),
+        let signals: [fn(&Waker); 4] = [
+            |waker| waker.job_queued(Queue::Finalization),
+            |waker| waker.job_queued(Queue::Creation),
             Waker::deliveries_written,
             Waker::pushes_written,
         ];
-        for (nth, ring) in rings.into_iter().enumerate() {
-            ring(&waker);
+        for (nth, signal) in signals.into_iter().enumerate() {
+            signal(&waker);
             assert_eq!(heard(), [0, 1, 2, 3].map(|which| which == nth));
             assert_eq!(heard(), [false; 4]);
         }
     }
 
     #[test]
-    fn what_is_rung_here_is_to_be_told_once() {
+    fn a_queue_is_sent_to_other_processes_once() {
         let waker = Waker::default();
-        assert_eq!(waker.rung_here(), []);
-        waker.ring(Queue::Creation);
-        waker.ring(Queue::Creation);
-        waker.hear(Queue::Finalization);
-        assert!(waker.some_ring_here().now_or_never().is_some());
-        assert_eq!(waker.rung_here(), [Queue::Creation]);
-        assert_eq!(waker.rung_here(), []);
+        assert_eq!(waker.take_unsent(), []);
+        waker.job_queued(Queue::Creation);
+        waker.job_queued(Queue::Creation);
+        waker.job_queued_elsewhere(Queue::Finalization);
+        assert!(waker.queued_here().now_or_never().is_some());
+        assert_eq!(waker.take_unsent(), [Queue::Creation]);
+        assert_eq!(waker.take_unsent(), []);
     }
 
     #[test]
-    fn all_who_wait_for_a_jobs_end_hear_of_one() {
+    fn a_settled_job_wakes_all_who_wait() {
         let waker = Waker::default();
         waker.job_settled();
         let (mut one, mut other) = (pin!(waker.some_job_settled()), pin!(waker.some_job_settled()));

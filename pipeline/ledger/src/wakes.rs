@@ -34,14 +34,14 @@ impl Ledger {
     async fn tell_others(&self) {
         let (mut since, mut told) = (Instant::now(), 0);
         loop {
-            self.waker.some_ring_here().await;
+            self.waker.queued_here().await;
             if told >= AT_ONCE {
                 sleep_until(since + GATHER).await;
             }
             if since.elapsed() >= GATHER {
                 (since, told) = (Instant::now(), 0);
             }
-            for queue in self.waker.rung_here() {
+            for queue in self.waker.take_unsent() {
                 told += 1;
                 if let Err(error) = self.in_time(self.notify(queue)).await {
                     tracing::debug!(%error, "other processes were not woken; they poll");
@@ -82,14 +82,14 @@ impl Ledger {
             })
             .await?;
         // What was told while nobody heard is looked for.
-        Queue::ALL.iter().for_each(|queue| self.waker.hear(*queue));
+        Queue::ALL.iter().for_each(|queue| self.waker.job_queued_elsewhere(*queue));
         loop {
             match timeout(SILENCE, listener.try_recv()).await {
                 Ok(heard) => {
                     // Nothing: the server has ended the session.
                     let Some(told) = heard.doing(HEARING)? else { return Ok(()) };
                     if let Some(queue) = Queue::from_name(told.payload()) {
-                        self.waker.hear(queue);
+                        self.waker.job_queued_elsewhere(queue);
                     }
                 }
                 Err(_) => {

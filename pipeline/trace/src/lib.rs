@@ -5,11 +5,11 @@
 //! cost a load and a branch. Log spans (`request`, `run`) stay what they are. Attributes are ids of ours, closed lists
 //! and numbers: never a word, a key, a header or a provider's text.
 
-mod bell;
 mod context;
+mod queue_wait;
 
-pub use bell::bell;
 pub use context::{NoContext, TraceContext};
+pub use queue_wait::queue_wait;
 
 /// The target of spans that belong to traces and not to the log. Filters match beginnings: no module's path may begin
 /// with it.

@@ -80,10 +80,10 @@ fn whatever_else_a_client_sends_is_no_context() {
 #[test]
 fn there_is_no_context_where_nothing_is_traced() {
     assert_eq!(TraceContext::current(), None);
-    assert_eq!(bell(None, "finalization", Duration::ZERO), None);
+    assert_eq!(queue_wait(None, "finalization", Duration::ZERO), None);
     let admission: TraceContext = SENT.parse().unwrap();
     assert_eq!(
-        bell(Some(admission), "finalization", Duration::ZERO).unwrap().trace_id(),
+        queue_wait(Some(admission), "finalization", Duration::ZERO).unwrap().trace_id(),
         admission.trace_id()
     );
 }

@@ -70,9 +70,8 @@ pub(super) fn rounds(found: &Examination, workers: &Workers) -> Remark {
     let has_role = |view: &ProcessView| {
         view.alive && view.process.roles.iter().any(|role| role == "reconciler" || role == "worker")
     };
-    if is_bell_lost_for_good(workers) {
-        let words = "no living process with the role reconciler rings lost bells again, and without one bulk replays \
-                     do not begin: start one (`listen serve --roles reconciler`, or with all roles)";
+    if is_without_reconciler(workers) {
+        let words = "no living process has the role reconciler, and without one bulk replays do not begin: start one (`listen serve --roles reconciler`, or with all roles)";
         let last = found.last_round.map(|at| format!("; last round {} ago", ago(at, found.at)));
         return remark("reconciler", Level::Failure, format!("{words}{}", last.unwrap_or_default()));
     }
@@ -89,12 +88,11 @@ pub(super) fn rounds(found: &Examination, workers: &Workers) -> Remark {
     }
 }
 
-/// Whether bells are written, and nobody makes the passes that ring the lost ones again. In the mode `inline` there are
-/// none: there the rounds of any worker will do.
-fn is_bell_lost_for_good(workers: &Workers) -> bool {
-    let mut with_bells = living(workers).filter(|view| view.process.dispatch_mode != "inline").peekable();
+/// Whether processes run in a durable mode and none of them has the role reconciler.
+fn is_without_reconciler(workers: &Workers) -> bool {
+    let mut durable = living(workers).filter(|view| view.process.dispatch_mode != "inline").peekable();
     let is_reconciler = |view: &ProcessView| view.process.roles.iter().any(|role| role == "reconciler");
-    with_bells.peek().is_some() && !with_bells.any(is_reconciler)
+    durable.peek().is_some() && !durable.any(is_reconciler)
 }
 
 #[cfg(test)]
@@ -149,8 +147,6 @@ mod tests {
             extensions: Vec::new(),
             unsafe_settings: Vec::new(),
             connections: (1, 100),
-            bells_without_jobs: 0,
-            unannounced: 0,
             without_owners: 0,
             unwatched_leases: 0,
             old_transactions: Vec::new(),
@@ -188,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn bells_without_a_reconciler_are_a_failure_that_says_what_to_start() {
+    fn a_deployment_without_a_reconciler_is_a_failure_that_says_what_to_start() {
         for processes in [
             &[("worker", "postgres")][..],
             &[("api", "postgres")],
@@ -200,12 +196,12 @@ mod tests {
             assert!(words.ends_with(": start one (`listen serve --roles reconciler`, or with all roles)"));
         }
         let (level, words) = rounds_of(Some(at(-60)), &[("worker", "postgres")]);
-        assert_eq!(level, Level::Failure, "one that has left rings no more");
+        assert_eq!(level, Level::Failure, "one that has left");
         assert!(words.ends_with("; last round 60s ago"), "{words}");
         let mut leaving = view("host:2", 0, 1, 0);
         (leaving.process.roles, leaving.process.stopping) = (vec!["reconciler".to_owned()], true);
         let workers = Workers { processes: vec![view("host:1", 4, 1, 0), leaving], strays: Vec::new() };
-        assert_eq!(rounds(&found(), &workers).level, Level::Failure, "one that leaves will ring no more");
+        assert_eq!(rounds(&found(), &workers).level, Level::Failure, "one that leaves");
     }
 
     #[test]

@@ -161,9 +161,6 @@ pub(super) fn to_json(view: &JobView) -> Value {
         "created_at": time(view.created_at), "updated_at": time(view.updated_at),
         "settled_at": view.job.settled_at.map(time), "checkpoints": view.checkpoints,
         "trace_id": view.trace.map(|trace| trace.trace_id()),
-        "bells": view.bells.iter().map(|(ring, generation, at)| json!({
-            "ring": ring, "dispatch_generation": generation, "ring_at": time(*at),
-        })).collect::<Vec<_>>(),
     })
 }
 
@@ -189,10 +186,6 @@ fn lines(view: &JobView) -> Vec<(&'static str, String)> {
         State::Completed { outcome } => format!("completed, {outcome}"),
         State::DeadLetter { code } => format!("dead_letter, {code}"),
     };
-    let bells = view
-        .bells
-        .iter()
-        .map(|(ring, generation, at)| format!("#{ring} of generation {generation} at {}", time(*at)));
     let or_none = |text: String| if text.is_empty() { "none".to_owned() } else { text };
     let mut lines = vec![
         ("job", job.id.to_string()),
@@ -212,7 +205,6 @@ fn lines(view: &JobView) -> Vec<(&'static str, String)> {
         ),
         ("last code", job.last_code.map_or("none".to_owned(), |code| code.to_string())),
         ("own keys", if job.requires_keys { "required" } else { "not required" }.to_owned()),
-        ("bells", or_none(bells.collect::<Vec<_>>().join("; "))),
         ("checkpoints", or_none(view.checkpoints.join(", "))),
         ("looked at", view.reconcile_after_at.map_or("never again by itself".to_owned(), time)),
         ("admitted, changed", format!("{}, {}", time(view.created_at), time(view.updated_at))),

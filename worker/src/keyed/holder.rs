@@ -168,7 +168,7 @@ impl House {
             soft: soft.clone(),
             hard: self.hard.clone(),
         };
-        let end = ended_in_time(keys, &soft, runner.run(claimed, slot)).await;
+        let end = ended_in_time(keys, &soft, runner.run(claimed, slot.into())).await;
         after(end, attempts, self.ledger.policy(), self.chance.permille(200))
     }
 

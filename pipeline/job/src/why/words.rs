@@ -11,26 +11,26 @@ impl fmt::Display for Why {
             Self::Running { worker, until } => {
                 write!(f, "It runs: {} holds the lease until {} and renews it.", worker.0, time(*until))
             }
-            Self::HolderSilent { worker, until, seen_at, heir } => write!(
+            Self::HolderSilent { worker, until, seen_at, next_owner } => write!(
                 f,
-                "{} holds its lease until {}, but that process was last seen at {}. Unless it renews: {heir}.",
+                "{} holds its lease until {}, but that process was last seen at {}. Unless it renews: {next_owner}.",
                 worker.0,
                 time(*until),
                 time(*seen_at),
             ),
-            Self::HolderGone { worker, until, heir } => write!(
+            Self::HolderGone { worker, until, next_owner } => write!(
                 f,
                 "{} holds its lease until {}, but no such process is known: it has ended, or was never seen. Unless \
-                 it renews: {heir}.",
+                 it renews: {next_owner}.",
                 worker.0,
                 time(*until),
             ),
-            Self::LeaseExpired { worker, at, seen_at, heir } => {
+            Self::LeaseExpired { worker, at, seen_at, next_owner } => {
                 write!(f, "Its lease, held by {}, ran out at {}", worker.0, time(*at))?;
                 if let Some(seen_at) = seen_at {
                     write!(f, "; that process was last seen at {}", time(*seen_at))?;
                 }
-                write!(f, ": {heir}.")
+                write!(f, ": {next_owner}.")
             }
             Self::BackingOff { until, code: Some(code) } => {
                 write!(f, "It backs off until {} after {code}.", time(*until))
@@ -44,17 +44,6 @@ impl fmt::Display for Why {
             Self::NoWorkers => {
                 f.write_str("No living process has a worker for its queue: start one with the role worker.")
             }
-            Self::BellLost { repaired_at: Some(at) } => {
-                write!(f, "Its bell is lost. The reconciler rings again once it is due at {}.", time(*at))
-            }
-            Self::BellLost { repaired_at: None } => f.write_str("Its bell is lost, and nobody will look."),
-            Self::BellPutOff { until } => {
-                write!(
-                    f,
-                    "Its bell was put off until {} because the row could not be read or stored; the log has the reason.",
-                    time(*until)
-                )
-            }
             Self::SlotsTaken { slots, ahead } => {
                 match slots {
                     1 => f.write_str("The only slot of the living workers is taken")?,
@@ -64,7 +53,7 @@ impl fmt::Display for Why {
             }
             Self::Behind { ahead } => write!(f, "It is ready; {} before it.", come(*ahead)),
             Self::NothingWrong => f.write_str(
-                "Nothing is wrong: it is ready, announced, and a slot is free; it is taken within a second.",
+                "Nothing is wrong: it is ready, and a slot is free; it is claimed within a second.",
             ),
             Self::Parked { since, until } => write!(
                 f,

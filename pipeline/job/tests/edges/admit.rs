@@ -1,32 +1,34 @@
 //! Admission.
 
-use job::{Command, Effect, Epoch, Generation, Job, Origin, Queue, Refusal, Ring, State};
+use job::{Command, Dispatch, Effect, Epoch, Generation, Job, Origin, Queue, Refusal, State};
 
 use crate::fixture::{
     admission, at, claim, completed, dead, granted, lease, leased, one_of_each, parked, queued, refused,
 };
 
 #[test]
-fn an_admitted_job_is_queued_at_once_and_rung_once() {
+fn an_admitted_job_is_enqueued_once() {
     let step = Job::admit(admission(false), at(0));
-    assert_eq!(step.effects, [Effect::Ring { at: at(0) }]);
+    assert_eq!(step.effects, [Effect::Enqueue { at: at(0) }]);
     let job = step.job;
     assert_eq!(job.state, State::Queued { ready_at: at(0) });
-    assert_eq!((job.epoch, job.generation, job.ring), (Epoch(0), Generation(1), Ring(1)));
+    assert_eq!((job.epoch, job.generation, job.dispatch), (Epoch(0), Generation(1), Dispatch(1)));
     assert_eq!((job.attempts, job.crashes, job.runs), (0, 0, 0));
     assert_eq!((job.queue, job.force_process, job.requires_keys), (Queue::Creation, true, false));
     assert_eq!(job.admitted_at, at(0));
-    assert_eq!((job.first_blocked_at, job.last_code, job.settled_at, job.look_at), (None, None, None, None));
-    assert!(!job.unrung);
+    assert_eq!(
+        (job.first_blocked_at, job.last_code, job.settled_at, job.next_check_at),
+        (None, None, None, None)
+    );
 }
 
 #[test]
-fn an_admitted_job_that_requires_keys_is_parked_and_rings_nothing() {
+fn an_admitted_job_that_requires_keys_is_parked_and_not_enqueued() {
     let step = Job::admit(admission(true), at(0));
     assert_eq!(step.effects, []);
     assert_eq!(step.job.state, State::BlockedByok);
     assert_eq!(step.job.first_blocked_at, Some(at(0)));
-    assert_eq!(step.job.ring, Ring(0));
+    assert_eq!(step.job.dispatch, Dispatch(0));
     assert!(step.job.requires_keys);
 }
 
@@ -36,7 +38,7 @@ fn an_admission_whose_keys_found_a_slot_is_leased_in_the_same_moment() {
     let step = granted(&admitted, claim(1, true), 0);
     assert_eq!(step.effects, []);
     assert_eq!((lease(&step.job).epoch, step.job.epoch, step.job.runs), (Epoch(1), Epoch(1), 1));
-    assert_eq!((step.job.first_blocked_at, step.job.ring), (Some(at(0)), Ring(0)));
+    assert_eq!((step.job.first_blocked_at, step.job.dispatch), (Some(at(0)), Dispatch(0)));
     assert_eq!(refused(&admitted, claim(1, false), 0), Refusal::Blocked);
 }
 

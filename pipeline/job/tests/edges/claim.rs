@@ -58,15 +58,15 @@ fn the_fifth_crash_found_by_a_claim_is_a_dead_letter_and_nothing_to_run() {
 
 #[test]
 fn a_claim_forgets_what_a_reconcile_noted() {
-    let job = Job { unrung: true, look_at: Some(at(5)), ..queued() };
+    let job = Job { next_check_at: Some(at(5)), ..queued() };
     let job = granted(&job, claim(1, false), 10).job;
-    assert_eq!((job.unrung, job.look_at), (false, None));
+    assert_eq!(job.next_check_at, None);
 }
 
 #[test]
 fn a_claim_of_another_generation_is_refused_whatever_the_state() {
-    let rung_again = granted(&queued(), reconcile(false), 300).job;
-    for job in [queued(), rung_again, leased(), parked(), completed(), dead()] {
+    let dispatched_again = granted(&queued(), reconcile(false), 300).job;
+    for job in [queued(), dispatched_again, leased(), parked(), completed(), dead()] {
         let Generation(now) = job.generation;
         assert_eq!(refused(&job, claim(now - 1, true), 600), Refusal::StaleGeneration);
         assert_eq!(refused(&job, claim(now + 1, true), 600), Refusal::UnknownGeneration);

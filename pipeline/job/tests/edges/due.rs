@@ -8,9 +8,7 @@ use crate::fixture::{at, completed, dead, fail, granted, leased, parked, policy,
 fn each_state_says_when_somebody_must_look() {
     let due = |job: &Job| job.reconcile_after_at(&policy());
     assert_eq!(due(&queued()), Some(at(300)));
-    assert_eq!(due(&Job { unrung: true, ..queued() }), Some(at(0)));
-    assert_eq!(due(&Job { look_at: Some(at(77)), ..queued() }), Some(at(77)));
-    assert_eq!(due(&Job { look_at: Some(at(77)), unrung: true, ..queued() }), Some(at(77)));
+    assert_eq!(due(&Job { next_check_at: Some(at(77)), ..queued() }), Some(at(77)));
     assert_eq!(due(&leased()), Some(at(40)));
     assert_eq!(due(&parked()), Some(at(14 * 24 * 3_600)));
     assert_eq!(due(&completed()), None);

@@ -90,8 +90,8 @@ pub(crate) fn park(epoch: i64) -> Command {
     Command::Park { epoch: Epoch(epoch) }
 }
 
-pub(crate) fn reconcile(bell_waiting: bool) -> Command {
-    Command::Reconcile { bell_waiting }
+pub(crate) fn reconcile(task_waiting: bool) -> Command {
+    Command::Reconcile { task_waiting }
 }
 
 pub(crate) fn replay() -> Command {

@@ -1,6 +1,6 @@
 //! Replay and discard.
 
-use job::{Command, Effect, Epoch, FailureCode, Generation, Job, Queue, Refusal, Ring, State};
+use job::{Command, Dispatch, Effect, Epoch, FailureCode, Generation, Job, Queue, Refusal, State};
 
 use crate::fixture::{
     at, claim, complete, completed, dead, granted, keyed, leased, parked, queued, ready_at, refused, replay,
@@ -17,19 +17,19 @@ fn a_replay_begins_anew_but_for_the_epoch() {
         crashes: 3,
         runs: 8,
         epoch: Epoch(8),
-        ring: Ring(6),
+        dispatch: Dispatch(6),
         generation: Generation(4),
         settled_at: Some(at(30)),
         first_blocked_at: Some(at(1)),
         ..dead()
     };
     let step = granted(&worn, replay(), 100);
-    let expected = [Effect::ReopenConversation, Effect::RecordAction, Effect::Ring { at: at(100) }];
+    let expected = [Effect::ReopenConversation, Effect::RecordAction, Effect::Enqueue { at: at(100) }];
     assert_eq!(step.effects, expected);
     let fresh = step.job;
     assert_eq!(fresh.state, State::Queued { ready_at: at(100) });
     assert_eq!((fresh.attempts, fresh.crashes, fresh.runs), (0, 0, 0));
-    assert_eq!((fresh.generation, fresh.epoch, fresh.ring), (Generation(5), Epoch(8), Ring(7)));
+    assert_eq!((fresh.generation, fresh.epoch, fresh.dispatch), (Generation(5), Epoch(8), Dispatch(7)));
     assert_eq!((fresh.queue, fresh.admitted_at), (Queue::Finalization, at(100)));
     assert_eq!((fresh.last_code, fresh.settled_at, fresh.first_blocked_at), (None, None, None));
     assert_eq!((fresh.force_process, fresh.origin), (worn.force_process, worn.origin));
@@ -43,7 +43,7 @@ fn a_replayed_job_that_requires_keys_is_parked_and_its_days_begin_anew() {
         let step = granted(&job, command, 100);
         assert_eq!(step.job.state, State::BlockedByok);
         assert_eq!((step.job.requires_keys, step.job.first_blocked_at), (true, Some(at(100))));
-        assert_eq!((step.job.generation, step.job.ring), (Generation(2), job.ring));
+        assert_eq!((step.job.generation, step.job.dispatch), (Generation(2), job.dispatch));
         assert_eq!(step.effects, [Effect::ReopenConversation, Effect::RecordAction]);
     }
 }

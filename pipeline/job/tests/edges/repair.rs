@@ -1,6 +1,6 @@
 //! The reconciler and the lease watch.
 
-use job::{Command, Effect, Epoch, FailureCode, Generation, Job, Refusal, Ring, State};
+use job::{Command, Dispatch, Effect, Epoch, FailureCode, Generation, Job, Refusal, State};
 
 use crate::fixture::{
     at, claim, completed, dead, funeral, granted, keyed, leased, parked, queued, ready_at, reconcile, refused,
@@ -9,49 +9,44 @@ use crate::fixture::{
 const DAY: i64 = 24 * 3_600;
 
 #[test]
-fn a_stale_queued_job_is_rung_again_under_its_first_ready_at() {
+fn a_stale_queued_job_is_dispatched_again_under_its_first_ready_at() {
     assert_eq!(refused(&queued(), reconcile(false), 299), Refusal::NotDue);
     let step = granted(&queued(), reconcile(false), 300);
-    assert_eq!(step.effects, [Effect::Ring { at: at(0) }]);
+    assert_eq!(step.effects, [Effect::Enqueue { at: at(0) }]);
     assert_eq!(ready_at(&step.job), at(0));
-    assert_eq!((step.job.generation, step.job.ring, step.job.epoch), (Generation(2), Ring(2), Epoch(0)));
+    assert_eq!(
+        (step.job.generation, step.job.dispatch, step.job.epoch),
+        (Generation(2), Dispatch(2), Epoch(0))
+    );
     assert_eq!((step.job.attempts, step.job.crashes), (0, 0));
 }
 
 #[test]
-fn a_job_that_was_just_rung_again_is_not_due_at_once() {
-    let rung = granted(&queued(), reconcile(false), 1_000).job;
-    assert_eq!(refused(&rung, reconcile(false), 1_299), Refusal::NotDue);
-    assert_eq!(granted(&rung, reconcile(false), 1_300).job.generation, Generation(3));
+fn a_job_that_was_just_dispatched_again_is_not_due_at_once() {
+    let dispatched = granted(&queued(), reconcile(false), 1_000).job;
+    assert_eq!(refused(&dispatched, reconcile(false), 1_299), Refusal::NotDue);
+    assert_eq!(granted(&dispatched, reconcile(false), 1_300).job.generation, Generation(3));
 }
 
 #[test]
-fn a_job_whose_bell_waits_its_turn_is_only_looked_at_later() {
+fn a_job_whose_task_waits_its_turn_is_checked_later() {
     let step = granted(&queued(), reconcile(true), 300);
     assert_eq!(step.effects, []);
-    assert_eq!(step.job, Job { look_at: Some(at(600)), ..queued() });
+    assert_eq!(step.job, Job { next_check_at: Some(at(600)), ..queued() });
     assert_eq!(refused(&step.job, reconcile(false), 599), Refusal::NotDue);
     assert_eq!(granted(&step.job, reconcile(false), 600).job.generation, Generation(2));
 }
 
 #[test]
-fn a_job_whose_bell_could_not_be_written_is_rung_as_soon_as_it_is_ready() {
-    let job = Job { unrung: true, ..queued() };
-    let step = granted(&job, reconcile(false), 0);
-    assert_eq!(step.effects, [Effect::Ring { at: at(0) }]);
-    assert_eq!((step.job.unrung, step.job.generation), (false, Generation(2)));
-}
-
-#[test]
-fn an_expired_lease_counts_a_crash_and_rings_under_the_first_ready_at() {
+fn an_expired_lease_counts_a_crash_and_enqueues_under_the_first_ready_at() {
     assert_eq!(refused(&leased(), reconcile(false), 39), Refusal::NotDue);
-    for bell_waiting in [false, true] {
-        let step = granted(&leased(), reconcile(bell_waiting), 40);
-        assert_eq!(step.effects, [Effect::CountRetry, Effect::Ring { at: at(0) }]);
+    for task_waiting in [false, true] {
+        let step = granted(&leased(), reconcile(task_waiting), 40);
+        assert_eq!(step.effects, [Effect::CountRetry, Effect::Enqueue { at: at(0) }]);
         assert_eq!(ready_at(&step.job), at(0));
         assert_eq!((step.job.crashes, step.job.attempts, step.job.runs), (1, 0, 1));
         assert_eq!((step.job.generation, step.job.epoch), (Generation(2), Epoch(1)));
-        assert_eq!(step.job.look_at, Some(at(340)));
+        assert_eq!(step.job.next_check_at, Some(at(340)));
     }
 }
 
@@ -68,8 +63,8 @@ fn the_fifth_crash_found_by_the_lease_watch_is_a_dead_letter() {
 fn an_expired_lease_of_a_job_that_requires_keys_is_counted_and_parked() {
     let step = granted(&keyed(), reconcile(false), 40);
     assert_eq!((&step.job.state, step.effects), (&State::BlockedByok, vec![Effect::CountRetry]));
-    assert_eq!((step.job.crashes, step.job.generation, step.job.ring), (1, Generation(2), Ring(0)));
-    assert_eq!((step.job.first_blocked_at, step.job.look_at), (Some(at(0)), None));
+    assert_eq!((step.job.crashes, step.job.generation, step.job.dispatch), (1, Generation(2), Dispatch(0)));
+    assert_eq!((step.job.first_blocked_at, step.job.next_check_at), (Some(at(0)), None));
 }
 
 #[test]
@@ -98,8 +93,8 @@ fn terminal_jobs_are_never_due() {
 #[test]
 fn any_other_edge_takes_back_the_look_of_a_reconcile() {
     let looked = granted(&queued(), reconcile(false), 300).job;
-    assert!(looked.look_at.is_some());
+    assert!(looked.next_check_at.is_some());
     for command in [claim(2, false), Command::RequireKeys, Command::Withdraw] {
-        assert_eq!(granted(&looked, command, 310).job.look_at, None);
+        assert_eq!(granted(&looked, command, 310).job.next_check_at, None);
     }
 }

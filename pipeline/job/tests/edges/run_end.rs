@@ -32,9 +32,9 @@ fn the_holder_may_complete_after_its_lease_ran_out_while_nobody_took_over() {
 }
 
 #[test]
-fn a_retryable_failure_spends_an_attempt_and_rings_after_the_back_off() {
+fn a_retryable_failure_spends_an_attempt_and_enqueues_after_the_back_off() {
     let step = granted(&leased(), fail(1, FailureCode::ModelTimeout), 20);
-    assert_eq!(step.effects, [Effect::CountRetry, Effect::Ring { at: at(50) }]);
+    assert_eq!(step.effects, [Effect::CountRetry, Effect::Enqueue { at: at(50) }]);
     assert_eq!(ready_at(&step.job), at(50));
     assert_eq!((step.job.attempts, step.job.crashes, step.job.runs), (1, 0, 1));
     assert_eq!(step.job.last_code, Some(FailureCode::ModelTimeout));

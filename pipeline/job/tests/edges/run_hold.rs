@@ -1,6 +1,6 @@
 //! Holding a lease: renewing it, giving it back.
 
-use job::{Command, Effect, Epoch, Refusal, Ring, State};
+use job::{Command, Dispatch, Effect, Epoch, Refusal, State};
 
 use crate::fixture::{
     at, claim, complete, fail, granted, keyed, lease, leased, one_of_each, park, ready_at, refused, release,
@@ -38,18 +38,18 @@ fn a_run_is_renewed_until_its_limit_counted_from_its_claim() {
 }
 
 #[test]
-fn a_release_at_once_queues_and_rings_and_costs_nothing() {
+fn a_release_at_once_enqueues_and_costs_nothing() {
     let step = granted(&leased(), release(1, 0), 20);
-    assert_eq!(step.effects, [Effect::Ring { at: at(20) }]);
+    assert_eq!(step.effects, [Effect::Enqueue { at: at(20) }]);
     assert_eq!(ready_at(&step.job), at(20));
     assert_eq!((step.job.runs, step.job.attempts, step.job.crashes), (0, 0, 0));
-    assert_eq!((step.job.epoch, step.job.ring), (Epoch(1), Ring(2)));
+    assert_eq!((step.job.epoch, step.job.dispatch), (Epoch(1), Dispatch(2)));
 }
 
 #[test]
-fn a_release_with_a_delay_rings_when_it_is_over() {
+fn a_release_with_a_delay_enqueues_for_its_end() {
     let step = granted(&leased(), release(1, 45), 20);
-    assert_eq!(step.effects, [Effect::Ring { at: at(65) }]);
+    assert_eq!(step.effects, [Effect::Enqueue { at: at(65) }]);
     assert_eq!(ready_at(&step.job), at(65));
     assert_eq!(ready_at(&granted(&leased(), release(1, -45), 20).job), at(20), "never into the past");
 }
@@ -64,7 +64,7 @@ fn a_release_with_a_delay_is_free_for_a_day_after_admission() {
 }
 
 #[test]
-fn a_released_job_that_requires_keys_is_parked_and_rings_nothing() {
+fn a_released_job_that_requires_keys_is_parked_and_not_enqueued() {
     for delay in [0, 60] {
         let step = granted(&keyed(), release(1, delay), 20);
         assert_eq!((&step.job.state, step.effects), (&State::BlockedByok, vec![]));

@@ -24,8 +24,8 @@ fn no_write_of_a_run_lands_after_a_withdrawal() {
 }
 
 #[test]
-fn marking_a_user_parks_a_queued_job_and_takes_its_bell_for_nothing() {
-    let step = granted(&Job { unrung: true, ..queued() }, Command::RequireKeys, 50);
+fn marking_a_user_parks_a_queued_job() {
+    let step = granted(&queued(), Command::RequireKeys, 50);
     let expected =
         Job { requires_keys: true, state: State::BlockedByok, first_blocked_at: Some(at(50)), ..queued() };
     assert_eq!((step.job, step.effects), (expected, vec![]));

@@ -1,14 +1,14 @@
 //! A case per guard of `why`, and its agreement with the claim.
 
-use job::{FailureCode, Heir, Job, Queue, Refusal, State, Surroundings, Why, WorkerId, decide, why};
+use job::{FailureCode, Job, NextOwner, Queue, Refusal, State, Surroundings, Why, WorkerId, decide, why};
 
 use crate::fixture::{
     at, claim, completed, dead, fail, granted, leased, one_of_each, parked, policy, queued, release,
 };
 
-/// A bell has rung, a worker lives, a slot is free.
+/// A worker lives, a slot is free.
 fn healthy() -> Surroundings {
-    Surroundings { bells: true, ring_at: Some(at(0)), living: 1, slots: 4, ..Surroundings::default() }
+    Surroundings { living: 1, slots: 4, ..Surroundings::default() }
 }
 
 fn asked(job: &Job, around: &Surroundings, seconds: i64) -> Why {
@@ -18,8 +18,6 @@ fn asked(job: &Job, around: &Surroundings, seconds: i64) -> Why {
 #[test]
 fn a_job_that_would_be_taken_now_has_nothing_wrong() {
     assert_eq!(asked(&queued(), &healthy(), 1), Why::NothingWrong);
-    let inline = Surroundings { bells: false, ring_at: None, ..healthy() };
-    assert_eq!(asked(&queued(), &inline, 1), Why::NothingWrong, "nobody rings in the mode inline");
 }
 
 #[test]
@@ -34,12 +32,8 @@ fn a_failure_backs_off_and_a_delayed_release_waits() {
 
 #[test]
 fn what_keeps_a_slot_from_asking_is_named_in_the_order_of_its_weight() {
-    let mut around = Surroundings {
-        bells: true,
-        paused: Some(("olga".into(), at(5))),
-        ahead: 3,
-        ..Surroundings::default()
-    };
+    let mut around =
+        Surroundings { paused: Some(("olga".into(), at(5))), ahead: 3, ..Surroundings::default() };
     assert_eq!(
         asked(&queued(), &around, 9),
         Why::Paused { queue: queued().queue, by: "olga".into(), since: at(5) }
@@ -48,9 +42,6 @@ fn what_keeps_a_slot_from_asking_is_named_in_the_order_of_its_weight() {
     assert_eq!(asked(&queued(), &around, 9), Why::NoWorkers);
     around.slots = 4;
     around.busy = 4;
-    assert_eq!(asked(&queued(), &around, 9), Why::BellLost { repaired_at: Some(at(300)) });
-    around.ring_at = Some(at(10));
-    assert_eq!(asked(&queued(), &around, 9), Why::BellPutOff { until: at(10) });
     assert_eq!(asked(&queued(), &around, 10), Why::SlotsTaken { slots: 4, ahead: 3 });
     around.busy = 3;
     assert_eq!(asked(&queued(), &around, 10), Why::Behind { ahead: 3 });
@@ -64,7 +55,8 @@ fn a_lease_runs_until_it_expires_and_then_waits_for_the_watch() {
     let seen = Surroundings { holder_seen_at: Some(at(36)), ..healthy() };
     assert_eq!(asked(&leased(), &seen, 39), Why::Running { worker: worker.clone(), until: at(40) });
     let around = Surroundings { holder_seen_at: Some(at(12)), ..healthy() };
-    let expired = Why::LeaseExpired { worker, at: at(40), seen_at: Some(at(12)), heir: Heir::Worker };
+    let expired =
+        Why::LeaseExpired { worker, at: at(40), seen_at: Some(at(12)), next_owner: NextOwner::Worker };
     assert_eq!(asked(&leased(), &around, 40), expired);
 }
 
@@ -73,8 +65,8 @@ fn a_holder_that_missed_two_reports_is_silent_unless_it_took_its_leave() {
     let around = Surroundings { holder_seen_at: Some(at(12)), ..healthy() };
     assert_eq!(asked(&leased(), &around, 22).guard(), "running", "ten seconds are no silence");
     let silent = asked(&leased(), &around, 23);
-    let (worker, heir) = (WorkerId("one".into()), Heir::Worker);
-    assert_eq!(silent, Why::HolderSilent { worker, until: at(40), seen_at: at(12), heir });
+    let (worker, next_owner) = (WorkerId("one".into()), NextOwner::Worker);
+    assert_eq!(silent, Why::HolderSilent { worker, until: at(40), seen_at: at(12), next_owner });
     assert_eq!(
         silent.to_string(),
         "one holds its lease until 2023-11-14 22:14:00Z, but that process was last seen at 2023-11-14 22:13:32Z. \
@@ -89,8 +81,8 @@ fn a_holder_that_missed_two_reports_is_silent_unless_it_took_its_leave() {
 fn a_holder_that_nobody_knows_is_gone_unless_it_has_only_claimed() {
     assert_eq!(asked(&leased(), &healthy(), 20).guard(), "running", "it claims before it is seen");
     let gone = asked(&leased(), &healthy(), 21);
-    let (worker, heir) = (WorkerId("one".into()), Heir::Worker);
-    assert_eq!(gone, Why::HolderGone { worker, until: at(40), heir });
+    let (worker, next_owner) = (WorkerId("one".into()), NextOwner::Worker);
+    assert_eq!(gone, Why::HolderGone { worker, until: at(40), next_owner });
     assert_eq!(
         gone.to_string(),
         "one holds its lease until 2023-11-14 22:14:00Z, but no such process is known: it has ended, or was never \
@@ -101,20 +93,20 @@ fn a_holder_that_nobody_knows_is_gone_unless_it_has_only_claimed() {
 
 #[test]
 fn who_takes_an_expired_lease_is_promised_only_where_somebody_lives() {
-    let heir = |job: &Job, around: Surroundings| match asked(job, &around, 40) {
-        Why::LeaseExpired { heir, .. } => heir,
+    let next_owner = |job: &Job, around: Surroundings| match asked(job, &around, 40) {
+        Why::LeaseExpired { next_owner, .. } => next_owner,
         other => panic!("{other:?}"),
     };
     let with_keys = Job { requires_keys: true, ..leased() };
     let last = Job { crashes: policy().max_crashes - 1, ..leased() };
     let paused = || Surroundings { paused: Some(("olga".into(), at(5))), ..healthy() };
-    assert_eq!(heir(&leased(), healthy()), Heir::Worker);
-    assert_eq!(heir(&leased(), paused()), Heir::PausedQueue(leased().queue));
-    assert_eq!(heir(&with_keys, paused()), Heir::User);
-    assert_eq!(heir(&last, paused()), Heir::DeadLetter);
-    assert_eq!(heir(&leased(), Surroundings { slots: 0, ..healthy() }), Heir::NoWorker);
+    assert_eq!(next_owner(&leased(), healthy()), NextOwner::Worker);
+    assert_eq!(next_owner(&leased(), paused()), NextOwner::PausedQueue(leased().queue));
+    assert_eq!(next_owner(&with_keys, paused()), NextOwner::User);
+    assert_eq!(next_owner(&last, paused()), NextOwner::DeadLetter);
+    assert_eq!(next_owner(&leased(), Surroundings { slots: 0, ..healthy() }), NextOwner::NoWorker);
     for job in [leased(), with_keys, last] {
-        assert_eq!(heir(&job, Surroundings { living: 0, slots: 0, ..paused() }), Heir::Nobody);
+        assert_eq!(next_owner(&job, Surroundings { living: 0, slots: 0, ..paused() }), NextOwner::Nobody);
     }
 }
 
@@ -124,15 +116,15 @@ fn the_heir_agrees_with_the_repair() {
     let with_keys = Job { requires_keys: true, ..leased() };
     let last = Job { crashes: policy().max_crashes - 1, ..leased() };
     for (job, status) in [(leased(), "queued"), (with_keys, "blocked_byok"), (last, "dead_letter")] {
-        let repaired = granted(&job, job::Command::Reconcile { bell_waiting: false }, 40).job;
+        let repaired = granted(&job, job::Command::Reconcile { task_waiting: false }, 40).job;
         assert_eq!(repaired.state.status(), status);
-        let Why::LeaseExpired { heir, .. } = asked(&job, &healthy(), 40) else { panic!("{job:?}") };
+        let Why::LeaseExpired { next_owner, .. } = asked(&job, &healthy(), 40) else { panic!("{job:?}") };
         let expected = match status {
-            "queued" => Heir::Worker,
-            "blocked_byok" => Heir::User,
-            _ => Heir::DeadLetter,
+            "queued" => NextOwner::Worker,
+            "blocked_byok" => NextOwner::User,
+            _ => NextOwner::DeadLetter,
         };
-        assert_eq!(heir, expected);
+        assert_eq!(next_owner, expected);
     }
 }
 
@@ -145,21 +137,29 @@ fn sentences_name_the_queue_and_what_to_start() {
         "Its queue, creation, is paused by olga since 2023-11-14 22:13:20Z; \
          `listen jobs resume creation --reason …` opens it."
     );
-    let expired = |heir| {
-        Why::LeaseExpired { worker: WorkerId("one".into()), at: at(40), seen_at: None, heir }.to_string()
+    let expired = |next_owner| {
+        Why::LeaseExpired { worker: WorkerId("one".into()), at: at(40), seen_at: None, next_owner }
+            .to_string()
     };
     assert_eq!(
-        expired(Heir::Nobody),
+        expired(NextOwner::Nobody),
         "Its lease, held by one, ran out at 2023-11-14 22:14:00Z: no process lives that would take it back; \
          start one with the role worker."
     );
-    for heir in
-        [Heir::Worker, Heir::PausedQueue(Queue::Creation), Heir::User, Heir::DeadLetter, Heir::NoWorker]
-    {
-        assert!(expired(heir).contains("a living process takes it back within seconds"), "{heir:?}");
+    for next_owner in [
+        NextOwner::Worker,
+        NextOwner::PausedQueue(Queue::Creation),
+        NextOwner::User,
+        NextOwner::DeadLetter,
+        NextOwner::NoWorker,
+    ] {
+        assert!(
+            expired(next_owner).contains("a living process takes it back within seconds"),
+            "{next_owner:?}"
+        );
     }
-    assert!(expired(Heir::NoWorker).ends_with("start one with the role worker."));
-    assert!(expired(Heir::PausedQueue(Queue::Creation)).contains("its queue, creation, is paused"));
+    assert!(expired(NextOwner::NoWorker).ends_with("start one with the role worker."));
+    assert!(expired(NextOwner::PausedQueue(Queue::Creation)).contains("its queue, creation, is paused"));
 }
 
 #[test]

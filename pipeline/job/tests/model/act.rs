@@ -33,16 +33,13 @@ const VERBS_AT_ONCE: usize = 2;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Action {
     Tick,
-    LoseBell,
+    LoseTask,
     /// A worker's process dies, between any two of its actions.
     Die(usize),
     /// An actor reads the row and decides.
     Read(Actor, Intent),
-    /// It stores what it decided; the bell may fail to be written.
-    Store {
-        actor: Actor,
-        bell_written: bool,
-    },
+    /// It stores what it decided.
+    Store(Actor),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -71,18 +68,13 @@ impl Model for World {
         if system.now < self.horizon {
             actions.push(Action::Tick);
         }
-        if system.bell.is_some() && system.budget.lost_bells > 0 {
-            actions.push(Action::LoseBell);
+        if system.task.is_some() && system.budget.lost_tasks > 0 {
+            actions.push(Action::LoseTask);
         }
         let idle = system.writes.iter().flatten().count() < VERBS_AT_ONCE;
         for &actor in self.actors {
-            if let Some(write) = &system.writes[actor.slot()] {
-                actions.push(Action::Store { actor, bell_written: true });
-                if write.step.effects.iter().any(|effect| matches!(effect, Effect::Ring { .. }))
-                    && system.budget.unwritten_bells > 0
-                {
-                    actions.push(Action::Store { actor, bell_written: false });
-                }
+            if system.writes[actor.slot()].is_some() {
+                actions.push(Action::Store(actor));
             } else if idle {
                 self.intents(system, actor, |intent| actions.push(Action::Read(actor, intent)));
             }
@@ -98,19 +90,16 @@ impl Model for World {
         let mut system = before.clone();
         match action {
             Action::Tick => system.now += 1,
-            Action::LoseBell => {
-                system.bell = None;
-                system.budget.lost_bells -= 1;
+            Action::LoseTask => {
+                system.task = None;
+                system.budget.lost_tasks -= 1;
             }
             Action::Die(index) => {
                 system.runs[index] = None;
                 system.writes[index] = None;
             }
             Action::Read(actor, intent) => read(&mut system, actor, intent),
-            Action::Store { actor, bell_written } => {
-                system.budget.unwritten_bells -= u8::from(!bell_written);
-                system.store(actor, bell_written, self.compare_and_set);
-            }
+            Action::Store(actor) => system.store(actor, self.compare_and_set),
         }
         // What changes nothing (most refusals) is no step.
         (system != *before).then(|| system.with_workers_in_order())
@@ -201,8 +190,8 @@ fn command(system: &System, actor: Actor, intent: Intent) -> (Command, Verb) {
         }
         Intent::Park => (Command::Park { epoch }, run(true)),
         Intent::Reconcile => {
-            let bell_waiting = system.bell.is_some_and(|due| due <= at(system.now));
-            (Command::Reconcile { bell_waiting }, Verb::Reconcile)
+            let task_waiting = system.task.is_some_and(|due| due <= at(system.now));
+            (Command::Reconcile { task_waiting }, Verb::Reconcile)
         }
         Intent::Replay => {
             let conversation_gone = system.conversation == Conversation::Deleted;

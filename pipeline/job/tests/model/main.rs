@@ -13,7 +13,7 @@ use stateright::{Checker, HasDiscoveries, Model};
 use system::{Actor, Budget};
 
 const WORKERS: [Actor; 2] = [Actor::Worker(0), Actor::Worker(1)];
-const NOTHING_FREE: Budget = Budget { replays: 0, releases: 0, parks: 0, lost_bells: 0, unwritten_bells: 0 };
+const NOTHING_FREE: Budget = Budget { replays: 0, releases: 0, parks: 0, lost_tasks: 0 };
 
 /// Two workers, a bad queue, the reconciler.
 const QUEUE: World = World {
@@ -21,13 +21,12 @@ const QUEUE: World = World {
     requires_keys: false,
     claims: &[false],
     actors: &[WORKERS[0], WORKERS[1], Actor::Reconciler],
-    budget: Budget { releases: 1, lost_bells: 1, unwritten_bells: 1, ..NOTHING_FREE },
+    budget: Budget { releases: 1, lost_tasks: 1, ..NOTHING_FREE },
     horizon: 4,
     expected: &[
         "kept",
         "kept after a crash and a failure",
-        "kept after its bell was lost",
-        "kept after its bell could not be written",
+        "kept after its task was lost",
         "two believe that they run it",
         "a completion races with a take-over",
         "poisoned",

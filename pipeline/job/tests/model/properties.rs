@@ -35,20 +35,20 @@ fn never_broken() -> Vec<Property<World>> {
     ]
 }
 
-/// If every bell were lost and every worker dead, the look at `reconcile_after_at` alone must bring the job
-/// on: a new bell exactly if it is queued, a parked job with its deadline, or an end; and the next look is later.
+/// If every task were lost and every worker dead, the look at `reconcile_after_at` alone must bring the job
+/// on: a new task exactly if it is queued, a parked job with its deadline, or an end; and the next look is later.
 fn has_an_owner(system: &System) -> bool {
     let Some(due) = system.job.reconcile_after_at(&policy()) else { return system.job.state.is_terminal() };
     let look = |seconds| {
         let moment = due - Duration::seconds(seconds);
-        decide(&system.job, Command::Reconcile { bell_waiting: false }, moment, &policy())
+        decide(&system.job, Command::Reconcile { task_waiting: false }, moment, &policy())
     };
     let early = look(1) == Err(Refusal::NotDue);
     let brings_on = look(0).is_ok_and(|step| {
-        let rung = step.effects.iter().any(|effect| matches!(effect, Effect::Ring { .. }));
+        let enqueued = step.effects.iter().any(|effect| matches!(effect, Effect::Enqueue { .. }));
         let queued = matches!(step.job.state, State::Queued { .. });
         let moved_on = step.job.reconcile_after_at(&policy()).is_none_or(|next| next > due);
-        rung == queued && (moved_on || matches!(step.job.state, State::BlockedByok))
+        enqueued == queued && (moved_on || matches!(step.job.state, State::BlockedByok))
     });
     early && brings_on && !system.job.state.is_terminal()
 }
@@ -80,11 +80,8 @@ fn reachable() -> Vec<Property<World>> {
             kept(system) && system.job.queue == Queue::Finalization
         }),
         Property::sometimes("kept with keys", |_, system: &System| kept(system) && system.job.requires_keys),
-        Property::sometimes("kept after its bell was lost", |_, system: &System| {
-            kept(system) && system.budget.lost_bells == 0
-        }),
-        Property::sometimes("kept after its bell could not be written", |_, system: &System| {
-            kept(system) && system.budget.unwritten_bells == 0
+        Property::sometimes("kept after its task was lost", |_, system: &System| {
+            kept(system) && system.budget.lost_tasks == 0
         }),
         Property::sometimes("two believe that they run it", |_, system: &System| {
             system.runs.iter().all(Option::is_some)

@@ -1,4 +1,4 @@
-//! What the model knows of the world: one row, its bell, its conversation, and five actors.
+//! What the model knows of the world: one row, its task, its conversation, and five actors.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -70,8 +70,7 @@ pub(crate) struct Budget {
     pub(crate) replays: u8,
     pub(crate) releases: u8,
     pub(crate) parks: u8,
-    pub(crate) lost_bells: u8,
-    pub(crate) unwritten_bells: u8,
+    pub(crate) lost_tasks: u8,
 }
 
 /// What must never have happened.
@@ -88,9 +87,9 @@ pub(crate) struct Record {
 pub(crate) struct System {
     pub(crate) now: i64,
     pub(crate) job: Job,
-    /// A waiting bell of the present generation, by its ring time. Older generations are refused anyway;
-    /// that a worker may claim with or without it stands for bells that come twice or late.
-    pub(crate) bell: Option<Timestamp>,
+    /// A waiting task of the present generation, by its ring time. Older generations are refused anyway;
+    /// that a worker may claim with or without it stands for tasks that come twice or late.
+    pub(crate) task: Option<Timestamp>,
     pub(crate) conversation: Conversation,
     pub(crate) runs: [Option<Run>; 2],
     pub(crate) writes: [Option<Write>; 5],
@@ -112,7 +111,7 @@ impl System {
         let step = Job::admit(admission, at(0));
         Self {
             now: 0,
-            bell: bell_of(&step),
+            task: task_of(&step),
             job: step.job,
             conversation: Conversation::Processing,
             runs: [None; 2],
@@ -138,15 +137,11 @@ impl System {
     }
 
     /// Stores a write: compare, set, apply its effects, tell its actor.
-    pub(crate) fn store(&mut self, actor: Actor, bell_written: bool, compare_and_set: bool) {
-        let Some(mut write) = self.writes[actor.slot()].take() else { return };
-        let mut bell = bell_of(&write.step);
-        if bell.is_some() && !bell_written {
-            bell = None;
-            write.step = without_bell(&self.job, write.step, write.verb, self.now);
-        }
+    pub(crate) fn store(&mut self, actor: Actor, compare_and_set: bool) {
+        let Some(write) = self.writes[actor.slot()].take() else { return };
+        let task = task_of(&write.step);
         self.judge(&write);
-        self.keep_bell(&write, bell);
+        self.keep_task(&write, task);
         self.apply(&write.step.effects);
         self.tell(actor, &write);
         self.job = write.step.job;
@@ -161,7 +156,7 @@ impl System {
         let (old, new) = (&self.job, &write.step.job);
         let record = &mut self.record;
         record.number_went_back |=
-            new.epoch < old.epoch || new.generation < old.generation || new.ring < old.ring;
+            new.epoch < old.epoch || new.generation < old.generation || new.dispatch < old.dispatch;
         record.terminal_moved |= matches!(old.state, State::Completed { .. }) && new != old;
         let leased = matches!(new.state, State::Leased(_));
         match write.verb {
@@ -171,13 +166,13 @@ impl System {
         }
     }
 
-    /// A claim deletes the bell that led to it; a new generation makes the old bell void.
-    fn keep_bell(&mut self, write: &Write, bell: Option<Timestamp>) {
+    /// A claim deletes the task that led to it; a new generation makes the old task void.
+    fn keep_task(&mut self, write: &Write, task: Option<Timestamp>) {
         let claimed = matches!(write.verb, Verb::Claim { .. });
         if claimed || write.step.job.generation != self.job.generation {
-            self.bell = None;
+            self.task = None;
         }
-        self.bell = bell.or(self.bell);
+        self.task = task.or(self.task);
     }
 
     fn apply(&mut self, effects: &[Effect]) {
@@ -189,8 +184,10 @@ impl System {
                 }
                 Effect::FailConversation { .. } => self.conversation = Conversation::Failed,
                 Effect::ReopenConversation => self.conversation = Conversation::Processing,
-                Effect::Ring { .. } | Effect::CountRetry | Effect::CountDeadLetter | Effect::RecordAction => {
-                }
+                Effect::Enqueue { .. }
+                | Effect::CountRetry
+                | Effect::CountDeadLetter
+                | Effect::RecordAction => {}
             }
         }
     }
@@ -211,23 +208,9 @@ impl System {
     }
 }
 
-/// The ledger's answer to a bell that cannot be written (DESIGN §5): the intent is kept and marked; a
-/// reconcile changes nothing but its retry time.
-fn without_bell(old: &Job, step: Step, verb: Verb, now: i64) -> Step {
-    let job = match verb {
-        Verb::Reconcile => Job { look_at: Some(at(now) + policy().retry_look), ..old.clone() },
-        _ => Job { unrung: true, ..step.job },
-    };
-    let effects = match verb {
-        Verb::Reconcile => Vec::new(),
-        _ => step.effects,
-    };
-    Step { job, effects }
-}
-
-fn bell_of(step: &Step) -> Option<Timestamp> {
+fn task_of(step: &Step) -> Option<Timestamp> {
     step.effects.iter().find_map(|effect| match effect {
-        Effect::Ring { at } => Some(*at),
+        Effect::Enqueue { at } => Some(*at),
         _ => None,
     })
 }
@@ -247,6 +230,5 @@ pub(crate) fn policy() -> Policy {
         back_off: [Duration::seconds(1); 4],
         release_window: Duration::seconds(2),
         byok_deadline: Duration::seconds(2),
-        retry_look: Duration::seconds(1),
     }
 }

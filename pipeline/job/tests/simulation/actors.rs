@@ -1,4 +1,4 @@
-//! What processes do: take bells, renew, work, look.
+//! What processes do: take tasks, renew, work, look.
 
 use chrono::Duration;
 use job::{Command, FailureCode, Refusal, State, WorkerId, decide};
@@ -45,21 +45,21 @@ impl Sim {
         Ok(())
     }
 
-    /// Takes due bells into free slots.
+    /// Takes due tasks into free slots.
     fn poll(&mut self, process: usize) {
         self.later(500..1_500, Event::Poll(process));
-        if self.database_away_until > self.now || self.bells_away_until > self.now {
+        if self.database_away_until > self.now || self.queue_away_until > self.now {
             return;
         }
         let free = SLOTS.saturating_sub(self.processes[process].runs.len());
         let clock = self.clock();
         let mut due: Vec<usize> =
-            (0..self.bells.len()).filter(|&bell| self.bells[bell].at <= clock).collect();
-        due.sort_by_key(|&bell| (self.bells[bell].at, bell));
+            (0..self.tasks.len()).filter(|&task| self.tasks[task].at <= clock).collect();
+        due.sort_by_key(|&task| (self.tasks[task].at, task));
         let life = self.processes[process].life;
         // Sometimes a session with the person's keys asks: nothing in the product does yet.
         let keys = self.troubled() && self.chances(3);
-        for row in due.into_iter().take(free).map(|bell| self.bells[bell].row).collect::<Vec<_>>() {
+        for row in due.into_iter().take(free).map(|task| self.tasks[task].row).collect::<Vec<_>>() {
             let actor = Actor::Taker { process, life, keys };
             self.say(actor, row, Want::Claim);
         }
@@ -106,15 +106,15 @@ impl Sim {
         }
         let clock = self.clock();
         let read = &self.rows[row];
-        let bell = self.bells.iter().find(|bell| bell.row == row && bell.at <= clock);
-        let generation = match (want, bell) {
-            (Want::Claim, Some(bell)) => bell.generation,
+        let task = self.tasks.iter().find(|task| task.row == row && task.at <= clock);
+        let generation = match (want, task) {
+            (Want::Claim, Some(task)) => task.generation,
             _ => read.job.generation,
         };
         let waiting = self
-            .bells
+            .tasks
             .iter()
-            .any(|bell| bell.row == row && bell.generation == read.job.generation && bell.at <= clock);
+            .any(|task| task.row == row && task.generation == read.job.generation && task.at <= clock);
         let command = command(actor, want, generation, waiting);
         let (version, job) = (read.version, read.job.clone());
         match decide(&job, command, clock, &self.policy) {
@@ -138,16 +138,16 @@ impl Sim {
         match actor {
             Actor::Taker { .. } => {
                 if matches!(refusal, Refusal::StaleGeneration | Refusal::UnknownGeneration) {
-                    self.seen.stale_bells += 1;
+                    self.seen.stale_tasks += 1;
                 }
                 let clock = self.clock();
                 match refusal {
                     Refusal::NotYet { until } => {
-                        let moved = self.bells.iter_mut().filter(|bell| bell.row == row && bell.at <= clock);
-                        moved.for_each(|bell| bell.at = until);
+                        let moved = self.tasks.iter_mut().filter(|task| task.row == row && task.at <= clock);
+                        moved.for_each(|task| task.at = until);
                     }
-                    _ => self.bells.retain(|bell| {
-                        !(bell.row == row && bell.generation == generation && bell.at <= clock)
+                    _ => self.tasks.retain(|task| {
+                        !(task.row == row && task.generation == generation && task.at <= clock)
                     }),
                 }
             }
@@ -234,7 +234,7 @@ fn process_of(event: &Event) -> Option<usize> {
     }
 }
 
-fn command(actor: Actor, want: Want, generation: job::Generation, bell_waiting: bool) -> Command {
+fn command(actor: Actor, want: Want, generation: job::Generation, task_waiting: bool) -> Command {
     let epoch = match actor {
         Actor::Run { run, .. } => run.epoch,
         _ => job::Epoch(0),
@@ -243,7 +243,7 @@ fn command(actor: Actor, want: Want, generation: job::Generation, bell_waiting: 
         (Want::Claim, Actor::Taker { process, keys, .. }) => {
             Command::Claim { generation, worker: WorkerId(format!("p{process}")), keys }
         }
-        (Want::Claim | Want::Reconcile, _) => Command::Reconcile { bell_waiting },
+        (Want::Claim | Want::Reconcile, _) => Command::Reconcile { task_waiting },
         (Want::Renew, _) => Command::Renew { epoch },
         (Want::Complete, _) => Command::Complete { epoch, outcome: job::Outcome::Kept },
         (Want::Fail(code), _) => Command::Fail { epoch, code, retry_after: None, jitter_permille: 0 },

@@ -30,8 +30,7 @@ pub(crate) struct Seen {
     pub(crate) parked: u64,
     pub(crate) abandoned: u64,
     pub(crate) zombies_refused: u64,
-    pub(crate) unrung: u64,
-    pub(crate) stale_bells: u64,
+    pub(crate) stale_tasks: u64,
     pub(crate) run_limits: u64,
     pub(crate) poisoned: u64,
 }
@@ -50,7 +49,7 @@ impl Seen {
         assert!(self.all().iter().all(|count| **count > 0), "something never happened: {words}");
     }
 
-    fn all(&mut self) -> [&mut u64; 16] {
+    fn all(&mut self) -> [&mut u64; 15] {
         [
             &mut self.stores,
             &mut self.lost_races,
@@ -64,8 +63,7 @@ impl Seen {
             &mut self.parked,
             &mut self.abandoned,
             &mut self.zombies_refused,
-            &mut self.unrung,
-            &mut self.stale_bells,
+            &mut self.stale_tasks,
             &mut self.run_limits,
             &mut self.poisoned,
         ]

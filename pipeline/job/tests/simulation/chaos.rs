@@ -4,7 +4,7 @@ use chrono::Duration;
 use job::Generation;
 use rand::RngExt;
 
-use crate::sim::{Actor, Bell, Event, PROCESSES, Sim, Want};
+use crate::sim::{Actor, Event, PROCESSES, Sim, Task, Want};
 
 impl Sim {
     /// One piece of bad luck, while the trouble lasts.
@@ -24,16 +24,16 @@ impl Sim {
                 self.processes[process].frozen_until = self.now + long;
             }
             5 => self.database_away_until = self.now + wait / 2,
-            6 => self.bells_away_until = self.now + wait,
+            6 => self.queue_away_until = self.now + wait,
             7 => {
                 let chance = &mut self.chance;
-                self.bells.retain(|_| chance.random_range(0..2) == 0);
+                self.tasks.retain(|_| chance.random_range(0..2) == 0);
             }
-            8 => self.double_bells(),
+            8 => self.double_tasks(),
             9 => self.clock_behind = wait,
             _ => {
                 let late = Duration::milliseconds(wait * 10);
-                self.bells.iter_mut().for_each(|bell| bell.at += late);
+                self.tasks.iter_mut().for_each(|task| task.at += late);
             }
         }
     }
@@ -59,14 +59,14 @@ impl Sim {
     }
 
     /// Bells of this dispatch, of an older and of a newer one.
-    fn double_bells(&mut self) {
+    fn double_tasks(&mut self) {
         let at = self.clock();
         for row in 0..self.rows.len() {
             let generation = self.rows[row].job.generation;
             let of = [generation, Generation(generation.0 - 1), generation.next()];
             let drawn = of[self.chance.random_range(0..of.len())];
             if self.chances(30) {
-                self.bells.push(Bell { row, generation: drawn, at });
+                self.tasks.push(Task { row, generation: drawn, at });
             }
         }
     }

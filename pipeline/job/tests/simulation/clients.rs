@@ -75,12 +75,11 @@ impl Sim {
         let id = JobId::derive("u", &conversation.to_string(), owner.revisions);
         let origin = if row.is_multiple_of(2) { Origin::Finalize } else { Origin::Create };
         let now = self.clock();
-        let mut step = Job::admit(Admission { id, origin, force_process: false, requires_keys }, now);
-        let rung = step.effects.iter().any(|effect| matches!(effect, Effect::Ring { .. }));
-        if rung == requires_keys {
-            return Err("broken: an admission rings, and one that requires keys does not".to_owned());
+        let step = Job::admit(Admission { id, origin, force_process: false, requires_keys }, now);
+        let enqueued = step.effects.iter().any(|effect| matches!(effect, Effect::Enqueue { .. }));
+        if enqueued == requires_keys {
+            return Err("broken: an admission enqueues, and one that requires keys does not".to_owned());
         }
-        step.job.unrung = rung && self.bells_away_until > self.now;
         let books = Books { requires_keys, parked_at: requires_keys.then_some(now), ..Books::default() };
         self.rows.push(Row { job: step.job.clone(), version: 0, due: None, conversation, books });
         rules::due(&step.job, &self.rows[row].books, &self.policy)?;
@@ -183,7 +182,7 @@ impl Sim {
             let since = kept.books.parked_at.ok_or("a parked job was never parked")?;
             let deadline = since + self.policy.byok_deadline;
             let look =
-                |moment| decide(&kept.job, Command::Reconcile { bell_waiting: false }, moment, &self.policy);
+                |moment| decide(&kept.job, Command::Reconcile { task_waiting: false }, moment, &self.policy);
             if look(deadline - Duration::milliseconds(1)) != Err(Refusal::NotDue) {
                 return Err(format!("job {row} is given up before its deadline"));
             }

@@ -2,7 +2,7 @@
 //! seeded scheduler and simulated time. The model explores all of a small world; this goes deep into larger ones.
 //!
 //! Every verb reads and decides at one moment and stores, by compare-and-set, at a later one. Between them processes
-//! die, freeze and come back, answers are lost after the commit, the database goes away, and bells are lost, doubled,
+//! die, freeze and come back, answers are lost after the commit, the database goes away, and tasks are lost, doubled,
 //! late, or cannot be written. The same seed is the same run: `SIMULATION_SEED=N cargo test -p job --test simulation`
 //! replays one and prints what happened; `SIMULATION_SEEDS=100000` tries more of them.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may stop at a surprise")]

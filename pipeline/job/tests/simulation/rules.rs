@@ -5,7 +5,7 @@ use job::{Command, Effect, FailureCode, Job, Policy, Refusal, State, decide};
 
 use crate::books::Books;
 use crate::sim::{Actor, Row, Want, Write};
-use crate::store::rings;
+use crate::store::enqueues;
 
 /// Judges one write against the row that it replaces.
 pub(crate) fn check(row: &Row, write: &Write, policy: &Policy) -> Result<(), String> {
@@ -15,7 +15,7 @@ pub(crate) fn check(row: &Row, write: &Write, policy: &Policy) -> Result<(), Str
     keys(&row.books, write)?;
     counters(&row.books, new, policy)?;
     edge(old, write, policy)?;
-    bells(old, write)?;
+    tasks(old, write)?;
     dead_letters(old, write)?;
     due(new, &row.books, policy)?;
     owner(new, policy)
@@ -132,21 +132,20 @@ fn edge(old: &Job, write: &Write, policy: &Policy) -> Result<(), String> {
     }
 }
 
-/// A bell is rung exactly when a job comes into its queue.
-fn bells(old: &Job, write: &Write) -> Result<(), String> {
+/// A job is enqueued exactly when it comes into its queue.
+fn tasks(old: &Job, write: &Write) -> Result<(), String> {
     let queued = matches!(write.step.job.state, State::Queued { .. });
-    let rung = write.step.job.ring.0 - old.ring.0;
-    must(rung == i64::from(rings(&write.step)), "every ring has a number of its own")?;
-    let waits = write.want == Want::Reconcile && !rings(&write.step);
-    must(rings(&write.step) == queued || (queued && waits), "a queued job has been rung for")
+    let enqueued = write.step.job.dispatch.0 - old.dispatch.0;
+    must(enqueued == i64::from(enqueues(&write.step)), "every dispatch has a number of its own")?;
+    let waits = write.want == Want::Reconcile && !enqueues(&write.step);
+    must(enqueues(&write.step) == queued || (queued && waits), "a queued job has been enqueued")
 }
 
 /// When somebody must look, from the simulation's own numbers.
 pub(crate) fn due(job: &Job, books: &Books, policy: &Policy) -> Result<(), String> {
     let expected = match &job.state {
         State::Leased(lease) => Some(lease.expires_at),
-        State::Queued { ready_at } if job.unrung => Some(job.look_at.unwrap_or(*ready_at)),
-        State::Queued { ready_at } => Some(job.look_at.unwrap_or(*ready_at + policy.staleness)),
+        State::Queued { ready_at } => Some(job.next_check_at.unwrap_or(*ready_at + policy.staleness)),
         State::BlockedByok => books.parked_at.map(|since| since + policy.byok_deadline),
         State::Completed { .. } | State::DeadLetter { .. } => None,
     };
@@ -168,19 +167,19 @@ fn dead_letters(old: &Job, write: &Write) -> Result<(), String> {
     must(completes == usize::from(write.want == Want::Complete), "a completion writes its results once")
 }
 
-/// If every bell were lost and every process dead, the look at the due time alone brings the job on.
+/// If every task were lost and every process dead, the look at the due time alone brings the job on.
 pub(crate) fn owner(job: &Job, policy: &Policy) -> Result<(), String> {
     let Some(due) = job.reconcile_after_at(policy) else {
         return must(job.state.is_terminal(), "a live job has somebody who looks");
     };
     must(!job.state.is_terminal(), "nobody looks at a job at rest")?;
-    let look = |moment| decide(job, Command::Reconcile { bell_waiting: false }, moment, policy);
+    let look = |moment| decide(job, Command::Reconcile { task_waiting: false }, moment, policy);
     must(look(due - Duration::milliseconds(1)) == Err(Refusal::NotDue), "nobody looks too early")?;
     let step = look(due).map_err(|refusal| format!("broken: the look does nothing: {refusal:?}"))?;
     let next = step.job.reconcile_after_at(policy);
     let parked = matches!(step.job.state, State::BlockedByok);
     must(parked || next.is_none_or(|next| next > due), "a look brings the job on")?;
-    must(rings(&step) == matches!(step.job.state, State::Queued { .. }), "a look rings for what it queues")
+    must(enqueues(&step) == matches!(step.job.state, State::Queued { .. }), "a look enqueues what it queues")
 }
 
 fn leased(job: &Job) -> bool {

@@ -44,7 +44,7 @@ pub(crate) struct Row {
     pub(crate) books: Books,
 }
 
-pub(crate) struct Bell {
+pub(crate) struct Task {
     pub(crate) row: usize,
     pub(crate) generation: job::Generation,
     pub(crate) at: Timestamp,
@@ -159,13 +159,13 @@ pub(crate) struct Sim {
     queue: BinaryHeap<Reverse<At>>,
     events: u64,
     pub(crate) rows: Vec<Row>,
-    pub(crate) bells: Vec<Bell>,
+    pub(crate) tasks: Vec<Task>,
     pub(crate) conversations: Vec<Conversation>,
     /// Whether a user brings own keys.
     pub(crate) users: Vec<bool>,
     pub(crate) processes: Vec<Process>,
     pub(crate) database_away_until: Millis,
-    pub(crate) bells_away_until: Millis,
+    pub(crate) queue_away_until: Millis,
     pub(crate) clock_behind: Millis,
     pub(crate) claims: u64,
     pub(crate) policy: Policy,
@@ -182,12 +182,12 @@ impl Sim {
             queue: BinaryHeap::new(),
             events: 0,
             rows: Vec::new(),
-            bells: Vec::new(),
+            tasks: Vec::new(),
             conversations: Vec::new(),
             users: vec![false, false, true],
             processes: (0..PROCESSES).map(|_| Process::default()).collect(),
             database_away_until: 0,
-            bells_away_until: 0,
+            queue_away_until: 0,
             clock_behind: 0,
             claims: 0,
             policy: Policy::default(),

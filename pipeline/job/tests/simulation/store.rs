@@ -3,7 +3,7 @@
 use job::{Effect, Job, State, Step};
 
 use crate::rules;
-use crate::sim::{Actor, Bell, Run, Sim, Standing, Want, Write};
+use crate::sim::{Actor, Run, Sim, Standing, Task, Want, Write};
 
 impl Sim {
     /// Stores what a verb decided; the first broken rule ends the run.
@@ -23,15 +23,6 @@ impl Sim {
             self.say(actor, row, want);
             return Ok(());
         }
-        let rings = rings(&write.step);
-        if rings && !self.bell_can_be_written() {
-            if want == Want::Reconcile {
-                self.look_later(row);
-                return Ok(());
-            }
-            self.seen.unrung += 1;
-            write.step.job.unrung = true;
-        }
         self.account(&write);
         rules::check(&self.rows[row], &write, &self.policy)
             .map_err(|breach| format!("{breach}\n  before {:?}\n  write {write:?}", self.rows[row].job))?;
@@ -46,7 +37,7 @@ impl Sim {
         Ok(())
     }
 
-    /// Applies a granted step: job, bell, conversation.
+    /// Applies a granted step: job, task, conversation.
     pub(crate) fn keep(&mut self, row: usize, step: &Step) {
         let now = self.clock();
         let was_claimed = matches!(step.job.state, State::Leased(_));
@@ -57,12 +48,12 @@ impl Sim {
         kept.job = step.job.clone();
         self.seen.stores += 1;
         if was_claimed {
-            self.bells.retain(|bell| !(bell.row == row && bell.generation == generation && bell.at <= now));
+            self.tasks.retain(|task| !(task.row == row && task.generation == generation && task.at <= now));
         }
         for effect in &step.effects {
             match effect {
-                Effect::Ring { at } if !step.job.unrung => {
-                    self.bells.push(Bell { row, generation: step.job.generation, at: *at });
+                Effect::Enqueue { at } => {
+                    self.tasks.push(Task { row, generation: step.job.generation, at: *at });
                 }
                 Effect::CompleteConversation { .. } => self.stand(row, Standing::Completed),
                 Effect::FailConversation { .. } => {
@@ -154,21 +145,6 @@ impl Sim {
         }
     }
 
-    fn bell_can_be_written(&mut self) -> bool {
-        self.bells_away_until <= self.now && !(self.troubled() && self.chances(2))
-    }
-
-    /// What the ledger does when a `Reconcile` cannot write its bell: the next look is set, and nothing else.
-    fn look_later(&mut self, row: usize) {
-        let later = self.clock() + self.policy.retry_look;
-        let kept = &mut self.rows[row];
-        kept.version += 1;
-        kept.due = kept.due.map(|_| later);
-        if matches!(kept.job.state, State::Queued { .. }) {
-            kept.job = Job { look_at: Some(later), ..kept.job.clone() };
-        }
-    }
-
     fn stand(&mut self, row: usize, standing: Standing) {
         let conversation = &mut self.conversations[self.rows[row].conversation];
         if conversation.newest == row && conversation.standing != Standing::Gone {
@@ -177,6 +153,6 @@ impl Sim {
     }
 }
 
-pub(crate) fn rings(step: &Step) -> bool {
-    step.effects.iter().any(|effect| matches!(effect, Effect::Ring { .. }))
+pub(crate) fn enqueues(step: &Step) -> bool {
+    step.effects.iter().any(|effect| matches!(effect, Effect::Enqueue { .. }))
 }

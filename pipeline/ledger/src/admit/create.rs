@@ -1,17 +1,20 @@
 //! Creating a conversation: stored and admitted, or stored to be finalized later.
 
 use chrono::Duration;
-use job::{JobId, Origin};
+use job::Origin;
 use records::{Conversation, ConversationId, Status, Timestamp, UserId};
 use sqlx::{PgConnection, Postgres, Transaction};
 use trace::TraceContext;
 use tracing::Instrument;
 
-use super::{Admitted, Admitting, CreateOutcome, NewContent, NewConversation, Owner, admission, owner};
+use super::{
+    Admitted, Admitting, CreateOutcome, NewContent, NewConversation, Owner, admission, lock_conversation,
+    open_revisions, owner,
+};
 use crate::{
     Ledger,
     conversations::{row::read_conversation, shapes::geolocation_to_json},
-    effects::{Bell, Stumble, until_stored},
+    effects::{Abort, retry_conflicts},
     error::{Doing, Error},
     keyed::{Keying, WithKeys},
     segments::{first_words, insert_segments, length},
@@ -55,11 +58,9 @@ impl Ledger {
         if let NewContent::Segments(segments) = &mut new.content {
             first_words(segments);
         }
-        async {
-            until_stored!(self, "creating a conversation", |bell| self.try_create(user, &new, keys, bell))
-        }
-        .instrument(admission())
-        .await
+        async { retry_conflicts!("creating a conversation", self.try_create(user, &new, keys)) }
+            .instrument(admission())
+            .await
     }
 
     async fn try_create(
@@ -67,15 +68,14 @@ impl Ledger {
         user: &UserId,
         new: &NewConversation,
         keys: Option<WithKeys<'_>>,
-        bell: Bell,
-    ) -> Result<CreateOutcome, Stumble> {
+    ) -> Result<CreateOutcome, Abort> {
         let (mut transaction, now) =
             self.begin_creating("creating a conversation", &[new.id.as_str()]).await?;
         let owner = owner(&mut transaction, user).await?;
         let owner = owner.ok_or(sqlx::Error::RowNotFound).doing("reading who creates a conversation")?;
         let keying = Keying::of(owner.requires_byok, keys);
         if !insert_conversation(&mut transaction, user, new, now).await.doing("storing a conversation")? {
-            return self.repeat(transaction, user, &new.id, (&owner, keying), now, bell).await;
+            return self.repeat(transaction, user, &new.id, (&owner, keying), now).await;
         }
         if new.client_session_id.is_some() && was_deleted(&mut transaction, user, &new.id).await? {
             return Ok(CreateOutcome::Deleted);
@@ -88,7 +88,6 @@ impl Ledger {
             transaction.commit().await.doing("creating a conversation")?;
             return Ok(CreateOutcome::Deferred(conversation));
         }
-        let job_id = JobId::derive(user.as_str(), new.id.as_str(), 1);
         let admitting = Admitting {
             user,
             conversation: &new.id,
@@ -99,12 +98,7 @@ impl Ledger {
             first_epoch: owner.first_epoch,
             trace: TraceContext::current(),
         };
-        let steps = self.admit(&mut transaction, &[admitting], now, bell).await?;
-        let claimed = self.claim_at_once(&mut transaction, &job_id, keying, now).await?.map(Box::new);
-        let conversation = must_read(&mut transaction, user, &new.id).await?;
-        transaction.commit().await.doing("creating a conversation")?;
-        self.wake_all(&steps);
-        Ok(CreateOutcome::Admitted(Admitted { conversation, job_id, fresh: true, claimed }))
+        self.admit_and_commit(transaction, &admitting, keying, now).await
     }
 
     /// The id is taken: a repeat of a `client_session_id`. One that failed is admitted again.
@@ -115,39 +109,39 @@ impl Ledger {
         id: &ConversationId,
         (owner, keying): (&Owner, Keying<'_>),
         now: Timestamp,
-        bell: Bell,
-    ) -> Result<CreateOutcome, Stumble> {
-        let known = must_read(&mut transaction, user, id).await?;
-        if known.status != Status::Failed {
-            return Ok(CreateOutcome::Known(known));
+    ) -> Result<CreateOutcome, Abort> {
+        let Some(standing) = lock_conversation(&mut transaction, user, id).await? else {
+            return Err(Abort::Conflict);
+        };
+        if standing.status != Status::Failed.as_str() {
+            return Ok(CreateOutcome::Known(must_read(&mut transaction, user, id).await?));
         }
-        // Compare-and-set on the status: of two repeats at once, one admits and the other finds it processing.
-        let reopened: Option<i64> = sqlx::query_scalar(
-            "update conversations set status = 'processing', finalization_revision = finalization_revision + 1, \
-                 discarded = discarded and not discarded_by_failure, discarded_by_failure = false, updated_at = $3 \
-             where user_id = $1 and conversation_id = $2 and status = 'failed' returning finalization_revision",
-        )
-        .bind(user.as_str())
-        .bind(id.as_str())
-        .bind(now)
-        .fetch_optional(&mut *transaction)
-        .await
-        .doing("reopening a conversation")?;
-        let Some(revision) = reopened else { return Err(Stumble::Lost) };
-        let job_id = JobId::derive(user.as_str(), id.as_str(), revision);
         let admitting = Admitting {
             user,
             conversation: id,
-            revision,
+            revision: standing.finalization_revision + 1,
             origin: Origin::Create,
             force_process: false,
             requires_keys: keying.required,
             first_epoch: owner.first_epoch,
             trace: TraceContext::current(),
         };
-        let steps = self.admit(&mut transaction, &[admitting], now, bell).await?;
+        open_revisions(&mut transaction, &[&admitting], &[None], now).await?;
+        self.admit_and_commit(transaction, &admitting, keying, now).await
+    }
+
+    /// Admits a conversation that the transaction has locked or written, takes the lease for a request with keys, and commits.
+    async fn admit_and_commit(
+        &self,
+        mut transaction: Transaction<'static, Postgres>,
+        admitting: &Admitting<'_>,
+        keying: Keying<'_>,
+        now: Timestamp,
+    ) -> Result<CreateOutcome, Abort> {
+        let job_id = admitting.job_id();
+        let steps = self.admit(&mut transaction, &[admitting], now).await?;
         let claimed = self.claim_at_once(&mut transaction, &job_id, keying, now).await?.map(Box::new);
-        let conversation = must_read(&mut transaction, user, id).await?;
+        let conversation = must_read(&mut transaction, admitting.user, admitting.conversation).await?;
         transaction.commit().await.doing("creating a conversation")?;
         self.wake_all(&steps);
         Ok(CreateOutcome::Admitted(Admitted { conversation, job_id, fresh: true, claimed }))
@@ -238,6 +232,6 @@ async fn must_read(
     connection: &mut PgConnection,
     user: &UserId,
     id: &ConversationId,
-) -> Result<Conversation, Stumble> {
-    read_conversation(connection, user, id).await?.ok_or(Stumble::Lost)
+) -> Result<Conversation, Abort> {
+    read_conversation(connection, user, id).await?.ok_or(Abort::Conflict)
 }

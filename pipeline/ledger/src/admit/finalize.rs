@@ -1,46 +1,39 @@
-//! Finalizing persisted conversations: by their owners, or by the reconciler when they were abandoned. Admissions
-//! that arrive together are committed together.
+//! Finalizing persisted conversations: by their owners, or by the reconciler when they were abandoned. Admissions that
+//! arrive at the same time share a commit.
 
 use std::{
     collections::{HashMap, HashSet},
     sync::Arc,
 };
 
-use job::{JobId, Origin, Step, WorkerId};
-use records::{ConversationId, UserId};
+use job::{JobId, Origin, Timestamp, WorkerId};
+use records::{ConversationId, Status, UserId};
 use serde_json::Value;
-use sqlx::PgConnection;
+use sqlx::{FromRow, PgConnection};
 use trace::TraceContext;
 use tracing::Instrument;
 
-use super::{
-    AdmitRefusal, Admitting, admission,
-    found::{Found, Ready, look},
-    opened::{hold, open_revisions},
-    ringing,
-};
+use super::{AdmitRefusal, Admitting, Owner, admission, open_revisions};
 use crate::{
     ConversationView, Ledger,
-    conversations::{NamedRow, Seen},
-    effects::{Bell, Rings, Stumble, until_stored},
+    batcher::{Locks, Outcome},
+    claim::Claimed,
+    effects::{Abort, retry_conflicts},
     error::{Doing, Error},
     keyed::{Keying, WithKeys},
-    row::{self, Written},
-    take::Claimed,
 };
 
 const DOING: &str = "finalizing conversations";
 
-/// What a finalize answers.
-pub(crate) type Finalized = Result<Answer, AdmitRefusal>;
+/// What a finalize returns.
+pub(crate) type Finalized = Result<Admission, AdmitRefusal>;
 
-/// The job of the conversation's newest revision, if it ever had one.
-pub(crate) struct Answer {
+/// The job of a conversation's newest revision.
+pub(crate) struct Admission {
+    /// `None`: it never had one.
     job: Option<JobId>,
-    /// It was made by this question.
+    /// It was made by this request.
     fresh: bool,
-    /// The conversation as it stands then, if it was to be shown and was read whole.
-    seen: Option<Seen>,
 }
 
 /// What came of a finalize that brought keys.
@@ -54,30 +47,18 @@ pub struct FinalizedWithKeys {
     pub claimed: Option<Claimed>,
 }
 
-/// What is asked to be finalized.
-pub(crate) struct Asked {
+/// One conversation to be finalized.
+#[derive(Clone)]
+pub(crate) struct FinalizeRequest {
     user: UserId,
     conversation: ConversationId,
     calendar_meeting_context: Option<Value>,
-    asker: Asker,
-    /// The asker wants to see the conversation, with its transcript.
-    shown: bool,
-    /// The request brought its user's own keys; within, who takes the lease at once.
+    /// Only if its last append is 24 hours old, and without force_process: asked by the reconciler.
+    only_abandoned: bool,
+    /// The request brought its user's own keys; within, which worker takes the lease at once.
     keys: Option<Option<WorkerId>>,
-    /// That of whoever asks: the batch is a task of its own.
+    /// That of the caller: a batch is a task of its own.
     trace: Option<TraceContext>,
-}
-
-/// Whose conversation, and which.
-pub(super) type About<'a> = (&'a UserId, &'a ConversationId);
-
-/// The conversations whose revisions were opened, as they stand then.
-type Opened<'a> = HashMap<About<'a>, NamedRow>;
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Asker {
-    Owner,
-    Reconciler,
 }
 
 impl Ledger {
@@ -92,14 +73,12 @@ impl Ledger {
         conversation: &ConversationId,
         calendar_meeting_context: Option<Value>,
     ) -> Result<Result<Option<JobId>, AdmitRefusal>, Error> {
-        let asked = Asked::by_owner(user, conversation, calendar_meeting_context);
-        Ok(self.ask(asked).await?.map(|answer| answer.job))
+        let request = FinalizeRequest::by_owner(user, conversation, calendar_meeting_context);
+        Ok(self.finalize_in_batch(request).await?.map(|admission| admission.job))
     }
 
-    /// Admits as [`finalize`](Self::finalize) does and answers the conversation as it stands then, with its transcript, and
+    /// Admits as [`finalize`](Self::finalize) does and returns the conversation as it stands then, with its transcript, and
     /// whether this call admitted it.
-    /// Where its row and its words are all that is to be shown, those who admit it have read them: such a request, and most
-    /// are, waits for one batch and not for two.
     ///
     /// # Errors
     /// When the database does not answer: it may be admitted all the same, and a repeat changes nothing. When the row cannot
@@ -110,21 +89,18 @@ impl Ledger {
         conversation: &ConversationId,
         calendar_meeting_context: Option<Value>,
     ) -> Result<Result<(ConversationView, bool), AdmitRefusal>, Error> {
-        let asked = Asked { shown: true, ..Asked::by_owner(user, conversation, calendar_meeting_context) };
-        let Answer { seen, fresh, .. } = match self.ask(asked).await? {
-            Ok(answer) => answer,
+        let request = FinalizeRequest::by_owner(user, conversation, calendar_meeting_context);
+        let Admission { fresh, .. } = match self.finalize_in_batch(request).await? {
+            Ok(admission) => admission,
             Err(refusal) => return Ok(Err(refusal)),
         };
-        let view = match seen {
-            Some(seen) => seen.into_view()?,
-            None => self.one_view(user, conversation, true).await?,
-        };
+        let view = self.one_view(user, conversation, true).await?;
         Ok(view.map(|view| (view, fresh)).ok_or(AdmitRefusal::NoConversation))
     }
 
-    /// Admits as [`finalize`](Self::finalize) does, for a request that brought its user's own keys. A fresh job is
-    /// leased in the same transaction when a claimant is named; an older one is answered as it stands, and whoever
-    /// holds the keys claims it by itself. Such requests share no commit: they are few.
+    /// Admits as [`finalize`](Self::finalize) does, for a request that brought its user's own keys. A new job is
+    /// leased in the same transaction when a claimant is named; an older one is returned as it stands, and the process that
+    /// holds the keys claims it by itself. Such requests are few and share no commit.
     ///
     /// # Errors
     /// When the database does not answer.
@@ -135,250 +111,267 @@ impl Ledger {
         calendar_meeting_context: Option<Value>,
         keys: WithKeys<'_>,
     ) -> Result<Result<FinalizedWithKeys, AdmitRefusal>, Error> {
-        let keys = Some(keys.claimant.cloned());
         let span = admission();
-        let trace = span.in_scope(TraceContext::current);
-        let asked = Asked { keys, trace, ..Asked::by_owner(user, conversation, calendar_meeting_context) };
-        let batch = [Arc::new(asked)];
-        let stored =
-            async { until_stored!(self, "finalizing with keys", |bell| self.try_finalize_all(&batch, bell)) };
-        let (answers, claims) = self.in_time(stored.instrument(span)).await?;
-        let answer = answers.into_iter().next().unwrap_or(Err(AdmitRefusal::NoConversation));
-        Ok(answer.map(|Answer { job, fresh, .. }| FinalizedWithKeys {
+        let request = FinalizeRequest {
+            keys: Some(keys.claimant.cloned()),
+            trace: span.in_scope(TraceContext::current),
+            ..FinalizeRequest::by_owner(user, conversation, calendar_meeting_context)
+        };
+        let batch = [Arc::new(request)];
+        let admit = async { retry_conflicts!(DOING, self.try_finalize_all(&batch, Locks::Wait)) };
+        let (outcomes, claims) = self.in_time(admit.instrument(span)).await?;
+        let finalized = match outcomes.into_iter().next() {
+            Some(Outcome::Done(finalized)) => finalized,
+            Some(Outcome::Locked) | None => Err(AdmitRefusal::NoConversation),
+        };
+        Ok(finalized.map(|Admission { job, fresh }| FinalizedWithKeys {
             job,
             fresh,
             claimed: claims.into_iter().next(),
         }))
     }
 
-    /// Admits one abandoned conversation (origin `finalize`, force_process false); it is held and compared with what was found
-    /// when it is admitted.
-    /// `true` when it was admitted.
+    /// Admits one abandoned conversation (origin `finalize`, force_process false). Returns whether it was admitted.
     ///
     /// # Errors
     /// When the database does not answer.
     pub async fn admit_abandoned(&self, user: &UserId, conversation: &ConversationId) -> Result<bool, Error> {
-        let asked = Asked { asker: Asker::Reconciler, ..Asked::by_owner(user, conversation, None) };
-        Ok(self.ask(asked).await?.is_ok_and(|answer| answer.fresh))
+        let request =
+            FinalizeRequest { only_abandoned: true, ..FinalizeRequest::by_owner(user, conversation, None) };
+        Ok(self.finalize_in_batch(request).await?.is_ok_and(|admission| admission.fresh))
     }
 
-    async fn ask(&self, asked: Asked) -> Result<Finalized, Error> {
-        let all = async |ledger: Self, batch: Vec<_>| ledger.in_time(ledger.finalize_all(&batch)).await;
+    async fn finalize_in_batch(&self, request: FinalizeRequest) -> Result<Finalized, Error> {
         let span = admission();
-        let asked = Asked { trace: span.in_scope(TraceContext::current), ..asked };
-        self.admissions.ask(self, Arc::new(asked), all).instrument(span).await
+        let request = FinalizeRequest { trace: span.in_scope(TraceContext::current), ..request };
+        let all = async |ledger: Self, batch: Vec<_>, locks| {
+            ledger.in_time(ledger.finalize_all(&batch, locks)).await
+        };
+        self.admissions.run(self, Arc::new(request), all).instrument(span).await
     }
 
-    async fn finalize_all(&self, batch: &[Arc<Asked>]) -> Result<Vec<Finalized>, Error> {
-        match self.finalize_at_once(batch).await {
-            Ok(answers) => return Ok(answers),
-            Err(Stumble::Broken(error)) if error.is_without_session() => return Err(error),
-            // The batch falls apart: each is asked by itself.
-            Err(Stumble::Broken(error @ Error::TooMuch { .. })) => return Err(error),
-            // Who goes step by step finds out what was in the way; a session that died leaves another one to go on with,
-            // and what it may have done is found done.
-            Err(Stumble::Broken(error)) => {
-                tracing::warn!(%error, "finalizing step by step");
-                if error.is_of_the_session() {
-                    self.doubt();
-                }
+    async fn finalize_all(
+        &self,
+        batch: &[Arc<FinalizeRequest>],
+        locks: Locks,
+    ) -> Result<Vec<Outcome<Finalized>>, Error> {
+        let admitted = retry_conflicts!(DOING, self.try_finalize_all(batch, locks));
+        let admitted = match admitted {
+            // A second session continues where one died: what the first try committed is found as it is.
+            Err(error) if error.is_of_the_session() => {
+                self.doubt();
+                retry_conflicts!(DOING, self.try_finalize_all(batch, locks))
             }
-            Err(Stumble::Lost | Stumble::Bell(_)) => (),
-        }
-        let finalized =
-            until_stored!(self, "finalizing conversations", |bell| self.try_finalize_all(batch, bell));
-        finalized.map(|(answers, _)| answers)
+            admitted => admitted,
+        };
+        admitted.map(|(outcomes, _)| outcomes)
     }
 
-    /// The answers in the order of the batch. One look and one write, which is a transaction of its own: it goes by what was
-    /// found, and writes nothing when that is so no more.
-    async fn finalize_at_once(&self, batch: &[Arc<Asked>]) -> Result<Vec<Finalized>, Stumble> {
-        let mut session = self.by_keys.session(&self.pool, DOING).await?;
-        let found = look(&mut session, batch).await?;
-        let newest = newest_jobs(&mut session, batch, &found).await?;
-        let ready = ready(batch, &found);
-        let (steps, jobs) = self.jobs_of_ready(&ready, Bell::Write);
-        let rings = self.rings(&ringing(&steps), Bell::Write);
-        let opened = open_all(&mut session, &ready, jobs, rings).await?;
-        session.keep();
-        self.wake_all(&steps);
-        let made = made(&ready, &steps);
-        Ok(answers(batch, found, opened, &made, &newest))
-    }
-
-    /// The same step by step in a transaction that holds what it looks at, the bells by themselves; also the leases that were
-    /// taken at once.
+    /// One transaction: lock users and conversations, decide, write jobs and revisions. Returns an outcome for each request,
+    /// in their order, and the leases that requests with keys take at once.
     async fn try_finalize_all(
         &self,
-        batch: &[Arc<Asked>],
-        bell: Bell,
-    ) -> Result<(Vec<Finalized>, Vec<Claimed>), Stumble> {
-        let mut session = self.by_keys.session(&self.pool, DOING).await?;
-        let mut transaction = session.begin(DOING).await?;
-        hold(&mut transaction, batch).await?;
-        let found = look(&mut transaction, batch).await?;
+        batch: &[Arc<FinalizeRequest>],
+        locks: Locks,
+    ) -> Result<(Vec<Outcome<Finalized>>, Vec<Claimed>), Abort> {
+        let mut transaction = self.begin_without_clock(DOING).await?;
+        if locks == Locks::Wait {
+            wait_for_locks(&mut transaction, batch).await?;
+        }
+        let owners = lock_users(&mut transaction, batch).await?;
+        let found = lock_conversations(&mut transaction, batch).await?;
         let newest = newest_jobs(&mut transaction, batch, &found).await?;
-        let ready = ready(batch, &found);
-        let (steps, jobs) = self.jobs_of_ready(&ready, bell);
-        let opened = open_all(&mut transaction, &ready, jobs, Rings::default()).await?;
-        self.ring_all(&mut transaction, &ringing(&steps), bell).await?;
+
+        let mut admitted: HashSet<(&UserId, &ConversationId)> = HashSet::new();
+        let mut admitting: Vec<(&FinalizeRequest, &Owner, Admitting<'_>)> = Vec::new();
+        let mut outcomes = Vec::with_capacity(batch.len());
+        for (place, request) in batch.iter().enumerate() {
+            let (Some(owner), Some(conversation)) = (owners.get(request.user.as_str()), found.get(&place))
+            else {
+                // Unknown, or locked.
+                outcomes.push(match locks {
+                    Locks::Wait => Outcome::Done(Err(AdmitRefusal::NoConversation)),
+                    Locks::Skip => Outcome::Locked,
+                });
+                continue;
+            };
+            outcomes.push(Outcome::Done(match conversation.admission(request) {
+                Decision::Refuse(refusal) => Err(refusal),
+                Decision::LeaveAsItIs => Ok(Admission { job: newest.get(&place).cloned(), fresh: false }),
+                Decision::Admit => {
+                    let new = request.admitting(conversation, owner);
+                    let job = Some(new.job_id());
+                    // Of two requests for one conversation both get the job, and the first has made it.
+                    let fresh = admitted.insert((&request.user, &request.conversation));
+                    if fresh {
+                        admitting.push((request, owner, new));
+                    }
+                    Ok(Admission { job, fresh })
+                }
+            }));
+        }
+        let Some(now) = found.values().next().map(|conversation| conversation.now) else {
+            return Ok((outcomes, Vec::new()));
+        };
+        let meetings: Vec<Option<&Value>> =
+            admitting.iter().map(|(request, ..)| request.calendar_meeting_context.as_ref()).collect();
+        let new: Vec<&Admitting<'_>> = admitting.iter().map(|(.., new)| new).collect();
+        let steps = self.admit(&mut transaction, &new, now).await?;
+        open_revisions(&mut transaction, &new, &meetings, now).await?;
         let mut claims = Vec::new();
-        for ((asked, found), step) in ready.iter().zip(&steps) {
-            let keying = asked.keying(found.marked);
-            claims.extend(self.claim_at_once(&mut transaction, &step.job.id, keying, found.now).await?);
+        for ((request, owner, _), step) in admitting.iter().zip(&steps) {
+            let keying = request.keying(owner);
+            claims.extend(self.claim_at_once(&mut transaction, &step.job.id, keying, now).await?);
         }
         transaction.commit().await.doing(DOING)?;
-        session.keep();
         self.wake_all(&steps);
-        let made = made(&ready, &steps);
-        Ok((answers(batch, found, opened, &made, &newest), claims))
-    }
-
-    /// The jobs of the revisions that are to be opened.
-    fn jobs_of_ready(&self, ready: &[(&Asked, &Ready)], bell: Bell) -> (Vec<Step>, Written) {
-        let Some((_, Ready { now, .. })) = ready.first() else { return Default::default() };
-        let admitting: Vec<Admitting<'_>> =
-            ready.iter().map(|(asked, found)| asked.admitting(found)).collect();
-        let (steps, jobs) = self.jobs_of(&admitting, *now, bell);
-        (steps, row::written(&jobs, *now, &self.policy))
+        Ok((outcomes, claims))
     }
 }
 
-impl Asked {
+impl FinalizeRequest {
     fn by_owner(
         user: &UserId,
         conversation: &ConversationId,
         calendar_meeting_context: Option<Value>,
     ) -> Self {
-        let (user, conversation) = (user.clone(), conversation.clone());
         Self {
-            user,
-            conversation,
+            user: user.clone(),
+            conversation: conversation.clone(),
             calendar_meeting_context,
-            asker: Asker::Owner,
-            shown: false,
+            only_abandoned: false,
             keys: None,
             trace: None,
         }
     }
 
-    pub(super) fn is_shown(&self) -> bool {
-        self.shown
-    }
-
-    pub(super) fn about(&self) -> About<'_> {
-        (&self.user, &self.conversation)
-    }
-
-    pub(super) fn asker(&self) -> Asker {
-        self.asker
-    }
-
-    pub(super) fn context(&self) -> Option<&Value> {
-        self.calendar_meeting_context.as_ref()
-    }
-
-    fn admitting(&self, found: &Ready) -> Admitting<'_> {
+    fn admitting<'a>(&'a self, conversation: &LockedConversation, owner: &Owner) -> Admitting<'a> {
         Admitting {
             user: &self.user,
             conversation: &self.conversation,
-            revision: found.revision,
+            revision: conversation.finalization_revision + 1,
             origin: Origin::Finalize,
-            force_process: self.asker == Asker::Owner,
-            requires_keys: self.keying(found.marked).required,
-            first_epoch: found.first_epoch,
+            force_process: !self.only_abandoned,
+            requires_keys: self.keying(owner).required,
+            first_epoch: owner.first_epoch,
             trace: self.trace,
         }
     }
 
-    fn keying(&self, marked: bool) -> Keying<'_> {
-        Keying::of(marked, self.keys.as_ref().map(|claimant| WithKeys { claimant: claimant.as_ref() }))
+    fn keying(&self, owner: &Owner) -> Keying<'_> {
+        let keys = self.keys.as_ref().map(|claimant| WithKeys { claimant: claimant.as_ref() });
+        Keying::of(owner.requires_byok, keys)
     }
 }
 
-/// Those to be admitted: of two that ask for one conversation, the first.
-fn ready<'a, 'f>(batch: &'a [Arc<Asked>], found: &'f [Found]) -> Vec<(&'a Asked, &'f Ready)> {
-    let mut seen = HashSet::new();
-    let ready = batch.iter().zip(found).filter_map(|(asked, found)| Some((asked.as_ref(), found.ready()?)));
-    ready.filter(|(asked, _)| seen.insert(asked.about())).collect()
+/// A conversation of a batch, locked.
+#[derive(FromRow)]
+struct LockedConversation {
+    place: i64,
+    /// The database's clock.
+    now: Timestamp,
+    status: String,
+    finalization_revision: i64,
+    is_abandoned: bool,
+    has_content: bool,
 }
 
-/// Opens the revisions of what is ready; the conversations as they stand then.
-async fn open_all<'a>(
+enum Decision {
+    Admit,
+    /// Processing, completed, or not abandoned any more.
+    LeaveAsItIs,
+    Refuse(AdmitRefusal),
+}
+
+impl LockedConversation {
+    fn admission(&self, request: &FinalizeRequest) -> Decision {
+        let in_progress = self.status == Status::InProgress.as_str();
+        let is_open = match request.only_abandoned {
+            true => in_progress && self.is_abandoned,
+            false => in_progress || self.status == Status::Failed.as_str(),
+        };
+        match (is_open, self.has_content) {
+            (false, _) => Decision::LeaveAsItIs,
+            (true, false) => Decision::Refuse(AdmitRefusal::NoContent),
+            (true, true) => Decision::Admit,
+        }
+    }
+}
+
+/// Waits for the locks of a request that runs by itself, in the lock order: user, then conversation.
+async fn wait_for_locks(connection: &mut PgConnection, batch: &[Arc<FinalizeRequest>]) -> Result<(), Error> {
+    for request in batch {
+        sqlx::query(include_str!("../../sql/admission/wait_for_user.sql"))
+            .bind(request.user.as_str())
+            .execute(&mut *connection)
+            .await
+            .doing(DOING)?;
+        sqlx::query(include_str!("../../sql/admission/wait_for_conversation.sql"))
+            .bind(request.user.as_str())
+            .bind(request.conversation.as_str())
+            .execute(&mut *connection)
+            .await
+            .doing(DOING)?;
+    }
+    Ok(())
+}
+
+async fn lock_users(
     connection: &mut PgConnection,
-    ready: &[(&'a Asked, &Ready)],
-    jobs: Written,
-    rings: Rings,
-) -> Result<Opened<'a>, Stumble> {
-    if ready.is_empty() {
-        return Ok(Opened::new());
+    batch: &[Arc<FinalizeRequest>],
+) -> Result<HashMap<String, Owner>, Error> {
+    #[derive(FromRow)]
+    struct Row {
+        user_id: String,
+        #[sqlx(flatten)]
+        owner: Owner,
     }
-    let opened = open_revisions(connection, ready, jobs, rings).await.doing("opening revisions")?;
-    if opened.len() < ready.len() {
-        return Err(Stumble::Lost);
-    }
-    Ok(ready.iter().map(|(asked, _)| asked.about()).zip(opened).collect())
+    let users: HashSet<&str> = batch.iter().map(|request| request.user.as_str()).collect();
+    let rows: Vec<Row> = sqlx::query_as(include_str!("../../sql/admission/lock_users.sql"))
+        .bind(users.into_iter().collect::<Vec<_>>())
+        .fetch_all(connection)
+        .await
+        .doing(DOING)?;
+    Ok(rows.into_iter().map(|row| (row.user_id, row.owner)).collect())
 }
 
-/// The jobs that were made of what was ready.
-fn made<'a>(ready: &[(&'a Asked, &Ready)], steps: &'a [Step]) -> HashMap<About<'a>, JobId> {
-    ready.iter().zip(steps).map(|((asked, _), step)| (asked.about(), step.job.id.clone())).collect()
+/// The conversations of a batch, by the places of their requests.
+async fn lock_conversations(
+    connection: &mut PgConnection,
+    batch: &[Arc<FinalizeRequest>],
+) -> Result<HashMap<usize, LockedConversation>, Error> {
+    let rows: Vec<LockedConversation> =
+        sqlx::query_as(include_str!("../../sql/admission/lock_conversations.sql"))
+            .bind(batch.iter().map(|request| request.user.as_str()).collect::<Vec<_>>())
+            .bind(batch.iter().map(|request| request.conversation.as_str()).collect::<Vec<_>>())
+            .fetch_all(connection)
+            .await
+            .doing(DOING)?;
+    Ok(rows.into_iter().filter_map(|row| Some((usize::try_from(row.place).ok()?, row))).collect())
 }
 
-/// The newest jobs, by place, of what its owner asked for and is left as it is.
+/// The newest jobs of conversations that stay as they are, by the places of their requests.
 async fn newest_jobs(
     connection: &mut PgConnection,
-    batch: &[Arc<Asked>],
-    found: &[Found],
+    batch: &[Arc<FinalizeRequest>],
+    found: &HashMap<usize, LockedConversation>,
 ) -> Result<HashMap<usize, JobId>, Error> {
-    // What somebody else admitted was not admitted by the reconciler's call.
-    let left = batch
+    let places: Vec<usize> = found
         .iter()
-        .zip(found)
-        .enumerate()
-        .filter(|(_, (asked, found))| matches!(found, Found::AsItIs) && asked.asker == Asker::Owner);
-    let (places, abouts): (Vec<usize>, Vec<About<'_>>) =
-        left.map(|(place, (asked, _))| (place, asked.about())).unzip();
+        .filter(|(place, conversation)| {
+            matches!(conversation.admission(&batch[**place]), Decision::LeaveAsItIs)
+        })
+        .map(|(place, _)| *place)
+        .collect();
     if places.is_empty() {
         return Ok(HashMap::new());
     }
-    let jobs: Vec<Option<String>> = sqlx::query_scalar(
-        "select (select a.job_id from finalization_admissions a \
-                 where a.user_id = k.user_id and a.conversation_id = k.conversation_id \
-                 order by a.revision desc limit 1) \
-         from unnest($1::text[], $2::text[]) with ordinality k (user_id, conversation_id, place) order by k.place",
-    )
-    .bind(abouts.iter().map(|(user, _)| user.as_str()).collect::<Vec<_>>())
-    .bind(abouts.iter().map(|(_, conversation)| conversation.as_str()).collect::<Vec<_>>())
-    .fetch_all(connection)
-    .await
-    .doing("looking for newest jobs")?;
-    Ok(places
-        .into_iter()
-        .zip(jobs)
-        .filter_map(|(place, job)| Some((place, JobId::from_text(job?))))
-        .collect())
-}
-
-/// The answers in the order of the batch: of two that ask for one conversation, both get the job that was made, and the
-/// first gets what was read of it.
-fn answers<'a>(
-    batch: &'a [Arc<Asked>],
-    found: Vec<Found>,
-    mut opened: Opened<'a>,
-    made: &HashMap<About<'_>, JobId>,
-    newest: &HashMap<usize, JobId>,
-) -> Vec<Finalized> {
-    let answer = |(place, (asked, found)): (usize, (&'a Arc<Asked>, Found))| match found {
-        Found::Nothing => Err(AdmitRefusal::NoConversation),
-        Found::Empty => Err(AdmitRefusal::NoContent),
-        Found::AsItIs => Ok(Answer { job: newest.get(&place).cloned(), fresh: false, seen: None }),
-        Found::Ready(ready) => {
-            let (job, row) = (made.get(&asked.about()).cloned(), opened.remove(&asked.about()));
-            let fresh = row.is_some();
-            let seen = row.filter(|_| asked.shown).and_then(|row| Seen::of_words(row, ready.segments));
-            Ok(Answer { job, fresh, seen })
-        }
-    };
-    batch.iter().zip(found).enumerate().map(answer).collect()
+    let jobs: Vec<Option<String>> = sqlx::query_scalar(include_str!("../../sql/admission/newest_jobs.sql"))
+        .bind(places.iter().map(|place| batch[*place].user.as_str()).collect::<Vec<_>>())
+        .bind(places.iter().map(|place| batch[*place].conversation.as_str()).collect::<Vec<_>>())
+        .fetch_all(connection)
+        .await
+        .doing(DOING)?;
+    let job = |(place, job): (usize, Option<String>)| Some((place, JobId::from_text(job?)));
+    Ok(places.into_iter().zip(jobs).filter_map(job).collect())
 }

@@ -1,17 +1,16 @@
 //! Processing a finished conversation again (DECISIONS §4, "the original's own routes").
 
-use job::{JobId, Origin, State};
-use records::{ConversationId, Status, Timestamp, UserId};
-use sqlx::PgConnection;
+use job::{Origin, State};
+use records::{ConversationId, Status, UserId};
 use trace::TraceContext;
 use tracing::Instrument;
 
-use super::{Admitted, Admitting, admission, owner};
+use super::{Admitted, Admitting, admission, lock_conversation, open_revisions, owner};
 use crate::{
     Ledger,
     conversations::row::read_conversation,
     edges::live_job,
-    effects::{Bell, Stumble, until_stored},
+    effects::{Abort, retry_conflicts},
     error::{Doing, Error},
     keyed::{Keying, WithKeys},
 };
@@ -47,12 +46,7 @@ impl Ledger {
         keys: Option<WithKeys<'_>>,
     ) -> Result<Result<Admitted, ReprocessRefusal>, Error> {
         async {
-            until_stored!(self, "reprocessing a conversation", |bell| self.try_reprocess(
-                user,
-                conversation,
-                keys,
-                bell
-            ))
+            retry_conflicts!("reprocessing a conversation", self.try_reprocess(user, conversation, keys))
         }
         .instrument(admission())
         .await
@@ -63,14 +57,13 @@ impl Ledger {
         user: &UserId,
         id: &ConversationId,
         keys: Option<WithKeys<'_>>,
-        bell: Bell,
-    ) -> Result<Result<Admitted, ReprocessRefusal>, Stumble> {
+    ) -> Result<Result<Admitted, ReprocessRefusal>, Abort> {
         let (mut transaction, now) = self.begin(DOING).await?;
         let Some(owner) = owner(&mut transaction, user).await? else {
             return Ok(Err(ReprocessRefusal::NoConversation));
         };
         let keying = Keying::of(owner.requires_byok, keys);
-        let Some(standing) = lock(&mut transaction, user, id).await? else {
+        let Some(standing) = lock_conversation(&mut transaction, user, id).await? else {
             return Ok(Err(ReprocessRefusal::NoConversation));
         };
         // Whoever admits or replays a job of this conversation holds its row, too: this is the last word.
@@ -78,7 +71,7 @@ impl Ledger {
             if live.job.state == State::BlockedByok && keys.is_none() {
                 return Ok(Err(ReprocessRefusal::KeysRequired));
             }
-            let conversation = read_conversation(&mut transaction, user, id).await?.ok_or(Stumble::Lost)?;
+            let conversation = read_conversation(&mut transaction, user, id).await?.ok_or(Abort::Conflict)?;
             return Ok(Ok(Admitted { conversation, job_id: live.job.id, fresh: false, claimed: None }));
         }
         if standing.status != Status::Completed.as_str() && standing.status != Status::Failed.as_str() {
@@ -90,73 +83,23 @@ impl Ledger {
         if !standing.has_content {
             return Ok(Err(ReprocessRefusal::NoContent));
         }
-        let revision = open_revision(&mut transaction, user, id, now).await?;
         let admitting = Admitting {
             user,
             conversation: id,
-            revision,
+            revision: standing.finalization_revision + 1,
             origin: Origin::Reprocess,
             force_process: true,
             requires_keys: keying.required,
             first_epoch: owner.first_epoch,
             trace: TraceContext::current(),
         };
-        let steps = self.admit(&mut transaction, &[admitting], now, bell).await?;
-        let job_id = JobId::derive(user.as_str(), id.as_str(), revision);
+        let job_id = admitting.job_id();
+        let steps = self.admit(&mut transaction, &[&admitting], now).await?;
+        open_revisions(&mut transaction, &[&admitting], &[None], now).await?;
         let claimed = self.claim_at_once(&mut transaction, &job_id, keying, now).await?.map(Box::new);
-        let conversation = read_conversation(&mut transaction, user, id).await?.ok_or(Stumble::Lost)?;
+        let conversation = read_conversation(&mut transaction, user, id).await?.ok_or(Abort::Conflict)?;
         transaction.commit().await.doing(DOING)?;
         self.wake_all(&steps);
         Ok(Ok(Admitted { conversation, job_id, fresh: true, claimed }))
     }
-}
-
-/// What must be known of a conversation before it is processed again.
-#[derive(sqlx::FromRow)]
-struct Standing {
-    status: String,
-    has_content: bool,
-}
-
-/// Reads and locks the row, so that no other admission and no replay comes in between.
-async fn lock(
-    connection: &mut PgConnection,
-    user: &UserId,
-    conversation: &ConversationId,
-) -> Result<Option<Standing>, Error> {
-    sqlx::query_as(concat!(
-        "select status, ",
-        has_content!(),
-        " as has_content from conversations c \
-         where user_id = $1 and conversation_id = $2 for no key update of c"
-    ))
-    .bind(user.as_str())
-    .bind(conversation.as_str())
-    .fetch_optional(connection)
-    .await
-    .doing(DOING)
-}
-
-/// Takes the next revision. Of a completed conversation nothing else changes; a failed one is opened as finalize
-/// opens it, the discarded mark of its dead letter taken back.
-async fn open_revision(
-    connection: &mut PgConnection,
-    user: &UserId,
-    conversation: &ConversationId,
-    now: Timestamp,
-) -> Result<i64, Error> {
-    sqlx::query_scalar(
-        "update conversations set finalization_revision = finalization_revision + 1, \
-             status = case when status = 'failed' then 'processing' else status end, \
-             discarded = discarded and not (status = 'failed' and discarded_by_failure), \
-             discarded_by_failure = discarded_by_failure and status <> 'failed', \
-             updated_at = case when status = 'failed' then $3 else updated_at end \
-         where user_id = $1 and conversation_id = $2 returning finalization_revision",
-    )
-    .bind(user.as_str())
-    .bind(conversation.as_str())
-    .bind(now)
-    .fetch_one(connection)
-    .await
-    .doing(DOING)
 }

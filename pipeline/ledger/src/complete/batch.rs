@@ -1,17 +1,19 @@
 //! The transaction of a batch: each level of the lock order for all its runs, in key order, before the next.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use job::{Command, Job, Outcome, Refusal, Timestamp, decide};
+use job::{Command, Job, Refusal, Timestamp, decide};
 use sqlx::{FromRow, PgConnection};
 
 use super::{Completion, Finished, items, memories, write};
 use crate::{
     EventKind, Ledger,
     announce::{About, Told, announce},
+    batcher::{Locks, Outcome},
+    claim::Claimed,
     deliveries::things::forget_things,
-    effects::{Bell, Stumble, after, count_totals, until_stored},
+    effects::{Abort, after, count_totals, retry_conflicts},
     error::{Doing, Error},
     history::{self, Said},
     reminders,
@@ -29,103 +31,188 @@ struct Granted<'a> {
     after: Stored,
 }
 
-/// The answers that are known, by place.
-type Answers = BTreeMap<usize, Finished>;
+/// The outcomes that are known, by place.
+type Outcomes = BTreeMap<usize, Outcome<Finished>>;
 
 impl Ledger {
-    /// Completes a batch in one transaction; an answer for each, in their order. Who is refused writes nothing.
-    pub(super) async fn complete_all(&self, batch: &[Arc<Completion>]) -> Result<Vec<Finished>, Error> {
-        until_stored!(self, "completing runs", |_bell| self.try_complete_all(batch))
+    /// Completes a batch in one transaction; an outcome for each, in their order. One that is refused writes nothing.
+    pub(super) async fn complete_all(
+        &self,
+        batch: &[Arc<Completion>],
+        locks: Locks,
+    ) -> Result<Vec<Outcome<Finished>>, Error> {
+        retry_conflicts!(DOING, self.try_complete_all(batch, locks))
     }
 
-    async fn try_complete_all(&self, batch: &[Arc<Completion>]) -> Result<Vec<Finished>, Stumble> {
-        let mut session = self.by_keys.session(&self.pool, DOING).await?;
-        let mut transaction = session.begin(DOING).await?;
-        let (now, jobs) = hold(&mut transaction, batch).await?;
-        let (granted, mut answers) = self.decide_all(batch, jobs, now);
+    async fn try_complete_all(
+        &self,
+        batch: &[Arc<Completion>],
+        locks: Locks,
+    ) -> Result<Vec<Outcome<Finished>>, Abort> {
+        let mut transaction = self.begin_without_clock(DOING).await?;
+        if locks == Locks::Wait {
+            wait_for_locks(&mut transaction, batch).await?;
+        }
+        let users = lock_users(&mut transaction, batch).await?;
+        let (now, jobs) = lock_jobs(&mut transaction, batch).await?;
+        let (granted, mut outcomes) = self.decide_all(batch, &users, jobs, locks, now);
+        let conversations = lock_conversations(&mut transaction, &granted).await?;
+        let (granted, locked): (Vec<_>, Vec<_>) = granted
+            .into_iter()
+            .partition(|granted| locks == Locks::Wait || conversations.contains(&about(granted.completion)));
+        outcomes.extend(locked.into_iter().map(|granted| (granted.place, Outcome::Locked)));
         if !granted.is_empty() {
             let rows: Vec<&Stored> = granted.iter().map(|granted| &granted.after).collect();
             let stored = row::store(&mut transaction, &rows, now, &self.policy).await.doing(DOING)?;
             if stored.len() < rows.len() {
-                return Err(Stumble::Lost);
+                return Err(Abort::Conflict);
             }
             let (finished, pushes) = write_all(&mut transaction, &granted, now).await?;
-            answers.extend(finished);
             let changes: Vec<_> =
                 granted.iter().map(|granted| (&granted.before, &granted.after.job)).collect();
             count_totals(&mut transaction, &changes).await?;
             transaction.commit().await.doing(DOING)?;
-            session.keep();
             self.waker.job_settled();
             self.wake_pushes(pushes);
-            if answers.values().any(Finished::was_told) {
+            if finished.values().any(Finished::has_deliveries) {
                 self.waker.deliveries_written();
             }
+            outcomes.extend(finished.into_iter().map(|(place, finished)| (place, Outcome::Done(finished))));
         }
-        Ok(answers.into_values().collect())
+        Ok(outcomes.into_values().collect())
     }
 
     /// Decides one after the other: a completion that is there twice finds what the first one made of the job.
     fn decide_all<'a>(
         &self,
         batch: &'a [Arc<Completion>],
+        users: &HashSet<String>,
         mut jobs: HashMap<String, Stored>,
+        locks: Locks,
         now: Timestamp,
-    ) -> (Vec<Granted<'a>>, Answers) {
-        let (mut granted, mut answers) = (Vec::new(), Answers::new());
+    ) -> (Vec<Granted<'a>>, Outcomes) {
+        let (mut granted, mut outcomes) = (Vec::new(), Outcomes::new());
         for (place, completion) in batch.iter().enumerate() {
             let Completion { claimed, outcome, .. } = completion.as_ref();
             let complete = Command::Complete { epoch: claimed.job.epoch, outcome: *outcome };
-            let Some(job) = jobs.get_mut(claimed.job.id.as_str()) else {
-                answers.insert(place, Finished::Refused(Refusal::LeaseLost));
+            let needs_user = *outcome == job::Outcome::Kept && !users.contains(claimed.user_id.as_str());
+            let Some(job) =
+                jobs.get_mut(claimed.job.id.as_str()).filter(|_| locks == Locks::Wait || !needs_user)
+            else {
+                outcomes.insert(
+                    place,
+                    match locks {
+                        Locks::Skip => Outcome::Locked,
+                        Locks::Wait => Outcome::Done(Finished::Refused(Refusal::LeaseLost)),
+                    },
+                );
                 continue;
             };
             let already = job.job.has_heard(&complete);
             let said = Said { verb: history::verb(&complete), stages: &completion.results.stages };
             match decide(&job.job, complete, now, &self.policy) {
-                Err(_) if already => drop(answers.insert(place, Finished::Already)),
-                Err(refusal) => drop(answers.insert(place, Finished::Refused(refusal))),
+                Err(_) if already => drop(outcomes.insert(place, Outcome::Done(Finished::Already))),
+                Err(refusal) => drop(outcomes.insert(place, Outcome::Done(Finished::Refused(refusal)))),
                 Ok(step) => {
-                    let done = after(job, &step, Bell::Write, now, said);
+                    let done = after(job, &step, now, said);
                     let before = std::mem::replace(job, done.clone()).job;
                     granted.push(Granted { place, completion, before, after: done });
                 }
             }
         }
-        (granted, answers)
+        (granted, outcomes)
     }
 }
 
-/// A job as it is held, with the database's clock.
-#[derive(FromRow)]
-struct Held {
-    now: Timestamp,
-    #[sqlx(flatten)]
-    job: JobRow,
+/// The conversation that a completion is about.
+fn about(completion: &Completion) -> (String, String) {
+    let Claimed { user_id, conversation_id, .. } = &completion.claimed;
+    (user_id.as_str().to_owned(), conversation_id.as_str().to_owned())
 }
 
-/// Holds the jobs of a batch, behind the rows of the people who keep something: these come first in the lock order, and a
-/// condition on their number is answered before any job is looked for. Of no job at all the clock is not asked.
-async fn hold(
+/// Waits for the locks of a completion that runs by itself, in the lock order.
+async fn wait_for_locks(connection: &mut PgConnection, batch: &[Arc<Completion>]) -> Result<(), Error> {
+    for completion in batch {
+        let Claimed { user_id, conversation_id, job, .. } = &completion.claimed;
+        if completion.outcome == job::Outcome::Kept {
+            sqlx::query(include_str!("../../sql/completion/wait_for_user.sql"))
+                .bind(user_id.as_str())
+                .execute(&mut *connection)
+                .await
+                .doing(DOING)?;
+        }
+        sqlx::query(include_str!("../../sql/completion/wait_for_job.sql"))
+            .bind(user_id.as_str())
+            .bind(job.id.as_str())
+            .execute(&mut *connection)
+            .await
+            .doing(DOING)?;
+        sqlx::query(include_str!("../../sql/completion/wait_for_conversation.sql"))
+            .bind(user_id.as_str())
+            .bind(conversation_id.as_str())
+            .execute(&mut *connection)
+            .await
+            .doing(DOING)?;
+    }
+    Ok(())
+}
+
+/// The users of those completions that keep their conversations, locked.
+async fn lock_users(
+    connection: &mut PgConnection,
+    batch: &[Arc<Completion>],
+) -> Result<HashSet<String>, Error> {
+    let kept = batch.iter().filter(|completion| completion.outcome == job::Outcome::Kept);
+    let users: BTreeSet<&str> = kept.map(|completion| completion.claimed.user_id.as_str()).collect();
+    if users.is_empty() {
+        return Ok(HashSet::new());
+    }
+    let locked: Vec<String> = sqlx::query_scalar(include_str!("../../sql/completion/lock_users.sql"))
+        .bind(users.into_iter().collect::<Vec<_>>())
+        .fetch_all(connection)
+        .await
+        .doing(DOING)?;
+    Ok(locked.into_iter().collect())
+}
+
+/// The jobs of a batch, locked, with the database's clock.
+async fn lock_jobs(
     connection: &mut PgConnection,
     batch: &[Arc<Completion>],
 ) -> Result<(Timestamp, HashMap<String, Stored>), Error> {
-    let kept = batch.iter().filter(|completion| completion.outcome == Outcome::Kept);
-    let people: BTreeSet<&str> = kept.map(|completion| completion.claimed.user_id.as_str()).collect();
-    let rows: Vec<Held> = sqlx::query_as(
-        "with people as materialized ( \
-             select user_id from users where user_id = any($1) order by user_id for no key update) \
-         select statement_timestamp() as now, j.* from finalization_jobs j \
-         where j.job_id = any($2) and (select count(*) from people) >= 0 \
-         order by j.user_id, j.job_id for no key update of j",
-    )
-    .bind(people.into_iter().collect::<Vec<_>>())
-    .bind(batch.iter().map(|completion| completion.claimed.job.id.as_str()).collect::<Vec<_>>())
-    .fetch_all(connection)
-    .await
-    .doing("holding jobs")?;
-    let now = rows.first().map_or(Timestamp::MIN_UTC, |held| held.now);
-    Ok((now, row::by_id(rows.into_iter().map(|held| held.job))?))
+    #[derive(FromRow)]
+    struct Row {
+        now: Timestamp,
+        #[sqlx(flatten)]
+        job: JobRow,
+    }
+    let rows: Vec<Row> = sqlx::query_as(include_str!("../../sql/completion/lock_jobs.sql"))
+        .bind(batch.iter().map(|completion| completion.claimed.job.id.as_str()).collect::<Vec<_>>())
+        .fetch_all(connection)
+        .await
+        .doing(DOING)?;
+    let now = rows.first().map_or(Timestamp::MIN_UTC, |row| row.now);
+    Ok((now, row::by_id(rows.into_iter().map(|row| row.job))?))
+}
+
+/// The conversations of granted completions, locked.
+async fn lock_conversations(
+    connection: &mut PgConnection,
+    granted: &[Granted<'_>],
+) -> Result<HashSet<(String, String)>, Error> {
+    if granted.is_empty() {
+        return Ok(HashSet::new());
+    }
+    let (users, conversations): (Vec<String>, Vec<String>) =
+        granted.iter().map(|granted| about(granted.completion)).unzip();
+    let locked: Vec<(String, String)> =
+        sqlx::query_as(include_str!("../../sql/completion/lock_conversations.sql"))
+            .bind(users)
+            .bind(conversations)
+            .fetch_all(connection)
+            .await
+            .doing(DOING)?;
+    Ok(locked.into_iter().collect())
 }
 
 /// Writes conversations, then what hangs on them, then deliveries. Answers what was really created, and how many pushes
@@ -134,17 +221,12 @@ async fn write_all(
     connection: &mut PgConnection,
     granted: &[Granted<'_>],
     now: Timestamp,
-) -> Result<(Answers, u64), Error> {
+) -> Result<(BTreeMap<usize, Finished>, u64), Error> {
     let of = |wanted: bool| {
         let all = granted.iter().map(|granted| granted.completion);
-        all.filter(|completion| (completion.outcome == Outcome::Kept) == wanted).collect::<Vec<_>>()
+        all.filter(|completion| (completion.outcome == job::Outcome::Kept) == wanted).collect::<Vec<_>>()
     };
     let (kept, discarded) = (of(true), of(false));
-    if !kept.is_empty() && !discarded.is_empty() {
-        // Each of the two writes holds its own in key order: together they would be two orders.
-        write::hold_conversations(connection, &granted.iter().map(|one| one.completion).collect::<Vec<_>>())
-            .await?;
-    }
     write::complete_conversations(connection, &kept, now).await?;
     write::discard_conversations(connection, &discarded, now).await?;
     let mut taken_back = memories::take_back_earlier(connection, &kept).await?;
@@ -158,7 +240,7 @@ async fn write_all(
     let created: Vec<(items::Written, Vec<String>)> = granted
         .iter()
         .map(|granted| match granted.completion.outcome {
-            Outcome::Kept => (items.next().unwrap_or_default(), memories.next().unwrap_or_default()),
+            job::Outcome::Kept => (items.next().unwrap_or_default(), memories.next().unwrap_or_default()),
             _ => Default::default(),
         })
         .collect();

@@ -126,20 +126,3 @@ pub(super) async fn embeddings(
     .doing("keeping embeddings")
     .map(drop)
 }
-
-/// Holds the conversations of a batch in key order, as everybody does who holds several.
-pub(super) async fn hold_conversations(
-    connection: &mut PgConnection,
-    batch: &[&Completion],
-) -> Result<(), Error> {
-    sqlx::query(
-        "select from conversations c join unnest($1::text[], $2::text[]) t (user_id, conversation_id) \
-             using (user_id, conversation_id) order by c.user_id, c.conversation_id for no key update of c",
-    )
-    .bind(batch.iter().map(|done| done.claimed.user_id.as_str()).collect::<Vec<_>>())
-    .bind(batch.iter().map(|done| done.claimed.conversation_id.as_str()).collect::<Vec<_>>())
-    .execute(connection)
-    .await
-    .doing("holding conversations")
-    .map(drop)
-}

@@ -1,6 +1,6 @@
-//! Single views: one conversation with what hangs on it, in one snapshot. Requests that come together read together.
+//! Single views: one conversation with what hangs on it, in one snapshot.
 
-use records::{ActionItem, ConversationId, Segment, UserId};
+use records::{ActionItem, ConversationId, UserId};
 use sqlx::{FromRow, PgConnection};
 
 use super::{
@@ -10,7 +10,6 @@ use super::{
 };
 use crate::{
     Ledger,
-    connect::Plans,
     error::{Doing, Error},
     items::ItemRow,
     reading::{Keys, Reading, for_each},
@@ -34,16 +33,16 @@ impl Ledger {
         with_transcript: bool,
     ) -> Result<Option<ConversationView>, Error> {
         let shown = Shown { user: user.clone(), conversation: conversation.clone(), with_transcript };
-        let all = async |ledger: Self, batch: Vec<_>| ledger.in_time(ledger.look_at(&batch)).await;
-        self.views.ask(self, shown, all).await?.into_view()
-    }
-
-    /// Reads a batch in its order, in one snapshot.
-    async fn look_at(&self, batch: &[Shown]) -> Result<Vec<Seen>, Error> {
-        let mut snapshot = self.begin_reading(DOING, Plans::OfKeys).await?;
-        let seen = read_seen(&mut snapshot, batch).await?;
-        snapshot.commit().await.doing(DOING)?;
-        Ok(seen)
+        let read = async {
+            let mut snapshot = self.begin_reading(DOING).await?;
+            let seen = read_seen(&mut snapshot, &[shown]).await?;
+            snapshot.commit().await.doing(DOING)?;
+            Ok(seen)
+        };
+        match self.in_time(read).await?.into_iter().next() {
+            Some(seen) => seen.into_view(),
+            None => Ok(None),
+        }
     }
 }
 
@@ -76,7 +75,6 @@ macro_rules! named_columns {
         )
     };
 }
-pub(crate) use named_columns;
 
 const CONVERSATIONS: &str = for_each!(
     "select ",
@@ -108,15 +106,6 @@ pub(crate) struct NamedRow {
 }
 
 impl Seen {
-    /// Of a conversation of which nothing was said between the reading of its words and of its row; `None` when more is to
-    /// be shown than they.
-    pub(crate) fn of_words(row: NamedRow, segments: Vec<Segment>) -> Option<Self> {
-        let spoken = Spoken { segments, people: Vec::new() };
-        let is_named = row.folder_name.is_some() || row.row.folder_id().is_none();
-        let is_whole = is_named && !row.has_items && !spoken.names_people();
-        is_whole.then(|| Self { row: Some(row), items: Vec::new(), spoken: Some(spoken) })
-    }
-
     fn has_items(&self) -> bool {
         self.row.as_ref().is_some_and(|row| row.has_items)
     }

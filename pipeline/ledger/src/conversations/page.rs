@@ -11,7 +11,6 @@ use super::{
 };
 use crate::{
     Ledger,
-    connect::Plans,
     error::{Doing, Error},
     reading::{Cells, column},
 };
@@ -29,7 +28,7 @@ impl Ledger {
             let rows = self.rows_of(page(user, filter), DOING).await?;
             return rows.into_iter().map(PageRow::view).collect::<Result<_, _>>().map(Ok);
         }
-        let mut snapshot = self.begin_reading(DOING, Plans::OfPages).await?;
+        let mut snapshot = self.begin_reading(DOING).await?;
         let rows = page(user, filter).build_query_as().fetch_all(&mut *snapshot).await.doing(DOING)?;
         let mut views = rows.into_iter().map(PageRow::view).collect::<Result<Vec<_>, _>>()?;
         // The sizes are asked first: streaming the rows to the client instead would hold this session for as long as a

@@ -78,11 +78,6 @@ impl ConversationRow {
         })
     }
 
-    /// The folder that it lies in.
-    pub(super) fn folder_id(&self) -> Option<&str> {
-        self.folder_id.as_deref()
-    }
-
     /// What apps made of it: (app id, content).
     pub(super) fn take_apps_results(&mut self) -> Result<Vec<(Option<String>, String)>, Error> {
         self.apps_results

@@ -70,9 +70,9 @@ fn a_failure_is_read_back_with_its_code_and_when_it_goes_on() {
 fn a_renewal_and_a_look_that_changes_nothing_leave_no_line() {
     let (leased, _) = said(&admitted(), claim(), 2, &[]);
     assert_eq!(said(&leased, Command::Renew { epoch: Epoch(1) }, 5, &[]).1, None);
-    let look = Command::Reconcile { bell_waiting: true };
+    let look = Command::Reconcile { task_waiting: true };
     assert_eq!(said(&admitted(), look, 400, &[]).1, None);
-    let ring = Command::Reconcile { bell_waiting: false };
+    let ring = Command::Reconcile { task_waiting: false };
     assert_eq!(said(&admitted(), ring, 400, &[]).1.unwrap().generation, 2);
 }
 

@@ -3,7 +3,6 @@
 use job::Timestamp;
 use sqlx::PgConnection;
 
-use super::processes::bells_are_rung;
 use crate::{
     Ledger, MIGRATOR,
     error::{Doing, Error},
@@ -28,13 +27,7 @@ pub struct Examination {
     pub unsafe_settings: Vec<String>,
     /// Connections in use, and how many there may be.
     pub connections: (i64, i64),
-    /// Bells whose job is not there, counted to 1,000.
-    pub bells_without_jobs: i64,
-    /// Ready jobs that nothing announces and whose next look is overdue by a minute, counted to 1,000; none in `inline` mode,
-    /// where nothing is announced.
-    pub unannounced: i64,
-    /// Live jobs whose look is an hour overdue, counted to 1,000; queued ones only where bells are rung and none rings for
-    /// them: whoever takes that is their owner, however long the queue.
+    /// Live jobs that wait for no slot and whose check is an hour overdue, counted to 1,000.
     pub without_owners: i64,
     /// Leases that ran out more than a minute ago, counted to 1,000: nobody watches.
     pub unwatched_leases: i64,
@@ -96,8 +89,6 @@ impl Ledger {
             .fetch_one(&mut *connection)
             .await
             .doing(DOING)?,
-            bells_without_jobs: 0,
-            unannounced: 0,
             without_owners: 0,
             unwatched_leases: 0,
             old_transactions: old_transactions(connection).await.doing(DOING)?,
@@ -154,31 +145,11 @@ async fn old_transactions(connection: &mut PgConnection) -> Result<Vec<OldTransa
 }
 
 async fn look_at_rows(connection: &mut PgConnection, found: &mut Examination) -> Result<(), sqlx::Error> {
-    found.bells_without_jobs = number(
-        connection,
-        "select count(*) from (select from finalization_bells b where not exists (select from finalization_jobs j \
-             where j.job_id = b.job_id) limit 1000) o",
-    )
-    .await?;
-    found.unannounced = number(
-        connection,
-        concat!(
-            "select count(*) from (select from finalization_jobs j where status = 'queued' and ",
-            bells_are_rung!(),
-            " and reconcile_after_at < statement_timestamp() - interval '1 minute' \
-             and not exists (select from finalization_bells b where b.job_id = j.job_id) limit 1000) o",
-        ),
-    )
-    .await?;
     found.without_owners = number(
         connection,
-        concat!(
-            "select count(*) from (select from finalization_jobs j \
-             where reconcile_after_at is not null and reconcile_after_at < statement_timestamp() - interval '1 hour' \
-             and (status <> 'queued' or ",
-            bells_are_rung!(),
-            " and not exists (select from finalization_bells b where b.job_id = j.job_id)) limit 1000) o",
-        ),
+        "select count(*) from (select from finalization_jobs where status <> 'queued' \
+             and reconcile_after_at is not null and reconcile_after_at < statement_timestamp() - interval '1 hour' \
+             limit 1000) o",
     )
     .await?;
     found.unwatched_leases = number(
@@ -189,7 +160,7 @@ async fn look_at_rows(connection: &mut PgConnection, found: &mut Examination) ->
     .await?;
     found.bloated = sqlx::query_as(
         "select relname::text, n_dead_tup::float8 / greatest(n_live_tup, 1) from pg_stat_user_tables \
-         where relname in ('finalization_jobs', 'finalization_bells', 'finalization_totals', 'webhook_deliveries', \
+         where relname in ('finalization_jobs', 'finalization_totals', 'webhook_deliveries', \
              'conversations') and n_dead_tup > 10000 and n_dead_tup > n_live_tup order by relname",
     )
     .fetch_all(&mut *connection)

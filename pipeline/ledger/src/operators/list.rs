@@ -6,7 +6,6 @@ use sqlx::{Postgres, QueryBuilder};
 
 use crate::{
     JobView, Ledger,
-    connect::Plans,
     error::{Doing, Error},
     row::{JobRow, Stored},
 };
@@ -151,7 +150,7 @@ impl Ledger {
     /// When the database does not answer within its limits, or a row cannot be read.
     pub async fn jobs_page(&self, filter: &JobFilter) -> Result<JobsPage, Error> {
         const DOING: &str = "listing jobs";
-        let mut transaction = self.begin_reading(DOING, Plans::OfPages).await?;
+        let mut transaction = self.begin_reading(DOING).await?;
         let asked = JobFilter { limit: filter.limit.saturating_add(1), ..filter.clone() };
         // Planned for the ages that were asked for: which index is short depends on them.
         let rows: Vec<JobRow> = asked
@@ -183,7 +182,6 @@ impl Ledger {
             version: stored.version,
             created_at: stored.created_at,
             updated_at: stored.updated_at,
-            bells: Vec::new(),
             checkpoints: Vec::new(),
             trace: stored.trace,
             job,

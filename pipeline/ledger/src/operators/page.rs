@@ -15,7 +15,7 @@ use crate::{
 /// A job's page. Never a person's words.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JobPage {
-    /// The job with its bells and checkpoints.
+    /// The job with its checkpoints.
     pub view: JobView,
     /// Its edges, oldest first; the newest 64 at most.
     pub history: Vec<Event>,
@@ -104,8 +104,6 @@ async fn engine_shown(connection: &mut PgConnection, view: &JobView) -> Result<O
 
 #[derive(sqlx::FromRow)]
 struct AroundRow {
-    bells: bool,
-    ring_at: Option<Timestamp>,
     paused_by: Option<String>,
     paused_at: Option<Timestamp>,
     living: i64,
@@ -125,27 +123,22 @@ async fn surroundings(
 ) -> Result<Surroundings, sqlx::Error> {
     let row: AroundRow = sqlx::query_as(
         "with living as (select * from service_processes where seen_at > $1 - $2::interval and not stopping \
-             and (process_id is distinct from $6 or seen_at >= $10)) \
-         select exists (select from living where dispatch_mode <> 'inline') as bells, \
-             (select min(ring_at) from finalization_bells where job_id = $3 and dispatch_generation = $4 \
-                 and queue = $5) as ring_at, \
-             (select operator from queue_pauses where queue = $5) as paused_by, \
-             (select paused_at from queue_pauses where queue = $5) as paused_at, \
+             and (process_id is distinct from $4 or seen_at >= $8)) \
+         select (select operator from queue_pauses where queue = $3) as paused_by, \
+             (select paused_at from queue_pauses where queue = $3) as paused_at, \
              (select count(*) from living) as living, \
-             (select coalesce(sum(case $5 when 'creation' then creation_slots else finalization_slots end), 0) \
+             (select coalesce(sum(case $3 when 'creation' then creation_slots else finalization_slots end), 0) \
                  from living) as slots, \
              (select count(*) from finalization_jobs where status = 'leased' and reconcile_after_at > $1 \
-                 and queue = $5 and lease_worker not like '%/keyed') as busy, \
-             (select seen_at from service_processes where process_id = $6) as holder_seen_at, \
-             exists (select from service_processes where process_id = $6 and stopping) as holder_stopping, \
-             exists (select from finalization_admissions where user_id = $7 and conversation_id = $8 \
-                 and revision > $9) as superseded, \
-             not exists (select from conversations where user_id = $7 and conversation_id = $8) as gone",
+                 and queue = $3 and lease_worker not like '%/keyed') as busy, \
+             (select seen_at from service_processes where process_id = $4) as holder_seen_at, \
+             exists (select from service_processes where process_id = $4 and stopping) as holder_stopping, \
+             exists (select from finalization_admissions where user_id = $5 and conversation_id = $6 \
+                 and revision > $7) as superseded, \
+             not exists (select from conversations where user_id = $5 and conversation_id = $6) as gone",
     )
     .bind(now)
     .bind(LIVING)
-    .bind(view.job.id.as_str())
-    .bind(view.job.generation.0)
     .bind(view.job.queue.as_str())
     .bind(holder(&view.job))
     .bind(UserId::as_str(&view.user_id))
@@ -155,13 +148,11 @@ async fn surroundings(
     .fetch_one(&mut *connection)
     .await?;
     let ahead = match view.job.state {
-        State::Queued { ready_at } if ready_at <= now => ahead(connection, view, &row, now).await?,
+        State::Queued { ready_at } if ready_at <= now => ahead(connection, view, ready_at, now).await?,
         _ => 0,
     };
     let count = |number: i64| u32::try_from(number).unwrap_or(u32::MAX);
     Ok(Surroundings {
-        bells: row.bells,
-        ring_at: row.ring_at,
         paused: row.paused_by.zip(row.paused_at),
         living: count(row.living),
         slots: count(row.slots),
@@ -174,40 +165,29 @@ async fn surroundings(
     })
 }
 
-/// Jobs of its queue that are taken before it: by their bells, or, without bells, by when they were ready.
+/// Jobs of its queue that are older, counted to 1,000.
 async fn ahead(
     connection: &mut PgConnection,
     view: &JobView,
-    row: &AroundRow,
+    ready_at: Timestamp,
     now: Timestamp,
 ) -> Result<i64, sqlx::Error> {
-    let State::Queued { ready_at } = view.job.state else { return Ok(0) };
-    let (count, before) = match (row.bells, row.ring_at) {
-        (true, None) => return Ok(0),
-        (true, Some(ring_at)) => (
-            "select count(*) from (select from finalization_bells where queue = $1 and ring_at <= $2 \
-                 and (ring_at, job_id) < ($3, $4) limit 1000) first",
-            ring_at,
-        ),
-        (false, _) => (
-            "select count(*) from (select from finalization_jobs where queue = $1 and status = 'queued' \
-                 and ready_at <= $2 and (ready_at, job_id) < ($3, $4) limit 1000) first",
-            ready_at,
-        ),
-    };
-    sqlx::query_scalar(count)
-        .bind(view.job.queue.as_str())
-        .bind(now)
-        .bind(before)
-        .bind(view.job.id.as_str())
-        .fetch_one(connection)
-        .await
+    sqlx::query_scalar(
+        "select count(*) from (select from finalization_jobs where queue = $1 and status = 'queued' \
+             and ready_at <= $2 and (ready_at, job_id) < ($3, $4) limit 1000) older",
+    )
+    .bind(view.job.queue.as_str())
+    .bind(now)
+    .bind(ready_at)
+    .bind(view.job.id.as_str())
+    .fetch_one(connection)
+    .await
 }
 
-/// The process that holds the lease, as processes call themselves.
-fn holder(job: &Job) -> Option<String> {
+/// The process of the worker that holds a job's lease.
+fn holder(job: &Job) -> Option<&str> {
     match &job.state {
-        State::Leased(lease) => lease.worker.0.rsplit_once('/').map(|(process, _)| process.to_owned()),
+        State::Leased(lease) => lease.worker.0.rsplit_once('/').map(|(process, _)| process),
         _ => None,
     }
 }

@@ -80,8 +80,7 @@ impl Ledger {
         let audited = Audited { user: None, verb: "resume", subject: queue.as_str() };
         write_action(&mut transaction, audited, action, now).await.doing(DOING)?;
         transaction.commit().await.doing(DOING)?;
-        self.heads.forget(queue);
-        self.waker.ring(queue);
+        self.waker.job_queued(queue);
         Ok(true)
     }
 

@@ -8,28 +8,8 @@ use crate::{
     error::{Doing, Error},
 };
 
-macro_rules! living {
-    () => {
-        "20 seconds"
-    };
-}
-
 /// A process that was not seen for this long is dead, or cannot reach the database, which is the same to us.
-pub(crate) const LIVING: &str = living!();
-
-/// Whether bells are rung and passed over: a process that lives says so. In `inline` mode any free slot takes what is ready, and
-/// nobody passes over what is queued, however long.
-macro_rules! bells_are_rung {
-    () => {
-        concat!(
-            "exists (select from service_processes where not stopping and dispatch_mode <> 'inline' \
-                 and seen_at > statement_timestamp() - interval '",
-            $crate::operators::processes::living!(),
-            "')"
-        )
-    };
-}
-pub(crate) use {bells_are_rung, living};
+pub(crate) const LIVING: &str = "20 seconds";
 
 /// Upper bounds of the lengths of runs, in milliseconds; longer ones are counted behind the last.
 pub const RUN_MILLIS: [u32; 14] =

@@ -3,7 +3,7 @@
 use job::Timestamp;
 use sqlx::PgConnection;
 
-use super::{Audited, processes::bells_are_rung, write_action};
+use super::{Audited, write_action};
 use crate::{
     Ledger, OperatorAction,
     error::{Doing, Error},
@@ -33,7 +33,7 @@ pub struct Finding {
 }
 
 /// All checks, in the order in which they are asked.
-pub const CHECKS: [Check; 14] = [
+pub const CHECKS: [Check; 13] = [
     Check {
         name: "admissions_have_jobs",
         promise: "every admission of the last day has its job",
@@ -58,16 +58,12 @@ pub const CHECKS: [Check; 14] = [
     },
     Check {
         name: "live_jobs_have_owners",
-        promise: "a job that is not at rest has an owner and a time at which somebody looks",
-        query: concat!(
-            "select job_id || ' ' || status || case when reconcile_after_at is null then ' has no such time' \
-                else ' should have been looked at by ' || reconcile_after_at end \
-            from finalization_jobs j where status not in ('completed', 'dead_letter') \
-            and (reconcile_after_at is null or reconcile_after_at < now() - interval '1 hour' \
-                and (status <> 'queued' or ",
-            bells_are_rung!(),
-            " and not exists (select from finalization_bells b where b.job_id = j.job_id)))"
-        ),
+        promise: "a live job has an owner and a time at which it is checked",
+        query: "select job_id || ' ' || status || case when reconcile_after_at is null then ' has no such time' \
+                else ' should have been checked by ' || reconcile_after_at end \
+            from finalization_jobs where status not in ('completed', 'dead_letter') \
+            and (reconcile_after_at is null \
+                or status <> 'queued' and reconcile_after_at < now() - interval '1 hour')",
     },
     Check {
         name: "conversations_are_processed_by_jobs",
@@ -88,7 +84,7 @@ pub const CHECKS: [Check; 14] = [
     },
     Check {
         name: "live_jobs_have_conversations",
-        promise: "a job that is not at rest has its conversation",
+        promise: "a live job has its conversation",
         query: "select j.job_id || ' ' || j.status from finalization_jobs j \
             where j.status in ('queued', 'leased', 'blocked_byok') and not exists (select from conversations c \
                 where c.user_id = j.user_id and c.conversation_id = j.conversation_id)",
@@ -112,14 +108,6 @@ pub const CHECKS: [Check; 14] = [
             full join (select dead_code as code, settled_at is not null as settled, count(*) as jobs \
                 from finalization_jobs where status = 'dead_letter' group by 1, 2) r using (code, settled) \
             where coalesce(t.jobs, 0) <> coalesce(r.jobs, 0)",
-    },
-    Check {
-        name: "bells_have_jobs",
-        promise: "a bell rings for a job, and for no dispatch that was never made",
-        query: "select b.job_id || ' ring ' || b.ring || case when j.job_id is null then ' has no job' \
-                else ' is of generation ' || b.dispatch_generation || ', the job of ' || j.generation end \
-            from finalization_bells b left join finalization_jobs j on j.job_id = b.job_id \
-            where j.job_id is null or b.dispatch_generation > j.generation or b.ring > j.ring",
     },
     Check {
         name: "keys_never_queue",

@@ -54,7 +54,6 @@ const ALLOWED: [(&str, &[&str]); 19] = [
     ),
     ("it", &[]),
     ("chaos", &[]),
-    ("guards", &[]),
 ];
 
 fn one(name: &str) -> Crate {

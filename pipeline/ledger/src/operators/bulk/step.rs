@@ -8,7 +8,7 @@ use sqlx::PgConnection;
 use super::rest::come_to_rest;
 use crate::{
     Ledger, OperatorAction,
-    effects::{Bell, Stumble, Written, until_stored},
+    effects::{Abort, Written, retry_conflicts},
     error::{Doing, Error},
     operator::Operation,
     row,
@@ -113,16 +113,16 @@ impl Ledger {
     /// # Errors
     /// When the database does not answer: the same step is asked for again.
     pub async fn step_replay(&self, turn: &ReplayTurn) -> Result<Stepped, Error> {
-        match until_stored!(self, "replaying an item", |bell| self.try_step(turn, bell, false)) {
+        match retry_conflicts!("replaying an item", self.try_step(turn, false)) {
             Err(Error::Refused { .. } | Error::ImpossibleRow { .. }) => {
-                until_stored!(self, "refusing an item", |bell| self.try_step(turn, bell, true))
+                retry_conflicts!("refusing an item", self.try_step(turn, true))
             }
             other => other,
         }
     }
 
     /// `give_up`: the item's job broke the machine in the try before; it is refused unseen.
-    async fn try_step(&self, turn: &ReplayTurn, bell: Bell, give_up: bool) -> Result<Stepped, Stumble> {
+    async fn try_step(&self, turn: &ReplayTurn, give_up: bool) -> Result<Stepped, Abort> {
         let (mut transaction, now) = self.begin(DOING).await?;
         let Some(operation) = fenced(&mut transaction, turn, now).await.doing(DOING)? else {
             return Ok(Stepped::Lost);
@@ -139,14 +139,14 @@ impl Ledger {
             Some(item) => {
                 let outcome = match give_up {
                     true => Outcome::Refused("error"),
-                    false => self.replay_item(&mut transaction, &operation, &item, now, bell).await?,
+                    false => self.replay_item(&mut transaction, &operation, &item, now).await?,
                 };
                 note(&mut transaction, turn, &operation, &item, &outcome, now).await.doing(DOING)?;
                 transaction.commit().await.doing(DOING)?;
                 return Ok(match outcome {
                     Outcome::Refused(_) => Stepped::Refused,
                     Outcome::Replayed(written) => {
-                        self.wake(&written.stored.job, &written.effects, written.told);
+                        self.wake(&written.stored.job, &written.effects, written.deliveries);
                         Stepped::Replayed
                     }
                 });
@@ -162,8 +162,7 @@ impl Ledger {
         operation: &OperationRow,
         item: &ItemRow,
         now: Timestamp,
-        bell: Bell,
-    ) -> Result<Outcome, Stumble> {
+    ) -> Result<Outcome, Abort> {
         let id = JobId::from_text(item.job_id.clone());
         let Some(stored) = row::read(connection, &id).await? else { return Ok(Outcome::Refused("missing")) };
         if stored.job.generation.0 != item.generation {
@@ -172,7 +171,7 @@ impl Ledger {
         let action =
             OperatorAction { operator: operation.operator.clone(), reason: operation.reason.clone() };
         let verb = Operation::Replay { from_scratch: operation.from_scratch };
-        let decided = self.operate_on(connection, &stored, verb, &action, now, bell).await?;
+        let decided = self.operate_on(connection, &stored, verb, &action, now).await?;
         Ok(match decided {
             Ok(written) => Outcome::Replayed(Box::new(written)),
             Err(refusal) => Outcome::Refused(word(refusal)),

@@ -1,0 +1,15 @@
+-- Opens the revisions whose jobs are admitted in the same transaction. A completed conversation keeps its status and its results
+-- until the new revision replaces them. Of a failed one the discarded mark of its dead letter is taken back.
+update conversations c
+set finalization_revision = k.revision,
+    status = case when c.status = 'completed' then c.status else 'processing' end,
+    discarded = c.discarded and not (c.status <> 'completed' and c.discarded_by_failure),
+    discarded_by_failure = c.discarded_by_failure and c.status = 'completed',
+    updated_at = case when c.status = 'completed' then c.updated_at else $1 end,
+    external_data = case
+        when k.meeting is null then c.external_data
+        else coalesce(c.external_data, '{}') || jsonb_build_object('calendar_meeting_context', k.meeting)
+    end
+from unnest($2::text[], $3::text[], $4::bigint[], $5::jsonb[]) as k (user_id, conversation_id, revision, meeting)
+where c.user_id = k.user_id
+  and c.conversation_id = k.conversation_id

@@ -1,0 +1,2 @@
+-- Waits for the lock of a user.
+select from users where user_id = $1 for no key update

@@ -1,0 +1,9 @@
+-- Expired leases, oldest first after ($1, $2). Rows that another transaction has locked are skipped.
+select reconcile_after_at, user_id, job_id
+from finalization_jobs
+where status = 'leased'
+  and reconcile_after_at <= statement_timestamp()
+  and (reconcile_after_at, job_id) > (coalesce($1::timestamptz, '-infinity'), coalesce($2, ''))
+order by reconcile_after_at, job_id
+limit $3
+for no key update skip locked

@@ -1,0 +1,39 @@
+-- Everything that the stages of one run read, in one statement, which sees one moment. What hangs on the conversation comes column
+-- by column, null where there is nothing; an aggregate keeps the order of the subquery that it reads.
+select c.started_at, c.language, c.private_text, c.text_source, c.text_source_spec,
+       c.external_data->'calendar_meeting_context' as meeting,
+       u.name as user_name, u.time_zone, u.apps,
+       s.*, i.*, m.*, f.*, p.*
+from conversations c
+join users u on u.user_id = c.user_id
+cross join lateral (
+    select array_agg(o.segment_id) as segment_ids, array_agg(o.content) as contents, array_agg(o.speaker) as speakers,
+           array_agg(o.speaker_id) as speaker_ids, array_agg(o.is_user) as by_user, array_agg(o.person_id) as person_ids,
+           array_agg(o.start_seconds) as starts, array_agg(o.end_seconds) as ends
+    from (select * from transcript_segments t
+          where t.user_id = $1 and t.conversation_id = $2
+          order by t.position) o) s
+cross join lateral (
+    select array_agg(o.action_item_id) as item_ids, array_agg(o.description) as descriptions,
+           array_agg(o.due_at) as items_due_at
+    from (select * from action_items a
+          where a.user_id = $1
+            and a.created_at > statement_timestamp() - interval '2 days'
+            and a.conversation_id is distinct from $2
+          order by a.created_at desc, a.action_item_id
+          limit 500) o) i
+cross join lateral (
+    select array_agg(o.content) as memories
+    from (select e.content from memories e
+          where e.user_id = $1 and e.conversation_id is distinct from $2
+          order by e.created_at desc, e.memory_id
+          limit 1000) o) m
+cross join lateral (
+    select array_agg(o.folder_id) as folder_ids, array_agg(o.name) as folder_names,
+           array_agg(o.description) as folder_descriptions
+    from (select * from folders d where d.user_id = $1 order by d.position, d.folder_id) o) f
+cross join lateral (
+    select array_agg(o.person_id) as known_ids, array_agg(o.name) as known_names
+    from (select * from people w where w.user_id = $1 order by w.person_id) o) p
+where c.user_id = $1
+  and c.conversation_id = $2

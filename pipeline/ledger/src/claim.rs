@@ -1,0 +1,307 @@
+//! Claiming: free slots lease the oldest due jobs of a queue, in one transaction (DESIGN §5). The job table is the queue.
+
+use std::{
+    collections::{HashMap, HashSet},
+    time::{Duration, Instant},
+};
+
+use job::{Command, Epoch, Job, JobId, Queue, Timestamp, WorkerId, decide};
+use records::UserId;
+use sqlx::PgConnection;
+use trace::TraceContext;
+
+use crate::{
+    Ledger,
+    effects::after,
+    error::{Doing, Error},
+    history::{self, Said},
+    row::{self, JobRow, Stored},
+};
+
+const DOING: &str = "claiming jobs";
+
+/// For how long single claims go on after one succeeded: until they are handed over, no heartbeat renews their leases.
+const SINGLE_CLAIMS: Duration = Duration::from_secs(3);
+
+/// What a worker asks for.
+#[derive(Clone, Debug)]
+pub struct ClaimRequest {
+    /// From which queue.
+    pub queue: Queue,
+    /// Who will hold the leases.
+    pub worker: WorkerId,
+    /// How many jobs to claim at most: the worker's free slots.
+    pub slots: u32,
+    /// How many jobs one user may run in this worker while other users' jobs wait.
+    pub share: u32,
+    /// How many jobs of each user the worker is running.
+    pub running: HashMap<UserId, u32>,
+}
+
+/// What a claim came to.
+#[derive(Clone, Debug, Default)]
+pub struct JobClaims {
+    /// To be run.
+    pub claims: Vec<Claimed>,
+    /// Jobs that could not be read, decided or stored: each is due again in five minutes.
+    pub deferred: u32,
+}
+
+/// A job that this process may run now.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Claimed {
+    /// Whose conversation.
+    pub user_id: UserId,
+    /// Which conversation.
+    pub conversation_id: records::ConversationId,
+    /// Which revision of it.
+    pub revision: i64,
+    /// The job as stored, `State::Leased`.
+    pub job: Job,
+    /// The trace that the run continues.
+    pub trace: Option<TraceContext>,
+}
+
+/// A lease that this process holds.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Holding {
+    /// Whose job.
+    pub user_id: UserId,
+    /// Which job.
+    pub job_id: JobId,
+    /// The claim.
+    pub epoch: Epoch,
+}
+
+impl Ledger {
+    /// Leases at most `request.slots` due jobs, oldest first. While other users' jobs wait, a user whose jobs fill their
+    /// share of the worker is passed over in favour of them. A job that cannot be read, decided or stored is deferred alone.
+    ///
+    /// # Errors
+    /// When the database does not answer; then nothing was claimed.
+    pub async fn claim(&self, request: &ClaimRequest) -> Result<JobClaims, Error> {
+        match self.in_time(self.claim_together(request, &mut Vec::new())).await {
+            // One of the rows cannot be stored.
+            Err(Error::Refused { .. }) => self.claim_one_by_one(request).await,
+            done => done,
+        }
+    }
+
+    /// One transaction for all slots. `chosen` receives the jobs that it was about to claim, also when it fails.
+    async fn claim_together(
+        &self,
+        request: &ClaimRequest,
+        chosen: &mut Vec<(String, String)>,
+    ) -> Result<JobClaims, Error> {
+        let mut transaction = self.begin_without_clock(DOING).await?;
+        let unstorable = self.quarantine.jobs(Instant::now());
+        let due: Vec<DueRow> = sqlx::query_as(include_str!("../sql/claim/due.sql"))
+            .bind(request.queue.as_str())
+            .bind(i64::from(request.slots))
+            .bind(&unstorable)
+            .fetch_all(&mut *transaction)
+            .await
+            .doing(DOING)?;
+        let is_crowded = due.len() == request.slots as usize;
+        let (mut rows, beyond_share) = request.by_share(due);
+        if is_crowded && !beyond_share.is_empty() {
+            let others = self.due_of_others(&mut transaction, request, &rows, &beyond_share).await?;
+            rows.extend(others);
+        }
+        rows.extend(beyond_share);
+        rows.truncate(request.slots as usize);
+        let mut claims = JobClaims::default();
+        let mut leased: Vec<Stored> = Vec::with_capacity(rows.len());
+        for DueRow { now, row } in rows {
+            let (user_id, job_id) = (row.user_id.clone(), row.job_id.clone());
+            chosen.push((user_id.clone(), job_id.clone()));
+            match Stored::try_from(row).ok().and_then(|stored| self.lease(&stored, &request.worker, now)) {
+                Some(stored) => leased.push(stored),
+                None => {
+                    tracing::error!(
+                        job_id,
+                        "a job cannot be read or claimed; it is deferred by five minutes"
+                    );
+                    defer(&mut transaction, &user_id, &job_id).await?;
+                    claims.deferred += 1;
+                }
+            }
+        }
+        if let Some(now) = leased.first().map(|stored| stored.updated_at) {
+            let stored = row::store(&mut transaction, &leased.iter().collect::<Vec<_>>(), now, &self.policy)
+                .await
+                .doing(DOING)?;
+            if stored.len() < leased.len() {
+                return Err(Error::Contended { doing: DOING });
+            }
+        }
+        transaction.commit().await.doing(DOING)?;
+        claims.claims = leased.into_iter().map(Claimed::from).collect();
+        Ok(claims)
+    }
+
+    /// Due jobs of users who have not filled their share, one of each, at most one for each job `beyond_share`. Users take
+    /// turns in the order of their ids.
+    async fn due_of_others(
+        &self,
+        connection: &mut PgConnection,
+        request: &ClaimRequest,
+        within_share: &[DueRow],
+        beyond_share: &[DueRow],
+    ) -> Result<Vec<DueRow>, Error> {
+        let full = request.running.iter().filter(|(_, jobs)| **jobs >= request.share);
+        let full: HashSet<&str> = full
+            .map(|(user, _)| user.as_str())
+            .chain(beyond_share.iter().map(|due| due.row.user_id.as_str()))
+            .collect();
+        let (mut users, mut jobs) = (Vec::new(), Vec::new());
+        let begin = self.turns.last(request.queue);
+        let mut last = begin.clone();
+        // From the user whose turn was last to the end of the ids, then once more from their beginning.
+        for after in std::iter::once(begin.as_str()).chain((!begin.is_empty()).then_some("")) {
+            let waiting: Vec<(String, String, bool)> =
+                sqlx::query_as(include_str!("../sql/claim/waiting_users.sql"))
+                    .bind(request.queue.as_str())
+                    .bind(after)
+                    .fetch_all(&mut *connection)
+                    .await
+                    .doing(DOING)?;
+            for (user, job, is_due) in waiting {
+                if users.len() == beyond_share.len() {
+                    break;
+                }
+                last.clone_from(&user);
+                if is_due && !full.contains(user.as_str()) && !users.contains(&user) {
+                    users.push(user);
+                    jobs.push(job);
+                }
+            }
+            if users.len() == beyond_share.len() {
+                break;
+            }
+        }
+        self.turns.set(request.queue, last);
+        if users.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut known = self.quarantine.jobs(Instant::now());
+        known.extend(within_share.iter().map(|due| due.row.job_id.clone()));
+        sqlx::query_as(include_str!("../sql/claim/by_id.sql"))
+            .bind(users)
+            .bind(jobs)
+            .bind(known)
+            .fetch_all(connection)
+            .await
+            .doing(DOING)
+    }
+
+    /// The job under a lease, as it is to be stored; `None` where the decision refuses.
+    fn lease(&self, stored: &Stored, worker: &WorkerId, now: Timestamp) -> Option<Stored> {
+        let claim = Command::Claim { generation: stored.job.generation, worker: worker.clone(), keys: false };
+        let said = Said { verb: history::verb(&claim), stages: &[] };
+        let step = decide(&stored.job, claim, now, &self.policy).ok()?;
+        Some(Stored { updated_at: now, ..after(stored, &step, now, said) })
+    }
+
+    /// A claim that failed as a whole is repeated one job at a time, so that one row stops no other. What is committed is
+    /// answered, whatever fails behind it.
+    async fn claim_one_by_one(&self, request: &ClaimRequest) -> Result<JobClaims, Error> {
+        let begun = Instant::now();
+        let mut claims = JobClaims::default();
+        let one = ClaimRequest { slots: 1, ..request.clone() };
+        for _ in 0..request.slots {
+            if !claims.claims.is_empty() && begun.elapsed() > SINGLE_CLAIMS {
+                break;
+            }
+            let mut chosen = Vec::new();
+            let done = match self.in_time(self.claim_together(&one, &mut chosen)).await {
+                Err(Error::Refused { .. }) if !chosen.is_empty() => self.put_aside(&chosen).await.map(|()| {
+                    claims.deferred += 1;
+                    true
+                }),
+                Err(error) => Err(error),
+                Ok(more) => {
+                    let any = !more.claims.is_empty() || more.deferred > 0;
+                    claims.deferred += more.deferred;
+                    claims.claims.extend(more.claims);
+                    Ok(any)
+                }
+            };
+            match done {
+                Ok(true) => {}
+                Err(error) if claims.claims.is_empty() && claims.deferred == 0 => return Err(error),
+                Ok(false) | Err(_) => break,
+            }
+        }
+        Ok(claims)
+    }
+
+    /// Defers jobs that cannot be stored. A row that refuses this as well is remembered and passed over by this process.
+    async fn put_aside(&self, jobs: &[(String, String)]) -> Result<(), Error> {
+        for (user, job) in jobs {
+            tracing::error!(job_id = job, "a job cannot be stored; it is deferred by five minutes");
+            let deferred = async {
+                let mut transaction = self.begin_without_clock("deferring a job").await?;
+                defer(&mut transaction, user, job).await?;
+                transaction.commit().await.doing("deferring a job")
+            };
+            match self.in_time(deferred).await {
+                Err(Error::Refused { .. }) => self.quarantine.add(job.clone(), Instant::now()),
+                done => done?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl ClaimRequest {
+    /// Splits due jobs into those within their user's share and the others, each oldest first.
+    fn by_share(&self, due: Vec<DueRow>) -> (Vec<DueRow>, Vec<DueRow>) {
+        let mut running: HashMap<String, u32> =
+            self.running.iter().map(|(user, jobs)| (user.as_str().to_owned(), *jobs)).collect();
+        due.into_iter().partition(|due| {
+            let of_user = running.entry(due.row.user_id.clone()).or_default();
+            let is_within = *of_user < self.share;
+            *of_user += u32::from(is_within);
+            is_within
+        })
+    }
+}
+
+/// A due job, locked, with the database's clock.
+#[derive(sqlx::FromRow)]
+struct DueRow {
+    now: Timestamp,
+    #[sqlx(flatten)]
+    row: JobRow,
+}
+
+impl From<Stored> for Claimed {
+    fn from(stored: Stored) -> Self {
+        Self {
+            user_id: stored.user_id,
+            conversation_id: stored.conversation_id,
+            revision: stored.revision,
+            job: stored.job,
+            trace: stored.trace,
+        }
+    }
+}
+
+impl Claimed {
+    /// The lease that this claim holds.
+    pub fn holding(&self) -> Holding {
+        Holding { user_id: self.user_id.clone(), job_id: self.job.id.clone(), epoch: self.job.epoch }
+    }
+}
+
+/// Defers one job by five minutes, so that it stops no other.
+pub(crate) async fn defer(connection: &mut PgConnection, user: &str, job: &str) -> Result<(), Error> {
+    sqlx::query(include_str!("../sql/claim/defer.sql"))
+        .bind(user)
+        .bind(job)
+        .execute(connection)
+        .await
+        .doing("deferring a job")
+        .map(drop)
+}

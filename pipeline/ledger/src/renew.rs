@@ -1,0 +1,120 @@
+//! Renewal: all leases of a process at once, through a pool of its own.
+
+use std::collections::HashMap;
+
+use job::{Command, JobId, Refusal, State, Timestamp, decide};
+
+use crate::{
+    Holding, Ledger,
+    error::{Doing, Error},
+    row::{self, JobRow, Stored},
+};
+
+/// What became of a renewal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Renewal {
+    /// Later `expires_at`.
+    Renewed {
+        /// When the lease now ends.
+        until: Timestamp,
+    },
+    /// The claim's own completion is committed: the run is about to learn of it itself.
+    Done,
+    /// Another claim has the job, or it is terminal: stop the run, write nothing more.
+    Lost,
+    /// The run limit is over: fail with `run_timeout`.
+    RunLimit,
+}
+
+impl Ledger {
+    /// Renews all leases of a process. Answers in the order of `holdings`. A row that somebody's transaction holds is
+    /// passed by: its lease stands as it is until the next heartbeat.
+    ///
+    /// # Errors
+    /// When the database does not answer: the holder repeats until it is answered.
+    pub async fn renew(&self, holdings: &[Holding]) -> Result<Vec<Renewal>, Error> {
+        if holdings.is_empty() {
+            return Ok(Vec::new());
+        }
+        let (mut transaction, now) = self.begin_renewing("renewing leases").await?;
+        let users: Vec<&str> = holdings.iter().map(|holding| holding.user_id.as_str()).collect();
+        let ids: Vec<&str> = holdings.iter().map(|holding| holding.job_id.as_str()).collect();
+        let free: Vec<JobRow> = sqlx::query_as(
+            "select j.* from finalization_jobs j where j.user_id = any($1) and j.job_id = any($2) \
+             order by j.user_id, j.job_id for no key update skip locked",
+        )
+        .bind(&users)
+        .bind(&ids)
+        .fetch_all(&mut *transaction)
+        .await
+        .doing("reading leases")?;
+        let mut answers = HashMap::new();
+        let mut renewed = Vec::new();
+        for row in free {
+            let Some(stored) = readable(row) else { continue };
+            for holding in of_job(holdings, &stored.job.id) {
+                let (answer, renewed_job) = self.renewal(holding, &stored, now);
+                answers.insert(holding, answer);
+                renewed.extend(renewed_job);
+            }
+        }
+        row::store(&mut transaction, &renewed.iter().collect::<Vec<_>>(), now, &self.policy)
+            .await
+            .doing("storing renewals")?;
+        let passed: Vec<&str> = holdings
+            .iter()
+            .filter(|held| !answers.contains_key(held))
+            .map(|held| held.job_id.as_str())
+            .collect();
+        if !passed.is_empty() {
+            let held: Vec<JobRow> = sqlx::query_as("select * from finalization_jobs where job_id = any($1)")
+                .bind(&passed)
+                .fetch_all(&mut *transaction)
+                .await
+                .doing("reading held leases")?;
+            for row in held {
+                let Some(stored) = readable(row) else { continue };
+                for holding in of_job(holdings, &stored.job.id) {
+                    answers.insert(holding, standing(holding, &stored));
+                }
+            }
+        }
+        transaction.commit().await.doing("renewing leases")?;
+        Ok(holdings.iter().map(|held| answers.get(held).copied().unwrap_or(Renewal::Lost)).collect())
+    }
+
+    fn renewal(&self, holding: &Holding, stored: &Stored, now: Timestamp) -> (Renewal, Option<Stored>) {
+        let renew = Command::Renew { epoch: holding.epoch };
+        match decide(&stored.job, renew.clone(), now, &self.policy) {
+            Ok(step) => {
+                let renewed = Stored { job: step.job, ..stored.clone() };
+                (standing(holding, &renewed), Some(renewed))
+            }
+            Err(Refusal::RunLimit) => (Renewal::RunLimit, None),
+            Err(_) if stored.job.has_heard(&renew) => (Renewal::Done, None),
+            Err(_) => (Renewal::Lost, None),
+        }
+    }
+}
+
+/// What is held of a job: by the run that has it, and for a moment also by one that has lost it and was not told yet.
+fn of_job<'a>(holdings: &'a [Holding], job: &JobId) -> impl Iterator<Item = &'a Holding> {
+    holdings.iter().filter(move |holding| holding.job_id == *job)
+}
+
+/// An unreadable row costs its own lease, never the others of the process.
+fn readable(row: JobRow) -> Option<Stored> {
+    let job_id = row.job_id.clone();
+    Stored::try_from(row)
+        .inspect_err(|_| tracing::error!(job_id, "a job cannot be read; its lease is not renewed"))
+        .ok()
+}
+
+/// What a lease is worth as it stands.
+fn standing(holding: &Holding, stored: &Stored) -> Renewal {
+    match &stored.job.state {
+        State::Leased(lease) if lease.epoch == holding.epoch => Renewal::Renewed { until: lease.expires_at },
+        _ if stored.job.has_heard(&Command::Renew { epoch: holding.epoch }) => Renewal::Done,
+        _ => Renewal::Lost,
+    }
+}

@@ -1,0 +1,374 @@
+//! The fetcher of one queue: claims as many due jobs as there are free slots, never more.
+
+use std::collections::HashMap;
+use std::panic::resume_unwind;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use apalis_core::worker::context::WorkerContext;
+use job::{Queue, WorkerId};
+use ledger::{Answer, ClaimRequest, Claimed, Edge, JobClaims, Ledger};
+use records::UserId;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use crate::answered::{BackOff, until_answered};
+use crate::chance::Chance;
+use crate::metrics::Metrics;
+
+/// How often the queue is read without a wake-up: polling is the truth, a wake-up only saves time.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
+
+/// How many claims may be in flight. A second one starts beside the first when no fewer slots are free for it: it finds
+/// its jobs while those of the first are committed.
+const CLAIMS_IN_FLIGHT: usize = 2;
+
+/// What came of a claim, with the slots that it was for.
+type Done = (Result<JobClaims, ledger::Error>, OwnedSemaphorePermit);
+
+/// What a fetcher does after a claim.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Next {
+    /// More may be due.
+    Claim,
+    /// Nothing more is due.
+    Sleep,
+    /// The database did not answer.
+    BackOff,
+}
+
+/// A claimed job with the slot that it occupies until it is dropped.
+pub(crate) struct Assignment {
+    /// The job, leased by this process.
+    pub(crate) claimed: Claimed,
+    /// Its slot.
+    pub(crate) slot: Slot,
+}
+
+/// A slot that a run occupies; of a queue's slot it is counted whose job runs there.
+pub(crate) struct Slot {
+    _permit: OwnedSemaphorePermit,
+    counted: Option<(Running, UserId)>,
+}
+
+impl From<OwnedSemaphorePermit> for Slot {
+    fn from(permit: OwnedSemaphorePermit) -> Self {
+        Self { _permit: permit, counted: None }
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        if let Some((running, user)) = &self.counted {
+            running.remove(user);
+        }
+    }
+}
+
+/// How many jobs of each user run in one queue, so that one user's jobs leave slots to the others. Cheap to clone.
+#[derive(Clone, Default)]
+pub(crate) struct Running(Arc<Mutex<Counts>>);
+
+#[derive(Default)]
+struct Counts {
+    users: HashMap<UserId, u32>,
+    /// The user whose job was claimed last.
+    last: Option<UserId>,
+}
+
+impl Running {
+    fn add(&self, user: &UserId) {
+        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *counts.users.entry(user.clone()).or_default() += 1;
+        counts.last = Some(user.clone());
+    }
+
+    fn remove(&self, user: &UserId) {
+        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(jobs) = counts.users.get_mut(user) {
+            *jobs -= 1;
+            if *jobs == 0 {
+                counts.users.remove(user);
+            }
+        }
+    }
+
+    /// How many jobs of each user fill their share of `slots` slots, and that share: half of them. A single slot goes to
+    /// another user than the last one.
+    fn shares(&self, slots: usize) -> (HashMap<UserId, u32>, u32) {
+        let counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut users = counts.users.clone();
+        if slots == 1
+            && let Some(last) = &counts.last
+        {
+            users.insert(last.clone(), 1);
+        }
+        (users, u32::try_from(slots / 2).unwrap_or(u32::MAX).max(1))
+    }
+}
+
+/// Everything that a fetcher needs.
+#[derive(Clone)]
+pub(crate) struct Fetcher {
+    pub(crate) ledger: Ledger,
+    pub(crate) queue: Queue,
+    pub(crate) worker: WorkerId,
+    /// How many slots the queue has, free or not.
+    pub(crate) concurrency: usize,
+    pub(crate) slots: Arc<Semaphore>,
+    pub(crate) running: Running,
+    pub(crate) metrics: Metrics,
+    pub(crate) chance: Chance,
+    /// Stop claiming.
+    pub(crate) soft: CancellationToken,
+    /// Stop at once.
+    pub(crate) hard: CancellationToken,
+}
+
+impl Fetcher {
+    /// Claims and hands over until the worker is stopped.
+    pub(crate) async fn run(self, context: WorkerContext, jobs: mpsc::UnboundedSender<Assignment>) {
+        let mut back_off = BackOff::new(&self.chance);
+        let mut claims: JoinSet<Done> = JoinSet::new();
+        // The slots that those claims are for.
+        let mut asked_for = 0;
+        let mut next = Next::Claim;
+        loop {
+            // The last claim in flight decides: no rest while another one may bring jobs.
+            if claims.is_empty() {
+                self.rest(std::mem::replace(&mut next, Next::Claim), &mut back_off).await;
+            }
+            tokio::select! {
+                biased;
+                Some(done) = claims.join_next() => {
+                    let (claimed, free) = match done {
+                        Ok(done) => done,
+                        Err(broken) => {
+                            self.land(claims, &context, &jobs).await;
+                            return broken.try_into_panic().map_or((), |panic| resume_unwind(panic));
+                        }
+                    };
+                    asked_for -= free.num_permits();
+                    next = self.landed(claimed, free, &context, &jobs).await;
+                    if next != Next::BackOff {
+                        back_off.reset();
+                    }
+                }
+                free = self.free_slots(asked_for.max(1)), if claims.len() < CLAIMS_IN_FLIGHT && next == Next::Claim => {
+                    match free {
+                        Some(free) if !self.is_stopping(&context) && !jobs.is_closed() => {
+                            asked_for += free.num_permits();
+                            claims.spawn(self.clone().claim(free));
+                        }
+                        // Stopped; or the worker ended by itself, and has dropped the other end.
+                        _ => break,
+                    }
+                }
+            }
+        }
+        self.land(claims, &context, &jobs).await;
+    }
+
+    /// Waits for the claims that are still in flight; a worker that stops releases what they bring.
+    async fn land(
+        &self,
+        mut claims: JoinSet<Done>,
+        context: &WorkerContext,
+        jobs: &mpsc::UnboundedSender<Assignment>,
+    ) {
+        while let Some(done) = claims.join_next().await {
+            if let Ok((claimed, free)) = done {
+                self.landed(claimed, free, context, jobs).await;
+            }
+        }
+    }
+
+    /// Hands over what a claim brought.
+    async fn landed(
+        &self,
+        claims: Result<JobClaims, ledger::Error>,
+        free: OwnedSemaphorePermit,
+        context: &WorkerContext,
+        jobs: &mpsc::UnboundedSender<Assignment>,
+    ) -> Next {
+        match claims {
+            Ok(JobClaims { claims, deferred }) => {
+                let is_full = claims.len() == free.num_permits();
+                self.hand_over(claims, free, context, jobs).await;
+                if is_full || deferred > 0 { Next::Claim } else { Next::Sleep }
+            }
+            Err(error) => {
+                tracing::warn!(%error, queue = %self.queue, "jobs could not be claimed");
+                Next::BackOff
+            }
+        }
+    }
+
+    async fn rest(&self, next: Next, back_off: &mut BackOff) {
+        match next {
+            Next::Claim => {}
+            Next::Sleep => {
+                let wake_up = self.ledger.waker().jobs_waiting(self.queue);
+                self.unless_stopped(tokio::time::timeout(POLL_INTERVAL, wake_up)).await;
+            }
+            Next::BackOff => drop(self.unless_stopped(tokio::time::sleep(back_off.wait())).await),
+        }
+    }
+
+    /// Releases a job that was not started; it costs nothing (DESIGN §3, `Release`).
+    pub(crate) async fn release(&self, claimed: &Claimed) {
+        let holding = claimed.holding();
+        let edge = Edge::Release { delay: chrono::Duration::zero() };
+        let answer = until_answered(&self.chance, &self.hard, || {
+            self.ledger.in_time(self.ledger.settle(&holding, edge))
+        })
+        .await;
+        tracing::info!(job_id = %holding.job_id, epoch = %holding.epoch, granted = matches!(answer, Ok(Answer::Granted { .. })), "released unstarted");
+    }
+
+    async fn claim(self, free: OwnedSemaphorePermit) -> Done {
+        let (running, share) = self.running.shares(self.concurrency);
+        let request = ClaimRequest {
+            queue: self.queue,
+            worker: self.worker.clone(),
+            slots: u32::try_from(free.num_permits()).unwrap_or(u32::MAX),
+            share,
+            running,
+        };
+        let claims = self.ledger.claim(&request).await;
+        if let Ok(claims) = &claims {
+            self.metrics.count_claims(claims);
+        }
+        (claims, free)
+    }
+
+    /// Waits for `least` free slots and gathers all that are free by then; `None` when the fetcher is to stop.
+    async fn free_slots(&self, least: usize) -> Option<OwnedSemaphorePermit> {
+        // In a backlog, runs that have just ended get to free their slots first.
+        tokio::task::yield_now().await;
+        let least = u32::try_from(least).unwrap_or(u32::MAX);
+        let first = self.unless_stopped(Arc::clone(&self.slots).acquire_many_owned(least)).await?;
+        let mut free = first.ok()?;
+        let more = u32::try_from(self.slots.available_permits()).unwrap_or(u32::MAX);
+        if let Ok(more) = Arc::clone(&self.slots).try_acquire_many_owned(more) {
+            free.merge(more);
+        }
+        Some(free)
+    }
+
+    /// One slot travels with each job; the others are free again. A worker that was stopped meanwhile starts nothing.
+    async fn hand_over(
+        &self,
+        claims: Vec<Claimed>,
+        mut free: OwnedSemaphorePermit,
+        context: &WorkerContext,
+        jobs: &mpsc::UnboundedSender<Assignment>,
+    ) {
+        for claimed in claims {
+            let slot = match free.split(1) {
+                Some(permit) if !self.is_stopping(context) => self.slot(permit, &claimed.user_id),
+                _ => {
+                    self.release(&claimed).await;
+                    continue;
+                }
+            };
+            if let Err(unsent) = jobs.send(Assignment { claimed, slot }) {
+                self.release(&unsent.0.claimed).await;
+            }
+        }
+    }
+
+    fn slot(&self, permit: OwnedSemaphorePermit, user: &UserId) -> Slot {
+        self.running.add(user);
+        Slot { _permit: permit, counted: Some((self.running.clone(), user.clone())) }
+    }
+
+    fn is_stopping(&self, context: &WorkerContext) -> bool {
+        self.soft.is_cancelled() || self.hard.is_cancelled() || context.is_shutting_down()
+    }
+
+    async fn unless_stopped<T>(&self, wait: impl Future<Output = T>) -> Option<T> {
+        tokio::select! {
+            biased;
+            () = self.soft.cancelled() => None,
+            () = self.hard.cancelled() => None,
+            done = wait => Some(done),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up must fail")]
+
+    use prometheus::Registry;
+    use sqlx::postgres::PgConnectOptions;
+    use tokio::net::TcpListener;
+    use tokio::time::Instant;
+
+    use super::*;
+
+    /// Nothing here takes this long; what does has hung.
+    const PATIENCE: Duration = Duration::from_secs(20);
+
+    /// A fetcher of one slot whose database is at `options`.
+    fn fetcher(options: PgConnectOptions) -> Fetcher {
+        Fetcher {
+            ledger: Ledger::new(options, ledger::Settings::default()),
+            queue: Queue::Creation,
+            worker: WorkerId("w".to_owned()),
+            concurrency: 1,
+            slots: Arc::new(Semaphore::new(1)),
+            running: Running::default(),
+            metrics: Metrics::new(&Registry::new()).unwrap(),
+            chance: Chance::new(1),
+            soft: CancellationToken::new(),
+            hard: CancellationToken::new(),
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_fetcher_whose_worker_is_gone_claims_nothing_more() {
+        // There is no database to ask.
+        let fetcher = fetcher(PgConnectOptions::new_without_pgpass());
+        let (send, jobs) = mpsc::unbounded_channel();
+        drop(jobs);
+        let ended = tokio::time::timeout(Duration::from_secs(1), fetcher.run(WorkerContext::new("w"), send));
+        ended.await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn claims_back_off_while_the_database_hangs_up() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let fetcher = fetcher(
+            PgConnectOptions::new_without_pgpass().host("127.0.0.1").port(address.port()).username("w"),
+        );
+        let (soft, (send, _jobs)) = (fetcher.soft.clone(), mpsc::unbounded_channel());
+        let began = Instant::now();
+        let running = tokio::spawn(fetcher.run(WorkerContext::new("w"), send));
+        for _ in 0..5 {
+            tokio::time::timeout(PATIENCE, listener.accept()).await.unwrap().unwrap();
+        }
+        let took = began.elapsed();
+        assert!(took >= Duration::from_secs(1), "five claims in {took:?}");
+        soft.cancel();
+        tokio::time::timeout(PATIENCE, running).await.unwrap().unwrap();
+    }
+
+    #[test]
+    fn a_user_s_share_is_half_of_the_slots_and_a_single_slot_goes_round() {
+        let running = Running::default();
+        let (ann, bob) = (UserId::new("ann"), UserId::new("bob"));
+        running.add(&ann);
+        running.add(&ann);
+        running.add(&bob);
+        assert_eq!(running.shares(4), (HashMap::from([(ann.clone(), 2), (bob.clone(), 1)]), 2));
+        running.remove(&ann);
+        running.remove(&ann);
+        running.remove(&bob);
+        assert_eq!(running.shares(4), (HashMap::new(), 2));
+        assert_eq!(running.shares(1), (HashMap::from([(bob, 1)]), 1), "bob was last");
+    }
+}
