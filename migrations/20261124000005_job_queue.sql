@@ -7,6 +7,5 @@ alter table finalization_jobs rename column ring to dispatch;
 alter table finalization_jobs rename column look_at to next_check_at;
 -- One user's turn in a queue: the oldest job of the next user is one look-up, however many jobs a user has.
 create index finalization_jobs_by_user on finalization_jobs (queue, user_id, ready_at, job_id) where status = 'queued';
--- Queued jobs are the queue itself, and leases have an index of their own: only parked jobs are read by when they are due.
+-- Queued jobs are the queue itself; leases and parked jobs have indexes of their own.
 drop index finalization_jobs_due;
-create index finalization_jobs_parked on finalization_jobs (reconcile_after_at, job_id) where status = 'blocked_byok';

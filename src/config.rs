@@ -32,13 +32,13 @@ pub(crate) enum Role {
     Reconciler,
 }
 
-/// How work is announced (DESIGN §5).
+/// How finalizations reach a worker (DESIGN §5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 #[value(rename_all = "snake_case")]
 pub(crate) enum Dispatch {
-    /// Taken from the job table by the process that admitted it; finalize answers 503.
+    /// Finalize answers 503; creates and reprocess are claimed from the job table.
     Inline,
-    /// Bells in the deciding transaction.
+    /// Finalizations, too, are claimed from the job table.
     Postgres,
     /// Named HTTP tasks; not built yet, refused at start.
     CloudTasks,
@@ -74,8 +74,8 @@ impl DateOrder {
     }
 }
 
-/// Sessions of the database besides `LISTEN_DATABASE_CONNECTIONS`.
-const BESIDES: u32 = 16;
+/// Sessions of the database besides `LISTEN_DATABASE_CONNECTIONS`: two renew leases, one listens for wake-ups.
+const BESIDES: u32 = 3;
 
 /// Everything that can be set. The name of a setting in a file is its flag's, with `_` for `-`.
 #[derive(Args, Clone, Debug)]
@@ -84,8 +84,7 @@ pub(crate) struct Config {
     /// Where PostgreSQL is (`dev`, `demo`: a private one of their own).
     #[arg(long, env = "DATABASE_URL", hide_env_values = true, value_name = "URL")]
     pub(crate) database_url: Option<String>,
-    /// Connections to it, besides two for renewals, thirteen that are kept for what is asked for most and one that hears of
-    /// work elsewhere.
+    /// Connections to it, besides two that renew leases and one that listens for wake-ups of other processes.
     #[arg(long, env = "LISTEN_DATABASE_CONNECTIONS", default_value_t = 10, value_name = "N")]
     pub(crate) database_connections: u32,
     /// The public address.
@@ -103,7 +102,7 @@ pub(crate) struct Config {
         value_name = "ROLES"
     )]
     pub(crate) roles: Vec<Role>,
-    /// How work is announced.
+    /// How finalizations reach a worker.
     #[arg(long, env = "LISTEN_FINALIZATION_DISPATCH_MODE", default_value = "inline", value_name = "MODE")]
     pub(crate) finalization_dispatch_mode: Dispatch,
     /// Runs at once from the queue `finalization`.

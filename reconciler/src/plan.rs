@@ -152,11 +152,6 @@ mod tests {
         let unanswered = |doing| Error::Unavailable { doing, source: sqlx::Error::PoolTimedOut };
         assert_eq!(OnError::of(&unanswered("reconciling a job"), false), OnError::GoOn);
         assert_eq!(OnError::of(&unanswered("reconciling a job"), true), OnError::End);
-        assert_eq!(
-            OnError::of(&unanswered("ringing a bell"), false),
-            OnError::End,
-            "no other bell could be written"
-        );
     }
 
     #[test]

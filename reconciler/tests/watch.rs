@@ -12,7 +12,7 @@ use std::{
 use apalis_cron::{Schedule, Tick};
 use chrono::Utc;
 use house::House;
-use job::{JobId, Queue, WorkerId};
+use job::{JobId, Queue};
 use reconciler::{Dispatch, Reconciler, Settings, run, watch_leases};
 use records::ConversationId;
 
@@ -21,8 +21,7 @@ const SOON: Duration = Duration::from_millis(10);
 /// A job whose worker died.
 async fn abandoned_lease(house: &House, id: &str, crashes: i32) -> JobId {
     let job = house.queued(id).await;
-    let taken = house.ledger.take(Queue::Creation, &WorkerId("dead".to_owned()), 1).await.unwrap();
-    assert_eq!(taken.claims.len(), 1);
+    house.claim(1).await;
     house
         .sql(&format!(
             "update finalization_jobs set lease_expires_at = clock_timestamp() - interval '1 second', \
@@ -40,14 +39,45 @@ async fn an_expired_lease_is_recovered_by_the_watch() {
     let watch = watch_leases(house.ledger.clone(), SOON, 7, house.metrics.clone(), house.stop.clone());
     let watch = tokio::spawn(watch);
 
-    house.rung().await;
+    house.woken(Queue::Creation).await;
 
     assert_eq!(house.job(&job).await, ("queued".to_owned(), 2, 1));
-    assert_eq!(house.bells(&job).await, [2]);
     house.stop.cancel();
     watch.await.unwrap();
     assert_eq!(house.actions("recovered"), "1");
     assert_eq!(house.tally.retries.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
+async fn one_look_recovers_all_expired_leases_page_after_page() {
+    let house = House::new().await;
+    house
+        .sql(
+            "insert into finalization_jobs (user_id, job_id, conversation_id, revision, origin, queue, status, \
+                 epoch, lease_worker, lease_claimed_at, lease_expires_at, lease_ready_at, requires_keys, \
+                 force_process, admitted_at, reconcile_after_at, created_at, updated_at) \
+             select 'ana', 'fj_' || n, 'c' || n, 1, 'create', 'creation', 'leased', 1, 'dead', at, at, at, false, \
+                 false, at, at, at, at \
+             from generate_series(1, 250) n, (select clock_timestamp() - interval '1 minute' as at) t",
+        )
+        .await;
+    let watch = watch_leases(house.ledger.clone(), SOON, 7, house.metrics.clone(), house.stop.clone());
+    let watch = tokio::spawn(watch);
+
+    let recovered = async {
+        while house.count("select count(*) from finalization_jobs where status = 'queued'").await < 250 {
+            tokio::time::sleep(SOON).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), recovered).await.unwrap();
+
+    house.stop.cancel();
+    watch.await.unwrap();
+    // Between two looks lie at least four seconds.
+    let pauses = "select count(*) from (select updated_at - lag(updated_at) over (order by updated_at) as pause \
+                  from finalization_jobs) t where pause >= interval '4 seconds'";
+    assert_eq!(house.count(pauses).await, 0);
+    assert_eq!(house.actions("recovered"), "250");
 }
 
 #[tokio::test]
@@ -59,7 +89,7 @@ async fn a_lease_that_cannot_be_ended_keeps_the_watch_from_no_other() {
     let watch = watch_leases(house.ledger.clone(), SOON, 7, house.metrics.clone(), house.stop.clone());
     let watch = tokio::spawn(watch);
 
-    house.rung().await;
+    house.woken(Queue::Creation).await;
 
     assert_eq!(house.job(&behind).await, ("queued".to_owned(), 2, 1));
     assert_eq!(house.job(&poisoned).await, ("leased".to_owned(), 1, 0));
@@ -126,7 +156,7 @@ async fn what_was_admitted_before_the_database_went_away_is_counted() {
 }
 
 #[tokio::test]
-async fn pages_are_turned_as_long_as_one_of_a_page_is_admitted() {
+async fn pages_are_read_until_no_abandoned_conversation_is_left() {
     let house = House::new().await;
     for (id, hours) in [("refused", 28), ("c1", 27), ("c2", 26), ("c3", 25)] {
         house.silent(id, hours).await;
@@ -139,31 +169,21 @@ async fn pages_are_turned_as_long_as_one_of_a_page_is_admitted() {
 }
 
 #[tokio::test]
-async fn a_page_of_conversations_that_cannot_be_admitted_is_the_last_of_its_round() {
+async fn a_page_of_conversations_that_cannot_be_admitted_stops_none_behind_it() {
     let house = House::new().await;
-    house.silent("c1", 25).await;
-    house.refuse_with("P0001", "insert on finalization_jobs", "true").await;
-    assert!(house.ledger.admit_abandoned(&house::user(), &ConversationId::new("c1")).await.is_err());
+    for number in 0..100 {
+        house.silent(&format!("refused-{number}"), 26).await;
+    }
+    house.silent("behind", 25).await;
+    house.refuse_with("P0001", "insert on finalization_jobs", "new.conversation_id like 'refused-%'").await;
+    let refused = ConversationId::new("refused-0");
+    assert!(house.ledger.admit_abandoned(&house::user(), &refused).await.is_err());
     let once = house.refused().await;
 
-    house.reconciler(1).do_duties().await.unwrap();
+    house.reconciler(100).do_duties().await.unwrap();
 
-    assert_eq!(house.refused().await, 2 * once, "it would be found again and again");
-}
-
-#[tokio::test]
-async fn a_page_of_parked_jobs_that_cannot_be_given_up_is_the_last_of_its_round() {
-    let house = House::new().await;
-    let [poisoned, behind] = parked(&house, ["c1", "c2"]).await;
-    let_the_deadline_pass(&house).await;
-    let first = "update finalization_jobs set reconcile_after_at = reconcile_after_at - interval '1 hour'";
-    house.sql(&format!("{first} where job_id = '{poisoned}'")).await;
-    house.refuse(&poisoned).await;
-
-    house.reconciler(1).do_duties().await.unwrap();
-
-    assert_eq!(house.refused().await, 2, "it was to be given up, and then to be put off");
-    assert_eq!(house.job(&behind).await.0, "blocked_byok", "it is the next round's");
+    assert_eq!(house.actions("admitted"), "1");
+    assert_eq!(house.refused().await, 101 * once, "each was tried once in the round");
 }
 
 #[tokio::test]
@@ -263,7 +283,7 @@ impl Schedule<Utc> for EverySecond {
 #[tokio::test]
 async fn rounds_are_made_at_start_and_by_the_clock_until_the_process_stops() {
     let house = House::new().await;
-    house.stale("c1", 10).await;
+    house.silent("c1", 25).await;
     let round = run(
         house.ledger.clone(),
         Settings::default(),
@@ -273,13 +293,13 @@ async fn rounds_are_made_at_start_and_by_the_clock_until_the_process_stops() {
     );
     let running = tokio::spawn(round);
 
-    house.rung().await;
-    let again = house.stale("c2", 10).await;
-    house.rung().await;
+    house.woken(Queue::Finalization).await;
+    house.silent("c2", 25).await;
+    house.woken(Queue::Finalization).await;
 
-    assert_eq!(house.bells(&again).await, [2], "a later round rang it");
     house.stop.cancel();
     tokio::time::timeout(Duration::from_secs(10), running).await.unwrap().unwrap();
+    assert_eq!(house.actions("admitted"), "2", "a later round admitted the second");
     assert!((1.0e9..1.0e10).contains(&house.last_success()), "a time of the database's clock, in seconds");
 }
 
@@ -298,17 +318,16 @@ impl Schedule<Utc> for InAYear {
 #[tokio::test]
 async fn a_round_at_start_that_fails_is_made_again_without_waiting_for_the_clock() {
     let house = House::new().await;
-    let job = house.stale("c1", 10).await;
-    house.sql("alter table finalization_bells rename to bells_away").await;
+    house.silent("c1", 25).await;
+    house.refuse_with("57P03", "insert on finalization_jobs", "true").await;
     let (ledger, metrics, stop) = (house.ledger.clone(), house.metrics.clone(), house.stop.clone());
     let running = tokio::spawn(run(ledger, Settings::default(), InAYear, metrics, stop));
-    let put_off = format!("select count(*) from finalization_jobs where job_id = '{job}' and version > 1");
-    while house.count(&put_off).await == 0 {
+    while house.refused().await == 0 {
         tokio::time::sleep(SOON).await;
     }
-    assert_eq!(house.last_success(), 0.0, "no bell could be rung");
+    assert_eq!(house.last_success(), 0.0, "a duty failed");
 
-    house.sql("alter table bells_away rename to finalization_bells").await;
+    house.sql("drop trigger refused on finalization_jobs").await;
     let made = async {
         while house.last_success() == 0.0 {
             tokio::time::sleep(SOON).await;
@@ -320,42 +339,25 @@ async fn a_round_at_start_that_fails_is_made_again_without_waiting_for_the_clock
     tokio::time::timeout(Duration::from_secs(10), running).await.unwrap().unwrap();
 }
 
-/// Jobs that wait for their user's keys.
-async fn parked<const N: usize>(house: &House, ids: [&str; N]) -> [JobId; N] {
-    let mut jobs = Vec::new();
-    for id in ids {
-        jobs.push(house.queued(id).await);
+#[tokio::test]
+async fn a_round_gives_up_a_job_that_was_parked_too_long_in_every_mode() {
+    for dispatch in [Dispatch::Ours, Dispatch::Others, Dispatch::Nobody] {
+        let house = House::new().await;
+        let [job] = house.overdue(["c1"]).await;
+        assert!(of_mode(&house, dispatch).make_round().await);
+        assert_eq!(house.job(&job).await.0, "dead_letter");
+        let failed = "select count(*) from conversations where status = 'failed' and discarded";
+        assert_eq!(house.count(failed).await, 1, "its conversation goes with it");
     }
-    let marked = ledger::UserChange { requires_byok: Some(true), ..Default::default() };
-    house.ledger.change_user(&house::user(), &marked).await.unwrap();
-    jobs.try_into().unwrap()
 }
 
-/// The fourteen days in which keys can be brought are over.
-async fn let_the_deadline_pass(house: &House) {
-    house
-        .sql(
-            "update finalization_jobs set first_blocked_at = first_blocked_at - interval '15 days', \
-             reconcile_after_at = reconcile_after_at - interval '15 days'",
-        )
-        .await;
+fn of_mode(house: &House, dispatch: Dispatch) -> Reconciler {
+    let settings = Settings { dispatch, ..Settings::default() };
+    Reconciler::new(house.ledger.clone(), settings, house.metrics.clone(), house.stop.clone())
 }
 
 #[tokio::test]
-async fn a_job_that_was_parked_too_long_is_given_up_in_every_mode() {
-    let house = House::new().await;
-    let [job] = parked(&house, ["c1"]).await;
-    house.reconciler(100).do_duties().await.unwrap();
-    assert_eq!(house.job(&job).await.0, "blocked_byok", "fourteen days are not over");
-    let_the_deadline_pass(&house).await;
-    house.reconciler(100).do_duties().await.unwrap();
-    assert_eq!(house.job(&job).await.0, "dead_letter");
-    let failed = "select count(*) from conversations where status = 'failed' and discarded";
-    assert_eq!(house.count(failed).await, 1, "its conversation goes with it");
-}
-
-#[tokio::test]
-async fn a_round_that_a_stopping_process_cut_short_is_not_told_as_a_success() {
+async fn a_round_that_a_stopping_process_cut_short_is_no_success() {
     let house = House::new().await;
     let reconciler = house.reconciler(100);
     house.stop.cancel();
@@ -365,7 +367,7 @@ async fn a_round_that_a_stopping_process_cut_short_is_not_told_as_a_success() {
 }
 
 #[tokio::test]
-async fn a_round_whose_duties_failed_is_not_told_as_a_success() {
+async fn a_round_whose_duties_failed_is_no_success() {
     let house = House::new().await;
     house.silent("c1", 25).await;
     house.refuse_with("57P03", "insert on finalization_jobs", "true").await;
@@ -375,23 +377,16 @@ async fn a_round_whose_duties_failed_is_not_told_as_a_success() {
 }
 
 #[tokio::test]
-async fn a_process_that_does_not_dispatch_does_its_duties_only() {
+async fn a_round_of_a_process_that_does_not_dispatch_is_not_recorded_as_the_services() {
     let house = House::new().await;
-    house.stale("c1", 10).await;
     house.silent("old", 25).await;
-    let with = |dispatch| {
-        let settings = Settings { dispatch, ..Settings::default() };
-        let (ledger, metrics, stop) = (house.ledger.clone(), house.metrics.clone(), house.stop.clone());
-        Reconciler::new(ledger, settings, metrics, stop)
-    };
 
-    assert!(with(Dispatch::Others).make_round().await);
+    assert!(of_mode(&house, Dispatch::Others).make_round().await);
 
-    assert_eq!(house.last_success(), 0.0, "whoever else is to dispatch may not be there");
+    assert_eq!(house.last_success(), 0.0, "the process that dispatches may be missing");
     assert_eq!(house.count("select count(*) from service_rounds").await, 0);
-    assert_eq!((house.actions("queued"), house.actions("admitted")), ("0".to_owned(), "1".to_owned()));
+    assert_eq!(house.actions("admitted"), "1", "its duties are done");
 
-    assert!(with(Dispatch::Nobody).make_round().await);
-    assert!(house.last_success() > 1.0e9, "there is nothing to dispatch: the round was whole");
-    assert_eq!(house.actions("queued"), "0");
+    assert!(of_mode(&house, Dispatch::Nobody).make_round().await);
+    assert!(house.last_success() > 1.0e9, "there is no process that dispatches: the round was whole");
 }

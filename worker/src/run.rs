@@ -186,7 +186,10 @@ impl Runner {
         // The slot is free for the next run while this one's commit gathers with others. It is traded for a place among
         // those that finish; where these are all taken, the database is behind, and the slot is kept.
         let _place = match Arc::clone(&self.finishing).try_acquire_owned() {
-            Ok(place) => Slot::from(place),
+            Ok(place) => {
+                drop(slot);
+                Slot::from(place)
+            }
             Err(_) => slot,
         };
         let results = Results { stages: witness.stages(), ..results(finalized, &self.engines) };

@@ -1,6 +1,6 @@
 //! A service over a database of its own, with one person and a key.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use api::{CheckUrl, Metrics, Scope, Settings};
 use axum::{
@@ -9,7 +9,9 @@ use axum::{
     http::{HeaderMap, Method, Request, StatusCode},
 };
 use job::{Outcome, Queue, WorkerId};
-use ledger::{Announcement, Completion, EventKind, Ledger, NewKey, Results, Same, UserChange};
+use ledger::{
+    Announcement, ClaimRequest, Claimed, Completion, EventKind, Ledger, NewKey, Results, Same, UserChange,
+};
 use records::UserId;
 use secrecy::ExposeSecret;
 use serde_json::Value;
@@ -18,7 +20,7 @@ use tower::ServiceExt;
 
 use crate::contract;
 
-/// Connections of the service, but for those that it keeps.
+/// Connections of the service, besides those for renewals and wake-ups.
 pub(crate) const CONNECTIONS: u32 = 8;
 
 pub(crate) fn few_connections() -> ledger::Settings {
@@ -143,10 +145,17 @@ impl Bench {
         Answer { status: parts.status, headers: parts.headers, body }
     }
 
-    /// Takes everything that waits in a queue and completes it, as a worker would. Gives how many there were.
+    /// Claims everything that is due in a queue, as a worker would.
+    pub(crate) async fn claim_all(&self, queue: Queue) -> Vec<Claimed> {
+        let worker = WorkerId("test".to_owned());
+        let request = ClaimRequest { queue, worker, slots: 100, share: 100, running: HashMap::new() };
+        self.ledger.claim(&request).await.unwrap().claims
+    }
+
+    /// Claims and completes everything that is due in a queue, as a worker would. Returns how many jobs there were.
     pub(crate) async fn complete_all(&self, queue: Queue) -> usize {
-        let taken = self.ledger.take(queue, &WorkerId("test".to_owned()), 100).await.unwrap();
-        for claimed in &taken.claims {
+        let claims = self.claim_all(queue).await;
+        for claimed in &claims {
             let results = Results {
                 engine: "test".to_owned(),
                 announcements: vec![Announcement { event: EventKind::ConversationCompleted }],
@@ -157,7 +166,7 @@ impl Bench {
             let completion = Completion { claimed: claimed.clone(), outcome: Outcome::Kept, results, same };
             self.ledger.complete(&Arc::new(completion)).await.unwrap();
         }
-        taken.claims.len()
+        claims.len()
     }
 }
 

@@ -1,4 +1,4 @@
-//! Is each documented answer given, to the letter? (DESIGN §10)
+//! Is each documented answer given, to the letter? (DESIGN §13)
 #![allow(
     missing_docs,
     clippy::unwrap_used,

@@ -94,18 +94,37 @@ impl Ledger {
         chosen: &mut Vec<(String, String)>,
     ) -> Result<JobClaims, Error> {
         let mut transaction = self.begin_without_clock(DOING).await?;
+        match self.claim_within(&mut transaction, request, chosen).await {
+            Ok(claims) => {
+                transaction.commit().await.doing(DOING)?;
+                Ok(claims)
+            }
+            Err(error) => {
+                // Ended here and not left to the driver: the next claim skips what is still locked.
+                let _ended = transaction.rollback().await;
+                Err(error)
+            }
+        }
+    }
+
+    async fn claim_within(
+        &self,
+        connection: &mut PgConnection,
+        request: &ClaimRequest,
+        chosen: &mut Vec<(String, String)>,
+    ) -> Result<JobClaims, Error> {
         let unstorable = self.quarantine.jobs(Instant::now());
         let due: Vec<DueRow> = sqlx::query_as(include_str!("../sql/claim/due.sql"))
             .bind(request.queue.as_str())
             .bind(i64::from(request.slots))
             .bind(&unstorable)
-            .fetch_all(&mut *transaction)
+            .fetch_all(&mut *connection)
             .await
             .doing(DOING)?;
         let is_crowded = due.len() == request.slots as usize;
         let (mut rows, beyond_share) = request.by_share(due);
         if is_crowded && !beyond_share.is_empty() {
-            let others = self.due_of_others(&mut transaction, request, &rows, &beyond_share).await?;
+            let others = self.due_of_others(connection, request, &rows, &beyond_share).await?;
             rows.extend(others);
         }
         rows.extend(beyond_share);
@@ -122,20 +141,19 @@ impl Ledger {
                         job_id,
                         "a job cannot be read or claimed; it is deferred by five minutes"
                     );
-                    defer(&mut transaction, &user_id, &job_id).await?;
+                    defer(connection, &user_id, &job_id).await?;
                     claims.deferred += 1;
                 }
             }
         }
         if let Some(now) = leased.first().map(|stored| stored.updated_at) {
-            let stored = row::store(&mut transaction, &leased.iter().collect::<Vec<_>>(), now, &self.policy)
+            let stored = row::store(connection, &leased.iter().collect::<Vec<_>>(), now, &self.policy)
                 .await
                 .doing(DOING)?;
             if stored.len() < leased.len() {
                 return Err(Error::Contended { doing: DOING });
             }
         }
-        transaction.commit().await.doing(DOING)?;
         claims.claims = leased.into_iter().map(Claimed::from).collect();
         Ok(claims)
     }

@@ -239,7 +239,10 @@ fn sessions(size: u32, doubts: &Doubts, releases: &Releases) -> PgPoolOptions {
                 if doubts.is_outdated(state.age) {
                     return Ok(false);
                 }
-                if state.idle_for < BELIEVED { Ok(true) } else { doubts.ask(session).await }
+                match state.idle_for < BELIEVED && !doubts.are_raised() {
+                    true => Ok(true),
+                    false => doubts.ask(session).await,
+                }
             })
         })
         .after_release(move |session, _| {

@@ -49,6 +49,11 @@ impl Doubts {
         self.0.asked.store(ASKED, Ordering::Release);
     }
 
+    /// Whether there are any.
+    pub(crate) fn are_raised(&self) -> bool {
+        self.0.asked.load(Ordering::Acquire) > 0
+    }
+
     /// Whether there are any; one less from now on.
     fn are_any(&self) -> bool {
         let less = |left: u32| left.checked_sub(1);

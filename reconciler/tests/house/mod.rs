@@ -9,6 +9,7 @@
 )]
 
 use std::{
+    collections::HashMap,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -16,8 +17,8 @@ use std::{
     time::Duration,
 };
 
-use job::{JobId, Queue};
-use ledger::{CreateOutcome, Ledger, NewContent, NewConversation, UserChange};
+use job::{JobId, Queue, WorkerId};
+use ledger::{ClaimRequest, CreateOutcome, Ledger, NewContent, NewConversation, UserChange};
 use prometheus::{Registry, TextEncoder};
 use reconciler::{Counts, Metrics, Reconciler, Settings};
 use records::{ConversationId, Segment, Source, UserId};
@@ -90,27 +91,51 @@ impl House {
         self.ledger.create_conversation(&user(), new).await.unwrap()
     }
 
-    /// A conversation whose job waits with its bell.
+    /// A conversation whose job is queued.
     pub async fn queued(&self, id: &str) -> JobId {
         match self.create(id, false).await {
             CreateOutcome::Admitted(admitted) => {
-                self.ledger.waker().rung(Queue::Creation).await;
+                self.woken(Queue::Creation).await;
                 admitted.job_id
             }
             other => panic!("{other:?}"),
         }
     }
 
-    /// A job that nobody claimed for `minutes`, with its bell gone.
-    pub async fn stale(&self, id: &str, minutes: i32) -> JobId {
-        let job = self.queued(id).await;
-        self.sql(&format!("delete from finalization_bells where job_id = '{job}'")).await;
-        self.sql(&format!(
-            "update finalization_jobs set ready_at = clock_timestamp() - make_interval(mins => {minutes}), \
-             reconcile_after_at = clock_timestamp() - make_interval(mins => {minutes} - 5) where job_id = '{job}'"
-        ))
-        .await;
-        job
+    /// Jobs that wait for their user's keys. From now on the user's jobs require keys.
+    pub async fn parked<const N: usize>(&self, ids: [&str; N]) -> [JobId; N] {
+        let mut jobs = Vec::new();
+        for id in ids {
+            jobs.push(self.queued(id).await);
+        }
+        let marked = UserChange { requires_byok: Some(true), ..UserChange::default() };
+        self.ledger.change_user(&user(), &marked).await.unwrap();
+        jobs.try_into().unwrap()
+    }
+
+    /// The same after the fourteen days in which keys can be brought; each is due before the next one.
+    pub async fn overdue<const N: usize>(&self, ids: [&str; N]) -> [JobId; N] {
+        let jobs = self.parked(ids).await;
+        for (minutes, job) in (1..).zip(jobs.iter().rev()) {
+            self.sql(&format!(
+                "update finalization_jobs set first_blocked_at = at, reconcile_after_at = at + interval '14 days' \
+                 from (select clock_timestamp() - interval '14 days {minutes} minutes' as at) t where job_id = '{job}'"
+            ))
+            .await;
+        }
+        jobs
+    }
+
+    /// Claims that many queued jobs, in the name of a worker that dies.
+    pub async fn claim(&self, jobs: u32) {
+        let request = ClaimRequest {
+            queue: Queue::Creation,
+            worker: WorkerId("dead".to_owned()),
+            slots: jobs,
+            share: jobs,
+            running: HashMap::new(),
+        };
+        assert_eq!(self.ledger.claim(&request).await.unwrap().claims.len(), jobs as usize);
     }
 
     /// A conversation that waits for its finalize.
@@ -118,7 +143,7 @@ impl House {
         assert!(matches!(self.create(id, true).await, CreateOutcome::Deferred(_)));
     }
 
-    /// One that nobody has appended to for so many hours.
+    /// One whose last append is that many hours old.
     pub async fn silent(&self, id: &str, hours: u32) {
         self.deferred(id).await;
         self.sql(&format!(
@@ -167,17 +192,6 @@ impl House {
             .unwrap()
     }
 
-    /// The bells of a job: their generations.
-    pub async fn bells(&self, job: &JobId) -> Vec<i64> {
-        sqlx::query_scalar(
-            "select dispatch_generation from finalization_bells where job_id = $1 order by ring",
-        )
-        .bind(job.as_str())
-        .fetch_all(&self.pool)
-        .await
-        .unwrap()
-    }
-
     /// How many rows an action counts.
     pub fn actions(&self, action: &str) -> String {
         let text = TextEncoder::new().encode_to_string(&self.registry.gather()).unwrap();
@@ -191,9 +205,9 @@ impl House {
         text.lines().find_map(|line| line.strip_prefix(series)).unwrap().parse().unwrap()
     }
 
-    /// Waits for the ring that follows a repair; a repair that never comes fails the test.
-    pub async fn rung(&self) {
-        let rung = self.ledger.waker().rung(Queue::Creation);
-        tokio::time::timeout(Duration::from_secs(20), rung).await.unwrap();
+    /// Waits until a job is queued there; one that never is fails the test.
+    pub async fn woken(&self, queue: Queue) {
+        let woken = self.ledger.waker().jobs_waiting(queue);
+        tokio::time::timeout(Duration::from_secs(20), woken).await.unwrap();
     }
 }

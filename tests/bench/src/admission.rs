@@ -1,4 +1,4 @@
-//! Table 1: admission over HTTP (key, conversation, job, bell, commit) beside one-row inserts and a bare peer's
+//! Table 1: admission over HTTP (key, conversation, job, commit) beside one-row inserts and a bare peer's
 //! enqueue.
 
 use std::net::SocketAddr;

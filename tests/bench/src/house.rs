@@ -9,8 +9,8 @@ use records::{ConversationId, Segment, Source, UserId};
 use secrecy::ExposeSecret;
 use sqlx::{AssertSqlSafe, ConnectOptions, PgPool, postgres::PgPoolOptions};
 
-/// Connections of the ledger under test, as shipped: besides those that it keeps.
-pub(crate) const CONNECTIONS: u32 = 15;
+/// Connections of the ledger under test, as shipped: besides those for renewals and wake-ups.
+pub(crate) const CONNECTIONS: u32 = 10;
 /// Producers, and runs at once.
 pub(crate) const WIDTH: usize = 16;
 
@@ -56,7 +56,7 @@ impl House {
             words.push(format!("{name} {value}"));
         }
         format!(
-            "{}; {WIDTH} producers, {WIDTH} runs at once, {CONNECTIONS} + 16 connections",
+            "{}; {WIDTH} producers, {WIDTH} runs at once, {CONNECTIONS} + 3 connections",
             words.join(", ")
         )
     }
@@ -141,7 +141,7 @@ impl House {
     /// Drops all jobs, so that no table stands on another's leftovers.
     pub(crate) async fn forget_jobs(&self) {
         for statement in [
-            "truncate finalization_jobs, finalization_bells cascade",
+            "truncate finalization_jobs cascade",
             "update finalization_totals set jobs = 0",
             "delete from dead_letter_totals",
             "vacuum",

@@ -1,6 +1,5 @@
 //! What is broken, and how it is mended.
 
-mod bells;
 mod clients;
 mod database;
 mod neighbours;
@@ -27,10 +26,6 @@ pub(crate) enum Fault {
     ConnectionsEaten,
     LocksHeld,
     DiskFull,
-    BellsDeleted,
-    BellsDuplicated,
-    BellsLocked,
-    BellsRenamed,
     ModelSlow,
     ModelHanging,
     ModelLying,
@@ -44,7 +39,7 @@ pub(crate) enum Fault {
 
 impl Fault {
     /// Every one.
-    pub(crate) const ALL: [Self; 22] = [
+    pub(crate) const ALL: [Self; 18] = [
         Self::Kill,
         Self::Terminate,
         Self::Freeze,
@@ -54,10 +49,6 @@ impl Fault {
         Self::ConnectionsEaten,
         Self::LocksHeld,
         Self::DiskFull,
-        Self::BellsDeleted,
-        Self::BellsDuplicated,
-        Self::BellsLocked,
-        Self::BellsRenamed,
         Self::ModelSlow,
         Self::ModelHanging,
         Self::ModelLying,
@@ -81,10 +72,6 @@ impl Fault {
             Self::ConnectionsEaten => "connections-eaten",
             Self::LocksHeld => "locks-held",
             Self::DiskFull => "disk-full",
-            Self::BellsDeleted => "bells-deleted",
-            Self::BellsDuplicated => "bells-duplicated",
-            Self::BellsLocked => "bells-locked",
-            Self::BellsRenamed => "bells-renamed",
             Self::ModelSlow => "model-slow",
             Self::ModelHanging => "model-hanging",
             Self::ModelLying => "model-lying",
@@ -124,10 +111,6 @@ pub(crate) async fn inject(fault: Fault, world: &World, chance: &mut StdRng) -> 
         Fault::ConnectionsEaten => database::eat_connections(world, hold).await,
         Fault::LocksHeld => database::hold_locks(world, hold).await,
         Fault::DiskFull => database::fill_disk(world, chance, hold).await,
-        Fault::BellsDeleted => bells::delete(world).await,
-        Fault::BellsDuplicated => bells::duplicate(world).await,
-        Fault::BellsLocked => bells::lock(world, hold).await,
-        Fault::BellsRenamed => bells::rename(world, hold).await,
         Fault::ModelSlow => neighbours::model(world, Mood::Slow, hold).await,
         Fault::ModelHanging => neighbours::model(world, Mood::Hanging, hold).await,
         Fault::ModelLying => neighbours::model(world, Mood::Lying, hold / 3).await,

@@ -9,7 +9,7 @@ create table chaos.history (
     tx bigint not null default pg_current_xact_id()::text::bigint,
     op text not null,
     user_id text, job_id text, conversation_id text, revision bigint, version bigint, epoch bigint, generation bigint,
-    ring bigint, status text, worker text, lease_expires_at timestamptz, ready_at timestamptz, outcome text,
+    dispatch bigint, status text, worker text, lease_expires_at timestamptz, ready_at timestamptz, outcome text,
     dead_code text, attempts integer, crashes integer, requires_keys boolean, reconcile_after_at timestamptz
 );
 create index on chaos.history (job_id, version);
@@ -18,9 +18,9 @@ create function chaos.note_job() returns trigger language plpgsql as $$
 declare r finalization_jobs;
 begin
     if tg_op = 'DELETE' then r := old; else r := new; end if;
-    insert into chaos.history (op, user_id, job_id, conversation_id, revision, version, epoch, generation, ring, status,
+    insert into chaos.history (op, user_id, job_id, conversation_id, revision, version, epoch, generation, dispatch, status,
         worker, lease_expires_at, ready_at, outcome, dead_code, attempts, crashes, requires_keys, reconcile_after_at)
-    values (tg_op, r.user_id, r.job_id, r.conversation_id, r.revision, r.version, r.epoch, r.generation, r.ring, r.status,
+    values (tg_op, r.user_id, r.job_id, r.conversation_id, r.revision, r.version, r.epoch, r.generation, r.dispatch, r.status,
         r.lease_worker, r.lease_expires_at, r.ready_at, r.outcome, r.dead_code, r.attempts, r.crashes, r.requires_keys,
         r.reconcile_after_at);
     return null;
@@ -118,7 +118,7 @@ end $$;
 do $$
 declare t text;
 begin
-    foreach t in array array['finalization_jobs', 'finalization_bells', 'finalization_totals', 'conversations',
+    foreach t in array array['finalization_jobs', 'finalization_totals', 'conversations',
         'transcript_segments', 'action_items', 'stage_checkpoints', 'webhook_deliveries', 'reminders', 'push_deliveries',
         'request_keys', 'replay_items'] loop
         execute format('create trigger chaos_full before insert or update on %I for each statement

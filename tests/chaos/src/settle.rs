@@ -87,7 +87,6 @@ pub(crate) async fn leaks(world: &World) -> Vec<String> {
     for table in [
         "engine_usage",
         "finalization_jobs",
-        "finalization_bells",
         "finalization_admissions",
         "operator_actions",
         "replay_operations",

@@ -37,7 +37,7 @@ impl Bench {
         Self { ledger, user, database }
     }
 
-    /// A ledger as another process has it: with a waker of its own, which nobody here rings.
+    /// A ledger as another process has it: with a waker of its own, which no commit of this process wakes.
     pub(crate) fn elsewhere(&self) -> Ledger {
         Ledger::new(self.database.options(), ledger::Settings::default())
     }
@@ -49,7 +49,7 @@ impl Bench {
         NewConversation::new(ConversationId::new(id), text, Source::new("external_integration"))
     }
 
-    /// Admits a conversation; its bell rings in the queue `creation`.
+    /// Admits a conversation: its job is queued in `creation`.
     pub(crate) async fn admit(&self, id: &str) -> (ConversationId, job::JobId) {
         let new = self.talk(id);
         match self.ledger.create_conversation(&self.user, new).await.unwrap() {

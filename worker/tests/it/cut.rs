@@ -4,10 +4,10 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
-use sqlx::postgres::PgConnectOptions;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use sqlx::postgres::{PgConnectOptions, PgSslMode};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
-use tokio::net::{UnixListener, UnixStream};
+use tokio::net::{TcpStream, UnixListener, UnixStream};
 use tokio::sync::{Notify, Semaphore};
 
 /// What becomes of the answer to the commit of an end.
@@ -27,7 +27,7 @@ pub(crate) struct Line {
 }
 
 struct Shared {
-    database: PathBuf,
+    database: PgConnectOptions,
     answer: Answer,
     /// Ends whose commit was answered by the server, and not yet by us.
     met: Semaphore,
@@ -38,14 +38,12 @@ struct Shared {
 }
 
 impl Line {
-    /// Only for a server on a socket of this machine, as the tests' own is.
-    pub(crate) fn new(options: PgConnectOptions, answer: Answer) -> Option<Self> {
-        let socket = format!(".s.PGSQL.{}", options.get_port());
-        let database = options.get_socket()?.join(&socket);
+    /// A socket of its own before the server, which is reached as `options` say: by a socket or by TCP.
+    pub(crate) fn new(options: PgConnectOptions, answer: Answer) -> Self {
         let folder = testbed::empty_directory("line");
-        let listener = UnixListener::bind(folder.join(&socket)).unwrap();
+        let listener = UnixListener::bind(folder.join(socket_of(&options))).unwrap();
         let shared = Arc::new(Shared {
-            database,
+            database: options.clone(),
             answer,
             met: Semaphore::new(0),
             go: Semaphore::new(0),
@@ -54,7 +52,7 @@ impl Line {
             only_once: AtomicBool::new(false),
         });
         tokio::spawn(accept(listener, Arc::clone(&shared)));
-        Some(Self { options: options.socket(&folder), shared, folder })
+        Self { options: options.socket(&folder).ssl_mode(PgSslMode::Disable), shared, folder }
     }
 
     /// Waits until an end is committed whose answer has not arrived.
@@ -89,24 +87,45 @@ impl Drop for Line {
 /// What one connection is about to do.
 #[derive(Default)]
 struct Doing {
-    /// Completes a run or settles one otherwise, or ends a try to tell somebody.
+    /// Completes a run or settles one otherwise, or ends a try of a delivery.
     ends: bool,
     renews: bool,
     commits: bool,
 }
 
+fn socket_of(options: &PgConnectOptions) -> String {
+    format!(".s.PGSQL.{}", options.get_port())
+}
+
+type FromServer = Box<dyn AsyncRead + Send + Unpin>;
+type ToServer = Box<dyn AsyncWrite + Send + Unpin>;
+
+async fn connect(database: &PgConnectOptions) -> (FromServer, ToServer) {
+    match database.get_socket() {
+        Some(folder) => {
+            let (from, to) =
+                UnixStream::connect(folder.join(socket_of(database))).await.unwrap().into_split();
+            (Box::new(from), Box::new(to))
+        }
+        None => {
+            let address = (database.get_host(), database.get_port());
+            let (from, to) = TcpStream::connect(address).await.unwrap().into_split();
+            (Box::new(from), Box::new(to))
+        }
+    }
+}
+
 async fn accept(listener: UnixListener, shared: Arc<Shared>) {
     while let Ok((client, _)) = listener.accept().await {
-        let server = UnixStream::connect(&shared.database).await.unwrap();
         let (from_client, to_client) = client.into_split();
-        let (from_server, to_server) = server.into_split();
+        let (from_server, to_server) = connect(&shared.database).await;
         let doing = Arc::new(Mutex::new(Doing::default()));
         tokio::spawn(ask(from_client, to_server, Arc::clone(&doing)));
         tokio::spawn(answer(from_server, to_client, doing, Arc::clone(&shared)));
     }
 }
 
-async fn ask(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, doing: Arc<Mutex<Doing>>) {
+async fn ask(mut from: OwnedReadHalf, mut to: ToServer, doing: Arc<Mutex<Doing>>) {
     let mut buffer = vec![0; 1 << 18];
     while let Ok(read @ 1..) = from.read(&mut buffer).await {
         let text = String::from_utf8_lossy(&buffer[..read]);
@@ -125,12 +144,7 @@ async fn ask(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, doing: Arc<Mutex<D
     }
 }
 
-async fn answer(
-    mut from: OwnedReadHalf,
-    mut to: OwnedWriteHalf,
-    doing: Arc<Mutex<Doing>>,
-    shared: Arc<Shared>,
-) {
+async fn answer(mut from: FromServer, mut to: OwnedWriteHalf, doing: Arc<Mutex<Doing>>, shared: Arc<Shared>) {
     let mut buffer = vec![0; 1 << 18];
     while let Ok(read @ 1..) = from.read(&mut buffer).await {
         let (is_end, is_renewal) = {

@@ -1,5 +1,5 @@
-//! Does a bell become a completion, and does an endpoint hear of it? Real Postgres, engines that do as
-//! told, a receiver on this machine.
+//! Queued jobs become completions, and endpoints receive their deliveries: real Postgres, scripted engines, a receiver on this
+//! machine.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -11,7 +11,7 @@ use crate::bench::{Bench, slots, work};
 use crate::engines::Script;
 
 #[tokio::test]
-async fn a_bell_becomes_a_completion() {
+async fn a_queued_job_becomes_a_completion() {
     let bench = Bench::new().await;
     let mut working = bench.work(&Script::open());
     let (conversation, job) = bench.admit("c1").await;
@@ -76,19 +76,7 @@ async fn a_talk_that_is_discarded_names_who_judged() {
 }
 
 #[tokio::test]
-async fn without_bells_a_free_slot_takes_the_row_itself() {
-    let mut bench = Bench::new().await;
-    let inline = ledger::Settings { bells: false, ..ledger::Settings::default() };
-    bench.ledger = ledger::Ledger::new(bench.database.options(), inline);
-    let mut working = bench.work(&Script::open());
-    let (_, job) = bench.admit("c1").await;
-
-    assert_eq!(working.until_ended().await.1, Ended::Completed);
-    assert!(bench.job(&job).await.job.state.is_terminal());
-}
-
-#[tokio::test]
-async fn two_workers_and_one_bell_make_one_run() {
+async fn two_workers_and_one_job_make_one_run() {
     let bench = Bench::new().await;
     let script = Script::held();
     let mut one = bench.work(&script);
@@ -109,7 +97,6 @@ async fn two_workers_and_one_bell_make_one_run() {
     assert_eq!(script.asked.load(Ordering::SeqCst), 1);
     let view = bench.job(&job).await;
     assert_eq!((view.job.epoch, view.job.runs), (job::Epoch(1), 1));
-    assert!(view.bells.is_empty());
 }
 
 #[tokio::test]
@@ -123,9 +110,10 @@ async fn a_run_whose_lease_was_taken_over_writes_nothing() {
     working.until_started("describe").await;
 
     expire_lease(&bench, &id).await;
-    bench.ledger.reconcile(&bench.user, &id).await.unwrap();
+    bench.ledger.reconcile(&id).await.unwrap();
     let generation = bench.job(&id).await.job.generation;
-    let (answer, taken) = bench.ledger.claim(&id, generation, &WorkerId("other".to_owned())).await.unwrap();
+    let other = WorkerId("other".to_owned());
+    let (answer, claimed) = bench.ledger.claim_delivery(&id, generation, &other).await.unwrap();
     assert_eq!(answer, "claimed");
     script.gate.add_permits(1);
 
@@ -140,7 +128,7 @@ async fn a_run_whose_lease_was_taken_over_writes_nothing() {
         }
     }
     let view = bench.job(&id).await;
-    assert_eq!(view.job, taken.unwrap().job, "the other's lease stands as it was");
+    assert_eq!(view.job, claimed.unwrap().job, "the other's lease stands as it was");
     assert!(!view.checkpoints.iter().any(|stage| stage == "describe"), "{:?}", view.checkpoints);
     assert_eq!(bench.conversation(&conversation).await.conversation.structured.title, "");
 }
@@ -280,10 +268,10 @@ async fn a_soft_stop_releases_at_the_next_checkpoint_and_costs_nothing() {
 }
 
 #[tokio::test]
-async fn what_a_take_brings_after_a_soft_stop_is_given_back() {
+async fn what_a_claim_brings_after_a_soft_stop_is_released() {
     let bench = Bench::new().await;
     let (_, id) = bench.admit("c1").await;
-    // A take may look, and store nothing.
+    // A claim may read, and store nothing.
     let mut holder = bench.database.holding("lock table finalization_jobs in share mode").await;
     let watcher = bench.database.watcher().await;
     let working = bench.work(&Script::held());

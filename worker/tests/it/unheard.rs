@@ -19,12 +19,12 @@ use crate::engines::Script;
 use crate::receiver::Receiver;
 
 /// A worker on a line of its own, which renews all the time.
-fn on_a_line(bench: &Bench, script: &std::sync::Arc<Script>, answer: Answer) -> Option<(Line, Working)> {
-    let line = Line::new(bench.database.options(), answer)?;
+fn on_a_line(bench: &Bench, script: &std::sync::Arc<Script>, answer: Answer) -> (Line, Working) {
+    let line = Line::new(bench.database.options(), answer);
     let ledger = Ledger::new(line.options.clone(), ledger::Settings::default());
     let settings = Settings { heartbeat: Duration::from_millis(5), ..slots(1) };
     let working = work(ledger, script, settings);
-    Some((line, working))
+    (line, working)
 }
 
 async fn is_done_once(bench: &Bench, id: &job::JobId) {
@@ -40,7 +40,7 @@ async fn is_done_once(bench: &Bench, id: &job::JobId) {
 async fn a_completion_whose_answer_was_cut_off_is_a_completion() {
     let bench = Bench::new().await;
     let script = Script::open();
-    let Some((line, mut working)) = on_a_line(&bench, &script, Answer::Cut) else { return };
+    let (line, mut working) = on_a_line(&bench, &script, Answer::Cut);
     let (_, job) = bench.admit("c1").await;
 
     line.committed().await;
@@ -53,7 +53,7 @@ async fn a_completion_whose_answer_was_cut_off_is_a_completion() {
 #[tokio::test]
 async fn a_heartbeat_that_meets_the_runs_own_completion_does_not_end_it() {
     let bench = Bench::new().await;
-    let Some((line, mut working)) = on_a_line(&bench, &Script::open(), Answer::Held) else { return };
+    let (line, mut working) = on_a_line(&bench, &Script::open(), Answer::Held);
     let (_, job) = bench.admit("c1").await;
 
     line.committed().await;
@@ -72,7 +72,7 @@ async fn an_end_that_its_own_heartbeat_meets_is_reported_as_what_it_is() {
     for (failure, ended) in [(open, Ended::Released), (failed, Ended::Failed(FailureCode::ModelTimeout))] {
         let bench = Bench::new().await;
         let script = Script::failing(failure);
-        let Some((line, mut working)) = on_a_line(&bench, &script, Answer::Held) else { return };
+        let (line, mut working) = on_a_line(&bench, &script, Answer::Held);
         let (_, job) = bench.admit("c1").await;
 
         line.committed().await;
@@ -111,7 +111,7 @@ async fn a_delivery_whose_end_was_told_and_not_heard_is_not_lost() {
         secret: outside::new_secret([7; 32]),
     };
     bench.ledger.create_endpoint(&bench.user, &new).await.unwrap().unwrap();
-    let Some((line, working)) = on_a_line(&bench, &Script::open(), Answer::Cut) else { return };
+    let (line, working) = on_a_line(&bench, &Script::open(), Answer::Cut);
     bench.ledger.test_delivery(&bench.user, "e1", "d1").await.unwrap().unwrap();
 
     receiver.next().await;
@@ -130,7 +130,7 @@ async fn a_push_whose_end_was_told_and_not_heard_is_not_lost() {
         let mut receiver = Receiver::answering(&[status]).await;
         let new = NewSubscription { kind: SubscriptionKind::Webhook, url: receiver.url.clone() };
         bench.ledger.subscribe(&bench.user, &new).await.unwrap().unwrap();
-        let Some((line, working)) = on_a_line(&bench, &Script::open(), Answer::Cut) else { return };
+        let (line, working) = on_a_line(&bench, &Script::open(), Answer::Cut);
         let item = NewActionItem {
             id: ActionItemId::new("a1"),
             description: "Buy stamps".to_owned(),

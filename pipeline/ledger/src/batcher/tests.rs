@@ -1,3 +1,5 @@
+//! Group commit: who shares a batch, who runs alone, and what a failure leaves.
+
 #![allow(clippy::panic, reason = "one of them is about a panic")]
 
 use std::{panic::AssertUnwindSafe, sync::atomic::AtomicUsize, sync::atomic::Ordering, time::Duration};

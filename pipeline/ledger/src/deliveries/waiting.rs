@@ -24,7 +24,8 @@ pub(crate) async fn park(
              where user_id = $1 and endpoint_id = $2 and status = 'pending' and next_at < 'infinity' \
              order by next_at limit $3 for update skip locked) \
          update webhook_deliveries d set next_at = 'infinity' \
-         from coming p where d.user_id = $1 and d.endpoint_id = $2 and d.delivery_id = p.delivery_id",
+         where d.user_id = $1 and d.endpoint_id = $2 \
+             and d.delivery_id = any(array(select delivery_id from coming))",
     )
     .bind(user)
     .bind(endpoint)
@@ -47,7 +48,8 @@ pub(crate) async fn wake(
              where user_id = $1 and endpoint_id = $2 and status = 'pending' and next_at = 'infinity' \
              limit $4 for update skip locked) \
          update webhook_deliveries d set next_at = $3 \
-         from parked p where d.user_id = $1 and d.endpoint_id = $2 and d.delivery_id = p.delivery_id",
+         where d.user_id = $1 and d.endpoint_id = $2 \
+             and d.delivery_id = any(array(select delivery_id from parked))",
     )
     .bind(user)
     .bind(endpoint)
@@ -95,7 +97,8 @@ pub(super) async fn put_off(
              where user_id = $1 and endpoint_id = $2 and status = 'pending' and next_at <= $3 \
              limit $5 for update skip locked) \
          update webhook_deliveries d set next_at = coalesce($4::timestamptz, 'infinity') \
-         from waiting w where d.user_id = $1 and d.endpoint_id = $2 and d.delivery_id = w.delivery_id",
+         where d.user_id = $1 and d.endpoint_id = $2 \
+             and d.delivery_id = any(array(select delivery_id from waiting))",
     )
     .bind(user)
     .bind(endpoint)
@@ -122,7 +125,8 @@ pub(super) async fn put_off_dead(
              limit $5 for update skip locked) \
          update webhook_deliveries d set status = 'pending', sending_until = null, \
              next_at = coalesce($4::timestamptz, 'infinity'), last_error = 'abandoned' \
-         from dead w where d.user_id = $1 and d.endpoint_id = $2 and d.delivery_id = w.delivery_id",
+         where d.user_id = $1 and d.endpoint_id = $2 \
+             and d.delivery_id = any(array(select delivery_id from dead))",
     )
     .bind(user)
     .bind(endpoint)
@@ -149,7 +153,8 @@ pub(super) async fn cancel(
                  and next_at <= coalesce($3::timestamptz, 'infinity') \
              limit $5 for update skip locked) \
          update webhook_deliveries d set status = 'cancelled', next_at = null, body = null, finished_at = $4 \
-         from unwanted g where d.user_id = $1 and d.endpoint_id = $2 and d.delivery_id = g.delivery_id",
+         where d.user_id = $1 and d.endpoint_id = $2 \
+             and d.delivery_id = any(array(select delivery_id from unwanted))",
     )
     .bind(user)
     .bind(endpoint)

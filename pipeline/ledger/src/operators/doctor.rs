@@ -147,9 +147,10 @@ async fn old_transactions(connection: &mut PgConnection) -> Result<Vec<OldTransa
 async fn look_at_rows(connection: &mut PgConnection, found: &mut Examination) -> Result<(), sqlx::Error> {
     found.without_owners = number(
         connection,
-        "select count(*) from (select from finalization_jobs where status <> 'queued' \
-             and reconcile_after_at is not null and reconcile_after_at < statement_timestamp() - interval '1 hour' \
-             limit 1000) o",
+        "select (select count(*) from (select from finalization_jobs where status = 'leased' \
+                 and reconcile_after_at < statement_timestamp() - interval '1 hour' limit 1000) leases) \
+             + (select count(*) from (select from finalization_jobs where status = 'blocked_byok' \
+                 and reconcile_after_at < statement_timestamp() - interval '1 hour' limit 1000) parked)",
     )
     .await?;
     found.unwatched_leases = number(

@@ -62,7 +62,7 @@ async fn until_idle(world: &World, place: &str) {
 async fn abandon_everywhere<V: Said>(operation: V) -> usize {
     let world = World::new().await;
     let options = world.database.options().application_name(ABANDONED);
-    let process = world.process(&options, operation.has_bells());
+    let process = world.process(&options);
     process.now().await.unwrap();
     for polls in 1..MOST_POLLS {
         let scene = operation.prepare(&world, &format!("{operation:?}-{polls}")).await;
@@ -92,7 +92,7 @@ macro_rules! abandons {
 
 abandons! {
     a_dropped_admission_leaves_no_open_transaction: Verb { Create, Finalize, FinalizeWithKeys };
-    a_dropped_claim_leaves_no_open_transaction: Verb { Take, TakeHeld, TakeInline, Renew };
+    a_dropped_claim_leaves_no_open_transaction: Verb { Claim, ClaimInTurn, ClaimRefused, Renew };
     a_dropped_run_leaves_no_open_transaction: Verb { Checkpoint, FailOnce, Complete };
     a_dropped_delivery_leaves_no_open_transaction: Verb { ClaimDelivery, FinishDelivery };
     a_dropped_reminder_leaves_no_open_transaction: Push { Claim, Deliver };
@@ -106,7 +106,7 @@ abandons! {
 async fn a_dropped_read_leaves_no_open_transaction() {
     let world = World::new().await;
     let user = world.person("reader").await;
-    let process = world.process(&world.database.options().application_name(ABANDONED), true);
+    let process = world.process(&world.database.options().application_name(ABANDONED));
     let filter = ConversationFilter::default();
     for polls in 1.. {
         assert!(polls < MOST_POLLS, "a list never ends");
@@ -139,7 +139,7 @@ async fn the_driver_forgets_a_transaction_whose_begin_was_dropped() {
 #[tokio::test]
 async fn a_session_in_a_transaction_is_closed_on_release_and_counted() {
     let world = World::new().await;
-    let process: Ledger = world.process(&world.database.options().application_name(ABANDONED), true);
+    let process: Ledger = world.process(&world.database.options().application_name(ABANDONED));
     process.now().await.unwrap();
     // A list begins with one statement on a session that is there; one that still has to be connected is awaited longer.
     for _ in 0..MOST_POLLS {

@@ -1,6 +1,6 @@
 //! Replays of many dead letters, which outlive whoever asked for them and whoever works them off.
 
-use job::{FailureCode, JobId, Outcome, Queue, WorkerId};
+use job::{FailureCode, JobId, Outcome, Queue};
 use ledger::{
     Error, JobFilter, Ledger, OperatorAction, ReplayChange, ReplayOrder, ReplayTurn, Started, Stepped,
 };
@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use crate::Said;
 use crate::verbs::dead_letter;
-use crate::world::{World, completion, conversation, results};
+use crate::world::{World, completion, conversation, results, wanted};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Bulk {
@@ -48,7 +48,7 @@ impl Said for Bulk {
 
     async fn prepare(self, world: &World, person: &str) -> Scene {
         let user = world.person(person).await;
-        let ledger = world.ledger(true);
+        let ledger = world.ledger();
         dead_letter(world, &ledger, &user).await;
         let mut scene = Scene { user, turn: None };
         alone(world, &scene).await;
@@ -120,7 +120,7 @@ impl Said for Bulk {
     /// Another process takes it over, and works it off: the item was replayed once, and that is recorded once. The turn
     /// that was lost moves nothing any more.
     async fn afterwards(self, world: &World, scene: &Scene, place: &str) {
-        let ledger = world.ledger(true);
+        let ledger = world.ledger();
         if self == Self::Pause {
             Self::Resume.say(&ledger, scene).await.unwrap();
         }
@@ -183,19 +183,18 @@ async fn step(ledger: &Ledger, scene: &Scene) {
 
 /// Completes every job that waits.
 async fn complete(world: &World) {
-    let ledger = world.ledger(true);
-    let worker = WorkerId("remaining".to_owned());
+    let ledger = world.ledger();
     for queue in [Queue::Creation, Queue::Finalization] {
-        for claimed in ledger.take(queue, &worker, 50).await.unwrap().claims {
+        for claimed in ledger.claim(&wanted(queue, 50)).await.unwrap().claims {
             ledger.complete(&completion(&claimed, Outcome::Kept, results())).await.unwrap();
         }
     }
 }
 
 async fn fail(world: &World, user: &UserId) {
-    let claimed = world.taken(user).await;
+    let claimed = world.claimed_again(user).await;
     let edge = ledger::Edge::Fail { code: FailureCode::NoContent, retry_after: None, jitter_permille: 0 };
-    world.ledger(true).settle(&claimed.holding(), edge).await.unwrap();
+    world.ledger().settle(&claimed.holding(), edge).await.unwrap();
 }
 
 fn job_of(user: &UserId) -> JobId {

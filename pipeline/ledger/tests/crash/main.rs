@@ -44,11 +44,6 @@ pub(crate) trait Said: Copy + std::fmt::Debug {
     /// Whom it is about, and what its caller holds.
     type Scene;
 
-    /// Whether the process announces by bells.
-    fn has_bells(self) -> bool {
-        true
-    }
-
     /// Whether the rules over jobs hold in its scene: not where the verb is there to mend what breaks one.
     fn is_set_in_a_sound_world(self) -> bool {
         true
@@ -75,7 +70,7 @@ pub(crate) trait Said: Copy + std::fmt::Debug {
 /// Says `verb` in a process whose connections end at the `statement`th. `false`: it has no more than that, and was done.
 async fn is_cut_off<V: Said>(world: &World, verb: V, scene: &V::Scene, statement: usize, cut: Cut) -> bool {
     let proxy = Proxy::start(&world.database.options()).await;
-    let doomed = world.process(&proxy.options().application_name(DOOMED), verb.has_bells());
+    let doomed = world.process(&proxy.options().application_name(DOOMED));
     doomed.now().await.unwrap();
     proxy.arm(statement, cut);
     let is_cut_off = {
@@ -114,7 +109,7 @@ async fn crash_everywhere(verb: Verb) -> usize {
             recovery::check_owners(&world, &place).await;
             if cut == Cut::After {
                 // Whoever got no answer says it again; a refusal is as good.
-                let _answered = verb.say(&world.ledger(verb.has_bells()), &scene).await;
+                let _answered = verb.say(&world.ledger(), &scene).await;
                 recovery::check_owners(&world, &place).await;
             }
             verb.wait(&world, &scene).await;
@@ -139,10 +134,10 @@ macro_rules! crashes {
 
 crashes! { crash_everywhere:
     no_statement_of_an_admission_can_lose_a_job: Verb { Create, CreateParked, CreateWithKeys, Defer, Finalize, FinalizeShown, FinalizeAgain, AdmitAbandoned, FinalizeWithKeys, Reprocess };
-    no_statement_of_a_claim_can_lose_a_job: Verb { Take, TakeHeld, TakeInline, TakeDead, Claim, ClaimWithKeys };
+    no_statement_of_a_claim_can_lose_a_job: Verb { Claim, ClaimInTurn, ClaimRefused, ClaimUnreadable, ClaimTask, ClaimTaskOfDead, ClaimWithKeys };
     no_statement_of_a_run_can_lose_a_job: Verb { Renew, Checkpoint, CheckpointAnew, Spend, Release, ReleaseLater, FailOnce, FailForGood, Park };
     no_statement_of_a_completion_can_lose_or_double_anything: Verb { Complete, CompleteDiscarded };
-    no_statement_of_a_repair_can_lose_a_job: Verb { ReconcileLease, ReconcileQueued, ReconcileParked, ReconcilePoison, PutOff, Sweep };
+    no_statement_of_a_repair_can_lose_a_job: Verb { ReconcileLease, ReconcileParked, ReconcilePoison, DeferJob, Sweep };
     no_statement_of_an_operator_can_lose_a_job: Verb { Replay, ReplayFromScratch, Settle, Prune };
     no_statement_of_a_person_can_lose_a_job: Verb { Delete, DeleteCompleted, Mark };
     no_statement_of_the_fan_out_can_lose_a_delivery: Verb { ClaimDelivery, KeepBody, FinishDelivery, FailDelivery, LoseEndpoint };

@@ -69,7 +69,7 @@ impl Said for Owned {
     }
 
     async fn prepare(self, world: &World, person: &str) -> Scene {
-        let ledger = world.ledger(true);
+        let ledger = world.ledger();
         let mut scene = Scene { user: UserId::new(person), of: String::new() };
         if matches!(self, Self::CreateUser | Self::Report | Self::ForgetProcess) {
             if self == Self::ForgetProcess {

@@ -50,7 +50,7 @@ impl Said for Push {
 
     async fn prepare(self, world: &World, person: &str) -> Scene {
         let user = world.person(person).await;
-        let ledger = world.ledger(true);
+        let ledger = world.ledger();
         remind(&ledger, &user).await;
         let mut scene = Scene { user, claimed: None };
         let user = &scene.user;
@@ -104,7 +104,7 @@ impl Said for Push {
 
     /// Those who remain fire and send all that is left: then each notice was written once, and nothing is under way.
     async fn afterwards(self, world: &World, scene: &Scene, place: &str) {
-        let ledger = world.ledger(true);
+        let ledger = world.ledger();
         world.run(DUE, &scene.user).await;
         while ledger.fire_reminders(100).await.unwrap() > 0 {}
         world.run(LATER, &scene.user).await;

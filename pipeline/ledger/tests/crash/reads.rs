@@ -1,6 +1,6 @@
 //! Verbs that only read: each is said to a database that refuses to be written to.
 
-use job::{Generation, Queue};
+use job::Generation;
 use ledger::{
     ActionFilter, CHECKS, CheckpointKey, Claimed, ConversationFilter, DeliveryFilter, Error, GoalFilter,
     ItemFilter, JobFilter, Ledger, MemoryFilter, PushPolicy, RequestKey, Settings,
@@ -53,12 +53,12 @@ reads! { ledger, about:
     subscriptions(&about.user);
     endpoints(&about.user); endpoint(&about.user, "hook-Reader");
     deliveries(&about.user, "hook-Reader", 9, 0);
-    next_delivery_in(); next_push_in(&PushPolicy::default()); next_ring_at(Queue::Creation);
+    next_delivery_in(); next_push_in(&PushPolicy::default());
     poll(&about.user, &conversation(&about.user));
     run_input(&about.claimed);
     recall(&about.claimed.holding(), &CheckpointKey { stage: "describe", version: 1, digest: [7; 32] });
     repeat_of(&about.name);
-    abandoned_page(9);
+    abandoned_page(None, 9);
     job(&about.claimed.job.id); job_page(&about.claimed.job.id);
     jobs_page(&filter()); causes(&filter()); preview_replay(&filter());
     replay_operations(9); replay_operation("r"); replay_items("r", 0, 9);
@@ -85,6 +85,7 @@ async fn what_is_said_to_read_writes_nothing() {
     assert!(refused.is_err(), "a session that may not write");
     let failed = say_all(&ledger, &about).await;
     assert!(failed.is_empty(), "{failed:?}");
-    let claim = ledger.claim(&about.claimed.job.id, Generation(1), &job::WorkerId("w".to_owned())).await;
+    let claim =
+        ledger.claim_delivery(&about.claimed.job.id, Generation(1), &job::WorkerId("w".to_owned())).await;
     assert!(claim.is_err(), "and it still may not");
 }

@@ -1,9 +1,9 @@
 //! What those who remain do after a crash, and what must hold before and after.
 
-use job::{Outcome, Queue, WorkerId};
+use job::{Outcome, Queue};
 
 use crate::verbs::deliveries;
-use crate::world::{World, completion, results};
+use crate::world::{World, completion, results, wanted};
 
 /// Holds at every moment, also right after a crash, before anybody has repaired anything.
 const ALWAYS: [(&str, &str); 8] = [
@@ -87,15 +87,14 @@ pub(crate) async fn check_owners(world: &World, place: &str) {
 
 /// Those who remain repair and finish everything; then it is checked once more.
 pub(crate) async fn recover_and_check(world: &World, place: &str) {
-    let ledger = world.ledger(true);
-    let worker = WorkerId("remaining".to_owned());
+    let ledger = world.ledger();
     for _ in 0..40 {
-        let leases = ledger.expired_leases(100).await.unwrap();
-        for (_, user, job) in ledger.due_page(None, 100).await.unwrap().into_iter().chain(leases) {
-            ledger.reconcile(&user, &job).await.unwrap();
+        let leases = ledger.expired_leases(None, 100).await.unwrap();
+        for (_, _, job) in ledger.due_page(None, 100).await.unwrap().into_iter().chain(leases) {
+            ledger.reconcile(&job).await.unwrap();
         }
         for queue in [Queue::Creation, Queue::Finalization] {
-            for claimed in ledger.take(queue, &worker, 50).await.unwrap().claims {
+            for claimed in ledger.claim(&wanted(queue, 50)).await.unwrap().claims {
                 let done = ledger.complete(&completion(&claimed, Outcome::Kept, results())).await.unwrap();
                 assert!(matches!(done, ledger::Finished::Completed { .. }), "{place}: {done:?}");
             }

@@ -2,28 +2,30 @@
 
 use std::time::Duration;
 
-use job::{Queue, WorkerId};
+use job::Queue;
 use ledger::{Error, Ledger, Settings};
 use testbed::{TestDatabase, Wall};
+
+use crate::world::wanted;
 
 #[tokio::test]
 async fn a_connection_that_falls_silent_costs_one_answer_and_not_the_process() {
     let database = TestDatabase::new().await;
     let (wall, through) = Wall::between(&database.options());
     let ledger = Ledger::new(through, Settings { connections: 4, ..Settings::default() });
-    let worker = WorkerId("w".into());
-    let take = async || ledger.in_time(ledger.take(Queue::Creation, &worker, 1)).await;
+    let request = wanted(Queue::Creation, 1);
+    let claim = async || ledger.in_time(ledger.claim(&request)).await;
     let look = async || ledger.key_owner(&[7; 32]).await;
-    let (taken, seen) = tokio::join!(take(), look());
-    assert!(taken.unwrap().answers.is_empty() && seen.unwrap().is_none());
+    let (claims, seen) = tokio::join!(claim(), look());
+    assert!(claims.unwrap().claims.is_empty() && seen.unwrap().is_none());
 
     wall.silence_what_is_open();
-    let (taken, seen) = tokio::join!(take(), look());
-    for error in [taken.map(drop), seen.map(drop)].into_iter().filter_map(Result::err) {
+    let (claims, seen) = tokio::join!(claim(), look());
+    for error in [claims.map(drop), seen.map(drop)].into_iter().filter_map(Result::err) {
         assert!(matches!(error, Error::Unavailable { .. }), "{error}");
     }
     let again = async {
-        assert!(take().await.unwrap().answers.is_empty());
+        assert!(claim().await.unwrap().claims.is_empty());
         assert!(look().await.unwrap().is_none());
         futures::future::join_all((0..8).map(|_| ledger.now())).await
     };
@@ -43,21 +45,25 @@ async fn wake_ups_of_others_are_heard_again_after_their_connection_fell_silent()
     });
     let heard = async || {
         let waker = ours.waker();
-        let rung = async {
+        let queued = async {
             loop {
-                other.waker().ring(Queue::Creation);
-                if tokio::time::timeout(Duration::from_millis(200), waker.rung(Queue::Creation)).await.is_ok()
+                other.waker().job_queued(Queue::Creation);
+                if tokio::time::timeout(Duration::from_millis(200), waker.jobs_waiting(Queue::Creation))
+                    .await
+                    .is_ok()
                 {
                     return;
                 }
             }
         };
-        tokio::time::timeout(Duration::from_secs(25), rung).await
+        tokio::time::timeout(Duration::from_secs(25), queued).await
     };
     heard().await.expect("it was listened for");
     // What was on its way is heard before the wall is up.
-    while tokio::time::timeout(Duration::from_millis(200), ours.waker().rung(Queue::Creation)).await.is_ok() {
-    }
+    while tokio::time::timeout(Duration::from_millis(200), ours.waker().jobs_waiting(Queue::Creation))
+        .await
+        .is_ok()
+    {}
 
     wall.silence_what_is_open();
 

@@ -39,7 +39,7 @@ impl Said for Thing {
 
     async fn prepare(self, world: &World, person: &str) -> UserId {
         let user = world.person(person).await;
-        let ledger = world.ledger(true);
+        let ledger = world.ledger();
         let before = match self {
             Self::ChangeFolder | Self::DeleteFolder => Some(Self::CreateFolder),
             Self::ChangeGoal | Self::Progress | Self::DeleteGoal => Some(Self::CreateGoal),

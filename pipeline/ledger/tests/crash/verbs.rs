@@ -3,13 +3,13 @@
 use chrono::Duration;
 use job::{FailureCode, Generation, Outcome, Queue, WorkerId};
 use ledger::{
-    CheckpointKey, Claimed, ClaimedDelivery, DeliveryOutcome, DeliveryPolicy, Edge, Error, Ledger,
-    OperatorAction, UserChange, WithKeys,
+    CheckpointKey, ClaimRequest, Claimed, ClaimedDelivery, DeliveryOutcome, DeliveryPolicy, Edge, Error,
+    Ledger, OperatorAction, UserChange, WithKeys,
 };
 use records::UserId;
 
 use crate::Said;
-use crate::world::{World, completion, conversation, results, talk};
+use crate::world::{World, completion, conversation, results, talk, wanted};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verb {
@@ -23,11 +23,12 @@ pub(crate) enum Verb {
     FinalizeWithKeys,
     Reprocess,
     AdmitAbandoned,
-    Take,
-    TakeHeld,
-    TakeInline,
-    TakeDead,
     Claim,
+    ClaimInTurn,
+    ClaimRefused,
+    ClaimUnreadable,
+    ClaimTask,
+    ClaimTaskOfDead,
     ClaimWithKeys,
     Renew,
     Checkpoint,
@@ -41,10 +42,9 @@ pub(crate) enum Verb {
     Complete,
     CompleteDiscarded,
     ReconcileLease,
-    ReconcileQueued,
     ReconcileParked,
     ReconcilePoison,
-    PutOff,
+    DeferJob,
     Sweep,
     Replay,
     ReplayFromScratch,
@@ -67,11 +67,19 @@ pub(crate) struct Scene {
     delivery: Option<ClaimedDelivery>,
 }
 
-/// A second bell for one job: there is more to answer than claims, so that bells are held first.
-const RUNG_TWICE: &str = "insert into finalization_bells (job_id, ring, dispatch_generation, queue, ring_at) \
-     select b.job_id, b.ring + 1, b.dispatch_generation, b.queue, b.ring_at \
-     from finalization_bells b join finalization_jobs j using (job_id) where j.user_id = $1";
-/// Makes the newest look of a parked job due: fourteen days have passed.
+/// The database refuses to store a lease of this job, as it would a value that breaks a constraint.
+const REFUSE: &str = "create or replace function refuse() returns trigger language plpgsql as \
+         $$begin raise exception 'no' using errcode = '23514'; end$$; \
+     create or replace trigger refuse before update on finalization_jobs for each row \
+         when (new.user_id like 'ClaimRefused%' and new.status = 'leased') execute function refuse()";
+/// What stood in the way of a claim was mended.
+const MENDED: &str = "drop trigger if exists refuse on finalization_jobs; \
+     update finalization_jobs set origin = 'create' where user_id like 'ClaimUnreadable%'";
+/// An origin that this program does not know.
+const UNREADABLE: &str = "alter table finalization_jobs drop constraint if exists origin_known; \
+     update finalization_jobs set origin = 'unheard of' \
+     where user_id like 'ClaimUnreadable%' and status = 'queued'";
+/// Fourteen days have passed since the job was parked.
 const FORTNIGHT: &str = "update finalization_jobs set version = version + 1, \
      first_blocked_at = first_blocked_at - interval '15 days', \
      reconcile_after_at = reconcile_after_at - interval '15 days' where user_id = $1";
@@ -92,14 +100,10 @@ pub(crate) const LONG_AGO: &str =
 impl Said for Verb {
     type Scene = Scene;
 
-    fn has_bells(self) -> bool {
-        self != Self::TakeInline
-    }
-
     /// Brings the person's one conversation to where this verb finds it.
     async fn prepare(self, world: &World, person: &str) -> Scene {
         let user = world.person(person).await;
-        let ledger = world.ledger(true);
+        let ledger = world.ledger();
         let mut scene = Scene { user, claimed: None, delivery: None };
         let user = &scene.user;
         match self {
@@ -110,28 +114,29 @@ impl Said for Verb {
                 world.deferred(user).await;
                 world.run(YESTERDAY, user).await;
             }
-            Self::Take | Self::Claim | Self::ReconcileQueued | Self::PutOff | Self::Delete | Self::Mark => {
-                world.admitted(user, true).await;
+            Self::Claim | Self::ClaimTask | Self::Delete | Self::Mark => {
+                world.admitted(user).await;
             }
-            Self::TakeHeld => {
-                world.admitted(user, true).await;
-                world.run(RUNG_TWICE, user).await;
+            Self::ClaimInTurn => {
+                world.admitted(user).await;
+                let other = world.person(&format!("{user}-other")).await;
+                world.admitted(&other).await;
             }
-            Self::TakeInline => {
-                world.admitted(user, false).await;
+            Self::ClaimRefused => {
+                world.admitted(user).await;
+                world.run_all(REFUSE).await;
             }
-            Self::TakeDead => {
-                scene.claimed = Some(world.claimed(user).await);
-                world.run(NEARLY_POISON, user).await;
-                ring_again(world, user).await;
+            Self::ClaimUnreadable => {
+                world.admitted(user).await;
+                world.run_all(UNREADABLE).await;
             }
             Self::ClaimWithKeys => {
                 mark(&ledger, user).await;
-                world.admitted(user, true).await;
+                world.admitted(user).await;
             }
             Self::ReconcileParked => {
                 mark(&ledger, user).await;
-                world.admitted(user, true).await;
+                world.admitted(user).await;
                 world.run(FORTNIGHT, user).await;
             }
             Self::Sweep | Self::FinalizeAgain | Self::Replay | Self::ReplayFromScratch | Self::Settle => {
@@ -152,7 +157,7 @@ impl Said for Verb {
                 let mine = due.iter().position(|delivery| delivery.user_id == *user).expect("one is due");
                 scene.delivery = Some(due.swap_remove(mine));
             }
-            Self::ReconcilePoison => {
+            Self::ClaimTaskOfDead | Self::ReconcilePoison => {
                 scene.claimed = Some(world.claimed(user).await);
                 world.run(NEARLY_POISON, user).await;
             }
@@ -162,7 +167,10 @@ impl Said for Verb {
     }
 
     async fn wait(self, world: &World, scene: &Scene) {
-        if self == Self::PutOff {
+        if matches!(self, Self::ClaimRefused | Self::ClaimUnreadable) {
+            world.run_all(MENDED).await;
+        }
+        if matches!(self, Self::ClaimRefused | Self::ClaimUnreadable | Self::DeferJob) {
             world.run(FIVE_MINUTES_LATER, &scene.user).await;
         }
     }
@@ -196,10 +204,18 @@ impl Said for Verb {
             }
             Self::Reprocess => ledger.reprocess(user, &id, None).await.map(drop),
             Self::AdmitAbandoned => ledger.admit_abandoned(user, &id).await.map(drop),
-            Self::Take | Self::TakeHeld | Self::TakeInline | Self::TakeDead => {
-                ledger.take(Queue::Creation, &worker, 10).await.map(drop)
+            Self::Claim | Self::ClaimRefused | Self::ClaimUnreadable => {
+                ledger.claim(&wanted(Queue::Creation, 10)).await.map(drop)
             }
-            Self::Claim => ledger.claim(&job, Generation(1), &worker).await.map(drop),
+            Self::ClaimInTurn => {
+                // The user's share is full, and the one free slot is another user's.
+                let running = [(user.clone(), 1)].into();
+                let request = ClaimRequest { share: 1, running, ..wanted(Queue::Creation, 1) };
+                ledger.claim(&request).await.map(drop)
+            }
+            Self::ClaimTask | Self::ClaimTaskOfDead => {
+                ledger.claim_delivery(&job, Generation(1), &worker).await.map(drop)
+            }
             Self::ClaimWithKeys => ledger.claim_with_keys(&job, &worker).await.map(drop),
             Self::Renew => ledger.renew(&[claimed().holding()]).await.map(drop),
             Self::Checkpoint | Self::CheckpointAnew => {
@@ -226,10 +242,10 @@ impl Said for Verb {
                 let outcome = if self == Self::Complete { Outcome::Kept } else { Outcome::Discarded };
                 ledger.complete(&ending(&claimed(), outcome)).await.map(drop)
             }
-            Self::ReconcileLease | Self::ReconcileQueued | Self::ReconcileParked | Self::ReconcilePoison => {
-                ledger.reconcile(user, &job).await.map(drop)
+            Self::ReconcileLease | Self::ReconcileParked | Self::ReconcilePoison => {
+                ledger.reconcile(&job).await.map(drop)
             }
-            Self::PutOff => ledger.put_off(user, &job).await,
+            Self::DeferJob => ledger.defer(user, &job).await,
             Self::Sweep => ledger.sweep_processing(None, 10).await.map(drop),
             Self::Replay => ledger.replay(&job, &action).await.map(drop),
             Self::ReplayFromScratch => ledger.replay_from_scratch(&job, &action).await.map(drop),
@@ -292,15 +308,4 @@ pub(crate) async fn dead_letter(world: &World, ledger: &Ledger, user: &UserId) {
 async fn mark(ledger: &Ledger, user: &UserId) {
     let change = UserChange { requires_byok: Some(true), ..UserChange::default() };
     ledger.change_user(user, &change).await.unwrap();
-}
-
-/// The bell of the present dispatch once more: it came twice.
-async fn ring_again(world: &World, user: &UserId) {
-    world
-        .run(
-            "insert into finalization_bells (job_id, ring, dispatch_generation, queue, ring_at) \
-             select job_id, ring + 100, generation, queue, clock_timestamp() from finalization_jobs where user_id = $1",
-            user,
-        )
-        .await;
 }

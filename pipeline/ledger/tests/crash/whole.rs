@@ -37,7 +37,7 @@ pub(crate) async fn crash_everywhere<V: Said>(verb: V) -> usize {
             }
             if left == before || verb.is_harmless_twice() {
                 // Whoever got no answer says it again; a refusal is as good.
-                let _answered = verb.say(&world.ledger(verb.has_bells()), &scene).await;
+                let _answered = verb.say(&world.ledger(), &scene).await;
                 same(&rows(&world, &person).await, &done, &format!("{place}, said again"));
             }
             verb.afterwards(&world, &scene, &place).await;
@@ -52,7 +52,7 @@ async fn uncut<V: Said>(world: &World, verb: V) -> (String, String) {
     let person = format!("{verb:?}-9-00");
     let scene = verb.prepare(world, &person).await;
     let before = rows(world, &person).await;
-    let ledger = world.ledger(verb.has_bells());
+    let ledger = world.ledger();
     verb.say(&ledger, &scene).await.unwrap();
     let done = rows(world, &person).await;
     assert_ne!(before, done, "{verb:?} changes nothing that is looked at");

@@ -28,7 +28,7 @@ impl Said for Words {
 
     async fn prepare(self, world: &World, person: &str) -> UserId {
         let user = world.person(person).await;
-        let ledger = world.ledger(true);
+        let ledger = world.ledger();
         match self {
             Self::Append | Self::AppendNamed => world.deferred(&user).await,
             Self::CreateNamed | Self::DeferNamed => {}
@@ -75,7 +75,7 @@ impl Said for Words {
         if !matches!(self, Self::AppendNamed | Self::CreateNamed | Self::DeferNamed) {
             return;
         }
-        let ledger = world.ledger(true);
+        let ledger = world.ledger();
         let running = ledger.repeat_of(&name(user)).await.unwrap();
         assert!(matches!(running, Some(Repeat::Running(_))), "{place}: {running:?}");
         world.run(A_MINUTE_LATER, user).await;

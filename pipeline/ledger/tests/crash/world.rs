@@ -1,12 +1,12 @@
 //! A database, processes over it, and short ways to get a job to where a verb finds it.
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use chrono::Duration;
 use job::{JobId, Outcome, Policy, Queue, WorkerId};
 use ledger::{
-    Announcement, Claimed, Comparison, Completion, CreateOutcome, EventKind, Ledger, NewContent,
-    NewConversation, NewEndpoint, NewItem, NewMemory, Results, Same, Settings, WebhookFormat,
+    Announcement, ClaimRequest, Claimed, Comparison, Completion, CreateOutcome, EventKind, JobClaims, Ledger,
+    NewContent, NewConversation, NewEndpoint, NewItem, NewMemory, Results, Same, Settings, WebhookFormat,
 };
 use records::{ConversationId, MemoryCategory, Source, UserId};
 use secrecy::SecretString;
@@ -18,7 +18,6 @@ pub(crate) struct World {
     pub(crate) database: TestDatabase,
     pub(crate) pool: PgPool,
     clean: Ledger,
-    inline: Ledger,
 }
 
 /// Leases that run out at once and looks that are due at once: recovery need not wait.
@@ -27,7 +26,6 @@ pub(crate) fn policy() -> Policy {
         lease: Duration::milliseconds(1),
         staleness: Duration::zero(),
         back_off: [Duration::zero(); 4],
-        retry_look: Duration::zero(),
         ..Policy::default()
     }
 }
@@ -36,19 +34,18 @@ impl World {
     pub(crate) async fn new() -> Self {
         let database = TestDatabase::new().await;
         let pool = database.pool(2).await;
-        let with = |bells| Ledger::new(database.options(), settings(bells));
-        let (clean, inline) = (with(true), with(false));
-        Self { database, pool, clean, inline }
+        let clean = Ledger::new(database.options(), settings());
+        Self { database, pool, clean }
     }
 
     /// A process that nothing happens to.
-    pub(crate) fn ledger(&self, bells: bool) -> Ledger {
-        if bells { self.clean.clone() } else { self.inline.clone() }
+    pub(crate) fn ledger(&self) -> Ledger {
+        self.clean.clone()
     }
 
     /// Another process.
-    pub(crate) fn process(&self, options: &PgConnectOptions, bells: bool) -> Ledger {
-        Ledger::new(options.clone(), settings(bells))
+    pub(crate) fn process(&self, options: &PgConnectOptions) -> Ledger {
+        Ledger::new(options.clone(), settings())
     }
 
     /// A person with an endpoint that wants to know everything.
@@ -71,8 +68,8 @@ impl World {
         user
     }
 
-    pub(crate) async fn admitted(&self, user: &UserId, bells: bool) -> JobId {
-        match self.ledger(bells).create_conversation(user, talk(user)).await.unwrap() {
+    pub(crate) async fn admitted(&self, user: &UserId) -> JobId {
+        match self.ledger().create_conversation(user, talk(user)).await.unwrap() {
             CreateOutcome::Admitted(admitted) => admitted.job_id,
             other => panic!("not admitted: {other:?}"),
         }
@@ -86,19 +83,24 @@ impl World {
 
     /// A run that has begun.
     pub(crate) async fn claimed(&self, user: &UserId) -> Claimed {
-        self.admitted(user, true).await;
-        self.taken(user).await
+        self.admitted(user).await;
+        self.claimed_again(user).await
     }
 
-    /// The one bell of this person, taken.
-    pub(crate) async fn taken(&self, user: &UserId) -> Claimed {
+    /// The one queued job of this person, claimed.
+    pub(crate) async fn claimed_again(&self, user: &UserId) -> Claimed {
         for queue in [Queue::Creation, Queue::Finalization] {
-            let taken = self.clean.take(queue, &WorkerId("w".to_owned()), 10).await.unwrap();
-            if let Some(claimed) = taken.claims.into_iter().find(|claimed| claimed.user_id == *user) {
+            let JobClaims { claims, .. } = self.clean.claim(&wanted(queue, 10)).await.unwrap();
+            if let Some(claimed) = claims.into_iter().find(|claimed| claimed.user_id == *user) {
                 return claimed;
             }
         }
-        panic!("nothing to take")
+        panic!("nothing to claim")
+    }
+
+    /// Runs statements that name no user.
+    pub(crate) async fn run_all(&self, sql: &'static str) {
+        sqlx::raw_sql(sql).execute(&self.pool).await.unwrap();
     }
 
     pub(crate) async fn run(&self, sql: &'static str, user: &UserId) {
@@ -106,8 +108,14 @@ impl World {
     }
 }
 
-fn settings(bells: bool) -> Settings {
-    Settings { connections: 3, bells, policy: policy(), ..Settings::default() }
+fn settings() -> Settings {
+    Settings { connections: 3, policy: policy() }
+}
+
+/// A claim of a worker with so many free slots, which runs nothing else.
+pub(crate) fn wanted(queue: Queue, slots: u32) -> ClaimRequest {
+    let worker = WorkerId("w".to_owned());
+    ClaimRequest { queue, worker, slots, share: slots, running: HashMap::new() }
 }
 
 /// A person has one conversation, named after her.

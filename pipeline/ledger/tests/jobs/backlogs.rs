@@ -6,7 +6,7 @@ use ledger::{JobFilter, Ledger, Settings};
 
 use crate::{
     grown::reads,
-    world::{World, worker},
+    world::{World, wanted, worker},
 };
 
 /// 100 people.
@@ -50,19 +50,15 @@ const LIVE: &str = "insert into finalization_jobs (user_id, job_id, conversation
     from (select n, now() - n * interval '1 second' as at, \
         (array['queued', 'leased', 'blocked_byok'])[1 + n % 3] as status from generate_series(0, 19999) n) s";
 
-/// The bells of those that are queued.
-const RUNG: &str = "insert into finalization_bells (job_id, ring, dispatch_generation, queue, ring_at) \
-    select job_id, 1, 1, queue, ready_at from finalization_jobs where status = 'queued'";
-
 #[tokio::test]
-async fn a_take_behind_jobs_that_somebody_holds_reads_few_of_the_thousands_that_wait() {
-    let world = seeded(&[PEOPLE, LIVE, RUNG]).await;
+async fn a_claim_behind_locked_jobs_reads_few_of_the_thousands_that_wait() {
+    let world = seeded(&[PEOPLE, LIVE]).await;
     let first = "select from finalization_jobs where status = 'queued' order by ready_at limit 8 for update";
     let _held = world.database.holding(first).await;
     let more = reading_more_than(&world, 1_000, async |ledger| {
         let mut claimed = 0;
         for _ in 0..6 {
-            claimed += ledger.take(Queue::Finalization, &worker("w"), 4).await.unwrap().claims.len();
+            claimed += ledger.claim(&wanted(Queue::Finalization, 4)).await.unwrap().claims.len();
         }
         assert!(claimed >= 16, "{claimed}");
     })
@@ -82,25 +78,24 @@ async fn looks_at_what_is_due_read_nothing_of_20_000_jobs_that_are_not() {
     let more = reading_more_than(&world, 100, async |ledger| {
         for _ in 0..8 {
             assert_eq!(ledger.due_page(None, 100).await.unwrap(), []);
-            assert_eq!(ledger.expired_leases(100).await.unwrap(), []);
-            assert_eq!(ledger.parked_too_long(100).await.unwrap(), []);
-            assert_eq!(ledger.abandoned_page(100).await.unwrap(), []);
+            assert_eq!(ledger.expired_leases(None, 100).await.unwrap(), []);
+            assert_eq!(ledger.abandoned_page(None, 100).await.unwrap(), []);
         }
         let found = ledger.examine().await.unwrap();
-        assert_eq!((found.unannounced, found.without_owners, found.unwatched_leases), (0, 0, 0));
+        assert_eq!((found.without_owners, found.unwatched_leases), (0, 0));
     })
     .await;
     assert_eq!(more, Vec::<String>::new());
 }
 
 #[tokio::test]
-async fn a_look_at_what_was_parked_too_long_passes_nothing_else_that_is_due() {
+async fn the_page_of_due_jobs_reads_no_leases_and_no_queued_jobs() {
     const OVERDUE: &str = "update finalization_jobs set reconcile_after_at = now() - interval '1 day' \
         where status <> 'blocked_byok'";
     let world = seeded(&[PEOPLE, LIVE, OVERDUE, "vacuum finalization_jobs"]).await;
     let more = reading_more_than(&world, 100, async |ledger| {
         for _ in 0..8 {
-            assert_eq!(ledger.parked_too_long(100).await.unwrap(), []);
+            assert_eq!(ledger.due_page(None, 100).await.unwrap(), []);
         }
     })
     .await;
@@ -108,15 +103,14 @@ async fn a_look_at_what_was_parked_too_long_passes_nothing_else_that_is_due() {
 }
 
 #[tokio::test]
-async fn a_page_of_what_is_due_reads_no_page_before_it() {
+async fn a_page_of_expired_leases_reads_no_page_before_it() {
     const DUE: &str = "update finalization_jobs set reconcile_after_at = now() - interval '1 day'";
     let world = seeded(&[PEOPLE, LIVE, DUE, "vacuum finalization_jobs"]).await;
     let more = reading_more_than(&world, 6_000, async |ledger| {
         let mut after = None;
         for _ in 0..30 {
-            let page = ledger.due_page(after, 100).await.unwrap();
-            let (at, _, id) = page.into_iter().next_back().unwrap();
-            after = Some((at, id));
+            let page = ledger.expired_leases(after.as_ref(), 100).await.unwrap();
+            after = page.into_iter().next_back();
         }
     })
     .await;
@@ -131,7 +125,7 @@ async fn a_run_reads_nothing_of_20_000_tasks_that_are_older_than_two_days() {
     let job = world.admitted("talk").await;
     let generation = world.job(&job).await.generation;
     let more = reading_more_than(&world, 100, async |ledger| {
-        let (_, claimed) = ledger.claim(&job, generation, &worker("w")).await.unwrap();
+        let (_, claimed) = ledger.claim_delivery(&job, generation, &worker("w")).await.unwrap();
         let input = ledger.run_input(&claimed.unwrap()).await.unwrap().unwrap();
         assert!(input.recent_items.is_empty());
     })

@@ -11,7 +11,7 @@ use ledger::{
 use tokio::sync::Barrier;
 use uuid::Uuid;
 
-use crate::world::{World, completion, worker};
+use crate::world::{World, completion, wanted};
 
 fn olga() -> OperatorAction {
     OperatorAction { operator: "olga".into(), reason: "the model is back".into() }
@@ -54,7 +54,7 @@ async fn time_out(world: &World) {
 
 /// Takes and completes whatever waits in the queue of replays.
 async fn complete_all(world: &World) {
-    for claimed in world.ledger.take(Queue::Finalization, &worker("w"), 50).await.unwrap().claims {
+    for claimed in world.ledger.claim(&wanted(Queue::Finalization, 50)).await.unwrap().claims {
         world.ledger.complete(&completion(&claimed, Outcome::Kept, Results::default())).await.unwrap();
     }
 }

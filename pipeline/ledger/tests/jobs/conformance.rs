@@ -3,8 +3,8 @@
 
 use chrono::Duration;
 use job::{
-    Admission, Command, Effect, Epoch, FailureCode, Generation, Job, JobId, Origin, Outcome, Policy, Queue,
-    Refusal, State, Step, Timestamp, WorkerId, decide,
+    Admission, Command, Effect, Epoch, FailureCode, Job, JobId, Origin, Outcome, Policy, Queue, Refusal,
+    State, Step, Timestamp, WorkerId, decide,
 };
 use ledger::{Claimed, JobView, UserChange};
 use records::UserId;
@@ -13,7 +13,7 @@ use crate::chance::Chance;
 use crate::mirror::{Mirror, Person, Talk, aged};
 use crate::said::{answer, say};
 use crate::seen::Seen;
-use crate::world::{World, said, talk, worker};
+use crate::world::{World, said, talk, wanted, worker};
 
 const STEPS: usize = 3_000;
 const TALKS: usize = 40;
@@ -127,7 +127,7 @@ impl Walk {
             version = 2;
         }
         assert_eq!((&view.job, view.version), (&step.job, version));
-        assert_rung(&view, &step);
+        assert_enqueued(&view, &step);
         talk.jobs.push(Mirror { job: step.job, version });
         // What is processed again stays completed, with its old results, until the new revision replaces them.
         if !(origin == Origin::Reprocess && talk.status == Some("completed")) {
@@ -137,7 +137,7 @@ impl Walk {
 
     async fn step(&mut self) {
         if self.chance.percent(8) {
-            return self.take().await;
+            return self.claim().await;
         }
         let place = self.chance.below(TALKS);
         let at_rest = self.talks[place].jobs.iter().all(|mirror| mirror.job.state.is_terminal());
@@ -187,7 +187,7 @@ impl Walk {
         assert_same(&before, &mirror, &"nothing yet");
         let now = self.world.ledger.now().await.unwrap();
         let command = match command {
-            Command::Reconcile { .. } => Command::Reconcile { bell_waiting: bell_waits(&before, now) },
+            Command::Reconcile { .. } => Command::Reconcile { task_waiting: true },
             other => other,
         };
         let whose = Claimed {
@@ -220,7 +220,7 @@ impl Walk {
         let decided = self.decide(place, which, command, now);
         assert_eq!(decided.is_ok(), stored, "{command:?} and then {view:?}");
         if let Ok(step) = &decided {
-            assert_rung(&view, step);
+            assert_enqueued(&view, step);
         }
         assert_same(&view, &self.talks[place].jobs[which], command);
         self.check_row(place, which).await;
@@ -275,10 +275,6 @@ impl Walk {
 mod pick;
 mod whole;
 
-fn bell_waits(view: &JobView, now: Timestamp) -> bool {
-    view.bells.iter().any(|(_, generation, at)| *generation == view.job.generation.0 && *at <= now)
-}
-
 fn named_epoch(command: &Command) -> Epoch {
     match command {
         Command::Renew { epoch }
@@ -306,11 +302,12 @@ fn assert_same(view: &JobView, mirror: &Mirror, after: &dyn std::fmt::Debug) {
     assert_eq!((&view.job, view.version), (&mirror.job, mirror.version), "after {after:?}");
 }
 
-fn assert_rung(view: &JobView, step: &Step) {
+/// What a step enqueues is in its queue, claimable from then on.
+fn assert_enqueued(view: &JobView, step: &Step) {
     for effect in &step.effects {
-        if let Effect::Ring { at } = effect {
-            let bell = (step.job.ring.0, step.job.generation.0, *at);
-            assert!(view.bells.contains(&bell), "no {bell:?} in {:?}", view.bells);
+        if let Effect::Enqueue { at } = effect {
+            assert_eq!(view.job.state, State::Queued { ready_at: *at });
+            assert_eq!(view.job.dispatch, step.job.dispatch);
         }
     }
 }

@@ -2,10 +2,10 @@
 
 use chrono::Duration;
 use job::{FailureCode, JobId, Outcome, Queue, Why};
-use ledger::{ActionFilter, Edge, JobFilter, OperatorAction, Results, RunCounts};
+use ledger::{ActionFilter, ClaimRequest, Edge, JobFilter, OperatorAction, Results, RunCounts};
 use records::UserId;
 
-use crate::world::{World, completion, process, worker};
+use crate::world::{World, completion, process, wanted, worker};
 
 fn olga() -> OperatorAction {
     OperatorAction { operator: "olga".into(), reason: "the cause is fixed".into() }
@@ -44,7 +44,11 @@ async fn every_edge_of_a_job_appears_once_in_its_history() {
 async fn claims_in_one_take_are_remembered_each_on_its_own_row() {
     let world = World::new().await;
     let jobs = [world.admitted("a").await, world.admitted("b").await];
-    world.ledger.take(Queue::Creation, &worker("host:1/creation"), 4).await.unwrap();
+    world
+        .ledger
+        .claim(&ClaimRequest { worker: worker("host:1/creation"), ..wanted(Queue::Creation, 4) })
+        .await
+        .unwrap();
     for job in &jobs {
         let page = world.ledger.job_page(job).await.unwrap().unwrap();
         assert_eq!(page.history.len(), 1);
@@ -125,34 +129,26 @@ async fn jobs_are_found_by_cause_person_age_and_dispatch() {
 }
 
 #[tokio::test]
-async fn a_paused_queue_is_taken_from_by_nobody_in_either_mode() {
+async fn a_paused_queue_is_explained_and_recorded() {
     let world = World::new().await;
     let job = world.admitted("c").await;
     world.ledger.report_process(&process("host:1", 4), &RunCounts::default()).await.unwrap();
     assert!(world.ledger.pause(Queue::Creation, &olga()).await.unwrap());
     assert!(!world.ledger.pause(Queue::Creation, &olga()).await.unwrap(), "once");
 
-    assert_eq!(world.answers(Queue::Creation).await, Vec::<&str>::new());
-    let inline = ledger::Ledger::new(
-        world.database.options(),
-        ledger::Settings { bells: false, ..ledger::Settings::default() },
-    );
-    assert!(inline.take(Queue::Creation, &worker("w"), 4).await.unwrap().answers.is_empty());
-    for process in [&world.ledger, &inline] {
-        assert_eq!(process.next_ring_at(Queue::Creation).await.unwrap(), None, "so that nobody spins");
-    }
+    assert_eq!(world.claimed_ids(Queue::Creation).await, []);
     let why = world.ledger.job_page(&job).await.unwrap().unwrap().why;
     assert!(why.to_string().starts_with("Its queue, creation, is paused by olga since "), "{why}");
 
     assert!(world.ledger.resume(Queue::Creation, &olga()).await.unwrap());
-    assert_eq!(world.answers(Queue::Creation).await, ["claimed"]);
+    assert_eq!(world.claimed_ids(Queue::Creation).await, [job]);
     let actions = world.ledger.actions(&ActionFilter { limit: 9, ..ActionFilter::default() }).await.unwrap();
     let verbs: Vec<&str> = actions.iter().map(|action| action.action.as_str()).collect();
     assert_eq!(verbs, ["resume", "pause"]);
 }
 
 #[tokio::test]
-async fn why_knows_workers_slots_and_bells() {
+async fn why_knows_workers_and_slots() {
     let world = World::new().await;
     let (first, second) = (world.admitted("a").await, world.admitted("b").await);
     let why = async |job: &JobId| world.ledger.job_page(job).await.unwrap().unwrap().why;
@@ -162,16 +158,8 @@ async fn why_knows_workers_slots_and_bells() {
     assert_eq!(why(&first).await, Why::NothingWrong);
     assert_eq!(why(&second).await, Why::Behind { ahead: 1 });
     world.claim(&first).await;
-    world
-        .run(
-            "delete from finalization_bells where job_id in \
-        (select job_id from finalization_jobs where status = 'leased')",
-        )
-        .await;
     assert_eq!(why(&second).await, Why::SlotsTaken { slots: 1, ahead: 0 });
     assert_eq!(why(&first).await.guard(), "running");
-    world.run("delete from finalization_bells").await;
-    assert_eq!(why(&second).await.guard(), "bell_lost");
     world.run("update service_processes set seen_at = now() - interval '1 minute'").await;
     assert_eq!(why(&second).await, Why::NoWorkers, "who is not seen has no slots");
 }
@@ -182,8 +170,8 @@ async fn workers_are_shown_with_what_they_hold() {
     let job = world.admitted("a").await;
     let stray = world.admitted("b").await;
     let generation = world.job(&job).await.generation;
-    world.ledger.claim(&job, generation, &worker("host:1/creation")).await.unwrap();
-    world.ledger.claim(&stray, generation, &worker("elsewhere")).await.unwrap();
+    world.ledger.claim_delivery(&job, generation, &worker("host:1/creation")).await.unwrap();
+    world.ledger.claim_delivery(&stray, generation, &worker("elsewhere")).await.unwrap();
     world.ledger.report_process(&process("host:1", 4), &RunCounts::default()).await.unwrap();
     world.ledger.report_process(&process("host:2", 4), &RunCounts::default()).await.unwrap();
     world

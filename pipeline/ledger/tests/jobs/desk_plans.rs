@@ -94,11 +94,8 @@ async fn the_overview_reads_no_history() {
 
 #[tokio::test]
 async fn a_jobs_page_reads_its_own_rows_alone() {
-    let tables = [
-        ("finalization_jobs", "finalization_jobs_by_id"),
-        ("finalization_bells", "finalization_bells_pkey"),
-        ("operator_actions", "operator_actions_of_job"),
-    ];
+    let tables =
+        [("finalization_jobs", "finalization_jobs_by_id"), ("operator_actions", "operator_actions_of_job")];
     assert_uses_with(DEAD, &tables, async |ledger, time| {
         let id = JobId::from_text(format!("fj{}", 1_000 + time));
         let page = ledger.job_page(&id).await.unwrap().unwrap();

@@ -115,27 +115,23 @@ async fn the_processes_that_count_live_go_on_and_are_not_the_silent_holder() {
     seen(&world, &other).await;
     let counted = async || {
         let around = around(&world, &job).await;
-        (around.living, around.slots, around.bells)
+        (around.living, around.slots)
     };
-    assert_eq!(counted().await, (2, 3, true), "the slots of its queue");
+    assert_eq!(counted().await, (2, 3), "the slots of its queue");
     seen(&world, &Process { stopping: true, ..other.clone() }).await;
-    assert_eq!(counted().await, (1, 1, true));
+    assert_eq!(counted().await, (1, 1));
     world
         .run("update service_processes set seen_at = now() - interval '1 minute' where process_id = 'host:1'")
         .await;
-    assert_eq!(counted().await, (0, 0, false));
-    seen(&world, &Process { dispatch_mode: "inline".into(), ..other }).await;
-    assert_eq!(counted().await, (1, 2, false), "nobody waits for bells");
+    assert_eq!(counted().await, (0, 0));
+    seen(&world, &other).await;
+    assert_eq!(counted().await, (1, 2));
     let generation = world.job(&job).await.generation;
     seen(&world, &process("host:1", 1)).await;
-    world.ledger.claim(&job, generation, &worker("host:1/creation")).await.unwrap();
-    assert_eq!(counted().await, (2, 3, true));
+    world.ledger.claim_delivery(&job, generation, &worker("host:1/creation")).await.unwrap();
+    assert_eq!(counted().await, (2, 3));
     world.run("update service_processes set seen_at = now() - interval '15 seconds'").await;
-    assert_eq!(
-        counted().await,
-        (1, 2, false),
-        "who holds the lease was silent for too long to take it again"
-    );
+    assert_eq!(counted().await, (1, 2), "who holds the lease was silent for too long to take it again");
     let around = around(&world, &job).await;
     assert!(around.holder_seen_at.is_some() && !around.holder_stopping);
 }
@@ -145,7 +141,7 @@ async fn whether_a_holder_stops_is_asked_of_the_holder() {
     let world = World::new().await;
     let job = world.admitted("c").await;
     let generation = world.job(&job).await.generation;
-    world.ledger.claim(&job, generation, &worker("host:1/creation")).await.unwrap();
+    world.ledger.claim_delivery(&job, generation, &worker("host:1/creation")).await.unwrap();
     seen(&world, &Process { stopping: true, ..process("host:2", 1) }).await;
     let holder = async || {
         let around = around(&world, &job).await;
@@ -159,21 +155,11 @@ async fn whether_a_holder_stops_is_asked_of_the_holder() {
 }
 
 #[tokio::test]
-async fn a_job_is_told_of_its_own_bell_its_own_queue_and_who_is_busy_there() {
+async fn surroundings_are_those_of_the_job_s_own_queue() {
     let world = World::new().await;
     let (job, other) = (world.admitted("c").await, world.deferred("d").await);
     let other = world.ledger.finalize(&world.ann, &other, None).await.unwrap().unwrap().unwrap();
     seen(&world, &process("host:1", 4)).await;
-    let ring_at = around(&world, &job).await.ring_at.unwrap();
-    world
-        .run(
-            "update finalization_bells set ring_at = ring_at - interval '1 hour' where queue = 'finalization'; \
-             insert into finalization_bells select job_id, 99, 99, queue, ring_at - interval '1 day' \
-                 from finalization_bells where queue = 'creation'",
-        )
-        .await;
-    assert_eq!(around(&world, &job).await.ring_at, Some(ring_at), "of its own dispatch");
-    world.run("delete from finalization_bells where ring = 99").await;
     assert!(world.ledger.pause(Queue::Finalization, &by("olga")).await.unwrap());
     assert_eq!(around(&world, &job).await.paused, None);
     assert!(world.ledger.pause(Queue::Creation, &by("pia")).await.unwrap());
@@ -204,8 +190,7 @@ async fn ahead_of_a_job_are_those_of_its_queue_that_are_taken_before_it() {
     world.ledger.finalize(&world.ann, &elsewhere, None).await.unwrap().unwrap();
     world
         .run(
-            "update finalization_bells set ring_at = ring_at - interval '1 hour' where queue = 'finalization'; \
-             update finalization_jobs set ready_at = ready_at - interval '1 hour' where queue = 'finalization'",
+            "update finalization_jobs set ready_at = ready_at - interval '1 hour' where queue = 'finalization'",
         )
         .await;
     let ahead = async || {
@@ -215,10 +200,8 @@ async fn ahead_of_a_job_are_those_of_its_queue_that_are_taken_before_it() {
         }
         ahead
     };
-    for mode in ["postgres", "inline"] {
-        seen(&world, &Process { dispatch_mode: mode.into(), ..process("host:1", 4) }).await;
-        assert_eq!(ahead().await, [0, 1, 2], "{mode}");
-    }
+    seen(&world, &process("host:1", 4)).await;
+    assert_eq!(ahead().await, [0, 1, 2]);
     let put_off =
         "update finalization_jobs set ready_at = now() + interval '1 hour' where conversation_id = 'b'";
     world.run(put_off).await;
@@ -307,40 +290,25 @@ async fn actions_are_listed_by_every_filter_alone() {
 #[tokio::test]
 async fn an_examination_counts_each_kind_by_itself() {
     let world = World::new().await;
-    for id in ["rung", "silent", "silent for a moment"] {
-        world.admitted(id).await;
-    }
-    for id in ["leased", "overdue"] {
+    world.admitted("queued").await;
+    for id in ["leased", "overdue", "parked"] {
         world.claimed(id).await;
     }
     world
         .run(
-            "delete from finalization_bells b using finalization_jobs j \
-                 where b.job_id = j.job_id and j.conversation_id <> 'rung'; \
-             insert into finalization_bells values ('fj_nobody', 1, 1, 'creation', now()); \
+            "update finalization_jobs set status = 'blocked_byok', first_blocked_at = now(), lease_worker = null, \
+                 lease_claimed_at = null, lease_expires_at = null, lease_ready_at = null where conversation_id = 'parked'; \
              update finalization_jobs set reconcile_after_at = now() - interval '2 minutes' \
-                 where conversation_id in ('rung', 'silent', 'overdue'); \
+                 where conversation_id in ('queued', 'overdue', 'parked'); \
              update finalization_jobs set reconcile_after_at = now() - interval '20 seconds' \
-                 where conversation_id in ('silent for a moment', 'leased')",
+                 where conversation_id = 'leased'",
         )
         .await;
     let found = world.ledger.examine().await.unwrap();
-    assert_eq!((found.unannounced, found.unwatched_leases), (0, 1), "nobody lives who is to be announced to");
-    world.is_rung().await;
+    assert_eq!((found.unwatched_leases, found.without_owners), (1, 0));
+    world.run("update finalization_jobs set reconcile_after_at = now() - interval '2 hours'").await;
     let found = world.ledger.examine().await.unwrap();
-    assert_eq!((found.unannounced, found.unwatched_leases, found.without_owners), (1, 1, 0));
-    let late = "update finalization_jobs set reconcile_after_at = now() - interval '2 hours' \
-        where conversation_id in ('rung', 'silent', 'leased')";
-    world.run(late).await;
-    assert_eq!(world.ledger.examine().await.unwrap().without_owners, 2);
-    world.run("update service_processes set dispatch_mode = 'inline'").await;
-    let found = world.ledger.examine().await.unwrap();
-    assert_eq!(
-        (found.unannounced, found.without_owners),
-        (0, 1),
-        "whatever is queued is taken by any free slot"
-    );
-    assert_eq!(found.bells_without_jobs, 1);
+    assert_eq!((found.unwatched_leases, found.without_owners), (2, 3), "a queued job waits for a slot");
     assert!(world.ledger.is_migrated().await.unwrap());
     world.run("update _sqlx_migrations set success = false where version = (select max(version) from _sqlx_migrations)").await;
     assert_eq!(

@@ -3,12 +3,12 @@
 //! that no copy of a query is explained instead.
 
 use job::{JobId, Queue};
-use ledger::{Ledger, Settings};
+use ledger::{ClaimRequest, Ledger, Settings};
 use records::{ConversationId, UserId};
 
-use crate::world::{World, worker};
+use crate::world::{World, wanted};
 
-/// 50,000 finished jobs of 500 people, and 2,000 that wait with their bells; 200 of those are leased and expired.
+/// 50,000 finished jobs of 500 people, and 2,000 live ones: 1,800 that wait, and 200 expired leases.
 pub(crate) const HISTORY: &str = "insert into users (user_id) select 'u' || n from generate_series(0, 499) n; \
     insert into conversations (user_id, conversation_id, created_at, updated_at, started_at, finished_at, \
         language, source, status, finalization_revision) \
@@ -25,9 +25,7 @@ pub(crate) const HISTORY: &str = "insert into users (user_id) select 'u' || n fr
         case when status = 'completed' then at end \
     from (select n, now() - n * interval '1 minute' as at, \
         case when n >= 2000 then 'completed' when n < 200 then 'leased' else 'queued' end as status \
-        from generate_series(0, 51999) n) s; \
-    insert into finalization_bells (job_id, ring, dispatch_generation, queue, ring_at) \
-    select job_id, 1, 1, queue, admitted_at from finalization_jobs where status in ('queued', 'leased')";
+        from generate_series(0, 51999) n) s";
 
 /// As often as it takes for the server to prefer a generic plan.
 const TIMES: usize = 8;
@@ -78,35 +76,35 @@ pub(crate) async fn assert_uses_with(
 }
 
 #[tokio::test]
-async fn the_take_uses_the_due_index_of_bells_and_finds_jobs_by_id() {
-    let indexes = [
-        ("finalization_bells", "finalization_bells_due"),
-        ("finalization_bells", "finalization_bells_pkey"),
-        ("finalization_jobs", "finalization_jobs_by_id"),
-        ("finalization_jobs", "finalization_jobs_pkey"),
-    ];
+async fn a_claim_uses_the_index_of_ready_jobs_and_stores_by_id() {
+    let indexes =
+        [("finalization_jobs", "finalization_jobs_ready"), ("finalization_jobs", "finalization_jobs_by_id")];
     assert_uses(&indexes, async |ledger, _| {
-        let taken = ledger.take(Queue::Finalization, &worker("w"), 4).await.unwrap();
-        assert_eq!(taken.answers, ["claimed"; 4]);
+        let claims = ledger.claim(&wanted(Queue::Finalization, 4)).await.unwrap();
+        assert_eq!(claims.claims.len(), 4);
     })
     .await;
 }
 
 #[tokio::test]
-async fn the_next_ring_is_read_from_the_due_index_of_bells() {
-    assert_uses(&[("finalization_bells", "finalization_bells_due")], async |ledger, _| {
-        assert!(ledger.next_ring_at(Queue::Finalization).await.unwrap().is_some());
+async fn a_claim_finds_the_jobs_of_other_users_by_their_index() {
+    assert_uses(&[("finalization_jobs", "finalization_jobs_by_user")], async |ledger, time| {
+        let request = ClaimRequest { share: 0, ..wanted(Queue::Finalization, 2) };
+        let claims = ledger.claim(&request).await.unwrap().claims;
+        assert_eq!(claims.len(), 2, "round {time}");
     })
     .await;
 }
 
 #[tokio::test]
-async fn the_reconcilers_page_uses_the_due_index() {
-    assert_uses(&[("finalization_jobs", "finalization_jobs_due")], async |ledger, _| {
+async fn the_reconcilers_page_uses_the_index_of_parked_jobs() {
+    const PARKED: &str = "update finalization_jobs set status = 'blocked_byok', ready_at = null, requires_keys = true, \
+        first_blocked_at = admitted_at where status = 'queued'";
+    let index = [("finalization_jobs", "finalization_jobs_parked")];
+    assert_uses_with(PARKED, &index, async |ledger, _| {
         let page = ledger.due_page(None, 50).await.unwrap();
         assert_eq!(page.len(), 50);
-        let (at, _, id) = page.last().unwrap().clone();
-        assert_eq!(ledger.due_page(Some((at, id)), 50).await.unwrap().len(), 50);
+        assert_eq!(ledger.due_page(page.last(), 50).await.unwrap().len(), 50);
     })
     .await;
 }
@@ -114,7 +112,7 @@ async fn the_reconcilers_page_uses_the_due_index() {
 #[tokio::test]
 async fn the_lease_watch_uses_the_index_of_leases() {
     assert_uses(&[("finalization_jobs", "finalization_jobs_leases")], async |ledger, _| {
-        assert_eq!(ledger.expired_leases(20).await.unwrap().len(), 20);
+        assert_eq!(ledger.expired_leases(None, 20).await.unwrap().len(), 20);
     })
     .await;
 }
@@ -138,12 +136,9 @@ async fn the_poll_uses_the_index_of_revisions() {
 }
 
 #[tokio::test]
-async fn a_reconcile_finds_its_job_by_id_and_its_bells_by_theirs() {
-    let indexes =
-        [("finalization_jobs", "finalization_jobs_by_id"), ("finalization_bells", "finalization_bells_pkey")];
-    assert_uses(&indexes, async |ledger, time| {
-        let (user, id) = (UserId::new(format!("u{time}")), JobId::from_text(format!("fj{time}")));
-        ledger.reconcile(&user, &id).await.unwrap();
+async fn a_reconcile_finds_its_job_by_id() {
+    assert_uses(&[("finalization_jobs", "finalization_jobs_by_id")], async |ledger, time| {
+        ledger.reconcile(&JobId::from_text(format!("fj{time}"))).await.unwrap();
     })
     .await;
 }

@@ -25,7 +25,7 @@ async fn hearing(world: &World) -> (Ledger, JoinHandle<()>) {
 
 /// Waits until somebody is told to look.
 async fn looked(ledger: &Ledger) {
-    let rung = ledger.waker().rung(Queue::Creation);
+    let rung = ledger.waker().jobs_waiting(Queue::Creation);
     tokio::time::timeout(PATIENCE, rung).await.expect("what was told while nobody heard is looked for");
 }
 
@@ -52,7 +52,7 @@ async fn whoever_hears_takes_no_place_of_what_asks() {
 async fn whatever_is_admitted_wakes_who_takes_from_its_queue() {
     let world = World::new().await;
     let rung = || {
-        let rung = |queue| world.ledger.waker().rung(queue).now_or_never().is_some();
+        let rung = |queue| world.ledger.waker().jobs_waiting(queue).now_or_never().is_some();
         (rung(Queue::Creation), rung(Queue::Finalization))
     };
     assert_eq!(rung(), (false, false));
@@ -88,13 +88,13 @@ async fn whoever_waits_for_a_job_looks_again_when_its_person_is_marked() {
 async fn what_one_process_rings_another_hears() {
     let world = World::new().await;
     let (ledger, hears) = hearing(&world).await;
-    let rung = || tokio::time::timeout(PATIENCE, ledger.waker().rung(Queue::Finalization));
+    let rung = || tokio::time::timeout(PATIENCE, ledger.waker().jobs_waiting(Queue::Finalization));
     rung().await.expect("what was told while nobody heard is looked for");
     let other = world.other_process();
     let teller = other.clone();
     let tells = tokio::spawn(async move { teller.carry_wakes().await });
     for _ in 0..3 {
-        other.waker().ring(Queue::Finalization);
+        other.waker().job_queued(Queue::Finalization);
         rung().await.expect("others are told");
     }
     hears.abort();

@@ -1,9 +1,9 @@
 //! What operators are told of a lease that is not renewed: who goes on, or that nobody lives to do so.
 
-use job::{Heir, JobId, Queue, Why};
-use ledger::{Process, RunCounts};
+use job::{JobId, NextOwner, Queue, Why};
+use ledger::{ClaimRequest, Process, RunCounts};
 
-use crate::world::{World, process, worker};
+use crate::world::{World, process, wanted, worker};
 
 const NOT_SEEN: &str = "update service_processes set seen_at = now() - interval '12 seconds'";
 
@@ -19,7 +19,11 @@ async fn why(world: &World, job: &JobId) -> Why {
 async fn held(world: &World) -> JobId {
     let job = world.admitted("a").await;
     seen(world, &process("host:1", 1)).await;
-    world.ledger.take(Queue::Creation, &worker("host:1/creation"), 1).await.unwrap();
+    world
+        .ledger
+        .claim(&ClaimRequest { worker: worker("host:1/creation"), ..wanted(Queue::Creation, 1) })
+        .await
+        .unwrap();
     job
 }
 
@@ -30,10 +34,13 @@ async fn a_silent_holder_is_told_while_its_lease_is_valid_and_does_not_inherit_f
     assert_eq!(why(&world, &job).await.guard(), "running");
     world.run(NOT_SEEN).await;
     let alone = why(&world, &job).await;
-    assert!(matches!(alone, Why::HolderSilent { heir: Heir::Nobody, .. }), "{alone}");
+    assert!(matches!(alone, Why::HolderSilent { next_owner: NextOwner::Nobody, .. }), "{alone}");
     seen(&world, &process("host:2", 1)).await;
     let with_another = why(&world, &job).await;
-    assert!(matches!(with_another, Why::HolderSilent { heir: Heir::Worker, .. }), "{with_another}");
+    assert!(
+        matches!(with_another, Why::HolderSilent { next_owner: NextOwner::Worker, .. }),
+        "{with_another}"
+    );
 }
 
 #[tokio::test]
@@ -53,7 +60,7 @@ async fn a_lease_whose_process_has_ended_is_not_called_running() {
     assert_eq!(why(&world, &job).await.guard(), "running", "who has only claimed may not have been seen yet");
     world.run("update finalization_jobs set lease_claimed_at = now() - interval '12 seconds'").await;
     let gone = why(&world, &job).await;
-    assert!(matches!(gone, Why::HolderGone { heir: Heir::Nobody, .. }), "{gone}");
+    assert!(matches!(gone, Why::HolderGone { next_owner: NextOwner::Nobody, .. }), "{gone}");
 }
 
 #[tokio::test]
@@ -62,13 +69,13 @@ async fn an_expired_lease_is_promised_to_those_alone_who_live() {
     let job = held(&world).await;
     world.age(&job, chrono::Duration::minutes(1)).await;
     let heir = async || match why(&world, &job).await {
-        Why::LeaseExpired { heir, .. } => heir,
+        Why::LeaseExpired { next_owner, .. } => next_owner,
         other => panic!("{other}"),
     };
-    assert_eq!(heir().await, Heir::Worker, "the holder itself was seen: it may take it again");
+    assert_eq!(heir().await, NextOwner::Worker, "the holder itself was seen: it may take it again");
     world.run(NOT_SEEN).await;
     seen(&world, &process("host:2", 0)).await;
-    assert_eq!(heir().await, Heir::NoWorker);
+    assert_eq!(heir().await, NextOwner::NoWorker);
     world.ledger.forget_process("host:2").await.unwrap();
-    assert_eq!(heir().await, Heir::Nobody);
+    assert_eq!(heir().await, NextOwner::Nobody);
 }

@@ -1,12 +1,12 @@
 //! What a verb holds while it waits: who would change what it has read must wait for it. Each verb is brought to a stop
 //! by a row that somebody else holds further down the order of locks; then what it holds by then is looked at.
 
-use job::{Outcome, Queue};
-use ledger::{CheckpointKey, CreateOutcome, NewConversation, OperatorAction, Results, Taken, WithKeys};
+use job::Outcome;
+use ledger::{CheckpointKey, CreateOutcome, NewConversation, OperatorAction, Results, WithKeys};
 use records::ConversationId;
 use serde_json::json;
 
-use crate::world::{World, completion, said, talk, worker};
+use crate::world::{World, completion, said, talk};
 
 /// Starts `verb`, which stops where `held` holds rows, and answers whether `probe` could lock its row meanwhile. The
 /// verb then goes on to its end.
@@ -75,22 +75,6 @@ async fn who_goes_step_by_step_holds_person_and_conversation_before_it_looks() {
 }
 
 #[tokio::test]
-async fn finalizes_of_one_batch_hold_conversations_in_the_order_of_their_keys() {
-    let world = World::new().await;
-    let (one, other) = (world.deferred("a").await, world.deferred("b").await);
-    let (ledger, ann) = (world.ledger.clone(), world.ann.clone());
-    // Asked in the same breath, the last first.
-    let verb =
-        async move { tokio::join!(ledger.finalize(&ann, &other, None), ledger.finalize(&ann, &one, None)) };
-    let held = "select from conversations where conversation_id = 'b' for update";
-    let probe = "select from conversations where conversation_id = 'a' for no key update nowait";
-    let (free, (first, second)) = is_free_while(&world, held, verb, probe).await;
-    assert!(!free, "`a` comes before `b`");
-    assert_eq!((first.is_ok(), second.is_ok()), (true, true));
-    assert_eq!(world.count("select count(*) from finalization_jobs").await, 2);
-}
-
-#[tokio::test]
 async fn who_is_replayed_cannot_be_marked_meanwhile_and_the_conversation_stays() {
     for (held, probe) in [
         ("select from conversations for update", ANN),
@@ -115,35 +99,6 @@ async fn whose_things_are_compared_can_be_given_no_others_meanwhile() {
     let (free, finished) = is_free_while(&world, "select from finalization_jobs for update", verb, ANN).await;
     assert!(!free, "a completion holds its person");
     finished.unwrap();
-}
-
-#[tokio::test]
-async fn completions_of_one_batch_hold_conversations_in_the_order_of_their_keys() {
-    let world = World::new().await;
-    let (one, other) = (world.claimed("a").await, world.claimed("b").await);
-    let (kept, discarded) = (Outcome::Kept, Outcome::Discarded);
-    for (last, first) in [(kept, kept), (discarded, discarded), (kept, discarded)] {
-        let ledger = world.ledger.clone();
-        let (one, other) = (one.clone(), other.clone());
-        // Asked in the same breath, the last first: they share one commit, in this order.
-        let verb = async move {
-            let asked = [(&other, last), (&one, first)]
-                .map(|(run, outcome)| completion(run, outcome, Results::default()));
-            tokio::join!(ledger.complete(&asked[0]), ledger.complete(&asked[1]))
-        };
-        let held = "select from conversations where conversation_id = 'b' for update";
-        let probe = "select from conversations where conversation_id = 'a' for no key update nowait";
-        let (free, (one, other)) = is_free_while(&world, held, verb, probe).await;
-        assert!(!free, "{first}, {last}: `a` comes before `b`");
-        assert_eq!((one.is_ok(), other.is_ok()), (true, true));
-        world
-            .run(
-                "update finalization_jobs set status = 'leased', outcome = null, finished_at = null, \
-                     lease_worker = 'w', lease_claimed_at = now(), lease_expires_at = now() + interval '1 hour', \
-                     lease_ready_at = now(), reconcile_after_at = now() + interval '1 hour'",
-            )
-            .await;
-    }
 }
 
 #[tokio::test]
@@ -235,59 +190,6 @@ async fn a_job_that_is_admitted_while_its_conversation_is_deleted_is_withdrawn_t
     assert!(verb.await.unwrap());
     let withdrawn = job::State::Completed { outcome: Outcome::Withdrawn };
     assert_eq!(world.job(&job).await.state, withdrawn);
-}
-
-#[tokio::test]
-async fn what_somebody_holds_is_passed_by_and_the_rest_is_taken() {
-    let world = World::new().await;
-    let (one, other) = (world.admitted("a").await, world.admitted("b").await);
-    for held in [
-        "select from finalization_bells b join finalization_jobs using (job_id) \
-            where conversation_id = 'a' for update of b",
-        "select from finalization_jobs where conversation_id = 'a' for update",
-    ] {
-        let mut holder = world.database.holding(held).await;
-        let taken = world.ledger.take(Queue::Creation, &worker("w"), 10).await.unwrap();
-        let claims: Vec<_> = taken.claims.iter().map(|claimed| &claimed.job.id).collect();
-        assert_eq!(claims, [&other]);
-        let holding = taken.claims[0].holding();
-        sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
-        let release = ledger::Edge::Release { delay: chrono::Duration::zero() };
-        world.ledger.settle(&holding, release).await.unwrap();
-    }
-    assert_eq!(world.view(&one).await.bells.len(), 1);
-}
-
-#[tokio::test]
-async fn jobs_that_somebody_holds_keep_no_slot_from_those_behind_them() {
-    let world = World::new().await;
-    let elsewhere = world.deferred("elsewhere").await;
-    world.ledger.finalize(&world.ann, &elsewhere, None).await.unwrap().unwrap();
-    for id in ["0", "a", "b", "c", "d", "f", "g", "h", "later"] {
-        world.admitted(id).await;
-    }
-    world
-        .run(
-            "update finalization_bells b set ring_at = now() - interval '1 hour' + ascii(conversation_id) * interval '1 second' \
-                 from finalization_jobs j where j.job_id = b.job_id; \
-             update finalization_bells b set ring_at = now() + interval '1 hour' from finalization_jobs j \
-                 where j.job_id = b.job_id and conversation_id = 'later'",
-        )
-        .await;
-    let held = "select from finalization_jobs where conversation_id in ('a', 'c', 'f') for update; \
-        select from finalization_bells b join finalization_jobs using (job_id) where conversation_id = 'd' for update of b";
-    let mut holder = world.database.holding(held).await;
-    let ids = |taken: Taken| -> Vec<String> {
-        assert!(taken.answers.iter().all(|answer| *answer == "claimed"), "{:?}", taken.answers);
-        taken.claims.iter().map(|run| run.conversation_id.as_str().to_owned()).collect()
-    };
-    // After the first, it is known that there are more.
-    for (slots, claimed) in [(1, ["0"].as_slice()), (3, &["b", "g", "h"]), (3, &[])] {
-        assert_eq!(ids(world.ledger.take(Queue::Creation, &worker("w"), slots).await.unwrap()), claimed);
-    }
-    sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
-    assert_eq!(ids(world.taken(Queue::Creation).await), ["a", "c", "d", "f"]);
-    assert_eq!(ids(world.taken(Queue::Finalization).await), ["elsewhere"]);
 }
 
 #[tokio::test]

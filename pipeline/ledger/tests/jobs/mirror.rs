@@ -44,7 +44,7 @@ pub(crate) fn aged(job: &Job, by: Duration) -> Job {
         admitted_at: back(job.admitted_at),
         first_blocked_at: job.first_blocked_at.map(back),
         settled_at: job.settled_at.map(back),
-        look_at: job.look_at.map(back),
+        next_check_at: job.next_check_at.map(back),
         ..job.clone()
     }
 }

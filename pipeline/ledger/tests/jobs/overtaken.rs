@@ -31,83 +31,22 @@ async fn two_claims_of_one_job_in_one_process_are_renewed_each_for_itself() {
 }
 
 #[tokio::test]
-async fn a_job_that_was_claimed_meanwhile_is_not_put_off() {
+async fn a_job_that_was_claimed_meanwhile_is_not_deferred() {
     let world = World::new().await;
     let claimed = world.claimed("c").await;
-    world.ledger.put_off(&claimed.user_id, &claimed.job.id).await.unwrap();
+    world.ledger.defer(&claimed.user_id, &claimed.job.id).await.unwrap();
     assert_eq!(world.count(LATE).await, 0);
 }
 
 #[tokio::test]
-async fn what_is_leased_and_put_off_waits_for_its_look_and_for_no_bell() {
+async fn a_deferred_lease_is_checked_later() {
     let world = World::new().await;
     let claimed = world.claimed("c").await;
     world.run("update finalization_jobs set reconcile_after_at = now() - interval '1 second'").await;
-    world.ledger.put_off(&claimed.user_id, &claimed.job.id).await.unwrap();
+    world.ledger.defer(&claimed.user_id, &claimed.job.id).await.unwrap();
     let put_off =
         "select count(*) from finalization_jobs where reconcile_after_at > now() and ready_at is null";
     assert_eq!(world.count(put_off).await, 1);
-}
-
-#[tokio::test]
-async fn a_job_that_was_claimed_while_its_bell_could_not_be_written_is_looked_at_when_its_lease_ends() {
-    let world = World::new().await;
-    let claimed = world.claimed("c").await;
-    world
-        .run("update finalization_jobs set lease_expires_at = now(), reconcile_after_at = now() - interval '1 second'")
-        .await;
-    let mut bells = world.database.holding("lock table finalization_bells in access exclusive mode").await;
-    let (ledger, user, job) = (world.other_process(), claimed.user_id.clone(), claimed.job.id.clone());
-    let repair = tokio::spawn(async move { ledger.reconcile(&user, &job).await });
-    world.database.until_somebody_waits().await;
-    world
-        .run(
-            "update finalization_jobs set version = version + 1, epoch = epoch + 1, lease_worker = 'w2', \
-                 lease_expires_at = now() + interval '30 seconds', reconcile_after_at = now() + interval '30 seconds'",
-        )
-        .await;
-    assert!(repair.await.unwrap().unwrap_err().is_bell());
-    sqlx::raw_sql("rollback").execute(&mut bells).await.unwrap();
-    assert_eq!(world.count(LATE).await, 0);
-}
-
-#[tokio::test]
-async fn a_look_that_is_put_off_is_a_version_like_every_store() {
-    let world = World::new().await;
-    let job = world.admitted("c").await;
-    world.run("update finalization_jobs set reconcile_after_at = now() - interval '1 second'").await;
-    world.run("delete from finalization_bells").await;
-    let before = world.view(&job).await;
-    let mut bells = world.database.holding("lock table finalization_bells in access exclusive mode").await;
-    assert!(world.ledger.reconcile(&before.user_id, &job).await.unwrap_err().is_bell());
-    sqlx::raw_sql("rollback").execute(&mut bells).await.unwrap();
-    let later = world.view(&job).await;
-    assert_eq!(later.version, before.version + 1);
-    world.run("update finalization_jobs set ready_at = now() - interval '1 second'").await;
-    world.ledger.put_off(&before.user_id, &job).await.unwrap();
-    assert_eq!(world.view(&job).await.version, before.version + 2);
-}
-
-#[tokio::test]
-async fn what_is_leased_keeps_its_look_when_its_bell_cannot_be_written() {
-    let world = World::new().await;
-    let claimed = world.claimed("c").await;
-    world
-        .run(
-            "update finalization_jobs set lease_expires_at = now() - interval '9 seconds', \
-                 reconcile_after_at = now() - interval '1 second'",
-        )
-        .await;
-    const LOOK: &str = "select count(look_at) from finalization_jobs";
-    assert_eq!(world.count(LOOK).await, 0);
-    let mut bells = world.database.holding("lock table finalization_bells in access exclusive mode").await;
-    assert!(world.ledger.reconcile(&claimed.user_id, &claimed.job.id).await.unwrap_err().is_bell());
-    sqlx::raw_sql("rollback").execute(&mut bells).await.unwrap();
-    assert_eq!(world.count(LOOK).await, 0, "a look is named of what is queued alone");
-    assert_eq!(
-        world.count("select count(*) from finalization_jobs where reconcile_after_at > now()").await,
-        1
-    );
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use std::time::Duration;
 use job::{FailureCode, Queue};
 use ledger::{Edge, Ledger, Settings, UserChange};
 
-use crate::world::{World, worker};
+use crate::world::{World, wanted};
 
 /// Whether `settle` says of what the database refuses with each of these codes that it may pass.
 async fn pass<const N: usize>(codes: [&str; N]) -> [bool; N] {
@@ -63,7 +63,7 @@ async fn sessions_that_reach_a_server_which_only_reads_are_left_for_others() {
     reads("on").await;
     let ledger = Ledger::new(world.database.options(), Settings { connections: 1, ..Settings::default() });
     ledger.now().await.unwrap();
-    let take = async || ledger.in_time(ledger.take(Queue::Creation, &worker("w"), 1)).await;
+    let take = async || ledger.in_time(ledger.claim(&wanted(Queue::Creation, 1))).await;
     assert!(take().await.is_err_and(|error| error.is_passing()));
     reads("off").await;
     // The sessions that were opened meanwhile are left in their turn.

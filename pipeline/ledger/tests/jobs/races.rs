@@ -4,11 +4,14 @@
 use std::sync::Arc;
 
 use job::{Outcome, Queue, Refusal, State};
-use ledger::{Claimed, CreateOutcome, Edge, Finished, Ledger, NewConversation, NewItem, NewMemory, Results};
+use ledger::{
+    ClaimRequest, Claimed, CreateOutcome, Edge, Finished, JobClaims, Ledger, NewConversation, NewItem,
+    NewMemory, Results,
+};
 use records::{ConversationId, MemoryCategory};
 use tokio::sync::Barrier;
 
-use crate::world::{World, completion, said, talk, worker};
+use crate::world::{World, completion, said, talk, wanted, worker};
 
 const ROUNDS: usize = 12;
 
@@ -55,21 +58,21 @@ async fn written(world: &World) -> i64 {
         .await
 }
 
+async fn claim(ledger: Ledger, name: &str) -> JobClaims {
+    let request = ClaimRequest { worker: worker(name), ..wanted(Queue::Creation, 5) };
+    ledger.claim(&request).await.unwrap()
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_two_takers_of_one_bell_one_gets_the_claim() {
+async fn of_two_claims_of_one_job_one_gets_it() {
     let world = World::new().await;
     for round in 0..ROUNDS {
         let job = world.admitted(&format!("c{round}")).await;
         let (one, other) = (world.ledger.clone(), world.other_process());
-        let (one, other) =
-            at_once(async move { one.take(Queue::Creation, &worker("one"), 5).await.unwrap() }, async move {
-                other.take(Queue::Creation, &worker("other"), 5).await.unwrap()
-            })
-            .await;
+        let (one, other) = at_once(claim(one, "one"), claim(other, "other")).await;
         let claims: Vec<_> = one.claims.iter().chain(&other.claims).collect();
         assert_eq!(claims.len(), 1);
         assert_eq!(claims[0].job, world.job(&job).await);
-        assert!(world.view(&job).await.bells.is_empty());
     }
 }
 
@@ -82,8 +85,8 @@ async fn of_two_deliveries_of_one_generation_one_gets_the_claim() {
         let (one, other) = (world.ledger.clone(), world.other_process());
         let (first, second) = (job.clone(), job.clone());
         let (one, other) = at_once(
-            async move { one.claim(&first, generation, &worker("one")).await.unwrap().0 },
-            async move { other.claim(&second, generation, &worker("other")).await.unwrap().0 },
+            async move { one.claim_delivery(&first, generation, &worker("one")).await.unwrap().0 },
+            async move { other.claim_delivery(&second, generation, &worker("other")).await.unwrap().0 },
         )
         .await;
         let mut answers = [one, other];
@@ -103,7 +106,7 @@ async fn a_completion_and_a_takeover_exclude_each_other() {
         let (holder, taker) = (world.ledger.clone(), world.other_process());
         let (job, generation, run) = (old.job.id.clone(), old.job.generation, old.clone());
         let (finished, (answer, _)) = at_once(complete(holder, run), async move {
-            taker.claim(&job, generation, &worker("taker")).await.unwrap()
+            taker.claim_delivery(&job, generation, &worker("taker")).await.unwrap()
         })
         .await;
         match finished {
@@ -186,7 +189,6 @@ async fn two_finalizes_at_once_make_one_job() {
         assert_eq!(one, other);
         let jobs = world.count("select count(*) from finalization_jobs").await;
         assert_eq!(jobs, round as i64 + 1);
-        assert_eq!(world.view(&one).await.bells.len(), 1);
     }
 }
 

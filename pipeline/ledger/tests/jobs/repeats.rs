@@ -66,7 +66,7 @@ async fn a_failure_after_the_lease_was_taken_away_is_still_refused() {
     let world = World::new().await;
     let claimed = world.claimed("c").await;
     world.age(&claimed.job.id, chrono::Duration::seconds(31)).await;
-    world.ledger.reconcile(&world.ann, &claimed.job.id).await.unwrap();
+    world.ledger.reconcile(&claimed.job.id).await.unwrap();
 
     let edge = Edge::Fail { code: FailureCode::ModelTimeout, retry_after: None, jitter_permille: 0 };
     let answer = world.ledger.settle(&claimed.holding(), edge).await.unwrap();
@@ -114,7 +114,7 @@ async fn a_delivery_that_meets_a_poisoned_job_wakes_those_who_tell_of_it() {
 
     let (generation, worker) = (claimed.job.generation, crate::world::worker("w"));
     assert!(!world.is_woken());
-    let (answer, run) = world.ledger.claim(&claimed.job.id, generation, &worker).await.unwrap();
+    let (answer, run) = world.ledger.claim_delivery(&claimed.job.id, generation, &worker).await.unwrap();
 
     assert_eq!((answer, run), ("dead_letter", None));
     assert!(matches!(

@@ -19,7 +19,7 @@ pub(crate) async fn say(ledger: &Ledger, whose: &Claimed, command: &Command) -> 
             }
         }
         Command::Claim { generation, worker, .. } => {
-            let (answer, claimed) = ledger.claim(id, generation, &worker).await.unwrap();
+            let (answer, claimed) = ledger.claim_delivery(id, generation, &worker).await.unwrap();
             assert_eq!(claimed.is_some(), answer == "claimed");
             answer.to_owned()
         }
@@ -36,7 +36,7 @@ pub(crate) async fn say(ledger: &Ledger, whose: &Claimed, command: &Command) -> 
                 Finished::Refused(refusal) => text(refusal),
             }
         }
-        Command::Reconcile { .. } => text(ledger.reconcile(&whose.user_id, id).await.unwrap()),
+        Command::Reconcile { .. } => text(ledger.reconcile(id).await.unwrap()),
         Command::Replay { .. } => text(ledger.replay(id, &action).await.unwrap().unwrap()),
         Command::Discard => text(ledger.discard(id, &action).await.unwrap().unwrap()),
         Command::Admit | Command::RequireKeys | Command::Withdraw => {

@@ -11,7 +11,7 @@ use records::{ConversationId, MemoryCategory, UserId};
 use serde_json::json;
 
 use crate::street::{KEY, Street, c, olga, results};
-use crate::world::{said, talk, worker};
+use crate::world::{said, talk};
 
 #[tokio::test]
 async fn a_run_that_fails_or_is_given_back_concerns_its_own_conversation_alone() {
@@ -117,7 +117,6 @@ async fn a_deletion_concerns_its_own_conversation_alone() {
         ledger.reprocess(user, &ConversationId::new(id), None).await.unwrap().unwrap();
     }
     street.world.run("update webhook_deliveries set body = 'words' where status = 'pending'").await;
-    assert_eq!(street.world.count("select count(*) from finalization_bells").await, 9);
     assert!(
         street.spared(async { ledger.delete_conversation(&street.world.ann, &c()).await.unwrap() }).await
     );
@@ -126,8 +125,6 @@ async fn a_deletion_concerns_its_own_conversation_alone() {
         "select count(*) from webhook_deliveries where user_id = 'ann' and conversation_id = 'c' \
              and (body is not null or status = 'pending')",
         "select count(*) from stage_checkpoints k join finalization_jobs j using (user_id, job_id) \
-             where j.user_id = 'ann' and j.conversation_id = 'c'",
-        "select count(*) from finalization_bells b join finalization_jobs j using (job_id) \
              where j.user_id = 'ann' and j.conversation_id = 'c'",
     ] {
         assert_eq!(street.world.count(nothing).await, 0, "{nothing}");
@@ -319,43 +316,16 @@ async fn a_checkpoint_is_read_and_written_by_its_own_run_alone() {
 }
 
 #[tokio::test]
-async fn what_is_put_off_is_one_job() {
+async fn one_job_is_deferred_alone() {
     let street = Street::new().await;
     let jobs = street.admitted().await;
-    let (ledger, ann) = (&street.world.ledger, &street.world.ann);
-    street.spared(async { ledger.put_off(ann, &jobs[0]).await.unwrap() }).await;
-    // All of them are due.
     for job in &jobs {
         street.world.age(job, Duration::hours(1)).await;
     }
-    street.world.run("alter table finalization_bells rename to away").await;
-    assert!(ledger.reconcile(ann, &jobs[1]).await.unwrap_err().is_bell());
-    street.world.run("alter table away rename to finalization_bells").await;
-    let put_off = "select count(*) from finalization_jobs where reconcile_after_at > now()";
-    assert_eq!(street.world.count(put_off).await, 1);
-}
-
-#[tokio::test]
-async fn a_bell_of_another_job_changes_nobodys_bells() {
-    let street = Street::new().await;
-    let jobs = street.admitted().await;
-    // A stale bell of Ann's `c` beside its good one, which is not due yet.
-    street
-        .world
-        .run(
-            "update finalization_bells set ring_at = clock_timestamp() + interval '1 hour'; \
-             insert into finalization_bells select b.job_id, 99, b.dispatch_generation - 1, b.queue, clock_timestamp() \
-                 from finalization_bells b join finalization_jobs j using (job_id) \
-                 where j.user_id = 'ann' and j.conversation_id = 'c'",
-        )
-        .await;
-    let (answer, claimed) =
-        (street.world.answers(job::Queue::Creation).await, street.world.view(&jobs[0]).await);
-    assert_eq!(answer, ["stale_generation"]);
-    assert_eq!(claimed.bells.len(), 1, "the good one still waits");
-    assert_eq!(street.world.count("select count(*) from finalization_bells").await, 3);
-    let nobody = street.world.ledger.claim(&jobs[0], job::Generation(9), &worker("w")).await.unwrap();
-    assert_eq!(nobody.0, "unknown_generation");
+    let (ledger, ann) = (&street.world.ledger, &street.world.ann);
+    street.spared(async { ledger.defer(ann, &jobs[0]).await.unwrap() }).await;
+    let deferred = "select count(*) from finalization_jobs where ready_at > now()";
+    assert_eq!(street.world.count(deferred).await, 1);
 }
 
 #[tokio::test]

@@ -11,7 +11,7 @@ use ledger::{
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use crate::world::{World, completion, worker};
+use crate::world::{World, completion, wanted, worker};
 
 fn olga() -> OperatorAction {
     OperatorAction { operator: "olga".into(), reason: "the model is back".into() }
@@ -71,7 +71,7 @@ async fn a_step_of_one_is_no_step_of_the_other() {
     for expected in [Stepped::Replayed, Stepped::Replayed] {
         assert_eq!(world.ledger.step_replay(&one).await.unwrap(), expected);
     }
-    for claimed in world.ledger.take(Queue::Finalization, &worker("w"), 9).await.unwrap().claims {
+    for claimed in world.ledger.claim(&wanted(Queue::Finalization, 9)).await.unwrap().claims {
         world.ledger.complete(&completion(&claimed, Outcome::Kept, Results::default())).await.unwrap();
     }
     assert_eq!(world.ledger.step_replay(&one).await.unwrap(), Stepped::Done);
@@ -92,7 +92,7 @@ async fn one_is_done_while_the_others_jobs_still_run() {
         assert_eq!(world.ledger.step_replay(turn).await.unwrap(), Stepped::Replayed);
     }
     let items = world.ledger.replay_items(&one.operation_id, 0, 9).await.unwrap();
-    let mut claims = world.ledger.take(Queue::Finalization, &worker("w"), 9).await.unwrap().claims;
+    let mut claims = world.ledger.claim(&wanted(Queue::Finalization, 9)).await.unwrap().claims;
     claims.retain(|claimed| items.iter().any(|item| item.job_id == claimed.job.id.as_str()));
     let run = claims.remove(0);
     world.ledger.complete(&completion(&run, Outcome::Kept, Results::default())).await.unwrap();
@@ -175,7 +175,7 @@ async fn the_jobs_of_one_that_is_paused_and_of_one_that_was_cancelled_are_follow
     };
     world.ledger.follow_replays(false).await.unwrap();
     assert_eq!(counts().await, [(0, 0, 2, 0), (0, 0, 1, 1)], "they run");
-    let mut claims = world.ledger.take(Queue::Finalization, &worker("w"), 9).await.unwrap().claims;
+    let mut claims = world.ledger.claim(&wanted(Queue::Finalization, 9)).await.unwrap().claims;
     claims.sort_by_key(|run| run.conversation_id.as_str().to_owned());
     let edge = Edge::Fail { code: FailureCode::InvalidJob, retry_after: None, jitter_permille: 0 };
     world.ledger.settle(&claims[0].holding(), edge).await.unwrap();

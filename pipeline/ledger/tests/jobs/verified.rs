@@ -23,7 +23,7 @@ async fn lived_in() -> World {
     world.claimed("leased").await;
     world.dead("dead", FailureCode::InvalidJob).await;
     world.deferred("deferred").await;
-    world.is_rung().await;
+    world.has_process().await;
     world
 }
 
@@ -54,24 +54,9 @@ async fn each_broken_promise_is_found_by_its_check() {
         ("delete from finalization_admissions", vec!["jobs_were_admitted"]),
         ("update finalization_totals set jobs = jobs + 1 where stripe = 3", vec!["totals_recount"]),
         ("update dead_letter_totals set jobs = 0", vec!["dead_letters_recount"]),
-        (
-            "update finalization_jobs set reconcile_after_at = now() - interval '2 hours' where status = 'queued'; \
-             delete from finalization_bells b using finalization_jobs j where b.job_id = j.job_id and j.status = 'queued'",
-            vec!["live_jobs_have_owners"],
-        ),
-        // Whoever takes its bell is its owner, however long the queue.
+        // A queued job waits for a slot, however long the queue.
         (
             "update finalization_jobs set reconcile_after_at = now() - interval '2 hours' where status = 'queued'",
-            vec![],
-        ),
-        // In `inline` mode, where nobody lives, and to those who are gone or leave, nothing that is queued is overdue.
-        (
-            "update finalization_jobs set reconcile_after_at = now() - interval '2 hours' where status = 'queued'; \
-             delete from finalization_bells; \
-             update service_processes set dispatch_mode = 'inline'; \
-             insert into service_processes select id, version, roles, 'postgres', finalization_slots, creation_slots, leaves, \
-                 started_at, now() - silent * interval '1 second' \
-                 from service_processes, (values ('gone', 30, false), ('leaving', 0, true)) p (id, silent, leaves)",
             vec![],
         ),
         (
@@ -82,11 +67,6 @@ async fn each_broken_promise_is_found_by_its_check() {
         (
             "update conversations set status = 'completed' where conversation_id = 'queued'",
             vec!["jobs_and_conversations_agree"],
-        ),
-        ("update finalization_bells set dispatch_generation = 9", vec!["bells_have_jobs"]),
-        (
-            "insert into finalization_bells values ('fj_nobody', 1, 1, 'creation', now())",
-            vec!["bells_have_jobs"],
         ),
         (
             "alter table finalization_jobs drop constraint keys_never_queue; \
@@ -109,7 +89,7 @@ async fn each_broken_promise_is_found_by_its_check() {
         ("delete from conversations where conversation_id = 'queued'", vec!["live_jobs_have_conversations"]),
         (
             "delete from finalization_jobs where status = 'queued'",
-            vec!["admissions_have_jobs", "conversations_are_processed_by_jobs", "bells_have_jobs"],
+            vec!["admissions_have_jobs", "conversations_are_processed_by_jobs"],
         ),
     ] {
         let world = lived_in().await;
@@ -203,7 +183,7 @@ async fn an_examination_sees_a_healthy_database_and_an_empty_one() {
         sqlx::query_scalar("select current_setting('server_version')").fetch_one(&world.pool).await.unwrap();
     assert_eq!(found.server, server);
     assert_eq!((found.missing_migrations.len(), found.unknown_migrations.len()), (0, 0));
-    assert_eq!((found.bells_without_jobs, found.without_owners, found.unwatched_leases), (0, 0, 0));
+    assert_eq!((found.without_owners, found.unwatched_leases), (0, 0));
     world
         .run(
             "delete from finalization_jobs where status = 'queued'; \
@@ -211,7 +191,7 @@ async fn an_examination_sees_a_healthy_database_and_an_empty_one() {
         )
         .await;
     let found = world.ledger.examine().await.unwrap();
-    assert_eq!((found.bells_without_jobs, found.without_owners, found.unwatched_leases), (1, 1, 1));
+    assert_eq!((found.without_owners, found.unwatched_leases), (1, 1));
     let empty = testbed::TestDatabase::empty().await;
     let ledger = ledger::Ledger::new(empty.options(), ledger::Settings::default());
     assert!(!ledger.examine().await.unwrap().missing_migrations.is_empty());

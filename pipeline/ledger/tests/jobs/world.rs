@@ -6,8 +6,9 @@ use chrono::Duration;
 use futures::FutureExt;
 use job::{FailureCode, Job, JobId, Outcome, Queue, State, WorkerId};
 use ledger::{
-    Claimed, Comparison, Completion, CreateOutcome, Edge, EventKind, Holding, JobView, Ledger, NewContent,
-    NewConversation, NewEndpoint, Process, Results, RunCounts, Same, Settings, Taken, WebhookFormat,
+    ClaimRequest, Claimed, Comparison, Completion, CreateOutcome, Edge, EventKind, Holding, JobClaims,
+    JobView, Ledger, NewContent, NewConversation, NewEndpoint, Process, Results, RunCounts, Same, Settings,
+    WebhookFormat,
 };
 use records::{ConversationId, Segment, Source, UserId};
 use secrecy::SecretString;
@@ -105,7 +106,7 @@ impl World {
     /// A granted claim of the job's present dispatch.
     pub(crate) async fn claim(&self, job: &JobId) -> Claimed {
         let generation = self.job(job).await.generation;
-        let (answer, claimed) = self.ledger.claim(job, generation, &worker("w")).await.unwrap();
+        let (answer, claimed) = self.ledger.claim_delivery(job, generation, &worker("w")).await.unwrap();
         assert_eq!(answer, "claimed");
         claimed.unwrap()
     }
@@ -120,20 +121,13 @@ impl World {
         self.view(job).await.job
     }
 
-    /// Lets `by` pass for one job and its bells: all their times move into the past.
+    /// Lets `by` pass for one job: all its times move into the past.
     pub(crate) async fn age(&self, job: &JobId, by: Duration) {
-        for statement in AGE {
-            sqlx::query(statement)
-                .bind(job.as_str())
-                .bind(by.num_seconds() as f64)
-                .execute(&self.pool)
-                .await
-                .unwrap();
-        }
+        sqlx::query(AGE).bind(job.as_str()).bind(by.num_seconds() as f64).execute(&self.pool).await.unwrap();
     }
 
-    /// A process lives that takes bells, and was seen now.
-    pub(crate) async fn is_rung(&self) {
+    /// A process lives, and was seen now.
+    pub(crate) async fn has_process(&self) {
         self.ledger.report_process(&process("host:1", 4), &RunCounts::default()).await.unwrap();
     }
 
@@ -142,32 +136,33 @@ impl World {
         self.ledger.waker().deliveries_waiting().now_or_never().is_some()
     }
 
-    /// What one take of up to ten bells of a queue comes to. One that comes too late with what it saw is made again, as
-    /// workers do.
-    pub(crate) async fn taken(&self, queue: Queue) -> Taken {
-        loop {
-            let taken = self.ledger.take(queue, &worker("w"), 10).await.unwrap();
-            if taken.quiet_for != Some(std::time::Duration::ZERO) {
-                return taken;
-            }
-        }
+    /// Claims up to ten jobs of a queue.
+    pub(crate) async fn claims(&self, queue: Queue) -> JobClaims {
+        self.ledger.claim(&wanted(queue, 10)).await.unwrap()
     }
 
-    /// What it answers.
-    pub(crate) async fn answers(&self, queue: Queue) -> Vec<&'static str> {
-        self.taken(queue).await.answers
+    /// The ids of the jobs that such a claim brings, oldest first.
+    pub(crate) async fn claimed_ids(&self, queue: Queue) -> Vec<JobId> {
+        ids(self.claims(queue).await)
     }
 }
 
-const AGE: [&str; 2] = [
-    "update finalization_jobs j set admitted_at = admitted_at - t.by, ready_at = ready_at - t.by, \
+/// A claim of the worker `w` for so many free slots, where no user has a share to keep to.
+pub(crate) fn wanted(queue: Queue, slots: u32) -> ClaimRequest {
+    ClaimRequest { queue, worker: worker("w"), slots, share: u32::MAX, running: Default::default() }
+}
+
+/// The ids of claimed jobs.
+pub(crate) fn ids(claims: JobClaims) -> Vec<JobId> {
+    claims.claims.into_iter().map(|claimed| claimed.job.id).collect()
+}
+
+const AGE: &str = "update finalization_jobs j set admitted_at = admitted_at - t.by, ready_at = ready_at - t.by, \
          lease_claimed_at = lease_claimed_at - t.by, lease_expires_at = lease_expires_at - t.by, \
          lease_ready_at = lease_ready_at - t.by, first_blocked_at = first_blocked_at - t.by, \
-         settled_at = settled_at - t.by, look_at = look_at - t.by, \
+         settled_at = settled_at - t.by, next_check_at = next_check_at - t.by, \
          reconcile_after_at = reconcile_after_at - t.by \
-     from (select make_interval(secs => $2) as by) t where job_id = $1",
-    "update finalization_bells set ring_at = ring_at - make_interval(secs => $2) where job_id = $1",
-];
+     from (select make_interval(secs => $2) as by) t where job_id = $1";
 
 /// A worker of that name.
 pub(crate) fn worker(name: &str) -> WorkerId {

@@ -67,7 +67,7 @@ async fn the_databases_health_is_read_from_its_own_views() {
     let world = World::new().await;
     let health = world.ledger.health().await.unwrap();
     let names: Vec<&str> = health.tables.iter().map(|table| table.name.as_str()).collect();
-    assert_eq!(names.len(), 8, "every busy table exists: {names:?}");
+    assert_eq!(names.len(), 7, "every busy table exists: {names:?}");
     let states: Vec<&str> = health.sessions.iter().map(|(state, _)| *state).collect();
     assert_eq!(states, ["active", "waiting", "idle", "idle_in_transaction"]);
     assert!(health.sessions_allowed > 0 && health.bytes > 0 && health.wal_bytes > 0.0, "{health:?}");

@@ -166,7 +166,6 @@ async fn the_lists_in_the_tables_are_the_lists_in_the_code() {
         (("goals", "goal_type_known"), names!(GoalType)),
         (("finalization_jobs", "origin_known"), names!(Origin)),
         (("finalization_jobs", "queue_known"), names!(Queue)),
-        (("finalization_bells", "queue_known"), names!(Queue)),
         (("queue_pauses", "queue_known"), names!(Queue)),
         (("finalization_jobs", "outcome_known"), names!(Outcome)),
         (("finalization_jobs", "codes_known"), names!(FailureCode)),

@@ -14,7 +14,7 @@ fn action() -> OperatorAction {
 async fn filled() -> World {
     let world = World::new().await;
     world.run(SEED).await;
-    world.run("update finalization_jobs set ring = 1, epoch = 1").await;
+    world.run("update finalization_jobs set dispatch = 1, epoch = 1").await;
     verified(&world).await;
     world
 }
@@ -80,7 +80,6 @@ async fn erasure_removes_the_user_from_every_table() {
     erase(&world, &world.ann).await;
 
     assert_eq!(tables_of(&world, &world.ann).await, Vec::<String>::new());
-    assert_eq!(world.count("select count(*) from finalization_bells").await, 0);
     assert_eq!(
         world.count("select count(*) from replay_items where user_id = ''").await,
         1,

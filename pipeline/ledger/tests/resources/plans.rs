@@ -180,7 +180,9 @@ async fn gauges_cost_nothing_that_grows_with_history() {
         assert!(ledger.gauges().await.unwrap().jobs.contains(&("queued", 100)));
     };
     assert_uses(&world, "finalization_jobs", "finalization_jobs_age", gauges).await;
-    assert_uses(&world, "finalization_jobs", "finalization_jobs_due", gauges).await;
+    for index in ["finalization_jobs_leases", "finalization_jobs_parked"] {
+        assert_uses(&world, "finalization_jobs", index, gauges).await;
+    }
 }
 
 #[tokio::test]

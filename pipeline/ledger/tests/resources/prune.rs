@@ -33,8 +33,6 @@ async fn with_jobs() -> World {
                  from finalization_jobs; \
              insert into finalization_admissions values ('ann', 'superseded', 2, 'newer', now()), \
                  ('bob', 'alive', 2, 'another', now()); \
-             insert into finalization_bells (job_id, ring, dispatch_generation, queue, ring_at) \
-                 select job_id, 1, 1, queue, now() from finalization_jobs; \
              insert into stage_checkpoints (user_id, job_id, stage, version, digest, output, epoch) \
                  values ('ann', 'done', 'describe', 1, '', '{}', 1); \
              update finalization_totals t set jobs = (select count(*) from finalization_jobs j \
@@ -61,11 +59,6 @@ async fn a_dead_letter_that_nobody_settled_is_never_pruned() {
     assert_eq!(pruned, Pruned { jobs: 4, deliveries: 0, actions: 0, requests: 0 });
     assert_eq!(left(&world).await, ["alive", "young"]);
     assert_eq!(world.count("select count(*) from stage_checkpoints").await, 0);
-    let bells: Vec<String> = sqlx::query_scalar("select job_id from finalization_bells order by job_id")
-        .fetch_all(&world.pool)
-        .await
-        .unwrap();
-    assert_eq!(bells, ["alive", "young"], "nobody takes a bell in `inline` mode");
     assert_eq!(
         world.count("select count(*) from finalization_admissions").await,
         8,

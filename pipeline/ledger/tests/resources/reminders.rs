@@ -1,13 +1,13 @@
 //! Reminders: what is pushed, when, to whom, and never twice.
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use chrono::TimeDelta;
 use futures::FutureExt;
-use job::{Outcome, WorkerId};
+use job::{Outcome, Queue, WorkerId};
 use ledger::{
-    ClaimedPush, Completion, CreateOutcome, DeliveryOutcome, NewContent, NewConversation, NewItem,
-    NewSubscription, PushPolicy, Results, Same, SubscriptionKind, TooManySubscriptions,
+    ClaimRequest, ClaimedPush, Completion, CreateOutcome, DeliveryOutcome, NewContent, NewConversation,
+    NewItem, NewSubscription, PushPolicy, Results, Same, SubscriptionKind, TooManySubscriptions,
 };
 use records::{ConversationId, Source, Timestamp, UserId};
 use secrecy::{ExposeSecret, SecretString};
@@ -31,14 +31,17 @@ pub(crate) async fn heard(world: &World, id: &str, task: &str, due_at: Timestamp
     complete(world, task, due_at).await;
 }
 
-/// Runs the one job that waits.
+/// Runs the one job that is queued.
 pub(crate) async fn complete(world: &World, task: &str, due_at: Timestamp) {
-    let taken = world.ledger.take(job::Queue::Creation, &WorkerId("w".to_owned()), 9).await.unwrap();
+    let worker = WorkerId("w".to_owned());
+    let request =
+        ClaimRequest { queue: Queue::Creation, worker, slots: 1, share: 1, running: HashMap::default() };
+    let claimed = world.ledger.claim(&request).await.unwrap().claims.remove(0);
     let item = NewItem { description: task.to_owned(), due_at: Some(due_at) };
     let results = Results { items: vec![item], engine: "test".to_owned(), ..Results::default() };
     let equal = || records::pairwise(|one, other| one == other);
     let same = Same { task: Arc::new(equal), fact: Arc::new(equal) };
-    let completion = Completion { claimed: taken.claims[0].clone(), outcome: Outcome::Kept, results, same };
+    let completion = Completion { claimed, outcome: Outcome::Kept, results, same };
     world.ledger.complete(&Arc::new(completion)).await.unwrap();
 }
 

@@ -209,7 +209,7 @@ const FINISHED: &[&str] = &[
     "update finalization_totals set jobs = $COUNT where status = 'completed' and stripe = 0",
 ];
 
-/// Conversations whose jobs were put off until tomorrow, with the bells that will ring then.
+/// Conversations whose jobs are due tomorrow.
 const WAITING: &[&str] = &[
     "insert into conversations (user_id, conversation_id, created_at, updated_at, started_at, finished_at, language, \
          source, status, finalization_revision) \
@@ -222,6 +222,4 @@ const WAITING: &[&str] = &[
      from generate_series(1, $COUNT) n",
     "insert into finalization_admissions (user_id, conversation_id, revision, job_id, admitted_at) \
      select user_id, conversation_id, revision, job_id, admitted_at from finalization_jobs",
-    "insert into finalization_bells (job_id, ring, dispatch_generation, queue, ring_at) \
-     select job_id, ring, generation, queue, ready_at from finalization_jobs",
 ];

@@ -7,12 +7,12 @@ macro_rules! steps {
     ($condition:literal) => {
         concat!(
             "with steps as (select h.*, lag(version) over w p_version, lag(epoch) over w p_epoch, \
-                 lag(generation) over w p_generation, lag(ring) over w p_ring, lag(status) over w p_status, \
+                 lag(generation) over w p_generation, lag(dispatch) over w p_dispatch, lag(status) over w p_status, \
                  lag(worker) over w p_worker, lag(lease_expires_at) over w p_expires, lag(attempts) over w p_attempts, \
                  lag(crashes) over w p_crashes, lag(requires_keys) over w p_keys, lag(outcome) over w p_outcome \
              from chaos.history h where op <> 'DELETE' window w as (partition by job_id order by version, seq)) \
-             select format('%s v%s: %s e%s g%s r%s %s -> %s e%s g%s r%s %s by %s at %s', job_id, version, p_status, \
-                 p_epoch, p_generation, p_ring, p_worker, status, epoch, generation, ring, worker, writer, at) \
+             select format('%s v%s: %s e%s g%s d%s %s -> %s e%s g%s d%s %s by %s at %s', job_id, version, p_status, \
+                 p_epoch, p_generation, p_dispatch, p_worker, status, epoch, generation, dispatch, worker, writer, at) \
              from steps where p_version is not null and (",
             $condition,
             ") order by seq"
@@ -23,8 +23,8 @@ macro_rules! steps {
 pub(super) const RULES: &[Rule] = &[
     ("a version follows the one before it", steps!("version <> p_version + 1")),
     (
-        "epochs, generations and rings never go back",
-        steps!("epoch < p_epoch or generation < p_generation or ring < p_ring"),
+        "epochs, generations and dispatches never go back",
+        steps!("epoch < p_epoch or generation < p_generation or dispatch < p_dispatch"),
     ),
     ("an epoch is raised one at a time", steps!("epoch > p_epoch + 1")),
     (

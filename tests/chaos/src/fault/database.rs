@@ -9,9 +9,8 @@ use sqlx::postgres::PgConnection;
 use crate::run::World;
 
 /// The tables whose writes may fail as on a full disk.
-const WRITTEN: [&str; 12] = [
+const WRITTEN: [&str; 11] = [
     "finalization_jobs",
-    "finalization_bells",
     "finalization_totals",
     "conversations",
     "transcript_segments",

@@ -85,28 +85,6 @@ async fn a_database_that_crashes_under_load_loses_nothing_and_no_process_is_rest
     assert!(jobs.iter().all(|job| job["attempts"] == json!(0)), "{jobs:?}");
 }
 
-#[tokio::test]
-async fn finalize_answers_while_the_bells_are_away_and_the_job_runs_once_they_are_back() {
-    let world = World::new().await;
-    let process = Process::serve(&world.url, &[PASSES]).await;
-    let client = world.client(&process);
-    let (kept, deleted) = (client.ingest(GARDEN).await, client.ingest(GARDEN).await);
-    world.run("alter table finalization_bells rename to finalization_bells_away").await;
-
-    // Asserts that both are answered 200.
-    client.finalize(&kept).await;
-    client.finalize(&deleted).await;
-    let path = format!("/v1/dev/user/conversations/{deleted}");
-    let (gone, words) = client.ask(Method::DELETE, &path, None).await;
-
-    assert!(gone.is_success(), "a deletion needs no bells either: {words}");
-    let queued = client.ask(Method::GET, &format!("/v1/conversations/{kept}/finalization"), None).await.1;
-    assert_eq!(queued["status"], "queued");
-    world.run("alter table finalization_bells_away rename to finalization_bells").await;
-    assert_eq!(client.finished(&kept).await["status"], "completed");
-    assert_eq!(world.count("select count(*) from finalization_jobs where status = 'queued'").await, 0);
-}
-
 /// Ingests and finalizes, repeating what is answered 503 or not at all as a client does.
 async fn admitted_in_the_end(client: &Client) -> String {
     let body = crate::client::deferred(GARDEN);

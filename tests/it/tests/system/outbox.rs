@@ -74,7 +74,6 @@ async fn inline_mode_refuses_finalize_before_anything_changes() {
     assert_eq!(client.conversation(&id).await, before);
     assert_eq!(world.count("select count(*) from conversations").await, 1);
     assert_eq!(world.count("select count(*) from finalization_jobs").await, 0);
-    assert_eq!(world.count("select count(*) from finalization_bells").await, 0);
 }
 
 #[tokio::test]

@@ -73,13 +73,9 @@ impl World {
     /// Cuts every wait short: what is queued is due now.
     pub(crate) async fn hurry(&self) {
         let pool = self.database.pool(1).await;
-        for statement in [
-            "update finalization_jobs set version = version + 1, ready_at = clock_timestamp() \
-             where status = 'queued'",
-            "update finalization_bells set ring_at = clock_timestamp()",
-        ] {
-            sqlx::query(statement).execute(&pool).await.expect("the statement is good");
-        }
+        let due = "update finalization_jobs set version = version + 1, ready_at = clock_timestamp() \
+             where status = 'queued'";
+        sqlx::query(due).execute(&pool).await.expect("the statement is good");
         pool.close().await;
     }
 

@@ -91,10 +91,10 @@ const ASK_NOTHING: [&str; 4] = ["clone", "in_time", "policy", "waker"];
 const KEEP_TIME: [(&str, &str); 6] = [
     ("admit_abandoned", ".in_time(ledger.finalize_all("),
     ("complete", ".in_time(ledger.complete_all("),
-    ("conversation", ".in_time(ledger.look_at("),
+    ("conversation", ".in_time(read)"),
+    ("claim", ".in_time(self.claim_together("),
     ("prune", ".in_time(self.prune_jobs("),
-    ("run_input", ".in_time(ledger.run_inputs("),
-    ("take", ".in_time(self.take_at_once("),
+    ("run_input", ".in_time(read)"),
 ];
 
 /// A connection can die without a word, and whoever asks in a loop would wait for its answer for ever.

@@ -33,12 +33,12 @@ impl Walk {
                 Command::Claim { generation: job.generation, worker: worker("w"), keys: true }
             }
             CLAIM => Command::Claim {
-                generation: Generation(job.generation.0 + chance.offset()),
+                generation: job::Generation(job.generation.0 + chance.offset()),
                 worker: worker("w"),
                 keys: false,
             },
             // Whether a bell waits is read when the command is said.
-            RECONCILE => Command::Reconcile { bell_waiting: false },
+            RECONCILE => Command::Reconcile { task_waiting: false },
             2 => Command::Renew { epoch },
             3 => Command::Release { epoch, delay: Duration::seconds(*chance.one_of(&[-1, 0, 20, 600])) },
             4 => Command::Complete { epoch, outcome: *chance.one_of(&[Outcome::Kept, Outcome::Discarded]) },

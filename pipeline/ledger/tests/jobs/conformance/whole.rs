@@ -1,4 +1,4 @@
-//! The commands that are said of a conversation, of a person, or of a queue's bells.
+//! The commands about a conversation, a user, or a queue.
 
 use ledger::ReprocessRefusal;
 
@@ -122,73 +122,36 @@ impl Walk {
         assert_same(&self.world.view(&mirror.job.id).await, mirror, &"record");
     }
 
-    /// A take of a few bells is a claim per bell, in the order of their times.
-    pub(super) async fn take(&mut self) {
+    /// A claim of a few slots is a `Claim` of the present dispatch for each of the oldest due jobs.
+    pub(super) async fn claim(&mut self) {
         let queue = *self.chance.one_of(&[Queue::Finalization, Queue::Creation]);
-        // A process that knows of no bell whose time was moved by hand; connected before the clock is read, so that none
-        // becomes due meanwhile.
-        let process = self.world.other_process();
-        process.poll(&self.world.ann, &records::ConversationId::new("nothing")).await.unwrap();
         let now = self.world.ledger.now().await.unwrap();
-        let bells = self.due_bells(queue, now).await;
-        // One that becomes due while it is asked for would be answered as well.
-        if self.due_bells(queue, now + chrono::Duration::seconds(5)).await.len() > bells.len() {
-            process.close().await;
+        let due = self.due(queue, now).await;
+        // One that becomes due while the claim is made would be claimed as well.
+        if self.due(queue, now + chrono::Duration::seconds(5)).await.len() > due.len() {
             return;
         }
-        let taken = process.take(queue, &worker("w"), SLOTS).await.unwrap();
-        process.close().await;
-        let now = self.moment_of(&bells).await.unwrap_or(now);
-        let (mut expected, mut checks) = (Vec::new(), Vec::new());
-        for (id, _, generation) in &bells {
-            let id = JobId::from_text(id);
-            let claim =
-                Command::Claim { generation: Generation(*generation), worker: worker("w"), keys: false };
-            expected.push(match self.find(&id) {
-                Some((place, which)) => {
-                    let job = self.talks[place].jobs[which].job.clone();
-                    // A second bell of the same job finds the first one's work done.
-                    let decided = self.decide(place, which, &claim, now);
-                    checks.push((place, which, claim.clone()));
-                    answer(&job, &claim, &decided)
-                }
-                None => {
-                    let retired = self.retired.iter().flat_map(|talk| &talk.jobs);
-                    let job = &retired.clone().find(|mirror| mirror.job.id == id).unwrap().job;
-                    answer(job, &claim, &decide(job, claim.clone(), now, &Policy::default()))
-                }
-            });
-        }
-        let mut answers = taken.answers;
-        answers.sort_unstable();
-        expected.sort_unstable();
-        assert_eq!(answers, expected);
-        for (place, which, claim) in checks {
+        let claims = self.world.ledger.claim(&wanted(queue, SLOTS)).await.unwrap();
+        assert_eq!(claims.deferred, 0);
+        assert_eq!(claims.claims.iter().map(|claimed| claimed.job.id.to_string()).collect::<Vec<_>>(), due);
+        for claimed in &claims.claims {
+            let (place, which) = self.find(&claimed.job.id).unwrap();
+            let generation = self.talks[place].jobs[which].job.generation;
+            let claim = Command::Claim { generation, worker: worker("w"), keys: false };
+            let State::Leased(lease) = &claimed.job.state else { panic!("{claimed:?}") };
+            self.decide(place, which, &claim, lease.claimed_at).unwrap();
             let mirror = &self.talks[place].jobs[which];
             assert_same(&self.world.view(&mirror.job.id).await, mirror, &claim);
             self.check_row(place, which).await;
         }
-        let left = self.due_bells(queue, now).await;
-        assert!(bells.iter().all(|bell| !left.contains(bell)), "{bells:?} and then {left:?}");
+        let left = self.due(queue, now).await;
+        assert!(due.iter().all(|job| !left.contains(job)), "{due:?} and then {left:?}");
     }
 
-    /// When a take stored its claims, if it stored any.
-    async fn moment_of(&self, bells: &[(String, i64, i64)]) -> Option<Timestamp> {
-        for (id, ..) in bells {
-            let id = JobId::from_text(id);
-            let Some((place, which)) = self.find(&id) else { continue };
-            let view = self.world.view(&id).await;
-            if view.version != self.talks[place].jobs[which].version {
-                return Some(view.updated_at);
-            }
-        }
-        None
-    }
-
-    async fn due_bells(&self, queue: Queue, now: Timestamp) -> Vec<(String, i64, i64)> {
-        sqlx::query_as(
-            "select job_id, ring, dispatch_generation from finalization_bells \
-             where queue = $1 and ring_at <= $2 order by ring_at, job_id limit $3",
+    async fn due(&self, queue: Queue, now: Timestamp) -> Vec<String> {
+        sqlx::query_scalar(
+            "select job_id from finalization_jobs where queue = $1 and status = 'queued' and ready_at <= $2 \
+             order by ready_at, job_id limit $3",
         )
         .bind(queue.as_str())
         .bind(now)

@@ -23,8 +23,6 @@ pub(crate) const SEED: &str = "\
         values ('ann', 'j', 'c', 1, 'create', 'creation', 'queued', now(), false, false, now(), now(), now(), now()); \
     insert into finalization_admissions (user_id, conversation_id, revision, job_id, admitted_at) \
         values ('ann', 'c', 1, 'j', now()); \
-    insert into finalization_bells (job_id, ring, dispatch_generation, queue, ring_at) \
-        values ('j', 1, 1, 'creation', now()); \
     insert into stage_checkpoints (user_id, job_id, stage, version, digest, output, epoch) \
         values ('ann', 'j', 'structure', 1, 'd', '1', 1); \
     insert into engine_usage (user_id, job_id, epoch, stage, engine, calls, prompt_tokens, cached_tokens, \
@@ -105,7 +103,7 @@ pub(super) const OF_PEOPLE: &[Refused] = &[
     ),
 ];
 
-/// What a job, its bells and what is counted and done of it may not be. The job that is there is queued.
+/// What a job and what is counted and done of it may not be. The job that is there is queued.
 pub(super) const OF_JOBS: &[Refused] = &[
     (
         "finalization_jobs",
@@ -190,13 +188,12 @@ pub(super) const OF_JOBS: &[Refused] = &[
     ("finalization_jobs", "settled_is_dead", "settled_at = now()"),
     ("finalization_jobs", "numbers_sane", "generation = 0"),
     ("finalization_jobs", "numbers_sane", "epoch = -1"),
-    ("finalization_jobs", "numbers_sane", "ring = -1"),
+    ("finalization_jobs", "numbers_sane", "dispatch = -1"),
     ("finalization_jobs", "numbers_sane", "attempts = -1"),
     ("finalization_jobs", "numbers_sane", "crashes = -1"),
     ("finalization_jobs", "numbers_sane", "runs = -1"),
     ("finalization_jobs", "numbers_sane", "version = 0"),
     ("finalization_jobs", "trace_context_is_one", "trace_context = 'words'"),
-    ("finalization_bells", "queue_known", "queue = 'gone'"),
     ("finalization_totals", "total_status_known", "status = 'queued' where status = 'completed'"),
     ("engine_usage", "usage_is_counted", "calls = -1"),
     ("engine_usage", "usage_is_counted", "prompt_tokens = -1"),

@@ -1,0 +1,217 @@
+//! Claims: the oldest due jobs of a queue, each once, and no user's jobs at the cost of the others'.
+
+use std::collections::HashMap;
+
+use chrono::Duration;
+use job::{FailureCode, JobId, Queue};
+use ledger::{ClaimRequest, CreateOutcome, Edge, JobClaims, OperatorAction};
+use records::UserId;
+
+use crate::world::{World, ids, said, talk, wanted, worker};
+
+const FAIL: Edge = Edge::Fail { code: FailureCode::ModelTimeout, retry_after: None, jitter_permille: 0 };
+
+/// One job in each queue.
+async fn one_in_each(world: &World) -> (JobId, JobId) {
+    let creation = world.admitted("created").await;
+    let id = world.deferred("finalized").await;
+    world.ledger.append_segments(&world.ann, &id, &[said("s")]).await.unwrap().unwrap();
+    let finalization = world.ledger.finalize(&world.ann, &id, None).await.unwrap().unwrap().unwrap();
+    (creation, finalization)
+}
+
+#[tokio::test]
+async fn a_claim_reads_its_own_queue() {
+    let world = World::new().await;
+    let (creation, finalization) = one_in_each(&world).await;
+    assert_eq!(world.claimed_ids(Queue::Creation).await, [creation]);
+    assert_eq!(world.claimed_ids(Queue::Creation).await, []);
+    assert_eq!(world.claimed_ids(Queue::Finalization).await, [finalization]);
+}
+
+#[tokio::test]
+async fn a_job_is_claimed_when_it_is_ready_and_not_before() {
+    let world = World::new().await;
+    let run = world.claimed("c").await;
+    world.ledger.settle(&run.holding(), FAIL).await.unwrap();
+    assert_eq!(world.claimed_ids(Queue::Creation).await, [], "it backs off");
+    world.age(&run.job.id, Duration::minutes(2)).await;
+    assert_eq!(world.claimed_ids(Queue::Creation).await, [run.job.id]);
+}
+
+#[tokio::test]
+async fn the_oldest_jobs_are_claimed_first_and_no_more_than_there_are_slots() {
+    let world = World::new().await;
+    let [newest, oldest, middle] =
+        [world.admitted("a").await, world.admitted("b").await, world.admitted("c").await];
+    world.age(&oldest, Duration::minutes(2)).await;
+    world.age(&middle, Duration::minutes(1)).await;
+    let two = world.ledger.claim(&wanted(Queue::Creation, 2)).await.unwrap();
+    assert_eq!(ids(two), [oldest, middle]);
+    assert_eq!(world.claimed_ids(Queue::Creation).await, [newest]);
+}
+
+#[tokio::test]
+async fn a_claim_skips_a_locked_job() {
+    let world = World::new().await;
+    let (one, other) = (world.admitted("a").await, world.admitted("b").await);
+    let held = "select from finalization_jobs where conversation_id = 'a' for update";
+    let mut holder = world.database.holding(held).await;
+    assert_eq!(world.claimed_ids(Queue::Creation).await, [other]);
+    sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
+    assert_eq!(world.claimed_ids(Queue::Creation).await, [one]);
+}
+
+#[tokio::test]
+async fn a_paused_queue_is_not_claimed_from() {
+    let world = World::new().await;
+    let (creation, finalization) = one_in_each(&world).await;
+    let action = OperatorAction { operator: "olga".into(), reason: "a test".into() };
+    world.ledger.pause(Queue::Creation, &action).await.unwrap();
+    assert_eq!(world.claimed_ids(Queue::Creation).await, []);
+    assert_eq!(world.claimed_ids(Queue::Finalization).await, [finalization]);
+    world.ledger.resume(Queue::Creation, &action).await.unwrap();
+    assert_eq!(world.claimed_ids(Queue::Creation).await, [creation]);
+}
+
+/// A job that refuses whatever `changes` describes, as the oldest of two.
+async fn with_a_bad_one(world: &World, changes: &str) -> (JobId, JobId) {
+    let (bad, good) = (world.admitted("bad").await, world.admitted("good").await);
+    world.age(&bad, Duration::minutes(1)).await;
+    let refuse = format!(
+        "create function refuse() returns trigger language plpgsql as \
+             $$begin raise exception 'no' using errcode = '23514'; end$$; \
+         create trigger refuse before update on finalization_jobs for each row \
+             when (new.conversation_id = 'bad' and {changes}) execute function refuse()"
+    );
+    sqlx::raw_sql(sqlx::AssertSqlSafe(refuse)).execute(&world.pool).await.unwrap();
+    (bad, good)
+}
+
+const DEFERRED: &str = "select count(*) from finalization_jobs where status = 'queued' \
+    and ready_at between now() + interval '4 minutes' and now() + interval '5 minutes'";
+
+#[tokio::test]
+async fn a_job_that_cannot_be_stored_is_deferred_alone() {
+    let world = World::new().await;
+    let (_, good) = with_a_bad_one(&world, "new.status = 'leased'").await;
+    let JobClaims { claims, deferred } = world.claims(Queue::Creation).await;
+    assert_eq!((claims.len(), &claims[0].job.id, deferred), (1, &good, 1));
+    assert_eq!(world.count(DEFERRED).await, 1);
+}
+
+#[tokio::test]
+async fn a_job_that_can_neither_be_stored_nor_deferred_stops_no_other() {
+    let world = World::new().await;
+    let (_, good) = with_a_bad_one(&world, "true").await;
+    let one = wanted(Queue::Creation, 1);
+    let first = world.ledger.claim(&one).await.unwrap();
+    assert_eq!((first.claims.len(), first.deferred), (0, 1));
+    assert_eq!(ids(world.ledger.claim(&one).await.unwrap()), [good], "with a single slot, too");
+    assert_eq!(world.claims(Queue::Creation).await.deferred, 0, "it is passed over from memory");
+}
+
+#[tokio::test]
+async fn a_job_that_cannot_be_read_is_deferred_alone() {
+    let world = World::new().await;
+    let (bad, good) = (world.admitted("bad").await, world.admitted("good").await);
+    world.age(&bad, Duration::minutes(1)).await;
+    world
+        .run(
+            "alter table finalization_jobs drop constraint origin_known; \
+             update finalization_jobs set origin = 'unheard of' where conversation_id = 'bad'",
+        )
+        .await;
+    let JobClaims { claims, deferred } = world.claims(Queue::Creation).await;
+    assert_eq!((claims.len(), &claims[0].job.id, deferred), (1, &good, 1));
+    assert_eq!(world.count(DEFERRED).await, 1);
+}
+
+/// A claim of a worker with four slots, of which so many are free, and in which users run so many jobs.
+fn fair(free: u32, running: &[(&str, u32)]) -> ClaimRequest {
+    let running: HashMap<UserId, u32> = running.iter().map(|(user, n)| (UserId::new(*user), *n)).collect();
+    ClaimRequest { share: 2, running, slots: free, ..wanted(Queue::Creation, free) }
+}
+
+/// Users of these names with so many jobs each; those of the first are the oldest.
+async fn users(world: &World, jobs: &[(&str, usize)]) {
+    for (minutes, (name, count)) in (1..).zip(jobs.iter().rev()) {
+        let user = UserId::new(*name);
+        world.ledger.create_user(&user, &Default::default()).await.unwrap();
+        for number in 0..*count {
+            let new = talk(&format!("{name}-{number}"));
+            let created = world.ledger.create_conversation(&user, new).await.unwrap();
+            let CreateOutcome::Admitted(admitted) = created else { panic!("{created:?}") };
+            world.age(&admitted.job_id, Duration::minutes(minutes)).await;
+        }
+    }
+}
+
+/// Whose jobs were claimed, sorted.
+fn whose(claims: &JobClaims) -> Vec<&str> {
+    let mut users: Vec<&str> = claims.claims.iter().map(|claimed| claimed.user_id.as_str()).collect();
+    users.sort_unstable();
+    users
+}
+
+#[tokio::test]
+async fn one_user_takes_at_most_half_of_the_slots_while_others_wait() {
+    let world = World::new().await;
+    users(&world, &[("heavy", 9), ("bob", 1), ("eve", 3)]).await;
+    let claims = world.ledger.claim(&fair(4, &[])).await.unwrap();
+    assert_eq!(whose(&claims), ["bob", "eve", "heavy", "heavy"]);
+    let claims = world.ledger.claim(&fair(1, &[("heavy", 2), ("bob", 1)])).await.unwrap();
+    assert_eq!(whose(&claims), ["eve"]);
+    let claims = world.ledger.claim(&fair(2, &[("heavy", 2), ("eve", 2)])).await.unwrap();
+    assert_eq!(whose(&claims), ["heavy", "heavy"], "no slot stays free because of a share");
+}
+
+#[tokio::test]
+async fn users_take_turns_at_the_slots_beyond_a_share() {
+    let world = World::new().await;
+    users(&world, &[("heavy", 9), ("bob", 3), ("eve", 3), ("zoe", 3)]).await;
+    let mut turns = Vec::new();
+    for _ in 0..6 {
+        let claims = world.ledger.claim(&fair(1, &[("heavy", 2)])).await.unwrap();
+        turns.extend(whose(&claims).into_iter().map(str::to_owned));
+    }
+    assert_eq!(turns, ["bob", "eve", "zoe", "bob", "eve", "zoe"]);
+}
+
+#[tokio::test]
+async fn a_job_that_is_not_due_takes_no_turn() {
+    let world = World::new().await;
+    users(&world, &[("heavy", 9), ("bob", 1), ("eve", 1)]).await;
+    world
+        .run("update finalization_jobs set ready_at = now() + interval '1 hour' where user_id = 'bob'")
+        .await;
+    let claims = world.ledger.claim(&fair(1, &[("heavy", 2)])).await.unwrap();
+    assert_eq!(whose(&claims), ["eve"]);
+    let claims = world.ledger.claim(&fair(1, &[("heavy", 2)])).await.unwrap();
+    assert_eq!(whose(&claims), ["heavy"]);
+}
+
+/// One user has 100,000 older jobs: another user's single job is claimed with the next free slot all the same, and the claim
+/// reads a handful of rows.
+#[tokio::test]
+async fn a_backlog_of_one_user_delays_no_other_user() {
+    let world = World::new().await;
+    users(&world, &[("heavy", 1), ("bob", 1)]).await;
+    world
+        .database
+        .seed(&["insert into finalization_jobs select (jsonb_populate_record(j, jsonb_build_object( \
+                 'job_id', 'fj_' || n, 'conversation_id', 'c' || n, 'ready_at', j.ready_at - interval '1 hour'))).* \
+             from finalization_jobs j, generate_series(1, 100000) n where j.user_id = 'heavy'",
+             "analyze finalization_jobs"])
+        .await;
+    let began = std::time::Instant::now();
+    let claims = world.ledger.claim(&fair(2, &[("heavy", 2)])).await.unwrap();
+    assert_eq!(whose(&claims), ["bob", "heavy"]);
+    let took = began.elapsed();
+    assert!(
+        took < std::time::Duration::from_secs(2),
+        "a claim that reads the backlog takes longer: {took:?}"
+    );
+    let one = ClaimRequest { worker: worker("v"), ..fair(1, &[("heavy", 1), ("bob", 1)]) };
+    assert_eq!(whose(&world.ledger.claim(&one).await.unwrap()), ["heavy"]);
+}
