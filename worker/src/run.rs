@@ -130,6 +130,9 @@ impl Runner {
                 self.settle(&held, unfinished).await
             }
         };
+        if end.ended == Ended::Lost && !self.hard.is_cancelled() {
+            self.prove_alive(&held).await;
+        }
         witness.run_ended(end.ended, began.elapsed());
         end
     }
@@ -230,6 +233,14 @@ impl Runner {
         let due = account.statement(&self.engines);
         if self.ledger.in_time(self.ledger.spend(held.holding(), &due.spent)).await.is_err() {
             tracing::warn!("what the run spent could not be written");
+        }
+    }
+
+    /// The lease is lost while this process lives: one last renewal, which is refused, takes back the crash that was counted.
+    async fn prove_alive(&self, held: &Held) {
+        let last = self.ledger.in_time(self.ledger.renew(std::slice::from_ref(held.holding())));
+        if let Err(error) = last.await {
+            tracing::info!(%error, "the crash that was counted for a lost lease could not be taken back");
         }
     }
 

@@ -56,6 +56,8 @@ pub(crate) struct JobRow {
     ring: i64,
     attempts: i32,
     crashes: i32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    crashed_epoch: Option<i64>,
     runs: i32,
     requires_keys: bool,
     force_process: bool,
@@ -97,6 +99,7 @@ impl TryFrom<JobRow> for Stored {
             ring: Ring(row.ring),
             attempts: count(row.attempts, "attempts")?,
             crashes: count(row.crashes, "crashes")?,
+            crashed_epoch: row.crashed_epoch.map(Epoch),
             runs: count(row.runs, "runs")?,
             requires_keys: row.requires_keys,
             force_process: row.force_process,
@@ -177,6 +180,7 @@ fn row(stored: &Stored, now: Timestamp, policy: &Policy) -> JobRow {
         ring: job.ring.0,
         attempts: job.attempts.cast_signed(),
         crashes: job.crashes.cast_signed(),
+        crashed_epoch: job.crashed_epoch.map(|epoch| epoch.0),
         runs: job.runs.cast_signed(),
         requires_keys: job.requires_keys,
         force_process: job.force_process,
@@ -274,7 +278,8 @@ macro_rules! jobs_stored {
              ready_at = r.ready_at, epoch = r.epoch, lease_worker = r.lease_worker, \
              lease_claimed_at = r.lease_claimed_at, lease_expires_at = r.lease_expires_at, \
              lease_ready_at = r.lease_ready_at, outcome = r.outcome, dead_code = r.dead_code, \
-             generation = r.generation, ring = r.ring, attempts = r.attempts, crashes = r.crashes, runs = r.runs, \
+             generation = r.generation, ring = r.ring, attempts = r.attempts, crashes = r.crashes, \
+             crashed_epoch = r.crashed_epoch, runs = r.runs, \
              requires_keys = r.requires_keys, unrung = r.unrung, admitted_at = r.admitted_at, \
              first_blocked_at = r.first_blocked_at, last_code = r.last_code, settled_at = r.settled_at, \
              look_at = r.look_at, reconcile_after_at = r.reconcile_after_at, updated_at = r.updated_at, \

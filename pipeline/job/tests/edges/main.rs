@@ -10,6 +10,7 @@ mod give_up;
 mod heard;
 mod names;
 mod operator;
+mod prove_alive;
 mod repair;
 mod rings;
 mod run_end;

@@ -174,11 +174,20 @@ fn read(system: &mut System, actor: Actor, intent: Intent) {
         }
         Err(Refusal::LeaseLost) => {
             if let Actor::Worker(index) = actor {
+                system.writes[index] = proof(system, index);
                 system.runs[index] = None;
             }
         }
         Err(_) => {}
     }
+}
+
+/// What a worker that has lost its lease says last: that it lives.
+fn proof(system: &System, index: usize) -> Option<Write> {
+    let run = system.runs[index]?;
+    let command = Command::ProveAlive { epoch: run.epoch };
+    let step = decide(&system.job, command, at(system.now), &policy()).ok()?;
+    Some(Write { step, verb: Verb::Proof { claim: run.claim } })
 }
 
 fn command(system: &System, actor: Actor, intent: Intent) -> (Command, Verb) {

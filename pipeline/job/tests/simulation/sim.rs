@@ -98,6 +98,8 @@ pub(crate) enum Actor {
 pub(crate) enum Want {
     Claim,
     Renew,
+    /// A run that lost its lease says that it lives.
+    Prove,
     Complete,
     Fail(job::FailureCode),
     Release { delay: i64 },
