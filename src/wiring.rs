@@ -69,6 +69,7 @@ impl App {
                 connections: config.database_connections,
                 bells: config.finalization_dispatch_mode != Dispatch::Inline,
                 policy: config.policy(),
+                budgets: config.budgets(),
                 enqueue_failed: Arc::new(move || failed.inc()),
             },
         );

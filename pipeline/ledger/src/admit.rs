@@ -16,6 +16,7 @@ pub(crate) mod finalize;
 mod found;
 mod opened;
 mod reprocess;
+mod room;
 
 pub use finalize::FinalizedWithKeys;
 pub use reprocess::ReprocessRefusal;
@@ -27,10 +28,11 @@ use trace::TraceContext;
 use tracing::Span;
 
 use crate::{
-    Ledger,
+    Ledger, OverBudget,
     effects::{Bell, Stumble},
     error::{Doing, Error},
     row::{self, Stored},
+    segments::said,
     take::Claimed,
 };
 
@@ -48,6 +50,17 @@ pub enum NewContent {
     },
     /// 1–500 segments, validated and with their speaker numbers.
     Segments(Vec<Segment>),
+}
+
+impl NewContent {
+    /// The bytes that its user's account is charged with.
+    pub(crate) fn bytes(&self) -> i64 {
+        let bytes = match self {
+            Self::Text { text, .. } => text.len(),
+            Self::Segments(segments) => segments.iter().map(said).sum(),
+        };
+        i64::try_from(bytes).unwrap_or(i64::MAX)
+    }
 }
 
 /// A conversation that a client creates; validated at the door.
@@ -129,6 +142,8 @@ pub enum AdmitRefusal {
     NoConversation,
     /// No segments, text or photos.
     NoContent,
+    /// As many of the user's jobs wait as may.
+    OverBudget(OverBudget),
 }
 
 /// The revision of a conversation that is being admitted.

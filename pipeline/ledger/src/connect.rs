@@ -11,7 +11,7 @@ use sqlx::{
 };
 
 use crate::{
-    RequestKey, Waker,
+    Budgets, RequestKey, Waker,
     admit::finalize::{Asked, Finalized},
     complete::{Completion, Finished},
     conversations::{Seen, Shown},
@@ -39,13 +39,21 @@ pub struct Settings {
     pub bells: bool,
     /// The numbers that decisions go by.
     pub policy: Policy,
+    /// The limits of users without their own.
+    pub budgets: Budgets,
     /// Called for every bell that could not be written (`listen_fallback_total`).
     pub enqueue_failed: Arc<dyn Fn() + Send + Sync>,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { connections: 15, bells: true, policy: Policy::default(), enqueue_failed: Arc::new(|| ()) }
+        Self {
+            connections: 15,
+            bells: true,
+            policy: Policy::default(),
+            budgets: Budgets::default(),
+            enqueue_failed: Arc::new(|| ()),
+        }
     }
 }
 
@@ -64,6 +72,7 @@ pub struct Ledger {
     pub(crate) pages: Few,
     pub(crate) policy: Policy,
     pub(crate) bells: bool,
+    pub(crate) budgets: Budgets,
     pub(crate) waker: Waker,
     pub(crate) enqueue_failed: Arc<dyn Fn() + Send + Sync>,
     /// The name of the request on whose behalf this handle creates.
@@ -100,6 +109,7 @@ impl Ledger {
             pages: few(4, SESSION_OF_PAGES),
             policy: settings.policy,
             bells: settings.bells,
+            budgets: settings.budgets,
             waker: Waker::default(),
             enqueue_failed: settings.enqueue_failed,
             request_key: None,

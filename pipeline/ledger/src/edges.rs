@@ -7,6 +7,7 @@ use sqlx::PgConnection;
 
 use crate::{
     Ledger,
+    budgets::refund,
     effects::{Bell, Stumble, Written, after, until_stored},
     error::{Doing, Error},
     history::{self, Said},
@@ -216,15 +217,15 @@ impl Ledger {
         }
         // Its items' pushes go with it.
         hold_subscriptions(&mut transaction, user).await?;
-        let deleted = sqlx::query("delete from conversations where user_id = $1 and conversation_id = $2")
-            .bind(user.as_str())
-            .bind(conversation.as_str())
-            .execute(&mut *transaction)
-            .await
-            .doing("deleting a conversation")?;
-        if deleted.rows_affected() == 0 {
-            return Ok(false);
-        }
+        let deleted: Option<i64> = sqlx::query_scalar(
+            "delete from conversations where user_id = $1 and conversation_id = $2 returning coalesce(counted_bytes, 0)",
+        )
+        .bind(user.as_str())
+        .bind(conversation.as_str())
+        .fetch_optional(&mut *transaction)
+        .await
+        .doing("deleting a conversation")?;
+        let Some(bytes) = deleted else { return Ok(false) };
         if live_job(&mut transaction, user, conversation).await?.is_some() {
             return Err(Stumble::Lost); // admitted between our look and the deletion: withdraw that one, too
         }
@@ -234,6 +235,7 @@ impl Ledger {
         if bell == Bell::Write {
             silence(&mut transaction, user, conversation).await.map_err(Stumble::Bell)?;
         }
+        refund(&mut transaction, user, bytes).await?;
         transaction.commit().await.doing("deleting a conversation")?;
         self.waker.job_settled();
         Ok(true)

@@ -7,6 +7,7 @@
 mod admit;
 mod announce;
 mod backlog;
+mod budgets;
 mod checkpoints;
 mod complete;
 mod connect;
@@ -57,6 +58,7 @@ pub use admit::{
 };
 pub use backlog::Backlog;
 pub use checkpoints::CheckpointKey;
+pub use budgets::{Budget, Budgets, LimitsChange, OverBudget, OwnLimits, UserBudget};
 pub use complete::{Announcement, Comparison, Completion, Finished, NewItem, NewMemory, Results, Same};
 pub use connect::{Ledger, MIGRATOR, Migrated, Settings};
 pub use conversations::{ConversationChange, ConversationFilter, ConversationView, DatePage};

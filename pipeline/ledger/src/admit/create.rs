@@ -10,6 +10,7 @@ use tracing::Instrument;
 use super::{Admitted, Admitting, CreateOutcome, NewContent, NewConversation, Owner, admission, owner};
 use crate::{
     Ledger,
+    budgets::Charge,
     conversations::{row::read_conversation, shapes::geolocation_to_json},
     effects::{Bell, Stumble, until_stored},
     error::{Doing, Error},
@@ -23,7 +24,7 @@ impl Ledger {
     /// speakers without a number get one, as in an append. A repeat of a `client_session_id` makes nothing twice, also when two arrive at once.
     ///
     /// # Errors
-    /// When the database does not answer.
+    /// When the database does not answer, or a budget of the user's is used up.
     pub async fn create_conversation(
         &self,
         user: &UserId,
@@ -83,8 +84,10 @@ impl Ledger {
         if let NewContent::Segments(segments) = &new.content {
             insert_segments(&mut transaction, user, &new.id, 0, segments).await.doing("storing segments")?;
         }
+        let created = Charge { conversations: 1, bytes: new.content.bytes(), job: !new.deferred };
         if new.deferred {
             let conversation = must_read(&mut transaction, user, &new.id).await?;
+            self.charge(&mut transaction, user, created, now).await?;
             transaction.commit().await.doing("creating a conversation")?;
             return Ok(CreateOutcome::Deferred(conversation));
         }
@@ -102,6 +105,7 @@ impl Ledger {
         let steps = self.admit(&mut transaction, &[admitting], now, bell).await?;
         let claimed = self.claim_at_once(&mut transaction, &job_id, keying, now).await?.map(Box::new);
         let conversation = must_read(&mut transaction, user, &new.id).await?;
+        self.charge(&mut transaction, user, created, now).await?;
         transaction.commit().await.doing("creating a conversation")?;
         self.wake_all(&steps);
         Ok(CreateOutcome::Admitted(Admitted { conversation, job_id, fresh: true, claimed }))
@@ -148,6 +152,7 @@ impl Ledger {
         let steps = self.admit(&mut transaction, &[admitting], now, bell).await?;
         let claimed = self.claim_at_once(&mut transaction, &job_id, keying, now).await?.map(Box::new);
         let conversation = must_read(&mut transaction, user, id).await?;
+        self.charge(&mut transaction, user, Charge { job: true, ..Charge::default() }, now).await?;
         transaction.commit().await.doing("creating a conversation")?;
         self.wake_all(&steps);
         Ok(CreateOutcome::Admitted(Admitted { conversation, job_id, fresh: true, claimed }))
@@ -178,9 +183,10 @@ async fn insert_conversation(
     let inserted = sqlx::query(
         "insert into conversations (user_id, conversation_id, created_at, updated_at, started_at, finished_at, \
              language, source, status, geolocation, private_text, text_source, text_source_spec, \
-             client_session_id, client_device_id, client_platform, finalization_revision, last_append_at) \
+             client_session_id, client_device_id, client_platform, finalization_revision, last_append_at, \
+             counted_bytes) \
          values ($1, $2, $3, $3, $4, $5, coalesce($6, (select language from users where user_id = $1)), \
-             $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) \
+             $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18) \
          on conflict (user_id, conversation_id) do nothing",
     )
     .bind(user.as_str())
@@ -200,6 +206,7 @@ async fn insert_conversation(
     .bind(&new.client_platform)
     .bind(i64::from(!new.deferred))
     .bind(new.deferred.then_some(now))
+    .bind(new.content.bytes())
     .execute(connection)
     .await?;
     Ok(inserted.rows_affected() > 0)

@@ -18,6 +18,7 @@ use super::{
     found::{Found, Ready, look},
     opened::{hold, open_revisions},
     ringing,
+    room::{lock_accounts, refuse_beyond},
 };
 use crate::{
     ConversationView, Ledger,
@@ -194,7 +195,10 @@ impl Ledger {
     /// found, and writes nothing when that is so no more.
     async fn finalize_at_once(&self, batch: &[Arc<Asked>]) -> Result<Vec<Finalized>, Stumble> {
         let mut session = self.by_keys.session(&self.pool, DOING).await?;
-        let found = look(&mut session, batch).await?;
+        let mut found = look(&mut session, batch, self.budgets.waiting_jobs).await?;
+        if !refuse_beyond(batch, &mut found).is_empty() {
+            return Err(Stumble::Lost); // step by step, with the accounts of users near their limit locked
+        }
         let newest = newest_jobs(&mut session, batch, &found).await?;
         let ready = ready(batch, &found);
         let (steps, jobs) = self.jobs_of_ready(&ready, Bell::Write);
@@ -216,7 +220,13 @@ impl Ledger {
         let mut session = self.by_keys.session(&self.pool, DOING).await?;
         let mut transaction = session.begin(DOING).await?;
         hold(&mut transaction, batch).await?;
-        let found = look(&mut transaction, batch).await?;
+        let mut found = look(&mut transaction, batch, self.budgets.waiting_jobs).await?;
+        let near = refuse_beyond(batch, &mut found);
+        if !near.is_empty() {
+            lock_accounts(&mut transaction, &near).await?;
+            found = look(&mut transaction, batch, self.budgets.waiting_jobs).await?;
+            refuse_beyond(batch, &mut found);
+        }
         let newest = newest_jobs(&mut transaction, batch, &found).await?;
         let ready = ready(batch, &found);
         let (steps, jobs) = self.jobs_of_ready(&ready, bell);
@@ -372,6 +382,7 @@ fn answers<'a>(
     let answer = |(place, (asked, found)): (usize, (&'a Arc<Asked>, Found))| match found {
         Found::Nothing => Err(AdmitRefusal::NoConversation),
         Found::Empty => Err(AdmitRefusal::NoContent),
+        Found::Full(over) => Err(AdmitRefusal::OverBudget(over)),
         Found::AsItIs => Ok(Answer { job: newest.get(&place).cloned(), fresh: false, seen: None }),
         Found::Ready(ready) => {
             let (job, row) = (made.get(&asked.about()).cloned(), opened.remove(&asked.about()));

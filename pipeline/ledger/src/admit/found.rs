@@ -9,6 +9,7 @@ use sqlx::{FromRow, PgConnection, Row};
 
 use super::finalize::{Asked, Asker};
 use crate::{
+    OverBudget,
     error::{Doing, Error},
     reading::MOST_WORDS,
     segments::{SegmentRow, weight},
@@ -20,6 +21,8 @@ pub(super) enum Found {
     Nothing,
     /// Nothing to work on.
     Empty,
+    /// As many of its user's jobs wait as may.
+    Full(OverBudget),
     /// To be admitted.
     Ready(Ready),
     /// Processing, completed, or no more abandoned: left as it is.
@@ -36,6 +39,9 @@ pub(super) struct Ready {
     pub(super) marked: bool,
     /// The epoch at which its user's jobs begin.
     pub(super) first_epoch: i64,
+    /// Its user's jobs that wait or run, counted up to the limit, and that limit; zero is none.
+    pub(super) waiting: i64,
+    pub(super) most_waiting: i64,
     /// The status that the revision is opened from.
     pub(super) status: Status,
     /// When segments came last: until then, what was said is [`segments`](Self::segments).
@@ -48,7 +54,7 @@ impl Found {
     pub(super) fn ready(&self) -> Option<&Ready> {
         match self {
             Self::Ready(ready) => Some(ready),
-            Self::Nothing | Self::Empty | Self::AsItIs => None,
+            Self::Nothing | Self::Empty | Self::Full(_) | Self::AsItIs => None,
         }
     }
 
@@ -67,6 +73,8 @@ impl Found {
                 revision: row.finalization_revision + 1,
                 marked: row.requires_byok,
                 first_epoch: row.first_epoch,
+                waiting: row.waiting,
+                most_waiting: row.most_waiting,
                 status,
                 last_append_at: row.last_append_at,
                 segments: Vec::new(),
@@ -81,6 +89,8 @@ struct FoundRow {
     now: Timestamp,
     requires_byok: bool,
     first_epoch: i64,
+    waiting: i64,
+    most_waiting: i64,
     status: String,
     finalization_revision: i64,
     last_append_at: Option<Timestamp>,
@@ -89,26 +99,37 @@ struct FoundRow {
 }
 
 /// Looks at the conversations of a batch; what was found of each, in its order. Of those that may be admitted and are to be
-/// shown, what was said comes with them, a row for each segment.
+/// shown, what was said comes with them, a row for each segment. `most_waiting` is the limit of users without their own.
 ///
 /// # Errors
 /// When the database does not answer; [`Error::TooMuch`] when more was said than one reading holds: one conversation alone
 /// never is too much.
-pub(super) async fn look(connection: &mut PgConnection, batch: &[Arc<Asked>]) -> Result<Vec<Found>, Error> {
+pub(super) async fn look(
+    connection: &mut PgConnection,
+    batch: &[Arc<Asked>],
+    most_waiting: i64,
+) -> Result<Vec<Found>, Error> {
     const DOING: &str = "looking at conversations";
     let query = sqlx::query(concat!(
         // Each of the two stands by itself (`offset 0`): what is asked of a conversation is asked once and not for each
         // segment, and no segment is read that is not to be shown.
-        "select c.*, s.* from (select k.place - 1 as place, k.is_shown, c.user_id, c.conversation_id, \
+        // What a user has waiting is counted once for all of the batch.
+        "with owners as materialized (select user_id, requires_byok, first_epoch, most_waiting, \
+                 case when most_waiting > 0 then (select count(*) from (select from finalization_jobs j \
+                     where j.user_id = o.user_id and j.status in ('queued', 'leased', 'blocked_byok') \
+                     limit o.most_waiting) live) else 0 end as waiting \
+             from (select user_id, requires_byok, first_epoch, coalesce(limit_waiting_jobs, $4) as most_waiting \
+                 from users where user_id = any($1) and deleting_since is null) o) \
+         select c.*, s.* from (select k.place - 1 as place, k.is_shown, c.user_id, c.conversation_id, \
                  statement_timestamp() as now, c.status, c.finalization_revision, c.last_append_at, u.requires_byok, \
-                 u.first_epoch, \
+                 u.first_epoch, u.waiting, u.most_waiting, \
                  coalesce(c.last_append_at < statement_timestamp() - interval '24 hours', false) as is_abandoned, ",
         has_content!(),
         " as has_content \
              from unnest($1::text[], $2::text[], $3::boolean[]) with ordinality \
                  k (person, about, is_shown, place) \
              join conversations c on c.user_id = k.person and c.conversation_id = k.about \
-             join users u on u.user_id = c.user_id and u.deleting_since is null offset 0) c \
+             join owners u on u.user_id = c.user_id offset 0) c \
          left join lateral (select position, segment_id, content, speaker, speaker_id, is_user, person_id, \
                  start_seconds, end_seconds \
              from transcript_segments s where c.is_shown and c.status in ('in_progress', 'failed') \
@@ -117,7 +138,8 @@ pub(super) async fn look(connection: &mut PgConnection, batch: &[Arc<Asked>]) ->
     ))
     .bind(batch.iter().map(|asked| asked.about().0.as_str()).collect::<Vec<_>>())
     .bind(batch.iter().map(|asked| asked.about().1.as_str()).collect::<Vec<_>>())
-    .bind(batch.iter().map(|asked| asked.is_shown()).collect::<Vec<_>>());
+    .bind(batch.iter().map(|asked| asked.is_shown()).collect::<Vec<_>>())
+    .bind(most_waiting);
     let mut rows = query.fetch(connection);
     let (mut found, mut bytes): (Vec<Found>, _) = (batch.iter().map(|_| Found::Nothing).collect(), 0);
     while let Some(row) = rows.try_next().await.doing(DOING)? {

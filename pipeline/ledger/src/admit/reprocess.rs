@@ -9,6 +9,7 @@ use tracing::Instrument;
 use super::{Admitted, Admitting, admission, owner};
 use crate::{
     Ledger,
+    budgets::Charge,
     conversations::row::read_conversation,
     edges::live_job,
     effects::{Bell, Stumble, until_stored},
@@ -39,7 +40,7 @@ impl Ledger {
     /// requires them, and is leased in the same transaction when a claimant is named.
     ///
     /// # Errors
-    /// When the database does not answer.
+    /// When the database does not answer, or too many of the user's jobs wait.
     pub async fn reprocess(
         &self,
         user: &UserId,
@@ -105,6 +106,7 @@ impl Ledger {
         let job_id = JobId::derive(user.as_str(), id.as_str(), revision);
         let claimed = self.claim_at_once(&mut transaction, &job_id, keying, now).await?.map(Box::new);
         let conversation = read_conversation(&mut transaction, user, id).await?.ok_or(Stumble::Lost)?;
+        self.charge(&mut transaction, user, Charge { job: true, ..Charge::default() }, now).await?;
         transaction.commit().await.doing(DOING)?;
         self.wake_all(&steps);
         Ok(Ok(Admitted { conversation, job_id, fresh: true, claimed }))
