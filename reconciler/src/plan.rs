@@ -90,6 +90,7 @@ impl OnError {
             | Error::ImpossibleRow { .. }
             | Error::Contended { .. }
             | Error::TooMuch { .. }
+            | Error::OverBudget(_)
             | Error::Repeated { .. } => Self::PutOff,
         }
     }

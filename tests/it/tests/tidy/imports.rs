@@ -41,6 +41,7 @@ const ALLOWED: [(&str, &[&str]); 19] = [
         "bench",
         &[
             "api",
+            "chaos",
             "embedded",
             "engines",
             "job",
