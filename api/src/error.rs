@@ -185,10 +185,14 @@ fn over_budget(over: OverBudget) -> Response {
             format!("The daily limit of {limit} conversations is reached: it starts anew at midnight UTC")
         }
         Budget::WaitingJobs => {
-            format!("The limit of {limit} conversations being processed is reached: try again when some are done")
+            format!(
+                "The limit of {limit} conversations being processed is reached: try again when some are done"
+            )
         }
         Budget::Bytes => {
-            format!("the storage limit of {limit} bytes would be exceeded: delete conversations, or ask for a higher limit")
+            format!(
+                "the storage limit of {limit} bytes would be exceeded: delete conversations, or ask for a higher limit"
+            )
         }
     };
     let mut response = match over.retry_after {

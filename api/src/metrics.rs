@@ -34,7 +34,10 @@ impl Metrics {
             "Bytes that request bodies and unsent answers hold of LISTEN_MEMORY_BUDGET.",
         )?;
         let over_budget = IntCounterVec::new(
-            Opts::new("listen_budget_refusals_total", "Requests refused because a budget of their user was used up."),
+            Opts::new(
+                "listen_budget_refusals_total",
+                "Requests refused because a budget of their user was used up.",
+            ),
             &["budget"],
         )?;
         for budget in Budget::ALL {

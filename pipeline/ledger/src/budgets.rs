@@ -189,7 +189,7 @@ impl Ledger {
         if charge.bytes > 0 && exceeds(bytes, limits.bytes) {
             return over(Budget::Bytes, limits.bytes, None);
         }
-        if charge.job {
+        if charge.job && limits.waiting_jobs > 0 {
             let waiting = live_jobs(connection, user, limits.waiting_jobs).await?;
             if exceeds(waiting, limits.waiting_jobs) {
                 return over(Budget::WaitingJobs, limits.waiting_jobs, Some(JOB_SECONDS));
@@ -208,7 +208,8 @@ fn exceeds(used: i64, limit: i64) -> bool {
 
 /// Whole seconds until the UTC day ends, at least one.
 fn until_tomorrow(now: Timestamp) -> u64 {
-    let midnight = now.date_naive().checked_add_days(Days::new(1)).unwrap_or(NaiveDate::MAX).and_time(NaiveTime::MIN);
+    let midnight =
+        now.date_naive().checked_add_days(Days::new(1)).unwrap_or(NaiveDate::MAX).and_time(NaiveTime::MIN);
     u64::try_from((midnight.and_utc() - now).num_seconds()).unwrap_or(0).saturating_add(1)
 }
 

@@ -57,8 +57,8 @@ pub use admit::{
     AdmitRefusal, Admitted, CreateOutcome, FinalizedWithKeys, NewContent, NewConversation, ReprocessRefusal,
 };
 pub use backlog::Backlog;
-pub use checkpoints::CheckpointKey;
 pub use budgets::{Budget, Budgets, LimitsChange, OverBudget, OwnLimits, UserBudget};
+pub use checkpoints::CheckpointKey;
 pub use complete::{Announcement, Comparison, Completion, Finished, NewItem, NewMemory, Results, Same};
 pub use connect::{Ledger, MIGRATOR, Migrated, Settings};
 pub use conversations::{ConversationChange, ConversationFilter, ConversationView, DatePage};

@@ -95,7 +95,10 @@ fn print(user: &User, budget: &UserBudget) -> anyhow::Result<()> {
     field("own keys", if user.requires_byok { "required" } else { "not required" })?;
     field("apps", &if user.apps.is_empty() { "none".to_owned() } else { user.apps.join(", ") })?;
     let own = &budget.own;
-    field("conversations", &format!("{} today, {}", budget.conversations_today, of(own.conversations_per_day)))?;
+    field(
+        "conversations",
+        &format!("{} today, {}", budget.conversations_today, of(own.conversations_per_day)),
+    )?;
     field("bytes", &format!("{}, {}", budget.bytes, of(own.bytes)))?;
     field("waiting jobs", &format!("{}, {}", budget.waiting_jobs, of(own.waiting_jobs)))
 }
@@ -132,8 +135,19 @@ mod tests {
             waiting_jobs: Some(Some(0)),
         };
         assert_eq!(set, Ok(expected));
-        assert_eq!(read(&["bytes=default"]), Ok(LimitsChange { bytes: Some(None), ..LimitsChange::default() }));
-        for wrong in ["bytes", "bytes=", "bytes=-1", "waiting-jobs=-1", "waiting-jobs=x", "conversations=5", "waiting-jobs=2KiB"] {
+        assert_eq!(
+            read(&["bytes=default"]),
+            Ok(LimitsChange { bytes: Some(None), ..LimitsChange::default() })
+        );
+        for wrong in [
+            "bytes",
+            "bytes=",
+            "bytes=-1",
+            "waiting-jobs=-1",
+            "waiting-jobs=x",
+            "conversations=5",
+            "waiting-jobs=2KiB",
+        ] {
             assert!(limit(wrong).is_err(), "{wrong}");
         }
     }

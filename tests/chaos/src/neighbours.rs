@@ -118,7 +118,8 @@ impl Service {
     async fn leases(&self) -> Leases {
         let page = Client::new().page(&format!("{}/metrics", self.process.admin)).await.unwrap_or_default();
         let of = |series: &str| -> f64 {
-            let values = page.lines().filter_map(|line| line.strip_prefix(series)?.trim().parse::<f64>().ok());
+            let values =
+                page.lines().filter_map(|line| line.strip_prefix(series)?.trim().parse::<f64>().ok());
             values.sum()
         };
         Leases {
@@ -156,7 +157,9 @@ impl Neighbours {
     }
 
     fn breaches(&self) -> Vec<String> {
-        let Some((quiet, loud)) = self.phases.split_first() else { return vec!["nothing was measured".to_owned()] };
+        let Some((quiet, loud)) = self.phases.split_first() else {
+            return vec!["nothing was measured".to_owned()];
+        };
         let mut breaches = Vec::new();
         for phase in loud {
             let mut breach = |words: String| breaches.push(format!("{}: {words}", phase.name));

@@ -3,8 +3,8 @@
 use job::{Command, Epoch, FailureCode, Job, Refusal, State};
 
 use crate::fixture::{
-    claim, complete, completed, dead, fail, granted, keyed, leased, parked, policy, prove_alive, queued, reconcile,
-    refused, release, renew, replay,
+    claim, complete, completed, dead, fail, granted, keyed, leased, parked, policy, prove_alive, queued,
+    reconcile, refused, release, renew, replay,
 };
 
 /// Leased at 10, found expired at 40 by the lease watch.

@@ -102,7 +102,9 @@ pub(crate) enum Want {
     Prove,
     Complete,
     Fail(job::FailureCode),
-    Release { delay: i64 },
+    Release {
+        delay: i64,
+    },
     Park,
     Reconcile,
 }

@@ -23,7 +23,9 @@ pub(crate) async fn say(ledger: &Ledger, whose: &Claimed, command: &Command) -> 
             assert_eq!(claimed.is_some(), answer == "claimed");
             answer.to_owned()
         }
-        Command::Renew { .. } | Command::ProveAlive { .. } => text(ledger.renew(&[whose.holding()]).await.unwrap()[0]),
+        Command::Renew { .. } | Command::ProveAlive { .. } => {
+            text(ledger.renew(&[whose.holding()]).await.unwrap()[0])
+        }
         Command::Release { delay, .. } => settle(ledger, whose, Edge::Release { delay }).await,
         Command::Fail { code, retry_after, jitter_permille, .. } => {
             settle(ledger, whose, Edge::Fail { code, retry_after, jitter_permille }).await

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use ledger::{
-    AdmitRefusal, Budget, CHECKS, CreateOutcome, Error, Ledger, LimitsChange, NewContent, NewConversation, OperatorAction,
-    OverBudget, UserChange,
+    AdmitRefusal, Budget, CHECKS, CreateOutcome, Error, Ledger, LimitsChange, NewContent, NewConversation,
+    OperatorAction, OverBudget, UserChange,
 };
 use records::{ConversationId, Source, UserId};
 use tokio::sync::Barrier;
@@ -95,14 +95,20 @@ async fn of_two_creates_at_the_limit_one_is_refused_whichever_the_budget() {
     let other = world.other_process();
     for (n, limits) in [per_day(1), bytes(7), waiting(1)].into_iter().cycle().take(12).enumerate() {
         let user = UserId::new(format!("user {n}"));
-        assert!(world.ledger.create_user(&user, &UserChange { limits, ..UserChange::default() }).await.unwrap());
+        assert!(
+            world.ledger.create_user(&user, &UserChange { limits, ..UserChange::default() }).await.unwrap()
+        );
         let barrier = Arc::new(Barrier::new(2));
         let one = async |ledger: &Ledger, id: &str| {
             barrier.wait().await;
             create(ledger, &user, talk(id, "words")).await
         };
         let (first, second) = tokio::join!(one(&world.ledger, "a"), one(&other, "b"));
-        assert_eq!([first.is_ok(), second.is_ok()].iter().filter(|ok| **ok).count(), 1, "{first:?} {second:?}");
+        assert_eq!(
+            [first.is_ok(), second.is_ok()].iter().filter(|ok| **ok).count(),
+            1,
+            "{first:?} {second:?}"
+        );
     }
     assert_eq!(drift(&world).await, Vec::<String>::new());
 }
@@ -120,7 +126,10 @@ async fn bytes_are_those_of_what_was_said_and_come_back_with_a_deletion() {
         world.ledger.append_segments(&world.ann, &id, &words).await
     };
     let refused = append("six").await;
-    assert!(matches!(refused, Err(Error::OverBudget(OverBudget { budget: Budget::Bytes, .. }))), "{refused:?}");
+    assert!(
+        matches!(refused, Err(Error::OverBudget(OverBudget { budget: Budget::Bytes, .. }))),
+        "{refused:?}"
+    );
     append("12").await.unwrap().unwrap();
     assert_eq!(world.ledger.user_budget(&world.ann).await.unwrap().unwrap().bytes, 10);
     assert!(append("").await.is_err());
@@ -177,7 +186,10 @@ async fn a_reprocess_needs_room_for_its_job() {
     let done = world.conversation(&world.ann, "done", "completed", 0).await;
     world.run("update conversations set private_text = 'words' where conversation_id = 'done'").await;
     let refused = world.ledger.reprocess(&world.ann, &done, None).await;
-    assert!(matches!(refused, Err(Error::OverBudget(OverBudget { budget: Budget::WaitingJobs, .. }))), "{refused:?}");
+    assert!(
+        matches!(refused, Err(Error::OverBudget(OverBudget { budget: Budget::WaitingJobs, .. }))),
+        "{refused:?}"
+    );
     limit(&world, &world.ann, waiting(2)).await;
     assert!(world.ledger.reprocess(&world.ann, &done, None).await.unwrap().unwrap().fresh);
 }
@@ -191,7 +203,8 @@ async fn zero_and_the_services_setting_are_limits_too() {
     assert!(create(&world.ledger, &world.ann, talk("b", "words")).await.is_err(), "nothing was changed");
     limit(&world, &world.ann, per_day(0)).await;
     create(&world.ledger, &world.ann, talk("b", "words")).await.unwrap();
-    limit(&world, &world.ann, LimitsChange { conversations_per_day: Some(None), ..LimitsChange::default() }).await;
+    limit(&world, &world.ann, LimitsChange { conversations_per_day: Some(None), ..LimitsChange::default() })
+        .await;
     let budgets = ledger::Budgets { conversations_per_day: 2, ..ledger::Budgets::default() };
     let strict = Ledger::new(world.database.options(), ledger::Settings { budgets, ..Default::default() });
     let over = create(&strict, &world.ann, talk("c", "words")).await.unwrap_err();

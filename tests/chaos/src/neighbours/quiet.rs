@@ -39,7 +39,8 @@ pub(super) async fn measure(api: &str, keys: &[String], length: Duration) -> Wai
         number += 1;
         let text = json!({ "text": format!("I have to water plant {number} by Friday.") });
         let at = Instant::now();
-        let (status, _) = client.ask(Method::POST, &format!("{api}/v1/dev/user/conversations"), key, Some(&text)).await;
+        let (status, _) =
+            client.ask(Method::POST, &format!("{api}/v1/dev/user/conversations"), key, Some(&text)).await;
         waits.create.note(at, status);
         if let Some(id) = stored(&client, api, key, number).await {
             let at = Instant::now();
@@ -70,7 +71,8 @@ async fn stored(client: &Client, api: &str, key: &str, number: usize) -> Option<
 /// Finalizes it and waits until it is completed: 200, or what was answered instead; 0 when it took too long.
 async fn finalized(client: &Client, api: &str, key: &str, id: &str) -> i32 {
     let begun = Instant::now();
-    let (status, _) = client.ask(Method::POST, &format!("{api}/v1/conversations/{id}/finalize"), key, None).await;
+    let (status, _) =
+        client.ask(Method::POST, &format!("{api}/v1/conversations/{id}/finalize"), key, None).await;
     if status != 200 {
         return status;
     }

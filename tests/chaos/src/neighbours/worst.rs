@@ -91,7 +91,13 @@ impl Worst {
                 (Method::GET, "/v1/dev/user/conversations?limit=100&include_transcript=true", None)
             }
             Self::Everything => {
-                let each = [Self::HostileTexts, Self::LikeTasks, Self::LongTalks, Self::DeadWebhooks, Self::HugeLists];
+                let each = [
+                    Self::HostileTexts,
+                    Self::LikeTasks,
+                    Self::LongTalks,
+                    Self::DeadWebhooks,
+                    Self::HugeLists,
+                ];
                 each[lane % each.len()].request(lane, number)
             }
             Self::Backlog => (Method::GET, "/v1/dev/user/conversations?limit=100", None),
@@ -159,12 +165,15 @@ fn hostile(turn: usize) -> String {
 
 /// Sixty plain tasks, each unlike the ones before.
 fn tasks(turn: usize) -> String {
-    (0..60).map(|task| format!("I will call number {} about parcel {task} by Friday. ", turn * 60 + task)).collect()
+    (0..60)
+        .map(|task| format!("I will call number {} about parcel {task} by Friday. ", turn * 60 + task))
+        .collect()
 }
 
 /// The longest body that is taken.
 fn long_talk(turn: usize) -> Value {
-    let said = format!("I will call number {turn} by Friday, and we talked about the garden at length. ").repeat(95);
+    let said =
+        format!("I will call number {turn} by Friday, and we talked about the garden at length. ").repeat(95);
     let segment = |position: usize| {
         let start = position as f64;
         json!({ "text": said, "start": start, "end": start + 1.0, "is_user": true, "speaker": "SPEAKER_00" })
@@ -178,7 +187,8 @@ async fn keep_tasks(api: &str, key: &str) {
     for request in 0..10 {
         let item = |number: usize| {
             let dates = "by Friday at 7:30 or on May 5th ".repeat(20);
-            let text: String = format!("Call number {} {dates}", request * 50 + number).chars().take(500).collect();
+            let text: String =
+                format!("Call number {} {dates}", request * 50 + number).chars().take(500).collect();
             json!({ "description": text })
         };
         let body = json!({ "action_items": (0..50).map(item).collect::<Vec<_>>() });
@@ -207,7 +217,8 @@ async fn register_webhooks(api: &str, key: &str) {
             "url": format!("http://127.0.0.1:{port}/hook{number}"),
             "events": ["conversation.completed", "action_item.created", "memory.created"],
         });
-        let (status, answer) = client.ask(Method::POST, &format!("{api}/v1/dev/user/webhooks"), key, Some(&body)).await;
+        let (status, answer) =
+            client.ask(Method::POST, &format!("{api}/v1/dev/user/webhooks"), key, Some(&body)).await;
         assert!((200..300).contains(&status), "no webhook: {status} {answer}");
     }
 }
