@@ -43,16 +43,18 @@ async fn a_create_beyond_the_days_conversations_is_429_until_midnight() {
 #[tokio::test]
 async fn words_beyond_the_bytes_are_422_in_a_create_and_in_an_append() {
     let bench = Bench::new().await;
-    limit(&bench, LimitsChange { bytes: Some(Some(8)), ..LimitsChange::default() }).await;
+    limit(&bench, LimitsChange { bytes: Some(Some(30)), ..LimitsChange::default() }).await;
     let kept = bench.post(&format!("{P}/conversations/from-segments"), deferred()).await;
     assert_eq!(kept.status, 200);
     let segments = format!("{P}/conversations/{}/segments", kept.body["id"].as_str().unwrap());
-    let more = json!({ "transcript_segments": [{ "text": "more words", "start": 1.0, "end": 2.0 }] });
-    for (path, body) in [(format!("{P}/conversations"), text("words")), (segments, more)] {
+    let more = json!({ "transcript_segments": [{ "text": "many more words than there is room for", "start": 1.0, "end": 2.0 }] });
+    for (path, body) in
+        [(format!("{P}/conversations"), text("more words than there is room for")), (segments, more)]
+    {
         let answer = bench.post(&path, body).await;
         assert_eq!(answer.status, 422);
         assert_eq!(answer.kinds(), [("value_error", &json!(["body"]))]);
-        assert!(answer.body.to_string().contains("storage limit of 8 bytes"), "{}", answer.body);
+        assert!(answer.body.to_string().contains("storage limit of 30 bytes"), "{}", answer.body);
     }
 }
 
@@ -93,7 +95,7 @@ async fn refusals_are_counted_by_budget_and_name_nobody() {
     let counts: Vec<_> = counted
         .get_metric()
         .iter()
-        .map(|metric| (metric.get_label()[0].value().to_owned(), metric.get_counter().value()))
+        .map(|metric| (metric.get_label()[0].value().to_owned(), metric.get_counter().get_value()))
         .collect();
     let expected = [("bytes", 0.0), ("conversations-per-day", 2.0), ("waiting-jobs", 0.0)];
     assert_eq!(counts, expected.map(|(name, count)| (name.to_owned(), count)));
