@@ -236,10 +236,9 @@ impl Runner {
         }
     }
 
-    /// The lease is lost while this process lives: one last renewal, which is refused, takes back the crash that was counted.
+    /// The lease is lost while this process lives: the crash that was counted for it is taken back.
     async fn prove_alive(&self, held: &Held) {
-        let last = self.ledger.in_time(self.ledger.renew(std::slice::from_ref(held.holding())));
-        if let Err(error) = last.await {
+        if let Err(error) = self.ledger.in_time(self.ledger.prove_alive(held.holding())).await {
             tracing::info!(%error, "the crash that was counted for a lost lease could not be taken back");
         }
     }

@@ -72,6 +72,25 @@ impl Ledger {
         Ok(holdings.iter().map(|held| answers.get(held).copied().unwrap_or(Renewal::Lost)).collect())
     }
 
+    /// The last word of a run that has lost its lease: its process lives, so what was counted as a crash is taken back. Waits
+    /// for the row, which the run's own refused write may hold for a moment, while a renewal passes it by.
+    ///
+    /// # Errors
+    /// When the database does not answer; the crash then stays counted.
+    pub async fn prove_alive(&self, holding: &Holding) -> Result<(), Error> {
+        const DOING: &str = "taking a crash back";
+        let (mut transaction, now) = self.begin_renewing(DOING).await?;
+        let mut rows = row::read_locked(&mut transaction, &[holding.job_id.as_str()]).await?;
+        let Some(read) = rows.remove(holding.job_id.as_str()) else { return Ok(()) };
+        let mut stored = read.clone();
+        self.take_back_crash(holding, &mut stored, now);
+        if stored != read {
+            row::store(&mut transaction, &[&stored], now, &self.policy).await.doing(DOING)?;
+            transaction.commit().await.doing(DOING)?;
+        }
+        Ok(())
+    }
+
     /// Renews one lease in `stored`. A holder that comes too late has lost it, and proves with its word that it lives.
     fn renewal(&self, holding: &Holding, stored: &mut Stored, now: Timestamp) -> Renewal {
         let renew = Command::Renew { epoch: holding.epoch };

@@ -48,3 +48,22 @@ async fn one_heartbeat_renews_the_new_lease_and_takes_back_the_crash_of_the_old_
     }
     assert_eq!(world.count(PROOFS).await, 1);
 }
+
+#[tokio::test]
+async fn the_last_word_of_a_run_waits_for_its_row_and_takes_the_crash_back() {
+    let world = World::new().await;
+    let late = world.claimed("c").await;
+    let id = &late.job.id;
+    world.ledger.prove_alive(&late.holding()).await.unwrap();
+    assert_eq!(world.view(id).await.version, 2, "of a lease that is held, nothing is taken back");
+    world.age(id, Duration::seconds(31)).await;
+    let new = world.claim(id).await;
+    let mut holder = world.database.holding("select from finalization_jobs for update").await;
+    let ledger = world.ledger.clone();
+    let holding = late.holding();
+    let proof = tokio::spawn(async move { ledger.prove_alive(&holding).await });
+    world.database.until_somebody_waits().await;
+    sqlx::raw_sql("rollback").execute(&mut holder).await.unwrap();
+    proof.await.unwrap().unwrap();
+    assert_eq!(world.job(id).await, job::Job { crashes: 0, crashed_epoch: None, ..new.job });
+}
