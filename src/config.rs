@@ -10,6 +10,7 @@ use std::{net::SocketAddr, time::Duration};
 use clap::{Args, ValueEnum};
 use ipnet::IpNet;
 use job::Policy;
+use ledger::Budgets;
 use outside::{BadVapid, Vapid};
 use secrecy::SecretString;
 
@@ -127,6 +128,15 @@ pub(crate) struct Config {
     /// Requests per minute and user; 0 switches the limit off.
     #[arg(long, env = "LISTEN_RATE_PER_MINUTE", default_value_t = 600, value_name = "N")]
     pub(crate) rate_per_minute: u32,
+    /// Conversations that a user without a limit of their own may create per UTC day; 0 switches the limit off.
+    #[arg(long, env = "LISTEN_USER_CONVERSATIONS_PER_DAY", default_value_t = 100_000, value_name = "N")]
+    pub(crate) user_conversations_per_day: u32,
+    /// Bytes of what was said that such a user may have stored, such as 10GiB; 0 switches the limit off.
+    #[arg(long, env = "LISTEN_USER_BYTES", default_value = "10GiB", value_name = "SIZE")]
+    pub(crate) user_bytes: Size,
+    /// Jobs of such a user that may wait or run at once; 0 switches the limit off.
+    #[arg(long, env = "LISTEN_USER_WAITING_JOBS", default_value_t = 20_000, value_name = "N")]
+    pub(crate) user_waiting_jobs: u32,
     /// Memory that request bodies and unsent answers may take, such as 256MiB; a quarter of it for one user.
     #[arg(long, env = "LISTEN_MEMORY_BUDGET", default_value = "256MiB", value_name = "SIZE")]
     pub(crate) memory_budget: Size,
@@ -232,6 +242,15 @@ impl Config {
         }
     }
 
+    /// The budgets of users without limits of their own.
+    pub(crate) fn budgets(&self) -> Budgets {
+        Budgets {
+            conversations_per_day: self.user_conversations_per_day.into(),
+            bytes: i64::try_from(self.user_bytes.bytes()).unwrap_or(i64::MAX),
+            waiting_jobs: self.user_waiting_jobs.into(),
+        }
+    }
+
     /// How many connections the public address keeps, in a process that may open `files`.
     pub(crate) fn public_connections(&self, files: u64) -> Limits {
         let asked = Limits { all: self.connections, per_address: self.connections_per_address };
@@ -312,6 +331,9 @@ impl Config {
             ("finalization_max_attempts", self.finalization_max_attempts.to_string()),
             ("finalization_max_crashes", self.finalization_max_crashes.to_string()),
             ("rate_per_minute", self.rate_per_minute.to_string()),
+            ("user_conversations_per_day", self.user_conversations_per_day.to_string()),
+            ("user_bytes", self.user_bytes.to_string()),
+            ("user_waiting_jobs", self.user_waiting_jobs.to_string()),
             ("memory_budget", self.memory_budget.to_string()),
             ("connections", self.connections.to_string()),
             ("connections_per_address", self.connections_per_address.to_string()),

@@ -64,7 +64,11 @@ impl App {
         let api_metrics = api::Metrics::register(&registry).context("registering metrics")?;
         let ledger = Ledger::new(
             database,
-            ledger::Settings { connections: config.database_connections, policy: config.policy() },
+            ledger::Settings {
+                connections: config.database_connections,
+                policy: config.policy(),
+                budgets: config.budgets(),
+            },
         );
         let compute = Pool::for_this_machine().context("starting threads")?;
         let (engines, with_key) = engines(&config, &worker_metrics, compute.clone())?;

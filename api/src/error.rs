@@ -7,6 +7,7 @@ use axum::{
     http::{HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
+use ledger::{Budget, OverBudget};
 use serde_json::{Value, json};
 
 use crate::{Scope, read::Problem};
@@ -176,9 +177,36 @@ fn too_much() -> Problem {
     )
 }
 
+/// 429 with the time after which there is room again; 422 where time makes none.
+fn over_budget(over: OverBudget) -> Response {
+    let limit = over.limit;
+    let detail = match over.budget {
+        Budget::ConversationsPerDay => {
+            format!("The daily limit of {limit} conversations is reached: it starts anew at midnight UTC")
+        }
+        Budget::WaitingJobs => {
+            format!(
+                "The limit of {limit} conversations being processed is reached: try again when some are done"
+            )
+        }
+        Budget::Bytes => {
+            format!(
+                "the storage limit of {limit} bytes would be exceeded: delete conversations, or ask for a higher limit"
+            )
+        }
+    };
+    let mut response = match over.retry_after {
+        Some(seconds) => later(self::detail(StatusCode::TOO_MANY_REQUESTS, detail), seconds),
+        None => Error::Invalid(vec![Problem::rule(vec!["body".into()], &detail)]).into_response(),
+    };
+    response.extensions_mut().insert(over.budget);
+    response
+}
+
 fn broken(error: ledger::Error) -> Response {
     match error {
         ledger::Error::Repeated { .. } => return still_running(PASSING_SECONDS),
+        ledger::Error::OverBudget(over) => return over_budget(over),
         ledger::Error::TooMuch { .. } => return Error::Invalid(vec![too_much()]).into_response(),
         _ => (),
     }

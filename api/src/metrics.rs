@@ -1,5 +1,6 @@
 //! What the API counts. Labels are names of ours, never anything that was sent.
 
+use ledger::Budget;
 use prometheus::{IntCounterVec, IntGauge, Opts, Registry};
 
 /// The API's counters; cheap to clone.
@@ -8,6 +9,7 @@ pub struct Metrics {
     pub(crate) admissions: IntCounterVec,
     pub(crate) requests: IntCounterVec,
     pub(crate) held_bytes: IntGauge,
+    pub(crate) over_budget: IntCounterVec,
 }
 
 impl Metrics {
@@ -31,9 +33,20 @@ impl Metrics {
             "listen_http_held_bytes",
             "Bytes that request bodies and unsent answers hold of LISTEN_MEMORY_BUDGET.",
         )?;
+        let over_budget = IntCounterVec::new(
+            Opts::new(
+                "listen_budget_refusals_total",
+                "Requests refused because a budget of their user was used up.",
+            ),
+            &["budget"],
+        )?;
+        for budget in Budget::ALL {
+            over_budget.with_label_values(&[budget.as_str()]).inc_by(0);
+        }
+        registry.register(Box::new(over_budget.clone()))?;
         registry.register(Box::new(held_bytes.clone()))?;
         registry.register(Box::new(admissions.clone()))?;
         registry.register(Box::new(requests.clone()))?;
-        Ok(Self { admissions, requests, held_bytes })
+        Ok(Self { admissions, requests, held_bytes, over_budget })
     }
 }

@@ -89,6 +89,7 @@ impl OnError {
             | Error::ImpossibleRow { .. }
             | Error::Contended { .. }
             | Error::TooMuch { .. }
+            | Error::OverBudget(_)
             | Error::Repeated { .. } => Self::Defer,
         }
     }

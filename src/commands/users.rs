@@ -1,6 +1,7 @@
 //! `listen users`: people whose conversations are kept.
 
 mod delete;
+pub(crate) mod limits;
 
 use std::process::ExitCode;
 
@@ -47,6 +48,15 @@ enum Verb {
         /// Switch all summarization apps off.
         #[arg(long, conflicts_with = "apps")]
         no_apps: bool,
+        /// What the person may use up: conversations-per-day=N, bytes=SIZE (such as 2GiB), waiting-jobs=N. 0 is no limit;
+        /// `default` gives one back to the service's setting.
+        #[arg(long, value_delimiter = ',', value_name = "NAME=N,…", value_parser = limits::limit)]
+        limits: Vec<limits::Limit>,
+    },
+    /// Show a person's settings, limits and what is used of them.
+    Show {
+        /// The person.
+        id: String,
     },
     /// Delete a user with everything that belongs to them. It cannot be undone.
     Delete(delete::Delete),
@@ -79,18 +89,20 @@ pub(crate) async fn run(users: Users) -> anyhow::Result<ExitCode> {
             }
             (id, None)
         }
-        Verb::Set { id, requires_byok, settings, no_apps } => {
+        Verb::Set { id, requires_byok, settings, no_apps, limits } => {
             let mut change = settings.change(requires_byok);
+            change.limits = limits::change(&limits);
             if no_apps {
                 change.apps = Some(Vec::new());
             }
             if change == UserChange::default() {
-                let words = "nothing to change was named; there are --name, --time-zone, --requires-byok, --apps and \
-                             --no-apps";
+                let words = "nothing to change was named; there are --name, --time-zone, --requires-byok, --apps, \
+                             --no-apps and --limits";
                 return Err(Exit::Usage(words.to_owned()).into());
             }
             (UserId::new(id), Some(change))
         }
+        Verb::Show { id } => return limits::show(&ledger, &UserId::new(id), users.asked.json).await,
         Verb::Delete(delete) => return delete::run(&ledger, &delete, users.asked.json).await,
     };
     if let Some(change) = &change

@@ -3,7 +3,7 @@
 use askama::Template;
 use axum::{extract::State, response::Response};
 use job::{JobId, State as JobState};
-use ledger::{Event, JobPage, Ledger};
+use ledger::{Event, JobPage, Ledger, UserBudget};
 
 use super::{
     After, Console,
@@ -15,7 +15,7 @@ use super::{
     visitor::Visitor,
     words::{Moment, Sentence, millis, segment, status},
 };
-use crate::commands::jobs::show;
+use crate::commands::{jobs::show, users::limits::words as budget_words};
 
 #[derive(Template)]
 #[template(path = "job.html", blocks = ["live"])]
@@ -70,6 +70,7 @@ live_page!(Page);
 /// The page as it is now.
 pub(super) async fn page(ledger: &Ledger, frame: Frame, id: String) -> Result<Page, Fault> {
     let page = read(ledger, &id).await?;
+    let budget = ledger.user_budget(&page.view.user_id).await?;
     let (job, at) = (&page.view.job, page.at);
     let name = job.state.status();
     Ok(Page {
@@ -82,7 +83,7 @@ pub(super) async fn page(ledger: &Ledger, frame: Frame, id: String) -> Result<Pa
         why: Sentence::new(page.why.to_string()),
         guard: page.why.guard(),
         way: way(name),
-        facts: facts(&page),
+        facts: facts(&page, budget.as_ref()),
         admitted: Moment::new(page.view.created_at, at),
         origin: job.origin.to_string(),
         is_cut: page.history.first().is_some_and(|first| first.version > 2),
@@ -112,7 +113,7 @@ fn way(here: &str) -> Vec<(&'static str, &'static str, bool)> {
     way.into_iter().map(|name| (name, status(name), name == here)).collect()
 }
 
-fn facts(page: &JobPage) -> Vec<(&'static str, String)> {
+fn facts(page: &JobPage, budget: Option<&UserBudget>) -> Vec<(&'static str, String)> {
     let (view, job) = (&page.view, &page.view.job);
     let or_none = |text: String| if text.is_empty() { "none".to_owned() } else { text };
     let mut facts = vec![
@@ -127,6 +128,7 @@ fn facts(page: &JobPage) -> Vec<(&'static str, String)> {
         ("Recorded stages", or_none(view.checkpoints.join(", "))),
         ("Looked at next", view.reconcile_after_at.map_or("never by itself".to_owned(), show::time)),
     ];
+    facts.extend(budget.map(|budget| ("User's budget", budget_words(budget))));
     facts.extend(view.trace.map(|trace| ("Trace", trace.trace_id())));
     facts
 }

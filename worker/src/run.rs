@@ -131,6 +131,9 @@ impl Runner {
                 self.settle(&held, unfinished).await
             }
         };
+        if end.ended == Ended::Lost && !self.hard.is_cancelled() {
+            self.prove_alive(&held).await;
+        }
         witness.run_ended(end.ended, began.elapsed());
         end
     }
@@ -232,6 +235,13 @@ impl Runner {
         let due = account.statement(&self.engines);
         if self.ledger.in_time(self.ledger.spend(held.holding(), &due.spent)).await.is_err() {
             tracing::warn!("what the run spent could not be written");
+        }
+    }
+
+    /// The lease is lost while this process lives: the crash that was counted for it is taken back.
+    async fn prove_alive(&self, held: &Held) {
+        if let Err(error) = self.ledger.in_time(self.ledger.prove_alive(held.holding())).await {
+            tracing::info!(%error, "the crash that was counted for a lost lease could not be taken back");
         }
     }
 

@@ -73,7 +73,8 @@ pub(super) fn all() -> Map<String, Value> {
         (
             "TooManyRequests",
             problem(
-                "The user asks too often, by all keys together.",
+                "The user asks too often, by all keys together; or has created as many conversations today, or has as many \
+                 being processed, as they may. `detail` says which.",
                 &["Retry-After"],
                 json!({ "detail": "Too many requests" }),
             ),

@@ -55,6 +55,9 @@ pub(super) async fn attend(State(door): State<Door>, mut request: Request, next:
                 Error::NoAnswer.into_response()
             }
         };
+        if let Some(budget) = answer.extensions().get::<ledger::Budget>() {
+            door.metrics.over_budget.with_label_values(&[budget.as_str()]).inc();
+        }
         let mut answer = finish(answer, &id, &door.ledger);
         told.put(answer.headers_mut());
         if let Some(retiring) = retire::of(RETIRING, method.as_str(), &route) {

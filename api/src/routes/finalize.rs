@@ -76,6 +76,7 @@ pub(super) async fn finalize(
         }
         Err(AdmitRefusal::NoConversation) => Err(Error::NotFound(KIND)),
         Err(AdmitRefusal::NoContent) => Err(no_content()),
+        Err(AdmitRefusal::OverBudget(over)) => Err(ledger::Error::from(over).into()),
     }
 }
 

@@ -58,7 +58,14 @@ pub(super) fn read_change(fields: &mut Fields<'_>) -> Option<UserChange> {
     if !fields.has_any(&FIELDS) {
         return fields.report.rule("at least one field must be provided");
     }
-    Some(UserChange { name, time_zone, language, requires_byok, apps: apps.map(once_each) })
+    Some(UserChange {
+        name,
+        time_zone,
+        language,
+        requires_byok,
+        apps: apps.map(once_each),
+        ..UserChange::default()
+    })
 }
 
 /// Each app once, in the order of the list of apps.

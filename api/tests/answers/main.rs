@@ -10,6 +10,7 @@
 mod action_items;
 mod additive;
 mod bench;
+mod budgets;
 mod byok;
 mod characters;
 mod contract;

@@ -32,6 +32,7 @@ impl Job {
             dispatch: Dispatch(0),
             attempts: 0,
             crashes: 0,
+            crashed_epoch: None,
             runs: 0,
             requires_keys,
             force_process,

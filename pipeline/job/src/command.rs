@@ -24,6 +24,12 @@ pub enum Command {
         /// The holder's claim.
         epoch: Epoch,
     },
+    /// A former holder, whose claim's expired lease was counted as a crash, proves that it lives: the crash is taken back,
+    /// the lease is not given back.
+    ProveAlive {
+        /// The former holder's claim.
+        epoch: Epoch,
+    },
     /// The holder gives the job back unharmed: at once (it is being stopped, or the session that held the
     /// keys ends) or later (an engine's circuit is open).
     Release {

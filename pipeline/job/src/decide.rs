@@ -16,6 +16,7 @@ pub fn decide(job: &Job, command: Command, now: Timestamp, policy: &Policy) -> R
             claim::claim(job, generation, worker, keys, now, policy)
         }
         Command::Renew { epoch } => run::renew(job, epoch, now, policy),
+        Command::ProveAlive { epoch } => run::prove_alive(job, epoch, policy),
         Command::Release { epoch, delay } => run::release(job, epoch, delay, now, policy),
         Command::Complete { epoch, outcome } => run::complete(job, epoch, outcome),
         Command::Fail { epoch, code, retry_after, jitter_permille } => {

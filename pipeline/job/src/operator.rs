@@ -18,6 +18,7 @@ pub(crate) fn replay(job: &Job, replay: &Replay, now: Timestamp) -> Result<Step,
     fresh.generation = fresh.generation.next();
     fresh.attempts = 0;
     fresh.crashes = 0;
+    fresh.crashed_epoch = None;
     fresh.runs = 0;
     fresh.requires_keys |= replay.requires_keys;
     fresh.admitted_at = now;

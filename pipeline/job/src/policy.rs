@@ -13,6 +13,8 @@ pub struct Policy {
     pub max_attempts: u32,
     /// Expired leases that end in a dead letter: 5.
     pub max_crashes: u32,
+    /// Up to that many runs, a crash is taken back when its holder proves that it lives: 20.
+    pub max_late_runs: u32,
     /// A queued job that nobody claimed for this long is looked at: 300 s.
     pub staleness: Duration,
     /// Back-off after the 1st, 2nd, 3rd and every later failure: 30 s, 2 min, 8 min, 30 min; ±20 % is the caller's argument.
@@ -47,6 +49,7 @@ impl Default for Policy {
             run_limit: Duration::seconds(1_500),
             max_attempts: 5,
             max_crashes: 5,
+            max_late_runs: 20,
             staleness: Duration::seconds(300),
             back_off: [
                 Duration::seconds(30),

@@ -25,7 +25,7 @@ pub enum Refusal {
         /// When it is ready.
         until: Timestamp,
     },
-    /// The epoch is not the present one, or the job is not leased.
+    /// The epoch is not the present one, or the job is not leased; or, of a proof, no crash of that claim is counted.
     LeaseLost,
     /// The run limit is over: the edge that follows is `Fail(run_timeout)`.
     RunLimit,

@@ -1,7 +1,7 @@
 //! The edges that only the holder of the newest claim may take.
 //!
 //! The epoch is safety, the clock is only politeness: a holder whose lease ran out is heard as long as
-//! nobody took over.
+//! nobody took over, and afterwards it can still prove that it did not crash.
 
 use chrono::Duration;
 
@@ -18,6 +18,18 @@ pub(crate) fn renew(job: &Job, epoch: Epoch, now: Timestamp, policy: &Policy) ->
     let mut step = Step::from_job(job);
     step.job.state = State::Leased(Lease { expires_at, ..lease.clone() });
     Ok(step)
+}
+
+/// Takes back the crash that was counted last, when the claim that it was counted for proves that its process lives: it
+/// was late, and did not crash. Nothing else moves: the fence stays, and so does the place in the queue. Once per crash,
+/// and only up to a number of runs, so that a job that starves every process it runs on comes to an end.
+pub(crate) fn prove_alive(job: &Job, epoch: Epoch, policy: &Policy) -> Result<Step, Refusal> {
+    let counted = job.crashed_epoch == Some(epoch) && !job.state.is_terminal();
+    if !counted || job.runs > policy.max_late_runs {
+        return Err(Refusal::LeaseLost);
+    }
+    let crashes = job.crashes.saturating_sub(1);
+    Ok(Step { job: Job { crashes, crashed_epoch: None, ..job.clone() }, effects: Vec::new() })
 }
 
 /// Gives the job back; neither an attempt nor a run is spent.

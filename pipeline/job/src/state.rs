@@ -192,8 +192,10 @@ pub struct Job {
     pub dispatch: Dispatch,
     /// Recorded failures since admission or replay.
     pub attempts: u32,
-    /// Leases that expired since admission or replay.
+    /// Leases that expired since admission or replay, without those whose holders proved later that they lived.
     pub crashes: u32,
+    /// The claim of the crash that was counted last, until its holder proves that it lives.
+    pub crashed_epoch: Option<Epoch>,
     /// Runs begun and not released since admission or replay: the poll's `attempt_count`.
     pub runs: u32,
     /// Only a claim that holds keys may lease it; nothing takes that back.

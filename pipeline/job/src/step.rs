@@ -58,6 +58,7 @@ impl Step {
     /// Counts a run that nobody ended, and goes on as told unless that was one too many.
     pub(crate) fn crash_then(mut self, policy: &Policy, go_on: impl FnOnce(Self) -> Self) -> Self {
         self.job.crashes = self.job.crashes.saturating_add(1);
+        self.job.crashed_epoch = Some(self.job.epoch);
         if self.job.crashes >= policy.max_crashes {
             return self.dead_letter(FailureCode::PoisonCrash);
         }

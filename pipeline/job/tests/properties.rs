@@ -32,6 +32,7 @@ fn command() -> impl Strategy<Value = Command> {
             generation: Generation(by), worker: worker(), keys
         }),
         2 => offset().prop_map(|by| Command::Renew { epoch: Epoch(by) }),
+        4 => offset().prop_map(|by| Command::ProveAlive { epoch: Epoch(by) }),
         2 => (offset(), -5..5_i64).prop_map(|(by, delay)| Command::Release {
             epoch: Epoch(by), delay: Duration::seconds(delay)
         }),
@@ -68,6 +69,7 @@ fn addressed(command: Command, job: &Job) -> Command {
             Command::Claim { generation: Generation(job.generation.0 + generation.0), worker, keys }
         }
         Command::Renew { epoch } => Command::Renew { epoch: near(epoch) },
+        Command::ProveAlive { epoch } => Command::ProveAlive { epoch: near(epoch) },
         Command::Release { epoch, delay } => Command::Release { epoch: near(epoch), delay },
         Command::Complete { epoch, outcome } => Command::Complete { epoch: near(epoch), outcome },
         Command::Fail { epoch, code, retry_after, jitter_permille } => {

@@ -3,6 +3,7 @@
 mod create;
 pub(crate) mod finalize;
 mod reprocess;
+mod room;
 
 pub use finalize::FinalizedWithKeys;
 pub use reprocess::ReprocessRefusal;
@@ -15,11 +16,12 @@ use trace::TraceContext;
 use tracing::Span;
 
 use crate::{
-    Ledger,
+    Ledger, OverBudget,
     claim::Claimed,
     effects::Abort,
     error::{Doing, Error},
     row::{self, Stored},
+    segments::said,
 };
 
 /// The words of a new conversation.
@@ -36,6 +38,17 @@ pub enum NewContent {
     },
     /// 1–500 segments, validated and with their speaker numbers.
     Segments(Vec<Segment>),
+}
+
+impl NewContent {
+    /// The bytes that its user's account is charged with.
+    pub(crate) fn bytes(&self) -> i64 {
+        let bytes = match self {
+            Self::Text { text, .. } => text.len(),
+            Self::Segments(segments) => segments.iter().map(said).sum(),
+        };
+        i64::try_from(bytes).unwrap_or(i64::MAX)
+    }
 }
 
 /// A conversation that a client creates; validated at the door.
@@ -117,6 +130,8 @@ pub enum AdmitRefusal {
     NoConversation,
     /// No segments, text or photos.
     NoContent,
+    /// As many of the user's jobs wait as may.
+    OverBudget(OverBudget),
 }
 
 /// The revision of a conversation that is being admitted.

@@ -10,7 +10,7 @@ use sqlx::{
 };
 
 use crate::{
-    RequestKey, Waker,
+    Budgets, RequestKey, Waker,
     admit::finalize::{FinalizeRequest, Finalized},
     batcher::Batcher,
     complete::{Completion, Finished},
@@ -32,11 +32,13 @@ pub struct Settings {
     pub connections: u32,
     /// The numbers that decisions go by.
     pub policy: Policy,
+    /// The limits of users without their own.
+    pub budgets: Budgets,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { connections: 10, policy: Policy::default() }
+        Self { connections: 10, policy: Policy::default(), budgets: Budgets::default() }
     }
 }
 
@@ -51,6 +53,7 @@ pub struct Ledger {
     /// Leases are renewed through two sessions of their own, so that a busy API cannot end them.
     pub(crate) renewals: PgPool,
     pub(crate) policy: Policy,
+    pub(crate) budgets: Budgets,
     pub(crate) waker: Waker,
     /// The idempotency key of the request on whose behalf this handle creates.
     pub(crate) request_key: Option<Arc<RequestKey>>,
@@ -77,6 +80,7 @@ impl Ledger {
             pool: pool(settings.connections),
             renewals: pool(RENEWALS),
             policy: settings.policy,
+            budgets: settings.budgets,
             waker: Waker::default(),
             request_key: None,
             doubts,

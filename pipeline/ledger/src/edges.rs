@@ -7,6 +7,7 @@ use sqlx::PgConnection;
 
 use crate::{
     Ledger,
+    budgets::refund,
     claim::{Holding, defer},
     effects::{Abort, Written, after, retry_conflicts},
     error::{Doing, Error},
@@ -193,21 +194,22 @@ impl Ledger {
         }
         // Its items' pushes go with it.
         hold_subscriptions(&mut transaction, user).await?;
-        let deleted = sqlx::query("delete from conversations where user_id = $1 and conversation_id = $2")
-            .bind(user.as_str())
-            .bind(conversation.as_str())
-            .execute(&mut *transaction)
-            .await
-            .doing("deleting a conversation")?;
-        if deleted.rows_affected() == 0 {
-            return Ok(false);
-        }
+        let deleted: Option<i64> = sqlx::query_scalar(
+            "delete from conversations where user_id = $1 and conversation_id = $2 returning coalesce(counted_bytes, 0)",
+        )
+        .bind(user.as_str())
+        .bind(conversation.as_str())
+        .fetch_optional(&mut *transaction)
+        .await
+        .doing("deleting a conversation")?;
+        let Some(bytes) = deleted else { return Ok(false) };
         if live_job(&mut transaction, user, conversation).await?.is_some() {
             return Err(Abort::Conflict); // admitted between our look and the deletion: withdraw that one, too
         }
         erase_traces(&mut transaction, user, conversation, now)
             .await
             .doing("erasing a conversation's traces")?;
+        refund(&mut transaction, user, bytes).await?;
         transaction.commit().await.doing("deleting a conversation")?;
         self.waker.job_settled();
         Ok(true)

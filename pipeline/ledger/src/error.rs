@@ -1,5 +1,6 @@
 //! How the machine can break. `Display` never includes the source: a database's words may hold a person's.
 
+use crate::OverBudget;
 use sqlx::{error::DatabaseError, migrate::MigrateError, postgres::PgDatabaseError};
 
 /// Something that was being done with the database did not work.
@@ -46,6 +47,9 @@ pub enum Error {
         /// What was being done.
         doing: &'static str,
     },
+    /// It would exceed one of the user's budgets; nothing was done.
+    #[error("a user's {} are used up", .0.budget.as_str())]
+    OverBudget(OverBudget),
     /// A request of the same name was made in between; nothing was done.
     #[error("the request's name was taken while {doing}")]
     Repeated {
@@ -131,6 +135,12 @@ impl Error {
     /// Whether repeating the same verb later is right.
     pub fn is_passing(&self) -> bool {
         matches!(self, Self::Unavailable { .. } | Self::Contended { .. })
+    }
+}
+
+impl From<OverBudget> for Error {
+    fn from(over: OverBudget) -> Self {
+        Self::OverBudget(over)
     }
 }
 

@@ -16,7 +16,7 @@ pub struct Event {
     /// When, by the database's clock.
     pub at: Timestamp,
     /// What was said: `claim`, `release`, `complete`, `fail`, `park`, `require_keys`, `reconcile`, `replay`,
-    /// `discard` or `withdraw`.
+    /// `discard`, `withdraw`, or `prove_alive` (a crash is taken back).
     pub verb: String,
     /// The status before.
     pub from: String,
@@ -41,6 +41,7 @@ pub(crate) fn verb(command: &Command) -> Option<&'static str> {
     Some(match command {
         Command::Admit | Command::Renew { .. } => return None,
         Command::Claim { .. } => "claim",
+        Command::ProveAlive { .. } => "prove_alive",
         Command::Release { .. } => "release",
         Command::Complete { .. } => "complete",
         Command::Fail { .. } => "fail",

@@ -8,6 +8,7 @@ mod admit;
 mod announce;
 mod backlog;
 mod batcher;
+mod budgets;
 mod checkpoints;
 mod claim;
 mod claim_delivery;
@@ -59,6 +60,7 @@ pub use admit::{
     AdmitRefusal, Admitted, CreateOutcome, FinalizedWithKeys, NewContent, NewConversation, ReprocessRefusal,
 };
 pub use backlog::Backlog;
+pub use budgets::{Budget, Budgets, LimitsChange, OverBudget, OwnLimits, UserBudget};
 pub use checkpoints::CheckpointKey;
 pub use claim::{ClaimRequest, Claimed, Holding, JobClaims};
 pub use complete::{Announcement, Comparison, Completion, Finished, NewItem, NewMemory, Results, Same};

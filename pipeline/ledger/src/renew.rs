@@ -7,6 +7,7 @@ use job::{Command, JobId, Refusal, State, Timestamp, decide};
 use crate::{
     Holding, Ledger,
     error::{Doing, Error},
+    history::{self, Said},
     row::{self, JobRow, Stored},
 };
 
@@ -28,7 +29,8 @@ pub enum Renewal {
 
 impl Ledger {
     /// Renews all leases of a process. Answers in the order of `holdings`. A row that somebody's transaction holds is
-    /// passed by: its lease stands as it is until the next heartbeat.
+    /// passed by: its lease stands as it is until the next heartbeat. A holder that asks after its lease was given to another,
+    /// or back to the queue, gets `Lost`, and the crash that was counted for it is taken back.
     ///
     /// # Errors
     /// When the database does not answer: the holder repeats until it is answered.
@@ -51,11 +53,13 @@ impl Ledger {
         let mut answers = HashMap::new();
         let mut renewed = Vec::new();
         for row in free {
-            let Some(stored) = readable(row) else { continue };
-            for holding in of_job(holdings, &stored.job.id) {
-                let (answer, renewed_job) = self.renewal(holding, &stored, now);
-                answers.insert(holding, answer);
-                renewed.extend(renewed_job);
+            let Some(read) = readable(row) else { continue };
+            let mut stored = read.clone();
+            for holding in of_job(holdings, &read.job.id) {
+                answers.insert(holding, self.renewal(holding, &mut stored, now));
+            }
+            if stored != read {
+                renewed.push(stored);
             }
         }
         row::store(&mut transaction, &renewed.iter().collect::<Vec<_>>(), now, &self.policy)
@@ -83,16 +87,50 @@ impl Ledger {
         Ok(holdings.iter().map(|held| answers.get(held).copied().unwrap_or(Renewal::Lost)).collect())
     }
 
-    fn renewal(&self, holding: &Holding, stored: &Stored, now: Timestamp) -> (Renewal, Option<Stored>) {
+    /// The last word of a run that has lost its lease: its process lives, so what was counted as a crash is taken back. Waits
+    /// for the row, which the run's own refused write may hold for a moment, while a renewal passes it by.
+    ///
+    /// # Errors
+    /// When the database does not answer; the crash then stays counted.
+    pub async fn prove_alive(&self, holding: &Holding) -> Result<(), Error> {
+        const DOING: &str = "taking a crash back";
+        let (mut transaction, now) = self.begin_renewing(DOING).await?;
+        let mut rows = row::read_locked(&mut transaction, &[holding.job_id.as_str()]).await?;
+        let Some(read) = rows.remove(holding.job_id.as_str()) else { return Ok(()) };
+        let mut stored = read.clone();
+        self.take_back_crash(holding, &mut stored, now);
+        if stored != read {
+            row::store(&mut transaction, &[&stored], now, &self.policy).await.doing(DOING)?;
+            transaction.commit().await.doing(DOING)?;
+        }
+        Ok(())
+    }
+
+    /// Renews one lease in `stored`. A holder that comes too late has lost it, and proves with its word that it lives.
+    fn renewal(&self, holding: &Holding, stored: &mut Stored, now: Timestamp) -> Renewal {
         let renew = Command::Renew { epoch: holding.epoch };
         match decide(&stored.job, renew.clone(), now, &self.policy) {
             Ok(step) => {
-                let renewed = Stored { job: step.job, ..stored.clone() };
-                (standing(holding, &renewed), Some(renewed))
+                stored.job = step.job;
+                standing(holding, stored)
             }
-            Err(Refusal::RunLimit) => (Renewal::RunLimit, None),
-            Err(_) if stored.job.has_heard(&renew) => (Renewal::Done, None),
-            Err(_) => (Renewal::Lost, None),
+            Err(Refusal::RunLimit) => Renewal::RunLimit,
+            Err(_) if stored.job.has_heard(&renew) => Renewal::Done,
+            Err(_) => {
+                self.take_back_crash(holding, stored, now);
+                Renewal::Lost
+            }
+        }
+    }
+
+    fn take_back_crash(&self, holding: &Holding, stored: &mut Stored, now: Timestamp) {
+        let proof = Command::ProveAlive { epoch: holding.epoch };
+        let said = Said { verb: history::verb(&proof), stages: &[] };
+        // Refused: it was no crash that ended the lease.
+        if let Ok(step) = decide(&stored.job, proof, now, &self.policy) {
+            stored.line = history::line(&stored.job, &step.job, stored.version + 1, now, said);
+            stored.job = step.job;
+            tracing::info!(job_id = %holding.job_id, epoch = holding.epoch.0, "a lease was lost by a late process, not by a crash");
         }
     }
 }

@@ -6,7 +6,7 @@ mod speakers;
 
 use speakers::Speakers;
 
-pub(crate) use row::{SEGMENTS, SegmentRow, insert_segments, weight};
+pub(crate) use row::{SEGMENTS, SegmentRow, insert_segments, said, weight};
 
 use std::collections::HashSet;
 
@@ -46,7 +46,7 @@ impl Ledger {
     /// get one: the n of `SPEAKER_n`, of other labels the conversation's next. Answers how many segments it has now.
     ///
     /// # Errors
-    /// When the database does not answer.
+    /// When the database does not answer, or the user stores as much as they may.
     pub async fn append_segments(
         &self,
         user: &UserId,

@@ -6,7 +6,7 @@ use sqlx::PgConnection;
 use uuid::Uuid;
 
 use crate::{
-    Ledger,
+    Ledger, LimitsChange,
     effects::{Abort, retry_conflicts},
     error::{Doing, Error},
 };
@@ -43,6 +43,8 @@ pub struct UserChange {
     pub requires_byok: Option<bool>,
     /// Enabled summarization apps.
     pub apps: Option<Vec<String>>,
+    /// The user's own limits.
+    pub limits: LimitsChange,
 }
 
 impl Ledger {
@@ -55,9 +57,9 @@ impl Ledger {
         let (mut transaction, now) = self.begin(DOING).await?;
         let created = sqlx::query(
             "insert into users (user_id, name, time_zone, language, requires_byok, apps, created_at, updated_at, \
-                 first_epoch) \
+                 first_epoch, limit_conversations_per_day, limit_bytes, limit_waiting_jobs) \
              values ($1, $2, coalesce($3, 'UTC'), coalesce($4, 'en'), coalesce($5, false), coalesce($6, '{}'), $7, $7, \
-                 coalesce((select max(epoch) from epoch_floor), 0)) \
+                 coalesce((select max(epoch) from epoch_floor), 0), $8, $9, $10) \
              on conflict do nothing",
         )
         .bind(id.as_str())
@@ -67,6 +69,9 @@ impl Ledger {
         .bind(change.requires_byok)
         .bind(change.apps.as_deref())
         .bind(now)
+        .bind(change.limits.conversations_per_day.flatten())
+        .bind(change.limits.bytes.flatten())
+        .bind(change.limits.waiting_jobs.flatten())
         .execute(&mut *transaction)
         .await
         .doing(DOING)?;
@@ -107,7 +112,10 @@ impl Ledger {
         let row: Option<UserRow> = sqlx::query_as(
             "update users set updated_at = $2, name = case when $8 then $3 else name end, time_zone = coalesce($4, time_zone), \
                  language = coalesce($5, language), requires_byok = coalesce($6, requires_byok), \
-                 apps = coalesce($7, apps) \
+                 apps = coalesce($7, apps), \
+                 limit_conversations_per_day = case when $9 then $10 else limit_conversations_per_day end, \
+                 limit_bytes = case when $11 then $12 else limit_bytes end, \
+                 limit_waiting_jobs = case when $13 then $14 else limit_waiting_jobs end \
              where user_id = $1 \
              returning user_id, name, time_zone, language, requires_byok, apps, created_at",
         )
@@ -119,6 +127,12 @@ impl Ledger {
         .bind(change.requires_byok)
         .bind(change.apps.as_deref())
         .bind(change.name.is_some())
+        .bind(change.limits.conversations_per_day.is_some())
+        .bind(change.limits.conversations_per_day.flatten())
+        .bind(change.limits.bytes.is_some())
+        .bind(change.limits.bytes.flatten())
+        .bind(change.limits.waiting_jobs.is_some())
+        .bind(change.limits.waiting_jobs.flatten())
         .fetch_optional(&mut *transaction)
         .await
         .doing(DOING)?;

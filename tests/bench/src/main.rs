@@ -3,7 +3,8 @@
 //!
 //! `cargo run --release -p bench` runs all tables on a private, durable PostgreSQL; `-- admission drain latency
 //! history lists text` picks some. `pgbench` comes with the server's programs; the peer is built on the way. `-- peers` is
-//! a run of its own, beside queues that need npm and Python too; `-- peers --help` says how much of it may be had.
+//! a run of its own, beside queues that need npm and Python too; `-- peers --help` says how much of it may be had. `-- neighbours SECONDS`
+//! measures what a quiet user notices of one who does its worst.
 
 #![allow(
     clippy::unwrap_used,
@@ -44,10 +45,11 @@ async fn main() {
         [first, sizes @ ..] if first == "peers" => {
             return beside_peers(peers::Sizes::parse_from(sizes)).await;
         }
+        [first, seconds @ ..] if first == "neighbours" => return beside_a_neighbour(seconds).await,
         _ => {}
     }
     if let Some(unknown) = wanted.iter().find(|name| !TABLES.contains(&name.as_str())) {
-        eprintln!("no table is called {unknown}; there are {}, and peers", TABLES.join(", "));
+        eprintln!("no table is called {unknown}; there are {}, and peers and neighbours", TABLES.join(", "));
         std::process::exit(2);
     }
     let is_wanted = |table: &str| wanted.is_empty() || wanted.iter().any(|name| name == table);
@@ -72,6 +74,20 @@ async fn main() {
         text::table();
     }
     house.tear_down().await;
+}
+
+/// Measures the real binary in a server of the chaos kit's. Exits with 1 where a quiet user notices the other one.
+async fn beside_a_neighbour(seconds: &[String]) {
+    let seconds = seconds.first().map_or(Ok(10), |seconds| seconds.parse::<u64>());
+    let Ok(seconds) = seconds else {
+        eprintln!("neighbours takes the seconds of each phase, a whole number");
+        std::process::exit(2);
+    };
+    let measured = chaos::neighbours(seconds.clamp(3, 60)).await;
+    println!("{measured}");
+    if !measured.is_clean() {
+        std::process::exit(1);
+    }
 }
 
 async fn beside_peers(sizes: peers::Sizes) {

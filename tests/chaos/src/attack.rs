@@ -19,7 +19,7 @@ use crate::postgres::Postgres;
 use crate::program::{self, Process};
 
 use self::clients::{Attack, Crowd};
-use self::healthy::Latencies;
+pub(crate) use self::healthy::Latencies;
 
 /// The healthy client asks for so many users in turn, so that it stays below the request rate of each.
 const HEALTHY: usize = 30;
@@ -166,7 +166,7 @@ async fn peak(pid: u32, stop: CancellationToken) -> u64 {
 }
 
 /// The default ones, the request rate included.
-fn settings() -> Vec<(String, String)> {
+pub(crate) fn settings() -> Vec<(String, String)> {
     let all = [
         ("LISTEN_ADDR", "127.0.0.1:0"),
         ("LISTEN_ADMIN_ADDR", "127.0.0.1:0"),
@@ -177,7 +177,8 @@ fn settings() -> Vec<(String, String)> {
     all.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec()
 }
 
-async fn user(database: &str, id: &str) -> String {
+/// A user with a key, made by the commands.
+pub(crate) async fn user(database: &str, id: &str) -> String {
     let made = program::command(database, &["users", "create", "--id", id]).await;
     assert_eq!(made.0, Some(0), "{id} cannot be created");
     let (code, key) = program::command(database, &["keys", "create", "--user", id]).await;

@@ -18,6 +18,7 @@ mod fleet;
 mod journal;
 mod load;
 mod model;
+mod neighbours;
 mod operator;
 mod people;
 mod plan;
@@ -30,6 +31,7 @@ mod run;
 mod settle;
 
 pub use attack::{Attacked, attack};
+pub use neighbours::{Neighbours, neighbours};
 pub use plan::Plan;
 pub use report::Report;
 pub use run::run;

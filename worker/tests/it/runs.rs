@@ -128,7 +128,10 @@ async fn a_run_whose_lease_was_taken_over_writes_nothing() {
         }
     }
     let view = bench.job(&id).await;
-    assert_eq!(view.job, claimed.unwrap().job, "the other's lease stands as it was");
+    let taken = claimed.unwrap().job;
+    assert_eq!(taken.crashes, 1);
+    let proven = job::Job { crashes: 0, crashed_epoch: None, ..taken };
+    assert_eq!(view.job, proven, "the other's lease stands as it was, and the late run's crash was none");
     assert!(!view.checkpoints.iter().any(|stage| stage == "describe"), "{:?}", view.checkpoints);
     assert_eq!(bench.conversation(&conversation).await.conversation.structured.title, "");
 }

@@ -74,6 +74,10 @@ pub(crate) fn renew(epoch: i64) -> Command {
     Command::Renew { epoch: Epoch(epoch) }
 }
 
+pub(crate) fn prove_alive(epoch: i64) -> Command {
+    Command::ProveAlive { epoch: Epoch(epoch) }
+}
+
 pub(crate) fn release(epoch: i64, delay: i64) -> Command {
     Command::Release { epoch: Epoch(epoch), delay: Duration::seconds(delay) }
 }

@@ -11,6 +11,7 @@ mod give_up;
 mod heard;
 mod names;
 mod operator;
+mod prove_alive;
 mod repair;
 mod run_end;
 mod run_hold;

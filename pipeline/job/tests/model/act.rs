@@ -1,7 +1,7 @@
 //! What may happen next.
 
 use chrono::Duration;
-use job::{Command, Effect, Epoch, FailureCode, Outcome, Refusal, WorkerId, decide};
+use job::{Command, Epoch, FailureCode, Outcome, Refusal, WorkerId, decide};
 use stateright::{Model, Property};
 
 use crate::properties;
@@ -163,11 +163,20 @@ fn read(system: &mut System, actor: Actor, intent: Intent) {
         }
         Err(Refusal::LeaseLost) => {
             if let Actor::Worker(index) = actor {
+                system.writes[index] = proof(system, index);
                 system.runs[index] = None;
             }
         }
         Err(_) => {}
     }
+}
+
+/// What a worker that has lost its lease says last: that it lives.
+fn proof(system: &System, index: usize) -> Option<Write> {
+    let run = system.runs[index]?;
+    let command = Command::ProveAlive { epoch: run.epoch };
+    let step = decide(&system.job, command, at(system.now), &policy()).ok()?;
+    Some(Write { step, verb: Verb::Proof { claim: run.claim } })
 }
 
 fn command(system: &System, actor: Actor, intent: Intent) -> (Command, Verb) {

@@ -29,6 +29,8 @@ const QUEUE: World = World {
         "kept after its task was lost",
         "two believe that they run it",
         "a completion races with a take-over",
+        "kept after a crash was taken back",
+        "poisoned after a crash was taken back",
         "poisoned",
         "out of attempts",
     ],

@@ -29,6 +29,9 @@ fn never_broken() -> Vec<Property<World>> {
         }),
         Property::always("numbers never go back", |_, system: &System| !system.record.number_went_back),
         Property::always("a completed job never moves", |_, system: &System| !system.record.terminal_moved),
+        Property::always("a crash is taken back once, and nothing with it", |_, system: &System| {
+            !system.record.proven_twice && !system.record.proof_moved_job
+        }),
         Property::always("a live job has an owner", |_, system: &System| has_an_owner(system)),
         Property::always("job and conversation agree", |_, system: &System| agrees(system)),
         Property::always("limits hold", |_, system: &System| within_limits(system)),
@@ -98,6 +101,12 @@ fn reachable() -> Vec<Property<World>> {
         }),
         Property::sometimes("marked under a keyless run", |_, system: &System| {
             system.job.requires_keys && system.runs.iter().flatten().any(|run| !run.keys)
+        }),
+        Property::sometimes("kept after a crash was taken back", |_, system: &System| {
+            kept(system) && system.job.crashes == 0 && system.record.proven != 0
+        }),
+        Property::sometimes("poisoned after a crash was taken back", |_, system: &System| {
+            dead_of(system, FailureCode::PoisonCrash) && system.record.proven != 0
         }),
         Property::sometimes("poisoned", |_, system: &System| dead_of(system, FailureCode::PoisonCrash)),
         Property::sometimes("abandoned", |_, system: &System| {

@@ -44,6 +44,10 @@ pub(crate) enum Verb {
         ends: bool,
     },
     Reconcile,
+    /// The word of a run that lost its lease: this claim's process lives.
+    Proof {
+        claim: u8,
+    },
     Other,
 }
 
@@ -81,6 +85,10 @@ pub(crate) struct Record {
     pub(crate) keyless_lease: bool,
     pub(crate) number_went_back: bool,
     pub(crate) terminal_moved: bool,
+    /// A bit for each claim whose crash was taken back.
+    pub(crate) proven: u32,
+    pub(crate) proven_twice: bool,
+    pub(crate) proof_moved_job: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -162,6 +170,12 @@ impl System {
         match write.verb {
             Verb::Claim { keys } => record.keyless_lease |= leased && old.requires_keys && !keys,
             Verb::Run { claim, .. } => record.superseded_run_wrote |= claim != self.claims,
+            Verb::Proof { claim } => {
+                let (bit, crashes) = (1 << claim, old.crashes.saturating_sub(1));
+                record.proven_twice |= record.proven & bit != 0;
+                record.proven |= bit;
+                record.proof_moved_job |= *new != Job { crashes, crashed_epoch: None, ..old.clone() };
+            }
             Verb::Reconcile | Verb::Other => {}
         }
     }
@@ -226,6 +240,7 @@ pub(crate) fn policy() -> Policy {
         run_limit: Duration::seconds(2),
         max_attempts: 2,
         max_crashes: 2,
+        max_late_runs: 3,
         staleness: Duration::seconds(1),
         back_off: [Duration::seconds(1); 4],
         release_window: Duration::seconds(2),

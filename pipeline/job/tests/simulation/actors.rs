@@ -163,9 +163,10 @@ impl Sim {
                         Want::Fail(FailureCode::ModelUnavailable),
                     );
                 }
+                _ if want == Want::Prove => self.end(process, run),
                 _ => {
                     self.seen.zombies_refused += u64::from(want != Want::Renew);
-                    self.end(process, run);
+                    self.say(Actor::Run { process, life, run }, row, Want::Prove);
                 }
             },
             Actor::Watcher { .. } => {}
@@ -245,6 +246,7 @@ fn command(actor: Actor, want: Want, generation: job::Generation, task_waiting: 
         }
         (Want::Claim | Want::Reconcile, _) => Command::Reconcile { task_waiting },
         (Want::Renew, _) => Command::Renew { epoch },
+        (Want::Prove, _) => Command::ProveAlive { epoch },
         (Want::Complete, _) => Command::Complete { epoch, outcome: job::Outcome::Kept },
         (Want::Fail(code), _) => Command::Fail { epoch, code, retry_after: None, jitter_permille: 0 },
         (Want::Release { delay }, _) => Command::Release { epoch, delay: Duration::milliseconds(delay) },

@@ -7,6 +7,8 @@ pub(crate) struct Books {
     pub(crate) claim: u64,
     pub(crate) attempts: u32,
     pub(crate) crashes: u32,
+    /// The claim of the crash that was counted last and not taken back.
+    pub(crate) crashed: Option<job::Epoch>,
     pub(crate) runs: u32,
     pub(crate) completions: u32,
     /// Whether keys were ever required: nothing takes that back.
@@ -22,6 +24,7 @@ pub(crate) struct Seen {
     pub(crate) lost_races: u64,
     pub(crate) completions: u64,
     pub(crate) crashes: u64,
+    pub(crate) proofs: u64,
     pub(crate) failures: u64,
     pub(crate) releases: u64,
     pub(crate) dead_letters: u64,
@@ -49,12 +52,13 @@ impl Seen {
         assert!(self.all().iter().all(|count| **count > 0), "something never happened: {words}");
     }
 
-    fn all(&mut self) -> [&mut u64; 15] {
+    fn all(&mut self) -> [&mut u64; 16] {
         [
             &mut self.stores,
             &mut self.lost_races,
             &mut self.completions,
             &mut self.crashes,
+            &mut self.proofs,
             &mut self.failures,
             &mut self.releases,
             &mut self.dead_letters,

@@ -41,8 +41,14 @@ pub(crate) fn numbers(old: &Job, new: &Job) -> Result<(), String> {
 
 /// Only the newest claim writes; nobody takes a lease that has not run out.
 fn fence(row: &Row, write: &Write) -> Result<(), String> {
-    if let Actor::Run { run, .. } = write.actor {
-        must(run.claim == row.books.claim, "no superseded run writes")?;
+    match (write.actor, write.want) {
+        (Actor::Run { .. }, Want::Prove) => {
+            let crashes = row.job.crashes.saturating_sub(1);
+            let proven = Job { crashes, crashed_epoch: None, ..row.job.clone() };
+            must(write.step.job == proven, "a proof takes a crash back, and does nothing else")?;
+        }
+        (Actor::Run { run, .. }, _) => must(run.claim == row.books.claim, "no superseded run writes")?,
+        _ => {}
     }
     if let (State::Leased(lease), Want::Claim | Want::Reconcile) = (&row.job.state, write.want) {
         must(write.decided >= lease.expires_at, "nobody takes a lease that has not run out")?;
@@ -76,7 +82,8 @@ fn keys(books: &Books, write: &Write) -> Result<(), String> {
 
 fn counters(books: &Books, new: &Job, policy: &Policy) -> Result<(), String> {
     must(new.attempts == books.attempts, "attempts are the failures that were recorded")?;
-    must(new.crashes == books.crashes, "crashes are the leases that ran out")?;
+    must(new.crashes == books.crashes, "crashes are the leases that ran out and were not proven late")?;
+    must(new.crashed_epoch == books.crashed, "the crash that can be taken back is the one counted last")?;
     must(new.runs == books.runs, "runs are the claims that were not released")?;
     let spent = new.attempts >= policy.max_attempts || new.crashes >= policy.max_crashes;
     must(new.state.is_terminal() || !spent, "limits hold")
@@ -137,7 +144,7 @@ fn tasks(old: &Job, write: &Write) -> Result<(), String> {
     let queued = matches!(write.step.job.state, State::Queued { .. });
     let enqueued = write.step.job.dispatch.0 - old.dispatch.0;
     must(enqueued == i64::from(enqueues(&write.step)), "every dispatch has a number of its own")?;
-    let waits = write.want == Want::Reconcile && !enqueues(&write.step);
+    let waits = matches!(write.want, Want::Reconcile | Want::Prove) && !enqueues(&write.step);
     must(enqueues(&write.step) == queued || (queued && waits), "a queued job has been enqueued")
 }
 

@@ -98,9 +98,13 @@ pub(crate) enum Actor {
 pub(crate) enum Want {
     Claim,
     Renew,
+    /// A run that lost its lease says that it lives.
+    Prove,
     Complete,
     Fail(job::FailureCode),
-    Release { delay: i64 },
+    Release {
+        delay: i64,
+    },
     Park,
     Reconcile,
 }

@@ -1,13 +1,13 @@
 //! The store: compare, set, effects, and the answer that may be lost on its way back.
 
-use job::{Effect, Job, State, Step};
+use job::{Effect, State, Step};
 
 use crate::rules;
 use crate::sim::{Actor, Run, Sim, Standing, Task, Want, Write};
 
 impl Sim {
     /// Stores what a verb decided; the first broken rule ends the run.
-    pub(crate) fn store(&mut self, mut write: Write) -> Result<(), String> {
+    pub(crate) fn store(&mut self, write: Write) -> Result<(), String> {
         let (actor, row, want) = (write.actor, write.row, write.want);
         // A process that died may have got its commit through, without ever hearing of it.
         let alive = self.lives(actor);
@@ -93,12 +93,21 @@ impl Sim {
     fn account(&mut self, write: &Write) {
         let was_leased = matches!(self.rows[write.row].job.state, State::Leased(_));
         let leased = matches!(write.step.job.state, State::Leased(_));
+        let epoch = self.rows[write.row].job.epoch;
         let books = &mut self.rows[write.row].books;
         let crashed = was_leased && matches!(write.want, Want::Claim | Want::Reconcile);
         books.crashes += u32::from(crashed);
+        if crashed {
+            books.crashed = Some(epoch);
+        }
         self.seen.crashes += u64::from(crashed);
         match write.want {
             Want::Claim if leased => books.runs += 1,
+            Want::Prove => {
+                books.crashes -= 1;
+                books.crashed = None;
+                self.seen.proofs += 1;
+            }
             Want::Fail(_) => {
                 books.attempts += 1;
                 self.seen.failures += 1;
@@ -140,6 +149,7 @@ impl Sim {
                 self.rows[write.row].books.claim = 0;
                 self.end(process, run);
             }
+            (Actor::Run { process, run, .. }, Want::Prove) => self.end(process, run),
             (Actor::Run { .. }, _) => {}
             _ => self.rows[write.row].books.claim = 0,
         }

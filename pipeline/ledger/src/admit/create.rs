@@ -13,6 +13,7 @@ use super::{
 };
 use crate::{
     Ledger,
+    budgets::Charge,
     conversations::{row::read_conversation, shapes::geolocation_to_json},
     effects::{Abort, retry_conflicts},
     error::{Doing, Error},
@@ -26,7 +27,7 @@ impl Ledger {
     /// speakers without a number get one, as in an append. A repeat of a `client_session_id` makes nothing twice, also when two arrive at once.
     ///
     /// # Errors
-    /// When the database does not answer.
+    /// When the database does not answer, or a budget of the user's is used up.
     pub async fn create_conversation(
         &self,
         user: &UserId,
@@ -83,8 +84,10 @@ impl Ledger {
         if let NewContent::Segments(segments) = &new.content {
             insert_segments(&mut transaction, user, &new.id, 0, segments).await.doing("storing segments")?;
         }
+        let created = Charge { conversations: 1, bytes: new.content.bytes(), job: !new.deferred };
         if new.deferred {
             let conversation = must_read(&mut transaction, user, &new.id).await?;
+            self.charge(&mut transaction, user, created, now).await?;
             transaction.commit().await.doing("creating a conversation")?;
             return Ok(CreateOutcome::Deferred(conversation));
         }
@@ -98,7 +101,7 @@ impl Ledger {
             first_epoch: owner.first_epoch,
             trace: TraceContext::current(),
         };
-        self.admit_and_commit(transaction, &admitting, keying, now).await
+        self.admit_and_commit(transaction, &admitting, keying, created, now).await
     }
 
     /// The id is taken: a repeat of a `client_session_id`. One that failed is admitted again.
@@ -127,7 +130,8 @@ impl Ledger {
             trace: TraceContext::current(),
         };
         open_revisions(&mut transaction, &[&admitting], &[None], now).await?;
-        self.admit_and_commit(transaction, &admitting, keying, now).await
+        let charge = Charge { job: true, ..Charge::default() };
+        self.admit_and_commit(transaction, &admitting, keying, charge, now).await
     }
 
     /// Admits a conversation that the transaction has locked or written, takes the lease for a request with keys, and commits.
@@ -136,12 +140,14 @@ impl Ledger {
         mut transaction: Transaction<'static, Postgres>,
         admitting: &Admitting<'_>,
         keying: Keying<'_>,
+        charge: Charge,
         now: Timestamp,
     ) -> Result<CreateOutcome, Abort> {
         let job_id = admitting.job_id();
         let steps = self.admit(&mut transaction, &[admitting], now).await?;
         let claimed = self.claim_at_once(&mut transaction, &job_id, keying, now).await?.map(Box::new);
         let conversation = must_read(&mut transaction, admitting.user, admitting.conversation).await?;
+        self.charge(&mut transaction, admitting.user, charge, now).await?;
         transaction.commit().await.doing("creating a conversation")?;
         self.wake_all(&steps);
         Ok(CreateOutcome::Admitted(Admitted { conversation, job_id, fresh: true, claimed }))
@@ -172,9 +178,10 @@ async fn insert_conversation(
     let inserted = sqlx::query(
         "insert into conversations (user_id, conversation_id, created_at, updated_at, started_at, finished_at, \
              language, source, status, geolocation, private_text, text_source, text_source_spec, \
-             client_session_id, client_device_id, client_platform, finalization_revision, last_append_at) \
+             client_session_id, client_device_id, client_platform, finalization_revision, last_append_at, \
+             counted_bytes) \
          values ($1, $2, $3, $3, $4, $5, coalesce($6, (select language from users where user_id = $1)), \
-             $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) \
+             $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18) \
          on conflict (user_id, conversation_id) do nothing",
     )
     .bind(user.as_str())
@@ -194,6 +201,7 @@ async fn insert_conversation(
     .bind(&new.client_platform)
     .bind(i64::from(!new.deferred))
     .bind(new.deferred.then_some(now))
+    .bind(new.content.bytes())
     .execute(connection)
     .await?;
     Ok(inserted.rows_affected() > 0)

@@ -13,7 +13,7 @@ use sqlx::{FromRow, PgConnection};
 use trace::TraceContext;
 use tracing::Instrument;
 
-use super::{AdmitRefusal, Admitting, Owner, admission, open_revisions};
+use super::{AdmitRefusal, Admitting, Owner, admission, open_revisions, room::Room};
 use crate::{
     ConversationView, Ledger,
     batcher::{Locks, Outcome},
@@ -181,6 +181,8 @@ impl Ledger {
         let owners = lock_users(&mut transaction, batch).await?;
         let found = lock_conversations(&mut transaction, batch).await?;
         let newest = newest_jobs(&mut transaction, batch, &found).await?;
+        let users = found.keys().map(|place| &batch[*place].user);
+        let mut room = Room::of(&mut transaction, users, self.budgets.waiting_jobs).await?;
 
         let mut admitted: HashSet<(&UserId, &ConversationId)> = HashSet::new();
         let mut admitting: Vec<(&FinalizeRequest, &Owner, Admitting<'_>)> = Vec::new();
@@ -198,6 +200,13 @@ impl Ledger {
             outcomes.push(Outcome::Done(match conversation.admission(request) {
                 Decision::Refuse(refusal) => Err(refusal),
                 Decision::LeaveAsItIs => Ok(Admission { job: newest.get(&place).cloned(), fresh: false }),
+                Decision::Admit
+                    if !admitted.contains(&(&request.user, &request.conversation))
+                        && !request.only_abandoned
+                        && let Err(over) = room.take(&request.user) =>
+                {
+                    Err(AdmitRefusal::OverBudget(over))
+                }
                 Decision::Admit => {
                     let new = request.admitting(conversation, owner);
                     let job = Some(new.job_id());

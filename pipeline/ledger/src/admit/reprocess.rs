@@ -8,6 +8,7 @@ use tracing::Instrument;
 use super::{Admitted, Admitting, admission, lock_conversation, open_revisions, owner};
 use crate::{
     Ledger,
+    budgets::Charge,
     conversations::row::read_conversation,
     edges::live_job,
     effects::{Abort, retry_conflicts},
@@ -38,7 +39,7 @@ impl Ledger {
     /// requires them, and is leased in the same transaction when a claimant is named.
     ///
     /// # Errors
-    /// When the database does not answer.
+    /// When the database does not answer, or too many of the user's jobs wait.
     pub async fn reprocess(
         &self,
         user: &UserId,
@@ -98,6 +99,7 @@ impl Ledger {
         open_revisions(&mut transaction, &[&admitting], &[None], now).await?;
         let claimed = self.claim_at_once(&mut transaction, &job_id, keying, now).await?.map(Box::new);
         let conversation = read_conversation(&mut transaction, user, id).await?.ok_or(Abort::Conflict)?;
+        self.charge(&mut transaction, user, Charge { job: true, ..Charge::default() }, now).await?;
         transaction.commit().await.doing(DOING)?;
         self.wake_all(&steps);
         Ok(Ok(Admitted { conversation, job_id, fresh: true, claimed }))

@@ -29,7 +29,7 @@ pub enum ErasureStep {
 }
 
 /// The tables that hold rows of a user, children before what they belong to.
-const TABLES: [&str; 20] = [
+const TABLES: [&str; 21] = [
     "push_deliveries",
     "push_subscriptions",
     "reminders",
@@ -42,6 +42,7 @@ const TABLES: [&str; 20] = [
     "embeddings",
     "transcript_segments",
     "conversations",
+    "user_usage",
     JOBS,
     "finalization_admissions",
     "deleted_conversations",

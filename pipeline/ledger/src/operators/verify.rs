@@ -33,7 +33,7 @@ pub struct Finding {
 }
 
 /// All checks, in the order in which they are asked.
-pub const CHECKS: [Check; 13] = [
+pub const CHECKS: [Check; 14] = [
     Check {
         name: "admissions_have_jobs",
         promise: "every admission of the last day has its job",
@@ -129,6 +129,16 @@ pub const CHECKS: [Check; 13] = [
             union all select c.job_id || ' has a checkpoint of epoch ' || c.epoch || ', the job is at ' || j.epoch \
                 from stage_checkpoints c join finalization_jobs j using (user_id, job_id) where c.epoch > j.epoch",
     },
+    Check {
+        name: "usage_recounts",
+        promise: "the bytes that each user is charged with are those of the user's conversations",
+        query: "select coalesce(g.user_id, c.user_id) || ': counted ' || coalesce(g.bytes, 0) || ' bytes, there are ' \
+                || coalesce(c.bytes, 0) \
+            from user_usage g full join (select user_id, sum(counted_bytes) as bytes from conversations \
+                where counted_bytes is not null group by user_id) c using (user_id) \
+            where coalesce(g.bytes, 0) <> coalesce(c.bytes, 0) and not exists (select from users u \
+                where u.user_id = coalesce(g.user_id, c.user_id) and u.deleting_since is not null)",
+    },
     // An operation's transaction idles for five seconds at most.
     Check {
         name: "sessions_hold_no_transaction",
@@ -171,7 +181,7 @@ impl Ledger {
         Ok(Finding { name: check.name, promise: check.promise, offenders, more })
     }
 
-    /// Counts finished jobs anew and sets their totals right, while the service runs. Answers whether a total was wrong.
+    /// Counts finished jobs, and what users store, anew and sets their totals right, while the service runs. Answers whether a total was wrong.
     ///
     /// # Errors
     /// When the database does not answer in ten minutes.
@@ -187,6 +197,7 @@ impl Ledger {
             .doing(DOING)?;
         let mut corrected = recount_statuses(&mut transaction).await.doing(DOING)?;
         corrected += recount_codes(&mut transaction).await.doing(DOING)?;
+        corrected += recount_usage(&mut transaction, now).await.doing(DOING)?;
         if corrected > 0 {
             note(&mut transaction, action, now).await.doing(DOING)?;
         }
@@ -240,6 +251,20 @@ async fn recount_codes(connection: &mut PgConnection) -> Result<u64, sqlx::Error
                  where status = 'dead_letter') d group by code, settled having sum(jobs) <> 0 \
          on conflict (code, settled, stripe) do update set jobs = t.jobs + excluded.jobs",
     )
+    .execute(connection)
+    .await
+    .map(|done| done.rows_affected())
+}
+
+async fn recount_usage(connection: &mut PgConnection, now: Timestamp) -> Result<u64, sqlx::Error> {
+    sqlx::query(
+        "insert into user_usage as g (user_id, day, conversations, bytes) \
+         select user_id, $1, 0, sum(bytes) from (select user_id, -bytes as bytes from user_usage \
+             union all select user_id, counted_bytes from conversations where counted_bytes is not null) d \
+         group by user_id having sum(bytes) <> 0 order by user_id \
+         on conflict (user_id) do update set bytes = g.bytes + excluded.bytes",
+    )
+    .bind(now.date_naive())
     .execute(connection)
     .await
     .map(|done| done.rows_affected())

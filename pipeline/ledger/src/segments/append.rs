@@ -13,6 +13,7 @@ use super::{
 };
 use crate::{
     Ledger,
+    budgets::Charge,
     error::{Doing, Error},
 };
 
@@ -51,7 +52,8 @@ impl Ledger {
         let mut new = unknown(&mut transaction, user, conversation, segments).await?;
         let segments = held.segments + i64::try_from(new.len()).unwrap_or(i64::MAX);
         let bytes = new.iter().map(|segment| i64::try_from(said(segment)).unwrap_or(i64::MAX));
-        if segments > MOST_SEGMENTS || bytes.fold(held.bytes, i64::saturating_add) > MOST_BYTES {
+        let bytes = bytes.fold(0, i64::saturating_add);
+        if segments > MOST_SEGMENTS || held.bytes.saturating_add(bytes) > MOST_BYTES {
             return Ok(Err(AppendRefusal::TooMuch));
         }
         let ended_at = started_at.checked_add_signed(length(&new));
@@ -60,7 +62,8 @@ impl Ledger {
         };
         speakers(&mut transaction, user, conversation).await?.number(&mut new);
         insert_segments(&mut transaction, user, conversation, held.next_position, &new).await.doing(DOING)?;
-        touch(&mut transaction, user, conversation, ended_at, now).await?;
+        touch(&mut transaction, user, conversation, (ended_at, bytes), now).await?;
+        self.charge(&mut transaction, user, Charge { bytes, ..Charge::default() }, now).await?;
         transaction.commit().await.doing(DOING)?;
         Ok(Ok(segments))
     }
@@ -149,18 +152,19 @@ async fn touch(
     connection: &mut PgConnection,
     user: &UserId,
     conversation: &ConversationId,
-    ended_at: Timestamp,
+    (ended_at, bytes): (Timestamp, i64),
     now: Timestamp,
 ) -> Result<(), Error> {
     sqlx::query(
         "update conversations set updated_at = $3, last_append_at = $3, \
-             finished_at = greatest(finished_at, $4) \
+             finished_at = greatest(finished_at, $4), counted_bytes = coalesce(counted_bytes, 0) + $5 \
          where user_id = $1 and conversation_id = $2",
     )
     .bind(user.as_str())
     .bind(conversation.as_str())
     .bind(now)
     .bind(ended_at)
+    .bind(bytes)
     .execute(connection)
     .await
     .doing(DOING)

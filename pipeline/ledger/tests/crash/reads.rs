@@ -48,7 +48,7 @@ reads! { ledger, about:
     memories(&about.user, &MemoryFilter::default());
     memories_named(&about.user, &["m".to_owned()]);
     memory_to_tell(&about.user, &MemoryId::new("m"));
-    user(&about.user); user_rows(&about.user); keys(&about.user);
+    user(&about.user); user_budget(&about.user); user_rows(&about.user); keys(&about.user);
     known_people(&about.user, 9, 0); known_person(&about.user, "b");
     subscriptions(&about.user);
     endpoints(&about.user); endpoint(&about.user, "hook-Reader");

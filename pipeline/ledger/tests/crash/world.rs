@@ -109,7 +109,7 @@ impl World {
 }
 
 fn settings() -> Settings {
-    Settings { connections: 3, policy: policy() }
+    Settings { connections: 3, policy: policy(), ..Settings::default() }
 }
 
 /// A claim of a worker with so many free slots, which runs nothing else.

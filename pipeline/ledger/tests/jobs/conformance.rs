@@ -188,6 +188,8 @@ impl Walk {
         let now = self.world.ledger.now().await.unwrap();
         let command = match command {
             Command::Reconcile { .. } => Command::Reconcile { task_waiting: true },
+            // A holder whose lease is gone renews it all the same: that is how it proves that it lives.
+            Command::Renew { epoch } if proves(&mirror.job, epoch, now) => Command::ProveAlive { epoch },
             other => other,
         };
         let whose = Claimed {
@@ -275,9 +277,16 @@ impl Walk {
 mod pick;
 mod whole;
 
+fn proves(job: &Job, epoch: Epoch, now: Timestamp) -> bool {
+    let policy = Policy::default();
+    decide(job, Command::Renew { epoch }, now, &policy) == Err(Refusal::LeaseLost)
+        && decide(job, Command::ProveAlive { epoch }, now, &policy).is_ok()
+}
+
 fn named_epoch(command: &Command) -> Epoch {
     match command {
         Command::Renew { epoch }
+        | Command::ProveAlive { epoch }
         | Command::Release { epoch, .. }
         | Command::Complete { epoch, .. }
         | Command::Fail { epoch, .. }

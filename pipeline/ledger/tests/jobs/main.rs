@@ -32,6 +32,7 @@ mod heard;
 mod heirs;
 mod kept_things;
 mod keyed;
+mod late;
 mod limits;
 mod locks;
 mod migrated;

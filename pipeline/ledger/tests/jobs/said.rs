@@ -23,7 +23,9 @@ pub(crate) async fn say(ledger: &Ledger, whose: &Claimed, command: &Command) -> 
             assert_eq!(claimed.is_some(), answer == "claimed");
             answer.to_owned()
         }
-        Command::Renew { .. } => text(ledger.renew(&[whose.holding()]).await.unwrap()[0]),
+        Command::Renew { .. } | Command::ProveAlive { .. } => {
+            text(ledger.renew(&[whose.holding()]).await.unwrap()[0])
+        }
         Command::Release { delay, .. } => settle(ledger, whose, Edge::Release { delay }).await,
         Command::Fail { code, retry_after, jitter_permille, .. } => {
             settle(ledger, whose, Edge::Fail { code, retry_after, jitter_permille }).await
@@ -69,7 +71,7 @@ pub(crate) fn answer(job: &Job, command: &Command, decided: &Result<Step, Refusa
         },
         (Command::Renew { .. }, Err(Refusal::RunLimit)) => text(Renewal::RunLimit),
         (Command::Renew { .. }, Err(_)) if job.has_heard(command) => text(Renewal::Done),
-        (Command::Renew { .. }, Err(_)) => text(Renewal::Lost),
+        (Command::Renew { .. }, Err(_)) | (Command::ProveAlive { .. }, _) => text(Renewal::Lost),
         (Command::Complete { .. }, Ok(_)) => "Completed".to_owned(),
         (Command::Complete { .. }, Err(_)) if job.has_heard(command) => "Already".to_owned(),
         (Command::Complete { .. }, Err(refusal)) => text(refusal),

@@ -86,7 +86,10 @@ async fn each_broken_promise_is_found_by_its_check() {
             "update conversations set status = 'processing' where conversation_id = 'deferred'",
             vec!["conversations_are_processed_by_jobs"],
         ),
-        ("delete from conversations where conversation_id = 'queued'", vec!["live_jobs_have_conversations"]),
+        (
+            "delete from conversations where conversation_id = 'queued'",
+            vec!["live_jobs_have_conversations", "usage_recounts"],
+        ),
         (
             "delete from finalization_jobs where status = 'queued'",
             vec!["admissions_have_jobs", "conversations_are_processed_by_jobs"],

@@ -199,7 +199,7 @@ async fn a_conversation_and_its_newest_job_of_that_very_person_say_the_same() {
         ),
         (
             "delete from conversations where conversation_id = 'queued' and user_id = 'ann'",
-            &[("live_jobs_have_conversations", 1)],
+            &[("live_jobs_have_conversations", 1), ("usage_recounts", 1)],
         ),
     ])
     .await;

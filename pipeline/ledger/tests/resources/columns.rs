@@ -26,6 +26,7 @@ const BELONGS: &[(&str, &str, &str)] = &[
     ("request_keys", "user_id", "users"),
     ("stage_checkpoints", "job_id", "finalization_jobs"),
     ("transcript_segments", "conversation_id", "conversations"),
+    ("user_usage", "user_id", "users"),
     ("webhook_deliveries", "endpoint_id", "webhook_endpoints"),
     ("webhook_endpoints", "user_id", "users"),
 ];
@@ -36,14 +37,14 @@ const MAY_BE_EMPTY: &[(&str, &str)] = &[
     (
         "conversations",
         "folder_id geolocation external_data private_text text_source text_source_spec \
-         client_session_id client_device_id client_platform last_append_at engine",
+         client_session_id client_device_id client_platform last_append_at engine counted_bytes",
     ),
     ("developer_keys", "last_used_at expires_at revoked_at"),
     (
         "finalization_jobs",
         "ready_at lease_worker lease_claimed_at lease_expires_at lease_ready_at outcome dead_code \
          first_blocked_at last_code settled_at next_check_at reconcile_after_at finished_at history \
-         trace_context",
+         trace_context crashed_epoch",
     ),
     ("folders", "description"),
     ("goals", "unit"),
@@ -57,7 +58,7 @@ const MAY_BE_EMPTY: &[(&str, &str)] = &[
     ("replay_operations", "executor finished_at"),
     ("request_keys", "status answer"),
     ("transcript_segments", "segment_id speaker speaker_id person_id"),
-    ("users", "name deleting_since"),
+    ("users", "name deleting_since limit_conversations_per_day limit_bytes limit_waiting_jobs"),
     (
         "webhook_deliveries",
         "conversation_id revision subject_id next_at sending_until last_status last_error body \

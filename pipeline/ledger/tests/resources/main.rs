@@ -10,6 +10,7 @@ mod world;
 
 mod backlog;
 mod bounded;
+mod budgets;
 mod bystanders;
 mod caps;
 mod closed_gates;

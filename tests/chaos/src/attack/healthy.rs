@@ -18,7 +18,7 @@ pub(crate) struct Latencies {
 }
 
 impl Latencies {
-    fn note(&mut self, begun: Instant, status: i32) {
+    pub(crate) fn note(&mut self, begun: Instant, status: i32) {
         self.all.push(begun.elapsed());
         self.failed += usize::from(status != 200);
     }

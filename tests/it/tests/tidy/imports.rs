@@ -41,6 +41,7 @@ const ALLOWED: [(&str, &[&str]); 18] = [
         "bench",
         &[
             "api",
+            "chaos",
             "embedded",
             "engines",
             "job",

@@ -14,13 +14,16 @@ impl Walk {
         let chance = &mut self.chance;
         let talk = &self.talks[place];
         let job = &talk.jobs[which].job;
-        let epoch = Epoch(job.epoch.0 + chance.offset());
+        let epoch = match job.crashed_epoch {
+            Some(crashed) if chance.percent(20) => crashed,
+            _ => Epoch(job.epoch.0 + chance.offset()),
+        };
         // Mostly what may be granted in this state, and sometimes anything.
         let kind = match &job.state {
             _ if chance.percent(30) => chance.below(9),
             State::Queued { .. } => *chance.one_of(&[CLAIM, CLAIM, CLAIM, RECONCILE]),
             // Five crashes in a row are rare: a job that had some goes on crashing.
-            State::Leased(_) if job.crashes >= 2 => *chance.one_of(&[CLAIM, RECONCILE]),
+            State::Leased(_) if job.crashes >= 2 => *chance.one_of(&[CLAIM, CLAIM, RECONCILE, RECONCILE, 2]),
             State::Leased(_) => *chance.one_of(&[CLAIM, CLAIM, RECONCILE, 2, 3, 4, 5, 5, 6]),
             State::BlockedByok => *chance.one_of(&[CLAIM, CLAIM, RECONCILE]),
             State::DeadLetter { .. } => *chance.one_of(&[REPLAY, REPLAY, 8]),

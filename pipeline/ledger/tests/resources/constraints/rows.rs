@@ -4,6 +4,7 @@
 pub(crate) const SEED: &str = "\
     insert into developer_keys (user_id, key_id, name, key_prefix, key_sha256, scopes) \
         values ('ann', 'k', 'laptop', 'lsk', decode(repeat('00', 32), 'hex'), '{}'); \
+    insert into user_usage values ('ann', '2026-03-02', 0, 0); \
     insert into people (user_id, person_id, name) values ('ann', 'p', 'Tom'); \
     insert into conversations (user_id, conversation_id, created_at, updated_at, started_at, finished_at, language, \
             source, status) \
