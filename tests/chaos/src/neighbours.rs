@@ -28,12 +28,14 @@ const UNNOTICED: Duration = Duration::from_millis(50);
 /// No request of the quiet user may take longer.
 const LONGEST: Duration = Duration::from_secs(1);
 /// How long what one phase left behind may be worked off before the next begins.
-const SETTLING: Duration = Duration::from_secs(20);
+const SETTLING: Duration = Duration::from_secs(60);
 
 /// What the quiet user waited for in one phase, and what became of leases meanwhile.
 #[derive(Debug)]
 struct Phase {
     name: &'static str,
+    /// Jobs of earlier phases that were not worked off when it began: its figures are theirs, too.
+    left: i64,
     waits: Waits,
     /// Requests of the other user that were answered, and those that were refused (4xx, 503).
     answered: usize,
@@ -84,9 +86,9 @@ pub async fn neighbours(seconds: u64) -> Neighbours {
     service.phase(None, Duration::from_secs(3)).await; // fills pools and caches
     let mut phases = vec![service.phase(None, length).await];
     for (worst, key) in Worst::ALL.into_iter().zip(loud) {
-        service.settled().await;
+        let left = service.settled().await;
         worst::prepare(worst, &service.process.api, &key, &service.pool).await;
-        phases.push(service.phase(Some((worst, key)), length).await);
+        phases.push(Phase { left, ..service.phase(Some((worst, key)), length).await });
     }
     let verified = program::command(&database, &["verify"]).await.0 == Some(0);
     service.pool.close().await;
@@ -112,7 +114,7 @@ impl Service {
         let after = self.leases().await;
         let beats = (after.beats - before.beats).max(1.0);
         let late = Duration::from_secs_f64(((after.late - before.late) / beats).max(0.0));
-        Phase { name, waits, answered, refused, expired: after.expired - before.expired, late }
+        Phase { name, left: 0, waits, answered, refused, expired: after.expired - before.expired, late }
     }
 
     async fn leases(&self) -> Leases {
@@ -129,14 +131,15 @@ impl Service {
         }
     }
 
-    /// Waits until nothing is left to do, for a while.
-    async fn settled(&self) {
-        let live = "select exists (select from finalization_jobs where status in ('queued', 'leased'))";
+    /// Waits until nothing is left to do, for a while; answers how many jobs are left.
+    async fn settled(&self) -> i64 {
+        let live = "select count(*) from finalization_jobs where status in ('queued', 'leased')";
         let begun = tokio::time::Instant::now();
-        while begun.elapsed() < SETTLING {
-            let left: Result<bool, _> = sqlx::query_scalar(live).fetch_one(&self.pool).await;
-            if matches!(left, Ok(false)) {
-                return;
+        loop {
+            let left: i64 =
+                sqlx::query_scalar(live).fetch_one(&self.pool).await.expect("the kit's database answers");
+            if left == 0 || begun.elapsed() > SETTLING {
+                return left;
             }
             sleep(Duration::from_millis(100)).await;
         }
@@ -193,7 +196,10 @@ impl fmt::Display for Neighbours {
         )?;
         writeln!(f, "|---|---|---|---|---|---|")?;
         for phase in &self.phases {
-            write!(f, "| {} |", phase.name)?;
+            match phase.left {
+                0 => write!(f, "| {} |", phase.name),
+                left => write!(f, "| {}, and {left} jobs of earlier rows |", phase.name),
+            }?;
             for ((_, quiet), (_, now)) in self.phases[0].waits.all().into_iter().zip(phase.waits.all()) {
                 let times = |percent| {
                     now.percentile(percent).as_secs_f64() / quiet.percentile(percent).as_secs_f64().max(1e-6)

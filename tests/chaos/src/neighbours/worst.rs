@@ -43,9 +43,9 @@ impl Worst {
     pub(super) const ALL: [Self; 7] = [
         Self::HostileTexts,
         Self::LikeTasks,
-        Self::LongTalks,
         Self::DeadWebhooks,
         Self::HugeLists,
+        Self::LongTalks,
         Self::Everything,
         Self::Backlog,
     ];
