@@ -14,7 +14,7 @@ use opentelemetry_sdk::{
 use tracing::subscriber::with_default;
 use tracing_subscriber::{layer::SubscriberExt, registry};
 
-use crate::{NoContext, TARGET, TraceContext, bell};
+use crate::{NoContext, TARGET, TraceContext, queue_wait};
 
 const SENT: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 
