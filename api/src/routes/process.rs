@@ -37,7 +37,7 @@ pub(super) async fn in_progress(
     let key = key_of(&headers)?;
     let context = optional_object(body, read_context)?.flatten();
     let id = door.ledger.in_progress(&caller.user).await?.ok_or(Error::NotFound(KIND))?;
-    finalize(&door, &caller, &id, context, key).await
+    finalize(&door, &caller, &id.id, context, key).await
 }
 
 /// POST `…/reprocess`: admits the next revision of a completed or failed conversation and waits for it like a create.

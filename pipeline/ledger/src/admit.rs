@@ -11,13 +11,17 @@ macro_rules! has_content {
     };
 }
 
+pub(crate) use has_content;
+
 mod create;
 pub(crate) mod finalize;
 mod found;
+mod live;
 mod opened;
 mod reprocess;
 
 pub use finalize::FinalizedWithKeys;
+pub use live::{EndedBy, LiveAdmission};
 pub use reprocess::ReprocessRefusal;
 
 use job::{Admission, Effect, Epoch, Job, JobId, Origin, Step};
@@ -162,7 +166,8 @@ impl Ledger {
     /// The jobs of revisions, as they are to be written.
     fn jobs_of(&self, admitting: &[Admitting<'_>], now: Timestamp, bell: Bell) -> (Vec<Step>, Vec<Stored>) {
         let job = |admitting: &Admitting<'_>| {
-            let step = Job::admit(admitting.admission(), now);
+            let mut step = Job::admit(admitting.admission(), now);
+            step.job.queue = self.queue_of(admitting.origin);
             let stored = Stored {
                 user_id: admitting.user.clone(),
                 conversation_id: admitting.conversation.clone(),

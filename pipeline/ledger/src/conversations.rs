@@ -7,6 +7,7 @@ pub(crate) mod row;
 pub(crate) mod shapes;
 mod spoken;
 
+pub use in_progress::InProgress;
 pub(crate) use one::{NamedRow, Seen, Shown, named_columns};
 
 use std::convert::Infallible;

@@ -1,12 +1,12 @@
 //! Appending words to a conversation that is still in progress.
 
-mod append;
+pub(crate) mod append;
 mod row;
 mod speakers;
 
 use speakers::Speakers;
 
-pub(crate) use row::{SEGMENTS, SegmentRow, insert_segments, weight};
+pub(crate) use row::{SEGMENTS, SegmentRow, insert_segments, said, weight};
 
 use std::collections::HashSet;
 

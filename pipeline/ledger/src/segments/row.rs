@@ -34,7 +34,7 @@ impl From<SegmentRow> for Segment {
 }
 
 /// The bytes of a segment's words and labels, which is what a conversation has a limit of.
-pub(super) fn said(segment: &Segment) -> usize {
+pub(crate) fn said(segment: &Segment) -> usize {
     let labels = [&segment.id, &segment.speaker, &segment.person_id];
     labels.into_iter().flatten().map(String::len).sum::<usize>() + segment.text.len()
 }
