@@ -171,6 +171,12 @@ impl App {
             self.reconciler_metrics.clone(),
             lifecycle.soft.clone(),
         ));
+        tasks.spawn(reconciler::watch_live(
+            self.ledger.clone(),
+            chance().next_u64(),
+            self.reconciler_metrics.clone(),
+            lifecycle.soft.clone(),
+        ));
         if !self.config.has(Role::Worker) && !self.config.has(Role::Reconciler) {
             return Ok(());
         }
