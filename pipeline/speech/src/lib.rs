@@ -16,9 +16,12 @@ mod client;
 mod codec;
 mod engine;
 mod listener;
+mod meters;
+mod openai;
 mod settings;
 mod utterance;
 mod voice;
+mod wav;
 
 pub use audio::{Audio, RATE, seconds};
 pub use codec::{BadFormat, Codec, Decoder, Format, RATES, Undecodable};

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::client::Silent;
+use crate::openai::OpenAi;
 use crate::{Engine, Meter};
 
 /// `LISTEN_SPEECH_ENGINE`.
@@ -113,11 +114,8 @@ impl Settings {
     /// The process's engine. `chance` makes waits uneven; the caller draws it once per process.
     pub fn engine(&self, meter: Arc<dyn Meter>, chance: [u8; 32]) -> Result<Arc<dyn Engine>, BadSettings> {
         match self.choice() {
-            // The two engines follow in the next commits.
-            Choice::Deepgram | Choice::OpenAi => {
-                let _ = (meter, chance);
-                Err(BadSettings::Client)
-            }
+            Choice::Deepgram => Err(BadSettings::DeepgramKeyMissing),
+            Choice::OpenAi => Ok(Arc::new(OpenAi::new(self, meter, chance)?)),
             Choice::None | Choice::Auto => Ok(Arc::new(Silent::none())),
         }
     }
