@@ -1,5 +1,6 @@
 //! What the API counts. Labels are names of ours, never anything that was sent.
 
+use crate::live::LiveMetrics;
 use prometheus::{IntCounterVec, IntGauge, Opts, Registry};
 
 /// The API's counters; cheap to clone.
@@ -8,6 +9,7 @@ pub struct Metrics {
     pub(crate) admissions: IntCounterVec,
     pub(crate) requests: IntCounterVec,
     pub(crate) held_bytes: IntGauge,
+    pub(crate) live: LiveMetrics,
 }
 
 impl Metrics {
@@ -20,7 +22,7 @@ impl Metrics {
             Opts::new("listen_finalization_admissions_total", "Admissions that were answered, by origin."),
             &["origin"],
         )?;
-        for origin in ["create", "finalize", "reprocess"] {
+        for origin in ["create", "finalize", "live", "reprocess"] {
             admissions.with_label_values(&[origin]).inc_by(0);
         }
         let requests = IntCounterVec::new(
@@ -34,6 +36,7 @@ impl Metrics {
         registry.register(Box::new(held_bytes.clone()))?;
         registry.register(Box::new(admissions.clone()))?;
         registry.register(Box::new(requests.clone()))?;
-        Ok(Self { admissions, requests, held_bytes })
+        let live = LiveMetrics::register(registry)?;
+        Ok(Self { admissions, requests, held_bytes, live })
     }
 }

@@ -25,6 +25,7 @@ mod hang_ups;
 mod isolation;
 mod keys;
 mod lengths;
+mod listen;
 mod lost;
 mod memories;
 mod memory;

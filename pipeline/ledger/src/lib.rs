@@ -77,7 +77,8 @@ pub use keyed::{KeyedClaim, WithKeys};
 pub use keys::{Key, KeyOwner, KeyRefusal, NewKey};
 pub use known_people::KnownPerson;
 pub use live::{
-    Appended, LIVE_GRACE, LiveConversation, LiveLost, LiveView, NewLive, OpenRefusal, Opening, PhotoRefusal,
+    Appended, AssignedSpeaker, LIVE_GRACE, LiveConversation, LiveLost, LiveView, NewLive, OpenRefusal,
+    Opening, PhotoRefusal,
 };
 pub use memories::{MemoryChange, MemoryFilter, NewPersonMemory};
 pub use operator::{JobView, OperatorAction};

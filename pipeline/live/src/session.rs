@@ -62,14 +62,16 @@ pub enum Event {
     Renewed,
     /// [`Action::Admit`] was carried out, or somebody else admitted it before.
     Admitted,
-    /// [`Action::Discard`] was carried out.
-    Discarded,
+    /// [`Action::Release`] was carried out.
+    Released,
     /// An operation was refused, because the conversation is no longer the session's.
     Refused(Lost),
+    /// [`Action::Open`] was refused: there is no such user any more.
+    NoUser,
     /// An operation could not be carried out, and will not be.
     GaveUp,
-    /// Audio arrived: so many seconds of it so far.
-    Audio(f64),
+    /// Audio arrived, from this second of the stream to that one.
+    Audio(f64, f64),
     /// Somebody speaks.
     Speech,
     /// A recognizer's final words, their times in seconds of the stream.
@@ -105,8 +107,8 @@ pub enum Action {
     Renew,
     /// End the conversation: it is to be processed.
     Admit,
-    /// Delete the conversation, in which nothing was said.
-    Discard,
+    /// Give the conversation back; if nothing is in it, it is deleted.
+    Release,
     /// Show segments to the client.
     Show(Vec<Shown>),
     /// The conversation is being processed.
@@ -127,7 +129,7 @@ enum InFlight {
     },
     Renewing,
     Admitting,
-    Discarding,
+    Releasing,
 }
 
 /// The conversation that is open.
@@ -225,7 +227,7 @@ impl Session {
     fn take(&mut self, event: Event, now: f64, actions: &mut Vec<Action>) {
         match event {
             Event::Tick => {}
-            Event::Audio(seconds) => self.clock.arrived(seconds, seconds, now, AUDIO_DELAY),
+            Event::Audio(from, until) => self.clock.arrived(from, until, now, AUDIO_DELAY),
             Event::Speech => self.last_activity = now,
             Event::Said { utterances, by_client } => self.hear(utterances, by_client, now),
             Event::Flush => self.flushing = true,
@@ -242,6 +244,7 @@ impl Session {
         let Some(in_flight) = self.in_flight.take() else { return };
         match (in_flight, answer) {
             (_, Event::GaveUp) => self.close(self.leaving.unwrap_or(CloseCode::Failed), actions),
+            (_, Event::NoUser) => self.close(CloseCode::Refused, actions),
             (_, Event::Refused(Lost::Superseded)) => self.close(CloseCode::Superseded, actions),
             (InFlight::Opening, Event::Opened(conversation)) => self.opened(conversation, now),
             (InFlight::Appending { segments, .. }, Event::Appended(numbers)) => {
@@ -258,7 +261,7 @@ impl Session {
             (InFlight::Renewing, Event::Renewed) => self.renewed_at = now,
             (InFlight::Admitting, Event::Admitted)
             | (InFlight::Renewing | InFlight::Admitting, Event::Refused(Lost::Ended)) => self.end(actions),
-            (InFlight::Discarding, Event::Discarded | Event::Refused(Lost::Ended)) => self.open = None,
+            (InFlight::Releasing, Event::Released | Event::Refused(Lost::Ended)) => self.open = None,
             (in_flight, _) => self.in_flight = Some(in_flight),
         }
     }
@@ -353,10 +356,7 @@ impl Session {
                     self.append(now, actions);
                 }
             }
-            (Some(open), Some(code)) => match open.origin {
-                None => self.ask(InFlight::Discarding, Action::Discard, actions),
-                Some(_) => self.close(code, actions),
-            },
+            (Some(_), Some(_)) => self.ask(InFlight::Releasing, Action::Release, actions),
             (Some(open), None) if open.origin.is_some_and(|origin| now >= self.end_of(origin)) => {
                 self.ask(InFlight::Admitting, Action::Admit, actions);
             }

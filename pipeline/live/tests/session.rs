@@ -114,11 +114,10 @@ impl World {
                 stored.admitted_by_session += 1;
                 Event::Admitted
             }
-            Action::Discard => {
+            Action::Release => {
                 let stored = self.current();
-                assert!(stored.segments.is_empty(), "words are never discarded");
-                stored.deleted = true;
-                Event::Discarded
+                stored.deleted |= stored.segments.is_empty();
+                Event::Released
             }
             other => panic!("not an operation: {other:?}"),
         };

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use job::{JobId, Origin, Queue};
 use records::{ConversationId, Status, Timestamp, UserId};
+use serde_json::Value;
 use sqlx::PgConnection;
 use trace::TraceContext;
 use tracing::Instrument;
@@ -22,14 +23,17 @@ const DOING: &str = "ending a live conversation";
 
 /// Who ends a live conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EndedBy {
+pub enum EndedBy<'a> {
     /// The socket that was given this epoch.
     Socket {
         /// See [`LiveConversation`](crate::LiveConversation).
         epoch: i64,
     },
     /// Its owner, by a request.
-    Owner,
+    Owner {
+        /// What the request says of the meeting (DECISIONS §4, "body of finalize").
+        calendar_meeting_context: Option<&'a Value>,
+    },
     /// The reconciler: only one that has been due for so long.
     Reconciler {
         /// See [`LIVE_GRACE`](crate::LIVE_GRACE).
@@ -72,7 +76,7 @@ impl Ledger {
         &self,
         user: &UserId,
         conversation: &ConversationId,
-        by: EndedBy,
+        by: EndedBy<'_>,
         keys: Option<WithKeys<'_>>,
     ) -> Result<LiveAdmission, Error> {
         let admitted = async {
@@ -91,7 +95,7 @@ impl Ledger {
         &self,
         user: &UserId,
         id: &ConversationId,
-        by: EndedBy,
+        by: EndedBy<'_>,
         keys: Option<WithKeys<'_>>,
         bell: Bell,
     ) -> Result<LiveAdmission, Stumble> {
@@ -109,7 +113,11 @@ impl Ledger {
             return Ok(LiveAdmission::Empty);
         }
         let keying = Keying::of(owner.requires_byok, keys);
-        let revision = open_revision(&mut transaction, user, id, now).await?;
+        let context = match by {
+            EndedBy::Owner { calendar_meeting_context } => calendar_meeting_context,
+            EndedBy::Socket { .. } | EndedBy::Reconciler { .. } => None,
+        };
+        let revision = open_revision(&mut transaction, (user, id), context, now).await?;
         let admitting = Admitting {
             user,
             conversation: id,
@@ -140,7 +148,7 @@ impl Ledger {
 }
 
 impl Standing {
-    fn refuses(&self, by: EndedBy, now: Timestamp) -> Option<LiveAdmission> {
+    fn refuses(&self, by: EndedBy<'_>, now: Timestamp) -> Option<LiveAdmission> {
         if self.status != Status::InProgress.as_str() {
             return Some(LiveAdmission::Ended);
         }
@@ -149,7 +157,7 @@ impl Standing {
             EndedBy::Reconciler { grace } if self.process_after.is_none_or(|due| due + grace > now) => {
                 Some(LiveAdmission::NotDue)
             }
-            EndedBy::Socket { .. } | EndedBy::Owner | EndedBy::Reconciler { .. } => None,
+            EndedBy::Socket { .. } | EndedBy::Owner { .. } | EndedBy::Reconciler { .. } => None,
         }
     }
 }
@@ -184,18 +192,21 @@ async fn lock(
 
 async fn open_revision(
     connection: &mut PgConnection,
-    user: &UserId,
-    conversation: &ConversationId,
+    (user, conversation): (&UserId, &ConversationId),
+    calendar_meeting_context: Option<&Value>,
     now: Timestamp,
 ) -> Result<i64, Error> {
     sqlx::query_scalar(
         "update conversations set status = 'processing', finalization_revision = finalization_revision + 1, \
-             updated_at = $3, live_process = null \
+             updated_at = $3, live_process = null, \
+             external_data = case when $4::jsonb is null then external_data \
+                 else coalesce(external_data, '{}') || jsonb_build_object('calendar_meeting_context', $4) end \
          where user_id = $1 and conversation_id = $2 returning finalization_revision",
     )
     .bind(user.as_str())
     .bind(conversation.as_str())
     .bind(now)
+    .bind(calendar_meeting_context)
     .fetch_one(connection)
     .await
     .doing(DOING)

@@ -10,12 +10,14 @@ mod due;
 mod open;
 mod photos;
 mod resume;
+mod speakers;
 mod view;
 
 pub use append::Appended;
 pub use due::LIVE_GRACE;
 pub use open::{LiveConversation, NewLive, OpenRefusal, Opening};
 pub use photos::PhotoRefusal;
+pub use speakers::AssignedSpeaker;
 pub use view::LiveView;
 
 use records::{ConversationId, Timestamp, UserId};

@@ -8,7 +8,8 @@ use records::Status;
 
 use crate::world::{World, said};
 
-const GRACE: EndedBy = EndedBy::Reconciler { grace: LIVE_GRACE };
+const OWNER: EndedBy<'static> = EndedBy::Owner { calendar_meeting_context: None };
+const GRACE: EndedBy<'static> = EndedBy::Reconciler { grace: LIVE_GRACE };
 
 fn fresh(admission: LiveAdmission) -> ledger::Admitted {
     match admission {
@@ -57,7 +58,7 @@ async fn a_word_that_comes_with_the_end_is_in_the_revision_or_is_refused() {
     let append = "select from conversations where conversation_id = 'c1' for update; \
          insert into transcript_segments (user_id, conversation_id, position, segment_id, content, start_seconds, \
              end_seconds) values ('ann', 'c1', 1, 's2', 'One more thing.', 3, 4)";
-    let end = world.ledger.admit_live(&world.ann, &live.id, EndedBy::Owner, None);
+    let end = world.ledger.admit_live(&world.ann, &live.id, OWNER, None);
     fresh(world.database.overtaken_by(append, end).await.unwrap());
     assert_eq!(world.texts(&live.id).await.len(), 2);
 }
@@ -69,7 +70,7 @@ async fn of_two_who_end_a_conversation_at_once_one_admits_it() {
     let by = EndedBy::Socket { epoch: live.epoch };
     let (one, two) = tokio::join!(
         world.ledger.admit_live(&world.ann, &live.id, by, None),
-        world.ledger.admit_live(&world.ann, &live.id, EndedBy::Owner, None),
+        world.ledger.admit_live(&world.ann, &live.id, OWNER, None),
     );
     let ended =
         [one.unwrap(), two.unwrap()].into_iter().filter(|ended| *ended == LiveAdmission::Ended).count();
@@ -95,7 +96,7 @@ async fn an_older_socket_and_an_empty_stub_end_nothing() {
 async fn inline_mode_has_no_queue_of_finalizations() {
     let world = World::with(Settings { bells: false, ..Settings::default() }).await;
     let live = world.spoken("c1", None).await;
-    let admitted = fresh(world.ledger.admit_live(&world.ann, &live.id, EndedBy::Owner, None).await.unwrap());
+    let admitted = fresh(world.ledger.admit_live(&world.ann, &live.id, OWNER, None).await.unwrap());
     assert_eq!(world.ledger.job(&admitted.job_id).await.unwrap().unwrap().job.queue, Queue::Creation);
     assert_eq!(
         world.ledger.take(Queue::Creation, &WorkerId("w".to_owned()), 9).await.unwrap().claims.len(),
@@ -108,7 +109,7 @@ async fn a_session_with_keys_leases_its_job_at_once_and_one_without_parks_it() {
     let world = World::new().await;
     world.run("update users set requires_byok = true").await;
     let live = world.spoken("c1", None).await;
-    let parked = fresh(world.ledger.admit_live(&world.ann, &live.id, EndedBy::Owner, None).await.unwrap());
+    let parked = fresh(world.ledger.admit_live(&world.ann, &live.id, OWNER, None).await.unwrap());
     let state = async |id| world.ledger.job(id).await.unwrap().unwrap().job.state;
     assert_eq!(state(&parked.job_id).await, State::BlockedByok);
     assert_eq!(world.ledger.parked_jobs(&world.ann, 5).await.unwrap(), [parked.job_id.clone()]);
