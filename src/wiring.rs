@@ -7,6 +7,7 @@ use std::{
 };
 
 use anyhow::Context;
+use api::Live;
 use axum::Router;
 use compute::Pool;
 use engines::{DayOrder, Embedded, Meter, OpenAi, OpenAiConfig, Patience};
@@ -27,6 +28,7 @@ use crate::{
     keyed::Keyed,
     lifecycle::Lifecycle,
     presence::Tally,
+    speech::SpeechMeter,
     traces::SpanCounts,
 };
 
@@ -43,6 +45,8 @@ pub(crate) struct App {
     vapid: Option<Vapid>,
     engines: Engines,
     keyed: KeyedRuns,
+    live: Live,
+    speech: Arc<dyn speech::Engine>,
     worker_metrics: worker::Metrics,
     reconciler_metrics: reconciler::Metrics,
     api_metrics: api::Metrics,
@@ -79,6 +83,11 @@ impl App {
         let tally = Arc::new(Tally::default());
         let settings = run_settings(&config, &process_name(), tally.clone());
         let keyed = KeyedRuns::new(ledger.clone(), with_key, worker_metrics.clone(), settings);
+        let meter = SpeechMeter::register(&registry).context("registering metrics")?;
+        let mut chances = [0; 32];
+        chance().fill_bytes(&mut chances);
+        let speech = config.live.speech().engine(Arc::new(meter), chances);
+        let speech = speech.context("setting up the speech engine")?;
         Ok(Self {
             config,
             ledger,
@@ -89,6 +98,8 @@ impl App {
             vapid,
             engines,
             keyed,
+            live: Live::new(),
+            speech,
             worker_metrics,
             reconciler_metrics,
             api_metrics,
@@ -127,6 +138,13 @@ impl App {
             web_push: self.vapid.as_ref().map(web_push),
             keyed: Arc::new(Keyed(self.keyed.clone())),
             categorize: Arc::new(Categories(Embedded::new())),
+            live: api::LiveSettings {
+                live: self.live.clone(),
+                sessions: self.config.live.live_sessions,
+                engine: Arc::clone(&self.speech),
+                process: process_name(),
+                ..api::LiveSettings::default()
+            },
             engines: engine_ids(&self.engines),
             ..api::Settings::default()
         };
@@ -155,6 +173,13 @@ impl App {
     pub(crate) fn start_keyed(&self, tasks: &TaskTracker, lifecycle: &Lifecycle) {
         if self.config.has(Role::Api) {
             tasks.spawn(self.keyed.clone().run(lifecycle.soft.clone(), lifecycle.hard.clone()));
+        }
+    }
+
+    /// Starts what live sockets need, in a process that takes requests.
+    pub(crate) fn start_live(&self, tasks: &TaskTracker, lifecycle: &Lifecycle) {
+        if self.config.has(Role::Api) {
+            tasks.spawn(self.live.clone().run(lifecycle.soft.clone(), lifecycle.hard.clone()));
         }
     }
 

@@ -107,8 +107,8 @@ mod tests {
         assert_eq!(part(&mut pictures, 0, 3, "aGk="), Ok(None));
         assert_eq!(part(&mut pictures, 1, 4, "aGk="), Err(Unusable), "two totals");
         assert_eq!(part(&mut pictures, 0, 2, &"A".repeat(2_800_000)), Err(Unusable));
-        let later = Instant::now() + PATIENCE;
         assert_eq!(part(&mut pictures, 0, 2, "aGk="), Ok(None));
+        let later = Instant::now() + PATIENCE;
         assert_eq!(pictures.take(("q".to_owned(), 0, 2), String::new(), later), Ok(None));
         assert_eq!(pictures.0.len(), 1);
     }
