@@ -7,7 +7,7 @@ use crate::voice::{BEGIN_WINDOW, END_FRAMES, FRAME, Judged};
 /// Silence kept before and behind an utterance, in frames: 300 ms.
 const PAD: usize = 19;
 /// Frames kept before speech is known to have begun.
-const BEFORE: usize = PAD + BEGIN_WINDOW as usize;
+pub(crate) const BEFORE: usize = PAD + BEGIN_WINDOW as usize;
 /// The longest utterance: 28 s.
 pub(crate) const LONGEST: usize = 1_750 * FRAME;
 /// In its last 4 s a utterance that does not end is cut at its quietest frame.
