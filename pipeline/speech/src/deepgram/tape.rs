@@ -57,7 +57,7 @@ pub(super) struct Tape {
     /// Samples of each track that are kept.
     held: u64,
     /// Kept no more, but sent and not final: lost if this connection is.
-    forgotten: Option<(u64, u64)>,
+    forgotten: Vec<(u64, u64)>,
     lost: Vec<Gap>,
     pub(super) closed: bool,
 }
@@ -69,7 +69,7 @@ impl Tape {
             items: VecDeque::new(),
             sent: 0,
             held: 0,
-            forgotten: None,
+            forgotten: Vec::new(),
             lost: Vec::new(),
             closed: false,
         }
@@ -120,9 +120,10 @@ impl Tape {
 
     /// Everything before the session's sample `to` is final.
     pub(super) fn settle(&mut self, to: u64) -> Settled {
-        if self.forgotten.is_some_and(|(_, end)| end <= to) {
-            self.forgotten = None;
-        }
+        self.forgotten.retain_mut(|(start, end)| {
+            *start = (*start).max(to);
+            start < end
+        });
         let mut settled = Settled::default();
         loop {
             match self.items.front_mut() {
@@ -183,13 +184,18 @@ impl Tape {
     /// The connection is lost: everything that is not final is sent again.
     pub(super) fn rewind(&mut self) {
         self.sent = 0;
-        if let Some((start, end)) = self.forgotten.take() {
-            self.lost.push(gap(start, end, Reason::Overloaded));
+        self.lose_forgotten();
+    }
+
+    fn lose_forgotten(&mut self) {
+        for (start, end) in std::mem::take(&mut self.forgotten) {
+            self.lose(start, end, Reason::Overloaded);
         }
     }
 
     /// Gives up what was sent, or everything; returns how many flushes it held.
     pub(super) fn give_up(&mut self, everything: bool, reason: Reason) -> usize {
+        self.lose_forgotten();
         if everything {
             self.sent = self.items.len();
         }
@@ -218,7 +224,7 @@ impl Tape {
         let to = to.max().unwrap_or(0);
         self.settle(to);
         self.sent = 0;
-        self.forgotten = None;
+        self.forgotten.clear();
     }
 
     /// What was given up since the last call.
@@ -235,8 +241,10 @@ impl Tape {
         self.held -= length;
         if oldest < self.sent {
             self.sent -= 1;
-            let start = self.forgotten.map_or(at, |(start, _)| start);
-            self.forgotten = Some((start, at + length));
+            match self.forgotten.last_mut().filter(|(_, end)| *end == at) {
+                Some((_, end)) => *end += length,
+                None => self.forgotten.push((at, at + length)),
+            }
         } else {
             self.lose(at, at + length, Reason::Overloaded);
         }
