@@ -225,20 +225,25 @@ impl<'a> Conversation<'a> {
             }
             return;
         }
-        if from_finalize && let Some(finalized) = { self.task.shared.tape().first_finalize() } {
+        let has_words = !is_repeated && !drafts.is_empty();
+        if has_words {
+            self.finals.push_back((track, start, end));
+            if self.finals.len() > REMEMBERED {
+                self.finals.pop_front();
+            }
+            self.task.send(Event::Final(drafts)).await;
+        }
+        // Behind the words: a flush is reported when they are.
+        let finalized = if from_finalize { self.task.shared.tape().first_finalize() } else { None };
+        if finalized.is_some() {
             self.flushes.pop_front();
-            self.settle(Some(track), finalized).await;
         }
-        let heard = self.settle(Some(track), self.timeline.end(end)).await;
-        if is_repeated || drafts.is_empty() {
-            return;
+        let to = self.timeline.end(end).max(finalized.unwrap_or(0));
+        let heard = self.settle(Some(track), to).await;
+        if has_words {
+            let samples = self.timeline.end(end).saturating_sub(self.timeline.begin(start));
+            self.task.recognized(samples, heard);
         }
-        self.finals.push_back((track, start, end));
-        if self.finals.len() > REMEMBERED {
-            self.finals.pop_front();
-        }
-        self.task.recognized(self.timeline.end(end).saturating_sub(self.timeline.begin(start)), heard);
-        self.task.send(Event::Final(drafts)).await;
     }
 
     /// Most of it was final already.
