@@ -138,6 +138,8 @@ impl Drop for Deepgram {
 
 #[expect(clippy::result_large_err, reason = "the library's own type")]
 async fn serve(stream: TcpStream, shared: Arc<Shared>) {
+    // Small frames come at once.
+    let _ = stream.set_nodelay(true);
     let manner = locked(&shared.script).pop_front().unwrap_or_else(|| locked(&shared.always).clone());
     let mut connection = Connection::default();
     let check = |request: &Request, response: Response| {

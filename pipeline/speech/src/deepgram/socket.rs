@@ -55,7 +55,6 @@ pub(super) struct Conversation<'a> {
     last_sent: Instant,
     last_spoken: Instant,
     last_progress: Instant,
-    flushes: VecDeque<Instant>,
     closing: Option<Instant>,
 }
 
@@ -71,7 +70,6 @@ impl<'a> Conversation<'a> {
             last_sent: now,
             last_spoken: now,
             last_progress: now,
-            flushes: VecDeque::new(),
             closing: None,
         }
     }
@@ -107,7 +105,7 @@ impl<'a> Conversation<'a> {
             let (outgoing, was_settled) = {
                 let mut tape = self.task.shared.tape();
                 let was_settled = tape.unsettled() == 0;
-                (tape.next(&mut self.timeline), was_settled)
+                (tape.next(&mut self.timeline, Instant::now()), was_settled)
             };
             match outgoing {
                 Some(Outgoing::Audio(bytes, samples)) => {
@@ -118,12 +116,7 @@ impl<'a> Conversation<'a> {
                     self.send(sink, tungstenite::Message::binary(bytes)).await?;
                     self.task.counter.billed(samples * u64::from(self.task.channels));
                 }
-                Some(Outgoing::Finalize { flush }) => {
-                    if flush {
-                        self.flushes.push_back(Instant::now());
-                    }
-                    self.send(sink, text("Finalize")).await?;
-                }
+                Some(Outgoing::Finalize) => self.send(sink, text("Finalize")).await?,
                 None => break,
             }
         }
@@ -168,11 +161,8 @@ impl<'a> Conversation<'a> {
         if is_idle && self.closing.is_none() && now - self.last_spoken > IDLE {
             return Err(End::Idle);
         }
-        while self.flushes.front().is_some_and(|since| now - *since >= FLUSH) {
-            self.flushes.pop_front();
-            if self.task.shared.tape().answer_flush() {
-                self.task.flushed(1).await;
-            }
+        while now.checked_sub(FLUSH).is_some_and(|before| self.task.shared.tape().answer_flush(before)) {
+            self.task.flushed(1).await;
         }
         if now - self.last_sent >= KEEP_ALIVE && self.closing.is_none() {
             self.send(sink, text("KeepAlive")).await?;
@@ -235,9 +225,6 @@ impl<'a> Conversation<'a> {
         }
         // Behind the words: a flush is reported when they are.
         let finalized = if from_finalize { self.task.shared.tape().first_finalize() } else { None };
-        if finalized.is_some() {
-            self.flushes.pop_front();
-        }
         let to = self.timeline.end(end).max(finalized.unwrap_or(0));
         let heard = self.settle(Some(track), to).await;
         if has_words {

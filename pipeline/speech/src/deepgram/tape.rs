@@ -17,11 +17,8 @@ const LONGEST_PIECE: usize = RATE as usize;
 pub(super) enum Outgoing {
     /// Samples of all tracks in turn, little-endian, and how many of each track.
     Audio(Vec<u8>, u64),
-    /// The engine shall make final what it has; somebody waits for it.
-    Finalize {
-        /// A [`Tape::flush`].
-        flush: bool,
-    },
+    /// The engine shall make final what it has.
+    Finalize,
 }
 
 enum Item {
@@ -35,8 +32,8 @@ enum Item {
     },
     /// Speech ended here.
     Pause,
-    /// Somebody waits until everything before is settled.
-    Flush,
+    /// The caller waits until everything before is settled; sent then.
+    Flush(Option<Instant>),
 }
 
 /// What became settled.
@@ -100,12 +97,12 @@ impl Tape {
 
     /// The caller waits until everything before is settled.
     pub(super) fn flush(&mut self) {
-        self.items.push_back(Item::Flush);
+        self.items.push_back(Item::Flush(None));
     }
 
     /// The next thing to send over this connection. `timeline` notes where it stands in the stream.
-    pub(super) fn next(&mut self, timeline: &mut Timeline) -> Option<Outgoing> {
-        let item = self.items.get(self.sent)?;
+    pub(super) fn next(&mut self, timeline: &mut Timeline, now: Instant) -> Option<Outgoing> {
+        let item = self.items.get_mut(self.sent)?;
         self.sent += 1;
         Some(match item {
             Item::Audio { at, samples, .. } => {
@@ -113,8 +110,11 @@ impl Tape {
                 timeline.sent(*at, length);
                 Outgoing::Audio(samples.iter().flat_map(|sample| sample.to_le_bytes()).collect(), length)
             }
-            Item::Pause => Outgoing::Finalize { flush: false },
-            Item::Flush => Outgoing::Finalize { flush: true },
+            Item::Pause => Outgoing::Finalize,
+            Item::Flush(sent) => {
+                *sent = Some(now);
+                Outgoing::Finalize
+            }
         })
     }
 
@@ -139,7 +139,7 @@ impl Tape {
                     }
                 }
                 Some(Item::Pause) => (),
-                Some(Item::Flush) => settled.flushed += 1,
+                Some(Item::Flush(_)) => settled.flushed += 1,
                 _ => return settled,
             }
             self.items.pop_front();
@@ -154,15 +154,17 @@ impl Tape {
         for item in self.items.iter().take(self.sent) {
             match item {
                 Item::Audio { at, samples, .. } => end = at + (samples.len() / self.tracks) as u64,
-                Item::Pause | Item::Flush => return Some(end),
+                Item::Pause | Item::Flush(_) => return Some(end),
             }
         }
         None
     }
 
-    /// The first flush has waited long enough; what is not final by now goes on as it was. False when there is none.
-    pub(super) fn answer_flush(&mut self) -> bool {
-        let first = self.items.iter_mut().find(|item| matches!(item, Item::Flush));
+    /// A flush that was sent before `before` has waited long enough; what is not final goes on as it was. False when
+    /// there is none.
+    pub(super) fn answer_flush(&mut self, before: Instant) -> bool {
+        let sent = |item: &Item| matches!(item, Item::Flush(Some(sent)) if *sent <= before);
+        let first = self.items.iter_mut().take(self.sent).find(|item| sent(item));
         first.map(|item| *item = Item::Pause).is_some()
     }
 
@@ -208,7 +210,7 @@ impl Tape {
                     self.lose(at, at + length, reason);
                 }
                 Item::Pause => (),
-                Item::Flush => flushed += 1,
+                Item::Flush(_) => flushed += 1,
             }
         }
         self.sent = 0;
@@ -219,7 +221,7 @@ impl Tape {
     pub(super) fn forget(&mut self) {
         let to = self.items.iter().take(self.sent).filter_map(|item| match item {
             Item::Audio { at, samples, .. } => Some(at + (samples.len() / self.tracks) as u64),
-            Item::Pause | Item::Flush => None,
+            Item::Pause | Item::Flush(_) => None,
         });
         let to = to.max().unwrap_or(0);
         self.settle(to);
@@ -265,7 +267,7 @@ impl Tape {
     fn length(&self, item: &Item) -> u64 {
         match item {
             Item::Audio { samples, .. } => (samples.len() / self.tracks) as u64,
-            Item::Pause | Item::Flush => 0,
+            Item::Pause | Item::Flush(_) => 0,
         }
     }
 }

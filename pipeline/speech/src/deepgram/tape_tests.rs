@@ -21,7 +21,7 @@ fn record(tape: &mut Tape, seconds: std::ops::Range<u64>) {
 fn sent(tape: &mut Tape) -> Vec<u64> {
     let mut timeline = Timeline::default();
     let mut seconds = Vec::new();
-    while let Some(outgoing) = tape.next(&mut timeline) {
+    while let Some(outgoing) = tape.next(&mut timeline, Instant::now()) {
         if let Outgoing::Audio(bytes, _) = outgoing {
             seconds.extend(bytes.chunks(2 * RATE as usize).map(|second| u64::from(second[0])));
         }
@@ -59,7 +59,11 @@ async fn a_flush_is_settled_with_the_audio_before_it() {
     assert_eq!(tape.first_finalize(), Some(2 * SECOND));
     assert_eq!(tape.settle(2 * SECOND).flushed, 1);
     assert_eq!(tape.unsettled(), SECOND);
-    assert!(!tape.answer_flush(), "it was settled");
+    assert!(!tape.answer_flush(Instant::now()), "it was settled");
+    tape.flush();
+    assert!(!tape.answer_flush(Instant::now()), "it was not sent");
+    sent(&mut tape);
+    assert!(tape.answer_flush(Instant::now()) && !tape.answer_flush(Instant::now()));
 }
 
 #[tokio::test]
@@ -99,7 +103,7 @@ proptest! {
                     tape.record(clock * SECOND, &vec![0; 2 * RATE as usize], Instant::now());
                     clock += 1;
                 },
-                2 => while tape.next(&mut timeline).is_some() {},
+                2 => while tape.next(&mut timeline, Instant::now()).is_some() {},
                 3 => {
                     let sent = clock.min(is_final + amount);
                     if tape.unsettled() >= (sent - is_final) * SECOND {
