@@ -1,3 +1,5 @@
+#![allow(clippy::panic, reason = "tests")]
+
 use proptest::prelude::*;
 
 use super::*;
