@@ -14,6 +14,7 @@
 mod audio;
 mod client;
 mod codec;
+mod deepgram;
 mod engine;
 mod listener;
 mod meters;

@@ -47,11 +47,20 @@ impl Counter {
         self.meter.hallucination();
     }
 
-    pub(crate) fn called(&self, outcome: &'static str) {
-        self.meter.called(outcome);
-    }
-
     fn locked(&self) -> MutexGuard<'_, Usage> {
         self.usage.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Counts the calls of a line of ours.
+pub(crate) struct Calls(pub(crate) Arc<dyn Meter>);
+
+impl upstream::Meter for Calls {
+    fn called(&self, _purpose: &'static str, outcome: &'static str) {
+        self.0.called(outcome);
+    }
+
+    fn circuit(&self, is_open: bool) {
+        self.0.circuit(is_open);
     }
 }

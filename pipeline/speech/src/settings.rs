@@ -6,6 +6,7 @@ use std::sync::Arc;
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::client::Silent;
+use crate::deepgram::Deepgram;
 use crate::openai::OpenAi;
 use crate::{Engine, Meter};
 
@@ -114,7 +115,7 @@ impl Settings {
     /// The process's engine. `chance` makes waits uneven; the caller draws it once per process.
     pub fn engine(&self, meter: Arc<dyn Meter>, chance: [u8; 32]) -> Result<Arc<dyn Engine>, BadSettings> {
         match self.choice() {
-            Choice::Deepgram => Err(BadSettings::DeepgramKeyMissing),
+            Choice::Deepgram => Ok(Arc::new(Deepgram::new(self, meter, chance)?)),
             Choice::OpenAi => Ok(Arc::new(OpenAi::new(self, meter, chance)?)),
             Choice::None | Choice::Auto => Ok(Arc::new(Silent::none())),
         }

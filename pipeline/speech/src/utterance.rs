@@ -7,7 +7,7 @@ use crate::voice::{BEGIN_WINDOW, END_FRAMES, FRAME, Judged};
 /// Silence kept before and behind an utterance, in frames: 300 ms.
 const PAD: usize = 19;
 /// Frames kept before speech is known to have begun.
-const BEFORE: usize = PAD + BEGIN_WINDOW as usize;
+pub(crate) const BEFORE: usize = PAD + BEGIN_WINDOW as usize;
 /// The longest utterance: 28 s.
 pub(crate) const LONGEST: usize = 1_750 * FRAME;
 /// In its last 4 s a utterance that does not end is cut at its quietest frame.
@@ -48,8 +48,18 @@ struct Open {
     start: u64,
     samples: Vec<i16>,
     voiced: u32,
-    /// The quietest place so far at which it may be cut, and its score.
-    cut: Option<(usize, f32)>,
+    /// Voiced frames without which it is nothing: one is enough for what goes on behind a cut.
+    fewest: u32,
+    /// The quietest place so far at which it may be cut.
+    cut: Option<Cut>,
+}
+
+struct Cut {
+    /// Samples before it.
+    samples: usize,
+    /// Voiced frames before it.
+    voiced: u32,
+    score: f32,
 }
 
 impl Cutter {
@@ -68,29 +78,44 @@ impl Cutter {
             let samples: Vec<i16> = self.before.drain(..).collect();
             // Of the frames before, enough were speech to begin: all of them count.
             let voiced = BEGIN_WINDOW - 1;
-            self.open = Some(Open { start: at - samples.len() as u64, samples, voiced, cut: None });
+            self.open = Some(Open {
+                start: at - samples.len() as u64,
+                samples,
+                voiced,
+                fewest: FEWEST_VOICED,
+                cut: None,
+            });
         }
         let open = self.open.as_mut()?;
         open.samples.extend_from_slice(frame);
         open.voiced += u32::from(judged.voiced);
-        if open.samples.len() >= CUT_FROM && open.cut.is_none_or(|(_, score)| judged.score <= score) {
-            open.cut = Some((open.samples.len(), judged.score));
+        if open.samples.len() >= CUT_FROM && open.cut.as_ref().is_none_or(|cut| judged.score <= cut.score) {
+            open.cut = Some(Cut { samples: open.samples.len(), voiced: open.voiced, score: judged.score });
         }
         if open.samples.len() < LONGEST {
             return None;
         }
-        let cut = open.cut.take().map_or(LONGEST, |(at, _)| at);
-        let rest = open.samples.split_off(cut);
-        let next = Open { start: open.start + cut as u64, samples: rest, voiced: FEWEST_VOICED, cut: None };
-        self.open.replace(next).and_then(|open| self.utterance(open))
+        let cut = open.cut.take()?;
+        self.cut(&cut)
     }
 
     /// Ends the utterance under way; what follows without a pause begins another.
     pub(crate) fn flush(&mut self) -> Option<Utterance> {
-        let open = self.open.as_mut()?;
-        let start = open.start + open.samples.len() as u64;
-        let next = Open { start, samples: Vec::new(), voiced: FEWEST_VOICED, cut: None };
-        self.open.replace(next).and_then(|open| self.utterance(open))
+        let open = self.open.as_ref()?;
+        self.cut(&Cut { samples: open.samples.len(), voiced: open.voiced, score: 0.0 })
+    }
+
+    fn cut(&mut self, cut: &Cut) -> Option<Utterance> {
+        let mut open = self.open.take()?;
+        self.open = Some(Open {
+            start: open.start + cut.samples as u64,
+            samples: open.samples.split_off(cut.samples),
+            voiced: open.voiced - cut.voiced,
+            fewest: 1,
+            cut: None,
+        });
+        open.voiced = cut.voiced;
+        self.utterance(open)
     }
 
     /// The utterance without most of the pause that ended it, which may be the silence before the next one.
@@ -110,14 +135,9 @@ impl Cutter {
     }
 
     fn utterance(&self, open: Open) -> Option<Utterance> {
-        let Open { start, samples, voiced, .. } = open;
-        let voiced_samples = voiced * FRAME as u32;
-        (voiced >= FEWEST_VOICED && !samples.is_empty()).then_some(Utterance {
-            track: self.track,
-            start,
-            samples,
-            voiced: voiced_samples,
-        })
+        let Open { start, samples, voiced, fewest, .. } = open;
+        let is_speech = voiced >= fewest && !samples.is_empty();
+        is_speech.then_some(Utterance { track: self.track, start, samples, voiced: voiced * FRAME as u32 })
     }
 }
 

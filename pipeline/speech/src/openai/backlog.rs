@@ -158,6 +158,8 @@ fn join(last: &mut Utterance, next: Utterance, pause: usize) {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::panic, reason = "tests")]
+
     use futures::FutureExt;
 
     use super::*;

@@ -17,7 +17,7 @@ use self::backlog::Backlog;
 use self::server::Server;
 use self::session::Task;
 use crate::listener::Listener;
-use crate::meters::Counter;
+use crate::meters::{Calls, Counter};
 use crate::utterance::Cutter;
 use crate::{
     Activity, Audio, BadKey, BadSettings, Capabilities, Engine, Events, Meter, Recognizer, Session, Settings,
@@ -156,16 +156,4 @@ fn prompt(vocabulary: &[String]) -> String {
         prompt.push_str(&term);
     }
     prompt
-}
-
-struct Calls(Arc<dyn Meter>);
-
-impl upstream::Meter for Calls {
-    fn called(&self, _purpose: &'static str, outcome: &'static str) {
-        self.0.called(outcome);
-    }
-
-    fn circuit(&self, is_open: bool) {
-        self.0.circuit(is_open);
-    }
 }

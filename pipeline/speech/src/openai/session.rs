@@ -16,6 +16,8 @@ use crate::{Event, Gap, Language, Reason, Status};
 /// The wait before an utterance is tried again, doubled each time.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
+/// How often an open circuit is asked again.
+const CIRCUIT_WAIT: Duration = Duration::from_secs(5);
 /// An utterance on which the server stumbles so often is given up, so that those behind it get their turn.
 const MOST_STUMBLES: u32 = 3;
 /// A server that refuses so many utterances in a row refuses all.
@@ -102,6 +104,7 @@ impl Task {
                 None => return Outcome::Abandoned,
             };
             let (reason, stumbled, asked) = of(fault);
+            let is_open = matches!(fault, Unanswered::CircuitOpen(_));
             match reason {
                 Reason::KeyRejected | Reason::OwnKeyRejected => return Outcome::Failed(reason),
                 reason if !reason.is_retryable() => return Outcome::GivenUp(reason),
@@ -112,8 +115,9 @@ impl Task {
                 return Outcome::GivenUp(reason);
             }
             self.set(status, Status::Failing(reason)).await;
+            let asked = asked.unwrap_or_default();
             tokio::select! {
-                () = sleep(asked.unwrap_or_default().max(wait)) => (),
+                () = sleep(if is_open { asked } else { asked.max(wait) }) => (),
                 () = self.backlog.closed() => return Outcome::GivenUp(reason),
             }
             wait = (wait * 2).min(LONGEST_WAIT);
@@ -177,7 +181,8 @@ impl Task {
 /// Why, whether over this utterance, and how long to wait.
 fn of(unanswered: Unanswered<Fault>) -> (Reason, bool, Option<Duration>) {
     match unanswered {
-        Unanswered::CircuitOpen(wait) => (Reason::Unavailable, false, Some(wait)),
+        // Asking the circuit costs nothing, and another session's probe may close it soon.
+        Unanswered::CircuitOpen(wait) => (Reason::Unavailable, false, Some(wait.min(CIRCUIT_WAIT))),
         Unanswered::Failed { fault, open_for } => {
             (fault.reason, fault.stumbled, fault.retry_after.max(open_for))
         }
