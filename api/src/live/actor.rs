@@ -37,6 +37,8 @@ const FLUSH: Duration = Duration::from_secs(3);
 const REST: Duration = Duration::from_secs(1);
 /// Frames that wait for a slow client before nothing more is read from it.
 const MOST_WAITING: usize = 64;
+/// Conversations whose processing a session follows for its client at a time.
+const MOST_FOLLOWED: usize = 16;
 /// A ping is not sent when so many frames wait.
 const BUSY: usize = 8;
 
@@ -251,8 +253,11 @@ impl Actor {
         self.seat.disown();
         self.current = None;
         self.speakers.clear();
-        let (ledger, user) = (self.door.ledger.clone(), self.operator.user.clone());
-        self.followers.spawn(after::follow(ledger, user, id, self.followed.0.clone()));
+        while self.followers.try_join_next().is_some() {}
+        if self.followers.len() < MOST_FOLLOWED {
+            let (ledger, user) = (self.door.ledger.clone(), self.operator.user.clone());
+            self.followers.spawn(after::follow(ledger, user, id, self.followed.0.clone()));
+        }
     }
 
     fn command(&mut self, command: Command) -> Vec<Action> {

@@ -27,8 +27,6 @@ pub(super) struct Heard {
     pub(super) speech: bool,
     /// How long nothing more is to be read: the client sends faster than it may.
     pub(super) wait: Duration,
-    /// One channel at the client's own rate, for the audio webhook.
-    pub(super) source: Vec<i16>,
 }
 
 impl Ear {
@@ -58,12 +56,7 @@ impl Ear {
         if speech {
             self.reminded = spoken;
         }
-        Ok(Heard { from, until, speech, wait, source: audio.source })
-    }
-
-    /// Samples per second of [`Heard::source`].
-    pub(super) fn source_rate(&self) -> u32 {
-        self.decoder.source_rate()
+        Ok(Heard { from, until, speech, wait })
     }
 
     pub(super) fn flush(&mut self) {

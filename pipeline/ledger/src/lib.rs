@@ -78,7 +78,7 @@ pub use keys::{Key, KeyOwner, KeyRefusal, NewKey};
 pub use known_people::KnownPerson;
 pub use live::{
     Appended, AssignedSpeaker, LIVE_GRACE, LiveConversation, LiveLost, LiveView, NewLive, OpenRefusal,
-    Opening, PhotoRefusal,
+    Opening, Photo, PhotoRefusal,
 };
 pub use memories::{MemoryChange, MemoryFilter, NewPersonMemory};
 pub use operator::{JobView, OperatorAction};

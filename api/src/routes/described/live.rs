@@ -74,7 +74,11 @@ fn parameters(settings: &Settings) -> Described {
                 "A UUID: that conversation is resumed if it is in progress; else a new one gets this id if it is free.",
                 "",
             ),
-            ("custom_stt", "`enabled`: the client recognizes speech itself and sends transcripts.", "\"disabled\""),
+            (
+                "custom_stt",
+                "`enabled`: the client recognizes speech itself and sends transcripts.",
+                "\"disabled\"",
+            ),
         ],
     )
 }

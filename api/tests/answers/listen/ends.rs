@@ -77,5 +77,11 @@ async fn a_picture_in_parts_is_stored_with_its_conversation_and_keeps_it() {
     assert_eq!(house.count("select count(*) from photos").await, 1);
     let id = house.id_in_progress().await;
     assert_eq!(house.status_of(&id).await, "in_progress");
+    let path = format!("/v1/dev/user/conversations/{id}");
+    assert!(house.bench.get(&path).await.body.get("photos").is_none());
+    let shown = house.bench.get(&format!("{path}?include_photos=true")).await.body;
+    assert_eq!((&shown["photos"][0]["id"], &shown["photos"][0]["base64"]), (&json!("p1"), &json!(picture)));
     assert_eq!(house.bench.post("/v1/conversations", json!({})).await.status, 200, "it has content");
+    house.bench.ask(&house.bench.key, axum::http::Method::DELETE, &path, None).await;
+    assert_eq!(house.count("select count(*) from photos").await, 0, "deleted with its conversation");
 }

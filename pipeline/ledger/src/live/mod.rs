@@ -16,7 +16,7 @@ mod view;
 pub use append::Appended;
 pub use due::LIVE_GRACE;
 pub use open::{LiveConversation, NewLive, OpenRefusal, Opening};
-pub use photos::PhotoRefusal;
+pub use photos::{Photo, PhotoRefusal};
 pub use speakers::AssignedSpeaker;
 pub use view::LiveView;
 
