@@ -155,6 +155,16 @@ fn opus_in_two_channels_keeps_them_apart_and_mono_packets_fill_both() {
 }
 
 #[test]
+fn a_decoder_that_rested_decodes_on() {
+    let packets = encoded(&tone(RATE, 440.0, 6_400), 320, 1);
+    let mut decoder = decoder(Codec::Opus, RATE, 1);
+    for packet in &packets {
+        assert_eq!(decoder.decode(packet).map(|audio| audio.samples()), Ok(320));
+        decoder.rest();
+    }
+}
+
+#[test]
 fn bad_packets_are_reported_one_by_one_and_a_stream_of_them_as_hopeless() {
     let good = encoded(&tone(RATE, 440.0, 3_200), 320, 1);
     let mut decoder = decoder(Codec::Opus, RATE, 1);
