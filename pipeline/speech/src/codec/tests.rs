@@ -1,3 +1,5 @@
+//! Decoders against sounds that are known, and against garbage.
+
 #![allow(
     clippy::unwrap_used,
     clippy::cast_possible_truncation,
