@@ -10,15 +10,19 @@ use crate::RATE;
 const MAX_SAMPLES: usize = 1_920;
 
 pub(super) struct Opus {
-    /// `None` only when the library refuses to make one.
+    /// Made for the first packet: 170 KiB that a session without audio does not need.
     decoder: Option<OpusDecoder>,
     channels: usize,
 }
 
 impl Opus {
     pub(super) fn new(channels: u8) -> Self {
-        let channels = usize::from(channels);
-        Self { decoder: decoder(channels), channels }
+        Self { decoder: None, channels: usize::from(channels) }
+    }
+
+    /// Forgets the packets so far.
+    pub(super) fn rest(&mut self) {
+        self.decoder = None;
     }
 
     /// The packet's audio, a track per channel; `None` when it is not a packet.
@@ -28,12 +32,16 @@ impl Opus {
             return None;
         }
         let mut samples = [0.0_f32; MAX_SAMPLES * 2];
-        let (channels, decoder) = (self.channels, self.decoder.as_mut()?);
+        let channels = self.channels;
+        let decoder = match &mut self.decoder {
+            Some(decoder) => decoder,
+            none => none.insert(OpusDecoder::new(i32::try_from(RATE).ok()?, channels).ok()?),
+        };
         let output = samples.get_mut(..MAX_SAMPLES * channels)?;
         // The library's own fuzzing found no panic; one that does exist must cost a packet, not the process.
         let decoded = catch_unwind(AssertUnwindSafe(|| decoder.decode(packet, MAX_SAMPLES, output)));
         let Ok(decoded) = decoded else {
-            self.decoder = self::decoder(channels);
+            self.decoder = None;
             return None;
         };
         let count = decoded.ok()?.min(MAX_SAMPLES);
@@ -43,10 +51,6 @@ impl Opus {
         };
         Some((0..channels).map(track).collect())
     }
-}
-
-fn decoder(channels: usize) -> Option<OpusDecoder> {
-    OpusDecoder::new(i32::try_from(RATE).ok()?, channels).ok()
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "`as` saturates, and NaN becomes silence")]

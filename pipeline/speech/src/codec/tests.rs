@@ -1,3 +1,5 @@
+//! Decoders against sounds that are known, and against garbage.
+
 #![allow(
     clippy::unwrap_used,
     clippy::cast_possible_truncation,
@@ -152,6 +154,16 @@ fn opus_in_two_channels_keeps_them_apart_and_mono_packets_fill_both() {
     assert!(on_left > 10 * on_right, "{on_left} against {on_right}");
     let audio = stereo.decode(&encoded(&left, 320, 1)[0]).unwrap();
     assert_eq!(audio.tracks[0].len(), audio.tracks[1].len());
+}
+
+#[test]
+fn a_decoder_that_rested_decodes_on() {
+    let packets = encoded(&tone(RATE, 440.0, 6_400), 320, 1);
+    let mut decoder = decoder(Codec::Opus, RATE, 1);
+    for packet in &packets {
+        assert_eq!(decoder.decode(packet).map(|audio| audio.samples()), Ok(320));
+        decoder.rest();
+    }
 }
 
 #[test]

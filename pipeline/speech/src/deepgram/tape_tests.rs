@@ -1,3 +1,5 @@
+//! The tape against connections that are lost at any time.
+
 #![allow(clippy::cast_possible_truncation, reason = "tests")]
 
 use proptest::prelude::*;

@@ -1,3 +1,5 @@
+//! What of an answer was said.
+
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use proptest::prelude::*;

@@ -1,3 +1,5 @@
+//! All speech is in one utterance, and only in one.
+
 #![allow(clippy::panic, reason = "tests")]
 
 use proptest::prelude::*;

@@ -1,3 +1,5 @@
+//! The engine that holds a socket.
+
 use std::time::Duration;
 
 use mock_speech::{Deepgram, Manner, silence, tone};

@@ -1,3 +1,5 @@
+//! The engines that recognize nothing themselves.
+
 use mock_speech::{silence, tone};
 use speech::{Event, Reason, Settings, Status};
 

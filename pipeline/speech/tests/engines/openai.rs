@@ -1,3 +1,5 @@
+//! The engine that posts utterances.
+
 use std::time::Duration;
 
 use mock_speech::{Reply, Transcriber, silence, tone};

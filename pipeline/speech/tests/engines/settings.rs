@@ -1,3 +1,5 @@
+//! Which engine the settings mean, and which settings are refused.
+
 use std::sync::Arc;
 
 use secrecy::SecretString;
