@@ -1,5 +1,7 @@
 //! The composition root: pools, ledger, engines, outside world, and which role runs where.
 
+mod live;
+
 use std::{
     str::FromStr,
     sync::{Arc, LazyLock},
@@ -7,7 +9,6 @@ use std::{
 };
 
 use anyhow::Context;
-use api::Live;
 use axum::Router;
 use compute::Pool;
 use engines::{DayOrder, Embedded, Meter, OpenAi, OpenAiConfig, Patience};
@@ -22,13 +23,13 @@ use stages::Engines;
 use tokio_util::task::TaskTracker;
 use worker::{EnginesWithKey, Health, KeyedRuns, Watch, Worker};
 
+use self::live::LiveParts;
 use crate::{
     config::{Config, DateOrder, Dispatch, Role},
     exit,
     keyed::Keyed,
     lifecycle::Lifecycle,
     presence::Tally,
-    speech::SpeechMeter,
     traces::SpanCounts,
 };
 
@@ -45,8 +46,7 @@ pub(crate) struct App {
     vapid: Option<Vapid>,
     engines: Engines,
     keyed: KeyedRuns,
-    live: Live,
-    speech: Arc<dyn speech::Engine>,
+    live: LiveParts,
     worker_metrics: worker::Metrics,
     reconciler_metrics: reconciler::Metrics,
     api_metrics: api::Metrics,
@@ -83,11 +83,7 @@ impl App {
         let tally = Arc::new(Tally::default());
         let settings = run_settings(&config, &process_name(), tally.clone());
         let keyed = KeyedRuns::new(ledger.clone(), with_key, worker_metrics.clone(), settings);
-        let meter = SpeechMeter::register(&registry).context("registering metrics")?;
-        let mut chances = [0; 32];
-        chance().fill_bytes(&mut chances);
-        let speech = config.live.speech().engine(Arc::new(meter), chances);
-        let speech = speech.context("setting up the speech engine")?;
+        let live = LiveParts::wire(&config, &registry)?;
         Ok(Self {
             config,
             ledger,
@@ -98,8 +94,7 @@ impl App {
             vapid,
             engines,
             keyed,
-            live: Live::new(),
-            speech,
+            live,
             worker_metrics,
             reconciler_metrics,
             api_metrics,
@@ -138,13 +133,7 @@ impl App {
             web_push: self.vapid.as_ref().map(web_push),
             keyed: Arc::new(Keyed(self.keyed.clone())),
             categorize: Arc::new(Categories(Embedded::new())),
-            live: api::LiveSettings {
-                live: self.live.clone(),
-                sessions: self.config.live.live_sessions,
-                engine: Arc::clone(&self.speech),
-                process: process_name(),
-                ..api::LiveSettings::default()
-            },
+            live: self.live.settings(&self.config),
             engines: engine_ids(&self.engines),
             ..api::Settings::default()
         };
@@ -176,13 +165,6 @@ impl App {
         }
     }
 
-    /// Starts what live sockets need, in a process that takes requests.
-    pub(crate) fn start_live(&self, tasks: &TaskTracker, lifecycle: &Lifecycle) {
-        if self.config.has(Role::Api) {
-            tasks.spawn(self.live.clone().run(lifecycle.soft.clone(), lifecycle.hard.clone()));
-        }
-    }
-
     /// Starts what the roles ask for, apart from listeners and the worker: the lease watch (everybody who runs jobs
     /// or repairs them, the API's keyed runs included) and the round.
     ///
@@ -196,12 +178,7 @@ impl App {
             self.reconciler_metrics.clone(),
             lifecycle.soft.clone(),
         ));
-        tasks.spawn(reconciler::watch_live(
-            self.ledger.clone(),
-            chance().next_u64(),
-            self.reconciler_metrics.clone(),
-            lifecycle.soft.clone(),
-        ));
+        self.watch_live(tasks, lifecycle);
         if !self.config.has(Role::Worker) && !self.config.has(Role::Reconciler) {
             return Ok(());
         }

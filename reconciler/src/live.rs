@@ -46,7 +46,8 @@ pub async fn end_due(
             if stop.is_cancelled() {
                 return Ok(());
             }
-            match ledger.admit_live(user, conversation, EndedBy::Reconciler { grace }, None).await {
+            let by = EndedBy::Reconciler { grace };
+            match ledger.in_time(ledger.admit_live(user, conversation, by, None)).await {
                 Ok(ended) => {
                     failed = false;
                     metrics.count(Action::Admitted, u64::from(matches!(ended, LiveAdmission::Admitted(_))));

@@ -67,7 +67,7 @@ impl Recognizer for Ear {
     }
 
     fn flush(&mut self) {
-        if self.heard % 16_000 > 0 {
+        if !self.heard.is_multiple_of(16_000) {
             self.say();
         }
         self.events.try_send(Event::Flushed).unwrap();

@@ -112,7 +112,7 @@ async fn a_session_with_keys_leases_its_job_at_once_and_one_without_parks_it() {
     let parked = fresh(world.ledger.admit_live(&world.ann, &live.id, OWNER, None).await.unwrap());
     let state = async |id| world.ledger.job(id).await.unwrap().unwrap().job.state;
     assert_eq!(state(&parked.job_id).await, State::BlockedByok);
-    assert_eq!(world.ledger.parked_jobs(&world.ann, 5).await.unwrap(), [parked.job_id.clone()]);
+    assert_eq!(world.ledger.parked_jobs(&world.ann, 5).await.unwrap(), vec![parked.job_id.clone()]);
     let live = world.spoken("c2", None).await;
     let worker = WorkerId("p1/keyed".to_owned());
     let keys = WithKeys { claimant: Some(&worker) };
