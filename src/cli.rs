@@ -46,6 +46,8 @@ pub(crate) enum Command {
     Replays(Replays),
     /// Look at webhook endpoints in trouble and repair them.
     Webhooks(Webhooks),
+    /// Look at live conversations.
+    Live(crate::commands::live::Live),
     /// Who did what, and why.
     Audit(Audit),
     /// Check a live database: admissions, completions, owners, conversations, totals.

@@ -11,6 +11,7 @@ pub(crate) mod folders;
 mod gap;
 pub(crate) mod jobs;
 pub(crate) mod keys;
+pub(crate) mod live;
 pub(crate) mod man;
 pub(crate) mod migrate;
 mod named;
@@ -44,6 +45,7 @@ pub(crate) async fn run(cli: Cli, spans: Option<SpanCounts>) -> anyhow::Result<E
         Command::Jobs(jobs) => jobs::run(jobs).await,
         Command::Replays(replays) => replays::run(replays).await,
         Command::Webhooks(webhooks) => webhooks::run(webhooks).await,
+        Command::Live(live) => live::run(live).await,
         Command::Audit(audit) => audit::run(audit).await,
         Command::Verify(verify) => verify::run(verify).await,
         Command::Doctor(doctor) => doctor::run(doctor).await,

@@ -2,6 +2,7 @@
 //! refused at start, all of them at once.
 
 mod limits;
+mod live;
 mod shown;
 mod size;
 
@@ -14,7 +15,7 @@ use ledger::Budgets;
 use outside::{BadVapid, Vapid};
 use secrecy::SecretString;
 
-pub(crate) use self::{shown::shown, size::Size};
+pub(crate) use self::{live::LiveConfig, shown::shown, size::Size};
 
 use crate::{
     connections::Limits,
@@ -216,6 +217,9 @@ pub(crate) struct Config {
     /// Which of those whom the proxy names may act; all others read.
     #[arg(long, env = "LISTEN_CONSOLE_OPERATORS", value_delimiter = ',', value_name = "NAME,…")]
     pub(crate) console_operators: Vec<String>,
+    /// Live sockets.
+    #[command(flatten)]
+    pub(crate) live: LiveConfig,
     /// Where traces go.
     #[command(flatten)]
     pub(crate) traces: TraceSettings,
@@ -251,10 +255,20 @@ impl Config {
         }
     }
 
+    /// Where the jobs of live conversations wait: in the mode `inline` there is no queue `finalization`.
+    pub(crate) fn live_queue(&self) -> job::Queue {
+        match self.finalization_dispatch_mode {
+            Dispatch::Inline => job::Queue::Creation,
+            Dispatch::Postgres | Dispatch::CloudTasks => job::Queue::Finalization,
+        }
+    }
+
     /// How many connections the public address keeps, in a process that may open `files`.
     pub(crate) fn public_connections(&self, files: u64) -> Limits {
         let asked = Limits { all: self.connections, per_address: self.connections_per_address };
-        Limits::public(asked, files, self.database_connections + BESIDES)
+        let live = u64::try_from(self.live.live_sessions).unwrap_or(u64::MAX).min(files / 4);
+        let live = u32::try_from(live).unwrap_or(u32::MAX);
+        Limits::public(asked, files, (self.database_connections + BESIDES).saturating_add(live))
     }
 
     /// How often leases are renewed.
@@ -359,6 +373,6 @@ impl Config {
             ("console_user_header", text(&self.console_user_header)),
             ("console_operators", join(self.console_operators.clone())),
         ];
-        settings.into_iter().chain(self.traces.effective()).collect()
+        settings.into_iter().chain(self.live.effective()).chain(self.traces.effective()).collect()
     }
 }

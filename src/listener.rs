@@ -2,7 +2,7 @@
 //!
 //! `axum::serve` would be all that is needed, if it had a deadline for a request's head.
 
-use std::{io, net::SocketAddr, sync::Arc, time::Duration};
+use std::{io, net::SocketAddr, pin::pin, sync::Arc, time::Duration};
 
 use axum::{
     Router,
@@ -15,16 +15,13 @@ use hyper::{
     Request, StatusCode, Version, body::Incoming, header::HOST, http::uri::Authority, server::conn::http1,
     service::service_fn,
 };
-use hyper_util::{
-    rt::{TokioIo, TokioTimer},
-    server::graceful::{GracefulConnection, GracefulShutdown},
-};
+use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::TcpListener,
 };
 use tokio_io_timeout::TimeoutStream;
-use tokio_util::sync::CancellationToken;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tower::ServiceExt;
 
 use crate::connections::{Busy, Connection, Connections};
@@ -53,13 +50,13 @@ pub(crate) async fn serve(
     connections: Connections,
     stop: CancellationToken,
 ) {
-    let ending = GracefulShutdown::new();
+    let talks = TaskTracker::new();
     while let Some(accepted) = stop.run_until_cancelled(listener.accept()).await {
         match accepted {
             Ok((stream, client)) => {
                 let Some(connection) = connections.admit(client.ip()) else { continue };
-                let talk = ending.watch(talk(stream, client, router.clone(), connection.clone()));
-                tokio::spawn(until_closed(talk, connection));
+                let talk = talk(stream, client, router.clone(), connection.clone(), stop.clone());
+                talks.spawn(until_closed(talk, connection));
             }
             Err(error) if is_the_clients(&error) => {}
             Err(error) => {
@@ -69,7 +66,8 @@ pub(crate) async fn serve(
         }
     }
     drop(listener);
-    ending.shutdown().await;
+    talks.close();
+    talks.wait().await;
 }
 
 /// Goes on until the connection ends by itself, has not asked in time, or another one takes its place.
@@ -81,22 +79,22 @@ async fn until_closed(talk: impl Future, connection: Connection) {
         }
     };
     tokio::select! {
-        // A client that hangs up, is late or speaks something else is no matter of ours.
         _ = talk => {}
         () = silent => {}
         () = connection.displaced() => {}
     }
 }
 
-/// One connection, from its first request to its last.
-fn talk<I>(
+/// One connection, from its first request to its last, which is the one under way when `stop` is cancelled. A live socket
+/// goes on after its upgrade: it is then no longer one of these connections.
+async fn talk<I>(
     stream: I,
     client: SocketAddr,
     router: Router,
     connection: Connection,
-) -> impl GracefulConnection<Error = hyper::Error> + use<I>
-where
-    I: AsyncRead + AsyncWrite + 'static,
+    stop: CancellationToken,
+) where
+    I: AsyncRead + AsyncWrite + Send + 'static,
 {
     let mut stream = TimeoutStream::new(stream);
     stream.set_write_timeout(Some(TAKING));
@@ -125,7 +123,14 @@ where
         }
     });
     let mut http = http1::Builder::new();
-    http.timer(TokioTimer::new()).header_read_timeout(HEAD).max_buf_size(BUFFER).serve_connection(io, answer)
+    http.timer(TokioTimer::new()).header_read_timeout(HEAD).max_buf_size(BUFFER);
+    let mut talk = pin!(http.serve_connection(io, answer).with_upgrades());
+    // A client that hangs up, is late or speaks something else is no matter of ours.
+    tokio::select! {
+        _ = talk.as_mut() => return,
+        () = stop.cancelled() => talk.as_mut().graceful_shutdown(),
+    }
+    let _ = talk.await;
 }
 
 /// A part of an answer: its connection is busy until the last byte of it is written.
@@ -192,7 +197,8 @@ mod tests {
             .route("/never", get(std::future::pending::<&'static str>));
         let client = SocketAddr::from(([127, 0, 0, 1], 1));
         let connection = connections.admit(client.ip())?;
-        tokio::spawn(until_closed(talk(theirs, client, router, connection.clone()), connection));
+        let stop = CancellationToken::new();
+        tokio::spawn(until_closed(talk(theirs, client, router, connection.clone(), stop), connection));
         Some(ours)
     }
 

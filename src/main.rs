@@ -15,6 +15,7 @@ mod lifecycle;
 mod listener;
 mod presence;
 mod schema;
+mod speech;
 mod telemetry;
 mod traces;
 mod wiring;

@@ -1,5 +1,7 @@
 //! The composition root: pools, ledger, engines, outside world, and which role runs where.
 
+mod live;
+
 use std::{
     str::FromStr,
     sync::{Arc, LazyLock},
@@ -21,6 +23,7 @@ use stages::Engines;
 use tokio_util::task::TaskTracker;
 use worker::{EnginesWithKey, Health, KeyedRuns, Watch, Worker};
 
+use self::live::LiveParts;
 use crate::{
     config::{Config, DateOrder, Dispatch, Role},
     exit,
@@ -43,6 +46,7 @@ pub(crate) struct App {
     vapid: Option<Vapid>,
     engines: Engines,
     keyed: KeyedRuns,
+    live: LiveParts,
     worker_metrics: worker::Metrics,
     reconciler_metrics: reconciler::Metrics,
     api_metrics: api::Metrics,
@@ -68,6 +72,7 @@ impl App {
                 connections: config.database_connections,
                 policy: config.policy(),
                 budgets: config.budgets(),
+                live_queue: config.live_queue(),
             },
         );
         let compute = Pool::for_this_machine().context("starting threads")?;
@@ -77,6 +82,7 @@ impl App {
         let tally = Arc::new(Tally::default());
         let settings = run_settings(&config, &process_name(), tally.clone());
         let keyed = KeyedRuns::new(ledger.clone(), with_key, worker_metrics.clone(), settings);
+        let live = LiveParts::wire(&config, &registry)?;
         Ok(Self {
             config,
             ledger,
@@ -87,6 +93,7 @@ impl App {
             vapid,
             engines,
             keyed,
+            live,
             worker_metrics,
             reconciler_metrics,
             api_metrics,
@@ -125,6 +132,7 @@ impl App {
             web_push: self.vapid.as_ref().map(web_push),
             keyed: Arc::new(Keyed(self.keyed.clone())),
             categorize: Arc::new(Categories(Embedded::new())),
+            live: self.live.settings(&self.config),
             engines: engine_ids(&self.engines),
             ..api::Settings::default()
         };
@@ -169,6 +177,7 @@ impl App {
             self.reconciler_metrics.clone(),
             lifecycle.soft.clone(),
         ));
+        self.watch_live(tasks, lifecycle);
         if !self.config.has(Role::Worker) && !self.config.has(Role::Reconciler) {
             return Ok(());
         }

@@ -21,6 +21,18 @@ pub(crate) enum Error {
     /// 403: the key lacks a scope.
     #[error("missing scope {0}")]
     Forbidden(Scope),
+    /// 403: a live socket names another user than the key's.
+    #[error("another user")]
+    OtherUser,
+    /// 426: a live socket's address was asked for without an upgrade.
+    #[error("no upgrade")]
+    NoUpgrade,
+    /// 429: the user has as many live sockets as one may.
+    #[error("the user has too many live sockets")]
+    TooManySockets,
+    /// 503: the process has as many live sockets as it may, or is stopping.
+    #[error("no room for a live socket")]
+    NoSocketFree,
     /// 422: every failing field.
     #[error("invalid request")]
     Invalid(Vec<Problem>),
@@ -88,6 +100,8 @@ pub(crate) struct Cause(pub(crate) Arc<ledger::Error>);
 const PASSING_SECONDS: u64 = 2;
 /// How long before a place among those who wait with their own keys is likely to be free.
 const FULL_SECONDS: u64 = 30;
+/// How long before another live socket is likely to be free.
+const SOCKET_SECONDS: u64 = 10;
 /// How long before asking again whether something is configured: somebody must change that first.
 const UNCONFIGURED_SECONDS: u64 = 60;
 
@@ -101,6 +115,20 @@ impl IntoResponse for Error {
             }
             Self::Forbidden(scope) => {
                 detail(StatusCode::FORBIDDEN, format!("Missing required scope: {scope}"))
+            }
+            Self::OtherUser => detail(StatusCode::FORBIDDEN, "uid is not the user of this key"),
+            Self::NoUpgrade => {
+                let mut response =
+                    detail(StatusCode::UPGRADE_REQUIRED, "This address takes WebSocket connections only");
+                response.headers_mut().insert(header::UPGRADE, HeaderValue::from_static("websocket"));
+                response
+            }
+            Self::TooManySockets => later(
+                detail(StatusCode::TOO_MANY_REQUESTS, "Too many live sessions of this user"),
+                SOCKET_SECONDS,
+            ),
+            Self::NoSocketFree => {
+                later(detail(StatusCode::SERVICE_UNAVAILABLE, "No live session is free"), SOCKET_SECONDS)
             }
             Self::Invalid(problems) => detail(
                 StatusCode::UNPROCESSABLE_ENTITY,

@@ -1,5 +1,6 @@
 //! What the API counts. Labels are names of ours, never anything that was sent.
 
+use crate::live::LiveMetrics;
 use ledger::Budget;
 use prometheus::{IntCounterVec, IntGauge, Opts, Registry};
 
@@ -10,6 +11,7 @@ pub struct Metrics {
     pub(crate) requests: IntCounterVec,
     pub(crate) held_bytes: IntGauge,
     pub(crate) over_budget: IntCounterVec,
+    pub(crate) live: LiveMetrics,
 }
 
 impl Metrics {
@@ -22,7 +24,7 @@ impl Metrics {
             Opts::new("listen_finalization_admissions_total", "Admissions that were answered, by origin."),
             &["origin"],
         )?;
-        for origin in ["create", "finalize", "reprocess"] {
+        for origin in ["create", "finalize", "live", "reprocess"] {
             admissions.with_label_values(&[origin]).inc_by(0);
         }
         let requests = IntCounterVec::new(
@@ -47,6 +49,7 @@ impl Metrics {
         registry.register(Box::new(held_bytes.clone()))?;
         registry.register(Box::new(admissions.clone()))?;
         registry.register(Box::new(requests.clone()))?;
-        Ok(Self { admissions, requests, held_bytes, over_budget })
+        let live = LiveMetrics::register(registry)?;
+        Ok(Self { admissions, requests, held_bytes, over_budget, live })
     }
 }

@@ -5,7 +5,7 @@ use std::{fmt, sync::Arc, time::Duration};
 use records::Source;
 
 use crate::categorize::{Categorize, Uncategorized};
-use crate::{KeyedRuns, NoKeyedRuns};
+use crate::{KeyedRuns, LiveSettings, NoKeyedRuns};
 
 /// The settings of the API role.
 #[derive(Clone, Debug)]
@@ -36,6 +36,8 @@ pub struct Settings {
     pub keyed: Arc<dyn KeyedRuns>,
     /// Who finds the category of a memory that came without one; by default, every one is `other`.
     pub categorize: Arc<dyn Categorize>,
+    /// Live sockets.
+    pub live: LiveSettings,
     /// Which engine does what, by the names that are stored with results: shown by `GET /v1/status`.
     pub engines: Vec<(&'static str, String)>,
 }
@@ -64,6 +66,7 @@ impl Default for Settings {
             web_push: None,
             keyed: Arc::new(NoKeyedRuns),
             categorize: Arc::new(Uncategorized),
+            live: LiveSettings::default(),
             engines: Vec::new(),
         }
     }

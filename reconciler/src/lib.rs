@@ -1,9 +1,11 @@
 //! Repair: make what is due claimable again. The reconciler does no work itself (DESIGN §1).
 //!
 //! The *lease watch* ([`watch_leases`]) reads expired leases every five seconds. The *round* ([`run`], at start and by the
-//! clock) reconciles due jobs and does what every mode needs done. Bulk replays that operators asked for are worked off
+//! clock) reconciles due jobs and does what every mode needs done. Live conversations whose socket is gone are ended
+//! ([`watch_live`]). Bulk replays that operators asked for are worked off
 //! ([`work_off_replays`]).
 
+mod live;
 mod pass;
 mod watch;
 
@@ -16,6 +18,7 @@ mod metrics;
 mod plan;
 mod settings;
 
+pub use live::{end_due, watch_live};
 pub use metrics::{Counts, Metrics};
 pub use plan::apart;
 pub use replays::work_off_replays;

@@ -107,6 +107,12 @@ pub(crate) fn wait_before_look(seed: u64, look: u64) -> Duration {
     Duration::from_millis(4_000 + spread(seed, look) % (REACH + 1))
 }
 
+/// How long the watch over live conversations waits: 15 seconds with up to a fifth added or taken away.
+pub(crate) fn wait_before_round(seed: u64, round: u64) -> Duration {
+    const REACH: u64 = 6_000;
+    Duration::from_millis(12_000 + spread(seed, round) % (REACH + 1))
+}
+
 /// How long after the ticks that all processes hear a process of that seed begins its rounds: up to 30 s, and no more
 /// than half of the time `between` two ticks.
 pub fn apart(seed: u64, between: Duration) -> Duration {

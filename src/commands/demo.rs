@@ -110,6 +110,7 @@ async fn show(private: &Private, config: Config, screen: &Screen) -> anyhow::Res
     let tasks = TaskTracker::new();
     let (front, receiver) = (Lifecycle::default(), Receiver::start(&tasks).await?);
     app.start_keyed(&tasks, &front);
+    app.start_live(&tasks, &front);
     app.start_repair(&tasks, &front)?;
     let addr =
         serve::listen(&tasks, app.config.addr, app.router(), front.soft.clone(), app.farewell()).await?;

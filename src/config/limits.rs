@@ -1,10 +1,11 @@
 //! What settings may be, alone and together. Whatever `serve` would refuse later is refused here, all at once and in
 //! the names of the environment, so that `listen config` says it before anything starts.
 
-use std::{ops::RangeInclusive, str::FromStr};
+use std::{ops::RangeInclusive, str::FromStr, sync::Arc};
 
 use axum::http::{HeaderValue, Uri};
 use outside::BadVapid;
+use speech::NoMeter;
 
 use super::{Config, Dispatch, Role};
 use crate::database;
@@ -26,8 +27,10 @@ impl Config {
             self.together().into_iter().filter(|(wrong, _)| *wrong).map(|(_, words)| words.to_owned());
         let unreadable =
             [self.bad_budget(), self.bad_cron(), self.bad_origins(), self.bad_vapid(), self.bad_server()];
+        let speech =
+            self.live.speech().engine(Arc::new(NoMeter), [0; 32]).err().map(|wrong| wrong.to_string());
         let door = self.door().err().map(|wrong| wrong.to_string());
-        let all = ranges.chain(together).chain(unreadable.into_iter().flatten()).chain(door);
+        let all = ranges.chain(together).chain(unreadable.into_iter().flatten()).chain(door).chain(speech);
         all.chain(self.traces.problems()).collect()
     }
 
@@ -54,6 +57,8 @@ impl Config {
             ("LISTEN_USER_WAITING_JOBS", self.user_waiting_jobs.into(), 0..=1_000_000),
             ("LISTEN_CONNECTIONS", count(self.connections), 16..=100_000),
             ("LISTEN_CONNECTIONS_PER_ADDRESS", count(self.connections_per_address), 1..=100_000),
+            ("LISTEN_LIVE_SESSIONS", count(self.live.live_sessions), 1..=100_000),
+            ("LISTEN_SPEECH_CONCURRENCY", count(self.live.speech_concurrency), 1..=MANY),
             ("LISTEN_RETENTION_DAYS", self.retention_days, 1..=LONGEST_RETENTION),
             ("LISTEN_FINALIZATION_LEASE_SECONDS", whole(self.finalization_lease_seconds), 1..=DAY),
             ("LISTEN_FINALIZATION_HEARTBEAT_SECONDS", self.finalization_heartbeat_seconds, 1..=DAY),

@@ -200,6 +200,9 @@ impl Operation {
             also("304", "NotModified", &mut responses);
         }
         if self.public {
+            if self.query.is_some() {
+                also("422", "Invalid", &mut responses);
+            }
             return responses;
         }
         also("401", "NotAuthenticated", &mut responses);

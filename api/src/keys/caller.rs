@@ -37,6 +37,33 @@ impl Caller {
             false => Err(Error::Forbidden(scope)),
         }
     }
+
+    /// The caller of a live socket whose key came in its first message, with the look-up hash of the key.
+    ///
+    /// # Errors
+    /// [`Error::NotAuthenticated`], and as any request's.
+    pub(crate) async fn of_token(token: &str, door: &Door) -> Result<(Self, [u8; 32]), Error> {
+        let hash = hash_of_presented(token.trim()).ok_or(Error::NotAuthenticated)?;
+        Ok((Self::of_hash(&hash, door, None, Account::new(&door.budget)).await?, hash))
+    }
+
+    async fn of_hash(
+        hash: &[u8; 32],
+        door: &Door,
+        told: Option<&Told>,
+        account: Account,
+    ) -> Result<Self, Error> {
+        let owner = door.ledger.key_owner(hash).await?.ok_or(Error::NotAuthenticated)?;
+        let counted = door.rate.admit(&owner.user_id);
+        if let (Some(left), Some(told)) = (counted.left, told) {
+            told.note(left);
+        }
+        counted.admitted?;
+        account.open(&owner.user_id);
+        // A scope that this version does not know (yet, or any more) grants nothing.
+        let scopes = owner.scopes.iter().filter_map(|name| Scope::from_name(name)).collect();
+        Ok(Self { user: owner.user_id, key_id: owner.key_id, expires_at: owner.expires_at, account, scopes })
+    }
 }
 
 impl FromRequestParts<Door> for Caller {
@@ -46,20 +73,16 @@ impl FromRequestParts<Door> for Caller {
         if let Some(known) = parts.extensions.get::<Self>() {
             return Ok(known.clone());
         }
-        let hash = bearer(&parts.headers).and_then(hash_of_presented).ok_or(Error::NotAuthenticated)?;
-        let owner = door.ledger.key_owner(&hash).await?.ok_or(Error::NotAuthenticated)?;
-        let counted = door.rate.admit(&owner.user_id);
-        if let (Some(left), Some(told)) = (counted.left, parts.extensions.get::<Told>()) {
-            told.note(left);
-        }
-        counted.admitted?;
+        let hash = hash_of(&parts.headers).ok_or(Error::NotAuthenticated)?;
         let account =
             parts.extensions.get::<Account>().cloned().unwrap_or_else(|| Account::new(&door.budget));
-        account.open(&owner.user_id);
-        // A scope that this version does not know (yet, or any more) grants nothing.
-        let scopes = owner.scopes.iter().filter_map(|name| Scope::from_name(name)).collect();
-        Ok(Self { user: owner.user_id, key_id: owner.key_id, expires_at: owner.expires_at, account, scopes })
+        Self::of_hash(&hash, door, parts.extensions.get::<Told>(), account).await
     }
+}
+
+/// The look-up hash of the key that a request presents in its header.
+pub(crate) fn hash_of(headers: &HeaderMap) -> Option<[u8; 32]> {
+    bearer(headers).and_then(hash_of_presented)
 }
 
 fn bearer(headers: &HeaderMap) -> Option<&str> {

@@ -22,21 +22,27 @@ const LONGEST: usize = 512;
 ///
 /// # Errors
 /// [`Error::Invalid`] for one that no provider can be sent; the answer does not repeat it.
-pub(super) fn key_of(headers: &HeaderMap) -> Result<Option<SecretString>, Error> {
+pub(crate) fn key_of(headers: &HeaderMap) -> Result<Option<SecretString>, Error> {
     let mut sent = headers.get_all(OPENAI).iter();
     let Some(first) = sent.next() else { return Ok(None) };
-    let key = first.to_str().map(str::trim).unwrap_or_default();
-    let is_key = (1..=LONGEST).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic());
-    if !is_key || sent.next().is_some() {
+    let key = first.to_str().ok().and_then(key_from);
+    if key.is_none() || sent.next().is_some() {
         let loc = vec!["header".into(), NAME.into()];
         let text = "the header must hold one key of 1 to 512 visible ASCII characters";
         return Err(Error::Invalid(vec![Problem::rule(loc, text)]));
     }
-    Ok(Some(SecretString::from(key.to_owned())))
+    Ok(key)
+}
+
+/// A key that a provider can be sent; `None` for any other text.
+pub(crate) fn key_from(text: &str) -> Option<SecretString> {
+    let key = text.trim();
+    let is_key = (1..=LONGEST).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic());
+    is_key.then(|| SecretString::from(key.to_owned()))
 }
 
 /// What an admission leaves to the keyed runs: the job, and the lease if it was taken at once.
-pub(super) type Left<T> = (T, Option<JobId>, Option<Claimed>);
+pub(crate) type Left<T> = (T, Option<JobId>, Option<Claimed>);
 
 /// A place for keys, kept before anything is changed.
 ///
@@ -52,7 +58,7 @@ pub(super) fn place(door: &Door) -> Result<Box<dyn KeyedPlace>, Error> {
 ///
 /// # Errors
 /// What `admit` answers.
-pub(super) async fn admitted<T, F>(
+pub(crate) async fn admitted<T, F>(
     place: Box<dyn KeyedPlace>,
     ledger: &Ledger,
     key: SecretString,

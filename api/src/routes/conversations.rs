@@ -65,9 +65,10 @@ pub(super) fn read_filter(fields: &mut Fields<'_>) -> Option<(Page, Conversation
     Some((page, ConversationFilter { page: dates, categories, folder_id, starred, with_transcript }))
 }
 
-/// Reads the query of one conversation: whether its transcript is wanted.
-pub(super) fn read_depth(fields: &mut Fields<'_>) -> Option<bool> {
-    Some(fields.present("include_transcript", Bool).unwrap_or(false))
+/// Reads the query of one conversation: whether its transcript is wanted, and whether its pictures are.
+pub(super) fn read_depth(fields: &mut Fields<'_>) -> Option<(bool, bool)> {
+    let with_transcript = fields.present("include_transcript", Bool).unwrap_or(false);
+    Some((with_transcript, fields.present("include_photos", Bool).unwrap_or(false)))
 }
 
 /// GET one, whatever its status.
@@ -79,8 +80,15 @@ pub(super) async fn one(
     asked: HeaderMap,
 ) -> Result<Response, Error> {
     caller.require(Scope::ConversationsRead)?;
-    let with_transcript = query(&parameters, read_depth)?;
+    let (with_transcript, with_photos) = query(&parameters, read_depth)?;
     let id = ConversationId::new(id);
+    if with_photos {
+        caller.account.has_room()?;
+        let view = find(&door, &caller.user, &id, with_transcript).await?;
+        let photos = door.ledger.photos(&caller.user, &id).await?;
+        let shape = shapes::conversation_with_photos(&view, with_transcript, &photos);
+        return Ok(tagged::answer_json(&asked, caller.account.json(&shape)?));
+    }
     if !with_transcript {
         let view = find(&door, &caller.user, &id, false).await?;
         return Ok(tagged::answer(&asked, shapes::conversation(&view, false)));

@@ -117,7 +117,7 @@ async fn finalize_with(
     .await
 }
 
-fn show(account: &Account, view: &ConversationView) -> Result<Response, Error> {
+pub(super) fn show(account: &Account, view: &ConversationView) -> Result<Response, Error> {
     let body = account.json(&Finalized { conversation: shapes::conversation(view, true), messages: [] })?;
     let mut response = ([(header::CONTENT_TYPE, tagged::JSON)], body).into_response();
     if let Ok(place) = HeaderValue::from_str(&poll_route(&view.conversation.id)) {

@@ -15,6 +15,7 @@ mod geolocation;
 mod goals;
 mod keys;
 mod links;
+mod listen;
 mod made;
 mod me;
 mod measure;
@@ -34,7 +35,7 @@ use axum::{
     routing::{delete, get, patch, post},
 };
 
-pub(crate) use byok::{NAMED_WITH_KEYS, resume};
+pub(crate) use byok::{NAMED_WITH_KEYS, admitted, resume};
 pub(crate) use described::{creating, described, patterns};
 pub(crate) use documents::{AsItIs, Documents};
 pub(crate) use made::made;
@@ -91,6 +92,8 @@ pub(crate) fn all() -> Router<Door> {
         .route("/v1/conversations/{conversation_id}/reprocess", post(process::again))
         .route("/v1/conversations/{conversation_id}/finalize", post(finalize::admit))
         .route("/v1/conversations/{conversation_id}/finalization", get(finalize::poll))
+        .route("/v4/listen", get(listen::listen))
+        .route("/v4/web/listen", get(listen::web_listen))
         .route("/v1/status", get(status::show))
         .route("/v1/dev/keys", get(keys::list).post(keys::create))
         .route("/v1/dev/keys/{key_id}", delete(keys::revoke))

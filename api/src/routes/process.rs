@@ -6,14 +6,19 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use job::WorkerId;
-use ledger::{Ledger, ReprocessRefusal, WithKeys};
+use ledger::{EndedBy, Ledger, LiveAdmission, ReprocessRefusal, WithKeys};
 use records::{ConversationId, UserId};
 use secrecy::SecretString;
+use serde_json::Value;
+use tokio::{
+    sync::oneshot,
+    time::{Duration, timeout},
+};
 
 use super::{
     byok::{admitted, key_of, place},
     conversations::KIND,
-    finalize::{finalize, no_content, poll_route, read_context},
+    finalize::{finalize, no_content, poll_route, read_context, show},
     path::Ids,
     tagged, waiting,
 };
@@ -21,12 +26,18 @@ use crate::{
     Error, Scope,
     door::Door,
     keys::Caller,
+    live::Command,
     read::{Body, optional_object},
     shapes,
 };
 
-/// POST `/v1/conversations`: finalizes the conversation that is in progress, the newest if there are several. It needs
-/// no durable dispatch.
+/// What a 404 says is missing when nothing is in progress.
+const IN_PROGRESS: &str = "Conversation in progress";
+/// How long a session of this process may take to store what was said.
+const FLUSH: Duration = Duration::from_secs(4);
+
+/// POST `/v1/conversations`: ends the conversation that is in progress, the one that was active last if there are several.
+/// It needs no durable dispatch. Of a live one, what was said is stored first where its socket is in this process.
 pub(super) async fn in_progress(
     State(door): State<Door>,
     caller: Caller,
@@ -36,8 +47,59 @@ pub(super) async fn in_progress(
     caller.require(Scope::ConversationsWrite)?;
     let key = key_of(&headers)?;
     let context = optional_object(body, read_context)?.flatten();
-    let id = door.ledger.in_progress(&caller.user).await?.ok_or(Error::NotFound(KIND))?;
-    finalize(&door, &caller, &id, context, key).await
+    let found = door.ledger.in_progress(&caller.user).await?.ok_or(Error::NotFound(IN_PROGRESS))?;
+    if !found.is_live {
+        return finalize(&door, &caller, &found.id, context, key).await;
+    }
+    caller.account.has_room()?;
+    let owner = door.settings.live.live.owner(&caller.user, &found.id);
+    if let Some(session) = &owner {
+        let (answer, flushed) = oneshot::channel();
+        let flush = async {
+            session.send(Command::Flush(answer)).await.ok()?;
+            flushed.await.ok()
+        };
+        let _ = timeout(FLUSH, flush).await;
+    }
+    let ended = end_live(&door, &caller.user, &found.id, context, key).await?;
+    if let Some(session) = owner {
+        let _ = session.try_send(Command::Admitted(found.id.clone()));
+    }
+    match ended {
+        LiveAdmission::Empty => return Err(Error::NotFound(IN_PROGRESS)),
+        LiveAdmission::Admitted(_) => door.metrics.admissions.with_label_values(&["live"]).inc(),
+        LiveAdmission::Ended | LiveAdmission::Superseded | LiveAdmission::NotDue => {}
+    }
+    let view = door.ledger.conversation(&caller.user, &found.id, true).await?;
+    show(&caller.account, &view.ok_or(Error::NotFound(IN_PROGRESS))?)
+}
+
+/// Ends a live conversation with the request's key, if it brought one.
+async fn end_live(
+    door: &Door,
+    user: &UserId,
+    id: &ConversationId,
+    context: Option<Value>,
+    key: Option<SecretString>,
+) -> Result<LiveAdmission, Error> {
+    let Some(key) = key else {
+        let by = EndedBy::Owner { calendar_meeting_context: context.as_ref() };
+        return Ok(door.ledger.admit_live(user, id, by, None).await?);
+    };
+    let (user, id) = (user.clone(), id.clone());
+    admitted(place(door)?, &door.ledger, key, async move |ledger: Ledger, claimant: Option<WorkerId>| {
+        let by = EndedBy::Owner { calendar_meeting_context: context.as_ref() };
+        let keys = WithKeys { claimant: claimant.as_ref() };
+        let mut ended = ledger.admit_live(&user, &id, by, Some(keys)).await?;
+        let (job, claimed) = match &mut ended {
+            LiveAdmission::Admitted(admitted) => {
+                (Some(admitted.job_id.clone()), admitted.claimed.take().map(|claimed| *claimed))
+            }
+            _ => (None, None),
+        };
+        Ok((ended, job, claimed))
+    })
+    .await
 }
 
 /// POST `…/reprocess`: admits the next revision of a completed or failed conversation and waits for it like a create.

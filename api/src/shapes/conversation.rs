@@ -3,7 +3,7 @@
 
 use std::{borrow::Cow, collections::HashMap};
 
-use ledger::ConversationView;
+use ledger::{ConversationView, Photo};
 use records::{ActionItem, Event, Geolocation, Segment, Timestamp};
 use serde::Serialize;
 
@@ -13,6 +13,23 @@ use super::time::{written, written_if_some};
 /// apps run, `apps_results` (DECISIONS §1).
 /// `transcript_segments` is there only when asked for; of a conversation created from text it is `[]`.
 pub fn conversation(view: &ConversationView, with_transcript: bool) -> impl Serialize + use<'_> {
+    shape(view, with_transcript, None)
+}
+
+/// The same with its pictures.
+pub(crate) fn conversation_with_photos<'a>(
+    view: &'a ConversationView,
+    with_transcript: bool,
+    photos: &'a [Photo],
+) -> impl Serialize + use<'a> {
+    shape(view, with_transcript, Some(photos.iter().map(PhotoShape::of).collect()))
+}
+
+fn shape<'a>(
+    view: &'a ConversationView,
+    with_transcript: bool,
+    photos: Option<Vec<PhotoShape<'a>>>,
+) -> ConversationShape<'a> {
     let record = &view.conversation;
     let segments = || {
         let names = Names::of(view);
@@ -27,6 +44,7 @@ pub fn conversation(view: &ConversationView, with_transcript: bool) -> impl Seri
         source: record.source.as_str(),
         structured: StructuredShape::of(view),
         transcript_segments: with_transcript.then(segments),
+        photos,
         folder_id: record.folder_id.as_ref().map(|id| id.as_str()),
         folder_name: view.folder_name.as_deref(),
         geolocation: record.geolocation.as_ref().map(GeolocationShape::of),
@@ -54,6 +72,8 @@ struct ConversationShape<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     transcript_segments: Option<Vec<SegmentShape<'a>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    photos: Option<Vec<PhotoShape<'a>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     folder_id: Option<&'a str>,
     folder_name: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -66,6 +86,29 @@ struct ConversationShape<'a> {
     visibility: &'static str,
     #[serde(serialize_with = "written")]
     updated_at: Timestamp,
+}
+
+#[derive(Serialize)]
+struct PhotoShape<'a> {
+    id: &'a str,
+    base64: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<&'a str>,
+    #[serde(serialize_with = "written")]
+    created_at: Timestamp,
+    discarded: bool,
+}
+
+impl<'a> PhotoShape<'a> {
+    fn of(photo: &'a Photo) -> Self {
+        Self {
+            id: &photo.id,
+            base64: &photo.base64,
+            description: photo.description.as_deref(),
+            created_at: photo.created_at,
+            discarded: photo.discarded,
+        }
+    }
 }
 
 #[derive(Serialize)]

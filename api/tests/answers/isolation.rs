@@ -78,7 +78,8 @@ async fn furnish(bench: &Bench) -> Ids {
 async fn hers(bench: &Bench, ids: &Ids) -> Vec<Value> {
     let mut seen = Vec::new();
     for (method, path, _) in operations() {
-        if method == Method::GET && !path.starts_with("/v1/dev/key") && !path.ends_with("/key") {
+        let is_read = method == Method::GET && !path.starts_with("/v4/");
+        if is_read && !path.starts_with("/v1/dev/key") && !path.ends_with("/key") {
             let answer = bench.get(&filled(&path, ids)).await;
             assert_eq!(answer.status, 200, "{path}");
             seen.push(answer.body);
@@ -113,7 +114,8 @@ async fn a_second_person_can_neither_see_nor_change_nor_guess_anything() {
 #[tokio::test]
 async fn nobody_without_a_key_gets_past_the_door() {
     let bench = Bench::new().await;
-    for (method, path, body) in operations() {
+    // The key of a browser's socket comes after its upgrade: `listen/doors.rs`.
+    for (method, path, body) in operations().into_iter().filter(|(_, path, _)| path != "/v4/web/listen") {
         let answer = bench.ask("lsk_no", method.clone(), &path.replace(['{', '}'], ""), body).await;
         assert_eq!(answer.status, 401, "{method} {path}");
         assert_eq!(answer.header("www-authenticate"), "Bearer", "{method} {path}");

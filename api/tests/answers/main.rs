@@ -26,6 +26,7 @@ mod hang_ups;
 mod isolation;
 mod keys;
 mod lengths;
+mod listen;
 mod lost;
 mod memories;
 mod memory;

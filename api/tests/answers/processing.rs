@@ -67,7 +67,10 @@ async fn what_is_in_progress_is_finalized_the_newest_first() {
     let bench = Bench::new().await;
     let path = "/v1/conversations";
     let none = bench.post(path, json!({})).await;
-    assert_eq!((none.status.as_u16(), &none.body), (404, &json!({ "detail": "Conversation not found" })));
+    assert_eq!(
+        (none.status.as_u16(), &none.body),
+        (404, &json!({ "detail": "Conversation in progress not found" }))
+    );
     let mut open = Vec::new();
     for text in ["First.", "Second."] {
         let segments = json!([{ "text": text, "start": 0, "end": 1 }]);

@@ -7,4 +7,5 @@ mod embedded;
 mod openai;
 
 pub use embedded::{DayOrder, DiscardReason, Embedded};
-pub use openai::{BadConfig, Meter, OpenAi, OpenAiConfig, Patience};
+pub use openai::{BadConfig, Meter, OpenAi, OpenAiConfig};
+pub use upstream::Patience;

@@ -81,6 +81,8 @@ named! {
         Create = "create",
         /// A completed or failed conversation processed again.
         Reprocess = "reprocess",
+        /// A live conversation that ended: by silence, on request, or by its limits.
+        Live = "live",
     }
 }
 
@@ -110,7 +112,7 @@ impl Origin {
     /// The queue in which a job of this origin is first announced.
     pub const fn queue(self) -> Queue {
         match self {
-            Self::Finalize => Queue::Finalization,
+            Self::Finalize | Self::Live => Queue::Finalization,
             Self::Create | Self::Reprocess => Queue::Creation,
         }
     }

@@ -1,11 +1,25 @@
 //! Admission: conversation, revision and job in one transaction.
 
+/// Whether a conversation `c` has anything to work on, for the statements about live conversations.
+macro_rules! has_content {
+    () => {
+        "(c.private_text is not null \
+             or exists (select from transcript_segments s \
+                 where s.user_id = c.user_id and s.conversation_id = c.conversation_id) \
+             or exists (select from photos p \
+                 where p.user_id = c.user_id and p.conversation_id = c.conversation_id))"
+    };
+}
+pub(crate) use has_content;
+
 mod create;
 pub(crate) mod finalize;
+mod live;
 mod reprocess;
 mod room;
 
 pub use finalize::FinalizedWithKeys;
+pub use live::{EndedBy, LiveAdmission};
 pub use reprocess::ReprocessRefusal;
 
 use job::{Admission, Epoch, Job, JobId, Origin, Step};
@@ -156,7 +170,10 @@ impl Ledger {
         now: Timestamp,
     ) -> Result<Vec<Step>, Abort> {
         let job = |admitting: &&Admitting<'_>| {
-            let step = Job::admit(admitting.admission(), now);
+            let mut step = Job::admit(admitting.admission(), now);
+            if admitting.origin == Origin::Live {
+                step.job.queue = self.live_queue;
+            }
             let stored = Stored {
                 user_id: admitting.user.clone(),
                 conversation_id: admitting.conversation.clone(),

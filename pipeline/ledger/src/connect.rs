@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use job::{Policy, Timestamp};
+use job::{Policy, Queue, Timestamp};
 use sqlx::{
     Executor, PgPool, Postgres, Transaction,
     migrate::{Migrate, Migrator},
@@ -34,11 +34,18 @@ pub struct Settings {
     pub policy: Policy,
     /// The limits of users without their own.
     pub budgets: Budgets,
+    /// Where the jobs of live conversations wait: in the mode `inline` there is no queue `finalization`.
+    pub live_queue: Queue,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { connections: 10, policy: Policy::default(), budgets: Budgets::default() }
+        Self {
+            connections: 10,
+            policy: Policy::default(),
+            budgets: Budgets::default(),
+            live_queue: Queue::Finalization,
+        }
     }
 }
 
@@ -54,6 +61,7 @@ pub struct Ledger {
     pub(crate) renewals: PgPool,
     pub(crate) policy: Policy,
     pub(crate) budgets: Budgets,
+    pub(crate) live_queue: Queue,
     pub(crate) waker: Waker,
     /// The idempotency key of the request on whose behalf this handle creates.
     pub(crate) request_key: Option<Arc<RequestKey>>,
@@ -81,6 +89,7 @@ impl Ledger {
             renewals: pool(RENEWALS),
             policy: settings.policy,
             budgets: settings.budgets,
+            live_queue: settings.live_queue,
             waker: Waker::default(),
             request_key: None,
             doubts,

@@ -7,6 +7,8 @@ pub(crate) mod row;
 pub(crate) mod shapes;
 mod spoken;
 
+pub use in_progress::InProgress;
+
 use std::convert::Infallible;
 
 use records::{ActionItem, Category, Conversation, ConversationId, FolderId, Segment, Timestamp, UserId};

@@ -31,6 +31,7 @@ mod items;
 mod keyed;
 mod keys;
 mod known_people;
+mod live;
 mod memories;
 mod operator;
 mod operators;
@@ -57,7 +58,8 @@ mod wakes;
 mod walk;
 
 pub use admit::{
-    AdmitRefusal, Admitted, CreateOutcome, FinalizedWithKeys, NewContent, NewConversation, ReprocessRefusal,
+    AdmitRefusal, Admitted, CreateOutcome, EndedBy, FinalizedWithKeys, LiveAdmission, NewContent,
+    NewConversation, ReprocessRefusal,
 };
 pub use backlog::Backlog;
 pub use budgets::{Budget, Budgets, LimitsChange, OverBudget, OwnLimits, UserBudget};
@@ -65,7 +67,7 @@ pub use checkpoints::CheckpointKey;
 pub use claim::{ClaimRequest, Claimed, Holding, JobClaims};
 pub use complete::{Announcement, Comparison, Completion, Finished, NewItem, NewMemory, Results, Same};
 pub use connect::{Ledger, MIGRATOR, Migrated, Settings};
-pub use conversations::{ConversationChange, ConversationFilter, ConversationView, DatePage};
+pub use conversations::{ConversationChange, ConversationFilter, ConversationView, DatePage, InProgress};
 pub use deliveries::{ClaimedDelivery, Claims, DeliveryOutcome, DeliveryPolicy, DeliveryView, SenderLoad};
 pub use due::{Abandoned, Passed, Swept};
 pub use edges::{Answer, Edge};
@@ -80,6 +82,10 @@ pub use items::{ItemChange, ItemFilter, NewActionItem};
 pub use keyed::{KeyedClaim, WithKeys};
 pub use keys::{Key, KeyOwner, KeyRefusal, NewKey};
 pub use known_people::KnownPerson;
+pub use live::{
+    Appended, AssignedSpeaker, LIVE_GRACE, LiveConversation, LiveLost, LiveView, NewLive, OpenRefusal,
+    Opening, Photo, PhotoRefusal,
+};
 pub use memories::{MemoryChange, MemoryFilter, NewPersonMemory};
 pub use operator::{JobView, OperatorAction};
 pub use operators::{

@@ -1,6 +1,6 @@
 //! Appending words to a conversation that is still in progress.
 
-mod append;
+pub(crate) mod append;
 mod row;
 mod speakers;
 

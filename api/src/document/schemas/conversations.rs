@@ -17,6 +17,7 @@ pub(super) fn schemas() -> Value {
         "Segment": segment(),
         "Geolocation": geolocation(),
         "AppResult": app_result(),
+        "Photo": photo(),
         "Created": created(),
         "Appended": appended(),
     })
@@ -39,6 +40,9 @@ fn conversation() -> Value {
                 "type": "array", "items": reference("Segment"),
                 "description": "Only with `include_transcript=true`; empty for one that was created from text.",
             },
+            "photos": {
+                "type": "array", "items": reference("Photo"), "description": "Only with `include_photos=true`.",
+            },
             "folder_id": text("The folder it is filed in; absent when there is none."),
             "folder_name": text_or_null("That folder's name."),
             "geolocation": reference("Geolocation"),
@@ -52,7 +56,21 @@ fn conversation() -> Value {
             "visibility": one_of("Who may see it; always `private` so far.", ["private", "shared", "public"]),
             "updated_at": time("When it last changed."),
         }),
-        &["transcript_segments", "folder_id", "geolocation", "apps_results"],
+        &["transcript_segments", "photos", "folder_id", "geolocation", "apps_results"],
+    )
+}
+
+fn photo() -> Value {
+    object(
+        "A picture that a live session sent.",
+        json!({
+            "id": text("The id that the client gave it."),
+            "base64": text("JPEG or PNG, base64."),
+            "description": text("What is on it; absent until a model has said so."),
+            "created_at": time("When it came."),
+            "discarded": truth("Not worth keeping."),
+        }),
+        &["description"],
     )
 }
 

@@ -15,6 +15,8 @@ const ONE: &str = "/v1/dev/user/conversations/{conversation_id}";
 
 const TRANSCRIPT: (&str, &str, &str) = ("include_transcript", "With `transcript_segments`.", "false");
 
+const PHOTOS: (&str, &str, &str) = ("include_photos", "With `photos`.", "false");
+
 /// What is done with conversations that exist.
 pub(super) fn operations() -> Vec<Operation> {
     vec![list(), one(), change(), delete()]
@@ -46,7 +48,7 @@ fn one() -> Operation {
         .says("Whatever its status, discarded ones too.")
         .needs(Scope::ConversationsRead)
         .conditional()
-        .query(Described::new(Drawing::of(conversations::read_depth), &[TRANSCRIPT]))
+        .query(Described::new(Drawing::of(conversations::read_depth), &[TRANSCRIPT, PHOTOS]))
         .answers(Answer::one("Conversation", "The conversation.", examples::conversation()))
         .not_found("Conversation")
 }

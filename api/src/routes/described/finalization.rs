@@ -91,12 +91,15 @@ fn in_progress() -> Operation {
         TAG,
         "Process what is in progress",
     )
-    .says("Finalizes the conversation that is in progress, the newest if there are several.")
+    .says(
+        "Ends the conversation that is in progress, the one that was active last if there are several. Of a live one, what was \
+         said is stored first.",
+    )
     .needs(Scope::ConversationsWrite)
     .takes_keys()
     .optional_body("Finalize", context(), json!({}))
     .answers(Answer::one("Finalizing", "It is admitted.", answer).with_header("Location"))
-    .not_found("Conversation")
+    .not_found("Conversation in progress")
 }
 
 fn reprocess() -> Operation {

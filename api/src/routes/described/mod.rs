@@ -8,6 +8,7 @@ mod examples;
 mod finalization;
 mod goals;
 mod keys;
+mod live;
 mod memories;
 mod profile;
 mod status;
@@ -26,6 +27,7 @@ pub(crate) fn described(settings: &Settings) -> Vec<Operation> {
         creates::operations(settings),
         conversations::operations(),
         finalization::operations(),
+        live::operations(settings),
         action_items::operations(),
         memories::operations(),
         goals::operations(),

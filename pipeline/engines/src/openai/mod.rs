@@ -7,22 +7,20 @@ mod abilities;
 mod answers;
 mod bill;
 mod chat;
-mod circuit;
 mod complaint;
 mod line;
 mod manner;
 mod merge;
 mod prompt;
-mod retry_after;
 mod schema;
 mod server;
 mod when;
 mod window;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use secrecy::SecretString;
+use upstream::Patience;
 
 use line::Line;
 use manner::Manners;
@@ -45,30 +43,6 @@ pub trait Meter: Send + Sync {
     /// After a call, and when the circuit's time is over: whether the server is left alone now.
     fn circuit(&self, is_open: bool) {
         let _ = is_open;
-    }
-}
-
-/// How long, and how often, a server is asked before a stage fails.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Patience {
-    /// The most that one call may take, its tries and the waits between them included: 60 s.
-    pub deadline: Duration,
-    /// Tries after the first where another one may help: 2.
-    pub retries: u32,
-    /// The wait before the second try, doubled from then on, half of it by chance: 500 ms.
-    pub first_wait: Duration,
-    /// A server that asks for a longer wait is not waited for: the job backs off instead. 20 s.
-    pub longest_wait: Duration,
-}
-
-impl Default for Patience {
-    fn default() -> Self {
-        Self {
-            deadline: Duration::from_secs(60),
-            retries: 2,
-            first_wait: Duration::from_millis(500),
-            longest_wait: Duration::from_secs(20),
-        }
     }
 }
 

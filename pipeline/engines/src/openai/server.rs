@@ -5,16 +5,14 @@ use std::time::Duration;
 
 use job::FailureCode;
 use reqwest::header::{AUTHORIZATION, HeaderValue};
-use reqwest::redirect::Policy;
 use reqwest::{Client, Response, StatusCode, Url};
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::SecretString;
 use serde::Serialize;
+use upstream::{Broken, asked_for, read_at_most};
 
 use super::BadConfig;
 use super::complaint::{Complaint, Field};
-use super::retry_after::asked_for;
 
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// The largest answer: an embedding of some thousand numbers, or a long text, with room to spare.
 const MAX_ANSWER_BYTES: usize = 4 * 1024 * 1024;
 /// The largest complaint that is read; what is longer explains nothing to a program.
@@ -40,19 +38,32 @@ impl Fault {
     fn lasting(code: FailureCode) -> Self {
         Self::Failed { code, retry_after: None, passing: false }
     }
+}
 
-    /// Whether the server was not there, or broken, or silent: what its circuit counts.
-    pub(super) fn is_unavailability(self) -> bool {
-        let Self::Failed { code, .. } = self else { return false };
-        matches!(code, FailureCode::ModelUnavailable | FailureCode::ModelTimeout)
+impl upstream::Fault for Fault {
+    fn silent() -> Self {
+        Self::lasting(FailureCode::ModelTimeout)
     }
 
-    /// What is counted as the outcome of a call.
-    pub(super) fn outcome(self) -> &'static str {
+    fn outcome(&self) -> &'static str {
         match self {
             Self::NotUnderstood(_) => "not_understood",
             Self::Failed { code, .. } => code.as_str(),
         }
+    }
+
+    fn is_unavailability(&self) -> bool {
+        let Self::Failed { code, .. } = self else { return false };
+        matches!(code, FailureCode::ModelUnavailable | FailureCode::ModelTimeout)
+    }
+
+    fn is_passing(&self) -> bool {
+        matches!(self, Self::Failed { passing: true, .. })
+    }
+
+    fn retry_after(&self) -> Option<Duration> {
+        let Self::Failed { retry_after, .. } = self else { return None };
+        *retry_after
     }
 }
 
@@ -67,9 +78,10 @@ pub(super) struct Server {
 
 impl Server {
     pub(super) fn new(base_url: &str, key: Option<&SecretString>) -> Result<Self, BadConfig> {
-        let base = base_of(base_url)?;
+        let base = upstream::base_url(base_url, &["http", "https"]).ok_or(BadConfig::BaseUrl)?;
         let authorization = key.map(bearer).transpose()?;
-        Ok(Self { client: client(&base)?, base, authorization, users_key: false })
+        let client = upstream::client(&base).ok_or(BadConfig::Client)?;
+        Ok(Self { client, base, authorization, users_key: false })
     }
 
     pub(super) fn with_users_key(&self, key: &SecretString) -> Result<Self, BadConfig> {
@@ -78,8 +90,7 @@ impl Server {
 
     /// The host and, when it is not the scheme's own, the port.
     pub(super) fn host(&self) -> String {
-        let host = self.base.host_str().unwrap_or_default();
-        self.base.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
+        upstream::host(&self.base)
     }
 
     /// Posts `body` to `path` below the base URL and returns the body of a 2xx answer.
@@ -121,44 +132,8 @@ impl Server {
     }
 }
 
-/// Goes through the proxies that `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY` name, as a
-/// company's network asks of programs; but never on the way to this very machine, where no proxy helps. The rules for
-/// URLs that users set do not apply: this one is the operator's.
-fn client(base: &Url) -> Result<Client, BadConfig> {
-    let mut builder = Client::builder();
-    if is_here(base) {
-        builder = builder.no_proxy();
-    }
-    builder
-        .connect_timeout(CONNECT_TIMEOUT)
-        .redirect(Policy::none())
-        .referer(false)
-        .user_agent(concat!("listen/", env!("CARGO_PKG_VERSION")))
-        .build()
-        .map_err(|_| BadConfig::Client)
-}
-
-fn is_here(base: &Url) -> bool {
-    let host = base.host_str().unwrap_or_default().trim_matches(['[', ']']);
-    host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
-}
-
-fn base_of(text: &str) -> Result<Url, BadConfig> {
-    let url = Url::parse(text.trim()).map_err(|_| BadConfig::BaseUrl)?;
-    let bare = url.username().is_empty() && url.password().is_none();
-    if matches!(url.scheme(), "http" | "https") && url.has_host() && bare {
-        Ok(url)
-    } else {
-        Err(BadConfig::BaseUrl)
-    }
-}
-
 fn bearer(key: &SecretString) -> Result<HeaderValue, BadConfig> {
-    let mut value =
-        HeaderValue::try_from(format!("Bearer {}", key.expose_secret())).map_err(|_| BadConfig::Key)?;
-    // Keeps it out of `Debug` and out of the compression tables of HTTP/2.
-    value.set_sensitive(true);
-    Ok(value)
+    upstream::bearer(key).ok_or(BadConfig::Key)
 }
 
 /// A connection that could not be made, or that broke.
@@ -167,31 +142,9 @@ fn fault_of_error(error: &reqwest::Error) -> Fault {
     Fault::Failed { code, retry_after: None, passing: true }
 }
 
-async fn read(mut response: Response, most: usize) -> Result<Vec<u8>, Fault> {
-    let mut body = Vec::new();
-    while let Some(chunk) = response.chunk().await.map_err(|error| fault_of_error(&error))? {
-        if body.len() + chunk.len() > most {
-            return Err(Fault::lasting(FailureCode::ModelMalformed));
-        }
-        body.extend_from_slice(&chunk);
-    }
-    Ok(body)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_this_machine_is_reached_without_a_proxy() {
-        for (url, expected) in [
-            ("http://localhost:11434/v1", true),
-            ("http://127.0.0.1/v1", true),
-            ("http://[::1]:80/v1", true),
-            ("https://models.example/v1", false),
-            ("http://10.0.0.1/v1", false),
-        ] {
-            assert_eq!(base_of(url).map(|url| is_here(&url)), Ok(expected), "{url}");
-        }
-    }
+async fn read(response: Response, most: usize) -> Result<Vec<u8>, Fault> {
+    read_at_most(response, most).await.map_err(|broken| match broken {
+        Broken::TooLong => Fault::lasting(FailureCode::ModelMalformed),
+        Broken::Connection(error) => fault_of_error(&error),
+    })
 }

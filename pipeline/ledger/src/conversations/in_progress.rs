@@ -4,23 +4,37 @@ use records::{ConversationId, UserId};
 
 use crate::{
     Ledger,
+    admit::has_content,
     error::{Doing, Error},
 };
 
+/// A conversation that still takes words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InProgress {
+    /// Which.
+    pub id: ConversationId,
+    /// A socket fills it, or did.
+    pub is_live: bool,
+}
+
 impl Ledger {
-    /// The newest conversation that still takes words; `None`: none is in progress.
+    /// The user's most recently active conversation in progress; the stub of a socket into which nothing was said yet is
+    /// none.
     ///
     /// # Errors
     /// When the database does not answer.
-    pub async fn in_progress(&self, user: &UserId) -> Result<Option<ConversationId>, Error> {
-        let id: Option<String> = sqlx::query_scalar(
-            "select conversation_id from conversations where user_id = $1 and status = 'in_progress' \
-             order by created_at desc, conversation_id limit 1",
-        )
+    pub async fn in_progress(&self, user: &UserId) -> Result<Option<InProgress>, Error> {
+        let found: Option<(String, bool)> = sqlx::query_as(concat!(
+            "select conversation_id, live_epoch is not null from conversations c \
+             where user_id = $1 and status = 'in_progress' and (live_epoch is null or ",
+            has_content!(),
+            ") order by coalesce(last_activity_at, last_append_at, created_at) desc, created_at desc, \
+                 conversation_id limit 1"
+        ))
         .bind(user.as_str())
         .fetch_optional(&self.pool)
         .await
         .doing("looking for a conversation in progress")?;
-        Ok(id.map(ConversationId::new))
+        Ok(found.map(|(id, is_live)| InProgress { id: ConversationId::new(id), is_live }))
     }
 }

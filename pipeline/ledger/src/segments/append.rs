@@ -18,9 +18,9 @@ use crate::{
 };
 
 /// Segments that a conversation may have (DECISIONS §3, "ingest now, finalize later").
-const MOST_SEGMENTS: i64 = 10_000;
+pub(crate) const MOST_SEGMENTS: i64 = 10_000;
 /// Bytes of text that a conversation may have.
-const MOST_BYTES: i64 = 4 * 1024 * 1024;
+pub(crate) const MOST_BYTES: i64 = 4 * 1024 * 1024;
 
 /// Four digits of a year are what clients can read.
 const LAST_YEAR: i32 = 9_999;
@@ -29,10 +29,10 @@ const DOING: &str = "appending segments";
 
 /// What a conversation holds before the append.
 #[derive(sqlx::FromRow)]
-struct Held {
-    segments: i64,
-    bytes: i64,
-    next_position: i32,
+pub(crate) struct Held {
+    pub(crate) segments: i64,
+    pub(crate) bytes: i64,
+    pub(crate) next_position: i32,
 }
 
 impl Ledger {
@@ -85,7 +85,7 @@ async fn lock(
     .doing(DOING)
 }
 
-async fn held(
+pub(crate) async fn held(
     connection: &mut PgConnection,
     user: &UserId,
     conversation: &ConversationId,
@@ -130,7 +130,7 @@ pub(super) fn first_of_each<'s>(segments: &'s [Segment], mut known: HashSet<&'s 
     new.cloned().collect()
 }
 
-async fn speakers(
+pub(crate) async fn speakers(
     connection: &mut PgConnection,
     user: &UserId,
     conversation: &ConversationId,

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use records::Segment;
 
 /// The numbers that a conversation has given out.
-pub(super) struct Speakers {
+pub(crate) struct Speakers {
     numbers: HashMap<String, i32>,
     /// Below every number before one is given out.
     highest: i32,
@@ -27,7 +27,7 @@ impl Speakers {
     /// Numbers the segments of one create or append. A number that was sent stands; without one `SPEAKER_n` is n, and
     /// another label keeps its number or gets the one after the highest, in the order of appearance. A segment with
     /// neither is left as it is.
-    pub(super) fn number(&mut self, segments: &mut [Segment]) {
+    pub(crate) fn number(&mut self, segments: &mut [Segment]) {
         for segment in segments.iter_mut() {
             let sent = segment.speaker_id;
             segment.speaker_id = sent.or_else(|| segment.speaker.as_deref().and_then(numbered));

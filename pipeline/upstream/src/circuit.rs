@@ -32,7 +32,7 @@ enum State {
 
 /// One server's circuit.
 #[derive(Debug)]
-pub(super) struct Circuit {
+pub(crate) struct Circuit {
     state: State,
     /// How long a probe may take before the next one is let through.
     probe: Duration,
@@ -40,12 +40,12 @@ pub(super) struct Circuit {
 
 impl Circuit {
     /// A closed one. `probe` is the longest that a call takes.
-    pub(super) fn new(probe: Duration) -> Self {
+    pub(crate) fn new(probe: Duration) -> Self {
         Self { state: State::Closed { failures: 0 }, probe }
     }
 
     /// Lets a call through, or says how long to stay away.
-    pub(super) fn admit(&mut self, now: Instant) -> Result<(), Duration> {
+    pub(crate) fn admit(&mut self, now: Instant) -> Result<(), Duration> {
         match &mut self.state {
             State::Closed { .. } => Ok(()),
             State::Open { until, .. } if now < *until => Err(until.duration_since(now)),
@@ -57,12 +57,12 @@ impl Circuit {
     }
 
     /// The server answered, whatever it said.
-    pub(super) fn answered(&mut self) {
+    pub(crate) fn answered(&mut self) {
         self.state = State::Closed { failures: 0 };
     }
 
     /// The server was not there, or broken, or silent.
-    pub(super) fn unavailable(&mut self, now: Instant) {
+    pub(crate) fn unavailable(&mut self, now: Instant) {
         self.state = match self.state {
             State::Closed { failures } if failures + 1 < FAILURES => State::Closed { failures: failures + 1 },
             State::Closed { .. } => State::Open { until: now + FIRST_WAIT, wait: FIRST_WAIT, probing: false },
@@ -76,7 +76,7 @@ impl Circuit {
     }
 
     /// How long it is still open; nothing while it is closed.
-    pub(super) fn open_for(&self, now: Instant) -> Option<Duration> {
+    pub(crate) fn open_for(&self, now: Instant) -> Option<Duration> {
         match self.state {
             State::Closed { .. } => None,
             State::Open { until, .. } => Some(until.saturating_duration_since(now)),

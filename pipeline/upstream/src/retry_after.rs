@@ -7,7 +7,7 @@ use chrono::DateTime;
 use reqwest::header::{DATE, HeaderMap, RETRY_AFTER};
 
 /// The wait that `headers` ask for; a date that has passed is no wait at all.
-pub(super) fn asked_for(headers: &HeaderMap) -> Option<Duration> {
+pub fn asked_for(headers: &HeaderMap) -> Option<Duration> {
     let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
     let millis = text("retry-after-ms").and_then(|value| value.parse::<f64>().ok());
     if let Some(wait) = millis.and_then(|millis| Duration::try_from_secs_f64(millis / 1_000.0).ok()) {

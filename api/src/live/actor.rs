@@ -1,0 +1,382 @@
+//! The task of one socket: one loop that waits for everything that can happen, and hands it to the machine.
+
+use std::{collections::HashMap, collections::VecDeque, sync::Arc};
+
+use axum::extract::ws::{Message, WebSocket};
+use futures::{StreamExt, future::BoxFuture};
+use live::{Action, CloseCode, Event, ServerFrame, ServiceStatus, Session, StatusFrame};
+use records::ConversationId;
+use speech::Events;
+use tokio::{
+    sync::{mpsc, oneshot},
+    task::JoinSet,
+    time::{Duration, Instant, sleep_until},
+};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    Command, Seat, after,
+    ear::Ear,
+    ending::Ending,
+    intake::Todo,
+    operate::{Current, Operator, Outcome},
+    pictures::Pictures,
+    writer::{self, Out},
+};
+use crate::door::Door;
+
+/// How often a client hears `ping`.
+pub(super) const PING: Duration = Duration::from_secs(10);
+/// A client that sends nothing for this long is gone.
+const IDLE: Duration = Duration::from_secs(90);
+/// How often jobs that wait for this session's key are looked for.
+const PARKED: Duration = Duration::from_secs(15);
+/// How long recognition may take to finish what was said before a conversation is ended on request.
+const FLUSH: Duration = Duration::from_secs(3);
+/// How long what a client still sends is read after the close frame.
+const REST: Duration = Duration::from_secs(1);
+/// Frames that wait for a slow client before nothing more is read from it.
+const MOST_WAITING: usize = 64;
+/// Conversations whose processing a session follows for its client at a time.
+const MOST_FOLLOWED: usize = 16;
+/// A ping is not sent when so many frames wait.
+const BUSY: usize = 8;
+
+/// The task of one socket.
+pub(crate) struct Actor {
+    pub(super) door: Door,
+    pub(super) operator: Arc<Operator>,
+    pub(super) key: [u8; 32],
+    pub(super) client_stt: bool,
+    /// Audio of this session may not be recognized: its user's own key is required and missing.
+    pub(super) audio_refused: bool,
+    pub(super) seat: Seat,
+    pub(super) stop: CancellationToken,
+    pub(super) session: Session,
+    pub(super) began: Instant,
+    pub(super) current: Option<Current>,
+    pub(super) ear: Option<Ear>,
+    /// Whether the engine recognizes audio, and its name.
+    pub(super) engine: (bool, &'static str),
+    pub(super) pictures: Pictures,
+    /// Who speakers are, by their numbers.
+    pub(super) speakers: HashMap<i32, Option<String>>,
+    pub(super) todo: VecDeque<Todo>,
+    pub(super) outbox: VecDeque<String>,
+    pub(super) close: Option<CloseCode>,
+    pub(super) close_sent: bool,
+    pub(super) paused_until: Instant,
+    pub(super) last_frame: Instant,
+    pub(super) next_ping: Instant,
+    pub(super) next_key: Instant,
+    pub(super) next_parked: Instant,
+    pub(super) flushes: Vec<oneshot::Sender<()>>,
+    pub(super) flush_until: Option<Instant>,
+    pub(super) ending: Option<Ending>,
+    pub(super) commands: (mpsc::Sender<Command>, mpsc::Receiver<Command>),
+    pub(super) followed: (mpsc::Sender<ServerFrame>, mpsc::Receiver<ServerFrame>),
+    pub(super) followers: JoinSet<()>,
+    pub(super) tried: Vec<job::JobId>,
+}
+
+/// What the loop waits for besides its timers.
+type Working<T> = Option<BoxFuture<'static, T>>;
+
+impl Actor {
+    /// Serves the socket until it is closed and everything that was said is stored.
+    pub(crate) async fn serve(mut self, socket: WebSocket, mut events: Option<Events>, first: Vec<Action>) {
+        self.door.metrics.live.sessions.inc();
+        let (sink, mut frames) = socket.split();
+        let out = writer::spawn(sink);
+        let mut reads = true;
+        let mut work: Working<Outcome> = None;
+        let mut side: Working<Option<Todo>> = None;
+        self.greet();
+        self.carry(first, &mut work);
+        while !self.is_done(out.is_closed()) {
+            let has_room =
+                self.outbox.len() < MOST_WAITING && !self.session.is_full() && self.todo.len() < BUSY;
+            let listens = reads && has_room && self.ending.is_none() && self.paused_until <= Instant::now();
+            if !listens {
+                self.last_frame = Instant::now();
+            }
+            let wake = self.next_wake(listens);
+            let happened = tokio::select! {
+                biased;
+                () = self.stop.cancelled(), if self.ending.is_none() => {
+                    self.restart();
+                    Vec::new()
+                }
+                outcome = whole(&mut work), if work.is_some() => {
+                    work = None;
+                    self.took(outcome)
+                }
+                again = whole(&mut side), if side.is_some() => {
+                    side = None;
+                    self.done(again)
+                }
+                permit = out.reserve(), if self.has_output() => {
+                    match (permit, self.output()) {
+                        (Ok(permit), Some(frame)) => permit.send(frame),
+                        _ => self.outbox.clear(),
+                    }
+                    Vec::new()
+                }
+                () = out.closed(), if self.ending.is_none() || self.close_sent => {
+                    reads = false;
+                    self.leave(CloseCode::ByClient);
+                    Vec::new()
+                }
+                event = next_event(&mut events), if events.is_some() && has_room => match event {
+                    Some(event) => self.heard(event),
+                    None => {
+                        events = None;
+                        self.flushed()
+                    }
+                },
+                Some(frame) = self.followed.1.recv() => {
+                    self.send(&frame);
+                    Vec::new()
+                }
+                Some(command) = self.commands.1.recv() => self.command(command),
+                frame = frames.next(), if listens => {
+                    self.last_frame = Instant::now();
+                    match frame {
+                        Some(Ok(Message::Close(_))) | None => {
+                            reads = false;
+                            self.leave(CloseCode::ByClient);
+                            Vec::new()
+                        }
+                        Some(Err(error)) => {
+                            reads = false;
+                            self.leave(broken(error));
+                            Vec::new()
+                        }
+                        Some(Ok(message)) => self.take(message),
+                    }
+                }
+                () = sleep_until(wake) => self.tick().await,
+            };
+            self.carry(happened, &mut work);
+            if side.is_none() {
+                side = self.next_todo();
+            }
+            if side.is_none() {
+                let leaving = self.leave_when_ready();
+                self.carry(leaving, &mut work);
+            }
+        }
+        drop(out);
+        // What the client still sends is read for a moment: a connection that is closed before loses the close frame.
+        let rest = async { while let Some(Ok(_)) = frames.next().await {} };
+        let _ = tokio::time::timeout(REST, rest).await;
+        self.door.metrics.live.sessions.dec();
+        let code = self.close.or(self.ending.as_ref().map(|ending| ending.code));
+        let code = code.unwrap_or(CloseCode::ByClient);
+        self.door.metrics.live.closed.with_label_values(&[code.reason()]).inc();
+        tracing::debug!(reason = code.reason(), "a live socket was closed");
+    }
+
+    /// Seconds since the session began.
+    pub(super) fn now(&self) -> f64 {
+        self.began.elapsed().as_secs_f64()
+    }
+
+    pub(super) fn since_beginning(&self) -> Duration {
+        self.began.elapsed()
+    }
+
+    /// Hands an event to the machine.
+    pub(super) fn on(&mut self, event: Event) -> Vec<Action> {
+        let now = self.now();
+        self.session.on(event, now)
+    }
+
+    pub(super) fn send(&mut self, frame: &ServerFrame) {
+        if self.close.is_none() {
+            self.outbox.push_back(frame.text());
+        }
+    }
+
+    pub(super) fn status(&mut self, status: StatusFrame) {
+        self.send(&ServerFrame::Status(status));
+    }
+
+    fn greet(&mut self) {
+        self.status(StatusFrame::of(ServiceStatus::Initiating));
+        self.status(StatusFrame::of(ServiceStatus::InProgressConversationsProcessing));
+        if self.ear.is_none() {
+            self.status(StatusFrame::of(ServiceStatus::Ready));
+        }
+        let (ledger, user) = (self.door.ledger.clone(), self.operator.user.clone());
+        self.followers.spawn(after::last(ledger, user, self.followed.0.clone()));
+    }
+
+    /// Carries out what the machine asks for.
+    fn carry(&mut self, actions: Vec<Action>, work: &mut Working<Outcome>) {
+        for action in actions {
+            match action {
+                Action::Show(segments) => {
+                    self.door.metrics.live.segments.inc_by(segments.len() as u64);
+                    self.send(&ServerFrame::Segments(segments));
+                }
+                Action::Ended(id) => self.ended(ConversationId::new(id)),
+                Action::Flushed => self.flushes.drain(..).for_each(|waiting| {
+                    let _ = waiting.send(());
+                }),
+                Action::Close(code) => self.close = Some(code),
+                operation => {
+                    let operator = Arc::clone(&self.operator);
+                    *work = Some(Box::pin(operator.carry(self.current.clone(), operation)));
+                }
+            }
+        }
+    }
+
+    /// An operation is done.
+    fn took(&mut self, outcome: Outcome) -> Vec<Action> {
+        if let Some((current, resumed)) = outcome.opened {
+            let event = if resumed { "resumed" } else { "opened" };
+            self.door.metrics.live.conversations.with_label_values(&[event]).inc();
+            self.seat.own(&current.id, &self.commands.0);
+            self.current = Some(current);
+        }
+        if outcome.admitted {
+            self.door.metrics.admissions.with_label_values(&["live"]).inc();
+            self.next_parked = Instant::now();
+        }
+        self.on(outcome.event)
+    }
+
+    fn ended(&mut self, id: ConversationId) {
+        self.door.metrics.live.conversations.with_label_values(&["ended"]).inc();
+        self.seat.disown();
+        self.current = None;
+        self.speakers.clear();
+        while self.followers.try_join_next().is_some() {}
+        if self.followers.len() < MOST_FOLLOWED {
+            let (ledger, user) = (self.door.ledger.clone(), self.operator.user.clone());
+            self.followers.spawn(after::follow(ledger, user, id, self.followed.0.clone()));
+        }
+    }
+
+    fn command(&mut self, command: Command) -> Vec<Action> {
+        match command {
+            Command::Admitted(id) => {
+                // Its job may be parked, and this session may have the key.
+                self.next_parked = Instant::now();
+                self.on(Event::AdmittedElsewhere(id.as_str().to_owned()))
+            }
+            Command::Flush(answer) => {
+                self.flushes.push(answer);
+                self.flush_until = Some(Instant::now() + FLUSH);
+                match &mut self.ear {
+                    Some(ear) => {
+                        ear.flush();
+                        Vec::new()
+                    }
+                    None => self.flushed(),
+                }
+            }
+        }
+    }
+
+    fn has_output(&self) -> bool {
+        !self.outbox.is_empty() || (self.close.is_some() && !self.close_sent)
+    }
+
+    fn output(&mut self) -> Option<Out> {
+        match self.outbox.pop_front() {
+            Some(text) => Some(Out::Text(text)),
+            None => {
+                self.close_sent = true;
+                self.close.map(Out::Close)
+            }
+        }
+    }
+
+    fn is_done(&self, out_is_closed: bool) -> bool {
+        let too_late = self.ending.as_ref().is_some_and(|ending| ending.is_over());
+        too_late || (out_is_closed && self.close.is_some())
+    }
+
+    /// When the next timer is due.
+    fn next_wake(&self, listens: bool) -> Instant {
+        let machine = self.session.deadline().map(|due| self.began + Duration::from_secs_f64(due.max(0.0)));
+        let ending = self.ending.as_ref().map(Ending::next);
+        let pause = (!listens).then_some(self.paused_until).filter(|until| *until > Instant::now());
+        let flush = self.flush_until;
+        let fixed = [self.next_ping, self.next_key, self.last_frame + IDLE];
+        let parked = self.operator.own_key.as_ref().map(|_| self.next_parked);
+        let timers = [machine, ending, pause, flush, parked].into_iter().flatten().chain(fixed);
+        timers.min().unwrap_or(self.next_ping)
+    }
+
+    async fn tick(&mut self) -> Vec<Action> {
+        let now = Instant::now();
+        if now >= self.next_ping {
+            self.next_ping = now + PING;
+            if self.outbox.len() < BUSY {
+                self.send(&ServerFrame::Ping);
+            }
+        }
+        if now >= self.last_frame + IDLE {
+            self.last_frame = now;
+            self.leave(CloseCode::Idle);
+        }
+        if now >= self.next_key {
+            self.next_key = now + self.door.settings.live.key_checked_every;
+            if let Ok(None) = self.door.ledger.key_owner(&self.key).await {
+                self.leave(CloseCode::Refused);
+            }
+        }
+        if now >= self.next_parked && self.operator.own_key.is_some() {
+            self.next_parked = now + PARKED;
+            self.resume_parked().await;
+        }
+        let mut actions = Vec::new();
+        if self.flush_until.is_some_and(|until| now >= until)
+            || self.ending.as_ref().is_some_and(|ending| ending.is_due(now))
+        {
+            actions.extend(self.flushed());
+        }
+        actions.extend(self.on(Event::Tick));
+        actions
+    }
+
+    /// Hands the session's key to the oldest of the user's jobs that wait for it and have not had it yet.
+    async fn resume_parked(&mut self) {
+        const LOOKED_AT: i64 = 50;
+        let Some(key) = self.operator.own_key.clone() else { return };
+        let Ok(parked) = self.door.ledger.parked_jobs(&self.operator.user, LOOKED_AT).await else { return };
+        let Some(job) = parked.into_iter().find(|job| !self.tried.contains(job)) else { return };
+        if let Some(place) = self.door.settings.keyed.place() {
+            self.tried.push(job.clone());
+            place.wait(job, key);
+        }
+    }
+}
+
+/// The next event of the recognizer.
+async fn next_event(events: &mut Option<Events>) -> Option<speech::Event> {
+    match events {
+        Some(events) => events.recv().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// The end of what is under way.
+async fn whole<T>(working: &mut Working<T>) -> T {
+    match working {
+        Some(working) => working.await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Why a socket cannot be read any more: a frame over the limit, or the client is gone.
+fn broken(error: axum::Error) -> CloseCode {
+    match error.into_inner().downcast_ref::<tungstenite::Error>() {
+        Some(tungstenite::Error::Capacity(_)) => CloseCode::TooBig,
+        _ => CloseCode::ByClient,
+    }
+}

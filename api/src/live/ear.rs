@@ -1,0 +1,65 @@
+//! The audio of a session: decoded, paced, and handed to its recognizer.
+
+use std::time::Duration;
+
+use live::Pace;
+use speech::{Decoder, Format, Recognizer, Undecodable, seconds};
+
+/// How often at most the session is reminded that somebody speaks, in seconds of audio.
+const REMINDED: f64 = 0.5;
+
+/// The ear of one session.
+pub(super) struct Ear {
+    decoder: Decoder,
+    recognizer: Box<dyn Recognizer>,
+    pace: Pace,
+    /// Samples per track so far.
+    position: u64,
+    reminded: f64,
+}
+
+/// What came of one frame.
+pub(super) struct Heard {
+    /// The seconds of the stream with which it begins and ends.
+    pub(super) from: f64,
+    pub(super) until: f64,
+    /// Somebody spoke since the last such word.
+    pub(super) speech: bool,
+    /// How long nothing more is to be read: the client sends faster than it may.
+    pub(super) wait: Duration,
+}
+
+impl Ear {
+    pub(super) fn new(format: Format, recognizer: Box<dyn Recognizer>) -> Self {
+        Self {
+            decoder: Decoder::new(format),
+            recognizer,
+            pace: Pace::default(),
+            position: 0,
+            reminded: f64::NEG_INFINITY,
+        }
+    }
+
+    /// Takes a frame that arrived at `now`.
+    ///
+    /// # Errors
+    /// See [`Undecodable`].
+    pub(super) fn hear(&mut self, frame: &[u8], now: Duration) -> Result<Heard, Undecodable> {
+        let audio = self.decoder.decode(frame)?;
+        let from = seconds(self.position);
+        self.position += audio.samples() as u64;
+        let until = seconds(self.position);
+        let wait = self.pace.take(until - from, now);
+        let heard = self.recognizer.hear(&audio);
+        let spoken = heard.last_speech.unwrap_or(f64::NEG_INFINITY);
+        let speech = spoken >= self.reminded + REMINDED;
+        if speech {
+            self.reminded = spoken;
+        }
+        Ok(Heard { from, until, speech, wait })
+    }
+
+    pub(super) fn flush(&mut self) {
+        self.recognizer.flush();
+    }
+}

@@ -1,0 +1,219 @@
+//! The live sessions of one process: how many there are, whose, and which conversation each of them fills.
+
+use std::{
+    collections::HashMap,
+    fmt,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use records::{ConversationId, UserId};
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::{
+    sync::CancellationToken,
+    task::{TaskTracker, task_tracker::TaskTrackerToken},
+};
+
+/// What a request asks of a session of the same process.
+#[derive(Debug)]
+pub(crate) enum Command {
+    /// Everything that was said is to be stored; the sender is answered, or dropped.
+    Flush(oneshot::Sender<()>),
+    /// This conversation was admitted.
+    Admitted(ConversationId),
+}
+
+/// The live sessions of one process. Cheap to clone; [`run`](Self::run) must be running while they are used.
+#[derive(Clone, Default)]
+pub struct Live(Arc<Inner>);
+
+#[derive(Default)]
+struct Inner {
+    stop: CancellationToken,
+    tracker: TaskTracker,
+    seats: Mutex<Seats>,
+    numbers: AtomicU64,
+}
+
+#[derive(Default)]
+struct Seats {
+    taken: usize,
+    of_user: HashMap<UserId, usize>,
+    owners: HashMap<(UserId, ConversationId), Owner>,
+}
+
+struct Owner {
+    session: u64,
+    commands: mpsc::Sender<Command>,
+}
+
+/// The place of one session; given back when dropped. A stopping process waits for it.
+pub(crate) struct Seat {
+    live: Live,
+    session: u64,
+    user: Option<UserId>,
+    owned: Option<ConversationId>,
+    _awaited: TaskTrackerToken,
+}
+
+impl Live {
+    /// No sessions yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// `soft`: no more sessions; those that are there finish what was said, tell their clients to connect again, and end.
+    /// Returns when all have ended, or at once when `hard` is cancelled.
+    pub async fn run(self, soft: CancellationToken, hard: CancellationToken) {
+        let ended = async {
+            soft.cancelled().await;
+            self.0.stop.cancel();
+            self.0.tracker.close();
+            self.0.tracker.wait().await;
+        };
+        tokio::select! {
+            () = ended => {}
+            () = hard.cancelled() => self.0.stop.cancel(),
+        }
+    }
+
+    /// A place for one more session; `None` when `most` are there, or the process is stopping.
+    pub(crate) fn enter(&self, most: usize) -> Option<Seat> {
+        if self.0.stop.is_cancelled() {
+            return None;
+        }
+        let mut seats = self.seats();
+        if seats.taken >= most {
+            return None;
+        }
+        seats.taken += 1;
+        Some(Seat {
+            live: self.clone(),
+            session: self.0.numbers.fetch_add(1, Ordering::Relaxed),
+            user: None,
+            owned: None,
+            _awaited: self.0.tracker.token(),
+        })
+    }
+
+    /// The session of this process that fills a conversation.
+    pub(crate) fn owner(&self, user: &UserId, id: &ConversationId) -> Option<mpsc::Sender<Command>> {
+        self.seats().owners.get(&(user.clone(), id.clone())).map(|owner| owner.commands.clone())
+    }
+
+    fn seats(&self) -> MutexGuard<'_, Seats> {
+        self.0.seats.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Seat {
+    /// Makes it a session of `user`; `false` when the user has `most` already.
+    pub(crate) fn sit(&mut self, user: &UserId, most: usize) -> bool {
+        let mut seats = self.live.seats();
+        let of_user = seats.of_user.entry(user.clone()).or_default();
+        if *of_user >= most {
+            return false;
+        }
+        *of_user += 1;
+        self.user = Some(user.clone());
+        true
+    }
+
+    /// Cancelled when the process stops.
+    pub(crate) fn stop(&self) -> CancellationToken {
+        self.live.0.stop.clone()
+    }
+
+    /// From now on the session fills this conversation, and takes commands for it.
+    pub(crate) fn own(&mut self, id: &ConversationId, commands: &mpsc::Sender<Command>) {
+        self.disown();
+        if let Some(user) = &self.user {
+            let owner = Owner { session: self.session, commands: commands.clone() };
+            self.live.seats().owners.insert((user.clone(), id.clone()), owner);
+            self.owned = Some(id.clone());
+        }
+    }
+
+    /// The session fills none any more. Where another session of this process took it over, that one stays.
+    pub(crate) fn disown(&mut self) {
+        if let (Some(user), Some(id)) = (&self.user, self.owned.take()) {
+            let mut seats = self.live.seats();
+            let about = (user.clone(), id);
+            if seats.owners.get(&about).is_some_and(|owner| owner.session == self.session) {
+                seats.owners.remove(&about);
+            }
+        }
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.disown();
+        let mut seats = self.live.seats();
+        seats.taken = seats.taken.saturating_sub(1);
+        if let Some(user) = self.user.take()
+            && let Some(of_user) = seats.of_user.get_mut(&user)
+        {
+            *of_user = of_user.saturating_sub(1);
+            if *of_user == 0 {
+                seats.of_user.remove(&user);
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Live {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Live").field("sessions", &self.seats().taken).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up must fail")]
+
+    use super::*;
+
+    #[test]
+    fn seats_are_bounded_for_all_and_for_each_user_and_given_back() {
+        let live = Live::new();
+        let (ann, bob) = (UserId::new("ann"), UserId::new("bob"));
+        let mut seats: Vec<Seat> = (0..3).map(|_| live.enter(3).unwrap()).collect();
+        assert!(live.enter(3).is_none());
+        assert!(seats[0].sit(&ann, 1) && seats[1].sit(&bob, 1));
+        assert!(!seats[2].sit(&ann, 1));
+        seats.clear();
+        assert!(live.enter(3).unwrap().sit(&ann, 1));
+    }
+
+    #[test]
+    fn a_conversation_that_another_session_took_over_stays_with_that_one() {
+        let (live, ann, id) = (Live::new(), UserId::new("ann"), ConversationId::new("c"));
+        let (mut old, mut young) = (live.enter(9).unwrap(), live.enter(9).unwrap());
+        assert!(old.sit(&ann, 9) && young.sit(&ann, 9));
+        let (commands, _) = mpsc::channel(1);
+        old.own(&id, &commands);
+        young.own(&id, &commands);
+        drop(old);
+        assert!(live.owner(&ann, &id).is_some());
+        drop(young);
+        assert!(live.owner(&ann, &id).is_none());
+    }
+
+    #[tokio::test]
+    async fn a_process_that_stops_waits_for_its_sessions() {
+        let (live, soft) = (Live::new(), CancellationToken::new());
+        let seat = live.enter(9).unwrap();
+        let stop = seat.stop();
+        let mut running = tokio::spawn(live.clone().run(soft.clone(), CancellationToken::new()));
+        soft.cancel();
+        stop.cancelled().await;
+        assert!(live.enter(9).is_none());
+        let early = tokio::time::timeout(std::time::Duration::from_millis(20), &mut running).await;
+        assert!(early.is_err());
+        drop(seat);
+        running.await.unwrap();
+    }
+}

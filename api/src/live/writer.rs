@@ -1,0 +1,40 @@
+//! The sending half of a socket: frames in order, from a bounded queue.
+
+use std::time::Duration;
+
+use axum::extract::ws::{CloseFrame, Message, WebSocket};
+use futures::{SinkExt, stream::SplitSink};
+use live::CloseCode;
+use tokio::{sync::mpsc, time::timeout};
+
+/// Frames that are handed over before the session keeps the next ones itself.
+const QUEUE: usize = 8;
+/// How long a client may take none of a frame.
+const TAKING: Duration = Duration::from_secs(30);
+
+/// What is sent.
+pub(super) enum Out {
+    Text(String),
+    Close(CloseCode),
+}
+
+/// Sends until the queue is closed, the socket is closed, or the client takes nothing: then the receiver is gone.
+pub(super) fn spawn(mut socket: SplitSink<WebSocket, Message>) -> mpsc::Sender<Out> {
+    let (sender, mut frames) = mpsc::channel(QUEUE);
+    tokio::spawn(async move {
+        while let Some(frame) = frames.recv().await {
+            let (message, is_last) = match frame {
+                Out::Text(text) => (Message::Text(text.into()), false),
+                Out::Close(code) => {
+                    let frame = CloseFrame { code: code.number(), reason: code.reason().into() };
+                    (Message::Close(Some(frame)), true)
+                }
+            };
+            let sent = timeout(TAKING, socket.send(message)).await;
+            if is_last || !matches!(sent, Ok(Ok(()))) {
+                return;
+            }
+        }
+    });
+    sender
+}

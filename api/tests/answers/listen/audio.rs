@@ -1,0 +1,102 @@
+//! Audio: from frames to segments, and when it is refused.
+
+use std::sync::{Arc, atomic::Ordering};
+
+use api::{LiveSettings, Settings};
+use futures::SinkExt;
+use serde_json::json;
+use tokio_tungstenite::tungstenite::Message;
+
+use super::{engine::WordASecond, line::House};
+use crate::bench::quick;
+
+async fn house() -> (House, Arc<WordASecond>) {
+    let engine = Arc::new(WordASecond::default());
+    let live = LiveSettings { engine: engine.clone(), ..LiveSettings::default() };
+    (House::with(Settings { live, ..quick() }).await, engine)
+}
+
+#[tokio::test]
+async fn audio_becomes_segments_with_the_times_of_the_conversation() {
+    let (house, _) = house().await;
+    let mut line = house.line("codec=pcm16&sample_rate=16000&conversation_timeout=2").await.ready().await;
+    for _ in 0..10 {
+        line.send_bytes(vec![0; 6_400]).await;
+    }
+    let shown = line.until("segments").await;
+    assert_eq!(shown[0]["stt_provider"], "test");
+    assert_eq!(shown[0]["start"], 0.0);
+    let started = line.until("memory_processing_started").await;
+    assert_eq!(started["memory"]["transcript_segments"][0]["text"], "word0 word1");
+}
+
+#[tokio::test]
+async fn two_channels_are_two_speakers_and_eight_bit_audio_is_heard() {
+    let (house, _) = house().await;
+    let mut line = house.line("channels=2").await.ready().await;
+    line.send_bytes(vec![128; 20_000]).await;
+    let shown = line.until("segments").await;
+    let speakers: Vec<_> =
+        shown.as_array().unwrap().iter().map(|segment| segment["speaker"].clone()).collect();
+    assert_eq!(speakers, ["SPEAKER_00", "SPEAKER_01"]);
+}
+
+#[tokio::test]
+async fn what_was_said_before_the_request_is_in_the_conversation_that_it_ends() {
+    let (house, _) = house().await;
+    let mut line = house.line("codec=mulaw").await.ready().await;
+    line.send_bytes(vec![255; 12_000]).await;
+    line.until("segments").await;
+    let ended = house.bench.post("/v1/conversations", json!({})).await;
+    assert_eq!(
+        ended.body["conversation"]["transcript_segments"][0]["text"], "word0 word1",
+        "the half word, too"
+    );
+}
+
+#[tokio::test]
+async fn garbage_instead_of_opus_closes_the_socket_and_single_bad_packets_do_not() {
+    let (house, _) = house().await;
+    let mut line = house.line("codec=opus").await.ready().await;
+    for _ in 0..100 {
+        // Three frames of the largest size do not fit: no Opus packet.
+        let _ = line.socket.send(Message::binary(vec![0xff; 4])).await;
+    }
+    assert_eq!(line.closed().await, 1003);
+}
+
+#[tokio::test]
+async fn an_engine_that_fails_for_good_is_said_and_closes_the_socket() {
+    let (house, engine) = house().await;
+    engine.fails.store(true, Ordering::SeqCst);
+    let mut line = house.line("").await;
+    loop {
+        let frame = line.until("service_status").await;
+        if frame["status"] == "stt_failed" {
+            assert_eq!((&frame["reason"], &frame["provider"]), (&json!("key_rejected"), &json!("test")));
+            break;
+        }
+    }
+    assert_eq!(line.closed().await, 1011);
+}
+
+#[tokio::test]
+async fn a_user_who_requires_keys_and_brings_none_sends_transcripts_and_no_audio() {
+    let (house, engine) = house().await;
+    house.bench.run("update users set requires_byok = true").await;
+    let mut line = house.line("").await.ready().await;
+    line.send_bytes(vec![0; 100]).await;
+    let failed = line.until("service_status").await;
+    assert_eq!((&failed["status"], &failed["reason"]), (&json!("stt_failed"), &json!("own_key_required")));
+    assert_eq!(line.closed().await, 4003);
+    let mut line = house.line("custom_stt=enabled&conversation_timeout=2").await.ready().await;
+    line.say(&["Mine alone."], 0.0).await;
+    line.until("memory_processing_started").await;
+    assert_eq!(house.count("select count(*) from finalization_jobs where status = 'blocked_byok'").await, 1);
+    let key = house.bench.key.clone();
+    let own = [("x-byok-openai", "sk-mine")];
+    let mut line = house.try_line(&key, "uid=ann&client_device_id=b", &own).await.unwrap().ready().await;
+    line.send_bytes(vec![128; 16_000]).await;
+    assert_eq!(line.until("segments").await[0]["text"], "word0");
+    assert_eq!(*engine.own_keys.lock().unwrap(), [true], "the key reaches the engine");
+}

@@ -1,0 +1,210 @@
+//! The end of a live conversation: by silence, on request, by its limits, or by the reconciler. One operation.
+
+use std::time::Duration;
+
+use job::Origin;
+use records::{ConversationId, Status, Timestamp, UserId};
+use serde_json::Value;
+use sqlx::PgConnection;
+use trace::TraceContext;
+use tracing::Instrument;
+
+use super::{Admitted, Admitting, admission, owner};
+use crate::{
+    Ledger,
+    conversations::row::read_conversation,
+    effects::{Abort, retry_conflicts},
+    error::{Doing, Error},
+    keyed::{Keying, WithKeys},
+    live::LiveLost,
+};
+
+const DOING: &str = "ending a live conversation";
+
+/// Who ends a live conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EndedBy<'a> {
+    /// The socket that was given this epoch.
+    Socket {
+        /// See [`LiveConversation`](crate::LiveConversation).
+        epoch: i64,
+    },
+    /// Its owner, by a request.
+    Owner {
+        /// What the request says of the meeting (DECISIONS §4, "body of finalize").
+        calendar_meeting_context: Option<&'a Value>,
+    },
+    /// The reconciler: only one that has been due for so long.
+    Reconciler {
+        /// See [`LIVE_GRACE`](crate::LIVE_GRACE).
+        grace: Duration,
+    },
+}
+
+/// What came of it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum LiveAdmission {
+    /// Its job was admitted (origin `live`, force_process false).
+    Admitted(Box<Admitted>),
+    /// It was admitted before, or deleted.
+    Ended,
+    /// Another socket opened it since.
+    Superseded,
+    /// Nothing was said in it. The reconciler's call deleted it.
+    Empty,
+    /// The reconciler alone: it is not due any more.
+    NotDue,
+}
+
+/// What must be known of a conversation before it is ended.
+#[derive(sqlx::FromRow)]
+struct Standing {
+    status: String,
+    live_epoch: Option<i64>,
+    process_after: Option<Timestamp>,
+    has_content: bool,
+}
+
+impl Ledger {
+    /// Admits a live conversation into the queue `finalization`, or `creation` in `inline` mode. `keys` are those of a
+    /// session or request that brought its user's own: the job then requires them, and is leased in the same transaction
+    /// when a claimant is named. Of two at once, one admits and the other finds it ended.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn admit_live(
+        &self,
+        user: &UserId,
+        conversation: &ConversationId,
+        by: EndedBy<'_>,
+        keys: Option<WithKeys<'_>>,
+    ) -> Result<LiveAdmission, Error> {
+        let admitted = async { retry_conflicts!(DOING, self.try_admit_live(user, conversation, by, keys)) };
+        self.in_time(admitted.instrument(admission())).await
+    }
+
+    async fn try_admit_live(
+        &self,
+        user: &UserId,
+        id: &ConversationId,
+        by: EndedBy<'_>,
+        keys: Option<WithKeys<'_>>,
+    ) -> Result<LiveAdmission, Abort> {
+        let (mut transaction, now) = self.begin(DOING).await?;
+        let Some(owner) = owner(&mut transaction, user).await? else { return Ok(LiveAdmission::Ended) };
+        let Some(standing) = lock(&mut transaction, user, id).await? else { return Ok(LiveAdmission::Ended) };
+        if let Some(refused) = standing.refuses(by, now) {
+            return Ok(refused);
+        }
+        if !standing.has_content {
+            if matches!(by, EndedBy::Reconciler { .. }) {
+                delete(&mut transaction, user, id).await?;
+                transaction.commit().await.doing(DOING)?;
+            }
+            return Ok(LiveAdmission::Empty);
+        }
+        let keying = Keying::of(owner.requires_byok, keys);
+        let context = match by {
+            EndedBy::Owner { calendar_meeting_context } => calendar_meeting_context,
+            EndedBy::Socket { .. } | EndedBy::Reconciler { .. } => None,
+        };
+        let revision = open_revision(&mut transaction, (user, id), context, now).await?;
+        let admitting = Admitting {
+            user,
+            conversation: id,
+            revision,
+            origin: Origin::Live,
+            force_process: false,
+            requires_keys: keying.required,
+            first_epoch: owner.first_epoch,
+            trace: TraceContext::current(),
+        };
+        let job_id = admitting.job_id();
+        let steps = self.admit(&mut transaction, &[&admitting], now).await?;
+        let claimed = self.claim_at_once(&mut transaction, &job_id, keying, now).await?.map(Box::new);
+        let conversation = read_conversation(&mut transaction, user, id).await?.ok_or(Abort::Conflict)?;
+        transaction.commit().await.doing(DOING)?;
+        self.wake_all(&steps);
+        let admitted = Admitted { conversation, job_id, fresh: true, claimed };
+        Ok(LiveAdmission::Admitted(Box::new(admitted)))
+    }
+}
+
+impl Standing {
+    fn refuses(&self, by: EndedBy<'_>, now: Timestamp) -> Option<LiveAdmission> {
+        if self.status != Status::InProgress.as_str() {
+            return Some(LiveAdmission::Ended);
+        }
+        match by {
+            EndedBy::Socket { epoch } if self.live_epoch != Some(epoch) => Some(LiveAdmission::Superseded),
+            EndedBy::Reconciler { grace } if self.process_after.is_none_or(|due| due + grace > now) => {
+                Some(LiveAdmission::NotDue)
+            }
+            EndedBy::Socket { .. } | EndedBy::Owner { .. } | EndedBy::Reconciler { .. } => None,
+        }
+    }
+}
+
+impl From<LiveLost> for LiveAdmission {
+    fn from(lost: LiveLost) -> Self {
+        match lost {
+            LiveLost::Ended => Self::Ended,
+            LiveLost::Superseded => Self::Superseded,
+        }
+    }
+}
+
+/// Locks the row: nothing is appended to it and nobody else ends it meanwhile.
+async fn lock(
+    connection: &mut PgConnection,
+    user: &UserId,
+    conversation: &ConversationId,
+) -> Result<Option<Standing>, Error> {
+    sqlx::query_as(concat!(
+        "select status, live_epoch, process_after, ",
+        has_content!(),
+        " as has_content from conversations c \
+         where user_id = $1 and conversation_id = $2 for update of c"
+    ))
+    .bind(user.as_str())
+    .bind(conversation.as_str())
+    .fetch_optional(connection)
+    .await
+    .doing(DOING)
+}
+
+async fn open_revision(
+    connection: &mut PgConnection,
+    (user, conversation): (&UserId, &ConversationId),
+    calendar_meeting_context: Option<&Value>,
+    now: Timestamp,
+) -> Result<i64, Error> {
+    sqlx::query_scalar(
+        "update conversations set status = 'processing', finalization_revision = finalization_revision + 1, \
+             updated_at = $3, live_process = null, \
+             external_data = case when $4::jsonb is null then external_data \
+                 else coalesce(external_data, '{}') || jsonb_build_object('calendar_meeting_context', $4) end \
+         where user_id = $1 and conversation_id = $2 returning finalization_revision",
+    )
+    .bind(user.as_str())
+    .bind(conversation.as_str())
+    .bind(now)
+    .bind(calendar_meeting_context)
+    .fetch_one(connection)
+    .await
+    .doing(DOING)
+}
+
+async fn delete(
+    connection: &mut PgConnection,
+    user: &UserId,
+    conversation: &ConversationId,
+) -> Result<(), Error> {
+    sqlx::query("delete from conversations where user_id = $1 and conversation_id = $2")
+        .bind(user.as_str())
+        .bind(conversation.as_str())
+        .execute(connection)
+        .await
+        .doing(DOING)
+        .map(drop)
+}

@@ -1,0 +1,160 @@
+//! Who owns a live conversation, and what is written to it.
+
+use ledger::{Appended, Ledger, LiveLost, OpenRefusal, Settings};
+use records::{ConversationId, UserId};
+
+use crate::world::{World, new, said};
+
+#[tokio::test]
+async fn a_conversation_is_resumed_by_its_device_within_its_timeout_and_by_no_other() {
+    let world = World::new().await;
+    let first = world.spoken("c1", Some("ios_1")).await;
+    assert!(!first.resumed && first.began_ago.is_none());
+    let again = world.open("c2", Some("ios_1")).await;
+    assert_eq!((again.id.as_str(), again.epoch, again.resumed), ("c1", 2, true));
+    assert!(again.began_ago.is_some_and(|ago| ago >= 2.0), "{again:?}");
+    assert_eq!(world.open("c3", Some("ios_2")).await.id.as_str(), "c3");
+    assert_eq!(world.open("c4", None).await.id.as_str(), "c4");
+    let bob = UserId::new("bob");
+    assert!(world.ledger.create_user(&bob, &Default::default()).await.unwrap());
+    let bobs = world.ledger.open_live(&bob, &new("c5", Some("ios_1"))).await.unwrap().unwrap();
+    assert_eq!(bobs.id.as_str(), "c5");
+    world.run("update conversations set last_activity_at = now() - interval '121 seconds'").await;
+    assert_eq!(world.open("c6", Some("ios_1")).await.id.as_str(), "c6");
+}
+
+#[tokio::test]
+async fn an_older_sockets_writes_are_refused_also_across_processes() {
+    let world = World::new().await;
+    let old = world.spoken("c1", None).await;
+    let other = Ledger::new(world.database.options(), Settings::default());
+    let young = other.open_live(&world.ann, &new("c2", None)).await.unwrap().unwrap();
+    assert_eq!(young.id, old.id);
+    let late = [said("s2", "Too late.", 5.0)];
+    let refused = world.ledger.append_live(&world.ann, &old.id, old.epoch, &late, None).await.unwrap();
+    assert_eq!(refused, Err(LiveLost::Superseded));
+    let refused = world.ledger.renew_live(&world.ann, &old.id, old.epoch).await.unwrap();
+    assert_eq!(refused, Err(LiveLost::Superseded));
+    let refused = world.ledger.close_live(&world.ann, &old.id, old.epoch).await.unwrap();
+    assert_eq!(refused, Err(LiveLost::Superseded));
+    let photo = world.ledger.add_live_photo(&world.ann, &old.id, old.epoch, ("p", "aGk=")).await.unwrap();
+    assert!(photo.is_err());
+    world.say(&young, &[said("s3", "In time.", 5.0)], None).await;
+    assert_eq!(world.texts(&old.id).await.len(), 2);
+}
+
+#[tokio::test]
+async fn two_sockets_that_open_at_once_open_one_conversation() {
+    let world = World::new().await;
+    let other = Ledger::new(world.database.options(), Settings::default());
+    let (one_new, two_new) = (new("c1", Some("d")), new("c2", Some("d")));
+    let (one, two) =
+        tokio::join!(world.ledger.open_live(&world.ann, &one_new), other.open_live(&world.ann, &two_new));
+    let (one, two) = (one.unwrap().unwrap(), two.unwrap().unwrap());
+    assert_eq!(one.id, two.id);
+    assert_ne!(one.epoch, two.epoch);
+    assert_eq!(world.one::<i64>("select count(*) from conversations").await, 1);
+}
+
+#[tokio::test]
+async fn an_append_stores_what_is_new_and_what_has_grown_and_renews_the_conversation() {
+    let world = World::new().await;
+    let live = world.open("c1", None).await;
+    world
+        .run("update conversations set process_after = now(), last_activity_at = now() - interval '1 hour'")
+        .await;
+    let first = [said("s1", "Buy milk", 0.0)];
+    assert_eq!(world.say(&live, &first, Some(3.0)).await, [Some(0)]);
+    assert!(world.one::<bool>(
+        "select process_after between now() + interval '115 seconds' and now() + interval '120 seconds' \
+             and last_activity_at > now() - interval '5 seconds' and last_append_at = last_activity_at \
+             and started_at between now() - interval '8 seconds' and now() - interval '3 seconds' \
+             and finished_at = started_at + interval '1 second' from conversations",
+    ).await);
+    let mut grown = said("s1", "Buy milk tomorrow.", 0.0);
+    grown.end = 4.0;
+    let mut other = said("s2", "And bread.", 4.0);
+    other.speaker = Some("guest".to_owned());
+    for _ in 0..2 {
+        assert_eq!(world.say(&live, &[grown.clone(), other.clone()], Some(9.0)).await, [Some(0), Some(1)]);
+        let texts = world.texts(&live.id).await;
+        assert_eq!(texts, [("Buy milk tomorrow.".to_owned(), 4.0), ("And bread.".to_owned(), 5.0)]);
+    }
+    let ends = "select extract(epoch from finished_at - started_at)::float8 from conversations";
+    assert_eq!(world.one::<f64>(ends).await, 5.0, "a repeat of the first append moves nothing");
+}
+
+#[tokio::test]
+async fn a_conversation_takes_ten_thousand_segments_and_four_mebibytes() {
+    let world = World::new().await;
+    let live = world.open("c1", None).await;
+    world.run(
+        "insert into transcript_segments (user_id, conversation_id, position, segment_id, content, start_seconds, \
+             end_seconds) select 'ann', 'c1', n, 'n' || n, 'w', 0, 0 from generate_series(0, 9998) n",
+    ).await;
+    let two = [said("s1", "One.", 0.0), said("s2", "Two.", 1.0)];
+    let append = async |said: &[_]| {
+        world.ledger.append_live(&world.ann, &live.id, live.epoch, said, None).await.unwrap().unwrap()
+    };
+    assert_eq!(append(&two).await, Appended::Full);
+    assert_eq!(append(&two[..1]).await, Appended::Stored(vec![Some(0)]));
+    assert_eq!(append(&[said("n5", "grown", 0.0)]).await, Appended::Stored(vec![None]), "no new segment");
+    let long = said("n6", &"w".repeat(4 * 1_024 * 1_024), 0.0);
+    assert_eq!(append(&[long]).await, Appended::Full);
+    assert_eq!(world.texts(&live.id).await.len(), 10_000);
+}
+
+#[tokio::test]
+async fn the_clients_own_id_is_taken_when_it_is_free_and_its_conversation_is_resumed() {
+    let world = World::new().await;
+    let wanting = |fresh: &str, device: &str| ledger::NewLive {
+        wanted_id: Some(ConversationId::new("mine")),
+        ..new(fresh, Some(device))
+    };
+    let open = async |new| world.ledger.open_live(&world.ann, &new).await.unwrap().unwrap();
+    let mine = open(wanting("c1", "a")).await;
+    assert_eq!(mine.id.as_str(), "mine");
+    world.say(&mine, &[said("s1", "Hello.", 0.0)], Some(1.0)).await;
+    assert_eq!(open(wanting("c2", "b")).await.id.as_str(), "mine", "from another device");
+    world.run("update conversations set status = 'completed'").await;
+    assert_eq!(open(wanting("c3", "a")).await.id.as_str(), "c3", "it is taken");
+    world.ledger.delete_conversation(&world.ann, &mine.id).await.unwrap();
+    assert_eq!(open(wanting("c4", "c")).await.id.as_str(), "c4", "it was deleted");
+}
+
+#[tokio::test]
+async fn an_empty_stub_goes_with_its_socket_and_words_and_pictures_stay() {
+    let world = World::new().await;
+    let empty = world.open("c1", Some("a")).await;
+    let spoken = world.spoken("c2", Some("b")).await;
+    let seen = world.open("c3", Some("c")).await;
+    let photo = ("p1", "/9j/");
+    for _ in 0..2 {
+        world.ledger.add_live_photo(&world.ann, &seen.id, seen.epoch, photo).await.unwrap().unwrap();
+    }
+    for live in [&empty, &spoken, &seen] {
+        world.ledger.close_live(&world.ann, &live.id, live.epoch).await.unwrap().unwrap();
+    }
+    let left = world.ledger.list_live(Some("ann"), 10).await.unwrap();
+    let left: Vec<_> =
+        left.iter().map(|live| (live.conversation_id.as_str(), live.live_process.as_deref())).collect();
+    assert_eq!(left, [("c2", None), ("c3", None)]);
+    assert_eq!(world.one::<i64>("select count(*) from photos").await, 1);
+    let gone = world.ledger.close_live(&world.ann, &empty.id, empty.epoch).await.unwrap();
+    assert_eq!(gone, Err(LiveLost::Ended));
+}
+
+#[tokio::test]
+async fn nothing_is_opened_for_a_user_who_is_gone_or_going() {
+    let world = World::new().await;
+    let live = world.spoken("c1", None).await;
+    world.run("update users set deleting_since = now()").await;
+    let refused = world.ledger.open_live(&world.ann, &new("c2", None)).await.unwrap();
+    assert_eq!(refused, Err(OpenRefusal::NoUser));
+    let nobody = world.ledger.open_live(&UserId::new("nobody"), &new("c2", None)).await.unwrap();
+    assert_eq!(nobody, Err(OpenRefusal::NoUser));
+    world.run("delete from users").await;
+    let append =
+        world.ledger.append_live(&world.ann, &live.id, live.epoch, &[said("s2", "x", 1.0)], None).await;
+    assert_eq!(append.unwrap(), Err(LiveLost::Ended));
+}

@@ -1,0 +1,102 @@
+//! A database with a user in it, and short ways to open and to fill live conversations.
+
+use ledger::{Appended, Ledger, LiveConversation, NewLive, Settings};
+use records::{ConversationId, Segment, Source, UserId};
+use sqlx::PgPool;
+use testbed::TestDatabase;
+
+pub(crate) struct World {
+    pub(crate) ledger: Ledger,
+    pub(crate) pool: PgPool,
+    pub(crate) ann: UserId,
+    pub(crate) database: TestDatabase,
+}
+
+impl World {
+    pub(crate) async fn new() -> Self {
+        Self::with(Settings::default()).await
+    }
+
+    pub(crate) async fn with(settings: Settings) -> Self {
+        let database = TestDatabase::new().await;
+        let ledger = Ledger::new(database.options(), settings);
+        let pool = database.pool(4).await;
+        let ann = UserId::new("ann");
+        assert!(ledger.create_user(&ann, &Default::default()).await.unwrap());
+        Self { ledger, pool, ann, database }
+    }
+
+    pub(crate) async fn open(&self, fresh: &str, device: Option<&str>) -> LiveConversation {
+        self.ledger.open_live(&self.ann, &new(fresh, device)).await.unwrap().unwrap()
+    }
+
+    /// Opens a conversation and says something in it.
+    pub(crate) async fn spoken(&self, fresh: &str, device: Option<&str>) -> LiveConversation {
+        let live = self.open(fresh, device).await;
+        self.say(&live, &[said("s1", "Buy milk tomorrow.", 0.0)], Some(2.0)).await;
+        live
+    }
+
+    pub(crate) async fn say(
+        &self,
+        live: &LiveConversation,
+        said: &[Segment],
+        began: Option<f64>,
+    ) -> Vec<Option<i32>> {
+        let appended = self.ledger.append_live(&self.ann, &live.id, live.epoch, said, began).await;
+        match appended.unwrap().unwrap() {
+            Appended::Stored(numbers) => numbers,
+            Appended::Full => panic!("it is not full"),
+        }
+    }
+
+    pub(crate) async fn run(&self, sql: &str) {
+        self.database.run(sql).await;
+    }
+
+    pub(crate) async fn texts(&self, id: &ConversationId) -> Vec<(String, f64)> {
+        sqlx::query_as(
+            "select content, end_seconds from transcript_segments where conversation_id = $1 order by position",
+        )
+        .bind(id.as_str())
+        .fetch_all(&self.pool)
+        .await
+        .unwrap()
+    }
+
+    pub(crate) async fn one<T>(&self, sql: &'static str) -> T
+    where
+        (T,): for<'r> sqlx::FromRow<'r, sqlx::postgres::PgRow>,
+        T: Send + Unpin,
+    {
+        let (value,): (T,) = sqlx::query_as(sql).fetch_one(&self.pool).await.unwrap();
+        value
+    }
+}
+
+pub(crate) fn new(fresh: &str, device: Option<&str>) -> NewLive {
+    NewLive {
+        fresh_id: ConversationId::new(fresh),
+        wanted_id: None,
+        device_id: device.map(str::to_owned),
+        platform: None,
+        language: "en".to_owned(),
+        source: Source::new("phone"),
+        timeout: 120,
+        process: "p1".to_owned(),
+    }
+}
+
+/// A second of speech.
+pub(crate) fn said(id: &str, text: &str, start: f64) -> Segment {
+    Segment {
+        id: Some(id.to_owned()),
+        text: text.to_owned(),
+        speaker: Some("SPEAKER_00".to_owned()),
+        speaker_id: None,
+        is_user: false,
+        person_id: None,
+        start,
+        end: start + 1.0,
+    }
+}

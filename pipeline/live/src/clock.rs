@@ -1,0 +1,83 @@
+//! When something was said: the stream's own seconds, mapped to the seconds of the session.
+
+use std::collections::VecDeque;
+
+/// A stream may lie this many seconds ahead of the session's clock before its clock is set anew.
+const AHEAD: f64 = 2.0;
+/// No utterance is longer; what claims to be is shortened.
+const LONGEST: f64 = 3_600.0;
+/// Settings that are remembered: a recognizer may still be at what came before the last pauses.
+const REMEMBERED: usize = 32;
+
+/// Maps the seconds of a stream (of its samples, or of a client's recognizer) to seconds since the session began. A
+/// stream that was paused, or whose client counts from some moment of its own, is set anew by what arrives.
+#[derive(Clone, Debug, Default)]
+pub struct StreamClock {
+    /// From which stream second on, and session seconds less stream seconds; the newest last.
+    settings: VecDeque<(f64, f64)>,
+}
+
+impl StreamClock {
+    /// What lies between `start` and `end` of the stream arrives at `now`; it may be up to `behind` seconds old.
+    pub fn arrived(&mut self, start: f64, end: f64, now: f64, behind: f64) {
+        let expected = end + self.offset(start).unwrap_or(f64::INFINITY);
+        if !(now - behind..=now + AHEAD).contains(&expected) {
+            self.settings.push_back((start, now - end));
+            if self.settings.len() > REMEMBERED {
+                self.settings.pop_front();
+            }
+        }
+    }
+
+    /// The session seconds of what was said between two stream seconds; `end` is not before `start` and not after `now`
+    /// by more than a stream may be ahead.
+    pub fn place(&self, start: f64, end: f64, now: f64) -> (f64, f64) {
+        let offset = self.offset(start).unwrap_or(now - end);
+        let end = (end + offset).min(now + AHEAD);
+        ((start + offset).clamp(end - LONGEST, end), end)
+    }
+
+    fn offset(&self, second: f64) -> Option<f64> {
+        let of_then = self.settings.iter().rev().find(|(from, _)| *from <= second);
+        of_then.or(self.settings.front()).map(|(_, offset)| *offset)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_arrival_sets_the_clock_and_later_ones_keep_their_distances() {
+        let mut clock = StreamClock::default();
+        clock.arrived(1_000.0, 1_002.0, 10.0, 60.0);
+        assert_eq!(clock.place(1_000.0, 1_002.0, 10.0), (8.0, 10.0));
+        clock.arrived(1_003.0, 1_004.0, 15.0, 60.0);
+        assert_eq!(clock.place(1_003.0, 1_004.0, 15.0), (11.0, 12.0), "recognized three seconds late");
+    }
+
+    #[test]
+    fn a_pause_sets_the_clock_anew_and_what_came_before_it_keeps_its_place() {
+        let mut clock = StreamClock::default();
+        clock.arrived(0.0, 0.0, 1.0, 2.0);
+        clock.arrived(5.0, 5.0, 300.0, 2.0);
+        assert_eq!(clock.place(3.0, 4.0, 301.0), (4.0, 5.0));
+        assert_eq!(clock.place(5.0, 6.0, 302.0), (300.0, 301.0));
+    }
+
+    #[test]
+    fn a_client_that_starts_its_clock_again_is_followed() {
+        let mut clock = StreamClock::default();
+        clock.arrived(100.0, 101.0, 5.0, 60.0);
+        clock.arrived(0.0, 1.0, 200.0, 60.0);
+        assert_eq!(clock.place(0.0, 1.0, 200.0), (199.0, 200.0));
+    }
+
+    #[test]
+    fn no_utterance_is_longer_than_an_hour_or_ends_in_the_future() {
+        let mut clock = StreamClock::default();
+        clock.arrived(0.0, 1e9, 5.0, 60.0);
+        assert_eq!(clock.place(0.0, 1e9, 5.0), (5.0 - LONGEST, 5.0));
+        assert_eq!(clock.place(1e9, 2e9, 5.0), (5.0, 5.0 + AHEAD));
+    }
+}

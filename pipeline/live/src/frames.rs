@@ -1,0 +1,411 @@
+//! The text frames of a live socket (`docs/live.md`).
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// A recognizer of a client's own may send so many segments in one frame.
+const MOST_SEGMENTS: usize = 500;
+/// Characters of a label, an id or a name.
+const LONGEST_LABEL: usize = 128;
+/// Later than any talk ends, also for clients that count from the unix epoch.
+const LATEST_SECOND: f64 = 1e10;
+
+/// A text frame that a client sent.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ClientFrame {
+    /// `suggested_transcript`: the client recognizes speech itself.
+    SuggestedTranscript {
+        /// Checked: with words, and with times that can be times.
+        segments: Vec<ClientSegment>,
+        /// How many segments of the frame were not usable.
+        unusable: usize,
+        /// Who recognized them.
+        stt_provider: Option<String>,
+    },
+    /// `speaker_assigned`: who a speaker is.
+    SpeakerAssigned {
+        /// The speaker's number.
+        speaker_id: i32,
+        /// One of the user's people, or `user` for the user of the session.
+        person_id: String,
+        /// Segments that were that speaker's.
+        segment_ids: Vec<String>,
+    },
+    /// `image_chunk`: a part of a picture, base64.
+    ImageChunk {
+        /// Which picture.
+        id: String,
+        /// Which part, from 0.
+        index: usize,
+        /// How many parts there are.
+        total: usize,
+        /// The part.
+        data: String,
+    },
+    /// `auth`: the key of a browser's session, in the first frame.
+    Auth {
+        /// The developer key.
+        token: String,
+        /// The user's own key for the model provider.
+        openai: Option<String>,
+    },
+    /// Of a type that is not known here.
+    Unknown,
+}
+
+/// A segment of a client's own recognizer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClientSegment {
+    /// The client's own id of it.
+    pub id: Option<String>,
+    /// What was said.
+    pub text: String,
+    /// The speaker's label.
+    pub speaker: String,
+    /// Said by the user of the session.
+    pub is_user: bool,
+    /// One of the user's people.
+    pub person_id: Option<String>,
+    /// Seconds on the client's clock.
+    pub start: f64,
+    /// Seconds on the client's clock; never before `start`.
+    pub end: f64,
+}
+
+/// A text frame that is no JSON object, or that lacks what its type needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Malformed;
+
+#[derive(Deserialize)]
+struct Typed {
+    r#type: String,
+}
+
+#[derive(Deserialize)]
+struct Suggested {
+    segments: Vec<Value>,
+    stt_provider: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Said {
+    id: Option<String>,
+    text: String,
+    speaker: Option<String>,
+    speaker_id: Option<i32>,
+    #[serde(default)]
+    is_user: bool,
+    person_id: Option<String>,
+    start: f64,
+    end: f64,
+}
+
+#[derive(Deserialize)]
+struct Assigned {
+    speaker_id: i32,
+    person_id: String,
+    #[serde(default)]
+    segment_ids: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct Chunk {
+    id: String,
+    index: usize,
+    total: usize,
+    data: String,
+}
+
+#[derive(Deserialize)]
+struct Auth {
+    token: String,
+    byok: Option<Byok>,
+}
+
+#[derive(Deserialize)]
+struct Byok {
+    openai: Option<String>,
+}
+
+impl ClientFrame {
+    /// Reads a text frame.
+    ///
+    /// # Errors
+    /// [`Malformed`]; the frame's content is not in it.
+    pub fn parse(text: &str) -> Result<Self, Malformed> {
+        let Typed { r#type } = read(text)?;
+        Ok(match r#type.as_str() {
+            "suggested_transcript" => {
+                let Suggested { segments, stt_provider } = read(text)?;
+                let sent = segments.len();
+                let segments: Vec<_> = segments.into_iter().take(MOST_SEGMENTS).filter_map(usable).collect();
+                Self::SuggestedTranscript {
+                    unusable: sent - segments.len(),
+                    segments,
+                    stt_provider: stt_provider.filter(|name| is_label(name)),
+                }
+            }
+            "speaker_assigned" => {
+                let Assigned { speaker_id, person_id, segment_ids } = read(text)?;
+                if !is_label(&person_id) || segment_ids.len() > MOST_SEGMENTS {
+                    return Err(Malformed);
+                }
+                Self::SpeakerAssigned { speaker_id, person_id, segment_ids }
+            }
+            "image_chunk" => {
+                let Chunk { id, index, total, data } = read(text)?;
+                if !is_label(&id) || index >= total {
+                    return Err(Malformed);
+                }
+                Self::ImageChunk { id, index, total, data }
+            }
+            "auth" => {
+                let Auth { token, byok } = read(text)?;
+                Self::Auth { token, openai: byok.and_then(|keys| keys.openai) }
+            }
+            _ => Self::Unknown,
+        })
+    }
+}
+
+fn read<'t, T: Deserialize<'t>>(text: &'t str) -> Result<T, Malformed> {
+    serde_json::from_str(text).map_err(|_| Malformed)
+}
+
+/// A segment with words, with times that can be times and with labels of a sensible length; `None` for any other.
+fn usable(value: Value) -> Option<ClientSegment> {
+    let said: Said = serde_json::from_value(value).ok()?;
+    // PostgreSQL's text holds no zero byte.
+    let text = said.text.replace('\0', "");
+    let text = text.trim();
+    let label = said.speaker.or_else(|| said.speaker_id.map(|number| format!("SPEAKER_{number:02}")));
+    let speaker = label.unwrap_or_else(|| "SPEAKER_00".to_owned());
+    let times = [said.start, said.end].iter().all(|second| (0.0..=LATEST_SECOND).contains(second));
+    let labels = [said.id.as_ref(), said.person_id.as_ref(), Some(&speaker)];
+    let is_usable = times
+        && said.end >= said.start
+        && !text.is_empty()
+        && labels.into_iter().flatten().all(|label| is_label(label));
+    is_usable.then(|| ClientSegment {
+        id: said.id,
+        text: text.to_owned(),
+        speaker,
+        is_user: said.is_user,
+        person_id: said.person_id,
+        start: said.start,
+        end: said.end,
+    })
+}
+
+fn is_label(text: &str) -> bool {
+    (1..=LONGEST_LABEL).contains(&text.chars().count()) && !text.contains('\0')
+}
+
+/// A frame that the service sends.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ServerFrame {
+    /// Text `ping`.
+    Ping,
+    /// A JSON array of segments; one that grew comes again under its id.
+    Segments(Vec<Shown>),
+    /// `service_status`.
+    Status(StatusFrame),
+    /// `memory_processing_started`, with the conversation as the developer interface shows it.
+    ProcessingStarted(Value),
+    /// `memory_created`, with the conversation as the developer interface shows it.
+    Created(Value),
+    /// `last_memory`: the user's newest completed conversation.
+    LastMemory(String),
+    /// `auth_response` of a browser's session that was let in.
+    Authenticated,
+    /// `photo_processing`: all parts of a picture came.
+    PhotoProcessing(String),
+    /// `photo_described`.
+    PhotoDescribed {
+        /// The picture's id, as the client sent it.
+        id: String,
+        /// What is on it; empty when no model describes pictures.
+        description: String,
+    },
+}
+
+/// A segment in a frame.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Shown {
+    /// Its id in the conversation.
+    pub id: String,
+    /// What was said.
+    pub text: String,
+    /// The speaker's label.
+    pub speaker: String,
+    /// The speaker's number in the conversation.
+    pub speaker_id: Option<i32>,
+    /// Said by the user of the session.
+    pub is_user: bool,
+    /// One of the user's people.
+    pub person_id: Option<String>,
+    /// Seconds since the conversation began.
+    pub start: f64,
+    /// Seconds since the conversation began.
+    pub end: f64,
+    /// Who recognized it.
+    pub stt_provider: Option<String>,
+}
+
+/// What `service_status` says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct StatusFrame {
+    /// The state.
+    pub status: ServiceStatus,
+    /// The same in words.
+    pub status_text: &'static str,
+    /// Which speech engine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub provider: Option<String>,
+    /// Whether it is tried again by itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retryable: Option<bool>,
+    /// Why, from a closed list.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<&'static str>,
+}
+
+/// The states of a session's service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ServiceStatus {
+    /// The session was let in.
+    Initiating,
+    /// Its conversation is looked for.
+    InProgressConversationsProcessing,
+    /// The speech engine is being set up.
+    SttInitiating,
+    /// Speech and transcripts are taken.
+    Ready,
+    /// The speech engine failed.
+    SttFailed,
+    /// The process is being replaced: connect again.
+    Restarting,
+}
+
+impl ServiceStatus {
+    const fn text(self) -> &'static str {
+        match self {
+            Self::Initiating => "Service Starting",
+            Self::InProgressConversationsProcessing => "Looking for the Conversation in Progress",
+            Self::SttInitiating => "STT Service Starting",
+            Self::Ready => "Ready",
+            Self::SttFailed => "STT Service Failed",
+            Self::Restarting => "Service Restarting",
+        }
+    }
+}
+
+impl StatusFrame {
+    /// A state with nothing else to be said.
+    pub const fn of(status: ServiceStatus) -> Self {
+        Self { status, status_text: status.text(), provider: None, retryable: None, reason: None }
+    }
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Event<'f> {
+    ServiceStatus(&'f StatusFrame),
+    MemoryProcessingStarted { memory: &'f Value },
+    MemoryCreated { memory: &'f Value, messages: [(); 0] },
+    LastMemory { memory_id: &'f str },
+    AuthResponse { success: bool },
+    PhotoProcessing { photo_id: &'f str },
+    PhotoDescribed { photo_id: &'f str, description: &'f str },
+}
+
+impl ServerFrame {
+    /// The text of the frame.
+    pub fn text(&self) -> String {
+        let event = match self {
+            Self::Ping => return "ping".to_owned(),
+            Self::Segments(segments) => return serde_json::to_string(segments).unwrap_or_default(),
+            Self::Status(status) => Event::ServiceStatus(status),
+            Self::ProcessingStarted(memory) => Event::MemoryProcessingStarted { memory },
+            Self::Created(memory) => Event::MemoryCreated { memory, messages: [] },
+            Self::LastMemory(id) => Event::LastMemory { memory_id: id },
+            Self::Authenticated => Event::AuthResponse { success: true },
+            Self::PhotoProcessing(id) => Event::PhotoProcessing { photo_id: id },
+            Self::PhotoDescribed { id, description } => Event::PhotoDescribed { photo_id: id, description },
+        };
+        serde_json::to_string(&event).unwrap_or_default()
+    }
+}
+
+/// Why the service closes a socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CloseCode {
+    /// 1000: the client closed it.
+    ByClient,
+    /// 1001: no frame for 90 s.
+    Idle,
+    /// 1001: another socket took the conversation over.
+    Superseded,
+    /// 1003: audio that cannot be decoded.
+    Undecodable,
+    /// 1008: the key, the user or the language.
+    Refused,
+    /// 1009: a frame over the limit.
+    TooBig,
+    /// 1011: the speech engine failed for good, or the service broke.
+    Failed,
+    /// 1012: the process is being replaced.
+    Restarting,
+    /// 1013: too many sessions.
+    Busy,
+    /// 4003: the user's own key was refused, or is missing.
+    OwnKey,
+}
+
+impl CloseCode {
+    /// The number in the close frame.
+    pub const fn number(self) -> u16 {
+        match self {
+            Self::ByClient => 1000,
+            Self::Idle | Self::Superseded => 1001,
+            Self::Undecodable => 1003,
+            Self::Refused => 1008,
+            Self::TooBig => 1009,
+            Self::Failed => 1011,
+            Self::Restarting => 1012,
+            Self::Busy => 1013,
+            Self::OwnKey => 4003,
+        }
+    }
+
+    /// The reason in the close frame, and the label of the metric.
+    pub const fn reason(self) -> &'static str {
+        match self {
+            Self::ByClient => "client",
+            Self::Idle => "idle",
+            Self::Superseded => "superseded",
+            Self::Undecodable => "undecodable_audio",
+            Self::Refused => "refused",
+            Self::TooBig => "frame_too_big",
+            Self::Failed => "failed",
+            Self::Restarting => "restarting",
+            Self::Busy => "busy",
+            Self::OwnKey => "own_key",
+        }
+    }
+
+    /// Every reason, for counters that begin at zero.
+    pub const ALL: [Self; 10] = [
+        Self::ByClient,
+        Self::Idle,
+        Self::Superseded,
+        Self::Undecodable,
+        Self::Refused,
+        Self::TooBig,
+        Self::Failed,
+        Self::Restarting,
+        Self::Busy,
+        Self::OwnKey,
+    ];
+}

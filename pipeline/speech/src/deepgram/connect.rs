@@ -1,0 +1,152 @@
+//! Opening the engine's socket.
+
+use std::time::Duration;
+
+use reqwest::Url;
+use secrecy::{ExposeSecret, SecretString};
+use tokio::net::TcpStream;
+use tokio_tungstenite::tungstenite::Error;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest;
+use tokio_tungstenite::tungstenite::http::header::{AUTHORIZATION, HeaderValue, RETRY_AFTER};
+use tokio_tungstenite::tungstenite::http::{Response, StatusCode};
+use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
+use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async_with_config};
+
+use crate::openai::cleaned;
+use crate::{BadSettings, Language, RATE, Reason, Session, Settings};
+
+/// A result is a few kilobytes.
+const MAX_MESSAGE_BYTES: usize = 1024 * 1024;
+/// A session's buffers: a result, or a quarter of a second.
+const BUFFER_BYTES: usize = 8 * 1024;
+/// The engine's own limit for key terms.
+const MOST_TERMS: usize = 100;
+const LONGEST_TERM: usize = 100;
+/// Silence after which the engine ends an utterance; shorter than the pause after which audio is not sent.
+const ENDPOINTING: &str = "300";
+
+pub(super) type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
+
+/// Why there is no socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Fault {
+    pub(super) reason: Reason,
+    pub(super) retry_after: Option<Duration>,
+}
+
+impl upstream::Fault for Fault {
+    fn silent() -> Self {
+        Self { reason: Reason::Timeout, retry_after: None }
+    }
+
+    fn outcome(&self) -> &'static str {
+        self.reason.as_str()
+    }
+
+    fn is_unavailability(&self) -> bool {
+        matches!(self.reason, Reason::Unavailable | Reason::Timeout)
+    }
+
+    /// The session waits and tries again by itself: its audio goes on meanwhile.
+    fn is_passing(&self) -> bool {
+        false
+    }
+
+    fn retry_after(&self) -> Option<Duration> {
+        self.retry_after
+    }
+}
+
+/// The engine's address and key.
+#[derive(Clone)]
+pub(super) struct Address {
+    base: Url,
+    authorization: HeaderValue,
+    model: String,
+}
+
+impl Address {
+    pub(super) fn new(settings: &Settings) -> Result<Self, BadSettings> {
+        let key = settings.deepgram_api_key.as_ref().filter(|key| !key.expose_secret().is_empty());
+        let key: &SecretString = key.ok_or(BadSettings::DeepgramKeyMissing)?;
+        let mut authorization = HeaderValue::try_from(format!("Token {}", key.expose_secret()))
+            .map_err(|_| BadSettings::DeepgramKey)?;
+        authorization.set_sensitive(true);
+        let base = upstream::base_url(&settings.deepgram_base_url, &["ws", "wss"]);
+        let base = base.ok_or(BadSettings::DeepgramBaseUrl)?;
+        let model = settings.deepgram_model.trim().to_owned();
+        if model.is_empty() {
+            return Err(BadSettings::DeepgramModel);
+        }
+        Ok(Self { base, authorization, model })
+    }
+
+    /// The address of one session, its wishes included.
+    pub(super) fn of(&self, session: &Session) -> Url {
+        let mut url = self.base.clone();
+        url.set_path(&format!("{}/v1/listen", self.base.path().trim_end_matches('/')));
+        let language = match &session.language {
+            Language::Any => "multi",
+            Language::Tag(tag) => tag,
+        };
+        let rate = RATE.to_string();
+        let channels = session.channels.to_string();
+        let mut query = url.query_pairs_mut();
+        query.extend_pairs([
+            ("model", self.model.as_str()),
+            ("language", language),
+            ("encoding", "linear16"),
+            ("sample_rate", &rate),
+            ("channels", &channels),
+            ("interim_results", "true"),
+            ("punctuate", "true"),
+            ("smart_format", "true"),
+            ("endpointing", ENDPOINTING),
+        ]);
+        if session.channels > 1 {
+            query.append_pair("multichannel", "true");
+        } else {
+            query.append_pair("diarize", "true");
+        }
+        // Older models have another name for it.
+        let name = if self.model.starts_with("nova-3") { "keyterm" } else { "keywords" };
+        let terms = session.vocabulary.iter().map(|term| cleaned(term));
+        for term in terms.filter(|term| !term.is_empty() && term.len() <= LONGEST_TERM).take(MOST_TERMS) {
+            query.append_pair(name, &term);
+        }
+        drop(query);
+        url
+    }
+
+    pub(super) async fn connect(&self, url: &Url) -> Result<Socket, Fault> {
+        let lasting = |reason| Fault { reason, retry_after: None };
+        let mut request = url.as_str().into_client_request().map_err(|_| lasting(Reason::Rejected))?;
+        request.headers_mut().insert(AUTHORIZATION, self.authorization.clone());
+        let limits = WebSocketConfig::default()
+            .read_buffer_size(BUFFER_BYTES)
+            .write_buffer_size(BUFFER_BYTES)
+            .max_message_size(Some(MAX_MESSAGE_BYTES))
+            .max_frame_size(Some(MAX_MESSAGE_BYTES));
+        match connect_async_with_config(request, Some(limits), true).await {
+            Ok((socket, _)) => Ok(socket),
+            Err(Error::Http(response)) => Err(fault_of_answer(&response)),
+            Err(Error::Url(_)) => Err(lasting(Reason::Rejected)),
+            Err(_) => Err(lasting(Reason::Unavailable)),
+        }
+    }
+}
+
+fn fault_of_answer<T>(response: &Response<T>) -> Fault {
+    let asked = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok());
+    let retry_after = asked.and_then(|text| text.trim().parse().ok()).map(Duration::from_secs);
+    let reason = match response.status() {
+        StatusCode::UNAUTHORIZED | StatusCode::PAYMENT_REQUIRED | StatusCode::FORBIDDEN => {
+            Reason::KeyRejected
+        }
+        StatusCode::TOO_MANY_REQUESTS => Reason::RateLimited,
+        StatusCode::REQUEST_TIMEOUT | StatusCode::GATEWAY_TIMEOUT => Reason::Timeout,
+        status if status.is_client_error() => Reason::Rejected,
+        _ => Reason::Unavailable,
+    };
+    Fault { reason, retry_after }
+}

@@ -1,0 +1,175 @@
+//! Deepgram's live socket: audio while somebody speaks, interim and final results. A lost connection is opened again
+//! and sent what was not final.
+
+mod connect;
+mod message;
+mod session;
+mod socket;
+mod tape;
+mod timeline;
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::time::Instant;
+use upstream::{Line, Patience};
+
+use self::connect::Address;
+use self::session::Task;
+use self::tape::Tape;
+use crate::listener::{Frame, Listener};
+use crate::meters::{Calls, Counter};
+use crate::utterance::BEFORE;
+use crate::{
+    Activity, Audio, BadKey, BadSettings, Capabilities, Engine, Events, Meter, Recognizer, Session, Settings,
+    Usage, channel,
+};
+
+/// How long opening a socket may take.
+const CONNECT: Duration = Duration::from_secs(10);
+
+/// The engine of a process.
+pub(crate) struct Deepgram {
+    address: Address,
+    line: Line,
+    meter: Arc<dyn Meter>,
+}
+
+impl Deepgram {
+    pub(crate) fn new(
+        settings: &Settings,
+        meter: Arc<dyn Meter>,
+        chance: [u8; 32],
+    ) -> Result<Self, BadSettings> {
+        let patience = Patience { deadline: CONNECT, retries: 0, ..Patience::default() };
+        let line = Line::new(patience, Arc::new(Calls(Arc::clone(&meter))), chance);
+        Ok(Self { address: Address::new(settings)?, line, meter })
+    }
+}
+
+impl Engine for Deepgram {
+    fn name(&self) -> &'static str {
+        "deepgram"
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { audio: true, interim: true, speakers: true, own_key: false }
+    }
+
+    fn open(&self, session: Session) -> Result<(Box<dyn Recognizer>, Events), BadKey> {
+        if session.own_key.is_some() {
+            return Err(BadKey);
+        }
+        let (events, receiver) = channel();
+        let shared =
+            Arc::new(Shared { tape: Mutex::new(Tape::new(session.channels)), changed: Notify::new() });
+        let counter = Counter::new(Arc::clone(&self.meter));
+        let task = Task {
+            url: self.address.of(&session),
+            address: self.address.clone(),
+            line: self.line.clone(),
+            shared: Arc::clone(&shared),
+            events,
+            counter: counter.clone(),
+            channels: session.channels,
+        };
+        tokio::spawn(task.run());
+        let listener = Listener::new(session.channels);
+        Ok((Box::new(Ear { listener, gate: Gate::default(), shared, counter }), receiver))
+    }
+}
+
+/// What the ear and the session's task share.
+struct Shared {
+    tape: Mutex<Tape>,
+    changed: Notify,
+}
+
+impl Shared {
+    fn tape(&self) -> MutexGuard<'_, Tape> {
+        self.tape.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The session's end that hears.
+struct Ear {
+    listener: Listener,
+    gate: Gate,
+    shared: Arc<Shared>,
+    counter: Counter,
+}
+
+/// Lets audio through while somebody speaks, and a little before.
+#[derive(Default)]
+struct Gate {
+    /// The last frames of silence.
+    before: VecDeque<(u64, Vec<i16>)>,
+    open: bool,
+}
+
+impl Recognizer for Ear {
+    fn hear(&mut self, audio: &Audio) -> Activity {
+        let now = Instant::now();
+        let mut tape = self.shared.tape();
+        let activity = self.listener.hear(audio, |frame| self.gate.take(frame, &mut tape, now));
+        drop(tape);
+        self.shared.changed.notify_one();
+        activity
+    }
+
+    fn flush(&mut self) {
+        self.shared.tape().flush();
+        self.shared.changed.notify_one();
+    }
+
+    fn finish(self: Box<Self>) {}
+
+    fn usage(&self) -> Usage {
+        self.counter.usage()
+    }
+}
+
+impl Drop for Ear {
+    fn drop(&mut self) {
+        self.shared.tape().closed = true;
+        self.shared.changed.notify_one();
+    }
+}
+
+impl Gate {
+    fn take(&mut self, frame: &Frame<'_>, tape: &mut Tape, now: Instant) {
+        let samples = interleaved(frame);
+        match (self.open, frame.speaking()) {
+            (false, false) => {
+                self.before.push_back((frame.at, samples));
+                if self.before.len() > BEFORE {
+                    self.before.pop_front();
+                }
+                return;
+            }
+            (false, true) => {
+                for (at, samples) in self.before.drain(..) {
+                    tape.record(at, &samples, now);
+                }
+            }
+            (true, _) => (),
+        }
+        tape.record(frame.at, &samples, now);
+        if self.open && !frame.speaking() {
+            tape.pause();
+        }
+        self.open = frame.speaking();
+    }
+}
+
+/// The frame's samples of all tracks in turn.
+fn interleaved(frame: &Frame<'_>) -> Vec<i16> {
+    let tracks: Vec<&[i16]> = frame.tracks().map(|(samples, _)| samples).collect();
+    match tracks[..] {
+        [left, right] => left.iter().zip(right).flat_map(|(left, right)| [*left, *right]).collect(),
+        [one] => one.to_vec(),
+        _ => Vec::new(),
+    }
+}

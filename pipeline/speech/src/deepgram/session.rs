@@ -1,0 +1,177 @@
+//! One session's task: connects when there is something to send, and again when a connection is lost.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use reqwest::Url;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep};
+use upstream::{Line, Unanswered};
+
+use super::Shared;
+use super::connect::{Address, Fault, Socket};
+use super::socket::{Conversation, End};
+use crate::meters::Counter;
+use crate::{Event, Reason, Status};
+
+/// The wait before a connection is tried again, doubled each time.
+const FIRST_WAIT: Duration = Duration::from_millis(500);
+const LONGEST_WAIT: Duration = Duration::from_secs(8);
+/// Audio over which so many connections were lost is given up, so that what follows gets its turn.
+const MOST_LOSSES: u32 = 4;
+/// Connections that are tried for a session that has ended.
+const LAST_TRIES: u32 = 2;
+
+pub(super) struct Task {
+    pub(super) url: Url,
+    pub(super) address: Address,
+    pub(super) line: Line,
+    pub(super) shared: Arc<Shared>,
+    pub(super) events: mpsc::Sender<Event>,
+    pub(super) counter: Counter,
+    pub(super) channels: u8,
+}
+
+impl Task {
+    /// Runs until everything heard is settled, the engine failed for good, or the session dropped its events.
+    pub(super) async fn run(self) {
+        let events = self.events.clone();
+        tokio::select! {
+            () = self.work() => (),
+            () = events.closed() => (),
+        }
+    }
+
+    async fn work(self) {
+        let mut status = Status::Connecting;
+        self.send(Event::Status(status)).await;
+        // Connections that failed or were lost, since words last became final.
+        let (mut failures, mut losses) = (0_u32, 0);
+        loop {
+            let mut asked = Duration::ZERO;
+            let reason = match self.connect().await {
+                Ok(socket) => {
+                    self.set(&mut status, Status::Ready).await;
+                    let mut conversation = Conversation::new(&self);
+                    let end = conversation.hold(socket).await;
+                    if conversation.has_settled {
+                        (failures, losses) = (0, 0);
+                    }
+                    match end {
+                        End::Finished => return,
+                        End::Idle => {
+                            self.shared.tape().forget();
+                            if !self.wait_for_speech().await {
+                                return;
+                            }
+                            continue;
+                        }
+                        End::Lost(reason) => {
+                            losses += 1;
+                            if losses > 1 {
+                                self.set(&mut status, Status::Failing(reason)).await;
+                            }
+                            if losses >= MOST_LOSSES {
+                                losses = 0;
+                                self.give_up(false, reason).await;
+                            }
+                            reason
+                        }
+                    }
+                }
+                Err(Fault { reason: reason @ (Reason::KeyRejected | Reason::Rejected), .. }) => {
+                    return self.fail(reason).await;
+                }
+                Err(fault) => {
+                    self.set(&mut status, Status::Failing(fault.reason)).await;
+                    asked = fault.retry_after.unwrap_or_default();
+                    fault.reason
+                }
+            };
+            self.shared.tape().rewind();
+            self.report_lost().await;
+            failures = failures.saturating_add(1);
+            if self.shared.tape().closed && failures >= LAST_TRIES {
+                return self.give_up(true, reason).await;
+            }
+            let wait = FIRST_WAIT.saturating_mul(2_u32.saturating_pow(failures - 1));
+            sleep(wait.max(asked).min(LONGEST_WAIT)).await;
+        }
+    }
+
+    async fn connect(&self) -> Result<Socket, Fault> {
+        self.line.call("connect", || self.address.connect(&self.url)).await.map_err(|unanswered| {
+            match unanswered {
+                Unanswered::CircuitOpen(wait) => {
+                    Fault { reason: Reason::Unavailable, retry_after: Some(wait) }
+                }
+                Unanswered::Failed { fault, .. } => fault,
+            }
+        })
+    }
+
+    /// Waits without a connection; false when the session has ended and nothing is left.
+    async fn wait_for_speech(&self) -> bool {
+        loop {
+            let (flushed, has_unsent, closed) = {
+                let mut tape = self.shared.tape();
+                (tape.settle(0).flushed, tape.has_unsent(), tape.closed)
+            };
+            self.flushed(flushed).await;
+            if has_unsent || closed {
+                return has_unsent;
+            }
+            self.shared.changed.notified().await;
+        }
+    }
+
+    /// Reports the end, then everything that is heard as gaps.
+    async fn fail(&self, reason: Reason) {
+        self.send(Event::Status(Status::Failed(reason))).await;
+        loop {
+            self.give_up(true, reason).await;
+            if self.shared.tape().closed {
+                return;
+            }
+            self.shared.changed.notified().await;
+        }
+    }
+
+    async fn give_up(&self, everything: bool, reason: Reason) {
+        let flushed = self.shared.tape().give_up(everything, reason);
+        self.report_lost().await;
+        self.flushed(flushed).await;
+    }
+
+    pub(super) async fn report_lost(&self) {
+        let lost = self.shared.tape().take_lost();
+        for gap in lost {
+            self.counter.gap(&gap);
+            self.send(Event::Gap(gap)).await;
+        }
+    }
+
+    pub(super) async fn flushed(&self, times: usize) {
+        for _ in 0..times {
+            self.send(Event::Flushed).await;
+        }
+    }
+
+    /// Words of so many samples became final that were heard then.
+    pub(super) fn recognized(&self, samples: u64, heard: Option<Instant>) {
+        let latency = heard.map(|heard| Instant::now().duration_since(heard)).unwrap_or_default();
+        self.counter.recognized(samples, latency);
+    }
+
+    async fn set(&self, status: &mut Status, to: Status) {
+        if *status != to {
+            *status = to;
+            self.send(Event::Status(to)).await;
+        }
+    }
+
+    /// A session that is gone misses nothing; the task is about to end.
+    pub(super) async fn send(&self, event: Event) {
+        let _ = self.events.send(event).await;
+    }
+}

@@ -1,0 +1,131 @@
+//! The tape against connections that are lost at any time.
+
+#![allow(clippy::cast_possible_truncation, reason = "tests")]
+
+use proptest::prelude::*;
+
+use super::*;
+
+const SECOND: u64 = RATE as u64;
+
+fn second(at: u64) -> (u64, Vec<i16>) {
+    (at * SECOND, vec![at as i16; RATE as usize])
+}
+
+fn record(tape: &mut Tape, seconds: std::ops::Range<u64>) {
+    for at in seconds {
+        let (at, samples) = second(at);
+        tape.record(at, &samples, Instant::now());
+    }
+}
+
+/// The seconds of audio that are sent now.
+fn sent(tape: &mut Tape) -> Vec<u64> {
+    let mut timeline = Timeline::default();
+    let mut seconds = Vec::new();
+    while let Some(outgoing) = tape.next(&mut timeline, Instant::now()) {
+        if let Outgoing::Audio(bytes, _) = outgoing {
+            seconds.extend(bytes.chunks(2 * RATE as usize).map(|second| u64::from(second[0])));
+        }
+    }
+    seconds
+}
+
+#[tokio::test]
+async fn a_lost_connection_is_followed_by_what_was_not_final_and_no_more() {
+    let mut tape = Tape::new(1);
+    record(&mut tape, 0..5);
+    assert_eq!(sent(&mut tape), [0, 1, 2, 3, 4]);
+    tape.settle(2 * SECOND + SECOND / 2);
+    assert_eq!(tape.unsettled(), 5 * SECOND / 2);
+    tape.rewind();
+    record(&mut tape, 5..6);
+    assert_eq!(sent(&mut tape), [2, 3, 4, 5]);
+    tape.settle(6 * SECOND);
+    tape.rewind();
+    assert_eq!(sent(&mut tape), Vec::<u64>::new());
+    assert!(tape.is_idle());
+}
+
+#[tokio::test]
+async fn a_flush_is_settled_with_the_audio_before_it() {
+    let mut tape = Tape::new(1);
+    tape.flush();
+    assert_eq!(tape.settle(0).flushed, 1, "nothing was said");
+    record(&mut tape, 0..2);
+    tape.pause();
+    tape.flush();
+    record(&mut tape, 10..11);
+    sent(&mut tape);
+    assert_eq!(tape.settle(SECOND).flushed, 0);
+    assert_eq!(tape.first_finalize(), Some(2 * SECOND));
+    assert_eq!(tape.settle(2 * SECOND).flushed, 1);
+    assert_eq!(tape.unsettled(), SECOND);
+    assert!(!tape.answer_flush(Instant::now()), "it was settled");
+    tape.flush();
+    assert!(!tape.answer_flush(Instant::now()), "it was not sent");
+    sent(&mut tape);
+    assert!(tape.answer_flush(Instant::now()) && !tape.answer_flush(Instant::now()));
+}
+
+#[tokio::test]
+async fn a_minute_is_kept_and_what_was_not_sent_is_lost_at_once() {
+    let mut tape = Tape::new(1);
+    record(&mut tape, 0..70);
+    assert_eq!(tape.take_lost(), [Gap { start: 0.0, end: 10.0, reason: Reason::Overloaded }]);
+    assert_eq!(sent(&mut tape), (10..70).collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn what_was_sent_and_is_kept_no_more_is_lost_with_its_connection_alone() {
+    let mut tape = Tape::new(1);
+    record(&mut tape, 0..60);
+    sent(&mut tape);
+    record(&mut tape, 60..65);
+    assert_eq!(tape.take_lost(), []);
+    tape.rewind();
+    assert_eq!(tape.take_lost(), [Gap { start: 0.0, end: 5.0, reason: Reason::Overloaded }]);
+    sent(&mut tape);
+    record(&mut tape, 65..70);
+    tape.settle(70 * SECOND);
+    tape.rewind();
+    assert_eq!(tape.take_lost(), [], "it became final after all");
+}
+
+proptest! {
+    #[test]
+    fn every_second_is_final_or_lost_or_kept(steps in prop::collection::vec((0_u8..6, 1_u64..20), 1..60)) {
+        let mut tape = Tape::new(2);
+        let (mut clock, mut is_final) = (0_u64, 0_u64);
+        let mut lost = Vec::new();
+        let mut timeline = Timeline::default();
+        for (step, amount) in steps {
+            match step {
+                0 | 1 => for _ in 0..amount {
+                    tape.record(clock * SECOND, &vec![0; 2 * RATE as usize], Instant::now());
+                    clock += 1;
+                },
+                2 => while tape.next(&mut timeline, Instant::now()).is_some() {},
+                3 => {
+                    let sent = clock.min(is_final + amount);
+                    if tape.unsettled() >= (sent - is_final) * SECOND {
+                        tape.settle(sent * SECOND);
+                        is_final = sent;
+                    }
+                }
+                4 => tape.rewind(),
+                _ => { tape.give_up(false, Reason::Timeout); }
+            }
+            prop_assert!(tape.held <= MOST);
+            let gaps = tape.take_lost();
+            lost.extend(gaps.iter().map(|gap| gap.end - gap.start));
+            prop_assert!(gaps.iter().all(|gap| gap.start < gap.end));
+        }
+        tape.give_up(true, Reason::Timeout);
+        tape.rewind();
+        lost.extend(tape.take_lost().iter().map(|gap| gap.end - gap.start));
+        prop_assert_eq!(tape.held, 0);
+        let lost: f64 = lost.iter().sum();
+        prop_assert!(lost <= seconds(clock * SECOND) + 1e-6, "nothing is lost twice: {} of {}", lost, clock);
+    }
+}

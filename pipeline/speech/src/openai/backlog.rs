@@ -1,0 +1,234 @@
+//! Utterances that wait for their turn: in order, 60 s of audio at most. When recognition is slow, neighbours
+//! become one longer utterance; when more would wait than is kept, the oldest is given up.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use crate::utterance::{LONGEST, Utterance};
+use crate::{Gap, RATE, Reason, seconds};
+
+/// Audio of one session that waits or is being recognized: 60 s.
+const MOST: usize = 60 * RATE as usize;
+/// Utterances with a longer pause between them stay apart: a recognizer invents words on silence. 2 s.
+const LONGEST_PAUSE: u64 = 2 * RATE as u64;
+
+/// What the session does next.
+pub(super) enum Work {
+    /// Recognizes it.
+    Recognize(Waiting),
+    /// Reports that everything before is settled.
+    Flushed,
+    /// Reports what was given up meanwhile.
+    Lost(Gap),
+}
+
+/// An utterance and since when it waits.
+pub(super) struct Waiting {
+    pub(super) utterance: Utterance,
+    pub(super) since: Instant,
+}
+
+#[derive(Default)]
+struct Queue {
+    waiting: VecDeque<Entry>,
+    lost: VecDeque<Gap>,
+    /// Samples that wait.
+    held: usize,
+    /// Samples of the utterance that was taken last.
+    taken: usize,
+    closed: bool,
+}
+
+enum Entry {
+    Utterance(Waiting),
+    Flush,
+}
+
+/// Shared by the recognizer, which fills it, and the session's task, which works it off.
+#[derive(Default)]
+pub(super) struct Backlog {
+    queue: Mutex<Queue>,
+    changed: Notify,
+    /// Permitted once, when it is closed.
+    closing: Notify,
+}
+
+impl Backlog {
+    /// Adds an utterance that ended now; returns what had to be given up for it.
+    pub(super) fn push(&self, utterance: Utterance, now: Instant) -> Vec<Gap> {
+        let mut queue = self.locked();
+        queue.held += utterance.samples.len();
+        match queue.waiting.back_mut() {
+            Some(Entry::Utterance(last)) if may_join(&last.utterance, &utterance) => {
+                let pause = usize::try_from(utterance.start - last.utterance.end()).unwrap_or(0);
+                join(&mut last.utterance, utterance, pause);
+                queue.held += pause;
+            }
+            _ => queue.waiting.push_back(Entry::Utterance(Waiting { utterance, since: now })),
+        }
+        let mut given_up = Vec::new();
+        while queue.held + queue.taken > MOST
+            && let Some(oldest) = queue.drop_oldest()
+        {
+            let gap = gap(&oldest, Reason::Overloaded);
+            queue.lost.push_back(gap);
+            given_up.push(gap);
+        }
+        drop(queue);
+        self.changed.notify_one();
+        given_up
+    }
+
+    /// Asks for a report when everything so far is settled.
+    pub(super) fn flush(&self) {
+        self.locked().waiting.push_back(Entry::Flush);
+        self.changed.notify_one();
+    }
+
+    /// Nothing more will come.
+    pub(super) fn close(&self) {
+        self.locked().closed = true;
+        self.changed.notify_one();
+        self.closing.notify_one();
+    }
+
+    /// Waits until [`close`](Self::close); for the one task that works it off.
+    pub(super) async fn closed(&self) {
+        if !self.locked().closed {
+            self.closing.notified().await;
+        }
+    }
+
+    /// The next work; `None` when it is closed and empty.
+    pub(super) async fn next(&self) -> Option<Work> {
+        loop {
+            {
+                let mut queue = self.locked();
+                queue.taken = 0;
+                if let Some(gap) = queue.lost.pop_front() {
+                    return Some(Work::Lost(gap));
+                }
+                match queue.waiting.pop_front() {
+                    Some(Entry::Flush) => return Some(Work::Flushed),
+                    Some(Entry::Utterance(waiting)) => {
+                        queue.taken = waiting.utterance.samples.len();
+                        queue.held -= queue.taken;
+                        return Some(Work::Recognize(waiting));
+                    }
+                    None if queue.closed => return None,
+                    None => (),
+                }
+            }
+            self.changed.notified().await;
+        }
+    }
+
+    fn locked(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Queue {
+    fn drop_oldest(&mut self) -> Option<Utterance> {
+        let at = self.waiting.iter().position(|entry| matches!(entry, Entry::Utterance(_)))?;
+        let Some(Entry::Utterance(Waiting { utterance, .. })) = self.waiting.remove(at) else { return None };
+        self.held -= utterance.samples.len();
+        Some(utterance)
+    }
+}
+
+/// The gap that `utterance` leaves.
+pub(super) fn gap(utterance: &Utterance, reason: Reason) -> Gap {
+    Gap { start: seconds(utterance.start), end: seconds(utterance.end()), reason }
+}
+
+fn may_join(last: &Utterance, next: &Utterance) -> bool {
+    let follows = next.start >= last.end() && next.start - last.end() <= LONGEST_PAUSE;
+    last.track == next.track && follows && next.end() - last.start <= LONGEST as u64
+}
+
+fn join(last: &mut Utterance, next: Utterance, pause: usize) {
+    last.samples.resize(last.samples.len() + pause, 0);
+    last.samples.extend(next.samples);
+    last.voiced += next.voiced;
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::panic, reason = "tests")]
+
+    use futures::FutureExt;
+
+    use super::*;
+
+    fn utterance(start_seconds: u64, length_seconds: usize) -> Utterance {
+        let rate = RATE as usize;
+        Utterance {
+            track: 0,
+            start: start_seconds * u64::from(RATE),
+            samples: vec![7; length_seconds * rate],
+            voiced: 10_000,
+        }
+    }
+
+    fn next(backlog: &Backlog) -> Option<Work> {
+        backlog.next().now_or_never().flatten()
+    }
+
+    #[tokio::test]
+    async fn neighbours_join_while_they_wait_and_far_ones_do_not() {
+        let backlog = Backlog::default();
+        backlog.push(utterance(0, 4), Instant::now());
+        backlog.push(utterance(5, 4), Instant::now());
+        backlog.push(utterance(20, 4), Instant::now());
+        let Some(Work::Recognize(first)) = next(&backlog) else { panic!("the joined one") };
+        assert_eq!((first.utterance.start, first.utterance.samples.len()), (0, 9 * RATE as usize));
+        assert_eq!(first.utterance.samples[4 * RATE as usize], 0, "the pause is silence");
+        let Some(Work::Recognize(second)) = next(&backlog) else { panic!("the far one") };
+        assert_eq!(second.utterance.start, 20 * u64::from(RATE));
+        assert!(next(&backlog).is_none());
+    }
+
+    #[tokio::test]
+    async fn joined_utterances_are_no_longer_than_the_longest() {
+        let backlog = Backlog::default();
+        for start in [0, 10, 20, 30, 40] {
+            backlog.push(utterance(start, 10), Instant::now());
+        }
+        while let Some(Work::Recognize(waiting)) = next(&backlog) {
+            assert!(waiting.utterance.samples.len() <= LONGEST);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_minute_is_kept_and_the_oldest_is_given_up_with_a_report() {
+        let backlog = Backlog::default();
+        backlog.push(utterance(0, 20), Instant::now());
+        let Some(Work::Recognize(_taken)) = next(&backlog) else { panic!("the first") };
+        let mut given_up = Vec::new();
+        for start in [30, 60, 90] {
+            given_up.extend(backlog.push(utterance(start, 20), Instant::now()));
+        }
+        assert_eq!(given_up, [Gap { start: 30.0, end: 50.0, reason: Reason::Overloaded }]);
+        assert!(matches!(next(&backlog), Some(Work::Lost(gap)) if gap == given_up[0]));
+        assert!(
+            matches!(next(&backlog), Some(Work::Recognize(waiting)) if waiting.utterance.start == 60 * 16_000)
+        );
+    }
+
+    #[tokio::test]
+    async fn a_flush_is_reported_behind_what_was_heard_before_it() {
+        let backlog = Backlog::default();
+        backlog.push(utterance(0, 1), Instant::now());
+        backlog.flush();
+        backlog.push(utterance(1, 1), Instant::now());
+        backlog.close();
+        assert!(matches!(next(&backlog), Some(Work::Recognize(_))));
+        assert!(matches!(next(&backlog), Some(Work::Flushed)));
+        assert!(matches!(next(&backlog), Some(Work::Recognize(_))));
+        assert!(backlog.next().await.is_none());
+    }
+}

@@ -1,0 +1,159 @@
+//! Any server with the OpenAI API's `/audio/transcriptions`: utterance by utterance, in order, one at a time per
+//! session and a limited number at a time per process.
+
+mod answer;
+mod backlog;
+mod server;
+mod session;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Semaphore;
+use tokio::time::Instant;
+use upstream::{Line, Patience};
+
+use self::backlog::Backlog;
+use self::server::Server;
+use self::session::Task;
+use crate::listener::Listener;
+use crate::meters::{Calls, Counter};
+use crate::utterance::Cutter;
+use crate::{
+    Activity, Audio, BadKey, BadSettings, Capabilities, Engine, Events, Meter, Recognizer, Session, Settings,
+    Usage, channel,
+};
+
+pub(crate) use self::answer::cleaned;
+
+/// One utterance's request, its tries and the waits between them included.
+const DEADLINE: Duration = Duration::from_secs(30);
+/// The longest prompt: Whisper reads 224 tokens of it.
+const MAX_PROMPT_BYTES: usize = 600;
+
+/// The engine of a process.
+pub(crate) struct OpenAi {
+    server: Server,
+    line: Line,
+    requests: Arc<Semaphore>,
+    meter: Arc<dyn Meter>,
+}
+
+impl OpenAi {
+    pub(crate) fn new(
+        settings: &Settings,
+        meter: Arc<dyn Meter>,
+        chance: [u8; 32],
+    ) -> Result<Self, BadSettings> {
+        if settings.concurrency == 0 {
+            return Err(BadSettings::Concurrency);
+        }
+        let server = Server::new(settings)?;
+        let patience = Patience { deadline: DEADLINE, ..Patience::default() };
+        let line = Line::new(patience, Arc::new(Calls(Arc::clone(&meter))), chance);
+        let requests = Arc::new(Semaphore::new(settings.concurrency.min(Semaphore::MAX_PERMITS)));
+        Ok(Self { server, line, requests, meter })
+    }
+}
+
+impl Engine for OpenAi {
+    fn name(&self) -> &'static str {
+        "openai"
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { audio: true, interim: false, speakers: false, own_key: true }
+    }
+
+    fn open(&self, session: Session) -> Result<(Box<dyn Recognizer>, Events), BadKey> {
+        let server = match &session.own_key {
+            Some(key) => self.server.with_own_key(key)?,
+            None => self.server.clone(),
+        };
+        let (events, receiver) = channel();
+        let (backlog, counter) = (Arc::new(Backlog::default()), Counter::new(Arc::clone(&self.meter)));
+        let task = Task {
+            server,
+            line: self.line.clone(),
+            requests: Arc::clone(&self.requests),
+            backlog: Arc::clone(&backlog),
+            events,
+            counter: counter.clone(),
+            prompt: prompt(&session.vocabulary),
+            language: session.language,
+            channels: session.channels,
+        };
+        tokio::spawn(task.run());
+        let cutters = (0..u16::from(session.channels)).map(Cutter::new).collect();
+        Ok((Box::new(Ear { listener: Listener::new(session.channels), cutters, backlog, counter }), receiver))
+    }
+}
+
+/// The session's end that hears.
+struct Ear {
+    listener: Listener,
+    cutters: Vec<Cutter>,
+    backlog: Arc<Backlog>,
+    counter: Counter,
+}
+
+impl Recognizer for Ear {
+    fn hear(&mut self, audio: &Audio) -> Activity {
+        let mut ended = Vec::new();
+        let activity = self.listener.hear(audio, |frame| {
+            for (cutter, (samples, judged)) in self.cutters.iter_mut().zip(frame.tracks()) {
+                ended.extend(cutter.take(frame.at, samples, judged));
+            }
+        });
+        for utterance in ended {
+            self.push(utterance);
+        }
+        activity
+    }
+
+    fn flush(&mut self) {
+        self.push_open();
+        self.backlog.flush();
+    }
+
+    fn finish(self: Box<Self>) {}
+
+    fn usage(&self) -> Usage {
+        self.counter.usage()
+    }
+}
+
+impl Ear {
+    fn push(&self, utterance: crate::utterance::Utterance) {
+        for gap in self.backlog.push(utterance, Instant::now()) {
+            self.counter.gap(&gap);
+        }
+    }
+
+    fn push_open(&mut self) {
+        let open: Vec<_> = self.cutters.iter_mut().filter_map(Cutter::flush).collect();
+        for utterance in open {
+            self.push(utterance);
+        }
+    }
+}
+
+impl Drop for Ear {
+    fn drop(&mut self) {
+        self.push_open();
+        self.backlog.close();
+    }
+}
+
+/// The user's names and terms, as a transcript that would hold them.
+fn prompt(vocabulary: &[String]) -> String {
+    let mut prompt = String::new();
+    for term in vocabulary.iter().map(|term| cleaned(term)).filter(|term| !term.is_empty()) {
+        if prompt.len() + term.len() + 2 > MAX_PROMPT_BYTES {
+            break;
+        }
+        prompt.push_str(if prompt.is_empty() { "" } else { ", " });
+        prompt.push_str(&term);
+    }
+    prompt
+}

@@ -1,0 +1,202 @@
+//! One exchange with a transcription server, and what its failures mean. Nothing that the server wrote leaves this
+//! file but the body of a good answer.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
+
+use reqwest::header::{AUTHORIZATION, HeaderValue};
+use reqwest::multipart::{Form, Part};
+use reqwest::{Client, Response, StatusCode, Url};
+use secrecy::{ExposeSecret, SecretString};
+use serde::Deserialize;
+use upstream::{Broken, asked_for, read_at_most};
+
+use super::answer::Answer;
+use crate::wav::wav;
+use crate::{BadKey, BadSettings, Language, Reason, Settings};
+
+const OPENAI: &str = "https://api.openai.com/v1";
+/// The largest answer: 28 s of speech in every detail a server may give.
+const MAX_ANSWER_BYTES: usize = 1024 * 1024;
+const MAX_COMPLAINT_BYTES: usize = 64 * 1024;
+
+/// Why an exchange gave no words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Fault {
+    pub(super) reason: Reason,
+    /// How long the server asked to be left alone.
+    pub(super) retry_after: Option<Duration>,
+    /// Whether the same request may be answered a moment later.
+    passing: bool,
+    /// The server is there and fails on this utterance, perhaps on no other.
+    pub(super) stumbled: bool,
+}
+
+impl Fault {
+    fn lasting(reason: Reason) -> Self {
+        Self { reason, retry_after: None, passing: false, stumbled: false }
+    }
+
+    fn passing(reason: Reason) -> Self {
+        Self { passing: true, ..Self::lasting(reason) }
+    }
+
+    fn malformed() -> Self {
+        Self { stumbled: true, ..Self::passing(Reason::Malformed) }
+    }
+}
+
+impl upstream::Fault for Fault {
+    fn silent() -> Self {
+        Self::lasting(Reason::Timeout)
+    }
+
+    fn outcome(&self) -> &'static str {
+        self.reason.as_str()
+    }
+
+    fn is_unavailability(&self) -> bool {
+        matches!(self.reason, Reason::Unavailable | Reason::Timeout)
+    }
+
+    fn is_passing(&self) -> bool {
+        self.passing
+    }
+
+    fn retry_after(&self) -> Option<Duration> {
+        self.retry_after
+    }
+}
+
+/// What is asked.
+pub(super) struct Question<'a> {
+    pub(super) samples: &'a [i16],
+    pub(super) language: &'a Language,
+    pub(super) prompt: &'a str,
+}
+
+/// A transcription server and the key it is asked with.
+#[derive(Clone)]
+pub(super) struct Server {
+    client: Client,
+    url: Url,
+    authorization: Option<HeaderValue>,
+    own_key: bool,
+    model: Arc<str>,
+    /// It refuses `verbose_json`, as was learnt.
+    plain: Arc<AtomicBool>,
+}
+
+impl Server {
+    pub(super) fn new(settings: &Settings) -> Result<Self, BadSettings> {
+        if settings.model.trim().is_empty() {
+            return Err(BadSettings::Model);
+        }
+        let base = settings.base_url.as_deref().filter(|url| !url.trim().is_empty()).unwrap_or(OPENAI);
+        let mut url = upstream::base_url(base, &["http", "https"]).ok_or(BadSettings::BaseUrl)?;
+        let path = settings.path.trim_start_matches('/');
+        url.set_path(&format!("{}/{path}", url.path().trim_end_matches('/')));
+        let key = settings.api_key.as_ref().filter(|key| !key.expose_secret().is_empty());
+        let authorization = key.map(|key| upstream::bearer(key).ok_or(BadSettings::Key)).transpose()?;
+        let client = upstream::client(&url).ok_or(BadSettings::Client)?;
+        let model = settings.model.trim().into();
+        Ok(Self { client, url, authorization, own_key: false, model, plain: Arc::default() })
+    }
+
+    pub(super) fn with_own_key(&self, key: &SecretString) -> Result<Self, BadKey> {
+        let authorization = Some(upstream::bearer(key).ok_or(BadKey)?);
+        Ok(Self { authorization, own_key: true, ..self.clone() })
+    }
+
+    /// Asks with times where the server knows such an answer, else for the text alone.
+    pub(super) async fn ask(&self, question: Question<'_>) -> Result<Answer, Fault> {
+        if self.plain.load(Relaxed) {
+            return self.once(&question, "json").await;
+        }
+        match self.once(&question, "verbose_json").await {
+            Err(Fault { reason: Reason::Rejected, .. }) => {
+                let answer = self.once(&question, "json").await?;
+                self.plain.store(true, Relaxed);
+                Ok(answer)
+            }
+            answered => answered,
+        }
+    }
+
+    async fn once(&self, question: &Question<'_>, format: &'static str) -> Result<Answer, Fault> {
+        let file = Part::bytes(wav(question.samples)).file_name("audio.wav");
+        let file = file.mime_str("audio/wav").map_err(|_| Fault::lasting(Reason::Rejected))?;
+        let mut form = Form::new()
+            .part("file", file)
+            .text("model", self.model.to_string())
+            .text("response_format", format);
+        if let Language::Tag(tag) = question.language {
+            // Whisper's languages have no regions.
+            form = form.text("language", tag.split('-').next().unwrap_or(tag).to_ascii_lowercase());
+        }
+        if !question.prompt.is_empty() {
+            form = form.text("prompt", question.prompt.to_owned());
+        }
+        let mut request = self.client.post(self.url.clone()).multipart(form);
+        if let Some(value) = &self.authorization {
+            request = request.header(AUTHORIZATION, value.clone());
+        }
+        let response = request.send().await.map_err(|error| fault_of_error(&error))?;
+        match response.status() {
+            status if status.is_success() => {
+                let body = read(response, MAX_ANSWER_BYTES).await?;
+                Answer::read(&body).ok_or_else(Fault::malformed)
+            }
+            status => Err(self.fault_of_answer(status, response).await),
+        }
+    }
+
+    async fn fault_of_answer(&self, status: StatusCode, response: Response) -> Fault {
+        let retry_after = asked_for(response.headers());
+        let refused = if self.own_key { Reason::OwnKeyRejected } else { Reason::KeyRejected };
+        let passing = |reason| Fault { retry_after, ..Fault::passing(reason) };
+        match status {
+            StatusCode::UNAUTHORIZED | StatusCode::PAYMENT_REQUIRED | StatusCode::FORBIDDEN => {
+                Fault::lasting(refused)
+            }
+            StatusCode::TOO_MANY_REQUESTS if is_about_credit(response).await => Fault::lasting(refused),
+            StatusCode::TOO_MANY_REQUESTS => passing(Reason::RateLimited),
+            StatusCode::REQUEST_TIMEOUT | StatusCode::GATEWAY_TIMEOUT => passing(Reason::Timeout),
+            StatusCode::BAD_GATEWAY | StatusCode::SERVICE_UNAVAILABLE | StatusCode::CONFLICT => {
+                passing(Reason::Unavailable)
+            }
+            status if status.is_server_error() => Fault { stumbled: true, ..passing(Reason::Unavailable) },
+            _ => Fault::lasting(Reason::Rejected),
+        }
+    }
+}
+
+/// No credit left: it says 429, and means that asking again does not help.
+async fn is_about_credit(response: Response) -> bool {
+    #[derive(Default, Deserialize)]
+    #[serde(default)]
+    struct Complaint {
+        error: Details,
+    }
+    #[derive(Default, Deserialize)]
+    #[serde(default)]
+    struct Details {
+        code: Option<serde_json::Value>,
+    }
+    let body = read(response, MAX_COMPLAINT_BYTES).await.unwrap_or_default();
+    let complaint: Complaint = serde_json::from_slice(&body).unwrap_or_default();
+    let code = complaint.error.code.as_ref().and_then(serde_json::Value::as_str);
+    matches!(code, Some("insufficient_quota" | "billing_hard_limit_reached"))
+}
+
+fn fault_of_error(error: &reqwest::Error) -> Fault {
+    Fault::passing(if error.is_timeout() { Reason::Timeout } else { Reason::Unavailable })
+}
+
+async fn read(response: Response, most: usize) -> Result<Vec<u8>, Fault> {
+    read_at_most(response, most).await.map_err(|broken| match broken {
+        Broken::TooLong => Fault::malformed(),
+        Broken::Connection(error) => fault_of_error(&error),
+    })
+}

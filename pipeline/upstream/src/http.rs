@@ -1,0 +1,107 @@
+//! The parts of an HTTP exchange with such a server that do not depend on what is asked of it.
+
+use std::time::Duration;
+
+use reqwest::header::HeaderValue;
+use reqwest::redirect::Policy;
+use reqwest::{Client, Response, Url};
+use secrecy::{ExposeSecret, SecretString};
+
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Why the body of an answer could not be read.
+#[derive(Debug)]
+pub enum Broken {
+    /// It is longer than it may be.
+    TooLong,
+    /// The connection broke.
+    Connection(reqwest::Error),
+}
+
+/// Goes through the proxies that `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY` name, as a
+/// company's network asks of programs; but never on the way to this very machine, where no proxy helps. `None`: the
+/// process has no TLS provider or no root certificates.
+pub fn client(base: &Url) -> Option<Client> {
+    let mut builder = Client::builder();
+    if is_here(base) {
+        builder = builder.no_proxy();
+    }
+    builder
+        .connect_timeout(CONNECT_TIMEOUT)
+        .redirect(Policy::none())
+        .referer(false)
+        .user_agent(concat!("listen/", env!("CARGO_PKG_VERSION")))
+        .build()
+        .ok()
+}
+
+fn is_here(base: &Url) -> bool {
+    let host = base.host_str().unwrap_or_default().trim_matches(['[', ']']);
+    host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+/// A URL of one of `schemes` with a host and without a user name or password.
+pub fn base_url(text: &str, schemes: &[&str]) -> Option<Url> {
+    let url = Url::parse(text.trim()).ok()?;
+    let bare = url.username().is_empty() && url.password().is_none();
+    (schemes.contains(&url.scheme()) && url.has_host() && bare).then_some(url)
+}
+
+/// The host and, when it is not the scheme's own, the port.
+pub fn host(url: &Url) -> String {
+    let host = url.host_str().unwrap_or_default();
+    url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
+}
+
+/// The `Authorization` header for `key`; `None` when it cannot be sent in a header.
+pub fn bearer(key: &SecretString) -> Option<HeaderValue> {
+    let mut value = HeaderValue::try_from(format!("Bearer {}", key.expose_secret())).ok()?;
+    // Keeps it out of `Debug` and out of the compression tables of HTTP/2.
+    value.set_sensitive(true);
+    Some(value)
+}
+
+/// The body of `response`, of at most `most` bytes.
+pub async fn read_at_most(mut response: Response, most: usize) -> Result<Vec<u8>, Broken> {
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(Broken::Connection)? {
+        if body.len() + chunk.len() > most {
+            return Err(Broken::TooLong);
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(body)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may panic")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_this_machine_is_reached_without_a_proxy() {
+        for (url, expected) in [
+            ("http://localhost:11434/v1", true),
+            ("http://127.0.0.1/v1", true),
+            ("http://[::1]:80/v1", true),
+            ("https://models.example/v1", false),
+            ("http://10.0.0.1/v1", false),
+        ] {
+            assert_eq!(is_here(&Url::parse(url).unwrap()), expected, "{url}");
+        }
+    }
+
+    #[test]
+    fn a_base_url_has_a_known_scheme_a_host_and_no_password() {
+        for (url, expected) in [
+            (" https://models.example/v1 ", true),
+            ("http://127.0.0.1:8000", true),
+            ("ftp://models.example", false),
+            ("https://key@models.example", false),
+            ("https://", false),
+            ("models.example", false),
+        ] {
+            assert_eq!(base_url(url, &["http", "https"]).is_some(), expected, "{url}");
+        }
+    }
+}

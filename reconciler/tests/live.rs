@@ -1,0 +1,76 @@
+//! Live conversations that no living session will end.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod house;
+
+use std::time::Duration;
+
+use house::{House, user};
+use ledger::{LIVE_GRACE, NewLive};
+use records::{ConversationId, Segment, Source};
+
+/// A live conversation with a word in it.
+async fn spoken(house: &House, id: &str) {
+    let new = NewLive {
+        fresh_id: ConversationId::new(id),
+        wanted_id: None,
+        device_id: Some(id.to_owned()),
+        platform: None,
+        language: "en".to_owned(),
+        source: Source::new("phone"),
+        timeout: 2,
+        process: "gone".to_owned(),
+    };
+    let live = house.ledger.open_live(&user(), &new).await.unwrap().unwrap();
+    let said = Segment {
+        id: Some(format!("s{id}")),
+        text: "Call the dentist.".to_owned(),
+        speaker: Some("SPEAKER_00".to_owned()),
+        speaker_id: None,
+        is_user: true,
+        person_id: None,
+        start: 0.0,
+        end: 1.0,
+    };
+    house.ledger.append_live(&user(), &live.id, live.epoch, &[said], Some(1.0)).await.unwrap().unwrap();
+}
+
+const ADMITTED: &str = "select count(*) from finalization_jobs where origin = 'live' and not force_process";
+
+#[tokio::test]
+async fn what_a_dead_process_left_is_ended_once_and_what_is_not_due_stays() {
+    let house = House::new().await;
+    spoken(&house, "c1").await;
+    spoken(&house, "c2").await;
+    let ended = async || reconciler::end_due(&house.ledger, LIVE_GRACE, &house.metrics, &house.stop).await;
+    ended().await.unwrap();
+    assert_eq!(house.count(ADMITTED).await, 0, "their sockets may be about to end them");
+    house
+        .sql("update conversations set process_after = now() - interval '16 seconds' where conversation_id = 'c1'")
+        .await;
+    let (one, two) = tokio::join!(ended(), ended());
+    one.and(two).unwrap();
+    assert_eq!(house.count(ADMITTED).await, 1);
+    assert_eq!(house.actions("admitted"), "1");
+    assert_eq!(house.count("select count(*) from conversations where status = 'in_progress'").await, 1);
+}
+
+#[tokio::test]
+async fn one_that_cannot_be_ended_keeps_no_other_from_its_end() {
+    let house = House::new().await;
+    for id in ["c1", "c2", "c3"] {
+        spoken(&house, id).await;
+    }
+    // A job of that id is there already: the first of the three can never be admitted.
+    house.sql("update conversations set process_after = now() - interval '1 minute'").await;
+    house
+        .sql(
+            "create function never() returns trigger language plpgsql as $$ begin \
+                 if new.conversation_id = 'c1' then raise exception 'never'; end if; return new; end $$; \
+             create trigger never before insert on finalization_jobs for each row execute function never()",
+        )
+        .await;
+    reconciler::end_due(&house.ledger, Duration::ZERO, &house.metrics, &house.stop).await.unwrap();
+    assert_eq!(house.count(ADMITTED).await, 2);
+}

@@ -1,0 +1,103 @@
+//! Live sockets and what recognizes their speech.
+
+use clap::{Args, ValueEnum};
+use secrecy::SecretString;
+use speech::{Choice, Settings};
+
+/// What recognizes speech.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SpeechEngine {
+    /// Deepgram where its key is set, a server with the OpenAI API where LISTEN_SPEECH_BASE_URL is set, else none.
+    Auto,
+    /// Any server with /audio/transcriptions.
+    Openai,
+    /// Deepgram's live socket.
+    Deepgram,
+    /// Nothing: clients may send transcripts of their own.
+    None,
+}
+
+/// What can be set about live sockets.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Live audio")]
+pub(crate) struct LiveConfig {
+    /// Live sockets at once in one process.
+    #[arg(long, env = "LISTEN_LIVE_SESSIONS", default_value_t = 1_000, value_name = "N")]
+    pub(crate) live_sessions: usize,
+    /// What recognizes speech.
+    #[arg(long, env = "LISTEN_SPEECH_ENGINE", default_value = "auto", value_name = "ENGINE")]
+    speech_engine: SpeechEngine,
+    /// A server with the OpenAI API for audio, such as http://127.0.0.1:8000/v1.
+    #[arg(long, env = "LISTEN_SPEECH_BASE_URL", value_name = "URL")]
+    speech_base_url: Option<String>,
+    /// Its key.
+    #[arg(long, env = "LISTEN_SPEECH_API_KEY", hide_env_values = true, value_name = "KEY")]
+    speech_api_key: Option<String>,
+    /// Its model.
+    #[arg(long, env = "LISTEN_SPEECH_MODEL", default_value = "gpt-transcribe", value_name = "MODEL")]
+    speech_model: String,
+    /// The path of its transcriptions.
+    #[arg(long, env = "LISTEN_SPEECH_PATH", default_value = "/audio/transcriptions", value_name = "PATH")]
+    speech_path: String,
+    /// Requests to it at once.
+    #[arg(long, env = "LISTEN_SPEECH_CONCURRENCY", default_value_t = 16, value_name = "N")]
+    pub(crate) speech_concurrency: usize,
+    /// A key of Deepgram's.
+    #[arg(long, env = "LISTEN_DEEPGRAM_API_KEY", hide_env_values = true, value_name = "KEY")]
+    deepgram_api_key: Option<String>,
+    /// Deepgram's address.
+    #[arg(
+        long,
+        env = "LISTEN_DEEPGRAM_BASE_URL",
+        default_value = "wss://api.deepgram.com",
+        value_name = "URL"
+    )]
+    deepgram_base_url: String,
+    /// Deepgram's model.
+    #[arg(long, env = "LISTEN_DEEPGRAM_MODEL", default_value = "nova-3", value_name = "MODEL")]
+    deepgram_model: String,
+}
+
+impl LiveConfig {
+    /// What recognizes speech, as the crate that does it wants to know.
+    pub(crate) fn speech(&self) -> Settings {
+        let secret = |key: &Option<String>| key.clone().map(SecretString::from);
+        Settings {
+            engine: match self.speech_engine {
+                SpeechEngine::Auto => Choice::Auto,
+                SpeechEngine::Openai => Choice::OpenAi,
+                SpeechEngine::Deepgram => Choice::Deepgram,
+                SpeechEngine::None => Choice::None,
+            },
+            base_url: self.speech_base_url.clone(),
+            api_key: secret(&self.speech_api_key),
+            model: self.speech_model.clone(),
+            path: self.speech_path.clone(),
+            concurrency: self.speech_concurrency,
+            deepgram_api_key: secret(&self.deepgram_api_key),
+            deepgram_base_url: self.deepgram_base_url.clone(),
+            deepgram_model: self.deepgram_model.clone(),
+        }
+    }
+
+    /// The effective values by name, secrets masked.
+    pub(super) fn effective(&self) -> Vec<(&'static str, String)> {
+        let masked = |value: &Option<String>| value.as_ref().map_or("(none)", |_| "(set)").to_owned();
+        let address = |value: &str| match value.contains('@') {
+            true => "(set)".to_owned(),
+            false => value.to_owned(),
+        };
+        vec![
+            ("live_sessions", self.live_sessions.to_string()),
+            ("speech_engine", format!("{:?}", self.speech_engine).to_lowercase()),
+            ("speech_base_url", self.speech_base_url.as_deref().map_or("(none)".to_owned(), address)),
+            ("speech_api_key", masked(&self.speech_api_key)),
+            ("speech_model", self.speech_model.clone()),
+            ("speech_path", self.speech_path.clone()),
+            ("speech_concurrency", self.speech_concurrency.to_string()),
+            ("deepgram_api_key", masked(&self.deepgram_api_key)),
+            ("deepgram_base_url", address(&self.deepgram_base_url)),
+            ("deepgram_model", self.deepgram_model.clone()),
+        ]
+    }
+}

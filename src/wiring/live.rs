@@ -1,0 +1,61 @@
+//! Live sockets: their sessions, what recognizes their speech, and the watch over what they leave behind.
+
+use std::sync::Arc;
+
+use anyhow::Context;
+use prometheus::Registry;
+use rand::Rng;
+use speech::Engine;
+use tokio_util::task::TaskTracker;
+
+use super::{App, chance, process_name};
+use crate::{
+    config::{Config, Role},
+    lifecycle::Lifecycle,
+    speech::SpeechMeter,
+};
+
+/// The live sockets of one process.
+pub(super) struct LiveParts {
+    sessions: api::Live,
+    engine: Arc<dyn Engine>,
+}
+
+impl LiveParts {
+    pub(super) fn wire(config: &Config, registry: &Registry) -> anyhow::Result<Self> {
+        let meter = SpeechMeter::register(registry).context("registering metrics")?;
+        let mut chances = [0; 32];
+        chance().fill_bytes(&mut chances);
+        let engine = config.live.speech().engine(Arc::new(meter), chances);
+        Ok(Self { sessions: api::Live::new(), engine: engine.context("setting up the speech engine")? })
+    }
+
+    pub(super) fn settings(&self, config: &Config) -> api::LiveSettings {
+        api::LiveSettings {
+            live: self.sessions.clone(),
+            sessions: config.live.live_sessions,
+            engine: Arc::clone(&self.engine),
+            process: process_name(),
+            ..api::LiveSettings::default()
+        }
+    }
+}
+
+impl App {
+    /// Starts what live sockets need, in a process that takes requests.
+    pub(crate) fn start_live(&self, tasks: &TaskTracker, lifecycle: &Lifecycle) {
+        if self.config.has(Role::Api) {
+            tasks.spawn(self.live.sessions.clone().run(lifecycle.soft.clone(), lifecycle.hard.clone()));
+        }
+    }
+
+    /// Starts the watch over live conversations whose socket is gone.
+    pub(super) fn watch_live(&self, tasks: &TaskTracker, lifecycle: &Lifecycle) {
+        tasks.spawn(reconciler::watch_live(
+            self.ledger.clone(),
+            chance().next_u64(),
+            self.reconciler_metrics.clone(),
+            lifecycle.soft.clone(),
+        ));
+    }
+}
