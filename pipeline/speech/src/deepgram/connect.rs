@@ -1,8 +1,10 @@
 //! Opening the engine's socket.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::Url;
+use rustls::{ClientConfig, RootCertStore};
 use secrecy::{ExposeSecret, SecretString};
 use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::Error;
@@ -10,7 +12,7 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::http::header::{AUTHORIZATION, HeaderValue, RETRY_AFTER};
 use tokio_tungstenite::tungstenite::http::{Response, StatusCode};
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
-use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async_with_config};
+use tokio_tungstenite::{Connector, MaybeTlsStream, WebSocketStream, connect_async_tls_with_config};
 
 use crate::openai::cleaned;
 use crate::{BadSettings, Language, RATE, Reason, Session, Settings};
@@ -63,6 +65,7 @@ pub(super) struct Address {
     base: Url,
     authorization: HeaderValue,
     model: String,
+    connector: Connector,
 }
 
 impl Address {
@@ -78,7 +81,8 @@ impl Address {
         if model.is_empty() {
             return Err(BadSettings::DeepgramModel);
         }
-        Ok(Self { base, authorization, model })
+        let connector = connector(&base).ok_or(BadSettings::Client)?;
+        Ok(Self { base, authorization, model, connector })
     }
 
     /// The address of one session, its wishes included.
@@ -127,13 +131,29 @@ impl Address {
             .write_buffer_size(BUFFER_BYTES)
             .max_message_size(Some(MAX_MESSAGE_BYTES))
             .max_frame_size(Some(MAX_MESSAGE_BYTES));
-        match connect_async_with_config(request, Some(limits), true).await {
+        let connector = Some(self.connector.clone());
+        match connect_async_tls_with_config(request, Some(limits), true, connector).await {
             Ok((socket, _)) => Ok(socket),
             Err(Error::Http(response)) => Err(fault_of_answer(&response)),
             Err(Error::Url(_)) => Err(lasting(Reason::Rejected)),
             Err(_) => Err(lasting(Reason::Unavailable)),
         }
     }
+}
+
+/// Made once: reading the system's certificates for every connection would cost more than the connection.
+fn connector(base: &Url) -> Option<Connector> {
+    if base.scheme() == "ws" {
+        return Some(Connector::Plain);
+    }
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    if roots.is_empty() {
+        return None;
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().ok()?;
+    Some(Connector::Rustls(Arc::new(config.with_root_certificates(roots).with_no_client_auth())))
 }
 
 fn fault_of_answer<T>(response: &Response<T>) -> Fault {

@@ -284,6 +284,17 @@ async fn an_idle_connection_is_kept_for_a_minute_and_the_next_word_opens_another
 }
 
 #[tokio::test]
+async fn a_server_that_does_not_speak_tls_is_not_spoken_to_in_the_clear() {
+    let server = server().await;
+    let deepgram_base_url = server.base_url().replace("ws://", "wss://");
+    let settings = Settings { deepgram_base_url, ..deepgram(&server) };
+    let mut speaker = Speaker::open(&engine(&settings), session());
+    let failing = Event::Status(Status::Failing(Reason::Unavailable));
+    speaker.until(|event| *event == failing).await;
+    assert_eq!(server.connections().len(), 0);
+}
+
+#[tokio::test]
 async fn a_users_openai_key_is_no_key_for_it() {
     let server = server().await;
     let own = Session { own_key: Some(SecretString::from("own-key")), ..session() };
