@@ -102,7 +102,7 @@ static PART: LazyLock<Pattern> = LazyLock::new(|| {
 /// What may stand right before a day: a part of it, or that the day before it is meant.
 static BEFORE: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?:\b(?:the\s+)?(?P<eve>night|evening|day)\s+|\b(?:on|in)?\s*the\s+(?P<part>morning|afternoon|evening|night)\s+|\b(?P<first>first\s+thing)\s+(?:on\s+)?)$",
+        r"(?:\b(?:the\s+)?(?P<eve>day)\s+|\b(?:(?:on|in)\s+)?the\s+(?P<part>morning|afternoon|evening|night)\s+|\b(?P<first>first\s+thing)\s+(?:on\s+)?)$",
     )
 });
 
@@ -142,7 +142,7 @@ fn read(captures: &Captures<'_>, text: &str, reader: Reader, now: NaiveDateTime)
     let from = text.floor_char_boundary(start.saturating_sub(24));
     if let Some(said) = BEFORE.captures(text.get(from..start)?) {
         let begins = from + said.get(0)?.start();
-        if said.name("eve").is_some() && lead == "before" {
+        if said.name("first").is_none() && lead == "before" {
             (date, deadline, start) = (date.pred_opt()?, false, begins);
         } else if said.name("first").is_some() {
             (time, start) = (time.or_else(|| part_of_day("morning")), begins);

@@ -188,9 +188,9 @@ impl Found {
         self.date
     }
 
-    /// Whether a time of day is known, and not only the day.
-    pub(super) fn has_time(&self) -> bool {
-        self.time.is_some()
+    /// The time of day, where more is known than the day.
+    pub(super) fn time(&self) -> Option<NaiveTime> {
+        self.time
     }
 
     /// How many minutes lie between its two times, where it has two.

@@ -6,6 +6,7 @@ mod finite_verbs;
 mod languages;
 mod nouns;
 mod stop_words;
+mod synonyms;
 mod verbs;
 
 pub(super) use categories::{SUBJECTS, emoji_of};
@@ -13,6 +14,7 @@ pub(super) use finite_verbs::ends_a_phrase;
 pub(super) use languages::{LANGUAGES, TIMES};
 pub(super) use nouns::{AMBIGUOUS_EVENT_NOUNS, EVENT_NOUNS, PAYABLES};
 pub(super) use stop_words::{FILLERS, MIC_TEST, is_stop_word};
+pub(super) use synonyms::{is_completive, is_contrast, kinds_of, meanings_of, one_noun};
 pub(super) use verbs::{
-    SYNONYMS, base_of_gerund, base_of_participle, is_narrative_verb, is_task_verb, is_vague_verb, task_verbs,
+    base_of_gerund, base_of_participle, is_narrative_verb, is_task_verb, is_vague_verb, task_verbs,
 };

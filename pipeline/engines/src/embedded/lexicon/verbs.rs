@@ -99,30 +99,6 @@ const NARRATIVE_VERBS: &str = "prefer expire speak fail cost save insist turn sa
     paid sent wrote felt found left met ran sold spent taught caught began broke chose drew fell flew grew heard hid hit led lay rose sang sank slept spoke stole struck \
     wore woke cheap cheapest expensive furious happy sad tired busy hard easy nice late early sick";
 
-/// Groups of verbs that name one task when their objects agree.
-pub(in crate::embedded) const SYNONYMS: &[&[&str]] = &[
-    &[
-        "send", "email", "mail", "forward", "share", "submit", "deliver", "give", "hand", "ship", "pass",
-        "provide", "supply", "get",
-    ],
-    &["call", "phone", "ring", "contact", "telephone", "reach"],
-    &["book", "reserve", "schedule", "arrange", "organise", "organize", "set", "plan", "get"],
-    &["buy", "get", "purchase", "order", "grab", "pick", "fetch", "collect", "bring"],
-    &["fix", "repair", "resolve", "correct", "debug", "solve"],
-    &[
-        "write", "draft", "prepare", "create", "make", "compose", "finish", "complete", "finalise",
-        "finalize", "do",
-    ],
-    &["check", "review", "verify", "inspect", "look", "read", "validate", "confirm", "proofread", "test"],
-    &["update", "revise", "edit", "change", "adjust", "refresh"],
-    &["tell", "inform", "notify", "remind", "ask", "talk", "speak", "message", "text", "ping", "discuss"],
-    &["pay", "settle", "transfer"],
-    &["clean", "tidy", "wash"],
-    &["renew", "extend"],
-    &["delete", "remove", "clear"],
-    &["install", "set", "deploy"],
-];
-
 /// Participles that do not end in "ed".
 const IRREGULAR: &[(&str, &str)] = &[
     ("sent", "send"),
