@@ -137,6 +137,21 @@ pub(super) fn capitalised(text: &str) -> String {
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
+/// The third person of a verb's base form.
+pub(super) fn third_person(verb: &str) -> String {
+    match verb {
+        "have" => "has".to_owned(),
+        "be" => "is".to_owned(),
+        _ if verb.ends_with(['s', 'x', 'z', 'o']) || verb.ends_with("ch") || verb.ends_with("sh") => {
+            format!("{verb}es")
+        }
+        _ => match verb.strip_suffix('y') {
+            Some(stem) if !stem.ends_with(['a', 'e', 'o', 'u']) => format!("{stem}ies"),
+            _ => format!("{verb}s"),
+        },
+    }
+}
+
 /// At most `limit` words of `text`.
 pub(super) fn first_words(text: &str, limit: usize) -> String {
     text.split_whitespace().take(limit).collect::<Vec<_>>().join(" ")

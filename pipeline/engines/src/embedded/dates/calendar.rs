@@ -61,7 +61,7 @@ pub(super) fn month(name: &str) -> Option<u32> {
 }
 
 /// Numbers below a hundred in words or digits; "a couple" is two, "a few" three.
-pub(super) fn number(words: &str) -> Option<i64> {
+pub(in crate::embedded) fn number(words: &str) -> Option<i64> {
     let words = words.trim().trim_end_matches(" of");
     match words {
         "a" | "an" => return Some(1),

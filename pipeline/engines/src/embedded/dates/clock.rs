@@ -49,6 +49,12 @@ static RULES: LazyLock<Vec<(Pattern, Reader)>> = LazyLock::new(|| {
             ),
             fractions,
         ),
+        (
+            pattern(&format!(
+                r"\b(?P<lead>from|between)\s+(?P<h>\d{{1,2}}|{HOUR_WORD})(?:\s+o'clock)?\s+(?:to|and|till|until)\s+(?P<until>\d{{1,2}}|{HOUR_WORD})\b{AFTER}"
+            )),
+            bare_hours,
+        ),
         rule(
             &format!(
                 r"\b(?P<word>five|ten|twenty|twenty[\s-]five|5|10|20|25)\s+(?:minutes\s+)?(?P<side>past|to|till)\s+(?P<h>\d{{1,2}}|{HOUR_WORD})\b{AFTER}"
@@ -67,12 +73,6 @@ static RULES: LazyLock<Vec<(Pattern, Reader)>> = LazyLock::new(|| {
             named,
         ),
         rule(&format!(r"\b(?P<h>\d{{1,2}}|{HOUR_WORD})\s+o'clock\b"), bare_hours),
-        (
-            pattern(&format!(
-                r"\b(?P<lead>from|between)\s+(?P<h>\d{{1,2}}|{HOUR_WORD})(?:\s+o'clock)?\s+(?:to|and|till|until)\s+(?P<until>\d{{1,2}}|{HOUR_WORD})\b{AFTER}"
-            )),
-            bare_hours,
-        ),
         (
             pattern(&format!(
                 r"\b(?P<lead>by|before|until|at|around|@)\s+(?P<h>\d{{1,2}}|{HOUR_WORD})\b{AFTER}"

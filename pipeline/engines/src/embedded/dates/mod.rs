@@ -18,6 +18,8 @@ use chrono::{DateTime, Duration, NaiveDate, NaiveDateTime, NaiveTime, TimeZone, 
 use chrono_tz::Tz;
 use records::{Talk, Timestamp};
 
+pub(super) use calendar::number;
+
 use super::pattern::{Pattern, ascii};
 use super::text::pattern;
 
@@ -109,6 +111,18 @@ impl Reference {
             return None;
         }
         self.to_utc(local)
+    }
+
+    /// The moment at which an event on `found` starts: a day without a time begins at nine, or, when that is over, with
+    /// the next hour.
+    pub(super) fn start(&self, found: &Found) -> Option<Timestamp> {
+        if found.time.is_some() {
+            return self.moment(found);
+        }
+        self.moment(found)?;
+        let nine = found.date.and_hms_opt(9, 0, 0)?;
+        let next_hour = (self.now + Duration::hours(1)).with_minute(0)?.with_second(0)?.with_nanosecond(0)?;
+        self.to_utc(if nine < self.now && next_hour.date() == found.date { next_hour } else { nine })
     }
 
     /// The date that a task in `text` is due at: one introduced as a deadline, else the first.

@@ -11,7 +11,7 @@ use super::capitals::restored;
 use super::clauses::{self, Clause};
 use super::planted::without_orders;
 use super::same::known_facts;
-use super::text::{Sentence, capitalised, first_words, sentences};
+use super::text::{Sentence, capitalised, first_words, sentences, third_person};
 use crate::embedded::pattern::Pattern;
 pub(super) use category::category_of;
 use rules::{CONDITION, DIET, DOUBT, EVERY, FIRST_PERSON, FOR_NOW, OTHERS, OWN, PROFESSION, PRONOUN, TAIL};
@@ -174,18 +174,5 @@ fn third_person_pronoun(word: &str) -> &'static str {
         "myself" => "themselves",
         "i'm" => "they are",
         _ => "they",
-    }
-}
-
-fn third_person(verb: &str) -> String {
-    match verb {
-        "have" => "has".to_owned(),
-        _ if verb.ends_with(['s', 'x', 'z', 'o']) || verb.ends_with("ch") || verb.ends_with("sh") => {
-            format!("{verb}es")
-        }
-        _ => match verb.strip_suffix('y') {
-            Some(stem) if !stem.ends_with(['a', 'e', 'o', 'u']) => format!("{stem}ies"),
-            _ => format!("{verb}s"),
-        },
     }
 }
