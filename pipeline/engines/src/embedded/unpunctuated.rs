@@ -41,6 +41,15 @@ static BARE: LazyLock<Pattern> = LazyLock::new(|| {
     )
 });
 
+/// "Comin'", "mornin'": an ending that some people do not say.
+static DROPPED: LazyLock<Pattern> =
+    LazyLock::new(|| pattern(r"(?i)\b(?P<word>\p{L}{2,}in)'(?P<after>\s|$|[.,;!?])"));
+
+/// `text` with the endings that are not said.
+pub(super) fn with_endings(text: &str) -> Cow<'_, str> {
+    DROPPED.replace_all(text, "${word}g${after}")
+}
+
 /// `text` with the apostrophes that chat leaves out.
 pub(super) fn with_apostrophes(text: &str) -> Cow<'_, str> {
     BARE.replace_all(text, |found: &Captures<'_>| {

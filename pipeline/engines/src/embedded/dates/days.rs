@@ -151,7 +151,17 @@ fn read(captures: &Captures<'_>, text: &str, reader: Reader, now: NaiveDateTime)
         }
     }
     let follows = follows(captures).and_then(|name| weekday(name.as_str()));
-    Some(Found { spans: vec![start..end], date, time, deadline, precise, until: None, follows })
+    Some(Found {
+        spans: vec![start..end],
+        date,
+        time,
+        deadline,
+        precise,
+        exact: false,
+        bare: false,
+        until: None,
+        follows,
+    })
 }
 
 pub(super) fn day(date: NaiveDate) -> Day {

@@ -49,6 +49,10 @@ pub(super) struct Found {
     pub(super) spans: Vec<Range<usize>>,
     date: NaiveDate,
     time: Option<NaiveTime>,
+    /// The time of day is said with "am", "in the evening" or 24 hours.
+    exact: bool,
+    /// A time of day alone.
+    pub(super) bare: bool,
     /// When it ends, where that is said: "from ten to four".
     until: Option<NaiveTime>,
     /// It is this weekday after the date before it: "the Saturday after".
@@ -144,6 +148,8 @@ impl Reference {
             spans: vec![span],
             date,
             time,
+            exact: true,
+            bare: false,
             until: None,
             follows: None,
             deadline: false,
@@ -160,6 +166,8 @@ impl Reference {
             spans: vec![time.span.clone()],
             date,
             time: Some(time.at),
+            exact: time.exact,
+            bare: true,
             until: time.until,
             follows: None,
             deadline: time.deadline,
@@ -189,6 +197,7 @@ impl Found {
             Some(17..) => time.in_part("evening"),
             None => time.at,
         };
+        self.exact = time.exact || self.time.is_some();
         self.time = Some(at);
         self.until = time.until.filter(|until| *until > at);
         self.deadline |= time.deadline;
@@ -205,6 +214,19 @@ impl Found {
     /// The time of day, where more is known than the day.
     pub(super) fn time(&self) -> Option<NaiveTime> {
         self.time
+    }
+
+    /// The same time in the evening, of what takes place in the evening: "the concert is at eight".
+    pub(super) fn in_evening(self) -> Self {
+        let late = self.time.filter(|time| !self.exact && (5..=11).contains(&time.hour()));
+        let time = late.map(|time| time.overflowing_add_signed(Duration::hours(12)).0).or(self.time);
+        Self { time, ..self }
+    }
+
+    /// The same time on another day, where no day was said.
+    pub(super) fn on(self, day: Option<NaiveDate>) -> Self {
+        let date = day.filter(|_| self.bare).unwrap_or(self.date);
+        Self { date, ..self }
     }
 
     /// How many minutes lie between its two times, where it has two.

@@ -121,7 +121,15 @@ pub(super) fn meeting(said: &Said<'_>) -> Option<String> {
         return Some(format!("Appointment with {}", &found["who"]));
     }
     let words = said.all.as_slice();
-    let at = words.iter().position(|word| word.is_any("meet meets meeting seeing"))?;
+    let sees = |at: usize| {
+        words.get(at).is_some_and(|word| word.plain == "see")
+            && words
+                .get(at + 1)
+                .is_some_and(|next| next.is_any("the my our dr doctor professor") || next.is_name())
+    };
+    let at = (0..words.len()).find(|at| {
+        sees(*at) || words.get(*at).is_some_and(|word| word.is_any("meet meets meeting seeing"))
+    })?;
     let before = words.get(at.checked_sub(1)?)?;
     let arranged = before.is_any(
         "i'm we're you're he's she's they're i'll we'll let's we they i going am are will to all shall",
@@ -207,11 +215,17 @@ pub(super) fn act(said: &Said<'_>, earlier: &str) -> Option<String> {
         if !agrees || subject.is_any(DOUBTS) || !is_bound(verb, words, at) {
             return None;
         }
-        let rest = tail(words, at);
+        let rest = tail(said, at);
         let acts = |who: &str| {
             let verb = match form {
                 Form::Gerund => words.get(at).map_or_else(String::new, |word| word.plain.clone()),
-                _ if who.ends_with('s') && !who.ends_with("ss") && !who.contains("'s") => verb.to_owned(),
+                _ if who.ends_with('s')
+                    && !who.ends_with("ss")
+                    && !who.ends_with("us")
+                    && !who.contains("'s") =>
+                {
+                    verb.to_owned()
+                }
                 _ => third_person(verb),
             };
             capitalised(format!("{who} {verb} {rest}").trim())
@@ -245,7 +259,8 @@ fn is_bound(verb: &str, words: &[Word<'_>], at: usize) -> bool {
 }
 
 /// Up to four words behind a verb, without whom it concerns ("us", "you").
-fn tail(words: &[Word<'_>], at: usize) -> String {
+fn tail(said: &Said<'_>, at: usize) -> String {
+    let words = said.all.as_slice();
     let rest = words.get(at + 1..).unwrap_or_default();
     let ends = |word: &&Word<'_>| {
         !word.is_any(
@@ -342,6 +357,6 @@ pub(super) fn plan(said: &Said<'_>) -> Option<String> {
         .filter(|verb| verb.plain.len() > 2 && !is_stop_word(&verb.plain) && !verb.plain.ends_with("ed"))?;
     let gerund = verb.plain.ends_with("ing");
     let agrees = gerund == (words.get(at)?.plain == "we're");
-    let rest = tail(words, at + 1);
+    let rest = tail(said, at + 1);
     agrees.then(|| capitalised(format!("{} {rest}", verb.plain).trim()))
 }

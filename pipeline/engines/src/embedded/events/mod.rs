@@ -36,6 +36,12 @@ static REAL: LazyLock<Pattern> = LazyLock::new(|| {
         r"(?i)\b(?:don't (?:forget|miss|worry|be late)|isn't it|aren't (?:we|you|they)|can't wait|not only|never forget|would (?:like|love) (?:you )?to)\b",
     )
 });
+/// What takes place after work, unless something else is said.
+static EVENING: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\b(?:dinner|supper|concert|gig|party|book club|show|film|movie|drinks|date|recital|opera|ballet|play|quiz night|movie night|game night|open mic|disco|ball|pub|fireworks|premiere|vernissage)\b",
+    )
+});
 /// What was.
 static PAST: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(r"(?i)\b(?:was|were|went|did|came|saw|took|met|arrived|happened|had (?:a|an|the|my|our))\b")
@@ -64,14 +70,28 @@ static JOINT: LazyLock<Pattern> = LazyLock::new(|| {
 pub(super) fn extract(talk: &Talk, order: DayOrder) -> Vec<EventDraft> {
     let reference = Reference::of(talk, order);
     let mut events = Known::default();
-    let mut before = String::new();
+    let mut earlier = Earlier::default();
     for sentence in without_orders(sentences(talk)) {
-        for (day, event) in of_sentence(&sentence, &before, &reference) {
+        let found = of_sentence(&sentence, &earlier, &reference);
+        let day = found.last().map(|(day, _)| (*day, 0));
+        for (day, event) in found {
             events.add(day, event);
         }
-        before = sentence.text;
+        let before = earlier.day.map(|(day, ago)| (day, ago + 1)).filter(|(_, ago)| *ago < WITHIN_REACH);
+        earlier = Earlier { text: sentence.text, day: day.or(before) };
     }
     events.all
+}
+
+/// For how many sentences an hour without a day is on the day of the event before it.
+const WITHIN_REACH: usize = 2;
+
+/// What was said before a sentence.
+#[derive(Default)]
+struct Earlier {
+    text: String,
+    /// The day of the last event, and how many sentences ago.
+    day: Option<(NaiveDate, usize)>,
 }
 
 /// The events so far, and what each is known by.
@@ -105,7 +125,11 @@ impl Known {
     }
 }
 
-fn of_sentence(sentence: &Sentence<'_>, before: &str, reference: &Reference) -> Vec<(NaiveDate, EventDraft)> {
+fn of_sentence(
+    sentence: &Sentence<'_>,
+    earlier: &Earlier,
+    reference: &Reference,
+) -> Vec<(NaiveDate, EventDraft)> {
     let text = sentence.text.as_str();
     let dates = reference.find(text);
     if !dates.iter().any(is_usable) {
@@ -116,17 +140,21 @@ fn of_sentence(sentence: &Sentence<'_>, before: &str, reference: &Reference) -> 
     for piece in pieces(text, &dates) {
         let words = text.get(piece.clone()).unwrap_or_default();
         let depends = std::mem::replace(&mut conditional, CONDITION.is_match(words));
-        if depends || conditional || UNREAL.is_match(&REAL.replace_all(words, "")) || is_past(words) {
+        if depends || conditional || UNREAL.is_match(&REAL.replace_all(words, "")) {
             continue;
         }
         let inside = |date: &&Found| date.spans.first().is_some_and(|span| piece.contains(&span.start));
-        let found = dates.iter().filter(inside).find(|date| is_usable(date));
-        let Some((date, start)) = found.and_then(|date| Some((date, reference.start(date)?))) else {
-            continue;
-        };
-        let asks = text.ends_with('?') && piece.end == text.len() && QUESTION.is_match(words);
+        let Some(date) = dates.iter().filter(inside).find(|date| is_usable(date)) else { continue };
         let said = Said::new(text, &piece, date, &dates);
-        let Some(title) = title(&said, asks, before) else { continue };
+        if is_past(words, &said) {
+            continue;
+        }
+        let asks = text.ends_with('?') && piece.end == text.len() && QUESTION.is_match(words);
+        let Some(title) = title(&said, asks, &earlier.text) else { continue };
+        let day = events.last().map(|(day, _)| *day).or(earlier.day.map(|(day, _)| day));
+        let date = date.clone().on(day);
+        let date = if EVENING.is_match(&title) { date.in_evening() } else { date };
+        let Some(start) = reference.start(&date) else { continue };
         let duration = date.minutes().unwrap_or_else(|| duration(text));
         events.push((date.day(), EventDraft { title, description: text.to_owned(), start, duration }));
     }
@@ -157,9 +185,11 @@ fn is_usable(date: &Found) -> bool {
     date.precise && !date.deadline
 }
 
-/// A past tense, and no "has been moved to".
-fn is_past(words: &str) -> bool {
-    PAST.is_match(words) && !words.contains("has been") && !words.contains("have been")
+/// A past tense before the date, and no "has been moved to".
+fn is_past(words: &str, said: &Said<'_>) -> bool {
+    let told = if said.before.is_empty() { &said.after } else { &said.before };
+    let told: Vec<&str> = told.iter().map(|word| word.said).collect();
+    PAST.is_match(&told.join(" ")) && !words.contains("has been") && !words.contains("have been")
 }
 
 /// Cuts `text` where a new subject begins, but never inside a date.
