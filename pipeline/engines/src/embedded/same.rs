@@ -276,7 +276,7 @@ static ADDS_NOTHING: LazyLock<HashSet<&'static str>> = LazyLock::new(|| {
      him them who which what to for of in on at by from with about into onto as via regarding concerning through between \
      during per and or but so if then also please just now soon today tonight tomorrow again still already maybe really \
      finally quickly too up be is are was were has have had do does will would can could should must get got need needs \
-     there here s sure ahead asap possible thing things stuff there'll we'll i'll who's whose when where why how"
+     there here s sure ahead asap possible least thing things stuff there'll we'll i'll who's whose when where why how"
         .split_whitespace()
         .collect()
 });

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use crate::embedded::lexicon::{is_task_verb, is_vague_verb};
+use crate::embedded::lexicon::{base_of_participle, is_task_verb, is_vague_verb};
 use crate::embedded::pattern::Pattern;
 use crate::embedded::text::{content_stems, is_content, pattern, words};
 
@@ -54,8 +54,15 @@ fn is_doing(verb: &str, rest: &[String], dated: bool) -> bool {
         "see" => dated && matches!(rest.first().map(String::as_str), Some("the" | "my" | "a")),
         "look" => dated || rest.first().is_some_and(|next| next != "at"),
         "follow" | "check" => true,
+        "have" => is_done_by_others(rest),
+        "keep" | "leave" => rest.first().is_none_or(|next| !next.ends_with("ing")) && rest.len() > 2,
         _ => !is_vague_verb(verb) && !is_idle_talk(verb, rest),
     }
+}
+
+/// "Have his eyesight tested".
+fn is_done_by_others(rest: &[String]) -> bool {
+    rest.iter().skip(1).any(|word| base_of_participle(word).is_some())
 }
 
 /// "Talk about", "start with", "move on", "call it a day": conduct of the conversation itself.

@@ -40,6 +40,8 @@ enum Force {
     Request,
     /// "We need to", "Jordan should", "the domain must be renewed".
     Obligation,
+    /// "I want to": counts with a date, or of something of one's own.
+    Wish,
     /// "Let's": counts with a date only.
     Suggestion,
     /// "Acme wants the proposal by Friday": counts with a deadline only.
@@ -64,20 +66,34 @@ fn of_sentence(sentence: &Sentence<'_>, reference: &Reference) -> Vec<ItemDraft>
     let mut items = Vec::new();
     let mut previous: Option<Claim> = None;
     let mut conditional = false;
-    for clause in clauses::split(&sentence.text) {
+    let mut opener = String::new();
+    for mut clause in clauses::split(&sentence.text) {
+        // After "for next week," or "yes please," an instruction begins, and the date before it is its own.
+        clause.coordinated &= opener.is_empty();
         let claim = claim(&clause, sentence, previous.as_ref());
         let stands =
             |claim: &Claim| !conditional || matches!(claim.force, Force::Request | Force::Imperative);
-        let item = claim
-            .as_ref()
-            .filter(|claim| stands(claim))
-            .and_then(|claim| draft(claim, clause.text, reference));
+        let timed = format!("{opener} {}", clause.text);
+        let item =
+            claim.as_ref().filter(|claim| stands(claim)).and_then(|claim| draft(claim, &timed, reference));
         conditional = clauses::is_condition(clause.text);
+        opener = if claim.is_none() && OPENER.is_match(clause.text) {
+            clause.text.to_owned()
+        } else {
+            String::new()
+        };
         items.extend(item);
         previous = claim;
     }
     items
 }
+
+/// Words that open a sentence without a subject of their own.
+static OPENER: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^\W*(?:(?:and|but|so|ok|okay|well|then)\W+)*(?:(?:for|on|by|before|after|until|in|at|from|first|over|during|next|this|tomorrow|today|tonight)(?:\s+[\p{L}\d:'-]+){0,5}|(?:yes|no|yeah|sure|ok|okay|great|good|fine|right|thanks|thank|please|perfect|alright|all|lovely|problem|thing|course|of|you|homework|ah|oh|aye|well|now|instead|also|finally|lastly|secondly|and)(?:\W+(?:yes|no|yeah|sure|ok|okay|great|good|fine|right|thanks|please|thank|you|problem|thing|all|then|idea|point|of|course|again))*)\W*$",
+    )
+});
 
 /// What a clause claims: requests first, because "can you" is the clearest of all.
 fn claim(clause: &Clause<'_>, sentence: &Sentence<'_>, previous: Option<&Claim>) -> Option<Claim> {
@@ -92,6 +108,7 @@ fn draft(claim: &Claim, clause: &str, reference: &Reference) -> Option<ItemDraft
     let due = reference.due(clause);
     let needed = match claim.force {
         Force::Suggestion => due.is_some(),
+        Force::Wish => due.is_some() || OF_MINE.is_match(&claim.task),
         Force::Demand => due.as_ref().is_some_and(|(date, _)| date.deadline),
         _ => true,
     };
@@ -150,6 +167,9 @@ impl Kept {
         }
     }
 }
+
+/// "Close my old account".
+static OF_MINE: LazyLock<Pattern> = LazyLock::new(|| pattern(r"(?i)^\p{L}+\s+(?:my|our)\s"));
 
 /// How many tasks back "it" may reach.
 const WITHIN_REACH: usize = 3;

@@ -4,17 +4,36 @@ use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 /// Base forms with which a task begins when it is told in the imperative.
-const TASK_VERBS: &str = "accept accompany add adjust announce analyse analyze apply apologise apologize approve archive arrange ask assemble assign assess attach attend backup bake block book \
-    borrow bring build buy calculate call cancel carry change charge chase check choose clean clear close collect compare complete confirm \
-    contact convert cook copy correct create decorate cut debug decline delete deliver deploy design disable discuss document donate download empty draft \
-    drop edit email enable enrol enroll escalate evaluate estimate exchange execute extend feed fetch file fill finalise finalize finish fix follow \
-    forward generate hang get grab hand hire implement include inform insert inspect install interview investigate invite iron learn lock mail \
-    measure memorise memorize mend meet merge message migrate monitor mow move mop notify negotiate obtain open order organise organize outline pack paint park pay phone pick ping plan \
-    plant polish practise post prepare present print process proofread propose provide publish purchase raise read rebook rearrange rehearse reconcile recruit refuel reimburse reinstall restock record refill refund register remind \
-    remove renew rent reorder repair replace reply report request reschedule research reserve reset resolve respond restart restore return \
-    review revise rewrite ring roll rotate run save scan schedule secure sell send separate sew sharpen set share ship shop show sign sort speak start \
-    store submit submit subscribe summarise summarize supply swap sweep switch take talk teach tell test text tidy track train transfer translate trim tow turn \
-    unload unpack unsubscribe update upgrade upload vacuum validate verify visit wash water wire withdraw wrap write";
+const TASK_VERBS: &str = "accept accompany add adjust advertise alter analyse analyze announce apologise apologize apply \
+    appoint approve archive arrange ask assemble assess assign attach attend babysit backup bake bath \
+    bathe bill bind bleed block book borrow brief bring brush build buy calculate call campaign cancel \
+    carry cater change charge chase check choose circle clean clear close co-ordinate collate collect \
+    comb commission compare compile complete confirm contact contribute convert cook coordinate copy \
+    correct count create cut darn debug decline decorate deep-clean defrost delete deliver demonstrate \
+    deploy deposit descale design deworm disable discuss dismantle document donate download draft drain \
+    drop dry dust dye edit email empty enable enrol enroll escalate estimate evaluate evict exchange \
+    exclude execute export extend fax feed fetch file fill fillet finalise finalize finish fit fix flush \
+    fold follow forward foster frame freeze fumigate fundraise garnish generate get glaze grab grade \
+    grease grind groom hand hang hem highlight hire hoist hoover immunise immunize implement import \
+    include inflate inform inject inoculate insert inspect install insulate interview investigate invite \
+    invoice iron jot label laminate learn lend load lock log loosen lower mail mark mash measure meet \
+    memorise memorize mend merge message migrate mix monitor mop mount move mow mulch nail negotiate \
+    nominate notify obtain offer oil open order organise organize outline pack paint park pay peel peg \
+    phone photocopy photograph pick pin ping plan plant plug polish post pour practise preheat prepare \
+    prescribe present print process proof proofread propose provide prune publish pump purchase quote \
+    raffle raise rake read rearrange rebook recharge reclaim reconcile record recruit recycle redecorate \
+    redo refill refit refuel refund refurbish register rehearse reimburse reinstall relabel reload \
+    remind remount remove renew rent reorder repaint repair replace replant reply report repot reprint \
+    request reschedule research resend reserve reset resize resolve respond restart restock restore \
+    retake retest retrieve return review revise rewire rewrite ring rinse roast roll rotate run sand \
+    save scan schedule scrub seal search secure sell send separate service set sew shake share sharpen \
+    ship shop shorten show shred sieve sign slice soak solder sort speak spray squeeze stack stamp start \
+    stitch stock store straighten submit subscribe subtract summarise summarize supply suspend swap \
+    sweep swipe switch tabulate tag take talk tape teach tell test text thank tick tidy tie tighten \
+    toast top tow trace track train transfer translate treat trim tune turn tutor type unblock underline \
+    unload unlock unpack unplug unsubscribe untangle unwrap update upgrade upload vaccinate vacuum \
+    validate varnish ventilate verify visit vote walk warm warn wash water weed weigh winterize wipe \
+    wire withdraw wrap write zip";
 
 /// Verbs that follow "I'll", "we should", "can you" without being a task.
 pub(in crate::embedded) const VAGUE_VERBS: &[&str] = &[
@@ -61,7 +80,6 @@ pub(in crate::embedded) const VAGUE_VERBS: &[&str] = &[
     "exist",
     "depend",
     "stop",
-    "keep",
     "hold",
     "let",
     "see",
@@ -82,11 +100,9 @@ pub(in crate::embedded) const VAGUE_VERBS: &[&str] = &[
     "continue",
     "focus",
     "catch",
-    "walk",
     "cover",
     "care",
     "stick",
-    "skip",
     "afford",
     "expect",
     "consider",
@@ -124,6 +140,10 @@ const IRREGULAR: &[(&str, &str)] = &[
     ("withdrawn", "withdraw"),
     ("taught", "teach"),
 ];
+
+/// Verbs of advice: a doctor's, a trainer's, a teacher's imperatives. With them an object must be named.
+const ADVICE_VERBS: &str = "give keep stretch avoid eat drink rest use wear put apply rinse leave skip swallow massage make drive breathe practise practice chew lift limit reduce \
+    inhale gargle bandage elevate cool ice disinfect cover uncover revise study solve answer underline bring do";
 
 static TASK: LazyLock<HashSet<&'static str>> = LazyLock::new(|| TASK_VERBS.split_whitespace().collect());
 static VAGUE: LazyLock<HashSet<&'static str>> = LazyLock::new(|| VAGUE_VERBS.iter().copied().collect());
@@ -168,6 +188,11 @@ pub(in crate::embedded) fn task_verbs() -> impl Iterator<Item = &'static str> {
 /// Whether `word` (lower case) is the base form of a verb of tasks.
 pub(in crate::embedded) fn is_task_verb(word: &str) -> bool {
     TASK.contains(word)
+}
+
+/// Whether `word` (lower case) is the base form of a verb with which people advise.
+pub(in crate::embedded) fn is_advice_verb(word: &str) -> bool {
+    ADVICE_VERBS.split_whitespace().any(|verb| verb == word)
 }
 
 /// Whether `word` (lower case) is a verb that makes no task.

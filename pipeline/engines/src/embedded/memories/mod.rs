@@ -14,8 +14,8 @@ use super::same::known_facts;
 use super::text::{Sentence, capitalised, first_words, sentences, third_person};
 pub(super) use category::category_of;
 use rules::{
-    DATED, DOUBT, EVERY, FIRST_PERSON, FOR_NOW, JOKE, KIN, NAME, OTHERS, OWN, PASSING, PRONOUN, Rule, TAIL,
-    WISH,
+    AFTERTHOUGHT, DATED, DOUBT, EVERY, FIRST_PERSON, FOR_NOW, JOKE, KIN, NAME, OTHERS, OWN, PASSING, PRONOUN,
+    Rule, TAIL, WISH,
 };
 
 /// DECISIONS §5.
@@ -63,9 +63,12 @@ fn candidates(talk: &Talk) -> Vec<Candidate> {
             if of_user {
                 found.extend(own(clause.text, name));
             }
-            found.extend(of_others(clause.text, &earlier, of_user.then_some(name)));
+            let before =
+                sentence.text.find(clause.text).and_then(|at| sentence.text.get(..at)).and_then(last_name);
+            let meant = before.or_else(|| earlier.name.clone());
+            found.extend(of_others(clause.text, meant, of_user.then_some(name)));
         }
-        earlier.name = last_name(&sentence.text);
+        earlier.remember(last_name(&sentence.text));
         earlier.line = line;
     }
     found
@@ -77,13 +80,21 @@ struct Earlier {
     /// How many candidates there were before it.
     candidates: usize,
     line: usize,
-    /// The last name in it.
+    /// The last name, and how many sentences ago.
     name: Option<String>,
+    ago: usize,
     /// A quotation goes on.
     quoted: bool,
 }
 
 impl Earlier {
+    fn remember(&mut self, name: Option<String>) {
+        self.ago += 1;
+        if name.is_some() || self.ago > NAME_LASTS {
+            (self.name, self.ago) = (name, 0);
+        }
+    }
+
     /// `sentence` without what it quotes; `None` when nothing is left.
     fn unquoted<'t>(&mut self, mut sentence: Sentence<'t>) -> Option<Sentence<'t>> {
         if sentence.line != self.line {
@@ -102,6 +113,9 @@ impl Earlier {
         (!sentence.text.trim().is_empty()).then_some(sentence)
     }
 }
+
+/// For how many sentences "he" may mean the last one named.
+const NAME_LASTS: usize = 2;
 
 const QUOTES: [char; 3] = ['"', '\u{201c}', '\u{201d}'];
 
@@ -122,7 +136,8 @@ fn stated(mut sentence: Sentence<'_>) -> Option<Sentence<'_>> {
         let comma = sentence.text.rfind(", ")?;
         sentence.text.truncate(comma);
     }
-    sentence.text = WISH.replace_all(&sentence.text, "I want to").into_owned();
+    let text = AFTERTHOUGHT.replace(&sentence.text, "");
+    sentence.text = WISH.replace_all(&text, "I want to").into_owned();
     Some(sentence)
 }
 
@@ -207,8 +222,16 @@ fn habit(said: &Captures<'_>, name: &str) -> Option<Candidate> {
 
 /// What a clause says of somebody else: of the user's own people when the user speaks, of a name, or of the last one
 /// named.
-fn of_others(text: &str, earlier: &Earlier, user: Option<&str>) -> Option<Candidate> {
+fn of_others(text: &str, meant: Option<String>, user: Option<&str>) -> Option<Candidate> {
     if let Some(said) = KIN.captures(text) {
+        // "Half of my family" is not the family.
+        if said
+            .get(0)
+            .and_then(|kin| text.get(..kin.start()))
+            .is_some_and(|before| before.trim_end().ends_with(" of"))
+        {
+            return None;
+        }
         let rest = rest(&said["r"])?;
         let who = said.name("who").or_else(|| said.name("bare")).map_or("", |who| who.as_str());
         let who = if said.name("bare").is_some() { who.to_lowercase() } else { who.to_owned() };
@@ -219,7 +242,7 @@ fn of_others(text: &str, earlier: &Earlier, user: Option<&str>) -> Option<Candid
     let (name, said) = named.or_else(|| {
         let said = PRONOUN.captures(text)?;
         let before = text.get(..said.get(0)?.start()).and_then(last_name);
-        Some((before.or_else(|| earlier.name.clone())?, said["r"].to_owned()))
+        Some((before.or(meant)?, said["r"].to_owned()))
     })?;
     if !is_name(&name) || super::lexicon::is_person(&name.to_lowercase()) {
         return None;

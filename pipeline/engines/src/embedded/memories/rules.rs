@@ -24,7 +24,7 @@ const ADVERBS: &str = r"(?:also\s+|still\s+|really\s+|actually\s+|currently\s+|j
 /// What lasts of what somebody is.
 pub(super) const BEING: &str = r"(?:allergic|intolerant|lactose[\s-]intolerant|vegetarian|vegan|pescatarian|teetotal|left-handed|right-handed|coeliac|celiac|diabetic|asthmatic|epileptic|dyslexic|autistic|anaemic|anemic|colou?r[\s-]?blind|blind|deaf|hard\s+of\s+hearing|disabled|bilingual|trilingual|pregnant|expecting|married|divorced|widowed|engaged|separated|adopted|retired|self-employed|unemployed|freelance|originally\s+from|based\s+in|afraid\s+of|scared\s+of|terrified\s+of|claustrophobic|mad\s+about|crazy\s+about|obsessed\s+with|passionate\s+about|into\s+\p{L}+|keen\s+on|interested\s+in|fluent\s+in|good\s+at|hopeless\s+at|used\s+to\s+\p{L}+ing|religious|muslim|jewish|catholic|christian|buddhist|hindu|an?\s+only\s+child|the\s+(?:oldest|youngest|eldest)\s+of|in\s+(?:her|his|my|their)\s+(?:first|second|third|final|last)\s+year|at\s+(?:university|college|uni)|in\s+the\s+(?:army|navy|police|fire\s+brigade)|(?:\d{1,3}|(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)(?:-\p{L}+)?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\p{L}+teen)\s+(?:years?\s+old|months?\s+(?:old|pregnant)))";
 /// What lasts of what somebody has.
-pub(super) const HAVING: &str = r"(?:(?:\p{L}+[\s-]){0,2}(?:diabetes|asthma|epilepsy|migraines?|arthritis|eczema|psoriasis|hay\s+fever|blood\s+pressure|dyslexia|adhd|autism|dementia|alzheimer's|parkinson's|tinnitus|vertigo|glaucoma|anxiety|depression|insomnia|coeliac\s+disease|heart\s+(?:disease|condition)|cancer|ms|multiple\s+sclerosis|gout|asperger's|pacemaker|hearing\s+aids?|prosthesis|artificial\s+hip|stammer)|an?\s+(?:\p{L}+\s+)?(?:allergy|intolerance|phobia|fear\s+of|degree|phd|doctorate|diploma|black\s+belt|twin|licen[cs]e|garden|allotment|boat|farm|workshop|pottery|shop|business)\b|(?:an?|one|two|three|four|five|six|seven|eight|no|twin)\s+(?:\p{L}+\s+){0,2}";
+pub(super) const HAVING: &str = r"(?:(?:\p{L}+[\s-]){0,2}(?:diabetes|asthma|epilepsy|migraines?|arthritis|eczema|psoriasis|hay\s+fever|blood\s+pressure|dyslexia|adhd|autism|dementia|alzheimer's|parkinson's|tinnitus|vertigo|glaucoma|anxiety|panic\s+attacks|depression|insomnia|coeliac\s+disease|heart\s+(?:disease|condition)|cancer|ms|multiple\s+sclerosis|gout|asperger's|pacemaker|hearing\s+aids?|prosthesis|artificial\s+hip|stammer)|an?\s+(?:\p{L}+\s+)?(?:allergy|intolerance|phobia|fear\s+of|degree|phd|doctorate|diploma|black\s+belt|twin|licen[cs]e|garden|allotment|boat|farm|workshop|pottery|shop|business)\b|(?:an?|one|two|three|four|five|six|seven|eight|no|twin)\s+(?:\p{L}+\s+){0,2}";
 /// What is counted with [`HAVING`].
 fn had() -> String {
     let kin = relatives().collect::<Vec<_>>().join("|");
@@ -219,7 +219,7 @@ pub(super) static OWN: LazyLock<Vec<Rule>> = LazyLock::new(|| {
             7,
         ),
         rule(
-            r"i\s+{ADV}(?:want|hope|plan|dream\s+of|would\s+like)\s+(?:to\s+)?(?P<k>becom(?:e|ing)|be\s+an?|mov(?:e|ing)\s+(?:to|into|abroad)|liv(?:e|ing)\s+in|study(?:ing)?|retir(?:e|ing)|learn(?:ing)?|open(?:ing)?\s+an?|start(?:ing)?\s+an?|run(?:ning)?\s+an?|writ(?:e|ing)\s+an?|emigrat(?:e|ing))\b",
+            r"i\s+{ADV}(?:want|hope|plan|dream\s+of|would\s+like)\s+(?:to\s+)?(?P<k>becom(?:e|ing)|be\s+an?|mov(?:e|ing)\s+(?:to|into|abroad)|liv(?:e|ing)\s+in|study(?:ing)?|retir(?:e|ing)|learn(?:ing)?|open(?:ing)?\s+an?\s|start(?:ing)?\s+an?\s+(?:family|business|company|shop|farm)|run(?:ning)?\s+an?\s+(?:marathon|shop|business|café|cafe|farm)|writ(?:e|ing)\s+an?\s+(?:book|novel|memoir)|emigrat(?:e|ing))\b",
             "{n} wants to {k}{r}",
             Interests,
             6,
@@ -271,6 +271,9 @@ pub(super) static PRONOUN: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(&format!(r"(?i)\b(?:he|she)\s*(?P<r>{state}.*)$"))
 });
 pub(super) static NAME: LazyLock<Pattern> = LazyLock::new(|| pattern(r"\b(?P<n>\p{Lu}\p{Ll}{2,})\b"));
+/// A doubt about something else, said after a fact.
+pub(super) static AFTERTHOUGHT: LazyLock<Pattern> =
+    LazyLock::new(|| pattern(r"(?i),\s+(?:maybe|perhaps|i\s+(?:think|guess|suppose)|not\s+sure)\b.*$"));
 pub(super) static DOUBT: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?i)\b(?:if|would|wish|maybe|might|used\s+to|could|pretend|imagine|suppose|supposing|not\s+sure|i\s+think\s+i|as\s+though|as\s+if|let's\s+say|should\s+be|whether)\b",
