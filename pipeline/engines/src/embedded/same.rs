@@ -15,7 +15,7 @@ use chrono_tz::Tz;
 use records::{KnownTexts, Talk, Timestamp};
 
 use super::dates::{DayOrder, Found, Reference};
-use super::lexicon::{is_contrast, is_stop_word, kinds_of, meanings_of, one_noun};
+use super::lexicon::{is_completive, is_contrast, is_stop_word, kinds_of, meanings_of, one_noun};
 use super::pattern::Pattern;
 use super::text::{pattern, stem, words};
 use known::{KnownFacts, KnownTasks};
@@ -170,7 +170,13 @@ impl Task {
     /// Equal, or in one group of synonyms.
     fn verbs_agree(&self, other: &Self) -> bool {
         let theirs = meanings_of(&other.verb);
+        // "Wrap up" may be "finish", and "wrap".
+        let same = |one: &Self, other: &Self| {
+            is_completive(&one.verb) && one.verb.split(' ').next() == Some(&other.verb)
+        };
         self.verb_stem == other.verb_stem
+            || same(self, other)
+            || same(other, self)
             || meanings_of(&self.verb).iter().any(|meaning| theirs.contains(meaning))
     }
 }

@@ -27,6 +27,8 @@ pub(super) struct Sentence<'a> {
 const LONGEST_SENTENCE: usize = 60;
 
 static STEMMER: LazyLock<Stemmer> = LazyLock::new(|| Stemmer::create(Algorithm::English));
+/// A stop after a word of two letters or more.
+static STOP: LazyLock<Pattern> = LazyLock::new(|| pattern(r"[.!?]\s"));
 static SPACES: LazyLock<Pattern> = LazyLock::new(|| pattern(r"\s+"));
 /// A stop that ends no sentence: titles, months, Latin, initials.
 static ABBREVIATION: LazyLock<Pattern> = LazyLock::new(|| {
@@ -61,12 +63,26 @@ fn split(line: &str) -> Vec<String> {
     for piece in line.split_sentence_bounds() {
         open.push_str(piece);
         if !ends_with_abbreviation(&open) {
-            sentences.extend(unpunctuated::cut(open.trim(), LONGEST_SENTENCE));
+            push(&mut sentences, &open);
             open.clear();
         }
     }
-    sentences.extend(unpunctuated::cut(open.trim(), LONGEST_SENTENCE));
+    push(&mut sentences, &open);
     sentences
+}
+
+/// Adds the sentences of a piece that UAX 29 takes for one: a stop may be followed by a small letter.
+fn push(sentences: &mut Vec<String>, piece: &str) {
+    let mut from = 0;
+    for stop in STOP.spans(piece) {
+        let (before, after) = (piece.get(from..stop.start + 1), piece.get(stop.start + 1..));
+        let small = after.is_some_and(|after| after.trim_start().starts_with(char::is_lowercase));
+        if let Some(before) = before.filter(|before| small && !ends_with_abbreviation(before)) {
+            sentences.extend(unpunctuated::cut(before.trim(), LONGEST_SENTENCE));
+            from = stop.start + 1;
+        }
+    }
+    sentences.extend(unpunctuated::cut(piece.get(from..).unwrap_or_default().trim(), LONGEST_SENTENCE));
 }
 
 /// Looks at the last few bytes alone, so that a line costs what its length is.
@@ -151,6 +167,12 @@ pub(super) fn third_person(verb: &str) -> String {
             _ => format!("{verb}s"),
         },
     }
+}
+
+/// `text` with a small first letter.
+pub(super) fn decapitalised(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_lowercase().chain(chars).collect())
 }
 
 /// At most `limit` words of `text`.

@@ -2,8 +2,10 @@
 
 use std::sync::LazyLock;
 
-use super::phrase::{DETERMINERS, PRONOUNS, Said, Word, noun_phrase_before, noun_phrase_from, titled};
-use crate::embedded::lexicon::{is_person, is_stop_word, is_task_verb};
+use super::phrase::{
+    DETERMINERS, Said, Word, last_person, noun_phrase_before, noun_phrase_from, titled,
+};
+use crate::embedded::lexicon::{is_stop_word, is_task_verb};
 use crate::embedded::pattern::Pattern;
 use crate::embedded::text::{capitalised, pattern, third_person};
 
@@ -238,7 +240,7 @@ pub(super) fn act(said: &Said<'_>, earlier: &str) -> Option<String> {
         }
         let bare = subject.plain.trim_end_matches("'s").trim_end_matches("'ll").trim_end_matches("'re");
         if matches!(bare, "he" | "she" | "they" | "it" | "who") {
-            let who = last_person(said, earlier, at)?;
+            let who = meant(said, earlier, at)?;
             return Some(acts(&who));
         }
         let phrase = noun_phrase_before(words, subject_end)?;
@@ -302,35 +304,9 @@ fn tail(said: &Said<'_>, at: usize) -> String {
 }
 
 /// The person whom a pronoun means: the last one named before it.
-fn last_person(said: &Said<'_>, earlier: &str, at: usize) -> Option<String> {
+fn meant(said: &Said<'_>, earlier: &str, at: usize) -> Option<String> {
     let here = joined(said.all.get(..at).unwrap_or_default());
-    let text = format!("{earlier} {here}");
-    let words: Vec<&str> = text
-        .split_whitespace()
-        .map(|word| word.trim_matches(|c: char| !c.is_alphanumeric() && c != '\''))
-        .collect();
-    let place = (0..words.len()).rev().find(|at| {
-        let word = words.get(*at).copied().unwrap_or_default();
-        let lower = word.to_lowercase();
-        let bare = lower.trim_end_matches("'s");
-        let name = *at > 0
-            && word.starts_with(char::is_uppercase)
-            && word.len() > 2
-            && !is_stop_word(bare)
-            && !PRONOUNS.split_whitespace().any(|known| known == lower);
-        is_person(bare) || name
-    })?;
-    let determined = |word: &&str| DETERMINERS.split_whitespace().any(|known| known == word.to_lowercase());
-    let before = place.checked_sub(1).and_then(|before| words.get(before)).filter(|before| {
-        !is_stop_word(&before.to_lowercase()) && !determined(before) && !before.contains('\'')
-    });
-    let determined_pair =
-        place.checked_sub(2).and_then(|at| words.get(at)).is_some_and(|word| determined(&word));
-    let who = words.get(place)?.trim_end_matches("'s");
-    Some(match before.filter(|_| determined_pair) {
-        Some(kind) => format!("{kind} {who}"),
-        None => who.to_owned(),
-    })
+    last_person(&format!("{earlier} {here}"))
 }
 
 /// "You're at the eye clinic on the 30th", "I'm on holiday from Monday".

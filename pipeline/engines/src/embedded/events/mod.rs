@@ -18,6 +18,7 @@ use super::pattern::Pattern;
 use super::planted::without_orders;
 use super::text::{Sentence, content_stems, pattern, sentences};
 use phrase::Said;
+pub(super) use phrase::{last_person, last_thing};
 
 /// Minutes, when no length is said (DECISIONS §1).
 const DURATION: i32 = 30;
@@ -150,7 +151,8 @@ fn of_sentence(
             continue;
         }
         let asks = text.ends_with('?') && piece.end == text.len() && QUESTION.is_match(words);
-        let Some(title) = title(&said, asks, &earlier.text) else { continue };
+        let before = format!("{} {}", earlier.text, text.get(..piece.start).unwrap_or_default());
+        let Some(title) = title(&said, asks, &before) else { continue };
         let day = events.last().map(|(day, _)| *day).or(earlier.day.map(|(day, _)| day));
         let date = date.clone().on(day);
         let date = if EVENING.is_match(&title) { date.in_evening() } else { date };

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::embedded::dates::Found;
-use crate::embedded::lexicon::{ends_a_phrase, is_stop_word};
+use crate::embedded::lexicon::{ends_a_phrase, is_person, is_stop_word};
 use crate::embedded::text::capitalised;
 
 /// A word as it was said, and in lower case without what surrounds it.
@@ -85,6 +85,75 @@ pub(super) fn noun_phrase_before<'a, 't>(words: &'a [Word<'t>], end: usize) -> O
     let ends_well =
         phrase.last().is_some_and(|word| !word.is_any(DETERMINERS) && !word.is_any("of with for"));
     (content && ends_well).then_some(phrase)
+}
+
+/// Nouns that "it" seldom means.
+const NO_THINGS: &str = "time times moment way week weekend day days morning afternoon evening night month year end one ones bit lot same other others \
+    problem question thing things matter idea point minute hour hours couple few number side rest case course word number reason kind sort people \
+    today tomorrow monday tuesday wednesday thursday friday saturday sunday world front back middle top bottom";
+
+/// The last thing that `text` names with a determiner, as "it" may mean it: "the speaker".
+pub(in crate::embedded) fn last_thing(text: &str) -> Option<String> {
+    let bare = |c: char| !c.is_alphanumeric() && c != '\'';
+    let said = text.split_whitespace().map(|word| word.trim_matches(bare)).filter(|word| !word.is_empty());
+    let words: Vec<Word<'_>> = said.map(|said| Word { said, plain: said.to_lowercase() }).collect();
+    (0..words.len()).rev().find_map(|at| {
+        let determiner = words.get(at).filter(|word| word.is_any("the a an my your our some that this"))?;
+        // "The notes from the lectures" are notes.
+        if at > 1
+            && words.get(at - 1).is_some_and(|word| word.is_any("of from for in on with about at"))
+            && is_determined(&words, at - 2)
+        {
+            return None;
+        }
+        let phrase = noun_phrase_from(&words, at + 1);
+        let last = phrase.last()?;
+        let named = !last.is_any(NO_THINGS)
+            && !is_stop_word(&last.plain)
+            && !is_person(&last.plain)
+            && phrase.len() <= 3;
+        let lead =
+            if matches!(determiner.plain.as_str(), "my" | "our") { determiner.plain.as_str() } else { "the" };
+        let phrase: Vec<&str> = phrase.iter().map(|word| word.said).collect();
+        named.then(|| format!("{lead} {}", phrase.join(" ")))
+    })
+}
+
+/// The last person that `text` names: "my cousin" is "cousin".
+pub(in crate::embedded) fn last_person(text: &str) -> Option<String> {
+    let words: Vec<&str> = text
+        .split_whitespace()
+        .map(|word| word.trim_matches(|c: char| !c.is_alphanumeric() && c != '\''))
+        .collect();
+    let place = (0..words.len()).rev().find(|at| {
+        let word = words.get(*at).copied().unwrap_or_default();
+        let lower = word.to_lowercase();
+        let bare = lower.trim_end_matches("'s");
+        let name = *at > 0
+            && word.starts_with(char::is_uppercase)
+            && word.len() > 2
+            && !is_stop_word(bare)
+            && !PRONOUNS.split_whitespace().any(|known| known == lower);
+        is_person(bare) || name
+    })?;
+    let determined = |word: &&str| DETERMINERS.split_whitespace().any(|known| known == word.to_lowercase());
+    let before = place.checked_sub(1).and_then(|before| words.get(before)).filter(|before| {
+        !is_stop_word(&before.to_lowercase()) && !determined(before) && !before.contains('\'')
+    });
+    let determined_pair =
+        place.checked_sub(2).and_then(|at| words.get(at)).is_some_and(|word| determined(&word));
+    let who = words.get(place)?.trim_end_matches("'s");
+    Some(match before.filter(|_| determined_pair) {
+        Some(kind) => format!("{kind} {who}"),
+        None => who.to_owned(),
+    })
+}
+
+/// Whether the word at `at` ends a noun phrase with a determiner.
+fn is_determined(words: &[Word<'_>], at: usize) -> bool {
+    let from = at.saturating_sub(3);
+    (from..=at).any(|at| words.get(at).is_some_and(|word| word.is_any("the a an my your our some")))
+        && words.get(at).is_some_and(|word| !is_verb(word) && !is_stop_word(&word.plain))
 }
 
 fn is_verb(word: &Word<'_>) -> bool {

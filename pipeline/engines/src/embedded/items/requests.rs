@@ -20,6 +20,12 @@ static ASKED: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
             r"(?:can|could|would|will)\s+(?:you|someone|somebody|anyone)(?:,?\s+(?-i:(?P<name>\p{Lu}\p{Ll}+)),?)?\s+(?:be\s+able\s+to\s+)?(?:please\s+)?(?P<gerund>mind\s+)?",
         ),
         rule(
+            r"(?:do\s+you\s+think|any\s+chance|wondering\s+(?:if|whether)|(?:appreciate\s+it|grateful|great|good|nice|helpful|lovely)\s+if|^if)\s+you\s+(?:could|can|would|might)\s+",
+        ),
+        rule(
+            r"(?:(?:can|could|may|might)\s+i\s+(?:ask|get|trouble)\s+you\s+to|do\s+me\s+a\s+fav(?:o|ou)r\s+and|go\s+ahead\s+and|see\s+to\s+it\s+that\s+you|don't\s+let\s+(?:me|us)\s+forget\s+to|i'll\s+leave\s+it\s+to\s+you\s+to)\s+",
+        ),
+        rule(
             r"(?:it\s+would\s+be\s+(?:great|nice|good|helpful)|i'd\s+(?:appreciate\s+it|be\s+grateful))\s+if\s+you\s+(?:could|would)\s+",
         ),
         rule(
@@ -62,7 +68,7 @@ static OPENING: LazyLock<Pattern> = LazyLock::new(|| {
 /// Verbs that ask the listener for attention and not for work.
 static ATTENTION: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?:hear|see|believe|imagine|tell\s+(?:me|us)|remember|explain|repeat|say|hold|wait|help|understand|stop|come|speak\s+up|pass\s+(?:me|the)\s+(?:salt|butter)|read\s+(?:me|us|it|that)|(?:open|close|shut)\s+(?:a|the|that)\s+(?:windows?|doors?|curtains?|blinds?)|(?:turn|switch)\s+(?:(?:it|that|(?:the|that|your)\s+(?:lights?|music|tv|television|radio|volume|camera|microphone|mic))\s+)?(?:on|off|up|down)|(?:share|see)\s+(?:my|your|the)\s+screen|give\s+(?:me|us|it|them|him|her|you)\s+(?:an?\s+)?(?:second|sec|minute|moment|break|hand|try|go|chance|rest|time|clue|hint|five|example|shout)|turn\s+(?:it|that|(?:the|that|your)\s+\p{L}+)\s+(?:up|down)|keep\s+(?:going|quiet|calm|still|talking|it|up|me|us|in\s+mind|in\s+touch|your\s+(?:voice|hands|eyes|back|shirt|hair|head|cool|distance)|straight|well|safe|warm)|skip\s+(?:it|this|that|ahead)|leave\s+(?:it|me|us|that|him|her)|put\s+(?:it|that)\s+(?:down|away|on|there|here|like)|put\s+your|use\s+(?:your|it|that)|make\s+(?:yourself|a\s+(?:wish|film|movie|joke)|up|room|way|fun|do)|do\s+(?:you|what|the\s+same|not|so|come)|eat\s+up|drink\s+up|excuse|forgive|join|stay|be|do\s+(?:that|it|me))\b",
+        r"(?i)^(?:hear|see|believe|imagine|tell\s+(?:me|us)|remember|explain|repeat|say|hold|wait|help|understand|stop|come|speak\s+up|pass\s+(?:me|the)\s+(?:salt|butter)|read\s+(?:me|us|it|that)|(?:open|close|shut)\s+(?:a|the|that)\s+(?:windows?|doors?|curtains?|blinds?)|(?:turn|switch)\s+(?:(?:it|that|(?:the|that|your)\s+(?:lights?|music|tv|television|radio|volume|camera|microphone|mic))\s+)?(?:on|off|up|down)|(?:share|see)\s+(?:my|your|the)\s+screen|give\s+(?:me|us|it|them|him|her|you)\s+(?:an?\s+)?(?:second|sec|minute|moment|break|hand|try|go|chance|rest|time|clue|hint|five|example|shout)|keep\s+(?:going|quiet|calm|still|talking|it|up|me|us|in\s+mind|in\s+touch|your\s+(?:voice|hands|eyes|back|shirt|hair|head|cool|distance)|straight|well|safe|warm)|skip\s+(?:it|this|that|ahead)|leave\s+(?:it|me|us|that|him|her)|put\s+(?:it|that)\s+(?:down|away|on|there|here|like)|put\s+your|use\s+(?:your|it|that)|make\s+(?:yourself|a\s+(?:wish|film|movie|joke)|up|room|way|fun|do)|do\s+(?:you|what|the\s+same|not|so|come)|eat\s+up|drink\s+up|thank\s+(?:you|god|goodness|heavens?|the\s+lord)|excuse|forgive|join|stay|be|do\s+(?:that|it|me))\b",
     )
 });
 
@@ -154,7 +160,7 @@ pub(super) fn imperative(clause: &Clause<'_>, question: bool, previous: Option<&
 fn is_object(task: &str) -> bool {
     task.split_whitespace().nth(1).is_some_and(|next| {
         let next = next.to_lowercase();
-        OBJECTS.contains(&next.as_str()) || next.chars().all(|c| c.is_ascii_digit())
+        OBJECTS.contains(&next.as_str())
     })
 }
 

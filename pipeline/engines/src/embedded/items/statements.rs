@@ -6,9 +6,9 @@ use regex::Captures;
 
 use super::requests::{ADVERBS, is_name};
 use super::{Claim, Force, filters};
-use crate::embedded::lexicon::{PAYABLES, base_of_participle, is_stop_word, is_task_verb};
+use crate::embedded::lexicon::{PAYABLES, base_of_gerund, base_of_participle, is_stop_word, is_task_verb};
 use crate::embedded::pattern::Pattern;
-use crate::embedded::text::{pattern, words};
+use crate::embedded::text::{decapitalised, pattern, words};
 
 static MINE: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(&format!(
@@ -16,16 +16,41 @@ static MINE: LazyLock<Pattern> = LazyLock::new(|| {
         ADVERBS_BEFORE = r"(?:\s+(?:still|also|really|definitely|probably))?"
     ))
 });
+/// "Need to pay the bill": notes leave the speaker out.
+static UNSAID: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(&format!(
+        r"(?i)^(?P<before>\W*(?:(?:also|and|so|oh|ok|okay|then|but|still)[,\s]+)*)(?:need\s+to|have\s+to|got\s+to|gotta|must|ought\s+to)\s+{ADVERBS}(?P<task>\p{{L}}.*)$"
+    ))
+});
 static OURS: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(&format!(
-        r"(?i)^(?P<before>.*?)\b(?:it\s+was\s+(?:decided|agreed)\s+(?:that\s+we|to)|we(?:'ve)?\s+(?:all\s+)?agreed\s+(?:to|that\s+we)|we(?:(?:'ll|\s+will)\s+have\s+to|'ll|'ve\s+got\s+to|'re\s+(?:going|supposed)\s+to|\s+(?:{ADVERBS}(?:need\s+to|have\s+to|ought\s+to|should|must|will|shall|are\s+going\s+to|are\s+supposed\s+to|gotta))))\s+{ADVERBS}(?P<task>\p{{L}}.*)$"
+        r"(?i)^(?P<before>.*?)\b(?:(?P<agreed>it\s+was\s+(?:decided|agreed)\s+(?:that\s+we|to)|we(?:'ve)?\s+(?:all\s+)?agreed\s+(?:to|that\s+we))|we(?:(?:'ll|\s+will)\s+have\s+to|'ll|'ve\s+got\s+to|'re\s+(?:going|supposed)\s+to|\s+(?:{ADVERBS}(?:need\s+to|have\s+to|ought\s+to|should|must|will|shall|are\s+going\s+to|are\s+supposed\s+to|gotta))))\s+{ADVERBS}(?P<task>\p{{L}}.*)$"
     ))
+});
+/// "I'm picking up the cake at five": counts with a date.
+static DOING: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(r"(?i)^(?P<before>.*?)\b(?:i'm|i\s+am)\s+(?P<verb>\p{L}+ing)\s+(?P<rest>\p{L}.*)$")
+});
+/// "I can bring the projector on Friday": counts with a date.
+static OFFERED: LazyLock<Pattern> =
+    LazyLock::new(|| pattern(&format!(r"(?i)^(?P<before>.*?)\bi\s+can\s+{ADVERBS}(?P<task>\p{{L}}.*)$")));
+/// "I need the figures by Friday": a demand of the speaker's.
+static NEEDED: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?P<before>.*?)\b(?:i|we)(?:'ll|\s+will)?\s+(?:still\s+|also\s+)?need\s+(?P<what>(?:the|your|those|all|that)\s+.+)$",
+    )
+});
+/// "The lawn needs mowing".
+static NEEDS_DOING: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?P<before>.*?)\b(?P<what>(?:the|our|my|your|this|that|all|those|these)\s+(?:[\p{L}\d'-]+\s+){1,4}?)(?:still\s+|also\s+|really\s+)?needs?\s+(?:a\s+)?(?:good\s+)?(?P<verb>\p{L}+ing)\b(?P<rest>.*)$",
+    )
 });
 static LETS: LazyLock<Pattern> =
     LazyLock::new(|| pattern(&format!(r"(?i)^(?P<before>.*?)\blet's\s+{ADVERBS}(?P<task>\p{{L}}.*)$")));
 static THEIRS: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(&format!(
-        r"^(?P<before>(?:.*?(?:[,;:]\s+|\b(?:and|but|so|then|that|think|said|says|because)\s+))??)(?P<who>\p{{Lu}}\p{{Ll}}+(?:\s\p{{Lu}}\p{{Ll}}+)?|(?i:my|our|your|his|her|the)\s\p{{L}}+|\p{{Ll}}+)(?:'ll|\s+(?:also\s+|still\s+)?(?:needs\s+to|has\s+to|should|will|must|is\s+going\s+to|is\s+supposed\s+to|agreed\s+to|promised\s+to|offered\s+to|volunteered\s+to|ought\s+to))\s+{ADVERBS}(?P<task>\p{{Ll}}.*)$"
+        r"^(?P<before>(?:.*?(?:[,;:]\s+|\b(?:and|but|so|then|that|think|said|says|because)\s+))??)(?P<who>\p{{Lu}}\p{{Ll}}+(?:\s\p{{Lu}}\p{{Ll}}+)?|(?i:my|our|your|his|her|the)\s\p{{L}}+|\p{{Ll}}+)(?:'ll|'s\s+(?:going|supposed)\s+to|\s+(?:also\s+|still\s+)?(?:needs\s+to|has\s+to|should|will|must|is\s+going\s+to|is\s+supposed\s+to|agreed\s+to|promised\s+to|offered\s+to|volunteered\s+to|ought\s+to))\s+{ADVERBS}(?P<task>\p{{Ll}}.*)$"
     ))
 });
 static PASSIVE: LazyLock<Pattern> = LazyLock::new(|| {
@@ -46,6 +71,9 @@ static WANTED: LazyLock<Pattern> = LazyLock::new(|| {
 
 /// The task that a clause states.
 pub(super) fn read(clause: &str, speaker: Option<String>, question: bool) -> Option<Claim> {
+    if let Some(found) = UNSAID.captures(clause) {
+        return claim(&found, speaker, Force::Commitment).filter(|_| !question);
+    }
     if let Some(found) = MINE.captures(clause) {
         let offered = found.name("offer").is_some();
         let force = if found.name("wish").is_some() { Force::Wish } else { Force::Commitment };
@@ -57,9 +85,53 @@ pub(super) fn read(clause: &str, speaker: Option<String>, question: bool) -> Opt
     passive(clause)
         .or_else(|| due(clause))
         .or_else(|| theirs(clause))
-        .or_else(|| claim(&OURS.captures(clause)?, None, Force::Obligation))
+        .or_else(|| {
+            let found = OURS.captures(clause)?;
+            // What was agreed on is a decision, and a task when it has a date.
+            let agreed = found.name("agreed").is_some();
+            claim(&found, None, if agreed { Force::Suggestion } else { Force::Obligation })
+        })
         .or_else(|| claim(&LETS.captures(clause)?, None, Force::Suggestion))
+        .or_else(|| needs_doing(clause))
+        .or_else(|| doing(clause, speaker.clone()))
+        .or_else(|| offered(clause, speaker.clone()))
+        .or_else(|| needed(clause))
         .or_else(|| wanted(clause))
+}
+
+/// What the speaker is about to do, with a verb of tasks.
+fn doing(clause: &str, speaker: Option<String>) -> Option<Claim> {
+    let found = DOING.captures(clause)?;
+    let verb = base_of_gerund(&found["verb"].to_lowercase()).filter(|verb| {
+        is_task_verb(verb)
+            && !matches!(
+                verb.as_str(),
+                "move" | "visit" | "meet" | "attend" | "start" | "play" | "run" | "walk" | "show"
+            )
+    })?;
+    let task = format!("{verb} {}", &found["rest"]);
+    let stands = !filters::is_undone_by(&found["before"]);
+    stands.then_some(Claim { task, owner: speaker, force: Force::Suggestion })
+}
+
+fn offered(clause: &str, speaker: Option<String>) -> Option<Claim> {
+    let found = OFFERED.captures(clause)?;
+    let works = words(&found["task"]).next().is_some_and(|verb| is_task_verb(&verb));
+    claim(&found, speaker, Force::Suggestion).filter(|_| works)
+}
+
+fn needed(clause: &str) -> Option<Claim> {
+    let found = NEEDED.captures(clause)?;
+    let task = format!("provide {}", &found["what"]);
+    (!filters::is_undone_by(&found["before"])).then_some(Claim { task, owner: None, force: Force::Demand })
+}
+
+fn needs_doing(clause: &str) -> Option<Claim> {
+    let found = NEEDS_DOING.captures(clause)?;
+    let verb = base_of_gerund(&found["verb"].to_lowercase()).filter(|verb| is_task_verb(verb))?;
+    let task = format!("{verb} {}{}", decapitalised(found["what"].trim()), &found["rest"]);
+    let stands = !filters::is_undone_by(&found["before"]);
+    stands.then_some(Claim { task, owner: None, force: Force::Obligation })
 }
 
 fn claim(found: &Captures<'_>, owner: Option<String>, force: Force) -> Option<Claim> {
@@ -125,9 +197,4 @@ fn wanted(clause: &str) -> Option<Claim> {
         owner: None,
         force: Force::Demand,
     })
-}
-
-fn decapitalised(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map_or_else(String::new, |first| first.to_lowercase().chain(chars).collect())
 }

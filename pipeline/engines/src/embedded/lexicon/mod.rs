@@ -1,6 +1,7 @@
 //! General English word lists. None of them is tuned to a sample: a word is here because of what it
 //! means in the language.
 
+mod adjectives;
 mod categories;
 mod finite_verbs;
 mod languages;
@@ -10,6 +11,7 @@ mod stop_words;
 mod synonyms;
 mod verbs;
 
+pub(super) use adjectives::is_adjective;
 pub(super) use categories::{SUBJECTS, emoji_of};
 pub(super) use finite_verbs::ends_a_phrase;
 pub(super) use languages::{LANGUAGES, TIMES};

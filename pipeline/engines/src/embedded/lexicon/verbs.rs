@@ -5,35 +5,32 @@ use std::sync::LazyLock;
 
 /// Base forms with which a task begins when it is told in the imperative.
 const TASK_VERBS: &str = "accept accompany add adjust advertise alter analyse analyze announce apologise apologize apply \
-    appoint approve archive arrange ask assemble assess assign attach attend babysit backup bake bath \
-    bathe bill bind bleed block book borrow brief bring brush build buy calculate call campaign cancel \
-    carry cater change charge chase check choose circle clean clear close co-ordinate collate collect \
-    comb commission compare compile complete confirm contact contribute convert cook coordinate copy \
-    correct count create cut darn debug decline decorate deep-clean defrost delete deliver demonstrate \
-    deploy deposit descale design deworm disable discuss dismantle document donate download draft drain \
-    drop dry dust dye edit email empty enable enrol enroll escalate estimate evaluate evict exchange \
-    exclude execute export extend fax feed fetch file fill fillet finalise finalize finish fit fix flush \
-    fold follow forward foster frame freeze fumigate fundraise garnish generate get glaze grab grade \
-    grease grind groom hand hang hem highlight hire hoist hoover immunise immunize implement import \
-    include inflate inform inject inoculate insert inspect install insulate interview investigate invite \
-    invoice iron jot label laminate learn lend load lock log loosen lower mail mark mash measure meet \
-    memorise memorize mend merge message migrate mix monitor mop mount move mow mulch nail negotiate \
-    nominate notify obtain offer oil open order organise organize outline pack paint park pay peel peg \
-    phone photocopy photograph pick pin ping plan plant plug polish post pour practise preheat prepare \
-    prescribe present print process proof proofread propose provide prune publish pump purchase quote \
-    raffle raise rake read rearrange rebook recharge reclaim reconcile record recruit recycle redecorate \
-    redo refill refit refuel refund refurbish register rehearse reimburse reinstall relabel reload \
-    remind remount remove renew rent reorder repaint repair replace replant reply report repot reprint \
-    request reschedule research resend reserve reset resize resolve respond restart restock restore \
-    retake retest retrieve return review revise rewire rewrite ring rinse roast roll rotate run sand \
-    save scan schedule scrub seal search secure sell send separate service set sew shake share sharpen \
-    ship shop shorten show shred sieve sign slice soak solder sort speak spray squeeze stack stamp start \
-    stitch stock store straighten submit subscribe subtract summarise summarize supply suspend swap \
-    sweep swipe switch tabulate tag take talk tape teach tell test text thank tick tidy tie tighten \
-    toast top tow trace track train transfer translate treat trim tune turn tutor type unblock underline \
-    unload unlock unpack unplug unsubscribe untangle unwrap update upgrade upload vaccinate vacuum \
-    validate varnish ventilate verify visit vote walk warm warn wash water weed weigh winterize wipe \
-    wire withdraw wrap write zip";
+    appoint approve archive arrange ask assemble assess assign attach attend babysit backup bake bill \
+    bind bleed block book borrow brief bring build buy calculate call cancel carry cater change charge \
+    chase check choose circle clean clear close co-ordinate collate collect commission compare compile \
+    complete confirm contact contribute convert cook coordinate copy correct create cut darn debug \
+    decline decorate deep-clean defrost delete deliver deploy descale design deworm disable discuss \
+    dismantle document donate download draft drop dust dye edit email empty enable enrol enroll escalate \
+    estimate evaluate evict exchange exclude execute export extend fax feed fetch figure file fill \
+    fillet find finalise finalize finish fit fix flush fold follow forward foster fumigate fundraise \
+    generate get grab grind groom hand hang hem highlight hire hoist hoover immunise immunize implement \
+    import include inflate inform inoculate insert inspect install insulate interview investigate invite \
+    invoice iron jot label laminate learn lend lock log loosen lower mail mark measure meet memorise \
+    memorize mend merge message migrate monitor mop mount move mow mulch nail negotiate nominate notify \
+    obtain offer oil open order organise organize outline pack paint park pay peg phone photocopy \
+    photograph pick pin ping plan plant plug polish post practise prepare prescribe present print \
+    process proofread propose provide prune publish pump purchase quote raffle raise rake read rearrange \
+    rebook recharge reclaim reconcile record recruit recycle redecorate redo refill refit refuel refund \
+    refurbish register rehearse reimburse reinstall relabel reload remind remount remove renew rent \
+    reorder repaint repair replace replant reply report repot reprint request reschedule research resend \
+    reserve reset resize resolve respond restart restock restore retake retest retrieve return review \
+    revise rewire rewrite ring rinse roll rotate run sand save scan schedule scrub seal search secure \
+    sell send separate service set sew shake share sharpen ship shop shorten show shred sign solder sort \
+    speak spray start stitch stock store straighten submit subscribe summarise summarize supply swap \
+    sweep swipe switch tabulate take talk teach tell test text tick tidy tie tighten top tow track train \
+    transfer translate trim tune turn unblock underline unload unlock unpack unplug unsubscribe untangle \
+    unwrap update upgrade upload vaccinate vacuum validate varnish ventilate verify visit walk warm wash \
+    water weed weigh winterize wipe wire withdraw wrap write";
 
 /// Verbs that follow "I'll", "we should", "can you" without being a task.
 pub(in crate::embedded) const VAGUE_VERBS: &[&str] = &[
@@ -142,7 +139,7 @@ const IRREGULAR: &[(&str, &str)] = &[
 ];
 
 /// Verbs of advice: a doctor's, a trainer's, a teacher's imperatives. With them an object must be named.
-const ADVICE_VERBS: &str = "give keep stretch avoid eat drink rest use wear put apply rinse leave skip swallow massage make drive breathe practise practice chew lift limit reduce \
+const ADVICE_VERBS: &str = "give keep stretch avoid eat drink rest wear apply rinse leave skip swallow massage make drive breathe practise practice chew lift limit reduce \
     inhale gargle bandage elevate cool ice disinfect cover uncover revise study solve answer underline bring do";
 
 static TASK: LazyLock<HashSet<&'static str>> = LazyLock::new(|| TASK_VERBS.split_whitespace().collect());

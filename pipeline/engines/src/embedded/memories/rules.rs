@@ -290,7 +290,7 @@ pub(super) static DATED: LazyLock<Pattern> = LazyLock::new(|| {
 });
 pub(super) static TAIL: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)(?:,\s+(?:so|and|but|i|we|he|she|they|you|it|it's|which|because|right|by|too|maybe|as\s+you|don't|do|is|isn't|can't|that's|there's|yeah|yes|no|okay|you|have|when|if|who|though|actually|mum|dad|what|remember)\b|\s+(?:so|because|but|although|though|cos|by\s+the\s+way|and\s+(?:i|i'm|i've|he|she|we|they|it|you|never|will|that|then)|if|when)\b|[;?!]|\s+-\s).*$",
+        r"(?i)(?:,\s+(?:so|and|but|i|we|he|she|they|you|it|it's|which|because|right|by|too|maybe|as\s+you|don't|do|is|isn't|can't|that's|there's|yeah|yes|no|okay|you|have|when|if|who|though|actually|mum|dad|what|remember)\b|\s+since\s+(?:i|he|she|we|they)\b|\s+(?:so|because|but|although|though|cos|by\s+the\s+way|and\s+(?:i|i'm|i've|he|she|we|they|it|you|never|will|that|then)|if|when)\b|[;?!]|\s+-\s).*$",
     )
 });
 pub(super) static FOR_NOW: LazyLock<Pattern> = LazyLock::new(|| {
