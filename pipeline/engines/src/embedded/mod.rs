@@ -44,7 +44,7 @@ const BUDGET: Duration = Duration::from_secs(20);
 const BUDGET_PER_BYTE: Duration = Duration::from_micros(100);
 
 /// How many key phrases a title is made of.
-const TOPICS: usize = 2;
+const TOPICS: usize = 3;
 
 /// The deterministic engine that is always there. English is understood by rules; of other languages
 /// it gives a title of key words, an extractive overview and, for some, a category, and it says that it

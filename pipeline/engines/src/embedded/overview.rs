@@ -52,7 +52,7 @@ pub(super) struct Next {
 
 /// What a stem counts more that is in a task or in an event, up to [`TOLD`] of each.
 const IN_TASK: f64 = 0.5;
-const IN_EVENT: f64 = 1.0;
+const IN_EVENT: f64 = 1.5;
 /// How many tasks, and how many events, an overview tells.
 const TOLD: usize = 3;
 
@@ -68,7 +68,7 @@ impl Next {
         for (text, more) in items.chain(events) {
             for stem in content_stems(text) {
                 let known: &mut f64 = stems.entry(stem).or_default();
-                *known = (*known + more).min(2.0);
+                *known = (*known + more).min(2.5);
             }
         }
         stems

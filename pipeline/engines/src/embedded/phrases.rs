@@ -6,7 +6,9 @@ use std::sync::LazyLock;
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::language::Language;
-use super::lexicon::{ends_a_phrase, is_adjective, is_narrative_verb, is_task_verb, is_vague_verb};
+use super::lexicon::{
+    ends_a_phrase, is_adjective, is_event_noun, is_narrative_verb, is_person, is_task_verb, is_vague_verb,
+};
 use super::pattern::Pattern;
 use super::text::{Sentence, pattern};
 
@@ -22,6 +24,55 @@ pub(super) struct Phrase {
 
 /// What a phrase counts whose last word never stands behind an article or the like, so that it may be no noun.
 const UNSHOWN: f64 = 0.7;
+
+/// What a phrase counts that names somebody, or something of which every talk has some.
+const VAGUE: f64 = 0.5;
+
+fn is_vague_noun(word: &str) -> bool {
+    is_person(word)
+        || matches!(
+            word,
+            "item"
+                | "items"
+                | "page"
+                | "pages"
+                | "word"
+                | "words"
+                | "hand"
+                | "hands"
+                | "point"
+                | "points"
+                | "list"
+                | "number"
+                | "question"
+                | "answer"
+                | "name"
+                | "part"
+                | "piece"
+                | "side"
+                | "case"
+                | "copy"
+                | "place"
+                | "idea"
+                | "problem"
+                | "reason"
+                | "member"
+                | "members"
+                | "one"
+                | "end"
+                | "life"
+                | "heart"
+                | "head"
+                | "eye"
+                | "eyes"
+                | "world"
+                | "line"
+                | "fun"
+                | "luck"
+                | "news"
+                | "turn"
+        )
+}
 
 /// The stems of words that are shown to be nouns: behind an article, a possessive or a number, with one word between at
 /// most, or in the plural.
@@ -87,6 +138,8 @@ pub(super) fn key_phrases(
             let mut phrase = scored(&run, place, weights, language);
             let noun = phrase.stems.last().is_some_and(|stem| nouns.contains(stem));
             phrase.score *= if noun || !language.is_english() { 1.0 } else { UNSHOWN };
+            phrase.score *=
+                if run.iter().all(|word| is_vague_noun(&word.to_lowercase())) { VAGUE } else { 1.0 };
             let entry = best.entry(phrase.stems.clone()).or_insert_with(|| (order, phrase.clone()));
             entry.1.score = entry.1.score.max(phrase.score) + 0.2;
         }
@@ -191,7 +244,7 @@ fn is_topical(piece: &str, first: bool, language: Language) -> bool {
     if !language.is_english() {
         return capital || !language.capitalises_nouns();
     }
-    let verb = VERBAL.is_match(&lower)
+    let verb = VERBAL.is_match(&lower) && !is_event_noun(&lower)
         || is_task_verb(&lower)
         || is_vague_verb(&lower)
         || is_narrative_verb(&lower)

@@ -2,9 +2,7 @@
 
 use std::sync::LazyLock;
 
-use super::phrase::{
-    DETERMINERS, Said, Word, last_person, noun_phrase_before, noun_phrase_from, titled,
-};
+use super::phrase::{DETERMINERS, Said, Word, last_person, noun_phrase_before, noun_phrase_from, titled};
 use crate::embedded::lexicon::{is_stop_word, is_task_verb};
 use crate::embedded::pattern::Pattern;
 use crate::embedded::text::{capitalised, pattern, third_person};

@@ -125,6 +125,16 @@ pub(in crate::embedded) fn last_person(text: &str) -> Option<String> {
         .split_whitespace()
         .map(|word| word.trim_matches(|c: char| !c.is_alphanumeric() && c != '\''))
         .collect();
+    let led = |at: usize| {
+        let before = at
+            .checked_sub(1)
+            .and_then(|before| words.get(before))
+            .map_or_else(String::new, |word| word.to_lowercase());
+        matches!(
+            before.as_str(),
+            "in" | "at" | "to" | "from" | "over" | "near" | "until" | "since" | "before" | "after"
+        )
+    };
     let place = (0..words.len()).rev().find(|at| {
         let word = words.get(*at).copied().unwrap_or_default();
         let lower = word.to_lowercase();
@@ -134,7 +144,7 @@ pub(in crate::embedded) fn last_person(text: &str) -> Option<String> {
             && word.len() > 2
             && !is_stop_word(bare)
             && !PRONOUNS.split_whitespace().any(|known| known == lower);
-        is_person(bare) || name
+        is_person(bare) || name && !led(*at)
     })?;
     let determined = |word: &&str| DETERMINERS.split_whitespace().any(|known| known == word.to_lowercase());
     let before = place.checked_sub(1).and_then(|before| words.get(before)).filter(|before| {

@@ -15,7 +15,7 @@ pub(super) use adjectives::is_adjective;
 pub(super) use categories::{SUBJECTS, emoji_of};
 pub(super) use finite_verbs::ends_a_phrase;
 pub(super) use languages::{LANGUAGES, TIMES};
-pub(super) use nouns::{AMBIGUOUS_EVENT_NOUNS, EVENT_NOUNS, PAYABLES};
+pub(super) use nouns::{AMBIGUOUS_EVENT_NOUNS, EVENT_NOUNS, PAYABLES, is_event_noun};
 pub(super) use people::{is_person, relatives, trades};
 pub(super) use stop_words::{FILLERS, MIC_TEST, is_stop_word};
 pub(super) use synonyms::{is_completive, is_contrast, kinds_of, meanings_of, one_noun};

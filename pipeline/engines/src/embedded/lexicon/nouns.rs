@@ -230,6 +230,51 @@ pub(in crate::embedded) const EVENT_NOUNS: &[&str] = &[
     "movie",
 ];
 
+/// Whether `word` (lower case) is an event, or another noun that ends as a gerund.
+pub(in crate::embedded) fn is_event_noun(word: &str) -> bool {
+    const GERUNDS: &[&str] = &[
+        "heating",
+        "building",
+        "ceiling",
+        "painting",
+        "clothing",
+        "lighting",
+        "housing",
+        "parking",
+        "spelling",
+        "reading",
+        "filling",
+        "plumbing",
+        "wiring",
+        "pricing",
+        "funding",
+        "shopping",
+        "cooking",
+        "gardening",
+        "banking",
+        "marketing",
+        "planning",
+        "recording",
+        "evening",
+        "morning",
+        "string",
+        "king",
+        "ring",
+        "wing",
+        "spring",
+        "booking",
+        "seedling",
+        "knitting",
+        "swimming",
+        "cycling",
+        "hiking",
+        "running",
+        "rating",
+        "setting",
+    ];
+    EVENT_NOUNS.contains(&word) || GERUNDS.contains(&word)
+}
+
 /// Event nouns that are as often verbs, or parts of other things: they need a determiner, a
 /// possessive or another noun before them.
 pub(in crate::embedded) const AMBIGUOUS_EVENT_NOUNS: &[&str] = &[

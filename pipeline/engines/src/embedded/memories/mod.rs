@@ -121,7 +121,11 @@ const QUOTES: [char; 3] = ['"', '\u{201c}', '\u{201d}'];
 
 /// The last name that a sentence gives, if it gives one.
 fn last_name(text: &str) -> Option<String> {
-    NAME.captures_iter(text).map(|found| found["n"].to_owned()).filter(|name| is_name(name)).last()
+    NAME.captures_iter(text)
+        .filter(|found| found.name("led").is_none())
+        .map(|found| found["n"].to_owned())
+        .filter(|name| is_name(name))
+        .last()
 }
 
 fn is_name(word: &str) -> bool {

@@ -270,7 +270,9 @@ pub(super) static PRONOUN: LazyLock<Pattern> = LazyLock::new(|| {
     let state = state();
     pattern(&format!(r"(?i)\b(?:he|she)\s*(?P<r>{state}.*)$"))
 });
-pub(super) static NAME: LazyLock<Pattern> = LazyLock::new(|| pattern(r"\b(?P<n>\p{Lu}\p{Ll}{2,})\b"));
+pub(super) static NAME: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(r"(?:\b(?P<led>in|to|from|at|near|over|until|since)\s+)?\b(?P<n>\p{Lu}\p{Ll}{2,})\b")
+});
 /// A doubt about something else, said after a fact.
 pub(super) static AFTERTHOUGHT: LazyLock<Pattern> =
     LazyLock::new(|| pattern(r"(?i),\s+(?:maybe|perhaps|i\s+(?:think|guess|suppose)|not\s+sure)\b.*$"));
