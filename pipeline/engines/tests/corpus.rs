@@ -76,7 +76,9 @@ struct Floors {
     due: usize,
     owner: usize,
     memories: usize,
+    memories_precision: usize,
     events: usize,
+    events_precision: usize,
 }
 
 /// Every verdict is right, nothing planted gets in, and the rest stands above its floor.
@@ -91,9 +93,9 @@ fn assert_above(score: &Score, floors: &Floors) {
         ("due dates", score.due, floors.due),
         ("owners", score.owner, floors.owner),
         ("memories", score.memories, floors.memories),
-        ("precision of memories", score.memories_precision, floors.memories),
+        ("precision of memories", score.memories_precision, floors.memories_precision),
         ("events", score.events, floors.events),
-        ("precision of events", score.events_precision, floors.events),
+        ("precision of events", score.events_precision, floors.events_precision),
     ] {
         assert!(share.percent() >= floor, "{name}: {share}, floor {floor} %");
     }
@@ -114,6 +116,8 @@ fn the_open_half_of_forty_conversations_is_mostly_understood() {
             owner: 90,
             memories: 80,
             events: 80,
+            memories_precision: 80,
+            events_precision: 70,
         },
     );
 }
@@ -133,6 +137,8 @@ fn the_frozen_half_of_forty_conversations_is_mostly_understood() {
             owner: 85,
             memories: 80,
             events: 80,
+            memories_precision: 80,
+            events_precision: 80,
         },
     );
 }
@@ -152,6 +158,8 @@ fn conversations_written_after_the_rules_are_mostly_understood() {
             owner: 75,
             memories: 50,
             events: 50,
+            memories_precision: 90,
+            events_precision: 90,
         },
     );
 }
@@ -167,11 +175,13 @@ fn twenty_conversations_of_as_many_categories_are_mostly_understood() {
             category: 90,
             title: 90,
             recall: 85,
-            precision: 85,
+            precision: 80,
             due: 90,
             owner: 90,
-            memories: 33,
-            events: 50,
+            memories: 90,
+            events: 90,
+            memories_precision: 90,
+            events_precision: 20,
         },
     );
 }
@@ -190,6 +200,8 @@ fn talk_that_only_hints_at_its_subject_is_understood_where_it_is_known() {
         owner: 90,
         memories: 0,
         events: 0,
+        memories_precision: 0,
+        events_precision: 0,
     };
     assert_above(&score, &floors);
 }
@@ -208,15 +220,33 @@ fn of_talk_that_only_hints_at_its_subject_few_categories_are_found() {
         owner: 90,
         memories: 0,
         events: 0,
+        memories_precision: 0,
+        events_precision: 0,
     };
     assert_above(&score, &floors);
 }
 
+/// What older sets list of events is less than what is one now, so that their precision says little: their floors stop
+/// a flood.
+///
 /// Many styles and dialects: looked at while rules were written.
 #[test]
 fn the_open_half_of_varied_talk_is_mostly_understood() {
     let score = total(&Embedded::new(), &[VARIED_OPEN]);
     assert_eq!(score.discard.of, 34);
+    let floors = Floors {
+        category: 70,
+        title: 85,
+        recall: 90,
+        precision: 92,
+        due: 90,
+        owner: 88,
+        memories: 88,
+        memories_precision: 88,
+        events: 88,
+        events_precision: 87,
+    };
+    assert_above(&score, &floors);
 }
 
 /// The other half, which was only counted.
@@ -224,4 +254,17 @@ fn the_open_half_of_varied_talk_is_mostly_understood() {
 fn the_blind_half_of_varied_talk_is_mostly_understood() {
     let score = total(&Embedded::new(), &[VARIED_BLIND]);
     assert_eq!(score.discard.of, 34);
+    let floors = Floors {
+        category: 65,
+        title: 85,
+        recall: 82,
+        precision: 90,
+        due: 90,
+        owner: 90,
+        memories: 88,
+        memories_precision: 90,
+        events: 87,
+        events_precision: 93,
+    };
+    assert_above(&score, &floors);
 }

@@ -109,7 +109,7 @@ impl Embedded {
 
 impl Engine for Embedded {
     fn id(&self) -> &str {
-        "embedded/5"
+        "embedded/6"
     }
 
     fn costs(&self) -> bool {

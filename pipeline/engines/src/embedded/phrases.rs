@@ -32,7 +32,10 @@ fn is_vague_noun(word: &str) -> bool {
     is_person(word)
         || matches!(
             word,
-            "item"
+            "action"
+                | "next"
+                | "team"
+                | "item"
                 | "items"
                 | "page"
                 | "pages"

@@ -151,8 +151,9 @@ fn read(captures: &Captures<'_>, text: &str, reader: Reader, now: NaiveDateTime)
         }
     }
     let follows = follows(captures).and_then(|name| weekday(name.as_str()));
+    let span = start..end;
     Some(Found {
-        spans: vec![start..end],
+        spans: vec![span],
         date,
         time,
         deadline,

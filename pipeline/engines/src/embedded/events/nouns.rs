@@ -149,7 +149,10 @@ fn nouns_in(words: &[Word<'_>]) -> Vec<(usize, usize)> {
     (0..words.len())
         .filter(|at| is_event_noun(words, *at))
         .map(|at| {
-            let pair = at > 0 && is_listed(&format!("{} {}", words[at - 1].plain, words[at].plain));
+            let before = at.checked_sub(1).and_then(|before| words.get(before));
+            let pair = before
+                .zip(words.get(at))
+                .is_some_and(|(one, other)| is_listed(&format!("{} {}", one.plain, other.plain)));
             let mut from = if pair { at - 1 } else { at };
             while from > 0 && at - from < 3 && describes(words, from - 1) {
                 from -= 1;

@@ -150,8 +150,7 @@ pub(in crate::embedded) fn last_person(text: &str) -> Option<String> {
     let before = place.checked_sub(1).and_then(|before| words.get(before)).filter(|before| {
         !is_stop_word(&before.to_lowercase()) && !determined(before) && !before.contains('\'')
     });
-    let determined_pair =
-        place.checked_sub(2).and_then(|at| words.get(at)).is_some_and(|word| determined(&word));
+    let determined_pair = place.checked_sub(2).and_then(|at| words.get(at)).is_some_and(determined);
     let who = words.get(place)?.trim_end_matches("'s");
     Some(match before.filter(|_| determined_pair) {
         Some(kind) => format!("{kind} {who}"),

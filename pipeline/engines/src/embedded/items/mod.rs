@@ -108,9 +108,9 @@ fn of_sentence(sentence: &Sentence<'_>, things: &Things, reference: &Reference) 
             let before = sentence.text.find(clause.text).and_then(|at| sentence.text.get(..at));
             let thing = || before.and_then(last_thing).or_else(|| things.last.clone());
             let thing = match claim.force {
-                _ if clause.coordinated => None,
-                Force::Commitment => thing(),
-                Force::Request => before.and_then(last_thing),
+                // Without a date it is mostly said once more, in full.
+                Force::Request if reference.due(clause.text).is_some() => before.and_then(last_thing),
+                Force::Commitment if !clause.coordinated => thing(),
                 _ => None,
             };
             let person = last_person(before.unwrap_or_default()).or_else(|| things.person.clone());

@@ -29,6 +29,9 @@ static ASKED: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
             r"(?:it\s+would\s+be\s+(?:great|nice|good|helpful)|i'd\s+(?:appreciate\s+it|be\s+grateful))\s+if\s+you\s+(?:could|would)\s+",
         ),
         rule(
+            r"(?:need|looking\s+for|want)\s+(?:someone|somebody|a\s+volunteer|one\s+of\s+you)\s+(?:to|who\s+can)\s+",
+        ),
+        rule(
             r"(?:i\s+need|i'd\s+like|i\s+would\s+like|i\s+want)\s+(?:you|(?-i:(?P<name>\p{Lu}\p{Ll}+)))\s+to\s+",
         ),
         rule(
@@ -77,7 +80,7 @@ pub(super) fn read(clause: &str) -> Option<Claim> {
     let found = ASKED.iter().find_map(|rule| rule.captures(clause))?;
     let before = &found["before"];
     let task = asked_for(&found)?;
-    if filters::is_undone_by(before) || ATTENTION.is_match(&task) {
+    if filters::is_undone_by(before) || ATTENTION.is_match(&task) || is_forbidden(&task) {
         return None;
     }
     let state = STATE.is_match(&task);
@@ -88,6 +91,12 @@ pub(super) fn read(clause: &str) -> Option<Claim> {
         _ => task,
     };
     Some(Claim { task: unaddressed(&task), owner: addressee(&found, clause), force: Force::Request })
+}
+
+/// "Please don't share it" keeps somebody from doing something.
+fn is_forbidden(task: &str) -> bool {
+    let task = task.to_lowercase();
+    ["don't ", "do not ", "never "].iter().any(|no| task.starts_with(no)) && !task.contains(" forget")
 }
 
 /// A state and not an act is to be made sure of: "the gate is open".

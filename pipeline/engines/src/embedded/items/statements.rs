@@ -6,13 +6,15 @@ use regex::Captures;
 
 use super::requests::{ADVERBS, is_name};
 use super::{Claim, Force, filters};
-use crate::embedded::lexicon::{PAYABLES, base_of_gerund, base_of_participle, is_stop_word, is_task_verb};
+use crate::embedded::lexicon::{
+    PAYABLES, base_of_gerund, base_of_participle, is_advice_verb, is_stop_word, is_task_verb,
+};
 use crate::embedded::pattern::Pattern;
 use crate::embedded::text::{decapitalised, pattern, words};
 
 static MINE: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(&format!(
-        r"(?i)^(?P<before>.*?)\b(?:(?P<offer>shall\s+i)|let\s+me|i{ADVERBS_BEFORE}(?:(?P<wish>'d\s+like\s+to|\s+would\s+like\s+to|\s+(?:also\s+|really\s+|just\s+)?want\s+to)|(?:'ll|\s+will)\s+(?:also\s+)?have\s+to|'m\s+having\s+to|'ve\s+to|'ll|\s+will|\s+shall|\s+(?:still\s+|also\s+|really\s+)?(?:need|have|ought|plan|intend|promised?|agreed)\s+to|\s+must|\s+should|\s+(?:gotta|have\s+got\s+to)|'ve\s+(?:got|promised|agreed)\s+to|'m\s+(?:going|supposed|planning)\s+to|\s+am\s+(?:going|supposed)\s+to|'m\s+gonna|'d\s+better))\s+{ADVERBS}(?P<task>\p{{L}}.*)$",
+        r"(?i)^(?P<before>.*?)\b(?:(?P<offer>shall\s+i)|let\s+me|i{ADVERBS_BEFORE}(?:(?P<wish>'d\s+like\s+to|\s+would\s+like\s+to|\s+(?:also\s+|really\s+|just\s+)?want\s+to)|(?:'ll|\s+will)\s+(?:also\s+)?have\s+to|'m\s+having\s+to|'ve\s+to|'ll|\s+will|\s+shall|\s+(?:still\s+|also\s+|really\s+)?(?:need|have|ought|plan|intend|promised?|agreed)\s+to|\s+promised\s+\p{{L}}+\s+(?:to|(?:that\s+)?i'd|i\s+would)|\s+must|\s+should|\s+(?:gotta|have\s+got\s+to)|'ve\s+(?:got|promised|agreed)\s+to|'m\s+(?:going|supposed|planning)\s+to|\s+am\s+(?:going|supposed)\s+to|'m\s+gonna|'d\s+better))\s+{ADVERBS}(?P<task>\p{{L}}.*)$",
         ADVERBS_BEFORE = r"(?:\s+(?:still|also|really|definitely|probably))?"
     ))
 });
@@ -62,6 +64,10 @@ static DUE: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?i)^(?P<before>.*?)\b(?P<what>(?:the|our|my|your|this)\s+(?:[\p{L}\d'-]+\s+){1,4}?)(?:is|are)\s+due\b(?P<rest>.*)$",
     )
+});
+/// "Lea to send the minutes by Friday", as minutes put it.
+static ASSIGNED: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(r"^(?P<before>(?:[\p{L}\s]+:\s+|[-*•\d.)\s]+)?)(?P<who>\p{Lu}\p{Ll}+)\s+to\s+(?P<task>\p{Ll}.*)$")
 });
 static WANTED: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
@@ -141,7 +147,7 @@ fn claim(found: &Captures<'_>, owner: Option<String>, force: Force) -> Option<Cl
 
 /// Somebody by name, somebody's brother, or a department. Of a thing nothing is expected.
 fn theirs(clause: &str) -> Option<Claim> {
-    let found = THEIRS.captures(clause)?;
+    let found = THEIRS.captures(clause).or_else(|| ASSIGNED.captures(clause))?;
     let who = &found["who"];
     let named = who.starts_with(char::is_uppercase) && who.split(' ').all(is_name) && !is_article(who);
     let known = named
@@ -150,7 +156,7 @@ fn theirs(clause: &str) -> Option<Claim> {
             .next_back()
             .is_some_and(|last| !is_stop_word(&last.to_lowercase()) && last.len() > 2);
     let verb = words(&found["task"]).next()?;
-    if !known || !is_task_verb(&verb) {
+    if !known || !(is_task_verb(&verb) || is_advice_verb(&verb)) {
         return None;
     }
     claim(&found, Some(who.to_owned()).filter(|_| named), Force::Obligation)

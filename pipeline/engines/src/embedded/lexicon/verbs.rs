@@ -6,31 +6,28 @@ use std::sync::LazyLock;
 /// Base forms with which a task begins when it is told in the imperative.
 const TASK_VERBS: &str = "accept accompany add adjust advertise alter analyse analyze announce apologise apologize apply \
     appoint approve archive arrange ask assemble assess assign attach attend babysit backup bake bill \
-    bind bleed block book borrow brief bring build buy calculate call cancel carry cater change charge \
-    chase check choose circle clean clear close co-ordinate collate collect commission compare compile \
-    complete confirm contact contribute convert cook coordinate copy correct create cut darn debug \
-    decline decorate deep-clean defrost delete deliver deploy descale design deworm disable discuss \
-    dismantle document donate download draft drop dust dye edit email empty enable enrol enroll escalate \
-    estimate evaluate evict exchange exclude execute export extend fax feed fetch figure file fill \
-    fillet find finalise finalize finish fit fix flush fold follow forward foster fumigate fundraise \
-    generate get grab grind groom hand hang hem highlight hire hoist hoover immunise immunize implement \
-    import include inflate inform inoculate insert inspect install insulate interview investigate invite \
-    invoice iron jot label laminate learn lend lock log loosen lower mail mark measure meet memorise \
-    memorize mend merge message migrate monitor mop mount move mow mulch nail negotiate nominate notify \
-    obtain offer oil open order organise organize outline pack paint park pay peg phone photocopy \
-    photograph pick pin ping plan plant plug polish post practise prepare prescribe present print \
-    process proofread propose provide prune publish pump purchase quote raffle raise rake read rearrange \
-    rebook recharge reclaim reconcile record recruit recycle redecorate redo refill refit refuel refund \
-    refurbish register rehearse reimburse reinstall relabel reload remind remount remove renew rent \
-    reorder repaint repair replace replant reply report repot reprint request reschedule research resend \
-    reserve reset resize resolve respond restart restock restore retake retest retrieve return review \
-    revise rewire rewrite ring rinse roll rotate run sand save scan schedule scrub seal search secure \
-    sell send separate service set sew shake share sharpen ship shop shorten show shred sign solder sort \
-    speak spray start stitch stock store straighten submit subscribe summarise summarize supply swap \
-    sweep swipe switch tabulate take talk teach tell test text tick tidy tie tighten top tow track train \
-    transfer translate trim tune turn unblock underline unload unlock unpack unplug unsubscribe untangle \
-    unwrap update upgrade upload vaccinate vacuum validate varnish ventilate verify visit walk warm wash \
-    water weed weigh winterize wipe wire withdraw wrap write";
+    block book borrow bring build buy calculate call cancel carry cater change charge chase check choose \
+    clean clear close co-ordinate collate collect commission compare compile complete confirm contact \
+    contribute convert cook coordinate copy correct create cut darn debug decline decorate deep-clean \
+    defrost delete deliver deploy descale design deworm disable discuss dismantle document donate \
+    download draft drop edit email empty enable enrol enroll escalate estimate evaluate evict exchange \
+    exclude execute extend feed fetch figure file fill fillet find finalise finalize finish fix follow \
+    forward foster fumigate fundraise generate get grab groom hand hang hire hoover immunise immunize \
+    implement include inflate inform inoculate insert inspect install insulate interview investigate \
+    invite iron jot laminate learn lend lock loosen lower mail measure meet memorise memorize mend merge \
+    message migrate monitor mop move mow negotiate nominate notify obtain open order organise organize \
+    outline pack paint park pay phone pick ping plan plant polish post practise prepare prescribe \
+    present print process proofread propose provide prune publish purchase raffle raise rake read \
+    rearrange rebook recharge reclaim reconcile record recruit recycle redecorate redo refill refit \
+    refuel refund refurbish register rehearse reimburse reinstall reload remind remount remove renew \
+    rent reorder repaint repair replace replant reply report repot reprint request reschedule research \
+    resend reserve reset resize resolve respond restart restock restore retake retrieve return review \
+    revise rewire rewrite ring rinse roll rotate run save scan schedule scrub seal secure sell send \
+    separate set sew share sharpen ship shop shorten show shred sign sort speak start store straighten \
+    submit subscribe summarise summarize supply swap sweep switch tabulate take talk teach tell test \
+    text tidy tighten top tow track train transfer translate trim tune turn unblock underline unload \
+    unlock unpack unplug unsubscribe untangle unwrap update upgrade upload vaccinate vacuum validate \
+    ventilate verify visit walk warm wash water weigh winterize wipe wire withdraw wrap write";
 
 /// Verbs that follow "I'll", "we should", "can you" without being a task.
 pub(in crate::embedded) const VAGUE_VERBS: &[&str] = &[
@@ -114,6 +111,7 @@ const NARRATIVE_VERBS: &str = "prefer expire speak fail cost save insist turn sa
 
 /// Participles that do not end in "ed".
 const IRREGULAR: &[(&str, &str)] = &[
+    ("serviced", "service"),
     ("sent", "send"),
     ("bought", "buy"),
     ("paid", "pay"),
