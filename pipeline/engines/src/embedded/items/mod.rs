@@ -221,8 +221,9 @@ impl Kept {
         let task = Task::of(&item.description);
         let from = self.all.len().saturating_sub(COMPARED);
         let mut latest = self.all.iter_mut().zip(&mut self.tasks).skip(from);
-        // Said of two days, it is to be done twice.
+        // Said of two days, it is to be done twice; but what one asks for, another takes on for a day of his own.
         let days = |known: &ItemDraft| match (known.due_at, item.due_at) {
+            _ if known.owner.is_none() && item.owner.is_some() => true,
             (Some(one), Some(other)) => one.date_naive() == other.date_naive(),
             _ => true,
         };
