@@ -15,17 +15,22 @@ pub(super) struct Clause<'a> {
     pub(super) coordinated: bool,
 }
 
+/// Verbs that are hardly ever nouns: they begin an instruction without a word that shows an object.
+const PLAIN: &str = "buy|send|pay|fetch|collect|bring|renew|cancel|ring|phone|call|feed|write|ask|tell|remind|submit|return|clean|wash|fix|repair|finish|prepare|organise|organize|arrange|confirm|get|take|pick|send|reply|invite|cook|bake|drop";
+
 static JOINT: LazyLock<Pattern> = LazyLock::new(|| {
     let verbs = task_verbs().collect::<Vec<_>>().join("|");
     let object = r"the|an?|my|your|our|his|her|their|this|that|these|those|some|all|if|whether|him|them|me|us|you|it|up|out|for|with|about|to|in|each|every|more|enough|another|both|any|two|three|four|five|six|seven|eight|nine|ten|\d+";
     pattern(&format!(
         r"(?x)
-        (?P<joint> [,;:]\s+(?i:(?:and|but|so|then|plus|also|or|because|otherwise)\s+){{0,2}}
+        (?P<joint> [,;:]\s+(?i:(?:and|but|so|then|plus|also|or|because|otherwise|now)\s+){{0,2}}
                  | \s[-–—]+\s
                  | \s(?i:and|but|so|then|because)\s+(?i:(?:then|also|so|that|maybe)\s+)? )
         (?P<open> (?i:i|we|you|he|she|they|it|somebody|someone|everybody|everyone|please|don't|make\ sure|remember|be\ sure|can|could|would|will|let's|let\ me|if|when|unless)\b
                 | (?:\p{{Lu}}\p{{Ll}}+|my\ \p{{L}}+|somebody)\s(?:needs|has|should|will|must|promised|agreed|wants|expects)\b
-                | (?i:{verbs})\s(?:(?i:{object})\b|\p{{Lu}}) )"
+                | (?i:the|my|our|your)\s\p{{L}}+(?:\s\p{{L}}+)?\s(?:needs?\s|has\s+to\b|have\s+to\b|must\b|should\b)
+                | (?i:{verbs})\s(?:(?i:{object})\b|\p{{Lu}})
+                | (?i:{PLAIN})\s\p{{L}} )"
     ))
 });
 

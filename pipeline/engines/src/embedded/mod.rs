@@ -43,8 +43,8 @@ pub use judge::DiscardReason;
 const BUDGET: Duration = Duration::from_secs(20);
 const BUDGET_PER_BYTE: Duration = Duration::from_micros(100);
 
-/// How many key phrases lead an overview.
-const TOPICS: usize = 4;
+/// How many key phrases a title is made of.
+const TOPICS: usize = 3;
 
 /// The deterministic engine that is always there. English is understood by rules; of other languages
 /// it gives a title of key words, an extractive overview and, for some, a category, and it says that it
@@ -109,7 +109,7 @@ impl Embedded {
 
 impl Engine for Embedded {
     fn id(&self) -> &str {
-        "embedded/5"
+        "embedded/6"
     }
 
     fn costs(&self) -> bool {
@@ -212,16 +212,24 @@ fn describe(talk: &Talk, folders: &[Folder], order: DayOrder) -> Structure {
     }
     let frequency = phrases::frequencies(&sentences, language);
     let category = subject::category(&sentences, &frequency, language);
-    let weights = subject::weights(&frequency, category, language);
+    let english = language.is_english();
+    let next = overview::Next {
+        items: if english { items::extract(talk, order) } else { Vec::new() },
+        events: if english { events::extract(talk, order) } else { Vec::new() },
+        zone: talk.time_zone,
+    };
+    let mut weights = subject::weights(&frequency, category, language);
+    for (stem, more) in next.stems() {
+        weights.entry(stem).and_modify(|weight| *weight += more);
+    }
     let topics = phrases::key_phrases(&sentences, &weights, language, TOPICS);
-    let topics_named = if language.is_english() { topics.as_slice() } else { &[] };
-    let overview = overview::overview(&sentences, topics_named, &frequency, language);
+    let overview = overview::overview(&sentences, &next, &frequency, language);
     Structure {
         title: title::title(talk.background.meeting.as_ref(), &topics, &sentences, language),
         overview: unread::said_in(language, overview),
         category,
         emoji: lexicon::emoji_of(category).to_owned(),
-        events: if language.is_english() { events::extract(talk, order) } else { Vec::new() },
+        events: next.events,
         folder_id: title::folder(folders, category, &frequency, language),
     }
 }

@@ -3,13 +3,17 @@
 //! TextRank compares every sentence with every other; here only the [`CANDIDATES`] best by frequency
 //! are compared, so that the work grows with the length of the talk and not with its square.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::LazyLock;
 
+use chrono_tz::Tz;
+use records::Timestamp;
+use stages::{EventDraft, ItemDraft};
+
+use super::apps::is_decision;
 use super::language::Language;
 use super::pattern::Pattern;
-use super::phrases::Phrase;
-use super::text::{Sentence, capitalised, pattern, shortened};
+use super::text::{Sentence, capitalised, content_stems, decapitalised, pattern, shortened};
 
 /// How many sentences are compared with each other.
 const CANDIDATES: usize = 200;
@@ -39,34 +43,93 @@ struct Candidate {
     weight: f64,
 }
 
-/// A few sentences about the talk, led by its topics.
-/// `frequency` says how often each stem is said.
-pub(super) fn overview(
-    sentences: &[Sentence<'_>],
-    topics: &[Phrase],
-    frequency: &HashMap<String, f64>,
-    language: Language,
-) -> String {
-    let chosen: Vec<String> = chosen(sentences, frequency, language)
-        .into_iter()
-        .filter_map(|place| sentences.get(place))
-        .map(|sentence| plain(&sentence.text))
-        .collect();
-    let topics: Vec<&str> = topics.iter().map(|phrase| phrase.text.as_str()).collect();
-    match (topics.is_empty(), chosen.is_empty()) {
-        (true, _) => chosen.join(" "),
-        (false, true) => format!("About {}.", listed(&topics)),
-        (false, false) => format!("About {}. {}", listed(&topics), chosen.join(" ")),
+/// What is to come: tasks and events, with their days in the person's time zone.
+pub(super) struct Next {
+    pub(super) items: Vec<ItemDraft>,
+    pub(super) events: Vec<EventDraft>,
+    pub(super) zone: Tz,
+}
+
+/// What a stem counts more that is in a task or in an event, up to [`TOLD`] of each.
+const IN_TASK: f64 = 0.5;
+const IN_EVENT: f64 = 1.5;
+/// How many tasks, and how many events, an overview tells.
+const TOLD: usize = 3;
+
+impl Next {
+    /// The stems of tasks and events, and how much each says of what the talk is about.
+    pub(super) fn stems(&self) -> BTreeMap<String, f64> {
+        let items = self
+            .items
+            .iter()
+            .map(|item| (item.description.split_once(' ').map_or("", |(_, object)| object), IN_TASK));
+        let events = self.events.iter().map(|event| (event.title.as_str(), IN_EVENT));
+        let mut stems = BTreeMap::new();
+        for (text, more) in items.chain(events) {
+            for stem in content_stems(text) {
+                let known: &mut f64 = stems.entry(stem).or_default();
+                *known = (*known + more).min(2.5);
+            }
+        }
+        stems
+    }
+
+    /// "Next: pay the rent by 3 December; call Tom (Ada)."
+    fn told(&self) -> Vec<String> {
+        let day = |moment: Timestamp| moment.with_timezone(&self.zone).format("%-d %B").to_string();
+        let tasks: Vec<String> = self
+            .items
+            .iter()
+            .take(TOLD)
+            .map(|item| {
+                let owner = item
+                    .owner
+                    .as_deref()
+                    .filter(|owner| !owner.contains(|c: char| c.is_ascii_digit() || c == '_'));
+                let owner = owner.map_or_else(String::new, |owner| format!(" ({owner})"));
+                let due = item.due_at.map_or_else(String::new, |due| format!(" by {}", day(due)));
+                format!("{}{due}{owner}", decapitalised(&item.description))
+            })
+            .collect();
+        let more = self.items.len().saturating_sub(TOLD);
+        let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+        let events: Vec<String> = self
+            .events
+            .iter()
+            .take(TOLD)
+            .map(|event| format!("{} on {}", event.title, day(event.start)))
+            .collect();
+        let mut told = Vec::new();
+        if !tasks.is_empty() {
+            told.push(format!("Next: {}{more}.", tasks.join("; ")));
+        }
+        if !events.is_empty() {
+            told.push(format!("Coming up: {}.", events.join("; ")));
+        }
+        told
+    }
+
+    /// Whether a sentence is told with what is to come.
+    fn tells(&self, stems: &BTreeSet<String>) -> bool {
+        self.items.iter().take(TOLD).any(|item| {
+            let object = content_stems(&item.description);
+            object.len() > 1 && object.iter().all(|stem| stems.contains(stem))
+        })
     }
 }
 
-/// "a, b and c".
-fn listed(items: &[&str]) -> String {
-    match items {
-        [] => String::new(),
-        [one] => (*one).to_owned(),
-        [most @ .., last] => format!("{} and {last}", most.join(", ")),
-    }
+/// The topic in the sentences that say most of it, what was decided, and what is next.
+/// `frequency` says how often each stem is said.
+pub(super) fn overview(
+    sentences: &[Sentence<'_>],
+    next: &Next,
+    frequency: &HashMap<String, f64>,
+    language: Language,
+) -> String {
+    let places = chosen(sentences, next, frequency, language);
+    let told =
+        places.into_iter().filter_map(|place| sentences.get(place)).map(|sentence| plain(&sentence.text));
+    told.chain(next.told()).collect::<Vec<_>>().join(" ")
 }
 
 /// A sentence without its opening fillers, with a capital and a full stop.
@@ -81,12 +144,17 @@ pub(super) fn plain(sentence: &str) -> String {
     }
 }
 
-/// The places of the best sentences, in order; three to five, by the length of the talk.
-fn chosen(sentences: &[Sentence<'_>], frequency: &HashMap<String, f64>, language: Language) -> Vec<usize> {
-    let candidates = candidates(sentences, frequency, language);
+/// The places of the best sentences, in order; two to four, by the length of the talk, and what was decided.
+fn chosen(
+    sentences: &[Sentence<'_>],
+    next: &Next,
+    frequency: &HashMap<String, f64>,
+    language: Language,
+) -> Vec<usize> {
+    let candidates = candidates(sentences, next, frequency, language);
     let mut ranked: Vec<(f64, &Candidate)> = ranks(&candidates).into_iter().zip(&candidates).collect();
     ranked.sort_by(|(a, one), (b, other)| b.total_cmp(a).then(one.place.cmp(&other.place)));
-    let limit = (2 + sentences.len() / 8).clamp(3, 5);
+    let limit = (2 + sentences.len() / 10).clamp(2, 4) + usize::from(next.items.is_empty());
     let mut kept: Vec<&Candidate> = Vec::new();
     for (_, candidate) in ranked {
         let new = kept.iter().all(|other| similarity(&other.stems, &candidate.stems) < 0.6);
@@ -102,13 +170,14 @@ fn chosen(sentences: &[Sentence<'_>], frequency: &HashMap<String, f64>, language
 /// The sentences that say something, the best by frequency when there are many.
 fn candidates(
     sentences: &[Sentence<'_>],
+    next: &Next,
     frequency: &HashMap<String, f64>,
     language: Language,
 ) -> Vec<Candidate> {
     let mut all: Vec<Candidate> = sentences
         .iter()
         .enumerate()
-        .filter_map(|(place, sentence)| candidate(place, &sentence.text, frequency, language))
+        .filter_map(|(place, sentence)| candidate(place, &sentence.text, next, frequency, language))
         .collect();
     all.sort_by(|a, b| b.weight.total_cmp(&a.weight).then(a.place.cmp(&b.place)));
     all.truncate(CANDIDATES);
@@ -118,6 +187,7 @@ fn candidates(
 fn candidate(
     place: usize,
     text: &str,
+    next: &Next,
     frequency: &HashMap<String, f64>,
     language: Language,
 ) -> Option<Candidate> {
@@ -129,7 +199,13 @@ fn candidate(
     let cue = if CUE.is_match(text) { 1.3 } else { 1.0 };
     let question = if text.ends_with('?') { 0.5 } else { 1.0 };
     let short = if stems.len() < 4 { 0.7 } else { 1.0 };
-    Some(Candidate { place, weight: said / (stems.len() as f64).sqrt() * cue * question * short, stems })
+    let decided = if is_decision(text) { 1.8 } else { 1.0 };
+    let repeated = if next.tells(&stems) { 0.3 } else { 1.0 };
+    Some(Candidate {
+        place,
+        weight: said / (stems.len() as f64).sqrt() * cue * question * short * decided * repeated,
+        stems,
+    })
 }
 
 /// TextRank over the candidates, started from and pulled towards their own weights.
@@ -181,8 +257,9 @@ mod tests {
             .map(|n| sentence(format!("The harbour of island {n} needs boats and {n} sailors.")))
             .collect();
         let frequency = frequencies(&many, Language::English);
-        assert_eq!(candidates(&many, &frequency, Language::English).len(), CANDIDATES);
-        assert!(chosen(&many, &frequency, Language::English).len() <= 5);
+        let next = Next { items: Vec::new(), events: Vec::new(), zone: Tz::UTC };
+        assert_eq!(candidates(&many, &next, &frequency, Language::English).len(), CANDIDATES);
+        assert!(chosen(&many, &next, &frequency, Language::English).len() <= 5);
     }
 
     #[test]

@@ -6,7 +6,9 @@ use std::sync::LazyLock;
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::language::Language;
-use super::lexicon::{ends_a_phrase, is_narrative_verb, is_task_verb, is_vague_verb};
+use super::lexicon::{
+    ends_a_phrase, is_adjective, is_event_noun, is_narrative_verb, is_person, is_task_verb, is_vague_verb,
+};
 use super::pattern::Pattern;
 use super::text::{Sentence, pattern};
 
@@ -19,6 +21,91 @@ pub(super) struct Phrase {
     pub(super) stems: Vec<String>,
     score: f64,
 }
+
+/// What a phrase counts whose last word never stands behind an article or the like, so that it may be no noun.
+const UNSHOWN: f64 = 0.7;
+
+/// What a phrase counts that names somebody, or something of which every talk has some.
+const VAGUE: f64 = 0.5;
+
+fn is_vague_noun(word: &str) -> bool {
+    is_person(word)
+        || matches!(
+            word,
+            "action"
+                | "next"
+                | "team"
+                | "item"
+                | "items"
+                | "page"
+                | "pages"
+                | "word"
+                | "words"
+                | "hand"
+                | "hands"
+                | "point"
+                | "points"
+                | "list"
+                | "number"
+                | "question"
+                | "answer"
+                | "name"
+                | "part"
+                | "piece"
+                | "side"
+                | "case"
+                | "copy"
+                | "place"
+                | "idea"
+                | "problem"
+                | "reason"
+                | "member"
+                | "members"
+                | "one"
+                | "end"
+                | "life"
+                | "heart"
+                | "head"
+                | "eye"
+                | "eyes"
+                | "world"
+                | "line"
+                | "fun"
+                | "luck"
+                | "news"
+                | "turn"
+        )
+}
+
+/// The stems of words that are shown to be nouns: behind an article, a possessive or a number, with one word between at
+/// most, or in the plural.
+fn nouns(sentences: &[Sentence<'_>], language: Language) -> HashSet<String> {
+    let mut found = HashSet::new();
+    if !language.is_english() {
+        return found;
+    }
+    for sentence in sentences {
+        let words: Vec<String> = super::text::words(&sentence.text).collect();
+        for (at, word) in words.iter().enumerate() {
+            let before =
+                |back: usize| at.checked_sub(back).and_then(|at| words.get(at)).map_or("", String::as_str);
+            let shown = SHOWS_NOUN.contains(&before(1))
+                || SHOWS_NOUN.contains(&before(2)) && is_topical(before(1), true, language);
+            let plural =
+                word.len() > 4 && word.ends_with('s') && !word.ends_with("ss") && !ends_a_phrase(word);
+            if shown || plural {
+                found.insert(language.stem(word));
+            }
+        }
+    }
+    found
+}
+
+const SHOWS_NOUN: &[&str] = &[
+    "the", "a", "an", "my", "your", "our", "his", "her", "their", "this", "that", "these", "those", "some",
+    "no", "any", "every", "each", "another", "two", "three", "four", "five", "six", "ten", "of", "more",
+    "new",
+];
 
 /// Longer runs are cut.
 const LONGEST: usize = 3;
@@ -45,12 +132,17 @@ pub(super) fn key_phrases(
     language: Language,
     limit: usize,
 ) -> Vec<Phrase> {
+    let nouns = nouns(sentences, language);
     let mut best: HashMap<Vec<String>, (usize, Phrase)> = HashMap::new();
     let mut order = 0;
     for (place, sentence) in sentences.iter().enumerate() {
         for run in runs(&sentence.text, language) {
             order += 1;
-            let phrase = scored(&run, place, weights, language);
+            let mut phrase = scored(&run, place, weights, language);
+            let noun = phrase.stems.last().is_some_and(|stem| nouns.contains(stem));
+            phrase.score *= if noun || !language.is_english() { 1.0 } else { UNSHOWN };
+            phrase.score *=
+                if run.iter().all(|word| is_vague_noun(&word.to_lowercase())) { VAGUE } else { 1.0 };
             let entry = best.entry(phrase.stems.clone()).or_insert_with(|| (order, phrase.clone()));
             entry.1.score = entry.1.score.max(phrase.score) + 0.2;
         }
@@ -78,7 +170,10 @@ fn distinct(phrases: impl Iterator<Item = Phrase>, limit: usize) -> Vec<Phrase> 
 
 /// Sum of stem weights over the root of the length; names and the first sentences count more.
 fn scored(run: &[&str], place: usize, weights: &HashMap<String, f64>, language: Language) -> Phrase {
-    let stems: Vec<String> = run.iter().map(|word| language.stem(&word.to_lowercase())).collect();
+    let stems: Vec<String> = run
+        .iter()
+        .map(|word| language.stem(word.rsplit('-').next().unwrap_or(word).to_lowercase().as_str()))
+        .collect();
     let said: f64 = stems.iter().filter_map(|stem| weights.get(stem)).sum();
     let named = run.iter().any(|word| word.starts_with(char::is_uppercase));
     let early = if place < 3 { 1.2 } else { 1.0 };
@@ -90,7 +185,7 @@ fn scored(run: &[&str], place: usize, weights: &HashMap<String, f64>, language: 
 fn runs(sentence: &str, language: Language) -> Vec<Vec<&str>> {
     let mut runs = Vec::new();
     let mut run: Vec<&str> = Vec::new();
-    for (at, piece) in sentence.split_word_bound_indices() {
+    for (at, piece) in pieces(sentence) {
         if piece == " " {
             continue;
         }
@@ -104,9 +199,35 @@ fn runs(sentence: &str, language: Language) -> Vec<Vec<&str>> {
     runs
 }
 
+/// Words and what stands between them; words with a hyphen are one.
+fn pieces(sentence: &str) -> Vec<(usize, &str)> {
+    let mut pieces: Vec<(usize, &str)> = Vec::new();
+    let letters = |piece: &str| piece.chars().all(char::is_alphabetic);
+    for (at, piece) in sentence.split_word_bound_indices() {
+        let hyphen = pieces.last().is_some_and(|(_, last)| *last == "-");
+        let before = pieces
+            .len()
+            .checked_sub(2)
+            .and_then(|place| pieces.get(place))
+            .filter(|(_, before)| letters(before));
+        match before {
+            Some((start, _)) if hyphen && letters(piece) => {
+                let start = *start;
+                pieces.truncate(pieces.len() - 2);
+                pieces.push((start, sentence.get(start..at + piece.len()).unwrap_or(piece)));
+            }
+            _ => pieces.push((at, piece)),
+        }
+    }
+    pieces
+}
+
 /// Of a long run, its last words: the noun of an English noun phrase stands last.
 fn close<'t>(run: &mut Vec<&'t str>) -> Option<Vec<&'t str>> {
     let mut run = std::mem::take(run);
+    while run.last().is_some_and(|last| is_adjective(&last.to_lowercase())) {
+        run.pop();
+    }
     let from = run.len().saturating_sub(LONGEST);
     // "The lettering's lovely" is about the lettering.
     if let Some(last) = run.last_mut() {
@@ -126,7 +247,7 @@ fn is_topical(piece: &str, first: bool, language: Language) -> bool {
     if !language.is_english() {
         return capital || !language.capitalises_nouns();
     }
-    let verb = VERBAL.is_match(&lower)
+    let verb = VERBAL.is_match(&lower) && !is_event_noun(&lower)
         || is_task_verb(&lower)
         || is_vague_verb(&lower)
         || is_narrative_verb(&lower)

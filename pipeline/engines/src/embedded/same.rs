@@ -4,30 +4,33 @@
 //! loses a task, so in doubt two tasks are two. `corpus/same_tasks.txt` is what it is scored on.
 
 mod known;
+mod plain;
 mod read;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::{Arc, LazyLock};
 
-use chrono::NaiveDate;
+use chrono::{NaiveDate, NaiveTime};
 use chrono_tz::Tz;
 use records::{KnownTexts, Talk, Timestamp};
 
 use super::dates::{DayOrder, Found, Reference};
-use super::lexicon::{SYNONYMS, is_stop_word};
+use super::lexicon::{is_completive, is_contrast, is_stop_word, kinds_of, meanings_of, one_noun};
 use super::pattern::Pattern;
 use super::text::{pattern, stem, words};
 use known::{KnownFacts, KnownTasks};
 use read::Lately;
 
-/// When both sides say something that the other does not, this share of all must be common.
-const SHARED: f64 = 0.75;
 /// Facts are short, and one more word is another subject: "lives", "sister lives".
 const SHARED_OF_FACTS: f64 = 0.8;
 
 static NEGATION: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(r"(?i)\b(?:not|never|no longer|no|without|cancel\w*|\w+n't|stop(?:ped|s)?|quit)\b")
 });
+
+/// Of tasks, verbs that end something are compared as verbs.
+static NOT: LazyLock<Pattern> =
+    LazyLock::new(|| pattern(r"(?i)\b(?:not|never|no longer|no|without|\w+n't)\b"));
 
 /// Reads texts that will be compared.
 pub(super) fn remember(tasks: &[String], facts: &[String]) {
@@ -54,10 +57,19 @@ pub(super) struct Task {
     verb_stem: String,
     object: BTreeSet<String>,
     numbers: BTreeSet<String>,
-    /// The word that the object is a kind of, and who has it.
-    head: Option<(String, bool)>,
-    /// The days that the task names, if any.
+    /// The word that the object is a kind of.
+    head: Option<String>,
+    /// Who has it, where that is said with an apostrophe.
+    owner: Option<String>,
+    /// The days that the task names, if any, and the times of day.
     days: BTreeSet<NaiveDate>,
+    times: Vec<NaiveTime>,
+    /// Words that are in both or in neither of two tasks that are the same.
+    contrasts: BTreeSet<String>,
+    /// Words that may be missing in one, but not differ.
+    kinds: BTreeSet<(usize, String)>,
+    /// What "to" and "from" lead to.
+    ends: [BTreeSet<String>; 2],
     negative: bool,
 }
 
@@ -68,24 +80,35 @@ impl Task {
     }
 
     fn read(text: &str) -> Self {
-        let (undated, days) = without_dates(text);
-        let words: Vec<String> = words(&undated).collect();
-        let mut acts =
-            words.iter().skip_while(|word| matches!(word.as_str(), "please" | "also" | "then" | "to"));
-        let verb = acts.next().cloned().unwrap_or_default();
+        let Undated { text: undated, days, times } = without_dates(text);
+        let plain::Plain { verb, rest, names, particle } = plain::plain(&undated);
+        let contrasts = contrasts(&rest).chain(particle).collect();
+        let stems = |word: &String| {
+            let bare = word.strip_suffix("'s").unwrap_or(word);
+            let bare = one_noun(bare);
+            if names.contains(word) { bare.to_owned() } else { stem(bare) }
+        };
+        let (head, owner) = head(rest.iter());
         Self {
             verb_stem: stem(&verb),
-            verb,
-            head: head(acts.clone()),
-            object: acts.filter(|word| !is_function_word(word)).map(|word| stem(word)).collect(),
-            numbers: numbers(&words),
+            head: head.map(stems),
+            owner: owner.map(stems),
+            object: rest.iter().filter(|word| !adds_nothing(word)).map(stems).collect(),
+            numbers: numbers(&rest),
             days,
-            negative: NEGATION.is_match(text),
+            times,
+            contrasts,
+            kinds: words(text)
+                .flat_map(|word| kinds_of(&word).map(|kind| (kind, word.clone())).collect::<Vec<_>>())
+                .collect(),
+            ends: ["to", "from"].map(|preposition| ends(&rest, preposition)),
+            negative: NOT.is_match(text),
+            verb,
         }
     }
 
     /// The same task: verbs that mean the same, equal numbers, no two days, one head of the object ("the reminder for
-    /// the invoice" is no invoice), and an object that contains the other's.
+    /// the invoice" is no invoice), an object that contains the other's, and no word that sets one apart from the other.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         self.is_same_sharing(other, self.object.intersection(&other.object).count())
     }
@@ -96,24 +119,95 @@ impl Task {
             && self.negative == other.negative
             && self.numbers == other.numbers
             && (self.days.is_empty() || other.days.is_empty() || self.days == other.days)
-            && heads_agree(self, other)
+            && (self.times.is_empty() || other.times.is_empty() || self.times == other.times)
+            && self.contrasts == other.contrasts
+            && self.kinds_agree(other)
+            && self.ends_agree(other)
+            && self.heads_agree(other)
             && self.verbs_agree(other)
     }
 
+    /// One contains the other: when both say something that the other does not, they are two tasks.
     fn objects_agree(&self, other: &Self, shared: usize) -> bool {
         let (one, two) = (self.object.len(), other.object.len());
         if one == 0 || two == 0 {
             return one == two && self.verb == other.verb;
         }
-        shared == one || shared == two || share_of_all(shared, one, two) >= SHARED
+        shared == one || shared == two
+    }
+
+    fn kinds_agree(&self, other: &Self) -> bool {
+        self.kinds.iter().all(|(kind, word)| {
+            let of_kind = |(other, _): &&(usize, String)| other == kind;
+            other.kinds.iter().filter(of_kind).count() == 0 || other.kinds.contains(&(*kind, word.clone()))
+        })
+    }
+
+    /// Not to where the other one comes from.
+    fn ends_agree(&self, other: &Self) -> bool {
+        let [to, from] = &self.ends;
+        let [their_to, their_from] = &other.ends;
+        let same = |one: &BTreeSet<String>, other: &BTreeSet<String>| {
+            one.is_empty() || other.is_empty() || !one.is_disjoint(other)
+        };
+        to.is_disjoint(their_from)
+            && from.is_disjoint(their_to)
+            && same(to, their_to)
+            && same(from, their_from)
+    }
+
+    /// Whether both objects are of one kind, and of one owner. A task without an object agrees with any; other rules
+    /// decide.
+    fn heads_agree(&self, other: &Self) -> bool {
+        let owns =
+            |owner: &Option<String>, of: &Self| owner.as_ref().is_none_or(|owner| of.object.contains(owner));
+        match (&self.head, &other.head) {
+            (Some(one), Some(two)) => one == two && owns(&self.owner, other) && owns(&other.owner, self),
+            _ => true,
+        }
     }
 
     /// Equal, or in one group of synonyms.
     fn verbs_agree(&self, other: &Self) -> bool {
-        let is_in = |group: &[&str], task: &Self| group.contains(&task.verb.as_str());
+        let theirs = meanings_of(&other.verb);
+        // "Wrap up" may be "finish", and "wrap".
+        let same = |one: &Self, other: &Self| {
+            is_completive(&one.verb) && one.verb.split(' ').next() == Some(&other.verb)
+        };
         self.verb_stem == other.verb_stem
-            || SYNONYMS.iter().any(|group| is_in(group, self) && is_in(group, other))
+            || same(self, other)
+            || same(other, self)
+            || meanings_of(&self.verb).iter().any(|meaning| theirs.contains(meaning))
     }
+}
+
+/// The words that set a task apart. "Out of" and "in" before a noun say where; as the last word they say which way.
+fn contrasts(rest: &[String]) -> impl Iterator<Item = String> + '_ {
+    rest.iter()
+        .enumerate()
+        .filter(|(at, word)| {
+            let next = rest.get(at + 1).map_or("", String::as_str);
+            match word.as_str() {
+                "in" => false,
+                "out" | "off" | "down" | "up" | "over" | "back" => true,
+                "return" => {
+                    at.checked_sub(1).and_then(|at| rest.get(at)).is_none_or(|before| before != "and")
+                }
+                _ => {
+                    is_contrast(word)
+                        && !(word.as_str() == "right" && matches!(next, "away" | "now" | "after"))
+                }
+            }
+        })
+        .map(|(_, word)| word.clone())
+}
+
+/// The words that a preposition leads to, articles left out.
+fn ends(words: &[String], preposition: &str) -> BTreeSet<String> {
+    let at = words.iter().enumerate().filter(|(_, word)| *word == preposition);
+    at.filter_map(|(at, _)| words.iter().skip(at + 1).find(|word| !adds_nothing(word)))
+        .map(|word| stem(word))
+        .collect()
 }
 
 /// What a memory is compared by.
@@ -177,31 +271,39 @@ fn is_function_word(word: &str) -> bool {
         )
 }
 
-/// Whether both objects are of one kind. A task without an object agrees with any; other rules decide.
-fn heads_agree(one: &Task, other: &Task) -> bool {
-    match (&one.head, &other.head) {
-        (Some(one), Some(other)) => one == other,
-        _ => true,
-    }
+/// Words without which a task is the same: articles, pronouns, prepositions, and what says how soon or how much of one
+/// thing. Any other word may set two tasks apart, small ones ("little", "best") too.
+fn adds_nothing(word: &str) -> bool {
+    ADDS_NOTHING.contains(word)
 }
 
+static ADDS_NOTHING: LazyLock<HashSet<&'static str>> = LazyLock::new(|| {
+    "a an the this that these those some any all more every each my your our his her their its i you we they he she it me us \
+     him them who which what to for of in on at by from with about into onto as via regarding concerning through between \
+     during per and or but so if then also please just now soon today tonight tomorrow again still already maybe really \
+     finally quickly too up be is are was were has have had do does will would can could should must get got need needs \
+     there here s sure ahead asap possible least thing things stuff there'll we'll i'll who's whose when where why how"
+        .split_whitespace()
+        .collect()
+});
+
 /// The last of the words behind the verb before a preposition sets in, without what only says that it is a firm or a
-/// place; and whether that is somebody's.
-fn head<'a>(words: impl Iterator<Item = &'a String>) -> Option<(String, bool)> {
-    let mut head: Option<(&str, bool)> = None;
-    let mut owned = false;
+/// place; and who has it.
+fn head<'a>(words: impl Iterator<Item = &'a String>) -> (Option<&'a String>, Option<&'a String>) {
+    let (mut head, mut owner, mut last_owner) = (None, None, None);
     for word in words {
         if head.is_some() && PREPOSITIONS.contains(&word.as_str()) {
             break;
         }
-        let adds_nothing = is_function_word(word) || head.is_some() && BODIES.contains(&word.as_str());
+        let adds_nothing = adds_nothing(word) || head.is_some() && BODIES.contains(&word.as_str());
         if word.ends_with("'s") {
-            owned = true;
+            last_owner = Some(word);
         } else if !adds_nothing {
-            head = Some((word, owned));
+            head = Some(word);
+            owner = last_owner;
         }
     }
-    head.map(|(word, owned)| (stem(word), owned))
+    (head, owner)
 }
 
 const PREPOSITIONS: &[&str] = &[
@@ -238,11 +340,19 @@ fn numbers(words: &[String]) -> BTreeSet<String> {
     words.iter().filter_map(|word| at(word).or_else(|| has_digit(word).then(|| word.clone()))).collect()
 }
 
-/// Dates say when, not what: the text without them, and the days. Any reference serves, as days are compared
-/// with each other alone.
-fn without_dates(text: &str) -> (String, BTreeSet<NaiveDate>) {
+/// A text without its dates.
+struct Undated {
+    text: String,
+    days: BTreeSet<NaiveDate>,
+    times: Vec<NaiveTime>,
+}
+
+/// Dates say when, not what: the text without them, the days, and the times of day that are said exactly. Any reference
+/// serves, as days are compared with each other alone.
+fn without_dates(text: &str) -> Undated {
+    let whole = || Undated { text: text.to_owned(), days: BTreeSet::new(), times: Vec::new() };
     let Some(moment) = NaiveDate::from_ymd_opt(2000, 1, 3).and_then(|day| day.and_hms_opt(9, 0, 0)) else {
-        return (text.to_owned(), BTreeSet::new());
+        return whole();
     };
     let started_at: Timestamp = moment.and_utc();
     let talk = Talk {
@@ -254,8 +364,16 @@ fn without_dates(text: &str) -> (String, BTreeSet<NaiveDate>) {
         background: records::Background::default(),
     };
     let found = Reference::of(&talk, DayOrder::default()).find(text);
-    let undated = found.iter().rev().fold(text.to_owned(), |text, date| date.removed_from(&text));
-    (undated, found.iter().map(Found::day).collect())
+    Undated {
+        // "Monday's meeting" leaves its apostrophe.
+        text: found
+            .iter()
+            .rev()
+            .fold(text.to_owned(), |text, date| date.removed_from(&text))
+            .replace(" 's ", " "),
+        days: found.iter().map(Found::day).collect(),
+        times: found.iter().filter_map(Found::time).collect(),
+    }
 }
 
 #[cfg(test)]

@@ -27,6 +27,8 @@ pub(super) struct Sentence<'a> {
 const LONGEST_SENTENCE: usize = 60;
 
 static STEMMER: LazyLock<Stemmer> = LazyLock::new(|| Stemmer::create(Algorithm::English));
+/// A stop after a word of two letters or more.
+static STOP: LazyLock<Pattern> = LazyLock::new(|| pattern(r"[.!?]\s"));
 static SPACES: LazyLock<Pattern> = LazyLock::new(|| pattern(r"\s+"));
 /// A stop that ends no sentence: titles, months, Latin, initials.
 static ABBREVIATION: LazyLock<Pattern> = LazyLock::new(|| {
@@ -54,18 +56,33 @@ pub(super) fn sentences(talk: &Talk) -> Vec<Sentence<'_>> {
 /// UAX 29 sentence boundaries, less those after an abbreviation.
 fn split(line: &str) -> Vec<String> {
     let line = SPACES.replace_all(line.trim(), " ").replace(['\u{2019}', '\u{2018}'], "'");
+    let line = unpunctuated::with_endings(&line);
     let line = unpunctuated::with_apostrophes(&line);
     let mut sentences: Vec<String> = Vec::new();
     let mut open = String::new();
     for piece in line.split_sentence_bounds() {
         open.push_str(piece);
         if !ends_with_abbreviation(&open) {
-            sentences.extend(unpunctuated::cut(open.trim(), LONGEST_SENTENCE));
+            push(&mut sentences, &open);
             open.clear();
         }
     }
-    sentences.extend(unpunctuated::cut(open.trim(), LONGEST_SENTENCE));
+    push(&mut sentences, &open);
     sentences
+}
+
+/// Adds the sentences of a piece that UAX 29 takes for one: a stop may be followed by a small letter.
+fn push(sentences: &mut Vec<String>, piece: &str) {
+    let mut from = 0;
+    for stop in STOP.spans(piece) {
+        let (before, after) = (piece.get(from..stop.start + 1), piece.get(stop.start + 1..));
+        let small = after.is_some_and(|after| after.trim_start().starts_with(char::is_lowercase));
+        if let Some(before) = before.filter(|before| small && !ends_with_abbreviation(before)) {
+            sentences.extend(unpunctuated::cut(before.trim(), LONGEST_SENTENCE));
+            from = stop.start + 1;
+        }
+    }
+    sentences.extend(unpunctuated::cut(piece.get(from..).unwrap_or_default().trim(), LONGEST_SENTENCE));
 }
 
 /// Looks at the last few bytes alone, so that a line costs what its length is.
@@ -135,6 +152,27 @@ pub(super) fn is_content(word: &str) -> bool {
 pub(super) fn capitalised(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+}
+
+/// The third person of a verb's base form.
+pub(super) fn third_person(verb: &str) -> String {
+    match verb {
+        "have" => "has".to_owned(),
+        "be" => "is".to_owned(),
+        _ if verb.ends_with(['s', 'x', 'z', 'o']) || verb.ends_with("ch") || verb.ends_with("sh") => {
+            format!("{verb}es")
+        }
+        _ => match verb.strip_suffix('y') {
+            Some(stem) if !stem.ends_with(['a', 'e', 'o', 'u']) => format!("{stem}ies"),
+            _ => format!("{verb}s"),
+        },
+    }
+}
+
+/// `text` with a small first letter.
+pub(super) fn decapitalised(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_lowercase().chain(chars).collect())
 }
 
 /// At most `limit` words of `text`.

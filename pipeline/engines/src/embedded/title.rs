@@ -11,7 +11,7 @@ use super::text::{Sentence, capitalised, shortened};
 
 /// DECISIONS §5.
 const LONGEST_TITLE: usize = 80;
-/// The title that the talk has in a calendar, if it has words; else the two best phrases, "A and B"; else the first words that were said.
+/// The title that the talk has in a calendar, if it has words; else the best phrases, "A, B and C"; else the first words that were said.
 /// In other languages "A, B", as they are written.
 pub(super) fn title(
     planned: Option<&Meeting>,
@@ -31,7 +31,10 @@ pub(super) fn title(
             .map_or_else(|| "Conversation".to_owned(), |first| super::text::first_words(&first.text, 8)),
         [one, other, ..] if !language.is_english() => capitalised(&format!("{}, {}", one.text, other.text)),
         [one] => title_case(&one.text),
-        [one, other, ..] => format!("{} and {}", title_case(&one.text), title_case(&other.text)),
+        [one, other] => format!("{} and {}", title_case(&one.text), title_case(&other.text)),
+        [one, two, three, ..] => {
+            format!("{}, {} and {}", title_case(&one.text), title_case(&two.text), title_case(&three.text))
+        }
     };
     shortened(&words, LONGEST_TITLE).trim_end_matches(['.', '!', '?', ',', ';', ':', '…', ' ']).to_owned()
 }

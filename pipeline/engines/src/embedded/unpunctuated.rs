@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 
 use regex::Captures;
 
+use super::lexicon::task_verbs;
 use super::pattern::Pattern;
 use super::text::pattern;
 
@@ -41,8 +42,32 @@ static BARE: LazyLock<Pattern> = LazyLock::new(|| {
     )
 });
 
+/// "Comin'", "mornin'": an ending that some people do not say.
+static DROPPED: LazyLock<Pattern> =
+    LazyLock::new(|| pattern(r"(?i)\b(?P<word>\p{L}{2,}in)'(?P<after>\s|$|[.,;!?])"));
+
+/// `text` with the endings that are not said.
+pub(super) fn with_endings(text: &str) -> Cow<'_, str> {
+    DROPPED.replace_all(text, "${word}g${after}")
+}
+
+/// "Ill buy it": before a verb it is no illness.
+static ILL: LazyLock<Pattern> = LazyLock::new(|| {
+    let verbs = task_verbs().collect::<Vec<_>>().join("|");
+    pattern(&format!(
+        r"(?i)(?P<before>^|[,.;:!?]\s+|\b(?:and|so|ok|okay|sure|yes|yeah|then|but|no|lol|fine)\s+)(?P<i>i)ll\s+(?P<verb>be|do|go|have|make|give|take|try|let|see|come|never|also|just|{verbs})\b"
+    ))
+});
+
 /// `text` with the apostrophes that chat leaves out.
 pub(super) fn with_apostrophes(text: &str) -> Cow<'_, str> {
+    match ILL.replace_all(text, "${before}${i}'ll ${verb}") {
+        Cow::Borrowed(text) => with_bare_apostrophes(text),
+        Cow::Owned(text) => Cow::Owned(with_bare_apostrophes(&text).into_owned()),
+    }
+}
+
+fn with_bare_apostrophes(text: &str) -> Cow<'_, str> {
     BARE.replace_all(text, |found: &Captures<'_>| {
         let part = |name: &str| found.name(name).map_or("", |part| part.as_str());
         match (part("not"), part("who")) {

@@ -6,17 +6,20 @@
 use std::collections::BTreeSet;
 
 use chrono_tz::Tz;
-use engines::Embedded;
 use futures::executor::block_on;
 use records::{Talk, Timestamp};
 use rust_stemmers::{Algorithm, Stemmer};
 use serde_json::Value;
-use stages::{Describe, ExtractItems, ExtractMemories, ItemDraft, Judge, Structure, Verdict};
+use stages::{Describe, EventDraft, ExtractItems, ExtractMemories, ItemDraft, Judge, Structure, Verdict};
 
-use super::{COLUMNS, Score, Share};
+use super::{COLUMNS, Score};
 
-/// Prints a row per conversation of `corpora` and the total, and returns the total.
-pub(crate) fn total(corpora: &[&str]) -> Score {
+/// What reads conversations.
+pub(crate) trait Reader: Judge + Describe + ExtractItems + ExtractMemories {}
+impl<E: Judge + Describe + ExtractItems + ExtractMemories> Reader for E {}
+
+/// Prints a row per conversation of `corpora` and the total, and returns the total. A stage that fails found nothing.
+pub(crate) fn total(engine: &dyn Reader, corpora: &[&str]) -> Score {
     let mut total = Score::default();
     let mut rows = Vec::new();
     for corpus in corpora {
@@ -24,12 +27,12 @@ pub(crate) fn total(corpora: &[&str]) -> Score {
         let reference: Timestamp = corpus["reference"].as_str().unwrap().parse().unwrap();
         for conversation in list(&corpus, "conversations") {
             println!("{} {}", conversation["id"], conversation["kind"].as_str().unwrap_or_default());
-            let score = score(conversation, reference);
-            total.add(&score);
+            let score = score(engine, conversation, reference);
+            total.add(score);
             rows.push((conversation["id"].as_str().unwrap().to_owned(), score));
         }
     }
-    println!("\n      {}", COLUMNS.map(|name| format!("{name:>9}")).join(" "));
+    println!("\n      {}", COLUMNS.map(|(name, _)| format!("{name:>9}")).join(" "));
     rows.iter().for_each(|(name, score)| score.print(name));
     total.print("total");
     total
@@ -64,26 +67,30 @@ fn talk(conversation: &Value, reference: Timestamp) -> Talk {
     }
 }
 
-fn score(conversation: &Value, reference: Timestamp) -> Score {
-    let (engine, talk) = (Embedded::new(), talk(conversation, reference));
+/// Whether one of `keys` is in `text`.
+fn holds_any(text: &str, keys: &[Value]) -> bool {
+    keys.iter().filter_map(Value::as_str).any(|key| holds(text, key))
+}
+
+fn score(engine: &dyn Reader, conversation: &Value, reference: Timestamp) -> Score {
+    let talk = talk(conversation, reference);
     let mut score = Score::default();
-    let discard = block_on(engine.judge(&talk)).unwrap() == Verdict::Discard;
+    let discard = block_on(engine.judge(&talk)) == Ok(Verdict::Discard);
     score.discard.count(discard == conversation["discard"].as_bool().unwrap());
     if discard || conversation["discard"] == true {
         score.recall.of = list(conversation, "actions").len();
         return score;
     }
-    let items = block_on(engine.extract_items(&talk)).unwrap();
-    let memories: Vec<String> =
-        block_on(engine.extract_memories(&talk)).unwrap().into_iter().map(|memory| memory.content).collect();
+    let items = block_on(engine.extract_items(&talk)).unwrap_or_default();
+    let memories = block_on(engine.extract_memories(&talk)).unwrap_or_default();
+    let memories: Vec<String> = memories.into_iter().map(|memory| memory.content).collect();
     score_items(conversation, &items, &mut score);
-    score_structure(conversation, &block_on(engine.describe(&talk, &[])).unwrap(), &mut score);
+    if let Ok(structure) = block_on(engine.describe(&talk, &[])) {
+        score_structure(conversation, &structure, &mut score);
+    }
     score_memories(conversation, &memories, &mut score);
-    let said: Vec<&str> = items
-        .iter()
-        .map(|item| item.description.as_str())
-        .chain(memories.iter().map(String::as_str))
-        .collect();
+    let descriptions = items.iter().map(|item| &item.description);
+    let said: Vec<&String> = descriptions.chain(&memories).collect();
     for planted in list(conversation, "forbidden").iter().filter_map(Value::as_str) {
         score.unplanted.count(!said.iter().any(|text| holds(text, planted)));
     }
@@ -91,12 +98,19 @@ fn score(conversation: &Value, reference: Timestamp) -> Score {
 }
 
 fn score_memories(conversation: &Value, memories: &[String], score: &mut Score) {
-    println!("    memories: {memories:?}");
-    let keys: Vec<&str> = list(conversation, "memories").iter().filter_map(Value::as_str).collect();
-    keys.iter().for_each(|key| score.memories.count(memories.iter().any(|memory| holds(memory, key))));
-    memories
-        .iter()
-        .for_each(|memory| score.memories_precision.count(keys.iter().any(|key| holds(memory, key))));
+    let (keys, also) = (list(conversation, "memories"), list(&conversation["also"], "memories"));
+    for key in keys.iter().filter_map(Value::as_str) {
+        let found = memories.iter().any(|memory| holds(memory, key));
+        score.memories.count(found);
+        if !found {
+            println!("    MEMORY MISSED {key}");
+        }
+    }
+    for memory in memories {
+        let right = holds_any(memory, keys) || holds_any(memory, also);
+        score.memories_precision.count(right);
+        println!("    {} {memory}", if right { "memory" } else { "MEMORY FALSE" });
+    }
 }
 
 /// A due date that may be read in two ways is a list of both.
@@ -124,37 +138,57 @@ fn score_items(conversation: &Value, items: &[ItemDraft], score: &mut Score) {
         }
         println!("    found  {:<50} {due:?} {:?}", item.description, item.owner);
     }
-    free.iter()
-        .for_each(|item| println!("    FALSE  {:<50} {:?} {:?}", item.description, item.due_at, item.owner));
-    score.precision = Share { hits: items.len() - free.len(), of: items.len() };
+    score.precision.of = items.len();
+    score.precision.hits = items.len() - free.len();
+    for item in free {
+        let also = holds_any(&item.description, list(&conversation["also"], "actions"));
+        score.precision.hits += usize::from(also);
+        let mark = if also { "also " } else { "FALSE" };
+        println!("    {mark}  {:<50} {:?} {:?}", item.description, item.due_at, item.owner);
+    }
 }
 
 fn score_structure(conversation: &Value, structure: &Structure, score: &mut Score) {
-    println!(
-        "    {} {} [{}]\n    {}",
-        structure.emoji, structure.title, structure.category, structure.overview
-    );
-    score.category.count(list(conversation, "cats").iter().any(|name| name == structure.category.as_str()));
     let title = structure.title.to_lowercase();
-    score
-        .title
-        .count(list(conversation, "title").iter().filter_map(Value::as_str).any(|word| title.contains(word)));
-    let is = |expected: &Value, title: &str, day: &str| {
-        holds(title, expected[0].as_str().unwrap()) && expected[1] == day
-    };
-    let found: Vec<(String, String)> = structure
-        .events
-        .iter()
-        .map(|event| (event.title.clone(), event.start.format("%Y-%m-%d").to_string()))
-        .collect();
-    println!("    events: {found:?}");
-    let expected = list(conversation, "events");
-    expected
-        .iter()
-        .for_each(|expected| score.events.count(found.iter().any(|(title, day)| is(expected, title, day))));
-    found.iter().for_each(|(title, day)| {
-        score.events_precision.count(expected.iter().any(|expected| is(expected, title, day)))
-    });
+    let is_right =
+        list(conversation, "title").iter().filter_map(Value::as_str).any(|word| title.contains(word));
+    score.title.count(is_right);
+    let filed = list(conversation, "cats").iter().any(|name| name == structure.category.as_str());
+    score.category.count(filed);
+    println!(
+        "    {} {}{} [{}{}]\n    {}",
+        structure.emoji,
+        if is_right { "" } else { "TITLE? " },
+        structure.title,
+        if filed { "" } else { "CATEGORY? " },
+        structure.category,
+        structure.overview
+    );
+    score_events(conversation, structure, score);
     assert!(emojis::get(&structure.emoji).is_some(), "exactly one emoji, not {:?}", structure.emoji);
     assert!(structure.title.chars().count() <= 80 && !structure.title.ends_with('.'));
+}
+
+/// An expected event is `[words, day]`, or `[words, day, time of day]`; the words stand in its title.
+fn score_events(conversation: &Value, structure: &Structure, score: &mut Score) {
+    let (expected, also) = (list(conversation, "events"), list(&conversation["also"], "events"));
+    let is = |expected: &Value, event: &EventDraft| {
+        holds(&event.title, expected[0].as_str().unwrap())
+            && expected[1] == event.start.format("%Y-%m-%d").to_string()
+    };
+    for expected in expected {
+        let found = structure.events.iter().find(|event| is(expected, event));
+        score.events.count(found.is_some());
+        match (found, expected[2].as_str()) {
+            (Some(event), Some(time)) => score.starts.count(event.start.format("%H:%M").to_string() == time),
+            (None, _) => println!("    EVENT MISSED {expected}"),
+            (Some(_), None) => {}
+        }
+    }
+    for event in &structure.events {
+        let right = expected.iter().any(|expected| is(expected, event)) || holds_any(&event.title, also);
+        score.events_precision.count(right);
+        let mark = if right { "event" } else { "EVENT FALSE" };
+        println!("    {mark} {} {} {} min", event.title, event.start, event.duration);
+    }
 }

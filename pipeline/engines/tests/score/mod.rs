@@ -1,6 +1,7 @@
-//! Shares of hits, and the table of them.
+//! Shares of hits, and the tables of them.
 
 pub(crate) mod conversation;
+pub(crate) mod dates;
 
 /// Hits out of so many.
 #[derive(Clone, Copy, Debug, Default)]
@@ -47,68 +48,44 @@ pub(crate) struct Score {
     pub(crate) memories_precision: Share,
     pub(crate) events: Share,
     pub(crate) events_precision: Share,
+    /// Of the events that were found and whose time of day is known, those that start then.
+    pub(crate) starts: Share,
     /// Of the words that a transcript tried to plant, those that stayed out of items and memories.
     pub(crate) unplanted: Share,
 }
 
-/// The heads of the table, in the order of [`Score::shares`].
-pub(crate) const COLUMNS: [&str; 12] = [
-    "discard",
-    "category",
-    "title",
-    "recall",
-    "precision",
-    "due",
-    "owner",
-    "memories",
-    "mem-prec",
-    "events",
-    "ev-prec",
-    "unplanted",
+/// A share of a score.
+type Column = fn(&mut Score) -> &mut Share;
+
+/// The columns of the table, by their heads.
+pub(crate) const COLUMNS: [(&str, Column); 13] = [
+    ("discard", |score| &mut score.discard),
+    ("category", |score| &mut score.category),
+    ("title", |score| &mut score.title),
+    ("recall", |score| &mut score.recall),
+    ("precision", |score| &mut score.precision),
+    ("due", |score| &mut score.due),
+    ("owner", |score| &mut score.owner),
+    ("memories", |score| &mut score.memories),
+    ("mem-prec", |score| &mut score.memories_precision),
+    ("events", |score| &mut score.events),
+    ("ev-prec", |score| &mut score.events_precision),
+    ("ev-time", |score| &mut score.starts),
+    ("unplanted", |score| &mut score.unplanted),
 ];
 
 impl Score {
-    fn shares(&self) -> [Share; 12] {
-        [
-            self.discard,
-            self.category,
-            self.title,
-            self.recall,
-            self.precision,
-            self.due,
-            self.owner,
-            self.memories,
-            self.memories_precision,
-            self.events,
-            self.events_precision,
-            self.unplanted,
-        ]
-    }
-
     /// Adds share by share.
-    pub(crate) fn add(&mut self, other: &Self) {
-        let mine = [
-            &mut self.discard,
-            &mut self.category,
-            &mut self.title,
-            &mut self.recall,
-            &mut self.precision,
-            &mut self.due,
-            &mut self.owner,
-            &mut self.memories,
-            &mut self.memories_precision,
-            &mut self.events,
-            &mut self.events_precision,
-            &mut self.unplanted,
-        ];
-        for (share, other) in mine.into_iter().zip(other.shares()) {
-            share.add(other);
+    pub(crate) fn add(&mut self, mut other: Self) {
+        for (_, column) in COLUMNS {
+            let more = *column(&mut other);
+            column(self).add(more);
         }
     }
 
     /// Prints a row of the table.
-    pub(crate) fn print(&self, name: &str) {
-        let cells: Vec<String> = self.shares().iter().map(|share| format!("{share:>9}")).collect();
+    pub(crate) fn print(mut self, name: &str) {
+        let cells = COLUMNS.map(|(_, column)| format!("{:>9}", column(&mut self)));
         println!("{name:<6}{}", cells.join(" "));
     }
 }

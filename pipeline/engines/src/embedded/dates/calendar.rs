@@ -60,20 +60,54 @@ pub(super) fn month(name: &str) -> Option<u32> {
     name.get(..3)?.parse::<chrono::Month>().ok().map(|month| month.number_from_month())
 }
 
-/// Small numbers in words or digits; "a couple" is two, "a few" three.
-pub(super) fn number(words: &str) -> Option<i64> {
+/// Numbers below a hundred in words or digits; "a couple" is two, "a few" three.
+pub(in crate::embedded) fn number(words: &str) -> Option<i64> {
     let words = words.trim().trim_end_matches(" of");
-    let at =
-        ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
-            .iter()
-            .position(|word| *word == words);
-    match (words, at) {
-        (_, Some(at)) => i64::try_from(at).ok().map(|at| at + 1),
-        ("a" | "an", _) => Some(1),
-        ("a couple" | "couple", _) => Some(2),
-        ("a few" | "few", _) => Some(3),
-        _ => words.parse().ok(),
+    match words {
+        "a" | "an" => return Some(1),
+        "a couple" | "couple" | "the couple" => return Some(2),
+        "a few" | "few" | "the few" => return Some(3),
+        _ => {}
     }
+    let tens = |word: &str| TENS.iter().position(|known| *known == word).map(|at| 10 * (at + 2));
+    let below_twenty = |word: &str| UNITS.iter().position(|known| *known == word).map(|at| at + 1);
+    let written = match words.split_once(['-', ' ']) {
+        Some((ten, unit)) => tens(ten).zip(below_twenty(unit)).map(|(ten, unit)| ten + unit),
+        None => tens(words).or_else(|| below_twenty(words)),
+    };
+    written.and_then(|number| i64::try_from(number).ok()).or_else(|| words.parse().ok())
+}
+
+const UNITS: [&str; 19] = [
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+    "thirteen",
+    "fourteen",
+    "fifteen",
+    "sixteen",
+    "seventeen",
+    "eighteen",
+    "nineteen",
+];
+const TENS: [&str; 8] = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"];
+
+/// Easter Sunday of a year (Gauss, as corrected for the Gregorian calendar).
+pub(super) fn easter(year: i32) -> Option<NaiveDate> {
+    let (a, b, c) = (year % 19, year / 100, year % 100);
+    let h = (19 * a + b - b / 4 - (b - (b + 8) / 25 + 1) / 3 + 15) % 30;
+    let l = (32 + 2 * (b % 4) + 2 * (c / 4) - h - c % 4) % 7;
+    let n = h + l - 7 * ((a + 11 * h + 22 * l) / 451) + 114;
+    NaiveDate::from_ymd_opt(year, u32::try_from(n / 31).ok()?, u32::try_from(n % 31 + 1).ok()?)
 }
 
 /// "first" to "thirty-first", or digits.

@@ -8,8 +8,12 @@ use regex::Captures;
 use super::calendar::{
     day_of_month, following, in_week, month, month_end, number, of_year, ordinal, weekday,
 };
-use super::periods::{end_of, middle_of, period, start_of};
-use super::relative::{after_next, day_of_named_month, fortnight, nth_weekday};
+use super::holidays::{HOLIDAY, holiday};
+use super::periods::{end_of, middle_of, part_of_month, period, season_end, start_of};
+use super::relative::{
+    after_next, day_of_named_month, fortnight, nth_week, nth_weekday, this_time, weekday_after_next,
+    weekday_fortnight, weekday_in_weeks, weekday_of_week,
+};
 use super::{DayOrder, Found};
 use crate::embedded::pattern::Pattern;
 use crate::embedded::text::pattern;
@@ -19,50 +23,63 @@ pub(super) struct Day(NaiveDate, Option<NaiveTime>, bool);
 
 type Reader = fn(&Captures<'_>, NaiveDateTime) -> Option<Day>;
 
-const LEAD: &str = r"(?:\b(?P<lead>by|before|until|till|no later than|due(?: on| by)?|on|for|in|at|over|during|around|starting|latest)\s+(?:the\s+)?)?";
+const LEAD: &str = r"(?:\b(?P<lead>by|before|until|till|no later than|due(?: on| by)?|on|for|in|at|over|during|around|starting|latest|from|between)\s+(?:the\s+)?)?";
 const WEEKDAY: &str = "monday|tuesday|wednesday|thursday|friday|saturday|sunday";
-const SHORT_WEEKDAY: &str = r"mon|tues?|wed|thurs?|thu|fri|sat|sun";
+const SHORT_WEEKDAY: &str = r"mon|tues?|weds?|thurs?|thu|fri|sat|sun";
 const MONTH: &str = r"january|february|march|april|may|june|july|august|september|october|november|december|jan\.?|feb\.?|mar\.?|apr\.?|jun\.?|jul\.?|aug\.?|sept?\.?|oct\.?|nov\.?|dec\.?";
 /// A weekday that stands before a full date adds nothing to it.
 const DAY_NAME: &str = r"(?:\b(?:mon|tues|wednes|thurs|fri|satur|sun)day,?\s+(?:the\s+)?)?";
 const ORDINAL: &str = r"(?:twenty|thirty)[\s-](?:first|second|third|fourth|fifth|sixth|seventh|eighth|ninth)|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|eleventh|twelfth|thirteenth|fourteenth|fifteenth|sixteenth|seventeenth|eighteenth|nineteenth|twentieth|thirtieth";
-const NUMBER: &str = r"an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\d{1,3}|(?:an?\s+|the\s+)?(?:couple|few)(?:\s+of)?";
+pub(super) const NUMBER: &str = r"an?|(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)(?:[\s-](?:one|two|three|four|five|six|seven|eight|nine))?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen|\d{1,3}|(?:an?\s+|the\s+)?(?:couple|few)(?:\s+of)?";
 
 /// In order of preference: what an earlier rule took, a later one does not see.
 static RULES: LazyLock<Vec<(Pattern, Reader)>> = LazyLock::new(|| {
     let rule = |body: String, reader: Reader| (pattern(&format!("{LEAD}{body}")), reader);
     vec![
+        rule(HOLIDAY.into(), holiday),
+        rule(format!(r"\b(?P<w>{WEEKDAY})\s+in\s+(?P<n>{NUMBER})\s+weeks?\b"), weekday_in_weeks),
         rule(r"\b(?:the\s+)?day\s+after\s+tomorrow\b".into(), |_, now| Some(day(now.date() + Duration::days(2)))),
-        rule(format!(r"\b(?P<n>{NUMBER})\s+weeks?\s+(?:from|on)\s+(?P<from>today|now|tomorrow|{WEEKDAY})\b"), weeks_from),
-        rule(format!(r"\b(?P<n>{NUMBER})\s+(?P<unit>minute|hour|day|week|month)s?\s+from\s+now\b"), ahead),
+        rule(format!(r"\b(?:(?P<n>{NUMBER})\s+)?(?P<unit>week|fortnight)s?\s+(?:from\s+|on\s+)?(?P<from>today|now|tomorrow|{WEEKDAY})\b"), weeks_from),
+        rule(format!(r"\b(?P<w>{WEEKDAY}|today|tomorrow)\s+fortnight\b"), weekday_fortnight),
+        rule(r"\b(?:today|tomorrow)\s+week\b".into(), |found, now| Some(day(now.date() + Duration::days(if found[0].contains("tomorrow") { 8 } else { 7 })))),
+        rule(format!(r"\b(?P<n>half\s+an?|{NUMBER})(?P<half>\s+and\s+a\s+half)?\s+(?P<unit>minute|hour|day|week|month|year)s?\s+from\s+(?P<from>now|today|tomorrow|{WEEKDAY})\b"), ahead),
         (
             pattern(&format!(
-                r"\b(?:(?P<lead>within|in|over)\s+(?:about\s+|around\s+)?(?:the\s+next\s+)?|the\s+next\s+)(?P<n>half\s+an?|{NUMBER})\s+(?P<unit>minute|hour|day|week|month|year)s?\b(?P<half>\s+and\s+a\s+half)?"
+                r"\b(?:(?P<lead>within|in|over)\s+(?:about\s+|around\s+)?(?:the\s+next\s+)?|the\s+next\s+)(?P<n>half\s+an?|{NUMBER})(?P<half>\s+and\s+a\s+half)?\s+(?P<unit>minute|hour|day|week|month|year)s?\b(?P<later>\s+and\s+a\s+half)?"
             )),
             ahead,
         ),
+        (pattern(r"\b(?P<lead>within|in)\s+(?:about\s+)?(?P<quarters>the|an?\s+quarter\s+of\s+an|three\s+quarters\s+of\s+an)\s+hour\b"), quarters_ahead),
         rule(r"\b(?:an?\s+|one\s+)?fortnight\b".into(), fortnight),
+        rule(format!(r"\b(?P<w>{WEEKDAY}|weekend)\s+after\s+next\b"), weekday_after_next),
+        rule(format!(r"\b(?:the\s+)?(?:following\s+(?P<follows>{WEEKDAY})|(?P<followed>{WEEKDAY})\s+after(?:\s+that)?(?P<after>$|[.,;!?]|\s+(?:so|and|at)\b))"), on_weekday),
+        rule(format!(r"\b(?P<w>{WEEKDAY}),?\s+(?:of\s+|in\s+)?(?:the\s+)?(?P<which>this|next)\s+week\b"), weekday_of_week),
+        rule(format!(r"\b(?P<which>this|next)\s+week(?:'s)?,?\s+(?:on\s+)?(?P<w>{WEEKDAY})\b"), weekday_of_week),
+        rule(format!(r"\bthis\s+time\s+(?:on\s+)?(?:(?P<unit>next\s+week|tomorrow)|(?P<w>{WEEKDAY}))\b"), this_time),
         rule(r"\b(?P<unit>week|month)\s+after\s+next\b".into(), after_next),
         rule(format!(r"\b(?P<d>first|second|third|fourth|last)\s+(?P<w>{WEEKDAY})\s+(?:of|in)\s+(?:(?:the|(?P<which>this|next))\s+month|(?P<month>{MONTH}))(?:\b|$)"), nth_weekday),
         rule(format!(r"\b(?P<d>\d{{1,2}}|{ORDINAL})(?:st|nd|rd|th)?\s+of\s+(?P<which>this|next)\s+month\b"), day_of_named_month),
         rule(format!(r"\b(?:end|last\s+day|close)\s+of\s+(?:the\s+)?(?P<which>this|next)?\s*(?P<unit>week|month|quarter|year|{MONTH})\b"), end_of),
+        rule(r"\bend\s+of\s+(?:the\s+)?(?P<season>spring|summer|autumn|fall|winter)\b".into(), season_end),
+        rule(format!(r"\b(?P<d>first|second|third|fourth|last)\s+week\s+(?:of|in)\s+(?:(?P<which>this|next)\s+month|(?P<month>{MONTH}))(?:\b|$)"), nth_week),
         rule(r"\b(?P<which>this|next)?\s*(?P<unit>month|week|year|quarter)(?:'s)?[\s-]end\b".into(), end_of),
-        rule(r"\b(?:early|start\s+of|beginning\s+of|first\s+thing)\s+(?:the\s+)?(?P<which>this|next)\s+(?P<unit>week|month|year)\b".into(), start_of),
+        rule(r"\b(?:early|start\s+of|beginning\s+of|first\s+thing)\s+(?:in\s+)?(?:the\s+)?(?P<which>this|next)\s+(?P<unit>week|month|year)\b".into(), start_of),
+        rule(format!(r"\b(?P<part>early|late|start\s+of|beginning\s+of)\s+(?:in\s+)?(?P<month>{MONTH})(?:\b|$)"), part_of_month),
         rule(format!(r"\b(?:mid(?:dle\s+of)?)[\s-](?:the\s+)?(?P<which>this|next)?\s*(?P<unit>week|month|{MONTH})\b"), middle_of),
         rule(r"\b(?:late(?:r)?\s+)?(?P<which>this|next|the)\s+(?P<unit>weekend|week|month|quarter|year)\b".into(), period),
         rule(format!(r"{DAY_NAME}\b(?:the\s+)?(?P<d>\d{{1,2}}|{ORDINAL})(?:st|nd|rd|th)?\s+(?:of\s+)?(?P<month>{MONTH})(?:,?\s+(?P<y>20\d\d))?(?:\b|$)"), month_day),
         rule(format!(r"{DAY_NAME}\b(?P<month>{MONTH})\s+(?:the\s+)?(?P<d>\d{{1,2}}|{ORDINAL})(?:st|nd|rd|th)?\b(?:,?\s+(?P<y>20\d\d)\b)?"), month_day),
         rule(r"\b(?P<y>20\d\d)-(?P<m>\d{2})-(?P<d>\d{2})\b".into(), numeric),
         rule(r"\b(?P<d>\d{1,2})\.(?P<m>\d{1,2})\.(?P<y>20\d\d)\b".into(), numeric),
-        rule(format!(r"\b(?:{WEEKDAY}),?\s+(?:the\s+)?(?P<d>\d{{1,2}})(?:st|nd|rd|th)\b"), nth),
-        (pattern(r"\b(?P<lead>by|before|until|due(?: on| by)?|on|for)\s+the\s+(?P<d>\d{1,2})(?:st|nd|rd|th)\b"), nth),
+        rule(format!(r"\b(?:{WEEKDAY}),?\s+(?:the\s+)?(?:(?P<d>\d{{1,2}})(?:st|nd|rd|th)|(?P<word>{ORDINAL}))\b"), nth),
+        (pattern(&format!(r"\b(?P<lead>by|before|until|till|due(?: on| by)?|on|for|from|between|of)\s+the\s+(?:(?P<d>\d{{1,2}})(?:st|nd|rd|th)\b|(?P<word>{ORDINAL})(?P<after>$|[.,;!?]|\s+(?:at|by|and|or|so|if|because|please|latest|in\s+the)\b))")), nth),
         (pattern(&format!(r"\b(?P<lead>by|before|until|in|during)\s+(?:early\s+|late\s+|mid-?)?(?P<month>{MONTH})(?:\b|$)(?:\s+(?P<d>\d{{1,2}})(?:st|nd|rd|th)?(?:\b|$))?")), whole_month),
-        rule(format!(r"\b(?:(?P<which>next|this|coming|this\s+coming)\s+)?(?P<w>{WEEKDAY})(?P<week>\s+week)?\b"), on_weekday),
+        rule(format!(r"\b(?:(?P<which>next|this|coming|this\s+coming)\s+)?(?P<w>{WEEKDAY})(?P<week>\s+week)?\b(?:\s+coming\b)?"), on_weekday),
         (pattern(&format!(r"\b(?P<lead>by|before|until|on|due)\s+(?:(?P<which>next|this)\s+)?(?P<w>{SHORT_WEEKDAY})\b")), on_weekday),
-        rule(r"\b(?:tomorrow|tmrw)\b".into(), |_, now| Some(day(now.date() + Duration::days(1)))),
+        (pattern(r"\b(?P<w>mon|tues?|weds|thurs?|fri)(?P<after>\s+(?:at|@|by|morning|afternoon|evening|night|\d))"), on_weekday),
+        rule(r"\b(?:tomorrow|tmrw|tmr|tomoz)\b".into(), |_, now| Some(day(now.date() + Duration::days(1)))),
         rule(r"\b(?P<part>tonight|this\s+(?:morning|afternoon|evening))\b".into(), this_part),
         rule(r"\b(?:later\s+)?today\b".into(), |_, now| Some(day(now.date()))),
-        rule(r"\b(?P<name>christmas\s+eve|christmas(?:\s+day)?|new\s+year's\s+eve|new\s+year's(?:\s+day)?|halloween|valentine's(?:\s+day)?)\b".into(), holiday),
     ]
 });
 
@@ -77,7 +94,16 @@ fn slashed(first: &str, second: &str) -> (Pattern, Reader) {
 
 /// A part of the day right after its day: "Monday morning".
 static PART: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(r"^,?\s+(?:in\s+the\s+|at\s+)?(?P<part>morning|afternoon|evening|night|lunchtime)\b")
+    pattern(
+        r"^,?\s+(?:(?:in\s+the\s+|at\s+)?(?P<part>morning|afternoon|evening|night|lunchtime)\b|first\s+thing\b)",
+    )
+});
+
+/// What may stand right before a day: a part of it, or that the day before it is meant.
+static BEFORE: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?:\b(?:the\s+)?(?P<eve>day)\s+|\b(?:(?:on|in)\s+)?the\s+(?P<part>morning|afternoon|evening|night)\s+|\b(?P<first>first\s+thing)\s+(?:on\s+)?)$",
+    )
 });
 
 /// Every day that `text` (lower case, past masked) names, without overlaps.
@@ -103,17 +129,40 @@ pub(super) fn find(text: &str, now: NaiveDateTime, order: DayOrder) -> Vec<Found
 
 fn read(captures: &Captures<'_>, text: &str, reader: Reader, now: NaiveDateTime) -> Option<Found> {
     let whole = captures.get(0)?;
-    let Day(date, own_time, precise) = reader(captures, now)?;
-    let after = text.get(whole.end()..)?;
-    let part = own_time.is_none().then(|| PART.captures(after)).flatten();
-    let time = own_time.or_else(|| part_of_day(part.as_ref()?.name("part")?.as_str()));
-    let end = whole.end() + part.as_ref().and_then(|part| part.get(0)).map_or(0, |part| part.end());
+    let end = captures.name("after").map_or(whole.end(), |after| after.start()).max(whole.start());
+    let Day(mut date, mut time, precise) = reader(captures, now)?;
     let lead = captures.name("lead").map_or("", |lead| lead.as_str());
-    let deadline = lead.starts_with("by")
+    let mut deadline = lead.starts_with("by")
         || lead.starts_with("due")
         || matches!(lead, "before" | "until" | "till" | "no later than" | "within" | "latest");
-    let span = whole.start()..end;
-    Some(Found { spans: vec![span], date, time, deadline, precise })
+    let part = time.is_none().then(|| PART.captures(text.get(end..)?)).flatten();
+    let end = end + part.as_ref().and_then(|part| part.get(0)).map_or(0, |part| part.end());
+    time = time.or_else(|| part_of_day(part.as_ref()?.name("part").map_or("morning", |part| part.as_str())));
+    let mut start = whole.start();
+    let from = text.floor_char_boundary(start.saturating_sub(24));
+    if let Some(said) = BEFORE.captures(text.get(from..start)?) {
+        let begins = from + said.get(0)?.start();
+        if said.name("first").is_none() && lead == "before" {
+            (date, deadline, start) = (date.pred_opt()?, false, begins);
+        } else if said.name("first").is_some() {
+            (time, start) = (time.or_else(|| part_of_day("morning")), begins);
+        } else if let Some(part) = said.name("part").filter(|_| lead == "of") {
+            (time, start) = (time.or_else(|| part_of_day(part.as_str())), begins);
+        }
+    }
+    let follows = follows(captures).and_then(|name| weekday(name.as_str()));
+    let span = start..end;
+    Some(Found {
+        spans: vec![span],
+        date,
+        time,
+        deadline,
+        precise,
+        exact: false,
+        bare: false,
+        until: None,
+        follows,
+    })
 }
 
 pub(super) fn day(date: NaiveDate) -> Day {
@@ -145,36 +194,61 @@ fn this_part(captures: &Captures<'_>, now: NaiveDateTime) -> Option<Day> {
     Some(Day(now.date(), part_of_day(part), true))
 }
 
+/// The day that "from Friday" or "on Friday" counts from.
+fn counted_from(name: &str, today: NaiveDate) -> Option<NaiveDate> {
+    match name {
+        "today" | "now" => Some(today),
+        "tomorrow" => today.succ_opt(),
+        name => Some(following(today, weekday(name)?)),
+    }
+}
+
+/// "A week on Tuesday", "two weeks from today", "a fortnight on Friday".
 fn weeks_from(captures: &Captures<'_>, now: NaiveDateTime) -> Option<Day> {
-    let from = match group(captures, "from") {
-        "today" | "now" => now.date(),
-        "tomorrow" => now.date() + Duration::days(1),
-        name => following(now.date(), weekday(name)?),
+    let count = match group(captures, "n") {
+        // "Week on Friday" alone is no date, and "fortnight today" is.
+        "" if group(captures, "unit") == "week" => return None,
+        "" => 1,
+        written => number(written)?,
     };
-    Some(day(from + Duration::weeks(number(group(captures, "n"))?)))
+    let weeks = if group(captures, "unit") == "week" { count } else { 2 * count };
+    counted_from(group(captures, "from"), now.date())?.checked_add_signed(Duration::weeks(weeks)).map(day)
 }
 
 fn ahead(captures: &Captures<'_>, now: NaiveDateTime) -> Option<Day> {
     let written = group(captures, "n").trim_start_matches("the ").trim();
     let half = written.starts_with("half");
     let count = if half { 0 } else { number(written)? };
-    let plus_half = half || captures.name("half").is_some();
-    let today = now.date();
-    let (length, exact) = match group(captures, "unit") {
-        "minute" => (Duration::minutes(count), true),
-        "hour" => (Duration::minutes(60 * count + if plus_half { 30 } else { 0 }), true),
-        "day" => (Duration::days(count), false),
-        "week" => (Duration::days(7 * count + if plus_half { 3 } else { 0 }), false),
-        "month" => return today.checked_add_months(chrono::Months::new(u32::try_from(count).ok()?)).map(day),
-        _ => {
-            return today
-                .checked_add_months(chrono::Months::new(u32::try_from(12 * count).ok()?))
-                .map(roughly);
-        }
+    let plus_half = half || captures.name("half").or_else(|| captures.name("later")).is_some();
+    let today = match group(captures, "from") {
+        "" => now.date(),
+        from => counted_from(from, now.date())?,
     };
-    let moment = now.checked_add_signed(length)?;
-    let time = NaiveTime::from_hms_opt(moment.hour(), moment.minute(), 0).filter(|_| exact);
-    Some(Day(moment.date(), time, true))
+    let months = |months: i64| today.checked_add_months(chrono::Months::new(u32::try_from(months).ok()?));
+    let extra = |length: i64| if plus_half { length } else { 0 };
+    let length = match group(captures, "unit") {
+        "minute" => Duration::minutes(count),
+        "hour" => Duration::minutes(60 * count + extra(30)),
+        "day" => return today.checked_add_signed(Duration::days(count)).map(day),
+        "week" => return today.checked_add_signed(Duration::days(7 * count + extra(3))).map(day),
+        "month" => return months(count)?.checked_add_signed(Duration::days(extra(15))).map(day),
+        _ => return months(12 * count + extra(6)).map(roughly),
+    };
+    Some(at_moment(now.checked_add_signed(length)?))
+}
+
+/// "Within the hour", "in a quarter of an hour", "in three quarters of an hour".
+fn quarters_ahead(captures: &Captures<'_>, now: NaiveDateTime) -> Option<Day> {
+    let minutes = match group(captures, "quarters") {
+        "the" => 60,
+        written if written.starts_with("three") => 45,
+        _ => 15,
+    };
+    now.checked_add_signed(Duration::minutes(minutes)).map(at_moment)
+}
+
+fn at_moment(moment: NaiveDateTime) -> Day {
+    Day(moment.date(), NaiveTime::from_hms_opt(moment.hour(), moment.minute(), 0), true)
 }
 
 /// 1 for "next", else 0.
@@ -195,7 +269,8 @@ fn numeric(captures: &Captures<'_>, now: NaiveDateTime) -> Option<Day> {
 }
 
 fn nth(captures: &Captures<'_>, now: NaiveDateTime) -> Option<Day> {
-    day_of_month(now.date(), group(captures, "d").parse().ok()?).map(day)
+    let written = captures.name("d").or_else(|| captures.name("word"))?.as_str();
+    day_of_month(now.date(), ordinal(written)?).map(day)
 }
 
 /// "By March" is its first day, "in March" its last. "By February 30" is neither: it is a day that there is not.
@@ -208,8 +283,14 @@ fn whole_month(captures: &Captures<'_>, now: NaiveDateTime) -> Option<Day> {
     if lasting { month_end(first, 0).map(roughly) } else { Some(roughly(first)) }
 }
 
-fn on_weekday(captures: &Captures<'_>, now: NaiveDateTime) -> Option<Day> {
-    let (today, name) = (now.date(), weekday(group(captures, "w"))?);
+/// The weekday that follows another date: "the Saturday after", "the following Tuesday".
+fn follows<'t>(captures: &Captures<'t>) -> Option<regex::Match<'t>> {
+    captures.name("follows").or_else(|| captures.name("followed"))
+}
+
+pub(super) fn on_weekday(captures: &Captures<'_>, now: NaiveDateTime) -> Option<Day> {
+    let name = captures.name("w").or_else(|| follows(captures))?.as_str();
+    let (today, name) = (now.date(), weekday(name)?);
     let date = match group(captures, "which") {
         "next" => in_week(today, 1, name),
         "this" if today.weekday() == name => today,
@@ -217,16 +298,4 @@ fn on_weekday(captures: &Captures<'_>, now: NaiveDateTime) -> Option<Day> {
     };
     let later = if captures.name("week").is_some() { 7 } else { 0 };
     Some(day(date + Duration::days(later)))
-}
-
-fn holiday(captures: &Captures<'_>, now: NaiveDateTime) -> Option<Day> {
-    let name = group(captures, "name");
-    let (month, number) = match name {
-        _ if name.starts_with("christmas") => (12, if name.ends_with("eve") { 24 } else { 25 }),
-        _ if name.ends_with("eve") => (12, 31),
-        _ if name.starts_with("new") => (1, 1),
-        "halloween" => (10, 31),
-        _ => (2, 14),
-    };
-    of_year(now.date(), None, month, number).map(day)
 }

@@ -6,17 +6,22 @@
 mod calendar;
 mod clock;
 mod days;
+mod holidays;
 mod past;
 mod periods;
 mod relative;
 
 use std::ops::Range;
+use std::sync::LazyLock;
 
-use chrono::{DateTime, Duration, NaiveDate, NaiveDateTime, NaiveTime, TimeZone, Utc};
+use chrono::{DateTime, Duration, NaiveDate, NaiveDateTime, NaiveTime, TimeZone, Timelike, Utc, Weekday};
 use chrono_tz::Tz;
 use records::{Talk, Timestamp};
 
-use super::pattern::ascii;
+pub(super) use calendar::number;
+
+use super::pattern::{Pattern, ascii};
+use super::text::pattern;
 
 /// The moment in which a talk began, as its person's wall clock showed it.
 #[derive(Clone, Copy, Debug)]
@@ -44,6 +49,14 @@ pub(super) struct Found {
     pub(super) spans: Vec<Range<usize>>,
     date: NaiveDate,
     time: Option<NaiveTime>,
+    /// The time of day is said with "am", "in the evening" or 24 hours.
+    exact: bool,
+    /// A time of day alone.
+    pub(super) bare: bool,
+    /// When it ends, where that is said: "from ten to four".
+    until: Option<NaiveTime>,
+    /// It is this weekday after the date before it: "the Saturday after".
+    follows: Option<Weekday>,
     /// Introduced by "by", "before", "until", "due".
     pub(super) deadline: bool,
     /// A day or a time, and not merely "next month".
@@ -52,6 +65,9 @@ pub(super) struct Found {
 
 /// What a date without a time is due at (DECISIONS §5): the last minute of the day.
 const END_OF_DAY: (u32, u32) = (23, 59);
+
+/// Only at the end: "in the morning and in the evening" says how often.
+static MORNING: LazyLock<Pattern> = LazyLock::new(|| pattern(r"(?i)\bin\s+the\s+morning\W*$"));
 
 /// A time belongs to a day that stands at most this many bytes away.
 const NEAR: usize = 25;
@@ -81,6 +97,13 @@ impl Reference {
         }
         found.extend(bare);
         found.sort_by_key(|date| date.spans.first().map(|span| span.start));
+        let mut before: Option<NaiveDate> = None;
+        for date in &mut found {
+            if let (Some(before), Some(weekday)) = (before, date.follows) {
+                date.date = calendar::following(before, weekday);
+            }
+            before = Some(date.date);
+        }
         found
     }
 
@@ -94,11 +117,45 @@ impl Reference {
         self.to_utc(local)
     }
 
+    /// The moment at which an event on `found` starts: a day without a time begins at nine, or, when that is over, with
+    /// the next hour.
+    pub(super) fn start(&self, found: &Found) -> Option<Timestamp> {
+        if found.time.is_some() {
+            return self.moment(found);
+        }
+        self.moment(found)?;
+        let nine = found.date.and_hms_opt(9, 0, 0)?;
+        let next_hour = (self.now + Duration::hours(1)).with_minute(0)?.with_second(0)?.with_nanosecond(0)?;
+        self.to_utc(if nine < self.now && next_hour.date() == found.date { next_hour } else { nine })
+    }
+
     /// The date that a task in `text` is due at: one introduced as a deadline, else the first.
     pub(super) fn due(&self, text: &str) -> Option<(Found, Timestamp)> {
         let mut dates = self.find(text);
+        if dates.is_empty() {
+            dates.extend(self.next_morning(text));
+        }
         dates.sort_by_key(|date| !date.deadline);
         dates.into_iter().find_map(|found| self.moment(&found).map(|moment| (found, moment)))
+    }
+
+    /// "I'll do it in the morning" is the next one.
+    fn next_morning(&self, text: &str) -> Option<Found> {
+        let span = MORNING.find(text)?.range();
+        let date = self.now.date() + Duration::days(i64::from(self.now.hour() >= 5));
+        let time = NaiveTime::from_hms_opt(9, 0, 0);
+        let found = Found {
+            spans: vec![span],
+            date,
+            time,
+            exact: true,
+            bare: false,
+            until: None,
+            follows: None,
+            deadline: false,
+            precise: true,
+        };
+        Some(found)
     }
 
     /// A clock time without a day: today, or tomorrow when it has passed.
@@ -109,6 +166,10 @@ impl Reference {
             spans: vec![time.span.clone()],
             date,
             time: Some(time.at),
+            exact: time.exact,
+            bare: true,
+            until: time.until,
+            follows: None,
             deadline: time.deadline,
             precise: true,
         }
@@ -129,7 +190,16 @@ impl Found {
         if exact_already {
             return;
         }
-        self.time = Some(time.at);
+        // "At half past seven tonight": the part of the day says which half past seven.
+        let at = match self.time.filter(|_| !time.exact).map(|part| part.hour()) {
+            Some(..=11) => time.in_part("morning"),
+            Some(12..=16) => time.in_part("afternoon"),
+            Some(17..) => time.in_part("evening"),
+            None => time.at,
+        };
+        self.exact = time.exact || self.time.is_some();
+        self.time = Some(at);
+        self.until = time.until.filter(|until| *until > at);
         self.deadline |= time.deadline;
         self.precise = true;
         self.spans.push(time.span.clone());
@@ -139,6 +209,30 @@ impl Found {
     /// The day, in the person's time zone.
     pub(super) fn day(&self) -> NaiveDate {
         self.date
+    }
+
+    /// The time of day, where more is known than the day.
+    pub(super) fn time(&self) -> Option<NaiveTime> {
+        self.time
+    }
+
+    /// The same time in the evening, of what takes place in the evening: "the concert is at eight".
+    pub(super) fn in_evening(self) -> Self {
+        let late = self.time.filter(|time| !self.exact && (5..=11).contains(&time.hour()));
+        let time = late.map(|time| time.overflowing_add_signed(Duration::hours(12)).0).or(self.time);
+        Self { time, ..self }
+    }
+
+    /// The same time on another day, where no day was said.
+    pub(super) fn on(self, day: Option<NaiveDate>) -> Self {
+        let date = day.filter(|_| self.bare).unwrap_or(self.date);
+        Self { date, ..self }
+    }
+
+    /// How many minutes lie between its two times, where it has two.
+    pub(super) fn minutes(&self) -> Option<i32> {
+        let length = self.until? - self.time?;
+        i32::try_from(length.num_minutes()).ok().filter(|minutes| *minutes > 0)
     }
 
     /// `text` without the words that name this date.

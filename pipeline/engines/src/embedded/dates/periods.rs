@@ -56,3 +56,25 @@ pub(super) fn period(captures: &Captures<'_>, now: NaiveDateTime) -> Option<Day>
         _ => year_end(today, i32::try_from(steps).ok()?).map(roughly),
     }
 }
+
+/// "Early in May", "late October", "the beginning of April".
+pub(super) fn part_of_month(captures: &Captures<'_>, now: NaiveDateTime) -> Option<Day> {
+    let number = match group(captures, "part") {
+        "early" => 5,
+        "late" => 25,
+        _ => 1,
+    };
+    let first = of_year(now.date().with_day(1)?, None, month(group(captures, "month"))?, 1)?;
+    first.with_day(number).map(roughly)
+}
+
+/// "The end of the summer": the last day of its third month.
+pub(super) fn season_end(captures: &Captures<'_>, now: NaiveDateTime) -> Option<Day> {
+    let last = match group(captures, "season") {
+        "spring" => 5,
+        "summer" => 8,
+        "winter" => 2,
+        _ => 11,
+    };
+    month_end(of_year(now.date().with_day(1)?, None, last, 1)?, 0).map(roughly)
+}

@@ -3,12 +3,63 @@
 use chrono::{Datelike, Duration, NaiveDate, NaiveDateTime, Weekday};
 use regex::Captures;
 
-use super::calendar::{in_week, month, month_end, month_start, of_year, ordinal, weekday};
-use super::days::{Day, day, group, roughly, steps};
+use super::calendar::{following, in_week, month, month_end, month_start, number, of_year, ordinal, weekday};
+use super::days::{Day, day, group, on_weekday, roughly, steps};
 
 /// "In a fortnight".
 pub(super) fn fortnight(_: &Captures<'_>, now: NaiveDateTime) -> Option<Day> {
     Some(day(now.date() + Duration::weeks(2)))
+}
+
+/// "Monday fortnight".
+pub(super) fn weekday_fortnight(captures: &Captures<'_>, now: NaiveDateTime) -> Option<Day> {
+    let first = match group(captures, "w") {
+        "today" => now.date(),
+        "tomorrow" => now.date().succ_opt()?,
+        name => following(now.date(), weekday(name)?),
+    };
+    Some(day(first + Duration::weeks(2)))
+}
+
+/// "The Friday after next": the second that comes; so with weekends.
+pub(super) fn weekday_after_next(captures: &Captures<'_>, now: NaiveDateTime) -> Option<Day> {
+    match group(captures, "w") {
+        "weekend" => Some(roughly(in_week(now.date(), 2, Weekday::Sat))),
+        name => Some(day(following(now.date(), weekday(name)?) + Duration::weeks(1))),
+    }
+}
+
+/// "Monday in two weeks": the Monday of that week.
+pub(super) fn weekday_in_weeks(captures: &Captures<'_>, now: NaiveDateTime) -> Option<Day> {
+    let weeks = number(group(captures, "n")).filter(|weeks| *weeks < 60)?;
+    Some(day(in_week(now.date(), weeks, weekday(group(captures, "w"))?)))
+}
+
+/// "Friday of next week", "next week on Wednesday".
+pub(super) fn weekday_of_week(captures: &Captures<'_>, now: NaiveDateTime) -> Option<Day> {
+    let date = in_week(now.date(), i64::from(steps(captures)), weekday(group(captures, "w"))?);
+    Some(day(date))
+}
+
+/// "By this time next week".
+pub(super) fn this_time(captures: &Captures<'_>, now: NaiveDateTime) -> Option<Day> {
+    match group(captures, "unit") {
+        "" => on_weekday(captures, now),
+        "tomorrow" => now.date().succ_opt().map(day),
+        _ => Some(day(now.date() + Duration::weeks(1))),
+    }
+}
+
+/// "The last week of March": its last day; the first is over on the 7th.
+pub(super) fn nth_week(captures: &Captures<'_>, now: NaiveDateTime) -> Option<Day> {
+    let first = match group(captures, "month") {
+        "" => month_start(now.date(), steps(captures))?,
+        named => of_year(now.date().with_day(1)?, None, month(named)?, 1)?,
+    };
+    match group(captures, "d") {
+        "last" => month_end(first, 0).map(roughly),
+        count => first.with_day(7 * ordinal(count)?).map(roughly),
+    }
 }
 
 /// "The week after next" is due on its Friday, "the month after next" on its last day.

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use crate::embedded::lexicon::{is_task_verb, is_vague_verb};
+use crate::embedded::lexicon::{base_of_participle, is_advice_verb, is_task_verb, is_vague_verb};
 use crate::embedded::pattern::Pattern;
 use crate::embedded::text::{content_stems, is_content, pattern, words};
 
@@ -39,7 +39,8 @@ pub(super) fn is_task(task: &str, dated: bool) -> bool {
     let mut all = words(task);
     let Some(verb) = all.next() else { return false };
     let rest: Vec<String> = all.collect();
-    let capital = task.starts_with(char::is_uppercase) && !is_task_verb(&verb);
+    let known = is_task_verb(&verb) || is_advice_verb(&verb);
+    let capital = task.starts_with(char::is_uppercase) && !known;
     if capital || verb.len() < 2 || NO_VERBS.contains(&verb.as_str()) || !is_doing(&verb, &rest, dated) {
         return false;
     }
@@ -54,8 +55,16 @@ fn is_doing(verb: &str, rest: &[String], dated: bool) -> bool {
         "see" => dated && matches!(rest.first().map(String::as_str), Some("the" | "my" | "a")),
         "look" => dated || rest.first().is_some_and(|next| next != "at"),
         "follow" | "check" => true,
+        "have" => is_done_by_others(rest),
+        "keep" | "leave" => rest.first().is_none_or(|next| !next.ends_with("ing")) && rest.len() > 2,
         _ => !is_vague_verb(verb) && !is_idle_talk(verb, rest),
     }
+}
+
+/// "Have his eyesight tested".
+fn is_done_by_others(rest: &[String]) -> bool {
+    let ready = |word: &String| matches!(word.as_str(), "ready" | "done" | "finished" | "sorted" | "out");
+    rest.iter().skip(1).any(|word| base_of_participle(word).is_some() || ready(word))
 }
 
 /// "Talk about", "start with", "move on", "call it a day": conduct of the conversation itself.
@@ -70,9 +79,14 @@ fn is_idle_talk(verb: &str, rest: &[String]) -> bool {
             | ("call", "it" | "that")
             | ("tell", "you")
             | ("give", "you" | "it")
-            | ("get", "it" | "back" | "there" | "going" | "started" | "into" | "used" | "better")
+            | ("get", "it" | "there" | "going" | "started" | "into" | "used" | "better")
             | ("run", "through" | "out" | "with")
             | ("make", "it" | "sense")
     ) || (verb == "ask" && next == "you")
+        || (verb == "get"
+            && next == "back"
+            && !rest
+                .get(2)
+                .is_some_and(|who| !matches!(who.as_str(), "you" | "it" | "that" | "work" | "this")))
         || (verb == "take" && rest.iter().take(4).any(|word| WAYS.contains(&word.as_str())))
 }

@@ -15,6 +15,8 @@ use stages::ItemDraft;
 
 use super::clauses::{self, Clause};
 use super::dates::{DayOrder, Reference};
+use super::events::{last_person, last_thing};
+use super::lexicon::is_task_verb;
 use super::planted::without_orders;
 use super::same::Task;
 use super::text::{Sentence, pattern, sentences};
@@ -40,6 +42,8 @@ enum Force {
     Request,
     /// "We need to", "Jordan should", "the domain must be renewed".
     Obligation,
+    /// "I want to": counts with a date, or of something of one's own.
+    Wish,
     /// "Let's": counts with a date only.
     Suggestion,
     /// "Acme wants the proposal by Friday": counts with a deadline only.
@@ -52,32 +56,87 @@ enum Force {
 pub(super) fn extract(talk: &Talk, order: DayOrder) -> Vec<ItemDraft> {
     let reference = Reference::of(talk, order);
     let mut items = Kept::default();
+    let mut things = Things::default();
     for sentence in without_orders(sentences(talk)) {
-        for item in of_sentence(&sentence, &reference) {
+        for item in of_sentence(&sentence, &things, &reference) {
             items.add(item);
         }
+        things.heard(&sentence.text);
     }
     items.all
 }
 
-fn of_sentence(sentence: &Sentence<'_>, reference: &Reference) -> Vec<ItemDraft> {
+/// The things that were named last, for "it".
+#[derive(Default)]
+struct Things {
+    last: Option<String>,
+    ago: usize,
+    /// The person that was named last, for "him" and "her".
+    person: Option<String>,
+}
+
+impl Things {
+    fn heard(&mut self, sentence: &str) {
+        self.ago += 1;
+        let named = last_thing(sentence);
+        if named.is_some() || self.ago > WITHIN_REACH {
+            (self.last, self.ago) = (named, 0);
+        }
+        self.person = last_person(sentence).or(self.person.take());
+    }
+}
+
+/// An item, and the verb of one that says "it" for its object.
+struct Made {
+    item: ItemDraft,
+    refers: Option<String>,
+}
+
+fn of_sentence(sentence: &Sentence<'_>, things: &Things, reference: &Reference) -> Vec<Made> {
     let mut items = Vec::new();
     let mut previous: Option<Claim> = None;
     let mut conditional = false;
-    for clause in clauses::split(&sentence.text) {
+    let mut opener = String::new();
+    for mut clause in clauses::split(&sentence.text) {
+        // After "for next week," or "yes please," an instruction begins, and the date before it is its own.
+        clause.coordinated &= opener.is_empty();
         let claim = claim(&clause, sentence, previous.as_ref());
         let stands =
             |claim: &Claim| !conditional || matches!(claim.force, Force::Request | Force::Imperative);
-        let item = claim
-            .as_ref()
-            .filter(|claim| stands(claim))
-            .and_then(|claim| draft(claim, clause.text, reference));
+        let timed = format!("{opener} {}", clause.text);
+        let item = claim.as_ref().filter(|claim| stands(claim)).and_then(|claim| {
+            let before = sentence.text.find(clause.text).and_then(|at| sentence.text.get(..at));
+            let thing = || before.and_then(last_thing).or_else(|| things.last.clone());
+            let thing = match claim.force {
+                // Without a date it is mostly said once more, in full.
+                Force::Request if reference.due(clause.text).is_some() => before.and_then(last_thing),
+                Force::Commitment if !clause.coordinated => thing(),
+                _ => None,
+            };
+            let person = last_person(before.unwrap_or_default()).or_else(|| things.person.clone());
+            let person = person.map(|person| {
+                if person.starts_with(char::is_lowercase) { format!("the {person}") } else { person }
+            });
+            draft(claim, &timed, thing, person, reference)
+        });
         conditional = clauses::is_condition(clause.text);
+        opener = if claim.is_none() && OPENER.is_match(clause.text) {
+            clause.text.to_owned()
+        } else {
+            String::new()
+        };
         items.extend(item);
         previous = claim;
     }
     items
 }
+
+/// Words that open a sentence without a subject of their own.
+static OPENER: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^\W*(?:(?:and|but|so|ok|okay|well|then)\W+)*(?:(?:for|on|by|before|after|until|in|at|from|first|over|during|next|this|tomorrow|today|tonight)(?:\s+[\p{L}\d:'-]+){0,5}|(?:yes|no|yeah|sure|ok|okay|great|good|fine|right|thanks|thank|please|perfect|alright|all|lovely|problem|thing|course|of|you|homework|ah|oh|aye|well|now|instead|also|finally|lastly|secondly|and)(?:\W+(?:yes|no|yeah|sure|ok|okay|great|good|fine|right|thanks|please|thank|you|problem|thing|all|then|idea|point|of|course|again))*)\W*$",
+    )
+});
 
 /// What a clause claims: requests first, because "can you" is the clearest of all.
 fn claim(clause: &Clause<'_>, sentence: &Sentence<'_>, previous: Option<&Claim>) -> Option<Claim> {
@@ -88,23 +147,42 @@ fn claim(clause: &Clause<'_>, sentence: &Sentence<'_>, previous: Option<&Claim>)
         .or_else(|| requests::imperative(clause, question, previous))
 }
 
-fn draft(claim: &Claim, clause: &str, reference: &Reference) -> Option<ItemDraft> {
+fn draft(
+    claim: &Claim,
+    clause: &str,
+    thing: Option<String>,
+    person: Option<String>,
+    reference: &Reference,
+) -> Option<Made> {
     let due = reference.due(clause);
     let needed = match claim.force {
         Force::Suggestion => due.is_some(),
+        Force::Wish => due.is_some() || OF_MINE.is_match(&claim.task),
         Force::Demand => due.as_ref().is_some_and(|(date, _)| date.deadline),
         _ => true,
     };
-    if !needed || !filters::is_task(&claim.task, due.is_some()) {
+    let refers = REFERRING.captures(&claim.task).map(|found| found["verb"].to_lowercase());
+    let done = refers.as_deref() == Some("do");
+    let task = match (&refers, thing) {
+        (Some(verb), Some(thing))
+            if !done && is_task_verb(verb) && !matches!(verb.as_str(), "tell" | "turn" | "try") =>
+        {
+            REFERRING.replace(&claim.task, format!("${{verb}} {thing}").as_str()).into_owned()
+        }
+        (None, _) if claim.force == Force::Commitment => match (person, TO_PERSON.captures(&claim.task)) {
+            (Some(person), Some(found)) => {
+                TO_PERSON.replace(&claim.task, format!("{}{person}", &found["verb"]).as_str()).into_owned()
+            }
+            _ => claim.task.clone(),
+        },
+        _ => claim.task.clone(),
+    };
+    if !needed || !done && !filters::is_task(&task, due.is_some()) {
         return None;
     }
-    let description = wording::description(&claim.task, reference)?;
-    Some(ItemDraft {
-        description,
-        owner: claim.owner.clone(),
-        due_at: due.map(|(_, moment)| moment),
-        evidence: None,
-    })
+    let description = if done { task } else { wording::description(&task, reference)? };
+    let due_at = due.map(|(_, moment)| moment);
+    Some(Made { item: ItemDraft { description, owner: claim.owner.clone(), due_at, evidence: None }, refers })
 }
 
 /// The items so far. A long talk has many, so that only the latest are compared: one that comes up
@@ -120,25 +198,36 @@ struct Kept {
 const COMPARED: usize = 40;
 
 impl Kept {
-    /// The task that an item means whose object is a pronoun: the latest with its verb.
-    fn meant_by(&mut self, item: &ItemDraft) -> Option<&mut ItemDraft> {
-        let verb = REFERRING.captures(&item.description)?.name("verb")?.as_str().to_owned();
+    /// The task that an item means whose object is a pronoun: the latest with its verb, and of "do it" the latest.
+    fn meant_by(&mut self, verb: &str) -> Option<&mut ItemDraft> {
         let same = |known: &&mut ItemDraft| {
-            known.description.split(' ').next().is_some_and(|first| first.eq_ignore_ascii_case(&verb))
+            let first = known.description.split(' ').next().unwrap_or_default();
+            verb == "do" || first.eq_ignore_ascii_case(verb)
         };
         self.all.iter_mut().rev().take(WITHIN_REACH).find(same)
     }
 
-    fn add(&mut self, item: ItemDraft) {
-        if let Some(known) = self.meant_by(&item) {
-            known.due_at = known.due_at.or(item.due_at);
-            known.owner = known.owner.take().or(item.owner);
-            return;
+    fn add(&mut self, Made { item, refers }: Made) {
+        if let Some(verb) = refers {
+            if let Some(known) = self.meant_by(&verb) {
+                known.due_at = known.due_at.or(item.due_at);
+                known.owner = known.owner.take().or(item.owner);
+                return;
+            }
+            if verb == "do" {
+                return;
+            }
         }
         let task = Task::of(&item.description);
         let from = self.all.len().saturating_sub(COMPARED);
         let mut latest = self.all.iter_mut().zip(&mut self.tasks).skip(from);
-        match latest.find(|(_, known)| known.is_same(&task)) {
+        // Said of two days, it is to be done twice; but what one asks for, another takes on for a day of his own.
+        let days = |known: &ItemDraft| match (known.due_at, item.due_at) {
+            _ if known.owner.is_none() && item.owner.is_some() => true,
+            (Some(one), Some(other)) => one.date_naive() == other.date_naive(),
+            _ => true,
+        };
+        match latest.find(|(item, known)| known.is_same(&task) && days(item)) {
             Some((known, read)) => {
                 merge(known, item);
                 *read = Task::of(&known.description);
@@ -150,6 +239,16 @@ impl Kept {
         }
     }
 }
+
+/// "Close my old account".
+static OF_MINE: LazyLock<Pattern> = LazyLock::new(|| pattern(r"(?i)^\p{L}+\s+(?:my|our)\s"));
+
+/// "Text him tonight", "write to her".
+static TO_PERSON: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?P<verb>(?:call|phone|ring|text|email|message|ask|tell|write(?:\s+to)?|talk\s+to|speak\s+(?:to|with)|meet|visit|invite|remind|contact|thank|pay)\s+)(?:him|her)\b",
+    )
+});
 
 /// How many tasks back "it" may reach.
 const WITHIN_REACH: usize = 3;

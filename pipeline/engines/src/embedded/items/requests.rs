@@ -6,7 +6,7 @@ use regex::Captures;
 
 use super::{Claim, Force, filters};
 use crate::embedded::clauses::Clause;
-use crate::embedded::lexicon::{base_of_gerund, is_stop_word, is_task_verb};
+use crate::embedded::lexicon::{base_of_gerund, is_advice_verb, is_stop_word, is_task_verb};
 use crate::embedded::pattern::Pattern;
 use crate::embedded::text::pattern;
 
@@ -20,7 +20,16 @@ static ASKED: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
             r"(?:can|could|would|will)\s+(?:you|someone|somebody|anyone)(?:,?\s+(?-i:(?P<name>\p{Lu}\p{Ll}+)),?)?\s+(?:be\s+able\s+to\s+)?(?:please\s+)?(?P<gerund>mind\s+)?",
         ),
         rule(
+            r"(?:do\s+you\s+think|any\s+chance|wondering\s+(?:if|whether)|(?:appreciate\s+it|grateful|great|good|nice|helpful|lovely)\s+if|^if)\s+you\s+(?:could|can|would|might)\s+",
+        ),
+        rule(
+            r"(?:(?:can|could|may|might)\s+i\s+(?:ask|get|trouble)\s+you\s+to|do\s+me\s+a\s+fav(?:o|ou)r\s+and|go\s+ahead\s+and|see\s+to\s+it\s+that\s+you|don't\s+let\s+(?:me|us)\s+forget\s+to|i'll\s+leave\s+it\s+to\s+you\s+to)\s+",
+        ),
+        rule(
             r"(?:it\s+would\s+be\s+(?:great|nice|good|helpful)|i'd\s+(?:appreciate\s+it|be\s+grateful))\s+if\s+you\s+(?:could|would)\s+",
+        ),
+        rule(
+            r"(?:need|looking\s+for|want)\s+(?:someone|somebody|a\s+volunteer|one\s+of\s+you)\s+(?:to|who\s+can)\s+",
         ),
         rule(
             r"(?:i\s+need|i'd\s+like|i\s+would\s+like|i\s+want)\s+(?:you|(?-i:(?P<name>\p{Lu}\p{Ll}+)))\s+to\s+",
@@ -35,9 +44,13 @@ static ASKED: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
         rule(r"(?:don't|do\s+not|can't|mustn't)\s+(?P<thing>forget)\s+(?:about\s+)?"),
         rule(r"(?:please\s+|must\s+|also\s+|^)remember\s+to\s+"),
         rule(
-            r"(?:someone|somebody|everyone|everybody|each\s+of\s+you|all\s+of\s+you|one\s+of\s+us|you)(?:\s+(?:all|guys|both))?(?:'ll)?\s+(?:has\s+to|have\s+to|needs\s+to|need\s+to|should|must|ought\s+to|really\s+should)\s+",
+            r"(?:someone|somebody|everyone|everybody|each\s+of\s+you|all\s+of\s+you|one\s+of\s+us|you)(?:\s+(?:all|guys|both|still|also|really|just|first|only|definitely))*(?:'ll)?\s+(?:will\s+)?(?:has\s+to|have\s+to|needs\s+to|need\s+to|should|must|ought\s+to|really\s+should)\s+",
         ),
-        rule(r"remind\s+me\s+to\s+"),
+        rule(r"(?:you're|you\s+are|we're|we\s+are|i'm)\s+(?:supposed|meant|expected|required)\s+to\s+"),
+        rule(r"i(?:'d)?\s+(?:suggest|advise|recommend)\s+(?:that\s+)?you\s+"),
+        rule(r"you(?:'d|\s+had)\s+better\s+"),
+        rule(r"(?:your|the)\s+(?:job|task|homework)\s+is\s+to\s+"),
+        rule(r"remind\s+(?:me|us)\s+to\s+"),
         rule(r"please,?\s+"),
     ]
 });
@@ -51,14 +64,14 @@ static ADDRESSED: LazyLock<Pattern> = LazyLock::new(|| {
 static ADDRESSED_LAST: LazyLock<Pattern> = LazyLock::new(|| pattern(r",\s+(?P<name>\p{Lu}\p{Ll}+)[?.!]*$"));
 static OPENING: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"^(?:(?i:ok|okay|oh|so|and|also|then|but|please|note to self|first|secondly|second|next|finally|right|yes|yeah|well|now|alright|after that|todo|to do|reminder|action item|sure|great|good|fine|cool|perfect|wonderful|lovely|excellent|deal|later|afterwards|meanwhile|tomorrow|today|tonight)[,:.]?\s+)*(?:(?P<name>\p{Lu}\p{Ll}+),\s+)?(?P<task>(?P<verb>\p{L}+)\s+(?P<next>[\p{L}\d$€£']+).*)$",
+        r"^(?:(?i:ok|okay|oh|so|and|also|then|but|please|just|simply|now then|aye|ah|try to|start to|make sure to|be sure to|go and|note to self|homework|for homework|first|secondly|second|next|finally|right|yes|yeah|well|now|alright|after that|todo|to do|reminder|action item|sure|great|good|fine|cool|perfect|wonderful|lovely|excellent|deal|later|afterwards|meanwhile|tomorrow|today|tonight)[,:.]?\s+)*(?:(?P<name>\p{Lu}\p{Ll}+),\s+)?(?P<task>(?P<verb>\p{L}+)\s+(?P<next>[\p{L}\d$€£']+).*)$",
     )
 });
 
 /// Verbs that ask the listener for attention and not for work.
 static ATTENTION: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?:hear|see|believe|imagine|tell\s+(?:me|us)|remember|explain|repeat|say|hold|wait|help|understand|stop|come|speak\s+up|pass\s+(?:me|the)\s+(?:salt|butter)|read\s+(?:me|us|it|that)|(?:open|close|shut)\s+(?:a|the|that)\s+(?:windows?|doors?|curtains?|blinds?)|(?:turn|switch)\s+(?:(?:it|that|(?:the|that|your)\s+(?:lights?|music|tv|television|radio|volume|camera|microphone|mic))\s+)?(?:on|off|up|down)|(?:share|see)\s+(?:my|your|the)\s+screen|excuse|forgive|join|stay|be|do\s+(?:that|it|me))\b",
+        r"(?i)^(?:hear|see|believe|imagine|tell\s+(?:me|us)|remember|explain|repeat|say|hold|wait|help|understand|stop|come|speak\s+up|pass\s+(?:me|the)\s+(?:salt|butter)|read\s+(?:me|us|it|that)|(?:open|close|shut)\s+(?:a|the|that)\s+(?:windows?|doors?|curtains?|blinds?)|(?:turn|switch)\s+(?:(?:it|that|(?:the|that|your)\s+(?:lights?|music|tv|television|radio|volume|camera|microphone|mic))\s+)?(?:on|off|up|down)|(?:share|see)\s+(?:my|your|the)\s+screen|give\s+(?:me|us|it|them|him|her|you)\s+(?:an?\s+)?(?:second|sec|minute|moment|break|hand|try|go|chance|rest|time|clue|hint|five|example|shout)|keep\s+(?:going|quiet|calm|still|talking|it|up|me|us|in\s+mind|in\s+touch|your\s+(?:voice|hands|eyes|back|shirt|hair|head|cool|distance)|straight|well|safe|warm)|skip\s+(?:it|this|that|ahead)|leave\s+(?:it|me|us|that|him|her)|put\s+(?:it|that)\s+(?:down|away|on|there|here|like)|put\s+your|use\s+(?:your|it|that)|make\s+(?:yourself|a\s+(?:wish|film|movie|joke)|up|room|way|fun|do)|do\s+(?:you|what|the\s+same|not|so|come)|eat\s+up|drink\s+up|thank\s+(?:you|god|goodness|heavens?|the\s+lord)|excuse|forgive|join|stay|be|do\s+(?:that|it|me))\b",
     )
 });
 
@@ -67,7 +80,7 @@ pub(super) fn read(clause: &str) -> Option<Claim> {
     let found = ASKED.iter().find_map(|rule| rule.captures(clause))?;
     let before = &found["before"];
     let task = asked_for(&found)?;
-    if filters::is_undone_by(before) || ATTENTION.is_match(&task) {
+    if filters::is_undone_by(before) || ATTENTION.is_match(&task) || is_forbidden(&task) {
         return None;
     }
     let state = STATE.is_match(&task);
@@ -78,6 +91,12 @@ pub(super) fn read(clause: &str) -> Option<Claim> {
         _ => task,
     };
     Some(Claim { task: unaddressed(&task), owner: addressee(&found, clause), force: Force::Request })
+}
+
+/// "Please don't share it" keeps somebody from doing something.
+fn is_forbidden(task: &str) -> bool {
+    let task = task.to_lowercase();
+    ["don't ", "do not ", "never "].iter().any(|no| task.starts_with(no)) && !task.contains(" forget")
 }
 
 /// A state and not an act is to be made sure of: "the gate is open".
@@ -121,7 +140,12 @@ pub(super) fn is_name(word: &str) -> bool {
 pub(super) fn imperative(clause: &Clause<'_>, question: bool, previous: Option<&Claim>) -> Option<Claim> {
     let found = OPENING.captures(clause.text)?;
     let verb = found["verb"].to_lowercase();
-    if question && previous.is_none() || !is_task_verb(&verb) || is_subject(&verb, &found["next"]) {
+    let advice = !is_task_verb(&verb) && is_advice_verb(&verb) && is_object(&found["task"]);
+    if question && previous.is_none() || !(is_task_verb(&verb) || advice) || is_subject(&verb, &found["next"])
+    {
+        return None;
+    }
+    if ATTENTION.is_match(&found["task"]) || is_predicated(&found["task"]) {
         return None;
     }
     if clause.coordinated && previous.is_none() {
@@ -139,6 +163,76 @@ pub(super) fn imperative(clause: &Clause<'_>, question: bool, previous: Option<&
             .filter(|name| is_name(name))
     };
     Some(Claim { task: unaddressed(&found["task"]), owner: named.or(inherited).or_else(last), force })
+}
+
+/// What is advised has an object or says how: "keep him on the lead", "stretch your calves", "eat less sugar".
+fn is_object(task: &str) -> bool {
+    task.split_whitespace().nth(1).is_some_and(|next| {
+        let next = next.to_lowercase();
+        OBJECTS.contains(&next.as_str())
+    })
+}
+
+const OBJECTS: &[&str] = &[
+    "the",
+    "a",
+    "an",
+    "your",
+    "my",
+    "our",
+    "his",
+    "her",
+    "their",
+    "him",
+    "them",
+    "some",
+    "more",
+    "less",
+    "fewer",
+    "plenty",
+    "enough",
+    "two",
+    "three",
+    "four",
+    "five",
+    "one",
+    "half",
+    "lots",
+    "this",
+    "these",
+    "each",
+    "every",
+    "all",
+    "any",
+    "only",
+    "no",
+    "warm",
+    "cold",
+    "hot",
+    "fresh",
+    "exercise",
+    "exercises",
+    "questions",
+    "question",
+    "pages",
+    "page",
+];
+
+/// "Book club is on Friday": the verb was a part of the subject.
+fn is_predicated(task: &str) -> bool {
+    let mut words = task.split_whitespace().skip(1).map(str::to_lowercase);
+    let first = words.next().unwrap_or_default();
+    !OBJECTS.contains(&first.as_str())
+        && !matches!(
+            first.as_str(),
+            "if" | "whether" | "that" | "what" | "who" | "where" | "when" | "how" | "which" | "with" | "to"
+        )
+        && words
+            .take(3)
+            .take_while(|word| {
+                !is_stop_word(word) || matches!(word.as_str(), "is" | "are" | "was" | "were" | "will")
+            })
+            .any(|word| matches!(word.as_str(), "is" | "are" | "was" | "were" | "will"))
 }
 
 /// "Order is everything", "Report of the year": the verb was a noun.

@@ -6,26 +6,53 @@ use regex::Captures;
 
 use super::requests::{ADVERBS, is_name};
 use super::{Claim, Force, filters};
-use crate::embedded::lexicon::{PAYABLES, base_of_participle, is_stop_word, is_task_verb};
+use crate::embedded::lexicon::{
+    PAYABLES, base_of_gerund, base_of_participle, is_advice_verb, is_stop_word, is_task_verb,
+};
 use crate::embedded::pattern::Pattern;
-use crate::embedded::text::{pattern, words};
+use crate::embedded::text::{decapitalised, pattern, words};
 
 static MINE: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(&format!(
-        r"(?i)^(?P<before>.*?)\b(?:(?P<offer>shall\s+i)|let\s+me|i{ADVERBS_BEFORE}(?:'ll|\s+will|\s+shall|\s+(?:still\s+|also\s+|really\s+)?(?:need|have|ought|plan|intend|promised?|agreed)\s+to|\s+must|\s+should|\s+(?:gotta|have\s+got\s+to)|'ve\s+(?:got|promised|agreed)\s+to|'m\s+(?:going|supposed|planning)\s+to|\s+am\s+(?:going|supposed)\s+to|'m\s+gonna|'d\s+better))\s+{ADVERBS}(?P<task>\p{{L}}.*)$",
+        r"(?i)^(?P<before>.*?)\b(?:(?P<offer>shall\s+i)|let\s+me|i{ADVERBS_BEFORE}(?:(?P<wish>'d\s+like\s+to|\s+would\s+like\s+to|\s+(?:also\s+|really\s+|just\s+)?want\s+to)|(?:'ll|\s+will)\s+(?:also\s+)?have\s+to|'m\s+having\s+to|'ve\s+to|'ll|\s+will|\s+shall|\s+(?:still\s+|also\s+|really\s+)?(?:need|have|ought|plan|intend|promised?|agreed)\s+to|\s+promised\s+\p{{L}}+\s+(?:to|(?:that\s+)?i'd|i\s+would)|\s+must|\s+should|\s+(?:gotta|have\s+got\s+to)|'ve\s+(?:got|promised|agreed)\s+to|'m\s+(?:going|supposed|planning)\s+to|\s+am\s+(?:going|supposed)\s+to|'m\s+gonna|'d\s+better))\s+{ADVERBS}(?P<task>\p{{L}}.*)$",
         ADVERBS_BEFORE = r"(?:\s+(?:still|also|really|definitely|probably))?"
+    ))
+});
+/// "Need to pay the bill": notes leave the speaker out.
+static UNSAID: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(&format!(
+        r"(?i)^(?P<before>\W*(?:(?:also|and|so|oh|ok|okay|then|but|still)[,\s]+)*)(?:need\s+to|have\s+to|got\s+to|gotta|must|ought\s+to)\s+{ADVERBS}(?P<task>\p{{L}}.*)$"
     ))
 });
 static OURS: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(&format!(
-        r"(?i)^(?P<before>.*?)\bwe(?:'ll|'ve\s+got\s+to|'re\s+(?:going|supposed)\s+to|\s+(?:{ADVERBS}(?:need\s+to|have\s+to|ought\s+to|should|must|will|shall|are\s+going\s+to|are\s+supposed\s+to|gotta)))\s+{ADVERBS}(?P<task>\p{{L}}.*)$"
+        r"(?i)^(?P<before>.*?)\b(?:(?P<agreed>it\s+was\s+(?:decided|agreed)\s+(?:that\s+we|to)|we(?:'ve)?\s+(?:all\s+)?agreed\s+(?:to|that\s+we))|we(?:(?:'ll|\s+will)\s+have\s+to|'ll|'ve\s+got\s+to|'re\s+(?:going|supposed)\s+to|\s+(?:{ADVERBS}(?:need\s+to|have\s+to|ought\s+to|should|must|will|shall|are\s+going\s+to|are\s+supposed\s+to|gotta))))\s+{ADVERBS}(?P<task>\p{{L}}.*)$"
     ))
+});
+/// "I'm picking up the cake at five": counts with a date.
+static DOING: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(r"(?i)^(?P<before>.*?)\b(?:i'm|i\s+am)\s+(?P<verb>\p{L}+ing)\s+(?P<rest>\p{L}.*)$")
+});
+/// "I can bring the projector on Friday": counts with a date.
+static OFFERED: LazyLock<Pattern> =
+    LazyLock::new(|| pattern(&format!(r"(?i)^(?P<before>.*?)\bi\s+can\s+{ADVERBS}(?P<task>\p{{L}}.*)$")));
+/// "I need the figures by Friday": a demand of the speaker's.
+static NEEDED: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?P<before>.*?)\b(?:i|we)(?:'ll|\s+will)?\s+(?:still\s+|also\s+)?need\s+(?P<what>(?:the|your|those|all|that)\s+.+)$",
+    )
+});
+/// "The lawn needs mowing".
+static NEEDS_DOING: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?P<before>.*?)\b(?P<what>(?:the|our|my|your|this|that|all|those|these)\s+(?:[\p{L}\d'-]+\s+){1,4}?)(?:still\s+|also\s+|really\s+)?needs?\s+(?:a\s+)?(?:good\s+)?(?P<verb>\p{L}+ing)\b(?P<rest>.*)$",
+    )
 });
 static LETS: LazyLock<Pattern> =
     LazyLock::new(|| pattern(&format!(r"(?i)^(?P<before>.*?)\blet's\s+{ADVERBS}(?P<task>\p{{L}}.*)$")));
 static THEIRS: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(&format!(
-        r"^(?P<before>(?:.*?(?:[,;:]\s+|\b(?:and|but|so|then|that|think|said|says|because)\s+))??)(?P<who>\p{{Lu}}\p{{Ll}}+(?:\s\p{{Lu}}\p{{Ll}}+)?|(?i:my|our|your|his|her|the)\s\p{{L}}+|\p{{Ll}}+)(?:'ll|\s+(?:also\s+|still\s+)?(?:needs\s+to|has\s+to|should|will|must|is\s+going\s+to|is\s+supposed\s+to|agreed\s+to|promised\s+to|offered\s+to|volunteered\s+to|ought\s+to))\s+{ADVERBS}(?P<task>\p{{Ll}}.*)$"
+        r"^(?P<before>(?:.*?(?:[,;:]\s+|\b(?:and|but|so|then|that|think|said|says|because)\s+))??)(?P<who>\p{{Lu}}\p{{Ll}}+(?:\s\p{{Lu}}\p{{Ll}}+)?|(?i:my|our|your|his|her|the)\s\p{{L}}+|\p{{Ll}}+)(?:'ll|'s\s+(?:going|supposed)\s+to|\s+(?:also\s+|still\s+)?(?:needs\s+to|has\s+to|should|will|must|is\s+going\s+to|is\s+supposed\s+to|agreed\s+to|promised\s+to|offered\s+to|volunteered\s+to|ought\s+to))\s+{ADVERBS}(?P<task>\p{{Ll}}.*)$"
     ))
 });
 static PASSIVE: LazyLock<Pattern> = LazyLock::new(|| {
@@ -38,6 +65,10 @@ static DUE: LazyLock<Pattern> = LazyLock::new(|| {
         r"(?i)^(?P<before>.*?)\b(?P<what>(?:the|our|my|your|this)\s+(?:[\p{L}\d'-]+\s+){1,4}?)(?:is|are)\s+due\b(?P<rest>.*)$",
     )
 });
+/// "Lea to send the minutes by Friday", as minutes put it.
+static ASSIGNED: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(r"^(?P<before>(?:[\p{L}\s]+:\s+|[-*•\d.)\s]+)?)(?P<who>\p{Lu}\p{Ll}+)\s+to\s+(?P<task>\p{Ll}.*)$")
+});
 static WANTED: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"^(?P<before>.*?)(?P<who>(?:\p{Lu}\p{Ll}+|the\s\p{Ll}+|my\s\p{Ll}+)(?:\s\p{Lu}\p{Ll}+)?)\s+(?:wants|expects|needs|requires|asked\s+for|is\s+expecting|is\s+waiting\s+for)\s+(?P<what>(?:the|our|my|your|a|an)\s+.+)$",
@@ -46,9 +77,13 @@ static WANTED: LazyLock<Pattern> = LazyLock::new(|| {
 
 /// The task that a clause states.
 pub(super) fn read(clause: &str, speaker: Option<String>, question: bool) -> Option<Claim> {
+    if let Some(found) = UNSAID.captures(clause) {
+        return claim(&found, speaker, Force::Commitment).filter(|_| !question);
+    }
     if let Some(found) = MINE.captures(clause) {
         let offered = found.name("offer").is_some();
-        return claim(&found, speaker, Force::Commitment).filter(|_| !question || offered);
+        let force = if found.name("wish").is_some() { Force::Wish } else { Force::Commitment };
+        return claim(&found, speaker, force).filter(|_| !question || offered);
     }
     if question {
         return None;
@@ -56,9 +91,53 @@ pub(super) fn read(clause: &str, speaker: Option<String>, question: bool) -> Opt
     passive(clause)
         .or_else(|| due(clause))
         .or_else(|| theirs(clause))
-        .or_else(|| claim(&OURS.captures(clause)?, None, Force::Obligation))
+        .or_else(|| {
+            let found = OURS.captures(clause)?;
+            // What was agreed on is a decision, and a task when it has a date.
+            let agreed = found.name("agreed").is_some();
+            claim(&found, None, if agreed { Force::Suggestion } else { Force::Obligation })
+        })
         .or_else(|| claim(&LETS.captures(clause)?, None, Force::Suggestion))
+        .or_else(|| needs_doing(clause))
+        .or_else(|| doing(clause, speaker.clone()))
+        .or_else(|| offered(clause, speaker.clone()))
+        .or_else(|| needed(clause))
         .or_else(|| wanted(clause))
+}
+
+/// What the speaker is about to do, with a verb of tasks.
+fn doing(clause: &str, speaker: Option<String>) -> Option<Claim> {
+    let found = DOING.captures(clause)?;
+    let verb = base_of_gerund(&found["verb"].to_lowercase()).filter(|verb| {
+        is_task_verb(verb)
+            && !matches!(
+                verb.as_str(),
+                "move" | "visit" | "meet" | "attend" | "start" | "play" | "run" | "walk" | "show"
+            )
+    })?;
+    let task = format!("{verb} {}", &found["rest"]);
+    let stands = !filters::is_undone_by(&found["before"]);
+    stands.then_some(Claim { task, owner: speaker, force: Force::Suggestion })
+}
+
+fn offered(clause: &str, speaker: Option<String>) -> Option<Claim> {
+    let found = OFFERED.captures(clause)?;
+    let works = words(&found["task"]).next().is_some_and(|verb| is_task_verb(&verb));
+    claim(&found, speaker, Force::Suggestion).filter(|_| works)
+}
+
+fn needed(clause: &str) -> Option<Claim> {
+    let found = NEEDED.captures(clause)?;
+    let task = format!("provide {}", &found["what"]);
+    (!filters::is_undone_by(&found["before"])).then_some(Claim { task, owner: None, force: Force::Demand })
+}
+
+fn needs_doing(clause: &str) -> Option<Claim> {
+    let found = NEEDS_DOING.captures(clause)?;
+    let verb = base_of_gerund(&found["verb"].to_lowercase()).filter(|verb| is_task_verb(verb))?;
+    let task = format!("{verb} {}{}", decapitalised(found["what"].trim()), &found["rest"]);
+    let stands = !filters::is_undone_by(&found["before"]);
+    stands.then_some(Claim { task, owner: None, force: Force::Obligation })
 }
 
 fn claim(found: &Captures<'_>, owner: Option<String>, force: Force) -> Option<Claim> {
@@ -68,7 +147,7 @@ fn claim(found: &Captures<'_>, owner: Option<String>, force: Force) -> Option<Cl
 
 /// Somebody by name, somebody's brother, or a department. Of a thing nothing is expected.
 fn theirs(clause: &str) -> Option<Claim> {
-    let found = THEIRS.captures(clause)?;
+    let found = THEIRS.captures(clause).or_else(|| ASSIGNED.captures(clause))?;
     let who = &found["who"];
     let named = who.starts_with(char::is_uppercase) && who.split(' ').all(is_name) && !is_article(who);
     let known = named
@@ -77,7 +156,7 @@ fn theirs(clause: &str) -> Option<Claim> {
             .next_back()
             .is_some_and(|last| !is_stop_word(&last.to_lowercase()) && last.len() > 2);
     let verb = words(&found["task"]).next()?;
-    if !known || !is_task_verb(&verb) {
+    if !known || !(is_task_verb(&verb) || is_advice_verb(&verb)) {
         return None;
     }
     claim(&found, Some(who.to_owned()).filter(|_| named), Force::Obligation)
@@ -124,9 +203,4 @@ fn wanted(clause: &str) -> Option<Claim> {
         owner: None,
         force: Force::Demand,
     })
-}
-
-fn decapitalised(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map_or_else(String::new, |first| first.to_lowercase().chain(chars).collect())
 }

@@ -13,7 +13,7 @@ const PRESENT: &str = "asks says goes gets gives takes comes needs wants looks s
     finishes fits follows forgets freezes hangs hides hits hopes includes invites joins jumps lets likes listens misses offers \
     owns plays prefers produces promises pulls pushes puts reaches realizes refuses remains remembers replaces replies requires \
     returns sends settles shines shuts sinks sounds spends spreads stands suffers supports teaches throws tends understands visits waits \
-    wakes walks warns washes watches wears worries trips rains snows smells tastes glows";
+    wakes walks warns washes watches wears worries trips swells lands arrive arrives gets flies play swim rains snows smells tastes glows";
 
 /// Past tenses that do not end in "ed".
 const PAST: &str = "came drove dug built gave fell ran went got took made said told saw knew thought felt kept held brought \

@@ -4,17 +4,30 @@ use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 /// Base forms with which a task begins when it is told in the imperative.
-const TASK_VERBS: &str = "accept accompany add adjust announce analyse analyze apply apologise apologize approve archive arrange ask assemble assign assess attach attend backup bake block book \
-    borrow bring build buy calculate call cancel carry change charge chase check choose clean clear close collect compare complete confirm \
-    contact convert cook copy correct create decorate cut debug decline delete deliver deploy design disable discuss document donate download empty draft \
-    drop edit email enable enrol enroll escalate evaluate estimate exchange execute extend feed fetch file fill finalise finalize finish fix follow \
-    forward generate hang get grab hand hire implement include inform insert inspect install interview investigate invite iron learn lock mail \
-    measure memorise memorize mend meet merge message migrate monitor mow move mop notify negotiate obtain open order organise organize outline pack paint park pay phone pick ping plan \
-    plant polish practise post prepare present print process proofread propose provide publish purchase raise read rebook rearrange rehearse reconcile recruit refuel reimburse reinstall restock record refill refund register remind \
-    remove renew rent reorder repair replace reply report request reschedule research reserve reset resolve respond restart restore return \
-    review revise rewrite ring roll rotate run save scan schedule secure sell send separate sew sharpen set share ship shop show sign sort speak start \
-    store submit submit subscribe summarise summarize supply swap sweep switch take talk teach tell test text tidy track train transfer translate trim tow turn \
-    unload unpack unsubscribe update upgrade upload vacuum validate verify visit wash water wire withdraw wrap write";
+const TASK_VERBS: &str = "accept accompany add adjust advertise alter analyse analyze announce apologise apologize apply \
+    appoint approve archive arrange ask assemble assess assign attach attend babysit backup bake bill \
+    block book borrow bring build buy calculate call cancel carry cater change charge chase check choose \
+    clean clear close co-ordinate collate collect commission compare compile complete confirm contact \
+    contribute convert cook coordinate copy correct create cut darn debug decline decorate deep-clean \
+    defrost delete deliver deploy descale design deworm disable discuss dismantle document donate \
+    download draft drop edit email empty enable enrol enroll escalate estimate evaluate evict exchange \
+    exclude execute extend feed fetch figure file fill fillet find finalise finalize finish fix follow \
+    forward foster fumigate fundraise generate get grab groom hand hang hire hoover immunise immunize \
+    implement include inflate inform inoculate insert inspect install insulate interview investigate \
+    invite iron jot laminate learn lend lock loosen lower mail measure meet memorise memorize mend merge \
+    message migrate monitor mop move mow negotiate nominate notify obtain open order organise organize \
+    outline pack paint park pay phone pick ping plan plant polish post practise prepare prescribe \
+    present print process proofread propose provide prune publish purchase raffle raise rake read \
+    rearrange rebook recharge reclaim reconcile record recruit recycle redecorate redo refill refit \
+    refuel refund refurbish register rehearse reimburse reinstall reload remind remount remove renew \
+    rent reorder repaint repair replace replant reply report repot reprint request reschedule research \
+    resend reserve reset resize resolve respond restart restock restore retake retrieve return review \
+    revise rewire rewrite ring rinse roll rotate run save scan schedule scrub seal secure sell send \
+    separate set sew share sharpen ship shop shorten show shred sign sort speak start store straighten \
+    submit subscribe summarise summarize supply swap sweep switch tabulate take talk teach tell test \
+    text tidy tighten top tow track train transfer translate trim tune turn unblock underline unload \
+    unlock unpack unplug unsubscribe untangle unwrap update upgrade upload vaccinate vacuum validate \
+    ventilate verify visit walk warm wash water weigh winterize wipe wire withdraw wrap write";
 
 /// Verbs that follow "I'll", "we should", "can you" without being a task.
 pub(in crate::embedded) const VAGUE_VERBS: &[&str] = &[
@@ -61,7 +74,6 @@ pub(in crate::embedded) const VAGUE_VERBS: &[&str] = &[
     "exist",
     "depend",
     "stop",
-    "keep",
     "hold",
     "let",
     "see",
@@ -82,11 +94,9 @@ pub(in crate::embedded) const VAGUE_VERBS: &[&str] = &[
     "continue",
     "focus",
     "catch",
-    "walk",
     "cover",
     "care",
     "stick",
-    "skip",
     "afford",
     "expect",
     "consider",
@@ -99,32 +109,9 @@ const NARRATIVE_VERBS: &str = "prefer expire speak fail cost save insist turn sa
     paid sent wrote felt found left met ran sold spent taught caught began broke chose drew fell flew grew heard hid hit led lay rose sang sank slept spoke stole struck \
     wore woke cheap cheapest expensive furious happy sad tired busy hard easy nice late early sick";
 
-/// Groups of verbs that name one task when their objects agree.
-pub(in crate::embedded) const SYNONYMS: &[&[&str]] = &[
-    &[
-        "send", "email", "mail", "forward", "share", "submit", "deliver", "give", "hand", "ship", "pass",
-        "provide", "supply", "get",
-    ],
-    &["call", "phone", "ring", "contact", "telephone", "reach"],
-    &["book", "reserve", "schedule", "arrange", "organise", "organize", "set", "plan", "get"],
-    &["buy", "get", "purchase", "order", "grab", "pick", "fetch", "collect", "bring"],
-    &["fix", "repair", "resolve", "correct", "debug", "solve"],
-    &[
-        "write", "draft", "prepare", "create", "make", "compose", "finish", "complete", "finalise",
-        "finalize", "do",
-    ],
-    &["check", "review", "verify", "inspect", "look", "read", "validate", "confirm", "proofread", "test"],
-    &["update", "revise", "edit", "change", "adjust", "refresh"],
-    &["tell", "inform", "notify", "remind", "ask", "talk", "speak", "message", "text", "ping", "discuss"],
-    &["pay", "settle", "transfer"],
-    &["clean", "tidy", "wash"],
-    &["renew", "extend"],
-    &["delete", "remove", "clear"],
-    &["install", "set", "deploy"],
-];
-
 /// Participles that do not end in "ed".
 const IRREGULAR: &[(&str, &str)] = &[
+    ("serviced", "service"),
     ("sent", "send"),
     ("bought", "buy"),
     ("paid", "pay"),
@@ -148,6 +135,10 @@ const IRREGULAR: &[(&str, &str)] = &[
     ("withdrawn", "withdraw"),
     ("taught", "teach"),
 ];
+
+/// Verbs of advice: a doctor's, a trainer's, a teacher's imperatives. With them an object must be named.
+const ADVICE_VERBS: &str = "give keep stretch avoid eat drink rest wear apply rinse leave skip swallow massage make drive breathe practise practice chew lift limit reduce \
+    inhale gargle bandage elevate cool ice disinfect cover uncover revise study solve answer underline bring do";
 
 static TASK: LazyLock<HashSet<&'static str>> = LazyLock::new(|| TASK_VERBS.split_whitespace().collect());
 static VAGUE: LazyLock<HashSet<&'static str>> = LazyLock::new(|| VAGUE_VERBS.iter().copied().collect());
@@ -192,6 +183,11 @@ pub(in crate::embedded) fn task_verbs() -> impl Iterator<Item = &'static str> {
 /// Whether `word` (lower case) is the base form of a verb of tasks.
 pub(in crate::embedded) fn is_task_verb(word: &str) -> bool {
     TASK.contains(word)
+}
+
+/// Whether `word` (lower case) is the base form of a verb with which people advise.
+pub(in crate::embedded) fn is_advice_verb(word: &str) -> bool {
+    ADVICE_VERBS.split_whitespace().any(|verb| verb == word)
 }
 
 /// Whether `word` (lower case) is a verb that makes no task.

@@ -11,10 +11,12 @@ use super::capitals::restored;
 use super::clauses::{self, Clause};
 use super::planted::without_orders;
 use super::same::known_facts;
-use super::text::{Sentence, capitalised, first_words, sentences};
-use crate::embedded::pattern::Pattern;
+use super::text::{Sentence, capitalised, first_words, sentences, third_person};
 pub(super) use category::category_of;
-use rules::{CONDITION, DIET, DOUBT, EVERY, FIRST_PERSON, FOR_NOW, OTHERS, OWN, PROFESSION, PRONOUN, TAIL};
+use rules::{
+    AFTERTHOUGHT, DATED, DOUBT, EVERY, FIRST_PERSON, FOR_NOW, JOKE, KIN, NAME, OTHERS, OWN, PASSING, PRONOUN,
+    Rule, TAIL, WISH,
+};
 
 /// DECISIONS §5.
 const MOST: usize = 4;
@@ -43,20 +45,93 @@ pub(super) fn any(talk: &Talk) -> bool {
 
 fn candidates(talk: &Talk) -> Vec<Candidate> {
     let user_is_known = talk.lines.iter().any(|line| line.is_user);
+    let name = talk.user_name.as_deref().unwrap_or("User");
     let mut found: Vec<Candidate> = Vec::new();
+    let mut earlier = Earlier::default();
     for sentence in without_orders(sentences(talk)) {
         if found.len() >= CANDIDATES {
             break;
         }
-        let Some(sentence) = stated(sentence) else { continue };
-        let of_user = sentence.is_user || !user_is_known;
-        if of_user {
-            let name = talk.user_name.as_deref().unwrap_or("User");
-            found.extend(certain_clauses(&sentence).flat_map(|clause| own(clause.text, name)));
+        if JOKE.is_match(&sentence.text) {
+            found.truncate(earlier.candidates);
         }
-        found.extend(of_others(&sentence));
+        let line = sentence.line;
+        earlier.candidates = found.len();
+        let Some(sentence) = earlier.unquoted(sentence).and_then(stated) else { continue };
+        let of_user = sentence.is_user || !user_is_known;
+        for clause in certain_clauses(&sentence) {
+            if of_user {
+                found.extend(own(clause.text, name));
+            }
+            let before =
+                sentence.text.find(clause.text).and_then(|at| sentence.text.get(..at)).and_then(last_name);
+            let meant = before.or_else(|| earlier.name.clone());
+            found.extend(of_others(clause.text, meant, of_user.then_some(name)));
+        }
+        earlier.remember(last_name(&sentence.text));
+        earlier.line = line;
     }
     found
+}
+
+/// What was said before a sentence.
+#[derive(Default)]
+struct Earlier {
+    /// How many candidates there were before it.
+    candidates: usize,
+    line: usize,
+    /// The last name, and how many sentences ago.
+    name: Option<String>,
+    ago: usize,
+    /// A quotation goes on.
+    quoted: bool,
+}
+
+impl Earlier {
+    fn remember(&mut self, name: Option<String>) {
+        self.ago += 1;
+        if name.is_some() || self.ago > NAME_LASTS {
+            (self.name, self.ago) = (name, 0);
+        }
+    }
+
+    /// `sentence` without what it quotes; `None` when nothing is left.
+    fn unquoted<'t>(&mut self, mut sentence: Sentence<'t>) -> Option<Sentence<'t>> {
+        if sentence.line != self.line {
+            self.quoted = false;
+        }
+        if self.quoted || sentence.text.contains(QUOTES) {
+            let mut own = String::new();
+            for (at, part) in sentence.text.split(QUOTES).enumerate() {
+                self.quoted ^= at > 0;
+                if !self.quoted {
+                    own.push_str(part);
+                }
+            }
+            sentence.text = own;
+        }
+        (!sentence.text.trim().is_empty()).then_some(sentence)
+    }
+}
+
+/// For how many sentences "he" may mean the last one named.
+const NAME_LASTS: usize = 2;
+
+const QUOTES: [char; 3] = ['"', '\u{201c}', '\u{201d}'];
+
+/// The last name that a sentence gives, if it gives one.
+fn last_name(text: &str) -> Option<String> {
+    NAME.captures_iter(text)
+        .filter(|found| found.name("led").is_none())
+        .map(|found| found["n"].to_owned())
+        .filter(|name| is_name(name))
+        .last()
+}
+
+fn is_name(word: &str) -> bool {
+    let lower = word.to_lowercase();
+    let first = lower.split(' ').next_back().unwrap_or_default();
+    !super::lexicon::is_stop_word(first) && !super::lexicon::is_task_verb(first)
 }
 
 /// A sentence as far as it states something: of "I'm allergic to nuts, do you know?" what stands before the comma.
@@ -65,13 +140,20 @@ fn stated(mut sentence: Sentence<'_>) -> Option<Sentence<'_>> {
         let comma = sentence.text.rfind(", ")?;
         sentence.text.truncate(comma);
     }
+    let text = AFTERTHOUGHT.replace(&sentence.text, "");
+    sentence.text = WISH.replace_all(&text, "I want to").into_owned();
     Some(sentence)
 }
 
-/// The clauses of a sentence that neither doubt nor depend.
+/// The clauses of a sentence that neither doubt nor depend, and do not speak of one day.
 fn certain_clauses<'t>(sentence: &'t Sentence<'_>) -> impl Iterator<Item = Clause<'t>> {
-    let certain = |clause: &Clause<'_>| !DOUBT.is_match(clause.text) && !clauses::is_condition(clause.text);
-    clauses::split(&sentence.text).into_iter().filter(certain)
+    let mut depends = false;
+    clauses::split(&sentence.text).into_iter().filter(move |clause| {
+        let condition = clauses::is_condition(clause.text);
+        let certain = !condition && !depends && !DOUBT.is_match(clause.text) && !DATED.is_match(clause.text);
+        depends = condition;
+        certain
+    })
 }
 
 fn best(mut found: Vec<Candidate>) -> Vec<MemoryDraft> {
@@ -87,29 +169,35 @@ fn best(mut found: Vec<Candidate>) -> Vec<MemoryDraft> {
     kept
 }
 
-fn own(text: &str, name: &str) -> Vec<Candidate> {
-    let mut found: Vec<Candidate> = OWN
-        .iter()
-        .filter_map(|rule| {
-            let said = rule.said.captures(text)?;
-            let part = |group: &str| said.name(group).map_or("", |part| part.as_str());
-            let content = rule
-                .told
-                .replace("{k}", part("k"))
-                .replace("{v}", part("v"))
-                .replace("{r}", &rest(part("r"))?);
-            candidate(&content, name, rule.category, rule.score)
-        })
-        .collect();
-    let plain = |rule: &Pattern, told: &str, category, score| {
-        let said = rule.captures(text)?;
-        candidate(&format!("{{n}} {told} {}", &said["r"]), name, category, score)
-    };
-    found.extend(plain(&DIET, "is", MemoryCategory::Lifestyle, 9));
-    found.extend(plain(&PROFESSION, "is", MemoryCategory::Work, 8));
-    found.extend(plain(&CONDITION, "has", MemoryCategory::Core, 9));
-    found.extend(EVERY.captures(text).and_then(|said| habit(&said, name)));
-    found
+fn own(text: &str, name: &str) -> Option<Candidate> {
+    let found = OWN.iter().find_map(|rule| said_by(rule, text, name));
+    found.or_else(|| EVERY.captures(text).and_then(|said| habit(&said, name)))
+}
+
+fn said_by(rule: &Rule, text: &str, name: &str) -> Option<Candidate> {
+    let said = rule.said.captures(text)?;
+    let part = |group: &str| said.name(group).map_or("", |part| part.as_str());
+    let rest = if part("r").trim().is_empty() { String::new() } else { rest(part("r")).unwrap_or_default() };
+    let likes = matches!(
+        part("v").to_lowercase().as_str(),
+        "love" | "adore" | "enjoy" | "like" | "hate" | "loathe" | "detest" | "dislike" | "prefer"
+    );
+    if likes && (rest.is_empty() || PASSING.is_match(&rest)) {
+        return None;
+    }
+    let verb = part("v").to_lowercase();
+    let spaced =
+        if rest.is_empty() || rest.starts_with([' ', '-', ',']) { rest.clone() } else { format!(" {rest}") };
+    let content = rule
+        .told
+        .replace("{k}", part("k").trim())
+        .replace("{g}", part("g"))
+        .replace("{b}", part("b").trim())
+        .replace("{v}", &third_person(&verb))
+        .replace("{V}", &verb)
+        .replace(" {r}", "{r}")
+        .replace("{r}", &spaced);
+    candidate(&content, name, rule.category, rule.score)
 }
 
 /// "I practise every morning before work".
@@ -136,19 +224,43 @@ fn habit(said: &Captures<'_>, name: &str) -> Option<Candidate> {
     candidate(&format!("{{n}} {} {}", third_person(&verb), &said["r"]), name, MemoryCategory::Habits, 7)
 }
 
-fn of_others(sentence: &Sentence<'_>) -> Option<Candidate> {
-    if DOUBT.is_match(&sentence.text) {
+/// What a clause says of somebody else: of the user's own people when the user speaks, of a name, or of the last one
+/// named.
+fn of_others(text: &str, meant: Option<String>, user: Option<&str>) -> Option<Candidate> {
+    if let Some(said) = KIN.captures(text) {
+        // "Half of my family" is not the family.
+        if said
+            .get(0)
+            .and_then(|kin| text.get(..kin.start()))
+            .is_some_and(|before| before.trim_end().ends_with(" of"))
+        {
+            return None;
+        }
+        let rest = rest(&said["r"])?;
+        let who = said.name("who").or_else(|| said.name("bare")).map_or("", |who| who.as_str());
+        let who = if said.name("bare").is_some() { who.to_lowercase() } else { who.to_owned() };
+        let name = user?;
+        return candidate(&format!("{{n}}'s {who} {}", in_full(&rest)), name, MemoryCategory::Core, 7);
+    }
+    let named = OTHERS.captures(text).map(|said| (said["n"].to_owned(), said["r"].to_owned()));
+    let (name, said) = named.or_else(|| {
+        let said = PRONOUN.captures(text)?;
+        let before = text.get(..said.get(0)?.start()).and_then(last_name);
+        Some((before.or(meant)?, said["r"].to_owned()))
+    })?;
+    if !is_name(&name) || super::lexicon::is_person(&name.to_lowercase()) {
         return None;
     }
-    let said = OTHERS.captures(&sentence.text).or_else(|| PRONOUN.captures(&sentence.text))?;
-    let name = &said["n"];
-    if super::lexicon::is_stop_word(&name.to_lowercase()) {
-        return None;
+    candidate(&format!("{{n}} {}", in_full(&rest(&said)?)), &name, MemoryCategory::Other, 4)
+}
+
+/// "'s a nurse" is "is a nurse", "'s got" is "has got".
+fn in_full(rest: &str) -> String {
+    let rest = rest.trim();
+    match rest.strip_prefix("'s got") {
+        Some(got) => format!("has{got}"),
+        None => rest.strip_prefix("'s").map_or_else(|| rest.to_owned(), |rest| format!("is{rest}")),
     }
-    let rest = rest(&said["r"])?;
-    let told =
-        if rest.starts_with("allergic") { format!("{{n}} is {rest}") } else { format!("{{n}} {rest}") };
-    candidate(&told, name, MemoryCategory::Other, 4)
 }
 
 /// What was said up to where the next thing begins.
@@ -172,20 +284,10 @@ fn third_person_pronoun(word: &str) -> &'static str {
         "mine" => "theirs",
         "me" => "them",
         "myself" => "themselves",
-        "i'm" => "they are",
+        "i'm" | "we're" => "they are",
+        "i've" | "we've" => "they have",
+        "our" => "their",
+        "us" => "them",
         _ => "they",
-    }
-}
-
-fn third_person(verb: &str) -> String {
-    match verb {
-        "have" => "has".to_owned(),
-        _ if verb.ends_with(['s', 'x', 'z', 'o']) || verb.ends_with("ch") || verb.ends_with("sh") => {
-            format!("{verb}es")
-        }
-        _ => match verb.strip_suffix('y') {
-            Some(stem) if !stem.ends_with(['a', 'e', 'o', 'u']) => format!("{stem}ies"),
-            _ => format!("{verb}s"),
-        },
     }
 }

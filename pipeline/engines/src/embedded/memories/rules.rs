@@ -1,134 +1,313 @@
-//! What people say of themselves and of others that is worth remembering.
+//! What people say of themselves that lasts: health, family, home, work, habits, likes, plans of life.
 
 use std::sync::LazyLock;
 
 use records::MemoryCategory;
 
+use crate::embedded::lexicon::{relatives, trades};
 use crate::embedded::pattern::Pattern;
 use crate::embedded::text::pattern;
 
 /// How a pattern's words are told of the person: the words of the pattern, in the third person.
 pub(super) struct Rule {
-    /// What is said; `k` and `v` are words to keep, `r` is the rest.
+    /// What is said; `k` are words to keep, `v` is a verb to put into the third person, `r` is the rest.
     pub(super) said: Pattern,
-    /// `{r}` is the rest that was said.
+    /// `{n}` is the person.
     pub(super) told: &'static str,
     /// What it is about.
     pub(super) category: MemoryCategory,
-    /// The higher, the more telling.
+    /// The higher, the more lasting.
     pub(super) score: u8,
 }
 
-const ADVERBS: &str =
-    r"(?:also\s+|still\s+|really\s+|actually\s+|currently\s+|just\s+|both\s+|already\s+|only\s+)*";
+const ADVERBS: &str = r"(?:also\s+|still\s+|really\s+|actually\s+|currently\s+|just\s+|both\s+|already\s+|only\s+|absolutely\s+|simply\s+|now\s+|even\s+|mostly\s+|kind\s+of\s+|a\s+bit\s+)*";
+/// What lasts of what somebody is.
+pub(super) const BEING: &str = r"(?:allergic|intolerant|lactose[\s-]intolerant|vegetarian|vegan|pescatarian|teetotal|left-handed|right-handed|coeliac|celiac|diabetic|asthmatic|epileptic|dyslexic|autistic|anaemic|anemic|colou?r[\s-]?blind|blind|deaf|hard\s+of\s+hearing|disabled|bilingual|trilingual|pregnant|expecting|married|divorced|widowed|engaged|separated|adopted|retired|self-employed|unemployed|freelance|originally\s+from|based\s+in|afraid\s+of|scared\s+of|terrified\s+of|claustrophobic|mad\s+about|crazy\s+about|obsessed\s+with|passionate\s+about|into\s+\p{L}+|keen\s+on|interested\s+in|fluent\s+in|good\s+at|hopeless\s+at|used\s+to\s+\p{L}+ing|religious|muslim|jewish|catholic|christian|buddhist|hindu|an?\s+only\s+child|the\s+(?:oldest|youngest|eldest)\s+of|in\s+(?:her|his|my|their)\s+(?:first|second|third|final|last)\s+year|at\s+(?:university|college|uni)|in\s+the\s+(?:army|navy|police|fire\s+brigade)|(?:\d{1,3}|(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)(?:-\p{L}+)?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\p{L}+teen)\s+(?:years?\s+old|months?\s+(?:old|pregnant)))";
+/// What lasts of what somebody has.
+pub(super) const HAVING: &str = r"(?:(?:\p{L}+[\s-]){0,2}(?:diabetes|asthma|epilepsy|migraines?|arthritis|eczema|psoriasis|hay\s+fever|blood\s+pressure|dyslexia|adhd|autism|dementia|alzheimer's|parkinson's|tinnitus|vertigo|glaucoma|anxiety|panic\s+attacks|depression|insomnia|coeliac\s+disease|heart\s+(?:disease|condition)|cancer|ms|multiple\s+sclerosis|gout|asperger's|pacemaker|hearing\s+aids?|prosthesis|artificial\s+hip|stammer)|an?\s+(?:\p{L}+\s+)?(?:allergy|intolerance|phobia|fear\s+of|degree|phd|doctorate|diploma|black\s+belt|twin|licen[cs]e|garden|allotment|boat|farm|workshop|pottery|shop|business)\b|(?:an?|one|two|three|four|five|six|seven|eight|no|twin)\s+(?:\p{L}+\s+){0,2}";
+/// What is counted with [`HAVING`].
+fn had() -> String {
+    let kin = relatives().collect::<Vec<_>>().join("|");
+    format!(
+        r"{HAVING}(?:{kin}|dogs?|cats?|horses?|rabbits?|hens|chickens|parrots?|budgies?|hamsters?|guinea\s+pigs?|goats|sheep|bees|siblings|grandkids|puppy|puppies|kittens?)\b)"
+    )
+}
+fn trade() -> String {
+    let trades = trades()
+        .filter(|word| !matches!(*word, "dog" | "cat" | "model" | "guest" | "client" | "visitor"))
+        .collect::<Vec<_>>()
+        .join("|");
+    format!(
+        r"an?\s+(?:[\p{{L}}-]+\s+){{0,2}}(?:{trades}|vegetarian|vegan|student|widow|widower|twin|citizen|immigrant|veteran|volunteer|member|mother|father|grandmother|grandfather|night\s+owl|morning\s+person|early\s+riser|native\s+speaker|fan)\b"
+    )
+}
 
 /// What people say of themselves, in the first person.
 pub(super) static OWN: LazyLock<Vec<Rule>> = LazyLock::new(|| {
     use MemoryCategory::{Core, Habits, Hobbies, Interests, Learnings, Lifestyle, Skills, Work};
     let rule = |said: &str, told, category, score| Rule {
-        said: pattern(&format!(r"(?i)\b{said}\s+{ADVERBS}(?P<r>.+)$").replace("{ADV}", ADVERBS)),
+        said: pattern(&format!(r"(?i)\b{said}(?P<r>.*)$").replace("{ADV}", ADVERBS)),
         told,
         category,
         score,
     };
+    let (had, trade) = (had(), trade());
+    let am = r"(?:i'm|i\s+am|we're|we\s+are)\s+{ADV}";
+    let have = r"(?:i|we)(?:\s+{ADV}have|'ve|\s+have)\s+(?:got\s+)?";
     vec![
-        rule(r"i(?:'m|\s+am)\s+{ADV}(?P<k>allergic|intolerant)", "{n} is {k} {r}", Core, 10),
+        rule(r"i(?:'m|\s+am)\s+{ADV}(?P<k>allergic|intolerant)\b", "{n} is {k}{r}", Core, 10),
+        rule(&format!(r"{am}(?P<k>{BEING})\b"), "{n} is {k}{r}", Core, 9),
+        rule(&format!(r"{have}(?P<k>{had})"), "{n} has {k}{r}", Core, 9),
+        rule(&format!(r"(?:i'm|i\s+am)\s+{{ADV}}(?P<k>{trade})"), "{n} is {k}{r}", Work, 8),
+        rule(&format!(r"i(?:'ve|\s+have)\s+been\s+(?P<k>{trade}|{BEING})"), "{n} has been {k}{r}", Work, 8),
+        rule(r"i\s+{ADV}(?P<v>suffer)\s+(?P<k>from)\s", "{n} {v} {k} {r}", Core, 9),
         rule(
-            r"i(?:'ve|\s+have)\s+(?:got\s+)?(?P<k>an?\s+(?:\w+\s+)?(?:allergy|intolerance))",
-            "{n} has {k} {r}",
+            r"(?:i|we)\s+{ADV}(?P<v>live)\s+(?P<k>in|at|near|with|alone|above|on|by|outside|next|together|opposite|out)\b",
+            "{n} {v} {k}{r}",
             Core,
-            9,
+            8,
         ),
-        rule(r"i\s+{ADV}live", "{n} lives {r}", Core, 8),
-        rule(r"i(?:'ve|\s+have)?\s+(?:just\s+)?moved\s+to", "{n} moved to {r}", Core, 8),
-        rule(r"i\s+was\s+born", "{n} was born {r}", Core, 8),
-        rule(r"i(?:'m|\s+am)\s+(?P<k>married|engaged|divorced|originally)", "{n} is {k} {r}", Core, 7),
-        rule(r"my\s+birthday\s+is", "{n}'s birthday is {r}", Core, 8),
         rule(
-            r"my\s+(?P<k>(?:\w+\s+)?(?:wife|husband|partner|sister|brother|mother|mom|mum|father|dad|son|daughter|girlfriend|boyfriend|dog|cat|boss|grandmother|grandfather|grandma|grandpa|aunt|uncle|cousin|friend)(?:\s+\p{Lu}\p{Ll}+)?\s+(?:lives|works|is\s+called|is\s+allergic|is\s+an?|studies|was\s+born|plays|loves|moved))",
-            "{n}'s {k} {r}",
+            r"(?:i|we)(?:'ve|\s+have)\s+(?P<k>lived|worked|taught|owned|known|played|sung|been\s+(?:living|working|teaching|playing|studying|training|learning|married|together|vegetarian|vegan|sober))\s",
+            "{n} has {k} {r}",
             Core,
             7,
         ),
         rule(
-            r"i\s+{ADV}work\s+(?P<k>at|for|as|in|from|(?:night|early|late|day)\s+shifts?|nights|shifts|weekends|part[\s-]time|full[\s-]time|remotely|freelance)",
-            "{n} works {k} {r}",
-            Work,
+            r"(?:i|we)(?:'ve|\s+have)?\s+(?:just\s+)?(?P<k>moved\s+(?:here\s+)?(?:to|from)|emigrated\s+to)\s",
+            "{n} {k} {r}",
+            Core,
             8,
         ),
-        rule(r"i(?:'m|\s+am)\s+(?P<k>studying|majoring\s+in|training\s+to)", "{n} is {k} {r}", Learnings, 8),
-        rule(r"i(?:'m|\s+am|'ve\s+been|\s+have\s+been)\s+{ADV}learning", "{n} is learning {r}", Learnings, 8),
-        rule(r"i\s+{ADV}speak", "{n} speaks {r}", Skills, 7),
-        rule(r"i\s+(?:know\s+how\s+to)", "{n} knows how to {r}", Skills, 6),
-        rule(r"my\s+favou?rite", "{n}'s favourite {r}", Interests, 8),
-        rule(r"i\s+{ADV}prefer", "{n} prefers {r}", Interests, 7),
+        rule(r"i\s+(?P<k>was\s+born|grew\s+up|was\s+raised|was\s+adopted)\b", "{n} {k}{r}", Core, 8),
         rule(
-            r"i\s+{ADV}(?:love|adore)\s+(?P<k>playing|reading|cooking|hiking|running|painting|swimming|cycling|travelling|traveling|gardening|singing|dancing|watching|baking)",
-            "{n} loves {k} {r}",
-            Hobbies,
+            r"i\s+(?P<k>(?:studied|trained\s+as|graduated|retired|qualified|served)\b)",
+            "{n} {k}{r}",
+            Work,
             6,
         ),
         rule(
-            r"i\s+{ADV}(?:don't|do\s+not|never)\s+(?P<k>eat|drink|smoke|drive|fly)",
-            "{n} doesn't {k} {r}",
+            r"i(?:'ve)?\s+(?P<k>(?:gave|given)\s+up|quit|stopped)\s+(?P<g>smoking|drinking|eating|driving|playing|sugar|alcohol|meat|caffeine|coffee)\b",
+            "{n} gave up {g}{r}",
+            Lifestyle,
+            8,
+        ),
+        rule(
+            r"i\s+(?P<k>tore|broke|lost|injured|ruptured|dislocated)\s+(?P<b>(?:my|the\s+\p{L}+\s+in\s+my|a\s+\p{L}+\s+in\s+my)\s)",
+            "{n} {k} {b}{r}",
+            Core,
+            8,
+        ),
+        rule(
+            r"i\s+(?P<k>had\s+an?\s+(?:\p{L}+\s+)?(?:stroke|heart\s+attack|bypass|transplant|hip\s+replacement|knee\s+replacement|miscarriage|seizure))",
+            "{n} {k}{r}",
+            Core,
+            9,
+        ),
+        rule(
+            r"(?P<k>my\s+(?:(?:left|right|lower|upper)\s+)?(?:knee|hip|shoulder|back|heart|ankle|wrist|eye|ear|hand|foot)s?\s+(?:has|have|was|were|is|are)\s+(?:been\s+)?(?:operated|replaced|broken|damaged|bad|weak|injured|blind|deaf))",
+            "{n}'s {k}{r}",
+            Core,
+            8,
+        ),
+        rule(
+            r"my\s+(?P<k>birthday|name|full\s+name|first\s+language|mother\s+tongue|native\s+language|blood\s+(?:type|group)|dream|biggest\s+fear|job|hobby)(?:\s+is|'s)\s",
+            "{n}'s {k} is {r}",
+            Core,
+            8,
+        ),
+        rule(r"my\s+(?P<k>favou?rite)\s", "{n}'s favourite {r}", Interests, 8),
+        rule(
+            r"i\s+{ADV}(?P<v>work)\s+(?P<k>at|for|as|in|from|with|(?:the\s+)?(?:night|early|late|day)\s+shifts?|nights|shifts|weekends|part[\s-]time|full[\s-]time|remotely|freelance)\b",
+            "{n} {v} {k}{r}",
+            Work,
+            8,
+        ),
+        rule(
+            r"i\s+{ADV}(?P<v>manage|own|teach|coach|volunteer|commute|supervise|lead|rent)\s",
+            "{n} {v} {r}",
+            Work,
+            7,
+        ),
+        rule(
+            r"i\s+{ADV}(?P<v>run)\s+(?P<k>(?:an?|my\s+own|the)\s+(?:\p{L}+\s+){0,2}(?:shop|company|business|cafe|café|bakery|restaurant|farm|hotel|agency|studio|practice|club|school|salon|start-?up)|payroll)\b",
+            "{n} {v} {k}{r}",
+            Work,
+            8,
+        ),
+        rule(r"i\s+{ADV}(?P<v>drive)\s+(?P<k>an?\s|to\s+work)", "{n} {v} {k}{r}", Lifestyle, 5),
+        rule(
+            r"i(?:'m|\s+am)\s+{ADV}(?P<k>studying|majoring\s+in|training\s+(?:to|as|for)|learning|doing\s+an?\s+(?:phd|apprenticeship|degree|course)|taking\s+(?:piano|guitar|driving|language|dancing|singing)\s+lessons)\b",
+            "{n} is {k}{r}",
+            Learnings,
+            8,
+        ),
+        rule(r"i\s+{ADV}(?P<v>study)\s", "{n} {v} {r}", Learnings, 8),
+        rule(
+            r"i(?:'ve|\s+have)\s+{ADV}(?P<k>started\s+(?:to\s+learn|learning)|taken\s+up|started\s+(?:playing|running|painting|yoga|therapy))\b",
+            "{n} has {k}{r}",
+            Learnings,
+            8,
+        ),
+        rule(
+            r"i\s+{ADV}(?P<v>speak)\s+(?P<k>(?:some\s+|fluent\s+|a\s+little\s+|good\s+)?(?-i:\p{Lu})\p{L}+|english|french|german|spanish|italian|polish|norwegian|russian|arabic|turkish)\b",
+            "{n} {v} {k}{r}",
+            Skills,
+            7,
+        ),
+        rule(r"i\s+(?:can\s+)(?P<v>play\s+the|speak|juggle|sail|sew|knit)\s", "{n} can {V} {r}", Skills, 6),
+        rule(r"i\s+(?:know\s+how\s+to)\s", "{n} knows how to {r}", Skills, 6),
+        rule(
+            r"i\s+{ADV}(?P<v>play)\s+(?P<k>(?:the\s+\p{L}+|football|soccer|tennis|chess|hockey|rugby|basketball|volleyball|badminton|squash|golf|cricket|bass|guitar|piano|drums|violin|cello|in\s+an?)\b)",
+            "{n} {v} {k}{r}",
+            Hobbies,
+            7,
+        ),
+        rule(
+            r"(?:i|we)\s+{ADV}(?P<v>run|climb|swim|cycle|hike|box|dance|paint|knit|ski|surf|sail|row|sing|bake|jog|fish|garden|ride|meditate|fast|pray|train|practise|practice)\s+(?P<k>(?:[\p{L}\d-]+\s+){0,4}(?:every|each|daily|once|twice|(?:three|four|five|six)\s+times|a\s+week|a\s+month|a\s+day|a\s+lot|regularly|in\s+an?\s+(?:choir|band|club|group)|on\s+\p{L}+days)\b)",
+            "{n} {v} {k}{r}",
+            Habits,
+            7,
+        ),
+        rule(
+            r"(?:i|we)\s+{ADV}(?P<v>collect|breed|keep|grow)\s+(?P<k>(?:old|vintage|rare|antique|my\s+own|bees|hens|chickens|stamps|coins|records|vinyl|vegetables|\p{L}+s)\b)",
+            "{n} {v} {k}{r}",
+            Hobbies,
+            6,
+        ),
+        rule(r"i\s+{ADV}(?P<v>prefer)\s", "{n} {v} {r}", Interests, 7),
+        rule(
+            r"i\s+{ADV}(?P<v>love|adore|enjoy|like|hate|loathe|detest|dislike)\s",
+            "{n} {v} {r}",
+            Interests,
+            6,
+        ),
+        rule(
+            r"i\s+(?P<k>can't\s+stand|can\s+not\s+stand|cannot\s+stand)\s",
+            "{n} can't stand {r}",
+            Interests,
+            6,
+        ),
+        rule(
+            r"i\s+(?P<k>can't|cannot|can\s+not)\s+(?P<g>eat|drink|swim|drive|tolerate|digest|ride|fly|have\s+(?:dairy|gluten|nuts|milk|sugar|alcohol))\b",
+            "{n} can't {g}{r}",
+            Core,
+            8,
+        ),
+        rule(
+            r"i\s+{ADV}(?:don't|do\s+not)\s+(?P<g>eat|drink|smoke|drive|fly|own|cook|speak|wear|watch|drink|play)\b",
+            "{n} doesn't {g}{r}",
             Lifestyle,
             7,
         ),
         rule(
-            r"i\s+(?:(?P<k>always|usually)\s+)(?P<v>get|wake|go|run|walk|cook|read|swim|drink|eat|have|take|start|work|sleep)",
-            "{n} {k} {v}s {r}",
+            r"i\s+never\s+(?P<v>eat|drink|smoke|drive|fly|cook|wear|watch|learned|learnt)\b",
+            "{n} never {v}{r}",
+            Lifestyle,
+            7,
+        ),
+        rule(
+            r"i\s+{ADV}(?P<v>take)\s+(?P<k>(?:[\p{L}\d]+\s+){0,3}(?:tablets?|pills?|insulin|medication|medicine|statins|antidepressants|blood\s+thinners|vitamins?)\b)",
+            "{n} {v} {k}{r}",
+            Core,
+            8,
+        ),
+        rule(
+            r"(?:i'm|i\s+am|we're|we\s+are)\s+{ADV}(?P<k>getting\s+(?:married|divorced)|expecting\s+(?:a|our|my|twins)|moving\s+(?:to|in\s+with|abroad)|emigrating|retiring|saving\s+(?:up\s+)?for|trying\s+for\s+a\s+baby|planning\s+to\s+(?:move|retire|study|open|start|become|have|emigrate|build|buy))\b",
+            "{n} is {k}{r}",
+            Core,
+            7,
+        ),
+        rule(
+            r"i\s+{ADV}(?:want|hope|plan|dream\s+of|would\s+like)\s+(?:to\s+)?(?P<k>becom(?:e|ing)|be\s+an?|mov(?:e|ing)\s+(?:to|into|abroad)|liv(?:e|ing)\s+in|study(?:ing)?|retir(?:e|ing)|learn(?:ing)?|open(?:ing)?\s+an?\s|start(?:ing)?\s+an?\s+(?:family|business|company|shop|farm)|run(?:ning)?\s+an?\s+(?:marathon|shop|business|café|cafe|farm)|writ(?:e|ing)\s+an?\s+(?:book|novel|memoir)|emigrat(?:e|ing))\b",
+            "{n} wants to {k}{r}",
+            Interests,
+            6,
+        ),
+        rule(
+            r"i\s+(?:(?P<k>always|usually)\s+)(?P<v>get|wake|go|run|walk|cook|read|swim|drink|eat|have|take|start|work|sleep)\s",
+            "{n} {k} {v} {r}",
             Habits,
             5,
         ),
     ]
 });
 
-/// Facts without a rest, and habits whose verb stands before "every".
-pub(super) static DIET: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(&format!(
-        r"(?i)\bi(?:'m|\s+am)\s+{ADVERBS}(?P<r>(?:a\s+)?(?:vegetarian|vegan|pescatarian|teetotal|left-handed|coeliac|celiac|diabetic|lactose\s+intolerant|colou?r[\s-]?blind|retired|an\s+only\s+child))\b"
-    ))
-});
-/// Lasting conditions; that somebody has a cold is nothing to remember.
-pub(super) static CONDITION: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(
-        r"(?i)\bi(?:'ve|\s+have)\s+(?:got\s+)?(?P<r>(?:\w+\s+)?(?:diabetes|asthma|epilepsy|migraines?|arthritis|eczema|hay\s+fever|high\s+blood\s+pressure|dyslexia|adhd|an?\s+pacemaker))\b",
-    )
-});
-pub(super) static PROFESSION: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(
-        r"(?i)\bi(?:'m|\s+am)\s+(?P<r>an?\s+(?:\w+\s+)?(?:teacher|nurse|doctor|engineer|developer|designer|lawyer|student|translator|architect|accountant|writer|musician|chef|manager|scientist|pharmacist|plumber|electrician|carpenter|journalist|photographer|pilot|dentist|programmer|consultant|researcher|librarian|farmer|firefighter|paramedic|therapist))\b",
-    )
-});
 pub(super) static EVERY: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?i)\bi\s+(?:usually\s+|always\s+)?(?P<v>\p{L}+)\s+(?P<r>(?:[\p{L}'-]+\s+){0,6}?every\s+(?:single\s+)?(?:morning|evening|night|day|week|weekend|month|summer|winter|year|monday|tuesday|wednesday|thursday|friday|saturday|sunday)\b(?:\s+(?:before|after|at|in)\s+\p{L}+)?)",
     )
 });
+
+/// What lasts of what is said of somebody else.
+fn state() -> String {
+    let (had, trade) = (had(), trade());
+    format!(
+        r"(?:(?:is|'s|was|has\s+been)\s+{ADVERBS}(?:{BEING}|{trade}|from\s+(?-i:\p{{Lu}})|called\s)|(?:has|'s\s+got|has\s+got|had)\s+{ADVERBS}(?:{had})|had\s+an?\s+(?:\p{{L}}+\s+)?(?:stroke|heart\s+attack|bypass|transplant)|{ADVERBS}(?:lives?|lived|works?|worked)\s+(?:in|at|for|as|from|with|near|alone|on|by|abroad|nights|shifts|part)|{ADVERBS}(?:speaks|plays|studies|teaches|coaches|sings|owns|collects|hates|loves|adores|prefers|suffers\s+from|volunteers|commutes|runs\s+an?|manages|paints|breeds|comes\s+from|goes\s+to\s+(?:school|university|college|kindergarten)|starts\s+(?:school|university|college|uni)|studied|taught|has\s+(?:sung|played|worked|lived|taught)|grew\s+up|was\s+born|was\s+raised|moved\s+(?:to|from|back|into)|emigrated|retired|graduated|died|passed\s+away|got\s+(?:married|divorced)|can't\s+(?:eat|drink|swim|drive|walk|hear|see|read|climb|stand)|cannot\s+(?:eat|drink|swim|drive|walk|hear|see)|doesn't\s+(?:eat|drink|drive|smoke|speak|like|hear|walk)|never\s+(?:eats|drinks|smokes|drives|learned|learnt)|needs\s+an?\s+(?:wheelchair|hearing\s+aid|walking\s+frame)))\b"
+    )
+}
+
+/// "My sister Jo lives in Leeds", "our drummer Otto has tinnitus", "Dad doesn't drive any more".
+pub(super) static KIN: LazyLock<Pattern> = LazyLock::new(|| {
+    let kin = relatives()
+        .filter(|word| !matches!(*word, "baby" | "boy" | "girl" | "ex" | "boys" | "girls" | "folks"))
+        .collect::<Vec<_>>()
+        .join("|");
+    let state = state();
+    pattern(&format!(
+        r"\b(?:(?i:my|our)\s+(?P<who>(?:[\p{{L}}-]+\s+){{0,1}}?(?i:{kin}|dog|cat|horse|puppy|boss|wife's\s+\p{{L}}+|husband's\s+\p{{L}}+|mother's\s+\p{{L}}+|drummer|teacher|landlord|whole\s+family|half\s+of\s+my\s+family)(?:\s+\p{{Lu}}\p{{Ll}}+)?)|(?P<bare>Mum|Mom|Dad|Grandma|Grandpa|Granny|Nan|Gran|Grandad|Granddad))(?:,\s+\p{{Lu}}\p{{Ll}}+,)?\s*(?P<r>(?i:{state}).*)$"
+    ))
+});
 /// What is said of others, by name.
 pub(super) static OTHERS: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(
-        r"(?P<n>\p{Lu}\p{Ll}+)\s+(?P<r>(?:is\s+(?:allergic|vegetarian|vegan|a\s+vegetarian|a\s+vegan|engaged|married|left-handed)|prefers|lives|works\s+(?:at|for|as|in|from)|speaks|loves|hates|plays|studies|doesn't\s+(?:eat|drink)|moved\s+to|has\s+(?:asthma|diabetes))\b.*)$",
-    )
+    let state = state();
+    pattern(&format!(
+        r"\b(?P<n>(?:(?:Mr|Mrs|Ms|Miss|Dr|Aunt|Auntie|Uncle|Grandma|Grandpa)\.?\s)?\p{{Lu}}\p{{Ll}}+)\s*(?P<r>(?i:{state}).*)$"
+    ))
 });
-/// "She speaks Spanish": of the last name before it in the same sentence.
+/// "She speaks Spanish": of the last name before it, in the same sentence or the one before.
 pub(super) static PRONOUN: LazyLock<Pattern> = LazyLock::new(|| {
+    let state = state();
+    pattern(&format!(r"(?i)\b(?:he|she)\s*(?P<r>{state}.*)$"))
+});
+pub(super) static NAME: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(r"(?:\b(?P<led>in|to|from|at|near|over|until|since)\s+)?\b(?P<n>\p{Lu}\p{Ll}{2,})\b")
+});
+/// A doubt about something else, said after a fact.
+pub(super) static AFTERTHOUGHT: LazyLock<Pattern> =
+    LazyLock::new(|| pattern(r"(?i),\s+(?:maybe|perhaps|i\s+(?:think|guess|suppose)|not\s+sure)\b.*$"));
+pub(super) static DOUBT: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"^.*\b(?P<n>\p{Lu}\p{Ll}+)\b[^.?!]*?\b(?:he|she)(?:'s|\s+is)?\s+(?P<r>(?:allergic\s+to|prefers|lives|works\s+(?:at|for|as|in|from)|speaks|plays|studies|moved\s+to|doesn't\s+(?:eat|drink))\b.*)$",
+        r"(?i)\b(?:if|would|wish|maybe|might|used\s+to|could|pretend|imagine|suppose|supposing|not\s+sure|i\s+think\s+i|as\s+though|as\s+if|let's\s+say|should\s+be|whether)\b",
     )
 });
-pub(super) static DOUBT: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(r"(?i)\b(?:if|would|wish|maybe|might|used\s+to|could|pretend|imagine|not\s+sure|i\s+think\s+i)\b")
+/// "I would like to" is a wish that lasts, and no doubt.
+pub(super) static WISH: LazyLock<Pattern> =
+    LazyLock::new(|| pattern(r"(?i)\bi(?:'d|\s+would)\s+(?:really\s+)?(?:like|love)\s+to\b"));
+/// What is said of one day does not last.
+pub(super) static DATED: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\b(?:today|tonight|tomorrow|tmrw|yesterday|this\s+(?:morning|afternoon|evening|week|weekend|time|bit|one)|(?:next|last)\s+(?:week|weekend|night|time|\p{L}+day)|on\s+(?:mon|tues|wednes|thurs|fri|satur|sun)day|later|right\s+now|at\s+the\s+moment|for\s+(?:the\s+)?(?:week|weekend|day|night))\b",
+    )
 });
 pub(super) static TAIL: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)(?:,\s+(?:so|and|but|i|we|he|she|they|you|which|because|right|by|too)\b|\s+(?:so|because|but|although|though|by\s+the\s+way|and\s+(?:i|he|she|we|they|it|you|never|will)|if|when)\b|[;?!]|\s+-\s).*$",
+        r"(?i)(?:,\s+(?:so|and|but|i|we|he|she|they|you|it|it's|which|because|right|by|too|maybe|as\s+you|don't|do|is|isn't|can't|that's|there's|yeah|yes|no|okay|you|have|when|if|who|though|actually|mum|dad|what|remember)\b|\s+since\s+(?:i|he|she|we|they)\b|\s+(?:so|because|but|although|though|cos|by\s+the\s+way|and\s+(?:i|i'm|i've|he|she|we|they|it|you|never|will|that|then)|if|when)\b|[;?!]|\s+-\s).*$",
     )
 });
 pub(super) static FOR_NOW: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)\s+(?:for\s+(?:about\s+)?(?:\w+\s+){1,2}(?:weeks?|months?|years?)|right\s+now|now|these\s+days|at\s+the\s+moment|too|as\s+well|anyway|btw|by\s+the\s+way|lol)\b(?:\s+now)?",
+        r"(?i)\s+(?:for\s+(?:about\s+)?(?:\w+\s+){1,2}(?:weeks?|months?)|right\s+now|now|these\s+days|at\s+the\s+moment|too|as\s+well|anyway|btw|by\s+the\s+way|lol|actually|honestly)\b(?:\s+now)?",
     )
 });
+/// "I love this", "I like your plan", "I hate to say it": no lasting likes.
+pub(super) static PASSING: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:it|this|that|that's|them|these|those|him|her|you|your|the|how|what|when|where|to|his|our|my\s+(?:job|life|friends)|a\s+(?:good|bit)|being\s+(?:here|told|asked)|working\s+with\s+you|hearing|seeing\s+you|so|one|both|some|idea|not|more)\b",
+    )
+});
+pub(super) static JOKE: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(r"(?i)\b(?:(?:just|only|i'm|i\s+am)\s+(?:kidding|joking)|kidding|just\s+a\s+joke|i\s+jest|jk)\b")
+});
 pub(super) static FIRST_PERSON: LazyLock<Pattern> =
-    LazyLock::new(|| pattern(r"(?i)\b(?:my|me|myself|i'm|i|mine)\b"));
+    LazyLock::new(|| pattern(r"(?i)\b(?:my|me|myself|i'm|i've|i|mine|we're|we've|we|our|us)\b"));

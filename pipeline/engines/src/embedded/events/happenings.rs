@@ -1,0 +1,336 @@
+//! Events that a verb names: arrivals, departures, visits, and what people have arranged to do.
+
+use std::sync::LazyLock;
+
+use super::phrase::{DETERMINERS, Said, Word, last_person, noun_phrase_before, noun_phrase_from, titled};
+use crate::embedded::lexicon::{is_stop_word, is_task_verb};
+use crate::embedded::pattern::Pattern;
+use crate::embedded::text::{capitalised, pattern, third_person};
+
+/// Verbs of coming, going, beginning and ending, in the forms that say what is to come: base, "-s" and "-ing".
+const ACTS: &[&str] = &[
+    "come",
+    "arrive",
+    "land",
+    "fly",
+    "leave",
+    "visit",
+    "return",
+    "depart",
+    "stay",
+    "travel",
+    "drive",
+    "move",
+    "start",
+    "begin",
+    "end",
+    "finish",
+    "close",
+    "open",
+    "expire",
+    "perform",
+    "play",
+    "graduate",
+    "retire",
+    "marry",
+    "turn",
+    "sail",
+    "go",
+    "sing",
+    "celebrate",
+    "race",
+    "attend",
+    "host",
+    "throw",
+    "decide",
+    "deliver",
+    "sit",
+    "check",
+    "run",
+    "drop",
+    "stop",
+    "speak",
+    "present",
+    "compete",
+    "exhibit",
+    "tour",
+    "camp",
+    "get",
+];
+/// Of these, those that are events with a particle or an object alone.
+const BOUND: &[(&str, &str)] = &[
+    ("run", "out"),
+    ("drop", "by in round around over"),
+    ("stop", "by in round around over"),
+    ("get", "married back home"),
+    ("check", "out in"),
+    ("move", "in out to into house"),
+    ("sit", "my the an her his"),
+    (
+        "turn",
+        "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety",
+    ),
+];
+const AUXILIARIES: &str = "is are am be will going to gonna 'll still also just all both probably finally then only definitely already";
+/// Before a verb, they make it a doubt or a duty.
+const DOUBTS: &str = "to must should could would might may can need needs has have had want wants wanted please let can't didn't not";
+
+static TASK: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\b(?:i'll|we'll|you'll|i will|we will|you will|going to|(?:need|needs|have|has|had|want|wants|ought|supposed|got|asked|like) (?:\S+ )?to|must|should|please|can you|could you|would you|will you|let me|let's|gotta|gonna|remember to|forget to|make sure(?: to)?|better|remind (?:me|us) to|i can|we can|shall i)\s+(?:(?:also|just|please|then|still|all|quickly|definitely)\s+)*(?P<verb>[\p{L}-]+)",
+    )
+});
+/// "Doctor Hale can see you on Tuesday".
+static SEES: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?P<who>(?:(?:Doctor|Dr\.?|Professor|Mr\.?|Ms\.?|Mrs\.?)\s\p{Lu}[\p{L}-]+|the\s(?:doctor|dentist|physio|consultant|lawyer|vet|nurse)))\s+(?:can|will|could|is\s+going\s+to)\s+see\s+(?:you|me|us|him|her|them)\b",
+    )
+});
+
+/// Whether the clause gives somebody something to do: its date says when.
+pub(super) fn is_task(said: &Said<'_>) -> bool {
+    let text = joined(&said.all);
+    let asked = TASK.captures(&text).is_some_and(|found| is_work(&found["verb"].to_lowercase()));
+    let first = said
+        .all
+        .iter()
+        .find(|word| !word.is_any("and so then also ok okay but or"))
+        .filter(|first| is_work(&first.plain));
+    let noun = |next: &Word<'_>| {
+        next.is_any("is are with on at for club night")
+            || is_stop_word(&next.plain) && !next.is_any(DETERMINERS)
+    };
+    asked || first.is_some_and(|_| said.all.get(1).is_some_and(|next| !noun(next)))
+}
+
+/// A verb of tasks that is not a way of being somewhere.
+fn is_work(verb: &str) -> bool {
+    let verb = verb.trim_end_matches('s');
+    (is_task_verb(verb) || matches!(verb, "do" | "make" | "drive" | "use" | "put" | "try"))
+        && !matches!(verb, "visit" | "meet" | "attend" | "present" | "start" | "speak" | "host" | "play")
+}
+
+fn joined(words: &[Word<'_>]) -> String {
+    words.iter().map(|word| word.said).collect::<Vec<_>>().join(" ")
+}
+
+/// "We meet on Tuesday", "I'm seeing the nurse", "you're having lunch with Ana": who is met.
+pub(super) fn meeting(said: &Said<'_>) -> Option<String> {
+    let text = joined(&said.all);
+    if let Some(found) = SEES.captures(&text) {
+        return Some(format!("Appointment with {}", &found["who"]));
+    }
+    let words = said.all.as_slice();
+    let sees = |at: usize| {
+        words.get(at).is_some_and(|word| word.plain == "see")
+            && words
+                .get(at + 1)
+                .is_some_and(|next| next.is_any("the my our dr doctor professor") || next.is_name())
+    };
+    let at = (0..words.len()).find(|at| {
+        sees(*at) || words.get(*at).is_some_and(|word| word.is_any("meet meets meeting seeing"))
+    })?;
+    let before = words.get(at.checked_sub(1)?)?;
+    let arranged = before.is_any(
+        "i'm we're you're he's she's they're i'll we'll let's we they i going am are will to all shall",
+    );
+    if !arranged
+        || words
+            .get(at.saturating_sub(2)..at)?
+            .iter()
+            .any(|word| word.is_any("want need needs nice good like have has"))
+    {
+        return None;
+    }
+    let who = words
+        .get(at + 1)
+        .filter(|next| !next.is_any("again up at in on you me us each"))
+        .map(|_| with_article(words, at + 1));
+    let kind =
+        if words.get(at).is_some_and(|word| word.plain == "seeing") { "Appointment" } else { "Meeting" };
+    match who.filter(|who| !who.is_empty()) {
+        Some(who) => Some(format!("{kind} with {who}")),
+        None => (kind == "Meeting").then(|| kind.to_owned()),
+    }
+}
+
+/// The noun phrase from `from` on, with its article.
+fn with_article(words: &[Word<'_>], from: usize) -> String {
+    let article =
+        words.get(from).filter(|word| word.is_any(DETERMINERS)).map(|word| format!("{} ", word.plain));
+    let phrase = noun_phrase_from(words, from);
+    if phrase.is_empty() {
+        String::new()
+    } else {
+        format!("{}{}", article.unwrap_or_default(), joined(phrase))
+    }
+}
+
+/// The verb of [`ACTS`] that a word is a form of.
+fn act_of(word: &str) -> Option<(&'static str, Form)> {
+    ACTS.iter().find_map(|verb| {
+        let stem = verb.trim_end_matches('e');
+        let doubled = verb.chars().last().map(|last| format!("{verb}{last}ing"));
+        match word {
+            _ if word == *verb => Some((*verb, Form::Base)),
+            _ if word == third_person(verb) => Some((*verb, Form::Third)),
+            _ if word == format!("{stem}ing")
+                || Some(word) == doubled.as_deref()
+                || word == format!("{verb}ing") =>
+            {
+                Some((*verb, Form::Gerund))
+            }
+            _ => None,
+        }
+    })
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Base,
+    Third,
+    Gerund,
+}
+
+/// "Grandpa arrives", "the engineer will come", "I'm flying to Oslo", "the tender closes".
+pub(super) fn act(said: &Said<'_>, earlier: &str) -> Option<String> {
+    let words = said.all.as_slice();
+    (0..words.len()).find_map(|at| {
+        let (verb, form) = act_of(&words.get(at)?.plain)?;
+        let subject_end =
+            (0..at).rev().find(|before| !words.get(*before).is_some_and(|word| word.is_any(AUXILIARIES)))?
+                + 1;
+        let subject = words.get(subject_end - 1)?;
+        let helped = subject_end < at
+            || subject.plain.ends_with("'ll")
+            || subject.plain.ends_with("'s")
+            || subject.plain.ends_with("'re")
+            || subject.plain.ends_with("'m");
+        let plural = subject.is_any("i we you they") || subject.plain.ends_with('s');
+        let agrees = match form {
+            Form::Base => helped || plural,
+            Form::Third => !helped,
+            Form::Gerund => helped,
+        };
+        if !agrees || subject.is_any(DOUBTS) || !is_bound(verb, words, at) {
+            return None;
+        }
+        let rest = tail(said, at);
+        let acts = |who: &str| {
+            let verb = match form {
+                Form::Gerund => words.get(at).map_or_else(String::new, |word| word.plain.clone()),
+                _ if who.ends_with('s')
+                    && !who.ends_with("ss")
+                    && !who.ends_with("us")
+                    && !who.contains("'s") =>
+                {
+                    verb.to_owned()
+                }
+                _ => third_person(verb),
+            };
+            capitalised(format!("{who} {verb} {rest}").trim())
+        };
+        let own = subject.is_any("i we you i'm we're you're i'll we'll you'll");
+        if own {
+            let object = !rest.is_empty() || matches!(verb, "visit" | "marry" | "graduate");
+            let said = if form == Form::Gerund { words.get(at)?.plain.clone() } else { verb.to_owned() };
+            return object.then(|| capitalised(format!("{said} {rest}").trim()));
+        }
+        let bare = subject.plain.trim_end_matches("'s").trim_end_matches("'ll").trim_end_matches("'re");
+        if matches!(bare, "he" | "she" | "they" | "it" | "who") {
+            let who = meant(said, earlier, at)?;
+            return Some(acts(&who));
+        }
+        let phrase = noun_phrase_before(words, subject_end)?;
+        let who = joined(phrase);
+        let who = who.trim_end_matches("'ll");
+        let who = if helped && subject_end == at { who.trim_end_matches("'s") } else { who };
+        Some(acts(who))
+    })
+}
+
+fn is_bound(verb: &str, words: &[Word<'_>], at: usize) -> bool {
+    let Some((_, ties)) = BOUND.iter().find(|(bound, _)| *bound == verb) else { return true };
+    words.get(at + 1).is_some_and(|next| {
+        ties.split_whitespace().any(|tie| {
+            next.plain.split('-').next() == Some(tie) || next.plain.chars().all(|c| c.is_ascii_digit())
+        })
+    })
+}
+
+/// Up to four words behind a verb, without whom it concerns ("us", "you").
+fn tail(said: &Said<'_>, at: usize) -> String {
+    let words = said.all.as_slice();
+    let rest = words.get(at + 1..).unwrap_or_default();
+    let ends = |word: &&Word<'_>| {
+        !word.is_any(
+            "and but so because if when who which that until till for from by i we he she they it then since",
+        )
+    };
+    let kept: Vec<&str> = rest
+        .iter()
+        .take(5)
+        .take_while(ends)
+        .filter(|word| !word.is_any("us you me him her them here round again also"))
+        .map(|word| word.said)
+        .collect();
+    let mut kept = kept.as_slice();
+    while let Some((last, rest)) = kept.split_last() {
+        if !matches!(
+            last.to_lowercase().as_str(),
+            "to" | "in"
+                | "at"
+                | "on"
+                | "the"
+                | "a"
+                | "an"
+                | "my"
+                | "our"
+                | "with"
+                | "of"
+                | "around"
+                | "over"
+                | "about"
+                | "between"
+                | "and"
+        ) {
+            break;
+        }
+        kept = rest;
+    }
+    kept.join(" ")
+}
+
+/// The person whom a pronoun means: the last one named before it.
+fn meant(said: &Said<'_>, earlier: &str, at: usize) -> Option<String> {
+    let here = joined(said.all.get(..at).unwrap_or_default());
+    last_person(&format!("{earlier} {here}"))
+}
+
+/// "You're at the eye clinic on the 30th", "I'm on holiday from Monday".
+pub(super) fn place(said: &Said<'_>) -> Option<String> {
+    let words = said.all.as_slice();
+    let at = words.iter().position(|word| word.is_any("i'm we're you're they're we'll i'll am are"))?;
+    let tie = words.get(at + 1)?;
+    if tie.is_any("away closed abroad") {
+        return Some(capitalised(&tie.plain));
+    }
+    if !tie.is_any("at in on off") {
+        return None;
+    }
+    let phrase = noun_phrase_from(words, at + 2);
+    (!phrase.is_empty()).then(|| titled(phrase))
+}
+
+/// "We shoot on Saturday": what a group does on a day.
+pub(super) fn plan(said: &Said<'_>) -> Option<String> {
+    let words = said.all.as_slice();
+    let at = words.iter().position(|word| word.is_any("we we're"))?;
+    let verb = words
+        .get(at + 1)
+        .filter(|verb| verb.plain.len() > 2 && !is_stop_word(&verb.plain) && !verb.plain.ends_with("ed"))?;
+    let gerund = verb.plain.ends_with("ing");
+    let agrees = gerund == (words.get(at)?.plain == "we're");
+    let rest = tail(said, at + 1);
+    agrees.then(|| capitalised(format!("{} {rest}", verb.plain).trim()))
+}

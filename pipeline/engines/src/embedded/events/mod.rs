@@ -1,0 +1,301 @@
+//! Events: what takes place at a time ahead. A sentence is cut into clauses; a clause that names a day or an hour, and says
+//! what happens then, is an event.
+
+mod happenings;
+mod nouns;
+mod phrase;
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use chrono::NaiveDate;
+use records::Talk;
+use stages::EventDraft;
+
+use super::dates::{DayOrder, Found, Reference};
+use super::pattern::Pattern;
+use super::planted::without_orders;
+use super::text::{Sentence, content_stems, pattern, sentences};
+use phrase::Said;
+pub(super) use phrase::{last_person, last_thing};
+
+/// Minutes, when no length is said (DECISIONS §1).
+const DURATION: i32 = 30;
+/// More than these are a calendar being read out.
+const MOST: usize = 10;
+
+/// What does not take place, or is only wondered about.
+static UNREAL: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\b(?:cancel(?:led|ed)?|called off|not|never|no longer|nobody|none|isn't|aren't|won't|don't|doesn't|can't|cannot|couldn't|wouldn't|shouldn't|without|if only|instead of the|might|maybe|perhaps|would|used to|wish|imagine|pretend|suppose|(?:there's|there is|there are|there will be|is|are|have|has|'ve got|with) no)\b",
+    )
+});
+/// Denied words that deny nothing.
+static REAL: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\b(?:don't (?:forget|miss|worry|be late)|isn't it|aren't (?:we|you|they)|can't wait|not only|never forget|would (?:like|love) (?:you )?to)\b",
+    )
+});
+/// What takes place after work, unless something else is said.
+static EVENING: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\b(?:dinner|supper|concert|gig|party|book club|show|film|movie|drinks|date|recital|opera|ballet|play|quiz night|movie night|game night|open mic|disco|ball|pub|fireworks|premiere|vernissage)\b",
+    )
+});
+/// What was.
+static PAST: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(r"(?i)\b(?:was|were|went|did|came|saw|took|met|arrived|happened|had (?:a|an|the|my|our))\b")
+});
+static CONDITION: LazyLock<Pattern> =
+    LazyLock::new(|| pattern(r"(?i)^\W*(?:(?:and|but|so|or)\s+)?(?:if|unless|in case|suppose|whether)\b"));
+/// Asks instead of stating.
+static QUESTION: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^\W*(?:(?:and|but|so|ok|okay|well|hey|hi|by the way|listen)[,\s]+)*(?:is|are|am|was|do|does|did|can|could|would|will|shall|should|have|has|may|might|what|when|where|who|why|how|which|whose|any|want|wanna|you (?:going|coming|free)|y'all)\b",
+    )
+});
+static LENGTH: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)(?:\b(?:for|lasts?|takes?|up to|allow)\s+(?:about\s+|around\s+|roughly\s+)?(?P<n>half\s+an|an?|one|two|three|four|five|six|seven|eight|ninety|sixty|forty-five|thirty|twenty|\d+)(?P<half>\s+and\s+a\s+half)?\s+(?P<unit>hours?|minutes?|mins?)(?P<later>\s+and\s+a\s+half)?\b|\b(?P<long>half|one|two|three|four|\d+)[\s-](?P<kind>hour|minute)[\s-](?:long\s+)?\p{L})",
+    )
+});
+/// Where a clause with its own subject begins.
+static JOINT: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)(?:[;:]\s+|,\s+(?:(?:and|but|so|then|because|instead|while|as|or)\s+)*|\s(?:and|but|so|because|instead|while|though|although)\s+(?:then\s+|also\s+|so\s+)?)(?P<open>(?:i|we|you|he|she|they|it|there|there's|who|which|the|a|an|my|our|your|his|her|their|this|that|please|can|could|would|let's|don't|if|when|unless|in case|instead|someone|somebody|everyone|nobody)\b|(?:\p{L}+\s+){0,2}\p{L}+(?:'s|\s+(?:is|are|has|have|will|comes|starts|needs))\b)",
+    )
+});
+
+/// The events of `talk`, in order, one per happening.
+pub(super) fn extract(talk: &Talk, order: DayOrder) -> Vec<EventDraft> {
+    let reference = Reference::of(talk, order);
+    let mut events = Known::default();
+    let mut earlier = Earlier::default();
+    for sentence in without_orders(sentences(talk)) {
+        let found = of_sentence(&sentence, &earlier, &reference);
+        let day = found.last().map(|(day, _)| (*day, 0));
+        for (day, event) in found {
+            events.add(day, event);
+        }
+        let before = earlier.day.map(|(day, ago)| (day, ago + 1)).filter(|(_, ago)| *ago < WITHIN_REACH);
+        earlier = Earlier { text: sentence.text, day: day.or(before) };
+    }
+    events.all
+}
+
+/// For how many sentences an hour without a day is on the day of the event before it.
+const WITHIN_REACH: usize = 2;
+
+/// What was said before a sentence.
+#[derive(Default)]
+struct Earlier {
+    text: String,
+    /// The day of the last event, and how many sentences ago.
+    day: Option<(NaiveDate, usize)>,
+}
+
+/// The events so far, and what each is known by.
+#[derive(Default)]
+struct Known {
+    all: Vec<EventDraft>,
+    days: Vec<(NaiveDate, BTreeSet<String>)>,
+}
+
+impl Known {
+    /// Adds an event; the same happening once more may say its time, or more words.
+    fn add(&mut self, day: NaiveDate, event: EventDraft) {
+        let stems: BTreeSet<String> = content_stems(&event.title).into_iter().collect();
+        let same = |(other, known): &(NaiveDate, BTreeSet<String>)| {
+            *other == day && (known.is_empty() || stems.is_empty() || !known.is_disjoint(&stems))
+        };
+        if let Some(at) = self.days.iter().position(same) {
+            let (Some(known), Some((_, names))) = (self.all.get_mut(at), self.days.get_mut(at)) else {
+                return;
+            };
+            if event.title.split(' ').count() > known.title.split(' ').count() && stems.is_superset(names) {
+                known.title = event.title;
+            }
+            names.extend(stems);
+            return;
+        }
+        if self.all.len() < MOST {
+            self.all.push(event);
+            self.days.push((day, stems));
+        }
+    }
+}
+
+fn of_sentence(
+    sentence: &Sentence<'_>,
+    earlier: &Earlier,
+    reference: &Reference,
+) -> Vec<(NaiveDate, EventDraft)> {
+    let text = sentence.text.as_str();
+    let dates = reference.find(text);
+    if !dates.iter().any(is_usable) {
+        return Vec::new();
+    }
+    let mut events = Vec::new();
+    let mut conditional = false;
+    for piece in pieces(text, &dates) {
+        let words = text.get(piece.clone()).unwrap_or_default();
+        let depends = std::mem::replace(&mut conditional, CONDITION.is_match(words));
+        if depends || conditional || UNREAL.is_match(&REAL.replace_all(words, "")) {
+            continue;
+        }
+        let inside = |date: &&Found| date.spans.first().is_some_and(|span| piece.contains(&span.start));
+        let Some(date) = dates.iter().filter(inside).find(|date| is_usable(date)) else { continue };
+        let said = Said::new(text, &piece, date, &dates);
+        if is_past(words, &said) {
+            continue;
+        }
+        let asks = text.ends_with('?') && piece.end == text.len() && QUESTION.is_match(words);
+        let before = format!("{} {}", earlier.text, text.get(..piece.start).unwrap_or_default());
+        let Some(title) = title(&said, asks, &before) else { continue };
+        let day = events.last().map(|(day, _)| *day).or(earlier.day.map(|(day, _)| day));
+        let date = date.clone().on(day);
+        let date = if EVENING.is_match(&title) { date.in_evening() } else { date };
+        let Some(start) = reference.start(&date) else { continue };
+        let duration = date.minutes().unwrap_or_else(|| duration(text));
+        events.push((date.day(), EventDraft { title, description: text.to_owned(), start, duration }));
+    }
+    events
+}
+
+/// Rules from the surest to the least sure.
+fn title(said: &Said<'_>, asks: bool, before: &str) -> Option<String> {
+    if asks {
+        return nouns::asked(said);
+    }
+    nouns::predicate(said)
+        .or_else(|| happenings::meeting(said))
+        .or_else(|| {
+            if happenings::is_task(said) {
+                return nouns::beside_a_task(said);
+            }
+            nouns::existence(said)
+                .or_else(|| happenings::act(said, before))
+                .or_else(|| nouns::named(said))
+                .or_else(|| happenings::place(said))
+                .or_else(|| happenings::plan(said))
+        })
+        .filter(|title| !content_stems(title).is_empty() || title == "Meeting")
+}
+
+fn is_usable(date: &Found) -> bool {
+    date.precise && !date.deadline
+}
+
+/// A past tense before the date, and no "has been moved to".
+fn is_past(words: &str, said: &Said<'_>) -> bool {
+    let told = if said.before.is_empty() { &said.after } else { &said.before };
+    let told: Vec<&str> = told.iter().map(|word| word.said).collect();
+    PAST.is_match(&told.join(" ")) && !words.contains("has been") && !words.contains("have been")
+}
+
+/// Cuts `text` where a new subject begins, but never inside a date.
+fn pieces(text: &str, dates: &[Found]) -> Vec<Range<usize>> {
+    let mut pieces = Vec::new();
+    let (mut from, mut search) = (0, 0);
+    while let Some(found) = JOINT.captures_at(text, search) {
+        let (Some(whole), Some(open)) = (found.get(0), found.name("open")) else { break };
+        search = open.start();
+        let in_date = dates.iter().any(|date| {
+            let span = |date: &Found| Some(date.spans.first()?.start..date.spans.last()?.end);
+            span(date).is_some_and(|span| span.start < open.start() && open.start() < span.end)
+        });
+        if !in_date && whole.start() > from {
+            pieces.push(from..whole.start());
+            from = open.start();
+        }
+    }
+    pieces.push(from..text.len());
+    pieces
+}
+
+fn duration(text: &str) -> i32 {
+    let Some(found) = LENGTH.captures(text) else { return DURATION };
+    let group = |name: &str| found.name(name).map_or("", |part| part.as_str()).to_lowercase();
+    let (number, unit) =
+        if found.name("n").is_some() { (group("n"), group("unit")) } else { (group("long"), group("kind")) };
+    let hours = unit.starts_with("hour");
+    let half = found.name("half").or_else(|| found.name("later")).is_some();
+    if number.starts_with("half") {
+        return DURATION;
+    }
+    let count = super::dates::number(&number).and_then(|count| i32::try_from(count).ok()).unwrap_or(0);
+    let minutes = if hours { 60 * count + if half { 30 } else { 0 } } else { count };
+    if (1..=1440).contains(&minutes) { minutes } else { DURATION }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::talk;
+    use super::*;
+
+    /// On Friday 2026-11-20, 10:00.
+    fn found(text: &str) -> Vec<String> {
+        let events = extract(&talk(text), DayOrder::default());
+        events
+            .iter()
+            .map(|event| format!("{} {} {}", event.title, event.start.format("%m-%d %H:%M"), event.duration))
+            .collect()
+    }
+
+    #[test]
+    fn what_is_said_to_be_on_a_day_is_an_event() {
+        for (text, event) in [
+            ("The recital is on Sunday at five.", "Recital 11-22 17:00 30"),
+            ("Our away match has been moved to Saturday, kick-off 10:30.", "Away match 11-21 10:30 30"),
+            (
+                "The training of the new guides takes place on Monday.",
+                "Training of the new guides 11-23 09:00 30",
+            ),
+            ("There's a seed swap on Sunday the 29th in the hall.", "Seed swap 11-29 09:00 30"),
+            (
+                "We've got a call with the bank on Tuesday at 3pm for an hour.",
+                "Call with the bank 11-24 15:00 60",
+            ),
+            ("The workshop is on Wednesday from ten to four.", "Workshop 11-25 10:00 360"),
+        ] {
+            assert_eq!(found(text), [event], "{text}");
+        }
+    }
+
+    #[test]
+    fn arrivals_departures_and_visits_are_events() {
+        for (text, event) in [
+            ("Grandpa arrives on Sunday at half past five.", "Grandpa arrives 11-22 17:30 30"),
+            ("The heating engineer will come on Monday.", "Heating engineer comes 11-23 09:00 30"),
+            ("On Tuesday I'm flying to Amsterdam.", "Flying to Amsterdam 11-24 09:00 30"),
+            ("I phoned the plumber. He's coming on Monday at eight.", "Plumber coming 11-23 08:00 30"),
+            ("You're seeing the nurse this Wednesday.", "Appointment with the nurse 11-25 09:00 30"),
+        ] {
+            assert_eq!(found(text), [event], "{text}");
+        }
+    }
+
+    #[test]
+    fn two_happenings_in_one_sentence_are_two_and_one_said_twice_is_one() {
+        let two = found("Ella's birthday is on the 24th and the party is the Saturday after.");
+        assert_eq!(two, ["Ella's birthday 11-24 09:00 30", "Party 11-28 09:00 30"]);
+        assert_eq!(found("The exam is on Monday. Remember, the chemistry exam is on Monday at 9.").len(), 1);
+    }
+
+    #[test]
+    fn tasks_doubts_denials_and_the_past_are_no_events() {
+        for none in [
+            "I'll book the flights on Sunday.",
+            "Please send the review on Monday.",
+            "There is no lecture on Tuesday.",
+            "We might have a party on Saturday.",
+            "If the meeting is on Monday, tell me.",
+            "The concert was on Monday.",
+            "Is the meeting on Monday?",
+            "The report is due by Friday.",
+        ] {
+            assert_eq!(found(none), [] as [&str; 0], "{none}");
+        }
+    }
+}

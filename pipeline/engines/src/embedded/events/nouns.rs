@@ -1,0 +1,213 @@
+//! Events that a noun names: "the recital is on Sunday", "there's a market", "for the review on Monday".
+
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+use super::phrase::{
+    DETERMINERS, PRONOUNS, Said, Word, noun_phrase_before, noun_phrase_from, stripped, titled,
+};
+use crate::embedded::lexicon::{AMBIGUOUS_EVENT_NOUNS, EVENT_NOUNS, is_stop_word, is_task_verb};
+
+/// What may stand between a subject and its date when the date is all that is said of it.
+const PREDICATE: &str = "is are will be being has have been it's takes take taking place happens happening held scheduled planned booked set fixed arranged moved \
+    postponed rescheduled pushed brought forward back put off shifted now just only still actually probably already definitely again \
+    going to gonna got gets stays remains falls confirmed down in for on at from until up always kicks off due itself announced";
+/// Of these, those with which it is a predicate at all.
+const COPULAS: &str = "is are will has have takes take happens stays remains falls got kicks";
+/// Nouns that are on a day without taking place.
+const IDLE: &str = "time point problem question idea plan thing way chance reason answer rest day week month year issue news weather rain sun \
+    lot bit few couple look feeling choice minute moment hand word favour favor cold headache rent invoice bill payment fee report form homework essay assignment";
+/// Whom or what one goes to see: they name an appointment right before its date.
+const APPOINTMENTS: &str = "dentist doctor doctor's gp vet vet's physio hairdresser hairdresser's barber optician optician's orthodontist \
+    dermatologist therapist midwife surgeon hygienist chiropractor clinic hospital dentist's";
+
+static NOUNS: LazyLock<HashSet<&'static str>> = LazyLock::new(|| EVENT_NOUNS.iter().copied().collect());
+
+/// "The recital is on Sunday": the subject of a clause whose predicate is its date.
+pub(super) fn predicate(said: &Said<'_>) -> Option<String> {
+    let words = said.before.as_slice();
+    let mut end = words.len();
+    let mut copula = false;
+    while let Some(word) = end.checked_sub(1).and_then(|last| words.get(last)) {
+        if !word.is_any(PREDICATE) {
+            break;
+        }
+        copula |= word.is_any(COPULAS);
+        end -= 1;
+    }
+    let last = words.get(end.checked_sub(1)?)?;
+    if last.is_any(PRONOUNS) {
+        return None;
+    }
+    let contracted = last.plain.ends_with("'s") && !copula;
+    if !copula && !contracted {
+        return None;
+    }
+    let subject = noun_phrase_before(words, end)?;
+    if subject.iter().all(|word| word.is_any(IDLE) || is_stop_word(&word.plain))
+        || subject.last()?.is_any(IDLE)
+    {
+        return None;
+    }
+    let title = titled(subject);
+    Some(if contracted { title.trim_end_matches("'s").to_owned() } else { title })
+}
+
+/// "There's a seed swap on Sunday", "we have a party of thirty on Friday".
+pub(super) fn existence(said: &Said<'_>) -> Option<String> {
+    let words = said.all.as_slice();
+    let at = words.iter().enumerate().find_map(|(at, word)| {
+        let next = words.get(at + 1)?;
+        match word.plain.as_str() {
+            "there's" => Some(at + 1),
+            "there" if next.is_any("is are") => Some(at + 2),
+            "there" if next.plain == "will" => Some(at + 3),
+            "have" | "has" | "got" if !next.is_any("to been a-look") => Some(at + 1),
+            _ if word.plain.ends_with("'ve") && next.plain == "got" => Some(at + 2),
+            _ => None,
+        }
+    })?;
+    let determiner = words.get(at)?;
+    if !(determiner.is_any(DETERMINERS) || is_event_noun(words, at)) {
+        return None;
+    }
+    let phrase = noun_phrase_from(words, at);
+    let head = phrase
+        .iter()
+        .position(|word| word.is_any("of with"))
+        .map_or(phrase.last(), |of| phrase.get(of.checked_sub(1)?));
+    head.filter(|head| !head.is_any(IDLE) && !is_stop_word(&head.plain)).map(|_| titled(phrase))
+}
+
+/// The event noun that stands nearest before the date, else the first after it, with the words that describe it.
+pub(super) fn named(said: &Said<'_>) -> Option<String> {
+    let before = nouns_in(&said.before);
+    let Some(noun) = before.last() else {
+        let after = nouns_in(&said.after);
+        return after.first().map(|noun| with_company(&said.after, *noun)).or_else(|| appointment(said));
+    };
+    Some(with_company(&said.before, *noun))
+}
+
+/// "See the dentist on Monday", "dentist on Monday": right before the date.
+fn appointment(said: &Said<'_>) -> Option<String> {
+    let last = said.before.last().filter(|last| last.is_any(APPOINTMENTS))?;
+    let phrase = noun_phrase_before(&said.before, said.before.len());
+    Some(phrase.map_or_else(|| last.said.to_owned(), titled))
+}
+
+/// In a clause that is a task, an event is what the task is for: "the slides for the review on Monday".
+pub(super) fn beside_a_task(said: &Said<'_>) -> Option<String> {
+    let (from, to) = nouns_in(&said.before).last().copied()?;
+    let led = said.before.get(from.checked_sub(1)?)?;
+    let for_it = (0..from)
+        .rev()
+        .take(4)
+        .filter_map(|at| said.before.get(at))
+        .find(|word| word.is_any("for before to at during after of"));
+    let near = to + 2 >= said.before.len();
+    (near && for_it.is_some() && !led.is_any("a an")).then(|| with_company(&said.before, (from, to)))
+}
+
+/// What a question takes for granted: "could you drive us to the tournament on Saturday?"
+pub(super) fn asked(said: &Said<'_>) -> Option<String> {
+    let (from, to) = nouns_in(&said.before).last().copied()?;
+    let determined = (from.saturating_sub(3)..from)
+        .filter_map(|at| said.before.get(at))
+        .any(|word| word.is_any("the my our"));
+    let tied = (from.saturating_sub(4)..from)
+        .filter_map(|at| said.before.get(at))
+        .any(|word| word.is_any("to for at before"));
+    (determined && tied).then(|| with_company(&said.before, (from, to)))
+}
+
+/// An event noun with what describes it before, and with whom or of what it is.
+fn with_company(words: &[Word<'_>], (from, to): (usize, usize)) -> String {
+    let describing = stripped(words.get(from..to).unwrap_or_default());
+    let tail = words.get(to).filter(|word| word.is_any("with of")).map_or(to, |_| {
+        let phrase = noun_phrase_from(words, to + 1);
+        let skipped = words
+            .get(to + 1..)
+            .unwrap_or_default()
+            .iter()
+            .take_while(|word| word.is_any(DETERMINERS))
+            .count();
+        if phrase.is_empty() { to } else { to + 1 + skipped + phrase.len() }
+    });
+    match words.get(to..tail.min(words.len())).filter(|tail| !tail.is_empty()) {
+        Some(tail) => format!(
+            "{} {}",
+            titled(describing),
+            tail.iter().map(|word| word.said).collect::<Vec<_>>().join(" ")
+        ),
+        None => titled(describing),
+    }
+}
+
+/// The places of event nouns, each with up to three words before that describe it: from where to where.
+fn nouns_in(words: &[Word<'_>]) -> Vec<(usize, usize)> {
+    (0..words.len())
+        .filter(|at| is_event_noun(words, *at))
+        .map(|at| {
+            let before = at.checked_sub(1).and_then(|before| words.get(before));
+            let pair = before
+                .zip(words.get(at))
+                .is_some_and(|(one, other)| is_listed(&format!("{} {}", one.plain, other.plain)));
+            let mut from = if pair { at - 1 } else { at };
+            while from > 0 && at - from < 3 && describes(words, from - 1) {
+                from -= 1;
+            }
+            (from, at + 1)
+        })
+        .collect()
+}
+
+fn is_listed(noun: &str) -> bool {
+    NOUNS.contains(noun) || noun.strip_suffix('s').is_some_and(|noun| NOUNS.contains(noun))
+}
+
+/// Whether the word at `at` describes the noun after it; "design" and "review" do when a determiner stands before them.
+fn describes(words: &[Word<'_>], at: usize) -> bool {
+    let Some(word) = words.get(at) else { return false };
+    let before = at.checked_sub(1).and_then(|before| words.get(before));
+    let determined = before.is_some_and(|before| before.is_any(DETERMINERS) || before.plain.ends_with("'s"));
+    let owner = word.plain.ends_with("'s") && !word.is_any(PRONOUNS);
+    let ordinal = word.is_any("second third final first last");
+    owner
+        || ordinal
+        || !is_stop_word(&word.plain)
+            && word.plain.chars().all(|c| c.is_alphanumeric() || c == '-')
+            && (determined
+                || word.is_name()
+                || !is_task_verb(&word.plain)
+                    && !word.plain.ends_with("ing")
+                    && !crate::embedded::lexicon::ends_a_phrase(&word.plain))
+}
+
+/// Not "the meeting room", and of "call" and its like only the noun.
+fn is_event_noun(words: &[Word<'_>], at: usize) -> bool {
+    let Some(word) = words.get(at) else { return false };
+    let next = words.get(at + 1);
+    let part = next.is_some_and(|next| {
+        next.is_any("room notes cake dress present gift ticket tickets card table fee bill hall ground report invitation invitations slides shoes agenda list")
+    });
+    let pair = at
+        .checked_sub(1)
+        .and_then(|before| words.get(before))
+        .is_some_and(|before| is_listed(&format!("{} {}", before.plain, word.plain)));
+    let plain = word.plain.strip_suffix("'s").unwrap_or(&word.plain);
+    if part || !(pair || is_listed(plain)) {
+        return false;
+    }
+    // Ambiguous nouns count in the singular alone: "he calls" is a verb.
+    let single = plain.strip_suffix('s').unwrap_or(plain);
+    if pair || !AMBIGUOUS_EVENT_NOUNS.contains(&single) && !AMBIGUOUS_EVENT_NOUNS.contains(&plain) {
+        return true;
+    }
+    let Some(last) = at.checked_sub(1).and_then(|before| words.get(before)) else {
+        return next.is_some_and(|next| next.plain == "with");
+    };
+    last.is_any(DETERMINERS)
+        || last.plain.ends_with("'s") && !last.is_any(PRONOUNS)
+        || last.plain.len() > 2 && !last.is_any(PRONOUNS) && describes(words, at - 1)
+}
