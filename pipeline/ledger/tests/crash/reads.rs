@@ -42,7 +42,8 @@ reads! { ledger, about:
     conversations(&about.user, &ConversationFilter::default());
     conversations_within(&about.user, &ConversationFilter::default(), |_| Ok::<(), ()>(()));
     conversation(&about.user, &conversation(&about.user), true);
-    in_progress(&about.user);
+    in_progress(&about.user); list_live(None, 9); parked_jobs(&about.user, 9);
+    photos(&about.user, &conversation(&about.user)); due_live(std::time::Duration::ZERO, None, 9);
     action_items(&about.user, &ItemFilter::default());
     action_items_named(&about.user, &["i".to_owned()]);
     memories(&about.user, &MemoryFilter::default());

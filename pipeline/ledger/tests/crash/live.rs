@@ -1,0 +1,90 @@
+//! Live conversations: opened, filled and ended by the socket that owns them.
+
+use ledger::{AssignedSpeaker, EndedBy, Error, Ledger, NewLive};
+use records::{ConversationId, Segment, Source, UserId};
+
+use crate::Said;
+use crate::world::World;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Live {
+    Open,
+    Resume,
+    Append,
+    Grow,
+    Assign,
+    Photo,
+    Close,
+    Admit,
+}
+
+impl Said for Live {
+    type Scene = UserId;
+
+    /// Every open is another socket's.
+    fn is_harmless_twice(self) -> bool {
+        !matches!(self, Self::Open | Self::Resume)
+    }
+
+    async fn prepare(self, world: &World, person: &str) -> UserId {
+        let user = world.person(person).await;
+        let ledger = world.ledger(true);
+        let before: &[Self] = match self {
+            Self::Open => &[],
+            Self::Resume | Self::Append | Self::Photo | Self::Close => &[Self::Open],
+            Self::Grow | Self::Assign | Self::Admit => &[Self::Open, Self::Append],
+        };
+        for verb in before {
+            verb.say(&ledger, &user).await.unwrap();
+        }
+        user
+    }
+
+    async fn say(self, ledger: &Ledger, user: &UserId) -> Result<(), Error> {
+        let id = ConversationId::new(format!("live-{user}"));
+        match self {
+            Self::Open | Self::Resume => ledger.open_live(user, &new(&id)).await.map(drop),
+            Self::Append => {
+                let said = [said(user, "Buy milk", 1.0)];
+                ledger.append_live(user, &id, 1, &said, Some(1.0)).await.map(drop)
+            }
+            Self::Grow => {
+                let said = [said(user, "Buy milk and bread", 2.0)];
+                ledger.append_live(user, &id, 1, &said, None).await.map(drop)
+            }
+            Self::Assign => {
+                let assigned = AssignedSpeaker { speaker_id: 0, person_id: None, segment_ids: Vec::new() };
+                ledger.assign_live_speaker(user, &id, 1, &assigned).await.map(drop)
+            }
+            Self::Photo => ledger.add_live_photo(user, &id, 1, ("p", "/9j/")).await.map(drop),
+            Self::Close => ledger.close_live(user, &id, 1).await.map(drop),
+            Self::Admit => ledger.admit_live(user, &id, EndedBy::Socket { epoch: 1 }, None).await.map(drop),
+        }
+    }
+}
+
+fn new(id: &ConversationId) -> NewLive {
+    NewLive {
+        fresh_id: id.clone(),
+        wanted_id: None,
+        device_id: None,
+        platform: None,
+        language: "en".to_owned(),
+        source: Source::new("phone"),
+        timeout: 120,
+        process: "p".to_owned(),
+    }
+}
+
+fn said(user: &UserId, text: &str, end: f64) -> Segment {
+    Segment {
+        id: Some(format!("segment-{user}")),
+        text: text.to_owned(),
+        speaker: Some("SPEAKER_00".to_owned()),
+        speaker_id: None,
+        is_user: false,
+        person_id: None,
+        start: 0.0,
+        end,
+    }
+}
