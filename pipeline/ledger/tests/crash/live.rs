@@ -28,7 +28,7 @@ impl Said for Live {
 
     async fn prepare(self, world: &World, person: &str) -> UserId {
         let user = world.person(person).await;
-        let ledger = world.ledger(true);
+        let ledger = world.ledger();
         let before: &[Self] = match self {
             Self::Open => &[],
             Self::Resume | Self::Append | Self::Photo | Self::Close => &[Self::Open],

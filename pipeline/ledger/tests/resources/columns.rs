@@ -37,7 +37,8 @@ const MAY_BE_EMPTY: &[(&str, &str)] = &[
     (
         "conversations",
         "folder_id geolocation external_data private_text text_source text_source_spec \
-         client_session_id client_device_id client_platform last_append_at engine counted_bytes",
+         client_session_id client_device_id client_platform last_append_at engine counted_bytes \
+         live_epoch live_timeout last_activity_at process_after live_process live_since",
     ),
     ("developer_keys", "last_used_at expires_at revoked_at"),
     (
