@@ -4,8 +4,8 @@ use std::{sync::Arc, time::Duration};
 
 use job::{Policy, Queue, Timestamp};
 use sqlx::{
-    Executor, PgPool, Postgres, Transaction,
-    migrate::{Migrate, Migrator},
+    Executor, PgConnection, PgPool, Postgres, Transaction,
+    migrate::Migrator,
     postgres::{PgConnectOptions, PgPoolOptions},
 };
 
@@ -221,8 +221,7 @@ pub enum Migrated {
 /// The session that applies them ends with the pool, and its lock with it.
 async fn apply_missing(pool: &PgPool) -> Result<Migrated, sqlx::Error> {
     let mut session = pool.acquire().await?;
-    // The migrator takes this lock once more, which its own session may: what is missing now nobody else applies.
-    Migrate::lock(&mut *session).await?;
+    lock_migrations(&mut session).await?;
     let applied = applied(&mut session).await?;
     let versions = MIGRATOR.iter().map(|migration| migration.version);
     let missing: Vec<i64> = versions.filter(|version| !applied.contains(version)).collect();
@@ -236,6 +235,18 @@ async fn apply_missing(pool: &PgPool) -> Result<Migrated, sqlx::Error> {
         (true, false) => Ok(Migrated::Newer(unknown)),
         (false, false) => Ok(Migrated::Parted { missing, unknown }),
     }
+}
+
+/// Waits until no other process migrates; the lock goes with the session.
+///
+/// By asking again, because a session that waits inside PostgreSQL for sqlx's own lock holds a snapshot, and
+/// `create index concurrently` of the process that migrates waits for every snapshot: a deadlock.
+async fn lock_migrations(session: &mut PgConnection) -> Result<(), sqlx::Error> {
+    let lock = "select pg_try_advisory_lock(hashtext('listen migrate'))";
+    while !sqlx::query_scalar::<_, bool>(lock).fetch_one(&mut *session).await? {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    Ok(())
 }
 
 /// A pool of `size` sessions, each checked when it is handed out and when it is released.

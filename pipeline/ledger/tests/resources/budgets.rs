@@ -67,9 +67,8 @@ async fn a_create_beyond_the_days_limit_stores_nothing_and_tomorrow_has_room() {
         assert_eq!((over.budget, over.limit), (Budget::ConversationsPerDay, 2));
         assert!(over.retry_after.is_some_and(|seconds| (1..=86_401).contains(&seconds)));
     }
-    let rows = "select (select count(*) from conversations) + (select count(*) from finalization_jobs) \
-        + (select count(*) from finalization_bells)";
-    assert_eq!(world.count(rows).await, 6);
+    let rows = "select (select count(*) from conversations) + (select count(*) from finalization_jobs)";
+    assert_eq!(world.count(rows).await, 4);
     create(&world.ledger, &world.bob, talk("c", "words")).await.unwrap();
     world.run("update user_usage set day = day - 1").await;
     assert_eq!(world.ledger.user_budget(&world.ann).await.unwrap().unwrap().conversations_today, 0);

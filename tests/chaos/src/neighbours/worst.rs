@@ -244,10 +244,7 @@ const WAITING: &str = "insert into conversations (user_id, conversation_id, sour
              'queued', now(), false, true, now(), now() + interval '300 s', now(), now() from generate_series(1, {many}) n; \
      insert into finalization_admissions (user_id, conversation_id, revision, job_id, admitted_at) \
          select user_id, conversation_id, revision, job_id, admitted_at from finalization_jobs where user_id = '{user}'; \
-     do $$ begin if to_regclass('finalization_bells') is not null then \
-         execute 'insert into finalization_bells (job_id, ring, dispatch_generation, queue, ring_at) \
-             select job_id, 0, generation, queue, ready_at from finalization_jobs where user_id = ''{user}'''; \
-     end if; end $$; analyze";
+     analyze";
 
 /// Runs statements of the kit about a user of the kit.
 async fn run(pool: &PgPool, statements: &str, user: &str) {
