@@ -158,8 +158,9 @@ impl Fetcher {
                 free = self.free_slots(asked_for.max(1)), if claims.len() < CLAIMS_IN_FLIGHT && next == Next::Claim => {
                     match free {
                         Some(free) if !self.is_stopping(&context) && !jobs.is_closed() => {
+                            let in_flight = asked_for;
                             asked_for += free.num_permits();
-                            claims.spawn(self.clone().claim(free));
+                            claims.spawn(self.clone().claim(free, in_flight));
                         }
                         // Stopped; or the worker ended by itself, and has dropped the other end.
                         _ => break,
@@ -227,8 +228,11 @@ impl Fetcher {
         tracing::info!(job_id = %holding.job_id, epoch = %holding.epoch, granted = matches!(answer, Ok(Answer::Granted { .. })), "released unstarted");
     }
 
-    async fn claim(self, free: OwnedSemaphorePermit) -> Done {
+    /// `in_flight`: the slots of a claim that has not answered yet. All of them may become one user's, so they come off the
+    /// share of everybody: other users' jobs are then looked for first.
+    async fn claim(self, free: OwnedSemaphorePermit, in_flight: usize) -> Done {
         let (running, share) = self.running.shares(self.concurrency);
+        let share = share.saturating_sub(u32::try_from(in_flight).unwrap_or(u32::MAX));
         let request = ClaimRequest {
             queue: self.queue,
             worker: self.worker.clone(),

@@ -23,6 +23,9 @@ const DOING: &str = "claiming jobs";
 /// For how long single claims go on after one succeeded: until they are handed over, no heartbeat renews their leases.
 const SINGLE_CLAIMS: Duration = Duration::from_secs(3);
 
+/// How many users a claim looks at, at most twice, to find those whose turn it is.
+const USERS_PER_CLAIM: i64 = 64;
+
 /// What a worker asks for.
 #[derive(Clone, Debug)]
 pub struct ClaimRequest {
@@ -172,6 +175,7 @@ impl Ledger {
             .map(|(user, _)| user.as_str())
             .chain(beyond_share.iter().map(|due| due.row.user_id.as_str()))
             .collect();
+        let mut known = self.quarantine.jobs(Instant::now());
         let (mut users, mut jobs) = (Vec::new(), Vec::new());
         let begin = self.turns.last(request.queue);
         let mut last = begin.clone();
@@ -181,9 +185,13 @@ impl Ledger {
                 sqlx::query_as(include_str!("../sql/claim/waiting_users.sql"))
                     .bind(request.queue.as_str())
                     .bind(after)
+                    .bind(USERS_PER_CLAIM)
+                    .bind(&known)
                     .fetch_all(&mut *connection)
                     .await
                     .doing(DOING)?;
+            // Those behind a full page have their turn in the next claim, before the first ones have another.
+            let is_full = waiting.len() >= USERS_PER_CLAIM as usize;
             for (user, job, is_due) in waiting {
                 if users.len() == beyond_share.len() {
                     break;
@@ -194,7 +202,7 @@ impl Ledger {
                     jobs.push(job);
                 }
             }
-            if users.len() == beyond_share.len() {
+            if is_full || users.len() == beyond_share.len() {
                 break;
             }
         }
@@ -202,7 +210,6 @@ impl Ledger {
         if users.is_empty() {
             return Ok(Vec::new());
         }
-        let mut known = self.quarantine.jobs(Instant::now());
         known.extend(within_share.iter().map(|due| due.row.job_id.clone()));
         sqlx::query_as(include_str!("../sql/claim/by_id.sql"))
             .bind(users)
@@ -226,7 +233,7 @@ impl Ledger {
     async fn claim_one_by_one(&self, request: &ClaimRequest) -> Result<JobClaims, Error> {
         let begun = Instant::now();
         let mut claims = JobClaims::default();
-        let one = ClaimRequest { slots: 1, ..request.clone() };
+        let mut one = ClaimRequest { slots: 1, ..request.clone() };
         for _ in 0..request.slots {
             if !claims.claims.is_empty() && begun.elapsed() > SINGLE_CLAIMS {
                 break;
@@ -241,6 +248,9 @@ impl Ledger {
                 Ok(more) => {
                     let any = !more.claims.is_empty() || more.deferred > 0;
                     claims.deferred += more.deferred;
+                    for claimed in &more.claims {
+                        *one.running.entry(claimed.user_id.clone()).or_default() += 1;
+                    }
                     claims.claims.extend(more.claims);
                     Ok(any)
                 }

@@ -191,6 +191,29 @@ async fn a_job_that_is_not_due_takes_no_turn() {
     assert_eq!(whose(&claims), ["heavy"]);
 }
 
+/// After an outage many users wait for another attempt: whoever sorts behind them has a turn all the same.
+#[tokio::test]
+async fn many_users_whose_jobs_are_not_due_hide_no_user_behind_them() {
+    let world = World::new().await;
+    users(&world, &[("heavy", 9), ("zoe", 1)]).await;
+    world
+        .database
+        .seed(&[
+            "insert into users (user_id) select 'u' || n from generate_series(100, 299) n",
+            "insert into finalization_jobs select (jsonb_populate_record(j, jsonb_build_object( \
+                 'user_id', 'u' || n, 'job_id', 'fj_' || n, 'conversation_id', 'c' || n, \
+                 'ready_at', now() + interval '1 hour'))).* \
+             from finalization_jobs j, generate_series(100, 299) n where j.user_id = 'zoe'",
+        ])
+        .await;
+    let mut claimed = Vec::new();
+    for _ in 0..6 {
+        let claims = world.ledger.claim(&fair(1, &[("heavy", 2)])).await.unwrap();
+        claimed.extend(whose(&claims).into_iter().map(str::to_owned));
+    }
+    assert!(claimed.contains(&"zoe".to_owned()), "{claimed:?}");
+}
+
 /// One user has 100,000 older jobs: another user's single job is claimed with the next free slot all the same, and the claim
 /// reads a handful of rows.
 #[tokio::test]
