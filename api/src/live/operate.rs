@@ -83,6 +83,7 @@ impl Operator {
                 match ledger.append_live(user, &id, epoch, &segments, began_ago).await? {
                     Ok(Appended::Stored(numbers)) => Event::Appended(numbers).into(),
                     Ok(Appended::Full) => Event::Full.into(),
+                    Ok(Appended::OverBudget) => Event::OverBudget.into(),
                     Err(lost) => lost.into(),
                 }
             }

@@ -351,6 +351,8 @@ pub enum CloseCode {
     Undecodable,
     /// 1008: the key, the user or the language.
     Refused,
+    /// 1008: the user's budget is used up (`listen users set --limits`).
+    OverBudget,
     /// 1009: a frame over the limit.
     TooBig,
     /// 1011: the speech engine failed for good, or the service broke.
@@ -370,7 +372,7 @@ impl CloseCode {
             Self::ByClient => 1000,
             Self::Idle | Self::Superseded => 1001,
             Self::Undecodable => 1003,
-            Self::Refused => 1008,
+            Self::Refused | Self::OverBudget => 1008,
             Self::TooBig => 1009,
             Self::Failed => 1011,
             Self::Restarting => 1012,
@@ -387,6 +389,7 @@ impl CloseCode {
             Self::Superseded => "superseded",
             Self::Undecodable => "undecodable_audio",
             Self::Refused => "refused",
+            Self::OverBudget => "over_budget",
             Self::TooBig => "frame_too_big",
             Self::Failed => "failed",
             Self::Restarting => "restarting",
@@ -396,12 +399,13 @@ impl CloseCode {
     }
 
     /// Every reason, for counters that begin at zero.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::ByClient,
         Self::Idle,
         Self::Superseded,
         Self::Undecodable,
         Self::Refused,
+        Self::OverBudget,
         Self::TooBig,
         Self::Failed,
         Self::Restarting,

@@ -58,6 +58,8 @@ pub enum Event {
     Appended(Vec<Option<i32>>),
     /// [`Action::Append`] would make the conversation too large.
     Full,
+    /// [`Action::Append`] exceeds what the user may store.
+    OverBudget,
     /// [`Action::Renew`] was carried out.
     Renewed,
     /// [`Action::Admit`] was carried out, or somebody else admitted it before.
@@ -244,6 +246,7 @@ impl Session {
         let Some(in_flight) = self.in_flight.take() else { return };
         match (in_flight, answer) {
             (_, Event::GaveUp) => self.close(self.leaving.unwrap_or(CloseCode::Failed), actions),
+            (_, Event::OverBudget) => self.close(CloseCode::OverBudget, actions),
             (_, Event::NoUser) => self.close(CloseCode::Refused, actions),
             (_, Event::Refused(Lost::Superseded)) => self.close(CloseCode::Superseded, actions),
             (InFlight::Opening, Event::Opened(conversation)) => self.opened(conversation, now),

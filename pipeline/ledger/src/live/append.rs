@@ -9,6 +9,7 @@ use sqlx::PgConnection;
 use super::{LiveLost, hold};
 use crate::{
     Ledger,
+    budgets::Charge,
     error::{Doing, Error},
     segments::{
         append::{MOST_BYTES, MOST_SEGMENTS, held, speakers},
@@ -25,6 +26,8 @@ pub enum Appended {
     Stored(Vec<Option<i32>>),
     /// It would hold more than 10,000 segments, or 4 MiB: nothing was stored.
     Full,
+    /// The user may store no more, or create no more conversations today: nothing was stored.
+    OverBudget,
 }
 
 /// A segment that is stored already: its place, and what it counts for the limit.
@@ -86,6 +89,15 @@ impl Ledger {
         grow(&mut transaction, user, conversation, &grown, &known).await?;
         let finished_at = started_at + length(segments);
         renew(&mut transaction, user, conversation, Some((started_at, finished_at)), now).await?;
+        let charge = Charge {
+            conversations: i64::from(stored.segments == 0),
+            bytes: after - before,
+            ..Charge::default()
+        };
+        match self.charge_live(&mut transaction, user, conversation, charge, now).await {
+            Err(Error::OverBudget(_)) => return Ok(Ok(Appended::OverBudget)),
+            charged => charged?,
+        }
         transaction.commit().await.doing(DOING)?;
         let numbers: HashMap<&str, Option<i32>> =
             new.iter().map(|segment| (id_of(segment), segment.speaker_id)).collect();
@@ -117,6 +129,30 @@ impl Ledger {
             Ok(Ok(()))
         })
         .await
+    }
+}
+
+impl Ledger {
+    /// Charges what a live conversation now stores to it and to its user; the last statements before the commit.
+    pub(super) async fn charge_live(
+        &self,
+        connection: &mut PgConnection,
+        user: &UserId,
+        conversation: &ConversationId,
+        charge: Charge,
+        now: Timestamp,
+    ) -> Result<(), Error> {
+        sqlx::query(
+            "update conversations set counted_bytes = coalesce(counted_bytes, 0) + $3 \
+             where user_id = $1 and conversation_id = $2",
+        )
+        .bind(user.as_str())
+        .bind(conversation.as_str())
+        .bind(charge.bytes)
+        .execute(&mut *connection)
+        .await
+        .doing(DOING)?;
+        self.charge(connection, user, charge, now).await
     }
 }
 

@@ -5,6 +5,7 @@ use records::{ConversationId, Timestamp, UserId};
 use super::{LiveLost, hold};
 use crate::{
     Ledger,
+    budgets::Charge,
     error::{Doing, Error},
 };
 
@@ -33,7 +34,7 @@ pub struct Photo {
 pub enum PhotoRefusal {
     /// The conversation is no longer this socket's.
     Lost(LiveLost),
-    /// It has 100 pictures, or 20 MiB of them.
+    /// It has 100 pictures, or 20 MiB of them, or the user may store no more.
     TooMany,
 }
 
@@ -67,7 +68,7 @@ impl Ledger {
             if stored >= MOST || bytes + base64.len() as i64 > MOST_BYTES {
                 return Ok(Err(PhotoRefusal::TooMany));
             }
-            sqlx::query(
+            let inserted = sqlx::query(
                 "insert into photos (user_id, conversation_id, photo_id, base64, created_at) \
                  values ($1, $2, $3, $4, $5) on conflict (user_id, conversation_id, photo_id) do nothing",
             )
@@ -90,6 +91,13 @@ impl Ledger {
             .execute(&mut *transaction)
             .await
             .doing(DOING)?;
+            if inserted.rows_affected() > 0 {
+                let charge = Charge { bytes: base64.len() as i64, ..Charge::default() };
+                match self.charge_live(&mut transaction, user, conversation, charge, now).await {
+                    Err(Error::OverBudget(_)) => return Ok(Err(PhotoRefusal::TooMany)),
+                    charged => charged?,
+                }
+            }
             transaction.commit().await.doing(DOING)?;
             Ok(Ok(()))
         })

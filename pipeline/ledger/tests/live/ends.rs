@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use job::{Origin, Queue, State, WorkerId};
-use ledger::{Appended, EndedBy, LIVE_GRACE, LiveAdmission, LiveLost, Settings, WithKeys};
+use ledger::{
+    Appended, CHECKS, EndedBy, LIVE_GRACE, LimitsChange, LiveAdmission, LiveLost, PhotoRefusal, Settings,
+    UserChange, WithKeys,
+};
 use records::Status;
 
 use crate::world::{World, said};
@@ -194,4 +197,32 @@ async fn a_full_conversation_is_ended_and_its_last_words_go_into_the_next() {
     let by = EndedBy::Socket { epoch: live.epoch };
     fresh(world.ledger.admit_live(&world.ann, &live.id, by, None).await.unwrap());
     assert_eq!(world.texts(&live.id).await.len(), 1);
+}
+
+#[tokio::test]
+async fn what_a_live_conversation_stores_is_charged_to_its_user_and_bounded() {
+    let world = World::new().await;
+    let limits = LimitsChange { bytes: Some(Some(60)), ..LimitsChange::default() };
+    let change = UserChange { limits, ..UserChange::default() };
+    world.ledger.change_user(&world.ann, &change).await.unwrap().unwrap();
+    let live = world.spoken("c1", None).await;
+    world.say(&live, &[said("s1", "Buy milk tomorrow.", 0.0)], None).await;
+    let account = async || {
+        let budget = world.ledger.user_budget(&world.ann).await.unwrap().unwrap();
+        (budget.conversations_today, budget.bytes)
+    };
+    assert_eq!(account().await, (1, 30), "a repeat costs nothing");
+    let append = async |text: &str| {
+        let said = [said("s2", text, 3.0)];
+        world.ledger.append_live(&world.ann, &live.id, live.epoch, &said, None).await.unwrap().unwrap()
+    };
+    assert_eq!(append(&"w".repeat(23)).await, Appended::OverBudget);
+    let photo = world.ledger.add_live_photo(&world.ann, &live.id, live.epoch, ("p", &"A".repeat(40))).await;
+    assert_eq!(photo.unwrap(), Err(PhotoRefusal::TooMany));
+    assert_eq!((account().await, world.texts(&live.id).await.len()), ((1, 30), 1));
+    assert!(matches!(append("short").await, Appended::Stored(_)));
+    let by = EndedBy::Socket { epoch: live.epoch };
+    fresh(world.ledger.admit_live(&world.ann, &live.id, by, None).await.unwrap());
+    let check = CHECKS.iter().find(|check| check.name == "usage_recounts").unwrap();
+    assert_eq!(world.ledger.verify(check, 10).await.unwrap().offenders, Vec::<String>::new());
 }

@@ -46,7 +46,7 @@ impl World {
         let appended = self.ledger.append_live(&self.ann, &live.id, live.epoch, said, began).await;
         match appended.unwrap().unwrap() {
             Appended::Stored(numbers) => numbers,
-            Appended::Full => panic!("it is not full"),
+            refused => panic!("{refused:?}"),
         }
     }
 
