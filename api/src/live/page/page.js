@@ -107,6 +107,8 @@ function forget() {
 
 /** Begins, or goes on: by the ids that the tab keeps, the service finds the conversation again. */
 async function begin(how) {
+  // Sentences that the service may not have.
+  const unsure = conversation?.unsure;
   stop();
   mode = how;
   if (how === "speak") {
@@ -124,7 +126,7 @@ async function begin(how) {
   const id = kept("conversation", uuid);
   await recall(id);
   if (state !== "connecting") return;
-  const wants = { key: kept("key"), uid: kept("uid"), id, device: kept("device", uuid), transcripts: how !== "speak" };
+  const wants = { key: kept("key"), uid: kept("uid"), id, device: kept("device", uuid), transcripts: how !== "speak", unsure };
   conversation = new Conversation(wants, (what, told) => happened[what](told));
   if (how === "browser") hearing = recognition();
 }

@@ -16,7 +16,7 @@ export function uuid() {
 
 export class Conversation {
   /** `tell` is called with what happens: `open`, `segments`, `status`, `processing`, `made`, `lost`, `refused`, `ended`. */
-  constructor({ key, uid, id, device, transcripts }, tell) {
+  constructor({ key, uid, id, device, transcripts, unsure }, tell) {
     Object.assign(this, { key, uid, id, transcripts, tell });
     this.query = new URLSearchParams({
       uid, codec: "pcm16", sample_rate: 16_000, client_device_id: device, client_conversation_id: id,
@@ -26,7 +26,7 @@ export class Conversation {
     this.failures = 0;
     this.audio = [];
     /** Sentences that the service has not shown yet, by id. */
-    this.unsure = new Map();
+    this.unsure = transcripts && unsure ? unsure : new Map();
     this.connect();
   }
 
