@@ -15,7 +15,11 @@ use ledger::Budgets;
 use outside::{BadVapid, Vapid};
 use secrecy::SecretString;
 
-pub(crate) use self::{live::LiveConfig, shown::shown, size::Size};
+pub(crate) use self::{
+    live::{LiveConfig, Switch},
+    shown::shown,
+    size::Size,
+};
 
 use crate::{
     connections::Limits,

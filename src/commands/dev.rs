@@ -10,7 +10,7 @@ use secrecy::{ExposeSecret, SecretString};
 
 use super::{keys, migrate::bring_up_to_date, serve, stdout::say, users};
 use crate::{
-    config::{Config, Dispatch, shown},
+    config::{Config, Dispatch, Switch, shown},
     console::door,
     database,
     embedded::Private,
@@ -68,6 +68,7 @@ async fn stay(
     spans: Option<SpanCounts>,
 ) -> anyhow::Result<ExitCode> {
     durable_on_loopback(&mut config);
+    config.live.live_page = Switch::On;
     let desk_key = desk_key(&mut config);
     let options = match private {
         Some(private) => private.options(),
@@ -121,6 +122,7 @@ impl Place {
         format!(
             "\nlisten is up; Ctrl-C stops it.\n\
              API       {api}/v1  (described at {api}/docs)\n\
+             Speak     {api}/live\n\
              Console   {admin}/console{desk_key}\n\
              Metrics   {admin}/metrics\n\
              Database  {database}\n\n\

@@ -8,7 +8,7 @@ use outside::BadVapid;
 use speech::NoMeter;
 
 use super::{Config, Dispatch, Role};
-use crate::database;
+use crate::{database, wiring::install_crypto};
 
 /// A day, in seconds: nothing about one run takes longer.
 const DAY: u64 = 86_400;
@@ -27,6 +27,8 @@ impl Config {
             self.together().into_iter().filter(|(wrong, _)| *wrong).map(|(_, words)| words.to_owned());
         let unreadable =
             [self.bad_budget(), self.bad_cron(), self.bad_origins(), self.bad_vapid(), self.bad_server()];
+        // A speech engine makes its client at once, which wants to know the crypto library.
+        install_crypto();
         let speech =
             self.live.speech().engine(Arc::new(NoMeter), [0; 32]).err().map(|wrong| wrong.to_string());
         let door = self.door().err().map(|wrong| wrong.to_string());

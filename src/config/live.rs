@@ -17,6 +17,13 @@ pub(crate) enum SpeechEngine {
     None,
 }
 
+/// Whether something is served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Switch {
+    On,
+    Off,
+}
+
 /// What can be set about live sockets.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Live audio")]
@@ -24,6 +31,9 @@ pub(crate) struct LiveConfig {
     /// Live sockets at once in one process.
     #[arg(long, env = "LISTEN_LIVE_SESSIONS", default_value_t = 1_000, value_name = "N")]
     pub(crate) live_sessions: usize,
+    /// Serve the page to speak to, /live, at the public address.
+    #[arg(long, env = "LISTEN_LIVE_PAGE", default_value = "off", value_name = "SWITCH")]
+    pub(crate) live_page: Switch,
     /// What recognizes speech.
     #[arg(long, env = "LISTEN_SPEECH_ENGINE", default_value = "auto", value_name = "ENGINE")]
     speech_engine: SpeechEngine,
@@ -89,6 +99,7 @@ impl LiveConfig {
         };
         vec![
             ("live_sessions", self.live_sessions.to_string()),
+            ("live_page", format!("{:?}", self.live_page).to_lowercase()),
             ("speech_engine", format!("{:?}", self.speech_engine).to_lowercase()),
             ("speech_base_url", self.speech_base_url.as_deref().map_or("(none)".to_owned(), address)),
             ("speech_api_key", masked(&self.speech_api_key)),

@@ -10,7 +10,7 @@ use tokio_util::task::TaskTracker;
 
 use super::{App, chance, process_name};
 use crate::{
-    config::{Config, Role},
+    config::{Config, Role, Switch},
     lifecycle::Lifecycle,
     speech::SpeechMeter,
 };
@@ -34,6 +34,7 @@ impl LiveParts {
         api::LiveSettings {
             live: self.sessions.clone(),
             sessions: config.live.live_sessions,
+            page: config.live.live_page == Switch::On,
             engine: Arc::clone(&self.engine),
             process: process_name(),
             ..api::LiveSettings::default()

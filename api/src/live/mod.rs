@@ -11,6 +11,7 @@ mod ending;
 mod intake;
 mod metrics;
 mod operate;
+pub(crate) mod page;
 mod pictures;
 mod query;
 mod registry;
@@ -43,6 +44,8 @@ pub struct LiveSettings {
     pub key_checked_every: Duration,
     /// What recognizes speech.
     pub engine: Arc<dyn Engine>,
+    /// Whether the page to speak to is served at `/live` (`LISTEN_LIVE_PAGE`).
+    pub page: bool,
     /// This process's name, by which operators find a session.
     pub process: String,
 }
@@ -57,6 +60,7 @@ impl Default for LiveSettings {
             sessions_per_user: 3,
             key_checked_every: Duration::from_secs(45),
             engine: engine.unwrap_or_else(|_| speech::Settings::client_engine()),
+            page: false,
             process: "listen".to_owned(),
         }
     }

@@ -1,4 +1,4 @@
-//! `/openapi.json` and `/docs`: what the service says of itself, made once at start and compressed once when it is first
+//! `/openapi.json`, `/docs` and `/live`: what the service says of itself and the page to speak to, made once at start and compressed once when it is first
 //! asked for.
 
 use std::{
@@ -8,7 +8,7 @@ use std::{
 
 use axum::{
     body::Bytes,
-    extract::State,
+    extract::{MatchedPath, State},
     http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
@@ -17,8 +17,9 @@ use flate2::{Compression, write::GzEncoder};
 
 use super::tagged::{fingerprint, is_current};
 use crate::{
-    Settings, document,
+    Error, Settings, document,
     door::{Door, takes_gzip},
+    live::page,
 };
 
 /// The page's own style is all that it loads; nothing comes from elsewhere, and nothing runs.
@@ -29,10 +30,13 @@ pub(crate) struct Documents {
     openapi: Document,
     page: Document,
     style: Document,
+    /// The page to speak to and its files, by path; none where it is switched off.
+    live: Vec<(&'static str, Document)>,
 }
 
 struct Document {
     kind: &'static str,
+    policy: &'static str,
     text: Bytes,
     /// The same, compressed. `None`: it could not be.
     gzip: OnceLock<Option<Bytes>>,
@@ -47,7 +51,11 @@ impl Documents {
     /// Renders them for these settings.
     pub(crate) fn of(settings: &Settings) -> Arc<Self> {
         let openapi = document::document(settings);
+        let live = page::FILES.iter().filter(|_| settings.live.page);
+        let live =
+            live.map(|&(path, kind, text)| (path, Document::under(page::POLICY, kind, text.to_owned())));
         Arc::new(Self {
+            live: live.collect(),
             page: Document::of("text/html; charset=utf-8", document::page::render(&openapi)),
             style: Document::of("text/css; charset=utf-8", document::page::STYLE.to_owned()),
             openapi: Document::of("application/json", openapi.to_string()),
@@ -57,9 +65,13 @@ impl Documents {
 
 impl Document {
     fn of(kind: &'static str, text: String) -> Self {
+        Self::under(PAGE_POLICY, kind, text)
+    }
+
+    fn under(policy: &'static str, kind: &'static str, text: String) -> Self {
         // Weak: what is sent may be compressed.
         let tag = format!("W/\"{}\"", fingerprint(text.as_bytes()));
-        Self { kind, text: text.into(), gzip: OnceLock::new(), tag }
+        Self { kind, policy, text: text.into(), gzip: OnceLock::new(), tag }
     }
 
     fn answer(&self, asked: &HeaderMap) -> Response {
@@ -67,7 +79,7 @@ impl Document {
             (header::CONTENT_TYPE, self.kind),
             (header::ETAG, self.tag.as_str()),
             (header::CACHE_CONTROL, "public, no-cache"),
-            (header::CONTENT_SECURITY_POLICY, PAGE_POLICY),
+            (header::CONTENT_SECURITY_POLICY, self.policy),
         ];
         let mut response = match is_current(asked, &self.tag) {
             true => StatusCode::NOT_MODIFIED.into_response(),
@@ -115,4 +127,12 @@ pub(super) async fn page(State(door): State<Door>, asked: HeaderMap) -> Response
 /// GET `/docs/style.css`.
 pub(super) async fn style(State(door): State<Door>, asked: HeaderMap) -> Response {
     door.documents.style.answer(&asked)
+}
+
+/// GET `/live` and its files: the page to speak to, where it is switched on.
+pub(super) async fn live(State(door): State<Door>, path: MatchedPath, asked: HeaderMap) -> Response {
+    match door.documents.live.iter().find(|(served, _)| *served == path.as_str()) {
+        Some((_, document)) => document.answer(&asked),
+        None => Error::UnknownPath.into_response(),
+    }
 }

@@ -40,11 +40,12 @@ pub(crate) use described::{creating, described, patterns};
 pub(crate) use documents::{AsItIs, Documents};
 pub(crate) use made::made;
 
-use crate::door::Door;
+use crate::{door::Door, live::page};
 
 /// Every route of the public interface. `P` of the documents is `/v1/dev/user`.
 pub(crate) fn all() -> Router<Door> {
-    Router::new()
+    let live = page::FILES.iter().map(|(path, _, _)| *path);
+    live.fold(Router::new(), |router, path| router.route(path, get(documents::live)))
         .route("/v1/dev/user/conversations", get(conversations::list).post(create::from_text))
         .route("/v1/dev/user/conversations/from-segments", post(create::from_segments))
         .route(

@@ -27,6 +27,7 @@ mod isolation;
 mod keys;
 mod lengths;
 mod listen;
+mod live_page;
 mod lost;
 mod memories;
 mod memory;

@@ -28,6 +28,12 @@ fn the_defaults_can_work() {
 }
 
 #[test]
+fn a_speech_engine_is_made_before_anything_else_is_set_up() {
+    let problems = wrong("speech-base-url", "http://127.0.0.1:8000/v1");
+    assert_eq!(problems, Vec::<String>::new(), "and no panic for want of a crypto library");
+}
+
+#[test]
 fn a_number_outside_of_its_range_is_refused_by_name() {
     let cases = [
         ("retention-days", "0", "36501"),

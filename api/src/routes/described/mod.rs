@@ -48,5 +48,6 @@ pub(crate) fn creating(settings: &Settings) -> HashMap<&'static str, Scope> {
 /// The patterns of all routes: the operations', and the pages that tell of them.
 pub(crate) fn patterns(settings: &Settings) -> Vec<&'static str> {
     let operations = described(settings).into_iter().map(|operation| operation.path);
-    operations.chain(["/openapi.json", "/v1/dev/openapi.json", "/docs"]).collect()
+    let live = settings.live.page.then_some("/live");
+    operations.chain(["/openapi.json", "/v1/dev/openapi.json", "/docs"]).chain(live).collect()
 }

@@ -1,0 +1,19 @@
+//! The page to speak to: its files, as they are served below `/live`. `page.js` is what a person sees and does,
+//! `socket.js` the protocol, `microphone.js` the audio. Nothing comes from elsewhere.
+
+/// What a browser may do with it: its own script, style and socket.
+pub(crate) const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
+    img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+const HTML: &str = "text/html; charset=utf-8";
+const STYLE: &str = "text/css; charset=utf-8";
+const SCRIPT: &str = "text/javascript; charset=utf-8";
+
+/// Every file: where it is served, what it is, and its text.
+pub(crate) const FILES: [(&str, &str, &str); 5] = [
+    ("/live", HTML, include_str!("page.html")),
+    ("/live/style.css", STYLE, include_str!("style.css")),
+    ("/live/page.js", SCRIPT, include_str!("page.js")),
+    ("/live/socket.js", SCRIPT, include_str!("socket.js")),
+    ("/live/microphone.js", SCRIPT, include_str!("microphone.js")),
+];
