@@ -45,7 +45,7 @@ async fn every_panel_of_a_service_at_work_has_an_answer() {
     let asking = async {
         tokio::time::sleep(AT_WORK).await;
         vacuum(&world.url).await;
-        prometheus.until("count(listen_postgres_vacuum_age_seconds)", |count| count >= 8.0).await;
+        prometheus.until("count(listen_postgres_vacuum_age_seconds)", |count| count >= 7.0).await;
         prometheus.until("namespace:listen_queue_late:avg1h", |share| share == 0.0).await;
         let mut wrong = Vec::new();
         for board in board::all() {
