@@ -14,7 +14,7 @@ use crate::shapes;
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// And how often one that waits for a later moment, or for keys.
 const LOOK_SLOWLY: Duration = Duration::from_secs(5);
-/// After this long nobody is told any more: the conversation is in the list.
+/// After this long the client is no longer notified: the conversation is in the list.
 const LOOKS: u32 = 1_800;
 
 /// Sends `memory_processing_started`, and `memory_created` once the conversation is completed. Ends without a word when it

@@ -66,7 +66,7 @@ impl Actor {
         self.ending = Some(ending);
     }
 
-    /// The process is being replaced: the client is told to connect again, and its conversation stays in progress.
+    /// The process is being replaced: the client is asked to connect again, and its conversation stays in progress.
     pub(super) fn restart(&mut self) {
         self.status(StatusFrame::of(ServiceStatus::Restarting));
         self.leave(CloseCode::Restarting);

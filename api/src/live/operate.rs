@@ -9,7 +9,12 @@ use live::{Action, Conversation, Event, Lost, Utterance};
 use records::{ConversationId, Segment, UserId};
 use secrecy::SecretString;
 
-use crate::{Error, KeyedRuns, door::run_to_completion, ids::Ids, routes::admitted};
+use crate::{
+    Error, KeyedRuns,
+    door::run_to_completion,
+    ids::Ids,
+    routes::{admitted, ended_with_keys},
+};
 
 /// The first wait after a database that did not answer, and the longest.
 const FIRST_WAIT: Duration = Duration::from_millis(100);
@@ -136,14 +141,7 @@ impl Operator {
         let user = user.clone();
         admitted(place, ledger, key, async move |ledger: Ledger, claimant: Option<WorkerId>| {
             let keys = WithKeys { claimant: claimant.as_ref() };
-            let mut ended = ledger.admit_live(&user, &id, by, Some(keys)).await?;
-            let (job, claimed) = match &mut ended {
-                LiveAdmission::Admitted(admitted) => {
-                    (Some(admitted.job_id.clone()), admitted.claimed.take().map(|claimed| *claimed))
-                }
-                _ => (None, None),
-            };
-            Ok((ended, job, claimed))
+            Ok(ended_with_keys(ledger.admit_live(&user, &id, by, Some(keys)).await?))
         })
         .await
     }

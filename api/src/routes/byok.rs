@@ -3,7 +3,7 @@
 
 use axum::http::{HeaderMap, HeaderName};
 use job::{JobId, WorkerId};
-use ledger::{Claimed, CreateOutcome, Ledger, NewConversation, WithKeys};
+use ledger::{Claimed, CreateOutcome, Ledger, LiveAdmission, NewConversation, WithKeys};
 use records::{ConversationId, Status, UserId};
 use secrecy::SecretString;
 
@@ -79,6 +79,17 @@ where
         Ok(answer)
     })
     .await
+}
+
+/// The end of a live conversation as [`admitted`] takes it: with the job that waits for the keys, and its claim.
+pub(crate) fn ended_with_keys(mut ended: LiveAdmission) -> Left<LiveAdmission> {
+    let (job, claimed) = match &mut ended {
+        LiveAdmission::Admitted(admitted) => {
+            (Some(admitted.job_id.clone()), admitted.claimed.take().map(|claimed| *claimed))
+        }
+        _ => (None, None),
+    };
+    (ended, job, claimed)
 }
 
 /// Creates a conversation whose job runs with `key`, or resumes the parked job of a repeat.

@@ -35,7 +35,7 @@ use axum::{
     routing::{delete, get, patch, post},
 };
 
-pub(crate) use byok::{NAMED_WITH_KEYS, admitted, resume};
+pub(crate) use byok::{NAMED_WITH_KEYS, admitted, ended_with_keys, resume};
 pub(crate) use described::{creating, described, patterns};
 pub(crate) use documents::{AsItIs, Documents};
 pub(crate) use made::made;

@@ -16,7 +16,7 @@ use tokio::{
 };
 
 use super::{
-    byok::{admitted, key_of, place},
+    byok::{admitted, ended_with_keys, key_of, place},
     conversations::KIND,
     finalize::{finalize, no_content, poll_route, read_context, show},
     path::Ids,
@@ -90,14 +90,7 @@ async fn end_live(
     admitted(place(door)?, &door.ledger, key, async move |ledger: Ledger, claimant: Option<WorkerId>| {
         let by = EndedBy::Owner { calendar_meeting_context: context.as_ref() };
         let keys = WithKeys { claimant: claimant.as_ref() };
-        let mut ended = ledger.admit_live(&user, &id, by, Some(keys)).await?;
-        let (job, claimed) = match &mut ended {
-            LiveAdmission::Admitted(admitted) => {
-                (Some(admitted.job_id.clone()), admitted.claimed.take().map(|claimed| *claimed))
-            }
-            _ => (None, None),
-        };
-        Ok((ended, job, claimed))
+        Ok(ended_with_keys(ledger.admit_live(&user, &id, by, Some(keys)).await?))
     })
     .await
 }

@@ -88,13 +88,10 @@ impl Ledger {
             .doing(DOING)?;
         grow(&mut transaction, user, conversation, &grown, &known).await?;
         let finished_at = started_at + length(segments);
-        renew(&mut transaction, user, conversation, Some((started_at, finished_at)), now).await?;
-        let charge = Charge {
-            conversations: i64::from(stored.segments == 0),
-            bytes: after - before,
-            ..Charge::default()
-        };
-        match self.charge_live(&mut transaction, user, conversation, charge, now).await {
+        let bytes = after - before;
+        renew(&mut transaction, user, conversation, Some((started_at, finished_at)), bytes, now).await?;
+        let conversations = i64::from(stored.segments == 0);
+        match self.charge(&mut transaction, user, Charge { conversations, bytes, job: false }, now).await {
             Err(Error::OverBudget(_)) => return Ok(Ok(Appended::OverBudget)),
             charged => charged?,
         }
@@ -124,35 +121,11 @@ impl Ledger {
             if let Err(lost) = hold(&mut transaction, user, conversation, epoch, DOING).await? {
                 return Ok(Err(lost));
             }
-            renew(&mut transaction, user, conversation, None, now).await?;
+            renew(&mut transaction, user, conversation, None, 0, now).await?;
             transaction.commit().await.doing(DOING)?;
             Ok(Ok(()))
         })
         .await
-    }
-}
-
-impl Ledger {
-    /// Charges what a live conversation now stores to it and to its user; the last statements before the commit.
-    pub(super) async fn charge_live(
-        &self,
-        connection: &mut PgConnection,
-        user: &UserId,
-        conversation: &ConversationId,
-        charge: Charge,
-        now: Timestamp,
-    ) -> Result<(), Error> {
-        sqlx::query(
-            "update conversations set counted_bytes = coalesce(counted_bytes, 0) + $3 \
-             where user_id = $1 and conversation_id = $2",
-        )
-        .bind(user.as_str())
-        .bind(conversation.as_str())
-        .bind(charge.bytes)
-        .execute(&mut *connection)
-        .await
-        .doing(DOING)?;
-        self.charge(connection, user, charge, now).await
     }
 }
 
@@ -212,11 +185,13 @@ async fn grow(
 }
 
 /// `words`: from when until when the conversation's words last; `last_append_at` tells an admission that there are more.
+/// `bytes` more are stored.
 async fn renew(
     connection: &mut PgConnection,
     user: &UserId,
     conversation: &ConversationId,
     words: Option<(Timestamp, Timestamp)>,
+    bytes: i64,
     now: Timestamp,
 ) -> Result<(), Error> {
     let (started_at, finished_at) = words.unzip();
@@ -226,7 +201,8 @@ async fn renew(
              updated_at = case when $4::timestamptz is null then updated_at else $3 end, \
              started_at = coalesce($4, started_at), \
              finished_at = case when started_at = coalesce($4, started_at) \
-                 then greatest(finished_at, $5) else coalesce($5, finished_at) end \
+                 then greatest(finished_at, $5) else coalesce($5, finished_at) end, \
+             counted_bytes = coalesce(counted_bytes, 0) + $6 \
          where user_id = $1 and conversation_id = $2",
     )
     .bind(user.as_str())
@@ -234,6 +210,7 @@ async fn renew(
     .bind(now)
     .bind(started_at)
     .bind(finished_at)
+    .bind(bytes)
     .execute(connection)
     .await
     .doing(DOING)

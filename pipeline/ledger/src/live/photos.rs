@@ -80,23 +80,24 @@ impl Ledger {
             .execute(&mut *transaction)
             .await
             .doing(DOING)?;
+            // A repeat stores nothing.
+            let bytes = if inserted.rows_affected() > 0 { base64.len() as i64 } else { 0 };
             sqlx::query(
                 "update conversations set last_activity_at = $3, last_append_at = $3, updated_at = $3, \
-                     process_after = $3 + live_timeout * interval '1 second' \
+                     process_after = $3 + live_timeout * interval '1 second', \
+                     counted_bytes = coalesce(counted_bytes, 0) + $4 \
                  where user_id = $1 and conversation_id = $2",
             )
             .bind(user.as_str())
             .bind(conversation.as_str())
             .bind(now)
+            .bind(bytes)
             .execute(&mut *transaction)
             .await
             .doing(DOING)?;
-            if inserted.rows_affected() > 0 {
-                let charge = Charge { bytes: base64.len() as i64, ..Charge::default() };
-                match self.charge_live(&mut transaction, user, conversation, charge, now).await {
-                    Err(Error::OverBudget(_)) => return Ok(Err(PhotoRefusal::TooMany)),
-                    charged => charged?,
-                }
+            match self.charge(&mut transaction, user, Charge { bytes, ..Charge::default() }, now).await {
+                Err(Error::OverBudget(_)) => return Ok(Err(PhotoRefusal::TooMany)),
+                charged => charged?,
             }
             transaction.commit().await.doing(DOING)?;
             Ok(Ok(()))
