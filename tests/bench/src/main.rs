@@ -77,13 +77,15 @@ async fn main() {
 }
 
 /// Measures the real binary in a server of the chaos kit's. Exits with 1 where a quiet user notices the other one.
-async fn beside_a_neighbour(seconds: &[String]) {
-    let seconds = seconds.first().map_or(Ok(10), |seconds| seconds.parse::<u64>());
+async fn beside_a_neighbour(arguments: &[String]) {
+    let seconds = arguments.first().map_or(Ok(10), |seconds| seconds.parse::<u64>());
     let Ok(seconds) = seconds else {
-        eprintln!("neighbours takes the seconds of each phase, a whole number");
+        eprintln!(
+            "neighbours takes the seconds of each phase, a whole number, and words of the phases to run"
+        );
         std::process::exit(2);
     };
-    let measured = chaos::neighbours(seconds.clamp(3, 60)).await;
+    let measured = chaos::neighbours(seconds.clamp(3, 60), arguments.get(1..).unwrap_or_default()).await;
     println!("{measured}");
     if !measured.is_clean() {
         std::process::exit(1);

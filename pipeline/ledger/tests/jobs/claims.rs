@@ -95,7 +95,7 @@ const DEFERRED: &str = "select count(*) from finalization_jobs where status = 'q
 async fn a_job_that_cannot_be_stored_is_deferred_alone() {
     let world = World::new().await;
     let (_, good) = with_a_bad_one(&world, "new.status = 'leased'").await;
-    let JobClaims { claims, deferred } = world.claims(Queue::Creation).await;
+    let JobClaims { claims, deferred, .. } = world.claims(Queue::Creation).await;
     assert_eq!((claims.len(), &claims[0].job.id, deferred), (1, &good, 1));
     assert_eq!(world.count(DEFERRED).await, 1);
 }
@@ -122,7 +122,7 @@ async fn a_job_that_cannot_be_read_is_deferred_alone() {
              update finalization_jobs set origin = 'unheard of' where conversation_id = 'bad'",
         )
         .await;
-    let JobClaims { claims, deferred } = world.claims(Queue::Creation).await;
+    let JobClaims { claims, deferred, .. } = world.claims(Queue::Creation).await;
     assert_eq!((claims.len(), &claims[0].job.id, deferred), (1, &good, 1));
     assert_eq!(world.count(DEFERRED).await, 1);
 }
@@ -164,6 +164,20 @@ async fn one_user_takes_at_most_half_of_the_slots_while_others_wait() {
     assert_eq!(whose(&claims), ["eve"]);
     let claims = world.ledger.claim(&fair(2, &[("heavy", 2), ("eve", 2)])).await.unwrap();
     assert_eq!(whose(&claims), ["heavy", "heavy"], "no slot stays free because of a share");
+}
+
+#[tokio::test]
+async fn one_user_s_jobs_leave_a_slot_for_users_who_have_none() {
+    let world = World::new().await;
+    users(&world, &[("heavy", 9)]).await;
+    let fair = |free, running: &[(&str, u32)]| ClaimRequest { most: 3, ..fair(free, running) };
+    let claims = world.ledger.claim(&fair(4, &[])).await.unwrap();
+    assert_eq!((whose(&claims).len(), claims.held_back), (3, true));
+    let claims = world.ledger.claim(&fair(1, &[("heavy", 3)])).await.unwrap();
+    assert_eq!((whose(&claims).len(), claims.held_back), (0, true));
+    users(&world, &[("bob", 1)]).await;
+    let claims = world.ledger.claim(&fair(1, &[("heavy", 3)])).await.unwrap();
+    assert_eq!((whose(&claims), claims.held_back), (vec!["bob"], false));
 }
 
 #[tokio::test]

@@ -149,7 +149,14 @@ impl World {
 
 /// A claim of the worker `w` for so many free slots, where no user has a share to keep to.
 pub(crate) fn wanted(queue: Queue, slots: u32) -> ClaimRequest {
-    ClaimRequest { queue, worker: worker("w"), slots, share: u32::MAX, running: Default::default() }
+    ClaimRequest {
+        queue,
+        worker: worker("w"),
+        slots,
+        share: u32::MAX,
+        most: u32::MAX,
+        running: Default::default(),
+    }
 }
 
 /// The ids of claimed jobs.

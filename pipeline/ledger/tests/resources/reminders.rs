@@ -34,8 +34,14 @@ pub(crate) async fn heard(world: &World, id: &str, task: &str, due_at: Timestamp
 /// Runs the one job that is queued.
 pub(crate) async fn complete(world: &World, task: &str, due_at: Timestamp) {
     let worker = WorkerId("w".to_owned());
-    let request =
-        ClaimRequest { queue: Queue::Creation, worker, slots: 1, share: 1, running: HashMap::default() };
+    let request = ClaimRequest {
+        queue: Queue::Creation,
+        worker,
+        slots: 1,
+        share: 1,
+        most: 1,
+        running: HashMap::default(),
+    };
     let claimed = world.ledger.claim(&request).await.unwrap().claims.remove(0);
     let item = NewItem { description: task.to_owned(), due_at: Some(due_at) };
     let results = Results { items: vec![item], engine: "test".to_owned(), ..Results::default() };
