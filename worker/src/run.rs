@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use compute::on_behalf_of;
 use futures::FutureExt;
-use job::{FailureCode, Outcome, Refusal};
-use ledger::{Answer, Claimed, Completion, Edge, Finished, Ledger, Results, Same};
+use job::{Cause, FailureCode, Outcome, Refusal};
+use ledger::{Answer, Claimed, Completion, Edge, Finished, Ledger, Results, RunEnd, Same};
 use stages::{Engines, Failure, Finalized, Interrupted, Run, Stages};
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
@@ -85,6 +85,14 @@ impl Unfinished {
     fn failed(code: FailureCode) -> Self {
         Self::Failed(code.into())
     }
+
+    /// What lies behind it, for operators.
+    fn cause(self, witness: &Witness) -> Option<Cause> {
+        let (Self::Waiting(failure) | Self::Failed(failure)) = self else { return None };
+        let Failure { code, circuit_open, class, http_status, .. } = failure;
+        let stage = witness.failed_stage(code).map(str::to_owned);
+        Some(Cause { code, stage, class, http_status, circuit_open })
+    }
 }
 
 /// An id for one claim of one dispatch, never repeated.
@@ -118,6 +126,7 @@ impl Runner {
             watch: Arc::clone(&self.watch),
             pause: self.pause.clone(),
             stages: Mutex::default(),
+            failed: Mutex::default(),
             account: Arc::default(),
         };
         witness.run_started();
@@ -128,7 +137,7 @@ impl Runner {
             Ok(()) => Ended::Completed.into(),
             Err(unfinished) => {
                 self.settle_account(&held, &witness.account, unfinished).await;
-                self.settle(&held, unfinished).await
+                self.settle(&held, &witness, unfinished).await
             }
         };
         if end.ended == Ended::Lost && !self.hard.is_cancelled() {
@@ -246,7 +255,7 @@ impl Runner {
     }
 
     /// Tells the ledger how the run ended; the answer, not the wish, is what is reported.
-    async fn settle(&self, held: &Held, unfinished: Unfinished) -> End {
+    async fn settle(&self, held: &Held, witness: &Witness, unfinished: Unfinished) -> End {
         let edge = match unfinished {
             Unfinished::Silent => return Ended::Lost.into(),
             Unfinished::Stopping => Edge::Release { delay: chrono::Duration::zero() },
@@ -258,8 +267,8 @@ impl Runner {
             }
             Unfinished::Failed(failure) => self.fail(failure),
         };
-        match self.say(held, edge).await {
-            Ok(Answer::Refused(Refusal::TooLate)) => self.settle_too_late(held, unfinished).await,
+        match self.say(held, RunEnd { edge, cause: unfinished.cause(witness) }).await {
+            Ok(Answer::Refused(Refusal::TooLate)) => self.settle_too_late(held, witness, unfinished).await,
             Ok(Answer::Granted { retry, dead_letter, .. }) => {
                 self.metrics.count_edge(retry, dead_letter);
                 End { buried: dead_letter, ..end(edge) }
@@ -273,9 +282,11 @@ impl Runner {
     }
 
     /// The circuit has been open for a day: from now on it costs an attempt like any other failure.
-    async fn settle_too_late(&self, held: &Held, unfinished: Unfinished) -> End {
+    async fn settle_too_late(&self, held: &Held, witness: &Witness, unfinished: Unfinished) -> End {
         match unfinished {
-            Unfinished::Waiting(failure) => Box::pin(self.settle(held, Unfinished::Failed(failure))).await,
+            Unfinished::Waiting(failure) => {
+                Box::pin(self.settle(held, witness, Unfinished::Failed(failure))).await
+            }
             _ => Ended::Lost.into(),
         }
     }
@@ -288,10 +299,10 @@ impl Runner {
         }
     }
 
-    /// Repeats `edge` until it is answered, or somebody else is known to have the job. What ended the lease may
-    /// be this very edge, whose answer is still on its way: the ledger is asked once more.
-    async fn say(&self, held: &Held, edge: Edge) -> Result<Answer, Unanswered> {
-        let verb = || self.ledger.in_time(self.ledger.settle(held.holding(), edge));
+    /// Repeats `end` until it is answered, or somebody else is known to have the job. What ended the lease may
+    /// be this very end, whose answer is still on its way: the ledger is asked once more.
+    async fn say(&self, held: &Held, end: RunEnd) -> Result<Answer, Unanswered> {
+        let verb = || self.ledger.in_time(self.ledger.settle(held.holding(), end.clone()));
         tokio::select! {
             biased;
             answer = until_answered(&self.chance, &self.hard, verb) => answer,

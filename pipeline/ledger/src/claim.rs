@@ -230,7 +230,7 @@ impl Ledger {
     /// The job under a lease, as it is to be stored; `None` where the decision refuses.
     fn lease(&self, stored: &Stored, worker: &WorkerId, now: Timestamp) -> Option<Stored> {
         let claim = Command::Claim { generation: stored.job.generation, worker: worker.clone(), keys: false };
-        let said = Said { verb: history::verb(&claim), stages: &[] };
+        let said = Said { verb: history::verb(&claim), stages: &[], cause: None };
         let step = decide(&stored.job, claim, now, &self.policy).ok()?;
         Some(Stored { updated_at: now, ..after(stored, &step, now, said) })
     }

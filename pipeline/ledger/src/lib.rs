@@ -70,7 +70,7 @@ pub use connect::{Ledger, MIGRATOR, Migrated, Settings};
 pub use conversations::{ConversationChange, ConversationFilter, ConversationView, DatePage, InProgress};
 pub use deliveries::{ClaimedDelivery, Claims, DeliveryOutcome, DeliveryPolicy, DeliveryView, SenderLoad};
 pub use due::{Abandoned, Passed, Swept};
-pub use edges::{Answer, Edge};
+pub use edges::{Answer, Edge, RunEnd};
 pub use endpoints::{Endpoint, EndpointChange, EventKind, NewEndpoint, TooManyEndpoints, WebhookFormat};
 pub use error::{Error, Trouble};
 pub use folders::{DeletedFolder, FolderChange, FolderView, NewFolder};

@@ -125,7 +125,7 @@ impl Ledger {
 
     fn take_back_crash(&self, holding: &Holding, stored: &mut Stored, now: Timestamp) {
         let proof = Command::ProveAlive { epoch: holding.epoch };
-        let said = Said { verb: history::verb(&proof), stages: &[] };
+        let said = Said { verb: history::verb(&proof), stages: &[], cause: None };
         // Refused: it was no crash that ended the lease.
         if let Ok(step) = decide(&stored.job, proof, now, &self.policy) {
             stored.line = history::line(&stored.job, &step.job, stored.version + 1, now, said);

@@ -109,7 +109,8 @@ impl Ledger {
                 continue;
             };
             let already = job.job.has_heard(&complete);
-            let said = Said { verb: history::verb(&complete), stages: &completion.results.stages };
+            let said =
+                Said { verb: history::verb(&complete), stages: &completion.results.stages, cause: None };
             match decide(&job.job, complete, now, &self.policy) {
                 Err(_) if already => drop(outcomes.insert(place, Outcome::Done(Finished::Already))),
                 Err(refusal) => drop(outcomes.insert(place, Outcome::Done(Finished::Refused(refusal)))),
