@@ -74,7 +74,7 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// What is logged when nobody said otherwise.
+    /// The default log filter.
     pub(crate) fn default_log(&self) -> &'static str {
         match self {
             Self::Demo(_) => "error",

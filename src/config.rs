@@ -164,7 +164,7 @@ pub(crate) struct Config {
     /// How long one run may take, in seconds.
     #[arg(long, env = "LISTEN_FINALIZATION_RUN_TIMEOUT_SECONDS", default_value_t = 1_500, value_name = "S")]
     pub(crate) finalization_run_timeout_seconds: i64,
-    /// After how long a queued job that nobody claimed is looked at, in seconds.
+    /// After how long an unclaimed queued job is checked, in seconds.
     #[arg(long, env = "LISTEN_FINALIZATION_STALE_SECONDS", default_value_t = 300, value_name = "S")]
     pub(crate) finalization_stale_seconds: i64,
     /// When the reconciler passes, besides at start: second minute hour day month weekday.
@@ -303,7 +303,7 @@ impl Config {
     /// Who sends web push; `None` where no key is set.
     ///
     /// # Errors
-    /// When the key or the subject is none.
+    /// When the key or the subject is invalid.
     pub(crate) fn vapid(&self) -> Result<Option<Vapid>, BadVapid> {
         let Some(key) = &self.vapid_private_key else { return Ok(None) };
         let subject = self.vapid_subject.as_deref().unwrap_or_default();

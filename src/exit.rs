@@ -52,7 +52,7 @@ pub(crate) fn refuse(problems: &[String]) -> Result<(), Exit> {
 
 /// Prints what clap, or the configuration, has to say; 2 for wrong usage, 0 for `--help`.
 pub(crate) fn usage(refusal: &clap::Error) -> ExitCode {
-    // Nothing is left to be told to when the terminal is gone.
+    // There is nowhere to print to when the terminal is gone.
     let _ = refusal.print();
     ExitCode::from(u8::try_from(refusal.exit_code()).unwrap_or(2))
 }

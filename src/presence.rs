@@ -71,7 +71,7 @@ async fn report(ledger: Ledger, mut process: Process, tally: Arc<Tally>, soft: C
         match ledger.in_time(ledger.report_process(&process, &tally.ended())).await {
             Ok(()) => failed = false,
             Err(error) => {
-                // Said once: what a database that is away costs is told by others, loudly.
+                // Logged once: other parts log an unreachable database loudly.
                 if !std::mem::replace(&mut failed, true) {
                     tracing::warn!(%error, "this process could not be reported");
                 }

@@ -22,7 +22,7 @@ pub(crate) const PLAIN: Reset = Reset;
 /// What no log shows, whatever is asked for.
 const NEVER: [&str; 2] = [trace::TARGET, "sqlx_postgres::options::pgpass"];
 
-/// What is logged when nobody said otherwise, but for the demo.
+/// The default log filter, except for the demo.
 pub(crate) const DEFAULT_LOG: &str = "info";
 
 /// How to log. The names are those of the settings in a file.
@@ -84,7 +84,7 @@ pub(crate) fn start(cli: &Cli, runtime: &Handle) -> anyhow::Result<Option<Export
     Ok(export)
 }
 
-/// A panic is told by its place alone: its message may quote what was being read, which may be a person's words.
+/// A panic is logged by its place alone: its message may quote what was being read, which may be a user's words.
 fn panicked(panic: &PanicHookInfo<'_>) {
     let place = panic.location().map(ToString::to_string);
     let thread = std::thread::current();
@@ -157,7 +157,7 @@ mod tests {
 
     use super::*;
 
-    /// What nobody may read in a log.
+    /// What must never be in a log.
     const SAID: &str = "The orchid needs water on Thursday";
 
     #[test]

@@ -8,7 +8,7 @@ use records::Timestamp;
 
 use crate::plan::Action;
 
-/// Counters that count in other rooms too: every edge raises the same one, whoever takes it.
+/// Counters that other crates raise too: every transition raises the same one, in every process.
 pub trait Counts: Send + Sync {
     /// A crashed run leads to another one (`listen_finalization_retries_total`).
     fn retry(&self);

@@ -168,7 +168,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_round_is_skipped_while_another_one_is_being_made() {
-        // A process that stops asks the database nothing: there is none.
+        // A process that stops makes no query: there is no database here.
         let stop = CancellationToken::new();
         stop.cancel();
         let ledger = Ledger::new(PgConnectOptions::new_without_pgpass(), ledger::Settings::default());

@@ -1,5 +1,5 @@
 //! Bulk replays: what a process that stops leaves behind, another one takes up at once; and what became of jobs is noted
-//! also where nobody replays any more.
+//! also when no replay is running any more.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -16,7 +16,7 @@ use uuid::Uuid;
 const PATIENCE: Duration = Duration::from_secs(10);
 const OPERATION: Uuid = Uuid::from_u128(7);
 
-/// A replay of two dead letters, one a minute, and whoever asked for it.
+/// A replay of two dead letters, one a minute, and the operator that started it.
 async fn of_two() -> (House, OperatorAction) {
     let house = House::new().await;
     for id in ["c1", "c2"] {

@@ -303,7 +303,7 @@ async fn rounds_are_made_at_start_and_by_the_clock_until_the_process_stops() {
     assert!((1.0e9..1.0e10).contains(&house.last_success()), "a time of the database's clock, in seconds");
 }
 
-/// Ticks when nobody waits any more.
+/// Ticks when no task waits any more.
 #[derive(Clone)]
 struct InAYear;
 

@@ -96,20 +96,20 @@ async fn stay(
     };
     let shown = say!("{}", place.words());
     if shown.is_err() {
-        // Nobody was told the key: this run is of use to nobody, and ends as any other.
+        // The key could not be printed: this run is useless, and ends as any other.
         lifecycle.soft.cancel();
     }
     service.stopped(&app, &lifecycle).await;
     shown.map(|()| ExitCode::SUCCESS)
 }
 
-/// What somebody who tries it out needs to know.
+/// What a newcomer needs to know.
 struct Place {
     api: String,
     admin: String,
     /// `None` where the settings say who may come into the console.
     desk_key: Option<String>,
-    /// Which, and how other commands are told.
+    /// Which database, and how other commands find it.
     database: String,
     key: SecretString,
 }
@@ -136,7 +136,7 @@ impl Place {
     }
 }
 
-/// A key of the console for this run, where the settings say nobody's.
+/// A key of the console for this run, where the settings name no key.
 fn desk_key(config: &mut Config) -> Option<String> {
     if !config.console_keys.is_empty() || config.console_user_header.is_some() {
         return None;

@@ -117,7 +117,7 @@ pub(crate) async fn create(
     Ok((id, text.plaintext))
 }
 
-/// A key that nobody has seen is of no use, and lives: it is taken back. Says what became of it.
+/// A key that was never shown is useless, and lives: it is revoked. Reports the outcome.
 async fn unseen(ledger: &Ledger, user: &UserId, id: &str) -> String {
     match ledger.revoke_key(user, id).await {
         Ok(_) => format!("the key {id} could not be shown and was revoked again"),

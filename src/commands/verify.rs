@@ -33,7 +33,7 @@ pub(crate) struct Verify {
     operator: String,
 }
 
-/// Asks every check. 1 when one of them found somebody.
+/// Runs every check. 1 when one of them found something.
 ///
 /// # Errors
 /// When the database does not answer.

@@ -172,7 +172,7 @@ async fn show(ledger: &Ledger, which: &Which, limit: i64, as_json: bool) -> anyh
     table::print(&["delivery", "event", "status", "tries", "answer", "error", "made"], rows.collect())
 }
 
-/// Batch by batch, so that nobody's rows are locked for long.
+/// Batch by batch, so that no rows are locked for long.
 async fn recover(
     ledger: &Ledger,
     which: &Which,

@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 /// How visitors are known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Door {
-    /// Nobody is known: this machine may read, nobody may act.
+    /// No key is configured: this machine may read, no visitor may act.
     ThisMachine,
     /// By keys of which the SHA-256 was given.
     Keys(Vec<Key>),
@@ -73,7 +73,7 @@ impl Door {
         }
     }
 
-    /// The name and whether they may act, of whoever has `key`.
+    /// The name and whether they may act, of the owner of `key`.
     pub(super) fn whose(&self, key: &str) -> Option<(&str, bool)> {
         let Self::Keys(keys) = self else { return None };
         // Digests are compared: how long that takes tells nothing of a key.

@@ -23,7 +23,7 @@ pub(super) enum Fault {
     Refused(String),
     /// What was typed cannot be read.
     Unreadable(String),
-    /// Nobody is known, and this is not the machine itself.
+    /// No key is configured, and this is not the machine itself.
     Closed,
     /// The proxy did not say who it is.
     Unnamed,
@@ -67,7 +67,7 @@ impl From<ledger::Error> for Fault {
     }
 }
 
-/// Why nothing is said to be done: a fault of whoever acts. A commit whose answer was lost, or the batches before the one
+/// Why nothing is reported as done: a fault of an action. A commit whose answer was lost, or the batches before the one
 /// that failed, may have changed something.
 #[derive(Debug)]
 pub(super) struct Undone(Fault);

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::concerns::{self, Concern};
 
-/// A ready job that waits longer than this needs somebody.
+/// A ready job that waits longer than this needs attention.
 const LONG_WAIT: f64 = 60.0;
 /// The reconciler passes every five minutes.
 const SILENCE: i64 = 15 * 60;
@@ -171,7 +171,7 @@ fn queue(name: &'static str, overview: &Overview) -> Queue {
     Queue { name, pause: pause.map(|pause| (pause.clone(), Moment::new(pause.paused_at, overview.at))) }
 }
 
-/// What needs somebody, the gravest first.
+/// What needs attention, the gravest first.
 fn troubles(overview: &Overview, concerns: &[Concern]) -> Vec<Trouble> {
     let gauges = &overview.gauges;
     let silent = overview.last_round.is_none_or(|round| (overview.at - round).num_seconds() > SILENCE);

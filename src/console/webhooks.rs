@@ -226,7 +226,7 @@ pub(super) async fn enable(State(console): State<Console>, acting: Acting) -> Re
     }
 }
 
-/// `POST /console/webhooks/recover`. Batch by batch, so that nobody's rows are locked for long.
+/// `POST /console/webhooks/recover`. Batch by batch, so that no rows are locked for long.
 pub(super) async fn recover(State(console): State<Console>, acting: Acting) -> Result<Redirect, Undone> {
     let (user, endpoint) = named(&acting)?;
     let (action, ledger) = (acting.action()?, &console.ledger);

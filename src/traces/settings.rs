@@ -70,13 +70,13 @@ impl TraceSettings {
         }
     }
 
-    /// The headers, their values percent-decoded by whoever sends them; `None` when they are none.
+    /// The headers, their values percent-decoded by the exporter; `None` when they are invalid.
     pub(crate) fn headers(&self) -> Option<HashMap<String, String>> {
         let text = self.otel_exporter_otlp_headers.as_deref().unwrap_or_default();
         text.split(',').map(str::trim).filter(|pair| !pair.is_empty()).map(header).collect()
     }
 
-    /// The sampler; `None` when its share is none.
+    /// The sampler; `None` when its share is invalid.
     pub(crate) fn sampler(&self) -> Option<Sampler> {
         let by_share = || self.share().map(Sampler::TraceIdRatioBased);
         let by_parent = |root| Sampler::ParentBased(Box::new(root));

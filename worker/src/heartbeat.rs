@@ -15,7 +15,7 @@ use crate::metrics::Metrics;
 /// What the ledger said of a lease that cannot be renewed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
-    /// Somebody else has the job, or it is at rest: the run writes nothing more.
+    /// Another run has the job, or it is terminal: the run writes nothing more.
     Lost,
     /// The run limit is over: the run ends in `Fail(run_timeout)`.
     RunLimit,

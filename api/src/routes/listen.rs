@@ -27,7 +27,7 @@ use crate::{
 const FIRST_MESSAGE: Duration = Duration::from_secs(5);
 /// A frame up to this size is read to be refused; a longer one is not read.
 const LARGEST_READ: usize = 4 * LARGEST_FRAME;
-/// Names of the user's people that a recognizer is told.
+/// How many names of the user's people a recognizer gets.
 const VOCABULARY: i64 = 100;
 
 /// GET `/v4/listen`: the key is in the header. Everything that is wrong is said before the upgrade.

@@ -73,7 +73,7 @@ impl Edge {
 }
 
 impl Answer {
-    /// The answer that was lost on the way: nobody has counted what it told yet. What was given back is no retry.
+    /// The answer that was lost on the way: its outcome was not counted yet. A release is no retry.
     fn heard_before(command: &Command, state: State) -> Self {
         let retry = matches!((command, &state), (Command::Fail { .. }, State::Queued { .. }));
         let dead_letter = matches!(state, State::DeadLetter { .. });
@@ -92,7 +92,7 @@ impl From<&Written> for Answer {
 }
 
 impl Ledger {
-    /// Says `edge` for the holder of `holding`.
+    /// Applies `edge` for the holder of a lease.
     ///
     /// # Errors
     /// When the database does not answer: the holder repeats the same verb.

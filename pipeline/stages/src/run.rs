@@ -16,7 +16,7 @@ pub struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    /// A run over `talk` that keeps its checkpoints in `notebook` and is watched by `observer`.
+    /// A run over `talk` that keeps its checkpoints in the given store and is watched by `observer`.
     pub fn new(notebook: &'a dyn Notebook, observer: &'a dyn Observer, talk: &Talk) -> Self {
         Self { notebook, observer, revision: digest::of_revision(talk) }
     }
@@ -25,7 +25,7 @@ impl<'a> Run<'a> {
     ///
     /// # Errors
     /// `Stopping` when the process wants to stop and the stage has not begun; `LeaseLost` when the output
-    /// could not be recorded because somebody else has the job; `Failed` with the stage's code.
+    /// could not be recorded because another run has the job; `Failed` with the stage's code.
     pub async fn step<'s, S: Stage>(
         &self,
         stage: &'s S,

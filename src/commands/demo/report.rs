@@ -125,13 +125,13 @@ impl Card {
 }
 
 impl Report {
-    /// Discarded conversations tell nobody; every other one tells once.
+    /// Discarded conversations send no webhook; every other one sends one.
     pub(super) fn expected_deliveries(&self) -> usize {
         let kept = self.conversations.iter().filter(|card| !card.discarded).count();
         kept + usize::from(self.recovery.is_some())
     }
 
-    /// Every kept conversation was told exactly once, with a good signature.
+    /// Every kept conversation was delivered exactly once, with a good signature.
     pub(super) fn check_deliveries(&mut self) {
         self.deliveries.expected = self.expected_deliveries();
         let Deliveries { posts, events, verified, expected } = self.deliveries;

@@ -1,4 +1,4 @@
-//! `listen jobs discard`: dead letters that nobody will replay are marked as settled.
+//! `listen jobs discard`: marks dead letters that will not be replayed as settled.
 
 use std::process::ExitCode;
 

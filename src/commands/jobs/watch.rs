@@ -25,12 +25,12 @@ pub(super) struct Watch {
     /// Seconds between two looks.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=3600))]
     every: u64,
-    /// End after this many looks; without, on Ctrl-C, or when nobody reads any more.
+    /// End after this many looks; without it, on Ctrl-C, or when the output is closed.
     #[arg(long, value_name = "N")]
     looks: Option<u64>,
 }
 
-/// Watches until there is nothing more to see, nobody reads it any more (`| head -1`), or until Ctrl-C.
+/// Watches until there is nothing more to see, the output is closed (`| head -1`), or until Ctrl-C.
 pub(super) async fn run(ledger: &Ledger, watch: &Watch, as_json: bool) -> anyhow::Result<()> {
     let watching = async {
         match &watch.id {

@@ -1,4 +1,4 @@
-//! Whether anybody lives who works a bulk replay off: an operation that nobody works off looks like one that is slow.
+//! Whether a process lives that works bulk replays off: without one, an operation looks merely slow.
 
 use ledger::{Ledger, Pause, Workers};
 

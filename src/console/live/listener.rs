@@ -1,4 +1,4 @@
-//! One who listens: told of what is new, until they leave, are too slow, or have listened for long enough.
+//! One listener: gets what is new, until it leaves, is too slow, or has listened for long enough.
 
 use std::{convert::Infallible, time::Duration};
 

@@ -1,4 +1,4 @@
-//! What is changed, by whom, and what refuses.
+//! Actions: what they change, who may take them, and what is refused.
 
 use axum::http::StatusCode;
 use ledger::ActionFilter;

@@ -1,5 +1,5 @@
 //! Table 5: reading and creating over HTTP: lists of a person who has 100,000 conversations, beside the same statement
-//! through pgbench and beside an answer that asks nobody; what an offset costs; and a create from 500 segments.
+//! through pgbench and beside an answer that makes no query; what an offset costs; and a create from 500 segments.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -67,7 +67,7 @@ async fn fill(house: &House) {
     }
 }
 
-/// The service's router, with a route beside it that asks nobody, and a key of the person's.
+/// The service's router, with a route beside it that makes no query, and a key of the user's.
 async fn serve(house: &House) -> (SocketAddr, String) {
     let settings = api::Settings { rate_per_minute: 0, ..api::Settings::default() };
     let metrics = api::Metrics::register(&Registry::new()).unwrap();

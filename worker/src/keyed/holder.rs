@@ -1,4 +1,4 @@
-//! Whoever holds the keys of one job: waits for a slot, claims, runs, and after a failure claims again.
+//! The task that has the keys of one job: waits for a slot, claims, runs, and after a failure claims again.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -49,7 +49,7 @@ enum Next {
 }
 
 impl Next {
-    /// Keys that will be too old by then are forgotten now: waiting would only take somebody's place.
+    /// Keys that will be too old by then are forgotten now: waiting would only take another user's place.
     fn within(self, keys: &Keys) -> Self {
         match self {
             Self::Again(wait) if Instant::now() + wait >= last_start(keys) => Self::Over,
@@ -60,7 +60,7 @@ impl Next {
 
 impl Holder {
     /// Goes on until the job has no more use for the keys, they are too old, or the process stops. What the row says
-    /// is always right: parked while nobody runs it.
+    /// is always right: parked while no run has it.
     pub(super) async fn hold(
         self,
         house: &House,
@@ -182,7 +182,7 @@ impl House {
     }
 }
 
-/// The end of `run`, which is told `soft` when no stage is to begin any more with its keys.
+/// The end of `run`, which gets `soft` when no stage is to begin any more with its keys.
 async fn ended_in_time<T>(keys: &Keys, soft: &CancellationToken, run: impl Future<Output = T>) -> T {
     let mut run = std::pin::pin!(run);
     tokio::select! {

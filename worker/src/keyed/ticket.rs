@@ -75,7 +75,7 @@ impl Tickets {
         ticket
     }
 
-    /// A ticket for a job that nobody here holds keys for; else `None`, and its holder has the newer keys.
+    /// A ticket for a job whose keys are not here yet; else `None`, and the waiting run has the newer keys.
     pub(super) fn issue_or_renew(&self, job: &JobId, key: SecretString) -> Option<Arc<Ticket>> {
         let mut tickets = self.lock();
         if let Some(held) = tickets.get(job) {

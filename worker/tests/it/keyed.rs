@@ -121,7 +121,7 @@ async fn keys_that_were_replaced_while_they_waited_for_a_slot_are_not_sent() {
     let script = Script::held();
     let mut house = House::open(bench.ledger.clone(), &script);
     let fifth = bench.fifth(&mut house, "sk-old").await;
-    // Whoever holds the keys has its turn, and waits.
+    // The task with the keys has its turn, and waits.
     tokio::task::yield_now().await;
 
     house.place().wait(fifth.clone(), key("sk-new"));
@@ -264,7 +264,7 @@ async fn a_holder_keeps_the_keys_while_the_queue_is_paused() {
     let (id, claimed) = bench.keyed("c1", place.claimant()).await;
     assert_eq!(claimed, None);
     place.wait(id, key("sk-ann"));
-    // It had a slot: whoever waits was told of the pause.
+    // It had a slot: the waiting task saw the pause.
     house.until_shown("waiting", 1).await;
 
     assert!(bench.ledger.resume(Queue::Creation, &olga).await.unwrap());
@@ -293,7 +293,7 @@ async fn a_process_that_stops_parks_its_run_and_forgets_who_waits() {
     }
     let runs = house.runs.clone();
     house.soft.cancel();
-    // The runs are told by a task of their own: a run that ends before it had its turn may complete.
+    // The runs are stopped by a task of their own: a run that ends before it had its turn may complete.
     tokio::time::timeout(PATIENCE, until_told(&runs)).await.expect("a process that stops takes no keys");
     script.gate.add_permits(4);
     house.stop().await;

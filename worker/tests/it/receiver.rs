@@ -1,4 +1,4 @@
-//! A receiver of webhooks that answers as told and shows what it was sent.
+//! A receiver of webhooks that answers as scripted and shows what it was sent.
 
 use std::sync::{Arc, Mutex};
 

@@ -18,7 +18,7 @@ const URL: &str = "An https URL of a public address.";
 const EVENTS: &str = "What it is told.";
 const FORMAT: &str = "The whole conversation, or ids and status.";
 
-/// Who is told about what, and how that went.
+/// Endpoints, their events and deliveries.
 pub(super) fn operations() -> Vec<Operation> {
     vec![
         list(),

@@ -25,7 +25,7 @@ pub(super) struct Phrase {
 /// What a phrase counts whose last word never stands behind an article or the like, so that it may be no noun.
 const UNSHOWN: f64 = 0.7;
 
-/// What a phrase counts that names somebody, or something of which every talk has some.
+/// The weight of a phrase that names a person, or something that every conversation has.
 const VAGUE: f64 = 0.5;
 
 fn is_vague_noun(word: &str) -> bool {

@@ -11,7 +11,7 @@ use stages::{EventDraft, ItemDraft, MemoryDraft, Structure, Survey, Verdict};
 
 use super::{schema, when};
 
-/// The length of an event of which nobody said it.
+/// The length of an event without a stated one.
 const DEFAULT_MINUTES: i32 = 30;
 
 /// Whether a talk is worth keeping.

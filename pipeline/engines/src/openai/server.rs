@@ -119,7 +119,7 @@ impl Server {
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN if self.users_key => {
                 Fault::lasting(FailureCode::ByokKeyRejected)
             }
-            // No credit left: it says 429, and means that nobody need ask again soon.
+            // No credit left: it says 429, and asking again soon is useless.
             StatusCode::TOO_MANY_REQUESTS if complaint.is_about_credit() => {
                 Fault::Failed { code: FailureCode::ModelRejected, retry_after, passing: false }
             }

@@ -29,7 +29,7 @@ pub struct Examination {
     pub connections: (i64, i64),
     /// Live jobs that wait for no slot and whose check is an hour overdue, counted to 1,000.
     pub without_owners: i64,
-    /// Leases that ran out more than a minute ago, counted to 1,000: nobody watches.
+    /// Leases that ran out more than a minute ago, counted to 1,000: no process watches.
     pub unwatched_leases: i64,
     /// Transactions older than a minute, oldest first, ten at most. They hold back vacuum.
     pub old_transactions: Vec<OldTransaction>,

@@ -1,4 +1,4 @@
-//! Replays of many dead letters, which outlive whoever asked for them and whoever works them off.
+//! Replays of many dead letters, which outlive the command that started them and the process that works them off.
 
 use job::{FailureCode, JobId, Outcome, Queue};
 use ledger::{

@@ -44,7 +44,7 @@ const ALWAYS: [(&str, &str); 8] = [
              group by 1) t where t.n <> (select count(*) from finalization_jobs j where j.status = t.status)",
     ),
     (
-        // What a later one takes back is told no more, where it was not told before.
+        // What a later one takes back is not sent any more, where it was not sent before.
         "a kept revision has its things and is told of, once each",
         "select format('%s: %s items, %s memories, %s deliveries', j.conversation_id, i, m, d) \
          from finalization_jobs j join conversations c using (user_id, conversation_id) cross join lateral (select \

@@ -36,7 +36,7 @@ pub(crate) async fn crash_everywhere<V: Said>(verb: V) -> usize {
                 recovery::check_owners(&world, &place).await;
             }
             if left == before || verb.is_harmless_twice() {
-                // Whoever got no answer says it again; a refusal is as good.
+                // A caller without an answer repeats; a refusal is as good.
                 let _answered = verb.say(&world.ledger(), &scene).await;
                 same(&rows(&world, &person).await, &done, &format!("{place}, said again"));
             }

@@ -69,7 +69,7 @@ impl Said for Words {
         }
     }
 
-    /// Whoever repeats a request under its name is told what it made, or what was answered; one whose transaction never
+    /// A repeat under an idempotency key gets what the first request created, or its answer; one whose transaction never
     /// committed holds no name.
     async fn afterwards(self, world: &World, user: &UserId, place: &str) {
         if !matches!(self, Self::AppendNamed | Self::CreateNamed | Self::DeferNamed) {

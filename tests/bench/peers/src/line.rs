@@ -17,7 +17,7 @@ pub(crate) type Handle = Arc<dyn Fn(usize) -> BoxFuture<'static, ()> + Send + Sy
 /// Stops a worker; what it has begun is finished first.
 pub(crate) type Stop = BoxFuture<'static, ()>;
 
-/// What is to be told of a job.
+/// What is reported of a job.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Told {
     /// That it started.

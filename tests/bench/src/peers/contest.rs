@@ -1,4 +1,4 @@
-//! The run: makes adapters ready, then one peer after the other, so that nobody computes while another is measured.
+//! The run: makes adapters ready, then one peer after the other, so that no other computes while one is measured.
 //! Only killed workers are waited for together: they, and who is to find it out, wait.
 
 use std::io::IsTerminal;

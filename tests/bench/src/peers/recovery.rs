@@ -16,7 +16,7 @@ use crate::house::House;
 pub(crate) enum Recovery {
     /// Seconds, of each kill.
     Seconds(Vec<f64>),
-    /// Nobody took it within so many.
+    /// It was not taken within so many.
     Beyond(u64),
     /// Why there is no figure.
     None(String),

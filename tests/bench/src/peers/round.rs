@@ -40,7 +40,7 @@ pub(crate) struct Round {
     pub(crate) idle: Waits,
 }
 
-/// Seconds of an open loop that are told apart: statements are planned and code is compiled in them, by all alike.
+/// Seconds of an open loop that are kept apart: statements are planned and code is compiled in them, in every peer.
 const COLD: usize = 1;
 
 /// Jobs a second of the open loops.

@@ -23,7 +23,7 @@ const SAID: &str = "zwitscherling";
 /// Answered by the model, as a good answer and inside of an error.
 const ANSWERED: &str = "brummkreisel";
 const PROVIDER_ERROR: &str = "quotenfresser";
-/// The service's key, and what somebody sends who should not.
+/// The service's key, and a key that a client sends by mistake.
 const SERVICE_KEY: &str = "sk-schluesselkind";
 const WRONG_KEY: &str = "lsk_torwandschuetze";
 const HEADER: &str = "kopfzeilenkanarie";

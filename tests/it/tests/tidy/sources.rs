@@ -97,7 +97,7 @@ const KEEP_TIME: [(&str, &str); 6] = [
     ("run_input", ".in_time(read)"),
 ];
 
-/// A connection can die without a word, and whoever asks in a loop would wait for its answer for ever.
+/// A connection can die silently, and a loop that asks over it would wait for its answer for ever.
 #[test]
 fn workers_and_reconcilers_wait_for_no_verb_of_the_ledger_without_end() {
     let crates = crate::house::crates();

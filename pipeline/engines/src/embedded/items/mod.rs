@@ -1,7 +1,7 @@
-//! Action items: what somebody took on, was asked for, or was told to do.
+//! Action items: what a speaker took on, was asked for, or was ordered to do.
 //!
 //! Rules read clear, addressed language well and spontaneous talk among many badly; where a rule is
-//! in doubt it stays silent.
+//! is unsure it stays silent.
 
 mod filters;
 mod requests;
@@ -42,7 +42,7 @@ enum Force {
     Request,
     /// "We need to", "Jordan should", "the domain must be renewed".
     Obligation,
-    /// "I want to": counts with a date, or of something of one's own.
+    /// "I want to": counts with a date, or about the speaker's own things.
     Wish,
     /// "Let's": counts with a date only.
     Suggestion,

@@ -144,7 +144,7 @@ async fn freeze(connection: &mut PgConnection, id: Uuid, filter: &JobFilter) -> 
     Ok(items)
 }
 
-/// The dead letters that a filter finds and nobody has settled, oldest first.
+/// The unsettled dead letters that a filter finds, oldest first.
 fn push_found(query: &mut QueryBuilder<Postgres>, filter: &JobFilter) {
     let dead = JobFilter { status: Some("dead_letter".to_owned()), unsettled: true, ..filter.clone() };
     query.push("select * from finalization_jobs where status = 'dead_letter'");
@@ -152,7 +152,7 @@ fn push_found(query: &mut QueryBuilder<Postgres>, filter: &JobFilter) {
     query.push(" order by created_at, job_id limit ").push_bind(MOST);
 }
 
-/// A long list takes longer than a verb may; nobody's row is locked meanwhile.
+/// A long list takes longer than an operation may; no row is locked meanwhile.
 async fn patience(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
     sqlx::query("select set_config('statement_timeout', '60s', true)").execute(connection).await.map(drop)
 }

@@ -31,7 +31,7 @@ impl Walk {
         };
         let codes = if chance.percent(10) { FailureCode::ALL } else { PASSING };
         match kind {
-            // Whoever holds keys claims the present dispatch, whichever that is, of jobs that require them.
+            // A process with keys claims the present dispatch, whichever that is, of jobs that require them.
             CLAIM if job.requires_keys && chance.percent(70) => {
                 Command::Claim { generation: job.generation, worker: worker("w"), keys: true }
             }
@@ -40,7 +40,7 @@ impl Walk {
                 worker: worker("w"),
                 keys: false,
             },
-            // Whether a bell waits is read when the command is said.
+            // Whether a task waits is read when the command is applied.
             RECONCILE => Command::Reconcile { task_waiting: false },
             2 => Command::Renew { epoch },
             3 => Command::Release { epoch, delay: Duration::seconds(*chance.one_of(&[-1, 0, 20, 600])) },

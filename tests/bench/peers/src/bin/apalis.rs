@@ -1,4 +1,4 @@
-//! apalis-postgres through the line protocol. Finished jobs are kept until somebody asks for a vacuum.
+//! apalis-postgres through the line protocol. Finished jobs are kept until a vacuum is asked for.
 
 #[path = "../line.rs"]
 mod line;
