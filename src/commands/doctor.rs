@@ -150,7 +150,7 @@ fn judge(found: &Examination, workers: &Workers, near: &Near) -> Vec<Remark> {
             processes::processes(found, workers),
             queues(near),
             waiting(near),
-            counted("leases", found.unwatched_leases, "leases ran out over a minute ago and nobody watches: start a process with the role worker or reconciler"),
+            counted("leases", found.unwatched_leases, "leases ran out over a minute ago and no process watches them: start a process with the role worker or reconciler"),
             counted("owners", found.without_owners, "live jobs should have been looked at an hour ago: is a reconciler running?"),
             processes::rounds(found, workers),
         ]);

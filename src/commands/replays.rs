@@ -188,7 +188,7 @@ fn show(view: &ReplayView, items: &[ReplayItem], as_json: bool) -> anyhow::Resul
         ),
         ("caps", format!("{} a minute, {} unfinished at once", view.per_minute, view.in_flight)),
         ("asked for", format!("{} by {}: {}", time(view.created_at), view.operator, view.reason)),
-        ("worked off by", view.executor.clone().unwrap_or_else(|| "nobody yet".to_owned())),
+        ("worked off by", view.executor.clone().unwrap_or_else(|| "no process yet".to_owned())),
     ] {
         field(name, &value)?;
     }

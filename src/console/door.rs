@@ -36,7 +36,7 @@ pub(crate) enum BadDoor {
     )]
     Key,
     /// Two entries of one name.
-    #[error("LISTEN_CONSOLE_KEYS names somebody twice")]
+    #[error("LISTEN_CONSOLE_KEYS has one name twice")]
     Twice,
     /// Not a header's name.
     #[error("LISTEN_CONSOLE_USER_HEADER must be the name of a header")]

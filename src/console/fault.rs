@@ -128,7 +128,7 @@ impl Fault {
             ),
             Self::Unnamed => (
                 StatusCode::UNAUTHORIZED,
-                "Nobody said who you are",
+                "Sign in first",
                 "The proxy in front of the console did not send the header of LISTEN_CONSOLE_USER_HEADER."
                     .to_owned(),
             ),

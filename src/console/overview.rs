@@ -185,7 +185,7 @@ fn troubles(overview: &Overview, concerns: &[Concern]) -> Vec<Trouble> {
     if gauges.orphans > 0 {
         let orphans = count(gauges.orphans);
         found.push(grave(
-            format!("{orphans} jobs wait, and nobody will look at them: run `listen verify`."),
+            format!("{orphans} jobs wait without an owner: run `listen verify`."),
             "#processes",
         ));
     }

@@ -73,7 +73,7 @@ impl Frame {
         let done = match word {
             Some("replayed") => Some("Replayed. The job is queued again."),
             Some("parked") => Some("Replayed, and parked until its user brings keys."),
-            Some("settled") => Some("Settled. Nobody is asked to look at it any more."),
+            Some("settled") => Some("Settled. It needs no more attention."),
             Some("paused") => Some("Paused."),
             Some("resumed") => Some("Resumed."),
             Some("cancelled") => Some("Cancelled. What was replayed goes on."),

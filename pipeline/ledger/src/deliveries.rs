@@ -176,7 +176,7 @@ impl Ledger {
         self.claim_due(limit, policy, load).await
     }
 
-    /// Keeps the rendered body, under the claim's epoch and within its time: a process that renders while the database is away may
+    /// Keeps the rendered body, under the claim's epoch and within its time: a process that renders while the database does not answer may
     /// come back minutes later, when others may take the delivery, and receivers no longer believe the moment of the claim.
     /// `false`: the claim is lost.
     ///

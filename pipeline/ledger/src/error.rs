@@ -245,7 +245,7 @@ mod tests {
         assert_eq!(error.trouble(), Some(Trouble::Unreachable));
         assert_eq!(Error::Contended { doing: "replaying" }.trouble(), None);
         let full = Error::Unavailable { doing: "reading", source: sqlx::Error::PoolTimedOut };
-        assert_eq!(full.trouble(), Some(Trouble::Sessions), "nobody knows whether the server is up");
+        assert_eq!(full.trouble(), Some(Trouble::Sessions), "it is unknown whether the server is up");
         let unread = Error::Unavailable { doing: "reading", source: sqlx::Error::Tls("no".into()) };
         assert_eq!(unread.trouble(), Some(Trouble::Encryption));
         assert!(!full.is_of_an_old_plan());

@@ -137,7 +137,7 @@ impl Report {
         let Deliveries { posts, events, verified, expected } = self.deliveries;
         if events != expected || posts != events {
             self.surprises.push(format!(
-                "{expected} events should have been told once; {events} were, in {posts} posts"
+                "{expected} events should have been delivered once; {events} were, in {posts} posts"
             ));
         }
         if verified != posts {

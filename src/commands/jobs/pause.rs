@@ -21,7 +21,7 @@ pub(super) struct Switch {
 pub(super) async fn pause(ledger: &Ledger, switch: &Switch, as_json: bool) -> anyhow::Result<()> {
     let changed = ledger.pause(switch.queue(), &switch.cause.action()).await?;
     let words =
-        if changed { "paused: nobody claims from it; runs that have begun go on" } else { "paused already" };
+        if changed { "paused: no process claims from it; runs that have begun go on" } else { "paused already" };
     switch.tell("paused", changed, words, as_json)
 }
 

@@ -14,7 +14,7 @@ use tokio::sync::watch;
 pub(crate) enum Cut {
     /// The server never gets it.
     Before,
-    /// The server has done it; the process never hears of that.
+    /// The server has done it; the process never learns.
     After,
 }
 
