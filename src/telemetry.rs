@@ -28,11 +28,11 @@ pub(crate) const DEFAULT_LOG: &str = "info";
 /// How to log. The names are those of the settings in a file.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Logs {
-    /// What to log, as an env-filter: a level, or `target=level` pairs.
-    /// Default: info; for the demo, whose page tells the story itself, error.
+    /// Log filter: a level, or `target=level` pairs.
+    /// Default: info (demo: error).
     #[arg(long, env = "LISTEN_LOG", global = true, value_name = "FILTER", value_parser = filter)]
     log: Option<String>,
-    /// Human lines, or JSON; auto chooses by whether stderr is a terminal.
+    /// Log format; `auto` is lines on a terminal and JSON otherwise.
     #[arg(long, env = "LISTEN_LOG_FORMAT", default_value = "auto", global = true, value_name = "FORMAT")]
     log_format: Format,
 }

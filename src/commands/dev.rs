@@ -22,7 +22,7 @@ use crate::{
 /// Run everything on a private database and stay up: for trying it out.
 #[derive(Args, Debug)]
 pub(crate) struct Dev {
-    /// Take an empty private database, whatever DATABASE_URL says, and remove it at the end.
+    /// Use an empty private database, whatever DATABASE_URL says, and remove it at the end.
     #[arg(long)]
     fresh: bool,
     #[command(flatten)]

@@ -45,7 +45,7 @@ enum Verb {
     },
     /// Watch the queues, or one job, as they change.
     Watch(watch::Watch),
-    /// Queue dead letters again, once their cause is fixed: one, or all that a filter finds.
+    /// Run dead letters again: one, or all that a filter finds.
     Replay(replay::Replay),
     /// Mark dead letters as settled: one, or all that a filter finds.
     Discard(discard::Discard),

@@ -31,7 +31,7 @@ pub(crate) struct Replays {
 enum Verb {
     /// List them, newest first.
     List {
-        /// At most this many.
+        /// Maximum number of rows.
         #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(i64).range(1..=1000))]
         limit: i64,
     },
@@ -39,10 +39,10 @@ enum Verb {
     Show {
         /// Its id.
         id: String,
-        /// Items behind this place.
+        /// Continue behind this item.
         #[arg(long, default_value_t = 0, value_name = "POSITION")]
         after: i32,
-        /// Items at most.
+        /// Maximum number of items.
         #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(i64).range(0..=10_000))]
         limit: i64,
     },
@@ -51,11 +51,11 @@ enum Verb {
         /// Its id.
         id: String,
     },
-    /// Replay nothing more for now.
+    /// Pause a bulk replay; jobs already replayed go on.
     Pause(Change),
-    /// Go on.
+    /// Resume a bulk replay.
     Resume(Change),
-    /// Replay nothing more, for good; what was replayed goes on.
+    /// Cancel a bulk replay for good; jobs already replayed go on.
     Cancel(Change),
 }
 

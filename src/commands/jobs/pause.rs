@@ -10,7 +10,7 @@ use crate::commands::{consent::Cause, stdout::say, table::print_json};
 /// Which queue, and why.
 #[derive(Args, Debug)]
 pub(super) struct Switch {
-    /// finalization or creation.
+    /// Queue: finalization or creation.
     #[arg(value_parser = ["finalization", "creation"], default_value = "finalization")]
     queue: String,
     #[command(flatten)]

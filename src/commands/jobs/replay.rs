@@ -26,24 +26,24 @@ use crate::{
 /// One job, or all that a filter finds.
 #[derive(Args, Debug)]
 pub(super) struct Replay {
-    /// A job; without one, the filter says which dead letters.
+    /// Id of a job; without it, all dead letters that the filter finds.
     #[arg(conflicts_with_all = OF_MANY)]
     id: Option<String>,
     #[command(flatten)]
     which: Which,
-    /// All dead letters: said when no filter is.
+    /// Select all dead letters; required without a filter.
     #[arg(long)]
     all: bool,
-    /// Pay for all stages again: what they recorded is dropped.
+    /// Drop all checkpoints: every stage runs, and is paid for, again.
     #[arg(long)]
     from_scratch: bool,
-    /// Jobs a minute, of many.
+    /// Rate of a bulk replay [jobs per minute].
     #[arg(long, default_value_t = 600, value_name = "N", value_parser = clap::value_parser!(i32).range(1..=60_000))]
     rate: i32,
-    /// Replayed jobs that may be unfinished at once, of many.
+    /// Maximum number of unfinished jobs of a bulk replay.
     #[arg(long, default_value_t = 16, value_name = "N", value_parser = clap::value_parser!(i32).range(1..=10_000))]
     in_flight: i32,
-    /// Do not wait for the end of many.
+    /// Do not wait for the end of a bulk replay.
     #[arg(long)]
     detach: bool,
     #[command(flatten)]
