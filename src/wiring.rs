@@ -30,6 +30,7 @@ use crate::{
     keyed::Keyed,
     lifecycle::Lifecycle,
     presence::Tally,
+    schedule::longest_gap,
     traces::SpanCounts,
 };
 
@@ -191,6 +192,7 @@ impl App {
             },
             retention: Duration::from_secs(self.config.retention_days * 86_400),
             apart: reconciler::apart(chance().next_u64(), between(&schedule)),
+            every: longest_gap(&schedule, chrono::Utc::now()),
             ..reconciler::Settings::default()
         };
         if self.config.has(Role::Reconciler) {

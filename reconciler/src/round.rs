@@ -69,7 +69,8 @@ impl Reconciler {
     async fn try_round(&self) -> Result<(), Error> {
         self.do_duties().await?;
         if self.settings.dispatch != Dispatch::Others && !self.stop.is_cancelled() {
-            self.metrics.succeeded(self.ledger.in_time(self.ledger.round_done()).await?);
+            let every = chrono::Duration::from_std(self.settings.every).unwrap_or(chrono::Duration::MAX);
+            self.metrics.succeeded(self.ledger.in_time(self.ledger.round_done(every)).await?);
         }
         Ok(())
     }
@@ -87,6 +88,7 @@ pub async fn run<S>(
 ) where
     S: Schedule<Utc> + Clone + Send + Sync + Unpin + 'static,
 {
+    metrics.scheduled(settings.every);
     let reconciler = Arc::new(Reconciler::new(ledger, settings, metrics, stop.clone()));
     until_made(|| make(Arc::clone(&reconciler)), &stop).await;
     while !stop.is_cancelled() {

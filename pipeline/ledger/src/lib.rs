@@ -91,7 +91,7 @@ pub use operator::{JobView, OperatorAction};
 pub use operators::{
     ActionFilter, ActionView, CHECKS, Cause, Causes, Check, DeadLetters, DeliveryFilter, DeliveryLine,
     Enabled, EndpointView, ErasureStep, Examination, Finding, GivenUp, HeldLease, JobCursor, JobFilter,
-    JobPage, JobsPage, MinuteView, OldTransaction, Overview, Pause, Process, ProcessView, RUN_MILLIS,
+    JobPage, JobsPage, LastRound, MinuteView, OldTransaction, Overview, Pause, Process, ProcessView, RUN_MILLIS,
     Redelivered, ReplayChange, ReplayItem, ReplayOrder, ReplayPreview, ReplayTurn, ReplayView, RunCounts,
     Started, Stepped, Workers, delivery_subject,
 };
