@@ -8,8 +8,9 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, error::ErrorKind}
 
 use crate::{
     commands::{
-        audit::Audit, config::Show, dev::Dev, doctor::Doctor, folders::Folders, jobs::Jobs, keys::Keys,
-        man::Man, migrate::Migrate, replays::Replays, users::Users, verify::Verify, webhooks::Webhooks,
+        audit::Audit, config::Show, dev::Dev, docs::Docs, doctor::Doctor, folders::Folders, jobs::Jobs,
+        keys::Keys, man::Man, migrate::Migrate, replays::Replays, users::Users, verify::Verify,
+        webhooks::Webhooks,
     },
     config::Config,
     telemetry::{DEFAULT_LOG, Logs},
@@ -64,6 +65,8 @@ pub(crate) enum Command {
     Config(Box<Show>),
     /// Print the OpenAPI document.
     Openapi,
+    /// Print a page of the reference manual, in Markdown.
+    Docs(Docs),
     /// Print completions for a shell.
     Completions {
         /// Which shell.
@@ -136,7 +139,7 @@ fn over_file(command: clap::Command, path: &std::path::Path) -> Result<clap::Com
 }
 
 /// Whether a file may hold a value of that name.
-fn is_setting(command: &clap::Command, name: &str) -> bool {
+pub(crate) fn is_setting(command: &clap::Command, name: &str) -> bool {
     let of_serve = command.find_subcommand("serve").into_iter().flat_map(clap::Command::get_arguments);
     OF_LOGS.contains(&name) || of_serve.map(clap::Arg::get_id).any(|id| id == name)
 }
@@ -145,7 +148,11 @@ fn is_setting(command: &clap::Command, name: &str) -> bool {
 /// of its own: all of it, or where the database is.
 fn with_defaults(command: clap::Command, table: &toml::Table) -> clap::Command {
     let with_default = |arg: clap::Arg| match table.get(arg.get_id().as_str()) {
-        Some(value) => arg.default_value(plain(value)),
+        // `--help` prints defaults: one that hides its variable's value hides the file's, too.
+        Some(value) => {
+            let is_secret = arg.is_hide_env_values_set();
+            arg.default_value(plain(value)).hide_default_value(is_secret)
+        }
         None => arg,
     };
     let names: Vec<String> = command.get_subcommands().map(|inner| inner.get_name().to_owned()).collect();

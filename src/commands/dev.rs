@@ -36,7 +36,7 @@ impl Dev {
     }
 }
 
-/// The person that `dev` makes.
+/// The user that `dev` creates.
 const PERSON: &str = "me";
 
 /// Runs everything in one process, in the durable mode, with loopback receivers allowed.
@@ -126,12 +126,12 @@ impl Place {
              Console   {admin}/console{desk_key}\n\
              Metrics   {admin}/metrics\n\
              Database  {database}\n\n\
-             Try, with a developer key of the person \"{PERSON}\":\n\
+             Paste into another shell; the key is that of the user \"{PERSON}\":\n\
+             \x20 API={api}\n\
              \x20 KEY='Authorization: Bearer {key}'\n\
-             \x20 curl -s {api}/v1/dev/user/conversations -H \"$KEY\" -H 'Content-Type: application/json' \\\n\
-             \x20   -d '{{\"text\": \"I need to call the dentist by Friday. My sister lives in Porto.\"}}'\n\
-             \x20 curl -s {api}/v1/dev/user/conversations -H \"$KEY\"\n\
-             \x20 curl -s {api}/v1/dev/user/action-items -H \"$KEY\"\n"
+             \x20 curl -s $API/v1/dev/user/conversations -H \"$KEY\" \\\n\
+             \x20   --json '{{\"text\": \"I need to call the dentist by Friday. My sister lives in Porto.\"}}'\n\
+             \x20 curl -s $API/v1/dev/user/action-items -H \"$KEY\"\n"
         )
     }
 }
@@ -146,7 +146,7 @@ fn desk_key(config: &mut Config) -> Option<String> {
     Some(key)
 }
 
-/// What `dev` and `demo` change of the defaults (DECISIONS §7): work is announced durably, and users' URLs may
+/// What `dev` and `demo` change of the defaults (DECISIONS §7): jobs are dispatched durably, and users' URLs may
 /// reach this machine.
 pub(crate) fn durable_on_loopback(config: &mut Config) {
     if config.finalization_dispatch_mode == Dispatch::Inline {

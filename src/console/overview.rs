@@ -181,10 +181,8 @@ fn troubles(overview: &Overview, concerns: &[Concern]) -> Vec<Trouble> {
     }
     if gauges.orphans > 0 {
         let orphans = count(gauges.orphans);
-        found.push(grave(
-            format!("{orphans} jobs wait without an owner: run `listen verify`."),
-            "#processes",
-        ));
+        found
+            .push(grave(format!("{orphans} jobs wait without an owner: run `listen verify`."), "#processes"));
     }
     if gauges.oldest_ready_age > LONG_WAIT {
         let age = lasting(gauges.oldest_ready_age);

@@ -142,6 +142,7 @@ pub(super) fn render_as(status: StatusCode, page: &impl Template) -> Response {
         Ok(text) => (status, Html(text)).into_response(),
         Err(error) => {
             tracing::error!(%error, "a page of the console could not be written");
+            // Not `Fault`: its page is a template, too.
             StatusCode::INTERNAL_SERVER_ERROR.into_response()
         }
     }

@@ -70,7 +70,7 @@ pub(super) async fn create(
     caller.require(Scope::ActionItemsWrite)?;
     let draft = object(body, read_draft)?;
     let made = store(&door, &caller.user, vec![draft]).await?;
-    Ok(Json(made.first().map(shapes::action_item).unwrap_or_default()))
+    Ok(Json(shapes::action_item(answer::only(&made)?)))
 }
 
 /// POST batch: 1 to 50 items, all or none.

@@ -175,12 +175,3 @@ fn only_engines_speech_and_outside_call_other_peoples_servers() {
 fn errors_lose_their_types_in_the_binary_alone() {
     assert_eq!(users_of("anyhow"), ["listen"]);
 }
-
-#[test]
-fn the_door_cannot_name_a_stage() {
-    for source in product_of(&one("api")) {
-        for word in ["stages", "engines", "worker", "reconciler"] {
-            assert!(!source.text.contains(&format!("{word}::")), "{} names {word}", source.path);
-        }
-    }
-}

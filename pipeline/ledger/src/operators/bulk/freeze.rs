@@ -13,6 +13,11 @@ use crate::{
 /// Jobs that one operation may have.
 const MOST: i64 = 100_000;
 
+const RECENT_CALLS: &str = "with recent as (select user_id, job_id from finalization_jobs where status = 'completed' \
+         order by finished_at desc limit 1000) \
+     select (select count(*) from recent), \
+         (select coalesce(sum(u.calls), 0)::bigint from recent r join engine_usage u using (user_id, job_id))";
+
 /// What a replay of everything that a filter finds would do, now.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReplayPreview {
@@ -30,6 +35,10 @@ pub struct ReplayPreview {
     pub parked: i64,
     /// Stage outputs that are recorded: not paid for again, unless the replay is from scratch.
     pub recorded_stages: i64,
+    /// The newest completed jobs, 1,000 at most: what they cost is the best guess of what these will.
+    pub recent_jobs: i64,
+    /// Calls to model servers of those.
+    pub recent_calls: i64,
 }
 
 /// What came of asking for an operation.
@@ -77,6 +86,8 @@ impl Ledger {
             preview.users = users;
             preview.codes.push((code, jobs));
         }
+        (preview.recent_jobs, preview.recent_calls) =
+            sqlx::query_as(RECENT_CALLS).fetch_one(&mut *transaction).await.doing(DOING)?;
         Ok(preview)
     }
 
