@@ -21,7 +21,7 @@ mod byok;
 mod canaries;
 mod counting;
 mod database;
-mod desk;
+mod console;
 mod failures;
 mod folders;
 mod full_disk;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::house::{Crate, crates, names, product_of};
+use crate::tree::{Crate, crates, names, product_of};
 
 /// Every crate of ours and the crates of ours that its product may name.
 const ALLOWED: [(&str, &[&str]); 22] = [

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use crate::house::{all_sources, between, crates, pages, read, root};
+use crate::tree::{all_sources, between, crates, pages, read, root};
 
 fn failure_codes() -> Vec<String> {
     let list = read("pipeline/job/src/code.rs");

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::house::{all_sources, between, crates, pages, read, root, variants};
+use crate::tree::{all_sources, between, crates, pages, read, root, variants};
 
 /// Commands with subcommands, and where those are declared.
 const WITH_VERBS: [(&str, &str); 8] = [

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Kinds of commands by number; the rest have one place each.
+/// Kinds of commands by number; the rest have one index each.
 const CLAIM: usize = 0;
 const RECONCILE: usize = 1;
 const REPLAY: usize = 7;
@@ -10,9 +10,9 @@ const REPLAY: usize = 7;
 const PASSING: &[FailureCode] = &[FailureCode::ModelTimeout];
 
 impl Walk {
-    pub(super) fn command(&mut self, place: usize, which: usize) -> Command {
+    pub(super) fn command(&mut self, index: usize, which: usize) -> Command {
         let chance = &mut self.chance;
-        let talk = &self.talks[place];
+        let talk = &self.talks[index];
         let job = &talk.jobs[which].job;
         let epoch = match job.crashed_epoch {
             Some(crashed) if chance.percent(20) => crashed,
