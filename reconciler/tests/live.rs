@@ -6,9 +6,9 @@ mod setup;
 
 use std::time::Duration;
 
-use setup::{Setup, user};
 use ledger::{LIVE_GRACE, NewLive};
 use records::{ConversationId, Segment, Source};
+use setup::{Setup, user};
 
 /// A live conversation with a word in it.
 async fn spoken(setup: &Setup, id: &str) {

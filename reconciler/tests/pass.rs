@@ -6,8 +6,8 @@ mod setup;
 
 use std::{sync::atomic::Ordering, time::Duration};
 
-use setup::Setup;
 use reconciler::{Reconciler, Settings};
+use setup::Setup;
 
 const DUE: &str = "select count(*) from finalization_jobs where reconcile_after_at <= clock_timestamp()";
 

@@ -7,9 +7,9 @@ mod setup;
 
 use std::time::Duration;
 
-use setup::Setup;
 use ledger::{JobFilter, OperatorAction, ReplayChange, ReplayOrder, Started, Stepped};
 use reconciler::work_off_replays;
+use setup::Setup;
 use uuid::Uuid;
 
 /// Nothing in these tests takes this long; it is shorter than a turn.

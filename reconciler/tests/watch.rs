@@ -11,10 +11,10 @@ use std::{
 
 use apalis_cron::{Schedule, Tick};
 use chrono::Utc;
-use setup::Setup;
 use job::{JobId, Queue};
 use reconciler::{Dispatch, Reconciler, Settings, run, watch_leases};
 use records::ConversationId;
+use setup::Setup;
 
 const SOON: Duration = Duration::from_millis(10);
 

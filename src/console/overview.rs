@@ -170,7 +170,7 @@ fn queue(name: &'static str, overview: &Overview) -> Queue {
 }
 
 /// What needs attention, the gravest first.
-fn troubles(overview: &Overview, concerns: &[Concern]) -> Vec<Trouble> {
+fn troubles(overview: &Overview, alerts: &[Concern]) -> Vec<Trouble> {
     let gauges = &overview.gauges;
     let waiting: i64 = overview.dead_letters.iter().map(|dead| dead.waiting).sum();
     let grave = |text: String, link| Trouble { is_grave: true, text: Sentence::new(text), link };
@@ -199,7 +199,7 @@ fn troubles(overview: &Overview, concerns: &[Concern]) -> Vec<Trouble> {
     for pause in &overview.pauses {
         found.push(mild(format!("The queue {} is paused by {}.", pause.queue, pause.operator), "#queues"));
     }
-    for concern in concerns {
+    for concern in alerts {
         found.push(mild(concern.words.clone(), concern.page));
     }
     if waiting > 0 {

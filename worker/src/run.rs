@@ -140,11 +140,11 @@ impl Runner {
 
     /// The work, until it is done, or the heartbeat, the run limit or a hard stop ends it. The limit ends no commit: it
     /// may have landed, and the run would be reported as what it is not.
-    async fn guarded(&self, witness: &Witness, held: &Held, slot: Slot) -> Result<(), Unfinished> {
+    async fn guarded(&self, observer: &Witness, held: &Held, slot: Slot) -> Result<(), Unfinished> {
         let limit = self.ledger.policy().run_limit.to_std().unwrap_or(Duration::MAX);
         let commits = AtomicBool::new(false);
         // On the heap: the stages are large, and each layer around them would hold them once more.
-        let work = AssertUnwindSafe(Box::pin(self.work(witness, held, slot, &commits))).catch_unwind();
+        let work = AssertUnwindSafe(Box::pin(self.work(observer, held, slot, &commits))).catch_unwind();
         tokio::select! {
             biased;
             done = work => done.unwrap_or_else(|_| {

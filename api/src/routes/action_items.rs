@@ -86,10 +86,10 @@ pub(super) async fn create_batch(
 }
 
 /// The answer to a batch.
-pub(super) fn batch(made: &[ActionItem]) -> Value {
+pub(super) fn batch(created: &[ActionItem]) -> Value {
     json!({
-        "action_items": made.iter().map(shapes::action_item).collect::<Value>(),
-        "created_count": made.len(),
+        "action_items": created.iter().map(shapes::action_item).collect::<Value>(),
+        "created_count": created.len(),
     })
 }
 

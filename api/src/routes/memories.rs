@@ -94,10 +94,10 @@ pub(super) async fn create_batch(
 }
 
 /// The answer to a batch.
-pub(super) fn batch(made: &[Memory]) -> Value {
+pub(super) fn batch(created: &[Memory]) -> Value {
     json!({
-        "memories": made.iter().map(shapes::memory).collect::<Value>(),
-        "created_count": made.len(),
+        "memories": created.iter().map(shapes::memory).collect::<Value>(),
+        "created_count": created.len(),
     })
 }
 

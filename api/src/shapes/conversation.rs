@@ -252,13 +252,13 @@ struct GeolocationShape<'a> {
 }
 
 impl<'a> GeolocationShape<'a> {
-    fn of(place: &'a Geolocation) -> Self {
+    fn of(position: &'a Geolocation) -> Self {
         Self {
-            latitude: place.latitude,
-            longitude: place.longitude,
-            address: place.address.as_deref(),
-            google_place_id: place.google_place_id.as_deref(),
-            location_type: place.location_type.as_deref(),
+            latitude: position.latitude,
+            longitude: position.longitude,
+            address: position.address.as_deref(),
+            google_place_id: position.google_place_id.as_deref(),
+            location_type: position.location_type.as_deref(),
         }
     }
 }

@@ -66,8 +66,7 @@ impl Comparison {
                         && !before.contains_key(**bound)
                         && after.contains_key(**bound)
                 };
-                self.lost
-                    .extend(BOUNDS.iter().filter(appears).map(|bound| format!("{path}/{bound} is new")));
+                self.lost.extend(BOUNDS.iter().filter(appears).map(|bound| format!("{path}/{bound} is new")));
             }
             (Value::Array(before), Value::Array(after)) if path.ends_with("/required") => {
                 // Of what is sent, a name more is too much; of what is answered, a name less.

@@ -161,9 +161,9 @@ impl Recovery {
 }
 
 /// How many of these stand there more than once.
-pub(super) fn doubled(mut things: Vec<String>) -> usize {
-    let all = things.len();
-    things.sort_unstable();
-    things.dedup();
-    all - things.len()
+pub(super) fn doubled(mut objects: Vec<String>) -> usize {
+    let all = objects.len();
+    objects.sort_unstable();
+    objects.dedup();
+    all - objects.len()
 }

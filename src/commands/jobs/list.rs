@@ -91,8 +91,8 @@ fn row(view: &JobView, admitted: Timestamp, now: Timestamp) -> Vec<String> {
 }
 
 /// A place in a list, in one word.
-fn written(place: &JobCursor) -> String {
-    format!("{}.{}", place.at.timestamp_micros(), place.job)
+fn written(position: &JobCursor) -> String {
+    format!("{}.{}", position.at.timestamp_micros(), position.job)
 }
 
 fn place(word: &str) -> anyhow::Result<JobCursor> {

@@ -236,8 +236,8 @@ mod tests {
         assert!(hub.join(&2).is_some());
     }
 
-    async fn words(seat: &mut Seat) -> String {
-        seat.next().await.unwrap().unwrap().reader.to_string()
+    async fn words(permit: &mut Seat) -> String {
+        permit.next().await.unwrap().unwrap().reader.to_string()
     }
 
     #[tokio::test(start_paused = true)]

@@ -11,9 +11,9 @@ use tokio::process::Command;
 
 use crate::{
     figures::{Round, measured, median, of},
-    setup::{Setup, Stored, WIDTH},
     http::Client,
     peers,
+    setup::{Setup, Stored, WIDTH},
 };
 
 const JOBS: usize = 5_000;

@@ -16,8 +16,8 @@ use worker::{Metrics, Moment, Render, Settings, Watch, Worker};
 
 use crate::{
     figures::{measured, median, of},
-    setup::{Setup, WIDTH},
     idle,
+    setup::{Setup, WIDTH},
 };
 
 const JOBS: usize = 10_000;

@@ -4,8 +4,8 @@
 use std::time::Instant;
 
 use crate::{
-    operators::{self, Looked},
     figures::median,
+    operators::{self, Looked},
     setup::Setup,
 };
 

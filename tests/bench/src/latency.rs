@@ -9,7 +9,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use worker::{Moment, Watch};
 
-use crate::{drain::worker, figures::percentiles, setup::Setup, peers};
+use crate::{drain::worker, figures::percentiles, peers, setup::Setup};
 
 const SECONDS: usize = 5;
 const RATES: [usize; 2] = [100, 500];

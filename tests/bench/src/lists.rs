@@ -19,8 +19,8 @@ use crate::{
     admission::{PGBENCH_SECONDS, pgbench_of},
     drain::{Tally, worker},
     figures::{median, percentiles},
-    setup::{Setup, WIDTH, cpu_of},
     http::Client,
+    setup::{Setup, WIDTH, cpu_of},
 };
 
 const STORED: i64 = 100_000;

@@ -14,21 +14,21 @@
 )]
 
 mod admission;
-mod operators;
 mod drain;
 mod figures;
 mod history;
-mod setup;
 mod http;
 mod idle;
 mod latency;
 mod lists;
+mod operators;
 mod peers;
+mod setup;
 mod text;
 
 use clap::Parser;
-use setup::Setup;
 use mimalloc::MiMalloc;
+use setup::Setup;
 
 /// The service's own.
 #[global_allocator]

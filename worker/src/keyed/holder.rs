@@ -101,26 +101,26 @@ impl Holder {
 impl House {
     /// A free slot and the newest keys once it is there: those that come meanwhile wait in the place of older ones. No slot
     /// when these keys have got too old for a run, or the process stops.
-    async fn slot(&self, ticket: &Ticket) -> (Option<OwnedSemaphorePermit>, Keys) {
+    async fn slot(&self, entry: &Ticket) -> (Option<OwnedSemaphorePermit>, Keys) {
         let mut free = std::pin::pin!(Arc::clone(&self.slots).acquire_owned());
         loop {
-            let keys = ticket.keys();
+            let keys = entry.keys();
             tokio::select! {
                 biased;
                 () = self.soft.cancelled() => return (None, keys),
-                () = ticket.renewed_since(&keys) => {}
+                () = entry.renewed_since(&keys) => {}
                 () = tokio::time::sleep_until(last_start(&keys)) => return (None, keys),
-                slot = &mut free => return (slot.ok(), ticket.keys()),
+                slot = &mut free => return (slot.ok(), entry.keys()),
             }
         }
     }
 
     /// Waits for another go; newer keys end the wait.
-    async fn pause(&self, wait: Duration, ticket: &Ticket, keys: &Keys) {
+    async fn pause(&self, wait: Duration, entry: &Ticket, keys: &Keys) {
         tokio::select! {
             biased;
             () = self.soft.cancelled() => {}
-            () = ticket.renewed_since(keys) => {}
+            () = entry.renewed_since(keys) => {}
             () = tokio::time::sleep(wait) => {}
         }
     }
@@ -226,8 +226,8 @@ fn positive(wait: chrono::Duration) -> Duration {
 struct Running(prometheus::IntGauge);
 
 impl Running {
-    fn new(house: &House) -> Self {
-        let shown = house.metrics.keyed("running");
+    fn new(setup: &House) -> Self {
+        let shown = setup.metrics.keyed("running");
         shown.inc();
         Self(shown)
     }

@@ -88,13 +88,13 @@ impl Tickets {
     }
 
     /// Gives `ticket` back, unless newer keys than `keys` came for it: `false`, and the holder goes on with those.
-    pub(super) fn give_back(&self, job: &JobId, ticket: &Arc<Ticket>, keys: &Keys) -> bool {
+    pub(super) fn give_back(&self, job: &JobId, entry: &Arc<Ticket>, keys: &Keys) -> bool {
         let mut tickets = self.lock();
-        if ticket.lock().edition != keys.edition {
+        if entry.lock().edition != keys.edition {
             return false;
         }
         // A ticket that was issued anew is its new holder's.
-        if tickets.get(job).is_some_and(|held| Arc::ptr_eq(held, ticket)) {
+        if tickets.get(job).is_some_and(|held| Arc::ptr_eq(held, entry)) {
             tickets.remove(job);
         }
         true

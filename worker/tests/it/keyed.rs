@@ -13,7 +13,7 @@ use worker::{Ended, Moment, Place, Settings};
 use crate::bench::{Bench, PATIENCE, slots};
 use crate::engines::Script;
 
-use setup::{Setup, REFUSED, UNANSWERED, key, until_told};
+use setup::{REFUSED, Setup, UNANSWERED, key, until_told};
 
 #[tokio::test]
 async fn a_job_that_came_with_keys_is_leased_at_once_and_run_with_them() {

@@ -4,7 +4,7 @@ use api::{LiveSettings, Scope};
 use axum::http::StatusCode;
 use serde_json::{Value, json};
 
-use super::line::{Setup, Line, serve};
+use super::line::{Line, Setup, serve};
 use crate::bench::quick;
 
 #[tokio::test]

@@ -103,7 +103,7 @@ impl Said for Push {
     }
 
     /// Those who remain fire and send all that is left: then each notice was written once, and nothing is under way.
-    async fn afterwards(self, world: &World, scene: &Scene, place: &str) {
+    async fn afterwards(self, world: &World, scene: &Scene, position: &str) {
         let ledger = world.ledger();
         world.run(DUE, &scene.user).await;
         while ledger.fire_reminders(100).await.unwrap() > 0 {}
@@ -111,7 +111,7 @@ impl Said for Push {
         world.run(DUE_AGAIN, &scene.user).await;
         for push in ledger.claim_pushes(100, &policy()).await.unwrap().claimed {
             let delivered = DeliveryOutcome::Delivered { status: 204 };
-            assert!(ledger.finish_push(&push, delivered, &policy()).await.unwrap(), "{place}");
+            assert!(ledger.finish_push(&push, delivered, &policy()).await.unwrap(), "{position}");
         }
         let left: Vec<(String, String)> = sqlx::query_as(
             "select notice, status from push_deliveries where user_id = $1 order by notice desc",
@@ -128,7 +128,7 @@ impl Said for Push {
             Self::LoseSubscription => &[],
             _ => &[("set", "delivered"), ("due", "delivered")],
         };
-        assert_eq!(left, told, "{place}");
+        assert_eq!(left, told, "{position}");
     }
 }
 

@@ -15,12 +15,12 @@ use sqlx::{AssertSqlSafe, PgPool, postgres::PgConnectOptions};
 use tokio_util::sync::CancellationToken;
 use worker::{Ended, Moment, Settings, Watch};
 
-use super::line::{self, Fill, Handle, Queue, Stop, Reported};
+use super::line::{self, Fill, Handle, Queue, Reported, Stop};
 use crate::{
     admission::serve_on,
     drain::worker_on,
-    setup::{CONNECTIONS, PEOPLE, WIDTH, keys_in, person, store_in},
     http::Client,
+    setup::{CONNECTIONS, PEOPLE, WIDTH, keys_in, person, store_in},
 };
 
 /// Answers the line protocol until standard input ends.

@@ -26,8 +26,8 @@ fn ends(database: &str, words: &[&str]) -> (Option<i32>, String, String) {
     (output.status.code(), text(&output.stdout), text(&output.stderr))
 }
 
-fn document(told: &str) -> Value {
-    serde_json::from_str(told).unwrap_or_else(|_| panic!("no document: {told}"))
+fn document(reported: &str) -> Value {
+    serde_json::from_str(reported).unwrap_or_else(|_| panic!("no document: {reported}"))
 }
 
 /// A database in which one job was completed, and no process is left.

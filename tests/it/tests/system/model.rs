@@ -70,11 +70,11 @@ impl Script {
     }
 }
 
-async fn complete(State(state): State<Script>, headers: HeaderMap, Json(asked): Json<Value>) -> Response {
+async fn complete(State(state): State<Script>, headers: HeaderMap, Json(request): Json<Value>) -> Response {
     if let Some(refusal) = state.refusal(&headers) {
         return refusal;
     }
-    let schema = &asked["response_format"]["json_schema"]["schema"];
+    let schema = &request["response_format"]["json_schema"]["schema"];
     let content = instance("", schema, schema).to_string();
     Json(json!({
         "choices": [{ "message": { "content": content }, "finish_reason": "stop" }],

@@ -92,7 +92,7 @@ struct Made {
     refers: Option<String>,
 }
 
-fn of_sentence(sentence: &Sentence<'_>, things: &Things, reference: &Reference) -> Vec<Made> {
+fn of_sentence(sentence: &Sentence<'_>, objects: &Things, reference: &Reference) -> Vec<Made> {
     let mut items = Vec::new();
     let mut previous: Option<Claim> = None;
     let mut conditional = false;
@@ -106,14 +106,14 @@ fn of_sentence(sentence: &Sentence<'_>, things: &Things, reference: &Reference) 
         let timed = format!("{opener} {}", clause.text);
         let item = claim.as_ref().filter(|claim| stands(claim)).and_then(|claim| {
             let before = sentence.text.find(clause.text).and_then(|at| sentence.text.get(..at));
-            let thing = || before.and_then(last_thing).or_else(|| things.last.clone());
+            let thing = || before.and_then(last_thing).or_else(|| objects.last.clone());
             let thing = match claim.force {
                 // Without a date it is mostly said once more, in full.
                 Force::Request if reference.due(clause.text).is_some() => before.and_then(last_thing),
                 Force::Commitment if !clause.coordinated => thing(),
                 _ => None,
             };
-            let person = last_person(before.unwrap_or_default()).or_else(|| things.person.clone());
+            let person = last_person(before.unwrap_or_default()).or_else(|| objects.person.clone());
             let person = person.map(|person| {
                 if person.starts_with(char::is_lowercase) { format!("the {person}") } else { person }
             });

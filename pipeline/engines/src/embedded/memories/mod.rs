@@ -271,8 +271,8 @@ fn rest(said: &str) -> Option<String> {
     (!rest.is_empty()).then_some(rest)
 }
 
-fn candidate(told: &str, name: &str, category: MemoryCategory, score: u8) -> Option<Candidate> {
-    let about = FIRST_PERSON.replace_all(told, |said: &Captures<'_>| third_person_pronoun(&said[0]));
+fn candidate(reported: &str, name: &str, category: MemoryCategory, score: u8) -> Option<Candidate> {
+    let about = FIRST_PERSON.replace_all(reported, |said: &Captures<'_>| third_person_pronoun(&said[0]));
     let content = capitalised(&restored(&first_words(&about.replace("{n}", name), LONGEST)));
     (content.split_whitespace().count() >= 3)
         .then_some(Candidate { score, draft: MemoryDraft { content, category, evidence: None } })
