@@ -6,6 +6,7 @@ pub(crate) mod config;
 pub(crate) mod consent;
 pub(crate) mod demo;
 pub(crate) mod dev;
+pub(crate) mod docs;
 pub(crate) mod doctor;
 pub(crate) mod folders;
 mod gap;
@@ -54,6 +55,7 @@ pub(crate) async fn run(cli: Cli, spans: Option<SpanCounts>) -> anyhow::Result<E
         Command::Keys(keys) => keys::run(keys).await,
         Command::Config(show) => config::run(&show, &cli.logs),
         Command::Openapi => openapi::run(),
+        Command::Docs(docs) => docs::run(&docs),
         Command::Completions { shell } => completions::run(shell),
         Command::Man(man) => man::run(&man),
     }

@@ -14,6 +14,7 @@ mod keyed;
 mod lifecycle;
 mod listener;
 mod presence;
+mod schedule;
 mod schema;
 mod speech;
 mod telemetry;

@@ -64,14 +64,14 @@ pub(crate) fn start(app: &App, tasks: &TaskTracker, lifecycle: &Lifecycle) {
     tasks.spawn(report(app.ledger.clone(), process, app.tally.clone(), lifecycle.soft.clone()));
 }
 
-async fn report(ledger: Ledger, mut process: Process, tally: Arc<Tally>, soft: CancellationToken) {
+async fn report(ledger: Ledger, mut process: Process, counts: Arc<Tally>, soft: CancellationToken) {
     let mut failed = false;
     loop {
         process.stopping = soft.is_cancelled();
-        match ledger.in_time(ledger.report_process(&process, &tally.ended())).await {
+        match ledger.in_time(ledger.report_process(&process, &counts.ended())).await {
             Ok(()) => failed = false,
             Err(error) => {
-                // Said once: what a database that is away costs is told by others, loudly.
+                // Logged once: other parts log an unreachable database loudly.
                 if !std::mem::replace(&mut failed, true) {
                     tracing::warn!(%error, "this process could not be reported");
                 }

@@ -30,6 +30,7 @@ use crate::{
     keyed::Keyed,
     lifecycle::Lifecycle,
     presence::Tally,
+    schedule::longest_gap,
     traces::SpanCounts,
 };
 
@@ -40,7 +41,7 @@ pub(crate) struct App {
     /// The threads of what costs processor time.
     pub(crate) compute: Pool,
     pub(crate) registry: Registry,
-    /// How runs ended in this process, whoever ran them.
+    /// How runs ended in this process, in every kind of worker.
     pub(crate) tally: Arc<Tally>,
     guard: Guard,
     vapid: Option<Vapid>,
@@ -139,7 +140,7 @@ impl App {
         api::router(self.ledger.clone(), check_url, settings, self.api_metrics.clone())
     }
 
-    /// A worker of this process, with somebody watching its runs.
+    /// A worker of this process, with an observer of its runs.
     ///
     /// # Errors
     /// When the outgoing client cannot be made.
@@ -191,6 +192,7 @@ impl App {
             },
             retention: Duration::from_secs(self.config.retention_days * 86_400),
             apart: reconciler::apart(chance().next_u64(), between(&schedule)),
+            every: longest_gap(&schedule, chrono::Utc::now()),
             ..reconciler::Settings::default()
         };
         if self.config.has(Role::Reconciler) {
@@ -280,7 +282,7 @@ fn run_settings(config: &Config, name: &str, watch: Arc<dyn Watch>) -> worker::S
 }
 
 /// The engines of the service, and those of a run with its user's key. The key is for the configured model server
-/// alone; where there is none, nothing is asked with it.
+/// alone; without one the key is not used.
 fn engines(
     config: &Config,
     metrics: &worker::Metrics,
@@ -338,7 +340,7 @@ fn paid(ours: &Engines, openai: OpenAi, embeds: bool) -> Engines {
     }
 }
 
-/// Which engine does what, for whoever asks: no engine's output passes for another's.
+/// Which engine does what, for `/v1/status`: no engine's output passes for another's.
 fn engine_ids(engines: &Engines) -> Vec<(&'static str, String)> {
     let ids = [
         ("detect_discard", engines.judge.id()),

@@ -39,7 +39,7 @@ pub(crate) enum Error {
     /// 400: the body is not UTF-8, or broke off.
     #[error("unreadable body")]
     UnreadableBody,
-    /// 408: the body has not arrived in time. The connection is closed: what is left of it nobody waits for.
+    /// 408: the body has not arrived in time. The connection is closed, because its rest is not read.
     #[error("slow body")]
     TooSlow,
     /// 404: the user has no such thing; names the kind of thing.
@@ -102,7 +102,7 @@ const PASSING_SECONDS: u64 = 2;
 const FULL_SECONDS: u64 = 30;
 /// How long before another live socket is likely to be free.
 const SOCKET_SECONDS: u64 = 10;
-/// How long before asking again whether something is configured: somebody must change that first.
+/// How long before asking again whether something is configured: an operator must change that first.
 const UNCONFIGURED_SECONDS: u64 = 60;
 
 impl IntoResponse for Error {

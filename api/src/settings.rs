@@ -1,4 +1,4 @@
-//! What the door can be told.
+//! What the API can be configured with.
 
 use std::{fmt, sync::Arc, time::Duration};
 

@@ -16,6 +16,8 @@ pub struct Settings {
     /// How long after each tick this process begins its round: none. Processes whose clocks tick together differ by it
     /// ([`apart`](crate::apart)), so that they do not all ask the database for the same rows in the same second.
     pub apart: Duration,
+    /// How long the schedule leaves between two rounds at most: five minutes.
+    pub every: Duration,
 }
 
 /// Whose rounds count as the service's.
@@ -37,6 +39,7 @@ impl Default for Settings {
             page: 100,
             budget: Duration::from_secs(30),
             apart: Duration::ZERO,
+            every: Duration::from_secs(300),
         }
     }
 }

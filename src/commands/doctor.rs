@@ -56,7 +56,7 @@ struct Near {
     open_files: u64,
     /// Queues that are paused, in words.
     paused: Vec<String>,
-    /// What needs somebody although everything runs.
+    /// What needs attention although everything runs.
     concerns: Vec<String>,
 }
 
@@ -112,7 +112,7 @@ async fn look_near(ledger: &Ledger, migrated: bool) -> anyhow::Result<Near> {
     Ok(Near { round_trip, skew, open_files, paused, concerns })
 }
 
-/// The limits of the alerts, and the dead letters that nobody has settled.
+/// The limits of the alerts, and the unsettled dead letters.
 async fn look_for_concerns(ledger: &Ledger) -> anyhow::Result<Vec<String>> {
     let overview = ledger.overview().await?;
     let waiting = concerns::waiting(ledger, &overview.gauges).await?;
@@ -150,7 +150,7 @@ fn judge(found: &Examination, workers: &Workers, near: &Near) -> Vec<Remark> {
             processes::processes(found, workers),
             queues(near),
             waiting(near),
-            counted("leases", found.unwatched_leases, "leases ran out over a minute ago and nobody watches: start a process with the role worker or reconciler"),
+            counted("leases", found.unwatched_leases, "leases ran out over a minute ago and no process watches them: start a process with the role worker or reconciler"),
             counted("owners", found.without_owners, "live jobs should have been looked at an hour ago: is a reconciler running?"),
             processes::rounds(found, workers),
         ]);

@@ -95,7 +95,7 @@ pub(crate) async fn start(app: &App, lifecycle: &Lifecycle) -> anyhow::Result<Se
     }
     // Nothing can fail any more: now this process may be known to others.
     presence::start(app, &tasks, lifecycle);
-    // The API first: whoever is told "ready" by the admin address must find it listening.
+    // The API first: a client that the admin address calls ready must find it listening.
     let api = api.map(|(listener, addr)| {
         let connections = Connections::new(limits, refused.clone());
         attend(&tasks, listener, app.router(), connections, front.soft.clone(), app.farewell());
@@ -115,7 +115,7 @@ impl Service {
         self.tasks.close();
         let admin = lifecycle.hard.clone();
         let others = async {
-            // The admin listener stays up while runs drain, so that somebody can watch them: it is the last task.
+            // The admin listener stays up while runs drain, so that operators can watch them: it is the last task.
             while self.tasks.len() > 1 {
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
@@ -161,8 +161,8 @@ async fn bind(addr: SocketAddr, name: &'static str) -> anyhow::Result<(TcpListen
     Ok((listener, bound))
 }
 
-/// Serves `router` until `stop`; requests in flight finish first, for as long as `farewell`: a client that never sends
-/// the rest of its request holds nobody up.
+/// Serves `router` until `stop`; requests in flight finish first, for as long as the grace period: a client that never sends
+/// the rest of its request delays no shutdown.
 fn attend(
     tasks: &TaskTracker,
     listener: TcpListener,

@@ -57,7 +57,7 @@ fn table(headings: &[&str], rows: Vec<Vec<String>>) -> Table {
     table
 }
 
-/// Prints a line of a page about one thing: what is told, and how it is.
+/// Prints a line of a page about one object: label and value.
 ///
 /// # Errors
 /// When stdout cannot be written to.

@@ -103,7 +103,7 @@ fn kept_results(kept: Kept, engines: &Engines) -> Results {
     }
 }
 
-/// The engine as it is stored with the result, with what it did not do: nobody shall take an empty list of items
+/// The engine as it is stored with the result, with what it did not do: an empty list of items must not pass
 /// for an answer.
 fn who_understood(engine: &str, items_unread: bool) -> String {
     if items_unread { format!("{engine}, items not read") } else { engine.to_owned() }

@@ -1,4 +1,4 @@
-//! One run: a claimed job's material, its stages, and what the ledger is told in the end.
+//! One run: a claimed job's material, its stages, and how it is settled in the end.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -52,7 +52,7 @@ const LEAST_WAIT: Duration = Duration::from_secs(1);
 /// What is to be said of a run that did not complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Unfinished {
-    /// Nothing: the fence said no, or nobody waits any more.
+    /// Nothing: the fence refused, or no task waits any more.
     Silent,
     /// The process is being stopped.
     Stopping,
@@ -64,14 +64,14 @@ enum Unfinished {
     Failed(Failure),
 }
 
-/// How a run ended, and what whoever still holds the job's keys is to wait for: a job that requires keys is parked, and
+/// How a run ended, and how long a task with the job's keys has to wait: a job that requires keys is parked, and
 /// its row names no time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct End {
     pub(crate) ended: Ended,
     /// The delay with which it was released, or what the provider asked for when it failed.
     pub(crate) wait: Option<Duration>,
-    /// The job is buried: keys can do nothing for it any more.
+    /// The job is a dead letter: keys can do nothing for it any more.
     pub(crate) buried: bool,
 }
 
@@ -149,11 +149,11 @@ impl Runner {
 
     /// The work, until it is done, or the heartbeat, the run limit or a hard stop ends it. The limit ends no commit: it
     /// may have landed, and the run would be reported as what it is not.
-    async fn guarded(&self, witness: &Witness, held: &Held, slot: Slot) -> Result<(), Unfinished> {
+    async fn guarded(&self, observer: &Witness, held: &Held, slot: Slot) -> Result<(), Unfinished> {
         let limit = self.ledger.policy().run_limit.to_std().unwrap_or(Duration::MAX);
         let commits = AtomicBool::new(false);
         // On the heap: the stages are large, and each layer around them would hold them once more.
-        let work = AssertUnwindSafe(Box::pin(self.work(witness, held, slot, &commits))).catch_unwind();
+        let work = AssertUnwindSafe(Box::pin(self.work(observer, held, slot, &commits))).catch_unwind();
         tokio::select! {
             biased;
             done = work => done.unwrap_or_else(|_| {
@@ -299,7 +299,7 @@ impl Runner {
         }
     }
 
-    /// Repeats `end` until it is answered, or somebody else is known to have the job. What ended the lease may
+    /// Repeats `end` until it is answered, or another run is known to have the job. What ended the lease may
     /// be this very end, whose answer is still on its way: the ledger is asked once more.
     async fn say(&self, held: &Held, end: RunEnd) -> Result<Answer, Unanswered> {
         let verb = || self.ledger.in_time(self.ledger.settle(held.holding(), end.clone()));
@@ -321,7 +321,7 @@ impl Runner {
     }
 }
 
-/// Waits until the run limit is over, by the database's clock or, when that is away, by ours; for ever, when the run
+/// Waits until the run limit is over, by the database's clock or, when it does not answer, by ours; for ever, when the run
 /// commits by then.
 async fn overdue(held: &Held, limit: Duration, commits: &AtomicBool) {
     tokio::select! {

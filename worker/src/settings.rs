@@ -31,7 +31,7 @@ pub struct Settings {
     pub deliveries: DeliveryPolicy,
     /// How pushes are tried.
     pub pushes: PushPolicy,
-    /// Who sends, to browsers' push services; without it browsers are not told.
+    /// The sender's key for browsers' push services; without it browsers are not reminded.
     pub vapid: Option<Vapid>,
     /// Who is shown the progress of runs.
     pub watch: Arc<dyn Watch>,

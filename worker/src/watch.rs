@@ -1,4 +1,4 @@
-//! Who watches the runs of this process: the log, the metrics, and whoever asks to (the demo's progress).
+//! The observers of this process's runs: the log, the metrics, and others (the demo's progress).
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -11,7 +11,7 @@ use stages::{Observer, StageName};
 use crate::metrics::Metrics;
 use crate::spending::Account;
 
-/// What a run does, told as it happens. Never a person's words.
+/// What a run does, reported as it happens. Never a user's words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moment {
     /// It was claimed and begins.
@@ -83,7 +83,7 @@ pub trait Watch: Send + Sync {
     fn see(&self, claimed: &Claimed, moment: Moment);
 }
 
-/// Nobody watches.
+/// An observer that ignores everything.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Unwatched;
 

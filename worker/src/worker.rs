@@ -118,7 +118,7 @@ impl Worker {
         }
     }
 
-    /// Keeps a worker of apalis running on `queue`; one that ends before it is told to is started again.
+    /// Keeps a worker of apalis running on `queue`; one that ends before the process stops is started again.
     async fn tend(&self, queue: Queue, runner: &Runner, chance: &Chance, tracker: &TaskTracker) {
         let mut back_off = BackOff::new(chance);
         let slots = Arc::new(Semaphore::new(self.concurrency(queue)));
@@ -207,7 +207,7 @@ impl Worker {
     }
 }
 
-/// What is told stops when the runs do.
+/// Dispatchers stop when the runs do.
 fn keep<E: Errand>(errand: E, runner: &Runner) -> Errands<E> {
     Errands { errand, chance: runner.chance.clone(), soft: runner.soft.clone(), hard: runner.hard.clone() }
 }

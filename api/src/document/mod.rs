@@ -42,7 +42,7 @@ pub fn document(settings: &Settings) -> Value {
         "components": {
             "securitySchemes": { "developerKey": {
                 "type": "http", "scheme": "bearer", "bearerFormat": "lsk_…",
-                "description": "A developer key. What an operation demands of its scopes stands beside it.",
+                "description": "A developer key. Each operation names the scope that it needs.",
             } },
             "parameters": headers::parameters(),
             "headers": headers::headers(),

@@ -218,7 +218,7 @@ impl Operation {
             for (_, made) in responses.iter_mut().filter(|(status, _)| status.starts_with('2')) {
                 made["headers"]["Idempotency-Replayed"] = errors::header("Idempotency-Replayed");
             }
-            // Conversations leave a trace: a repeat is told that they were deleted.
+            // A deleted conversation leaves a trace, so that a repeat can report the deletion.
             if !self.path.contains("/conversations") {
                 also("404", "MadeAndGone", &mut responses);
             }

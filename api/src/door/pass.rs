@@ -94,7 +94,7 @@ fn traced(headers: &HeaderMap, id: &str, method: &str, route: &str) -> Span {
     }
     span.record("otel.name", format!("{method} {route}"));
     let mut sent = headers.get_all("traceparent").iter();
-    // Two of them are none (W3C Trace Context, 3.2): nobody knows which one is meant.
+    // Two of them are invalid (W3C Trace Context, 3.2): it is unknown which one is meant.
     if let (Some(parent), None) = (sent.next(), sent.next()) {
         let parent = parent.to_str().ok().and_then(|parent| parent.parse::<TraceContext>().ok());
         parent.inspect(|parent| parent.lead(&span));
@@ -109,7 +109,7 @@ fn tell(traced: &Span, status: StatusCode) {
     }
 }
 
-/// Turns a panic into the answer of an error that will not pass; the panic hook has told the log already.
+/// Turns a panic into a 500 answer; the panic hook has logged it already.
 pub(super) fn catch_panics() -> CatchPanicLayer<fn(Box<dyn Any + Send>) -> Response> {
     CatchPanicLayer::custom(|_| detail(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error"))
 }

@@ -163,7 +163,7 @@ async fn create(
             Ok(match door.ledger.conversation(user, &id, false).await {
                 Ok(Some(view)) => answer(&view.conversation),
                 Ok(None) => deleted(&id),
-                // Committed is committed: what is not known now is told as it stood.
+                // The commit happened: what is not known now is answered as it was.
                 Err(_) => answer(&admitted.conversation),
             })
         }

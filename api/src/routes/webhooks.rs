@@ -1,4 +1,4 @@
-//! `P/webhooks`: who is told about what.
+//! `P/webhooks`: the user's endpoints.
 
 use axum::{Json, extract::State, http::HeaderMap, response::Response};
 use base64::{Engine, engine::general_purpose::STANDARD};
@@ -45,7 +45,7 @@ pub(super) async fn create(
     Ok(Json(shapes::with(shapes::endpoint(&stored), "secret", new.secret.expose_secret())))
 }
 
-/// Reads the body of a create: the URL, which `may_call` judges, what is told, and how.
+/// Reads the body of a create: the URL, which `may_call` judges, the events, and the format.
 pub(super) fn read_new(
     fields: &mut Fields<'_>,
     may_call: impl Fn(&str) -> bool,
@@ -121,7 +121,7 @@ pub(super) fn read_change(
     Some(change)
 }
 
-/// DELETE: the endpoint, and whatever was still to be told to it.
+/// DELETE: the endpoint, and its undelivered events.
 pub(super) async fn delete(
     State(door): State<Door>,
     caller: Caller,

@@ -21,7 +21,7 @@ pub fn endpoint(endpoint: &Endpoint) -> Value {
     })
 }
 
-/// A delivery, without its body. That the addresses of a name are refused is for operators: its owner is told the same as of a
+/// A delivery, without its body. That the addresses of a name are refused is for operators: its owner sees the same as for a
 /// name that does not exist, and cannot ask which inner names there are.
 pub fn delivery(delivery: &DeliveryView) -> Value {
     let last_error = delivery.last_error.as_deref().map(|error| match error {

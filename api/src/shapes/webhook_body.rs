@@ -13,7 +13,7 @@ pub struct WebhookBodies;
 
 impl WebhookBodies {
     /// The body of `delivery`. `conversation` is what it is about, read with its transcript; `None` when it no longer
-    /// exists, and then there is nothing to tell any more (a test event apart, which is about nothing). `told` is the
+    /// exists, and then there is nothing to send any more (a test event apart, which is about nothing). `told` is the
     /// memory that the event is about, if it is about one that still exists; `made` the action item of no conversation.
     pub fn body(
         &self,
@@ -35,7 +35,7 @@ impl WebhookBodies {
     }
 }
 
-/// A thing that was deleted meanwhile is told by its ids: what remains to be told is that it was made.
+/// An object that was deleted meanwhile is sent by its ids: that it was created.
 fn data(
     delivery: &ClaimedDelivery,
     event: EventKind,
@@ -56,7 +56,7 @@ fn data(
     }
 }
 
-/// What a person made belongs to no conversation; it, too, is told by its id when it was deleted meanwhile.
+/// What a user created belongs to no conversation; it, too, is sent by its id when it was deleted meanwhile.
 fn of_no_conversation(
     delivery: &ClaimedDelivery,
     event: EventKind,

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::bench::{Bench, P};
 use crate::document::{CHECKED_IN, parsed};
 
-/// In everything that Ann says; nobody else may ever read it.
+/// In everything that Ann sends; no other user may ever read it.
 const MARK: &str = "zanzibar";
 
 /// What a path's parameters stand for, among what Ann has.

@@ -120,7 +120,7 @@ impl Ledger {
     /// When the database cannot be reached.
     pub async fn is_migrated(&self) -> Result<bool, Error> {
         const DOING: &str = "looking at the schema's version";
-        // Two questions: one that names the table is refused where there is none, whatever its `where` says.
+        // Two queries: one that names a missing table is refused, whatever its `where` says.
         let ever: bool = sqlx::query_scalar("select to_regclass('_sqlx_migrations') is not null")
             .fetch_one(&self.pool)
             .await
@@ -149,7 +149,7 @@ impl Ledger {
         &self.policy
     }
 
-    /// The waker of this process: rung after commits, heard by its workers.
+    /// The waker of this process: raised after commits, waited for by its workers.
     pub fn waker(&self) -> &Waker {
         &self.waker
     }
@@ -160,7 +160,7 @@ impl Ledger {
         self.pool.close().await;
     }
 
-    /// A pool that goes with its only session, which has no limits but the server's own and is nobody else's place.
+    /// A pool that goes with its only session, which has no limits but the server's own and takes no place of the shared pool.
     pub(crate) fn of_one(&self) -> PgPool {
         let options = self.pool.connect_options().as_ref().clone();
         let kept = PgPoolOptions::new().acquire_timeout(ACQUIRING).max_lifetime(None).idle_timeout(None);
@@ -201,7 +201,7 @@ impl Ledger {
     }
 }
 
-/// What became of the schema. Migrations are told by their versions.
+/// The state of the schema. Migrations are identified by their versions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Migrated {
     /// These were missing and were applied: none, where the schema was up to date.

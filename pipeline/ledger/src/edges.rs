@@ -88,7 +88,7 @@ impl Edge {
 }
 
 impl Answer {
-    /// The answer that was lost on the way: nobody has counted what it told yet. What was given back is no retry.
+    /// The answer that was lost on the way: its outcome was not counted yet. A release is no retry.
     fn heard_before(command: &Command, state: State) -> Self {
         let retry = matches!((command, &state), (Command::Fail { .. }, State::Queued { .. }));
         let dead_letter = matches!(state, State::DeadLetter { .. });

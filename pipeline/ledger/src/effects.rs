@@ -161,7 +161,7 @@ pub(crate) fn after(read: &Stored, step: &Step, now: Timestamp, said: Said<'_>) 
 }
 
 /// A dead letter's conversation is failed and discarded, whichever edge led here; the completed conversation
-/// of a reprocess stays as it was and nobody is told (DECISIONS §4).
+/// of a reprocess stays as it was and no webhook is sent (DECISIONS §4).
 async fn fail_conversation(
     connection: &mut PgConnection,
     job: &Stored,

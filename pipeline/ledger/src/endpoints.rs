@@ -19,7 +19,7 @@ mod secret;
 pub use create::TooManyEndpoints;
 use row::EndpointRow;
 
-/// What an endpoint can be told.
+/// What an endpoint can subscribe to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum EventKind {
     /// `conversation.completed`: what an endpoint gets unless it asks for others.
@@ -98,7 +98,7 @@ pub struct NewEndpoint {
     pub id: String,
     /// Checked by the guard.
     pub url: String,
-    /// What it wants to be told.
+    /// The events that it subscribes to.
     pub events: Vec<EventKind>,
     /// Full or thin.
     pub format: WebhookFormat,
@@ -113,11 +113,11 @@ pub struct Endpoint {
     pub id: String,
     /// Where to post.
     pub url: String,
-    /// What it is told.
+    /// Its events.
     pub events: Vec<EventKind>,
     /// Full or thin.
     pub format: WebhookFormat,
-    /// Whether it is told anything.
+    /// Whether it receives anything.
     pub enabled: bool,
     /// Why not: `by_owner`, `gone` (410) or `failing` (5 days of nothing but failures).
     pub disabled_reason: Option<String>,
@@ -136,7 +136,7 @@ pub struct Endpoint {
 pub struct EndpointChange {
     /// Checked by the guard.
     pub url: Option<String>,
-    /// What it wants to be told.
+    /// The events that it subscribes to.
     pub events: Option<Vec<EventKind>>,
     /// Full or thin.
     pub format: Option<WebhookFormat>,

@@ -135,7 +135,7 @@ fn detail(after: &Job, stages: &[(&'static str, u32)]) -> String {
     stages.iter().map(|(stage, millis)| format!("{stage}={millis}")).collect::<Vec<_>>().join(",")
 }
 
-/// Reads the lines of a row; one that cannot be read is left out, history is nobody's proof.
+/// Reads the lines of a row; an unreadable one is left out, because no decision depends on history.
 pub(crate) fn read(lines: &[String]) -> Vec<Event> {
     lines.iter().filter_map(|line| read_line(line)).collect()
 }

@@ -38,7 +38,7 @@ impl SubscriptionKind {
     }
 }
 
-/// A subscription to be stored; its URL was checked by the guard, its keys by whoever will use them.
+/// A subscription to be stored; its URL was checked by the guard, its keys by the sender that will use them.
 #[derive(Clone, Debug)]
 pub struct NewSubscription {
     /// How.

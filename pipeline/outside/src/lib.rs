@@ -1,4 +1,4 @@
-//! Guarded HTTP to other people's servers (DECISIONS §6): nobody may use this service to reach what
+//! Guarded HTTP to other people's servers (DECISIONS §6): no user may use this service to reach what
 //! only the service can reach, or to hold it up.
 //!
 //! A URL is judged twice. [`Guard::check_url`] judges what can be seen in it, at the API's door and again

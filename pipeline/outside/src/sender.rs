@@ -66,7 +66,7 @@ impl Sender {
         Self::with_lookup(guard, Arc::new(SystemLookup))
     }
 
-    /// The same with a resolver of one's own.
+    /// The same with another resolver.
     pub fn with_lookup(guard: Guard, lookup: Arc<dyn Lookup>) -> Result<Self, CannotSend> {
         let names = Names::new(lookup);
         let client = |reach| {

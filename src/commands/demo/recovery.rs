@@ -30,7 +30,7 @@ pub(super) struct Interrupted {
     killed: Instant,
 }
 
-/// Lets a child worker claim a job, holds it between two stages, and kills it with SIGKILL. Nobody else may be
+/// Lets a child worker claim a job, holds it between two stages, and kills it with SIGKILL. No other worker may be
 /// claiming meanwhile.
 pub(super) async fn interrupt(
     private: &Private,
@@ -51,7 +51,7 @@ pub(super) async fn interrupt(
 }
 
 impl Interrupted {
-    /// Waits until somebody else has finished the job, and looks for anything that came twice.
+    /// Waits until another worker has finished the job, and looks for anything that came twice.
     pub(super) async fn finished(self, app: &App, client: &Client) -> anyhow::Result<Recovery> {
         let poll = client.wait(&self.id, PATIENCE).await?;
         let milliseconds = self.killed.elapsed().as_secs_f64() * 1e3;

@@ -14,21 +14,21 @@
 )]
 
 mod admission;
-mod desk;
 mod drain;
 mod figures;
 mod history;
-mod house;
 mod http;
 mod idle;
 mod latency;
 mod lists;
+mod operators;
 mod peers;
+mod setup;
 mod text;
 
 use clap::Parser;
-use house::House;
 use mimalloc::MiMalloc;
+use setup::Setup;
 
 /// The service's own.
 #[global_allocator]
@@ -53,27 +53,27 @@ async fn main() {
         std::process::exit(2);
     }
     let is_wanted = |table: &str| wanted.is_empty() || wanted.iter().any(|name| name == table);
-    let house = House::build().await;
-    println!("{}\n", house.settings().await);
+    let setup = Setup::build().await;
+    println!("{}\n", setup.settings().await);
     if is_wanted("admission") {
-        admission::table(&house).await;
+        admission::table(&setup).await;
     }
     if is_wanted("drain") {
-        drain::table(&house).await;
+        drain::table(&setup).await;
     }
     if is_wanted("latency") {
-        latency::table(&house).await;
+        latency::table(&setup).await;
     }
     if is_wanted("history") {
-        history::table(&house).await;
+        history::table(&setup).await;
     }
     if is_wanted("lists") {
-        lists::table(&house).await;
+        lists::table(&setup).await;
     }
     if is_wanted("text") {
         text::table();
     }
-    house.tear_down().await;
+    setup.tear_down().await;
 }
 
 /// Measures the real binary in a server of the chaos kit's. Exits with 1 where a quiet user notices the other one.
@@ -93,8 +93,8 @@ async fn beside_a_neighbour(arguments: &[String]) {
 }
 
 async fn beside_peers(sizes: peers::Sizes) {
-    let house = House::build().await;
-    println!("{}", house.settings().await);
-    peers::table(&house, &sizes).await;
-    house.tear_down().await;
+    let setup = Setup::build().await;
+    println!("{}", setup.settings().await);
+    peers::table(&setup, &sizes).await;
+    setup.tear_down().await;
 }

@@ -136,7 +136,7 @@ impl FanOut {
         let verb = || self.ledger.in_time(self.ledger.keep_body(delivery, &body));
         match until_answered(&self.chance, &self.hard, verb).await? {
             true => Ok(Some(self.post(delivery, body).await)),
-            // Somebody else may have the delivery by now: sending what was not kept could tell two things.
+            // Another process may have the delivery by now: sending what was not kept could send two different bodies.
             false => Ok(None),
         }
     }

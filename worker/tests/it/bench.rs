@@ -108,7 +108,7 @@ pub(crate) fn work(ledger: Ledger, script: &Arc<Script>, settings: Settings) -> 
     work_with(ledger, script, Arc::new(Plain), settings)
 }
 
-/// The same with words of another kind for those who are told.
+/// The same with different words in what is sent.
 pub(crate) fn work_with(
     ledger: Ledger,
     script: &Arc<Script>,

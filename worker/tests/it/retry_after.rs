@@ -64,7 +64,7 @@ async fn a_circuit_that_asks_for_no_delay_delays_a_run_for_a_second_all_the_same
     let mut working = bench.work(&script);
     let (_, id) = bench.admit("c1").await;
     working.until_started("describe").await;
-    // Nobody takes the job when the second is over.
+    // The job is not claimed when the second is over.
     let olga = OperatorAction { operator: "olga".to_owned(), reason: "a test reads".to_owned() };
     assert!(bench.ledger.pause(Queue::Creation, &olga).await.unwrap());
     script.gate.add_permits(1);

@@ -117,7 +117,7 @@ async fn a_run_whose_lease_was_taken_over_writes_nothing() {
     assert_eq!(answer, "claimed");
     script.gate.add_permits(1);
 
-    // It ends where it hears of it: what would come behind the description is not paid for.
+    // It ends where it loses the lease: what would come behind the description is not paid for.
     loop {
         match working.next().await.1 {
             Moment::RunEnded { end, .. } => {

@@ -206,7 +206,7 @@ pub(super) fn profile() -> Value {
     })
 }
 
-/// Somebody whom a person knows.
+/// A person whom the user knows.
 pub(super) fn person() -> Value {
     json!({
         "id": "01993b25-73b1-7076-81b9-4162b3c45678",

@@ -32,7 +32,7 @@ pub(super) struct Question<'a> {
     pub(super) name: &'static str,
     /// The shape of the answer.
     pub(super) schema: Value,
-    /// What is told besides the talk.
+    /// What is sent besides the talk.
     pub(super) data: Option<&'a Value>,
     /// The question itself.
     pub(super) text: &'a str,
@@ -204,7 +204,7 @@ fn head_tokens(talk: &Talk) -> u32 {
     window::tokens(&prompt::head(talk).to_string())
 }
 
-/// A server that does not enforce the schema is at least told of it.
+/// A server that does not enforce the schema at least receives it in the prompt.
 fn spelt_out(question: &Question<'_>, text: &str) -> String {
     let Question { name, schema, .. } = question;
     format!("{text}\n\nAnswer with one JSON object of this JSON schema `{name}` and nothing else:\n{schema}")

@@ -85,7 +85,7 @@ async fn bytes_that_are_no_text_of_ours_are_malformed() {
     let good = json!({"choices": [{"message": {"content": "{\"reason\":\"é\",\"keep\":true}"}}]}).to_string();
     let utf16: Vec<u8> = good.encode_utf16().flat_map(u16::to_le_bytes).collect();
     let latin: Vec<u8> = good.chars().map(|c| u8::try_from(u32::from(c)).unwrap()).collect();
-    // A gzip header and a deflated block that would grow to a gigabyte: nobody asked for it, nobody unpacks it.
+    // A gzip header and a deflated block that would grow to a gigabyte: it was not requested and must not be unpacked.
     let gzip = [&[0x1f_u8, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3][..], &[0xed; 512][..]].concat();
     let zipped = ([(header::CONTENT_ENCODING, "gzip"), (header::CONTENT_TYPE, "application/json")], gzip);
     for reply in [

@@ -1,4 +1,4 @@
-//! The claim: due rows, dealt out fairly among endpoints, in one transaction that waits for nobody.
+//! The claim: due rows, dealt out fairly among endpoints, in one transaction that waits for no lock.
 
 use std::time::Duration;
 
@@ -46,8 +46,8 @@ struct TakenRow {
 impl Ledger {
     /// Each round reads a page of due rows, locks their endpoints (passing locked ones by: another process is
     /// claiming for them), and takes what these, and their users, may still have under way. An endpoint that can take no more is
-    /// left out of the next round, and one that could take nothing before out of all, so its backlog hides nobody
-    /// else's deliveries.
+    /// left out of the next round, and one that could take nothing before out of all, so its backlog hides no other
+    /// endpoint's deliveries.
     pub(super) async fn claim_due(
         &self,
         limit: i64,
@@ -82,7 +82,7 @@ impl Ledger {
     }
 }
 
-/// Rows that are due, or whose sender died, of endpoints that were not passed by; oldest first, without locks.
+/// Rows that are due, or whose sender died, of endpoints that were not skipped; oldest first, without locks.
 async fn due(
     connection: &mut PgConnection,
     passed: &Passed,
@@ -129,7 +129,7 @@ async fn clear(connection: &mut PgConnection, gate: &Gate, now: Timestamp) -> Re
     put_off_dead(connection, user, endpoint, until, now).await
 }
 
-/// Takes rows that are still due and that nobody else holds.
+/// Takes rows that are still due and unlocked.
 async fn take(
     connection: &mut PgConnection,
     dealt: &[&Due],
@@ -162,7 +162,7 @@ async fn take(
     Ok(rows.into_iter().filter_map(|row| claimed(row, now)).collect())
 }
 
-/// A row whose event this version does not know stays under way until its tries are used up: it stops nobody.
+/// A row with an event that this version does not know stays under way until its tries are used up: it blocks no other.
 fn claimed(row: TakenRow, now: Timestamp) -> Option<ClaimedDelivery> {
     let event = match row.event.as_str() {
         super::TEST_EVENT => None,

@@ -11,7 +11,7 @@ use crate::{
 };
 
 const DOING: &str = "storing an endpoint";
-/// How many a person may have (DECISIONS §6): every event is told to each of them, at the cost of everybody's turns.
+/// How many a user may have (DECISIONS §6): every event is sent to each of them, at the cost of all users' turns.
 const MOST: i64 = 20;
 
 /// The person has as many endpoints as one may have.

@@ -1,4 +1,4 @@
-//! The claim of pushes: due rows, some of each person's, in one transaction that waits for nobody.
+//! The claim of pushes: due rows, some of each user's, in one transaction that waits for no lock.
 
 use std::collections::HashMap;
 
@@ -48,7 +48,7 @@ struct TakenRow {
 impl Ledger {
     /// Each round locks a page of due rows and takes what their people may still have under way. Who has enough is left
     /// out of the next round, and who had enough before out of all: nothing is written of what has to wait, however much
-    /// it is and however often somebody looks, and it hides nobody else's.
+    /// it is and however often a process looks, and it hides no other user's.
     pub(super) async fn claim_due_pushes(
         &self,
         limit: i64,
@@ -69,7 +69,7 @@ impl Ledger {
             }
             let (open, closed): (Vec<_>, Vec<_>) = due.into_iter().partition(|row| row.is_open);
             cancel(&mut transaction, &closed, now).await?;
-            // Once more: whoever held rows of these people a moment ago has taken them by now.
+            // Once more: a session that held rows of these users a moment ago has taken them by now.
             busy = under_way(&mut transaction, now).await?;
             let dealt = deal(open, &mut busy, wanted, policy.per_person);
             taken.extend(take(&mut transaction, &dealt, until).await?);
@@ -121,7 +121,7 @@ fn full(busy: &HashMap<String, usize>, per_person: usize) -> Vec<&str> {
 }
 
 /// A page, for `wanted` pushes, of rows that are due, or whose sender died, of people who are not `full`; oldest first.
-/// Rows that others hold are passed by.
+/// Locked rows are skipped.
 async fn lock_due(
     connection: &mut PgConnection,
     full: &[&str],
@@ -221,7 +221,7 @@ fn columns(rows: &[DueRow]) -> [Vec<&str>; 3] {
     [of(|row| &row.user_id), of(|row| &row.subscription_id), of(|row| &row.delivery_id)]
 }
 
-/// A row whose kind this version does not know stays under way until its tries are used up: it stops nobody.
+/// A row with a kind that this version does not know stays under way until its tries are used up: it blocks no other.
 fn push(row: TakenRow, now: Timestamp) -> Option<ClaimedPush> {
     let kind = match (row.kind.as_str(), row.p256dh, row.auth) {
         ("webpush", Some(p256dh), Some(auth)) => {

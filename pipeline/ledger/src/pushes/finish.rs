@@ -83,7 +83,7 @@ async fn write(
     Ok(written.rows_affected() > 0)
 }
 
-/// Whether the verdict was written before, under the same claim: whoever is not answered says it again.
+/// Whether the verdict was written before, under the same claim: a sender without an answer repeats it.
 async fn is_written(
     connection: &mut PgConnection,
     claimed: &ClaimedPush,

@@ -80,12 +80,12 @@ async fn is_cut_off<V: Said>(world: &World, verb: V, scene: &V::Scene, statement
         let hung_up = std::pin::pin!(proxy.hung_up());
         match select(hung_up, said).await {
             Either::Left(_) => true,
-            // A verb may notice that its connection went before we are told that it was cut.
+            // An operation may notice that its connection went before the proxy reports the cut.
             Either::Right((answer, _)) => answer.is_err() || proxy.has_hung_up(),
         }
     };
     drop((doomed, proxy));
-    // What they held is passed by until then.
+    // What they locked is skipped until then.
     world.database.until_nobody_is(DOOMED).await;
     is_cut_off
 }
@@ -110,7 +110,7 @@ async fn crash_everywhere(verb: Verb) -> usize {
             let place = format!("{verb:?}, {cut:?} statement {statement}");
             recovery::check_owners(&world, &place).await;
             if cut == Cut::After {
-                // Whoever got no answer says it again; a refusal is as good.
+                // A caller without an answer repeats; a refusal is as good.
                 let _answered = verb.say(&world.ledger(), &scene).await;
                 recovery::check_owners(&world, &place).await;
             }

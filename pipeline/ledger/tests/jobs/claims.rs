@@ -205,7 +205,7 @@ async fn a_job_that_is_not_due_takes_no_turn() {
     assert_eq!(whose(&claims), ["heavy"]);
 }
 
-/// After an outage many users wait for another attempt: whoever sorts behind them has a turn all the same.
+/// After an outage many users wait for another attempt: users that sort behind them have a turn all the same.
 #[tokio::test]
 async fn many_users_whose_jobs_are_not_due_hide_no_user_behind_them() {
     let world = World::new().await;

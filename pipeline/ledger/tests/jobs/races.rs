@@ -1,4 +1,4 @@
-//! Two at once: whoever comes second is refused, or finds the work done. Barriers, no sleeps; each race is run
+//! Two at once: the second is refused, or finds the work done. Barriers, no sleeps; each race is run
 //! several times, as the winner is not always the same.
 
 use std::sync::Arc;

@@ -1,5 +1,5 @@
 //! What belongs to what, and goes with it, and which columns may be empty: a rule that is dropped, or one too many, is missed
-//! here. That each rule refuses what breaks it is told by `constraints`.
+//! here. That each rule refuses what breaks it is tested in `constraints`.
 
 use crate::world::World;
 

@@ -1,5 +1,5 @@
-//! What the tables refuse, whoever writes: every rule is met by a row that breaks it, that rule and no other; the lists in
-//! the rules are the lists in the code; and nothing is there twice, or belongs to nobody.
+//! What the tables refuse, from any writer: every rule is met by a row that breaks it, that rule and no other; the lists in
+//! the rules are the lists in the code; and nothing is there twice, or without an owner.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -9,7 +9,7 @@ use records::Talk;
 use super::{Provenance, Stage, StageName};
 use crate::{AppResult, Failure, RunApp, Structure, check};
 
-/// The apps that are built in (DECISIONS §5); an enabled name that is none of them is passed over.
+/// The apps that are built in (DECISIONS §5); any other enabled name is skipped.
 const BUILT_IN: [&str; 3] = ["minutes", "decisions", "questions"];
 /// How often an app is tried before its result is dropped.
 const TRIES: usize = 2;

@@ -19,9 +19,9 @@ mod world;
 
 mod byok;
 mod canaries;
+mod console;
 mod counting;
 mod database;
-mod desk;
 mod failures;
 mod folders;
 mod full_disk;

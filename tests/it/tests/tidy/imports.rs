@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::house::{Crate, crates, names, product_of};
+use crate::tree::{Crate, crates, names, product_of};
 
 /// Every crate of ours and the crates of ours that its product may name.
 const ALLOWED: [(&str, &[&str]); 22] = [
@@ -174,13 +174,4 @@ fn only_engines_speech_and_outside_call_other_peoples_servers() {
 #[test]
 fn errors_lose_their_types_in_the_binary_alone() {
     assert_eq!(users_of("anyhow"), ["listen"]);
-}
-
-#[test]
-fn the_door_cannot_name_a_stage() {
-    for source in product_of(&one("api")) {
-        for word in ["stages", "engines", "worker", "reconciler"] {
-            assert!(!source.text.contains(&format!("{word}::")), "{} names {word}", source.path);
-        }
-    }
 }

@@ -35,6 +35,24 @@ pub(crate) fn read(path: &str) -> String {
     fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path} cannot be read: {error}"))
 }
 
+/// The pages that newcomers and operators read, by their paths. The spec is not ours.
+pub(crate) fn pages() -> Vec<(String, String)> {
+    let mut found: Vec<String> = ["", "docs", "docs/notes", "dashboards", "migrations", "tests"]
+        .iter()
+        .flat_map(|folder| {
+            let entries = fs::read_dir(root().join(folder)).expect("the folder exists");
+            entries.map(move |entry| {
+                let name = entry.expect("an entry can be read").file_name().to_string_lossy().into_owned();
+                if folder.is_empty() { name } else { format!("{folder}/{name}") }
+            })
+        })
+        .filter(|path| path.ends_with(".md") && path != "docs/SPEC.md")
+        .collect();
+    found.sort();
+    assert!(found.len() > 15, "the pages were found");
+    found.into_iter().map(|path| (path.clone(), read(&path))).collect()
+}
+
 /// Every crate of ours. Nothing is resolved or fetched.
 pub(crate) fn crates() -> Vec<Crate> {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());

@@ -97,7 +97,7 @@ async fn a_doctor_finds_a_running_service_healthy() {
     assert!(shown["timeline"][1]["stage_milliseconds"]["describe"].is_u64(), "{shown}");
 }
 
-/// Dead letters of one cause: a model that lets nobody in.
+/// Dead letters of one cause: a model that refuses every key.
 async fn die_many(world: &World) {
     let model = locked_model().await;
     let mut broken = Process::serve(&world.url, &broken(&model.base_url())).await;
@@ -106,7 +106,7 @@ async fn die_many(world: &World) {
         let id = client.admit(GARDEN).await;
         assert_eq!(client.finished(&id).await["status"], "dead_letter");
     }
-    // It takes its leave, so that nobody takes it for alive.
+    // It signs off, so that it does not count as alive.
     broken.signal(Signal::TERM);
     broken.ended().await;
 }

@@ -14,7 +14,7 @@ pub(crate) const CONNECTIONS: u32 = 10;
 /// Producers, and runs at once.
 pub(crate) const WIDTH: usize = 16;
 
-pub(crate) struct House {
+pub(crate) struct Setup {
     running: Running,
     admin: PgPool,
     name: String,
@@ -23,7 +23,7 @@ pub(crate) struct House {
     pub(crate) ledger: Ledger,
 }
 
-impl House {
+impl Setup {
     pub(crate) async fn build() -> Self {
         let dir = default_dir("listen").expect("a directory for the private database");
         let cluster = Cluster { dir, durable: true, linger: Duration::from_secs(10) };

@@ -41,7 +41,7 @@ impl Counts for Tally {
     }
 }
 
-pub struct House {
+pub struct Setup {
     pub pool: PgPool,
     pub ledger: Ledger,
     pub metrics: Metrics,
@@ -55,7 +55,7 @@ pub fn user() -> UserId {
     UserId::new("ana")
 }
 
-impl House {
+impl Setup {
     pub async fn new() -> Self {
         let database = TestDatabase::new().await;
         let ledger =

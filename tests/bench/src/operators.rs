@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use ledger::JobFilter;
 
-use crate::{figures::median, house::House};
+use crate::{figures::median, setup::Setup};
 
 const LOOKS: usize = 21;
 /// Jobs on a page, as the console and `listen jobs list` have them.
@@ -18,36 +18,36 @@ const CAUSES: [&str; 5] =
 pub(crate) type Looked = Vec<(&'static str, f64)>;
 
 /// Looks at everything, `dead` dead letters being there.
-pub(crate) async fn looks(house: &House, dead: i64) -> Looked {
+pub(crate) async fn looks(setup: &Setup, dead: i64) -> Looked {
     let newest = JobFilter { limit: PAGE, ..JobFilter::default() };
     let dead_letters = JobFilter { status: Some("dead_letter".to_owned()), ..newest.clone() };
     let by_cause = JobFilter { code: Some("model_timeout".to_owned()), ..newest.clone() };
     let metrics = timed(async || {
-        house.ledger.gauges().await.unwrap();
-        let backlog = house.ledger.backlog().await.unwrap();
+        setup.ledger.gauges().await.unwrap();
+        let backlog = setup.ledger.backlog().await.unwrap();
         // By design it looks at the newest thousand alone.
         assert_eq!(backlog.dead_letters.iter().map(|(_, jobs)| *jobs).sum::<i64>(), dead.min(1_000));
-        house.ledger.health().await.unwrap();
+        setup.ledger.health().await.unwrap();
     });
     let overview = timed(async || {
-        let overview = house.ledger.overview().await.unwrap();
-        let workers = house.ledger.workers().await.unwrap();
+        let overview = setup.ledger.overview().await.unwrap();
+        let workers = setup.ledger.workers().await.unwrap();
         assert_eq!(overview.dead_letters.iter().map(|letters| letters.waiting).sum::<i64>(), dead);
         assert_eq!((overview.dead_letters.len(), workers.strays.len()), (CAUSES.len(), 0));
     });
     vec![
         ("reads of /metrics, ms", metrics.await),
         ("overview page, ms", overview.await),
-        ("jobs, newest page, ms", page(house, &newest, None).await),
-        ("dead letters, newest page, ms", page(house, &dead_letters, Some("dead_letter")).await),
-        ("dead letters of one cause, newest page, ms", page(house, &by_cause, Some("dead_letter")).await),
+        ("jobs, newest page, ms", page(setup, &newest, None).await),
+        ("dead letters, newest page, ms", page(setup, &dead_letters, Some("dead_letter")).await),
+        ("dead letters of one cause, newest page, ms", page(setup, &by_cause, Some("dead_letter")).await),
     ]
 }
 
 /// A page is full, and of what was asked for, or the figure is worth nothing.
-async fn page(house: &House, filter: &JobFilter, status: Option<&str>) -> f64 {
+async fn page(setup: &Setup, filter: &JobFilter, status: Option<&str>) -> f64 {
     timed(async || {
-        let page = house.ledger.jobs_page(filter).await.unwrap();
+        let page = setup.ledger.jobs_page(filter).await.unwrap();
         assert_eq!(page.jobs.len() as i64, PAGE, "both histories fill the page");
         assert!(page.next.is_some(), "and go on behind it");
         assert!(page.jobs.iter().all(|view| status.is_none_or(|status| view.job.state.status() == status)));
@@ -67,7 +67,7 @@ async fn timed(look: impl AsyncFn()) -> f64 {
 }
 
 /// Dead letters number `from` to `to`, with their totals as the edges would have counted them.
-pub(crate) async fn dead_letters(house: &House, from: i64, to: i64) {
+pub(crate) async fn dead_letters(setup: &Setup, from: i64, to: i64) {
     sqlx::query(
         "insert into finalization_jobs (user_id, job_id, conversation_id, revision, origin, queue, status, dead_code, \
              last_code, attempts, requires_keys, force_process, admitted_at, created_at, updated_at, finished_at) \
@@ -78,7 +78,7 @@ pub(crate) async fn dead_letters(house: &House, from: i64, to: i64) {
     .bind(from)
     .bind(to)
     .bind(CAUSES.as_slice())
-    .execute(&house.pool)
+    .execute(&setup.pool)
     .await
     .unwrap();
     let count = "with counted as (select dead_code, count(*) as jobs from finalization_jobs \
@@ -88,6 +88,6 @@ pub(crate) async fn dead_letters(house: &House, from: i64, to: i64) {
              on conflict (code, settled, stripe) do update set jobs = excluded.jobs) \
          update finalization_totals set jobs = (select sum(jobs) from counted) \
              where status = 'dead_letter' and stripe = 0";
-    sqlx::raw_sql(count).execute(&house.pool).await.unwrap();
-    sqlx::raw_sql("vacuum analyze finalization_jobs").execute(&house.pool).await.unwrap();
+    sqlx::raw_sql(count).execute(&setup.pool).await.unwrap();
+    sqlx::raw_sql("vacuum analyze finalization_jobs").execute(&setup.pool).await.unwrap();
 }

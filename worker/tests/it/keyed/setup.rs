@@ -22,7 +22,7 @@ pub(super) const REFUSED: &str = "sk-refused";
 pub(super) const UNANSWERED: &str = "sk-unanswered";
 
 /// The keyed runs of one process, and what they were seen to do.
-pub(super) struct House {
+pub(super) struct Setup {
     pub(super) runs: KeyedRuns,
     used: Arc<Mutex<Vec<String>>>,
     moments: mpsc::UnboundedReceiver<(Claimed, Moment)>,
@@ -32,7 +32,7 @@ pub(super) struct House {
     task: JoinHandle<()>,
 }
 
-impl House {
+impl Setup {
     pub(super) fn open(ledger: Ledger, script: &Arc<Script>) -> Self {
         Self::open_by(ledger, script, slots(1))
     }
@@ -126,15 +126,15 @@ impl Bench {
         }
     }
 
-    /// Fills the slots of `house`, whose script holds its runs, and hands it keys for a fifth job.
-    pub(super) async fn fifth(&self, house: &mut House, fifth: &str) -> JobId {
+    /// Fills the slots of `setup`, whose script holds its runs, and hands it keys for a fifth job.
+    pub(super) async fn fifth(&self, setup: &mut Setup, fifth: &str) -> JobId {
         for number in 0..4 {
-            let place = house.place();
+            let place = setup.place();
             let (_, claimed) = self.keyed(&format!("c{number}"), place.claimant()).await;
             place.run(claimed.unwrap(), key("sk-ann"));
-            house.started("describe").await;
+            setup.started("describe").await;
         }
-        let place = house.place();
+        let place = setup.place();
         assert_eq!(place.claimant(), None);
         let (id, claimed) = self.keyed("c4", place.claimant()).await;
         assert_eq!(claimed, None);
