@@ -57,14 +57,14 @@ look_at_files() {
 }
 
 run_image() {
-    within -- --version | grep -q '^listen ' || fail "--version"
+    within -- --version | grep >/dev/null '^listen ' || fail "--version"
     POSTGRES_PORT=$(free_port)
     start_postgres
     local api admin settings
     api=127.0.0.1:$(free_port) admin=127.0.0.1:$(free_port)
     settings=("DATABASE_URL=postgresql://postgres@127.0.0.1:$POSTGRES_PORT/postgres" "LISTEN_ADDR=$api"
         "LISTEN_ADMIN_ADDR=$admin" LISTEN_FINALIZATION_DISPATCH_MODE=postgres LISTEN_TEXT_ENGINE=embedded)
-    within "${settings[@]}" -- config | grep -q "^admin_addr  *$admin" || fail "config"
+    within "${settings[@]}" -- config | grep >/dev/null "^admin_addr  *$admin" || fail "config"
     if within "${settings[@]}" -- healthcheck --live >/dev/null 2>&1; then fail "nothing runs, and it is healthy"; fi
 
     within "${settings[@]}" -- serve >"$WORK/image.log" 2>&1 &
@@ -101,7 +101,7 @@ speak() {
     key=$(within "${settings[@]}" -- keys create --user u1 | tr -d '\r')
     curl -sf "$1/v1/dev/user/conversations" -H "Authorization: Bearer $key" -H 'Content-Type: application/json' \
         -d '{"text": "We agreed to order new roof tiles by Friday. I will call the roofer tomorrow morning about it."}' |
-        grep -q '"status":"completed"' || fail "a conversation was not completed"
+        grep >/dev/null '"status":"completed"' || fail "a conversation was not completed"
 }
 
 # The program below an engine's process: the deepest of its descendants.

@@ -1,6 +1,5 @@
--- The role that KEDA asks with, as the owner of the tables makes it (psql "$DATABASE_URL" -v password=… -f role.sql), after
--- `listen migrate`. It sees three columns of the jobs, none of which holds anything that a person said, and which queues are
--- paused.
+-- The role that KEDA asks with: psql "$URL" -f role.sql, as a superuser, after `listen migrate`; then `\password listen_scaler`.
+-- It sees three columns of the jobs, none of which holds anything that a person said, and which queues are paused.
 create role listen_scaler login connection limit 10;
 grant select (queue, status, ready_at) on finalization_jobs to listen_scaler;
 grant select (queue) on queue_pauses to listen_scaler;
