@@ -73,7 +73,8 @@ async fn a_queues_backlog_is_what_could_run_and_what_runs_and_nothing_while_it_i
                  requires_keys, force_process, admitted_at, created_at, updated_at, ready_at, reconcile_after_at, \
                  lease_worker, lease_claimed_at, lease_expires_at, lease_ready_at, first_blocked_at, dead_code, finished_at) \
              select 'ann', job, 'c' || job, 1, 'finalize', queue, status, false, false, now(), now(), now(), \
-                 case when status = 'queued' then now() + in_seconds * interval '1 s' end, now(), \
+                 case when status = 'queued' then now() + in_seconds * interval '1 s' end, \
+                 case when status <> 'dead_letter' then now() end, \
                  case when status = 'leased' then 'one' end, case when status = 'leased' then now() end, \
                  case when status = 'leased' then now() + interval '9 s' end, case when status = 'leased' then now() end, \
                  case when status = 'blocked_byok' then now() end, \

@@ -35,6 +35,7 @@ fn job(id: &str, queue: &str, status: &str, ready: &str) -> String {
         "leased" => "'w', now(), now() + interval '9 s', now()",
         _ => "null, null, null, null",
     };
+    let check = if matches!(status, "dead_letter" | "completed") { "null" } else { "now()" };
     let (blocked, code, finished, outcome) = match status {
         "blocked_byok" => ("now()", "null", "null", "null"),
         "dead_letter" => ("null", "'model_timeout'", "now()", "null"),
@@ -46,7 +47,7 @@ fn job(id: &str, queue: &str, status: &str, ready: &str) -> String {
              force_process, admitted_at, created_at, updated_at, ready_at, reconcile_after_at, lease_worker, \
              lease_claimed_at, lease_expires_at, lease_ready_at, first_blocked_at, dead_code, finished_at, outcome) \
          values ('u', '{id}', 'c{id}', 1, 'finalize', '{queue}', '{status}', false, false, now(), now(), now(), {ready_at}, \
-             now(), {lease}, {blocked}, {code}, {finished}, {outcome});"
+             {check}, {lease}, {blocked}, {code}, {finished}, {outcome});"
     )
 }
 
@@ -110,7 +111,8 @@ async fn the_autoscaler_reads_no_history_and_nothing_that_a_person_said() {
             .expect("it can be explained");
         let plan = plan.join("\n");
         assert!(!plan.contains("Seq Scan on finalization_jobs"), "{queue}: {plan}");
-        assert!(plan.contains("finalization_jobs_leases"), "{queue}: {plan}");
+        // Partial ones, which hold no finished job.
+        assert!(plan.matches("Scan using finalization_jobs_").count() == 2, "{queue}: {plan}");
     }
     for forbidden in [
         "select user_id from finalization_jobs",
