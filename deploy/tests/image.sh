@@ -8,7 +8,7 @@ test_image() {
     STORAGE=$WORK/storage "$here/container/build" --binary "$LISTEN" --output "$WORK/listen.oci.tar" >/dev/null
     ENGINE=(buildah --root "$WORK/storage/root" --runroot "$WORK/storage/run" --storage-driver vfs)
     # From the archive, as somebody has it who was only given the file.
-    CONTAINER=$("${ENGINE[@]}" from --pull-never "oci-archive:$WORK/listen.oci.tar")
+    CONTAINER=$("${ENGINE[@]}" from --quiet --pull-never "oci-archive:$WORK/listen.oci.tar")
     look_at_config
     look_at_files
     run_image

@@ -11,8 +11,12 @@
 #[path = "../system/binary.rs"]
 mod binary;
 mod files;
+#[allow(dead_code, reason = "shared with the system tests")]
+#[path = "../system/process.rs"]
+mod process;
 
 mod kubernetes;
+mod notified;
 mod scaler;
 mod settings;
 mod times;
