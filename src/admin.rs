@@ -26,27 +26,48 @@ const READY_WAIT: Duration = Duration::from_secs(2);
 /// What the admin routes look at.
 #[derive(Clone)]
 struct Admin {
-    ledger: Ledger,
     registry: Registry,
     service: Arc<Service>,
-    worker: Option<Health>,
-    stopping: CancellationToken,
+    readiness: Readiness,
 }
 
-/// `/metrics`, `/livez`, `/readyz`. `worker` is the process's worker, when it has the role.
-pub(crate) fn router(
-    ledger: Ledger,
-    compute: Pool,
-    registry: Registry,
-    worker: Option<Health>,
-    stopping: CancellationToken,
-) -> Router {
-    let service = Arc::new(Service::new(ledger.clone(), compute));
+/// Whether this process takes work.
+#[derive(Clone)]
+pub(crate) struct Readiness {
+    pub(crate) ledger: Ledger,
+    /// The process's worker, when it has the role.
+    pub(crate) worker: Option<Health>,
+    pub(crate) stopping: CancellationToken,
+}
+
+impl Readiness {
+    /// Asks the process and its database.
+    ///
+    /// # Errors
+    /// Why it does not take work, as a line.
+    pub(crate) async fn check(&self) -> Result<(), &'static str> {
+        if self.stopping.is_cancelled() {
+            return Err("stopping\n");
+        }
+        if self.worker.as_ref().is_some_and(|worker| !worker.is_healthy()) {
+            return Err("no worker runs\n");
+        }
+        match self.ledger.within(READY_WAIT, self.ledger.is_migrated()).await {
+            Ok(true) => Ok(()),
+            Ok(false) => Err("the schema is not this version's: run `listen migrate`\n"),
+            Err(_) => Err("the database does not answer\n"),
+        }
+    }
+}
+
+/// `/metrics`, `/livez`, `/readyz`.
+pub(crate) fn router(readiness: Readiness, compute: Pool, registry: Registry) -> Router {
+    let service = Arc::new(Service::new(readiness.ledger.clone(), compute));
     Router::new()
         .route("/metrics", get(metrics))
         .route("/livez", get(|| async { "alive\n" }))
         .route("/readyz", get(ready))
-        .with_state(Admin { ledger, registry, service, worker, stopping })
+        .with_state(Admin { registry, service, readiness })
 }
 
 async fn metrics(State(admin): State<Admin>) -> Response {
@@ -66,17 +87,9 @@ async fn metrics(State(admin): State<Admin>) -> Response {
 }
 
 async fn ready(State(admin): State<Admin>) -> Response {
-    let unready = |words: &'static str| (StatusCode::SERVICE_UNAVAILABLE, words).into_response();
-    if admin.stopping.is_cancelled() {
-        return unready("stopping\n");
-    }
-    if admin.worker.as_ref().is_some_and(|worker| !worker.is_healthy()) {
-        return unready("no worker runs\n");
-    }
-    match admin.ledger.within(READY_WAIT, admin.ledger.is_migrated()).await {
-        Ok(true) => "ready\n".into_response(),
-        Ok(false) => unready("the schema is not this version's: run `listen migrate`\n"),
-        Err(_) => unready("the database does not answer\n"),
+    match admin.readiness.check().await {
+        Ok(()) => "ready\n".into_response(),
+        Err(reason) => (StatusCode::SERVICE_UNAVAILABLE, reason).into_response(),
     }
 }
 
@@ -101,7 +114,8 @@ mod tests {
             .port(silent.local_addr().unwrap().port());
         let ledger = Ledger::new(options, Settings::default());
         let service = Arc::new(Service::new(ledger.clone(), Pool::new(1).unwrap()));
-        let admin = Admin { ledger, registry: Registry::new(), service, worker, stopping };
+        let readiness = Readiness { ledger, worker, stopping };
+        let admin = Admin { registry: Registry::new(), service, readiness };
         let answer = ready(State(admin)).await;
         let (status, body) = (answer.status(), to_bytes(answer.into_body(), 1 << 10).await.unwrap());
         (status, String::from_utf8(body.to_vec()).unwrap())

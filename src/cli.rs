@@ -8,9 +8,9 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, error::ErrorKind}
 
 use crate::{
     commands::{
-        audit::Audit, config::Show, dev::Dev, docs::Docs, doctor::Doctor, folders::Folders, jobs::Jobs,
-        keys::Keys, man::Man, migrate::Migrate, replays::Replays, users::Users, verify::Verify,
-        webhooks::Webhooks,
+        audit::Audit, config::Show, dev::Dev, docs::Docs, doctor::Doctor, folders::Folders,
+        healthcheck::Healthcheck, jobs::Jobs, keys::Keys, man::Man, migrate::Migrate, replays::Replays,
+        users::Users, verify::Verify, webhooks::Webhooks,
     },
     config::Config,
     telemetry::{DEFAULT_LOG, Logs},
@@ -55,6 +55,8 @@ pub(crate) enum Command {
     Verify(Verify),
     /// Examine a deployment, and say what to do.
     Doctor(Doctor),
+    /// Ask a running process whether it is ready, for containers and probes.
+    Healthcheck(Healthcheck),
     /// Create, show, set and delete users.
     Users(Users),
     /// List, create, update and delete folders.
@@ -145,7 +147,7 @@ pub(crate) fn is_setting(command: &clap::Command, name: &str) -> bool {
 }
 
 /// The same words, with the file's values for their defaults. A command takes of the file how to log, and what is a setting
-/// of its own: all of it, or where the database is.
+/// of its own: all of it, or where the database or the process is.
 fn with_defaults(command: clap::Command, table: &toml::Table) -> clap::Command {
     let with_default = |arg: clap::Arg| match table.get(arg.get_id().as_str()) {
         // `--help` prints defaults: one that hides its variable's value hides the file's, too.
@@ -159,7 +161,7 @@ fn with_defaults(command: clap::Command, table: &toml::Table) -> clap::Command {
     names.into_iter().fold(command.mut_args(with_default), |command, name| {
         let takes_all = WITH_SETTINGS.contains(&name.as_str());
         command.mut_subcommand(name, |inner| {
-            inner.mut_args(|arg| match takes_all || arg.get_id() == DATABASE_URL {
+            inner.mut_args(|arg| match takes_all || OF_OTHERS.iter().any(|name| arg.get_id() == name) {
                 true => with_default(arg),
                 false => arg,
             })
@@ -171,8 +173,8 @@ fn with_defaults(command: clap::Command, table: &toml::Table) -> clap::Command {
 const OF_LOGS: [&str; 2] = ["log", "log_format"];
 /// The commands that take every setting.
 const WITH_SETTINGS: [&str; 5] = ["serve", "dev", "demo", "migrate", "config"];
-/// The setting that every command takes which looks at the database, or changes it.
-const DATABASE_URL: &str = "database_url";
+/// The settings that other commands take: where the database is that they look at or change, and where the process is.
+const OF_OTHERS: [&str; 2] = ["database_url", "admin_addr"];
 
 /// A TOML value as the words of a flag.
 fn plain(value: &toml::Value) -> String {

@@ -10,6 +10,7 @@ pub(crate) mod docs;
 pub(crate) mod doctor;
 pub(crate) mod folders;
 mod gap;
+pub(crate) mod healthcheck;
 pub(crate) mod jobs;
 pub(crate) mod keys;
 pub(crate) mod live;
@@ -50,6 +51,7 @@ pub(crate) async fn run(cli: Cli, spans: Option<SpanCounts>) -> anyhow::Result<E
         Command::Audit(audit) => audit::run(audit).await,
         Command::Verify(verify) => verify::run(verify).await,
         Command::Doctor(doctor) => doctor::run(doctor).await,
+        Command::Healthcheck(check) => healthcheck::run(check).await,
         Command::Users(users) => users::run(users).await,
         Command::Folders(folders) => folders::run(folders).await,
         Command::Keys(keys) => keys::run(keys).await,

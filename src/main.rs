@@ -13,6 +13,7 @@ mod exit;
 mod keyed;
 mod lifecycle;
 mod listener;
+mod notify;
 mod presence;
 mod schedule;
 mod schema;

@@ -91,6 +91,12 @@ impl Scrape {
     }
 
     fn backlog(&self, backlog: &Backlog) -> Result<(), Error> {
+        self.gauges(
+            "listen_finalization_backlog",
+            "What a queue has to do now: jobs that could run and jobs that run, each counted to 1,000; 0 while it is paused.",
+            "queue",
+            &backlog.queues,
+        )?;
         self.gauge(
             "listen_finalization_oldest_parked_age_seconds",
             "Age of the oldest job that waits for its user's keys, counted from its last admission or replay.",

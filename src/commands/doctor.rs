@@ -2,6 +2,7 @@
 
 mod clock;
 mod processes;
+mod sessions;
 
 use std::{process::ExitCode, time::Duration};
 
@@ -148,6 +149,7 @@ fn judge(found: &Examination, workers: &Workers, near: &Near) -> Vec<Remark> {
     if found.missing_migrations.is_empty() {
         remarks.extend([
             processes::processes(found, workers),
+            sessions::sessions(found, workers),
             queues(near),
             waiting(near),
             counted("leases", found.unwatched_leases, "leases ran out over a minute ago and no process watches them: start a process with the role worker or reconciler"),

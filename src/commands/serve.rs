@@ -16,7 +16,7 @@ use crate::{
     connections::{self, Connections, Limits},
     console, database, exit,
     lifecycle::Lifecycle,
-    listener, presence, schema,
+    listener, notify, presence, schema,
     traces::SpanCounts,
     wiring::{App, chance, process_name},
 };
@@ -72,13 +72,9 @@ pub(crate) async fn start(app: &App, lifecycle: &Lifecycle) -> anyhow::Result<Se
     app.start_repair(&tasks, lifecycle)?;
     app.start_wakes(&tasks, &front);
     tasks.spawn(schema::watch(app.ledger.clone(), lifecycle.soft.clone()));
-    let admin_router = admin::router(
-        app.ledger.clone(),
-        app.compute.clone(),
-        app.registry.clone(),
-        health,
-        lifecycle.soft.clone(),
-    );
+    let readiness =
+        admin::Readiness { ledger: app.ledger.clone(), worker: health, stopping: lifecycle.soft.clone() };
+    let admin_router = admin::router(readiness.clone(), app.compute.clone(), app.registry.clone());
     let console =
         console::router(app.ledger.clone(), app.config.door()?, chance().random(), lifecycle.hard.clone());
     let admin_router = admin_router
@@ -101,6 +97,7 @@ pub(crate) async fn start(app: &App, lifecycle: &Lifecycle) -> anyhow::Result<Se
         attend(&tasks, listener, app.router(), connections, front.soft.clone(), app.farewell());
         addr
     });
+    tasks.spawn(notify::report(readiness, lifecycle.soft.clone()));
     let (listener, admin) = desk;
     let connections = Connections::new(Limits::admin(), refused);
     attend(&tasks, listener, admin_router, connections, lifecycle.hard.clone(), app.farewell());

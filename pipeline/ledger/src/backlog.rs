@@ -16,9 +16,15 @@ const DOING: &str = "reading the backlog";
 /// What an untold event can be waiting for.
 const DELIVERY_STATES: [&str; 4] = ["due", "later", "paused", "sending"];
 
+/// The queues, in the order of the statement.
+const QUEUES: [&str; 2] = ["finalization", "creation"];
+
 /// What waits now.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Backlog {
+    /// What each queue has to do now, always both: jobs that could run and jobs that run, each counted to 1,000. A queue that is
+    /// paused has nothing to do.
+    pub queues: Vec<(&'static str, i64)>,
     /// Deliveries that have not come to rest, always all four states, each counted to 10,000: `due` could be
     /// sent, `later` waits for its next try, `paused` for its endpoint to be enabled, `sending` is on its way.
     pub deliveries: Vec<(&'static str, i64)>,
@@ -41,6 +47,7 @@ impl Ledger {
     /// When the database does not answer.
     pub async fn backlog(&self) -> Result<Backlog, Error> {
         let (mut transaction, now) = self.begin(DOING).await?;
+        let due = count_due(&mut transaction).await?;
         let leases = read_leases(&mut transaction, now).await?;
         let dead = count_dead_letters(&mut transaction).await?;
         let of_code = |code: FailureCode| {
@@ -49,6 +56,11 @@ impl Ledger {
         };
         let waiting = count_deliveries(&mut transaction, now).await?;
         Ok(Backlog {
+            queues: QUEUES
+                .map(|queue| {
+                    (queue, due.iter().find(|(name, _)| name == queue).map_or(0, |(_, count)| *count))
+                })
+                .to_vec(),
             deliveries: DELIVERY_STATES.into_iter().zip(<[i64; 4]>::from(waiting)).collect(),
             dead_letters: FailureCode::ALL.iter().copied().map(of_code).collect(),
             oldest_parked_age: leases.parked_age,
@@ -65,6 +77,10 @@ struct Leases {
     overdue: i64,
     oldest_age: f64,
     parked_age: f64,
+}
+
+async fn count_due(connection: &mut PgConnection) -> Result<Vec<(String, i64)>, Error> {
+    sqlx::query_as(include_str!("../sql/jobs/backlog.sql")).fetch_all(connection).await.doing(DOING)
 }
 
 /// There are never more leases than slots of the live workers and of those that died within a lease.

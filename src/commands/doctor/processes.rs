@@ -32,7 +32,7 @@ pub(super) fn processes(found: &Examination, workers: &Workers) -> Remark {
 }
 
 /// Those who live and do not mean to stop.
-fn living(workers: &Workers) -> impl Iterator<Item = &ProcessView> {
+pub(super) fn living(workers: &Workers) -> impl Iterator<Item = &ProcessView> {
     workers.processes.iter().filter(|view| view.alive && !view.process.stopping)
 }
 
@@ -95,7 +95,7 @@ fn is_without_reconciler(workers: &Workers) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     #![allow(clippy::unwrap_used, reason = "tests stop at the first surprise")]
     use ledger::{HeldLease, LastRound, Process};
 
@@ -106,7 +106,7 @@ mod tests {
     }
 
     /// A process with the role worker, last seen `ago` seconds before [`found`].
-    fn view(id: &str, slots: u32, ago: i64, holds: usize) -> ProcessView {
+    pub(in crate::commands::doctor) fn view(id: &str, slots: u32, ago: i64, holds: usize) -> ProcessView {
         let lease = HeldLease {
             worker: format!("{id}/finalization"),
             user_id: "u".to_owned(),
@@ -137,7 +137,7 @@ mod tests {
         (remark.level, remark.words)
     }
 
-    fn found() -> Examination {
+    pub(in crate::commands::doctor) fn found() -> Examination {
         Examination {
             at: at(0),
             server: "17".to_owned(),

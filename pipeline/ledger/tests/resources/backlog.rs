@@ -63,6 +63,34 @@ async fn leases_parked_jobs_and_unsettled_dead_letters_are_seen() {
 }
 
 #[tokio::test]
+async fn a_queues_backlog_is_what_could_run_and_what_runs_and_nothing_while_it_is_paused() {
+    let world = World::new().await;
+    let backlog = async || world.ledger.backlog().await.unwrap().queues;
+    assert_eq!(backlog().await, [("finalization", 0), ("creation", 0)]);
+    world
+        .run(
+            "insert into finalization_jobs (user_id, job_id, conversation_id, revision, origin, queue, status, \
+                 requires_keys, force_process, admitted_at, created_at, updated_at, ready_at, reconcile_after_at, \
+                 lease_worker, lease_claimed_at, lease_expires_at, lease_ready_at, first_blocked_at, dead_code, finished_at) \
+             select 'ann', job, 'c' || job, 1, 'finalize', queue, status, false, false, now(), now(), now(), \
+                 case when status = 'queued' then now() + in_seconds * interval '1 s' end, \
+                 case when status <> 'dead_letter' then now() end, \
+                 case when status = 'leased' then 'one' end, case when status = 'leased' then now() end, \
+                 case when status = 'leased' then now() + interval '9 s' end, case when status = 'leased' then now() end, \
+                 case when status = 'blocked_byok' then now() end, \
+                 case when status = 'dead_letter' then 'model_timeout' end, case when status = 'dead_letter' then now() end \
+             from (values ('r1', 'finalization', 'queued', -1), ('r2', 'finalization', 'queued', -900), \
+                 ('l1', 'finalization', 'leased', 0), ('later', 'finalization', 'queued', 900), \
+                 ('parked', 'finalization', 'blocked_byok', 0), ('dead', 'finalization', 'dead_letter', 0), \
+                 ('r3', 'creation', 'queued', -1)) scene (job, queue, status, in_seconds)",
+        )
+        .await;
+    assert_eq!(backlog().await, [("finalization", 3), ("creation", 1)]);
+    world.run("insert into queue_pauses values ('finalization', 'ada', 'a test', now())").await;
+    assert_eq!(backlog().await, [("finalization", 0), ("creation", 1)]);
+}
+
+#[tokio::test]
 async fn the_databases_health_is_read_from_its_own_views() {
     let world = World::new().await;
     let health = world.ledger.health().await.unwrap();

@@ -197,7 +197,12 @@ async fn what_waits_is_read_through_partial_indexes_however_many_are_dead() {
              select 'bob', 'q' || n, 'c' || n, 1, 'finalize', 'finalization', 'queued', false, false, now(), now(), now(), \
                  now(), now() from generate_series(1, 5000) n"]).await;
     world.database.seed(&["vacuum analyze finalization_jobs"]).await;
-    for index in ["finalization_jobs_dead", "finalization_jobs_leases", "finalization_jobs_parked"] {
+    for index in [
+        "finalization_jobs_ready",
+        "finalization_jobs_dead",
+        "finalization_jobs_leases",
+        "finalization_jobs_parked",
+    ] {
         assert_uses(&world, "finalization_jobs", index, async |ledger| {
             ledger.backlog().await.unwrap();
         })

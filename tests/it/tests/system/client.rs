@@ -126,7 +126,7 @@ pub(crate) async fn page(url: &str) -> (StatusCode, String) {
     (answer.status(), answer.text().await.expect("the page is text"))
 }
 
-fn http() -> reqwest::Client {
+pub(crate) fn http() -> reqwest::Client {
     // Another test of this process may have been first: the library is the same.
     let _installed = rustls::crypto::ring::default_provider().install_default();
     reqwest::Client::builder().no_proxy().timeout(PATIENCE).build().expect("a client can be made")

@@ -1,0 +1,32 @@
+//! What operators rely on when a machine, a database or a version goes: a failover loses nothing that was acknowledged, a backup
+//! can be gone back to, and processes are replaced under load without a failed request.
+//!
+//! The ignored ones take long; `.ci/nightly` runs them, and so does `cargo test -p it --test recovery -- --ignored`.
+#![allow(
+    clippy::panic,
+    clippy::expect_used,
+    clippy::unwrap_used,
+    reason = "these are tests: whatever is not as expected must fail them"
+)]
+
+// The program, its clients and a receiver, as the system tests have them; here only a part of them is asked for.
+#[allow(dead_code, reason = "shared with the system tests")]
+#[path = "../system/binary.rs"]
+mod binary;
+#[allow(dead_code, reason = "shared with the system tests")]
+#[path = "../system/client.rs"]
+mod client;
+#[allow(dead_code, reason = "shared with the system tests")]
+#[path = "../system/process.rs"]
+mod process;
+#[allow(dead_code, reason = "shared with the system tests")]
+#[path = "../system/receiver.rs"]
+mod receiver;
+
+mod balancer;
+mod forwarder;
+mod server;
+
+mod failover;
+mod restore;
+mod rolling;
