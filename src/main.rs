@@ -16,6 +16,7 @@ mod listener;
 mod presence;
 mod schema;
 mod speech;
+mod tasks;
 mod telemetry;
 mod traces;
 mod wiring;
