@@ -16,7 +16,7 @@ async fn only_a_good_token_of_the_invoker_delivers() {
     queue.emulator.pause(true);
     let process = Process::serve(&world.url, &queue.taking(&[])).await;
     let client = world.client(&process);
-    let id = client.admit(GARDEN).await;
+    client.admit(GARDEN).await;
     let job = binary::the_job(&world.url)["job_id"].as_str().expect("an id").to_owned();
     let signer = queue.emulator.signer().expect("the key is there");
     let good = queue.claims();
