@@ -143,8 +143,9 @@ impl Dispatcher {
             return;
         }
         self.measured = Some(Instant::now());
-        if let Ok(oldest) = self.ledger.in_time(self.ledger.oldest_unhanded()).await {
-            self.metrics.oldest_unhanded(oldest.seconds);
+        match self.ledger.in_time(self.ledger.oldest_unhanded()).await {
+            Ok(oldest) => self.metrics.oldest_unhanded(oldest.seconds),
+            Err(error) => tracing::warn!(%error, "the oldest dispatch that waits could not be read"),
         }
     }
 }

@@ -121,7 +121,7 @@ impl Verifier {
         Self { configured: configured.map(Arc::new), clock, metrics }
     }
 
-    /// Whether `token` is an identity token of the configured service account. The reason of a refusal is counted and logged; the token
+    /// Whether `token` is an identity token of the configured service account. The reason of a refusal is counted; the token
     /// never is.
     ///
     /// # Errors
@@ -130,7 +130,7 @@ impl Verifier {
         let checked = self.try_check(token).await;
         if let Err(refusal) = checked {
             self.metrics.refused(refusal.as_str());
-            tracing::info!(reason = refusal.as_str(), "a delivery was refused");
+            tracing::debug!(reason = refusal.as_str(), "a delivery was refused");
         }
         checked
     }

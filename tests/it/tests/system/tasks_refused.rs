@@ -153,7 +153,8 @@ async fn the_doctor_names_what_is_wrong_with_the_task_queue() {
         command.args(["doctor"]).envs(settings.iter().copied()).env("DATABASE_URL", &world.url);
         command.env("LISTEN_FINALIZATION_TASKS_QUEUE", queue_name);
         let output = tokio::task::block_in_place(|| command.output()).expect("the program can be run");
-        String::from_utf8(output.stdout).expect("commands speak UTF-8")
+        let words = |bytes| String::from_utf8(bytes).expect("commands speak UTF-8");
+        words(output.stdout) + &words(output.stderr)
     };
     let told = ask(task_queue::QUEUE);
     assert!(told.contains("! task queue") && told.contains("recommended are 5"), "{told}");
