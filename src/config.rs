@@ -5,6 +5,7 @@ mod limits;
 mod live;
 mod shown;
 mod size;
+mod tasks;
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -19,6 +20,7 @@ pub(crate) use self::{
     live::{LiveConfig, Switch},
     shown::shown,
     size::Size,
+    tasks::TasksConfig,
 };
 
 use crate::{
@@ -46,7 +48,7 @@ pub(crate) enum Dispatch {
     Inline,
     /// Finalizations, too, are claimed from the job table.
     Postgres,
-    /// Named HTTP tasks; not built yet, refused at start.
+    /// Finalizations are handed to a task queue, which delivers them by HTTP.
     CloudTasks,
 }
 
@@ -219,6 +221,9 @@ pub(crate) struct Config {
     /// Visitors named by the proxy who may act; all others are readers.
     #[arg(long, env = "LISTEN_CONSOLE_OPERATORS", value_delimiter = ',', value_name = "NAME,…")]
     pub(crate) console_operators: Vec<String>,
+    /// The task queue.
+    #[command(flatten)]
+    pub(crate) tasks: TasksConfig,
     /// Live sockets.
     #[command(flatten)]
     pub(crate) live: LiveConfig,
@@ -234,6 +239,11 @@ impl Config {
     /// Whether this process has `role`.
     pub(crate) fn has(&self, role: Role) -> bool {
         self.roles.contains(&role)
+    }
+
+    /// Whether jobs may be delivered to this process: it listens at the public address.
+    pub(crate) fn takes_deliveries(&self) -> bool {
+        self.has(Role::Api) || self.has(Role::Worker)
     }
 
     /// The numbers that decisions go by.
@@ -375,6 +385,11 @@ impl Config {
             ("console_user_header", text(&self.console_user_header)),
             ("console_operators", join(self.console_operators.clone())),
         ];
-        settings.into_iter().chain(self.live.effective()).chain(self.traces.effective()).collect()
+        settings
+            .into_iter()
+            .chain(self.tasks.effective())
+            .chain(self.live.effective())
+            .chain(self.traces.effective())
+            .collect()
     }
 }

@@ -18,6 +18,7 @@ mod presence;
 mod schedule;
 mod schema;
 mod speech;
+mod tasks;
 mod telemetry;
 mod traces;
 mod wiring;

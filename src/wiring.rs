@@ -1,6 +1,7 @@
 //! The composition root: pools, ledger, engines, outside world, and which role runs where.
 
 mod live;
+mod tasks;
 
 use std::{
     str::FromStr,
@@ -21,9 +22,9 @@ use secrecy::SecretString;
 use sqlx::postgres::PgConnectOptions;
 use stages::Engines;
 use tokio_util::task::TaskTracker;
-use worker::{EnginesWithKey, Health, KeyedRuns, Watch, Worker};
+use worker::{DeliveredRuns, EnginesWithKey, Health, KeyedRuns, Watch, Worker};
 
-use self::live::LiveParts;
+use self::{live::LiveParts, tasks::TaskParts};
 use crate::{
     config::{Config, DateOrder, Dispatch, Role},
     exit,
@@ -48,6 +49,7 @@ pub(crate) struct App {
     engines: Engines,
     keyed: KeyedRuns,
     live: LiveParts,
+    tasks: TaskParts,
     worker_metrics: worker::Metrics,
     reconciler_metrics: reconciler::Metrics,
     api_metrics: api::Metrics,
@@ -82,6 +84,8 @@ impl App {
         let vapid = config.vapid()?;
         let tally = Arc::new(Tally::default());
         let settings = run_settings(&config, &process_name(), tally.clone());
+        let runs = DeliveredRuns::new(ledger.clone(), engines.clone(), worker_metrics.clone(), &settings);
+        let tasks = TaskParts::wire(&config, &registry, &worker_metrics, runs)?;
         let keyed = KeyedRuns::new(ledger.clone(), with_key, worker_metrics.clone(), settings);
         let live = LiveParts::wire(&config, &registry)?;
         Ok(Self {
@@ -95,6 +99,7 @@ impl App {
             engines,
             keyed,
             live,
+            tasks,
             worker_metrics,
             reconciler_metrics,
             api_metrics,
@@ -123,7 +128,13 @@ impl App {
             true => records::Source::VENDORS.iter().map(ToString::to_string).collect(),
             false => self.config.vendor_sources.clone(),
         };
+        let (invokers, deliveries) = self.tasks.ports();
+        let run_timeout = u64::try_from(self.config.finalization_run_timeout_seconds).unwrap_or_default();
         let settings = api::Settings {
+            invokers,
+            deliveries,
+            run_timeout: Duration::from_secs(run_timeout),
+            only_deliveries: !self.config.has(Role::Api),
             create_wait: Duration::from_secs(self.config.create_wait_seconds),
             rate_per_minute: self.config.rate_per_minute,
             memory_budget: self.config.memory_budget.bytes(),
@@ -193,6 +204,7 @@ impl App {
             retention: Duration::from_secs(self.config.retention_days * 86_400),
             apart: reconciler::apart(chance().next_u64(), between(&schedule)),
             every: longest_gap(&schedule, chrono::Utc::now()),
+            tasks: self.tasks.asked().filter(|_| self.config.has(Role::Reconciler)),
             ..reconciler::Settings::default()
         };
         if self.config.has(Role::Reconciler) {
@@ -271,6 +283,7 @@ pub(crate) fn install_crypto() {
 fn run_settings(config: &Config, name: &str, watch: Arc<dyn Watch>) -> worker::Settings {
     worker::Settings {
         finalization_concurrency: config.finalization_concurrency,
+        claims_finalizations: config.finalization_dispatch_mode != Dispatch::CloudTasks,
         creation_concurrency: config.creation_concurrency,
         heartbeat: config.heartbeat(),
         worker_name: name.to_owned(),

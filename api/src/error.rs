@@ -21,6 +21,15 @@ pub(crate) enum Error {
     /// 403: the key lacks a scope.
     #[error("missing scope {0}")]
     Forbidden(Scope),
+    /// 403: a good identity token of another identity than the configured invoker's.
+    #[error("not the invoker")]
+    NotInvoker,
+    /// 503: the keys that verify identity tokens could not be fetched yet.
+    #[error("no verification keys")]
+    NoVerificationKeys {
+        /// Whole seconds until asking again makes sense.
+        retry_after: u64,
+    },
     /// 403: a live socket names another user than the key's.
     #[error("another user")]
     OtherUser,
@@ -116,6 +125,11 @@ impl IntoResponse for Error {
             Self::Forbidden(scope) => {
                 detail(StatusCode::FORBIDDEN, format!("Missing required scope: {scope}"))
             }
+            Self::NotInvoker => detail(StatusCode::FORBIDDEN, "Not the task invoker"),
+            Self::NoVerificationKeys { retry_after } => later(
+                detail(StatusCode::SERVICE_UNAVAILABLE, "Verification keys are not available yet"),
+                retry_after,
+            ),
             Self::OtherUser => detail(StatusCode::FORBIDDEN, "uid is not the user of this key"),
             Self::NoUpgrade => {
                 let mut response =

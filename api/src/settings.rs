@@ -5,7 +5,8 @@ use std::{fmt, sync::Arc, time::Duration};
 use records::Source;
 
 use crate::categorize::{Categorize, Uncategorized};
-use crate::{KeyedRuns, LiveSettings, NoKeyedRuns};
+use crate::routes::{run, waiting};
+use crate::{Deliveries, Invokers, KeyedRuns, LiveSettings, NoDeliveries, NoKeyedRuns};
 
 /// The settings of the API role.
 #[derive(Clone, Debug)]
@@ -34,6 +35,14 @@ pub struct Settings {
     pub web_push: Option<WebPush>,
     /// Who runs jobs with their users' own keys in this process.
     pub keyed: Arc<dyn KeyedRuns>,
+    /// Who may deliver jobs to the run route.
+    pub invokers: Arc<dyn Invokers>,
+    /// Who runs the jobs that are delivered to this process.
+    pub deliveries: Arc<dyn Deliveries>,
+    /// How long a delivered run may take (`LISTEN_FINALIZATION_RUN_TIMEOUT_SECONDS`).
+    pub run_timeout: Duration,
+    /// Whether the run route is all that is served: a process with the role `worker` alone.
+    pub only_deliveries: bool,
     /// Who finds the category of a memory that came without one; by default, every one is `other`.
     pub categorize: Arc<dyn Categorize>,
     /// Live sockets.
@@ -47,8 +56,12 @@ impl Settings {
     pub const MEMORY_BUDGET: usize = 256 * 1_024 * 1_024;
 
     /// How long a request is worked on at most once its body is there.
-    pub(crate) fn longest_answer(&self, waits_for_a_job: bool) -> Duration {
-        if waits_for_a_job { self.create_wait + self.database_wait } else { self.database_wait }
+    pub(crate) fn longest_answer(&self, route: &str, is_post: bool) -> Duration {
+        match route {
+            run::PATH => self.run_timeout + self.database_wait,
+            _ if is_post && waiting::ROUTES.contains(&route) => self.create_wait + self.database_wait,
+            _ => self.database_wait,
+        }
     }
 }
 
@@ -65,6 +78,10 @@ impl Default for Settings {
             cors_origins: Vec::new(),
             web_push: None,
             keyed: Arc::new(NoKeyedRuns),
+            invokers: Arc::new(NoDeliveries),
+            deliveries: Arc::new(NoDeliveries),
+            run_timeout: Duration::from_secs(1_500),
+            only_deliveries: false,
             categorize: Arc::new(Uncategorized),
             live: LiveSettings::default(),
             engines: Vec::new(),

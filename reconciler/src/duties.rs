@@ -10,7 +10,7 @@ use crate::{
 };
 
 impl Reconciler {
-    /// Reconciles due jobs, admits abandoned conversations, marks stuck ones, prunes what is
+    /// Reconciles due jobs, asks for tasks, admits abandoned conversations, marks stuck ones, prunes what is
     /// old. Each duty is done even when one before it failed; none is begun once the process stops, since each may
     /// wait for a database that does not answer.
     ///
@@ -19,6 +19,7 @@ impl Reconciler {
     pub async fn do_duties(&self) -> Result<(), Error> {
         let done = [
             self.pass().await,
+            self.ask_for_tasks().await,
             self.admit_abandoned().await,
             self.sweep().await,
             self.prune().await,

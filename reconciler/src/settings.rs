@@ -1,6 +1,8 @@
 //! The numbers of a round.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
+
+use crate::TaskQueue;
 
 /// What a process repairs, and how much of it at once (DECISIONS §4, "reconciler"; §7).
 #[derive(Clone, Debug)]
@@ -18,6 +20,8 @@ pub struct Settings {
     pub apart: Duration,
     /// How long the schedule leaves between two rounds at most: five minutes.
     pub every: Duration,
+    /// Where finalizations are dispatched to, in the dispatch mode `cloud_tasks`.
+    pub tasks: Option<Arc<dyn TaskQueue>>,
 }
 
 /// Whose rounds count as the service's.
@@ -40,6 +44,7 @@ impl Default for Settings {
             budget: Duration::from_secs(30),
             apart: Duration::ZERO,
             every: Duration::from_secs(300),
+            tasks: None,
         }
     }
 }

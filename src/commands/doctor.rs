@@ -3,6 +3,7 @@
 mod clock;
 mod processes;
 mod sessions;
+mod tasks;
 
 use std::{process::ExitCode, time::Duration};
 
@@ -17,6 +18,7 @@ use super::{
 };
 use crate::{
     concerns,
+    config::TasksConfig,
     connections::{Limits, most_open_files},
 };
 
@@ -28,6 +30,8 @@ const ENOUGH: usize = 1_024;
 pub(crate) struct Doctor {
     #[command(flatten)]
     asked: Asked,
+    #[command(flatten)]
+    tasks: TasksConfig,
 }
 
 /// How bad it is.
@@ -71,7 +75,10 @@ pub(crate) async fn run(doctor: Doctor) -> anyhow::Result<ExitCode> {
     let migrated = found.missing_migrations.is_empty();
     let workers = if migrated { ledger.workers().await? } else { Workers::default() };
     let near = look_near(&ledger, migrated).await?;
-    let remarks = judge(&found, &workers, &near);
+    let mut remarks = judge(&found, &workers, &near);
+    if migrated {
+        remarks.extend(tasks::tasks(&doctor.tasks, &ledger).await?);
+    }
     let broken = remarks.iter().any(|remark| remark.level == Level::Failure);
     match doctor.asked.json {
         true => {

@@ -14,6 +14,7 @@ mod notebook;
 mod run;
 mod spending;
 
+mod delivered;
 mod keyed;
 
 mod answered;
@@ -30,6 +31,7 @@ mod slots;
 mod traces;
 mod watch;
 
+pub use delivered::{Delivered, DeliveredRuns};
 pub use fan_out::Render;
 pub use keyed::{EnginesWithKey, KeyedRuns, Place};
 pub use metrics::{ANSWERS, CALL_OUTCOMES, Metrics, OUTCOMES, STAGES, TOKEN_KINDS};

@@ -9,7 +9,7 @@ use prometheus::{
 };
 
 /// How a delivery of a job can be answered (DECISIONS §4, "answer").
-pub const ANSWERS: [&str; 10] = [
+pub const ANSWERS: [&str; 11] = [
     "claimed",
     "leased",
     "not_yet",
@@ -19,6 +19,7 @@ pub const ANSWERS: [&str; 10] = [
     "missing",
     "dead_letter",
     "blocked_byok",
+    "retry",
     "error",
 ];
 
@@ -223,6 +224,16 @@ impl Metrics {
     pub(crate) fn count_claims(&self, claims: &ledger::JobClaims) {
         self.deliveries.with_label_values(&["claimed"]).inc_by(claims.claims.len() as u64);
         self.deliveries.with_label_values(&["error"]).inc_by(claims.deferred.into());
+    }
+
+    /// `answer` is one of [`ANSWERS`].
+    pub(crate) fn count_delivery(&self, answer: &str) {
+        self.deliveries.with_label_values(&[answer]).inc();
+    }
+
+    /// The counter of tasks that could not be handed to the task queue.
+    pub fn enqueue_failed(&self) -> IntCounter {
+        self.fallback.with_label_values(&["pusher", "enqueue_failed"])
     }
 
     pub(crate) fn count_edge(&self, retry: bool, dead_letter: bool) {

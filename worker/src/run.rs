@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use compute::on_behalf_of;
 use futures::FutureExt;
-use job::{Cause, FailureCode, Outcome, Refusal};
+use job::{Cause, FailureCode, Outcome, Refusal, State, Timestamp};
 use ledger::{Answer, Claimed, Completion, Edge, Finished, Ledger, Results, RunEnd, Same};
 use stages::{Engines, Failure, Finalized, Interrupted, Run, Stages};
 use tokio::sync::Semaphore;
@@ -73,11 +73,13 @@ pub(crate) struct End {
     pub(crate) wait: Option<Duration>,
     /// The job is a dead letter: keys can do nothing for it any more.
     pub(crate) buried: bool,
+    /// From when on the job is queued again, if it is.
+    pub(crate) ready_at: Option<Timestamp>,
 }
 
 impl From<Ended> for End {
     fn from(ended: Ended) -> Self {
-        Self { ended, wait: None, buried: false }
+        Self { ended, wait: None, buried: false, ready_at: None }
     }
 }
 
@@ -269,9 +271,13 @@ impl Runner {
         };
         match self.say(held, RunEnd { edge, cause: unfinished.cause(witness) }).await {
             Ok(Answer::Refused(Refusal::TooLate)) => self.settle_too_late(held, witness, unfinished).await,
-            Ok(Answer::Granted { retry, dead_letter, .. }) => {
+            Ok(Answer::Granted { retry, dead_letter, state }) => {
                 self.metrics.count_edge(retry, dead_letter);
-                End { buried: dead_letter, ..end(edge) }
+                let ready_at = match state {
+                    State::Queued { ready_at } => Some(ready_at),
+                    _ => None,
+                };
+                End { buried: dead_letter, ready_at, ..end(edge) }
             }
             Ok(Answer::Refused(refusal)) => {
                 tracing::info!(?refusal, "the ledger refused the run's end");

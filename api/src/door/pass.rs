@@ -20,7 +20,6 @@ use super::{
 use crate::{
     Error,
     error::{Cause, detail},
-    routes::waiting,
 };
 
 /// Answers of JSON and personal data: not to be sniffed, framed, leaked or kept.
@@ -43,8 +42,7 @@ pub(super) async fn attend(State(door): State<Door>, mut request: Request, next:
     request.extensions_mut().insert(told.clone());
     let (begun, since) = (Instant::now(), Since::now());
     request.extensions_mut().insert(since.clone());
-    let waits_for_a_job = method == Method::POST && waiting::ROUTES.contains(&route.as_str());
-    let longest = door.settings.longest_answer(waits_for_a_job);
+    let longest = door.settings.longest_answer(&route, method == Method::POST);
     async {
         let mut work = pin!(next.run(request));
         let answer = tokio::select! {
@@ -167,7 +165,7 @@ mod tests {
     #[test]
     fn the_routes_that_wait_are_there() {
         let patterns = crate::routes::patterns(&Settings::default());
-        assert!(waiting::ROUTES.iter().all(|route| patterns.contains(route)));
+        assert!(crate::routes::waiting::ROUTES.iter().all(|route| patterns.contains(route)));
     }
 
     /// A door with default settings, before a route that never answers and one that wants a body.

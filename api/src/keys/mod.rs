@@ -8,4 +8,4 @@ mod text;
 pub use scope::Scope;
 pub use text::{NewKeyText, generate};
 
-pub(crate) use caller::{Caller, hash_of};
+pub(crate) use caller::{Caller, bearer, hash_of};

@@ -24,6 +24,7 @@ mod path;
 mod people;
 mod process;
 mod push;
+pub(crate) mod run;
 mod segments;
 mod status;
 mod tagged;
@@ -41,6 +42,11 @@ pub(crate) use documents::{AsItIs, Documents};
 pub(crate) use made::made;
 
 use crate::{door::Door, live::page};
+
+/// The internal route at which jobs are delivered.
+pub(crate) fn deliveries() -> Router<Door> {
+    Router::new().route(run::PATH, post(run::run))
+}
 
 /// Every route of the public interface. `P` of the documents is `/v1/dev/user`.
 pub(crate) fn all() -> Router<Door> {

@@ -82,7 +82,16 @@ fn spawn(private: &Private, app: &App) -> anyhow::Result<Child> {
     let program = std::env::current_exe().context("finding this program")?;
     Command::new(program)
         .args(["serve", "--roles", "worker", "--finalization-dispatch-mode", "postgres"])
-        .args(["--admin-addr", "127.0.0.1:0", "--log", "info", "--log-format", "json"])
+        .args([
+            "--addr",
+            "127.0.0.1:0",
+            "--admin-addr",
+            "127.0.0.1:0",
+            "--log",
+            "info",
+            "--log-format",
+            "json",
+        ])
         .args(["--finalization-lease-seconds", &app.config.finalization_lease_seconds.to_string()])
         .args(["--finalization-heartbeat-seconds", &app.config.finalization_heartbeat_seconds.to_string()])
         .args(["--demo-pause-after", &format!("{HELD_AFTER}={HELD_SECONDS}")])

@@ -158,7 +158,7 @@ impl World {
         let job = self.admitted(id).await;
         let generation = self.ledger.job(&job).await.unwrap().unwrap().job.generation;
         let (_, claimed) =
-            self.ledger.claim_delivery(&job, generation, &WorkerId("<b>w</b>".into())).await.unwrap();
+            self.ledger.claim_delivery(&job, generation, &WorkerId("<b>w</b>".into())).await.unwrap().parts();
         let edge = Edge::Fail { code: FailureCode::InvalidJob, retry_after: None, jitter_permille: 0 };
         self.ledger.settle(&claimed.unwrap().holding(), edge).await.unwrap();
         job

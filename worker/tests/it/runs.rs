@@ -113,7 +113,7 @@ async fn a_run_whose_lease_was_taken_over_writes_nothing() {
     bench.ledger.reconcile(&id).await.unwrap();
     let generation = bench.job(&id).await.job.generation;
     let other = WorkerId("other".to_owned());
-    let (answer, claimed) = bench.ledger.claim_delivery(&id, generation, &other).await.unwrap();
+    let (answer, claimed) = bench.ledger.claim_delivery(&id, generation, &other).await.unwrap().parts();
     assert_eq!(answer, "claimed");
     script.gate.add_permits(1);
 

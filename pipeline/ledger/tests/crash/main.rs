@@ -139,7 +139,7 @@ crashes! { crash_everywhere:
     no_statement_of_a_claim_can_lose_a_job: Verb { Claim, ClaimInTurn, ClaimRefused, ClaimUnreadable, ClaimTask, ClaimTaskOfDead, ClaimWithKeys };
     no_statement_of_a_run_can_lose_a_job: Verb { Renew, Checkpoint, CheckpointAnew, Spend, Release, ReleaseLater, FailOnce, FailForGood, Park };
     no_statement_of_a_completion_can_lose_or_double_anything: Verb { Complete, CompleteDiscarded };
-    no_statement_of_a_repair_can_lose_a_job: Verb { ReconcileLease, ReconcileParked, ReconcilePoison, DeferJob, Sweep };
+    no_statement_of_a_repair_can_lose_a_job: Verb { ReconcileLease, ReconcileParked, ReconcilePoison, ReconcileTask, DeferJob, Sweep };
     no_statement_of_an_operator_can_lose_a_job: Verb { Replay, ReplayFromScratch, Settle, Prune };
     no_statement_of_a_person_can_lose_a_job: Verb { Delete, DeleteCompleted, Mark };
     no_statement_of_the_fan_out_can_lose_a_delivery: Verb { ClaimDelivery, KeepBody, FinishDelivery, FailDelivery, LoseEndpoint };

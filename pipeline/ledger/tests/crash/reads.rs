@@ -34,6 +34,7 @@ macro_rules! reads {
 }
 
 reads! { ledger, about:
+    oldest_unhanded(); due_tasks(None, 9);
     is_migrated(); now(); backlog(); health(); gauges(); overview(); examine(); workers(); pauses();
     goals(&about.user, &GoalFilter { limit: 9, ..GoalFilter::default() });
     goal(&about.user, &GoalId::new("g"));

@@ -106,7 +106,8 @@ impl World {
     /// A granted claim of the job's present dispatch.
     pub(crate) async fn claim(&self, job: &JobId) -> Claimed {
         let generation = self.job(job).await.generation;
-        let (answer, claimed) = self.ledger.claim_delivery(job, generation, &worker("w")).await.unwrap();
+        let (answer, claimed) =
+            self.ledger.claim_delivery(job, generation, &worker("w")).await.unwrap().parts();
         assert_eq!(answer, "claimed");
         claimed.unwrap()
     }
