@@ -5,7 +5,7 @@ use std::{fmt, sync::Arc, time::Duration};
 use records::Source;
 
 use crate::categorize::{Categorize, Uncategorized};
-use crate::{KeyedRuns, LiveSettings, NoKeyedRuns};
+use crate::{AppServers, KeyedRuns, LiveSettings, NoAppServers, NoKeyedRuns};
 
 /// The settings of the API role.
 #[derive(Clone, Debug)]
@@ -36,6 +36,12 @@ pub struct Settings {
     pub keyed: Arc<dyn KeyedRuns>,
     /// Who finds the category of a memory that came without one; by default, every one is `other`.
     pub categorize: Arc<dyn Categorize>,
+    /// Who calls apps' servers when an app is saved or installed.
+    pub app_servers: Arc<dyn AppServers>,
+    /// Who may make apps here (`LISTEN_APPS`).
+    pub apps: AppsMode,
+    /// Whether the text engine follows the prompts of summarization apps: the embedded one does not.
+    pub follows_prompts: bool,
     /// Live sockets.
     pub live: LiveSettings,
     /// Which engine does what, by the names that are stored with results: shown by `GET /v1/status`.
@@ -66,10 +72,24 @@ impl Default for Settings {
             web_push: None,
             keyed: Arc::new(NoKeyedRuns),
             categorize: Arc::new(Uncategorized),
+            app_servers: Arc::new(NoAppServers),
+            apps: AppsMode::Public,
+            follows_prompts: false,
             live: LiveSettings::default(),
             engines: Vec::new(),
         }
     }
+}
+
+/// Who may make apps, and who may install them (`LISTEN_APPS`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AppsMode {
+    /// Users make apps, and may offer them to every user of this instance.
+    Public,
+    /// Users make apps for themselves alone.
+    Private,
+    /// No apps are made or installed, and none may write.
+    Off,
 }
 
 /// What the API must know of web push; who sends is elsewhere.

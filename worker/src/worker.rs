@@ -21,7 +21,7 @@ use crate::fetcher::{Assignment, Fetcher, Running};
 use crate::heartbeat::{Holdings, beat};
 use crate::material::same;
 use crate::metrics::Metrics;
-use crate::push::Pushes;
+use crate::push::{ChatPushes, Pushes};
 use crate::run::Runner;
 use crate::settings::Settings;
 
@@ -105,9 +105,10 @@ impl Worker {
         );
         let fan_out = keep(self.fan_out(&chance, &hard), &runner).keep_running(&tracker);
         let pushes = keep(self.pushes(&chance, &hard), &runner).keep_running(&tracker);
+        let chat_pushes = keep(ChatPushes(self.pushes(&chance, &hard)), &runner).keep_running(&tracker);
         let work = async {
             let [finalization, creation] = QUEUES.map(|queue| self.tend(queue, &runner, &chance, &tracker));
-            futures::join!(finalization, creation, fan_out, pushes);
+            futures::join!(finalization, creation, fan_out, pushes, chat_pushes);
             tracker.close();
             tracker.wait().await;
         };

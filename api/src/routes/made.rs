@@ -4,7 +4,7 @@
 use records::{ConversationId, GoalId, UserId};
 use serde_json::Value;
 
-use super::{action_items, create, deliveries, goals, keys, memories, people, push, segments, webhooks};
+use super::{action_items, app_keys, apps, create, deliveries, goals, keys, memories, people, push, segments, webhooks};
 use crate::{Error, door::Door, shapes};
 
 /// The answer that `route` gives for the things it made.
@@ -21,6 +21,14 @@ pub(crate) async fn made(door: &Door, user: &UserId, route: &str, ids: &[String]
         }
         "/v1/dev/user/conversations/{conversation_id}/segments" => {
             segments::present(door, user, &ConversationId::new(first)).await
+        }
+        "/v1/apps" => {
+            let found = door.ledger.app(user, first).await?;
+            Ok(apps::shape(door, user, &found.ok_or(Error::NotFound(apps::KIND))?))
+        }
+        "/v1/apps/{app_id}/keys" => {
+            let key = ids.get(1).map(String::as_str).unwrap_or_default();
+            app_keys::present(door, user, first, key).await
         }
         "/v1/dev/keys" => {
             let found = keys::find(door, user, first).await?;
