@@ -8,8 +8,9 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, error::ErrorKind}
 
 use crate::{
     commands::{
-        audit::Audit, config::Show, dev::Dev, doctor::Doctor, folders::Folders, jobs::Jobs, keys::Keys,
-        man::Man, migrate::Migrate, replays::Replays, users::Users, verify::Verify, webhooks::Webhooks,
+        apps::Apps, audit::Audit, config::Show, dev::Dev, doctor::Doctor, folders::Folders, jobs::Jobs,
+        keys::Keys, man::Man, migrate::Migrate, replays::Replays, secrets::Secrets, users::Users,
+        verify::Verify, webhooks::Webhooks,
     },
     config::Config,
     telemetry::{DEFAULT_LOG, Logs},
@@ -60,6 +61,10 @@ pub(crate) enum Command {
     Folders(Folders),
     /// Developer keys.
     Keys(Keys),
+    /// Apps of third parties: their manifests, who installed them, and their keys.
+    Apps(Box<Apps>),
+    /// Encrypt the secrets in the database anew, and say how they are stored.
+    Secrets(Secrets),
     /// Print the effective settings, secrets masked; exit 2 when they cannot work.
     Config(Box<Show>),
     /// Print the OpenAPI document of the public interface.

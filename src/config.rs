@@ -1,6 +1,7 @@
 //! Configuration: flag, then environment, then file, then default (DECISIONS §7). Impossible combinations are
 //! refused at start, all of them at once.
 
+mod apps;
 mod limits;
 mod live;
 mod shown;
@@ -16,6 +17,7 @@ use outside::{BadVapid, Vapid};
 use secrecy::SecretString;
 
 pub(crate) use self::{
+    apps::{AppsConfig, secrets},
     live::{LiveConfig, Switch},
     shown::shown,
     size::Size,
@@ -221,6 +223,9 @@ pub(crate) struct Config {
     /// Which of those whom the proxy names may act; all others read.
     #[arg(long, env = "LISTEN_CONSOLE_OPERATORS", value_delimiter = ',', value_name = "NAME,…")]
     pub(crate) console_operators: Vec<String>,
+    /// Apps of third parties.
+    #[command(flatten)]
+    pub(crate) apps: AppsConfig,
     /// Live sockets.
     #[command(flatten)]
     pub(crate) live: LiveConfig,
@@ -377,6 +382,11 @@ impl Config {
             ("console_user_header", text(&self.console_user_header)),
             ("console_operators", join(self.console_operators.clone())),
         ];
-        settings.into_iter().chain(self.live.effective()).chain(self.traces.effective()).collect()
+        settings
+            .into_iter()
+            .chain(self.apps.effective())
+            .chain(self.live.effective())
+            .chain(self.traces.effective())
+            .collect()
     }
 }

@@ -98,7 +98,9 @@ impl Tools {
     /// Only a server that is down counts against an app: what it refuses is between it and its user.
     async fn note(&self, app: &InstalledApp, is_outage: bool) {
         self.breaker.note(&app.id, is_outage);
-        if let Err(error) = self.ledger.in_time(self.ledger.note_app_outcome(&app.owner, &app.id, is_outage)).await {
+        if let Err(error) =
+            self.ledger.in_time(self.ledger.note_app_outcome(&app.owner, &app.id, is_outage)).await
+        {
             tracing::warn!(%error, app_id = app.id, "how an app answered was not noted");
         }
     }

@@ -20,7 +20,7 @@ use crate::{
     AppsMode, Error, NoManifest, Scope,
     door::{Creating, Door},
     keys::Caller,
-    read::{Body, Bool, Choice, Fields, Page, Problem, Query, Step, Text, object, page, query},
+    read::{Body, Bool, Choice, Fields, Page, Problem, Query, Text, object, page, query},
     shapes,
 };
 
@@ -243,7 +243,7 @@ async fn fetch(
     place: &[&'static str; 2],
 ) -> Result<Option<KeptManifest>, Error> {
     let Some(url) = &fields.manifest_url else { return Ok(None) };
-    let loc = || place.iter().map(|step| Step::from(*step)).collect::<Vec<_>>();
+    let loc = || place.iter().map(|step| (*step).into()).collect::<Vec<_>>();
     let body = door.settings.app_servers.manifest(user, url).await;
     let body = body.map_err(|why| Error::Invalid(vec![Problem::rule(loc(), &unread(why))]))?;
     let checked = apps::check(&body, fields.home_url.as_deref(), |url| (door.check_url)(url));
@@ -270,7 +270,8 @@ fn unread(why: NoManifest) -> String {
         NoManifest::Unreachable => "the manifest's server could not be reached".to_owned(),
         NoManifest::Timeout => "the manifest's server did not answer within 10 seconds".to_owned(),
         NoManifest::Redirect => {
-            "the manifest's server answered with a redirect, which is not followed: enter the final URL".to_owned()
+            "the manifest's server answered with a redirect, which is not followed: enter the final URL"
+                .to_owned()
         }
         NoManifest::Status(status) => format!("the manifest's server answered {status} instead of 200"),
         NoManifest::TooLong => "the manifest is longer than 256 KiB".to_owned(),
@@ -374,7 +375,8 @@ fn visibility() -> Choice<&'static str, AppVisibility> {
 
 fn refuse_blank(fields: &mut Fields<'_>, name: &'static str, text: Option<&str>) {
     if text.is_some_and(|text| text.trim().is_empty()) {
-        let _: Option<()> = fields.report.at(name, |report| report.rule(&format!("{name} must not be blank")));
+        let _: Option<()> =
+            fields.report.at(name, |report| report.rule(&format!("{name} must not be blank")));
     }
 }
 

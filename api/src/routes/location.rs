@@ -13,11 +13,7 @@ use crate::{
 };
 
 /// PATCH: notes it, also when nothing changed.
-pub(super) async fn note(
-    State(door): State<Door>,
-    caller: Caller,
-    body: Body,
-) -> Result<Json<Value>, Error> {
+pub(super) async fn note(State(door): State<Door>, caller: Caller, body: Body) -> Result<Json<Value>, Error> {
     caller.require(Scope::ProfileWrite)?;
     let place = object(body, geolocation)?;
     door.ledger.note_location(&caller.user, &place, None).await?;

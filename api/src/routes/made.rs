@@ -4,7 +4,9 @@
 use records::{ConversationId, GoalId, UserId};
 use serde_json::Value;
 
-use super::{action_items, app_keys, apps, create, deliveries, goals, keys, memories, people, push, segments, webhooks};
+use super::{
+    action_items, app_keys, apps, create, deliveries, goals, keys, memories, people, push, segments, webhooks,
+};
 use crate::{Error, door::Door, shapes};
 
 /// The answer that `route` gives for the things it made.

@@ -57,7 +57,8 @@ pub(super) async fn send(
         Notified::Repeated => Ok(([(REPLAYED, HeaderValue::from_static("true"))], ok()).into_response()),
         Notified::OtherBody => Err(refused("the key was used for another message")),
         Notified::TooMany(hour) => {
-            let mut answer = detail(StatusCode::TOO_MANY_REQUESTS, "An app may send 10 messages an hour to a user");
+            let mut answer =
+                detail(StatusCode::TOO_MANY_REQUESTS, "An app may send 10 messages an hour to a user");
             answer.headers_mut().insert(header::RETRY_AFTER, whole_seconds(hour).into());
             Ok(counted(answer, hour))
         }

@@ -40,7 +40,8 @@ fn result(body: &[u8]) -> Answered {
         Ok(Value::Object(fields)) => fields,
         Ok(_) | Err(_) => return Answered::Result(text.to_owned()),
     };
-    let said = ["result", "message"].into_iter().find_map(|name| fields.get(name).filter(|value| !value.is_null()));
+    let said =
+        ["result", "message"].into_iter().find_map(|name| fields.get(name).filter(|value| !value.is_null()));
     match said {
         Some(Value::String(text)) => Answered::Result(text.clone()),
         Some(other) => Answered::Result(other.to_string()),
@@ -139,7 +140,10 @@ mod tests {
         assert_eq!(read(200, r#"{"message": "sent", "error": "none"}"#), result("sent"));
         assert_eq!(read(200, "plain words"), result("plain words"));
         assert_eq!(read(200, r#"{"other": 1}"#), result(r#"{"other": 1}"#));
-        assert_eq!(read_answer(&tool(true), 200, &[0xff, 0xfe], None), Answered::Failed(ToolFailure::Malformed));
+        assert_eq!(
+            read_answer(&tool(true), 200, &[0xff, 0xfe], None),
+            Answered::Failed(ToolFailure::Malformed)
+        );
     }
 
     #[test]
@@ -152,7 +156,10 @@ mod tests {
         };
         let body = r#"{"error": "Connect your account"}"#;
         assert_eq!(read(401, body), connect(Some("https://a.example/connect")));
-        assert_eq!(read_answer(&tool(false), 401, body.as_bytes(), Some("https://a.example/connect")), connect(None));
+        assert_eq!(
+            read_answer(&tool(false), 401, body.as_bytes(), Some("https://a.example/connect")),
+            connect(None)
+        );
     }
 
     #[test]
@@ -160,7 +167,10 @@ mod tests {
         let failed = Answered::Failed;
         assert_eq!(read(307, ""), failed(ToolFailure::Redirect));
         assert_eq!(read(500, "<html>Traceback: password=1</html>"), failed(ToolFailure::Status5xx));
-        assert_eq!(read(422, r#"{"error": "words of a status without words"}"#), failed(ToolFailure::Status4xx));
+        assert_eq!(
+            read(422, r#"{"error": "words of a status without words"}"#),
+            failed(ToolFailure::Status4xx)
+        );
         assert_eq!(read(502, r#"{"error": "x"}"#), failed(ToolFailure::Status5xx));
     }
 
@@ -175,7 +185,8 @@ mod tests {
         ] {
             assert_eq!(read(400, &json!({ "error": text }).to_string()), error(shown), "{text}");
         }
-        let Answered::AppError { text, .. } = read(400, &json!({ "error": "é".repeat(900) }).to_string()) else {
+        let Answered::AppError { text, .. } = read(400, &json!({ "error": "é".repeat(900) }).to_string())
+        else {
             unreachable!()
         };
         assert_eq!(text.chars().count(), MAX_ERROR);

@@ -40,7 +40,8 @@ fn wrong(parameter: &Parameter, value: &Value) -> Vec<String> {
         .map(|error| {
             let place = error.instance_path().to_string().replace('/', ".");
             let rule = error.schema_path().to_string();
-            let rule = rule.rsplit('/').find(|part| part.parse::<usize>().is_err()).unwrap_or("schema").to_owned();
+            let rule =
+                rule.rsplit('/').find(|part| part.parse::<usize>().is_err()).unwrap_or("schema").to_owned();
             match rule.as_str() {
                 "type" => format!("{name}{place}: must be of type {}", parameter.kind.as_str()),
                 rule => format!("{name}{place}: breaks the rule `{rule}`"),

@@ -9,8 +9,8 @@ use url::Url;
 
 use crate::{ChatMessages, Manifest, Method, Parameter, ParameterType, Target, Tool};
 
-pub(crate) use schema::compile;
 use schema::check_schema;
+pub(crate) use schema::compile;
 
 /// How much of an app's server is read when its manifest is fetched.
 pub const MAX_MANIFEST_BYTES: usize = 256 * 1_024;
@@ -71,7 +71,10 @@ pub fn check(
     let chat_messages = checking.chat_messages(fields.get("chat_messages"));
     let manifest = Manifest { tools, chat_messages };
     if checking.problems.is_empty() && manifest.to_text().len() > MAX_KEPT_BYTES {
-        checking.problem("tools".to_owned(), format!("the manifest is longer than {} KiB", MAX_KEPT_BYTES / 1_024));
+        checking.problem(
+            "tools".to_owned(),
+            format!("the manifest is longer than {} KiB", MAX_KEPT_BYTES / 1_024),
+        );
     }
     match checking.problems.is_empty() {
         true => Ok(manifest),
@@ -108,8 +111,8 @@ impl Checking<'_> {
         let auth_required = self.truth(format!("{place}.auth_required"), fields.get("auth_required"), true);
         let status_message = self.text(place, fields, "status_message", MAX_STATUS_MESSAGE, false);
         let name = name?;
-        let status_message = status_message
-            .unwrap_or_else(|| format!("Using {}…", name.replace(['_', '-'], " ").trim()));
+        let status_message =
+            status_message.unwrap_or_else(|| format!("Using {}…", name.replace(['_', '-'], " ").trim()));
         Some(Tool {
             description: description?,
             endpoint: endpoint?,
@@ -150,7 +153,9 @@ impl Checking<'_> {
             Some(Value::String(text)) if text.contains('\0') => {
                 self.problem(place, "the character U+0000 is not allowed");
             }
-            Some(Value::String(text)) if (1..=most).contains(&text.chars().count()) => return Some(text.clone()),
+            Some(Value::String(text)) if (1..=most).contains(&text.chars().count()) => {
+                return Some(text.clone());
+            }
             Some(Value::String(_)) => self.problem(place, format!("must have 1 to {most} characters")),
             Some(_) => self.problem(place, "must be a string"),
         }

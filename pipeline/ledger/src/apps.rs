@@ -18,7 +18,6 @@ mod keys;
 mod operate;
 mod save;
 
-pub(crate) use install::endpoint_id;
 pub use install::{InstallRefusal, Uninstalled};
 pub use keys::{AppKey, AppKeyOwner, AppKeyRefusal, NewAppKey};
 pub use operate::OperatorApp;
@@ -297,7 +296,10 @@ impl InstalledRow {
     fn app(self, ledger: &Ledger) -> InstalledApp {
         let secret = ledger.secrets.open(Place::app(&self.user_id, &self.app_id), &self.secret).ok();
         if secret.is_none() {
-            tracing::error!(app_id = self.app_id, "the secret of an app cannot be opened with LISTEN_SECRETS_KEY");
+            tracing::error!(
+                app_id = self.app_id,
+                "the secret of an app cannot be opened with LISTEN_SECRETS_KEY"
+            );
         }
         InstalledApp {
             id: self.app_id,

@@ -66,8 +66,8 @@ pub use admit::{
     NewConversation, ReprocessRefusal,
 };
 pub use apps::{
-    App, AppFields, AppFilter, AppKey, AppKeyOwner, AppKeyRefusal, AppVisibility, InstallRefusal, InstalledApp,
-    KeptManifest, NewApp, NewAppKey, OperatorApp, Stored, TooManyApps, Uninstalled,
+    App, AppFields, AppFilter, AppKey, AppKeyOwner, AppKeyRefusal, AppVisibility, InstallRefusal,
+    InstalledApp, KeptManifest, NewApp, NewAppKey, OperatorApp, Stored, TooManyApps, Uninstalled,
 };
 pub use backlog::Backlog;
 pub use budgets::{Budget, Budgets, LimitsChange, OverBudget, OwnLimits, UserBudget};

@@ -28,7 +28,9 @@ const MOST_KEYS: usize = 8;
 
 /// `LISTEN_SECRETS_KEY` is not one to eight keys of 32 bytes in base64.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("LISTEN_SECRETS_KEY must be 32 bytes in base64 (`openssl rand -base64 32`); several are separated by commas, the newest first")]
+#[error(
+    "LISTEN_SECRETS_KEY must be 32 bytes in base64 (`openssl rand -base64 32`); several are separated by commas, the newest first"
+)]
 pub struct BadSecretsKey;
 
 /// The keys under which secrets are sealed; without any, secrets are stored as they are. Cheap to clone.
@@ -184,7 +186,11 @@ mod tests {
         ] {
             assert!(secrets.open(elsewhere, &sealed).is_err(), "{elsewhere:?}");
         }
-        assert_ne!(sealed, secrets.seal(Place::endpoint("ann", "e1"), &secret).unwrap(), "a nonce of its own");
+        assert_ne!(
+            sealed,
+            secrets.seal(Place::endpoint("ann", "e1"), &secret).unwrap(),
+            "a nonce of its own"
+        );
     }
 
     #[test]

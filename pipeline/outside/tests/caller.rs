@@ -84,7 +84,10 @@ async fn answers_end_at_their_limit_whether_announced_or_not() {
         .route("/endless", get(streamed))
         .route("/long", get(|| async { "x".repeat(1_025) }))
         .route("/just", get(|| async { "x".repeat(1_024) }))
-        .route("/zip", get(|| async { ([(header::CONTENT_ENCODING, "gzip")], vec![0x1f, 0x8b]).into_response() }));
+        .route(
+            "/zip",
+            get(|| async { ([(header::CONTENT_ENCODING, "gzip")], vec![0x1f, 0x8b]).into_response() }),
+        );
     let address = server(router).await;
     let get = |path: &str| {
         let call = call(Verb::Get, &format!("http://{address}{path}"));
@@ -102,7 +105,12 @@ async fn a_redirect_is_an_answer_and_is_never_followed() {
     let counted = Arc::clone(&hits);
     let router = Router::new()
         .route("/from", any(|| async { (StatusCode::TEMPORARY_REDIRECT, [(header::LOCATION, "/to")]) }))
-        .route("/to", any(move || async move { counted.fetch_add(1, Ordering::SeqCst); }));
+        .route(
+            "/to",
+            any(move || async move {
+                counted.fetch_add(1, Ordering::SeqCst);
+            }),
+        );
     let address = server(router).await;
     let heard = caller().call("ann", call(Verb::Post, &format!("http://{address}/from"))).await;
     assert!(matches!(heard, Heard::Answer { status: 307, .. }), "{heard:?}");
@@ -121,7 +129,8 @@ async fn a_server_that_hangs_is_given_up_in_time() {
     };
     let dripping = server(Router::new().route("/", get(drip))).await;
     for address in [silent.local_addr().unwrap(), dripping] {
-        let call = Call { timeout: Duration::from_millis(300), ..call(Verb::Get, &format!("http://{address}/")) };
+        let call =
+            Call { timeout: Duration::from_millis(300), ..call(Verb::Get, &format!("http://{address}/")) };
         assert_eq!(caller().call("ann", call).await, Heard::Timeout);
     }
 }
@@ -138,7 +147,9 @@ async fn what_the_guard_refuses_is_not_called_also_when_a_name_changes_its_mind(
     }
     install_tls();
     let guarded = Caller::new(Guard::default()).unwrap();
-    for url in ["https://127.0.0.1/", "http://example.com/", "https://[::1]/", "https://169.254.169.254/latest"] {
+    for url in
+        ["https://127.0.0.1/", "http://example.com/", "https://[::1]/", "https://169.254.169.254/latest"]
+    {
         assert_eq!(guarded.call("ann", call(Verb::Get, url)).await, Heard::Refused, "{url}");
     }
     let inner = Caller::with_lookup(Guard::default(), Arc::new(Rebinds(AtomicUsize::new(1)))).unwrap();

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use ledger::{
-    ClaimedChatPush, ClaimedDelivery, ClaimedPush, ConversationView, DeliveryOutcome, DeliveryPolicy, EventKind, Ledger,
-    SenderLoad, WebhookFormat,
+    ClaimedChatPush, ClaimedDelivery, ClaimedPush, ConversationView, DeliveryOutcome, DeliveryPolicy,
+    EventKind, Ledger, SenderLoad, WebhookFormat,
 };
 use outside::Sender;
 use records::{ActionItem, Memory, MemoryId, UserId};

@@ -115,7 +115,8 @@ mod tests {
 
     #[test]
     fn a_webhook_gets_the_words_as_they_are_under_a_stable_id() {
-        let (_, headers, body) = of(&Pushed::reminder(&push(SubscriptionKind::Webhook)), b"{}".to_vec(), None).unwrap();
+        let (_, headers, body) =
+            of(&Pushed::reminder(&push(SubscriptionKind::Webhook)), b"{}".to_vec(), None).unwrap();
         assert_eq!(body, b"{}");
         assert_eq!(names(&headers), ["content-type", "idempotency-key", "webhook-id", "user-agent"]);
     }
@@ -124,7 +125,8 @@ mod tests {
     fn a_browser_gets_what_only_it_can_read() {
         let private = SecretString::from("yfWPiYE-n46HLnH0KqZOF1fJJU3MYrct3AELtAQ-oRw");
         let vapid = Vapid::new(&private, "mailto:ops@example.com").unwrap();
-        let (_, headers, body) = of(&Pushed::reminder(&push(browser())), b"secret words".to_vec(), Some(&vapid)).unwrap();
+        let (_, headers, body) =
+            of(&Pushed::reminder(&push(browser())), b"secret words".to_vec(), Some(&vapid)).unwrap();
         assert!(!body.windows(6).any(|part| part == b"secret"));
         let topic = headers.iter().find(|(name, _)| name == "topic").unwrap();
         assert_eq!(topic.1, "019b1c809f3e7c2d8a445d1f00aa00bb");

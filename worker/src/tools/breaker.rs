@@ -28,7 +28,9 @@ impl Breaker {
     /// for how that call ends, or for as long again.
     pub(super) fn admits(&self, app: &str) -> bool {
         let mut failing = self.lock();
-        let Some(open_until) = failing.get_mut(app).and_then(|one| one.open_until.as_mut()) else { return true };
+        let Some(open_until) = failing.get_mut(app).and_then(|one| one.open_until.as_mut()) else {
+            return true;
+        };
         let now = Instant::now();
         let admits = now >= *open_until;
         if admits {

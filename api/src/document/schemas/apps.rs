@@ -25,7 +25,8 @@ pub(super) fn schemas() -> Value {
 
 fn app(words: &str) -> Value {
     let uses = ["tool_calls", "conversations", "summaries", "chat_messages"];
-    let strings = |words: &str| json!({ "type": "array", "items": { "type": "string" }, "description": words });
+    let strings =
+        |words: &str| json!({ "type": "array", "items": { "type": "string" }, "description": words });
     let properties = json!({
         "id": text("Its id."),
         "name": text("What it is called."),

@@ -15,9 +15,12 @@ const ALL: &str = "/v1/apps";
 const ONE: &str = "/v1/apps/{app_id}";
 const KEYS: &str = "/v1/apps/{app_id}/keys";
 
-const CALLABLE: &str = "An https URL of a public address.";
-const MANIFEST: &str = "Where its manifest is, usually `/.well-known/service-tools.json`. It is fetched by every save.";
+const MANIFEST: &str =
+    "Where its manifest is, usually `/.well-known/service-tools.json`. It is fetched by every save.";
 const PROMPT: &str = "The prompt of a summary that it writes of every conversation of its users.";
+
+const NEW: &[Note] = &fields("", "\"private\"");
+const CHANGED: &[Note] = &fields("", "");
 
 /// Apps, from their making to what they write.
 pub(super) fn operations() -> Vec<Operation> {
@@ -40,29 +43,44 @@ pub(super) fn operations() -> Vec<Operation> {
     ]
 }
 
-fn fields(name: &'static str, visibility: &'static str) -> [Note; 9] {
+const fn fields(name: &'static str, visibility: &'static str) -> [Note; 9] {
     [
         ("name", "What it is called.", name),
         ("description", "What it is for.", ""),
-        ("visibility", "Who sees it and may install it: its owner alone, or every user of this instance.", visibility),
-        ("home_url", "What paths of its manifest are resolved against. An https URL of a public address.", ""),
+        (
+            "visibility",
+            "Who sees it and may install it: its owner alone, or every user of this instance.",
+            visibility,
+        ),
+        (
+            "home_url",
+            "What paths of its manifest are resolved against. An https URL of a public address.",
+            "",
+        ),
         ("manifest_url", MANIFEST, ""),
         ("webhook_url", "Where every processed conversation of its users is posted, with `?uid=`.", ""),
         ("setup_url", "Where a user connects to it.", ""),
-        ("setup_completed_url", "Asked with `?uid=` before it is installed: it must answer `{\"is_setup_completed\": true}`.", ""),
+        (
+            "setup_completed_url",
+            "Asked with `?uid=` before it is installed: it must answer `{\"is_setup_completed\": true}`.",
+            "",
+        ),
         ("summary_prompt", PROMPT, ""),
     ]
 }
 
 fn create() -> Operation {
-    let described = Described::new(Drawing::of(|body| apps::read_new(body, |_| true)), &fields("", "\"private\""));
+    let described = Described::new(Drawing::of(|body| apps::read_new(body, |_| true)), NEW);
     let secret = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDbGmhWzS6Y6M=";
-    let made =
-        Answer::one("NewlyMadeApp", "It can be installed from now on.", examples::with(example(), "secret", secret))
-            .leads_to("get_app", "app_id", "/id")
-            .leads_to("update_app", "app_id", "/id")
-            .leads_to("create_app_key", "app_id", "/id")
-            .leads_to("delete_app", "app_id", "/id");
+    let made = Answer::one(
+        "NewlyMadeApp",
+        "It can be installed from now on.",
+        examples::with(example(), "secret", secret),
+    )
+    .leads_to("get_app", "app_id", "/id")
+    .leads_to("update_app", "app_id", "/id")
+    .leads_to("create_app_key", "app_id", "/id")
+    .leads_to("delete_app", "app_id", "/id");
     Operation::new("post", ALL, "create_app", TAG, "Create")
         .says(
             "The manifest is fetched and checked before anything is stored: everything that is wrong with it is answered at \
@@ -113,7 +131,7 @@ fn one() -> Operation {
 }
 
 fn change() -> Operation {
-    let described = Described::new(Drawing::of(|body| apps::read_change(body, |_| true)), &fields("", ""));
+    let described = Described::new(Drawing::of(|body| apps::read_change(body, |_| true)), CHANGED);
     Operation::new("patch", ONE, "update_app", TAG, "Change")
         .says("At least one field. Whatever it is, the manifest is fetched anew; where that fails, nothing changes.")
         .needs(Scope::AppsWrite)
@@ -134,14 +152,19 @@ fn delete() -> Operation {
 }
 
 fn refresh() -> Operation {
-    let mut operation =
-        Operation::new("post", "/v1/apps/{app_id}/refresh-manifest", "refresh_app_manifest", TAG, "Fetch the manifest")
-            .says("What saving does, without a change.")
-            .needs(Scope::AppsWrite)
-            .answers(Answer::one("App", "As it is now.", example()))
-            .answers(not_owner())
-            .not_found("App")
-            .conflict("The app was changed by another request meanwhile");
+    let mut operation = Operation::new(
+        "post",
+        "/v1/apps/{app_id}/refresh-manifest",
+        "refresh_app_manifest",
+        TAG,
+        "Fetch the manifest",
+    )
+    .says("What saving does, without a change.")
+    .needs(Scope::AppsWrite)
+    .answers(Answer::one("App", "As it is now.", example()))
+    .answers(not_owner())
+    .not_found("App")
+    .conflict("The app was changed by another request meanwhile");
     operation.refuses = true;
     operation
 }
@@ -167,14 +190,19 @@ fn disable() -> Operation {
 }
 
 fn create_key() -> Operation {
-    let described = Described::new(Drawing::of(app_keys::read), &[("label", "What its owner calls it.", "\"key\"")]);
+    let described =
+        Described::new(Drawing::of(app_keys::read), &[("label", "What its owner calls it.", "\"key\"")]);
     let made = examples::with(key_example(), "secret", "lak_00000000000000000000000000000000zzzzzz");
     Operation::new("post", KEYS, "create_app_key", TAG, "Create a key")
         .says("The key's text is in this answer alone; only its hash is kept.")
         .needs(Scope::AppsWrite)
         .creates()
         .optional_body("NewAppKey", described, json!({ "label": "production" }))
-        .answers(Answer::one("NewlyMadeAppKey", "It works from now on.", made).leads_to("revoke_app_key", "key_id", "/id"))
+        .answers(Answer::one("NewlyMadeAppKey", "It works from now on.", made).leads_to(
+            "revoke_app_key",
+            "key_id",
+            "/id",
+        ))
         .answers(not_owner())
         .not_found("App")
         .conflict("There are 20 live keys already")

@@ -63,7 +63,14 @@ fn endpoints_are_resolved_by_rfc_3986_and_stay_on_the_home_urls_origin() {
     assert_eq!(endpoint("x?y=1#z").unwrap(), "https://app.example/v1/x?y=1");
     assert_eq!(endpoint("../x").unwrap(), "https://app.example/x");
     assert_eq!(endpoint("https://other.example/x").unwrap(), "https://other.example/x");
-    for bad in ["//evil.example/x", "\\\\evil.example/x", "http://app.example/", "https://localhost/", "ftp://a/", "https://"] {
+    for bad in [
+        "//evil.example/x",
+        "\\\\evil.example/x",
+        "http://app.example/",
+        "https://localhost/",
+        "ftp://a/",
+        "https://",
+    ] {
         assert_eq!(endpoint(bad).unwrap_err().len(), 1, "{bad}");
     }
 }
@@ -91,7 +98,10 @@ fn what_is_no_manifest_is_one_problem() {
         assert_eq!(problems, [Problem { text: words.to_owned() }], "{body}");
     }
     let many: Vec<Value> = (0..1_000).map(|n| tool(&format!("t{n}"))).collect();
-    assert_eq!(checked(&json!({ "tools": many })).unwrap_err(), ["tools: at most 64 tools are allowed, not 1000"]);
+    assert_eq!(
+        checked(&json!({ "tools": many })).unwrap_err(),
+        ["tools: at most 64 tools are allowed, not 1000"]
+    );
 }
 
 #[test]
@@ -119,7 +129,11 @@ fn every_problem_is_named_with_its_place_and_at_most_twenty_are() {
         "chat_messages.enabled:",
         "chat_messages.target:",
     ] {
-        assert_eq!(problems.iter().filter(|text| text.starts_with(place)).count(), 1, "{place} in {problems:?}");
+        assert_eq!(
+            problems.iter().filter(|text| text.starts_with(place)).count(),
+            1,
+            "{place} in {problems:?}"
+        );
     }
     assert_eq!(problems.len(), 10);
     let many: Vec<Value> = (0..64).map(|_| json!({})).collect();
@@ -132,7 +146,10 @@ fn parameters_that_would_shadow_the_services_fields_are_refused() {
         let parameters = json!({ "properties": { name: { "type": "string" } } });
         let problems = problems_of_tool(&json!({ "parameters": parameters }));
         assert_eq!(problems.len(), 1);
-        assert!(problems[0].starts_with(&format!("tools[0].parameters.properties.{name}: is a field")), "{problems:?}");
+        assert!(
+            problems[0].starts_with(&format!("tools[0].parameters.properties.{name}: is a field")),
+            "{problems:?}"
+        );
     }
 }
 
@@ -178,7 +195,9 @@ fn a_parameters_schema_is_kept_as_it_is_within_its_bounds() {
 #[test]
 fn a_manifest_of_64_tools_is_checked_in_milliseconds() {
     let properties: Map<String, Value> = (0..6)
-        .map(|n| (format!("p{n}"), json!({ "type": "string", "description": "What is meant", "maxLength": 200 })))
+        .map(|n| {
+            (format!("p{n}"), json!({ "type": "string", "description": "What is meant", "maxLength": 200 }))
+        })
         .collect();
     let tools: Vec<Value> = (0..64)
         .map(|n| {

@@ -24,8 +24,12 @@ impl Ledger {
         ] {
             loop {
                 let (mut transaction, _) = self.begin(DOING).await?;
-                let done =
-                    sqlx::query(statement).bind(app).bind(BATCH).execute(&mut *transaction).await.doing(DOING)?;
+                let done = sqlx::query(statement)
+                    .bind(app)
+                    .bind(BATCH)
+                    .execute(&mut *transaction)
+                    .await
+                    .doing(DOING)?;
                 transaction.commit().await.doing(DOING)?;
                 changed += done.rows_affected();
                 if i64::try_from(done.rows_affected()).unwrap_or(0) < BATCH {

@@ -49,11 +49,7 @@ impl Ledger {
     ///
     /// # Errors
     /// When the database does not answer.
-    pub async fn install_app(
-        &self,
-        user: &UserId,
-        id: &str,
-    ) -> Result<Result<(), InstallRefusal>, Error> {
+    pub async fn install_app(&self, user: &UserId, id: &str) -> Result<Result<(), InstallRefusal>, Error> {
         const DOING: &str = "installing an app";
         let (mut transaction, now) = self.begin(DOING).await?;
         lock_user(&mut transaction, user).await?;
@@ -167,7 +163,7 @@ async fn make_endpoint(
 }
 
 /// The id of the webhook of an installed app: one per user and app, however often it is installed.
-pub(crate) fn endpoint_id(user: &UserId, app: &str) -> String {
+fn endpoint_id(user: &UserId, app: &str) -> String {
     Uuid::new_v5(&ENDPOINTS, format!("{}:{user}{app}", user.as_str().len()).as_bytes()).to_string()
 }
 

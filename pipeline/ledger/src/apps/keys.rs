@@ -187,11 +187,7 @@ impl Ledger {
             {
                 tracing::warn!(%error, "the use of an app's key could not be noted");
             }
-            Ok(Some(AppKeyOwner {
-                owner: UserId::new(row.user_id),
-                key_id: row.key_id,
-                app_id: row.app_id,
-            }))
+            Ok(Some(AppKeyOwner { owner: UserId::new(row.user_id), key_id: row.key_id, app_id: row.app_id }))
         };
         self.in_time(read).await
     }

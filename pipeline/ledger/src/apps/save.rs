@@ -49,11 +49,7 @@ impl Ledger {
     ///
     /// # Errors
     /// When the database does not answer.
-    pub async fn create_app(
-        &self,
-        owner: &UserId,
-        new: &NewApp,
-    ) -> Result<Result<App, TooManyApps>, Error> {
+    pub async fn create_app(&self, owner: &UserId, new: &NewApp) -> Result<Result<App, TooManyApps>, Error> {
         const DOING: &str = "making an app";
         let secret = self.secrets.seal(Place::app(owner.as_str(), &new.id), &new.secret)?;
         let (mut transaction, now) = self.begin_creating(DOING, &[&new.id]).await?;
@@ -75,7 +71,11 @@ impl Ledger {
             .doing(DOING)?;
         transaction.commit().await.doing(DOING)?;
         let made = self.app(owner, &new.id).await?;
-        made.map(Ok).ok_or_else(|| Error::ImpossibleRow { table: "apps", id: new.id.clone(), column: "app_id" })
+        made.map(Ok).ok_or_else(|| Error::ImpossibleRow {
+            table: "apps",
+            id: new.id.clone(),
+            column: "app_id",
+        })
     }
 
     /// Stores an app whole, over the version that was read before its manifest was fetched.

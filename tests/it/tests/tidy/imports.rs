@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use crate::house::{Crate, crates, names, product_of};
 
 /// Every crate of ours and the crates of ours that its product may name.
-const ALLOWED: [(&str, &[&str]); 22] = [
+const ALLOWED: [(&str, &[&str]); 23] = [
     ("records", &[]),
+    ("apps", &["records"]),
     ("job", &[]),
     ("outside", &[]),
     ("embedded", &[]),
@@ -18,13 +19,14 @@ const ALLOWED: [(&str, &[&str]); 22] = [
     ("speech", &["upstream"]),
     ("live", &[]),
     ("ledger", &["records", "job", "trace"]),
-    ("api", &["records", "job", "trace", "ledger", "live", "speech"]),
-    ("worker", &["records", "compute", "job", "trace", "ledger", "stages", "outside"]),
+    ("api", &["records", "apps", "job", "trace", "ledger", "live", "speech"]),
+    ("worker", &["records", "apps", "compute", "job", "trace", "ledger", "stages", "outside"]),
     ("reconciler", &["records", "job", "trace", "ledger"]),
     (
         "listen",
         &[
             "records",
+            "apps",
             "compute",
             "job",
             "outside",

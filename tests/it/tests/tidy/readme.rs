@@ -57,7 +57,9 @@ fn the_readme_names_every_verb_and_no_other() {
 
 /// The settings by their names in the environment, with their defaults; hidden ones are the demo's own.
 fn settings() -> BTreeMap<String, Option<String>> {
-    let code = ["src/config.rs", "src/config/live.rs", "src/traces/settings.rs"].map(read).concat();
+    let code = ["src/config.rs", "src/config/apps.rs", "src/config/live.rs", "src/traces/settings.rs"]
+        .map(read)
+        .concat();
     let attributes = between(&code, "#[arg(", ")]\n").filter(|attribute| !attribute.contains("hide = true"));
     let of = |attribute: &str| {
         let name = between(attribute, "env = \"", "\"").next()?.to_owned();
