@@ -228,3 +228,76 @@ async fn five_outages_in_a_row_leave_the_server_alone_and_never_switch_the_app_o
     let app = world.ledger.app(&world.ann, APP).await.unwrap().unwrap();
     assert!(app.switched_off.is_none() && app.installed && app.failing_since.is_some());
 }
+
+/// The sample app of `docs/apps.md`; it ends with its test.
+struct Sample(std::process::Child, String);
+
+impl Sample {
+    async fn start() -> Self {
+        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/task_app.py");
+        let mut command = std::process::Command::new("python3");
+        command
+            .args([script, &port.to_string()])
+            .env("APP_SECRET", SECRET)
+            .stderr(std::process::Stdio::null());
+        let child = command.spawn().expect("python3 is there");
+        for _ in 0..200 {
+            if tokio::net::TcpStream::connect(("127.0.0.1", port)).await.is_ok() {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        Self(child, format!("http://127.0.0.1:{port}"))
+    }
+}
+
+impl Drop for Sample {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[tokio::test]
+async fn the_sample_app_of_the_documents_takes_signed_calls_and_no_others() {
+    let world = World::new(&[]).await;
+    let sample = Sample::start().await;
+    let home = sample.1.as_str();
+    let caller = Caller::new(Guard::new(vec!["127.0.0.0/8".parse().unwrap()])).unwrap();
+    let call = outside::Call {
+        verb: outside::Verb::Get,
+        url: outside::Url::parse(&format!("{home}/.well-known/service-tools.json")).unwrap(),
+        headers: Vec::new(),
+        body: None,
+        timeout: Duration::from_secs(10),
+        max_bytes: apps::MAX_MANIFEST_BYTES,
+    };
+    let outside::Heard::Answer { status: 200, body } = caller.call("ann", call).await else {
+        panic!("no manifest")
+    };
+    let manifest = apps::check(&body, Some(home), |_| true).unwrap();
+    assert!(manifest.chat_messages.enabled && manifest.chat_messages.notify);
+    let kept = KeptManifest {
+        text: manifest.to_text(),
+        sha256: manifest.sha256(),
+        chat_enabled: true,
+        chat_target: "app",
+        chat_notify: true,
+    };
+    let app = world.ledger.app(&world.ann, APP).await.unwrap().unwrap();
+    world.ledger.store_app(&world.ann, APP, app.version, &app.fields, Some(&kept)).await.unwrap();
+    // A process takes its time to start, also on a busy machine: not the time of a tool that hangs.
+    let metrics = Metrics::new(&Registry::new()).unwrap();
+    let tools = Tools::new(world.ledger.clone(), caller, Duration::from_secs(20), metrics, 7);
+    let call = async |name: &str, arguments: Value| {
+        tools.call(&world.ann, APP, name, arguments.as_object().unwrap()).await
+    };
+    let added = call("add_task", json!({ "title": "Call Tom" })).await;
+    assert_eq!(added, Answered::Result("Added: Call Tom. There are 1 tasks now.".to_owned()));
+    assert_eq!(call("list_tasks", json!({})).await, Answered::Result("Call Tom".to_owned()));
+    world.database.run("update apps set secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'").await;
+    let words =
+        Answered::AppError { text: "The request is not signed by the service".to_owned(), setup_url: None };
+    assert_eq!(call("list_tasks", json!({})).await, words);
+}

@@ -64,6 +64,8 @@ async fn the_key_comes_first_then_the_body_then_one_403_for_all_strangers() {
         assert!(kinds.contains(&("missing", &json!(["body", field]))), "{missing:?}");
     }
     assert!(kinds.contains(&("value_error", &json!(["body", "message"]))), "{missing:?}");
+    let unholdable = scene.send(json!({ "uid": "a\u{0}", "aid": "a\u{0}", "message": "a\u{0}" })).await;
+    assert_eq!(unholdable.kinds().len(), 3, "{unholdable:?}");
     let refused = json!({ "detail": "The app may not write to this user" });
     // Ann has not installed her own app; nobody is called Eve; and another app's id.
     let mut other = scene.body("bob", "hello");
