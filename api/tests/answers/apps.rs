@@ -303,3 +303,22 @@ async fn a_location_is_noted_bounded_and_forgotten() {
         "a conversation says it, too"
     );
 }
+
+#[tokio::test]
+async fn an_installed_app_is_sent_the_conversation_itself_without_an_envelope() {
+    let bench = Bench::with(settings(&Servers::new())).await;
+    let id = id_of(&bench.post("/v1/apps", new_app()).await);
+    bench.bare_post(&bench.key, &format!("/v1/apps/enable?app_id={id}")).await;
+    let spoken = json!({ "transcript_segments": [{ "text": "Hello there", "start": 0, "end": 1 }] });
+    let talk = id_of(&bench.post(&format!("{P}/conversations/from-segments"), spoken).await);
+    bench.complete_all(job::Queue::Creation).await;
+    let claimed =
+        bench.ledger.claim_deliveries(9, &ledger::DeliveryPolicy::default(), None).await.unwrap().claimed;
+    assert_eq!(claimed.len(), 1, "{claimed:?}");
+    let ann = UserId::new("ann");
+    let view = bench.ledger.conversation(&ann, &records::ConversationId::new(&talk), true).await.unwrap();
+    let body = api::shapes::WebhookBodies.body(&claimed[0], view.as_ref(), None, None).unwrap();
+    let body: Value = serde_json::from_slice(&body).unwrap();
+    assert_eq!((&body["id"], &body["transcript_segments"][0]["text"]), (&json!(talk), &json!("Hello there")));
+    assert!(body.get("type").is_none() && body.get("data").is_none(), "{body}");
+}

@@ -1,7 +1,7 @@
 -- Installs that were removed more than an hour ago, and those of apps that are gone.
 with removed as (
     select user_id, app_id from app_installs
-    where removed_at < clock_timestamp() - interval '1 hour'
+    where removed_at < statement_timestamp() - interval '1 hour'
     limit $1 for update skip locked),
 orphaned as (
     select i.user_id, i.app_id from app_installs i
