@@ -107,14 +107,18 @@ impl Said for App {
     }
 }
 
+/// A UUID that the user's name gives.
 fn app(user: &UserId) -> String {
-    format!("app-{user}")
+    id(user, "8d55")
 }
 
-/// A UUID that the user's name gives.
 fn message(user: &UserId) -> String {
+    id(user, "9d55")
+}
+
+fn id(user: &UserId, kind: &str) -> String {
     let sum = user.as_str().bytes().fold(7_u64, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
-    format!("01993b1e-6f0a-7c31-9d55-{:012x}", sum & 0xffff_ffff_ffff)
+    format!("01993b1e-6f0a-7c31-{kind}-{:012x}", sum & 0xffff_ffff_ffff)
 }
 
 fn new(user: &UserId) -> NewApp {
