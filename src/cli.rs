@@ -8,9 +8,9 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, error::ErrorKind}
 
 use crate::{
     commands::{
-        audit::Audit, config::Show, dev::Dev, docs::Docs, doctor::Doctor, folders::Folders,
+        apps::Apps, audit::Audit, config::Show, dev::Dev, docs::Docs, doctor::Doctor, folders::Folders,
         healthcheck::Healthcheck, jobs::Jobs, keys::Keys, man::Man, migrate::Migrate, replays::Replays,
-        users::Users, verify::Verify, webhooks::Webhooks,
+        secrets::Secrets, users::Users, verify::Verify, webhooks::Webhooks,
     },
     config::Config,
     telemetry::{DEFAULT_LOG, Logs},
@@ -63,6 +63,10 @@ pub(crate) enum Command {
     Folders(Folders),
     /// Create, list and revoke developer keys.
     Keys(Keys),
+    /// List apps of third parties, their manifests, installs and keys.
+    Apps(Box<Apps>),
+    /// Encrypt stored secrets anew, and show how they are stored.
+    Secrets(Secrets),
     /// Print the effective settings, secrets masked; exit with 2 if they cannot work.
     Config(Box<Show>),
     /// Print the OpenAPI document.

@@ -1,5 +1,6 @@
 //! The subcommands, a file each.
 
+pub(crate) mod apps;
 pub(crate) mod audit;
 mod completions;
 pub(crate) mod config;
@@ -20,6 +21,7 @@ mod named;
 mod openapi;
 mod progress;
 pub(crate) mod replays;
+pub(crate) mod secrets;
 pub(crate) mod serve;
 mod stdout;
 pub(crate) mod table;
@@ -54,6 +56,8 @@ pub(crate) async fn run(cli: Cli, spans: Option<SpanCounts>) -> anyhow::Result<E
         Command::Healthcheck(check) => healthcheck::run(check).await,
         Command::Users(users) => users::run(users).await,
         Command::Folders(folders) => folders::run(folders).await,
+        Command::Apps(apps) => apps::run(*apps).await,
+        Command::Secrets(secrets) => secrets::run(secrets).await,
         Command::Keys(keys) => keys::run(keys).await,
         Command::Config(show) => config::run(&show, &cli.logs),
         Command::Openapi => openapi::run(),

@@ -1,6 +1,7 @@
 //! Configuration: flag, then environment, then file, then default (DECISIONS §7). Impossible combinations are
 //! refused at start, all of them at once.
 
+mod apps;
 mod limits;
 mod live;
 mod shown;
@@ -17,6 +18,7 @@ use outside::{BadVapid, Vapid};
 use secrecy::SecretString;
 
 pub(crate) use self::{
+    apps::{AppsConfig, secrets},
     live::{LiveConfig, Switch},
     shown::shown,
     size::Size,
@@ -224,6 +226,9 @@ pub(crate) struct Config {
     /// The task queue.
     #[command(flatten)]
     pub(crate) tasks: TasksConfig,
+    /// Apps of third parties.
+    #[command(flatten)]
+    pub(crate) apps: AppsConfig,
     /// Live sockets.
     #[command(flatten)]
     pub(crate) live: LiveConfig,
@@ -388,6 +393,7 @@ impl Config {
         settings
             .into_iter()
             .chain(self.tasks.effective())
+            .chain(self.apps.effective())
             .chain(self.live.effective())
             .chain(self.traces.effective())
             .collect()

@@ -1,6 +1,8 @@
 //! `listen`: the binary. It parses, wires the rooms together, runs, and decides nothing.
 
 mod admin;
+mod app_servers;
+mod bodies;
 mod cli;
 mod commands;
 mod concerns;

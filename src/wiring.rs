@@ -13,19 +13,20 @@ use anyhow::Context;
 use axum::Router;
 use compute::Pool;
 use engines::{DayOrder, Embedded, Meter, OpenAi, OpenAiConfig, Patience};
-use ledger::{ClaimedDelivery, ClaimedPush, ConversationView, Ledger};
-use outside::{BrowserKeys, Guard, Sender, Vapid};
+use ledger::Ledger;
+use outside::{BrowserKeys, Caller, Guard, Sender, Vapid};
 use prometheus::Registry;
 use rand::{Rng, SeedableRng, rngs::StdRng};
-use records::{ActionItem, Memory};
 use secrecy::SecretString;
 use sqlx::postgres::PgConnectOptions;
 use stages::Engines;
 use tokio_util::task::TaskTracker;
-use worker::{DeliveredRuns, EnginesWithKey, Health, KeyedRuns, Watch, Worker};
+use worker::{DeliveredRuns, EnginesWithKey, Health, KeyedRuns, Tools, Watch, Worker};
 
 use self::{live::LiveParts, tasks::TaskParts};
 use crate::{
+    app_servers::Servers,
+    bodies::Bodies,
     config::{Config, DateOrder, Dispatch, Role},
     exit,
     keyed::Keyed,
@@ -45,6 +46,8 @@ pub(crate) struct App {
     /// How runs ended in this process, in every kind of worker.
     pub(crate) tally: Arc<Tally>,
     guard: Guard,
+    /// Calls apps' servers.
+    caller: Caller,
     vapid: Option<Vapid>,
     engines: Engines,
     keyed: KeyedRuns,
@@ -76,11 +79,13 @@ impl App {
                 policy: config.policy(),
                 budgets: config.budgets(),
                 live_queue: config.live_queue(),
+                secrets: config.apps.secrets()?,
             },
         );
         let compute = Pool::for_this_machine().context("starting threads")?;
         let (engines, with_key) = engines(&config, &worker_metrics, compute.clone())?;
         let guard = Guard::new(config.allow_outgoing.clone());
+        let caller = Caller::new(guard.clone()).context("making the client for apps")?;
         let vapid = config.vapid()?;
         let tally = Arc::new(Tally::default());
         let settings = run_settings(&config, &process_name(), tally.clone());
@@ -95,6 +100,7 @@ impl App {
             registry,
             tally,
             guard,
+            caller,
             vapid,
             engines,
             keyed,
@@ -144,6 +150,9 @@ impl App {
             web_push: self.vapid.as_ref().map(web_push),
             keyed: Arc::new(Keyed(self.keyed.clone())),
             categorize: Arc::new(Categories(Embedded::new())),
+            app_servers: Arc::new(Servers(self.caller.clone())),
+            apps: self.config.apps.mode(),
+            follows_prompts: self.engines.apps.follows_prompts(),
             live: self.live.settings(&self.config),
             engines: engine_ids(&self.engines),
             ..api::Settings::default()
@@ -167,6 +176,14 @@ impl App {
             self.worker_metrics.clone(),
             settings,
         ))
+    }
+
+    /// Who calls the tools of installed apps: for the assistant.
+    #[expect(dead_code, reason = "the assistant calls it")]
+    pub(crate) fn tools(&self) -> Tools {
+        let timeout = Duration::from_secs(self.config.apps.tool_timeout_seconds);
+        let metrics = self.worker_metrics.clone();
+        Tools::new(self.ledger.clone(), self.caller.clone(), timeout, metrics, chance().next_u64())
     }
 
     /// Starts what the runs with users' own keys need, in a process that takes requests.
@@ -418,25 +435,6 @@ struct Categories(Embedded);
 impl api::Categorize for Categories {
     fn memory(&self, content: &str) -> records::MemoryCategory {
         stages::CategorizeMemory::category_of(&self.0, content)
-    }
-}
-
-/// What receivers are sent has the shapes of `api`.
-struct Bodies;
-
-impl worker::Render for Bodies {
-    fn body(
-        &self,
-        delivery: &ClaimedDelivery,
-        conversation: Option<&ConversationView>,
-        memory: Option<&Memory>,
-        item: Option<&ActionItem>,
-    ) -> Option<Vec<u8>> {
-        api::shapes::WebhookBodies.body(delivery, conversation, memory, item)
-    }
-
-    fn push(&self, push: &ClaimedPush) -> Vec<u8> {
-        api::shapes::push_body(push)
     }
 }
 

@@ -30,6 +30,22 @@ pub(crate) enum Error {
         /// Whole seconds until asking again makes sense.
         retry_after: u64,
     },
+    /// 403: only the owner of an app may do this.
+    #[error("not the owner")]
+    NotOwner,
+    /// 403: the operator has switched apps off, or those of others.
+    #[error("apps are not allowed here")]
+    AppsNotAllowed(&'static str),
+    /// 403: the app may not write to this user. The same for a key of another app, a user who has not installed the app, and a
+    /// user who does not exist: an app finds out nothing about users.
+    #[error("the app may not write to this user")]
+    MayNotWrite,
+    /// 403: the app's manifest does not enable messages.
+    #[error("messages are not enabled")]
+    MessagesNotEnabled,
+    /// 400: the user has not finished the app's own setup.
+    #[error("setup is not completed")]
+    SetupNotCompleted,
     /// 403: a live socket names another user than the key's.
     #[error("another user")]
     OtherUser,
@@ -130,6 +146,13 @@ impl IntoResponse for Error {
                 detail(StatusCode::SERVICE_UNAVAILABLE, "Verification keys are not available yet"),
                 retry_after,
             ),
+            Self::NotOwner => detail(StatusCode::FORBIDDEN, "Only its owner may do this with an app"),
+            Self::AppsNotAllowed(why) => detail(StatusCode::FORBIDDEN, why),
+            Self::MayNotWrite => detail(StatusCode::FORBIDDEN, "The app may not write to this user"),
+            Self::MessagesNotEnabled => {
+                detail(StatusCode::FORBIDDEN, "Chat messages are not enabled for this app")
+            }
+            Self::SetupNotCompleted => detail(StatusCode::BAD_REQUEST, "App setup is not completed"),
             Self::OtherUser => detail(StatusCode::FORBIDDEN, "uid is not the user of this key"),
             Self::NoUpgrade => {
                 let mut response =

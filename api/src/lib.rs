@@ -7,6 +7,7 @@
 #![warn(clippy::indexing_slicing, clippy::string_slice)]
 #![cfg_attr(test, allow(clippy::indexing_slicing, clippy::string_slice, reason = "a test may panic"))]
 
+mod app_servers;
 mod categorize;
 mod deliveries;
 #[allow(clippy::indexing_slicing, reason = "builds the document from literals of this crate")]
@@ -23,6 +24,7 @@ mod routes;
 mod settings;
 pub mod shapes;
 
+pub use app_servers::{AppServers, NoAppServers, NoManifest};
 pub use categorize::{Categorize, Uncategorized};
 pub use deliveries::{Delivered, Deliveries, Invokers, NoDeliveries, NotInvoker};
 pub use document::document;
@@ -32,4 +34,4 @@ pub use keyed::{KeyedPlace, KeyedRuns, NoKeyedRuns};
 pub use keys::Scope;
 pub use live::{Live, LiveSettings};
 pub use metrics::Metrics;
-pub use settings::{CheckKeys, Settings, WebPush};
+pub use settings::{AppsMode, CheckKeys, Settings, WebPush};

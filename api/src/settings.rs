@@ -6,7 +6,9 @@ use records::Source;
 
 use crate::categorize::{Categorize, Uncategorized};
 use crate::routes::{run, waiting};
-use crate::{Deliveries, Invokers, KeyedRuns, LiveSettings, NoDeliveries, NoKeyedRuns};
+use crate::{
+    AppServers, Deliveries, Invokers, KeyedRuns, LiveSettings, NoAppServers, NoDeliveries, NoKeyedRuns,
+};
 
 /// The settings of the API role.
 #[derive(Clone, Debug)]
@@ -45,6 +47,12 @@ pub struct Settings {
     pub only_deliveries: bool,
     /// Who finds the category of a memory that came without one; by default, every one is `other`.
     pub categorize: Arc<dyn Categorize>,
+    /// Who calls apps' servers when an app is saved or installed.
+    pub app_servers: Arc<dyn AppServers>,
+    /// Who may make apps here (`LISTEN_APPS`).
+    pub apps: AppsMode,
+    /// Whether the text engine follows the prompts of summarization apps: the embedded one does not.
+    pub follows_prompts: bool,
     /// Live sockets.
     pub live: LiveSettings,
     /// Which engine does what, by the names that are stored with results: shown by `GET /v1/status`.
@@ -83,10 +91,24 @@ impl Default for Settings {
             run_timeout: Duration::from_secs(1_500),
             only_deliveries: false,
             categorize: Arc::new(Uncategorized),
+            app_servers: Arc::new(NoAppServers),
+            apps: AppsMode::Public,
+            follows_prompts: false,
             live: LiveSettings::default(),
             engines: Vec::new(),
         }
     }
+}
+
+/// Who may make apps, and who may install them (`LISTEN_APPS`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AppsMode {
+    /// Users make apps, and may offer them to every user of this instance.
+    Public,
+    /// Users make apps for themselves alone.
+    Private,
+    /// No apps are made or installed, and none may write.
+    Off,
 }
 
 /// What the API must know of web push; who sends is elsewhere.

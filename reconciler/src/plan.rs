@@ -87,6 +87,7 @@ impl OnError {
             Error::Unavailable { .. } => Self::GoOn,
             Error::Refused { .. }
             | Error::ImpossibleRow { .. }
+            | Error::Unsealed { .. }
             | Error::Contended { .. }
             | Error::TooMuch { .. }
             | Error::OverBudget(_)

@@ -2,13 +2,14 @@
 
 mod clock;
 mod processes;
+mod secrets;
 mod sessions;
 mod tasks;
 
 use std::{process::ExitCode, time::Duration};
 
 use clap::Args;
-use ledger::{Examination, Ledger, Workers};
+use ledger::{Examination, Ledger, SealedSecrets, Workers};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -63,6 +64,8 @@ struct Near {
     paused: Vec<String>,
     /// What needs attention although everything runs.
     concerns: Vec<String>,
+    /// How secrets are stored, and whether this command was given their key.
+    secrets: Option<(SealedSecrets, bool)>,
 }
 
 /// Examines and prints; 1 when something is broken, 0 with warnings.
@@ -74,7 +77,7 @@ pub(crate) async fn run(doctor: Doctor) -> anyhow::Result<ExitCode> {
     let found = ledger.examine().await?;
     let migrated = found.missing_migrations.is_empty();
     let workers = if migrated { ledger.workers().await? } else { Workers::default() };
-    let near = look_near(&ledger, migrated).await?;
+    let near = look_near(&ledger, migrated, doctor.asked.has_secrets_key()).await?;
     let mut remarks = judge(&found, &workers, &near);
     if migrated {
         remarks.extend(tasks::tasks(&doctor.tasks, &ledger).await?);
@@ -97,7 +100,7 @@ pub(crate) async fn run(doctor: Doctor) -> anyhow::Result<ExitCode> {
 }
 
 /// The clock is read in the middle of a round trip; the fastest of five counts.
-async fn look_near(ledger: &Ledger, migrated: bool) -> anyhow::Result<Near> {
+async fn look_near(ledger: &Ledger, migrated: bool, has_key: bool) -> anyhow::Result<Near> {
     let mut best: Option<(Duration, chrono::Duration)> = None;
     for _ in 0..5 {
         let asked = Instant::now();
@@ -116,8 +119,9 @@ async fn look_near(ledger: &Ledger, migrated: bool) -> anyhow::Result<Near> {
         .map(|pause| format!("{} by {}: {}", pause.queue, pause.operator, pause.reason))
         .collect();
     let concerns = if migrated { look_for_concerns(ledger).await? } else { Vec::new() };
+    let secrets = if migrated { Some((ledger.sealed_secrets().await?, has_key)) } else { None };
     let open_files = most_open_files();
-    Ok(Near { round_trip, skew, open_files, paused, concerns })
+    Ok(Near { round_trip, skew, open_files, paused, concerns, secrets })
 }
 
 /// The limits of the alerts, and the unsettled dead letters.
@@ -164,6 +168,7 @@ fn judge(found: &Examination, workers: &Workers, near: &Near) -> Vec<Remark> {
             processes::rounds(found, workers),
         ]);
     }
+    remarks.extend(near.secrets.map(|(found, has_key)| secrets::secrets(found, has_key)));
     remarks.extend([transactions(found), locks(found), bloat(found)]);
     remarks
 }

@@ -31,8 +31,14 @@ impl Config {
         install_crypto();
         let speech =
             self.live.speech().engine(Arc::new(NoMeter), [0; 32]).err().map(|wrong| wrong.to_string());
+        let secrets = self.apps.secrets().err().map(|wrong| wrong.to_string());
         let door = self.door().err().map(|wrong| wrong.to_string());
-        let all = ranges.chain(together).chain(unreadable.into_iter().flatten()).chain(door).chain(speech);
+        let all = ranges
+            .chain(together)
+            .chain(unreadable.into_iter().flatten())
+            .chain(door)
+            .chain(secrets)
+            .chain(speech);
         let is_task_queue = self.finalization_dispatch_mode == Dispatch::CloudTasks;
         all.chain(self.tasks.problems(is_task_queue)).chain(self.traces.problems()).collect()
     }
@@ -52,6 +58,7 @@ impl Config {
             ("LISTEN_FINALIZATION_CONCURRENCY", count(self.finalization_concurrency), 1..=MANY),
             ("LISTEN_CREATION_CONCURRENCY", count(self.creation_concurrency), 1..=MANY),
             ("LISTEN_CREATE_WAIT_SECONDS", self.create_wait_seconds, 0..=54),
+            ("LISTEN_TOOL_TIMEOUT_SECONDS", self.apps.tool_timeout_seconds, 5..=110),
             ("LISTEN_DRAIN_SECONDS", self.drain_seconds, 0..=60),
             ("LISTEN_FINALIZATION_MAX_ATTEMPTS", self.finalization_max_attempts.into(), 1..=1_000),
             ("LISTEN_FINALIZATION_MAX_CRASHES", self.finalization_max_crashes.into(), 1..=1_000),

@@ -28,6 +28,7 @@ mod push;
 mod metrics;
 mod settings;
 mod slots;
+mod tools;
 mod traces;
 mod watch;
 
@@ -36,5 +37,6 @@ pub use fan_out::Render;
 pub use keyed::{EnginesWithKey, KeyedRuns, Place};
 pub use metrics::{ANSWERS, CALL_OUTCOMES, Metrics, OUTCOMES, STAGES, TOKEN_KINDS};
 pub use settings::Settings;
+pub use tools::Tools;
 pub use watch::{Ended, Moment, Unwatched, Watch};
 pub use worker::{Health, Worker};

@@ -72,6 +72,7 @@ pub struct Metrics {
     failed_runs: IntCounterVec,
     webhook_deliveries: IntCounterVec,
     push_deliveries: IntCounterVec,
+    tool_calls: IntCounterVec,
     engine_tokens: IntCounterVec,
     engine_calls: IntCounterVec,
     engine_circuit: IntGauge,
@@ -140,6 +141,12 @@ impl Metrics {
                 registry,
                 "listen_push_deliveries_total",
                 "Tries to remind a person by how they ended.",
+                &["outcome"],
+            )?,
+            tool_calls: labelled(
+                registry,
+                "listen_tool_calls_total",
+                "Calls of apps' tools by how they ended.",
                 &["outcome"],
             )?,
             engine_tokens: labelled(
@@ -264,6 +271,11 @@ impl Metrics {
         self.push_deliveries.with_label_values(&[outcome]).inc_by(tries);
     }
 
+    /// `outcome` is one of `tools::outcomes`.
+    pub(crate) fn count_tool_call(&self, outcome: &'static str) {
+        self.tool_calls.with_label_values(&[outcome]).inc();
+    }
+
     /// A series exists from the moment that its labels are first named.
     fn be_born(&self) {
         for answer in ANSWERS {
@@ -278,6 +290,9 @@ impl Metrics {
         for outcome in OUTCOMES {
             self.webhook_deliveries.with_label_values(&[outcome]);
             self.push_deliveries.with_label_values(&[outcome]);
+        }
+        for outcome in crate::tools::outcomes() {
+            self.tool_calls.with_label_values(&[outcome]);
         }
         for stage in STAGES {
             self.stage_seconds.with_label_values(&[stage]);
@@ -343,6 +358,7 @@ mod tests {
             "listen_engine_tokens_total{kind=\"completion\",stage=\"describe\"} 0",
             "listen_engine_calls_total{outcome=\"answered\",stage=\"embed\"} 0",
             "listen_engine_calls_total{outcome=\"model_unavailable\",stage=\"survey\"} 0",
+            "listen_tool_calls_total{outcome=\"tool_timeout\"} 0",
             "listen_engine_circuit_open 0",
             "listen_fallback_total{component=\"engine\",reason=\"circuit_open\"} 0",
             "listen_fallback_total{component=\"pusher\",reason=\"enqueue_failed\"} 0",

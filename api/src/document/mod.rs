@@ -43,6 +43,9 @@ pub fn document(settings: &Settings) -> Value {
             "securitySchemes": { "developerKey": {
                 "type": "http", "scheme": "bearer", "bearerFormat": "lsk_…",
                 "description": "A developer key. Each operation names the scope that it needs.",
+            }, "appKey": {
+                "type": "http", "scheme": "bearer", "bearerFormat": "lak_…",
+                "description": "A key of an app, made by its owner (`POST /v1/apps/{app_id}/keys`).",
             } },
             "parameters": headers::parameters(),
             "headers": headers::headers(),

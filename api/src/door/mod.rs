@@ -23,7 +23,7 @@ pub use completion::run_requests_to_completion;
 pub(crate) use completion::run_to_completion;
 pub(crate) use encoding::takes_gzip;
 pub(crate) use rate::Told;
-pub(crate) use repeats::Creating;
+pub(crate) use repeats::{Creating, HEADER as IDEMPOTENCY_KEY, REPLAYED, name_in, refused};
 pub(crate) use since::Since;
 
 use crate::{

@@ -4,7 +4,9 @@
 use records::{ConversationId, GoalId, UserId};
 use serde_json::Value;
 
-use super::{action_items, create, deliveries, goals, keys, memories, people, push, segments, webhooks};
+use super::{
+    action_items, app_keys, apps, create, deliveries, goals, keys, memories, people, push, segments, webhooks,
+};
 use crate::{Error, door::Door, shapes};
 
 /// What a creating route creates.
@@ -22,6 +24,8 @@ enum Created {
     Key,
     Person,
     PushSubscription,
+    App,
+    AppKey,
 }
 
 impl Created {
@@ -40,6 +44,8 @@ impl Created {
             "/v1/dev/keys" => Self::Key,
             "/v1/users/me/people" => Self::Person,
             "/v1/users/me/push-subscriptions" => Self::PushSubscription,
+            "/v1/apps" => Self::App,
+            "/v1/apps/{app_id}/keys" => Self::AppKey,
             _ => return None,
         })
     }
@@ -77,6 +83,14 @@ pub(crate) async fn made(door: &Door, user: &UserId, route: &str, ids: &[String]
         Created::Key => {
             let found = keys::find(door, user, first).await?;
             Ok(shapes::key(&found.ok_or(Error::NotFound(keys::KIND))?))
+        }
+        Created::App => {
+            let found = door.ledger.app(user, first).await?;
+            Ok(apps::shape(door, user, &found.ok_or(Error::NotFound(apps::KIND))?))
+        }
+        Created::AppKey => {
+            let key = ids.get(1).map(String::as_str).unwrap_or_default();
+            app_keys::present(door, user, first, key).await
         }
         Created::Person => {
             let found = door.ledger.known_person(user, first).await?;

@@ -66,6 +66,7 @@ pub(super) async fn rotate(
     Ids(id): Ids<String>,
 ) -> Result<Json<Value>, Error> {
     caller.require(Scope::WebhooksWrite)?;
+    refuse_of_app(&door, &caller, &id).await?;
     let secret = new_secret(&door);
     let rotated = door.ledger.rotate_secret(&caller.user, &id, &secret).await?;
     let shape = shapes::endpoint(&rotated.ok_or(Error::NotFound(KIND))?);
@@ -98,6 +99,7 @@ pub(super) async fn change(
 ) -> Result<Json<Value>, Error> {
     caller.require(Scope::WebhooksWrite)?;
     let change = object(body, |fields| read_change(fields, |url| (door.check_url)(url)))?;
+    refuse_of_app(&door, &caller, &id).await?;
     let changed = door.ledger.change_endpoint(&caller.user, &id, &change).await?;
     Ok(Json(shapes::endpoint(&changed.ok_or(Error::NotFound(KIND))?)))
 }
@@ -128,9 +130,21 @@ pub(super) async fn delete(
     Ids(id): Ids<String>,
 ) -> Result<Json<Value>, Error> {
     caller.require(Scope::WebhooksWrite)?;
+    refuse_of_app(&door, &caller, &id).await?;
     let deleted = door.ledger.delete_endpoint(&caller.user, &id).await?;
     answer::deleted(deleted, KIND)
 }
+
+/// A webhook that an app's installation made goes with the app, and is as the app says.
+async fn refuse_of_app(door: &Door, caller: &Caller, id: &str) -> Result<(), Error> {
+    match door.ledger.endpoint(&caller.user, id).await? {
+        Some(endpoint) if endpoint.app_id.is_some() => Err(Error::Conflict(OF_APP)),
+        _ => Ok(()),
+    }
+}
+
+/// Why an installed app's webhook is not changed.
+pub(super) const OF_APP: &str = "The webhook belongs to an installed app: uninstall the app instead";
 
 fn events() -> ListOf<Choice<&'static str, EventKind>> {
     let known = Choice::of(EventKind::ALL.map(|event| (event.as_str(), event)));

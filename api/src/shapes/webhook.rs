@@ -18,6 +18,7 @@ pub fn endpoint(endpoint: &Endpoint) -> Value {
         "last_success_at": endpoint.last_success_at.map(moment),
         "created_at": moment(endpoint.created_at),
         "updated_at": moment(endpoint.updated_at),
+        "app_id": endpoint.app_id,
     })
 }
 

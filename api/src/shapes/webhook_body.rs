@@ -1,4 +1,4 @@
-//! What receivers of webhooks read: `{type, timestamp, data}` (DECISIONS §6).
+//! What receivers of webhooks read: `{type, timestamp, data}` (DECISIONS §6); an installed app reads the data alone.
 
 use ledger::{ClaimedDelivery, ConversationView, EventKind, WebhookFormat};
 use serde_json::{Map, Value, json};
@@ -30,6 +30,9 @@ impl WebhookBodies {
             }
             (Some(_), None) => return None,
         };
+        if delivery.format == WebhookFormat::Bare && delivery.event.is_some() {
+            return Some(data.to_string().into_bytes());
+        }
         let body = json!({ "type": name, "timestamp": moment(delivery.occurred_at), "data": data });
         Some(body.to_string().into_bytes())
     }
@@ -44,15 +47,15 @@ fn data(
 ) -> Value {
     match (delivery.format, event) {
         (WebhookFormat::Thin, _) => ids_and_status(delivery, event, view),
-        (WebhookFormat::Full, EventKind::MemoryCreated) => {
+        (WebhookFormat::Full | WebhookFormat::Bare, EventKind::MemoryCreated) => {
             told.map_or_else(|| ids_and_status(delivery, event, view), memory)
         }
-        (WebhookFormat::Full, EventKind::ActionItemCreated) => {
+        (WebhookFormat::Full | WebhookFormat::Bare, EventKind::ActionItemCreated) => {
             let subject = delivery.subject_id.as_deref();
             let item = view.action_items.iter().find(|item| Some(item.id.as_str()) == subject);
             item.map_or_else(|| ids_and_status(delivery, event, view), action_item)
         }
-        (WebhookFormat::Full, _) => json!(conversation(view, true)),
+        (WebhookFormat::Full | WebhookFormat::Bare, _) => json!(conversation(view, true)),
     }
 }
 
@@ -65,7 +68,7 @@ fn of_no_conversation(
 ) -> Value {
     let shown = match delivery.format {
         WebhookFormat::Thin => None,
-        WebhookFormat::Full => told.map(memory).or_else(|| made.map(action_item)),
+        WebhookFormat::Full | WebhookFormat::Bare => told.map(memory).or_else(|| made.map(action_item)),
     };
     shown.unwrap_or_else(|| {
         let mut data = subject(delivery, event);

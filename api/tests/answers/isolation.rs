@@ -60,6 +60,7 @@ async fn furnish(bench: &Bench) -> Ids {
         ("action_item_id", made(bench, &format!("{P}/action-items"), json!({ "description": MARK })).await),
         ("memory_id", made(bench, &format!("{P}/memories"), json!({ "content": MARK })).await),
         ("goal_id", made(bench, &format!("{P}/goals"), json!({ "title": MARK, "target_value": 1 })).await),
+        ("app_id", made(bench, "/v1/apps", json!({ "name": MARK })).await),
         ("person_id", made(bench, "/v1/users/me/people", json!({ "name": MARK })).await),
         ("key_id", made(bench, "/v1/dev/keys", json!({ "name": MARK })).await),
         (

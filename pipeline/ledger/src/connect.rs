@@ -19,6 +19,7 @@ use crate::{
     operators::applied,
     quarantine::Quarantine,
     release::Releases,
+    secrets::Secrets,
     turns::Turns,
 };
 
@@ -36,6 +37,8 @@ pub struct Settings {
     pub budgets: Budgets,
     /// Where the jobs of live conversations wait: in the mode `inline` there is no queue `finalization`.
     pub live_queue: Queue,
+    /// The keys under which secrets are stored.
+    pub secrets: Secrets,
 }
 
 impl Default for Settings {
@@ -45,6 +48,7 @@ impl Default for Settings {
             policy: Policy::default(),
             budgets: Budgets::default(),
             live_queue: Queue::Finalization,
+            secrets: Secrets::default(),
         }
     }
 }
@@ -62,6 +66,7 @@ pub struct Ledger {
     pub(crate) policy: Policy,
     pub(crate) budgets: Budgets,
     pub(crate) live_queue: Queue,
+    pub(crate) secrets: Secrets,
     pub(crate) waker: Waker,
     /// The idempotency key of the request on whose behalf this handle creates.
     pub(crate) request_key: Option<Arc<RequestKey>>,
@@ -90,6 +95,7 @@ impl Ledger {
             policy: settings.policy,
             budgets: settings.budgets,
             live_queue: settings.live_queue,
+            secrets: settings.secrets,
             waker: Waker::default(),
             request_key: None,
             doubts,

@@ -35,6 +35,12 @@ pub enum Error {
         /// Which column is wrong.
         column: &'static str,
     },
+    /// A secret cannot be opened, or sealed, with the keys of `LISTEN_SECRETS_KEY`.
+    #[error("a secret of {table} cannot be opened or sealed with the keys of LISTEN_SECRETS_KEY")]
+    Unsealed {
+        /// Which table.
+        table: &'static str,
+    },
     /// A compare-and-set kept losing against others.
     #[error("too many others were changing the same job while {doing}")]
     Contended {

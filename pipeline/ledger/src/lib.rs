@@ -6,9 +6,11 @@
 
 mod admit;
 mod announce;
+mod apps;
 mod backlog;
 mod batcher;
 mod budgets;
+mod chat;
 mod checkpoints;
 mod claim;
 mod claim_delivery;
@@ -32,6 +34,7 @@ mod keyed;
 mod keys;
 mod known_people;
 mod live;
+mod location;
 mod memories;
 mod operator;
 mod operators;
@@ -48,6 +51,7 @@ mod repair;
 mod repeats;
 mod row;
 mod run_input;
+mod secrets;
 mod segments;
 mod subscriptions;
 mod tasks;
@@ -62,8 +66,13 @@ pub use admit::{
     AdmitRefusal, Admitted, CreateOutcome, EndedBy, FinalizedWithKeys, LiveAdmission, NewContent,
     NewConversation, ReprocessRefusal,
 };
+pub use apps::{
+    App, AppFields, AppFilter, AppKey, AppKeyOwner, AppKeyRefusal, AppVisibility, InstallRefusal,
+    InstalledApp, KeptManifest, NewApp, NewAppKey, OperatorApp, Stored, TooManyApps, Uninstalled,
+};
 pub use backlog::Backlog;
 pub use budgets::{Budget, Budgets, LimitsChange, OverBudget, OwnLimits, UserBudget};
+pub use chat::{AppMessage, ClaimedChatPush, MESSAGES_PER_HOUR, Notified, SentThisHour};
 pub use checkpoints::CheckpointKey;
 pub use claim::{ClaimRequest, Claimed, Holding, JobClaims};
 pub use claim_delivery::DeliveryClaim;
@@ -105,6 +114,7 @@ pub use reminders::Notice;
 pub use renew::Renewal;
 pub use repeats::{Repeat, RequestKey};
 pub use run_input::{Content, RecentItem, RunInput};
+pub use secrets::{BadSecretsKey, Resealed, SealedSecrets, Secrets};
 pub use segments::AppendRefusal;
 pub use subscriptions::{NewSubscription, Subscription, SubscriptionKind, TooManySubscriptions};
 pub use tasks::{DueTask, HandOver, Unhanded};

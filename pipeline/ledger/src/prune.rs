@@ -53,10 +53,14 @@ impl Ledger {
         };
         gone(self.in_time(self.prune_presence(batch)).await);
         gone(self.in_time(self.prune_replays(age)).await);
+        gone(self.in_time(self.prune_locations(batch)).await);
+        gone(self.in_time(self.prune_installs(batch)).await);
+        gone(self.in_time(self.follow_apps(None)).await);
         let pruned = Pruned {
             jobs: gone(self.in_time(self.prune_jobs(age, batch)).await),
             deliveries: gone(self.in_time(self.prune_deliveries(age, batch)).await)
-                + gone(self.in_time(self.prune_pushes(age, batch)).await),
+                + gone(self.in_time(self.prune_pushes(age, batch)).await)
+                + gone(self.in_time(self.prune_chat_pushes(age, batch)).await),
             actions: gone(self.in_time(self.prune_actions(age, batch)).await),
             requests: gone(self.in_time(self.prune_request_keys(batch)).await),
         };
@@ -285,6 +289,6 @@ impl Gone {
 }
 
 /// The moment before which things are old; an age beyond all calendars makes nothing old.
-fn cutoff(now: Timestamp, age: TimeDelta) -> Timestamp {
+pub(crate) fn cutoff(now: Timestamp, age: TimeDelta) -> Timestamp {
     now.checked_sub_signed(age).unwrap_or(Timestamp::UNIX_EPOCH)
 }

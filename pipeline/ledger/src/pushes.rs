@@ -14,6 +14,9 @@ use crate::{
 mod claim;
 mod finish;
 
+pub(crate) use claim::subscription_kind;
+pub(crate) use finish::{lock_subscription, note_health};
+
 /// The numbers of a push's life.
 #[derive(Clone, Debug)]
 pub struct PushPolicy {

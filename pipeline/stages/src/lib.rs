@@ -33,7 +33,7 @@ pub use drafts::{
 pub use failure::{Failure, MAX_RETRY_AFTER};
 pub use fan_out::{Announcement, plan_fan_out};
 pub use finalize::{Finalized, Kept, Stages, finalize};
-pub use material::{Context, Material, RecentItem};
+pub use material::{Context, Material, PromptApp, RecentItem};
 pub use ports::{Interrupted, Notebook, Observer, StepKey, Unobserved};
 pub use run::Run;
 pub use stage::{

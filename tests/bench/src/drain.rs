@@ -7,7 +7,7 @@ use std::sync::{
 use std::time::{Duration, Instant};
 
 use futures::{StreamExt, stream};
-use ledger::{Claimed, ClaimedDelivery, ClaimedPush, ConversationView};
+use ledger::{Claimed, ClaimedChatPush, ClaimedDelivery, ClaimedPush, ConversationView};
 use outside::{Guard, Sender};
 use prometheus::Registry;
 use records::{ActionItem, Memory};
@@ -128,6 +128,10 @@ impl Render for Nobody {
     }
 
     fn push(&self, _: &ClaimedPush) -> Vec<u8> {
+        Vec::new()
+    }
+
+    fn chat_push(&self, _: &ClaimedChatPush) -> Vec<u8> {
         Vec::new()
     }
 }

@@ -17,6 +17,7 @@
     reason = "for tests only: without a database a test cannot go on"
 )]
 
+mod app_server;
 mod bed;
 mod leftovers;
 mod place;
@@ -28,6 +29,7 @@ use std::{future::Future, time::Duration};
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::{AssertSqlSafe, Connection, PgConnection, PgPool};
 
+pub use app_server::{AppServer, Received, tool};
 use bed::Bed;
 pub use place::empty_directory;
 pub use wall::Wall;

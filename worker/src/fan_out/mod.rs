@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use ledger::{
-    ClaimedDelivery, ClaimedPush, ConversationView, DeliveryOutcome, DeliveryPolicy, EventKind, Ledger,
-    SenderLoad, WebhookFormat,
+    ClaimedChatPush, ClaimedDelivery, ClaimedPush, ConversationView, DeliveryOutcome, DeliveryPolicy,
+    EventKind, Ledger, SenderLoad, WebhookFormat,
 };
 use outside::Sender;
 use records::{ActionItem, Memory, MemoryId, UserId};
@@ -39,6 +39,9 @@ pub trait Render: Send + Sync {
 
     /// The words of `push`, before they are encrypted.
     fn push(&self, push: &ClaimedPush) -> Vec<u8>;
+
+    /// The words of the push of an app's message, before they are encrypted.
+    fn chat_push(&self, push: &ClaimedChatPush) -> Vec<u8>;
 }
 
 /// Tells endpoints. Cheap to clone.

@@ -24,7 +24,10 @@ fn endpoint(words: &str, with_secret: bool) -> Value {
         "id": text("Its id."),
         "url": text("Where to post."),
         "events": { "type": "array", "items": reference("WebhookEvent"), "description": "The events that it subscribes to." },
-        "format": one_of("The whole conversation, or ids and status.", ["full", "thin"]),
+        "format": one_of(
+            "The whole conversation, ids and status, or (of an installed app's) the conversation without an envelope.",
+            ["full", "thin", "bare"],
+        ),
         "enabled": truth("Whether it receives events."),
         "disabled_reason": {
             "type": ["string", "null"], "enum": ["by_owner", "gone", "failing", null],
@@ -34,6 +37,7 @@ fn endpoint(words: &str, with_secret: bool) -> Value {
         "last_success_at": time_or_null("The last 2xx."),
         "created_at": time("When it was made."),
         "updated_at": time("When it last changed."),
+        "app_id": text_or_null("The app whose installation made it: it goes with the app, and is not changed here."),
     });
     if with_secret {
         properties["secret"] = text("`whsec_…`: deliveries are signed with it. Shown this once.");

@@ -83,6 +83,7 @@ pub(super) fn webhook() -> Value {
         "last_success_at": "2026-11-21T09:00:02Z",
         "created_at": "2026-11-20T12:00:00Z",
         "updated_at": "2026-11-20T12:00:00Z",
+        "app_id": null,
     })
 }
 

@@ -95,6 +95,7 @@ fn change() -> Operation {
         .body("WebhookChange", fields, json!({ "enabled": true }))
         .answers(Answer::one("Webhook", "As it is now.", examples::webhook()))
         .not_found("Webhook")
+        .conflict(webhooks::OF_APP)
 }
 
 fn delete() -> Operation {
@@ -103,6 +104,7 @@ fn delete() -> Operation {
         .needs(Scope::WebhooksWrite)
         .answers(Answer::gone())
         .not_found("Webhook")
+        .conflict(webhooks::OF_APP)
 }
 
 fn test() -> Operation {
@@ -181,6 +183,7 @@ fn rotate() -> Operation {
     .needs(Scope::WebhooksWrite)
     .answers(Answer::one("NewlyMadeWebhook", "The new secret, shown this once.", with_secret()))
     .not_found("Webhook")
+        .conflict(webhooks::OF_APP)
 }
 
 fn with_secret() -> Value {

@@ -109,6 +109,27 @@ impl RunApp for OpenAi {
             Ok(AppResult { app_id: app_id.to_owned(), content })
         })
     }
+
+    fn follows_prompts(&self) -> bool {
+        true
+    }
+
+    fn run_prompt<'a>(
+        &'a self,
+        app_id: &'a str,
+        prompt: &'a str,
+        talk: &'a Talk,
+        structure: &'a Structure,
+    ) -> BoxFuture<'a, Result<AppResult, Failure>> {
+        Box::pin(async move {
+            let instruction = prompt::of_prompt_app(prompt);
+            let data = prompt::structure_data(structure);
+            let question = Question::of::<Text>("trigger_apps", Some(&data), &instruction);
+            let parts: Vec<Text> = self.ask(talk, &question).await?;
+            let content = self.merge_texts(talk, parts, &instruction).await?;
+            Ok(AppResult { app_id: app_id.to_owned(), content })
+        })
+    }
 }
 
 #[derive(Deserialize)]

@@ -43,6 +43,11 @@ pub(super) fn survey() -> String {
     [SURVEY, DESCRIBE, ITEMS, MEMORIES].map(str::trim_end).join("\n\n")
 }
 
+/// The question of a prompt app: words of its owner's, whom the user trusts no further than this.
+pub(super) fn of_prompt_app(prompt: &str) -> String {
+    format!("{}\n\n{prompt}", include_str!("../../prompts/app_prompt.md").trim_end())
+}
+
 /// What makes one answer of an app of those about a talk's parts.
 pub(super) fn app_merge(question: &str) -> String {
     [APP_MERGE, question].map(str::trim_end).join("\n\n")

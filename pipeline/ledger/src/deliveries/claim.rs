@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use chrono::TimeDelta;
 use records::{ConversationId, Timestamp, UserId};
-use secrecy::SecretString;
 use sqlx::PgConnection;
 
 use super::{
@@ -15,6 +14,7 @@ use super::{
 use crate::{
     Ledger,
     error::{Doing, Error},
+    secrets::{Place, Secrets},
 };
 
 pub(super) const DOING: &str = "claiming deliveries";
@@ -75,7 +75,7 @@ impl Ledger {
                 clear(&mut transaction, gate, now).await.doing(DOING)?;
             }
             let dealt = deal(&due, &gates, wanted, &mut share, &mut passed);
-            claimed.extend(take(&mut transaction, &dealt, policy.sending, now).await?);
+            claimed.extend(take(&mut transaction, &dealt, policy.sending, &self.secrets, now).await?);
         }
         transaction.commit().await.doing(DOING)?;
         Ok(Claims { claimed, given_up })
@@ -134,6 +134,7 @@ async fn take(
     connection: &mut PgConnection,
     dealt: &[&Due],
     sending: Duration,
+    secrets: &Secrets,
     now: Timestamp,
 ) -> Result<Vec<ClaimedDelivery>, Error> {
     let of = |field: fn(&Due) -> &str| dealt.iter().map(|due| field(due)).collect::<Vec<_>>();
@@ -159,11 +160,12 @@ async fn take(
     .fetch_all(connection)
     .await
     .doing(DOING)?;
-    Ok(rows.into_iter().filter_map(|row| claimed(row, now)).collect())
+    Ok(rows.into_iter().filter_map(|row| claimed(secrets, row, now)).collect())
 }
 
-/// A row with an event that this version does not know stays under way until its tries are used up: it blocks no other.
-fn claimed(row: TakenRow, now: Timestamp) -> Option<ClaimedDelivery> {
+/// A row with an event that this version does not know, or whose endpoint's secret no key opens, stays under way until its
+/// tries are used up: it blocks no other.
+fn claimed(secrets: &Secrets, row: TakenRow, now: Timestamp) -> Option<ClaimedDelivery> {
     let event = match row.event.as_str() {
         super::TEST_EVENT => None,
         name => match name.parse() {
@@ -178,6 +180,16 @@ fn claimed(row: TakenRow, now: Timestamp) -> Option<ClaimedDelivery> {
         tracing::error!(endpoint = row.endpoint_id, "an endpoint's format is unknown to this version");
         return None;
     };
+    let place = Place::endpoint(&row.user_id, &row.endpoint_id);
+    let open = |stored: &str| secrets.open(place, stored);
+    let (secret, previous_secret) =
+        match (open(&row.secret), row.previous_secret.as_deref().map(open).transpose()) {
+            (Ok(secret), Ok(previous)) => (secret, previous),
+            (Err(error), _) | (_, Err(error)) => {
+                tracing::error!(endpoint = row.endpoint_id, %error, "a delivery cannot be signed");
+                return None;
+            }
+        };
     Some(ClaimedDelivery {
         user_id: UserId::new(row.user_id),
         endpoint_id: row.endpoint_id,
@@ -185,8 +197,8 @@ fn claimed(row: TakenRow, now: Timestamp) -> Option<ClaimedDelivery> {
         epoch: row.epoch,
         try_number: row.tries,
         url: row.url,
-        secret: SecretString::from(row.secret),
-        previous_secret: row.previous_secret.map(SecretString::from),
+        secret,
+        previous_secret,
         format,
         event,
         occurred_at: row.occurred_at,

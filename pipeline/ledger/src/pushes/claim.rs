@@ -4,13 +4,13 @@ use std::collections::HashMap;
 
 use chrono::TimeDelta;
 use records::{ActionItemId, Timestamp, UserId};
-use secrecy::SecretString;
 use sqlx::PgConnection;
 
 use super::{ClaimedPush, PushPolicy};
 use crate::{
     Claims, Ledger, SubscriptionKind,
     error::{Doing, Error},
+    secrets::{Place, Secrets},
 };
 
 const DOING: &str = "claiming pushes";
@@ -75,7 +75,7 @@ impl Ledger {
             taken.extend(take(&mut transaction, &dealt, until).await?);
         }
         transaction.commit().await.doing(DOING)?;
-        let claimed = taken.into_iter().filter_map(|row| push(row, now)).collect();
+        let claimed = taken.into_iter().filter_map(|row| push(&self.secrets, row, now)).collect();
         Ok(Claims { claimed, given_up })
     }
 }
@@ -221,21 +221,34 @@ fn columns(rows: &[DueRow]) -> [Vec<&str>; 3] {
     [of(|row| &row.user_id), of(|row| &row.subscription_id), of(|row| &row.delivery_id)]
 }
 
-/// A row with a kind that this version does not know stays under way until its tries are used up: it blocks no other.
-fn push(row: TakenRow, now: Timestamp) -> Option<ClaimedPush> {
-    let kind = match (row.kind.as_str(), row.p256dh, row.auth) {
-        ("webpush", Some(p256dh), Some(auth)) => {
-            SubscriptionKind::WebPush { p256dh, auth: SecretString::from(auth) }
-        }
-        ("webhook", ..) => SubscriptionKind::Webhook,
+/// How a subscription is reached, as its row says. One whose kind this version does not know, or whose secret no key opens, stays
+/// under way until its tries are used up: it blocks no other.
+pub(crate) fn subscription_kind(
+    secrets: &Secrets,
+    place: Place<'_>,
+    kind: &str,
+    p256dh: Option<String>,
+    auth: Option<String>,
+) -> Option<SubscriptionKind> {
+    match (kind, p256dh, auth) {
+        ("webpush", Some(p256dh), Some(auth)) => match secrets.open(place, &auth) {
+            Ok(auth) => Some(SubscriptionKind::WebPush { p256dh, auth }),
+            Err(error) => {
+                tracing::error!(subscription = place.id, %error, "a push cannot be sent");
+                None
+            }
+        },
+        ("webhook", ..) => Some(SubscriptionKind::Webhook),
         _ => {
-            tracing::error!(
-                subscription = row.subscription_id,
-                "a subscription's kind is unknown to this version"
-            );
-            return None;
+            tracing::error!(subscription = place.id, "a subscription's kind is unknown to this version");
+            None
         }
-    };
+    }
+}
+
+fn push(secrets: &Secrets, row: TakenRow, now: Timestamp) -> Option<ClaimedPush> {
+    let place = Place::subscription(&row.user_id, &row.subscription_id);
+    let kind = subscription_kind(secrets, place, &row.kind, row.p256dh, row.auth)?;
     Some(ClaimedPush {
         user_id: UserId::new(row.user_id),
         subscription_id: row.subscription_id,

@@ -11,6 +11,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may stop at a surprise")]
 
 mod abandoned;
+mod apps;
 mod bulks;
 mod listed;
 mod live;
@@ -26,6 +27,7 @@ mod whole;
 mod words;
 mod world;
 
+use apps::App;
 use bulks::Bulk;
 use futures::future::{Either, select};
 use ledger::{Error, Ledger};
@@ -149,6 +151,7 @@ crashes! { whole::crash_everywhere:
     no_statement_of_an_append_or_a_named_request_is_half_done: Words { Append, AppendNamed, CreateNamed, DeferNamed, KeepAnswer, ForgetAnswer, ForgetNames };
     no_statement_of_a_reminder_can_lose_or_double_a_push: Push { Fire, FireLate, Claim, ClaimDead, ClaimClosed, GiveUp, Deliver, Fail, LoseSubscription };
     no_statement_of_a_bulk_replay_can_lose_or_double_an_item: Bulk { Start, Take, TakeOver, Step, StepRefused, StepRest, StepDone, Pause, Resume, Cancel, Follow };
+    no_statement_of_an_app_is_half_done: App { Create, Store, Delete, Install, Uninstall, CreateKey, ShowKey, RevokeKey, SwitchOff, SwitchOn, Fail, Send, ClaimPush, FinishPush, Locate, Forget };
     no_statement_of_a_live_conversation_is_half_done: Live { Open, Resume, Append, Grow, Assign, Photo, Close, Admit };
     no_statement_about_a_persons_things_is_half_done: Thing { Rename, CreateFolder, ChangeFolder, DeleteFolder, CreateGoal, ChangeGoal, Progress, DeleteGoal, CreateItems, MoveItem, EndItem, DeleteItem, CreateMemories, ChangeMemory, DeleteMemory, Know, RenamePerson, Forget };
     no_statement_about_who_is_told_is_half_done: Owned { CreateUser, CreateKey, AddKey, ShowKey, RevokeKey, CreateEndpoint, ChangeEndpoint, RotateSecret, DeleteEndpoint, EnableEndpoint, TestDelivery, Redeliver, RedeliverForOperator, Recover, RecoverForOperator, Subscribe, Unsubscribe };

@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use crate::tree::{Crate, crates, names, product_of};
 
 /// Every crate of ours and the crates of ours that its product may name.
-const ALLOWED: [(&str, &[&str]); 24] = [
+const ALLOWED: [(&str, &[&str]); 25] = [
     ("records", &[]),
+    ("apps", &["records"]),
     ("job", &[]),
     ("outside", &[]),
     ("embedded", &[]),
@@ -18,14 +19,15 @@ const ALLOWED: [(&str, &[&str]); 24] = [
     ("speech", &["upstream"]),
     ("live", &[]),
     ("ledger", &["records", "job", "trace"]),
-    ("api", &["records", "job", "trace", "ledger", "live", "speech"]),
-    ("worker", &["records", "compute", "job", "trace", "ledger", "stages", "outside"]),
+    ("api", &["records", "apps", "job", "trace", "ledger", "live", "speech"]),
+    ("worker", &["records", "apps", "compute", "job", "trace", "ledger", "stages", "outside"]),
     ("reconciler", &["records", "job", "trace", "ledger"]),
     ("tasks", &["records", "job", "ledger", "upstream"]),
     (
         "listen",
         &[
             "records",
+            "apps",
             "compute",
             "job",
             "outside",
