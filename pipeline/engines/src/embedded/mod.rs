@@ -3,6 +3,7 @@
 
 mod apps;
 mod capitals;
+mod chat;
 mod clauses;
 mod dates;
 mod events;

@@ -29,18 +29,21 @@ pub enum ErasureStep {
 }
 
 /// The tables that hold rows of a user, children before what they belong to.
-const TABLES: [&str; 21] = [
+const TABLES: [&str; 24] = [
     "push_deliveries",
     "push_subscriptions",
     "reminders",
     "webhook_deliveries",
     "webhook_endpoints",
     "request_keys",
+    "chat_turns",
+    "chat_messages",
     "action_items",
     "memories",
     "photos",
     "embeddings",
     "transcript_segments",
+    "search_entries",
     "conversations",
     "user_usage",
     JOBS,
