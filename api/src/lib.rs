@@ -8,6 +8,7 @@
 #![cfg_attr(test, allow(clippy::indexing_slicing, clippy::string_slice, reason = "a test may panic"))]
 
 mod categorize;
+mod chat;
 #[allow(clippy::indexing_slicing, reason = "builds the document from literals of this crate")]
 mod document;
 mod door;
@@ -23,6 +24,7 @@ mod settings;
 pub mod shapes;
 
 pub use categorize::{Categorize, Uncategorized};
+pub use chat::{Chat, ChatApps, ChatSettings, EngineWithKey, NoChatApps};
 pub use document::document;
 pub use door::{CheckUrl, router, router_with_ids, run_requests_to_completion};
 use error::Error;

@@ -5,7 +5,7 @@ use std::{fmt, sync::Arc, time::Duration};
 use records::Source;
 
 use crate::categorize::{Categorize, Uncategorized};
-use crate::{KeyedRuns, LiveSettings, NoKeyedRuns};
+use crate::{ChatSettings, KeyedRuns, LiveSettings, NoKeyedRuns};
 
 /// The settings of the API role.
 #[derive(Clone, Debug)]
@@ -38,6 +38,8 @@ pub struct Settings {
     pub categorize: Arc<dyn Categorize>,
     /// Live sockets.
     pub live: LiveSettings,
+    /// The assistant.
+    pub chat: ChatSettings,
     /// Which engine does what, by the names that are stored with results: shown by `GET /v1/status`.
     pub engines: Vec<(&'static str, String)>,
 }
@@ -67,6 +69,7 @@ impl Default for Settings {
             keyed: Arc::new(NoKeyedRuns),
             categorize: Arc::new(Uncategorized),
             live: LiveSettings::default(),
+            chat: ChatSettings::default(),
             engines: Vec::new(),
         }
     }

@@ -1,6 +1,10 @@
 //! What happens around every request: its id, its span, its log line, its headers, and its panic.
 
-use std::{any::Any, pin::pin, time::Instant};
+use std::{
+    any::Any,
+    pin::pin,
+    time::{Duration, Instant},
+};
 
 use axum::{
     extract::{MatchedPath, Request, State},
@@ -23,6 +27,9 @@ use crate::{
     routes::waiting,
 };
 
+/// How long a turn of the assistant takes at most.
+const TURN: Duration = Duration::from_secs(120);
+
 /// Answers of JSON and personal data: not to be sniffed, framed, leaked or kept.
 const HEADERS: [(HeaderName, &str); 4] = [
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
@@ -44,7 +51,11 @@ pub(super) async fn attend(State(door): State<Door>, mut request: Request, next:
     let (begun, since) = (Instant::now(), Since::now());
     request.extensions_mut().insert(since.clone());
     let waits_for_a_job = method == Method::POST && waiting::ROUTES.contains(&route.as_str());
-    let longest = door.settings.longest_answer(waits_for_a_job);
+    // The reply to a message may come in one body, after as long as a turn takes.
+    let longest = match (&method, route.as_str()) {
+        (&Method::POST, "/v2/messages") => TURN + door.settings.longest_answer(false),
+        _ => door.settings.longest_answer(waits_for_a_job),
+    };
     async {
         let mut work = pin!(next.run(request));
         let answer = tokio::select! {

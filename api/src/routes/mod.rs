@@ -20,10 +20,12 @@ mod made;
 mod me;
 mod measure;
 mod memories;
+mod messages;
 mod path;
 mod people;
 mod process;
 mod push;
+mod search;
 mod segments;
 mod status;
 mod tagged;
@@ -80,6 +82,8 @@ pub(crate) fn all() -> Router<Door> {
         )
         .route("/v1/dev/user/webhooks/{endpoint_id}/recover", post(deliveries::recover))
         .route("/v1/dev/user/webhooks/{endpoint_id}/rotate-secret", post(webhooks::rotate))
+        .route("/v1/dev/user/search", get(search::search))
+        .route("/v2/messages", get(messages::list).post(messages::post).delete(messages::clear))
         .route("/v1/users/me", get(me::show).patch(me::change))
         .route("/v1/users/me/people", get(people::list).post(people::create))
         .route(

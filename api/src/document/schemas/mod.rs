@@ -1,5 +1,6 @@
 //! What answers look like: the schemas of `shapes/`, which are held against every answer of every test.
 
+mod chat;
 mod conversations;
 mod errors;
 mod finalization;
@@ -29,6 +30,7 @@ pub(super) fn all() -> Map<String, Value> {
         finalization::schemas(),
         things::schemas(),
         goals::schemas(),
+        chat::schemas(),
         profile::schemas(),
         keys::schemas(),
         webhooks::schemas(),

@@ -2,6 +2,7 @@
 //! file per resource, as with the routes.
 
 mod action_items;
+mod chat;
 mod conversations;
 mod creates;
 mod examples;
@@ -31,6 +32,7 @@ pub(crate) fn described(settings: &Settings) -> Vec<Operation> {
         action_items::operations(),
         memories::operations(),
         goals::operations(),
+        chat::operations(),
         webhooks::operations(),
         profile::operations(),
         keys::operations(),

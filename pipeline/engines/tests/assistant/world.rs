@@ -27,8 +27,8 @@ pub(crate) struct World {
     pub(crate) now: DateTime<Utc>,
     pub(crate) zone: Tz,
     pub(crate) denied: Vec<DataTool>,
-    data: Value,
-    made: Mutex<Vec<Made>>,
+    pub(crate) data: Value,
+    pub(crate) made: Mutex<Vec<Made>>,
 }
 
 impl World {

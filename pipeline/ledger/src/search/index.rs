@@ -38,6 +38,7 @@ struct Columns<'a> {
     moments: Vec<Timestamp>,
     texts: Vec<String>,
     languages: Vec<&'static str>,
+    shown: Vec<bool>,
 }
 
 impl Ledger {
@@ -134,6 +135,8 @@ async fn insert(connection: &mut PgConnection, due: &[DueRow], lines: &[Vec<Stri
             columns.moments.push(row.started_at);
             columns.texts.push(text);
             columns.languages.push(configuration_of(&row.language));
+            // The text of a conversation created from text is never returned (DECISIONS §1).
+            columns.shown.push(part == 0 || row.private_text.is_none());
         }
     }
     sqlx::query(include_str!("../../sql/search/insert.sql"))
@@ -143,6 +146,7 @@ async fn insert(connection: &mut PgConnection, due: &[DueRow], lines: &[Vec<Stri
         .bind(&columns.moments)
         .bind(&columns.texts)
         .bind(&columns.languages)
+        .bind(&columns.shown)
         .execute(connection)
         .await
         .doing(DOING)

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::house::{Crate, crates, names, product_of};
 
 /// Every crate of ours and the crates of ours that its product may name.
-const ALLOWED: [(&str, &[&str]); 22] = [
+const ALLOWED: [(&str, &[&str]); 23] = [
     ("records", &[]),
     ("job", &[]),
     ("outside", &[]),
@@ -14,17 +14,19 @@ const ALLOWED: [(&str, &[&str]); 22] = [
     ("compute", &[]),
     ("upstream", &[]),
     ("stages", &["records", "job", "trace"]),
-    ("engines", &["records", "compute", "job", "stages", "upstream"]),
+    ("assistant", &["records"]),
+    ("engines", &["records", "assistant", "compute", "job", "stages", "upstream"]),
     ("speech", &["upstream"]),
     ("live", &[]),
     ("ledger", &["records", "job", "trace"]),
-    ("api", &["records", "job", "trace", "ledger", "live", "speech"]),
+    ("api", &["records", "assistant", "job", "trace", "ledger", "live", "speech"]),
     ("worker", &["records", "compute", "job", "trace", "ledger", "stages", "outside"]),
     ("reconciler", &["records", "job", "trace", "ledger"]),
     (
         "listen",
         &[
             "records",
+            "assistant",
             "compute",
             "job",
             "outside",

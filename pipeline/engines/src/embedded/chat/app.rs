@@ -22,6 +22,8 @@ static PLACE: LazyLock<Pattern> = LazyLock::new(|| {
 });
 static EMAIL: LazyLock<Pattern> = LazyLock::new(|| pattern(r"[\w.+-]+@[\w-]+\.[\w.-]+"));
 static LINK: LazyLock<Pattern> = LazyLock::new(|| pattern(r"https?://[^\s]+"));
+static SAYING: LazyLock<Pattern> =
+    LazyLock::new(|| pattern(r"(?i)(?:: |\b(?:saying|that says|to say)\s+(?:that\s+)?)(?P<value>.+)$"));
 static YES: LazyLock<Pattern> = LazyLock::new(|| pattern(r"(?i)\b(?:yes|on|true|enable[d]?|with)\b"));
 static NO: LazyLock<Pattern> = LazyLock::new(|| pattern(r"(?i)\b(?:no|off|false|disable[d]?|without)\b"));
 
@@ -220,15 +222,20 @@ impl Found<'_> {
         }
     }
 
-    /// What stands behind a colon, or behind the app's or the tool's name.
+    /// What stands behind a colon or "saying", or, of a tool that wants nothing else, behind the app's name.
     fn rest(&self) -> Option<String> {
         let text = &self.turn.message.text;
         let behind = |text: &str| {
             let rest = text.trim().trim_matches(['"', '.', ' ', ':', ',']).to_owned();
             (!stems(&rest).is_empty()).then_some(rest)
         };
-        if let Some((_, rest)) = text.split_once(": ") {
-            return behind(rest);
+        if let Some(said) = SAYING.captures(text) {
+            return behind(&said["value"]);
+        }
+        // Where more is wanted than this text, the rest of the message says that, too.
+        let required = self.tool.parameters.get("required").and_then(Value::as_array);
+        if required.is_some_and(|required| required.len() > 1) {
+            return None;
         }
         let app = self.tool.app_name.to_lowercase();
         let lower = text.to_lowercase();

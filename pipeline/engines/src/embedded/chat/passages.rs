@@ -82,7 +82,12 @@ fn arguments(turn: &Turn<'_>, wanted: &Wanted) -> Value {
 }
 
 fn told(turn: &Turn<'_>, wanted: &Wanted, results: &[&Value]) -> Step {
-    let rated = results.iter().map(|result| (share(&wanted.stems, &whole(result)), *result));
+    // The index knows more forms of words, and words that are not shown.
+    let rate = |result: &Value| match result.get("complete") {
+        Some(Value::Bool(true)) => 1.0,
+        _ => share(&wanted.stems, &whole(result)),
+    };
+    let rated = results.iter().map(|result| (rate(result), *result));
     let mut enough: Vec<(f64, &Value)> = rated.filter(|(share, _)| *share >= ENOUGH).collect();
     if !wanted.phrases.is_empty() {
         enough = results.iter().map(|result| (1.0, *result)).collect();
