@@ -1,6 +1,7 @@
 //! `listen`: the binary. It parses, wires the rooms together, runs, and decides nothing.
 
 mod admin;
+mod assistant;
 mod cli;
 mod commands;
 mod concerns;

@@ -9,6 +9,7 @@ use std::{
 };
 
 use anyhow::Context;
+use assistant::Converse;
 use axum::Router;
 use compute::Pool;
 use engines::{DayOrder, Embedded, Meter, OpenAi, OpenAiConfig, Patience};
@@ -25,6 +26,7 @@ use worker::{EnginesWithKey, Health, KeyedRuns, Watch, Worker};
 
 use self::live::LiveParts;
 use crate::{
+    assistant::AssistantEngines,
     config::{Config, DateOrder, Dispatch, Role},
     exit,
     keyed::Keyed,
@@ -47,6 +49,9 @@ pub(crate) struct App {
     engines: Engines,
     keyed: KeyedRuns,
     live: LiveParts,
+    /// The turns of the assistant in this process.
+    pub(crate) chat: api::Chat,
+    assistant: AssistantEngines,
     worker_metrics: worker::Metrics,
     reconciler_metrics: reconciler::Metrics,
     api_metrics: api::Metrics,
@@ -76,7 +81,7 @@ impl App {
             },
         );
         let compute = Pool::for_this_machine().context("starting threads")?;
-        let (engines, with_key) = engines(&config, &worker_metrics, compute.clone())?;
+        let (engines, with_key, assistant) = engines(&config, &worker_metrics, compute.clone())?;
         let guard = Guard::new(config.allow_outgoing.clone());
         let vapid = config.vapid()?;
         let tally = Arc::new(Tally::default());
@@ -94,6 +99,8 @@ impl App {
             engines,
             keyed,
             live,
+            chat: api::Chat::new(),
+            assistant,
             worker_metrics,
             reconciler_metrics,
             api_metrics,
@@ -133,6 +140,7 @@ impl App {
             keyed: Arc::new(Keyed(self.keyed.clone())),
             categorize: Arc::new(Categories(Embedded::new())),
             live: self.live.settings(&self.config),
+            chat: self.assistant.settings(&self.chat),
             engines: engine_ids(&self.engines),
             ..api::Settings::default()
         };
@@ -230,6 +238,7 @@ impl App {
             return Ok(None);
         }
         let worker = self.worker(&process_name(), watch)?;
+        tasks.spawn(worker::index_conversations(self.ledger.clone(), lifecycle.soft.clone()));
         let health = worker.health();
         tasks.spawn(worker.run(lifecycle.soft.clone(), lifecycle.hard.clone()));
         Ok(Some(health))
@@ -285,7 +294,7 @@ fn engines(
     config: &Config,
     metrics: &worker::Metrics,
     compute: Pool,
-) -> anyhow::Result<(Engines, EnginesWithKey)> {
+) -> anyhow::Result<(Engines, EnginesWithKey, AssistantEngines)> {
     let order = match config.date_order {
         DateOrder::MonthFirst => DayOrder::MonthFirst,
         DateOrder::DayFirst => DayOrder::DayFirst,
@@ -302,7 +311,9 @@ fn engines(
     };
     if !config.uses_openai() {
         let without_server = ours.clone();
-        return Ok((ours, Arc::new(move |_| Some(without_server.clone()))));
+        let rules: Arc<dyn Converse> = embedded;
+        let none = AssistantEngines { engine: rules.clone(), embedded: rules, with_key: Arc::new(|_| None) };
+        return Ok((ours, Arc::new(move |_| Some(without_server.clone())), none));
     }
     let mut key = [0; 32];
     chance().fill_bytes(&mut key);
@@ -320,9 +331,17 @@ fn engines(
     )
     .context("setting up the OpenAI-compatible engine")?;
     let embeds = config.openai_embed_model.is_some();
+    let asked = openai.clone();
+    let assistant = AssistantEngines {
+        engine: Arc::new(openai.clone()),
+        embedded,
+        with_key: Arc::new(move |key: &SecretString| {
+            Some(Arc::new(asked.with_users_key(key).ok()?) as Arc<dyn Converse>)
+        }),
+    };
     let service = paid(&ours, openai.clone(), embeds);
     let with_key = move |key: &SecretString| Some(paid(&ours, openai.with_users_key(key).ok()?, embeds));
-    Ok((service, Arc::new(with_key)))
+    Ok((service, Arc::new(with_key), assistant))
 }
 
 /// A paid engine beside ours. Noise never reaches it: the embedded judge goes first.
@@ -426,23 +445,4 @@ impl worker::Render for Bodies {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_schedule_says_how_long_it_is_between_two_ticks() {
-        let of = |words: &str| cron::Schedule::from_str(words).ok().map(|schedule| between(&schedule));
-        assert_eq!(of("0 */5 * * * *"), Some(Duration::from_secs(300)));
-        assert_eq!(of("* * * * * *"), Some(Duration::from_secs(1)));
-        assert_eq!(of("0 0 0 1 1 * 2020"), Some(Duration::MAX), "there is none any more");
-    }
-
-    #[test]
-    fn processes_of_one_number_and_host_have_names_of_their_own_and_keep_them() {
-        let mut chance = StdRng::seed_from_u64(1);
-        let (one, other) = (named("box", 1, &mut chance), named("box", 1, &mut chance));
-        assert_ne!(one, other);
-        assert!(one.starts_with("box:1-") && !one.contains('/'), "{one}");
-        assert_eq!(process_name(), process_name());
-    }
-}
+mod tests;

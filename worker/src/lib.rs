@@ -22,6 +22,7 @@ mod heartbeat;
 
 mod errand;
 mod fan_out;
+mod indexing;
 mod push;
 
 mod metrics;
@@ -31,6 +32,7 @@ mod traces;
 mod watch;
 
 pub use fan_out::Render;
+pub use indexing::index_conversations;
 pub use keyed::{EnginesWithKey, KeyedRuns, Place};
 pub use metrics::{ANSWERS, CALL_OUTCOMES, Metrics, OUTCOMES, STAGES, TOKEN_KINDS};
 pub use settings::Settings;

@@ -9,7 +9,11 @@ use std::{
     time::Duration,
 };
 
-use futures::{StreamExt, stream};
+use futures::{
+    FutureExt, StreamExt,
+    future::BoxFuture,
+    stream,
+};
 use serde_json::Value;
 use tokio::time::{Instant, timeout};
 
@@ -173,14 +177,17 @@ impl Turn {
             None => false,
         });
         let at_once = if writes { 1 } else { self.limits.at_once };
-        let made = calls.iter().map(|call| async move {
-            let (result, foreign) = match found(call) {
-                Some(tool) => self.call(call, tool, progress).await,
-                None => (Err("There is no such tool.".to_owned()), false),
-            };
-            Exchange { call: call.clone(), result, foreign }
-        });
+        let made: Vec<BoxFuture<'_, Exchange>> =
+            calls.iter().map(|call| self.exchange(call, found(call), progress).boxed()).collect();
         stream::iter(made).buffered(at_once).collect().await
+    }
+
+    async fn exchange(&self, call: &Call, tool: Option<&Offered>, progress: &Mutex<Progress>) -> Exchange {
+        let (result, foreign) = match tool {
+            Some(tool) => self.call(call, tool, progress).await,
+            None => (Err("There is no such tool.".to_owned()), false),
+        };
+        Exchange { call: call.clone(), result, foreign }
     }
 
     async fn call(&self, call: &Call, tool: &Offered, progress: &Mutex<Progress>) -> (Result<Value, String>, bool) {

@@ -9,7 +9,6 @@ mod announce;
 mod backlog;
 mod batcher;
 mod budgets;
-mod chat;
 mod checkpoints;
 mod claim;
 mod claim_delivery;
@@ -34,6 +33,7 @@ mod keys;
 mod known_people;
 mod live;
 mod memories;
+mod messages;
 mod operator;
 mod operators;
 mod prune;
@@ -65,7 +65,6 @@ pub use admit::{
 };
 pub use backlog::Backlog;
 pub use budgets::{Budget, Budgets, LimitsChange, OverBudget, OwnLimits, UserBudget};
-pub use chat::{BegunTurn, ChatMessage, FinishedTurn, NewTurn};
 pub use checkpoints::CheckpointKey;
 pub use claim::{ClaimRequest, Claimed, Holding, JobClaims};
 pub use complete::{Announcement, Comparison, Completion, Finished, NewItem, NewMemory, Results, Same};
@@ -90,6 +89,7 @@ pub use live::{
     Opening, Photo, PhotoRefusal,
 };
 pub use memories::{MemoryChange, MemoryFilter, NewPersonMemory};
+pub use messages::{BegunTurn, ChatMessage, FinishedTurn, NewTurn};
 pub use operator::{JobView, OperatorAction};
 pub use operators::{
     ActionFilter, ActionView, CHECKS, Cause, Causes, Check, DeadLetters, DeliveryFilter, DeliveryLine,

@@ -22,7 +22,7 @@ use futures::{
 use serde_json::Value;
 
 use self::words::Message;
-use super::Embedded;
+use super::{DayOrder, Embedded};
 
 /// Said once in each thread: what answers here is no language model.
 const NO_MODEL: &str = "(I answer by fixed rules, because no language model is configured: short questions about your \
@@ -48,6 +48,11 @@ impl Converse for Embedded {
         }
         ready(Ok(step)).boxed()
     }
+}
+
+/// What the rules do with a round, where a model only words the answer.
+pub(crate) fn chosen(round: Round<'_>) -> Step {
+    step(&Turn { message: Message::of(round.question, DayOrder::default()), round })
 }
 
 /// A round, and the message that it is about.

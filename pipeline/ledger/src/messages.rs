@@ -102,14 +102,14 @@ impl Ledger {
         if let Some(reply) = repeated(&mut transaction, user, new).await? {
             return Ok(BegunTurn::Repeated(Box::new(reply)));
         }
-        sqlx::query(include_str!("../sql/chat/expire.sql"))
+        sqlx::query(include_str!("../sql/messages/expire.sql"))
             .bind(user.as_str())
             .bind(&new.thread)
             .bind(now)
             .execute(&mut *transaction)
             .await
             .doing(BEGINNING)?;
-        sqlx::query(include_str!("../sql/chat/insert_messages.sql"))
+        sqlx::query(include_str!("../sql/messages/insert_messages.sql"))
             .bind(user.as_str())
             .bind(&new.thread)
             .bind(&new.question_id)
@@ -120,7 +120,7 @@ impl Ledger {
             .execute(&mut *transaction)
             .await
             .doing(BEGINNING)?;
-        let begun = sqlx::query(include_str!("../sql/chat/insert_turn.sql"))
+        let begun = sqlx::query(include_str!("../sql/messages/insert_turn.sql"))
             .bind(user.as_str())
             .bind(&new.thread)
             .bind(&new.question_id)
@@ -141,7 +141,7 @@ impl Ledger {
         if let Some(reply) = repeated(&mut connection, user, new).await? {
             return Ok(BegunTurn::Repeated(Box::new(reply)));
         }
-        let seconds: Option<i64> = sqlx::query_scalar(include_str!("../sql/chat/running_for.sql"))
+        let seconds: Option<i64> = sqlx::query_scalar(include_str!("../sql/messages/running_for.sql"))
             .bind(user.as_str())
             .bind(&new.thread)
             .fetch_optional(&mut *connection)
@@ -159,7 +159,7 @@ impl Ledger {
         const DOING: &str = "finishing a turn";
         let finish = async {
             let mut transaction = self.begin_without_clock(DOING).await?;
-            let kept = sqlx::query(include_str!("../sql/chat/finish_turn.sql"))
+            let kept = sqlx::query(include_str!("../sql/messages/finish_turn.sql"))
                 .bind(user.as_str())
                 .bind(reply_id)
                 .bind(ended.status)
@@ -188,7 +188,7 @@ impl Ledger {
         before: Option<&str>,
         limit: i64,
     ) -> Result<Vec<ChatMessage>, Error> {
-        sqlx::query_as(include_str!("../sql/chat/list.sql"))
+        sqlx::query_as(include_str!("../sql/messages/list.sql"))
             .bind(user.as_str())
             .bind(thread)
             .bind(before)
@@ -215,14 +215,14 @@ impl Ledger {
     pub async fn clear_chat(&self, user: &UserId, thread: &str) -> Result<Option<u64>, Error> {
         const DOING: &str = "clearing a chat";
         let (mut transaction, now) = self.begin(DOING).await?;
-        sqlx::query(include_str!("../sql/chat/expire.sql"))
+        sqlx::query(include_str!("../sql/messages/expire.sql"))
             .bind(user.as_str())
             .bind(thread)
             .bind(now)
             .execute(&mut *transaction)
             .await
             .doing(DOING)?;
-        let running: Option<i64> = sqlx::query_scalar(include_str!("../sql/chat/running_for.sql"))
+        let running: Option<i64> = sqlx::query_scalar(include_str!("../sql/messages/running_for.sql"))
             .bind(user.as_str())
             .bind(thread)
             .fetch_optional(&mut *transaction)
@@ -231,7 +231,7 @@ impl Ledger {
         if let Some(seconds) = running {
             return Ok(Some(seconds.unsigned_abs()));
         }
-        sqlx::query(include_str!("../sql/chat/clear.sql"))
+        sqlx::query(include_str!("../sql/messages/clear.sql"))
             .bind(user.as_str())
             .bind(thread)
             .execute(&mut *transaction)
@@ -249,7 +249,7 @@ async fn repeated(
     new: &NewTurn,
 ) -> Result<Option<ChatMessage>, Error> {
     let Some(request) = &new.request_id else { return Ok(None) };
-    let reply: Option<String> = sqlx::query_scalar(include_str!("../sql/chat/repeated.sql"))
+    let reply: Option<String> = sqlx::query_scalar(include_str!("../sql/messages/repeated.sql"))
         .bind(user.as_str())
         .bind(&new.thread)
         .bind(request)
@@ -263,7 +263,7 @@ async fn repeated(
 }
 
 async fn one(connection: &mut PgConnection, user: &UserId, id: &str) -> Result<Option<ChatMessage>, Error> {
-    sqlx::query_as(include_str!("../sql/chat/one.sql"))
+    sqlx::query_as(include_str!("../sql/messages/one.sql"))
         .bind(user.as_str())
         .bind(id)
         .fetch_optional(connection)
