@@ -5,11 +5,7 @@ use std::sync::Arc;
 use assistant::Converse;
 use tokio_util::task::TaskTracker;
 
-use crate::{
-    config::Role,
-    lifecycle::Lifecycle,
-    wiring::App,
-};
+use crate::{config::Role, lifecycle::Lifecycle, wiring::App};
 
 /// The engines of the assistant: the configured one, the one that costs nothing, and the one with a user's key.
 #[derive(Clone)]

@@ -1,3 +1,5 @@
+//! Schedules, and the names of processes.
+
 use super::*;
 
 #[test]

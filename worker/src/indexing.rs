@@ -16,7 +16,7 @@ const AFTER_FAILURE: Duration = Duration::from_secs(5);
 /// Indexes what there is, until `stop`.
 pub async fn index_conversations(ledger: Ledger, stop: CancellationToken) {
     while !stop.is_cancelled() {
-        let rest = match ledger.index_conversations(BATCH).await {
+        let rest = match ledger.in_time(ledger.index_conversations(BATCH)).await {
             // Others have their turn between two batches of a backfill.
             Ok(1..) => Duration::from_millis(5),
             Ok(0) => REST,

@@ -6,8 +6,8 @@ use assistant::{DataTool, Output, Source, SourceKind, ToolFailure, Toolbox};
 use chrono::DateTime;
 use futures::{FutureExt, future::BoxFuture};
 use ledger::{
-    ConversationLine, Found, FoundKind, GoalFilter, GoalRefusal, ItemChange, Ledger, MemoryFilter, NewActionItem,
-    NewPersonMemory, SearchQuery, TaskFilter,
+    ConversationLine, Found, FoundKind, GoalFilter, GoalRefusal, ItemChange, Ledger, MemoryFilter,
+    NewActionItem, NewPersonMemory, SearchQuery, TaskFilter,
 };
 use records::{ActionItem, ActionItemId, ConversationId, Goal, GoalId, Memory, MemoryId, Timestamp, UserId};
 use serde_json::{Value, json};
@@ -81,7 +81,9 @@ impl UserData {
     async fn search(&self, arguments: &Value) -> Done {
         let kinds = arguments.get("kinds").and_then(Value::as_array);
         let wants = |kind: &str| {
-            kinds.is_none_or(|kinds| kinds.is_empty() || kinds.iter().any(|wanted| wanted.as_str() == Some(kind)))
+            kinds.is_none_or(|kinds| {
+                kinds.is_empty() || kinds.iter().any(|wanted| wanted.as_str() == Some(kind))
+            })
         };
         let query = SearchQuery {
             words: clean(arguments, "query").unwrap_or_default(),
@@ -95,7 +97,10 @@ impl UserData {
         };
         let found = self.ledger.search(&self.user, &query).await.map_err(broken)?;
         let results: Vec<Value> = found.iter().map(result).collect();
-        Ok(Output { value: json!({ "results": results }), sources: found.iter().map(source_of_found).collect() })
+        Ok(Output {
+            value: json!({ "results": results }),
+            sources: found.iter().map(source_of_found).collect(),
+        })
     }
 
     /// A conversation, a memory or an action item: ids say nothing about kinds.
@@ -122,7 +127,10 @@ impl UserData {
         if self.may_read.memories {
             let found = self.ledger.memories_named(&self.user, &ids).await.map_err(broken)?;
             if let Some(memory) = found.first() {
-                return Ok(Output { value: of_kind(shapes::memory(memory), "memory"), sources: vec![of_memory(memory)] });
+                return Ok(Output {
+                    value: of_kind(shapes::memory(memory), "memory"),
+                    sources: vec![of_memory(memory)],
+                });
             }
         }
         if self.may_read.action_items {
@@ -146,9 +154,9 @@ impl UserData {
                 "finished_at": moment(line.finished_at),
             })
         };
-        let sources = found
-            .iter()
-            .map(|line| source(&line.conversation_id, SourceKind::Conversation, &line.title, line.started_at));
+        let sources = found.iter().map(|line| {
+            source(&line.conversation_id, SourceKind::Conversation, &line.title, line.started_at)
+        });
         Ok(Output {
             value: json!({ "conversations": found.iter().map(line).collect::<Value>() }),
             sources: sources.collect(),

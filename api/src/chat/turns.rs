@@ -133,8 +133,11 @@ impl Work {
     async fn run(self, stop: impl Future<Output = ()>) {
         let history = self.history().await;
         let apps = self.door.settings.chat.apps.tools(&self.user, self.new.app_id.as_deref());
-        let row =
-            TurnRow { ledger: self.door.ledger.clone(), user: self.user, reply_id: self.new.reply_id.clone() };
+        let row = TurnRow {
+            ledger: self.door.ledger.clone(),
+            user: self.user,
+            reply_id: self.new.reply_id.clone(),
+        };
         let turn = Turn {
             context: Context {
                 now: self.now,

@@ -45,7 +45,15 @@ impl Answer {
 
     /// A status without a body.
     pub(crate) fn bare(status: u16, words: &'static str) -> Self {
-        Self { status, words, schema: None, examples: Vec::new(), headers: Vec::new(), links: Vec::new(), streamed: false }
+        Self {
+            status,
+            words,
+            schema: None,
+            examples: Vec::new(),
+            headers: Vec::new(),
+            links: Vec::new(),
+            streamed: false,
+        }
     }
 
     /// A refusal in one sentence.

@@ -17,6 +17,7 @@ mod keys;
 mod links;
 mod listen;
 mod made;
+mod mcp;
 mod me;
 mod measure;
 mod memories;
@@ -84,6 +85,7 @@ pub(crate) fn all() -> Router<Door> {
         .route("/v1/dev/user/webhooks/{endpoint_id}/rotate-secret", post(webhooks::rotate))
         .route("/v1/dev/user/search", get(search::search))
         .route("/v2/messages", get(messages::list).post(messages::post).delete(messages::clear))
+        .route("/mcp", post(mcp::serve))
         .route("/v1/users/me", get(me::show).patch(me::change))
         .route("/v1/users/me/people", get(people::list).post(people::create))
         .route(

@@ -17,8 +17,8 @@ mod turn;
 pub use arguments::check_arguments;
 pub use offer::{MOST_OFFERED, Offer, Offered, Origin};
 pub use ports::{
-    AppTool, AppTools, Call, Context, Converse, Event, Exchange, Journal, Listener, NoApps, Output, Past, Round,
-    Speaker, Step, ToolFailure, ToolState, Toolbox,
+    AppTool, AppTools, Call, Context, Converse, Event, Exchange, Journal, Listener, NoApps, Output, Past,
+    Round, Speaker, Step, ToolFailure, ToolState, Toolbox,
 };
 pub use reply::{Reply, ReplyStatus, Source, SourceKind, ToolUse, Trouble};
 pub use tools::DataTool;

@@ -4,10 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-use crate::{
-    ports::AppTool,
-    tools::DataTool,
-};
+use crate::{ports::AppTool, tools::DataTool};
 
 /// The most tools that are offered at once: providers refuse more, and models choose badly among many.
 pub const MOST_OFFERED: usize = 64;
@@ -112,7 +109,10 @@ fn nearest(apps: Vec<AppTool>, question: &str, room: usize) -> Vec<AppTool> {
 }
 
 fn words(text: &str) -> HashSet<String> {
-    text.split(|c: char| !c.is_alphanumeric()).filter(|word| word.chars().count() > 2).map(str::to_lowercase).collect()
+    text.split(|c: char| !c.is_alphanumeric())
+        .filter(|word| word.chars().count() > 2)
+        .map(str::to_lowercase)
+        .collect()
 }
 
 /// `name`, or `name_2` and so on when it is taken.
@@ -155,7 +155,12 @@ mod tests {
 
     #[test]
     fn names_are_made_unique_also_against_those_of_the_data_tools() {
-        let apps = vec![tool("a", "search", ""), tool("b", "send", ""), tool("c", "send", ""), tool("d", "send", "")];
+        let apps = vec![
+            tool("a", "search", ""),
+            tool("b", "send", ""),
+            tool("c", "send", ""),
+            tool("d", "send", ""),
+        ];
         let offered = Offer::of([DataTool::Search], apps, "");
         let names: Vec<&str> = offered.iter().map(|tool| tool.name.as_str()).collect();
         assert_eq!(names, ["search", "search_2", "send", "send_2", "send_3"]);

@@ -134,7 +134,8 @@ pub trait Toolbox: Send + Sync {
     fn may(&self, tool: DataTool) -> bool;
 
     /// Runs a tool; its arguments fit its schema.
-    fn call<'a>(&'a self, tool: DataTool, arguments: &'a Value) -> BoxFuture<'a, Result<Output, ToolFailure>>;
+    fn call<'a>(&'a self, tool: DataTool, arguments: &'a Value)
+    -> BoxFuture<'a, Result<Output, ToolFailure>>;
 }
 
 /// A tool of an app that the user has installed.
@@ -160,7 +161,11 @@ pub trait AppTools: Send + Sync {
     fn list(&self) -> BoxFuture<'_, Vec<AppTool>>;
 
     /// Calls one; its arguments fit its schema. What the app says comes back, in an error too.
-    fn call<'a>(&'a self, tool: &'a AppTool, arguments: &'a Value) -> BoxFuture<'a, Result<String, ToolFailure>>;
+    fn call<'a>(
+        &'a self,
+        tool: &'a AppTool,
+        arguments: &'a Value,
+    ) -> BoxFuture<'a, Result<String, ToolFailure>>;
 }
 
 /// Where no app is installed.

@@ -135,7 +135,9 @@ impl SourceKind {
 
     /// The kind of that name.
     pub fn from_name(name: &str) -> Option<Self> {
-        [Self::Conversation, Self::ActionItem, Self::Memory, Self::Goal].into_iter().find(|k| k.as_str() == name)
+        [Self::Conversation, Self::ActionItem, Self::Memory, Self::Goal]
+            .into_iter()
+            .find(|k| k.as_str() == name)
     }
 }
 

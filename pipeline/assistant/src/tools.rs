@@ -156,7 +156,9 @@ impl DataTool {
             }
             Self::CreateMemory => "Remembers a short fact about the user for good.",
             Self::ListGoals => "Lists the user's goals and how far each has come.",
-            Self::SetGoalProgress => "Sets the current value of one goal. Look its id up with `list_goals` first.",
+            Self::SetGoalProgress => {
+                "Sets the current value of one goal. Look its id up with `list_goals` first."
+            }
         }
     }
 
@@ -258,7 +260,10 @@ mod tests {
             assert_eq!(DataTool::from_name(tool.name()), Some(tool));
             let schema = tool.parameters();
             for name in schema["required"].as_array().into_iter().flatten() {
-                assert!(schema["properties"].get(name.as_str().unwrap_or_default()).is_some(), "{tool:?} {name}");
+                assert!(
+                    schema["properties"].get(name.as_str().unwrap_or_default()).is_some(),
+                    "{tool:?} {name}"
+                );
             }
             assert_eq!(tool.scope().ends_with(":write"), tool.writes(), "{tool:?}");
         }

@@ -9,11 +9,7 @@ use std::{
     time::Duration,
 };
 
-use futures::{
-    FutureExt, StreamExt,
-    future::BoxFuture,
-    stream,
-};
+use futures::{FutureExt, StreamExt, future::BoxFuture, stream};
 use serde_json::Value;
 use tokio::time::{Instant, timeout};
 
@@ -22,8 +18,8 @@ use crate::{
     gate,
     offer::{Offer, Offered, Origin},
     ports::{
-        AppTool, AppTools, Call, Context, Converse, Event, Exchange, Journal, Listener, Past, Round, Step, ToolState,
-        Toolbox,
+        AppTool, AppTools, Call, Context, Converse, Event, Exchange, Journal, Listener, Past, Round, Step,
+        ToolState, Toolbox,
     },
     reply::{Reply, ReplyStatus, Source, ToolUse, Trouble},
     tools::DataTool,
@@ -48,14 +44,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self {
-            time: Duration::from_secs(120),
-            rounds: 8,
-            calls: 16,
-            at_once: 4,
-            result: 16_000,
-            sources: 50,
-        }
+        Self { time: Duration::from_secs(120), rounds: 8, calls: 16, at_once: 4, result: 16_000, sources: 50 }
     }
 }
 
@@ -190,14 +179,20 @@ impl Turn {
         Exchange { call: call.clone(), result, foreign }
     }
 
-    async fn call(&self, call: &Call, tool: &Offered, progress: &Mutex<Progress>) -> (Result<Value, String>, bool) {
+    async fn call(
+        &self,
+        call: &Call,
+        tool: &Offered,
+        progress: &Mutex<Progress>,
+    ) -> (Result<Value, String>, bool) {
         if let Err(problem) = check_arguments(&tool.parameters, &call.arguments) {
             return (Err(problem), false);
         }
         if let Origin::App(app) = &tool.origin
             && !gate::lets(app, &lock(progress).heard, &self.question)
         {
-            let words = "Refused: another app has answered in this turn, and the person did not name this app.";
+            let words =
+                "Refused: another app has answered in this turn, and the person did not name this app.";
             return (Err(words.to_owned()), false);
         }
         let event = |state| Event::Tool {
@@ -234,7 +229,12 @@ impl Turn {
         Ok(output.value)
     }
 
-    async fn call_app(&self, app: &AppTool, arguments: &Value, progress: &Mutex<Progress>) -> Result<Value, String> {
+    async fn call_app(
+        &self,
+        app: &AppTool,
+        arguments: &Value,
+        progress: &Mutex<Progress>,
+    ) -> Result<Value, String> {
         lock(progress).heard.insert(app.app_id.clone());
         let bounded = |text: String| text.chars().take(self.limits.result).collect::<String>();
         let answer = self.ports.apps.call(app, arguments).await;

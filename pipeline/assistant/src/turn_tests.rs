@@ -1,6 +1,11 @@
+//! A turn over scripted engines and tools: its calls, its bounds and its end.
+
 #![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
 
-use std::{future::pending, sync::atomic::{AtomicUsize, Ordering}};
+use std::{
+    future::pending,
+    sync::atomic::{AtomicUsize, Ordering},
+};
 
 use chrono_tz::Tz;
 use futures::future::{BoxFuture, FutureExt, ready};
@@ -125,10 +130,8 @@ fn turn(question: &str, steps: Vec<Step>) -> (Turn, Arc<World>) {
 
 #[tokio::test]
 async fn a_turn_calls_its_tools_and_keeps_the_answer_with_the_sources_that_it_quotes() {
-    let steps = vec![
-        calls(vec![call("search", json!({"query": "x"}))]),
-        answer("Here.", Some(vec!["a".to_owned()])),
-    ];
+    let steps =
+        vec![calls(vec![call("search", json!({"query": "x"}))]), answer("Here.", Some(vec!["a".to_owned()]))];
     let (turn, world) = turn("x?", steps);
     let reply = turn.run(pending()).await;
     assert_eq!((reply.status, reply.text.as_str()), (ReplyStatus::Completed, "Here."));
@@ -151,11 +154,13 @@ async fn wrong_arguments_and_tools_that_may_not_be_used_reach_nothing() {
 
 #[tokio::test]
 async fn an_app_that_the_person_did_not_name_is_not_called_behind_another() {
-    let one = || vec![
-        calls(vec![call("ask_alpha", json!({"n": 1}))]),
-        calls(vec![call("ask_beta", json!({"n": 2}))]),
-        answer("Done.", None),
-    ];
+    let one = || {
+        vec![
+            calls(vec![call("ask_alpha", json!({"n": 1}))]),
+            calls(vec![call("ask_beta", json!({"n": 2}))]),
+            answer("Done.", None),
+        ]
+    };
     let (first, world) = turn("Ask alpha", one());
     first.run(pending()).await;
     assert_eq!(*world.app_calls.lock().unwrap(), ["ask_alpha"]);

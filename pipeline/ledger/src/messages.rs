@@ -155,7 +155,12 @@ impl Ledger {
     ///
     /// # Errors
     /// When the database does not answer.
-    pub async fn finish_turn(&self, user: &UserId, reply_id: &str, ended: &FinishedTurn) -> Result<bool, Error> {
+    pub async fn finish_turn(
+        &self,
+        user: &UserId,
+        reply_id: &str,
+        ended: &FinishedTurn,
+    ) -> Result<bool, Error> {
         const DOING: &str = "finishing a turn";
         let finish = async {
             let mut transaction = self.begin_without_clock(DOING).await?;

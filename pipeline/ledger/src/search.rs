@@ -245,7 +245,8 @@ mod tests {
 
     #[test]
     fn what_holds_all_the_words_comes_first_whatever_its_kind() {
-        let passages = vec![found("c1", FoundKind::Conversation, true), found("c2", FoundKind::Conversation, false)];
+        let passages =
+            vec![found("c1", FoundKind::Conversation, true), found("c2", FoundKind::Conversation, false)];
         let memories = vec![found("m1", FoundKind::Memory, false)];
         let items = vec![found("a1", FoundKind::ActionItem, true)];
         let ids: Vec<String> =

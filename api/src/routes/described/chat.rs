@@ -40,7 +40,11 @@ fn post() -> Operation {
         Drawing::of(messages::read_message),
         &[
             ("text", "What is asked.", ""),
-            ("id", "A name of the client's own: a repeat asks nothing again and answers with what came of it.", ""),
+            (
+                "id",
+                "A name of the client's own: a repeat asks nothing again and answers with what came of it.",
+                "",
+            ),
         ],
     )
     .not_blank(&["text"]);
@@ -85,7 +89,9 @@ fn clear() -> Operation {
         &[("app_id", "The chat of this app; the main chat when it is left out.", "")],
     );
     Operation::new("delete", MESSAGES, "clear_messages", TAG, "Clear a chat")
-        .says("Removes all its messages for good. What the assistant wrote elsewhere (tasks, memories) stays.")
+        .says(
+            "Removes all its messages for good. What the assistant wrote elsewhere (tasks, memories) stays.",
+        )
         .needs(Scope::ChatWrite)
         .query(query)
         .answers(Answer::gone())
@@ -100,7 +106,11 @@ fn find() -> Operation {
         Drawing::of(search::read_search),
         &[
             ("q", "Words; \"double quotes\" keep words together, `or` and `-word` work.", ""),
-            ("kinds", "Any of these kinds, separated by commas; all that the key may read when it is left out.", ""),
+            (
+                "kinds",
+                "Any of these kinds, separated by commas; all that the key may read when it is left out.",
+                "",
+            ),
             ("start_date", "Not before this moment.", ""),
             ("end_date", "Not after this moment; a date means the whole UTC day.", ""),
             ("limit", "At most this many.", "20"),

@@ -82,17 +82,15 @@ impl Line {
 }
 
 fn unanswered(failed: LineFailure<Fault>) -> Unanswered {
-        match failed {
-            LineFailure::CircuitOpen(wait) => {
-                Unanswered::Failed(Failure::while_open(FailureCode::ModelUnavailable, wait))
-            }
-            LineFailure::Failed { fault: Fault::NotUnderstood(field), .. } => {
-                Unanswered::NotUnderstood(field)
-            }
-            LineFailure::Failed { fault: Fault::Failed { code, retry_after, .. }, open_for } => {
-                Unanswered::Failed(failure(code, retry_after, open_for))
-            }
+    match failed {
+        LineFailure::CircuitOpen(wait) => {
+            Unanswered::Failed(Failure::while_open(FailureCode::ModelUnavailable, wait))
         }
+        LineFailure::Failed { fault: Fault::NotUnderstood(field), .. } => Unanswered::NotUnderstood(field),
+        LineFailure::Failed { fault: Fault::Failed { code, retry_after, .. }, open_for } => {
+            Unanswered::Failed(failure(code, retry_after, open_for))
+        }
+    }
 }
 
 /// While the circuit is open, an unavailable server costs the job no attempt.

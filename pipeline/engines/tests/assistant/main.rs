@@ -18,7 +18,12 @@ const RECALL: f64 = 0.85;
 async fn ask(question: &str) -> (Reply, Vec<Made>) {
     let world = Arc::new(World::load());
     let turn = Turn {
-        context: Context { now: world.now, zone: world.zone, user_name: Some("Ann".to_owned()), is_first: false },
+        context: Context {
+            now: world.now,
+            zone: world.zone,
+            user_name: Some("Ann".to_owned()),
+            is_first: false,
+        },
         history: Vec::new(),
         question: question.to_owned(),
         ports: Ports {
@@ -39,12 +44,17 @@ fn judge(expected: &Value, reply: &Reply, made: &[Made]) -> (Vec<String>, bool) 
     let mut faults = Vec::new();
     let sources: Vec<&str> = reply.sources.iter().map(|source| source.id.as_str()).collect();
     let list = |name: &str| -> Vec<&str> {
-        expected[name].as_array().map(|ids| ids.iter().map(|id| id.as_str().unwrap()).collect()).unwrap_or_default()
+        expected[name]
+            .as_array()
+            .map(|ids| ids.iter().map(|id| id.as_str().unwrap()).collect())
+            .unwrap_or_default()
     };
     if let Some(tool) = expected.get("tool") {
         match tool.as_str() {
             None if !made.is_empty() => faults.push("called something".to_owned()),
-            Some(tool) if !made.iter().any(|made| made.name == tool) => faults.push(format!("did not call {tool}")),
+            Some(tool) if !made.iter().any(|made| made.name == tool) => {
+                faults.push(format!("did not call {tool}"))
+            }
             _ => {}
         }
     }
@@ -88,7 +98,11 @@ fn compare(write: &Value, tool: &Value, made: &Made) -> Vec<String> {
         let fits = match name.as_str() {
             "has" => {
                 let words = format!("{}{}", arguments["description"], arguments["content"]).to_lowercase();
-                value.as_array().unwrap().iter().all(|word| words.contains(&word.as_str().unwrap().to_lowercase()))
+                value
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .all(|word| words.contains(&word.as_str().unwrap().to_lowercase()))
             }
             "due" => arguments.get("due_at").unwrap_or(&Value::Null) == value,
             "arguments" => arguments == value,
@@ -165,7 +179,9 @@ async fn every_line_of_an_answer_quotes_what_is_there() {
 #[tokio::test]
 async fn a_long_or_strange_message_writes_nothing_and_ends() {
     let long = "remind ".repeat(1_000);
-    for question in ["", "?", "\"\"", "🧠🧠", "remind me to", "remember", "mark as done", "set goal to", &long] {
+    for question in
+        ["", "?", "\"\"", "🧠🧠", "remind me to", "remember", "mark as done", "set goal to", &long]
+    {
         let (reply, made) = ask(question).await;
         assert!(made.iter().all(|made| !made.writes), "{question}: {made:?}");
         assert!(!reply.text.is_empty(), "{question}");

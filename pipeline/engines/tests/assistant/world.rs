@@ -4,7 +4,8 @@ use std::collections::HashSet;
 use std::sync::Mutex;
 
 use assistant::{
-    AppTool, AppTools, DataTool, Event, Journal, Listener, Output, Reply, Source, SourceKind, ToolFailure, Toolbox,
+    AppTool, AppTools, DataTool, Event, Journal, Listener, Output, Reply, Source, SourceKind, ToolFailure,
+    Toolbox,
 };
 use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
@@ -69,7 +70,9 @@ impl World {
                 && until.is_none_or(|until| at.is_some_and(|at| at < until))
         };
         let worded = |thing: &Value, field: &str| {
-            arguments["query"].as_str().is_none_or(|query| !stems(query).is_disjoint(&stems(thing[field].as_str().unwrap())))
+            arguments["query"]
+                .as_str()
+                .is_none_or(|query| !stems(query).is_disjoint(&stems(thing[field].as_str().unwrap())))
         };
         match tool {
             DataTool::Search => Ok(self.search(arguments, limit)),
@@ -102,7 +105,8 @@ impl World {
                     DataTool::SetGoalProgress => ("goals", SourceKind::Goal, "title"),
                     _ => ("action_items", SourceKind::ActionItem, "description"),
                 };
-                let mut thing = self.named(list, &arguments["id"]).ok_or(ToolFailure("Not found.".to_owned()))?;
+                let mut thing =
+                    self.named(list, &arguments["id"]).ok_or(ToolFailure("Not found.".to_owned()))?;
                 for (name, value) in arguments.as_object().unwrap() {
                     thing[name] = value.clone();
                 }
@@ -143,13 +147,19 @@ impl World {
             for thing in self.all(list) {
                 let passages: Vec<String> = match kind {
                     "conversation" => vec![
-                        format!("{}\n{}", thing["title"].as_str().unwrap(), thing["overview"].as_str().unwrap()),
+                        format!(
+                            "{}\n{}",
+                            thing["title"].as_str().unwrap(),
+                            thing["overview"].as_str().unwrap()
+                        ),
                         thing["text"].as_str().unwrap().replace(". ", ".\n"),
                     ],
                     _ => vec![thing[fields[0]].as_str().unwrap().to_owned()],
                 };
                 let rate = |passage: &str| match &phrase {
-                    Some(phrase) => 100 * usize::from(passage.replace('\n', " ").to_lowercase().contains(phrase)),
+                    Some(phrase) => {
+                        100 * usize::from(passage.replace('\n', " ").to_lowercase().contains(phrase))
+                    }
                     None => wanted.intersection(&stems(passage)).count(),
                 };
                 let best = passages.iter().max_by_key(|passage| rate(passage)).unwrap();
@@ -198,7 +208,11 @@ impl Toolbox for World {
         !self.denied.contains(&tool)
     }
 
-    fn call<'a>(&'a self, tool: DataTool, arguments: &'a Value) -> BoxFuture<'a, Result<Output, ToolFailure>> {
+    fn call<'a>(
+        &'a self,
+        tool: DataTool,
+        arguments: &'a Value,
+    ) -> BoxFuture<'a, Result<Output, ToolFailure>> {
         self.note(tool.name(), arguments, tool.writes());
         ready(self.run(tool, arguments)).boxed()
     }
@@ -218,7 +232,11 @@ impl AppTools for World {
         ready(tools.collect()).boxed()
     }
 
-    fn call<'a>(&'a self, tool: &'a AppTool, arguments: &'a Value) -> BoxFuture<'a, Result<String, ToolFailure>> {
+    fn call<'a>(
+        &'a self,
+        tool: &'a AppTool,
+        arguments: &'a Value,
+    ) -> BoxFuture<'a, Result<String, ToolFailure>> {
         self.note(&tool.name, arguments, true);
         ready(Ok("ok".to_owned())).boxed()
     }

@@ -48,10 +48,6 @@ impl Ledger {
     /// # Errors
     /// When the database does not answer.
     pub async fn index_conversations(&self, limit: i64) -> Result<usize, Error> {
-        self.in_time(self.try_index(limit)).await
-    }
-
-    async fn try_index(&self, limit: i64) -> Result<usize, Error> {
         let mut transaction = self.begin_without_clock(DOING).await?;
         let mut due: Vec<DueRow> = sqlx::query_as(include_str!("../../sql/search/due.sql"))
             .bind(limit)

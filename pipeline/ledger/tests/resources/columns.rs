@@ -7,6 +7,8 @@ use crate::world::World;
 const BELONGS: &[(&str, &str, &str)] = &[
     ("action_items", "conversation_id", "conversations"),
     ("action_items", "user_id", "users"),
+    ("chat_messages", "user_id", "users"),
+    ("chat_turns", "reply_id", "chat_messages"),
     ("conversations", "user_id", "users"),
     ("developer_keys", "user_id", "users"),
     ("embeddings", "conversation_id", "conversations"),
@@ -24,6 +26,7 @@ const BELONGS: &[(&str, &str, &str)] = &[
     ("reminders", "action_item_id", "action_items"),
     ("replay_items", "operation_id", "replay_operations"),
     ("request_keys", "user_id", "users"),
+    ("search_entries", "conversation_id", "conversations"),
     ("stage_checkpoints", "job_id", "finalization_jobs"),
     ("transcript_segments", "conversation_id", "conversations"),
     ("user_usage", "user_id", "users"),
@@ -34,11 +37,13 @@ const BELONGS: &[(&str, &str, &str)] = &[
 /// Each table with the columns that may be empty. The tables that are not named have none.
 const MAY_BE_EMPTY: &[(&str, &str)] = &[
     ("action_items", "due_at completed_at conversation_id revision"),
+    ("chat_messages", "app_id"),
+    ("chat_turns", "request_id trouble"),
     (
         "conversations",
         "folder_id geolocation external_data private_text text_source text_source_spec \
          client_session_id client_device_id client_platform last_append_at engine counted_bytes \
-         live_epoch live_timeout last_activity_at process_after live_process live_since",
+         live_epoch live_timeout last_activity_at process_after live_process live_since indexed_revision",
     ),
     ("developer_keys", "last_used_at expires_at revoked_at"),
     (

@@ -13,12 +13,16 @@ use crate::embedded::text::{pattern, words};
 
 /// Questions about what was said, whatever they name.
 static RECALL: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(r"(?i)^(?:what|when|where|who|why|which|how)\b.*\b(?:did|said|say|told|tell|talk(?:ed)?|discuss(?:ed)?|mention(?:ed)?|decide[d]?|agree[d]?)\b|^(?:did|have|had|was|were)\b|^(?:find|search|do you remember|remember|remind me|don't|do not|never|mark|what do you know)\b")
+    pattern(
+        r"(?i)^(?:what|when|where|who|why|which|how)\b.*\b(?:did|said|say|told|tell|talk(?:ed)?|discuss(?:ed)?|mention(?:ed)?|decide[d]?|agree[d]?)\b|^(?:did|have|had|was|were)\b|^(?:find|search|do you remember|remember|remind me|don't|do not|never|mark|what do you know)\b",
+    )
 });
 static HASH: LazyLock<Pattern> = LazyLock::new(|| pattern(r"(?:^|[\s(])(?P<value>[#@][\p{L}\p{N}_.-]+)"));
 static NUMBER: LazyLock<Pattern> = LazyLock::new(|| pattern(r"-?\b\d+(?:[.,]\d+)?\b"));
 static PLACE: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(r"\b(?:in|for|at|of|near|to|from)\s+(?:the\s+)?(?P<value>\p{Lu}[\p{L}'-]*(?:\s+(?:(?:de|da|la|am|an der|upon)\s+)?\p{Lu}[\p{L}'-]*)*)")
+    pattern(
+        r"\b(?:in|for|at|of|near|to|from)\s+(?:the\s+)?(?P<value>\p{Lu}[\p{L}'-]*(?:\s+(?:(?:de|da|la|am|an der|upon)\s+)?\p{Lu}[\p{L}'-]*)*)",
+    )
 });
 static EMAIL: LazyLock<Pattern> = LazyLock::new(|| pattern(r"[\w.+-]+@[\w-]+\.[\w.-]+"));
 static LINK: LazyLock<Pattern> = LazyLock::new(|| pattern(r"https?://[^\s]+"));
@@ -29,8 +33,8 @@ static NO: LazyLock<Pattern> = LazyLock::new(|| pattern(r"(?i)\b(?:no|off|false|
 
 /// Words of tools' names that name nothing.
 const GENERIC: [&str; 22] = [
-    "get", "set", "send", "post", "put", "create", "make", "add", "list", "find", "search", "fetch", "update", "delete",
-    "remove", "call", "run", "do", "show", "read", "write", "new",
+    "get", "set", "send", "post", "put", "create", "make", "add", "list", "find", "search", "fetch",
+    "update", "delete", "remove", "call", "run", "do", "show", "read", "write", "new",
 ];
 
 pub(super) fn step(turn: &Turn<'_>) -> Option<Step> {
@@ -89,14 +93,16 @@ fn is_named(said: &[String], tool: &AppTool) -> bool {
     let there: HashSet<String> = said.iter().map(|word| crate::embedded::text::stem(word)).collect();
     // One common word ("message") is no name, unless the tool is called by its verb, too.
     let all = own.iter().all(|word| there.contains(&crate::embedded::text::stem(word)));
-    let verb = tool.name.split(['_', '-']).any(|word| GENERIC.contains(&word) && said.iter().any(|said| said == word));
+    let verb = tool
+        .name
+        .split(['_', '-'])
+        .any(|word| GENERIC.contains(&word) && said.iter().any(|said| said == word));
     named || (!own.is_empty() && all && (own.len() > 1 || verb))
 }
 
 fn nearness(text: &str, tool: &AppTool) -> usize {
     let own = format!("{} {} {}", tool.app_name, tool.name.replace(['_', '-'], " "), tool.description);
-    let (asked, own): (HashSet<String>, HashSet<String>) =
-        (words(text).collect(), words(&own).collect());
+    let (asked, own): (HashSet<String>, HashSet<String>) = (words(text).collect(), words(&own).collect());
     let shared = stems(text).intersection(&stems(&own.iter().cloned().collect::<Vec<_>>().join(" "))).count();
     2 * shared + asked.intersection(&own).count()
 }
@@ -117,7 +123,10 @@ fn arguments(turn: &Turn<'_>, tool: &AppTool) -> Result<Value, Vec<String>> {
     // What can be recognized by its form takes its words before what takes any.
     let mut names: Vec<(&String, &Value)> = properties.iter().collect();
     names.sort_by_key(|(name, schema)| is_free_text(name, schema));
-    let free = names.iter().filter(|(name, schema)| is_free_text(name, schema) && required.contains(&name.as_str())).count();
+    let free = names
+        .iter()
+        .filter(|(name, schema)| is_free_text(name, schema) && required.contains(&name.as_str()))
+        .count();
     for (name, schema) in names {
         let must = required.contains(&name.as_str());
         match found.value(name, schema, must && free == 1) {
@@ -189,7 +198,8 @@ impl Found<'_> {
         let text = &self.turn.message.text;
         if let Some(choices) = schema.get("enum").and_then(Value::as_array) {
             let said = text.to_lowercase();
-            let fits = |choice: &&Value| choice.as_str().is_some_and(|choice| said.contains(&choice.to_lowercase()));
+            let fits =
+                |choice: &&Value| choice.as_str().is_some_and(|choice| said.contains(&choice.to_lowercase()));
             return choices.iter().find(fits).cloned();
         }
         match type_of(schema) {

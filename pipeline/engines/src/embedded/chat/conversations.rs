@@ -14,11 +14,15 @@ use crate::embedded::text::{pattern, shortened};
 
 /// Words that ask for conversations as such, and name no topic.
 static GENERIC: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(r"(?i)\b(?:summari[sz]e|summary|summaries|recap|overview|review|show|list|give|conversations?|talks?|talked|chats?|chatted|meetings?|met|meet|calls?|discuss(?:ed|ions?)?|spoke|speak|spoken|recordings?|recorded|happen(?:ed|ing)?|highlights?|events?|busy|digest|catch|latest|recent(?:ly)?|went|topics?|subjects?|read|everything|remember|memories of)\b")
+    pattern(
+        r"(?i)\b(?:summari[sz]e|summary|summaries|recap|overview|review|show|list|give|conversations?|talks?|talked|chats?|chatted|meetings?|met|meet|calls?|discuss(?:ed|ions?)?|spoke|speak|spoken|recordings?|recorded|happen(?:ed|ing)?|highlights?|events?|busy|digest|catch|latest|recent(?:ly)?|went|topics?|subjects?|read|everything|remember|memories of)\b",
+    )
 });
 /// "My latest conversations", where no span is named.
 static LATEST: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(r"(?i)\b(?:my|the|our) (?:\w+ )?(?:latest|last|recent|newest) (?:conversations?|talks?|chats?|meetings?|recordings?)\b|\bwhat (?:did|have) (?:i|we) (?:just |recently |lately )?(?:talk(?:ed)?|discuss(?:ed)?|chat(?:ted)?|speak|spoken) ?(?:about)?(?: lately| recently)?[\s?.!]*$|^(?:show|list)(?: me)?(?: all)? my conversations\W*$")
+    pattern(
+        r"(?i)\b(?:my|the|our) (?:\w+ )?(?:latest|last|recent|newest) (?:conversations?|talks?|chats?|meetings?|recordings?)\b|\bwhat (?:did|have) (?:i|we) (?:just |recently |lately )?(?:talk(?:ed)?|discuss(?:ed)?|chat(?:ted)?|speak|spoken) ?(?:about)?(?: lately| recently)?[\s?.!]*$|^(?:show|list)(?: me)?(?: all)? my conversations\W*$",
+    )
 });
 
 /// How many conversations are read.

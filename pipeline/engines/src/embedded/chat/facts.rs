@@ -11,13 +11,20 @@ use crate::embedded::pattern::Pattern;
 use crate::embedded::text::{pattern, shortened};
 
 static ABOUT: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(r"(?i)\b(?:what|anything|everything|something|all|facts?|memories|memory|things?)\b.{0,30}?\b(?:know|knew|remember|remembered|learned|learnt|stored|saved|noted|kept|have on file|memories|memory|facts?)\b(?: (?:so far|right now|exactly|already))?(?: (?:about|of|on|regarding) (?P<about>[^?!]+))?")
+    pattern(
+        r"(?i)\b(?:what|anything|everything|something|all|facts?|memories|memory|things?)\b.{0,30}?\b(?:know|knew|remember|remembered|learned|learnt|stored|saved|noted|kept|have on file|memories|memory|facts?)\b(?: (?:so far|right now|exactly|already))?(?: (?:about|of|on|regarding) (?P<about>[^?!]+))?",
+    )
 });
-static TELL: LazyLock<Pattern> =
-    LazyLock::new(|| pattern(r"(?i)^(?:tell me (?:what you know )?|what (?:is|are) (?:my|the|your) (?:memories|facts) )about (?P<about>[^?!]+)"));
-static MINE: LazyLock<Pattern> =
-    LazyLock::new(|| pattern(r"(?i)^(?:(?:show|list|give)(?: me)? )?(?:all )?(?:of )?(?:my|the) memories\W*$|^who am i\W*$"));
-static MYSELF: LazyLock<Pattern> = LazyLock::new(|| pattern(r"(?i)^(?:me|myself|my (?:life|person|self))\W*$"));
+static TELL: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:tell me (?:what you know )?|what (?:is|are) (?:my|the|your) (?:memories|facts) )about (?P<about>[^?!]+)",
+    )
+});
+static MINE: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(r"(?i)^(?:(?:show|list|give)(?: me)? )?(?:all )?(?:of )?(?:my|the) memories\W*$|^who am i\W*$")
+});
+static MYSELF: LazyLock<Pattern> =
+    LazyLock::new(|| pattern(r"(?i)^(?:me|myself|my (?:life|person|self))\W*$"));
 static OWN: LazyLock<Pattern> = LazyLock::new(|| pattern(r"(?i)^my (?P<what>.+)$"));
 
 /// How many are named.

@@ -13,19 +13,27 @@ use crate::embedded::text::pattern;
 static GOALS: LazyLock<Pattern> = LazyLock::new(|| pattern(r"(?i)\bgoals?\b"));
 /// "Set my book goal to 8", "update the goal reading to 8 of 12".
 static SET: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(r"(?i)^(?:set|update|change|put|log|record|move|bring|raise|lower|increase|decrease)\b(?P<which>.*?\bgoals?\b.*?)\b(?:to|at|=)\s*(?P<value>-?\d+(?:[.,]\d+)?)\b")
+    pattern(
+        r"(?i)^(?:set|update|change|put|log|record|move|bring|raise|lower|increase|decrease)\b(?P<which>.*?\bgoals?\b.*?)\b(?:to|at|=)\s*(?P<value>-?\d+(?:[.,]\d+)?)\b",
+    )
 });
 /// "Add 5 km to my running goal".
 static ADD: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(r"(?i)^(?:add|log|record)\s+(?P<value>\d+(?:[.,]\d+)?)\b(?P<unit>[^\d]*?)\b(?:to|towards?|for|on)\b(?P<which>.*\bgoals?\b.*)$")
+    pattern(
+        r"(?i)^(?:add|log|record)\s+(?P<value>\d+(?:[.,]\d+)?)\b(?P<unit>[^\d]*?)\b(?:to|towards?|for|on)\b(?P<which>.*\bgoals?\b.*)$",
+    )
 });
 /// "My sugar goal is reached".
 static REACHED: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(r"(?i)^(?:mark\s+(?P<which>.*\bgoals?\b.*?)\s+(?:as\s+)?|(?P<whose>(?:my|the)\b.*\bgoals?\b.*?)\s+is\s+)(?:reached|done|achieved|completed?)\W*$")
+    pattern(
+        r"(?i)^(?:mark\s+(?P<which>.*\bgoals?\b.*?)\s+(?:as\s+)?|(?P<whose>(?:my|the)\b.*\bgoals?\b.*?)\s+is\s+)(?:reached|done|achieved|completed?)\W*$",
+    )
 });
 /// Words around a goal that name none.
 static AROUND: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(r"(?i)\b(?:goals?|progress|status|value|current|far|show|list|going|stand(?:ing)?|reach(?:ed)?|achieve[d]?|towards?|track|doing|active|update|set)\b")
+    pattern(
+        r"(?i)\b(?:goals?|progress|status|value|current|far|show|list|going|stand(?:ing)?|reach(?:ed)?|achieve[d]?|towards?|track|doing|active|update|set)\b",
+    )
 });
 
 pub(super) fn step(turn: &Turn<'_>) -> Option<Step> {
@@ -59,7 +67,10 @@ fn change(bare: &str) -> Option<(String, Change)> {
         return Some((found["which"].to_owned(), Change::To(value(&found["value"])?)));
     }
     if let Some(found) = ADD.captures(bare) {
-        return Some((format!("{} {}", &found["which"], &found["unit"]), Change::By(value(&found["value"])?)));
+        return Some((
+            format!("{} {}", &found["which"], &found["unit"]),
+            Change::By(value(&found["value"])?),
+        ));
     }
     let found = REACHED.captures(bare)?;
     let which = found.name("which").or_else(|| found.name("whose"))?;

@@ -63,15 +63,8 @@ struct Turn<'a> {
 
 /// What the rules do: the first that feels addressed answers.
 fn step(turn: &Turn<'_>) -> Step {
-    let rules: [fn(&Turn<'_>) -> Option<Step>; 7] = [
-        chatter::step,
-        app::step,
-        goals::step,
-        wish::step,
-        tasks::step,
-        facts::step,
-        conversations::step,
-    ];
+    let rules: [fn(&Turn<'_>) -> Option<Step>; 7] =
+        [chatter::step, app::step, goals::step, wish::step, tasks::step, facts::step, conversations::step];
     rules.iter().find_map(|rule| rule(turn)).unwrap_or_else(|| passages::step(turn))
 }
 
@@ -91,7 +84,10 @@ impl Turn<'_> {
     fn calls<const N: usize>(&self, calls: [(DataTool, Value); N]) -> Step {
         let offered = |tool: DataTool| self.round.tools.iter().any(|offered| offered.name == tool.name());
         if let Some((missing, _)) = calls.iter().find(|(tool, _)| !offered(*tool)) {
-            return answer(format!("The key of this chat may not do that: it lacks the scope {}.", missing.scope()));
+            return answer(format!(
+                "The key of this chat may not do that: it lacks the scope {}.",
+                missing.scope()
+            ));
         }
         let calls = calls.into_iter().enumerate().map(|(number, (tool, arguments))| Call {
             id: format!("call_{}_{number}", self.round.rounds.len()),

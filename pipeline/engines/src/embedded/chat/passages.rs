@@ -14,7 +14,9 @@ use crate::embedded::text::{pattern, shortened, words};
 
 /// Words of a question that say what is to be done with what is found.
 static ASKING: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(r"(?i)\b(?:find|search(?: for)?|look (?:up|for)|show|list|tell|explain|remember|remind|recall|conversations?|talk(?:ed|s|ing)?|chat(?:ted|s)?|discuss(?:ed|ion|ions)?|mention(?:ed|s)?|spoke|anything|everything|question|answer|details?|information|info|please|exactly)\b")
+    pattern(
+        r"(?i)\b(?:find|search(?: for)?|look (?:up|for)|show|list|tell|explain|remember|remind|recall|conversations?|talk(?:ed|s|ing)?|chat(?:ted|s)?|discuss(?:ed|ion|ions)?|mention(?:ed|s)?|spoke|anything|everything|question|answer|details?|information|info|please|exactly)\b",
+    )
 });
 
 /// Of the words of a question this part must stand in a passage.
@@ -62,9 +64,8 @@ fn wanted(turn: &Turn<'_>) -> Wanted {
     let stems = stems(&topic);
     // The words themselves and not their stems: the database has stems of its own.
     let mut seen = HashSet::new();
-    let kept = words(&topic).filter(|word| {
-        stems.contains(&crate::embedded::text::stem(word)) && seen.insert(word.clone())
-    });
+    let kept = words(&topic)
+        .filter(|word| stems.contains(&crate::embedded::text::stem(word)) && seen.insert(word.clone()));
     let query = kept.take(12).collect::<Vec<_>>().join(" ");
     Wanted { query, stems, phrases: Vec::new() }
 }
@@ -141,7 +142,8 @@ fn quotation(turn: &Turn<'_>, wanted: &Wanted, result: &Value) -> String {
 
 /// The line of a passage that has most of the words, and the one behind it where there is room.
 fn excerpt(wanted: &Wanted, passage: &str, title: &str) -> String {
-    let lines: Vec<&str> = passage.lines().map(str::trim).filter(|line| !line.is_empty() && *line != title).collect();
+    let lines: Vec<&str> =
+        passage.lines().map(str::trim).filter(|line| !line.is_empty() && *line != title).collect();
     let rate = |line: &str| {
         let phrase = wanted.phrases.iter().any(|phrase| line.to_lowercase().contains(&phrase.to_lowercase()));
         share(&wanted.stems, line) + f64::from(u8::from(phrase))

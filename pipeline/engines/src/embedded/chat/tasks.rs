@@ -12,22 +12,32 @@ use crate::embedded::pattern::Pattern;
 use crate::embedded::text::{capitalised, pattern};
 
 static TASKS: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(r"(?i)\b(?:tasks?|to-?dos?|to-?do'?s|to do(?:s| list)|action items?|reminders?|deadlines?|overdue|check ?list)\b|\b(?:is|are|was|were|'s|falls?|comes?|anything|what|things?)\s+(?:still\s+)?due\b|\b(?:do|must|should|shall) (?:i|we) (?:still )?(?:have|need|got|do)\b.*\bdo\b|\b(?:have|need|got|left|remains?|supposed|still) to (?:do|get done)\b|\bon my (?:plate|list|agenda)\b|\bto get done\b|\bwhat should i (?:do|work on|tackle)\b|\bwhat (?:is|'s) next\b|\bi (?:have|'ve)? ?(?:still )?(?:open|pending|outstanding)\b")
+    pattern(
+        r"(?i)\b(?:tasks?|to-?dos?|to-?do'?s|to do(?:s| list)|action items?|reminders?|deadlines?|overdue|check ?list)\b|\b(?:is|are|was|were|'s|falls?|comes?|anything|what|things?)\s+(?:still\s+)?due\b|\b(?:do|must|should|shall) (?:i|we) (?:still )?(?:have|need|got|do)\b.*\bdo\b|\b(?:have|need|got|left|remains?|supposed|still) to (?:do|get done)\b|\bon my (?:plate|list|agenda)\b|\bto get done\b|\bwhat should i (?:do|work on|tackle)\b|\bwhat (?:is|'s) next\b|\bi (?:have|'ve)? ?(?:still )?(?:open|pending|outstanding)\b",
+    )
 });
 static DONE: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(r"(?i)\b(?:finish(?:ed)?|completed?|accomplish(?:ed)?|got done|get done|getting done|ticked off|checked off|closed|achieved)\b|\b(?:tasks?|to-?dos?|items?)\b.*\b(?:done|finished)\b|\bdone (?:tasks?|to-?dos?|items?)\b")
+    pattern(
+        r"(?i)\b(?:finish(?:ed)?|completed?|accomplish(?:ed)?|got done|get done|getting done|ticked off|checked off|closed|achieved)\b|\b(?:tasks?|to-?dos?|items?)\b.*\b(?:done|finished)\b|\bdone (?:tasks?|to-?dos?|items?)\b",
+    )
 });
 /// That something was finished, asked without a word for tasks.
 static FINISHED: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(r"(?i)^what (?:all )?(?:have|did|'ve) (?:i|we) (?:already )?(?:finish(?:ed)?|completed?|accomplish(?:ed)?|get done|got done|gotten done|ticked off|checked off)\b")
+    pattern(
+        r"(?i)^what (?:all )?(?:have|did|'ve) (?:i|we) (?:already )?(?:finish(?:ed)?|completed?|accomplish(?:ed)?|get done|got done|gotten done|ticked off|checked off)\b",
+    )
 });
 static OPEN: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(r"(?i)\b(?:open|pending|outstanding|unfinished|incomplete|not (?:yet )?(?:done|finished|completed)|undone|still|left|remaining|haven't|overdue|due)\b")
+    pattern(
+        r"(?i)\b(?:open|pending|outstanding|unfinished|incomplete|not (?:yet )?(?:done|finished|completed)|undone|still|left|remaining|haven't|overdue|due)\b",
+    )
 });
 static OVERDUE: LazyLock<Pattern> =
     LazyLock::new(|| pattern(r"(?i)\b(?:overdue|past due|(?:too )?late|missed)\b"));
 static ABOUT: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(r"(?i)\b(?:about|regarding|concerning|related to|involving|that mention|mentioning|with|for|from)\s+(?P<what>[^?!.]+)")
+    pattern(
+        r"(?i)\b(?:about|regarding|concerning|related to|involving|that mention|mentioning|with|for|from)\s+(?P<what>[^?!.]+)",
+    )
 });
 
 /// How many are read.
@@ -58,7 +68,8 @@ impl Asked {
     fn of(turn: &Turn<'_>) -> Self {
         let (bare, context) = (&turn.message.bare, turn.round.context);
         let done = DONE.is_match(bare) && !OPEN.is_match(bare);
-        let mut arguments = Map::from_iter([("limit".to_owned(), json!(MOST)), ("completed".to_owned(), json!(done))]);
+        let mut arguments =
+            Map::from_iter([("limit".to_owned(), json!(MOST)), ("completed".to_owned(), json!(done))]);
         let mut named = if done { "done" } else { "open" }.to_owned();
         let direction = if done { Direction::Past } else { Direction::Future };
         let span = turn.message.span(context, direction);

@@ -14,60 +14,89 @@ use crate::embedded::text::{capitalised, pattern};
 
 /// A question about what was asked is no request, and neither is a refusal.
 static QUESTION: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(r"(?i)^(?:did|have|has|had|was|were|is|are|do|does|what|when|where|why|who|whose|which|how|should|shall|if)\b")
+    pattern(
+        r"(?i)^(?:did|have|has|had|was|were|is|are|do|does|what|when|where|why|who|whose|which|how|should|shall|if)\b",
+    )
 });
 static REFUSAL: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(r"(?i)^(?:do not|don't|dont|never|no need to|stop|you (?:don't|needn't|do not)|there is no need|cancel|forget (?:about )?(?:the|that|it))\b")
+    pattern(
+        r"(?i)^(?:do not|don't|dont|never|no need to|stop|you (?:don't|needn't|do not)|there is no need|cancel|forget (?:about )?(?:the|that|it))\b",
+    )
 });
 /// Refusals in form alone.
 static FORGET_NOT: LazyLock<Pattern> =
     LazyLock::new(|| pattern(r"(?i)^(?:do not|don't|dont|never) (?:let me forget|forget)\b"));
 
 static REMIND: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(r"(?i)^(?:remind me|set (?:me )?(?:a |an )?reminder|give me a reminder|i (?:need|have|want) to remember|(?:do not|don't|dont|never) (?:let me )?forget|make sure (?:that )?i (?:remember|don't forget)|i (?:must not|mustn't|shouldn't) forget|remember)\b(?P<when>.*?)\b(?P<how>to|about|of|that i (?:have|need|must|should)(?: to)?|for)\b\s+(?P<what>.+)$")
+    pattern(
+        r"(?i)^(?:remind me|set (?:me )?(?:a |an )?reminder|give me a reminder|i (?:need|have|want) to remember|(?:do not|don't|dont|never) (?:let me )?forget|make sure (?:that )?i (?:remember|don't forget)|i (?:must not|mustn't|shouldn't) forget|remember)\b(?P<when>.*?)\b(?P<how>to|about|of|that i (?:have|need|must|should)(?: to)?|for)\b\s+(?P<what>.+)$",
+    )
 });
 static ADD: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(r"(?i)^(?:(?:add|create|make|put|new|write down|note|set up|enter)\s+(?:me\s+)?(?:(?:a|an|another|one more|the|this)\s+)?(?:new\s+)?)?(?:tasks?|to-?dos?|to do|action items?|reminders?)(?:\s+(?:item|entry))?(?:\s+(?:called|named|saying|that says))?(?:\s*[:,-]\s*|\s+(?:to|for|that i)\s+)(?P<what>.+)$")
+    pattern(
+        r"(?i)^(?:(?:add|create|make|put|new|write down|note|set up|enter)\s+(?:me\s+)?(?:(?:a|an|another|one more|the|this)\s+)?(?:new\s+)?)?(?:tasks?|to-?dos?|to do|action items?|reminders?)(?:\s+(?:item|entry))?(?:\s+(?:called|named|saying|that says))?(?:\s*[:,-]\s*|\s+(?:to|for|that i)\s+)(?P<what>.+)$",
+    )
 });
 static ADD_TO: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(r"(?i)^(?:add|put|write|note)\s+(?P<what>.+?)\s+(?:to|on|onto|in)\s+(?:my|the)\s+(?:to-?do|todo|to do|task|action item|reminder)s?(?:\s*list)?\b(?P<after>.*)$")
+    pattern(
+        r"(?i)^(?:add|put|write|note)\s+(?P<what>.+?)\s+(?:to|on|onto|in)\s+(?:my|the)\s+(?:to-?do|todo|to do|task|action item|reminder)s?(?:\s*list)?\b(?P<after>.*)$",
+    )
 });
-static SELF_NOTE: LazyLock<Pattern> =
-    LazyLock::new(|| pattern(r"(?i)^(?:make a note|note|note to self|leave a note)(?:\s+to|\s*:)\s+(?P<what>.+)$"));
+static SELF_NOTE: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(r"(?i)^(?:make a note|note|note to self|leave a note)(?:\s+to|\s*:)\s+(?P<what>.+)$")
+});
 
 static MARK: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(r"(?i)^(?:mark|set|tick|check|cross|flag)\s+(?:off\s+)?(?P<what>.+?)\s*(?:(?:as|to|is)\s+)?\b(?P<state>done|completed?|finished|off|not (?:done|completed?|finished)|undone|open|incomplete|unfinished)\W*$")
+    pattern(
+        r"(?i)^(?:mark|set|tick|check|cross|flag)\s+(?:off\s+)?(?P<what>.+?)\s*(?:(?:as|to|is)\s+)?\b(?P<state>done|completed?|finished|off|not (?:done|completed?|finished)|undone|open|incomplete|unfinished)\W*$",
+    )
 });
 static CHECK_OFF: LazyLock<Pattern> =
     LazyLock::new(|| pattern(r"(?i)^(?:tick|check|cross)\s+off\s+(?P<what>.+)$"));
 static COMPLETE: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(r"(?i)^(?P<verb>complete|finish|close|reopen|re-open)\s+(?P<what>.*\b(?:tasks?|to-?dos?|items?|reminders?)\b.*)$")
+    pattern(
+        r"(?i)^(?P<verb>complete|finish|close|reopen|re-open)\s+(?P<what>.*\b(?:tasks?|to-?dos?|items?|reminders?)\b.*)$",
+    )
 });
 static DID_IT: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(r"(?i)^i(?:'ve| have|'m| am)?\s+(?:just |already |now |finally )*(?:done with |finished with )?(?P<what>.+?)[,;.]?\s+(?:so\s+|and\s+|then\s+)?(?:you can |please |pls |can you |could you )*(?:tick|check|cross|mark|take|strike|cross)\s+(?:that|it|this|them)(?: one| task| item)?\s+(?:off|as done|as completed?|as finished|done|completed?)\b.*$")
+    pattern(
+        r"(?i)^i(?:'ve| have|'m| am)?\s+(?:just |already |now |finally )*(?:done with |finished with )?(?P<what>.+?)[,;.]?\s+(?:so\s+|and\s+|then\s+)?(?:you can |please |pls |can you |could you )*(?:tick|check|cross|mark|take|strike|cross)\s+(?:that|it|this|them)(?: one| task| item)?\s+(?:off|as done|as completed?|as finished|done|completed?)\b.*$",
+    )
 });
 static MOVE: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(r"(?i)^(?:move|postpone|reschedule|push(?: back)?|delay|shift|defer)\s+(?P<what>.+?)\s+(?:to|until|till|by)\s+(?P<when>.+)$")
+    pattern(
+        r"(?i)^(?:move|postpone|reschedule|push(?: back)?|delay|shift|defer)\s+(?P<what>.+?)\s+(?:to|until|till|by)\s+(?P<when>.+)$",
+    )
 });
 /// Words around the name of a task.
 static AROUND: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(r"(?i)\b(?:the|my|that|this|a|an|task|tasks|to-?do|to-?dos|todo|item|items|action|reminder|called|named|about|for|one)\b")
+    pattern(
+        r"(?i)\b(?:the|my|that|this|a|an|task|tasks|to-?do|to-?dos|todo|item|items|action|reminder|called|named|about|for|one)\b",
+    )
 });
 
 static REMEMBER: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(r"(?i)^(?:remember|keep in mind|bear in mind|memori[sz]e|note down|note|make a note|take note|save|store|for (?:the|your) record|(?:do not|don't|dont|never) forget|add (?:a |this )?memory|save (?:a |this )?memory|fyi)\s*(?:(?P<that>that\b)|this\s*:|[:,])?\s*(?P<what>.+)$")
+    pattern(
+        r"(?i)^(?:remember|keep in mind|bear in mind|memori[sz]e|note down|note|make a note|take note|save|store|for (?:the|your) record|(?:do not|don't|dont|never) forget|add (?:a |this )?memory|save (?:a |this )?memory|fyi)\s*(?:(?P<that>that\b)|this\s*:|[:,])?\s*(?P<what>.+)$",
+    )
 });
 /// What is not a fact, behind "remember".
 static NO_FACT: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(r"(?i)^(?:when|what|who|whom|where|how|why|if|whether|which|the time|to|about|me|us|it|that\W*$|this\W*$)\b")
+    pattern(
+        r"(?i)^(?:when|what|who|whom|where|how|why|if|whether|which|the time|to|about|me|us|it|that\W*$|this\W*$)\b",
+    )
 });
 
 pub(super) fn step(turn: &Turn<'_>) -> Option<Step> {
     let bare = turn.message.bare.as_str();
     if REFUSAL.is_match(bare) && !FORGET_NOT.is_match(bare) {
-        let asked = ["remind", "add", "create", "mark", "remember", "note", "save", "store", "set", "task", "reminder"];
+        let asked = [
+            "remind", "add", "create", "mark", "remember", "note", "save", "store", "set", "task", "reminder",
+        ];
         let about = asked.iter().any(|word| bare.to_lowercase().contains(word));
-        return about.then(|| answer("All right: I changed nothing. Tasks and memories are deleted in the app itself."));
+        return about.then(|| {
+            answer("All right: I changed nothing. Tasks and memories are deleted in the app itself.")
+        });
     }
     if QUESTION.is_match(bare) {
         return None;
@@ -171,17 +200,17 @@ fn task(turn: &Turn<'_>, bare: &str) -> Option<Step> {
             (format!("{}{after}", &found["what"]), how)
         })
     };
-    let (what, how) =
-        found(&ADD_TO).or_else(|| found(&ADD)).or_else(|| found(&SELF_NOTE)).or_else(|| {
-            // "Remember to", but "remember that" is a fact.
-            let plain = bare.to_lowercase().starts_with("remember");
-            found(&REMIND).filter(|(_, how)| !plain || how == "to")
-        })?;
+    let (what, how) = found(&ADD_TO).or_else(|| found(&ADD)).or_else(|| found(&SELF_NOTE)).or_else(|| {
+        // "Remember to", but "remember that" is a fact.
+        let plain = bare.to_lowercase().starts_with("remember");
+        found(&REMIND).filter(|(_, how)| !plain || how == "to")
+    })?;
     match turn.result(DataTool::CreateActionItem) {
         Some(Ok(item)) => {
             let when = moment(item, "due_at").map(|due| format!(", due {}", due_of(due, turn.round.context)));
             let ids = vec![text(item, "id").to_owned()];
-            let line = format!("Added to your tasks: {}{}.", text(item, "description"), when.unwrap_or_default());
+            let line =
+                format!("Added to your tasks: {}{}.", text(item, "description"), when.unwrap_or_default());
             return Some(quoting(line, ids));
         }
         Some(Err(words)) => return Some(failed(words)),
@@ -193,7 +222,9 @@ fn task(turn: &Turn<'_>, bare: &str) -> Option<Step> {
     let described = items::description_of(&what, &reference).filter(|_| turn.message.quoted.is_empty());
     let description = described.unwrap_or_else(|| {
         let plain = reference.due(&what).map_or_else(|| what.clone(), |(date, _)| date.removed_from(&what));
-        capitalised(plain.split_whitespace().collect::<Vec<_>>().join(" ").trim_matches(['"', '.', ' ', ',', '!']))
+        capitalised(
+            plain.split_whitespace().collect::<Vec<_>>().join(" ").trim_matches(['"', '.', ' ', ',', '!']),
+        )
     });
     let description = match how.as_str() {
         "about" | "of" => format!("Reminder: {}", description.trim()),
@@ -238,5 +269,7 @@ fn fact(turn: &Turn<'_>, bare: &str) -> Option<Step> {
 }
 
 static HAS_VERB: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(r"(?i)\b(?:is|are|was|were|am|'s|'m|'re|has|have|had|likes?|loves?|hates?|prefers?|lives?|works?|takes?|eats?|drinks?|needs?|wants?|owns?|speaks?|plays?|cannot|can't|can|will|won't|does|doesn't|don't)\b")
+    pattern(
+        r"(?i)\b(?:is|are|was|were|am|'s|'m|'re|has|have|had|likes?|loves?|hates?|prefers?|lives?|works?|takes?|eats?|drinks?|needs?|wants?|owns?|speaks?|plays?|cannot|can't|can|will|won't|does|doesn't|don't)\b",
+    )
 });

@@ -45,30 +45,73 @@ const MONTH: &str = "january|february|march|april|may|june|july|august|september
 const MONTH_OR_SHORT: &str = "january|february|march|april|may|june|july|august|september|october|november|december|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec";
 const NUMBER: &str = r"an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|twenty|thirty|sixty|ninety|\d{1,3}|(?:a\s+)?couple(?:\s+of)?|(?:a\s+)?few";
 const ORDINAL: &str = "first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|eleventh|twelfth|thirteenth|fourteenth|fifteenth|sixteenth|seventeenth|eighteenth|nineteenth|twentieth|thirtieth";
-const PART: &str = r"(?:\s+(?:in\s+the\s+|at\s+)?(?P<part>morning|noon|lunchtime|lunch|afternoon|evening|night))?";
+const PART: &str =
+    r"(?:\s+(?:in\s+the\s+|at\s+)?(?P<part>morning|noon|lunchtime|lunch|afternoon|evening|night))?";
 
 /// In order of preference: the first rule that finds something is believed.
 static RULES: LazyLock<Vec<(Pattern, Reader)>> = LazyLock::new(|| {
     let rule = |body: String, reader: Reader| (pattern(&body), reader);
     vec![
-        rule(r"\b(?:the\s+)?day\s+before\s+yesterday\b".into(), |_, now, _| day(now.date() - Duration::days(2), None)),
-        rule(r"\b(?:the\s+)?day\s+after\s+tomorrow\b".into(), |_, now, _| day(now.date() + Duration::days(2), None)),
+        rule(r"\b(?:the\s+)?day\s+before\s+yesterday\b".into(), |_, now, _| {
+            day(now.date() - Duration::days(2), None)
+        }),
+        rule(r"\b(?:the\s+)?day\s+after\s+tomorrow\b".into(), |_, now, _| {
+            day(now.date() + Duration::days(2), None)
+        }),
         rule(r"\blast\s+night\b".into(), |_, now, _| day(now.date() - Duration::days(1), Some("night"))),
-        rule(format!(r"\byesterday{PART}\b"), |found, now, _| day(now.date() - Duration::days(1), part(found))),
-        rule(format!(r"\btomorrow{PART}\b"), |found, now, _| day(now.date() + Duration::days(1), part(found))),
-        rule(r"\b(?:this\s+(?P<part>morning|afternoon|evening)|(?P<tonight>tonight))\b".into(), |found, now, _| day(now.date(), part(found).or(Some("evening")))),
-        rule(format!(r"\b(?P<n>half\s+an|{NUMBER})\s+(?P<unit>minute|hour|day|week|month|year)s?\s+ago\b"), ago),
-        rule(format!(r"\b(?:last|past|previous)\s+(?P<n>{NUMBER}|24)\s+(?P<unit>minute|hour|day|week|month|year)s?\b"), lately),
-        rule(format!(r"\b(?:next|coming|following)\s+(?P<n>{NUMBER})\s+(?P<unit>hour|day|week|month)s?\b"), soon),
+        rule(format!(r"\byesterday{PART}\b"), |found, now, _| {
+            day(now.date() - Duration::days(1), part(found))
+        }),
+        rule(format!(r"\btomorrow{PART}\b"), |found, now, _| {
+            day(now.date() + Duration::days(1), part(found))
+        }),
+        rule(
+            r"\b(?:this\s+(?P<part>morning|afternoon|evening)|(?P<tonight>tonight))\b".into(),
+            |found, now, _| day(now.date(), part(found).or(Some("evening"))),
+        ),
+        rule(
+            format!(r"\b(?P<n>half\s+an|{NUMBER})\s+(?P<unit>minute|hour|day|week|month|year)s?\s+ago\b"),
+            ago,
+        ),
+        rule(
+            format!(
+                r"\b(?:last|past|previous)\s+(?P<n>{NUMBER}|24)\s+(?P<unit>minute|hour|day|week|month|year)s?\b"
+            ),
+            lately,
+        ),
+        rule(
+            format!(r"\b(?:next|coming|following)\s+(?P<n>{NUMBER})\s+(?P<unit>hour|day|week|month)s?\b"),
+            soon,
+        ),
         rule(r"\b(?:the|my|in|over|during)\s+past\s+(?P<unit>hour|day|week|month|year)\b".into(), lately),
-        rule(format!(r"\b(?P<which>last|past|previous|this|next|coming)\s+(?P<w>{WEEKDAY}){PART}\b"), named_weekday),
+        rule(
+            format!(r"\b(?P<which>last|past|previous|this|next|coming)\s+(?P<w>{WEEKDAY}){PART}\b"),
+            named_weekday,
+        ),
         rule(format!(r"\b(?P<which>last|this|next)\s+(?P<month>{MONTH})\b"), named_month),
-        rule(r"\b(?P<which>last|past|previous|this|next|coming)\s+(?P<unit>weekend|week|month|quarter|year)\b".into(), period),
+        rule(
+            r"\b(?P<which>last|past|previous|this|next|coming)\s+(?P<unit>weekend|week|month|quarter|year)\b"
+                .into(),
+            period,
+        ),
         rule(r"\b(?P<y>20\d\d)-(?P<m>\d{1,2})-(?P<d>\d{1,2})\b".into(), numeric),
         rule(r"\b(?P<d>\d{1,2})\.(?P<m>\d{1,2})\.(?P<y>20\d\d)\b".into(), numeric),
-        rule(format!(r"\b(?P<month>{MONTH_OR_SHORT})\.?\s+(?:the\s+)?(?P<d>\d{{1,2}}|{ORDINAL})(?:st|nd|rd|th)?\b(?:,?\s+(?P<y>20\d\d)\b)?{PART}"), month_day),
-        rule(format!(r"\b(?P<d>\d{{1,2}}|{ORDINAL})(?:st|nd|rd|th)?\s+(?:of\s+)?(?P<month>{MONTH_OR_SHORT})\b(?:,?\s+(?P<y>20\d\d)\b)?{PART}"), month_day),
-        rule(format!(r"\b(?:in|during|for|of|since|throughout)\s+(?P<month>{MONTH})(?:\s+(?P<y>20\d\d))?\b"), whole_month),
+        rule(
+            format!(
+                r"\b(?P<month>{MONTH_OR_SHORT})\.?\s+(?:the\s+)?(?P<d>\d{{1,2}}|{ORDINAL})(?:st|nd|rd|th)?\b(?:,?\s+(?P<y>20\d\d)\b)?{PART}"
+            ),
+            month_day,
+        ),
+        rule(
+            format!(
+                r"\b(?P<d>\d{{1,2}}|{ORDINAL})(?:st|nd|rd|th)?\s+(?:of\s+)?(?P<month>{MONTH_OR_SHORT})\b(?:,?\s+(?P<y>20\d\d)\b)?{PART}"
+            ),
+            month_day,
+        ),
+        rule(
+            format!(r"\b(?:in|during|for|of|since|throughout)\s+(?P<month>{MONTH})(?:\s+(?P<y>20\d\d))?\b"),
+            whole_month,
+        ),
         rule(format!(r"^(?P<month>{MONTH})\W*$"), whole_month),
         rule(format!(r"\b(?P<month>{MONTH})\s+(?P<y>20\d\d)\b"), whole_month),
         rule(r"\b(?:in|during|of)\s+(?P<y>20\d\d)\b".into(), |found, _, _| year(found["y"].parse().ok()?)),
@@ -79,8 +122,9 @@ static RULES: LazyLock<Vec<(Pattern, Reader)>> = LazyLock::new(|| {
 });
 
 /// "Between A and B", "from A to B".
-static BETWEEN: LazyLock<Pattern> =
-    LazyLock::new(|| pattern(r"\b(?:between|from)\s+(?P<a>.{3,40}?)\s+(?:and|to|until|till|through)\s+(?P<b>.{3,40})"));
+static BETWEEN: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(r"\b(?:between|from)\s+(?P<a>.{3,40}?)\s+(?:and|to|until|till|through)\s+(?P<b>.{3,40})")
+});
 static SINCE: LazyLock<Pattern> = LazyLock::new(|| pattern(r"\bsince\s+$"));
 /// "By Friday", "before Monday": what leads up to a day.
 static UP_TO: LazyLock<Pattern> = LazyLock::new(|| pattern(r"\b(?P<up>by|until|till|before)\s+(?:the\s+)?$"));
@@ -217,9 +261,27 @@ fn named_weekday(found: &Captures<'_>, now: NaiveDateTime, direction: Direction)
         Some("last" | "past" | "previous") => of_week(-1),
         Some("next") => of_week(1),
         Some("this") => this,
-        Some(_) => if this > today { this } else { of_week(1) },
-        None if direction == Direction::Past => if this < today { this } else { of_week(-1) },
-        None => if this > today { this } else { of_week(1) },
+        Some(_) => {
+            if this > today {
+                this
+            } else {
+                of_week(1)
+            }
+        }
+        None if direction == Direction::Past => {
+            if this < today {
+                this
+            } else {
+                of_week(-1)
+            }
+        }
+        None => {
+            if this > today {
+                this
+            } else {
+                of_week(1)
+            }
+        }
     };
     day(date, part(found))
 }
@@ -264,7 +326,12 @@ fn numeric(found: &Captures<'_>, _: NaiveDateTime, _: Direction) -> Option<Local
 }
 
 /// The year in which a month lies, where none is named: the last or the next one, by the direction.
-fn year_of(found: &Captures<'_>, now: NaiveDateTime, direction: Direction, first: impl Fn(i32) -> Option<NaiveDate>) -> Option<NaiveDate> {
+fn year_of(
+    found: &Captures<'_>,
+    now: NaiveDateTime,
+    direction: Direction,
+    first: impl Fn(i32) -> Option<NaiveDate>,
+) -> Option<NaiveDate> {
     if let Some(year) = found.name("y") {
         return first(year.as_str().parse().ok()?);
     }

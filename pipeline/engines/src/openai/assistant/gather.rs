@@ -116,7 +116,8 @@ impl Gathered {
     fn line(&mut self, line: &str, say: &(dyn Fn(&str) + Send + Sync)) {
         let line = line.trim();
         let Some(data) = line.strip_prefix("data:").map(str::trim) else {
-            let is_field = line.is_empty() || [":", "event:", "id:", "retry:"].iter().any(|it| line.starts_with(it));
+            let is_field =
+                line.is_empty() || [":", "event:", "id:", "retry:"].iter().any(|it| line.starts_with(it));
             if !is_field {
                 self.other.push_str(line);
                 self.other.push('\n');
@@ -193,7 +194,9 @@ fn add(calls: &mut Vec<Partial>, piece: Piece) {
         Some(same) => Some(same),
         None if !id.is_empty() => {
             // An id that comes behind its call's first piece.
-            calls.iter().position(|call| call.id.is_empty() && call.index == piece.index && (name.is_empty() || call.name == name))
+            calls.iter().position(|call| {
+                call.id.is_empty() && call.index == piece.index && (name.is_empty() || call.name == name)
+            })
         }
         None => {
             let of_index = calls.iter().rposition(|call| piece.index.is_some() && call.index == piece.index);
@@ -249,7 +252,8 @@ impl Message {
         }
         let text = spoken(&text_of(&delta.content.unwrap_or_default())).to_owned();
         let message = Self { text, calls };
-        (!message.text.trim().is_empty() || message.calls.iter().any(|call| !call.name.is_empty())).then_some(message)
+        (!message.text.trim().is_empty() || message.calls.iter().any(|call| !call.name.is_empty()))
+            .then_some(message)
     }
 
     /// Whether there is something in it, and every call can be made.

@@ -1,3 +1,5 @@
+//! Streams as servers send them, well and badly.
+
 #![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
 
 use std::sync::Mutex;
@@ -11,7 +13,11 @@ fn gathered(chunks: &[Value]) -> (Option<Step>, String) {
     let said = Mutex::new(String::new());
     let say = |words: &str| said.lock().unwrap().push_str(words);
     let mut gathered = Gathered::default();
-    let stream: String = chunks.iter().map(|chunk| format!("data: {chunk}\n\n")).chain(["data: [DONE]\n\n".to_owned()]).collect();
+    let stream: String = chunks
+        .iter()
+        .map(|chunk| format!("data: {chunk}\n\n"))
+        .chain(["data: [DONE]\n\n".to_owned()])
+        .collect();
     for piece in stream.as_bytes().chunks(7) {
         gathered.take(piece, &say);
     }
@@ -30,7 +36,9 @@ fn piece(piece: Value) -> Value {
 /// The calls as (name, arguments).
 fn calls(chunks: &[Value]) -> Vec<(String, Value)> {
     match gathered(chunks).0 {
-        Some(Step::Calls { calls, .. }) => calls.into_iter().map(|call| (call.name, call.arguments)).collect(),
+        Some(Step::Calls { calls, .. }) => {
+            calls.into_iter().map(|call| (call.name, call.arguments)).collect()
+        }
         other => panic!("no calls: {other:?}"),
     }
 }
@@ -42,7 +50,9 @@ fn both() -> Vec<(String, Value)> {
 #[test]
 fn calls_are_read_as_they_should_be_streamed() {
     let chunks = [
-        piece(json!({"index": 0, "id": "x", "type": "function", "function": {"name": "search", "arguments": ""}})),
+        piece(
+            json!({"index": 0, "id": "x", "type": "function", "function": {"name": "search", "arguments": ""}}),
+        ),
         piece(json!({"index": 0, "function": {"arguments": "{\"query\":"}})),
         piece(json!({"index": 0, "function": {"arguments": "\"a\"}"}})),
         piece(json!({"index": 1, "id": "y", "function": {"name": "list_goals", "arguments": "{}"}})),
@@ -108,7 +118,8 @@ fn garbage_is_no_answer() {
 
 #[test]
 fn words_are_said_as_they_come_and_thoughts_are_not() {
-    let chunks = ["<thi", "nk>The user wants…", "</think>\n", "Here ", "it is."].map(|text| delta(json!({"content": text})));
+    let chunks = ["<thi", "nk>The user wants…", "</think>\n", "Here ", "it is."]
+        .map(|text| delta(json!({"content": text})));
     let (step, said) = gathered(&chunks);
     assert_eq!(said, "Here it is.");
     assert_eq!(step, Some(Step::Answer { text: "Here it is.".to_owned(), quotes: None }));

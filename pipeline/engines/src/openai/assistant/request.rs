@@ -94,7 +94,8 @@ impl Request<'_> {
                 json!({"id": id(at), "type": "function",
                     "function": {"name": exchange.call.name, "arguments": arguments}})
             });
-            messages.push(json!({"role": "assistant", "content": null, "tool_calls": calls.collect::<Value>()}));
+            messages
+                .push(json!({"role": "assistant", "content": null, "tool_calls": calls.collect::<Value>()}));
             messages.extend(exchanges.iter().enumerate().map(|(at, exchange)| {
                 json!({"role": "tool", "tool_call_id": id(at), "content": self.marked(&result_of(exchange))})
             }));
