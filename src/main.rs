@@ -2,6 +2,7 @@
 
 mod admin;
 mod app_servers;
+mod assistant;
 mod bodies;
 mod cli;
 mod commands;

@@ -10,6 +10,7 @@ use std::{
 };
 
 use anyhow::Context;
+use assistant::Converse;
 use axum::Router;
 use compute::Pool;
 use engines::{DayOrder, Embedded, Meter, OpenAi, OpenAiConfig, Patience};
@@ -26,6 +27,7 @@ use worker::{DeliveredRuns, EnginesWithKey, Health, KeyedRuns, Tools, Watch, Wor
 use self::{live::LiveParts, tasks::TaskParts};
 use crate::{
     app_servers::Servers,
+    assistant::AssistantEngines,
     bodies::Bodies,
     config::{Config, DateOrder, Dispatch, Role},
     exit,
@@ -53,6 +55,9 @@ pub(crate) struct App {
     keyed: KeyedRuns,
     live: LiveParts,
     tasks: TaskParts,
+    /// The turns of the assistant in this process.
+    pub(crate) chat: api::Chat,
+    assistant: AssistantEngines,
     worker_metrics: worker::Metrics,
     reconciler_metrics: reconciler::Metrics,
     api_metrics: api::Metrics,
@@ -83,7 +88,7 @@ impl App {
             },
         );
         let compute = Pool::for_this_machine().context("starting threads")?;
-        let (engines, with_key) = engines(&config, &worker_metrics, compute.clone())?;
+        let (engines, with_key, assistant) = engines(&config, &worker_metrics, compute.clone())?;
         let guard = Guard::new(config.allow_outgoing.clone());
         let caller = Caller::new(guard.clone()).context("making the client for apps")?;
         let vapid = config.vapid()?;
@@ -106,6 +111,8 @@ impl App {
             keyed,
             live,
             tasks,
+            chat: api::Chat::new(),
+            assistant,
             worker_metrics,
             reconciler_metrics,
             api_metrics,
@@ -154,6 +161,7 @@ impl App {
             apps: self.config.apps.mode(),
             follows_prompts: self.engines.apps.follows_prompts(),
             live: self.live.settings(&self.config),
+            chat: self.assistant.settings(&self.chat),
             engines: engine_ids(&self.engines),
             ..api::Settings::default()
         };
@@ -261,6 +269,7 @@ impl App {
             return Ok(None);
         }
         let worker = self.worker(&process_name(), watch)?;
+        tasks.spawn(worker::index_conversations(self.ledger.clone(), lifecycle.soft.clone()));
         let health = worker.health();
         tasks.spawn(worker.run(lifecycle.soft.clone(), lifecycle.hard.clone()));
         Ok(Some(health))
@@ -317,7 +326,7 @@ fn engines(
     config: &Config,
     metrics: &worker::Metrics,
     compute: Pool,
-) -> anyhow::Result<(Engines, EnginesWithKey)> {
+) -> anyhow::Result<(Engines, EnginesWithKey, AssistantEngines)> {
     let order = match config.date_order {
         DateOrder::MonthFirst => DayOrder::MonthFirst,
         DateOrder::DayFirst => DayOrder::DayFirst,
@@ -334,7 +343,9 @@ fn engines(
     };
     if !config.uses_openai() {
         let without_server = ours.clone();
-        return Ok((ours, Arc::new(move |_| Some(without_server.clone()))));
+        let rules: Arc<dyn Converse> = embedded;
+        let none = AssistantEngines { engine: rules.clone(), embedded: rules, with_key: Arc::new(|_| None) };
+        return Ok((ours, Arc::new(move |_| Some(without_server.clone())), none));
     }
     let mut key = [0; 32];
     chance().fill_bytes(&mut key);
@@ -352,9 +363,17 @@ fn engines(
     )
     .context("setting up the OpenAI-compatible engine")?;
     let embeds = config.openai_embed_model.is_some();
+    let asked = openai.clone();
+    let assistant = AssistantEngines {
+        engine: Arc::new(openai.clone()),
+        embedded,
+        with_key: Arc::new(move |key: &SecretString| {
+            Some(Arc::new(asked.with_users_key(key).ok()?) as Arc<dyn Converse>)
+        }),
+    };
     let service = paid(&ours, openai.clone(), embeds);
     let with_key = move |key: &SecretString| Some(paid(&ours, openai.with_users_key(key).ok()?, embeds));
-    Ok((service, Arc::new(with_key)))
+    Ok((service, Arc::new(with_key), assistant))
 }
 
 /// A paid engine beside ours. Noise never reaches it: the embedded judge goes first.
@@ -439,23 +458,4 @@ impl api::Categorize for Categories {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_schedule_says_how_long_it_is_between_two_ticks() {
-        let of = |words: &str| cron::Schedule::from_str(words).ok().map(|schedule| between(&schedule));
-        assert_eq!(of("0 */5 * * * *"), Some(Duration::from_secs(300)));
-        assert_eq!(of("* * * * * *"), Some(Duration::from_secs(1)));
-        assert_eq!(of("0 0 0 1 1 * 2020"), Some(Duration::MAX), "there is none any more");
-    }
-
-    #[test]
-    fn processes_of_one_number_and_host_have_names_of_their_own_and_keep_them() {
-        let mut chance = StdRng::seed_from_u64(1);
-        let (one, other) = (named("box", 1, &mut chance), named("box", 1, &mut chance));
-        assert_ne!(one, other);
-        assert!(one.starts_with("box:1-") && !one.contains('/'), "{one}");
-        assert_eq!(process_name(), process_name());
-    }
-}
+mod tests;

@@ -58,6 +58,15 @@ pub(crate) enum Error {
     /// 503: the process has as many live sockets as it may, or is stopping.
     #[error("no room for a live socket")]
     NoSocketFree,
+    /// 409: a turn of the assistant is running in the chat.
+    #[error("a turn is running")]
+    TurnRunning {
+        /// Whole seconds until asking again makes sense.
+        retry_after: u64,
+    },
+    /// 503: the process runs as many turns as it may, or is stopping.
+    #[error("no room for a turn")]
+    NoTurnFree,
     /// 422: every failing field.
     #[error("invalid request")]
     Invalid(Vec<Problem>),
@@ -166,6 +175,12 @@ impl IntoResponse for Error {
             ),
             Self::NoSocketFree => {
                 later(detail(StatusCode::SERVICE_UNAVAILABLE, "No live session is free"), SOCKET_SECONDS)
+            }
+            Self::TurnRunning { retry_after } => {
+                later(detail(StatusCode::CONFLICT, "A turn is already running in this chat"), retry_after)
+            }
+            Self::NoTurnFree => {
+                later(detail(StatusCode::SERVICE_UNAVAILABLE, "The assistant is busy"), PASSING_SECONDS)
             }
             Self::Invalid(problems) => detail(
                 StatusCode::UNPROCESSABLE_ENTITY,

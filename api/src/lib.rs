@@ -9,6 +9,7 @@
 
 mod app_servers;
 mod categorize;
+mod chat;
 mod deliveries;
 #[allow(clippy::indexing_slicing, reason = "builds the document from literals of this crate")]
 mod document;
@@ -26,6 +27,7 @@ pub mod shapes;
 
 pub use app_servers::{AppServers, NoAppServers, NoManifest};
 pub use categorize::{Categorize, Uncategorized};
+pub use chat::{Chat, ChatApps, ChatSettings, EngineWithKey, NoChatApps};
 pub use deliveries::{Delivered, Deliveries, Invokers, NoDeliveries, NotInvoker};
 pub use document::document;
 pub use door::{CheckUrl, router, router_with_ids, run_requests_to_completion};

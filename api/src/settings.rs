@@ -7,7 +7,8 @@ use records::Source;
 use crate::categorize::{Categorize, Uncategorized};
 use crate::routes::{run, waiting};
 use crate::{
-    AppServers, Deliveries, Invokers, KeyedRuns, LiveSettings, NoAppServers, NoDeliveries, NoKeyedRuns,
+    AppServers, ChatSettings, Deliveries, Invokers, KeyedRuns, LiveSettings, NoAppServers, NoDeliveries,
+    NoKeyedRuns,
 };
 
 /// The settings of the API role.
@@ -55,6 +56,8 @@ pub struct Settings {
     pub follows_prompts: bool,
     /// Live sockets.
     pub live: LiveSettings,
+    /// The assistant.
+    pub chat: ChatSettings,
     /// Which engine does what, by the names that are stored with results: shown by `GET /v1/status`.
     pub engines: Vec<(&'static str, String)>,
 }
@@ -67,11 +70,16 @@ impl Settings {
     pub(crate) fn longest_answer(&self, route: &str, is_post: bool) -> Duration {
         match route {
             run::PATH => self.run_timeout + self.database_wait,
+            // The reply to a message may come in one body, after as long as a turn takes.
+            "/v2/messages" if is_post => TURN + self.database_wait,
             _ if is_post && waiting::ROUTES.contains(&route) => self.create_wait + self.database_wait,
             _ => self.database_wait,
         }
     }
 }
+
+/// How long a turn of the assistant takes at most.
+const TURN: Duration = Duration::from_secs(120);
 
 impl Default for Settings {
     fn default() -> Self {
@@ -95,6 +103,7 @@ impl Default for Settings {
             apps: AppsMode::Public,
             follows_prompts: false,
             live: LiveSettings::default(),
+            chat: ChatSettings::default(),
             engines: Vec::new(),
         }
     }

@@ -67,6 +67,7 @@ pub(crate) async fn start(app: &App, lifecycle: &Lifecycle) -> anyhow::Result<Se
     app.start_keyed(&tasks, &front);
     app.start_tasks(&tasks, lifecycle);
     app.start_live(&tasks, &front);
+    app.start_chat(&tasks, &front);
     app.start_repair(&tasks, lifecycle)?;
     app.start_wakes(&tasks, &front);
     tasks.spawn(schema::watch(app.ledger.clone(), lifecycle.soft.clone()));

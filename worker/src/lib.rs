@@ -23,6 +23,7 @@ mod heartbeat;
 
 mod errand;
 mod fan_out;
+mod indexing;
 mod push;
 
 mod metrics;
@@ -34,6 +35,7 @@ mod watch;
 
 pub use delivered::{Delivered, DeliveredRuns};
 pub use fan_out::Render;
+pub use indexing::index_conversations;
 pub use keyed::{EnginesWithKey, KeyedRuns, Place};
 pub use metrics::{ANSWERS, CALL_OUTCOMES, Metrics, OUTCOMES, STAGES, TOKEN_KINDS};
 pub use settings::Settings;

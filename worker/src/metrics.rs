@@ -296,6 +296,9 @@ impl Metrics {
         }
         for stage in STAGES {
             self.stage_seconds.with_label_values(&[stage]);
+        }
+        // Turns of the assistant are no stage, and cost the same server.
+        for stage in STAGES.into_iter().chain(["assistant"]) {
             for kind in TOKEN_KINDS {
                 self.engine_tokens.with_label_values(&[stage, kind]);
             }

@@ -13,6 +13,7 @@ pub(crate) struct Answer {
     examples: Vec<Value>,
     headers: Vec<&'static str>,
     links: Vec<(&'static str, &'static str, &'static str)>,
+    streamed: bool,
 }
 
 impl Answer {
@@ -44,7 +45,15 @@ impl Answer {
 
     /// A status without a body.
     pub(crate) fn bare(status: u16, words: &'static str) -> Self {
-        Self { status, words, schema: None, examples: Vec::new(), headers: Vec::new(), links: Vec::new() }
+        Self {
+            status,
+            words,
+            schema: None,
+            examples: Vec::new(),
+            headers: Vec::new(),
+            links: Vec::new(),
+            streamed: false,
+        }
     }
 
     /// A refusal in one sentence.
@@ -57,6 +66,11 @@ impl Answer {
     pub(crate) fn with_header(mut self, name: &'static str) -> Self {
         self.headers.push(name);
         self
+    }
+
+    /// The same comes as a stream of events to clients that ask for no JSON.
+    pub(crate) fn also_streamed(self) -> Self {
+        Self { streamed: true, ..self }
     }
 
     /// Where to go on: the operation, the name of its id, and where the id stands in this answer's body.
@@ -103,6 +117,9 @@ impl Answer {
                 .map(|(index, example)| (format!("example {}", index + 1), json!({ "value": example })))
                 .collect();
             response["content"] = json!({ "application/json": { "schema": schema, "examples": examples } });
+            if self.streamed {
+                response["content"]["text/event-stream"] = json!({ "schema": { "type": "string" } });
+            }
         }
         if !self.links.is_empty() {
             response["links"] = self.links.iter().map(link).collect::<Map<_, _>>().into();

@@ -20,15 +20,18 @@ mod links;
 mod listen;
 mod location;
 mod made;
+mod mcp;
 mod me;
 mod measure;
 mod memories;
+mod messages;
 mod notification;
 mod path;
 mod people;
 mod process;
 mod push;
 pub(crate) mod run;
+mod search;
 mod segments;
 mod status;
 mod tagged;
@@ -90,6 +93,9 @@ pub(crate) fn all() -> Router<Door> {
         )
         .route("/v1/dev/user/webhooks/{endpoint_id}/recover", post(deliveries::recover))
         .route("/v1/dev/user/webhooks/{endpoint_id}/rotate-secret", post(webhooks::rotate))
+        .route("/v1/dev/user/search", get(search::search))
+        .route("/v2/messages", get(messages::list).post(messages::post).delete(messages::clear))
+        .route("/mcp", post(mcp::serve))
         .route("/v1/users/me", get(me::show).patch(me::change))
         .route("/v1/users/geolocation", patch(location::note).delete(location::forget))
         .route("/v1/apps", get(apps::list).post(apps::create))

@@ -16,6 +16,13 @@ pub fn conversation(view: &ConversationView, with_transcript: bool) -> impl Seri
     shape(view, with_transcript, None)
 }
 
+/// What was said, with the names of its speakers: a name is empty where it is not known.
+pub(crate) fn said(view: &ConversationView) -> impl Iterator<Item = (Cow<'_, str>, &str)> {
+    let names = Names::of(view);
+    let segments = view.segments.iter().flatten();
+    segments.map(move |said| (names.of_speaker(said).unwrap_or_default(), said.text.as_str()))
+}
+
 /// The same with its pictures.
 pub(crate) fn conversation_with_photos<'a>(
     view: &'a ConversationView,

@@ -20,7 +20,7 @@ mod webhook_body;
 pub use action_item::action_item;
 pub use app::{app, app_key};
 pub use conversation::conversation;
-pub(crate) use conversation::conversation_with_photos;
+pub(crate) use conversation::{conversation_with_photos, said};
 pub use folder::folder;
 pub use goal::{goal, goal_point};
 pub use key::key;

@@ -36,6 +36,7 @@ mod known_people;
 mod live;
 mod location;
 mod memories;
+mod messages;
 mod operator;
 mod operators;
 mod prune;
@@ -51,6 +52,7 @@ mod repair;
 mod repeats;
 mod row;
 mod run_input;
+mod search;
 mod secrets;
 mod segments;
 mod subscriptions;
@@ -98,6 +100,7 @@ pub use live::{
     Opening, Photo, PhotoRefusal,
 };
 pub use memories::{MemoryChange, MemoryFilter, NewPersonMemory};
+pub use messages::{BegunTurn, ChatMessage, FinishedTurn, NewTurn};
 pub use operator::{JobView, OperatorAction};
 pub use operators::{
     ActionFilter, ActionView, CHECKS, Cause, Causes, Check, DeadLetters, DeliveryFilter, DeliveryLine,
@@ -114,6 +117,7 @@ pub use reminders::Notice;
 pub use renew::Renewal;
 pub use repeats::{Repeat, RequestKey};
 pub use run_input::{Content, RecentItem, RunInput};
+pub use search::{ConversationLine, Found, FoundKind, SearchQuery, TaskFilter};
 pub use secrets::{BadSecretsKey, Resealed, SealedSecrets, Secrets};
 pub use segments::AppendRefusal;
 pub use subscriptions::{NewSubscription, Subscription, SubscriptionKind, TooManySubscriptions};

@@ -133,6 +133,7 @@ impl Setup {
             worker: WorkerId("dead".to_owned()),
             slots: jobs,
             share: jobs,
+            most: jobs,
             running: HashMap::new(),
         };
         assert_eq!(self.ledger.claim(&request).await.unwrap().claims.len(), jobs as usize);

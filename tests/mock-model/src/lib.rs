@@ -11,7 +11,9 @@ mod fault;
 mod ledger;
 mod question;
 mod server;
+mod talk;
 
 pub use fault::{Fault, Kind};
 pub use ledger::{Call, Counts};
 pub use server::{Manners, Mock, Options};
+pub use talk::{Streaming, ToolCall, Turn};

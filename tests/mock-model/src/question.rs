@@ -10,6 +10,10 @@ pub(crate) struct Question {
     pub(crate) format: &'static str,
     pub(crate) model: String,
     pub(crate) schema: Option<Value>,
+    /// Whether it is a round of a talk with tools.
+    pub(crate) talks: bool,
+    /// Whether the answer is to be streamed.
+    pub(crate) streams: bool,
     /// The words of each line of the talk; of the whole prompt where it holds no talk.
     pub(crate) lines: Vec<String>,
     /// Everything that is read, in the order in which large providers read it: the schema stands first.
@@ -35,6 +39,8 @@ impl Question {
             stages: name.split('-').filter(|stage| !stage.is_empty()).map(str::to_owned).collect(),
             format,
             model: body["model"].as_str().unwrap_or_default().to_owned(),
+            talks: schema.is_none() && body.get("response_format").is_none(),
+            streams: body["stream"] == true,
             schema,
             lines: lines_of_talk(&text),
             prompt: format!("{enforced}{text}"),
@@ -49,6 +55,8 @@ impl Question {
             format: "embeddings",
             model: body["model"].as_str().unwrap_or_default().to_owned(),
             schema: None,
+            talks: false,
+            streams: false,
             lines: inputs.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
             prompt: text,
         }

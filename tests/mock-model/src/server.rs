@@ -1,6 +1,6 @@
 //! The server: routes of a model server, and the ones under `/mock` that control it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -21,6 +21,7 @@ use crate::cache::{Cache, tokens};
 use crate::fault::{Fault, Faults, Kind};
 use crate::ledger::{Call, Counts, counts};
 use crate::question::Question;
+use crate::talk::{Streaming, Turn};
 
 /// What a server of this API may not know, or not want.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,6 +34,8 @@ pub struct Manners {
     pub only_max_tokens: bool,
     /// Refuses `temperature`.
     pub no_temperature: bool,
+    /// Refuses `tools`.
+    pub no_tools: bool,
     /// Says only that the request is bad, not which field.
     pub taciturn: bool,
 }
@@ -61,6 +64,7 @@ struct Inside {
     calls: Vec<Call>,
     faults: Faults,
     cache: Cache,
+    turns: VecDeque<Turn>,
 }
 
 /// A running server. Dropping it ends it.
@@ -117,6 +121,11 @@ impl Mock {
         self.shared.inside().faults.clear();
     }
 
+    /// What it does in the next rounds of talks with tools; afterwards it says "Very well.".
+    pub fn turns(&self, turns: impl IntoIterator<Item = Turn>) {
+        self.shared.inside().turns.extend(turns);
+    }
+
     /// All calls so far, in the order in which they came.
     pub fn calls(&self) -> Vec<Call> {
         self.shared.inside().calls.clone()
@@ -154,6 +163,7 @@ fn router(shared: Arc<Shared>) -> Router {
         .route("/mock/calls", get(told_calls))
         .route("/mock/counts", get(told_counts))
         .route("/mock/faults", post(add_faults).delete(clear_faults))
+        .route("/mock/turns", post(add_turns))
         .route("/mock", delete(forget))
         .with_state(shared)
 }
@@ -173,6 +183,11 @@ async fn add_faults(State(shared): World, Json(faults): Json<Vec<Fault>>) -> Sta
 
 async fn clear_faults(State(shared): World) -> StatusCode {
     shared.inside().faults.clear();
+    StatusCode::NO_CONTENT
+}
+
+async fn add_turns(State(shared): World, Json(turns): Json<Vec<Turn>>) -> StatusCode {
+    shared.inside().turns.extend(turns);
     StatusCode::NO_CONTENT
 }
 
@@ -305,6 +320,9 @@ fn good(shared: &Shared, number: usize, question: &Question, obeys: bool) -> Res
         let answer = Json(json!({"object": "list", "data": data, "model": question.model, "usage": usage}));
         return end(shared, number, "answered", answer.into_response());
     }
+    if question.talks {
+        return end(shared, number, "answered", next_turn(shared, question, prompt, cached));
+    }
     let content = Answers { lines: &question.lines, obeys }.fill(question.schema.as_ref()).to_string();
     let written = tokens(&content);
     if let Some(call) = shared.inside().calls.get_mut(number) {
@@ -312,6 +330,20 @@ fn good(shared: &Shared, number: usize, question: &Question, obeys: bool) -> Res
     }
     let answer = completion(json!({"content": content}), "stop", prompt, cached, written);
     end(shared, number, "answered", Json(answer).into_response())
+}
+
+/// The next turn; what could not be read as a stream is given once more without.
+fn next_turn(shared: &Shared, question: &Question, prompt: u64, cached: u64) -> Response {
+    let turn = {
+        let mut inside = shared.inside();
+        let again =
+            question.streams && inside.turns.front().is_some_and(|turn| turn.streaming == Streaming::Garbage);
+        let next = if again { inside.turns.front().cloned() } else { inside.turns.pop_front() };
+        next.unwrap_or_else(|| Turn::says("Very well."))
+    };
+    let usage = json!({"prompt_tokens": prompt, "completion_tokens": tokens(&turn.text),
+        "prompt_tokens_details": {"cached_tokens": cached}});
+    turn.answer(question.streams, &usage)
 }
 
 fn completion(mut message: Value, reason: &str, prompt: u64, cached: u64, written: u64) -> Value {
@@ -346,6 +378,7 @@ fn refused_field(options: &Options, body: &Value, question: &Question) -> Option
     let refused = HashMap::from([
         ("temperature", manners.no_temperature && body.get("temperature").is_some()),
         ("max_tokens", manners.only_max_tokens && body.get("max_completion_tokens").is_some()),
+        ("tools", manners.no_tools && body.get("tools").is_some()),
         ("response_format", manners.no_schema && question.format == "json_schema"),
         ("messages", options.context_tokens > 0 && question.tokens() > options.context_tokens),
     ]);

@@ -1,6 +1,7 @@
 //! What answers look like: the schemas of `shapes/`, which are held against every answer of every test.
 
 mod apps;
+mod chat;
 mod conversations;
 mod errors;
 mod finalization;
@@ -30,6 +31,7 @@ pub(super) fn all() -> Map<String, Value> {
         finalization::schemas(),
         things::schemas(),
         goals::schemas(),
+        chat::schemas(),
         profile::schemas(),
         keys::schemas(),
         apps::schemas(),

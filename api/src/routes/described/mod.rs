@@ -3,6 +3,7 @@
 
 mod action_items;
 mod apps;
+mod chat;
 mod conversations;
 mod creates;
 mod examples;
@@ -32,6 +33,7 @@ pub(crate) fn described(settings: &Settings) -> Vec<Operation> {
         action_items::operations(),
         memories::operations(),
         goals::operations(),
+        chat::operations(),
         webhooks::operations(),
         profile::operations(),
         keys::operations(),
@@ -51,5 +53,5 @@ pub(crate) fn creating(settings: &Settings) -> HashMap<&'static str, Scope> {
 pub(crate) fn patterns(settings: &Settings) -> Vec<&'static str> {
     let operations = described(settings).into_iter().map(|operation| operation.path);
     let live = settings.live.page.then_some("/live");
-    operations.chain(["/openapi.json", "/v1/dev/openapi.json", "/docs"]).chain(live).collect()
+    operations.chain(["/openapi.json", "/v1/dev/openapi.json", "/docs", "/mcp"]).chain(live).collect()
 }

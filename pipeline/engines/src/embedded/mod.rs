@@ -3,6 +3,7 @@
 
 mod apps;
 mod capitals;
+mod chat;
 mod clauses;
 mod dates;
 mod events;
@@ -36,6 +37,7 @@ use stages::{
     ItemDraft, Judge, MemoryDraft, RunApp, SameThing, Structure, Verdict,
 };
 
+pub(crate) use chat::chosen;
 pub use dates::DayOrder;
 pub use judge::DiscardReason;
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use job::{ErrorClass, FailureCode};
+use reqwest::Response;
 use serde_json::Value;
 use stages::Failure;
 use upstream::{Patience, Unanswered as LineFailure};
@@ -66,23 +67,36 @@ impl Line {
         path: &str,
         body: &Value,
     ) -> Result<Vec<u8>, Unanswered> {
-        let answered = self.line.call(stage, || self.server.post(path, body)).await;
-        answered.map_err(|unanswered| match unanswered {
-            LineFailure::CircuitOpen(wait) => {
-                Unanswered::Failed(Failure::while_open(FailureCode::ModelUnavailable, wait))
-            }
-            LineFailure::Failed { fault: Fault::NotUnderstood(field, status), .. } => {
-                Unanswered::NotUnderstood(field, status)
-            }
-            LineFailure::Failed {
-                fault: Fault::Failed { code, retry_after, class, http_status, .. },
-                open_for,
-            } => Unanswered::Failed(Failure {
-                class: Some(class),
-                http_status,
-                ..failure(code, retry_after, open_for)
-            }),
-        })
+        self.line.call(stage, || self.server.post(path, body)).await.map_err(unanswered)
+    }
+
+    /// The same, until the head of a good answer is there: its body is the caller's to read.
+    pub(super) async fn open(
+        &self,
+        stage: &'static str,
+        path: &str,
+        body: &Value,
+    ) -> Result<Response, Unanswered> {
+        self.line.call(stage, || self.server.open(path, body)).await.map_err(unanswered)
+    }
+}
+
+fn unanswered(failed: LineFailure<Fault>) -> Unanswered {
+    match failed {
+        LineFailure::CircuitOpen(wait) => {
+            Unanswered::Failed(Failure::while_open(FailureCode::ModelUnavailable, wait))
+        }
+        LineFailure::Failed { fault: Fault::NotUnderstood(field, status), .. } => {
+            Unanswered::NotUnderstood(field, status)
+        }
+        LineFailure::Failed {
+            fault: Fault::Failed { code, retry_after, class, http_status, .. },
+            open_for,
+        } => Unanswered::Failed(Failure {
+            class: Some(class),
+            http_status,
+            ..failure(code, retry_after, open_for)
+        }),
     }
 }
 

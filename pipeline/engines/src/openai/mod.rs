@@ -1,10 +1,12 @@
 //! Any server that speaks the OpenAI API: structured answers by JSON schema, and embeddings.
 //!
 //! An answer is never trusted. The only way out of a model is a closed shape ([`answers`]), every date is
-//! resolved here ([`when`]), every draft passes the checks of `stages`, and no tool is ever offered.
+//! resolved here ([`when`]), every draft passes the checks of `stages`, and no tool is ever offered to who reads a talk: only the assistant has
+//! tools, and only those that its turn checks ([`assistant`]).
 
 mod abilities;
 mod answers;
+mod assistant;
 mod bill;
 mod chat;
 mod complaint;
@@ -93,6 +95,7 @@ pub struct OpenAi {
     window: Arc<Window>,
     line: Line,
     manners: Arc<Manners>,
+    ways: Arc<assistant::Ways>,
     marks: Marks,
 }
 
@@ -112,6 +115,7 @@ impl OpenAi {
             embed_model: config.embed_model.into(),
             line: Line::new(server, config.patience, meter, prompt::seed(chance)),
             manners: Arc::default(),
+            ways: Arc::default(),
             marks: Marks::new(chance),
         })
     }

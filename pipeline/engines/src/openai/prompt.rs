@@ -101,14 +101,25 @@ impl Marks {
         text
     }
 
+    /// Around a text of others: unguessable to whoever wrote it.
+    pub(super) fn of_text(&self, text: &str) -> String {
+        self.mark(|mac| mac.update(text.as_bytes()))
+    }
+
     /// Of the whole talk, so that all of its parts, and all calls about it, share one.
     fn mark_of(&self, transcript: &Transcript) -> String {
+        self.mark(|mac| {
+            mac.update(transcript.head.as_bytes());
+            transcript.lines.iter().for_each(|line| mac.update(line.as_bytes()));
+        })
+    }
+
+    fn mark(&self, read: impl FnOnce(&mut Hmac<Sha256>)) -> String {
         // A key of any length is a key of HMAC: the error cannot occur, and an empty mark would show in tests.
         Hmac::<Sha256>::new_from_slice(&self.key).map_or_else(
             |_| String::new(),
             |mut mac| {
-                mac.update(transcript.head.as_bytes());
-                transcript.lines.iter().for_each(|line| mac.update(line.as_bytes()));
+                read(&mut mac);
                 mac.finalize().into_bytes().iter().take(12).map(|byte| format!("{byte:02x}")).collect()
             },
         )

@@ -99,6 +99,11 @@ impl Server {
 
     /// Posts `body` to `path` below the base URL and returns the body of a 2xx answer.
     pub(super) async fn post(&self, path: &str, body: &impl Serialize) -> Result<Vec<u8>, Fault> {
+        read(self.open(path, body).await?, MAX_ANSWER_BYTES).await
+    }
+
+    /// The same, with the body still to come.
+    pub(super) async fn open(&self, path: &str, body: &impl Serialize) -> Result<Response, Fault> {
         let mut url = self.base.clone();
         url.set_path(&format!("{}/{path}", self.base.path().trim_end_matches('/')));
         let mut request = self.client.post(url).json(body);
@@ -107,7 +112,7 @@ impl Server {
         }
         let response = request.send().await.map_err(|error| fault_of_error(&error))?;
         match response.status() {
-            status if status.is_success() => read(response, MAX_ANSWER_BYTES).await,
+            status if status.is_success() => Ok(response),
             status => Err(self.fault_of_answer(status, response).await),
         }
     }

@@ -7,6 +7,7 @@
 )]
 
 mod answers;
+mod assistant;
 mod cost;
 mod failures;
 mod faults;

@@ -40,7 +40,7 @@ pub(super) async fn complete_conversations(
              title = case when c.title_by_person then c.title else d.title end, overview = d.overview, \
              emoji = d.emoji, category = d.category, events = d.events, apps_results = d.apps, engine = d.engine, \
              folder_id = case when c.folder_by_person then c.folder_id else coalesce(d.filed, c.folder_id) end, \
-             discarded = c.discarded and c.discarded_by_person, discarded_by_failure = false \
+             discarded = c.discarded and c.discarded_by_person, discarded_by_failure = false, indexed_revision = null \
          from done d where c.user_id = d.user_id and c.conversation_id = d.conversation_id",
     )
     .bind(now)

@@ -29,9 +29,8 @@ pub enum ErasureStep {
 }
 
 /// The tables that hold rows of a user, children before what they belong to.
-const TABLES: [&str; 27] = [
+const TABLES: [&str; 29] = [
     "chat_pushes",
-    "chat_messages",
     "app_installs",
     "app_keys",
     "apps",
@@ -42,11 +41,14 @@ const TABLES: [&str; 27] = [
     "webhook_deliveries",
     "webhook_endpoints",
     "request_keys",
+    "chat_turns",
+    "chat_messages",
     "action_items",
     "memories",
     "photos",
     "embeddings",
     "transcript_segments",
+    "search_entries",
     "conversations",
     "user_usage",
     JOBS,

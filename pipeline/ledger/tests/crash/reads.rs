@@ -3,7 +3,8 @@
 use job::Generation;
 use ledger::{
     ActionFilter, AppFilter, CHECKS, CheckpointKey, Claimed, ConversationFilter, DeliveryFilter, Error,
-    GoalFilter, ItemFilter, JobFilter, Ledger, MemoryFilter, PushPolicy, RequestKey, Settings,
+    GoalFilter, ItemFilter, JobFilter, Ledger, MemoryFilter, PushPolicy, RequestKey, SearchQuery, Settings,
+    TaskFilter,
 };
 use records::{FolderId, GoalId, MemoryId, UserId};
 
@@ -50,6 +51,9 @@ reads! { ledger, about:
     memories(&about.user, &MemoryFilter::default());
     memories_named(&about.user, &["m".to_owned()]);
     memory_to_tell(&about.user, &MemoryId::new("m"));
+    search(&about.user, &search_query()); tasks(&about.user, &TaskFilter { limit: 9, ..TaskFilter::default() });
+    conversations_between(&about.user, None, None, 9);
+    chat_messages(&about.user, "main", None, 9); chat_message(&about.user, REPLY);
     user(&about.user); user_budget(&about.user); user_rows(&about.user); keys(&about.user);
     known_people(&about.user, 9, 0); known_person(&about.user, "b");
     subscriptions(&about.user);
@@ -72,6 +76,20 @@ reads! { ledger, about:
     delivery_line(&about.user, "hook-Reader", "d");
     actions(&ActionFilter { limit: 9, ..ActionFilter::default() });
     verify(&CHECKS[0], 9);
+}
+
+const REPLY: &str = "0199c0de-0000-7000-8000-00000000000b";
+
+fn search_query() -> SearchQuery {
+    SearchQuery {
+        words: "fence".to_owned(),
+        language: "en".to_owned(),
+        limit: 9,
+        conversations: true,
+        memories: true,
+        action_items: true,
+        ..SearchQuery::default()
+    }
 }
 
 fn filter() -> JobFilter {

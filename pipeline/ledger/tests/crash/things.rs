@@ -2,8 +2,8 @@
 
 use chrono::TimeDelta;
 use ledger::{
-    ConversationChange, Error, FolderChange, GoalChange, ItemChange, Ledger, MemoryChange, NewActionItem,
-    NewFolder, NewGoal, NewPersonMemory,
+    ConversationChange, Error, FinishedTurn, FolderChange, GoalChange, ItemChange, Ledger, MemoryChange,
+    NewActionItem, NewFolder, NewGoal, NewPersonMemory, NewTurn,
 };
 use records::{ActionItemId, FolderId, GoalId, GoalType, MemoryCategory, MemoryId, UserId};
 
@@ -32,10 +32,19 @@ pub(crate) enum Thing {
     Know,
     RenamePerson,
     Forget,
+    BeginTurn,
+    FinishTurn,
+    ClearChat,
+    Index,
 }
 
 impl Said for Thing {
     type Scene = UserId;
+
+    /// A completed conversation without a job is quicker to make.
+    fn is_set_in_a_sound_world(self) -> bool {
+        self != Self::Index
+    }
 
     async fn prepare(self, world: &World, person: &str) -> UserId {
         let user = world.person(person).await;
@@ -45,6 +54,7 @@ impl Said for Thing {
             Self::ChangeGoal | Self::Progress | Self::DeleteGoal => Some(Self::CreateGoal),
             Self::ChangeMemory | Self::DeleteMemory => Some(Self::CreateMemories),
             Self::RenamePerson | Self::Forget => Some(Self::Know),
+            Self::FinishTurn | Self::ClearChat => Some(Self::BeginTurn),
             _ => None,
         };
         if let Some(before) = before {
@@ -52,6 +62,11 @@ impl Said for Thing {
         }
         match self {
             Self::Rename => world.deferred(&user).await,
+            Self::ClearChat => Self::FinishTurn.say(&ledger, &user).await.unwrap(),
+            Self::Index => {
+                world.deferred(&user).await;
+                world.run("update conversations set status = 'completed' where user_id = $1", &user).await;
+            }
             Self::MoveItem | Self::EndItem | Self::DeleteItem => remind(&ledger, &user).await,
             Self::DeleteFolder => {
                 world.deferred(&user).await;
@@ -109,7 +124,34 @@ impl Said for Thing {
             Self::Know => named().know_person(user, &friend(user), "Bob").await.map(drop),
             Self::RenamePerson => ledger.rename_person(user, &friend(user), "Rob").await.map(drop),
             Self::Forget => ledger.forget_person(user, &friend(user)).await.map(drop),
+            Self::BeginTurn => ledger.begin_turn(user, &new_turn()).await.map(drop),
+            Self::FinishTurn => ledger.finish_turn(user, &new_turn().reply_id, &answered()).await.map(drop),
+            Self::ClearChat => ledger.clear_chat(user, "main").await.map(drop),
+            Self::Index => ledger.index_conversations(9).await.map(drop),
         }
+    }
+}
+
+fn new_turn() -> NewTurn {
+    NewTurn {
+        thread: "main".to_owned(),
+        app_id: None,
+        request_id: Some("once".to_owned()),
+        question_id: "0199c0de-0000-7000-8000-00000000000a".to_owned(),
+        reply_id: "0199c0de-0000-7000-8000-00000000000b".to_owned(),
+        text: "What is due?".to_owned(),
+        run_for: std::time::Duration::from_secs(150),
+    }
+}
+
+fn answered() -> FinishedTurn {
+    FinishedTurn {
+        status: "completed",
+        trouble: None,
+        engine: "test".to_owned(),
+        sources: serde_json::json!([]),
+        tools: serde_json::json!([]),
+        text: "Nothing.".to_owned(),
     }
 }
 

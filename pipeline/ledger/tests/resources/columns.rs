@@ -13,6 +13,7 @@ const BELONGS: &[(&str, &str, &str)] = &[
     ("chat_messages", "user_id", "users"),
     ("chat_pushes", "message_id", "chat_messages"),
     ("chat_pushes", "subscription_id", "push_subscriptions"),
+    ("chat_turns", "reply_id", "chat_messages"),
     ("conversations", "user_id", "users"),
     ("developer_keys", "user_id", "users"),
     ("embeddings", "conversation_id", "conversations"),
@@ -30,6 +31,7 @@ const BELONGS: &[(&str, &str, &str)] = &[
     ("reminders", "action_item_id", "action_items"),
     ("replay_items", "operation_id", "replay_operations"),
     ("request_keys", "user_id", "users"),
+    ("search_entries", "conversation_id", "conversations"),
     ("stage_checkpoints", "job_id", "finalization_jobs"),
     ("transcript_segments", "conversation_id", "conversations"),
     ("user_locations", "user_id", "users"),
@@ -50,11 +52,12 @@ const MAY_BE_EMPTY: &[(&str, &str)] = &[
     ),
     ("chat_messages", "app_id"),
     ("chat_pushes", "next_at sending_until last_status last_error finished_at"),
+    ("chat_turns", "request_id trouble"),
     (
         "conversations",
         "folder_id geolocation external_data private_text text_source text_source_spec \
          client_session_id client_device_id client_platform last_append_at engine counted_bytes \
-         live_epoch live_timeout last_activity_at process_after live_process live_since",
+         live_epoch live_timeout last_activity_at process_after live_process live_since indexed_revision",
     ),
     ("developer_keys", "last_used_at expires_at revoked_at"),
     (

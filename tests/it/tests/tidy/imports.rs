@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::tree::{Crate, crates, names, product_of};
 
 /// Every crate of ours and the crates of ours that its product may name.
-const ALLOWED: [(&str, &[&str]); 25] = [
+const ALLOWED: [(&str, &[&str]); 26] = [
     ("records", &[]),
     ("apps", &["records"]),
     ("job", &[]),
@@ -15,11 +15,12 @@ const ALLOWED: [(&str, &[&str]); 25] = [
     ("compute", &[]),
     ("upstream", &[]),
     ("stages", &["records", "job", "trace"]),
-    ("engines", &["records", "compute", "job", "stages", "upstream"]),
+    ("assistant", &["records"]),
+    ("engines", &["records", "assistant", "compute", "job", "stages", "upstream"]),
     ("speech", &["upstream"]),
     ("live", &[]),
     ("ledger", &["records", "job", "trace"]),
-    ("api", &["records", "apps", "job", "trace", "ledger", "live", "speech"]),
+    ("api", &["records", "apps", "assistant", "job", "trace", "ledger", "live", "speech"]),
     ("worker", &["records", "apps", "compute", "job", "trace", "ledger", "stages", "outside"]),
     ("reconciler", &["records", "job", "trace", "ledger"]),
     ("tasks", &["records", "job", "ledger", "upstream"]),
@@ -28,6 +29,7 @@ const ALLOWED: [(&str, &[&str]); 25] = [
         &[
             "records",
             "apps",
+            "assistant",
             "compute",
             "job",
             "outside",

@@ -9,6 +9,7 @@ mod days;
 mod holidays;
 mod past;
 mod periods;
+pub(super) mod ranges;
 mod relative;
 
 use std::ops::Range;
@@ -80,6 +81,11 @@ impl Reference {
             zone: talk.time_zone,
             order,
         }
+    }
+
+    /// The reference of a message: the moment in which it was written.
+    pub(super) fn at(now: Timestamp, zone: Tz, order: DayOrder) -> Self {
+        Self { now: now.with_timezone(&zone).naive_local(), zone, order }
     }
 
     /// Every date in `text` that is not past by its own words, in order of appearance.

@@ -66,6 +66,11 @@ pub(super) fn extract(talk: &Talk, order: DayOrder) -> Vec<ItemDraft> {
     items.all
 }
 
+/// What `task` is called as a task, without its date; `None` when it says nothing to be done.
+pub(super) fn description_of(task: &str, reference: &Reference) -> Option<String> {
+    wording::description(task, reference)
+}
+
 /// The things that were named last, for "it".
 #[derive(Default)]
 struct Things {

@@ -19,6 +19,15 @@ pub(crate) const SEED: &str = "\
     insert into memories (user_id, memory_id, content, category, created_at, updated_at, conversation_id) \
         values ('ann', 'm', 'Likes tea', 'core', now(), now(), 'c'); \
     insert into embeddings (user_id, conversation_id, model, vector) values ('ann', 'c', 'm', '{1}'); \
+    insert into search_entries (user_id, conversation_id, part, happened_at, content, words) \
+        values ('ann', 'c', 0, now(), 'Well.', 'well'); \
+    insert into chat_messages (user_id, thread, message_id, sender, text) \
+        values ('ann', 'main', '00000000-0000-0000-0000-000000000001', 'human', 'Well?'), \
+            ('ann', 'main', '00000000-0000-0000-0000-000000000002', 'ai', 'Well.'), \
+            ('ann', 'main', '00000000-0000-0000-0000-000000000003', 'ai', 'Well!'); \
+    insert into chat_turns (user_id, reply_id, question_id, thread, request_id, status, begun_at, running_until) \
+        values ('ann', '00000000-0000-0000-0000-000000000002', '00000000-0000-0000-0000-000000000001', 'main', 'x', \
+            'running', now(), now()); \
     insert into finalization_jobs (user_id, job_id, conversation_id, revision, origin, queue, status, ready_at, \
             requires_keys, force_process, admitted_at, reconcile_after_at, created_at, updated_at) \
         values ('ann', 'j', 'c', 1, 'create', 'creation', 'queued', now(), false, false, now(), now(), now(), now()); \
@@ -102,6 +111,22 @@ pub(super) const OF_PEOPLE: &[Refused] = &[
     ("memories", "memory_content_length", "content = repeat('x', 501)"),
     ("memories", "memory_category_known", "category = 'gone'"),
     ("memories", "memory_visibility_known", "visibility = 'shared'"),
+    ("chat_messages", "chat_sender_known", "sender = 'gone'"),
+    ("chat_turns", "turn_status_known", "status = 'gone'"),
+    (
+        "chat_turns",
+        "chat_turns_running",
+        "insert into chat_turns (user_id, reply_id, question_id, thread, request_id, status, begun_at, running_until) \
+         values ('ann', '00000000-0000-0000-0000-000000000003', '00000000-0000-0000-0000-000000000001', 'main', 'y', \
+             'running', now(), now())",
+    ),
+    (
+        "chat_turns",
+        "chat_turns_requested",
+        "insert into chat_turns (user_id, reply_id, question_id, thread, request_id, status, begun_at, running_until) \
+         values ('ann', '00000000-0000-0000-0000-000000000003', '00000000-0000-0000-0000-000000000001', 'main', 'x', \
+             'completed', now(), now())",
+    ),
     ("goals", "goal_title_length", "title = ''"),
     ("goals", "goal_title_length", "title = repeat('x', 501)"),
     ("goals", "goal_type_known", "goal_type = 'gone'"),

@@ -1,0 +1,67 @@
+//! Keeping what came of a turn.
+
+use std::time::Duration;
+
+use assistant::{Journal, Reply, Source, ToolUse};
+use futures::{FutureExt, future::BoxFuture};
+use ledger::{FinishedTurn, Ledger};
+use records::UserId;
+use serde_json::{Value, json};
+
+use crate::{door::run_to_completion, shapes::moment};
+
+/// How often it is tried while the database does not answer: the row outlives these, and reads as failed then.
+const TRIES: u32 = 20;
+
+/// The row of one turn.
+pub(super) struct TurnRow {
+    pub(super) ledger: Ledger,
+    pub(super) user: UserId,
+    pub(super) reply_id: String,
+}
+
+impl Journal for TurnRow {
+    fn finish<'a>(&'a self, reply: &'a Reply) -> BoxFuture<'a, ()> {
+        let ended = FinishedTurn {
+            status: reply.status.as_str(),
+            trouble: reply.trouble.map(assistant::Trouble::code),
+            engine: reply.engine.clone(),
+            sources: reply.sources.iter().map(source).collect(),
+            tools: reply.tools.iter().map(tool).collect(),
+            // Postgres' text cannot hold U+0000.
+            text: reply.text.replace('\0', ""),
+        };
+        let (ledger, user, reply_id) = (self.ledger.clone(), self.user.clone(), self.reply_id.clone());
+        run_to_completion(async move {
+            for attempt in 1..=TRIES {
+                match ledger.finish_turn(&user, &reply_id, &ended).await {
+                    Ok(_) => return,
+                    Err(error) if error.is_passing() && attempt < TRIES => {
+                        tracing::warn!(%error, "a turn was not kept yet");
+                        tokio::time::sleep(Duration::from_secs(1)).await;
+                    }
+                    Err(error) => {
+                        tracing::error!(%error, "a turn was not kept");
+                        return;
+                    }
+                }
+            }
+        })
+        .boxed()
+    }
+}
+
+/// A source as it is kept and shown.
+pub(super) fn source(source: &Source) -> Value {
+    json!({
+        "id": source.id,
+        "kind": source.kind.as_str(),
+        "title": source.title.replace('\0', ""),
+        "created_at": moment(source.created_at),
+    })
+}
+
+/// A tool's use as it is kept and shown.
+pub(super) fn tool(tool: &ToolUse) -> Value {
+    json!({"name": tool.name, "app_id": tool.app_id, "ok": tool.ok, "millis": tool.millis})
+}

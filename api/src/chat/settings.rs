@@ -1,0 +1,92 @@
+//! What the API must know of the assistant.
+
+use std::{collections::HashMap, fmt, sync::Arc};
+
+use assistant::{AppTools, Converse, NoApps, Round, Step, Trouble};
+use futures::{
+    FutureExt,
+    future::{BoxFuture, ready},
+};
+use records::UserId;
+use secrecy::SecretString;
+
+use super::Chat;
+
+/// An engine that asks with a user's own key; `None` where no server is configured.
+pub type EngineWithKey = Arc<dyn Fn(&SecretString) -> Option<Arc<dyn Converse>> + Send + Sync>;
+
+/// The apps of users, as far as chats know them.
+pub trait ChatApps: Send + Sync {
+    /// The names of the apps that a user has installed, by their ids.
+    fn names<'a>(&'a self, user: &'a UserId) -> BoxFuture<'a, HashMap<String, String>>;
+
+    /// The tools of a user's apps; in the chat of an app, that app's first.
+    fn tools(&self, user: &UserId, app_id: Option<&str>) -> Arc<dyn AppTools>;
+}
+
+/// Where there are no apps.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoChatApps;
+
+impl ChatApps for NoChatApps {
+    fn names<'a>(&'a self, _: &'a UserId) -> BoxFuture<'a, HashMap<String, String>> {
+        ready(HashMap::new()).boxed()
+    }
+
+    fn tools(&self, _: &UserId, _: Option<&str>) -> Arc<dyn AppTools> {
+        Arc::new(NoApps)
+    }
+}
+
+/// The assistant of one process.
+#[derive(Clone)]
+pub struct ChatSettings {
+    /// The turns of this process.
+    pub chat: Chat,
+    /// The engine that answers.
+    pub engine: Arc<dyn Converse>,
+    /// The engine for users who must bring a key and bring none: it costs nothing and asks no server.
+    pub embedded: Arc<dyn Converse>,
+    /// The engine for users who bring a key.
+    pub with_key: EngineWithKey,
+    /// The apps of users.
+    pub apps: Arc<dyn ChatApps>,
+    /// How many turns the process runs at once.
+    pub most: usize,
+}
+
+impl Default for ChatSettings {
+    fn default() -> Self {
+        Self {
+            chat: Chat::new(),
+            engine: Arc::new(Mute),
+            embedded: Arc::new(Mute),
+            with_key: Arc::new(|_| None),
+            apps: Arc::new(NoChatApps),
+            most: 200,
+        }
+    }
+}
+
+impl fmt::Debug for ChatSettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ChatSettings").field("engine", &self.engine.id()).finish_non_exhaustive()
+    }
+}
+
+/// Where no engine is wired, turns fail and say so.
+struct Mute;
+
+impl Converse for Mute {
+    fn id(&self) -> &str {
+        "none"
+    }
+
+    fn next<'a>(
+        &'a self,
+        _: Round<'a>,
+        _: &'a (dyn Fn(&str) + Send + Sync),
+    ) -> BoxFuture<'a, Result<Step, Trouble>> {
+        ready(Err(Trouble::ModelUnavailable)).boxed()
+    }
+}

@@ -1,0 +1,240 @@
+//! Beginning a turn, and following it.
+
+use std::{collections::HashMap, sync::Arc, time::Duration};
+
+use assistant::{Context, Converse, Event, Limits, Listener, Past, Ports, Speaker, Turn};
+use chrono_tz::Tz;
+use ledger::{BegunTurn, ChatMessage, NewTurn};
+use records::{Timestamp, UserId};
+use secrecy::SecretString;
+use serde_json::{Value, json};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tracing::Instrument;
+
+use super::{journal::TurnRow, toolbox::UserData};
+use crate::{Error, door::Door, keys::Caller, shapes::moment};
+
+/// Longer than any turn takes to run and to be kept.
+const RUN_FOR: Duration = Duration::from_secs(150);
+/// Earlier messages that an engine is shown.
+const HISTORY: i64 = 20;
+/// Their characters, about 8,000 tokens.
+const HISTORY_LENGTH: usize = 32_000;
+/// The characters of a transcript that an engine is shown.
+const TRANSCRIPT: usize = 15_000;
+
+/// A message to be answered.
+pub(crate) struct Message {
+    pub(crate) text: String,
+    /// The client's own id of it.
+    pub(crate) id: Option<String>,
+    pub(crate) app_id: Option<String>,
+    /// The user's own model key.
+    pub(crate) key: Option<SecretString>,
+}
+
+/// What came of a message.
+pub(crate) enum Begun {
+    /// A turn runs: its events, and the reply's id. The last event is that it is over.
+    Runs(UnboundedReceiver<Event>, Reply),
+    /// It was sent before: what came of it, as far as that is known.
+    Known(Value),
+}
+
+/// The reply of a turn that runs.
+pub(crate) struct Reply {
+    pub(crate) id: String,
+    pub(crate) created_at: Timestamp,
+    pub(crate) app_id: Option<String>,
+    pub(crate) app_name: Option<String>,
+}
+
+/// The chat of an app, or the main one.
+pub(crate) fn thread(app_id: Option<&str>) -> &str {
+    app_id.unwrap_or("main")
+}
+
+/// Stores a message and begins the turn that answers it. The turn belongs to the process: it goes on though nobody
+/// follows it.
+pub(crate) async fn begin(door: &Door, caller: &Caller, message: Message) -> Result<Begun, Error> {
+    let settings = &door.settings.chat;
+    let names = settings.apps.names(&caller.user).await;
+    let app_name = match &message.app_id {
+        Some(app) => Some(names.get(app).cloned().ok_or(Error::NotFound("App"))?),
+        None => None,
+    };
+    let user = door.ledger.user(&caller.user).await?.ok_or(Error::NotAuthenticated)?;
+    let engine: Arc<dyn Converse> = match &message.key {
+        Some(key) => (settings.with_key)(key).unwrap_or_else(|| Arc::clone(&settings.embedded)),
+        None if user.requires_byok => Arc::clone(&settings.embedded),
+        None => Arc::clone(&settings.engine),
+    };
+    let place = settings.chat.enter(settings.most).ok_or(Error::NoTurnFree)?;
+    let thread = thread(message.app_id.as_deref()).to_owned();
+    let new = NewTurn {
+        thread: thread.clone(),
+        app_id: message.app_id.clone(),
+        request_id: message.id,
+        question_id: door.ids.fresh().to_string(),
+        reply_id: door.ids.fresh().to_string(),
+        text: message.text,
+        run_for: RUN_FOR,
+    };
+    let now = match door.ledger.begin_turn(&caller.user, &new).await? {
+        BegunTurn::Begun(now) => now,
+        BegunTurn::Repeated(reply) => return Ok(Begun::Known(shape(&reply, &names))),
+        BegunTurn::Busy(seconds) => return Err(Error::TurnRunning { retry_after: seconds.min(5) }),
+    };
+    let (events, followed) = unbounded_channel();
+    let reply = Reply {
+        id: new.reply_id.clone(),
+        created_at: now + chrono::TimeDelta::microseconds(1),
+        app_id: message.app_id.clone(),
+        app_name,
+    };
+    let work = Work {
+        door: door.clone(),
+        user: caller.user.clone(),
+        zone: user.time_zone.parse().unwrap_or(Tz::UTC),
+        user_name: user.name,
+        data: UserData::of(door, caller, user.language, TRANSCRIPT),
+        engine,
+        thread,
+        new,
+        now,
+        events,
+    };
+    let stop = place.stop();
+    tokio::spawn(
+        async move {
+            work.run(stop.cancelled()).await;
+            drop(place);
+        }
+        .in_current_span(),
+    );
+    Ok(Begun::Runs(followed, reply))
+}
+
+/// A turn on its way.
+struct Work {
+    door: Door,
+    user: UserId,
+    zone: Tz,
+    user_name: Option<String>,
+    data: UserData,
+    engine: Arc<dyn Converse>,
+    thread: String,
+    new: NewTurn,
+    now: Timestamp,
+    events: UnboundedSender<Event>,
+}
+
+impl Work {
+    async fn run(self, stop: impl Future<Output = ()>) {
+        let history = self.history().await;
+        let apps = self.door.settings.chat.apps.tools(&self.user, self.new.app_id.as_deref());
+        let row = TurnRow {
+            ledger: self.door.ledger.clone(),
+            user: self.user,
+            reply_id: self.new.reply_id.clone(),
+        };
+        let turn = Turn {
+            context: Context {
+                now: self.now,
+                zone: self.zone,
+                user_name: self.user_name,
+                is_first: !history.iter().any(|past| past.speaker == Speaker::Assistant),
+            },
+            history,
+            question: self.new.text,
+            ports: Ports {
+                engine: self.engine,
+                toolbox: Arc::new(self.data),
+                apps,
+                journal: Arc::new(row),
+                listener: Arc::new(Follower(self.events)),
+            },
+            limits: Limits::default(),
+        };
+        turn.run(stop).await;
+    }
+
+    /// The thread before this message, oldest first. Where it cannot be read, the turn does without.
+    async fn history(&self) -> Vec<Past> {
+        let question = Some(self.new.question_id.as_str());
+        let newest = match self.door.ledger.chat_messages(&self.user, &self.thread, question, HISTORY).await {
+            Ok(newest) => newest,
+            Err(error) => {
+                tracing::warn!(%error, "a turn goes on without its history");
+                return Vec::new();
+            }
+        };
+        let mut left = HISTORY_LENGTH;
+        let mut history: Vec<Past> = newest
+            .into_iter()
+            .filter(|message| !message.text.is_empty())
+            .map_while(|message| {
+                left = left.checked_sub(message.text.chars().count())?;
+                let speaker = match message.sender.as_str() {
+                    "human" => Speaker::Human,
+                    "ai" => Speaker::Assistant,
+                    _ => Speaker::App,
+                };
+                Some(Past { speaker, text: message.text })
+            })
+            .collect();
+        history.reverse();
+        history
+    }
+}
+
+/// A client that may be gone: the turn does not mind.
+struct Follower(UnboundedSender<Event>);
+
+impl Listener for Follower {
+    fn hear(&self, event: Event) {
+        let _ = self.0.send(event);
+    }
+}
+
+/// A message as it is shown.
+pub(crate) fn shape(message: &ChatMessage, names: &HashMap<String, String>) -> Value {
+    let list = |list: &Option<Value>| list.clone().unwrap_or_else(|| json!([]));
+    json!({
+        "id": message.message_id,
+        "created_at": moment(message.created_at),
+        "sender": message.sender,
+        "text": message.text,
+        "type": "text",
+        "app_id": message.app_id,
+        "app_name": message.app_id.as_ref().and_then(|app| names.get(app)),
+        "status": message.status.as_deref().unwrap_or("completed"),
+        "sources": list(&message.sources),
+        "tools": list(&message.tools),
+        "engine": message.engine.as_ref().filter(|engine| !engine.is_empty()),
+        "error": message.trouble.as_deref().and_then(assistant::Trouble::from_code).map(trouble),
+    })
+}
+
+/// A reply that has just ended, in the same shape.
+pub(crate) fn ended(reply: &Reply, ended: &assistant::Reply) -> Value {
+    json!({
+        "id": reply.id,
+        "created_at": moment(reply.created_at),
+        "sender": "ai",
+        "text": ended.text,
+        "type": "text",
+        "app_id": reply.app_id,
+        "app_name": reply.app_name,
+        "status": ended.status.as_str(),
+        "sources": ended.sources.iter().map(super::journal::source).collect::<Value>(),
+        "tools": ended.tools.iter().map(super::journal::tool).collect::<Value>(),
+        "engine": ended.engine,
+        "error": ended.trouble.map(trouble),
+    })
+}
+
+/// Why a turn failed, as it is shown.
+pub(crate) fn trouble(trouble: assistant::Trouble) -> Value {
+    json!({"code": trouble.code(), "detail": trouble.detail()})
+}

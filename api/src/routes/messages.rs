@@ -1,0 +1,218 @@
+//! `/v2/messages`: the chat with the assistant. A message is answered by a turn, whose events are streamed to the client as
+//! they happen, or whose reply comes in one body.
+
+use std::{convert::Infallible, time::Duration};
+
+use assistant::Event;
+use axum::{
+    Json,
+    body::{Body as Answer, Bytes},
+    extract::State,
+    http::{HeaderMap, HeaderValue, Uri, header},
+    response::{IntoResponse, Response},
+};
+use futures::stream;
+use serde_json::{Value, json};
+use tokio::sync::mpsc::UnboundedReceiver;
+use uuid::Uuid;
+
+use super::byok;
+use crate::{
+    Error, Scope,
+    chat::{self, Begun, Message, Reply},
+    door::Door,
+    keys::Caller,
+    read::{Body, Fields, Int, Query, Text, object, query},
+};
+
+/// What a 404 says is missing.
+pub(super) const KIND: &str = "App";
+/// Of a message (`docs/assistant.md`).
+const TEXT: Text = Text::between(1, 8_000);
+const ID: Text = Text::between(1, 128);
+/// Between two signs of life of a stream.
+const QUIET: Duration = Duration::from_secs(15);
+
+/// Reads the query of a message.
+pub(super) fn read_thread(fields: &mut Fields<'_>) -> Option<Option<String>> {
+    Some(fields.present("app_id", ID))
+}
+
+/// Reads the body of a message: its text, and the client's own id of it.
+pub(super) fn read_message(fields: &mut Fields<'_>) -> Option<(String, Option<String>)> {
+    let text = fields.required("text", TEXT);
+    let id = fields.optional("id", ID);
+    let text = text?;
+    if text.trim().is_empty() {
+        return fields.report.at("text", |report| report.rule("the text must not be blank"));
+    }
+    Some((text, id))
+}
+
+/// POST: a message, and the turn that answers it.
+pub(super) async fn post(
+    State(door): State<Door>,
+    caller: Caller,
+    parameters: Query,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Error> {
+    caller.require(Scope::ChatWrite)?;
+    let (text, id) = object(body, read_message)?;
+    let app_id = query(&parameters, read_thread)?;
+    let key = byok::key_of(&headers)?;
+    let begun = chat::begin(&door, &caller, Message { text, id, app_id, key }).await?;
+    if wants_one_body(&headers) {
+        return Ok(Json(whole(begun).await).into_response());
+    }
+    Ok(streamed(begun))
+}
+
+/// Whether the client asks for the finished reply in one body.
+fn wants_one_body(headers: &HeaderMap) -> bool {
+    let mut kinds = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    let names = |kinds: &str, kind: &str| kinds.to_ascii_lowercase().contains(kind);
+    let all: Vec<&str> = kinds.by_ref().collect();
+    all.iter().any(|kinds| names(kinds, "application/json"))
+        && !all.iter().any(|kinds| names(kinds, "text/event-stream"))
+}
+
+/// Waits for the end of a turn.
+async fn whole(begun: Begun) -> Value {
+    match begun {
+        Begun::Known(message) => message,
+        Begun::Runs(mut events, reply) => loop {
+            match events.recv().await {
+                Some(Event::Over(over)) => return chat::ended(&reply, &over),
+                Some(_) => {}
+                // The turn broke: its row says so once its time is over.
+                None => return chat::ended(&reply, &interrupted()),
+            }
+        },
+    }
+}
+
+fn interrupted() -> assistant::Reply {
+    assistant::Reply {
+        status: assistant::ReplyStatus::Failed,
+        trouble: Some(assistant::Trouble::Internal),
+        text: String::new(),
+        sources: Vec::new(),
+        tools: Vec::new(),
+        engine: String::new(),
+    }
+}
+
+/// The events of a turn as they happen (`docs/assistant.md`, "The stream").
+fn streamed(begun: Begun) -> Response {
+    let body = match begun {
+        Begun::Known(message) => Answer::from(event("done", &json!({ "message": message }))),
+        Begun::Runs(events, reply) => Answer::from_stream(stream::unfold(Some((events, reply)), next)),
+    };
+    let headers = [
+        (header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream")),
+        (header::HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no")),
+    ];
+    (headers, body).into_response()
+}
+
+type Following = Option<(UnboundedReceiver<Event>, Reply)>;
+
+async fn next(following: Following) -> Option<(Result<Bytes, Infallible>, Following)> {
+    let (mut events, reply) = following?;
+    let written = match tokio::time::timeout(QUIET, events.recv()).await {
+        Err(_) => Bytes::from_static(b": still here\n\n"),
+        Ok(Some(Event::Status(text))) => event("status", &json!({ "text": text })),
+        Ok(Some(Event::Tool { name, app_id, state })) => {
+            event("tool", &json!({"name": name, "app_id": app_id, "state": state.as_str()}))
+        }
+        Ok(Some(Event::Text(delta))) => event("text", &json!({ "delta": delta })),
+        Ok(Some(Event::Over(over))) => return Some((Ok(last(&reply, &over)), None)),
+        Ok(None) => return Some((Ok(last(&reply, &interrupted())), None)),
+    };
+    Some((Ok(written), Some((events, reply))))
+}
+
+/// A failure is an event of its own; the message comes last in any case.
+fn last(reply: &Reply, over: &assistant::Reply) -> Bytes {
+    let done = event("done", &json!({ "message": chat::ended(reply, over) }));
+    match over.trouble {
+        None => done,
+        Some(trouble) => [event("error", &chat::trouble(trouble)), done].concat().into(),
+    }
+}
+
+fn event(name: &str, data: &Value) -> Bytes {
+    format!("event: {name}\ndata: {data}\n\n").into()
+}
+
+/// What a list asks for.
+pub(super) struct Asked {
+    app_id: Option<String>,
+    limit: i64,
+    before: Option<Uuid>,
+}
+
+/// Reads the query of the list.
+pub(super) fn read_list(fields: &mut Fields<'_>) -> Option<Asked> {
+    let app_id = fields.present("app_id", ID);
+    let limit = fields.present("limit", Int::between(1, 100)).unwrap_or(100);
+    let before = fields.present("before", Text::between(1, 128)).and_then(|text| match text.parse() {
+        Ok(id) => Some(id),
+        Err(_) => fields.report.at("before", |report| report.rule("before must be the id of a message")),
+    });
+    Some(Asked { app_id, limit, before })
+}
+
+/// GET: the newest messages of a chat, oldest first; `Link` leads to those before them.
+pub(super) async fn list(
+    State(door): State<Door>,
+    caller: Caller,
+    uri: Uri,
+    parameters: Query,
+) -> Result<Response, Error> {
+    caller.require(Scope::ChatRead)?;
+    let Asked { app_id, limit, before } = query(&parameters, read_list)?;
+    let before = before.map(|id| id.to_string());
+    let thread = chat::thread(app_id.as_deref());
+    let newest = door.ledger.chat_messages(&caller.user, thread, before.as_deref(), limit + 1).await?;
+    let names = door.settings.chat.apps.names(&caller.user).await;
+    let size = usize::try_from(limit).unwrap_or(usize::MAX);
+    let has_more = newest.len() > size;
+    let shown: Vec<_> = newest.into_iter().take(size).rev().collect();
+    let shapes: Value = shown.iter().map(|message| chat::shape(message, &names)).collect();
+    let mut answer = Json(shapes).into_response();
+    if let Some(oldest) = shown.first().filter(|_| has_more) {
+        let app = app_id.map(|app| format!("app_id={}&", encoded(&app))).unwrap_or_default();
+        let link = format!("<{}?{app}limit={limit}&before={}>; rel=\"next\"", uri.path(), oldest.message_id);
+        if let Ok(link) = HeaderValue::from_str(&link) {
+            answer.headers_mut().insert(header::LINK, link);
+        }
+    }
+    Ok(answer)
+}
+
+/// As a query's value is written.
+fn encoded(text: &str) -> String {
+    text.bytes().fold(String::new(), |mut written, byte| {
+        match byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            true => written.push(byte.into()),
+            false => written.push_str(&format!("%{byte:02X}")),
+        }
+        written
+    })
+}
+
+/// DELETE: clears a chat. Not while a turn is running in it.
+pub(super) async fn clear(
+    State(door): State<Door>,
+    caller: Caller,
+    parameters: Query,
+) -> Result<Json<Value>, Error> {
+    caller.require(Scope::ChatWrite)?;
+    let app_id = query(&parameters, read_thread)?;
+    match door.ledger.clear_chat(&caller.user, chat::thread(app_id.as_deref())).await? {
+        None => Ok(Json(json!({ "success": true }))),
+        Some(seconds) => Err(Error::TurnRunning { retry_after: seconds.min(5) }),
+    }
+}

@@ -1,0 +1,94 @@
+//! `P/search`: full text over what the user has.
+
+use axum::{Json, extract::State};
+use ledger::SearchQuery;
+use records::Timestamp;
+use serde_json::Value;
+
+use crate::{
+    Error, Scope,
+    chat::toolbox::result,
+    door::Door,
+    keys::Caller,
+    read::{Choice, CommaSeparated, Fields, Int, Query, Text, date_range, query},
+};
+
+/// The kinds of things that are found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Conversation,
+    Memory,
+    ActionItem,
+}
+
+impl Kind {
+    /// What a key must hold to see them.
+    const fn scope(self) -> Scope {
+        match self {
+            Self::Conversation => Scope::ConversationsRead,
+            Self::Memory => Scope::MemoriesRead,
+            Self::ActionItem => Scope::ActionItemsRead,
+        }
+    }
+}
+
+fn kinds() -> Choice<&'static str, Kind> {
+    Choice::of([
+        ("conversation", Kind::Conversation),
+        ("memory", Kind::Memory),
+        ("action_item", Kind::ActionItem),
+    ])
+}
+
+/// What is searched for.
+pub(super) struct Asked {
+    words: String,
+    kinds: Vec<Kind>,
+    start: Option<Timestamp>,
+    end: Option<Timestamp>,
+    limit: i64,
+}
+
+/// Reads the query.
+pub(super) fn read_search(fields: &mut Fields<'_>) -> Option<Asked> {
+    let words = fields.required("q", Text::between(1, 500));
+    let kinds = fields.present("kinds", CommaSeparated(kinds())).unwrap_or_default();
+    let limit = fields.present("limit", Int::between(1, 100)).unwrap_or(20);
+    let (start, end) = date_range(fields);
+    let words = words?;
+    if words.trim().is_empty() {
+        return fields.report.at("q", |report| report.rule("the query must not be blank"));
+    }
+    Some(Asked { words, kinds, start, end, limit })
+}
+
+/// GET: the best first. Kinds that are not named are those that the key may read.
+pub(super) async fn search(
+    State(door): State<Door>,
+    caller: Caller,
+    parameters: Query,
+) -> Result<Json<Value>, Error> {
+    caller.require(Scope::ConversationsRead)?;
+    let asked = query(&parameters, read_search)?;
+    for kind in &asked.kinds {
+        caller.require(kind.scope())?;
+    }
+    let wants = |kind: Kind| match asked.kinds.is_empty() {
+        true => caller.require(kind.scope()).is_ok(),
+        false => asked.kinds.contains(&kind),
+    };
+    let user = door.ledger.user(&caller.user).await?;
+    let found = SearchQuery {
+        language: user.map(|user| user.language).unwrap_or_default(),
+        start: asked.start,
+        // Dates of lists are inclusive; a search ends before its end.
+        end: asked.end.map(|end| end + chrono::TimeDelta::microseconds(1)),
+        limit: asked.limit,
+        conversations: wants(Kind::Conversation),
+        memories: wants(Kind::Memory),
+        action_items: wants(Kind::ActionItem),
+        words: asked.words,
+    };
+    let found = door.ledger.search(&caller.user, &found).await?;
+    Ok(Json(found.iter().map(result).collect()))
+}

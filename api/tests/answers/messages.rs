@@ -1,0 +1,277 @@
+//! The chat with the assistant: messages, streams, history, one turn at a time.
+
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use api::{ChatSettings, Scope, Settings};
+use assistant::{Call, Converse, Round, Step, Trouble};
+use axum::{
+    body::{Body, to_bytes},
+    http::{Method, Request, StatusCode},
+    response::Response,
+};
+use futures::{
+    FutureExt,
+    future::{BoxFuture, ready},
+};
+use ledger::{BegunTurn, NewTurn};
+use records::UserId;
+use serde_json::{Value, json};
+use tokio::sync::Semaphore;
+use tower::ServiceExt;
+
+use crate::bench::{Bench, quick};
+
+/// Says "echo: " and the question; "add …" makes a task first, "wait" waits until it may go on, "break" breaks.
+struct Echo {
+    gate: Arc<Semaphore>,
+    seen: Arc<Mutex<Vec<String>>>,
+}
+
+impl Converse for Echo {
+    fn id(&self) -> &str {
+        "echo"
+    }
+
+    fn next<'a>(
+        &'a self,
+        round: Round<'a>,
+        say: &'a (dyn Fn(&str) + Send + Sync),
+    ) -> BoxFuture<'a, Result<Step, Trouble>> {
+        let history: Vec<&str> = round.history.iter().map(|past| past.text.as_str()).collect();
+        self.seen.lock().unwrap().push(history.join("|"));
+        if round.question == "break" {
+            return ready(Err(Trouble::ModelUnavailable)).boxed();
+        }
+        if let Some(task) = round.question.strip_prefix("add ").filter(|_| round.rounds.is_empty()) {
+            let call = Call {
+                id: "1".to_owned(),
+                name: "create_action_item".to_owned(),
+                arguments: json!({"description": task}),
+            };
+            return ready(Ok(Step::Calls { calls: vec![call], text: String::new() })).boxed();
+        }
+        async move {
+            if round.question == "wait" {
+                self.gate.acquire().await.unwrap().forget();
+            }
+            say("echo: ");
+            say(round.question);
+            Ok(Step::Answer { text: format!("echo: {}", round.question), quotes: None })
+        }
+        .boxed()
+    }
+}
+
+struct Talk {
+    bench: Bench,
+    gate: Arc<Semaphore>,
+    seen: Arc<Mutex<Vec<String>>>,
+}
+
+async fn talk() -> Talk {
+    let (gate, seen) = (Arc::new(Semaphore::new(0)), Arc::new(Mutex::default()));
+    let engine = Arc::new(Echo { gate: Arc::clone(&gate), seen: Arc::clone(&seen) });
+    let chat = ChatSettings { engine: engine.clone(), embedded: engine, ..ChatSettings::default() };
+    Talk { bench: Bench::with(Settings { chat, ..quick() }).await, gate, seen }
+}
+
+fn request(key: &str, body: &Value) -> Request<Body> {
+    Request::post("/v2/messages")
+        .header("authorization", format!("Bearer {key}"))
+        .header("content-type", "application/json")
+        .body(Body::from(body.to_string()))
+        .unwrap()
+}
+
+fn for_json(key: &str, body: &Value) -> Request<Body> {
+    let mut request = request(key, body);
+    request.headers_mut().insert("accept", "application/json".parse().unwrap());
+    request
+}
+
+async fn stream_of(response: Response) -> String {
+    String::from_utf8(to_bytes(response.into_body(), usize::MAX).await.unwrap().to_vec()).unwrap()
+}
+
+#[tokio::test]
+async fn a_message_is_answered_in_one_body_and_kept() {
+    let Talk { bench, .. } = talk().await;
+    let answer = bench.send(for_json(&bench.key, &json!({"text": "add Call Tom"}))).await;
+    assert_eq!(answer.status, StatusCode::OK);
+    assert_eq!(answer.body["text"], "echo: add Call Tom");
+    assert_eq!(answer.body["status"], "completed");
+    assert_eq!(answer.body["engine"], "echo");
+    assert_eq!(answer.body["tools"][0]["name"], "create_action_item");
+    assert_eq!(answer.body["sources"][0]["kind"], "action_item");
+    let items = bench.get("/v1/dev/user/action-items").await;
+    assert_eq!(items.body[0]["description"], "Call Tom");
+    let kept = bench.get("/v2/messages").await;
+    assert_eq!(kept.body.as_array().unwrap().len(), 2);
+    assert_eq!(kept.body[0]["sender"], "human");
+    assert_eq!(kept.body[1], answer.body);
+}
+
+#[tokio::test]
+async fn a_turn_is_streamed_as_named_events() {
+    let Talk { bench, .. } = talk().await;
+    let response = bench.app.clone().oneshot(request(&bench.key, &json!({"text": "add x y"}))).await.unwrap();
+    assert_eq!(response.headers()["content-type"], "text/event-stream");
+    assert_eq!(response.headers()["x-accel-buffering"], "no");
+    let stream = stream_of(response).await;
+    let names: Vec<&str> = stream.lines().filter_map(|line| line.strip_prefix("event: ")).collect();
+    assert_eq!(names, ["status", "tool", "tool", "text", "text", "done"]);
+    let last = stream.lines().rfind(|line| line.starts_with("data: ")).unwrap();
+    let done: Value = serde_json::from_str(&last[6..]).unwrap();
+    assert_eq!(done["message"]["text"], "echo: add x y");
+}
+
+#[tokio::test]
+async fn a_failure_is_an_event_and_a_kept_message() {
+    let Talk { bench, .. } = talk().await;
+    let response = bench.app.clone().oneshot(request(&bench.key, &json!({"text": "break"}))).await.unwrap();
+    let stream = stream_of(response).await;
+    assert!(stream.starts_with("event: error\ndata: {\"code\":\"model_unavailable\""), "{stream}");
+    let kept = bench.get("/v2/messages").await;
+    assert_eq!(kept.body[1]["status"], "failed");
+    assert_eq!(kept.body[1]["error"]["code"], "model_unavailable");
+}
+
+#[tokio::test]
+async fn a_thread_has_one_turn_at_a_time_and_a_repeat_begins_none() {
+    let Talk { bench, gate, .. } = talk().await;
+    let app = bench.app.clone();
+    let first = tokio::spawn(app.oneshot(for_json(&bench.key, &json!({"text": "wait", "id": "one"}))));
+    while bench.get("/v2/messages").await.body.as_array().unwrap().is_empty() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let second = bench.send(for_json(&bench.key, &json!({"text": "hello"}))).await;
+    assert_eq!(second.status, StatusCode::CONFLICT);
+    assert!(second.header("retry-after").parse::<u64>().unwrap() >= 1);
+    let cleared = bench.ask(&bench.key, Method::DELETE, "/v2/messages", None).await;
+    assert_eq!(cleared.status, StatusCode::CONFLICT);
+    let repeat = bench.send(for_json(&bench.key, &json!({"text": "wait", "id": "one"}))).await;
+    assert_eq!((repeat.status, &repeat.body["status"]), (StatusCode::OK, &json!("running")));
+    gate.add_permits(1);
+    assert_eq!(first.await.unwrap().unwrap().status(), StatusCode::OK);
+    let repeat = bench.send(for_json(&bench.key, &json!({"text": "wait", "id": "one"}))).await;
+    assert_eq!(repeat.body["text"], "echo: wait");
+    assert_eq!(bench.get("/v2/messages").await.body.as_array().unwrap().len(), 2);
+    let cleared = bench.ask(&bench.key, Method::DELETE, "/v2/messages", None).await;
+    assert_eq!(cleared.body, json!({"success": true}));
+    assert_eq!(bench.get("/v2/messages").await.body, json!([]));
+}
+
+#[tokio::test]
+async fn a_turn_goes_on_when_its_client_hangs_up() {
+    let Talk { bench, gate, .. } = talk().await;
+    let response = bench.app.clone().oneshot(request(&bench.key, &json!({"text": "wait"}))).await.unwrap();
+    drop(response);
+    gate.add_permits(1);
+    loop {
+        let kept = bench.get("/v2/messages").await;
+        if kept.body[1]["status"] == "completed" {
+            break assert_eq!(kept.body[1]["text"], "echo: wait");
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_turn_whose_process_is_gone_reads_as_failed_and_blocks_no_other() {
+    let Talk { bench, .. } = talk().await;
+    let new = NewTurn {
+        thread: "main".to_owned(),
+        app_id: None,
+        request_id: None,
+        question_id: "0199c0de-0000-7000-8000-00000000000a".to_owned(),
+        reply_id: "0199c0de-0000-7000-8000-00000000000b".to_owned(),
+        text: "lost".to_owned(),
+        run_for: Duration::from_secs(60),
+    };
+    let begun = bench.ledger.begin_turn(&UserId::new("ann"), &new).await.unwrap();
+    assert!(matches!(begun, BegunTurn::Begun(_)));
+    assert_eq!(bench.get("/v2/messages").await.body[1]["status"], "running");
+    bench.run("update chat_turns set running_until = now() - interval '1 second'").await;
+    let lost = bench.get("/v2/messages").await;
+    assert_eq!(lost.body[1]["status"], "failed");
+    assert_eq!(lost.body[1]["error"]["code"], "interrupted");
+    let next = bench.send(for_json(&bench.key, &json!({"text": "hello"}))).await;
+    assert_eq!(next.status, StatusCode::OK);
+    let late = ledger::FinishedTurn {
+        status: "completed",
+        trouble: None,
+        engine: "late".to_owned(),
+        sources: json!([]),
+        tools: json!([]),
+        text: "too late".to_owned(),
+    };
+    let kept = bench.ledger.finish_turn(&UserId::new("ann"), &new.reply_id, &late).await.unwrap();
+    assert!(!kept, "the turn is no longer that process's");
+}
+
+#[tokio::test]
+async fn an_engine_is_shown_what_was_said_before() {
+    let Talk { bench, seen, .. } = talk().await;
+    for text in ["one", "two"] {
+        bench.send(for_json(&bench.key, &json!({"text": text}))).await;
+    }
+    assert_eq!(*seen.lock().unwrap(), ["", "one|echo: one"]);
+}
+
+#[tokio::test]
+async fn the_history_is_paged_backwards() {
+    let Talk { bench, .. } = talk().await;
+    for text in ["one", "two"] {
+        bench.send(for_json(&bench.key, &json!({"text": text}))).await;
+    }
+    let newest = bench.get("/v2/messages?limit=3").await;
+    let texts: Vec<&str> =
+        newest.body.as_array().unwrap().iter().map(|one| one["text"].as_str().unwrap()).collect();
+    assert_eq!(texts, ["echo: one", "two", "echo: two"]);
+    let link = newest.header("link");
+    let path = link.strip_prefix('<').unwrap().split('>').next().unwrap().to_owned();
+    let older = bench.get(&path).await;
+    assert_eq!(older.body[0]["text"], "one");
+    assert_eq!(older.header("link"), "");
+    assert_eq!(bench.get("/v2/messages?before=x").await.status, StatusCode::UNPROCESSABLE_ENTITY);
+}
+
+#[tokio::test]
+async fn chats_are_their_users_own_and_tools_need_the_keys_scopes() {
+    let Talk { bench, .. } = talk().await;
+    bench.send(for_json(&bench.key, &json!({"text": "hello"}))).await;
+    let bob = bench.person("bob", &[Scope::ChatRead, Scope::ChatWrite]).await;
+    assert_eq!(bench.ask(&bob, Method::GET, "/v2/messages", None).await.body, json!([]));
+    let answer = bench.send(for_json(&bob, &json!({"text": "add Call Tom"}))).await;
+    assert_eq!(answer.body["tools"], json!([]), "the key may not write action items");
+    let reader = bench.person("bob", &[Scope::ChatRead]).await;
+    assert_eq!(bench.send(for_json(&reader, &json!({"text": "x"}))).await.status, StatusCode::FORBIDDEN);
+    let others = bench.ask(&bob, Method::GET, "/v2/messages?app_id=x", None).await;
+    assert_eq!(others.body, json!([]));
+    let request = Request::post("/v2/messages?app_id=x")
+        .header("authorization", format!("Bearer {bob}"))
+        .header("accept", "application/json")
+        .header("content-type", "application/json")
+        .body(Body::from(json!({"text": "x"}).to_string()))
+        .unwrap();
+    assert_eq!(bench.send(request).await.status, StatusCode::NOT_FOUND, "an app that is not installed");
+}
+
+#[tokio::test]
+async fn a_message_has_bounds() {
+    let Talk { bench, .. } = talk().await;
+    for body in [
+        json!({}),
+        json!({"text": ""}),
+        json!({"text": " \n"}),
+        json!({"text": "x".repeat(8_001)}),
+        json!({"text": "x", "id": ""}),
+    ] {
+        let answer = bench.send(for_json(&bench.key, &body)).await;
+        assert_eq!(answer.status, StatusCode::UNPROCESSABLE_ENTITY, "{body}");
+    }
+    assert_eq!(bench.get("/v2/messages").await.body, json!([]));
+}

@@ -1,0 +1,132 @@
+//! Search over what a user has: found behind completion, by words in any form, and never anybody else's.
+
+use api::Scope;
+use axum::http::{Method, StatusCode};
+use job::Queue;
+use serde_json::{Value, json};
+
+use crate::bench::{Bench, P};
+
+async fn conversation(bench: &Bench, lines: &[&str]) -> String {
+    let segments: Vec<Value> = (0_i32..)
+        .zip(lines)
+        .map(|(at, line)| json!({"text": line, "speaker": "SPEAKER_00", "is_user": true, "start": at, "end": at + 1}))
+        .collect();
+    let body = json!({"transcript_segments": segments});
+    let made = bench.post(&format!("{P}/conversations/from-segments"), body).await;
+    assert_eq!(made.status, StatusCode::OK, "{made:?}");
+    bench.complete_all(Queue::Creation).await;
+    made.body["id"].as_str().unwrap().to_owned()
+}
+
+async fn ids(bench: &Bench, query: &str) -> Vec<String> {
+    let found = bench.get(&format!("{P}/search?{query}")).await;
+    assert_eq!(found.status, StatusCode::OK, "{found:?}");
+    found.body.as_array().unwrap().iter().map(|one| one["id"].as_str().unwrap().to_owned()).collect()
+}
+
+#[tokio::test]
+async fn what_was_said_is_found_in_any_form_of_its_words_once_it_is_indexed() {
+    let bench = Bench::new().await;
+    let budget = conversation(&bench, &["The marketing budgets were raised.", "Priya agreed."]).await;
+    let other = conversation(
+        &bench,
+        &["The dentist fitted a crown.", "Nuts are forbidden, said the budget dentist."],
+    )
+    .await;
+    assert_eq!(ids(&bench, "q=budget").await, Vec::<String>::new(), "not indexed yet");
+    assert_eq!(bench.ledger.index_conversations(10).await.unwrap(), 2);
+    assert_eq!(bench.ledger.index_conversations(10).await.unwrap(), 0, "nothing is left");
+    assert_eq!(
+        ids(&bench, "q=raising%20budget").await,
+        [budget.clone(), other.clone()],
+        "all words before some"
+    );
+    assert_eq!(ids(&bench, "q=%22budget%20dentist%22").await, [other.clone()]);
+    assert_eq!(ids(&bench, "q=budget%20-dentist").await, [budget.clone()]);
+    assert_eq!(ids(&bench, "q=zeppelin").await, Vec::<String>::new());
+    assert_eq!(ids(&bench, "q=budget&end_date=2001-01-01").await, Vec::<String>::new());
+    let found = bench.get(&format!("{P}/search?q=raised")).await;
+    assert!(
+        found.body[0]["text"].as_str().unwrap().contains("The marketing budgets were raised."),
+        "{found:?}"
+    );
+    let deleted = bench.ask(&bench.key, Method::DELETE, &format!("{P}/conversations/{budget}"), None).await;
+    assert_eq!(deleted.status, StatusCode::OK);
+    assert_eq!(ids(&bench, "q=budget").await, [other], "gone with its conversation");
+}
+
+#[tokio::test]
+async fn memories_and_action_items_are_found_at_once_where_the_key_may_read_them() {
+    let bench = Bench::new().await;
+    let memory =
+        bench.post(&format!("{P}/memories"), json!({"content": "Tom is allergic to shellfish"})).await;
+    let item =
+        bench.post(&format!("{P}/action-items"), json!({"description": "Ask Tom about allergies"})).await;
+    let both = ids(&bench, "q=tom%20allergy").await;
+    assert!(both.contains(&memory.body["id"].as_str().unwrap().to_owned()), "{both:?}");
+    assert!(both.contains(&item.body["id"].as_str().unwrap().to_owned()), "{both:?}");
+    let only = ids(&bench, "q=tom&kinds=memory").await;
+    assert_eq!(only, [memory.body["id"].as_str().unwrap()]);
+    let reader = bench.person("ann", &[Scope::ConversationsRead]).await;
+    let path = format!("{P}/search?q=tom");
+    assert_eq!(bench.ask(&reader, Method::GET, &path, None).await.body, json!([]));
+    let named = bench.ask(&reader, Method::GET, &format!("{path}&kinds=memory"), None).await;
+    assert_eq!(named.status, StatusCode::FORBIDDEN);
+    let bob = bench.person("bob", Scope::ALL).await;
+    assert_eq!(bench.ask(&bob, Method::GET, &path, None).await.body, json!([]), "another user's");
+}
+
+#[tokio::test]
+async fn a_text_that_is_never_returned_is_found_and_not_shown() {
+    let bench = Bench::new().await;
+    let made = bench
+        .post(
+            &format!("{P}/conversations"),
+            json!({"text": "The secret word is xylophone and some more words."}),
+        )
+        .await;
+    bench.complete_all(Queue::Creation).await;
+    bench.ledger.index_conversations(10).await.unwrap();
+    let found = bench.get(&format!("{P}/search?q=xylophone")).await;
+    assert_eq!(found.body[0]["id"], made.body["id"]);
+    assert!(!found.body[0].to_string().contains("secret"), "{found:?}");
+}
+
+#[tokio::test]
+async fn a_new_title_is_indexed_again() {
+    let bench = Bench::new().await;
+    let id = conversation(&bench, &["Something was said here."]).await;
+    bench.ledger.index_conversations(10).await.unwrap();
+    bench
+        .ask(
+            &bench.key,
+            Method::PATCH,
+            &format!("{P}/conversations/{id}"),
+            Some(json!({"title": "Zebra crossing"})),
+        )
+        .await;
+    assert_eq!(bench.ledger.index_conversations(10).await.unwrap(), 1);
+    assert_eq!(ids(&bench, "q=zebra").await, [id]);
+}
+
+#[tokio::test]
+async fn a_query_has_bounds_and_strange_ones_are_answered() {
+    let bench = Bench::new().await;
+    for query in ["", "q=", "q=%20", "q=x&limit=0", "q=x&limit=101", "q=x&kinds=goal"] {
+        let answer = bench.get(&format!("{P}/search?{query}")).await;
+        assert_eq!(answer.status, StatusCode::UNPROCESSABLE_ENTITY, "{query}");
+    }
+    for query in [
+        "q=%27",
+        "q=%22",
+        "q=-a",
+        "q=%26%20%7C%20!",
+        "q=%3C-%3E%20(",
+        "q=the",
+        "q=%F0%9F%A7%A0",
+        "q=a%5Cb%27c",
+    ] {
+        assert_eq!(ids(&bench, query).await, Vec::<String>::new(), "{query}");
+    }
+}

@@ -1,0 +1,264 @@
+//! One turn: a person's message, the rounds of an engine and its tools, and the reply.
+//!
+//! The turn ends in any case, within its limits, with a reply that its journal keeps: an answer, or an honest failure with
+//! what there was of one.
+
+use std::{
+    collections::HashSet,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use futures::{FutureExt, StreamExt, future::BoxFuture, stream};
+use serde_json::Value;
+use tokio::time::{Instant, timeout};
+
+use crate::{
+    arguments::check_arguments,
+    gate,
+    offer::{Offer, Offered, Origin},
+    ports::{
+        AppTool, AppTools, Call, Context, Converse, Event, Exchange, Journal, Listener, Past, Round, Step,
+        ToolState, Toolbox,
+    },
+    reply::{Reply, ReplyStatus, Source, ToolUse, Trouble},
+    tools::DataTool,
+};
+
+/// How much a turn may take.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// All of it.
+    pub time: Duration,
+    /// Rounds with the engine, the answering one included.
+    pub rounds: usize,
+    /// Calls of tools.
+    pub calls: usize,
+    /// Calls at the same time.
+    pub at_once: usize,
+    /// Characters of one result that the engine is shown.
+    pub result: usize,
+    /// Sources that a reply names.
+    pub sources: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { time: Duration::from_secs(120), rounds: 8, calls: 16, at_once: 4, result: 16_000, sources: 50 }
+    }
+}
+
+/// Who does the work of a turn.
+#[derive(Clone)]
+pub struct Ports {
+    /// Chooses tools and words the answer.
+    pub engine: Arc<dyn Converse>,
+    /// The user's data.
+    pub toolbox: Arc<dyn Toolbox>,
+    /// The tools of installed apps.
+    pub apps: Arc<dyn AppTools>,
+    /// Keeps the reply.
+    pub journal: Arc<dyn Journal>,
+    /// Follows the turn.
+    pub listener: Arc<dyn Listener>,
+}
+
+/// A person's message, to be answered.
+pub struct Turn {
+    /// What the turn knows.
+    pub context: Context,
+    /// The thread so far, oldest first.
+    pub history: Vec<Past>,
+    /// What the person wrote.
+    pub question: String,
+    /// Who does the work.
+    pub ports: Ports,
+    /// How much it may take.
+    pub limits: Limits,
+}
+
+/// What there is of the reply so far: it outlives a turn that is cut off.
+#[derive(Default)]
+struct Progress {
+    text: String,
+    sources: Vec<Source>,
+    tools: Vec<ToolUse>,
+    /// Apps whose words are in the turn.
+    heard: HashSet<String>,
+}
+
+impl Turn {
+    /// Runs the turn to its end, or until `stop` is done, and returns the reply, which its journal keeps by then.
+    pub async fn run(self, stop: impl Future<Output = ()>) -> Reply {
+        let progress = Mutex::new(Progress::default());
+        let (status, trouble) = tokio::select! {
+            ended = timeout(self.limits.time, self.converse(&progress)) => match ended {
+                Ok(Ok(())) => (ReplyStatus::Completed, None),
+                Ok(Err(trouble)) => (ReplyStatus::Failed, Some(trouble)),
+                Err(_) => (ReplyStatus::Failed, Some(Trouble::TurnTimeout)),
+            },
+            () = stop => (ReplyStatus::Stopped, Some(Trouble::Interrupted)),
+        };
+        let Progress { text, sources, tools, .. } =
+            progress.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let engine = self.ports.engine.id().to_owned();
+        let reply = Reply { status, trouble, text, sources, tools, engine };
+        self.ports.journal.finish(&reply).await;
+        self.ports.listener.hear(Event::Over(reply.clone()));
+        reply
+    }
+
+    async fn converse(&self, progress: &Mutex<Progress>) -> Result<(), Trouble> {
+        let data = DataTool::ALL.into_iter().filter(|tool| self.ports.toolbox.may(*tool));
+        let tools = Offer::of(data, self.ports.apps.list().await, &self.question);
+        let mut rounds: Vec<Vec<Exchange>> = Vec::new();
+        let mut calls_left = self.limits.calls;
+        let say = |words: &str| self.say(progress, words);
+        for number in 1..=self.limits.rounds {
+            let round = Round {
+                context: &self.context,
+                history: &self.history,
+                question: &self.question,
+                rounds: &rounds,
+                tools: &tools,
+                is_last: number == self.limits.rounds || calls_left == 0,
+            };
+            match self.ports.engine.next(round, &say).await? {
+                Step::Answer { quotes, .. } => {
+                    lock(progress).keep_sources(quotes.as_deref(), self.limits.sources);
+                    return Ok(());
+                }
+                Step::Calls { .. } if round.is_last => return Err(Trouble::TooManyRounds),
+                Step::Calls { calls, text } => {
+                    if !text.is_empty() {
+                        say("\n\n");
+                    }
+                    let (made, refused) = calls.split_at(calls.len().min(calls_left));
+                    calls_left -= made.len();
+                    let mut exchanges = self.call_all(made, &tools, progress).await;
+                    exchanges.extend(refused.iter().map(|call| Exchange {
+                        call: call.clone(),
+                        result: Err("Too many calls in one turn: answer with what is known.".to_owned()),
+                        foreign: false,
+                    }));
+                    rounds.push(exchanges);
+                }
+            }
+        }
+        Err(Trouble::TooManyRounds)
+    }
+
+    fn say(&self, progress: &Mutex<Progress>, words: &str) {
+        if words.is_empty() {
+            return;
+        }
+        lock(progress).text.push_str(words);
+        self.ports.listener.hear(Event::Text(words.to_owned()));
+    }
+
+    /// Makes calls, a few at a time, and returns their results in the order of the calls. Those that write are made one
+    /// after the other.
+    async fn call_all(&self, calls: &[Call], tools: &[Offered], progress: &Mutex<Progress>) -> Vec<Exchange> {
+        let found = |call: &Call| tools.iter().find(|tool| tool.name == call.name);
+        let writes = calls.iter().any(|call| match found(call).map(|tool| &tool.origin) {
+            Some(Origin::Data(tool)) => tool.writes(),
+            Some(Origin::App(_)) => true,
+            None => false,
+        });
+        let at_once = if writes { 1 } else { self.limits.at_once };
+        let made: Vec<BoxFuture<'_, Exchange>> =
+            calls.iter().map(|call| self.exchange(call, found(call), progress).boxed()).collect();
+        stream::iter(made).buffered(at_once).collect().await
+    }
+
+    async fn exchange(&self, call: &Call, tool: Option<&Offered>, progress: &Mutex<Progress>) -> Exchange {
+        let (result, foreign) = match tool {
+            Some(tool) => self.call(call, tool, progress).await,
+            None => (Err("There is no such tool.".to_owned()), false),
+        };
+        Exchange { call: call.clone(), result, foreign }
+    }
+
+    async fn call(
+        &self,
+        call: &Call,
+        tool: &Offered,
+        progress: &Mutex<Progress>,
+    ) -> (Result<Value, String>, bool) {
+        if let Err(problem) = check_arguments(&tool.parameters, &call.arguments) {
+            return (Err(problem), false);
+        }
+        if let Origin::App(app) = &tool.origin
+            && !gate::lets(app, &lock(progress).heard, &self.question)
+        {
+            let words =
+                "Refused: another app has answered in this turn, and the person did not name this app.";
+            return (Err(words.to_owned()), false);
+        }
+        let event = |state| Event::Tool {
+            name: tool.own_name().to_owned(),
+            app_id: tool.app_id().map(str::to_owned),
+            state,
+        };
+        self.ports.listener.hear(Event::Status(tool.status().to_owned()));
+        self.ports.listener.hear(event(ToolState::Started));
+        let begun = Instant::now();
+        let (result, foreign) = match &tool.origin {
+            Origin::Data(data) => (self.call_data(*data, &call.arguments, progress).await, false),
+            Origin::App(app) => (self.call_app(app, &call.arguments, progress).await, true),
+        };
+        let ok = result.is_ok();
+        lock(progress).tools.push(ToolUse {
+            name: tool.own_name().to_owned(),
+            app_id: tool.app_id().map(str::to_owned),
+            ok,
+            millis: u32::try_from(begun.elapsed().as_millis()).unwrap_or(u32::MAX),
+        });
+        self.ports.listener.hear(event(if ok { ToolState::Done } else { ToolState::Failed }));
+        (result, foreign)
+    }
+
+    async fn call_data(
+        &self,
+        tool: DataTool,
+        arguments: &Value,
+        progress: &Mutex<Progress>,
+    ) -> Result<Value, String> {
+        let output = self.ports.toolbox.call(tool, arguments).await.map_err(|failure| failure.0)?;
+        lock(progress).sources.extend(output.sources);
+        Ok(output.value)
+    }
+
+    async fn call_app(
+        &self,
+        app: &AppTool,
+        arguments: &Value,
+        progress: &Mutex<Progress>,
+    ) -> Result<Value, String> {
+        lock(progress).heard.insert(app.app_id.clone());
+        let bounded = |text: String| text.chars().take(self.limits.result).collect::<String>();
+        let answer = self.ports.apps.call(app, arguments).await;
+        answer.map(|text| Value::String(bounded(text))).map_err(|failure| bounded(failure.0))
+    }
+}
+
+impl Progress {
+    /// Leaves the sources that are quoted, each once.
+    fn keep_sources(&mut self, quotes: Option<&[String]>, most: usize) {
+        let mut seen = HashSet::new();
+        self.sources.retain(|source| {
+            quotes.is_none_or(|quotes| quotes.contains(&source.id))
+                && seen.insert((source.kind.as_str(), source.id.clone()))
+        });
+        self.sources.truncate(most);
+    }
+}
+
+/// Nothing is awaited while this is held.
+fn lock(progress: &Mutex<Progress>) -> MutexGuard<'_, Progress> {
+    progress.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+#[path = "turn_tests.rs"]
+mod tests;

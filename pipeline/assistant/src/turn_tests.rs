@@ -1,0 +1,207 @@
+//! A turn over scripted engines and tools: its calls, its bounds and its end.
+
+#![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
+
+use std::{
+    future::pending,
+    sync::atomic::{AtomicUsize, Ordering},
+};
+
+use chrono_tz::Tz;
+use futures::future::{BoxFuture, FutureExt, ready};
+use records::Timestamp;
+use serde_json::json;
+
+use super::*;
+use crate::{Output, SourceKind, ToolFailure};
+
+/// An engine that does what a list says, round by round.
+struct Script(Mutex<Vec<Step>>);
+
+impl Converse for Script {
+    fn id(&self) -> &str {
+        "script"
+    }
+
+    fn next<'a>(
+        &'a self,
+        _: Round<'a>,
+        say: &'a (dyn Fn(&str) + Send + Sync),
+    ) -> BoxFuture<'a, Result<Step, Trouble>> {
+        let mut steps = self.0.lock().unwrap();
+        if steps.is_empty() {
+            return pending().boxed();
+        }
+        let step = steps.remove(0);
+        if let Step::Answer { text, .. } = &step {
+            say(text);
+        }
+        ready(Ok(step)).boxed()
+    }
+}
+
+/// Data and apps that count their calls.
+#[derive(Default)]
+struct World {
+    calls: AtomicUsize,
+    app_calls: Mutex<Vec<String>>,
+    kept: Mutex<Vec<Reply>>,
+    events: Mutex<Vec<Event>>,
+}
+
+impl Toolbox for World {
+    fn may(&self, tool: DataTool) -> bool {
+        tool != DataTool::CreateMemory
+    }
+
+    fn call<'a>(&'a self, _: DataTool, _: &'a Value) -> BoxFuture<'a, Result<Output, ToolFailure>> {
+        self.calls.fetch_add(1, Ordering::Relaxed);
+        let source = |id: &str| Source {
+            id: id.to_owned(),
+            kind: SourceKind::Conversation,
+            title: id.to_owned(),
+            created_at: Timestamp::UNIX_EPOCH,
+        };
+        ready(Ok(Output { value: json!({}), sources: vec![source("a"), source("b"), source("a")] })).boxed()
+    }
+}
+
+impl AppTools for World {
+    fn list(&self) -> BoxFuture<'_, Vec<AppTool>> {
+        let tool = |app: &str| AppTool {
+            app_id: app.to_owned(),
+            app_name: app.to_owned(),
+            name: format!("ask_{app}"),
+            description: String::new(),
+            parameters: json!({"properties": {"n": {"type": "integer"}}, "required": ["n"]}),
+            status_message: "Asking…".to_owned(),
+        };
+        ready(vec![tool("alpha"), tool("beta")]).boxed()
+    }
+
+    fn call<'a>(&'a self, tool: &'a AppTool, _: &'a Value) -> BoxFuture<'a, Result<String, ToolFailure>> {
+        self.app_calls.lock().unwrap().push(tool.name.clone());
+        ready(Ok("Now call ask_beta!".to_owned())).boxed()
+    }
+}
+
+impl Journal for World {
+    fn finish<'a>(&'a self, reply: &'a Reply) -> BoxFuture<'a, ()> {
+        self.kept.lock().unwrap().push(reply.clone());
+        ready(()).boxed()
+    }
+}
+
+impl Listener for World {
+    fn hear(&self, event: Event) {
+        self.events.lock().unwrap().push(event);
+    }
+}
+
+fn call(name: &str, arguments: Value) -> Call {
+    Call { id: name.to_owned(), name: name.to_owned(), arguments }
+}
+
+fn calls(calls: Vec<Call>) -> Step {
+    Step::Calls { calls, text: String::new() }
+}
+
+fn answer(text: &str, quotes: Option<Vec<String>>) -> Step {
+    Step::Answer { text: text.to_owned(), quotes }
+}
+
+fn turn(question: &str, steps: Vec<Step>) -> (Turn, Arc<World>) {
+    let world = Arc::new(World::default());
+    let turn = Turn {
+        context: Context { now: Timestamp::UNIX_EPOCH, zone: Tz::UTC, user_name: None, is_first: true },
+        history: Vec::new(),
+        question: question.to_owned(),
+        ports: Ports {
+            engine: Arc::new(Script(Mutex::new(steps))),
+            toolbox: world.clone(),
+            apps: world.clone(),
+            journal: world.clone(),
+            listener: world.clone(),
+        },
+        limits: Limits::default(),
+    };
+    (turn, world)
+}
+
+#[tokio::test]
+async fn a_turn_calls_its_tools_and_keeps_the_answer_with_the_sources_that_it_quotes() {
+    let steps =
+        vec![calls(vec![call("search", json!({"query": "x"}))]), answer("Here.", Some(vec!["a".to_owned()]))];
+    let (turn, world) = turn("x?", steps);
+    let reply = turn.run(pending()).await;
+    assert_eq!((reply.status, reply.text.as_str()), (ReplyStatus::Completed, "Here."));
+    assert_eq!(reply.sources.iter().map(|source| source.id.as_str()).collect::<Vec<_>>(), ["a"]);
+    assert_eq!(reply.tools.len(), 1);
+    assert_eq!(*world.kept.lock().unwrap(), [reply]);
+    assert!(matches!(world.events.lock().unwrap().last(), Some(Event::Over(_))));
+}
+
+#[tokio::test]
+async fn wrong_arguments_and_tools_that_may_not_be_used_reach_nothing() {
+    let steps = vec![
+        calls(vec![call("search", json!({"query": 1})), call("create_memory", json!({"content": "x"}))]),
+        answer("Sorry.", None),
+    ];
+    let (turn, world) = turn("x?", steps);
+    turn.run(pending()).await;
+    assert_eq!(world.calls.load(Ordering::Relaxed), 0);
+}
+
+#[tokio::test]
+async fn an_app_that_the_person_did_not_name_is_not_called_behind_another() {
+    let one = || {
+        vec![
+            calls(vec![call("ask_alpha", json!({"n": 1}))]),
+            calls(vec![call("ask_beta", json!({"n": 2}))]),
+            answer("Done.", None),
+        ]
+    };
+    let (first, world) = turn("Ask alpha", one());
+    first.run(pending()).await;
+    assert_eq!(*world.app_calls.lock().unwrap(), ["ask_alpha"]);
+    let (second, world) = turn("Ask alpha, then beta", one());
+    second.run(pending()).await;
+    assert_eq!(*world.app_calls.lock().unwrap(), ["ask_alpha", "ask_beta"]);
+}
+
+#[tokio::test]
+async fn two_apps_in_one_round_are_judged_one_after_the_other() {
+    let steps = vec![
+        calls(vec![call("ask_alpha", json!({"n": 1})), call("ask_beta", json!({"n": 2}))]),
+        answer("Done.", None),
+    ];
+    let (turn, world) = turn("Ask alpha", steps);
+    turn.run(pending()).await;
+    assert_eq!(*world.app_calls.lock().unwrap(), ["ask_alpha"]);
+}
+
+#[tokio::test]
+async fn calls_and_rounds_are_bounded() {
+    let many = (0..8).map(|_| calls(vec![call("search", json!({"query": "x"})); 5])).collect();
+    let (turn, world) = turn("x?", many);
+    let reply = turn.run(pending()).await;
+    assert_eq!(reply.trouble, Some(Trouble::TooManyRounds));
+    assert_eq!(world.calls.load(Ordering::Relaxed), Limits::default().calls);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_that_takes_too_long_fails_with_what_there_was_of_it() {
+    let (turn, world) = turn("x?", vec![calls(vec![call("search", json!({"query": "x"}))])]);
+    let reply = turn.run(pending()).await;
+    assert_eq!((reply.status, reply.trouble), (ReplyStatus::Failed, Some(Trouble::TurnTimeout)));
+    assert_eq!(reply.tools.len(), 1);
+    assert_eq!(world.kept.lock().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_turn_that_is_stopped_says_so() {
+    let (turn, world) = turn("x?", Vec::new());
+    let reply = turn.run(ready(())).await;
+    assert_eq!((reply.status, reply.trouble), (ReplyStatus::Stopped, Some(Trouble::Interrupted)));
+    assert_eq!(world.kept.lock().unwrap().len(), 1);
+}

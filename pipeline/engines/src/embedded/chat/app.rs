@@ -1,0 +1,255 @@
+//! Tools of apps: called only when the message names the app or the tool, and says everything that the tool requires.
+
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+use assistant::{AppTool, Call, Offered, Origin, Step};
+use serde_json::{Map, Value, json};
+
+use super::words::stems;
+use super::{Turn, answer, failed};
+use crate::embedded::pattern::Pattern;
+use crate::embedded::text::{pattern, words};
+
+/// Questions about what was said, whatever they name.
+static RECALL: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:what|when|where|who|why|which|how)\b.*\b(?:did|said|say|told|tell|talk(?:ed)?|discuss(?:ed)?|mention(?:ed)?|decide[d]?|agree[d]?)\b|^(?:did|have|had|was|were)\b|^(?:find|search|do you remember|remember|remind me|don't|do not|never|mark|what do you know)\b",
+    )
+});
+static HASH: LazyLock<Pattern> = LazyLock::new(|| pattern(r"(?:^|[\s(])(?P<value>[#@][\p{L}\p{N}_.-]+)"));
+static NUMBER: LazyLock<Pattern> = LazyLock::new(|| pattern(r"-?\b\d+(?:[.,]\d+)?\b"));
+static PLACE: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"\b(?:in|for|at|of|near|to|from)\s+(?:the\s+)?(?P<value>\p{Lu}[\p{L}'-]*(?:\s+(?:(?:de|da|la|am|an der|upon)\s+)?\p{Lu}[\p{L}'-]*)*)",
+    )
+});
+static EMAIL: LazyLock<Pattern> = LazyLock::new(|| pattern(r"[\w.+-]+@[\w-]+\.[\w.-]+"));
+static LINK: LazyLock<Pattern> = LazyLock::new(|| pattern(r"https?://[^\s]+"));
+static SAYING: LazyLock<Pattern> =
+    LazyLock::new(|| pattern(r"(?i)(?:: |\b(?:saying|that says|to say)\s+(?:that\s+)?)(?P<value>.+)$"));
+static YES: LazyLock<Pattern> = LazyLock::new(|| pattern(r"(?i)\b(?:yes|on|true|enable[d]?|with)\b"));
+static NO: LazyLock<Pattern> = LazyLock::new(|| pattern(r"(?i)\b(?:no|off|false|disable[d]?|without)\b"));
+
+/// Words of tools' names that name nothing.
+const GENERIC: [&str; 22] = [
+    "get", "set", "send", "post", "put", "create", "make", "add", "list", "find", "search", "fetch",
+    "update", "delete", "remove", "call", "run", "do", "show", "read", "write", "new",
+];
+
+pub(super) fn step(turn: &Turn<'_>) -> Option<Step> {
+    let message = &turn.message;
+    if RECALL.is_match(&message.bare) {
+        return None;
+    }
+    let apps = turn.round.tools.iter().filter_map(|offered| match &offered.origin {
+        Origin::App(tool) => Some((offered, tool)),
+        Origin::Data(_) => None,
+    });
+    let said: Vec<String> = words(&message.text).collect();
+    let mut named: Vec<(usize, &Offered, &AppTool)> = apps
+        .filter(|(_, tool)| is_named(&said, tool))
+        .map(|(offered, tool)| (nearness(&message.text, tool), offered, tool))
+        .collect();
+    let best = named.iter().map(|(nearness, ..)| *nearness).max()?;
+    named.retain(|(nearness, ..)| *nearness == best);
+    let [(_, offered, tool)] = named.as_slice() else {
+        let names: Vec<String> =
+            named.iter().map(|(_, _, tool)| format!("{} ({})", tool.name, tool.app_name)).collect();
+        return Some(answer(format!("Which of these do you mean? I called none. {}", names.join(", "))));
+    };
+    if let Some(exchange) = turn.round.rounds.iter().flatten().find(|made| made.call.name == offered.name) {
+        return Some(match &exchange.result {
+            Ok(Value::String(said)) => answer(format!("{} says: {said}", tool.app_name)),
+            Ok(other) => answer(format!("{} says: {other}", tool.app_name)),
+            Err(words) if exchange.foreign => answer(format!("{} could not do that: {words}", tool.app_name)),
+            Err(words) => failed(words),
+        });
+    }
+    Some(match arguments(turn, tool) {
+        Ok(arguments) => Step::Calls {
+            calls: vec![Call { id: "call_app".to_owned(), name: offered.name.clone(), arguments }],
+            text: String::new(),
+        },
+        Err(missing) => answer(format!(
+            "To use {} of {} I still need: {}. Nothing was sent. Name it in the message, words in double quotes.",
+            tool.name,
+            tool.app_name,
+            missing.join(", ")
+        )),
+    })
+}
+
+/// Whether the message names the app, or all words of the tool's name that mean something.
+fn is_named(said: &[String], tool: &AppTool) -> bool {
+    let app: Vec<String> = words(&tool.app_name).collect();
+    let named = !app.is_empty() && said.windows(app.len()).any(|window| window == app.as_slice());
+    let own: Vec<String> = tool
+        .name
+        .split(['_', '-'])
+        .map(str::to_lowercase)
+        .filter(|word| word.len() > 2 && !GENERIC.contains(&word.as_str()))
+        .collect();
+    let there: HashSet<String> = said.iter().map(|word| crate::embedded::text::stem(word)).collect();
+    // One common word ("message") is no name, unless the tool is called by its verb, too.
+    let all = own.iter().all(|word| there.contains(&crate::embedded::text::stem(word)));
+    let verb = tool
+        .name
+        .split(['_', '-'])
+        .any(|word| GENERIC.contains(&word) && said.iter().any(|said| said == word));
+    named || (!own.is_empty() && all && (own.len() > 1 || verb))
+}
+
+fn nearness(text: &str, tool: &AppTool) -> usize {
+    let own = format!("{} {} {}", tool.app_name, tool.name.replace(['_', '-'], " "), tool.description);
+    let (asked, own): (HashSet<String>, HashSet<String>) = (words(text).collect(), words(&own).collect());
+    let shared = stems(text).intersection(&stems(&own.iter().cloned().collect::<Vec<_>>().join(" "))).count();
+    2 * shared + asked.intersection(&own).count()
+}
+
+/// The arguments that the message holds, or the names of required ones that it does not.
+fn arguments(turn: &Turn<'_>, tool: &AppTool) -> Result<Value, Vec<String>> {
+    let nothing = Map::new();
+    let properties = tool.parameters.get("properties").and_then(Value::as_object).unwrap_or(&nothing);
+    let required: Vec<&str> = tool
+        .parameters
+        .get("required")
+        .and_then(Value::as_array)
+        .map(|names| names.iter().filter_map(Value::as_str).collect())
+        .unwrap_or_default();
+    let mut found = Found { turn, tool, quoted: turn.message.quoted.clone(), numbers: numbers(turn) };
+    let mut arguments = Map::new();
+    let mut missing = Vec::new();
+    // What can be recognized by its form takes its words before what takes any.
+    let mut names: Vec<(&String, &Value)> = properties.iter().collect();
+    names.sort_by_key(|(name, schema)| is_free_text(name, schema));
+    let free = names
+        .iter()
+        .filter(|(name, schema)| is_free_text(name, schema) && required.contains(&name.as_str()))
+        .count();
+    for (name, schema) in names {
+        let must = required.contains(&name.as_str());
+        match found.value(name, schema, must && free == 1) {
+            Some(value) => {
+                arguments.insert(name.clone(), value);
+            }
+            None if must => {
+                let about = schema.get("description").and_then(Value::as_str).unwrap_or_default();
+                missing.push(if about.is_empty() { name.clone() } else { format!("{name} ({about})") });
+            }
+            None => {}
+        }
+    }
+    if missing.is_empty() { Ok(Value::Object(arguments)) } else { Err(missing) }
+}
+
+fn type_of(schema: &Value) -> &str {
+    schema.get("type").and_then(Value::as_str).unwrap_or("string")
+}
+
+fn is_free_text(name: &str, schema: &Value) -> bool {
+    type_of(schema) == "string" && schema.get("enum").is_none() && Form::of(name, schema) == Form::Text
+}
+
+/// How a string parameter is recognized in a message.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Channel,
+    Place,
+    Email,
+    Link,
+    Text,
+}
+
+impl Form {
+    fn of(name: &str, schema: &Value) -> Self {
+        let about = schema.get("description").and_then(Value::as_str).unwrap_or_default().to_lowercase();
+        let name = name.to_lowercase();
+        let has = |words: &[&str]| words.iter().any(|word| name.contains(word));
+        if has(&["channel", "handle", "hashtag", "mention"]) || about.contains('#') {
+            Self::Channel
+        } else if has(&["email", "e-mail"]) {
+            Self::Email
+        } else if has(&["url", "link", "website"]) {
+            Self::Link
+        } else if has(&["city", "place", "location", "country", "town", "address", "destination", "region"]) {
+            Self::Place
+        } else {
+            Self::Text
+        }
+    }
+}
+
+fn numbers(turn: &Turn<'_>) -> Vec<f64> {
+    let text = &turn.message.text;
+    NUMBER.find_iter(text).filter_map(|found| found.as_str().replace(',', ".").parse().ok()).collect()
+}
+
+/// What the message still holds for parameters.
+struct Found<'a> {
+    turn: &'a Turn<'a>,
+    tool: &'a AppTool,
+    quoted: Vec<String>,
+    numbers: Vec<f64>,
+}
+
+impl Found<'_> {
+    fn value(&mut self, name: &str, schema: &Value, may_take_the_rest: bool) -> Option<Value> {
+        let text = &self.turn.message.text;
+        if let Some(choices) = schema.get("enum").and_then(Value::as_array) {
+            let said = text.to_lowercase();
+            let fits =
+                |choice: &&Value| choice.as_str().is_some_and(|choice| said.contains(&choice.to_lowercase()));
+            return choices.iter().find(fits).cloned();
+        }
+        match type_of(schema) {
+            "integer" => {
+                let at = self.numbers.iter().position(|number| number.fract() == 0.0)?;
+                Some(json!(self.numbers.remove(at) as i64))
+            }
+            "number" => (!self.numbers.is_empty()).then(|| json!(self.numbers.remove(0))),
+            "boolean" => match (YES.is_match(text), NO.is_match(text)) {
+                (true, false) => Some(json!(true)),
+                (false, true) => Some(json!(false)),
+                _ => None,
+            },
+            "string" => self.string(name, schema, may_take_the_rest).map(Value::from),
+            _ => None,
+        }
+    }
+
+    fn string(&mut self, name: &str, schema: &Value, may_take_the_rest: bool) -> Option<String> {
+        let text = &self.turn.message.text;
+        let first = |pattern: &Pattern| pattern.captures(text).map(|found| found["value"].to_owned());
+        match Form::of(name, schema) {
+            Form::Channel => first(&HASH),
+            Form::Email => EMAIL.find(text).map(|found| found.as_str().to_owned()),
+            Form::Link => LINK.find(text).map(|found| found.as_str().to_owned()),
+            Form::Place => first(&PLACE).or_else(|| (!self.quoted.is_empty()).then(|| self.quoted.remove(0))),
+            Form::Text if !self.quoted.is_empty() => Some(self.quoted.remove(0)),
+            Form::Text if may_take_the_rest => self.rest(),
+            Form::Text => None,
+        }
+    }
+
+    /// What stands behind a colon or "saying", or, of a tool that wants nothing else, behind the app's name.
+    fn rest(&self) -> Option<String> {
+        let text = &self.turn.message.text;
+        let behind = |text: &str| {
+            let rest = text.trim().trim_matches(['"', '.', ' ', ':', ',']).to_owned();
+            (!stems(&rest).is_empty()).then_some(rest)
+        };
+        if let Some(said) = SAYING.captures(text) {
+            return behind(&said["value"]);
+        }
+        // Where more is wanted than this text, the rest of the message says that, too.
+        let required = self.tool.parameters.get("required").and_then(Value::as_array);
+        if required.is_some_and(|required| required.len() > 1) {
+            return None;
+        }
+        let app = self.tool.app_name.to_lowercase();
+        let lower = text.to_lowercase();
+        let at = lower.find(&app)? + app.len();
+        behind(text.get(at..)?)
+    }
+}

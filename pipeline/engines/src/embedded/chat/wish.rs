@@ -1,0 +1,275 @@
+//! What a message asks to be written: a task, a task's state or date, a memory. Only in so many words; a question or a
+//! refusal writes nothing.
+
+use std::sync::LazyLock;
+
+use assistant::{DataTool, Step};
+use serde_json::{Map, Value, json};
+
+use super::words::{due_of, moment, share, stamp, stems};
+use super::{Turn, answer, failed, listed, quoting, tasks, text};
+use crate::embedded::items;
+use crate::embedded::pattern::Pattern;
+use crate::embedded::text::{capitalised, pattern};
+
+/// A question about what was asked is no request, and neither is a refusal.
+static QUESTION: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:did|have|has|had|was|were|is|are|do|does|what|when|where|why|who|whose|which|how|should|shall|if)\b",
+    )
+});
+static REFUSAL: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:do not|don't|dont|never|no need to|stop|you (?:don't|needn't|do not)|there is no need|cancel|forget (?:about )?(?:the|that|it))\b",
+    )
+});
+/// Refusals in form alone.
+static FORGET_NOT: LazyLock<Pattern> =
+    LazyLock::new(|| pattern(r"(?i)^(?:do not|don't|dont|never) (?:let me forget|forget)\b"));
+
+static REMIND: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:remind me|set (?:me )?(?:a |an )?reminder|give me a reminder|i (?:need|have|want) to remember|(?:do not|don't|dont|never) (?:let me )?forget|make sure (?:that )?i (?:remember|don't forget)|i (?:must not|mustn't|shouldn't) forget|remember)\b(?P<when>.*?)\b(?P<how>to|about|of|that i (?:have|need|must|should)(?: to)?|for)\b\s+(?P<what>.+)$",
+    )
+});
+static ADD: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:(?:add|create|make|put|new|write down|note|set up|enter)\s+(?:me\s+)?(?:(?:a|an|another|one more|the|this)\s+)?(?:new\s+)?)?(?:tasks?|to-?dos?|to do|action items?|reminders?)(?:\s+(?:item|entry))?(?:\s+(?:called|named|saying|that says))?(?:\s*[:,-]\s*|\s+(?:to|for|that i)\s+)(?P<what>.+)$",
+    )
+});
+static ADD_TO: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:add|put|write|note)\s+(?P<what>.+?)\s+(?:to|on|onto|in)\s+(?:my|the)\s+(?:to-?do|todo|to do|task|action item|reminder)s?(?:\s*list)?\b(?P<after>.*)$",
+    )
+});
+static SELF_NOTE: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(r"(?i)^(?:make a note|note|note to self|leave a note)(?:\s+to|\s*:)\s+(?P<what>.+)$")
+});
+
+static MARK: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:mark|set|tick|check|cross|flag)\s+(?:off\s+)?(?P<what>.+?)\s*(?:(?:as|to|is)\s+)?\b(?P<state>done|completed?|finished|off|not (?:done|completed?|finished)|undone|open|incomplete|unfinished)\W*$",
+    )
+});
+static CHECK_OFF: LazyLock<Pattern> =
+    LazyLock::new(|| pattern(r"(?i)^(?:tick|check|cross)\s+off\s+(?P<what>.+)$"));
+static COMPLETE: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?P<verb>complete|finish|close|reopen|re-open)\s+(?P<what>.*\b(?:tasks?|to-?dos?|items?|reminders?)\b.*)$",
+    )
+});
+static DID_IT: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^i(?:'ve| have|'m| am)?\s+(?:just |already |now |finally )*(?:done with |finished with )?(?P<what>.+?)[,;.]?\s+(?:so\s+|and\s+|then\s+)?(?:you can |please |pls |can you |could you )*(?:tick|check|cross|mark|take|strike|cross)\s+(?:that|it|this|them)(?: one| task| item)?\s+(?:off|as done|as completed?|as finished|done|completed?)\b.*$",
+    )
+});
+static MOVE: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:move|postpone|reschedule|push(?: back)?|delay|shift|defer)\s+(?P<what>.+?)\s+(?:to|until|till|by)\s+(?P<when>.+)$",
+    )
+});
+/// Words around the name of a task.
+static AROUND: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\b(?:the|my|that|this|a|an|task|tasks|to-?do|to-?dos|todo|item|items|action|reminder|called|named|about|for|one)\b",
+    )
+});
+
+static REMEMBER: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:remember|keep in mind|bear in mind|memori[sz]e|note down|note|make a note|take note|save|store|for (?:the|your) record|(?:do not|don't|dont|never) forget|add (?:a |this )?memory|save (?:a |this )?memory|fyi)\s*(?:(?P<that>that\b)|this\s*:|[:,])?\s*(?P<what>.+)$",
+    )
+});
+/// What is not a fact, behind "remember".
+static NO_FACT: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:when|what|who|whom|where|how|why|if|whether|which|the time|to|about|me|us|it|that\W*$|this\W*$)\b",
+    )
+});
+
+pub(super) fn step(turn: &Turn<'_>) -> Option<Step> {
+    let bare = turn.message.bare.as_str();
+    if REFUSAL.is_match(bare) && !FORGET_NOT.is_match(bare) {
+        let asked = [
+            "remind", "add", "create", "mark", "remember", "note", "save", "store", "set", "task", "reminder",
+        ];
+        let about = asked.iter().any(|word| bare.to_lowercase().contains(word));
+        return about.then(|| {
+            answer("All right: I changed nothing. Tasks and memories are deleted in the app itself.")
+        });
+    }
+    if QUESTION.is_match(bare) {
+        return None;
+    }
+    if let Some((what, completed)) = state_wanted(bare) {
+        return Some(change(turn, &what, &Wanted::Completed(completed)));
+    }
+    if let Some(found) = MOVE.captures(bare) {
+        let when = turn.message.reference(turn.round.context).due(&found["when"]);
+        // "Move in to the new flat" has no date, and is no order.
+        return when.map(|(_, due)| change(turn, &found["what"], &Wanted::Due(stamp(due))));
+    }
+    task(turn, bare).or_else(|| fact(turn, bare))
+}
+
+/// What a change does to a task.
+enum Wanted {
+    Completed(bool),
+    Due(String),
+}
+
+fn state_wanted(bare: &str) -> Option<(String, bool)> {
+    let undone = |state: &str| {
+        let state = state.to_lowercase();
+        state.starts_with("not ") || ["undone", "open", "incomplete", "unfinished"].contains(&state.as_str())
+    };
+    if let Some(found) = CHECK_OFF.captures(bare) {
+        return Some((found["what"].to_owned(), true));
+    }
+    if let Some(found) = MARK.captures(bare) {
+        return Some((found["what"].to_owned(), !undone(&found["state"])));
+    }
+    if let Some(found) = COMPLETE.captures(bare) {
+        return Some((found["what"].to_owned(), !found["verb"].to_lowercase().starts_with("re")));
+    }
+    DID_IT.captures(bare).map(|found| (found["what"].to_owned(), true))
+}
+
+/// Finds the one task that is meant, and changes it; asks where there are two, and changes nothing.
+fn change(turn: &Turn<'_>, what: &str, wanted: &Wanted) -> Step {
+    if let Some(result) = turn.result(DataTool::UpdateActionItem) {
+        return match result {
+            Ok(item) => {
+                let ids = vec![text(item, "id").to_owned()];
+                quoting(format!("Done:\n{}", tasks::line(turn, item)), ids)
+            }
+            Err(words) => failed(words),
+        };
+    }
+    let name = match turn.message.quoted.first() {
+        Some(quoted) => quoted.clone(),
+        None => AROUND.replace_all(what, " ").into_owned(),
+    };
+    let words = stems(&name);
+    if words.is_empty() {
+        return answer("Which task do you mean? I changed nothing.");
+    }
+    let result = match turn.result(DataTool::ListActionItems) {
+        None => {
+            // One that is to be opened again is a done one.
+            let completed = matches!(wanted, Wanted::Completed(false));
+            let query: String = name.trim().chars().take(200).collect();
+            let arguments = json!({"completed": completed, "query": query, "limit": 100});
+            return turn.call(DataTool::ListActionItems, arguments);
+        }
+        Some(Ok(result)) => result,
+        Some(Err(words)) => return failed(words),
+    };
+    let rated: Vec<(f64, &Value)> = listed(result, "action_items")
+        .into_iter()
+        .map(|item| (share(&words, text(item, "description")), item))
+        .filter(|(share, _)| *share > 0.5)
+        .collect();
+    let best = rated.iter().map(|(share, _)| *share).fold(0.0, f64::max);
+    let fitting: Vec<&Value> =
+        rated.into_iter().filter(|(share, _)| *share >= best).map(|(_, item)| item).collect();
+    match fitting.as_slice() {
+        [] => answer(format!("I found no such task: \"{}\". I changed nothing.", name.trim())),
+        [item] => {
+            let mut arguments = Map::from_iter([("id".to_owned(), json!(text(item, "id")))]);
+            match wanted {
+                Wanted::Completed(completed) => arguments.insert("completed".to_owned(), json!(completed)),
+                Wanted::Due(due) => arguments.insert("due_at".to_owned(), json!(due)),
+            };
+            turn.call(DataTool::UpdateActionItem, Value::Object(arguments))
+        }
+        several => {
+            let lines: String = several.iter().map(|item| tasks::line(turn, item)).collect();
+            let ids = several.iter().map(|item| text(item, "id").to_owned()).collect();
+            quoting(format!("Which of these do you mean? I changed nothing.\n{lines}"), ids)
+        }
+    }
+}
+
+/// A new task, with its date.
+fn task(turn: &Turn<'_>, bare: &str) -> Option<Step> {
+    let found = |pattern: &Pattern| {
+        pattern.captures(bare).map(|found| {
+            let after = found.name("after").map_or("", |after| after.as_str());
+            let how = found.name("how").map_or("", |how| how.as_str()).to_lowercase();
+            (format!("{}{after}", &found["what"]), how)
+        })
+    };
+    let (what, how) = found(&ADD_TO).or_else(|| found(&ADD)).or_else(|| found(&SELF_NOTE)).or_else(|| {
+        // "Remember to", but "remember that" is a fact.
+        let plain = bare.to_lowercase().starts_with("remember");
+        found(&REMIND).filter(|(_, how)| !plain || how == "to")
+    })?;
+    match turn.result(DataTool::CreateActionItem) {
+        Some(Ok(item)) => {
+            let when = moment(item, "due_at").map(|due| format!(", due {}", due_of(due, turn.round.context)));
+            let ids = vec![text(item, "id").to_owned()];
+            let line =
+                format!("Added to your tasks: {}{}.", text(item, "description"), when.unwrap_or_default());
+            return Some(quoting(line, ids));
+        }
+        Some(Err(words)) => return Some(failed(words)),
+        None => {}
+    }
+    let reference = turn.message.reference(turn.round.context);
+    // "In the evening" may stand before what is to be done.
+    let due = reference.due(bare).map(|(_, due)| due);
+    let described = items::description_of(&what, &reference).filter(|_| turn.message.quoted.is_empty());
+    let description = described.unwrap_or_else(|| {
+        let plain = reference.due(&what).map_or_else(|| what.clone(), |(date, _)| date.removed_from(&what));
+        capitalised(
+            plain.split_whitespace().collect::<Vec<_>>().join(" ").trim_matches(['"', '.', ' ', ',', '!']),
+        )
+    });
+    let description = match how.as_str() {
+        "about" | "of" => format!("Reminder: {}", description.trim()),
+        _ => description,
+    };
+    if stems(&description).is_empty() {
+        return Some(answer("What shall I remind you of? I added nothing."));
+    }
+    let mut arguments = Map::from_iter([(
+        "description".to_owned(),
+        json!(description.chars().take(500).collect::<String>()),
+    )]);
+    if let Some(due) = due {
+        arguments.insert("due_at".to_owned(), json!(stamp(due)));
+    }
+    Some(turn.call(DataTool::CreateActionItem, Value::Object(arguments)))
+}
+
+/// A fact to be remembered.
+fn fact(turn: &Turn<'_>, bare: &str) -> Option<Step> {
+    let found = REMEMBER.captures(bare)?;
+    let what = found["what"].trim().trim_end_matches(['.', '!']).trim_matches('"').trim();
+    if NO_FACT.is_match(what) || what.ends_with('?') || what.split_whitespace().count() < 2 {
+        return None;
+    }
+    // "Note the time" and "save money" say nothing about anybody: a fact has "that", a colon, or a verb.
+    let introduced = found.name("that").is_some() || bare.contains(':') || HAS_VERB.is_match(what);
+    if !introduced {
+        return None;
+    }
+    Some(match turn.result(DataTool::CreateMemory) {
+        None => {
+            let content: String = capitalised(what).chars().take(500).collect();
+            turn.call(DataTool::CreateMemory, json!({"content": content}))
+        }
+        Some(Ok(memory)) => {
+            let ids = vec![text(memory, "id").to_owned()];
+            quoting(format!("I will remember: {}", text(memory, "content")), ids)
+        }
+        Some(Err(words)) => failed(words),
+    })
+}
+
+static HAS_VERB: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\b(?:is|are|was|were|am|'s|'m|'re|has|have|had|likes?|loves?|hates?|prefers?|lives?|works?|takes?|eats?|drinks?|needs?|wants?|owns?|speaks?|plays?|cannot|can't|can|will|won't|does|doesn't|don't)\b",
+    )
+});

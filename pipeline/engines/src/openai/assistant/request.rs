@@ -1,0 +1,124 @@
+//! What a model is sent in one round.
+
+use assistant::{Exchange, Round, Speaker};
+use serde_json::{Value, json};
+
+use super::way::Way;
+use crate::openai::OpenAi;
+
+/// What every conversation begins with.
+const SYSTEM: &str = include_str!("../../../prompts/assistant.md");
+/// What is asked of a model that chooses no tools itself.
+const WORDING: &str = "Programs have already looked up, or changed, what the user asked for: their results and a draft of \
+    the answer stand between the marks. Word the answer from them. Claim nothing that is not in them.";
+/// The characters of one result.
+const RESULT: usize = 16_000;
+
+/// One call.
+pub(super) struct Request<'a> {
+    pub(super) engine: &'a OpenAi,
+    pub(super) round: Round<'a>,
+    pub(super) way: Way,
+    /// What the rules would answer, where they chose the tools.
+    pub(super) draft: Option<&'a str>,
+}
+
+impl Request<'_> {
+    /// The body of the call.
+    pub(super) fn body(&self) -> Value {
+        let mut body = json!({"model": &*self.engine.model, "messages": self.messages()});
+        body[self.way.limit] = self.engine.window.output().into();
+        if self.way.temperature {
+            body["temperature"] = 0.into();
+        }
+        if self.way.stream {
+            body["stream"] = true.into();
+            body["stream_options"] = json!({"include_usage": true});
+        }
+        if self.draft.is_none() && !self.round.tools.is_empty() {
+            body["tools"] = self.tools();
+            if self.round.is_last {
+                body["tool_choice"] = "none".into();
+            }
+        }
+        body
+    }
+
+    fn tools(&self) -> Value {
+        let tool = |tool: &assistant::Offered| {
+            let mut parameters = tool.parameters.clone();
+            if parameters.get("type").is_none() {
+                parameters["type"] = "object".into();
+            }
+            json!({"type": "function", "function": {
+                "name": tool.name, "description": tool.description, "parameters": parameters,
+            }})
+        };
+        self.round.tools.iter().map(tool).collect()
+    }
+
+    fn messages(&self) -> Vec<Value> {
+        let context = self.round.context;
+        let now = context.now.with_timezone(&context.zone);
+        let name = context.user_name.as_deref().unwrap_or("unknown");
+        let told = format!(
+            "{SYSTEM}\nNow: {}. The user's time zone: {}. The user's name: {name}.",
+            now.format("%A, %Y-%m-%dT%H:%M:%S%:z"),
+            context.zone
+        );
+        let mut messages = vec![json!({"role": "system", "content": told})];
+        if self.way.history {
+            messages.extend(self.round.history.iter().map(|past| match past.speaker {
+                Speaker::Human => json!({"role": "user", "content": past.text}),
+                Speaker::Assistant => json!({"role": "assistant", "content": past.text}),
+                Speaker::App => {
+                    let text = format!("A message that an app sent to me:\n{}", self.marked(&past.text));
+                    json!({"role": "user", "content": text})
+                }
+            }));
+        }
+        let exchanges = || self.round.rounds.iter().flatten();
+        if let Some(draft) = self.draft {
+            let results: Vec<String> = exchanges().map(result_of).collect();
+            let data = format!("{}\nDraft:\n{draft}", results.join("\n"));
+            let text = format!("{}\n\n{WORDING}\n{}", self.round.question, self.marked(&data));
+            messages.push(json!({"role": "user", "content": text}));
+            return messages;
+        }
+        messages.push(json!({"role": "user", "content": self.round.question}));
+        for (number, exchanges) in self.round.rounds.iter().enumerate() {
+            // Ids that a server gave twice would answer the wrong call.
+            let id = |at: usize| format!("call_{number}_{at}");
+            let calls = exchanges.iter().enumerate().map(|(at, exchange)| {
+                let arguments = exchange.call.arguments.to_string();
+                json!({"id": id(at), "type": "function",
+                    "function": {"name": exchange.call.name, "arguments": arguments}})
+            });
+            messages
+                .push(json!({"role": "assistant", "content": null, "tool_calls": calls.collect::<Value>()}));
+            messages.extend(exchanges.iter().enumerate().map(|(at, exchange)| {
+                json!({"role": "tool", "tool_call_id": id(at), "content": self.marked(&result_of(exchange))})
+            }));
+        }
+        messages
+    }
+
+    /// Text of others between marks that it cannot know.
+    fn marked(&self, text: &str) -> String {
+        let mark = self.engine.marks.of_text(text);
+        format!("<data {mark}>\n{text}\n</data {mark}>")
+    }
+}
+
+fn result_of(exchange: &Exchange) -> String {
+    let text = match &exchange.result {
+        Ok(Value::String(text)) => text.clone(),
+        Ok(value) => value.to_string(),
+        Err(words) if exchange.foreign => format!("The app reported an error: {words}"),
+        Err(words) => format!("Error: {words}"),
+    };
+    match text.char_indices().nth(RESULT) {
+        Some((at, _)) => format!("{}… (cut)", text.get(..at).unwrap_or_default()),
+        None => text,
+    }
+}

@@ -1,0 +1,71 @@
+//! How the assistant asks a server, and what was learnt of that.
+
+use std::sync::{Mutex, PoisonError};
+
+use crate::openai::complaint::Field;
+
+/// One way to ask.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Way {
+    /// Whether the answer is streamed.
+    pub(super) stream: bool,
+    /// Whether tools are offered.
+    pub(super) tools: bool,
+    /// Newer servers refuse `max_tokens`, older ones know nothing else.
+    pub(super) limit: &'static str,
+    /// Some models take no temperature but their own.
+    pub(super) temperature: bool,
+    /// Whether earlier messages are sent: a small context has no room for them.
+    pub(super) history: bool,
+}
+
+impl Way {
+    const NEWEST: Self =
+        Self { stream: true, tools: true, limit: "max_completion_tokens", temperature: true, history: true };
+
+    /// What to try after the server complained of `field`, or of something that it does not name; nothing when there is no
+    /// other way left.
+    pub(super) fn after(self, field: Option<Field>) -> Option<Self> {
+        let older = (self.limit == "max_completion_tokens").then_some(Self { limit: "max_tokens", ..self });
+        let cooler = self.temperature.then_some(Self { temperature: false, ..self });
+        let shorter = self.history.then_some(Self { history: false, ..self });
+        let without_tools = self.tools.then_some(Self { tools: false, ..self });
+        match field {
+            Some(Field::Limit) => older,
+            Some(Field::Temperature) => cooler,
+            Some(Field::Length) => shorter,
+            Some(Field::Format) | None => older.or(without_tools).or(cooler),
+        }
+    }
+}
+
+/// The way that a server is known to understand; at first the newest.
+pub(in crate::openai) struct Ways(Mutex<Way>);
+
+impl Default for Ways {
+    fn default() -> Self {
+        Self(Mutex::new(Way::NEWEST))
+    }
+}
+
+impl Ways {
+    pub(super) fn known(&self) -> Way {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// `way` worked. That a history was too long once says nothing about the next one.
+    pub(super) fn remember(&self, way: Way) {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let way = Way { history: true, ..way };
+        if *known != way {
+            *known = way;
+            tracing::info!(
+                stream = way.stream,
+                tools = way.tools,
+                limit = way.limit,
+                temperature = way.temperature,
+                "the assistant asks the model server in another way from now on"
+            );
+        }
+    }
+}

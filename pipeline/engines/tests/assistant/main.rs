@@ -1,0 +1,190 @@
+//! The assistant without a model, held to questions that were written before its rules, over a small world
+//! (`corpus/assistant/`). Half of the questions are frozen: they are not looked at when rules change, only counted.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
+#![allow(clippy::indexing_slicing, reason = "the corpus is ours")]
+
+mod world;
+
+use std::sync::Arc;
+
+use assistant::{Context, DataTool, Limits, Ports, Reply, Turn};
+use engines::Embedded;
+use serde_json::{Value, json};
+use world::{Made, World};
+
+/// Of the questions this part must be answered as expected.
+const RECALL: f64 = 0.85;
+
+async fn ask(question: &str) -> (Reply, Vec<Made>) {
+    let world = Arc::new(World::load());
+    let turn = Turn {
+        context: Context {
+            now: world.now,
+            zone: world.zone,
+            user_name: Some("Ann".to_owned()),
+            is_first: false,
+        },
+        history: Vec::new(),
+        question: question.to_owned(),
+        ports: Ports {
+            engine: Arc::new(Embedded::new()),
+            toolbox: world.clone(),
+            apps: world.clone(),
+            journal: world.clone(),
+            listener: world.clone(),
+        },
+        limits: Limits::default(),
+    };
+    let reply = turn.run(std::future::pending()).await;
+    (reply, world.made())
+}
+
+/// What is wrong with an answer, and whether it wrote what it should not have.
+fn judge(expected: &Value, reply: &Reply, made: &[Made]) -> (Vec<String>, bool) {
+    let mut faults = Vec::new();
+    let sources: Vec<&str> = reply.sources.iter().map(|source| source.id.as_str()).collect();
+    let list = |name: &str| -> Vec<&str> {
+        expected[name]
+            .as_array()
+            .map(|ids| ids.iter().map(|id| id.as_str().unwrap()).collect())
+            .unwrap_or_default()
+    };
+    if let Some(tool) = expected.get("tool") {
+        match tool.as_str() {
+            None if !made.is_empty() => faults.push("called something".to_owned()),
+            Some(tool) if !made.iter().any(|made| made.name == tool) => {
+                faults.push(format!("did not call {tool}"))
+            }
+            _ => {}
+        }
+    }
+    faults.extend(list("ids").iter().filter(|id| !sources.contains(id)).map(|id| format!("lacks {id}")));
+    faults.extend(list("not").iter().filter(|id| sources.contains(id)).map(|id| format!("names {id}")));
+    if !list("any").is_empty() && !list("any").iter().any(|id| sources.contains(id)) {
+        faults.push("names none of the right ones".to_owned());
+    }
+    if expected["nothing"] == true && !sources.is_empty() {
+        faults.push("found something".to_owned());
+    }
+    let writes: Vec<&Made> = made.iter().filter(|made| made.writes).collect();
+    let wrong = match (expected.get("write"), writes.as_slice()) {
+        (None, []) => false,
+        (None, _) => true,
+        (Some(_), []) => {
+            faults.push("wrote nothing".to_owned());
+            false
+        }
+        (Some(write), [made]) => {
+            let problems = compare(write, &expected["tool"], made);
+            let any = !problems.is_empty();
+            faults.extend(problems);
+            any
+        }
+        (Some(_), _) => true,
+    };
+    if wrong {
+        faults.push(format!("WRONG WRITE {writes:?}"));
+    }
+    (faults, wrong)
+}
+
+fn compare(write: &Value, tool: &Value, made: &Made) -> Vec<String> {
+    let mut problems = Vec::new();
+    if tool.as_str() != Some(made.name.as_str()) {
+        problems.push(format!("wrote by {}", made.name));
+    }
+    let arguments = &made.arguments;
+    for (name, value) in write.as_object().unwrap() {
+        let fits = match name.as_str() {
+            "has" => {
+                let words = format!("{}{}", arguments["description"], arguments["content"]).to_lowercase();
+                value
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .all(|word| words.contains(&word.as_str().unwrap().to_lowercase()))
+            }
+            "due" => arguments.get("due_at").unwrap_or(&Value::Null) == value,
+            "arguments" => arguments == value,
+            "current_value" => arguments[name].as_f64() == value.as_f64(),
+            _ => &arguments[name] == value,
+        };
+        if !fits {
+            problems.push(format!("{name} is not {value}: {arguments}"));
+        }
+    }
+    problems
+}
+
+async fn score(file: &str, shown: bool) -> (usize, usize, usize) {
+    let questions: Vec<Value> = serde_json::from_str(file).unwrap();
+    let (mut right, mut wrong_writes) = (0, 0);
+    for expected in &questions {
+        let (reply, made) = ask(expected["q"].as_str().unwrap()).await;
+        let (faults, wrong) = judge(expected, &reply, &made);
+        right += usize::from(faults.is_empty());
+        wrong_writes += usize::from(wrong);
+        if !faults.is_empty() && shown {
+            println!("{}: {faults:?}\n  {:?}\n  {}", expected["q"], made, reply.text);
+        }
+    }
+    (right, questions.len(), wrong_writes)
+}
+
+#[tokio::test]
+async fn the_open_questions_are_answered() {
+    let (right, all, wrong) = score(include_str!("../../corpus/assistant/open.json"), true).await;
+    println!("open: {right} of {all}, {wrong} wrong writes");
+    assert_eq!(wrong, 0);
+    assert!(right as f64 >= RECALL * all as f64, "{right} of {all}");
+}
+
+#[tokio::test]
+async fn the_frozen_questions_are_answered() {
+    let (right, all, wrong) = score(include_str!("../../corpus/assistant/frozen.json"), false).await;
+    println!("frozen: {right} of {all}, {wrong} wrong writes");
+    assert_eq!(wrong, 0);
+    assert!(right as f64 >= RECALL * all as f64, "{right} of {all}");
+}
+
+#[tokio::test]
+async fn without_the_scope_nothing_is_written_and_the_scope_is_named() {
+    let world = Arc::new(World { denied: vec![DataTool::CreateActionItem], ..World::load() });
+    let turn = Turn {
+        context: Context { now: world.now, zone: world.zone, user_name: None, is_first: false },
+        history: Vec::new(),
+        question: "Remind me to call the bank tomorrow".to_owned(),
+        ports: Ports {
+            engine: Arc::new(Embedded::new()),
+            toolbox: world.clone(),
+            apps: world.clone(),
+            journal: world.clone(),
+            listener: world.clone(),
+        },
+        limits: Limits::default(),
+    };
+    let reply = turn.run(std::future::pending()).await;
+    assert!(reply.text.contains("action_items:write"), "{}", reply.text);
+    assert_eq!(world.made(), Vec::<Made>::new());
+}
+
+#[tokio::test]
+async fn every_line_of_an_answer_quotes_what_is_there() {
+    let (reply, _) = ask("What did Priya say about podcast ads?").await;
+    assert!(reply.text.contains("Priya: I would not spend anything on podcast ads."), "{}", reply.text);
+    let (reply, _) = ask("What did Bartholomew say about zeppelins?").await;
+    assert!(reply.text.contains("found nothing"), "{}", reply.text);
+}
+
+#[tokio::test]
+async fn a_long_or_strange_message_writes_nothing_and_ends() {
+    let long = "remind ".repeat(1_000);
+    for question in
+        ["", "?", "\"\"", "🧠🧠", "remind me to", "remember", "mark as done", "set goal to", &long]
+    {
+        let (reply, made) = ask(question).await;
+        assert!(made.iter().all(|made| !made.writes), "{question}: {made:?}");
+        assert!(!reply.text.is_empty(), "{question}");
+    }
+    let _ = json!({});
+}

@@ -1,0 +1,38 @@
+//! Ties the assistant's engines to the port that `api` declares for them.
+
+use std::sync::Arc;
+
+use assistant::Converse;
+use tokio_util::task::TaskTracker;
+
+use crate::{config::Role, lifecycle::Lifecycle, wiring::App};
+
+/// The engines of the assistant: the configured one, the one that costs nothing, and the one with a user's key.
+#[derive(Clone)]
+pub(crate) struct AssistantEngines {
+    pub(crate) engine: Arc<dyn Converse>,
+    pub(crate) embedded: Arc<dyn Converse>,
+    pub(crate) with_key: api::EngineWithKey,
+}
+
+impl AssistantEngines {
+    /// What the API is handed.
+    pub(crate) fn settings(&self, chat: &api::Chat) -> api::ChatSettings {
+        api::ChatSettings {
+            chat: chat.clone(),
+            engine: Arc::clone(&self.engine),
+            embedded: Arc::clone(&self.embedded),
+            with_key: Arc::clone(&self.with_key),
+            ..api::ChatSettings::default()
+        }
+    }
+}
+
+impl App {
+    /// Starts what turns of the assistant need, in a process that takes requests.
+    pub(crate) fn start_chat(&self, tasks: &TaskTracker, lifecycle: &Lifecycle) {
+        if self.config.has(Role::Api) {
+            tasks.spawn(self.chat.clone().run(lifecycle.soft.clone(), lifecycle.hard.clone()));
+        }
+    }
+}
