@@ -1,3 +1,5 @@
+//! What is taken for a manifest, and every way in which one is refused.
+
 #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up must fail")]
 
 use std::time::Instant;
