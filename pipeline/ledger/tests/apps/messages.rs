@@ -129,7 +129,7 @@ async fn messages_a_second() {
         .run(
             "insert into users (user_id) select 'u' || n from generate_series(1, 400) n; \
              insert into app_installs (user_id, app_id, owner_id, installed_at) \
-                 select user_id, app_id, 'ann', now() from users, apps where user_id like 'u%'",
+                 select u.user_id, a.app_id, 'ann', now() from users u, apps a where u.user_id like 'u%'",
         )
         .await;
     let begun = std::time::Instant::now();
