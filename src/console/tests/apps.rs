@@ -12,7 +12,7 @@ async fn an_app_is_shown_without_what_stands_behind_its_hosts_and_switched_off_b
     let world = World::with_keys().await;
     let fields = AppFields {
         name: "Writer".to_owned(),
-        webhook_url: Some("https://writer.example/hook?token=hidden".to_owned()),
+        webhook_url: Some("https://writer.example/hook?token=zanzibar".to_owned()),
         ..AppFields::default()
     };
     let secret = SecretString::from("whsec_c2VjcmV0");
@@ -24,8 +24,8 @@ async fn an_app_is_shown_without_what_stands_behind_its_hosts_and_switched_off_b
     for word in ["Writer", "app-1", "ann", "https://writer.example", ">on<"] {
         assert!(page.text.contains(word), "{word} in {}", page.text);
     }
-    for hidden in ["hidden", "whsec", "switch-off"] {
-        assert!(!page.text.contains(hidden), "{hidden}");
+    for unseen in ["zanzibar", "whsec", "switch-off"] {
+        assert!(!page.text.contains(unseen), "{unseen}");
     }
     let path = "/console/apps/app-1/switch-off";
     let ask = world.get(path, olga).await;
