@@ -4,6 +4,7 @@
 //! themselves ([`live`]). Nothing that a user said is ever on one. Who may enter is decided by
 //! [`door`]; every change needs a form of ours ([`visitor::Acting`]).
 
+mod apps;
 mod asked;
 mod assets;
 mod audit;
@@ -97,6 +98,8 @@ pub(crate) fn router(ledger: Ledger, door: Door, secret: [u8; 32], stop: Cancell
         .route("/console/webhooks/redeliver", get(delivery::ask).post(delivery::redeliver))
         .route("/console/webhooks/enable", get(webhooks::ask_enable).post(webhooks::enable))
         .route("/console/webhooks/recover", get(webhooks::ask_recover).post(webhooks::recover))
+        .route("/console/apps", get(apps::list))
+        .route("/console/apps/{id}/{change}", get(apps::ask).post(apps::change))
         .route("/console/audit", get(audit::list))
         .route("/console/assets/{file}", get(assets::serve))
         .nest("/console/live", live::routes())

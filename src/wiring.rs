@@ -192,6 +192,7 @@ impl App {
         let timeout = Duration::from_secs(self.config.apps.tool_timeout_seconds);
         let metrics = self.worker_metrics.clone();
         Tools::new(self.ledger.clone(), self.caller.clone(), timeout, metrics, chance().next_u64())
+            .allowed(self.config.apps.mode() != api::AppsMode::Off)
     }
 
     /// Starts what the runs with users' own keys need, in a process that takes requests.

@@ -20,7 +20,7 @@ use super::{
 const PAGE: usize = 50;
 
 /// What operators do, by the names under which it is recorded.
-const ACTIONS: [&str; 13] = [
+const ACTIONS: [&str; 15] = [
     "replay",
     "discard",
     "pause",
@@ -34,6 +34,8 @@ const ACTIONS: [&str; 13] = [
     "recover_webhook",
     "redeliver_webhook",
     "delete_user",
+    "switch_off_app",
+    "switch_on_app",
 ];
 
 /// A filter and a place, as the address says them.

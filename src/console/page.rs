@@ -79,6 +79,8 @@ impl Frame {
             Some("cancelled") => Some("Cancelled. What was replayed goes on."),
             Some("started") => Some("The replay has begun. It goes on without this page."),
             Some("enabled") => Some("Enabled. What waited for the endpoint is due now."),
+            Some("switched-off") => Some("Switched off for everybody."),
+            Some("switched-on") => Some("Switched on."),
             Some("redelivered") => Some("It is due again."),
             Some("recovered") => Some("What was given up is due again."),
             Some("unchanged") => Some("It was so already; nothing was changed."),

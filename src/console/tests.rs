@@ -7,6 +7,7 @@
 )]
 
 mod acts;
+mod apps;
 mod doors;
 mod hooks;
 mod live;

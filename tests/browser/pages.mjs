@@ -3,7 +3,7 @@ import { sql } from "./service.mjs";
 
 /** The pages that look different while nothing has happened yet. */
 export const quiet = () =>
-  Object.entries({ overview: "", jobs: "/jobs", replays: "/replays", webhooks: "/webhooks", audit: "/audit" });
+  Object.entries({ overview: "", jobs: "/jobs", replays: "/replays", webhooks: "/webhooks", apps: "/apps", audit: "/audit" });
 
 /** Addresses below /console, by name, of what the database holds now. */
 export function pages({ endpoint, delivery } = {}) {
@@ -32,6 +32,8 @@ export function pages({ endpoint, delivery } = {}) {
     "ask-enable": endpoint && `/webhooks/enable?${hook}`,
     delivery: delivery && `/webhooks/delivery?${hook}&delivery=${delivery}`,
     "ask-redeliver": delivery && `/webhooks/redeliver?${hook}&delivery=${delivery}`,
+    apps: "/apps",
+    "ask-switch-off": "/apps/of-nobody/switch-off",
     audit: "/audit",
     missing: "/jobs/fj_of_nobody",
     unreadable: "/jobs?newer_than=soon",

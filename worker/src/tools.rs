@@ -30,12 +30,27 @@ pub struct Tools {
     metrics: Metrics,
     chance: Chance,
     breaker: Arc<Breaker>,
+    allowed: bool,
 }
 
 impl Tools {
     /// A caller whose calls take `timeout` at most; `seed` is where the ids of its calls come from.
     pub fn new(ledger: Ledger, caller: Caller, timeout: Duration, metrics: Metrics, seed: u64) -> Self {
-        Self { ledger, caller, timeout, metrics, chance: Chance::new(seed), breaker: Arc::default() }
+        Self {
+            ledger,
+            caller,
+            timeout,
+            metrics,
+            chance: Chance::new(seed),
+            breaker: Arc::default(),
+            allowed: true,
+        }
+    }
+
+    /// The same, where apps may be switched off altogether: then no user has any.
+    #[must_use]
+    pub fn allowed(self, allowed: bool) -> Self {
+        Self { allowed, ..self }
     }
 
     async fn call_tool(
@@ -45,6 +60,9 @@ impl Tools {
         tool_name: &str,
         arguments: &Map<String, Value>,
     ) -> Answered {
+        if !self.allowed {
+            return Answered::Unknown;
+        }
         let app = match self.ledger.in_time(self.ledger.installed_app(user, app_id)).await {
             Ok(Some(app)) => app,
             Ok(None) => return Answered::Unknown,

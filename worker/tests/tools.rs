@@ -206,11 +206,18 @@ async fn wrong_arguments_a_stranger_and_an_unknown_tool_send_nothing() {
     assert_eq!(problems.len(), 3, "{problems:?}");
     let text = json!({ "text": "x" });
     assert_eq!(world.call("other", text.clone()).await, Answered::Unknown);
-    let arguments = text.as_object().unwrap();
+    let arguments = text.as_object().unwrap().clone();
+    let arguments = &arguments;
     assert_eq!(
         world.tools.call(&bob, APP, "echo", arguments).await,
         Answered::Unknown,
         "he has not installed it"
+    );
+    let off = world.tools.clone().allowed(false);
+    assert_eq!(
+        off.call(&world.ann, APP, "echo", arguments).await,
+        Answered::Unknown,
+        "apps are switched off"
     );
     world.ledger.uninstall_app(&world.ann, APP).await.unwrap();
     assert_eq!(world.call("echo", text).await, Answered::Unknown);

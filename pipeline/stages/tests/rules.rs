@@ -189,6 +189,34 @@ async fn an_app_without_words_leaves_no_result() {
     assert!(apps(silent, &["minutes"]).await.1.is_empty());
 }
 
+async fn prompts(fake: Fake, count: usize) -> (Arc<Fake>, Vec<String>) {
+    let prompt_apps =
+        (0..count).map(|n| PromptApp { id: format!("a{n}"), prompt: format!("subject {n}") }).collect();
+    let (fake, finalized) = finalized(fake, Material { prompt_apps, ..material(WORDS) }).await;
+    let kept = kept(Ok(finalized));
+    assert_eq!(kept.structure.title, "Plans", "a prompt app never changes the title");
+    (fake, kept.apps.into_iter().map(|app| format!("{}: {}", app.app_id, app.content)).collect())
+}
+
+#[tokio::test]
+async fn prompt_apps_run_where_the_engine_follows_prompts_and_keep_their_order() {
+    let (fake, results) = prompts(Fake::default(), 7).await;
+    assert_eq!(results[0], "a0: about subject 0");
+    assert_eq!((results.len(), fake.called("prompt")), (7, 7));
+    let rules = Fake { follows_prompts: false, ..Fake::default() };
+    let (fake, results) = prompts(rules, 7).await;
+    assert_eq!((results.len(), fake.called("prompt")), (0, 0));
+}
+
+#[tokio::test]
+async fn a_prompt_app_that_fails_is_tried_twice_and_dropped_alone() {
+    let failing = Fake::default().fails("prompt", &[FailureCode::ModelTimeout, FailureCode::ModelMalformed]);
+    let (fake, results) = prompts(failing, 1).await;
+    assert_eq!((results.len(), fake.called("prompt")), (0, 2));
+    let (_, recovered) = prompts(Fake::default().fails("prompt", &[FailureCode::ModelTimeout]), 2).await;
+    assert_eq!(recovered.len(), 2, "one that recovers is kept");
+}
+
 #[tokio::test]
 async fn only_what_there_is_is_announced() {
     let (_, bare) = finalized(Fake::default(), material(WORDS)).await;

@@ -198,13 +198,14 @@ fn an_address_with_a_password_is_not_shown() {
 
 #[test]
 fn of_a_key_is_shown_that_it_is_set_and_no_more() {
-    let keys = ["openai_api_key", "vapid_private_key", "console_keys", "otel_exporter_otlp_headers"];
-    let words = keys.map(|name| format!("--{}=ana=secret,ben=secret", name.replace('_', "-")));
+    let keys =
+        ["openai_api_key", "vapid_private_key", "console_keys", "secrets_key", "otel_exporter_otlp_headers"];
+    let words = keys.map(|name| format!("--{}=ana=hushed,ben=hushed", name.replace('_', "-")));
     let shown = set(&words.each_ref().map(String::as_str)).effective();
     for name in keys {
         assert!(shown.contains(&(name, "(set)".to_owned())), "{name}: {shown:?}");
     }
-    assert!(!format!("{shown:?}").contains("secret"), "{shown:?}");
+    assert!(!format!("{shown:?}").contains("hushed"), "{shown:?}");
 }
 
 #[test]

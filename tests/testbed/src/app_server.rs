@@ -170,10 +170,13 @@ async fn tool_called(
         "down" => StatusCode::SERVICE_UNAVAILABLE.into_response(),
         "slow" => hang().await,
         "broken" => {
-            let chunks = futures::stream::iter([
-                Ok::<_, std::io::Error>(Bytes::from_static(b"{\"result\": ")),
-                Err(std::io::ErrorKind::ConnectionReset.into()),
-            ]);
+            let begins = futures::stream::iter([Ok(Bytes::from_static(b"{\"result\": "))]);
+            let breaks = futures::stream::once(async {
+                // Not before its head and its beginning were sent.
+                tokio::time::sleep(Duration::from_millis(100)).await;
+                Err::<Bytes, _>(std::io::Error::from(std::io::ErrorKind::ConnectionReset))
+            });
+            let chunks = futures::StreamExt::chain(begins, breaks);
             Body::from_stream(chunks).into_response()
         }
         _ => StatusCode::NOT_FOUND.into_response(),

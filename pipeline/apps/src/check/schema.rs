@@ -14,7 +14,21 @@ pub(super) fn check_schema(schema: &Value) -> Option<String> {
     if levels(schema) > MAX_LEVELS {
         return Some(format!("is nested deeper than {MAX_LEVELS} levels"));
     }
+    if is_plain(schema) {
+        return None;
+    }
     compile(schema).err().map(|NoSchema| "is not a JSON Schema that can be checked".to_owned())
+}
+
+/// Whether it says no more than a type, which was checked, and words: most do, and these need no validator to be known as right.
+fn is_plain(schema: &Value) -> bool {
+    let is_word = |(name, value): (&String, &Value)| match name.as_str() {
+        "type" | "default" => true,
+        "description" | "title" => value.is_string(),
+        "examples" => value.is_array(),
+        _ => false,
+    };
+    schema.as_object().is_some_and(|fields| fields.iter().all(is_word))
 }
 
 /// No validator can be made of it.

@@ -1,3 +1,5 @@
+//! What is taken for a manifest, and every way in which one is refused.
+
 #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up must fail")]
 
 use std::time::Instant;
@@ -184,6 +186,8 @@ fn a_parameters_schema_is_kept_as_it_is_within_its_bounds() {
         with["parameters"] = json!({ "properties": { "p": schema } });
         let manifest = checked(&json!({ "tools": [with] })).unwrap();
         assert_eq!(manifest.tools[0].parameters[0].schema, schema);
+        let plain = json!({ "type": kind, "description": 5 });
+        assert_eq!(problems_of_tool(&json!({ "parameters": { "properties": { "p": plain } } })).len(), 1);
         assert_eq!(Manifest::from_text(&manifest.to_text()), Some(manifest));
     }
     assert_eq!(

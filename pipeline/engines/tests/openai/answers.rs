@@ -8,8 +8,8 @@ use job::FailureCode;
 use records::{Category, MemoryCategory};
 use serde_json::{Value, json};
 use stages::{
-    Describe, DescribeTalk, Embed, EmbedTalk, Engine, ExtractActionItems, FindMemories, Judge, RunApp, Stage,
-    Structure, TriggerApps, Verdict,
+    Context, Describe, DescribeTalk, Embed, EmbedTalk, Engine, ExtractActionItems, FindMemories, Judge,
+    PromptApp, RunApp, Stage, Structure, TriggerApps, Verdict,
 };
 
 use crate::world::{Reply, World, description, folders, says, talk};
@@ -112,14 +112,42 @@ async fn an_app_writes_plain_text_and_an_unknown_app_costs_nothing() {
     }))
     .unwrap();
     let stage = TriggerApps::new(Arc::new(world.engine.clone()));
-    let enabled = ["decisions".to_owned()];
-    let result = stage.run((&talk(), &structure, &enabled)).await.unwrap().remove(0);
+    let context = context(&["decisions"], &[]);
+    let result = stage.run((&talk(), &structure, &context)).await.unwrap().remove(0);
     assert_eq!((result.app_id.as_str(), result.content.as_str()), ("decisions", "- Anna decided\n- Budget"));
     assert_eq!(
         world.engine.run_app("horoscope", &talk(), &structure).await,
         Err(FailureCode::AppFailed.into())
     );
     assert_eq!(world.heard().len(), 1);
+}
+
+fn context(apps: &[&str], prompts: &[(&str, &str)]) -> Context {
+    let prompt =
+        |(id, prompt): &(&str, &str)| PromptApp { id: (*id).to_owned(), prompt: (*prompt).to_owned() };
+    Context {
+        folders: Vec::new(),
+        recent_items: Vec::new(),
+        memories: Vec::new(),
+        apps: apps.iter().map(|app| (*app).to_owned()).collect(),
+        prompt_apps: prompts.iter().map(prompt).collect(),
+    }
+}
+
+#[tokio::test]
+async fn a_prompt_app_is_asked_in_its_own_words_and_answers_plain_text() {
+    let world = World::new([says(&json!({"content": "Anna laughed twice. https://evil.example"}))]).await;
+    let structure: Structure = serde_json::from_value(json!({
+        "title": "T", "overview": "O", "category": "work", "emoji": "💼", "events": [], "folder_id": null,
+    }))
+    .unwrap();
+    let stage = TriggerApps::new(Arc::new(world.engine.clone()));
+    let context = context(&[], &[("a1", "What made people laugh?")]);
+    let result = stage.run((&talk(), &structure, &context)).await.unwrap().remove(0);
+    assert_eq!((result.app_id.as_str(), result.content.as_str()), ("a1", "Anna laughed twice."));
+    let heard = world.heard();
+    assert_eq!(heard.len(), 1);
+    assert!(format!("{heard:?}").contains("What made people laugh?"));
 }
 
 #[tokio::test]

@@ -85,6 +85,7 @@ pub(crate) async fn finalize_with(
         recent_items: Vec::new(),
         memories: Vec::new(),
         apps: apps.iter().map(|app| (*app).to_owned()).collect(),
+        prompt_apps: Vec::new(),
     };
     let run = Run::new(pages, &Unobserved, &material.talk);
     stages::finalize(&run, &Stages::new(engines(openai)), &material, force_process).await

@@ -1,8 +1,13 @@
 //! Installs follow their app, whatever its owner, an operator or an erasure does.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
-use ledger::{AppVisibility, InstallRefusal, OperatorAction, Stored};
+use job::{Queue, WorkerId};
+use ledger::{
+    AppVisibility, ClaimRequest, InstallRefusal, NewContent, NewConversation, OperatorAction, Stored,
+};
+use records::{ConversationId, Source};
 
 use crate::world::{APP, World, fields, manifest};
 
@@ -98,4 +103,33 @@ async fn keys_that_hold_every_older_scope_get_the_new_ones_by_the_migration() {
             .await
             .unwrap();
     assert_eq!(counts, [("all".to_owned(), 19), ("few".to_owned(), 1)]);
+}
+
+#[tokio::test]
+async fn a_run_reads_the_prompts_of_the_apps_that_its_user_installed() {
+    let world = World::new().await;
+    world.app().await;
+    let app = world.ledger.app(&world.ann, APP).await.unwrap().unwrap();
+    let prompting = ledger::AppFields { summary_prompt: Some("What was funny?".to_owned()), ..fields() };
+    world.ledger.store_app(&world.ann, APP, app.version, &prompting, Some(&manifest())).await.unwrap();
+    let talk = NewContent::Text {
+        text: "We laughed a lot today".to_owned(),
+        text_source: "other_text".to_owned(),
+        text_source_spec: None,
+    };
+    for user in [&world.ann, &world.bob] {
+        let new = NewConversation::new(ConversationId::new("c"), talk.clone(), Source::new("phone"));
+        world.ledger.create_conversation(user, new).await.unwrap();
+    }
+    let worker = WorkerId("w".to_owned());
+    let request =
+        ClaimRequest { queue: Queue::Creation, worker, slots: 9, share: 9, running: HashMap::new() };
+    for claimed in world.ledger.claim(&request).await.unwrap().claims {
+        let input = world.ledger.run_input(&claimed).await.unwrap().unwrap();
+        let expected = match claimed.user_id == world.bob {
+            true => vec![(APP.to_owned(), "What was funny?".to_owned())],
+            false => Vec::new(),
+        };
+        assert_eq!(input.prompt_apps, expected, "{}", claimed.user_id);
+    }
 }

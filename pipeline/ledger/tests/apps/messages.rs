@@ -118,3 +118,31 @@ async fn one_user_has_four_pushes_under_way_at_most() {
     assert_eq!(world.ledger.claim_chat_pushes(10, &policy).await.unwrap().claimed.len(), 4);
     assert_eq!(world.ledger.claim_chat_pushes(10, &policy).await.unwrap().claimed.len(), 0);
 }
+
+/// `cargo test -p ledger --test apps -- --ignored --nocapture messages_a_second`
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+#[ignore = "a measurement"]
+async fn messages_a_second() {
+    let world = World::new().await;
+    world.app().await;
+    world
+        .run(
+            "insert into users (user_id) select 'u' || n from generate_series(1, 400) n; \
+             insert into app_installs (user_id, app_id, owner_id, installed_at) \
+                 select u.user_id, a.app_id, 'ann', now() from users u, apps a where u.user_id like 'u%'",
+        )
+        .await;
+    let begun = std::time::Instant::now();
+    let senders = (0..8_usize).map(|sender| {
+        let ledger = world.ledger.clone();
+        tokio::spawn(async move {
+            for nth in 0..500 {
+                let number = sender * 500 + nth;
+                let user = UserId::new(format!("u{}", number % 400 + 1));
+                assert!(matches!(send(&ledger, &user, number).await, Notified::Sent { .. }));
+            }
+        })
+    });
+    join_all(senders).await.into_iter().for_each(|sender| sender.unwrap());
+    println!("{:.0} messages a second", 4_000.0 / begun.elapsed().as_secs_f64());
+}

@@ -21,6 +21,7 @@ pub struct Fake {
     pub items: Vec<ItemDraft>,
     pub memories: Vec<MemoryDraft>,
     pub app_content: String,
+    pub follows_prompts: bool,
     pub vector: Option<Vec<f32>>,
     pub delays: HashMap<&'static str, Duration>,
     pub failures: Mutex<HashMap<&'static str, Vec<Failure>>>,
@@ -45,6 +46,7 @@ impl Default for Fake {
             items: Vec::new(),
             memories: Vec::new(),
             app_content: "text".to_owned(),
+            follows_prompts: true,
             vector: None,
             delays: HashMap::new(),
             failures: Mutex::default(),
@@ -158,6 +160,22 @@ impl RunApp for Fake {
             .expect("a built-in app");
         let content = self.app_content.clone();
         Box::pin(self.answer(ability, AppResult { app_id: app_id.to_owned(), content }))
+    }
+
+    fn follows_prompts(&self) -> bool {
+        self.follows_prompts
+    }
+
+    /// Says the prompt again.
+    fn run_prompt<'a>(
+        &'a self,
+        app_id: &'a str,
+        prompt: &'a str,
+        _: &'a Talk,
+        _: &'a Structure,
+    ) -> BoxFuture<'a, Result<AppResult, Failure>> {
+        let content = format!("about {prompt}");
+        Box::pin(self.answer("prompt", AppResult { app_id: app_id.to_owned(), content }))
     }
 }
 

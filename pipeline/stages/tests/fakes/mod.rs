@@ -44,6 +44,7 @@ pub fn material(words: &str) -> Material {
         recent_items: Vec::new(),
         memories: Vec::new(),
         apps: Vec::new(),
+        prompt_apps: Vec::new(),
     }
 }
 

@@ -1,0 +1,153 @@
+//! Apps of third parties: whose, where users' words go, how its server answers; and the switch.
+
+use std::collections::BTreeSet;
+
+use askama::Template;
+use axum::{
+    extract::State,
+    response::{Redirect, Response},
+};
+use job::Timestamp;
+use ledger::OperatorApp;
+use records::UserId;
+use serde::Deserialize;
+
+use super::{
+    Console,
+    confirm::Confirm,
+    fault::{Fault, Undone},
+    page::{Frame, render},
+    typed::{Path, Query},
+    visitor::{Acting, Visitor},
+    words::{Moment, query},
+};
+
+/// Apps on a page.
+const PAGE: i64 = 200;
+
+/// Whose, and what was just done.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Which {
+    user: String,
+    done: Option<String>,
+}
+
+#[derive(Template)]
+#[template(path = "apps.html")]
+struct Page {
+    frame: Frame,
+    which: Which,
+    apps: Vec<Line>,
+}
+
+struct Line {
+    id: String,
+    owner: String,
+    name: String,
+    visibility: String,
+    state: &'static str,
+    words: String,
+    is_off: bool,
+    hosts: String,
+    tools: usize,
+    installs: i64,
+    failing: Option<Moment>,
+}
+
+impl Line {
+    fn new(app: OperatorApp, now: Timestamp) -> Self {
+        let manifest = app.manifest.as_deref().and_then(apps::Manifest::from_text).unwrap_or_default();
+        let endpoints = manifest.tools.iter().map(|tool| tool.endpoint.as_str());
+        let hosts: BTreeSet<String> =
+            endpoints.chain(app.webhook_url.as_deref()).filter_map(apps::origin).collect();
+        let (state, words) = match (&app.switched_off_reason, app.failing_since) {
+            (Some(reason), _) => ("dead_letter", format!("off: {reason}")),
+            (None, Some(_)) => ("blocked_byok", "failing".to_owned()),
+            (None, None) => ("completed", "on".to_owned()),
+        };
+        Self {
+            state,
+            words,
+            is_off: app.switched_off_reason.is_some(),
+            hosts: hosts.into_iter().collect::<Vec<_>>().join(" "),
+            tools: manifest.tools.len(),
+            failing: app.failing_since.map(|since| Moment::new(since, now)),
+            id: app.id,
+            owner: app.owner,
+            name: app.name,
+            visibility: app.visibility,
+            installs: app.installs,
+        }
+    }
+}
+
+/// `GET /console/apps`.
+pub(super) async fn list(
+    visitor: Visitor,
+    State(console): State<Console>,
+    Query(which): Query<Which>,
+) -> Result<Response, Fault> {
+    let ledger = &console.ledger;
+    let user = Some(which.user.trim()).filter(|user| !user.is_empty()).map(UserId::new);
+    let now = ledger.in_time(ledger.now()).await?;
+    let found = ledger.in_time(ledger.operator_apps(user.as_ref(), None, PAGE)).await?;
+    let frame = Frame::of(visitor, "apps", "Apps").after(which.done.as_deref());
+    let apps = found.into_iter().map(|app| Line::new(app, now)).collect();
+    Ok(render(&Page { frame, which, apps }))
+}
+
+/// `GET /console/apps/{id}/{change}`.
+pub(super) async fn ask(
+    visitor: Visitor,
+    Path((id, change)): Path<(String, String)>,
+) -> Result<Response, Fault> {
+    let is_off = reads_off(&change)?;
+    let (sentence, button) = match is_off {
+        true => (
+            "No tool of the app is called, it may not write, and it is sent no conversation, whoever installed it, until \
+             it is switched on again. Its users and its owner see the reason.",
+            "Switch off",
+        ),
+        false => (
+            "Its tools are called and it may write again. Users whose conversations it was sent install it again.",
+            "Switch on",
+        ),
+    };
+    Ok(Confirm {
+        sentences: vec![sentence.to_owned()],
+        action: format!("/console/apps/{id}/{change}"),
+        subject: id,
+        button,
+        back: "/console/apps".to_owned(),
+        ..Confirm::new(visitor, "apps", format!("{button} this app?"))
+    }
+    .page())
+}
+
+/// `POST /console/apps/{id}/{change}`.
+pub(super) async fn change(
+    State(console): State<Console>,
+    Path((id, change)): Path<(String, String)>,
+    acting: Acting,
+) -> Result<Redirect, Undone> {
+    let is_off = reads_off(&change)?;
+    let (action, ledger) = (acting.action()?, &console.ledger);
+    let (found, word) = match is_off {
+        true => (ledger.in_time(ledger.switch_off_app(&id, &action)).await?, "switched-off"),
+        false => (ledger.in_time(ledger.switch_on_app(&id, &action)).await?, "switched-on"),
+    };
+    if !found {
+        return Err(Fault::Missing(format!("There is no app {id}.")).into());
+    }
+    ledger.in_time(ledger.follow_apps(Some(&id))).await?;
+    Ok(Redirect::to(&format!("/console/apps?{}", query(&[("done", word)]))))
+}
+
+fn reads_off(change: &str) -> Result<bool, Fault> {
+    match change {
+        "switch-off" => Ok(true),
+        "switch-on" => Ok(false),
+        _ => Err(Fault::Missing("There is no such change.".to_owned())),
+    }
+}

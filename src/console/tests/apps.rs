@@ -1,0 +1,40 @@
+//! Apps: what operators see of them, and the switch.
+
+use axum::http::StatusCode;
+use ledger::{AppFields, NewApp};
+use records::UserId;
+use secrecy::SecretString;
+
+use super::world::{Who, World};
+
+#[tokio::test]
+async fn an_app_is_shown_without_what_stands_behind_its_hosts_and_switched_off_by_an_operator() {
+    let world = World::with_keys().await;
+    let fields = AppFields {
+        name: "Writer".to_owned(),
+        webhook_url: Some("https://writer.example/hook?token=zanzibar".to_owned()),
+        ..AppFields::default()
+    };
+    let secret = SecretString::from("whsec_c2VjcmV0");
+    let new = NewApp { id: "app-1".to_owned(), fields, manifest: None, secret };
+    world.ledger.create_app(&UserId::new("ann"), &new).await.unwrap().unwrap();
+    let (ron, olga) = (world.cookie("ron's").await, world.cookie("olga's").await);
+    let (ron, olga) = (Who { cookie: &ron, ..Who::default() }, Who { cookie: &olga, ..Who::default() });
+    let page = world.get("/console/apps", ron).await;
+    for word in ["Writer", "app-1", "ann", "https://writer.example", ">on<"] {
+        assert!(page.text.contains(word), "{word} in {}", page.text);
+    }
+    for unseen in ["zanzibar", "whsec", "switch-off"] {
+        assert!(!page.text.contains(unseen), "{unseen}");
+    }
+    let path = "/console/apps/app-1/switch-off";
+    let ask = world.get(path, olga).await;
+    let fields = [("token", ask.token()), ("reason", "it misbehaves")];
+    assert_eq!(world.post(path, &fields, ron).await.status, StatusCode::FORBIDDEN);
+    assert_eq!(world.post(path, &fields, olga).await.status, StatusCode::SEE_OTHER);
+    assert!(world.get("/console/apps", ron).await.text.contains("off: it misbehaves"));
+    let missing = "/console/apps/none/switch-on";
+    let ask = world.get(missing, olga).await;
+    let fields = [("token", ask.token()), ("reason", "it is fine again")];
+    assert_eq!(world.post(missing, &fields, olga).await.status, StatusCode::NOT_FOUND);
+}
