@@ -22,7 +22,7 @@ use crate::{
     chat::{self, Begun, Message, Reply},
     door::Door,
     keys::Caller,
-    read::{Body, Fields, Int, Query, Text, object, query},
+    read::{Body, Fields, Int, Query, Report, Take, Text, object, query},
 };
 
 /// What a 404 says is missing.
@@ -146,6 +146,22 @@ fn event(name: &str, data: &Value) -> Bytes {
     format!("event: {name}\ndata: {data}\n\n").into()
 }
 
+/// The id of a message.
+struct MessageId;
+
+impl Take for MessageId {
+    type Out = Uuid;
+
+    fn take(&self, value: &Value, report: &mut Report) -> Option<Uuid> {
+        let id = value.as_str().and_then(|text| text.parse().ok());
+        id.or_else(|| report.rule("the id of a message is a UUID"))
+    }
+
+    fn schema(&self) -> Value {
+        json!({"type": "string", "format": "uuid"})
+    }
+}
+
 /// What a list asks for.
 pub(super) struct Asked {
     app_id: Option<String>,
@@ -157,10 +173,7 @@ pub(super) struct Asked {
 pub(super) fn read_list(fields: &mut Fields<'_>) -> Option<Asked> {
     let app_id = fields.present("app_id", ID);
     let limit = fields.present("limit", Int::between(1, 100)).unwrap_or(100);
-    let before = fields.present("before", Text::between(1, 128)).and_then(|text| match text.parse() {
-        Ok(id) => Some(id),
-        Err(_) => fields.report.at("before", |report| report.rule("before must be the id of a message")),
-    });
+    let before = fields.present("before", MessageId);
     Some(Asked { app_id, limit, before })
 }
 

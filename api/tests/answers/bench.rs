@@ -111,8 +111,11 @@ impl Bench {
 
     pub(crate) async fn ask(&self, key: &str, method: Method, path: &str, body: Option<Value>) -> Answer {
         let body = body.map(|body| body.to_string());
-        let mut request =
-            Request::builder().method(method).uri(path).header("authorization", format!("Bearer {key}"));
+        let mut request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header("authorization", format!("Bearer {key}"))
+            .header("accept", "application/json");
         if body.is_some() {
             request = request.header("content-type", "application/json");
         }

@@ -30,7 +30,8 @@ pub(crate) fn operations() -> Vec<(Method, String, Option<Value>)> {
 }
 
 fn filled(path: &str, ids: &Ids) -> String {
-    ids.iter().fold(path.to_owned(), |path, (name, id)| path.replace(&format!("{{{name}}}"), id))
+    let path = if path.ends_with("/search") { format!("{path}?q={MARK}") } else { path.to_owned() };
+    ids.iter().fold(path, |path, (name, id)| path.replace(&format!("{{{name}}}"), id))
 }
 
 fn unknown(ids: &Ids) -> Ids {

@@ -38,7 +38,7 @@ struct Arguments {
     /// Refuses `temperature`.
     #[arg(long)]
     no_temperature: bool,
-    /// Refuse `tools`.
+    /// Refuses `tools`.
     #[arg(long)]
     no_tools: bool,
     /// Does not say which field it refuses.

@@ -115,7 +115,8 @@ fn find() -> Operation {
             ("end_date", "Not after this moment; a date means the whole UTC day.", ""),
             ("limit", "At most this many.", "20"),
         ],
-    );
+    )
+    .not_blank(&["q"]);
     Operation::new("get", "/v1/dev/user/search", "search", TAG, "Search")
         .says(
             "Full text over conversations (by passages, which are shown word for word), memories and action items, best \

@@ -2,7 +2,7 @@
 -- $1 user, $2 all words, $3 any word, $4 from, $5 until, $6 how many, $7 the text search configuration
 with newest as (
     select action_item_id, description, created_at, completed, due_at,
-        to_tsvector($7::regconfig, description) || to_tsvector('simple', description) as words
+        to_tsvector($7::regconfig, description) as words
     from (select action_item_id, description, created_at, completed, due_at from action_items
           where user_id = $1 order by created_at desc, action_item_id limit 2000) i
 )

@@ -2,7 +2,7 @@
 -- $1 user, $2 all words, $3 any word, $4 from, $5 until, $6 how many, $7 the text search configuration
 with newest as (
     select memory_id, content, created_at,
-        to_tsvector($7::regconfig, content) || to_tsvector('simple', content) as words
+        to_tsvector($7::regconfig, content) as words
     from (select memory_id, content, created_at from memories
           where user_id = $1 order by created_at desc, memory_id limit 2000) m
 )

@@ -7,7 +7,7 @@ with complete as materialized (
         and words @@ (('u' || md5($1))::tsquery && $2::tsquery)
         and ($4::timestamptz is null or happened_at >= $4)
         and ($5::timestamptz is null or happened_at < $5)
-    order by happened_at desc limit 1000
+    order by happened_at desc limit 400
 ), partial as materialized (
     select conversation_id, part, happened_at, content, words from search_entries
     where user_id = $1
@@ -16,7 +16,7 @@ with complete as materialized (
         and ($5::timestamptz is null or happened_at < $5)
     order by happened_at desc
     -- None where there are enough with all words.
-    limit (case when (select count(distinct conversation_id) from complete) < $6 then 500 else 0 end)
+    limit (case when (select count(distinct conversation_id) from complete) < $6 then 200 else 0 end)
 ), found as (
     select conversation_id, part, happened_at, content, true as is_complete, ts_rank_cd(words, $2::tsquery) as rank
     from complete

@@ -10,6 +10,6 @@ where user_id = $1
     and ($5::timestamptz is null or completed_at >= $5)
     and ($6::timestamptz is null or completed_at < $6)
     and ($7::text is null
-         or to_tsvector($8::regconfig, description) || to_tsvector('simple', description) @@ $7::tsquery)
+         or to_tsvector($8::regconfig, description) @@ $7::tsquery)
 order by completed, due_at nulls last, coalesce(completed_at, created_at) desc, action_item_id
 limit $9

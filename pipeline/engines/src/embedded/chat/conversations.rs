@@ -25,6 +25,13 @@ static LATEST: LazyLock<Pattern> = LazyLock::new(|| {
     )
 });
 
+/// "My last conversation" is one.
+static ONE: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\b(?:latest|last|most recent|newest) (?:conversation|talk|chat|meeting|recording)\b|\bjust\b",
+    )
+});
+
 /// How many conversations are read.
 const MOST: u32 = 100;
 /// From this many days on a list is told by weeks.
@@ -40,7 +47,10 @@ pub(super) fn step(turn: &Turn<'_>) -> Option<Step> {
             return None;
         }
         return Some(match turn.result(DataTool::ListConversations) {
-            None => turn.call(DataTool::ListConversations, json!({"limit": 10})),
+            None => {
+                let limit = if ONE.is_match(&turn.message.bare) { 1 } else { 10 };
+                turn.call(DataTool::ListConversations, json!({ "limit": limit }))
+            }
             Some(Ok(result)) => told(turn, result, "lately", 1),
             Some(Err(words)) => failed(words),
         });

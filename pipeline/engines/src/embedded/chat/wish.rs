@@ -32,6 +32,12 @@ static REMIND: LazyLock<Pattern> = LazyLock::new(|| {
         r"(?i)^(?:remind me|set (?:me )?(?:a |an )?reminder|give me a reminder|i (?:need|have|want) to remember|(?:do not|don't|dont|never) (?:let me )?forget|make sure (?:that )?i (?:remember|don't forget)|i (?:must not|mustn't|shouldn't) forget|remember)\b(?P<when>.*?)\b(?P<how>to|about|of|that i (?:have|need|must|should)(?: to)?|for)\b\s+(?P<what>.+)$",
     )
 });
+/// The same where what stands before "to" says when.
+static REMIND_TO: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:remind me|set (?:me )?(?:a |an )?reminder|give me a reminder|i (?:need|have|want) to remember|(?:do not|don't|dont|never) (?:let me )?forget|remember)\b(?P<when>.*?)\bto\b\s+(?P<what>.+)$",
+    )
+});
 static ADD: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?i)^(?:(?:add|create|make|put|new|write down|note|set up|enter)\s+(?:me\s+)?(?:(?:a|an|another|one more|the|this)\s+)?(?:new\s+)?)?(?:tasks?|to-?dos?|to do|action items?|reminders?)(?:\s+(?:item|entry))?(?:\s+(?:called|named|saying|that says))?(?:\s*[:,-]\s*|\s+(?:to|for|that i)\s+)(?P<what>.+)$",
@@ -39,7 +45,12 @@ static ADD: LazyLock<Pattern> = LazyLock::new(|| {
 });
 static ADD_TO: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?:add|put|write|note)\s+(?P<what>.+?)\s+(?:to|on|onto|in)\s+(?:my|the)\s+(?:to-?do|todo|to do|task|action item|reminder)s?(?:\s*list)?\b(?P<after>.*)$",
+        r"(?i)^(?:add|put|write|note)\s+(?P<what>.+?)\s+(?:to|on|onto|in)\s+(?:my|the)\s+(?:(?:to-?do|todo|to do|task|action item|reminder)s?(?:\s*list)?|list)\b(?P<after>.*)$",
+    )
+});
+static ADD_BARE: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:add|create|new|make)\s+(?:an?\s+)?(?:new\s+)?(?:task|to-?do|todo|reminder|action item)\s+(?P<what>.+)$",
     )
 });
 static SELF_NOTE: LazyLock<Pattern> = LazyLock::new(|| {
@@ -56,6 +67,11 @@ static CHECK_OFF: LazyLock<Pattern> =
 static COMPLETE: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"(?i)^(?P<verb>complete|finish|close|reopen|re-open)\s+(?P<what>.*\b(?:tasks?|to-?dos?|items?|reminders?)\b.*)$",
+    )
+});
+static IS_DONE: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:the |my |that )?(?P<what>.+?) (?:task|to-?do|todo|item|reminder) (?:is|has been|was) (?:now |already )?(?:done|finished|completed?)\W*$",
     )
 });
 static DID_IT: LazyLock<Pattern> = LazyLock::new(|| {
@@ -80,6 +96,18 @@ static REMEMBER: LazyLock<Pattern> = LazyLock::new(|| {
         r"(?i)^(?:remember|keep in mind|bear in mind|memori[sz]e|note down|note|make a note|take note|save|store|for (?:the|your) record|(?:do not|don't|dont|never) forget|add (?:a |this )?memory|save (?:a |this )?memory|fyi)\s*(?:(?P<that>that\b)|this\s*:|[:,])?\s*(?P<what>.+)$",
     )
 });
+/// The same behind the fact.
+static REMEMBER_THAT: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?P<what>.+?)[,.;:]\s*(?:please\s+|so\s+|and\s+)?(?:remember|note|save|memori[sz]e|keep in mind)\s+(?P<that>that|this|it)\W*$",
+    )
+});
+/// Nothing is deleted here.
+static DELETE: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:delete|remove|erase|drop|get rid of|clear|wipe)\b.*\b(?:tasks?|to-?dos?|todos?|reminders?|items?|memory|memories|conversations?|goals?|messages?|everything|all|list)\b",
+    )
+});
 /// What is not a fact, behind "remember".
 static NO_FACT: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
@@ -97,6 +125,11 @@ pub(super) fn step(turn: &Turn<'_>) -> Option<Step> {
         return about.then(|| {
             answer("All right: I changed nothing. Tasks and memories are deleted in the app itself.")
         });
+    }
+    if DELETE.is_match(bare) {
+        return Some(answer(
+            "I cannot delete anything, and changed nothing. You can delete it in the app itself.",
+        ));
     }
     if QUESTION.is_match(bare) {
         return None;
@@ -131,6 +164,9 @@ fn state_wanted(bare: &str) -> Option<(String, bool)> {
     }
     if let Some(found) = COMPLETE.captures(bare) {
         return Some((found["what"].to_owned(), !found["verb"].to_lowercase().starts_with("re")));
+    }
+    if let Some(found) = IS_DONE.captures(bare) {
+        return Some((found["what"].to_owned(), true));
     }
     DID_IT.captures(bare).map(|found| (found["what"].to_owned(), true))
 }
@@ -193,6 +229,7 @@ fn change(turn: &Turn<'_>, what: &str, wanted: &Wanted) -> Step {
 
 /// A new task, with its date.
 fn task(turn: &Turn<'_>, bare: &str) -> Option<Step> {
+    let reference = turn.message.reference(turn.round.context);
     let found = |pattern: &Pattern| {
         pattern.captures(bare).map(|found| {
             let after = found.name("after").map_or("", |after| after.as_str());
@@ -200,11 +237,19 @@ fn task(turn: &Turn<'_>, bare: &str) -> Option<Step> {
             (format!("{}{after}", &found["what"]), how)
         })
     };
-    let (what, how) = found(&ADD_TO).or_else(|| found(&ADD)).or_else(|| found(&SELF_NOTE)).or_else(|| {
+    let reminder = || {
+        let is_date = |when: &str| stems(when).is_empty() || reference.due(when).is_some();
+        let to = REMIND_TO.captures(bare).filter(|to| is_date(&to["when"]));
+        let to = to.map(|to| (to["what"].to_owned(), "to".to_owned()));
         // "Remember to", but "remember that" is a fact.
         let plain = bare.to_lowercase().starts_with("remember");
-        found(&REMIND).filter(|(_, how)| !plain || how == "to")
-    })?;
+        to.or_else(|| found(&REMIND)).filter(|(_, how)| !plain || how == "to")
+    };
+    let (what, how) = found(&ADD_TO)
+        .or_else(|| found(&ADD))
+        .or_else(|| found(&SELF_NOTE))
+        .or_else(reminder)
+        .or_else(|| found(&ADD_BARE))?;
     match turn.result(DataTool::CreateActionItem) {
         Some(Ok(item)) => {
             let when = moment(item, "due_at").map(|due| format!(", due {}", due_of(due, turn.round.context)));
@@ -216,7 +261,6 @@ fn task(turn: &Turn<'_>, bare: &str) -> Option<Step> {
         Some(Err(words)) => return Some(failed(words)),
         None => {}
     }
-    let reference = turn.message.reference(turn.round.context);
     // "In the evening" may stand before what is to be done.
     let due = reference.due(bare).map(|(_, due)| due);
     let described = items::description_of(&what, &reference).filter(|_| turn.message.quoted.is_empty());
@@ -245,7 +289,7 @@ fn task(turn: &Turn<'_>, bare: &str) -> Option<Step> {
 
 /// A fact to be remembered.
 fn fact(turn: &Turn<'_>, bare: &str) -> Option<Step> {
-    let found = REMEMBER.captures(bare)?;
+    let found = REMEMBER.captures(bare).or_else(|| REMEMBER_THAT.captures(bare))?;
     let what = found["what"].trim().trim_end_matches(['.', '!']).trim_matches('"').trim();
     if NO_FACT.is_match(what) || what.ends_with('?') || what.split_whitespace().count() < 2 {
         return None;
