@@ -1,6 +1,7 @@
 //! The composition root: pools, ledger, engines, outside world, and which role runs where.
 
 mod live;
+mod shapes;
 mod tasks;
 
 use std::{
@@ -13,18 +14,21 @@ use anyhow::Context;
 use axum::Router;
 use compute::Pool;
 use engines::{DayOrder, Embedded, Meter, OpenAi, OpenAiConfig, Patience};
-use ledger::{ClaimedDelivery, ClaimedPush, ConversationView, Ledger};
-use outside::{BrowserKeys, Guard, Sender, Vapid};
+use ledger::Ledger;
+use outside::{Guard, Sender, Vapid};
 use prometheus::Registry;
 use rand::{Rng, SeedableRng, rngs::StdRng};
-use records::{ActionItem, Memory};
 use secrecy::SecretString;
 use sqlx::postgres::PgConnectOptions;
 use stages::Engines;
 use tokio_util::task::TaskTracker;
 use worker::{DeliveredRuns, EnginesWithKey, Health, KeyedRuns, Watch, Worker};
 
-use self::{live::LiveParts, tasks::TaskParts};
+use self::{
+    live::LiveParts,
+    shapes::{Bodies, Categories, web_push},
+    tasks::TaskParts,
+};
 use crate::{
     config::{Config, DateOrder, Dispatch, Role},
     exit,
@@ -399,43 +403,6 @@ fn between(schedule: &cron::Schedule) -> Duration {
     let mut ticks = schedule.upcoming(chrono::Utc);
     let next_two = ticks.next().zip(ticks.next());
     next_two.and_then(|(one, other)| (other - one).to_std().ok()).unwrap_or(Duration::MAX)
-}
-
-/// What the API must know of web push.
-fn web_push(vapid: &Vapid) -> api::WebPush {
-    api::WebPush {
-        public_key: vapid.public_key().to_owned(),
-        check_keys: Arc::new(|p256dh, auth| BrowserKeys::new(p256dh, auth).is_ok()),
-    }
-}
-
-/// The embedded engine finds the categories of memories: no client waits for a model server.
-#[derive(Debug)]
-struct Categories(Embedded);
-
-impl api::Categorize for Categories {
-    fn memory(&self, content: &str) -> records::MemoryCategory {
-        stages::CategorizeMemory::category_of(&self.0, content)
-    }
-}
-
-/// What receivers are sent has the shapes of `api`.
-struct Bodies;
-
-impl worker::Render for Bodies {
-    fn body(
-        &self,
-        delivery: &ClaimedDelivery,
-        conversation: Option<&ConversationView>,
-        memory: Option<&Memory>,
-        item: Option<&ActionItem>,
-    ) -> Option<Vec<u8>> {
-        api::shapes::WebhookBodies.body(delivery, conversation, memory, item)
-    }
-
-    fn push(&self, push: &ClaimedPush) -> Vec<u8> {
-        api::shapes::push_body(push)
-    }
 }
 
 #[cfg(test)]
