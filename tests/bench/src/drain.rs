@@ -64,7 +64,7 @@ async fn floor(house: &House) -> f64 {
     JOBS as f64 / began.elapsed().as_secs_f64()
 }
 
-async fn admit(house: &House, stored: &[crate::house::Stored]) {
+pub(crate) async fn admit(house: &House, stored: &[crate::house::Stored]) {
     stream::iter(stored)
         .for_each_concurrent(WIDTH, |(user, id)| async {
             house.ledger.finalize(user, id, None).await.unwrap().unwrap();
@@ -87,7 +87,7 @@ impl Watch for Tally {
     }
 }
 
-async fn drain(house: &House) {
+pub(crate) async fn drain(house: &House) {
     let tally = Arc::new(Tally::default());
     let (soft, hard) = (CancellationToken::new(), CancellationToken::new());
     let running = tokio::spawn(worker(house, tally.clone()).run(soft.clone(), hard.clone()));

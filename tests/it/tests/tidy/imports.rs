@@ -58,6 +58,8 @@ const ALLOWED: [(&str, &[&str]); 24] = [
             "reconciler",
             "records",
             "stages",
+            "task-queue",
+            "tasks",
             "worker",
         ],
     ),
