@@ -1,6 +1,7 @@
 //! The composition root: pools, ledger, engines, outside world, and which role runs where.
 
 mod live;
+mod shapes;
 mod tasks;
 
 use std::{
@@ -15,7 +16,7 @@ use axum::Router;
 use compute::Pool;
 use engines::{DayOrder, Embedded, Meter, OpenAi, OpenAiConfig, Patience};
 use ledger::Ledger;
-use outside::{BrowserKeys, Caller, Guard, Sender, Vapid};
+use outside::{Caller, Guard, Sender, Vapid};
 use prometheus::Registry;
 use rand::{Rng, SeedableRng, rngs::StdRng};
 use secrecy::SecretString;
@@ -24,7 +25,11 @@ use stages::Engines;
 use tokio_util::task::TaskTracker;
 use worker::{DeliveredRuns, EnginesWithKey, Health, KeyedRuns, Tools, Watch, Worker};
 
-use self::{live::LiveParts, tasks::TaskParts};
+use self::{
+    live::LiveParts,
+    shapes::{Bodies, Categories, web_push},
+    tasks::TaskParts,
+};
 use crate::{
     app_servers::Servers,
     assistant::AssistantEngines,
@@ -438,24 +443,6 @@ fn between(schedule: &cron::Schedule) -> Duration {
     let mut ticks = schedule.upcoming(chrono::Utc);
     let next_two = ticks.next().zip(ticks.next());
     next_two.and_then(|(one, other)| (other - one).to_std().ok()).unwrap_or(Duration::MAX)
-}
-
-/// What the API must know of web push.
-fn web_push(vapid: &Vapid) -> api::WebPush {
-    api::WebPush {
-        public_key: vapid.public_key().to_owned(),
-        check_keys: Arc::new(|p256dh, auth| BrowserKeys::new(p256dh, auth).is_ok()),
-    }
-}
-
-/// The embedded engine finds the categories of memories: no client waits for a model server.
-#[derive(Debug)]
-struct Categories(Embedded);
-
-impl api::Categorize for Categories {
-    fn memory(&self, content: &str) -> records::MemoryCategory {
-        stages::CategorizeMemory::category_of(&self.0, content)
-    }
 }
 
 #[cfg(test)]

@@ -36,8 +36,7 @@ impl Reconciler {
         let mut repairs = Repairs::new(&self.ledger, &self.metrics);
         let mut after: Option<Passed> = None;
         while !self.stop.is_cancelled() {
-            let due = self.ledger.due_tasks(after.as_ref(), self.settings.page);
-            let page = self.ledger.in_time(due).await?;
+            let page = self.ledger.in_time(self.ledger.due_tasks(after.as_ref(), self.settings.page)).await?;
             let (found, last) = (page.len(), page.last().map(|task| task.passed.clone()));
             let mut asked = stream::iter(page)
                 .map(|task| async { (is_waiting(queue.as_ref(), &task).await, task) })

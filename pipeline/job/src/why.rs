@@ -31,6 +31,10 @@ pub struct Surroundings {
     pub busy: u32,
     /// Jobs of this queue that are claimed first (counted to 1,000).
     pub ahead: u32,
+    /// Since when the task queue has the job's present dispatch, if it has.
+    pub handed_at: Option<Timestamp>,
+    /// How often the task queue did not take it.
+    pub hand_tries: u32,
     /// When the worker that holds the lease was last seen, if it is known.
     pub holder_seen_at: Option<Timestamp>,
     /// That worker took its leave: it renews until its runs have ended, and is not seen any more.
@@ -97,6 +101,16 @@ pub enum Why {
         by: String,
         /// When.
         since: Timestamp,
+    },
+    /// The task queue has it, and has not delivered it, or not where it could run.
+    InTaskQueue {
+        /// Since when.
+        since: Timestamp,
+    },
+    /// The task queue does not take it.
+    NotHandedOver {
+        /// How often it was tried.
+        tries: u32,
     },
     /// No living process has a slot for its queue.
     NoWorkers,
@@ -189,6 +203,12 @@ fn why_not_taken(job: &Job, around: &Surroundings) -> Why {
     if let Some((by, since)) = &around.paused {
         return Why::Paused { queue: job.queue, by: by.clone(), since: *since };
     }
+    if let Some(since) = around.handed_at {
+        return Why::InTaskQueue { since };
+    }
+    if around.hand_tries > 0 {
+        return Why::NotHandedOver { tries: around.hand_tries };
+    }
     if around.slots == 0 {
         return Why::NoWorkers;
     }
@@ -220,6 +240,8 @@ impl Why {
             Self::LeaseExpired { .. } => "lease_expired",
             Self::BackingOff { .. } => "backing_off",
             Self::Paused { .. } => "paused",
+            Self::InTaskQueue { .. } => "in_task_queue",
+            Self::NotHandedOver { .. } => "not_handed_over",
             Self::NoWorkers => "no_workers",
             Self::SlotsTaken { .. } => "slots_taken",
             Self::Behind { .. } => "behind_others",

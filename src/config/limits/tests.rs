@@ -75,12 +75,11 @@ fn the_ends_of_a_range_can_work() {
 /// Beside each stands the nearest that can work.
 #[test]
 fn settings_that_do_not_go_together_are_refused() {
-    let modes =
-        ["postgres", "inline", "cloud_tasks"].map(|mode| format!("--finalization-dispatch-mode={mode}"));
-    let [postgres, inline, tasks] = modes.each_ref().map(String::as_str);
+    let modes = ["postgres", "inline"].map(|mode| format!("--finalization-dispatch-mode={mode}"));
+    let [postgres, inline] = modes.each_ref().map(String::as_str);
     let [lease, longer] = ["--finalization-lease-seconds=20", "--finalization-lease-seconds=21"];
     let same = ["--addr=127.0.0.1:9000", "--admin-addr=127.0.0.1:9000"];
-    let cases: [(&[&str], &[&str], &str); 8] = [
+    let cases: [(&[&str], &[&str], &str); 7] = [
         (
             &[lease, "--finalization-heartbeat-seconds=10"],
             &[longer, "--finalization-heartbeat-seconds=10"],
@@ -91,7 +90,6 @@ fn settings_that_do_not_go_together_are_refused() {
             &[longer, "--finalization-run-timeout-seconds=22"],
             "the run timeout must be longer than the lease",
         ),
-        (&[tasks], &[postgres], "LISTEN_FINALIZATION_DISPATCH_MODE=cloud_tasks"),
         (&[inline, "--roles=api"], &[postgres, "--roles=api"], "LISTEN_FINALIZATION_DISPATCH_MODE=inline"),
         (
             &[inline, "--roles=worker,reconciler"],
@@ -110,7 +108,7 @@ fn settings_that_do_not_go_together_are_refused() {
         ),
         (
             &same,
-            &[same[0], same[1], postgres, "--roles=worker"],
+            &[same[0], same[1], postgres, "--roles=reconciler"],
             "LISTEN_ADDR and LISTEN_ADMIN_ADDR are the same",
         ),
     ];

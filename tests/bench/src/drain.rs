@@ -64,7 +64,7 @@ async fn floor(setup: &Setup) -> f64 {
     JOBS as f64 / began.elapsed().as_secs_f64()
 }
 
-async fn admit(setup: &Setup, stored: &[crate::setup::Stored]) {
+pub(crate) async fn admit(setup: &Setup, stored: &[crate::setup::Stored]) {
     stream::iter(stored)
         .for_each_concurrent(WIDTH, |(user, id)| async {
             setup.ledger.finalize(user, id, None).await.unwrap().unwrap();
@@ -87,7 +87,7 @@ impl Watch for Tally {
     }
 }
 
-async fn drain(setup: &Setup) {
+pub(crate) async fn drain(setup: &Setup) {
     let tally = Arc::new(Tally::default());
     let (soft, hard) = (CancellationToken::new(), CancellationToken::new());
     let running = tokio::spawn(worker(setup, tally.clone()).run(soft.clone(), hard.clone()));

@@ -1,8 +1,8 @@
 //! What the service costs, measured: every table prints the durability settings of the server it ran on and
 //! refuses to run with one of them off; every figure stands beside a floor or a peer from the same run.
 //!
-//! `cargo run --release -p bench` runs all tables on a private, durable PostgreSQL; `-- admission drain latency
-//! history lists text` picks some. `pgbench` comes with the server's programs; the peer is built on the way. `-- peers` is
+//! `cargo run --release -p bench` runs all tables on a private, durable PostgreSQL; `-- admission drain deliveries
+//! latency history lists text` picks some. `pgbench` comes with the server's programs; the peer is built on the way. `-- peers` is
 //! a run of its own, beside queues that need npm and Python too; `-- peers --help` says how much of it may be had. `-- neighbours SECONDS`
 //! measures what a quiet user notices of one who does its worst.
 
@@ -14,6 +14,7 @@
 )]
 
 mod admission;
+mod deliveries;
 mod drain;
 mod figures;
 mod history;
@@ -34,7 +35,7 @@ use setup::Setup;
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 
-const TABLES: [&str; 6] = ["admission", "drain", "latency", "history", "lists", "text"];
+const TABLES: [&str; 7] = ["admission", "drain", "deliveries", "latency", "history", "lists", "text"];
 
 #[tokio::main]
 async fn main() {
@@ -60,6 +61,9 @@ async fn main() {
     }
     if is_wanted("drain") {
         drain::table(&setup).await;
+    }
+    if is_wanted("deliveries") {
+        deliveries::table(&setup).await;
     }
     if is_wanted("latency") {
         latency::table(&setup).await;

@@ -1,3 +1,5 @@
+//! Each answer of the run route, with callers and runs that are played.
+
 #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up must fail")]
 
 use std::sync::{Arc, Mutex};

@@ -41,6 +41,16 @@ impl fmt::Display for Why {
                 "Its queue, {queue}, is paused by {by} since {}; `listen jobs resume {queue} --reason …` opens it.",
                 time(*since),
             ),
+            Self::InTaskQueue { since } => write!(
+                f,
+                "The task queue has it since {} and delivers it when its turn comes; a task that is lost is noticed by the \
+                 reconciler.",
+                time(*since),
+            ),
+            Self::NotHandedOver { tries } => write!(
+                f,
+                "The task queue has not taken it, tried {tries} times so far; `listen doctor` says what is in the way.",
+            ),
             Self::NoWorkers => {
                 f.write_str("No living process has a worker for its queue: start one with the role worker.")
             }

@@ -39,6 +39,11 @@ fn what_keeps_a_slot_from_asking_is_named_in_the_order_of_its_weight() {
         Why::Paused { queue: queued().queue, by: "olga".into(), since: at(5) }
     );
     around.paused = None;
+    around.hand_tries = 3;
+    assert_eq!(asked(&queued(), &around, 9), Why::NotHandedOver { tries: 3 });
+    around.handed_at = Some(at(4));
+    assert_eq!(asked(&queued(), &around, 9), Why::InTaskQueue { since: at(4) });
+    (around.handed_at, around.hand_tries) = (None, 0);
     assert_eq!(asked(&queued(), &around, 9), Why::NoWorkers);
     around.slots = 4;
     around.busy = 4;

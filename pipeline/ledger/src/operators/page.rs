@@ -125,6 +125,8 @@ struct AroundRow {
     living: i64,
     slots: i64,
     busy: i64,
+    handed_at: Option<Timestamp>,
+    hand_tries: i32,
     holder_seen_at: Option<Timestamp>,
     holder_stopping: bool,
     superseded: bool,
@@ -147,6 +149,9 @@ async fn surroundings(
                  from living) as slots, \
              (select count(*) from finalization_jobs where status = 'leased' and reconcile_after_at > $1 \
                  and queue = $3 and lease_worker not like '%/keyed') as busy, \
+             (select handed_at from finalization_jobs where user_id = $5 and job_id = $9 \
+                 and handed_dispatch = dispatch) as handed_at, \
+             (select coalesce(hand_tries, 0) from finalization_jobs where user_id = $5 and job_id = $9) as hand_tries, \
              (select seen_at from service_processes where process_id = $4) as holder_seen_at, \
              exists (select from service_processes where process_id = $4 and stopping) as holder_stopping, \
              exists (select from finalization_admissions where user_id = $5 and conversation_id = $6 \
@@ -161,6 +166,7 @@ async fn surroundings(
     .bind(ConversationId::as_str(&view.conversation_id))
     .bind(view.revision)
     .bind(now - SILENT_AFTER)
+    .bind(view.job.id.as_str())
     .fetch_one(&mut *connection)
     .await?;
     let ahead = match view.job.state {
@@ -174,6 +180,8 @@ async fn surroundings(
         slots: count(row.slots),
         busy: count(row.busy),
         ahead: count(ahead),
+        handed_at: row.handed_at,
+        hand_tries: u32::try_from(row.hand_tries).unwrap_or(0),
         holder_seen_at: row.holder_seen_at,
         holder_stopping: row.holder_stopping,
         superseded: row.superseded,

@@ -165,6 +165,9 @@ async fn surroundings_are_those_of_the_job_s_own_queue() {
     assert!(world.ledger.pause(Queue::Creation, &by("pia")).await.unwrap());
     assert_eq!(around(&world, &job).await.paused.unwrap().0, "pia");
     assert_eq!(around(&world, &other).await.paused.unwrap().0, "olga");
+    for queue in [Queue::Finalization, Queue::Creation] {
+        assert!(world.ledger.resume(queue, &by("olga")).await.unwrap());
+    }
     // One lease is held in each queue, one has run out, and one is of a run with keys of its person's own.
     world.claim(&other).await;
     for id in ["e", "f", "g"] {

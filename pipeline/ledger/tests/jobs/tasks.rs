@@ -175,3 +175,16 @@ async fn a_hand_over_and_a_claim_of_the_same_job_do_not_undo_each_other() {
     let released = world.ledger.settle(&claimed.holding(), edge).await.unwrap();
     assert!(matches!(released, Answer::Granted { .. }), "{released:?}");
 }
+
+#[tokio::test]
+async fn operators_see_that_a_job_waits_for_the_task_queue_or_in_it() {
+    let world = World::new().await;
+    let job = world.finalized("one").await;
+    world.has_process().await;
+    let why = async || world.ledger.job_page(&job).await.unwrap().unwrap().why;
+    assert_eq!(why().await, job::Why::NothingWrong);
+    let taken = world.taken().await;
+    assert_eq!(why().await, job::Why::NotHandedOver { tries: 1 });
+    world.ledger.handed_over(&taken).await.unwrap();
+    assert!(matches!(why().await, job::Why::InTaskQueue { .. }));
+}

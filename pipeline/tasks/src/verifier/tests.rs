@@ -1,3 +1,5 @@
+//! Which tokens are accepted, with tokens and keys of the emulator.
+
 #![allow(clippy::unwrap_used, reason = "a test that cannot set itself up must fail")]
 
 use prometheus::{IntCounter, Registry, TextEncoder};

@@ -37,6 +37,7 @@ mod repair;
 mod secrecy;
 mod settings_file;
 mod tasks;
+mod tasks_credentials;
 mod tasks_refused;
 mod traces;
 mod traces_aside;

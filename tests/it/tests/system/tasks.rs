@@ -210,6 +210,29 @@ async fn a_run_goes_on_when_its_delivery_is_given_up() {
 }
 
 #[tokio::test]
+async fn a_delivery_is_answered_before_its_deadline_and_the_run_goes_on() {
+    let world = World::new().await;
+    let queue = Queue::start(Options::default()).await;
+    queue.emulator.pause(true);
+    let settings = [
+        ("LISTEN_FINALIZATION_DISPATCH_MODE", "postgres"),
+        ("LISTEN_ROLES", "api"),
+        ("LISTEN_FINALIZATION_RUN_TIMEOUT_SECONDS", "12"),
+        ("LISTEN_DEMO_PAUSE_AFTER", "describe=9"),
+    ];
+    let process = Process::serve(&world.url, &queue.taking(&settings)).await;
+    let client = world.client(&process);
+    let id = client.admit(GARDEN).await;
+    let job = job_of(&client, &id).await;
+
+    let (status, again, answer) = deliver(&process.api, Some(&queue.token()), dispatch(&job, 1)).await;
+
+    assert_eq!((status.as_u16(), again, answer), (409, Some(31), json!({ "status": "leased" })));
+    assert_eq!(client.finished(&id).await["status"], "completed");
+    assert_eq!(binary::the_job(&world.url)["runs"], json!(1));
+}
+
+#[tokio::test]
 async fn anybody_with_the_invokers_identity_delivers_in_postgres_mode_too() {
     let world = World::new().await;
     let queue = Queue::start(Options::default()).await;

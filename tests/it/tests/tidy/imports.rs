@@ -62,6 +62,8 @@ const ALLOWED: [(&str, &[&str]); 26] = [
             "reconciler",
             "records",
             "stages",
+            "task-queue",
+            "tasks",
             "worker",
         ],
     ),
