@@ -7,6 +7,7 @@
 
 mod house;
 
+mod distributed;
 mod imports;
 mod migrations;
 mod pages;
