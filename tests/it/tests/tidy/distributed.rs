@@ -29,7 +29,8 @@ const VOLATILE: [&str; 4] = ["clock_timestamp()", "random()", "gen_random_uuid()
 const STABLE: [&str; 2] = ["now()", "statement_timestamp()"];
 
 /// Those that are there: file, and the beginning of what is refused.
-const KNOWN: [(&str, &str); 9] = [
+const KNOWN: [(&str, &str); 11] = [
+    ("pipeline/ledger/src/admit/create.rs", "a sub-select in values"),
     ("pipeline/ledger/src/budgets.rs", "insert inside with"),
     ("pipeline/ledger/src/endpoints/secret.rs", "a volatile function"),
     ("pipeline/ledger/src/keys.rs", "a volatile function"),
@@ -39,6 +40,7 @@ const KNOWN: [(&str, &str); 9] = [
     ("pipeline/ledger/src/operators/bulk/freeze.rs", "set_config"),
     ("pipeline/ledger/src/operators/bulk/step.rs", "a volatile function"),
     ("pipeline/ledger/src/operators/verify.rs", "set_config"),
+    ("pipeline/ledger/src/users.rs", "a sub-select in values"),
 ];
 
 fn has_volatile_update(sql: &str) -> bool {
@@ -107,14 +109,16 @@ fn statements() -> Vec<Statement> {
 fn no_statement_is_added_that_a_distributed_database_refuses() {
     let statements = statements();
     assert!(statements.len() > 300, "the statements were found: {}", statements.len());
-    let mut seen = BTreeSet::new();
+    let (mut seen, mut added) = (BTreeSet::new(), Vec::new());
     for Statement { place, sql } in &statements {
         for (what, _) in REFUSED.iter().filter(|(_, is_refused)| is_refused(sql)) {
-            let known = KNOWN.iter().find(|(file, begins)| file == place && what.starts_with(begins));
-            let known = known.unwrap_or_else(|| panic!("{place}: {what}: {sql}"));
-            seen.insert(*known);
+            match KNOWN.iter().find(|(file, begins)| file == place && what.starts_with(begins)) {
+                Some(known) => _ = seen.insert(*known),
+                None => added.push(format!("{place}: {what}: {sql}")),
+            }
         }
     }
+    assert!(added.is_empty(), "{}", added.join("\n"));
     let gone: Vec<_> = KNOWN.iter().filter(|known| !seen.contains(*known)).collect();
     assert!(gone.is_empty(), "these are not there any more, take them off the list: {gone:?}");
 }
