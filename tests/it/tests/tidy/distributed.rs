@@ -14,7 +14,9 @@ struct Statement {
 }
 
 /// What is refused, and how it is recognized.
-const REFUSED: [(&str, fn(&str) -> bool); 6] = [
+type Refused = (&'static str, fn(&str) -> bool);
+
+const REFUSED: [Refused; 6] = [
     ("a forced plan", |sql| sql.contains("plan_cache_mode")),
     ("set_config in a statement", |sql| sql.contains("set_config(")),
     ("a volatile function in an update: bind the value, or use statement_timestamp()", has_volatile_update),
