@@ -8,9 +8,9 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, error::ErrorKind}
 
 use crate::{
     commands::{
-        audit::Audit, config::Show, dev::Dev, doctor::Doctor, folders::Folders, healthcheck::Healthcheck,
-        jobs::Jobs, keys::Keys, man::Man, migrate::Migrate, replays::Replays, users::Users, verify::Verify,
-        webhooks::Webhooks,
+        apps::Apps, audit::Audit, config::Show, dev::Dev, docs::Docs, doctor::Doctor, folders::Folders,
+        healthcheck::Healthcheck, jobs::Jobs, keys::Keys, man::Man, migrate::Migrate, replays::Replays,
+        secrets::Secrets, users::Users, verify::Verify, webhooks::Webhooks,
     },
     config::Config,
     telemetry::{DEFAULT_LOG, Logs},
@@ -23,7 +23,7 @@ use crate::{
 pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) logs: Logs,
-    /// A TOML file of settings; flags and environment go before it.
+    /// TOML file of settings; flags and environment take precedence.
     #[arg(long, env = "LISTEN_CONFIG", global = true, value_name = "FILE")]
     config: Option<PathBuf>,
     #[command(subcommand)]
@@ -33,41 +33,47 @@ pub(crate) struct Cli {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Show the whole thing at work on real conversations, on a private database, and exit.
+    /// Show everything at work on a private database, and exit.
     Demo(Box<crate::commands::demo::Demo>),
-    /// Run everything on a private database and stay up: for trying it out.
+    /// Run everything on a private database, for trying it out.
     Dev(Box<Dev>),
     /// Run the service.
     Serve(Box<Config>),
-    /// Bring the database's schema up to date.
+    /// Migrate the database's schema.
     Migrate(Box<Migrate>),
-    /// Look at finalization jobs and repair them.
+    /// List, explain, replay and discard jobs; pause and resume queues.
     Jobs(Jobs),
-    /// Look at bulk replays, and pause, resume or cancel them.
+    /// List, watch, pause, resume and cancel bulk replays.
     Replays(Replays),
-    /// Look at webhook endpoints in trouble and repair them.
+    /// List webhook endpoints in trouble, enable them, recover deliveries.
     Webhooks(Webhooks),
-    /// Look at live conversations.
+    /// List live conversations.
     Live(crate::commands::live::Live),
-    /// Who did what, and why.
+    /// List operators' actions and their reasons.
     Audit(Audit),
-    /// Check a live database: admissions, completions, owners, conversations, totals.
+    /// Check every promise against the database, read-only.
     Verify(Verify),
-    /// Examine a deployment: schema, settings, clocks, workers, blocking transactions.
+    /// Examine a deployment, and say what to do.
     Doctor(Doctor),
     /// Ask a running process whether it is ready, for containers and probes.
     Healthcheck(Healthcheck),
-    /// People whose conversations are kept.
+    /// Create, show, set and delete users.
     Users(Users),
-    /// Folders, and the rules by which conversations are filed.
+    /// List, create, update and delete folders.
     Folders(Folders),
-    /// Developer keys.
+    /// Create, list and revoke developer keys.
     Keys(Keys),
-    /// Print the effective settings, secrets masked; exit 2 when they cannot work.
+    /// List apps of third parties, their manifests, installs and keys.
+    Apps(Box<Apps>),
+    /// Encrypt stored secrets anew, and show how they are stored.
+    Secrets(Secrets),
+    /// Print the effective settings, secrets masked; exit with 2 if they cannot work.
     Config(Box<Show>),
-    /// Print the OpenAPI document of the public interface.
+    /// Print the OpenAPI document.
     Openapi,
-    /// Print a shell's completions.
+    /// Print a page of the reference manual, in Markdown.
+    Docs(Docs),
+    /// Print completions for a shell.
     Completions {
         /// Which shell.
         shell: clap_complete::Shell,
@@ -77,7 +83,7 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// What is logged when nobody said otherwise.
+    /// The default log filter.
     pub(crate) fn default_log(&self) -> &'static str {
         match self {
             Self::Demo(_) => "error",
@@ -139,7 +145,7 @@ fn over_file(command: clap::Command, path: &std::path::Path) -> Result<clap::Com
 }
 
 /// Whether a file may hold a value of that name.
-fn is_setting(command: &clap::Command, name: &str) -> bool {
+pub(crate) fn is_setting(command: &clap::Command, name: &str) -> bool {
     let of_serve = command.find_subcommand("serve").into_iter().flat_map(clap::Command::get_arguments);
     OF_LOGS.contains(&name) || of_serve.map(clap::Arg::get_id).any(|id| id == name)
 }
@@ -148,7 +154,11 @@ fn is_setting(command: &clap::Command, name: &str) -> bool {
 /// of its own: all of it, or where the database or the process is.
 fn with_defaults(command: clap::Command, table: &toml::Table) -> clap::Command {
     let with_default = |arg: clap::Arg| match table.get(arg.get_id().as_str()) {
-        Some(value) => arg.default_value(plain(value)),
+        // `--help` prints defaults: one that hides its variable's value hides the file's, too.
+        Some(value) => {
+            let is_secret = arg.is_hide_env_values_set();
+            arg.default_value(plain(value)).hide_default_value(is_secret)
+        }
         None => arg,
     };
     let names: Vec<String> = command.get_subcommands().map(|inner| inner.get_name().to_owned()).collect();

@@ -1,11 +1,13 @@
 //! The subcommands, a file each.
 
+pub(crate) mod apps;
 pub(crate) mod audit;
 mod completions;
 pub(crate) mod config;
 pub(crate) mod consent;
 pub(crate) mod demo;
 pub(crate) mod dev;
+pub(crate) mod docs;
 pub(crate) mod doctor;
 pub(crate) mod folders;
 mod gap;
@@ -19,6 +21,7 @@ mod named;
 mod openapi;
 mod progress;
 pub(crate) mod replays;
+pub(crate) mod secrets;
 pub(crate) mod serve;
 mod stdout;
 pub(crate) mod table;
@@ -53,9 +56,12 @@ pub(crate) async fn run(cli: Cli, spans: Option<SpanCounts>) -> anyhow::Result<E
         Command::Healthcheck(check) => healthcheck::run(check).await,
         Command::Users(users) => users::run(users).await,
         Command::Folders(folders) => folders::run(folders).await,
+        Command::Apps(apps) => apps::run(*apps).await,
+        Command::Secrets(secrets) => secrets::run(secrets).await,
         Command::Keys(keys) => keys::run(keys).await,
         Command::Config(show) => config::run(&show, &cli.logs),
         Command::Openapi => openapi::run(),
+        Command::Docs(docs) => docs::run(&docs),
         Command::Completions { shell } => completions::run(shell),
         Command::Man(man) => man::run(&man),
     }

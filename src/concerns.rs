@@ -1,4 +1,4 @@
-//! What needs somebody although everything runs: the limits at which `dashboards/rules/alerts.yml` tells an operator,
+//! What needs attention although everything runs: the limits at which `dashboards/rules/alerts.yml` alerts an operator,
 //! for those who look at the console or at `listen doctor` instead.
 
 use ledger::{Backlog, Gauges, Ledger};
@@ -26,7 +26,7 @@ pub(crate) struct Waiting {
     failing: i64,
 }
 
-/// One thing that needs somebody.
+/// One thing that needs attention.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Concern {
     /// A sentence; commands stand between backticks.
@@ -54,7 +54,7 @@ pub(crate) async fn waiting(ledger: &Ledger, gauges: &Gauges) -> Result<Waiting,
     })
 }
 
-/// What of it needs somebody. Pure.
+/// What of it needs attention. Pure.
 pub(crate) fn concerns(waiting: &Waiting) -> Vec<Concern> {
     let mut found = Vec::new();
     let mut tell = |words: String, page| found.push(Concern { words, page });

@@ -1,10 +1,12 @@
 //! Configuration: flag, then environment, then file, then default (DECISIONS §7). Impossible combinations are
 //! refused at start, all of them at once.
 
+mod apps;
 mod limits;
 mod live;
 mod shown;
 mod size;
+mod tasks;
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -16,9 +18,11 @@ use outside::{BadVapid, Vapid};
 use secrecy::SecretString;
 
 pub(crate) use self::{
+    apps::{AppsConfig, secrets},
     live::{LiveConfig, Switch},
     shown::shown,
     size::Size,
+    tasks::TasksConfig,
 };
 
 use crate::{
@@ -46,7 +50,7 @@ pub(crate) enum Dispatch {
     Inline,
     /// Finalizations, too, are claimed from the job table.
     Postgres,
-    /// Named HTTP tasks; not built yet, refused at start.
+    /// Finalizations are handed to a task queue, which delivers them by HTTP.
     CloudTasks,
 }
 
@@ -87,19 +91,19 @@ const BESIDES: u32 = 3;
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Settings")]
 pub(crate) struct Config {
-    /// Where PostgreSQL is (`dev`, `demo`: a private one of their own).
+    /// PostgreSQL's address; `dev` and `demo` use a private server by default [URL].
     #[arg(long, env = "DATABASE_URL", hide_env_values = true, value_name = "URL")]
     pub(crate) database_url: Option<String>,
-    /// Connections to it, besides two that renew leases and one that listens for wake-ups of other processes.
+    /// Database sessions, besides two for lease renewals and one that listens for wake-ups.
     #[arg(long, env = "LISTEN_DATABASE_CONNECTIONS", default_value_t = 10, value_name = "N")]
     pub(crate) database_connections: u32,
-    /// The public address.
+    /// Address of the public API.
     #[arg(long, env = "LISTEN_ADDR", default_value = "127.0.0.1:8080", value_name = "IP:PORT")]
     pub(crate) addr: SocketAddr,
-    /// The address of metrics, health and the console.
+    /// Address of metrics, health and the console.
     #[arg(long, env = "LISTEN_ADMIN_ADDR", default_value = "127.0.0.1:8081", value_name = "IP:PORT")]
     pub(crate) admin_addr: SocketAddr,
-    /// What this process does.
+    /// Roles of this process.
     #[arg(
         long,
         env = "LISTEN_ROLES",
@@ -108,105 +112,103 @@ pub(crate) struct Config {
         value_name = "ROLES"
     )]
     pub(crate) roles: Vec<Role>,
-    /// How finalizations reach a worker.
+    /// How finalizations reach a worker; `postgres` is durable, `inline` serves a single process.
     #[arg(long, env = "LISTEN_FINALIZATION_DISPATCH_MODE", default_value = "inline", value_name = "MODE")]
     pub(crate) finalization_dispatch_mode: Dispatch,
-    /// Runs at once from the queue `finalization`.
+    /// Concurrent runs from the queue `finalization`.
     #[arg(long, env = "LISTEN_FINALIZATION_CONCURRENCY", default_value_t = 4, value_name = "N")]
     pub(crate) finalization_concurrency: usize,
-    /// Runs at once from the queue `creation`.
+    /// Concurrent runs from the queue `creation`.
     #[arg(long, env = "LISTEN_CREATION_CONCURRENCY", default_value_t = 4, value_name = "N")]
     pub(crate) creation_concurrency: usize,
-    /// How long a create waits for its job, in seconds.
+    /// How long a create waits for its job [seconds].
     #[arg(long, env = "LISTEN_CREATE_WAIT_SECONDS", default_value_t = 25, value_name = "S")]
     pub(crate) create_wait_seconds: u64,
-    /// How long the public address goes on accepting after the first signal to stop, in seconds: as long as a load balancer
-    /// takes to notice that the process is not ready.
+    /// How long the public address accepts after the first signal to stop, for load balancers to notice [seconds].
     #[arg(long, env = "LISTEN_DRAIN_SECONDS", default_value_t = 0, value_name = "S")]
     pub(crate) drain_seconds: u64,
-    /// Failures that end in a dead letter.
+    /// Failed runs until a job is a dead letter.
     #[arg(long, env = "LISTEN_FINALIZATION_MAX_ATTEMPTS", default_value_t = 5, value_name = "N")]
     pub(crate) finalization_max_attempts: u32,
-    /// Expired leases that end in a dead letter.
+    /// Expired leases until a job is a dead letter.
     #[arg(long, env = "LISTEN_FINALIZATION_MAX_CRASHES", default_value_t = 5, value_name = "N")]
     pub(crate) finalization_max_crashes: u32,
-    /// Requests per minute and user; 0 switches the limit off.
+    /// Requests per minute for one user in one process, by all keys together; 0 is no limit.
     #[arg(long, env = "LISTEN_RATE_PER_MINUTE", default_value_t = 600, value_name = "N")]
     pub(crate) rate_per_minute: u32,
-    /// Conversations that a user without a limit of their own may create per UTC day; 0 switches the limit off.
+    /// Conversations that a user may create per UTC day, unless set for the user; 429 beyond; 0 is no limit.
     #[arg(long, env = "LISTEN_USER_CONVERSATIONS_PER_DAY", default_value_t = 100_000, value_name = "N")]
     pub(crate) user_conversations_per_day: u32,
-    /// Bytes of what was said that such a user may have stored, such as 10GiB; 0 switches the limit off.
+    /// Bytes of text and pictures that a user may have stored, unless set for the user; 422 beyond; 0 is no limit.
     #[arg(long, env = "LISTEN_USER_BYTES", default_value = "10GiB", value_name = "SIZE")]
     pub(crate) user_bytes: Size,
-    /// Jobs of such a user that may wait or run at once; 0 switches the limit off.
+    /// Jobs of a user that may wait or run, unless set for the user; 429 beyond; 0 is no limit.
     #[arg(long, env = "LISTEN_USER_WAITING_JOBS", default_value_t = 20_000, value_name = "N")]
     pub(crate) user_waiting_jobs: u32,
-    /// Memory that request bodies and unsent answers may take, such as 256MiB; a quarter of it for one user.
+    /// Memory for request bodies and unsent answers over 16 KiB, a quarter of it for one user; 503 beyond.
     #[arg(long, env = "LISTEN_MEMORY_BUDGET", default_value = "256MiB", value_name = "SIZE")]
     pub(crate) memory_budget: Size,
-    /// Connections to the public address at once; fewer where the process may not open as many files.
+    /// Concurrent connections to the public address; fewer if the process may not open as many files.
     #[arg(long, env = "LISTEN_CONNECTIONS", default_value_t = 1_024, value_name = "N")]
     pub(crate) connections: usize,
-    /// Of these, from one address (of IPv6, one /64). Behind a proxy, all come from its address.
+    /// Concurrent connections from one address (IPv6: one /64); behind a proxy, raise it to `connections`.
     #[arg(long, env = "LISTEN_CONNECTIONS_PER_ADDRESS", default_value_t = 256, value_name = "N")]
     pub(crate) connections_per_address: usize,
-    /// How long finished jobs, deliveries and operator actions are kept. Every worker and reconciler needs the same: the
-    /// smallest wins.
+    /// How long finished jobs, deliveries and operator actions are kept; set it alike everywhere, the smallest wins [days].
     #[arg(long, env = "LISTEN_RETENTION_DAYS", default_value_t = 30, value_name = "DAYS")]
     pub(crate) retention_days: u64,
-    /// How long a lease lasts without renewal, in seconds.
+    /// How long a lease lasts without renewal [seconds].
     #[arg(long, env = "LISTEN_FINALIZATION_LEASE_SECONDS", default_value_t = 30, value_name = "S")]
     pub(crate) finalization_lease_seconds: i64,
-    /// How often leases are renewed, in seconds.
+    /// How often leases are renewed [seconds].
     #[arg(long, env = "LISTEN_FINALIZATION_HEARTBEAT_SECONDS", default_value_t = 10, value_name = "S")]
     pub(crate) finalization_heartbeat_seconds: u64,
-    /// How long one run may take, in seconds.
+    /// How long one run may take [seconds].
     #[arg(long, env = "LISTEN_FINALIZATION_RUN_TIMEOUT_SECONDS", default_value_t = 1_500, value_name = "S")]
     pub(crate) finalization_run_timeout_seconds: i64,
-    /// After how long a queued job that nobody claimed is looked at, in seconds.
+    /// After how long an unclaimed queued job is checked [seconds].
     #[arg(long, env = "LISTEN_FINALIZATION_STALE_SECONDS", default_value_t = 300, value_name = "S")]
     pub(crate) finalization_stale_seconds: i64,
-    /// When the reconciler passes, besides at start: second minute hour day month weekday.
+    /// When the reconciler runs, besides at start: second minute hour day month weekday.
     #[arg(long, env = "LISTEN_RECONCILER_CRON", default_value = "0 */5 * * * *", value_name = "CRON")]
     pub(crate) reconciler_cron: String,
-    /// Who understands text.
+    /// What understands text; `auto` is `openai` if its URL or key is set, else `embedded`.
     #[arg(long, env = "LISTEN_TEXT_ENGINE", default_value = "auto", value_name = "ENGINE")]
     pub(crate) text_engine: TextEngine,
-    /// How dates such as 5/6 are read, where the embedded engine understands text.
+    /// How the embedded engine reads dates such as 5/6.
     #[arg(long, env = "LISTEN_DATE_ORDER", default_value = "month-first", value_name = "ORDER")]
     pub(crate) date_order: DateOrder,
-    /// The OpenAI-compatible server, up to and including its version path.
+    /// OpenAI-compatible server, up to and including its version path.
     #[arg(long, env = "LISTEN_OPENAI_BASE_URL", value_name = "URL")]
     pub(crate) openai_base_url: Option<String>,
-    /// Its key.
+    /// Key for that server.
     #[arg(long, env = "LISTEN_OPENAI_API_KEY", hide_env_values = true, value_name = "KEY")]
     pub(crate) openai_api_key: Option<String>,
-    /// Its model for text.
+    /// Its model for text, required with that server.
     #[arg(long, env = "LISTEN_OPENAI_MODEL", value_name = "MODEL")]
     pub(crate) openai_model: Option<String>,
-    /// Its model for embeddings; without one, embeddings are the embedded engine's.
+    /// Its model for embeddings; without one, the embedded engine makes them.
     #[arg(long, env = "LISTEN_OPENAI_EMBED_MODEL", value_name = "MODEL")]
     pub(crate) openai_embed_model: Option<String>,
-    /// Signs web push: base64url of a P-256 private key (32 bytes). Without it browsers cannot be reminded.
+    /// Key that signs web push: base64url of a P-256 private key (32 bytes); without it browsers get no reminders.
     #[arg(long, env = "LISTEN_VAPID_PRIVATE_KEY", hide_env_values = true, value_name = "KEY")]
     pub(crate) vapid_private_key: Option<String>,
-    /// Whom push services may write to: mailto:… or https://….
+    /// Contact for push services: mailto:… or https://….
     #[arg(long, env = "LISTEN_VAPID_SUBJECT", value_name = "URL")]
     pub(crate) vapid_subject: Option<String>,
-    /// The context of the model for text, in tokens, question and answer together; longer talks are read in parts.
+    /// Context of the model for text, prompt and answer; longer conversations are read in parts [tokens].
     #[arg(long, env = "LISTEN_OPENAI_CONTEXT_TOKENS", default_value_t = 16_384, value_name = "N")]
     pub(crate) openai_context_tokens: u32,
-    /// Addresses that users' URLs may reach besides public ones.
+    /// Address ranges that users' URLs may reach besides public ones; `dev` and `demo` allow loopback.
     #[arg(long, env = "LISTEN_ALLOW_OUTGOING", value_delimiter = ',', value_name = "CIDR,…")]
     pub(crate) allow_outgoing: Vec<IpNet>,
-    /// Vendor names accepted as the source of a conversation, besides the eight generic ones.
+    /// Vendor names accepted as `source`, besides the eight generic ones.
     #[arg(long, env = "LISTEN_VENDOR_SOURCES", value_delimiter = ',', value_name = "NAME,…")]
     pub(crate) vendor_sources: Vec<String>,
-    /// Origins whose scripts may call the public interface from a browser.
+    /// Origins whose scripts may call the API from a browser.
     #[arg(long, env = "LISTEN_CORS_ORIGINS", value_delimiter = ',', value_name = "ORIGIN,…")]
     pub(crate) cors_origins: Vec<String>,
-    /// Who may come into the console: NAME=reader:SHA256 or NAME=operator:SHA256, of the keys that they have.
+    /// Console keys: NAME=reader:SHA256 or NAME=operator:SHA256, with the hash of each key.
     #[arg(
         long,
         env = "LISTEN_CONSOLE_KEYS",
@@ -215,12 +217,18 @@ pub(crate) struct Config {
         value_name = "KEY,…"
     )]
     pub(crate) console_keys: Vec<String>,
-    /// Instead of keys: the header in which an authenticating proxy in front of the admin address names the visitor.
+    /// Instead of console keys: the header in which an authenticating proxy names the visitor.
     #[arg(long, env = "LISTEN_CONSOLE_USER_HEADER", value_name = "HEADER")]
     pub(crate) console_user_header: Option<String>,
-    /// Which of those whom the proxy names may act; all others read.
+    /// Visitors named by the proxy who may act; all others are readers.
     #[arg(long, env = "LISTEN_CONSOLE_OPERATORS", value_delimiter = ',', value_name = "NAME,…")]
     pub(crate) console_operators: Vec<String>,
+    /// The task queue.
+    #[command(flatten)]
+    pub(crate) tasks: TasksConfig,
+    /// Apps of third parties.
+    #[command(flatten)]
+    pub(crate) apps: AppsConfig,
     /// Live sockets.
     #[command(flatten)]
     pub(crate) live: LiveConfig,
@@ -236,6 +244,11 @@ impl Config {
     /// Whether this process has `role`.
     pub(crate) fn has(&self, role: Role) -> bool {
         self.roles.contains(&role)
+    }
+
+    /// Whether jobs may be delivered to this process: it listens at the public address.
+    pub(crate) fn takes_deliveries(&self) -> bool {
+        self.has(Role::Api) || self.has(Role::Worker)
     }
 
     /// The numbers that decisions go by.
@@ -303,7 +316,7 @@ impl Config {
     /// Who sends web push; `None` where no key is set.
     ///
     /// # Errors
-    /// When the key or the subject is none.
+    /// When the key or the subject is invalid.
     pub(crate) fn vapid(&self) -> Result<Option<Vapid>, BadVapid> {
         let Some(key) = &self.vapid_private_key else { return Ok(None) };
         let subject = self.vapid_subject.as_deref().unwrap_or_default();
@@ -377,6 +390,12 @@ impl Config {
             ("console_user_header", text(&self.console_user_header)),
             ("console_operators", join(self.console_operators.clone())),
         ];
-        settings.into_iter().chain(self.live.effective()).chain(self.traces.effective()).collect()
+        settings
+            .into_iter()
+            .chain(self.tasks.effective())
+            .chain(self.apps.effective())
+            .chain(self.live.effective())
+            .chain(self.traces.effective())
+            .collect()
     }
 }

@@ -30,10 +30,10 @@ pub(crate) struct Limits {
 impl Limits {
     /// The public address's: what was asked for, as far as there are open files for it (`files`, of which `database` are
     /// needed elsewhere).
-    pub(crate) fn public(asked: Self, files: u64, database: u32) -> Self {
+    pub(crate) fn public(request: Self, files: u64, database: u32) -> Self {
         let left = files.saturating_sub(OTHER_FILES + u64::from(database));
-        let all = usize::try_from(left).unwrap_or(usize::MAX).max(FEWEST).min(asked.all);
-        Self { all, ..asked }
+        let all = usize::try_from(left).unwrap_or(usize::MAX).max(FEWEST).min(request.all);
+        Self { all, ..request }
     }
 
     /// The admin address's, for which files are kept free.

@@ -1,8 +1,8 @@
 //! The console: what operators see and do in a browser, on the admin address.
 //!
 //! Pages are made here, of what the ledger tells operators; they read and act without scripts, and with them go on by
-//! themselves ([`live`]). Nothing that a person said is ever on one. Whoever may come in is decided by
-//! [`door`]; whoever changes something needs a form of ours ([`visitor::Acting`]).
+//! themselves ([`live`]). Nothing that a user said is ever on one. Who may enter is decided by
+//! [`door`]; every change needs a form of ours ([`visitor::Acting`]).
 
 mod asked;
 mod assets;
@@ -72,7 +72,7 @@ async fn to_overview() -> Redirect {
 }
 
 /// Everything below `/console`, and the way there. `secret` signs sessions and forms, for as long as this process lives; `stop` ends what
-/// goes on by itself, so that nobody's open page holds a process up.
+/// pages that refresh by themselves, so that an open page delays no shutdown.
 pub(crate) fn router(ledger: Ledger, door: Door, secret: [u8; 32], stop: CancellationToken) -> Router {
     let live = Live::start(ledger.clone(), stop);
     let console = Console { ledger, door: Arc::new(door), sessions: Arc::new(Sessions::new(secret)), live };

@@ -10,7 +10,7 @@ use sqlx::{AssertSqlSafe, ConnectOptions, Connection, PgConnection, postgres::Pg
 pub(crate) struct Private {
     running: Running,
     name: String,
-    /// A session in the database: while it is held, nobody takes the database for one that was left behind.
+    /// A session in the database: while it is open, no other process takes the database for an abandoned one.
     presence: PgConnection,
 }
 
@@ -25,7 +25,7 @@ impl Private {
         let running = cluster.ensure().await.context("starting the private database")?;
         let mut connection =
             running.options().connect().await.context("connecting to the private database")?;
-        // Until this one is held, it looks like one that was left behind: nobody looks meanwhile.
+        // Until this one is open, it looks abandoned: no process sweeps meanwhile.
         alone(&mut connection).await?;
         sweep(&mut connection).await.context("removing databases that were left behind")?;
         make(&mut connection, name, fresh).await?;
@@ -66,10 +66,10 @@ impl Private {
     }
 }
 
-/// The advisory lock of whoever makes databases or removes them.
+/// The advisory lock for making and removing databases.
 const MAKING: i64 = 0x6c69_7374_656e;
 
-/// Waits until nobody else makes or removes databases, and keeps others from it until the session ends.
+/// Waits until no other process makes or removes databases, and keeps others from it until the session ends.
 async fn alone(connection: &mut PgConnection) -> anyhow::Result<()> {
     sqlx::query("select pg_advisory_lock($1)").bind(MAKING).execute(connection).await?;
     Ok(())
@@ -90,7 +90,7 @@ async fn make(connection: &mut PgConnection, name: &str, fresh: bool) -> anyhow:
     Ok(())
 }
 
-/// Removes the databases of single runs in which nobody is any more: their runs were killed.
+/// Removes the databases of single runs without a session: their runs were killed.
 async fn sweep(connection: &mut PgConnection) -> anyhow::Result<()> {
     let left: Vec<String> = sqlx::query_scalar(
         "select datname::text from pg_database where datname ~ '^listen_(demo|dev)_[0-9]+$' \
@@ -100,7 +100,7 @@ async fn sweep(connection: &mut PgConnection) -> anyhow::Result<()> {
     .await?;
     for name in left {
         if let Err(error) = execute(connection, format!("drop database if exists {name}")).await {
-            // Somebody looks into it just now: the next run removes it.
+            // Another session uses it just now: the next run removes it.
             tracing::debug!(%error, name, "a database that was left behind stays");
         }
     }

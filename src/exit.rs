@@ -52,7 +52,7 @@ pub(crate) fn refuse(problems: &[String]) -> Result<(), Exit> {
 
 /// Prints what clap, or the configuration, has to say; 2 for wrong usage, 0 for `--help`.
 pub(crate) fn usage(refusal: &clap::Error) -> ExitCode {
-    // Nothing is left to be told to when the terminal is gone.
+    // There is nowhere to print to when the terminal is gone.
     let _ = refusal.print();
     ExitCode::from(u8::try_from(refusal.exit_code()).unwrap_or(2))
 }
@@ -75,6 +75,20 @@ fn code(error: &anyhow::Error) -> u8 {
 
 const UNAVAILABLE: u8 = 69;
 const REFUSED: u8 = 4;
+/// What each code means, for the manual.
+pub(crate) const MEANINGS: [(&str, &str); 8] = [
+    ("0", "done"),
+    (
+        "1",
+        "failed; `verify` and `doctor`: something was found; `jobs replay` of many: begun, and its end was not seen",
+    ),
+    ("2", "usage: wrong words, settings, scopes or codes"),
+    ("3", "not found"),
+    ("4", "refused by the state of the object, or by a schema that is not this version's (`listen migrate`)"),
+    ("5", "done in part"),
+    ("69", "the database cannot be reached or is busy: repeat the command"),
+    ("130, 143", "interrupted by SIGINT or SIGTERM; a bulk replay goes on"),
+];
 /// Some of many were done, and some were not.
 pub(crate) const PARTLY: u8 = 5;
 

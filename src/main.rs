@@ -1,6 +1,8 @@
 //! `listen`: the binary. It parses, wires the rooms together, runs, and decides nothing.
 
 mod admin;
+mod app_servers;
+mod bodies;
 mod cli;
 mod commands;
 mod concerns;
@@ -15,8 +17,10 @@ mod lifecycle;
 mod listener;
 mod notify;
 mod presence;
+mod schedule;
 mod schema;
 mod speech;
+mod tasks;
 mod telemetry;
 mod traces;
 mod wiring;

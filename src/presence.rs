@@ -64,14 +64,14 @@ pub(crate) fn start(app: &App, tasks: &TaskTracker, lifecycle: &Lifecycle) {
     tasks.spawn(report(app.ledger.clone(), process, app.tally.clone(), lifecycle.soft.clone()));
 }
 
-async fn report(ledger: Ledger, mut process: Process, tally: Arc<Tally>, soft: CancellationToken) {
+async fn report(ledger: Ledger, mut process: Process, counts: Arc<Tally>, soft: CancellationToken) {
     let mut failed = false;
     loop {
         process.stopping = soft.is_cancelled();
-        match ledger.in_time(ledger.report_process(&process, &tally.ended())).await {
+        match ledger.in_time(ledger.report_process(&process, &counts.ended())).await {
             Ok(()) => failed = false,
             Err(error) => {
-                // Said once: what a database that is away costs is told by others, loudly.
+                // Logged once: other parts log an unreachable database loudly.
                 if !std::mem::replace(&mut failed, true) {
                     tracing::warn!(%error, "this process could not be reported");
                 }
@@ -99,9 +99,10 @@ pub(crate) async fn last_words(app: &App) {
 fn process(config: &Config) -> Process {
     let role = |role: Role, name: &str| config.has(role).then(|| name.to_owned());
     let roles = [role(Role::Api, "api"), role(Role::Worker, "worker"), role(Role::Reconciler, "reconciler")];
-    let slots = |slots: usize| match config.has(Role::Worker) {
-        true => u32::try_from(slots).unwrap_or(u32::MAX),
-        false => 0,
+    let slots = |slots: usize, has: bool| if has { u32::try_from(slots).unwrap_or(u32::MAX) } else { 0 };
+    let runs_finalizations = match config.finalization_dispatch_mode {
+        Dispatch::CloudTasks => config.takes_deliveries(),
+        Dispatch::Inline | Dispatch::Postgres => config.has(Role::Worker),
     };
     Process {
         id: process_name(),
@@ -113,8 +114,8 @@ fn process(config: &Config) -> Process {
             Dispatch::CloudTasks => "cloud_tasks",
         }
         .to_owned(),
-        finalization_slots: slots(config.finalization_concurrency),
-        creation_slots: slots(config.creation_concurrency),
+        finalization_slots: slots(config.finalization_concurrency, runs_finalizations),
+        creation_slots: slots(config.creation_concurrency, config.has(Role::Worker)),
         stopping: false,
     }
 }

@@ -17,7 +17,7 @@ enum Schema {
 }
 
 /// Says it once at the start, and whenever it changes, until `stop`. A database that does not answer is no news of its
-/// schema: that is told by those who need it.
+/// schema: its readers report that.
 pub(crate) async fn watch(ledger: Ledger, stop: CancellationToken) {
     let mut said = None;
     while !stop.is_cancelled() {

@@ -22,17 +22,17 @@ pub(crate) const PLAIN: Reset = Reset;
 /// What no log shows, whatever is asked for.
 const NEVER: [&str; 2] = [trace::TARGET, "sqlx_postgres::options::pgpass"];
 
-/// What is logged when nobody said otherwise, but for the demo.
+/// The default log filter, except for the demo.
 pub(crate) const DEFAULT_LOG: &str = "info";
 
 /// How to log. The names are those of the settings in a file.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Logs {
-    /// What to log, as an env-filter: a level, or `target=level` pairs.
-    /// Default: info; for the demo, whose page tells the story itself, error.
+    /// Log filter: a level, or `target=level` pairs.
+    /// Default: info (demo: error).
     #[arg(long, env = "LISTEN_LOG", global = true, value_name = "FILTER", value_parser = filter)]
     log: Option<String>,
-    /// Human lines, or JSON; auto chooses by whether stderr is a terminal.
+    /// Log format; `auto` is lines on a terminal and JSON otherwise.
     #[arg(long, env = "LISTEN_LOG_FORMAT", default_value = "auto", global = true, value_name = "FORMAT")]
     log_format: Format,
 }
@@ -84,7 +84,7 @@ pub(crate) fn start(cli: &Cli, runtime: &Handle) -> anyhow::Result<Option<Export
     Ok(export)
 }
 
-/// A panic is told by its place alone: its message may quote what was being read, which may be a person's words.
+/// A panic is logged by its place alone: its message may quote what was being read, which may be a user's words.
 fn panicked(panic: &PanicHookInfo<'_>) {
     let place = panic.location().map(ToString::to_string);
     let thread = std::thread::current();
@@ -157,7 +157,7 @@ mod tests {
 
     use super::*;
 
-    /// What nobody may read in a log.
+    /// What must never be in a log.
     const SAID: &str = "The orchid needs water on Thursday";
 
     #[test]

@@ -1,6 +1,7 @@
 //! The composition root: pools, ledger, engines, outside world, and which role runs where.
 
 mod live;
+mod tasks;
 
 use std::{
     str::FromStr,
@@ -12,24 +13,26 @@ use anyhow::Context;
 use axum::Router;
 use compute::Pool;
 use engines::{DayOrder, Embedded, Meter, OpenAi, OpenAiConfig, Patience};
-use ledger::{ClaimedDelivery, ClaimedPush, ConversationView, Ledger};
-use outside::{BrowserKeys, Guard, Sender, Vapid};
+use ledger::Ledger;
+use outside::{BrowserKeys, Caller, Guard, Sender, Vapid};
 use prometheus::Registry;
 use rand::{Rng, SeedableRng, rngs::StdRng};
-use records::{ActionItem, Memory};
 use secrecy::SecretString;
 use sqlx::postgres::PgConnectOptions;
 use stages::Engines;
 use tokio_util::task::TaskTracker;
-use worker::{EnginesWithKey, Health, KeyedRuns, Watch, Worker};
+use worker::{DeliveredRuns, EnginesWithKey, Health, KeyedRuns, Tools, Watch, Worker};
 
-use self::live::LiveParts;
+use self::{live::LiveParts, tasks::TaskParts};
 use crate::{
+    app_servers::Servers,
+    bodies::Bodies,
     config::{Config, DateOrder, Dispatch, Role},
     exit,
     keyed::Keyed,
     lifecycle::Lifecycle,
     presence::Tally,
+    schedule::longest_gap,
     traces::SpanCounts,
 };
 
@@ -40,13 +43,16 @@ pub(crate) struct App {
     /// The threads of what costs processor time.
     pub(crate) compute: Pool,
     pub(crate) registry: Registry,
-    /// How runs ended in this process, whoever ran them.
+    /// How runs ended in this process, in every kind of worker.
     pub(crate) tally: Arc<Tally>,
     guard: Guard,
+    /// Calls apps' servers.
+    caller: Caller,
     vapid: Option<Vapid>,
     engines: Engines,
     keyed: KeyedRuns,
     live: LiveParts,
+    tasks: TaskParts,
     worker_metrics: worker::Metrics,
     reconciler_metrics: reconciler::Metrics,
     api_metrics: api::Metrics,
@@ -73,14 +79,18 @@ impl App {
                 policy: config.policy(),
                 budgets: config.budgets(),
                 live_queue: config.live_queue(),
+                secrets: config.apps.secrets()?,
             },
         );
         let compute = Pool::for_this_machine().context("starting threads")?;
         let (engines, with_key) = engines(&config, &worker_metrics, compute.clone())?;
         let guard = Guard::new(config.allow_outgoing.clone());
+        let caller = Caller::new(guard.clone()).context("making the client for apps")?;
         let vapid = config.vapid()?;
         let tally = Arc::new(Tally::default());
         let settings = run_settings(&config, &process_name(), tally.clone());
+        let runs = DeliveredRuns::new(ledger.clone(), engines.clone(), worker_metrics.clone(), &settings);
+        let tasks = TaskParts::wire(&config, &registry, &worker_metrics, runs)?;
         let keyed = KeyedRuns::new(ledger.clone(), with_key, worker_metrics.clone(), settings);
         let live = LiveParts::wire(&config, &registry)?;
         Ok(Self {
@@ -90,10 +100,12 @@ impl App {
             registry,
             tally,
             guard,
+            caller,
             vapid,
             engines,
             keyed,
             live,
+            tasks,
             worker_metrics,
             reconciler_metrics,
             api_metrics,
@@ -122,7 +134,13 @@ impl App {
             true => records::Source::VENDORS.iter().map(ToString::to_string).collect(),
             false => self.config.vendor_sources.clone(),
         };
+        let (invokers, deliveries) = self.tasks.ports();
+        let run_timeout = u64::try_from(self.config.finalization_run_timeout_seconds).unwrap_or_default();
         let settings = api::Settings {
+            invokers,
+            deliveries,
+            run_timeout: Duration::from_secs(run_timeout),
+            only_deliveries: !self.config.has(Role::Api),
             create_wait: Duration::from_secs(self.config.create_wait_seconds),
             rate_per_minute: self.config.rate_per_minute,
             memory_budget: self.config.memory_budget.bytes(),
@@ -132,6 +150,9 @@ impl App {
             web_push: self.vapid.as_ref().map(web_push),
             keyed: Arc::new(Keyed(self.keyed.clone())),
             categorize: Arc::new(Categories(Embedded::new())),
+            app_servers: Arc::new(Servers(self.caller.clone())),
+            apps: self.config.apps.mode(),
+            follows_prompts: self.engines.apps.follows_prompts(),
             live: self.live.settings(&self.config),
             engines: engine_ids(&self.engines),
             ..api::Settings::default()
@@ -139,7 +160,7 @@ impl App {
         api::router(self.ledger.clone(), check_url, settings, self.api_metrics.clone())
     }
 
-    /// A worker of this process, with somebody watching its runs.
+    /// A worker of this process, with an observer of its runs.
     ///
     /// # Errors
     /// When the outgoing client cannot be made.
@@ -155,6 +176,14 @@ impl App {
             self.worker_metrics.clone(),
             settings,
         ))
+    }
+
+    /// Who calls the tools of installed apps: for the assistant.
+    #[expect(dead_code, reason = "the assistant calls it")]
+    pub(crate) fn tools(&self) -> Tools {
+        let timeout = Duration::from_secs(self.config.apps.tool_timeout_seconds);
+        let metrics = self.worker_metrics.clone();
+        Tools::new(self.ledger.clone(), self.caller.clone(), timeout, metrics, chance().next_u64())
     }
 
     /// Starts what the runs with users' own keys need, in a process that takes requests.
@@ -191,6 +220,8 @@ impl App {
             },
             retention: Duration::from_secs(self.config.retention_days * 86_400),
             apart: reconciler::apart(chance().next_u64(), between(&schedule)),
+            every: longest_gap(&schedule, chrono::Utc::now()),
+            tasks: self.tasks.asked().filter(|_| self.config.has(Role::Reconciler)),
             ..reconciler::Settings::default()
         };
         if self.config.has(Role::Reconciler) {
@@ -269,6 +300,7 @@ pub(crate) fn install_crypto() {
 fn run_settings(config: &Config, name: &str, watch: Arc<dyn Watch>) -> worker::Settings {
     worker::Settings {
         finalization_concurrency: config.finalization_concurrency,
+        claims_finalizations: config.finalization_dispatch_mode != Dispatch::CloudTasks,
         creation_concurrency: config.creation_concurrency,
         heartbeat: config.heartbeat(),
         worker_name: name.to_owned(),
@@ -280,7 +312,7 @@ fn run_settings(config: &Config, name: &str, watch: Arc<dyn Watch>) -> worker::S
 }
 
 /// The engines of the service, and those of a run with its user's key. The key is for the configured model server
-/// alone; where there is none, nothing is asked with it.
+/// alone; without one the key is not used.
 fn engines(
     config: &Config,
     metrics: &worker::Metrics,
@@ -338,7 +370,7 @@ fn paid(ours: &Engines, openai: OpenAi, embeds: bool) -> Engines {
     }
 }
 
-/// Which engine does what, for whoever asks: no engine's output passes for another's.
+/// Which engine does what, for `/v1/status`: no engine's output passes for another's.
 fn engine_ids(engines: &Engines) -> Vec<(&'static str, String)> {
     let ids = [
         ("detect_discard", engines.judge.id()),
@@ -403,25 +435,6 @@ struct Categories(Embedded);
 impl api::Categorize for Categories {
     fn memory(&self, content: &str) -> records::MemoryCategory {
         stages::CategorizeMemory::category_of(&self.0, content)
-    }
-}
-
-/// What receivers are sent has the shapes of `api`.
-struct Bodies;
-
-impl worker::Render for Bodies {
-    fn body(
-        &self,
-        delivery: &ClaimedDelivery,
-        conversation: Option<&ConversationView>,
-        memory: Option<&Memory>,
-        item: Option<&ActionItem>,
-    ) -> Option<Vec<u8>> {
-        api::shapes::WebhookBodies.body(delivery, conversation, memory, item)
-    }
-
-    fn push(&self, push: &ClaimedPush) -> Vec<u8> {
-        api::shapes::push_body(push)
     }
 }
 

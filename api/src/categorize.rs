@@ -1,4 +1,4 @@
-//! What the door asks of whoever understands text.
+//! What the API asks of the text engine.
 
 use std::fmt;
 

@@ -21,6 +21,31 @@ pub(crate) enum Error {
     /// 403: the key lacks a scope.
     #[error("missing scope {0}")]
     Forbidden(Scope),
+    /// 403: a good identity token of another identity than the configured invoker's.
+    #[error("not the invoker")]
+    NotInvoker,
+    /// 503: the keys that verify identity tokens could not be fetched yet.
+    #[error("no verification keys")]
+    NoVerificationKeys {
+        /// Whole seconds until asking again makes sense.
+        retry_after: u64,
+    },
+    /// 403: only the owner of an app may do this.
+    #[error("not the owner")]
+    NotOwner,
+    /// 403: the operator has switched apps off, or those of others.
+    #[error("apps are not allowed here")]
+    AppsNotAllowed(&'static str),
+    /// 403: the app may not write to this user. The same for a key of another app, a user who has not installed the app, and a
+    /// user who does not exist: an app finds out nothing about users.
+    #[error("the app may not write to this user")]
+    MayNotWrite,
+    /// 403: the app's manifest does not enable messages.
+    #[error("messages are not enabled")]
+    MessagesNotEnabled,
+    /// 400: the user has not finished the app's own setup.
+    #[error("setup is not completed")]
+    SetupNotCompleted,
     /// 403: a live socket names another user than the key's.
     #[error("another user")]
     OtherUser,
@@ -39,7 +64,7 @@ pub(crate) enum Error {
     /// 400: the body is not UTF-8, or broke off.
     #[error("unreadable body")]
     UnreadableBody,
-    /// 408: the body has not arrived in time. The connection is closed: what is left of it nobody waits for.
+    /// 408: the body has not arrived in time. The connection is closed, because its rest is not read.
     #[error("slow body")]
     TooSlow,
     /// 404: the user has no such thing; names the kind of thing.
@@ -102,7 +127,7 @@ const PASSING_SECONDS: u64 = 2;
 const FULL_SECONDS: u64 = 30;
 /// How long before another live socket is likely to be free.
 const SOCKET_SECONDS: u64 = 10;
-/// How long before asking again whether something is configured: somebody must change that first.
+/// How long before asking again whether something is configured: an operator must change that first.
 const UNCONFIGURED_SECONDS: u64 = 60;
 
 impl IntoResponse for Error {
@@ -116,6 +141,18 @@ impl IntoResponse for Error {
             Self::Forbidden(scope) => {
                 detail(StatusCode::FORBIDDEN, format!("Missing required scope: {scope}"))
             }
+            Self::NotInvoker => detail(StatusCode::FORBIDDEN, "Not the task invoker"),
+            Self::NoVerificationKeys { retry_after } => later(
+                detail(StatusCode::SERVICE_UNAVAILABLE, "Verification keys are not available yet"),
+                retry_after,
+            ),
+            Self::NotOwner => detail(StatusCode::FORBIDDEN, "Only its owner may do this with an app"),
+            Self::AppsNotAllowed(why) => detail(StatusCode::FORBIDDEN, why),
+            Self::MayNotWrite => detail(StatusCode::FORBIDDEN, "The app may not write to this user"),
+            Self::MessagesNotEnabled => {
+                detail(StatusCode::FORBIDDEN, "Chat messages are not enabled for this app")
+            }
+            Self::SetupNotCompleted => detail(StatusCode::BAD_REQUEST, "App setup is not completed"),
             Self::OtherUser => detail(StatusCode::FORBIDDEN, "uid is not the user of this key"),
             Self::NoUpgrade => {
                 let mut response =

@@ -7,7 +7,7 @@ pub trait Ids: Send + Sync {
     /// A new UUID v7: sorts by the time at which it was made.
     fn fresh(&self) -> Uuid;
 
-    /// 32 bytes that nobody can guess.
+    /// 32 bytes that cannot be guessed.
     fn secret(&self) -> [u8; 32];
 }
 

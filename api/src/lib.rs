@@ -7,7 +7,9 @@
 #![warn(clippy::indexing_slicing, clippy::string_slice)]
 #![cfg_attr(test, allow(clippy::indexing_slicing, clippy::string_slice, reason = "a test may panic"))]
 
+mod app_servers;
 mod categorize;
+mod deliveries;
 #[allow(clippy::indexing_slicing, reason = "builds the document from literals of this crate")]
 mod document;
 mod door;
@@ -22,7 +24,9 @@ mod routes;
 mod settings;
 pub mod shapes;
 
+pub use app_servers::{AppServers, NoAppServers, NoManifest};
 pub use categorize::{Categorize, Uncategorized};
+pub use deliveries::{Delivered, Deliveries, Invokers, NoDeliveries, NotInvoker};
 pub use document::document;
 pub use door::{CheckUrl, router, router_with_ids, run_requests_to_completion};
 use error::Error;
@@ -30,4 +34,4 @@ pub use keyed::{KeyedPlace, KeyedRuns, NoKeyedRuns};
 pub use keys::Scope;
 pub use live::{Live, LiveSettings};
 pub use metrics::Metrics;
-pub use settings::{CheckKeys, Settings, WebPush};
+pub use settings::{AppsMode, CheckKeys, Settings, WebPush};

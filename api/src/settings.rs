@@ -1,11 +1,14 @@
-//! What the door can be told.
+//! What the API can be configured with.
 
 use std::{fmt, sync::Arc, time::Duration};
 
 use records::Source;
 
 use crate::categorize::{Categorize, Uncategorized};
-use crate::{KeyedRuns, LiveSettings, NoKeyedRuns};
+use crate::routes::{run, waiting};
+use crate::{
+    AppServers, Deliveries, Invokers, KeyedRuns, LiveSettings, NoAppServers, NoDeliveries, NoKeyedRuns,
+};
 
 /// The settings of the API role.
 #[derive(Clone, Debug)]
@@ -34,8 +37,22 @@ pub struct Settings {
     pub web_push: Option<WebPush>,
     /// Who runs jobs with their users' own keys in this process.
     pub keyed: Arc<dyn KeyedRuns>,
+    /// Who may deliver jobs to the run route.
+    pub invokers: Arc<dyn Invokers>,
+    /// Who runs the jobs that are delivered to this process.
+    pub deliveries: Arc<dyn Deliveries>,
+    /// How long a delivered run may take (`LISTEN_FINALIZATION_RUN_TIMEOUT_SECONDS`).
+    pub run_timeout: Duration,
+    /// Whether the run route is all that is served: a process with the role `worker` alone.
+    pub only_deliveries: bool,
     /// Who finds the category of a memory that came without one; by default, every one is `other`.
     pub categorize: Arc<dyn Categorize>,
+    /// Who calls apps' servers when an app is saved or installed.
+    pub app_servers: Arc<dyn AppServers>,
+    /// Who may make apps here (`LISTEN_APPS`).
+    pub apps: AppsMode,
+    /// Whether the text engine follows the prompts of summarization apps: the embedded one does not.
+    pub follows_prompts: bool,
     /// Live sockets.
     pub live: LiveSettings,
     /// Which engine does what, by the names that are stored with results: shown by `GET /v1/status`.
@@ -47,8 +64,12 @@ impl Settings {
     pub const MEMORY_BUDGET: usize = 256 * 1_024 * 1_024;
 
     /// How long a request is worked on at most once its body is there.
-    pub(crate) fn longest_answer(&self, waits_for_a_job: bool) -> Duration {
-        if waits_for_a_job { self.create_wait + self.database_wait } else { self.database_wait }
+    pub(crate) fn longest_answer(&self, route: &str, is_post: bool) -> Duration {
+        match route {
+            run::PATH => self.run_timeout + self.database_wait,
+            _ if is_post && waiting::ROUTES.contains(&route) => self.create_wait + self.database_wait,
+            _ => self.database_wait,
+        }
     }
 }
 
@@ -65,11 +86,29 @@ impl Default for Settings {
             cors_origins: Vec::new(),
             web_push: None,
             keyed: Arc::new(NoKeyedRuns),
+            invokers: Arc::new(NoDeliveries),
+            deliveries: Arc::new(NoDeliveries),
+            run_timeout: Duration::from_secs(1_500),
+            only_deliveries: false,
             categorize: Arc::new(Uncategorized),
+            app_servers: Arc::new(NoAppServers),
+            apps: AppsMode::Public,
+            follows_prompts: false,
             live: LiveSettings::default(),
             engines: Vec::new(),
         }
     }
+}
+
+/// Who may make apps, and who may install them (`LISTEN_APPS`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AppsMode {
+    /// Users make apps, and may offer them to every user of this instance.
+    Public,
+    /// Users make apps for themselves alone.
+    Private,
+    /// No apps are made or installed, and none may write.
+    Off,
 }
 
 /// What the API must know of web push; who sends is elsewhere.

@@ -10,15 +10,16 @@ use crate::{
 };
 
 impl Reconciler {
-    /// Reconciles due jobs, admits abandoned conversations, marks stuck ones, prunes what is
+    /// Reconciles due jobs, asks for tasks, admits abandoned conversations, marks stuck ones, prunes what is
     /// old. Each duty is done even when one before it failed; none is begun once the process stops, since each may
-    /// wait for a database that is away.
+    /// wait for a database that does not answer.
     ///
     /// # Errors
     /// The first error, once all were tried.
     pub async fn do_duties(&self) -> Result<(), Error> {
         let done = [
             self.pass().await,
+            self.ask_for_tasks().await,
             self.admit_abandoned().await,
             self.sweep().await,
             self.prune().await,
@@ -91,7 +92,7 @@ impl Reconciler {
         Ok(())
     }
 
-    /// Removes dead letters that are older than the retention and that nobody will ever look for.
+    /// Removes dead letters that are older than the retention and can never be replayed.
     async fn prune_dead_letters(&self) -> Result<(), Error> {
         let began = Instant::now();
         let mut place = self.places.pruned.lock().await;

@@ -1,6 +1,6 @@
 //! What this room counts.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use ledger::Answer;
 use prometheus::{Error, Gauge, IntCounterVec, Opts, Registry};
@@ -8,7 +8,7 @@ use records::Timestamp;
 
 use crate::plan::Action;
 
-/// Counters that count in other rooms too: every edge raises the same one, whoever takes it.
+/// Counters that other crates raise too: every transition raises the same one, in every process.
 pub trait Counts: Send + Sync {
     /// A crashed run leads to another one (`listen_finalization_retries_total`).
     fn retry(&self);
@@ -20,6 +20,7 @@ pub trait Counts: Send + Sync {
 #[derive(Clone)]
 pub struct Metrics {
     last_success: Gauge,
+    interval: Gauge,
     actions: IntCounterVec,
     counts: Arc<dyn Counts>,
 }
@@ -34,16 +35,25 @@ impl Metrics {
             "listen_reconciler_last_success_timestamp_seconds",
             "When this process last finished a round without an error, by the database's clock; 0 before the first.",
         )?;
+        let interval = Gauge::new(
+            "listen_reconciler_interval_seconds",
+            "How long this process's schedule leaves between two rounds at most; 0 without one.",
+        )?;
         let actions = IntCounterVec::new(
             Opts::new("listen_reconciler_actions_total", "What reconciler and lease watch did to rows."),
             &["action"],
         )?;
         registry.register(Box::new(last_success.clone()))?;
+        registry.register(Box::new(interval.clone()))?;
         registry.register(Box::new(actions.clone()))?;
         for action in Action::ALL {
             actions.with_label_values(&[action.as_str()]);
         }
-        Ok(Self { last_success, actions, counts })
+        Ok(Self { last_success, interval, actions, counts })
+    }
+
+    pub(crate) fn scheduled(&self, every: Duration) {
+        self.interval.set(every.as_secs_f64());
     }
 
     pub(crate) fn count(&self, action: Action, rows: u64) {

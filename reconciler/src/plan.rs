@@ -16,7 +16,7 @@ pub(crate) enum Action {
     Parked,
     /// A job was given up.
     DeadLetter,
-    /// Nothing: somebody else was faster, or the job is gone.
+    /// Nothing: another process was faster, or the job is gone.
     None,
     /// A row that errors was deferred alone.
     Deferred,
@@ -87,6 +87,7 @@ impl OnError {
             Error::Unavailable { .. } => Self::GoOn,
             Error::Refused { .. }
             | Error::ImpossibleRow { .. }
+            | Error::Unsealed { .. }
             | Error::Contended { .. }
             | Error::TooMuch { .. }
             | Error::OverBudget(_)

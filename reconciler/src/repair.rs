@@ -1,7 +1,7 @@
 //! `Reconcile`, said to one row after the other: what the pass and the lease watch share.
 
 use job::JobId;
-use ledger::{Error, Ledger};
+use ledger::{Answer, DueTask, Error, Ledger};
 use records::UserId;
 
 use crate::{
@@ -34,8 +34,24 @@ impl<'a> Repairs<'a> {
     /// # Errors
     /// When the pass must end.
     pub(crate) async fn repair(&mut self, user: &UserId, job: &JobId) -> Result<(), Error> {
+        let answer = self.ledger.in_time(self.ledger.reconcile(job)).await;
+        self.note(user, job, answer).await
+    }
+
+    /// The same to a job that was handed to the task queue. `waits`: its task is still there.
+    ///
+    /// # Errors
+    /// When the pass must end.
+    pub(crate) async fn repair_task(&mut self, task: &DueTask, waits: bool) -> Result<(), Error> {
+        let (_, user, job) = &task.passed;
+        let answer = self.ledger.in_time(self.ledger.reconcile_task(job, task.dispatch, waits)).await;
+        self.note(user, job, answer).await
+    }
+
+    /// Counts what was done; an error is the row's, passing, or the end of the pass.
+    async fn note(&mut self, user: &UserId, job: &JobId, answer: Result<Answer, Error>) -> Result<(), Error> {
         let again = std::mem::take(&mut self.trouble);
-        let error = match self.ledger.in_time(self.ledger.reconcile(job)).await {
+        let error = match answer {
             Ok(answer) => {
                 self.metrics.count_answer(&answer);
                 return Ok(());

@@ -1,4 +1,4 @@
-//! Bulk replays: whoever has the role takes an operation under its fence and works it off, item by item.
+//! Bulk replays: a process with the role takes an operation under its fence and works it off, item by item.
 
 use std::time::Duration;
 
@@ -6,18 +6,18 @@ use ledger::{Error, Ledger, ReplayTurn, Stepped};
 use tokio::task::{JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
 
-/// How often somebody looks for an operation that nobody works on.
+/// How often a process looks for an operation that is not worked on.
 const LOOK: Duration = Duration::from_secs(1);
 /// How long to wait after the database did not answer.
 const TROUBLE: Duration = Duration::from_secs(2);
-/// How often somebody notes what became of the jobs of operations that are worked on by nobody.
+/// How often a process records what became of the jobs of operations that are not worked on.
 const FOLLOW: Duration = Duration::from_secs(5);
 /// Every so many times also what became of jobs that were parked.
 const PARKED: u32 = 12;
 /// Operations that one process works off at once. Most of the time each of them waits: for its rate, or for its jobs.
 const AT_ONCE: usize = 32;
 
-/// Works off bulk replays until `stop`: beside each other, since one may wait for its jobs for a day. What is not done then
+/// Works off bulk replays until `stop`: several concurrently, since one may wait for its jobs for a day. What is not done then
 /// is given back, and another process goes on at once; after a crash one goes on when the turn has run out. `executor` is
 /// shown to operators. Meanwhile the jobs of operations that were paused or cancelled are followed until they come to rest.
 pub async fn work_off_replays(ledger: Ledger, executor: String, stop: CancellationToken) {
@@ -57,7 +57,7 @@ async fn at_most(most: usize, turns: &mut JoinSet<()>) -> Option<Result<(), Join
     }
 }
 
-/// The turn runs out then, and somebody takes it over.
+/// The turn runs out then, and another process takes it over.
 fn tell_of_panic(ended: &Result<(), JoinError>) {
     if let Err(error) = ended {
         tracing::error!(%error, "working off a replay has failed");

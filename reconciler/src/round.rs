@@ -69,7 +69,8 @@ impl Reconciler {
     async fn try_round(&self) -> Result<(), Error> {
         self.do_duties().await?;
         if self.settings.dispatch != Dispatch::Others && !self.stop.is_cancelled() {
-            self.metrics.succeeded(self.ledger.in_time(self.ledger.round_done()).await?);
+            let every = chrono::Duration::from_std(self.settings.every).unwrap_or(chrono::Duration::MAX);
+            self.metrics.succeeded(self.ledger.in_time(self.ledger.round_done(every)).await?);
         }
         Ok(())
     }
@@ -87,6 +88,7 @@ pub async fn run<S>(
 ) where
     S: Schedule<Utc> + Clone + Send + Sync + Unpin + 'static,
 {
+    metrics.scheduled(settings.every);
     let reconciler = Arc::new(Reconciler::new(ledger, settings, metrics, stop.clone()));
     until_made(|| make(Arc::clone(&reconciler)), &stop).await;
     while !stop.is_cancelled() {
@@ -168,7 +170,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_round_is_skipped_while_another_one_is_being_made() {
-        // A process that stops asks the database nothing: there is none.
+        // A process that stops makes no query: there is no database here.
         let stop = CancellationToken::new();
         stop.cancel();
         let ledger = Ledger::new(PgConnectOptions::new_without_pgpass(), ledger::Settings::default());

@@ -1,6 +1,8 @@
 //! The numbers of a round.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
+
+use crate::TaskQueue;
 
 /// What a process repairs, and how much of it at once (DECISIONS §4, "reconciler"; §7).
 #[derive(Clone, Debug)]
@@ -16,6 +18,10 @@ pub struct Settings {
     /// How long after each tick this process begins its round: none. Processes whose clocks tick together differ by it
     /// ([`apart`](crate::apart)), so that they do not all ask the database for the same rows in the same second.
     pub apart: Duration,
+    /// How long the schedule leaves between two rounds at most: five minutes.
+    pub every: Duration,
+    /// Where finalizations are dispatched to, in the dispatch mode `cloud_tasks`.
+    pub tasks: Option<Arc<dyn TaskQueue>>,
 }
 
 /// Whose rounds count as the service's.
@@ -37,6 +43,8 @@ impl Default for Settings {
             page: 100,
             budget: Duration::from_secs(30),
             apart: Duration::ZERO,
+            every: Duration::from_secs(300),
+            tasks: None,
         }
     }
 }

@@ -2,16 +2,16 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod house;
+mod setup;
 
 use std::time::Duration;
 
-use house::{House, user};
 use ledger::{LIVE_GRACE, NewLive};
 use records::{ConversationId, Segment, Source};
+use setup::{Setup, user};
 
 /// A live conversation with a word in it.
-async fn spoken(house: &House, id: &str) {
+async fn spoken(setup: &Setup, id: &str) {
     let new = NewLive {
         fresh_id: ConversationId::new(id),
         wanted_id: None,
@@ -22,7 +22,7 @@ async fn spoken(house: &House, id: &str) {
         timeout: 2,
         process: "gone".to_owned(),
     };
-    let live = house.ledger.open_live(&user(), &new).await.unwrap().unwrap();
+    let live = setup.ledger.open_live(&user(), &new).await.unwrap().unwrap();
     let said = Segment {
         id: Some(format!("s{id}")),
         text: "Call the dentist.".to_owned(),
@@ -33,44 +33,44 @@ async fn spoken(house: &House, id: &str) {
         start: 0.0,
         end: 1.0,
     };
-    house.ledger.append_live(&user(), &live.id, live.epoch, &[said], Some(1.0)).await.unwrap().unwrap();
+    setup.ledger.append_live(&user(), &live.id, live.epoch, &[said], Some(1.0)).await.unwrap().unwrap();
 }
 
 const ADMITTED: &str = "select count(*) from finalization_jobs where origin = 'live' and not force_process";
 
 #[tokio::test]
 async fn what_a_dead_process_left_is_ended_once_and_what_is_not_due_stays() {
-    let house = House::new().await;
-    spoken(&house, "c1").await;
-    spoken(&house, "c2").await;
-    let ended = async || reconciler::end_due(&house.ledger, LIVE_GRACE, &house.metrics, &house.stop).await;
+    let setup = Setup::new().await;
+    spoken(&setup, "c1").await;
+    spoken(&setup, "c2").await;
+    let ended = async || reconciler::end_due(&setup.ledger, LIVE_GRACE, &setup.metrics, &setup.stop).await;
     ended().await.unwrap();
-    assert_eq!(house.count(ADMITTED).await, 0, "their sockets may be about to end them");
-    house
+    assert_eq!(setup.count(ADMITTED).await, 0, "their sockets may be about to end them");
+    setup
         .sql("update conversations set process_after = now() - interval '16 seconds' where conversation_id = 'c1'")
         .await;
     let (one, two) = tokio::join!(ended(), ended());
     one.and(two).unwrap();
-    assert_eq!(house.count(ADMITTED).await, 1);
-    assert_eq!(house.actions("admitted"), "1");
-    assert_eq!(house.count("select count(*) from conversations where status = 'in_progress'").await, 1);
+    assert_eq!(setup.count(ADMITTED).await, 1);
+    assert_eq!(setup.actions("admitted"), "1");
+    assert_eq!(setup.count("select count(*) from conversations where status = 'in_progress'").await, 1);
 }
 
 #[tokio::test]
 async fn one_that_cannot_be_ended_keeps_no_other_from_its_end() {
-    let house = House::new().await;
+    let setup = Setup::new().await;
     for id in ["c1", "c2", "c3"] {
-        spoken(&house, id).await;
+        spoken(&setup, id).await;
     }
     // A job of that id is there already: the first of the three can never be admitted.
-    house.sql("update conversations set process_after = now() - interval '1 minute'").await;
-    house
+    setup.sql("update conversations set process_after = now() - interval '1 minute'").await;
+    setup
         .sql(
             "create function never() returns trigger language plpgsql as $$ begin \
                  if new.conversation_id = 'c1' then raise exception 'never'; end if; return new; end $$; \
              create trigger never before insert on finalization_jobs for each row execute function never()",
         )
         .await;
-    reconciler::end_due(&house.ledger, Duration::ZERO, &house.metrics, &house.stop).await.unwrap();
-    assert_eq!(house.count(ADMITTED).await, 2);
+    reconciler::end_due(&setup.ledger, Duration::ZERO, &setup.metrics, &setup.stop).await.unwrap();
+    assert_eq!(setup.count(ADMITTED).await, 2);
 }

@@ -2,119 +2,119 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod house;
+mod setup;
 
 use std::{sync::atomic::Ordering, time::Duration};
 
-use house::House;
 use reconciler::{Reconciler, Settings};
+use setup::Setup;
 
 const DUE: &str = "select count(*) from finalization_jobs where reconcile_after_at <= clock_timestamp()";
 
 #[tokio::test]
 async fn a_pass_gives_up_a_job_that_was_parked_too_long() {
-    let house = House::new().await;
-    let [job] = house.overdue(["c1"]).await;
+    let setup = Setup::new().await;
+    let [job] = setup.overdue(["c1"]).await;
 
-    house.reconciler(100).pass().await.unwrap();
+    setup.reconciler(100).pass().await.unwrap();
 
-    assert_eq!(house.job(&job).await, ("dead_letter".to_owned(), 1, 0));
-    assert_eq!(house.actions("dead_letter"), "1");
-    assert_eq!(house.tally.dead_letters.load(Ordering::SeqCst), 1);
+    assert_eq!(setup.job(&job).await, ("dead_letter".to_owned(), 1, 0));
+    assert_eq!(setup.actions("dead_letter"), "1");
+    assert_eq!(setup.tally.dead_letters.load(Ordering::SeqCst), 1);
 }
 
 #[tokio::test]
 async fn a_pass_leaves_a_parked_job_alone_before_its_deadline() {
-    let house = House::new().await;
-    let [waiting] = house.parked(["c1"]).await;
+    let setup = Setup::new().await;
+    let [waiting] = setup.parked(["c1"]).await;
 
-    house.reconciler(100).pass().await.unwrap();
+    setup.reconciler(100).pass().await.unwrap();
 
-    assert_eq!(house.job(&waiting).await, ("blocked_byok".to_owned(), 1, 0));
-    assert_eq!(house.actions("dead_letter"), "0");
+    assert_eq!(setup.job(&waiting).await, ("blocked_byok".to_owned(), 1, 0));
+    assert_eq!(setup.actions("dead_letter"), "0");
 }
 
 #[tokio::test]
 async fn a_pass_leaves_a_queued_job_alone_however_long_it_has_waited() {
-    let house = House::new().await;
-    let job = house.queued("c1").await;
-    house
+    let setup = Setup::new().await;
+    let job = setup.queued("c1").await;
+    setup
         .sql(
             "update finalization_jobs set ready_at = ready_at - interval '10 minutes', \
              reconcile_after_at = clock_timestamp() - interval '5 minutes'",
         )
         .await;
 
-    house.reconciler(100).pass().await.unwrap();
+    setup.reconciler(100).pass().await.unwrap();
 
-    assert_eq!(house.job(&job).await, ("queued".to_owned(), 1, 0), "a new dispatch would put it last");
-    assert_eq!(house.count("select count(*) from finalization_jobs where version > 1").await, 0);
+    assert_eq!(setup.job(&job).await, ("queued".to_owned(), 1, 0), "a new dispatch would put it last");
+    assert_eq!(setup.count("select count(*) from finalization_jobs where version > 1").await, 0);
 }
 
 #[tokio::test]
 async fn a_pass_reads_pages_until_none_is_due() {
-    let house = House::new().await;
-    house.overdue(["c0", "c1", "c2", "c3", "c4"]).await;
+    let setup = Setup::new().await;
+    setup.overdue(["c0", "c1", "c2", "c3", "c4"]).await;
 
-    house.reconciler(2).pass().await.unwrap();
+    setup.reconciler(2).pass().await.unwrap();
 
-    assert_eq!(house.count(DUE).await, 0);
-    assert_eq!(house.actions("dead_letter"), "5");
+    assert_eq!(setup.count(DUE).await, 0);
+    assert_eq!(setup.actions("dead_letter"), "5");
 }
 
 #[tokio::test]
 async fn a_row_that_cannot_be_read_is_deferred_alone() {
-    let house = House::new().await;
-    let [unreadable, second, third] = house.overdue(["c1", "c2", "c3"]).await;
-    house.sql("alter table finalization_jobs drop constraint origin_known").await;
-    house.sql(&format!("update finalization_jobs set origin = 'rumour' where job_id = '{unreadable}'")).await;
+    let setup = Setup::new().await;
+    let [unreadable, second, third] = setup.overdue(["c1", "c2", "c3"]).await;
+    setup.sql("alter table finalization_jobs drop constraint origin_known").await;
+    setup.sql(&format!("update finalization_jobs set origin = 'rumour' where job_id = '{unreadable}'")).await;
 
-    house.reconciler(1).pass().await.unwrap();
+    setup.reconciler(1).pass().await.unwrap();
 
     for job in [&second, &third] {
-        assert_eq!(house.job(job).await.0, "dead_letter", "it is behind the row that errs");
+        assert_eq!(setup.job(job).await.0, "dead_letter", "it is behind the row that errs");
     }
-    assert_eq!(house.actions("deferred"), "1");
+    assert_eq!(setup.actions("deferred"), "1");
     let later = "select count(*) from finalization_jobs where reconcile_after_at > clock_timestamp() + interval '4 minutes' \
                  and origin = 'rumour'";
-    assert_eq!(house.count(later).await, 1);
+    assert_eq!(setup.count(later).await, 1);
 }
 
 #[tokio::test]
 async fn a_row_that_cannot_even_be_deferred_stays_due_alone() {
-    let house = House::new().await;
-    let [poisoned, second, third] = house.overdue(["c1", "c2", "c3"]).await;
-    house.refuse(&poisoned).await;
+    let setup = Setup::new().await;
+    let [poisoned, second, third] = setup.overdue(["c1", "c2", "c3"]).await;
+    setup.refuse(&poisoned).await;
 
-    house.reconciler(1).pass().await.unwrap();
+    setup.reconciler(1).pass().await.unwrap();
 
     for job in [&second, &third] {
-        assert_eq!(house.job(job).await.0, "dead_letter", "it is behind the row that errs");
+        assert_eq!(setup.job(job).await.0, "dead_letter", "it is behind the row that errs");
     }
-    assert_eq!(house.refused().await, 2, "it was to be reconciled, and then to be deferred");
-    assert_eq!(house.count(DUE).await, 1);
+    assert_eq!(setup.refused().await, 2, "it was to be reconciled, and then to be deferred");
+    assert_eq!(setup.count(DUE).await, 1);
 }
 
 #[tokio::test]
 async fn a_pass_changes_no_job_once_its_budget_is_spent() {
-    let house = House::new().await;
-    house.overdue(["c1", "c2"]).await;
+    let setup = Setup::new().await;
+    setup.overdue(["c1", "c2"]).await;
     let settings = Settings { budget: Duration::ZERO, ..Settings::default() };
     let reconciler =
-        Reconciler::new(house.ledger.clone(), settings, house.metrics.clone(), house.stop.clone());
+        Reconciler::new(setup.ledger.clone(), settings, setup.metrics.clone(), setup.stop.clone());
 
     reconciler.pass().await.unwrap();
 
-    assert_eq!(house.count(DUE).await, 2);
+    assert_eq!(setup.count(DUE).await, 2);
 }
 
 #[tokio::test]
 async fn a_process_that_stops_touches_no_further_row() {
-    let house = House::new().await;
-    house.overdue(["c1"]).await;
-    house.stop.cancel();
+    let setup = Setup::new().await;
+    setup.overdue(["c1"]).await;
+    setup.stop.cancel();
 
-    house.reconciler(100).pass().await.unwrap();
+    setup.reconciler(100).pass().await.unwrap();
 
-    assert_eq!(house.count(DUE).await, 1);
+    assert_eq!(setup.count(DUE).await, 1);
 }

@@ -1,28 +1,28 @@
 //! Bulk replays: what a process that stops leaves behind, another one takes up at once; and what became of jobs is noted
-//! also where nobody replays any more.
+//! also when no replay is running any more.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod house;
+mod setup;
 
 use std::time::Duration;
 
-use house::House;
 use ledger::{JobFilter, OperatorAction, ReplayChange, ReplayOrder, Started, Stepped};
 use reconciler::work_off_replays;
+use setup::Setup;
 use uuid::Uuid;
 
 /// Nothing in these tests takes this long; it is shorter than a turn.
 const PATIENCE: Duration = Duration::from_secs(10);
 const OPERATION: Uuid = Uuid::from_u128(7);
 
-/// A replay of two dead letters, one a minute, and whoever asked for it.
-async fn of_two() -> (House, OperatorAction) {
-    let house = House::new().await;
+/// A replay of two dead letters, one a minute, and the operator that started it.
+async fn of_two() -> (Setup, OperatorAction) {
+    let setup = Setup::new().await;
     for id in ["c1", "c2"] {
-        house.queued(id).await;
+        setup.queued(id).await;
     }
-    house
+    setup
         .sql(
             "update finalization_jobs set status = 'dead_letter', dead_code = 'internal', ready_at = null, \
              reconcile_after_at = null, finished_at = clock_timestamp(); \
@@ -30,11 +30,11 @@ async fn of_two() -> (House, OperatorAction) {
         )
         .await;
     let olga = OperatorAction { operator: "olga".to_owned(), reason: "the model is back".to_owned() };
-    start(&house, OPERATION, &olga).await;
-    (house, olga)
+    start(&setup, OPERATION, &olga).await;
+    (setup, olga)
 }
 
-async fn start(house: &House, id: Uuid, action: &OperatorAction) {
+async fn start(setup: &Setup, id: Uuid, action: &OperatorAction) {
     let order = ReplayOrder {
         filter: JobFilter::default(),
         words: "all".to_owned(),
@@ -42,71 +42,71 @@ async fn start(house: &House, id: Uuid, action: &OperatorAction) {
         per_minute: 1,
         in_flight: 10,
     };
-    let started = house.ledger.start_replay(id, &order, action).await.unwrap();
+    let started = setup.ledger.start_replay(id, &order, action).await.unwrap();
     assert!(matches!(started, Started::Running(_)));
 }
 
 #[tokio::test]
 async fn a_process_that_stops_gives_its_replay_back_and_another_goes_on_at_once() {
-    let (house, _) = of_two().await;
-    let working = work_off_replays(house.ledger.clone(), "first".to_owned(), house.stop.clone());
+    let (setup, _) = of_two().await;
+    let working = work_off_replays(setup.ledger.clone(), "first".to_owned(), setup.stop.clone());
     let working = tokio::spawn(working);
     let replayed = async {
-        while house.count("select count(*) from finalization_jobs where generation = 2").await == 0 {
+        while setup.count("select count(*) from finalization_jobs where generation = 2").await == 0 {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     };
     tokio::time::timeout(PATIENCE, replayed).await.unwrap();
 
-    house.stop.cancel();
+    setup.stop.cancel();
 
     // A minute is to pass before the second item.
     tokio::time::timeout(PATIENCE, working).await.unwrap().unwrap();
-    assert!(house.ledger.take_replay("other").await.unwrap().is_some(), "its turn has not run out");
+    assert!(setup.ledger.take_replay("other").await.unwrap().is_some(), "its turn has not run out");
 }
 
 #[tokio::test]
 async fn jobs_of_a_replay_that_was_cancelled_are_followed_to_their_rest() {
-    let (house, olga) = of_two().await;
-    let turn = house.ledger.take_replay("gone").await.unwrap().unwrap();
-    assert_eq!(house.ledger.step_replay(&turn).await.unwrap(), Stepped::Replayed);
+    let (setup, olga) = of_two().await;
+    let turn = setup.ledger.take_replay("gone").await.unwrap().unwrap();
+    assert_eq!(setup.ledger.step_replay(&turn).await.unwrap(), Stepped::Replayed);
     let id = OPERATION.to_string();
-    house.ledger.change_replay(&id, ReplayChange::Cancel, &olga).await.unwrap();
-    house
+    setup.ledger.change_replay(&id, ReplayChange::Cancel, &olga).await.unwrap();
+    setup
         .sql(
             "update finalization_jobs set status = 'completed', outcome = 'kept', ready_at = null, \
         reconcile_after_at = null, finished_at = clock_timestamp() where status = 'queued'",
         )
         .await;
-    let working = work_off_replays(house.ledger.clone(), "next".to_owned(), house.stop.clone());
+    let working = work_off_replays(setup.ledger.clone(), "next".to_owned(), setup.stop.clone());
     let working = tokio::spawn(working);
     let noted = async {
-        while house.ledger.replay_operation(&id).await.unwrap().unwrap().completed == 0 {
+        while setup.ledger.replay_operation(&id).await.unwrap().unwrap().completed == 0 {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     };
     tokio::time::timeout(PATIENCE, noted).await.unwrap();
-    house.stop.cancel();
+    setup.stop.cancel();
     tokio::time::timeout(PATIENCE, working).await.unwrap().unwrap();
 }
 
 #[tokio::test]
 async fn a_replay_that_waits_keeps_no_other_from_being_worked_off() {
-    let (house, olga) = of_two().await;
-    start(&house, Uuid::from_u128(8), &olga).await;
-    let working = work_off_replays(house.ledger.clone(), "one".to_owned(), house.stop.clone());
+    let (setup, olga) = of_two().await;
+    start(&setup, Uuid::from_u128(8), &olga).await;
+    let working = work_off_replays(setup.ledger.clone(), "one".to_owned(), setup.stop.clone());
     let working = tokio::spawn(working);
     // A minute is to pass before the second item of either: both are on their way before.
     let both = "select count(*) from replay_operations where replayed + refused > 0";
     let begun = async {
-        while house.count(both).await < 2 {
+        while setup.count(both).await < 2 {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     };
     tokio::time::timeout(PATIENCE, begun).await.unwrap();
-    house.stop.cancel();
+    setup.stop.cancel();
     tokio::time::timeout(PATIENCE, working).await.unwrap().unwrap();
     for _ in 0..2 {
-        assert!(house.ledger.take_replay("other").await.unwrap().is_some(), "both were given back");
+        assert!(setup.ledger.take_replay("other").await.unwrap().is_some(), "both were given back");
     }
 }

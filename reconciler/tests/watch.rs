@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod house;
+mod setup;
 
 use std::{
     sync::atomic::Ordering,
@@ -11,18 +11,18 @@ use std::{
 
 use apalis_cron::{Schedule, Tick};
 use chrono::Utc;
-use house::House;
 use job::{JobId, Queue};
 use reconciler::{Dispatch, Reconciler, Settings, run, watch_leases};
 use records::ConversationId;
+use setup::Setup;
 
 const SOON: Duration = Duration::from_millis(10);
 
 /// A job whose worker died.
-async fn abandoned_lease(house: &House, id: &str, crashes: i32) -> JobId {
-    let job = house.queued(id).await;
-    house.claim(1).await;
-    house
+async fn abandoned_lease(setup: &Setup, id: &str, crashes: i32) -> JobId {
+    let job = setup.queued(id).await;
+    setup.claim(1).await;
+    setup
         .sql(&format!(
             "update finalization_jobs set lease_expires_at = clock_timestamp() - interval '1 second', \
              reconcile_after_at = clock_timestamp() - interval '1 second', crashes = {crashes} \
@@ -34,24 +34,24 @@ async fn abandoned_lease(house: &House, id: &str, crashes: i32) -> JobId {
 
 #[tokio::test]
 async fn an_expired_lease_is_recovered_by_the_watch() {
-    let house = House::new().await;
-    let job = abandoned_lease(&house, "c1", 0).await;
-    let watch = watch_leases(house.ledger.clone(), SOON, 7, house.metrics.clone(), house.stop.clone());
+    let setup = Setup::new().await;
+    let job = abandoned_lease(&setup, "c1", 0).await;
+    let watch = watch_leases(setup.ledger.clone(), SOON, 7, setup.metrics.clone(), setup.stop.clone());
     let watch = tokio::spawn(watch);
 
-    house.woken(Queue::Creation).await;
+    setup.woken(Queue::Creation).await;
 
-    assert_eq!(house.job(&job).await, ("queued".to_owned(), 2, 1));
-    house.stop.cancel();
+    assert_eq!(setup.job(&job).await, ("queued".to_owned(), 2, 1));
+    setup.stop.cancel();
     watch.await.unwrap();
-    assert_eq!(house.actions("recovered"), "1");
-    assert_eq!(house.tally.retries.load(Ordering::SeqCst), 1);
+    assert_eq!(setup.actions("recovered"), "1");
+    assert_eq!(setup.tally.retries.load(Ordering::SeqCst), 1);
 }
 
 #[tokio::test]
 async fn one_look_recovers_all_expired_leases_page_after_page() {
-    let house = House::new().await;
-    house
+    let setup = Setup::new().await;
+    setup
         .sql(
             "insert into finalization_jobs (user_id, job_id, conversation_id, revision, origin, queue, status, \
                  epoch, lease_worker, lease_claimed_at, lease_expires_at, lease_ready_at, requires_keys, \
@@ -61,155 +61,155 @@ async fn one_look_recovers_all_expired_leases_page_after_page() {
              from generate_series(1, 250) n, (select clock_timestamp() - interval '1 minute' as at) t",
         )
         .await;
-    let watch = watch_leases(house.ledger.clone(), SOON, 7, house.metrics.clone(), house.stop.clone());
+    let watch = watch_leases(setup.ledger.clone(), SOON, 7, setup.metrics.clone(), setup.stop.clone());
     let watch = tokio::spawn(watch);
 
     let recovered = async {
-        while house.count("select count(*) from finalization_jobs where status = 'queued'").await < 250 {
+        while setup.count("select count(*) from finalization_jobs where status = 'queued'").await < 250 {
             tokio::time::sleep(SOON).await;
         }
     };
     tokio::time::timeout(Duration::from_secs(30), recovered).await.unwrap();
 
-    house.stop.cancel();
+    setup.stop.cancel();
     watch.await.unwrap();
     // Between two looks lie at least four seconds.
     let pauses = "select count(*) from (select updated_at - lag(updated_at) over (order by updated_at) as pause \
                   from finalization_jobs) t where pause >= interval '4 seconds'";
-    assert_eq!(house.count(pauses).await, 0);
-    assert_eq!(house.actions("recovered"), "250");
+    assert_eq!(setup.count(pauses).await, 0);
+    assert_eq!(setup.actions("recovered"), "250");
 }
 
 #[tokio::test]
 async fn a_lease_that_cannot_be_ended_keeps_the_watch_from_no_other() {
-    let house = House::new().await;
-    let poisoned = abandoned_lease(&house, "c1", 0).await;
-    let behind = abandoned_lease(&house, "c2", 0).await;
-    house.refuse(&poisoned).await;
-    let watch = watch_leases(house.ledger.clone(), SOON, 7, house.metrics.clone(), house.stop.clone());
+    let setup = Setup::new().await;
+    let poisoned = abandoned_lease(&setup, "c1", 0).await;
+    let behind = abandoned_lease(&setup, "c2", 0).await;
+    setup.refuse(&poisoned).await;
+    let watch = watch_leases(setup.ledger.clone(), SOON, 7, setup.metrics.clone(), setup.stop.clone());
     let watch = tokio::spawn(watch);
 
-    house.woken(Queue::Creation).await;
+    setup.woken(Queue::Creation).await;
 
-    assert_eq!(house.job(&behind).await, ("queued".to_owned(), 2, 1));
-    assert_eq!(house.job(&poisoned).await, ("leased".to_owned(), 1, 0));
-    house.stop.cancel();
+    assert_eq!(setup.job(&behind).await, ("queued".to_owned(), 2, 1));
+    assert_eq!(setup.job(&poisoned).await, ("leased".to_owned(), 1, 0));
+    setup.stop.cancel();
     watch.await.unwrap();
 }
 
 #[tokio::test]
 async fn a_pass_ends_no_lease_because_its_holder_may_renew_it_yet() {
-    let house = House::new().await;
-    let job = abandoned_lease(&house, "c1", 0).await;
+    let setup = Setup::new().await;
+    let job = abandoned_lease(&setup, "c1", 0).await;
 
-    house.reconciler(100).pass().await.unwrap();
+    setup.reconciler(100).pass().await.unwrap();
 
-    assert_eq!(house.job(&job).await, ("leased".to_owned(), 1, 0));
+    assert_eq!(setup.job(&job).await, ("leased".to_owned(), 1, 0));
 }
 
 #[tokio::test]
 async fn the_fifth_crash_is_a_dead_letter() {
-    let house = House::new().await;
-    let job = abandoned_lease(&house, "c1", 4).await;
-    let watch = watch_leases(house.ledger.clone(), SOON, 7, house.metrics.clone(), house.stop.clone());
+    let setup = Setup::new().await;
+    let job = abandoned_lease(&setup, "c1", 4).await;
+    let watch = watch_leases(setup.ledger.clone(), SOON, 7, setup.metrics.clone(), setup.stop.clone());
     let watch = tokio::spawn(watch);
 
-    while house.tally.dead_letters.load(Ordering::SeqCst) == 0 {
+    while setup.tally.dead_letters.load(Ordering::SeqCst) == 0 {
         tokio::time::sleep(SOON).await;
     }
 
-    house.stop.cancel();
+    setup.stop.cancel();
     watch.await.unwrap();
-    assert_eq!(house.job(&job).await, ("dead_letter".to_owned(), 1, 5));
-    assert_eq!(house.actions("dead_letter"), "1");
-    assert_eq!(house.tally.dead_letters.load(Ordering::SeqCst), 1);
-    assert_eq!(house.tally.retries.load(Ordering::SeqCst), 0);
+    assert_eq!(setup.job(&job).await, ("dead_letter".to_owned(), 1, 5));
+    assert_eq!(setup.actions("dead_letter"), "1");
+    assert_eq!(setup.tally.dead_letters.load(Ordering::SeqCst), 1);
+    assert_eq!(setup.tally.retries.load(Ordering::SeqCst), 0);
 }
 
 #[tokio::test]
 async fn a_deferred_conversation_that_nobody_finalized_is_admitted() {
-    let house = House::new().await;
-    house.silent("old", 25).await;
-    house.deferred("new").await;
+    let setup = Setup::new().await;
+    setup.silent("old", 25).await;
+    setup.deferred("new").await;
 
-    house.reconciler(100).do_duties().await.unwrap();
+    setup.reconciler(100).do_duties().await.unwrap();
 
     let admitted = "select count(*) from finalization_jobs where conversation_id = 'old' and origin = 'finalize' \
                     and not force_process and status = 'queued'";
-    assert_eq!(house.count(admitted).await, 1);
-    assert_eq!(house.count("select count(*) from finalization_jobs").await, 1, "the new one still waits");
-    assert_eq!(house.actions("admitted"), "1");
+    assert_eq!(setup.count(admitted).await, 1);
+    assert_eq!(setup.count("select count(*) from finalization_jobs").await, 1, "the new one still waits");
+    assert_eq!(setup.actions("admitted"), "1");
 }
 
 #[tokio::test]
 async fn what_was_admitted_before_the_database_went_away_is_counted() {
-    let house = House::new().await;
-    house.silent("first", 26).await;
-    house.silent("second", 25).await;
-    house.refuse_with("57P03", "insert on finalization_jobs", "new.conversation_id = 'second'").await;
+    let setup = Setup::new().await;
+    setup.silent("first", 26).await;
+    setup.silent("second", 25).await;
+    setup.refuse_with("57P03", "insert on finalization_jobs", "new.conversation_id = 'second'").await;
 
-    let ended = house.reconciler(100).do_duties().await;
+    let ended = setup.reconciler(100).do_duties().await;
 
     assert!(ended.is_err_and(|error| error.is_passing()));
-    assert_eq!(house.count("select count(*) from finalization_jobs").await, 1);
-    assert_eq!(house.actions("admitted"), "1");
+    assert_eq!(setup.count("select count(*) from finalization_jobs").await, 1);
+    assert_eq!(setup.actions("admitted"), "1");
 }
 
 #[tokio::test]
 async fn pages_are_read_until_no_abandoned_conversation_is_left() {
-    let house = House::new().await;
+    let setup = Setup::new().await;
     for (id, hours) in [("refused", 28), ("c1", 27), ("c2", 26), ("c3", 25)] {
-        house.silent(id, hours).await;
+        setup.silent(id, hours).await;
     }
-    house.refuse_with("P0001", "insert on finalization_jobs", "new.conversation_id = 'refused'").await;
+    setup.refuse_with("P0001", "insert on finalization_jobs", "new.conversation_id = 'refused'").await;
 
-    house.reconciler(2).do_duties().await.unwrap();
+    setup.reconciler(2).do_duties().await.unwrap();
 
-    assert_eq!(house.actions("admitted"), "3");
+    assert_eq!(setup.actions("admitted"), "3");
 }
 
 #[tokio::test]
 async fn a_page_of_conversations_that_cannot_be_admitted_stops_none_behind_it() {
-    let house = House::new().await;
+    let setup = Setup::new().await;
     for number in 0..100 {
-        house.silent(&format!("refused-{number}"), 26).await;
+        setup.silent(&format!("refused-{number}"), 26).await;
     }
-    house.silent("behind", 25).await;
-    house.refuse_with("P0001", "insert on finalization_jobs", "new.conversation_id like 'refused-%'").await;
+    setup.silent("behind", 25).await;
+    setup.refuse_with("P0001", "insert on finalization_jobs", "new.conversation_id like 'refused-%'").await;
     let refused = ConversationId::new("refused-0");
-    assert!(house.ledger.admit_abandoned(&house::user(), &refused).await.is_err());
-    let once = house.refused().await;
+    assert!(setup.ledger.admit_abandoned(&setup::user(), &refused).await.is_err());
+    let once = setup.refused().await;
 
-    house.reconciler(100).do_duties().await.unwrap();
+    setup.reconciler(100).do_duties().await.unwrap();
 
-    assert_eq!(house.actions("admitted"), "1");
-    assert_eq!(house.refused().await, 101 * once, "each was tried once in the round");
+    assert_eq!(setup.actions("admitted"), "1");
+    assert_eq!(setup.refused().await, 101 * once, "each was tried once in the round");
 }
 
 #[tokio::test]
 async fn a_conversation_that_stands_in_processing_without_a_job_is_marked_failed() {
-    let house = House::new().await;
-    house.queued("stuck").await;
-    house.queued("running").await;
-    house.sql("delete from finalization_jobs where conversation_id = 'stuck'").await;
-    house.sql("update conversations set updated_at = updated_at - interval '16 minutes'").await;
+    let setup = Setup::new().await;
+    setup.queued("stuck").await;
+    setup.queued("running").await;
+    setup.sql("delete from finalization_jobs where conversation_id = 'stuck'").await;
+    setup.sql("update conversations set updated_at = updated_at - interval '16 minutes'").await;
 
-    house.reconciler(100).do_duties().await.unwrap();
+    setup.reconciler(100).do_duties().await.unwrap();
 
     let failed = "select count(*) from conversations where status = 'failed' and conversation_id = 'stuck'";
-    assert_eq!(house.count(failed).await, 1);
-    assert_eq!(house.count("select count(*) from conversations where status = 'processing'").await, 1);
-    assert_eq!(house.actions("swept"), "1");
+    assert_eq!(setup.count(failed).await, 1);
+    assert_eq!(setup.count("select count(*) from conversations where status = 'processing'").await, 1);
+    assert_eq!(setup.actions("swept"), "1");
 }
 
 #[tokio::test]
 async fn a_sweep_and_a_pruning_that_a_round_does_not_end_go_on_in_the_next() {
-    let house = House::new().await;
+    let setup = Setup::new().await;
     for number in 0..3 {
-        house.queued(&format!("running{number}")).await;
-        house.queued(&format!("dead{number}")).await;
+        setup.queued(&format!("running{number}")).await;
+        setup.queued(&format!("dead{number}")).await;
     }
-    house
+    setup
         .sql(
             "update finalization_jobs set status = 'dead_letter', dead_code = 'internal', ready_at = null, \
              reconcile_after_at = null, finished_at = clock_timestamp() - interval '31 days' \
@@ -222,23 +222,23 @@ async fn a_sweep_and_a_pruning_that_a_round_does_not_end_go_on_in_the_next() {
         .await;
     let settings = Settings { page: 1, budget: Duration::ZERO, ..Settings::default() };
     let reconciler =
-        Reconciler::new(house.ledger.clone(), settings, house.metrics.clone(), house.stop.clone());
+        Reconciler::new(setup.ledger.clone(), settings, setup.metrics.clone(), setup.stop.clone());
     for _ in 0..2 {
         reconciler.do_duties().await.unwrap();
-        assert_eq!((house.actions("swept"), house.actions("pruned")), ("0".to_owned(), "0".to_owned()));
+        assert_eq!((setup.actions("swept"), setup.actions("pruned")), ("0".to_owned(), "0".to_owned()));
     }
     reconciler.do_duties().await.unwrap();
-    assert_eq!((house.actions("swept"), house.actions("pruned")), ("1".to_owned(), "1".to_owned()));
+    assert_eq!((setup.actions("swept"), setup.actions("pruned")), ("1".to_owned(), "1".to_owned()));
 }
 
 #[tokio::test]
 async fn finished_jobs_are_pruned_when_their_time_is_over() {
-    let house = House::new().await;
+    let setup = Setup::new().await;
     for id in ["old", "older", "new"] {
-        house.queued(id).await;
+        setup.queued(id).await;
     }
     for (conversation, days) in [("old", 31), ("older", 32), ("new", 29)] {
-        house
+        setup
             .sql(&format!(
                 "update finalization_jobs set status = 'completed', outcome = 'kept', ready_at = null, \
                  reconcile_after_at = null, finished_at = clock_timestamp() - interval '{days} days' \
@@ -246,7 +246,7 @@ async fn finished_jobs_are_pruned_when_their_time_is_over() {
             ))
             .await;
     }
-    house
+    setup
         .sql(
             "update conversations set status = 'completed'; \
              insert into operator_actions (user_id, action_id, action, operator, reason, created_at) \
@@ -256,16 +256,16 @@ async fn finished_jobs_are_pruned_when_their_time_is_over() {
         )
         .await;
 
-    house.reconciler(1).do_duties().await.unwrap();
+    setup.reconciler(1).do_duties().await.unwrap();
 
-    assert_eq!(house.count("select count(*) from finalization_jobs where conversation_id = 'new'").await, 1);
-    assert_eq!(house.count("select count(*) from finalization_jobs").await, 1, "batch by batch");
+    assert_eq!(setup.count("select count(*) from finalization_jobs where conversation_id = 'new'").await, 1);
+    assert_eq!(setup.count("select count(*) from finalization_jobs").await, 1, "batch by batch");
     assert_eq!(
-        house.count("select count(*) from finalization_admissions").await,
+        setup.count("select count(*) from finalization_admissions").await,
         3,
         "admissions outlive jobs"
     );
-    assert_eq!(house.actions("pruned"), "4", "two jobs, an action, a request");
+    assert_eq!(setup.actions("pruned"), "4", "two jobs, an action, a request");
 }
 
 /// Ticks at every full second.
@@ -282,28 +282,28 @@ impl Schedule<Utc> for EverySecond {
 
 #[tokio::test]
 async fn rounds_are_made_at_start_and_by_the_clock_until_the_process_stops() {
-    let house = House::new().await;
-    house.silent("c1", 25).await;
+    let setup = Setup::new().await;
+    setup.silent("c1", 25).await;
     let round = run(
-        house.ledger.clone(),
+        setup.ledger.clone(),
         Settings::default(),
         EverySecond,
-        house.metrics.clone(),
-        house.stop.clone(),
+        setup.metrics.clone(),
+        setup.stop.clone(),
     );
     let running = tokio::spawn(round);
 
-    house.woken(Queue::Finalization).await;
-    house.silent("c2", 25).await;
-    house.woken(Queue::Finalization).await;
+    setup.woken(Queue::Finalization).await;
+    setup.silent("c2", 25).await;
+    setup.woken(Queue::Finalization).await;
 
-    house.stop.cancel();
+    setup.stop.cancel();
     tokio::time::timeout(Duration::from_secs(10), running).await.unwrap().unwrap();
-    assert_eq!(house.actions("admitted"), "2", "a later round admitted the second");
-    assert!((1.0e9..1.0e10).contains(&house.last_success()), "a time of the database's clock, in seconds");
+    assert_eq!(setup.actions("admitted"), "2", "a later round admitted the second");
+    assert!((1.0e9..1.0e10).contains(&setup.last_success()), "a time of the database's clock, in seconds");
 }
 
-/// Ticks when nobody waits any more.
+/// Ticks when no task waits any more.
 #[derive(Clone)]
 struct InAYear;
 
@@ -317,76 +317,76 @@ impl Schedule<Utc> for InAYear {
 
 #[tokio::test]
 async fn a_round_at_start_that_fails_is_made_again_without_waiting_for_the_clock() {
-    let house = House::new().await;
-    house.silent("c1", 25).await;
-    house.refuse_with("57P03", "insert on finalization_jobs", "true").await;
-    let (ledger, metrics, stop) = (house.ledger.clone(), house.metrics.clone(), house.stop.clone());
+    let setup = Setup::new().await;
+    setup.silent("c1", 25).await;
+    setup.refuse_with("57P03", "insert on finalization_jobs", "true").await;
+    let (ledger, metrics, stop) = (setup.ledger.clone(), setup.metrics.clone(), setup.stop.clone());
     let running = tokio::spawn(run(ledger, Settings::default(), InAYear, metrics, stop));
-    while house.refused().await == 0 {
+    while setup.refused().await == 0 {
         tokio::time::sleep(SOON).await;
     }
-    assert_eq!(house.last_success(), 0.0, "a duty failed");
+    assert_eq!(setup.last_success(), 0.0, "a duty failed");
 
-    house.sql("drop trigger refused on finalization_jobs").await;
+    setup.sql("drop trigger refused on finalization_jobs").await;
     let made = async {
-        while house.last_success() == 0.0 {
+        while setup.last_success() == 0.0 {
             tokio::time::sleep(SOON).await;
         }
     };
     tokio::time::timeout(Duration::from_secs(60), made).await.unwrap();
 
-    house.stop.cancel();
+    setup.stop.cancel();
     tokio::time::timeout(Duration::from_secs(10), running).await.unwrap().unwrap();
 }
 
 #[tokio::test]
 async fn a_round_gives_up_a_job_that_was_parked_too_long_in_every_mode() {
     for dispatch in [Dispatch::Ours, Dispatch::Others, Dispatch::Nobody] {
-        let house = House::new().await;
-        let [job] = house.overdue(["c1"]).await;
-        assert!(of_mode(&house, dispatch).make_round().await);
-        assert_eq!(house.job(&job).await.0, "dead_letter");
+        let setup = Setup::new().await;
+        let [job] = setup.overdue(["c1"]).await;
+        assert!(of_mode(&setup, dispatch).make_round().await);
+        assert_eq!(setup.job(&job).await.0, "dead_letter");
         let failed = "select count(*) from conversations where status = 'failed' and discarded";
-        assert_eq!(house.count(failed).await, 1, "its conversation goes with it");
+        assert_eq!(setup.count(failed).await, 1, "its conversation goes with it");
     }
 }
 
-fn of_mode(house: &House, dispatch: Dispatch) -> Reconciler {
+fn of_mode(setup: &Setup, dispatch: Dispatch) -> Reconciler {
     let settings = Settings { dispatch, ..Settings::default() };
-    Reconciler::new(house.ledger.clone(), settings, house.metrics.clone(), house.stop.clone())
+    Reconciler::new(setup.ledger.clone(), settings, setup.metrics.clone(), setup.stop.clone())
 }
 
 #[tokio::test]
 async fn a_round_that_a_stopping_process_cut_short_is_no_success() {
-    let house = House::new().await;
-    let reconciler = house.reconciler(100);
-    house.stop.cancel();
+    let setup = Setup::new().await;
+    let reconciler = setup.reconciler(100);
+    setup.stop.cancel();
     assert!(reconciler.make_round().await);
-    assert_eq!(house.last_success(), 0.0);
-    assert_eq!(house.count("select count(*) from service_rounds").await, 0);
+    assert_eq!(setup.last_success(), 0.0);
+    assert_eq!(setup.count("select count(*) from service_rounds").await, 0);
 }
 
 #[tokio::test]
 async fn a_round_whose_duties_failed_is_no_success() {
-    let house = House::new().await;
-    house.silent("c1", 25).await;
-    house.refuse_with("57P03", "insert on finalization_jobs", "true").await;
-    assert!(!house.reconciler(100).make_round().await);
-    assert_eq!(house.last_success(), 0.0);
-    assert_eq!(house.count("select count(*) from service_rounds").await, 0);
+    let setup = Setup::new().await;
+    setup.silent("c1", 25).await;
+    setup.refuse_with("57P03", "insert on finalization_jobs", "true").await;
+    assert!(!setup.reconciler(100).make_round().await);
+    assert_eq!(setup.last_success(), 0.0);
+    assert_eq!(setup.count("select count(*) from service_rounds").await, 0);
 }
 
 #[tokio::test]
 async fn a_round_of_a_process_that_does_not_dispatch_is_not_recorded_as_the_services() {
-    let house = House::new().await;
-    house.silent("old", 25).await;
+    let setup = Setup::new().await;
+    setup.silent("old", 25).await;
 
-    assert!(of_mode(&house, Dispatch::Others).make_round().await);
+    assert!(of_mode(&setup, Dispatch::Others).make_round().await);
 
-    assert_eq!(house.last_success(), 0.0, "the process that dispatches may be missing");
-    assert_eq!(house.count("select count(*) from service_rounds").await, 0);
-    assert_eq!(house.actions("admitted"), "1", "its duties are done");
+    assert_eq!(setup.last_success(), 0.0, "the process that dispatches may be missing");
+    assert_eq!(setup.count("select count(*) from service_rounds").await, 0);
+    assert_eq!(setup.actions("admitted"), "1", "its duties are done");
 
-    assert!(of_mode(&house, Dispatch::Nobody).make_round().await);
-    assert!(house.last_success() > 1.0e9, "there is no process that dispatches: the round was whole");
+    assert!(of_mode(&setup, Dispatch::Nobody).make_round().await);
+    assert!(setup.last_success() > 1.0e9, "there is no process that dispatches: the round was whole");
 }

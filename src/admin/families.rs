@@ -79,12 +79,12 @@ impl Scrape {
         )?;
         self.gauge(
             "listen_webhook_oldest_pending_age_seconds",
-            "Seconds since the oldest event happened that an endpoint has not been told of.",
+            "Seconds since the oldest event happened that an endpoint has not received.",
             gauges.oldest_pending_delivery_age,
         )?;
         self.gauge(
             "listen_finalization_orphans",
-            "Live jobs that nobody will look at: always 0.",
+            "Live jobs without an owner: always 0.",
             gauges.orphans as f64,
         )?;
         self.gauges("listen_finalization_jobs", "Jobs by status.", "status", &gauges.jobs)
@@ -109,7 +109,7 @@ impl Scrape {
         )?;
         self.gauge(
             "listen_finalization_leases_overdue",
-            "Leases that have run out and that nobody has taken back yet.",
+            "Leases that have run out and were not taken back yet.",
             backlog.leases_overdue as f64,
         )?;
         self.gauge(
@@ -125,7 +125,7 @@ impl Scrape {
         )?;
         self.gauges(
             "listen_webhook_backlog",
-            "Events that an endpoint has not been told of, each state counted to 10,000.",
+            "Events that an endpoint has not received, each state counted to 10,000.",
             "state",
             &backlog.deliveries,
         )

@@ -26,7 +26,7 @@ pub(super) struct Reading {
     pub(super) took: Duration,
 }
 
-/// Reads the gauges, at most once every two seconds, one read at a time: whoever scrapes while one goes on waits for that one
+/// Reads the gauges, at most once every two seconds, one read at a time: a scrape during a read waits for that one
 /// and for no other.
 pub(super) struct Service {
     ledger: Ledger,

@@ -26,7 +26,7 @@ fn without(command: Command, is_empty: &dyn Fn(&OsStr) -> bool) -> Command {
         .fold(command, |command, name| command.mut_subcommand(name, |inner| without(inner, is_empty)))
 }
 
-/// A refusal of a value that nobody typed says where the value stands.
+/// A refusal of a value from the environment or a file says where the value stands.
 pub(super) fn with_source(refusal: Error, command: &Command) -> Error {
     let typed: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
     named(refusal, command, &typed)

@@ -25,17 +25,17 @@ pub(crate) struct Audit {
 enum Verb {
     /// List actions, newest first.
     List {
-        /// Who.
+        /// Name of the operator.
         #[arg(long, value_name = "NAME")]
         operator: Option<String>,
         /// replay, discard, pause, resume, recount, bulk_replay, pause_bulk, resume_bulk, cancel_bulk,
         /// enable_webhook, recover_webhook, redeliver_webhook or delete_user.
         #[arg(long)]
         action: Option<String>,
-        /// On which job.
+        /// Id of the job.
         #[arg(long, value_name = "ID")]
         job: Option<String>,
-        /// At most this many.
+        /// Maximum number of rows.
         #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(i64).range(1..=1000))]
         limit: i64,
     },

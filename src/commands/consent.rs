@@ -40,7 +40,7 @@ impl Consent {
     /// Asks `question` on a terminal. `false`: nothing is to be changed.
     ///
     /// # Errors
-    /// When there is nobody to ask and `--yes` was not given.
+    /// When there is no terminal to ask on and `--yes` was not given.
     pub(crate) fn given(self, question: &str) -> anyhow::Result<bool> {
         if self.dry_run {
             return Ok(false);
@@ -65,7 +65,7 @@ impl Consent {
     }
 }
 
-/// A reason has words: an empty one tells nobody anything.
+/// A reason has words: an empty one is useless.
 pub(super) fn reason(words: &str) -> Result<String, String> {
     let words = words.trim();
     match words.chars().count() {

@@ -22,7 +22,7 @@ use crate::{
 /// Run everything on a private database and stay up: for trying it out.
 #[derive(Args, Debug)]
 pub(crate) struct Dev {
-    /// Take an empty private database, whatever DATABASE_URL says, and remove it at the end.
+    /// Use an empty private database, whatever DATABASE_URL says, and remove it at the end.
     #[arg(long)]
     fresh: bool,
     #[command(flatten)]
@@ -36,7 +36,7 @@ impl Dev {
     }
 }
 
-/// The person that `dev` makes.
+/// The user that `dev` creates.
 const PERSON: &str = "me";
 
 /// Runs everything in one process, in the durable mode, with loopback receivers allowed.
@@ -96,20 +96,20 @@ async fn stay(
     };
     let shown = say!("{}", place.words());
     if shown.is_err() {
-        // Nobody was told the key: this run is of use to nobody, and ends as any other.
+        // The key could not be printed: this run is useless, and ends as any other.
         lifecycle.soft.cancel();
     }
     service.stopped(&app, &lifecycle).await;
     shown.map(|()| ExitCode::SUCCESS)
 }
 
-/// What somebody who tries it out needs to know.
+/// What a newcomer needs to know.
 struct Place {
     api: String,
     admin: String,
     /// `None` where the settings say who may come into the console.
     desk_key: Option<String>,
-    /// Which, and how other commands are told.
+    /// Which database, and how other commands find it.
     database: String,
     key: SecretString,
 }
@@ -126,17 +126,17 @@ impl Place {
              Console   {admin}/console{desk_key}\n\
              Metrics   {admin}/metrics\n\
              Database  {database}\n\n\
-             Try, with a developer key of the person \"{PERSON}\":\n\
+             Paste into another shell; the key is that of the user \"{PERSON}\":\n\
+             \x20 API={api}\n\
              \x20 KEY='Authorization: Bearer {key}'\n\
-             \x20 curl -s {api}/v1/dev/user/conversations -H \"$KEY\" -H 'Content-Type: application/json' \\\n\
-             \x20   -d '{{\"text\": \"I need to call the dentist by Friday. My sister lives in Porto.\"}}'\n\
-             \x20 curl -s {api}/v1/dev/user/conversations -H \"$KEY\"\n\
-             \x20 curl -s {api}/v1/dev/user/action-items -H \"$KEY\"\n"
+             \x20 curl -s $API/v1/dev/user/conversations -H \"$KEY\" \\\n\
+             \x20   --json '{{\"text\": \"I need to call the dentist by Friday. My sister lives in Porto.\"}}'\n\
+             \x20 curl -s $API/v1/dev/user/action-items -H \"$KEY\"\n"
         )
     }
 }
 
-/// A key of the console for this run, where the settings say nobody's.
+/// A key of the console for this run, where the settings name no key.
 fn desk_key(config: &mut Config) -> Option<String> {
     if !config.console_keys.is_empty() || config.console_user_header.is_some() {
         return None;
@@ -146,7 +146,7 @@ fn desk_key(config: &mut Config) -> Option<String> {
     Some(key)
 }
 
-/// What `dev` and `demo` change of the defaults (DECISIONS §7): work is announced durably, and users' URLs may
+/// What `dev` and `demo` change of the defaults (DECISIONS §7): jobs are dispatched durably, and users' URLs may
 /// reach this machine.
 pub(crate) fn durable_on_loopback(config: &mut Config) {
     if config.finalization_dispatch_mode == Dispatch::Inline {

@@ -2,12 +2,14 @@
 
 mod clock;
 mod processes;
+mod secrets;
 mod sessions;
+mod tasks;
 
 use std::{process::ExitCode, time::Duration};
 
 use clap::Args;
-use ledger::{Examination, Ledger, Workers};
+use ledger::{Examination, Ledger, SealedSecrets, Workers};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -17,6 +19,7 @@ use super::{
 };
 use crate::{
     concerns,
+    config::TasksConfig,
     connections::{Limits, most_open_files},
 };
 
@@ -28,6 +31,8 @@ const ENOUGH: usize = 1_024;
 pub(crate) struct Doctor {
     #[command(flatten)]
     asked: Asked,
+    #[command(flatten)]
+    tasks: TasksConfig,
 }
 
 /// How bad it is.
@@ -57,8 +62,10 @@ struct Near {
     open_files: u64,
     /// Queues that are paused, in words.
     paused: Vec<String>,
-    /// What needs somebody although everything runs.
+    /// What needs attention although everything runs.
     concerns: Vec<String>,
+    /// How secrets are stored, and whether this command was given their key.
+    secrets: Option<(SealedSecrets, bool)>,
 }
 
 /// Examines and prints; 1 when something is broken, 0 with warnings.
@@ -70,8 +77,11 @@ pub(crate) async fn run(doctor: Doctor) -> anyhow::Result<ExitCode> {
     let found = ledger.examine().await?;
     let migrated = found.missing_migrations.is_empty();
     let workers = if migrated { ledger.workers().await? } else { Workers::default() };
-    let near = look_near(&ledger, migrated).await?;
-    let remarks = judge(&found, &workers, &near);
+    let near = look_near(&ledger, migrated, doctor.asked.has_secrets_key()).await?;
+    let mut remarks = judge(&found, &workers, &near);
+    if migrated {
+        remarks.extend(tasks::tasks(&doctor.tasks, &ledger).await?);
+    }
     let broken = remarks.iter().any(|remark| remark.level == Level::Failure);
     match doctor.asked.json {
         true => {
@@ -90,7 +100,7 @@ pub(crate) async fn run(doctor: Doctor) -> anyhow::Result<ExitCode> {
 }
 
 /// The clock is read in the middle of a round trip; the fastest of five counts.
-async fn look_near(ledger: &Ledger, migrated: bool) -> anyhow::Result<Near> {
+async fn look_near(ledger: &Ledger, migrated: bool, has_key: bool) -> anyhow::Result<Near> {
     let mut best: Option<(Duration, chrono::Duration)> = None;
     for _ in 0..5 {
         let asked = Instant::now();
@@ -109,11 +119,12 @@ async fn look_near(ledger: &Ledger, migrated: bool) -> anyhow::Result<Near> {
         .map(|pause| format!("{} by {}: {}", pause.queue, pause.operator, pause.reason))
         .collect();
     let concerns = if migrated { look_for_concerns(ledger).await? } else { Vec::new() };
+    let secrets = if migrated { Some((ledger.sealed_secrets().await?, has_key)) } else { None };
     let open_files = most_open_files();
-    Ok(Near { round_trip, skew, open_files, paused, concerns })
+    Ok(Near { round_trip, skew, open_files, paused, concerns, secrets })
 }
 
-/// The limits of the alerts, and the dead letters that nobody has settled.
+/// The limits of the alerts, and the unsettled dead letters.
 async fn look_for_concerns(ledger: &Ledger) -> anyhow::Result<Vec<String>> {
     let overview = ledger.overview().await?;
     let waiting = concerns::waiting(ledger, &overview.gauges).await?;
@@ -152,11 +163,12 @@ fn judge(found: &Examination, workers: &Workers, near: &Near) -> Vec<Remark> {
             sessions::sessions(found, workers),
             queues(near),
             waiting(near),
-            counted("leases", found.unwatched_leases, "leases ran out over a minute ago and nobody watches: start a process with the role worker or reconciler"),
+            counted("leases", found.unwatched_leases, "leases ran out over a minute ago and no process watches them: start a process with the role worker or reconciler"),
             counted("owners", found.without_owners, "live jobs should have been looked at an hour ago: is a reconciler running?"),
             processes::rounds(found, workers),
         ]);
     }
+    remarks.extend(near.secrets.map(|(found, has_key)| secrets::secrets(found, has_key)));
     remarks.extend([transactions(found), locks(found), bloat(found)]);
     remarks
 }

@@ -29,16 +29,16 @@ pub(crate) struct Folders {
 enum Verb {
     /// List a person's folders in their order.
     List {
-        /// Whose.
+        /// Id of the user.
         #[arg(long)]
         user: String,
     },
     /// Create a folder; prints its id.
     Create {
-        /// Whose.
+        /// Id of the user.
         #[arg(long)]
         user: String,
-        /// What to call it.
+        /// Name.
         #[arg(value_parser = name)]
         name: String,
         #[command(flatten)]
@@ -46,23 +46,23 @@ enum Verb {
     },
     /// Change a folder.
     Update {
-        /// Whose.
+        /// Id of the user.
         #[arg(long)]
         user: String,
         /// Its id.
         id: String,
-        /// What to call it.
+        /// Name.
         #[arg(long, value_parser = name)]
         name: Option<String>,
         #[command(flatten)]
         look: Look,
-        /// Without a description nothing is filed there by itself.
+        /// Remove the description, so that nothing is filed there automatically.
         #[arg(long, conflicts_with = "description")]
         no_description: bool,
     },
     /// Delete a folder; its conversations stay and are in none.
     Delete {
-        /// Whose.
+        /// Id of the user.
         #[arg(long)]
         user: String,
         /// Its id.
@@ -73,16 +73,16 @@ enum Verb {
 /// What both creating and changing can set.
 #[derive(Args, Debug)]
 struct Look {
-    /// A rule in words: conversations that fit it are filed there by themselves.
+    /// Rule in words; conversations that fit it are filed there.
     #[arg(long, value_name = "WORDS", value_parser = description)]
     description: Option<String>,
-    /// As #RRGGBB.
+    /// Color as #RRGGBB.
     #[arg(long, value_parser = color)]
     color: Option<String>,
-    /// The name of an icon.
+    /// Name of an icon.
     #[arg(long, value_parser = icon)]
     icon: Option<String>,
-    /// Its place among the person's folders, from 0.
+    /// Position among the user's folders, from 0.
     #[arg(long, value_parser = clap::value_parser!(i32).range(0..))]
     order: Option<i32>,
 }

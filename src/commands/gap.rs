@@ -1,4 +1,4 @@
-//! A database that is away while somebody watches: restarts and failovers are what people watch.
+//! A database that does not answer while a command watches: restarts and failovers are what operators watch.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ impl Gap {
         Self { has_answered: true, since: None }
     }
 
-    /// What was seen; `None` while the database is away, which is said once, as is its return.
+    /// The value that was read; `None` while the database does not answer, which is printed once, as is its return.
     ///
     /// # Errors
     /// What does not pass by itself, a gap that lasts too long, and a database that has never answered: then it is

@@ -45,7 +45,7 @@ enum Verb {
     },
     /// Watch the queues, or one job, as they change.
     Watch(watch::Watch),
-    /// Queue dead letters again, once their cause is fixed: one, or all that a filter finds.
+    /// Run dead letters again: one, or all that a filter finds.
     Replay(replay::Replay),
     /// Mark dead letters as settled: one, or all that a filter finds.
     Discard(discard::Discard),
@@ -84,7 +84,7 @@ fn no_job(id: &str) -> anyhow::Error {
     Exit::NotFound(format!("there is no job {id}")).into()
 }
 
-/// Whether a moment is one of those that are told with four digits for the year: the database knows fewer years than
+/// Whether a moment has a year of four digits: the database knows fewer years than
 /// can be typed, and nothing happened in the others.
 pub(crate) fn is_told(at: Timestamp) -> bool {
     (1..=9999).contains(&at.year())
@@ -95,7 +95,7 @@ fn several(number: i64, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
 }
 
-/// A refusal with the state that refused: whoever reads it need not look it up.
+/// A refusal with the state that refused, so that the reader need not look it up.
 async fn refused(ledger: &Ledger, id: &str, refusal: Refusal) -> String {
     let state = match ledger.job_page(&JobId::from_text(id.to_owned())).await {
         Ok(Some(page)) => format!(" (it is {})", page.view.job.state.status()),

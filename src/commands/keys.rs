@@ -31,25 +31,25 @@ pub(crate) struct Keys {
 enum Verb {
     /// Create a key; its text is printed once and never again.
     Create {
-        /// Whose.
+        /// Id of the user.
         #[arg(long)]
         user: String,
-        /// What to call it.
+        /// Name.
         #[arg(long, default_value = "key", value_parser = named::name)]
         name: String,
-        /// What it may do; omitted: everything.
+        /// Scopes, separated by commas; all by default.
         #[arg(long, value_delimiter = ',')]
         scopes: Option<Vec<String>>,
     },
     /// List a person's keys.
     List {
-        /// Whose.
+        /// Id of the user.
         #[arg(long)]
         user: String,
     },
     /// Revoke a key at once.
     Revoke {
-        /// Whose.
+        /// Id of the user.
         #[arg(long)]
         user: String,
         /// Which.
@@ -117,7 +117,7 @@ pub(crate) async fn create(
     Ok((id, text.plaintext))
 }
 
-/// A key that nobody has seen is of no use, and lives: it is taken back. Says what became of it.
+/// A key that was never shown is useless, and lives: it is revoked. Reports the outcome.
 async fn unseen(ledger: &Ledger, user: &UserId, id: &str) -> String {
     match ledger.revoke_key(user, id).await {
         Ok(_) => format!("the key {id} could not be shown and was revoked again"),

@@ -24,10 +24,10 @@ pub(crate) struct Live {
 enum Verb {
     /// List live conversations, those that are processed first at the top.
     List {
-        /// Of one user.
+        /// Only of this user.
         #[arg(long, value_name = "ID")]
         user: Option<String>,
-        /// At most this many.
+        /// Maximum number of rows.
         #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(i64).range(1..=1000))]
         limit: i64,
     },

@@ -10,7 +10,7 @@ use super::stdout;
 /// Print the manual page, or write one per command into a folder.
 #[derive(Args, Debug)]
 pub(crate) struct Man {
-    /// Write listen.1, listen-jobs.1, listen-jobs-replay.1, … into this folder instead.
+    /// Write one page per command into this folder: listen.1, listen-jobs.1, ….
     #[arg(long, value_name = "DIR")]
     into: Option<PathBuf>,
 }

@@ -31,7 +31,7 @@ pub(super) async fn run(migrate: Migrate) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A schema that this program can work with. Migrations are told by their versions.
+/// A schema that this program can work with. Migrations are identified by their versions.
 pub(super) struct Schema {
     /// What was missing.
     applied: Vec<i64>,
@@ -53,7 +53,7 @@ impl Schema {
     }
 }
 
-/// Brings the schema up to date. One that is newer than this program is left as it is: whoever goes back to an older version
+/// Brings the schema up to date. One that is newer than this program is left as it is: a rollback to an older version
 /// finds it so.
 ///
 /// # Errors

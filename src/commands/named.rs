@@ -17,7 +17,7 @@ pub(super) fn bounded(words: &str, min: usize, max: usize) -> Result<String, Str
     }
 }
 
-/// An id of an operator's own making. It stands in addresses and tables: what breaks a line or means another folder is none.
+/// An id that an operator chose. It stands in addresses and tables: one that breaks a line or means another folder is refused.
 pub(super) fn id(words: &str) -> Result<String, String> {
     let id = bounded(words, 1, LONGEST_ID)?;
     match id.chars().any(char::is_control) || matches!(id.as_str(), "." | "..") {

@@ -31,7 +31,7 @@ pub(crate) struct Replays {
 enum Verb {
     /// List them, newest first.
     List {
-        /// At most this many.
+        /// Maximum number of rows.
         #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(i64).range(1..=1000))]
         limit: i64,
     },
@@ -39,10 +39,10 @@ enum Verb {
     Show {
         /// Its id.
         id: String,
-        /// Items behind this place.
+        /// Continue behind this item.
         #[arg(long, default_value_t = 0, value_name = "POSITION")]
         after: i32,
-        /// Items at most.
+        /// Maximum number of items.
         #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(i64).range(0..=10_000))]
         limit: i64,
     },
@@ -51,11 +51,11 @@ enum Verb {
         /// Its id.
         id: String,
     },
-    /// Replay nothing more for now.
+    /// Pause a bulk replay; jobs already replayed go on.
     Pause(Change),
-    /// Go on.
+    /// Resume a bulk replay.
     Resume(Change),
-    /// Replay nothing more, for good; what was replayed goes on.
+    /// Cancel a bulk replay for good; jobs already replayed go on.
     Cancel(Change),
 }
 
@@ -188,7 +188,7 @@ fn show(view: &ReplayView, items: &[ReplayItem], as_json: bool) -> anyhow::Resul
         ),
         ("caps", format!("{} a minute, {} unfinished at once", view.per_minute, view.in_flight)),
         ("asked for", format!("{} by {}: {}", time(view.created_at), view.operator, view.reason)),
-        ("worked off by", view.executor.clone().unwrap_or_else(|| "nobody yet".to_owned())),
+        ("worked off by", view.executor.clone().unwrap_or_else(|| "no process yet".to_owned())),
     ] {
         field(name, &value)?;
     }

@@ -43,7 +43,7 @@ pub(crate) async fn run(config: Config, spans: Option<SpanCounts>) -> anyhow::Re
 /// A running process of the service.
 pub(crate) struct Service {
     tasks: TaskTracker,
-    /// Where the API listens, if this process has that role.
+    /// Where the API listens, or the run route of a worker alone.
     pub(crate) api: Option<SocketAddr>,
     /// Where metrics and health are.
     pub(crate) admin: SocketAddr,
@@ -55,10 +55,7 @@ pub(crate) struct Service {
 /// When an address cannot be listened on, or a part cannot be made.
 pub(crate) async fn start(app: &App, lifecycle: &Lifecycle) -> anyhow::Result<Service> {
     // Before anything runs: a process that has no place to listen must leave no trace.
-    let api = match app.config.has(Role::Api) {
-        true => Some(bind(app.config.addr, "LISTEN_ADDR").await?),
-        false => None,
-    };
+    let api = bind_public(&app.config).await?;
     let desk = bind(app.config.admin_addr, "LISTEN_ADMIN_ADDR").await?;
     let tasks = TaskTracker::new();
     let health = app.start_worker(&tasks, lifecycle, app.tally.clone())?;
@@ -68,6 +65,7 @@ pub(crate) async fn start(app: &App, lifecycle: &Lifecycle) -> anyhow::Result<Se
         false => lifecycle.clone(),
     };
     app.start_keyed(&tasks, &front);
+    app.start_tasks(&tasks, lifecycle);
     app.start_live(&tasks, &front);
     app.start_repair(&tasks, lifecycle)?;
     app.start_wakes(&tasks, &front);
@@ -83,7 +81,7 @@ pub(crate) async fn start(app: &App, lifecycle: &Lifecycle) -> anyhow::Result<Se
         .layer(from_fn(api::run_requests_to_completion));
     let refused = connections::refusals(&app.registry).context("registering metrics")?;
     let limits = app.config.public_connections(connections::raise_open_files());
-    if app.config.has(Role::Api) && limits.all < app.config.connections {
+    if api.is_some() && limits.all < app.config.connections {
         tracing::warn!(
             connections = limits.all,
             "fewer connections than LISTEN_CONNECTIONS: the limit of open files (ulimit -n) is too small for more"
@@ -91,7 +89,7 @@ pub(crate) async fn start(app: &App, lifecycle: &Lifecycle) -> anyhow::Result<Se
     }
     // Nothing can fail any more: now this process may be known to others.
     presence::start(app, &tasks, lifecycle);
-    // The API first: whoever is told "ready" by the admin address must find it listening.
+    // The API first: a client that the admin address calls ready must find it listening.
     let api = api.map(|(listener, addr)| {
         let connections = Connections::new(limits, refused.clone());
         attend(&tasks, listener, app.router(), connections, front.soft.clone(), app.farewell());
@@ -112,7 +110,7 @@ impl Service {
         self.tasks.close();
         let admin = lifecycle.hard.clone();
         let others = async {
-            // The admin listener stays up while runs drain, so that somebody can watch them: it is the last task.
+            // The admin listener stays up while runs drain, so that operators can watch them: it is the last task.
             while self.tasks.len() > 1 {
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
@@ -151,6 +149,21 @@ pub(crate) async fn listen(
     Ok(bound)
 }
 
+/// Takes the public address: for the API, or for the run route of a worker alone. Where nobody may deliver, a worker that finds the
+/// address taken, by an API on the same machine, does without.
+async fn bind_public(config: &Config) -> anyhow::Result<Option<(TcpListener, SocketAddr)>> {
+    if !config.takes_deliveries() {
+        return Ok(None);
+    }
+    match bind(config.addr, "LISTEN_ADDR").await {
+        Err(error) if !config.has(Role::Api) && !config.tasks.has_invoker() => {
+            tracing::info!(%error, "nothing can be delivered to this process");
+            Ok(None)
+        }
+        bound => bound.map(Some),
+    }
+}
+
 /// Takes the address that the setting `name` holds.
 async fn bind(addr: SocketAddr, name: &'static str) -> anyhow::Result<(TcpListener, SocketAddr)> {
     let listener = TcpListener::bind(addr).await.with_context(|| format!("listening on {addr} ({name})"))?;
@@ -158,8 +171,8 @@ async fn bind(addr: SocketAddr, name: &'static str) -> anyhow::Result<(TcpListen
     Ok((listener, bound))
 }
 
-/// Serves `router` until `stop`; requests in flight finish first, for as long as `farewell`: a client that never sends
-/// the rest of its request holds nobody up.
+/// Serves `router` until `stop`; requests in flight finish first, for as long as the grace period: a client that never sends
+/// the rest of its request delays no shutdown.
 fn attend(
     tasks: &TaskTracker,
     listener: TcpListener,

@@ -1,4 +1,4 @@
-//! What commands say on stdout, where it may not get: a full disk is an error, a reader that has enough is none.
+//! What commands print on stdout: a full disk is an error, a closed pipe is not.
 
 use std::{
     fmt::{Arguments, Display},
@@ -20,7 +20,7 @@ pub(crate) use say;
 /// Writes words and the end of a line at once, without colours where none are wanted. [`say`] writes them down.
 ///
 /// # Errors
-/// When stdout cannot be written to, for another reason than that nobody reads it any more.
+/// When stdout cannot be written to, for another reason than a closed pipe.
 pub(crate) fn line(words: Arguments<'_>) -> anyhow::Result<()> {
     write_to(anstream::stdout().lock(), format!("{words}\n").as_bytes()).context("writing to stdout")
 }
@@ -34,13 +34,13 @@ pub(super) fn plain(text: impl Display) -> String {
 /// Writes all of a document, as it is.
 ///
 /// # Errors
-/// When stdout cannot be written to, for another reason than that nobody reads it any more.
+/// When stdout cannot be written to, for another reason than a closed pipe.
 pub(super) fn write(text: &[u8]) -> io::Result<()> {
     write_to(io::stdout().lock(), text)
 }
 
-/// Waits until nobody reads stdout any more, for what would go on for ever. A file is always read, and so is whatever does not
-/// tell.
+/// Waits until stdout is closed, for what would go on for ever. A file is never closed, and neither is what cannot
+/// report it.
 pub(super) async fn unread() {
     let pipe = io::stdout().as_fd().try_clone_to_owned().and_then(Sender::from_owned_fd_unchecked);
     match pipe {
@@ -50,7 +50,7 @@ pub(super) async fn unread() {
     }
 }
 
-/// Whoever reads no further (`| head -1`) has what they wanted.
+/// A closed pipe (`| head -1`) is no error.
 fn write_to(mut out: impl Write, text: &[u8]) -> io::Result<()> {
     match out.write_all(text).and_then(|()| out.flush()) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),

@@ -6,7 +6,7 @@ use comfy_table::{Cell, Color, ColumnConstraint, ContentArrangement, Table, pres
 use ledger::Ledger;
 
 use super::stdout::{plain, say};
-use crate::database;
+use crate::{config, database, exit::Exit};
 
 /// Where the ledger is, and how to answer.
 #[derive(Args, Clone, Debug)]
@@ -14,6 +14,16 @@ pub(crate) struct Asked {
     /// Where PostgreSQL is.
     #[arg(long, env = "DATABASE_URL", hide_env_values = true, value_name = "URL", global = true)]
     database_url: Option<String>,
+    /// The key under which secrets are stored, as `serve` has it.
+    #[arg(
+        long,
+        env = "LISTEN_SECRETS_KEY",
+        hide = true,
+        hide_env_values = true,
+        value_name = "KEY",
+        global = true
+    )]
+    secrets_key: Option<String>,
     /// Print one JSON document.
     #[arg(long, global = true)]
     pub(crate) json: bool,
@@ -25,8 +35,15 @@ impl Asked {
     /// # Errors
     /// When no database is named, or what is named is no database's URL.
     pub(crate) fn ledger(&self) -> anyhow::Result<Ledger> {
-        let settings = ledger::Settings { connections: 4, ..ledger::Settings::default() };
+        let secrets =
+            config::secrets(self.secrets_key.as_deref()).map_err(|wrong| Exit::Usage(wrong.to_string()))?;
+        let settings = ledger::Settings { connections: 4, secrets, ..ledger::Settings::default() };
         Ok(Ledger::new(database::options(self.database_url.as_deref())?, settings))
+    }
+
+    /// Whether there is a key to store secrets under.
+    pub(crate) fn has_secrets_key(&self) -> bool {
+        self.secrets_key.is_some()
     }
 }
 
@@ -57,7 +74,7 @@ fn table(headings: &[&str], rows: Vec<Vec<String>>) -> Table {
     table
 }
 
-/// Prints a line of a page about one thing: what is told, and how it is.
+/// Prints a line of a page about one object: label and value.
 ///
 /// # Errors
 /// When stdout cannot be written to.

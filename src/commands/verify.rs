@@ -19,21 +19,21 @@ use crate::exit::Exit;
 pub(crate) struct Verify {
     #[command(flatten)]
     asked: Asked,
-    /// Offending rows to print of each check.
+    /// Maximum number of offending rows to print per check.
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(i64).range(1..=10_000))]
     limit: i64,
-    /// First count finished jobs anew and set their totals right; needs --reason.
+    /// Recount finished jobs first and correct their totals; needs --reason.
     #[arg(long, requires = "reason")]
     fix_totals: bool,
-    /// Why: recorded with the recount.
+    /// Reason, recorded with the recount.
     #[arg(long, value_name = "WORDS", value_parser = reason, requires = "fix_totals")]
     reason: Option<String>,
-    /// Who: recorded with the recount.
+    /// Operator, recorded with the recount.
     #[arg(long, env = "USER", default_value = "operator", value_name = "NAME")]
     operator: String,
 }
 
-/// Asks every check. 1 when one of them found somebody.
+/// Runs every check. 1 when one of them found something.
 ///
 /// # Errors
 /// When the database does not answer.

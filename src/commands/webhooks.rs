@@ -32,10 +32,10 @@ pub(crate) struct Webhooks {
 enum Verb {
     /// List endpoints that fail or were disabled because they did; with --user, all of that person's.
     List {
-        /// Whose.
+        /// Id of the user.
         #[arg(long, value_name = "ID")]
         user: Option<String>,
-        /// At most this many.
+        /// Maximum number of rows.
         #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(i64).range(1..=1000))]
         limit: i64,
     },
@@ -43,7 +43,7 @@ enum Verb {
     Show {
         #[command(flatten)]
         which: Which,
-        /// Deliveries at most.
+        /// Maximum number of deliveries.
         #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(i64).range(0..=1000))]
         limit: i64,
     },
@@ -51,7 +51,7 @@ enum Verb {
     Recover {
         #[command(flatten)]
         which: Which,
-        /// What happened at most so long ago: 90s, 15m, 2h, 7d.
+        /// Age of the oldest event to recover: 90s, 15m, 2h, 7d.
         #[arg(long, value_name = "AGE", value_parser = age)]
         since: chrono::Duration,
         #[command(flatten)]
@@ -68,7 +68,7 @@ enum Verb {
 
 #[derive(Args, Debug)]
 struct Which {
-    /// Whose.
+    /// Id of the user.
     #[arg(long, value_name = "ID")]
     user: String,
     /// The endpoint.
@@ -172,7 +172,7 @@ async fn show(ledger: &Ledger, which: &Which, limit: i64, as_json: bool) -> anyh
     table::print(&["delivery", "event", "status", "tries", "answer", "error", "made"], rows.collect())
 }
 
-/// Batch by batch, so that nobody's rows are locked for long.
+/// Batch by batch, so that no rows are locked for long.
 async fn recover(
     ledger: &Ledger,
     which: &Which,

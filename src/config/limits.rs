@@ -31,9 +31,16 @@ impl Config {
         install_crypto();
         let speech =
             self.live.speech().engine(Arc::new(NoMeter), [0; 32]).err().map(|wrong| wrong.to_string());
+        let secrets = self.apps.secrets().err().map(|wrong| wrong.to_string());
         let door = self.door().err().map(|wrong| wrong.to_string());
-        let all = ranges.chain(together).chain(unreadable.into_iter().flatten()).chain(door).chain(speech);
-        all.chain(self.traces.problems()).collect()
+        let all = ranges
+            .chain(together)
+            .chain(unreadable.into_iter().flatten())
+            .chain(door)
+            .chain(secrets)
+            .chain(speech);
+        let is_task_queue = self.finalization_dispatch_mode == Dispatch::CloudTasks;
+        all.chain(self.tasks.problems(is_task_queue)).chain(self.traces.problems()).collect()
     }
 
     /// The same for a process that runs on a database of the operator's.
@@ -51,6 +58,7 @@ impl Config {
             ("LISTEN_FINALIZATION_CONCURRENCY", count(self.finalization_concurrency), 1..=MANY),
             ("LISTEN_CREATION_CONCURRENCY", count(self.creation_concurrency), 1..=MANY),
             ("LISTEN_CREATE_WAIT_SECONDS", self.create_wait_seconds, 0..=54),
+            ("LISTEN_TOOL_TIMEOUT_SECONDS", self.apps.tool_timeout_seconds, 5..=110),
             ("LISTEN_DRAIN_SECONDS", self.drain_seconds, 0..=60),
             ("LISTEN_FINALIZATION_MAX_ATTEMPTS", self.finalization_max_attempts.into(), 1..=1_000),
             ("LISTEN_FINALIZATION_MAX_CRASHES", self.finalization_max_crashes.into(), 1..=1_000),
@@ -89,8 +97,10 @@ impl Config {
                 "the run timeout must be longer than the lease (LISTEN_FINALIZATION_RUN_TIMEOUT_SECONDS)",
             ),
             (
-                self.finalization_dispatch_mode == Dispatch::CloudTasks,
-                "LISTEN_FINALIZATION_DISPATCH_MODE=cloud_tasks is not built yet: use postgres",
+                self.finalization_dispatch_mode == Dispatch::CloudTasks
+                    && !(15..=1_800).contains(&self.finalization_run_timeout_seconds),
+                "LISTEN_FINALIZATION_RUN_TIMEOUT_SECONDS must be 15 to 1800 with \
+                 LISTEN_FINALIZATION_DISPATCH_MODE=cloud_tasks: a task queue waits no longer for a delivery",
             ),
             (
                 is_inline && !(self.has(Role::Api) && self.has(Role::Worker)),
@@ -98,7 +108,7 @@ impl Config {
                  postgres, in every process, to part them",
             ),
             (
-                self.has(Role::Api) && self.addr == self.admin_addr && self.addr.port() != 0,
+                self.takes_deliveries() && self.addr == self.admin_addr && self.addr.port() != 0,
                 "LISTEN_ADDR and LISTEN_ADMIN_ADDR are the same address: each needs its own",
             ),
         ]

@@ -28,34 +28,34 @@ pub(crate) enum Switch {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Live audio")]
 pub(crate) struct LiveConfig {
-    /// Live sockets at once in one process.
+    /// Concurrent live sockets in one process.
     #[arg(long, env = "LISTEN_LIVE_SESSIONS", default_value_t = 1_000, value_name = "N")]
     pub(crate) live_sessions: usize,
-    /// Serve the page to speak to, /live, at the public address.
+    /// Serve the live page, /live; `dev` always does.
     #[arg(long, env = "LISTEN_LIVE_PAGE", default_value = "off", value_name = "SWITCH")]
     pub(crate) live_page: Switch,
-    /// What recognizes speech.
+    /// Speech engine; `auto` is Deepgram if its key is set, else the server below if its URL is set, else none.
     #[arg(long, env = "LISTEN_SPEECH_ENGINE", default_value = "auto", value_name = "ENGINE")]
     speech_engine: SpeechEngine,
-    /// A server with the OpenAI API for audio, such as http://127.0.0.1:8000/v1.
+    /// OpenAI-compatible server for audio, such as http://127.0.0.1:8000/v1.
     #[arg(long, env = "LISTEN_SPEECH_BASE_URL", value_name = "URL")]
     speech_base_url: Option<String>,
-    /// Its key.
+    /// Key for that server.
     #[arg(long, env = "LISTEN_SPEECH_API_KEY", hide_env_values = true, value_name = "KEY")]
     speech_api_key: Option<String>,
     /// Its model.
     #[arg(long, env = "LISTEN_SPEECH_MODEL", default_value = "gpt-transcribe", value_name = "MODEL")]
     speech_model: String,
-    /// The path of its transcriptions.
+    /// Path of its transcriptions.
     #[arg(long, env = "LISTEN_SPEECH_PATH", default_value = "/audio/transcriptions", value_name = "PATH")]
     speech_path: String,
-    /// Requests to it at once.
+    /// Concurrent requests to that server.
     #[arg(long, env = "LISTEN_SPEECH_CONCURRENCY", default_value_t = 16, value_name = "N")]
     pub(crate) speech_concurrency: usize,
-    /// A key of Deepgram's.
+    /// Deepgram key.
     #[arg(long, env = "LISTEN_DEEPGRAM_API_KEY", hide_env_values = true, value_name = "KEY")]
     deepgram_api_key: Option<String>,
-    /// Deepgram's address.
+    /// Deepgram address.
     #[arg(
         long,
         env = "LISTEN_DEEPGRAM_BASE_URL",
@@ -63,7 +63,7 @@ pub(crate) struct LiveConfig {
         value_name = "URL"
     )]
     deepgram_base_url: String,
-    /// Deepgram's model.
+    /// Deepgram model.
     #[arg(long, env = "LISTEN_DEEPGRAM_MODEL", default_value = "nova-3", value_name = "MODEL")]
     deepgram_model: String,
 }

@@ -2,7 +2,7 @@
 
 use crate::database;
 
-/// `USER@HOST:PORT/DATABASE`, with a socket's directory for the host where there is one; `None` when the URL is none.
+/// `USER@HOST:PORT/DATABASE`, with a socket's directory for the host where there is one; `None` when the URL is invalid.
 pub(crate) fn shown(url: Option<&str>) -> Option<String> {
     let (options, _) = database::read(url).ok()?;
     let host = match options.get_socket() {

@@ -112,10 +112,10 @@ impl Asked {
     }
 
     /// The query string of the page behind `place`.
-    pub(super) fn query_behind(&self, place: &JobCursor) -> String {
-        let place = write_place(place.at, place.job.as_str());
+    pub(super) fn query_behind(&self, position: &JobCursor) -> String {
+        let position = write_place(position.at, position.job.as_str());
         let mut pairs = self.pairs().to_vec();
-        pairs.push(("after", &place));
+        pairs.push(("after", &position));
         query(&pairs)
     }
 

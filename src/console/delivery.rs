@@ -103,7 +103,7 @@ fn sentence(line: &DeliveryLine) -> String {
         "pending" => "will be tried by itself",
         "sending" => "is under way",
         "delivered" => "got through",
-        "exhausted" => "was given up: nobody tries it again, unless it is asked for",
+        "exhausted" => "was given up: it is not tried again, unless it is asked for",
         _ => "was cancelled: the endpoint wanted no more, or what it was about is gone",
     };
     format!("{tries}, and {then}.")
@@ -129,7 +129,7 @@ fn error(code: &str) -> &'static str {
         "unreachable" => "could not be reached",
         "refused_address" => "its address may not be called",
         "status" => "the answer was not a 2xx",
-        "abandoned" => "whoever sent it died",
+        "abandoned" => "its sender died",
         "unreadable" => "what it is about could not be read",
         _ => "something else",
     }

@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 /// How visitors are known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Door {
-    /// Nobody is known: this machine may read, nobody may act.
+    /// No key is configured: this machine may read, no visitor may act.
     ThisMachine,
     /// By keys of which the SHA-256 was given.
     Keys(Vec<Key>),
@@ -36,7 +36,7 @@ pub(crate) enum BadDoor {
     )]
     Key,
     /// Two entries of one name.
-    #[error("LISTEN_CONSOLE_KEYS names somebody twice")]
+    #[error("LISTEN_CONSOLE_KEYS has one name twice")]
     Twice,
     /// Not a header's name.
     #[error("LISTEN_CONSOLE_USER_HEADER must be the name of a header")]
@@ -73,7 +73,7 @@ impl Door {
         }
     }
 
-    /// The name and whether they may act, of whoever has `key`.
+    /// The name and whether they may act, of the owner of `key`.
     pub(super) fn whose(&self, key: &str) -> Option<(&str, bool)> {
         let Self::Keys(keys) = self else { return None };
         // Digests are compared: how long that takes tells nothing of a key.

@@ -1,4 +1,4 @@
-//! One endpoint of somebody's: how it does, what it was told, and what operators did about it.
+//! One endpoint: its health, its deliveries, and what operators did about it.
 
 use askama::Template;
 use axum::{extract::State, response::Response};

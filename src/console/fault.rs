@@ -23,7 +23,7 @@ pub(super) enum Fault {
     Refused(String),
     /// What was typed cannot be read.
     Unreadable(String),
-    /// Nobody is known, and this is not the machine itself.
+    /// No key is configured, and this is not the machine itself.
     Closed,
     /// The proxy did not say who it is.
     Unnamed,
@@ -45,6 +45,8 @@ pub(super) enum Fault {
     Schema,
     /// The database answers, and what a page of ours asked of it cannot be done.
     Defect,
+    /// A template cannot be written: a defect of ours, whatever the database does.
+    Unwritten,
 }
 
 impl From<ledger::Error> for Fault {
@@ -67,7 +69,7 @@ impl From<ledger::Error> for Fault {
     }
 }
 
-/// Why nothing is said to be done: a fault of whoever acts. A commit whose answer was lost, or the batches before the one
+/// Why nothing is reported as done: a fault of an action. A commit whose answer was lost, or the batches before the one
 /// that failed, may have changed something.
 #[derive(Debug)]
 pub(super) struct Undone(Fault);
@@ -128,7 +130,7 @@ impl Fault {
             ),
             Self::Unnamed => (
                 StatusCode::UNAUTHORIZED,
-                "Nobody said who you are",
+                "Sign in first",
                 "The proxy in front of the console did not send the header of LISTEN_CONSOLE_USER_HEADER."
                     .to_owned(),
             ),
@@ -180,7 +182,19 @@ impl Fault {
                 "That did not work",
                 "The database answers. What this page asked of it failed, and would fail again; the log says why.".to_owned(),
             ),
+            Self::Unwritten => (
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "This page cannot be written",
+                "That is a defect of listen, and not of the database. Nothing was changed; the log says more.".to_owned(),
+            ),
         }
+    }
+}
+
+impl From<askama::Error> for Fault {
+    fn from(error: askama::Error) -> Self {
+        tracing::error!(%error, "a page of the console could not be written");
+        Self::Unwritten
     }
 }
 
@@ -188,5 +202,16 @@ impl IntoResponse for Fault {
     fn into_response(self) -> Response {
         let (status, heading, text) = self.words();
         render_as(status, &Message { frame: Frame::bare(heading), text })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_that_cannot_be_written_is_not_blamed_on_the_database() {
+        let (status, heading, _) = Fault::from(askama::Error::Fmt).words();
+        assert_eq!((status, heading), (StatusCode::INTERNAL_SERVER_ERROR, "This page cannot be written"));
     }
 }

@@ -28,6 +28,7 @@ pub(super) struct Page {
     is_dead: bool,
     code: Option<&'static str>,
     why: Sentence,
+    cause: Option<Sentence>,
     guard: &'static str,
     /// The way of a job: (status, words, whether it is here).
     way: Vec<(&'static str, &'static str, bool)>,
@@ -51,6 +52,7 @@ struct Edge {
     worker: Option<String>,
     again: Option<Moment>,
     stages: Vec<(String, String)>,
+    cause: Option<String>,
 }
 
 /// `GET /console/jobs/{id}`.
@@ -81,6 +83,7 @@ pub(super) async fn page(ledger: &Ledger, frame: Frame, id: String) -> Result<Pa
         is_dead: matches!(job.state, JobState::DeadLetter { .. }),
         code: show::code(job),
         why: Sentence::new(page.why.to_string()),
+        cause: show::cause_words(&page).map(Sentence::new),
         guard: page.why.guard(),
         way: way(name),
         facts: facts(&page, budget.as_ref()),
@@ -93,7 +96,7 @@ pub(super) async fn page(ledger: &Ledger, frame: Frame, id: String) -> Result<Pa
     })
 }
 
-/// A job's page, or that there is none.
+/// A job's page, or 404.
 pub(super) async fn read(ledger: &Ledger, id: &str) -> Result<JobPage, Fault> {
     let page = ledger.job_page(&JobId::from_text(id.to_owned())).await?;
     page.ok_or_else(|| Fault::Missing(format!("There is no job {id}.")))
@@ -147,5 +150,6 @@ fn edge(event: &Event, page: &JobPage) -> Edge {
         worker: event.worker.clone(),
         again: ahead.map(|ready_at| Moment::new(ready_at, page.at)),
         stages: event.stages.iter().map(|(stage, took)| (stage.clone(), millis(f64::from(*took)))).collect(),
+        cause: event.cause.as_ref().map(ToString::to_string),
     }
 }

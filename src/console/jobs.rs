@@ -67,19 +67,19 @@ pub(super) async fn list(
 live_page!(Page);
 
 /// The page as it is now.
-pub(super) async fn page(ledger: &Ledger, frame: Frame, asked: Asked) -> Result<Page, Fault> {
+pub(super) async fn page(ledger: &Ledger, frame: Frame, request: Asked) -> Result<Page, Fault> {
     let now = ledger.now().await?;
-    let filter = asked.filter(now, PAGE)?;
+    let filter = request.filter(now, PAGE)?;
     let page = ledger.jobs_page(&filter).await?;
     Ok(Page {
         frame,
         statuses: STATUSES.map(|name| (name, status(name))).into(),
         codes: FailureCode::ALL.iter().map(|code| code.as_str()).collect(),
         jobs: page.jobs.iter().map(|view| row(view, filter.admitted_at(view), now)).collect(),
-        next: page.next.as_ref().map(|place| asked.query_behind(place)),
-        is_first: asked.after.is_empty(),
-        replay: (filter.is_dead() && !page.jobs.is_empty()).then(|| asked.query()),
-        asked,
+        next: page.next.as_ref().map(|place| request.query_behind(place)),
+        is_first: request.after.is_empty(),
+        replay: (filter.is_dead() && !page.jobs.is_empty()).then(|| request.query()),
+        asked: request,
     })
 }
 

@@ -134,10 +134,7 @@ pub(super) fn views<P>(
 ) -> Result<Views, Fault> {
     let mut written = |may_act| {
         frame(page).watch(may_act);
-        write(page).map(Arc::from).map_err(|error| {
-            tracing::error!(%error, "a part of a page could not be written");
-            Fault::Database
-        })
+        Ok::<_, Fault>(Arc::from(write(page)?))
     };
     Ok(Views { reader: written(false)?, operator: written(true)? })
 }

@@ -76,7 +76,7 @@ fn cookie(value: &str, seconds: u64, is_tls: bool) -> String {
     format!("{COOKIE}={value}; Path=/console; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}")
 }
 
-/// Pages of the console alone: nobody is sent elsewhere.
+/// Pages of the console only: no redirect elsewhere.
 fn ours(next: &str) -> &str {
     let is_ours = next == "/console" || next.starts_with("/console/") || next.starts_with("/console?");
     if is_ours && !next.starts_with("/console/login") && next.chars().all(|letter| letter.is_ascii_graphic())

@@ -23,7 +23,7 @@ use crate::{commands::replays::hands, wiring::chance};
 
 /// Jobs a minute and unfinished at once, unless the operator says otherwise.
 const CAPS: (i32, i32) = (600, 16);
-/// A long list is counted, or frozen, within the minute that the ledger gives it; longer than this, nobody is there.
+/// A long list is counted, or frozen, within the minute that the ledger gives it; longer than this, the database is not there.
 const PATIENCE: Duration = Duration::from_secs(75);
 
 /// `GET /console/replays/new`.

@@ -56,7 +56,7 @@ pub(super) async fn ask_discard(
     Ok(Confirm {
         sentences: vec![
             page.why.to_string(),
-            "The dead letter is marked as settled: it stays as it is, and nobody is asked to look at it any more."
+            "The dead letter is marked as settled: it stays as it is, and needs no more attention."
                 .to_owned(),
         ],
         subject: id,

@@ -16,10 +16,8 @@ use super::{
 };
 use crate::concerns::{self, Concern};
 
-/// A ready job that waits longer than this needs somebody.
+/// A ready job that waits longer than this needs attention.
 const LONG_WAIT: f64 = 60.0;
-/// The reconciler passes every five minutes.
-const SILENCE: i64 = 15 * 60;
 
 #[derive(Template)]
 #[template(path = "overview.html", blocks = ["live"])]
@@ -140,7 +138,7 @@ pub(super) async fn page(ledger: &Ledger, frame: Frame) -> Result<Page, Fault> {
             .map(|(name, jobs)| Count { status: name, words: status(name), jobs: count(*jobs) })
             .collect(),
         slots: count(overview.slots.0 + overview.slots.1),
-        last_round: overview.last_round.map(|round| Moment::new(round, at)),
+        last_round: overview.last_round.map(|round| Moment::new(round.at, at)),
         ended: count(completed),
         failed: count(failed),
         most: count(most),
@@ -171,10 +169,9 @@ fn queue(name: &'static str, overview: &Overview) -> Queue {
     Queue { name, pause: pause.map(|pause| (pause.clone(), Moment::new(pause.paused_at, overview.at))) }
 }
 
-/// What needs somebody, the gravest first.
-fn troubles(overview: &Overview, concerns: &[Concern]) -> Vec<Trouble> {
+/// What needs attention, the gravest first.
+fn troubles(overview: &Overview, alerts: &[Concern]) -> Vec<Trouble> {
     let gauges = &overview.gauges;
-    let silent = overview.last_round.is_none_or(|round| (overview.at - round).num_seconds() > SILENCE);
     let waiting: i64 = overview.dead_letters.iter().map(|dead| dead.waiting).sum();
     let grave = |text: String, link| Trouble { is_grave: true, text: Sentence::new(text), link };
     let mild = |text: String, link| Trouble { is_grave: false, text: Sentence::new(text), link };
@@ -184,22 +181,25 @@ fn troubles(overview: &Overview, concerns: &[Concern]) -> Vec<Trouble> {
     }
     if gauges.orphans > 0 {
         let orphans = count(gauges.orphans);
-        found.push(grave(
-            format!("{orphans} jobs wait, and nobody will look at them: run `listen verify`."),
-            "#processes",
-        ));
+        found
+            .push(grave(format!("{orphans} jobs wait without an owner: run `listen verify`."), "#processes"));
     }
     if gauges.oldest_ready_age > LONG_WAIT {
         let age = lasting(gauges.oldest_ready_age);
         found.push(grave(format!("The oldest ready job waits for {age}."), "/console/jobs?status=queued"));
     }
-    if silent {
-        found.push(grave("The reconciler has not passed for 15 minutes.".to_owned(), "#processes"));
+    match overview.last_round {
+        None => found.push(grave("The reconciler has not finished a round yet.".to_owned(), "#processes")),
+        Some(last) if last.is_silent(overview.at) => {
+            let minutes = (overview.at - last.at).num_minutes();
+            found.push(grave(format!("The reconciler has not passed for {minutes} minutes."), "#processes"));
+        }
+        Some(_) => {}
     }
     for pause in &overview.pauses {
         found.push(mild(format!("The queue {} is paused by {}.", pause.queue, pause.operator), "#queues"));
     }
-    for concern in concerns {
+    for concern in alerts {
         found.push(mild(concern.words.clone(), concern.page));
     }
     if waiting > 0 {

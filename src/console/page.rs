@@ -24,9 +24,9 @@ pub(super) struct Frame {
     pub(super) title: String,
     /// Which entry of the menu it belongs to.
     pub(super) here: &'static str,
-    /// Who looks at it; `None`: nobody that is known.
+    /// Who looks at it; `None`: unknown.
     pub(super) visitor: Option<Visitor>,
-    /// Where it is told of what changes, if it goes on by itself.
+    /// The address of its live events, if it refreshes by itself.
     pub(super) live: Option<String>,
     /// What was just done.
     pub(super) done: Option<&'static str>,
@@ -43,12 +43,12 @@ impl Frame {
         Self { title: title.into(), here: "", visitor: None, live: None, done: None }
     }
 
-    /// A page that goes on by itself, told at `address` below `/console/live`.
+    /// A page that refreshes by itself, with events from `address` below `/console/live`.
     pub(super) fn live(self, address: impl AsRef<str>) -> Self {
         Self { live: Some(format!("/console/live/{}", address.as_ref())), ..self }
     }
 
-    /// Of a page whose live part alone is wanted, for nobody in particular.
+    /// The live part of a page alone, for any visitor.
     pub(super) fn watched() -> Self {
         Self::bare("")
     }
@@ -73,7 +73,7 @@ impl Frame {
         let done = match word {
             Some("replayed") => Some("Replayed. The job is queued again."),
             Some("parked") => Some("Replayed, and parked until its user brings keys."),
-            Some("settled") => Some("Settled. Nobody is asked to look at it any more."),
+            Some("settled") => Some("Settled. It needs no more attention."),
             Some("paused") => Some("Paused."),
             Some("resumed") => Some("Resumed."),
             Some("cancelled") => Some("Cancelled. What was replayed goes on."),
@@ -142,12 +142,13 @@ pub(super) fn render_as(status: StatusCode, page: &impl Template) -> Response {
         Ok(text) => (status, Html(text)).into_response(),
         Err(error) => {
             tracing::error!(%error, "a page of the console could not be written");
+            // Not `Fault`: its page is a template, too.
             StatusCode::INTERNAL_SERVER_ERROR.into_response()
         }
     }
 }
 
-/// What every answer of the console says to browsers: nothing from elsewhere, no script but ours, in nobody's frame,
+/// What every answer of the console says to browsers: nothing from elsewhere, no script but ours, in no frame,
 /// kept nowhere.
 pub(super) async fn guarded(mut request: Request, next: Next) -> Response {
     let nonce = URL_SAFE_NO_PAD.encode(chance().random::<[u8; 16]>());

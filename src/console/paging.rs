@@ -13,7 +13,7 @@ pub(super) fn write_place(at: Timestamp, id: &str) -> String {
     format!("{}.{id}", at.timestamp_micros())
 }
 
-/// What [`write_place`] wrote; `None` when it is none.
+/// What [`write_place`] wrote; `None` when it is invalid.
 pub(super) fn parse_place(word: &str) -> Option<Place> {
     let (micros, id) = word.split_once('.')?;
     let at = Timestamp::from_timestamp_micros(micros.parse().ok()?)?;
@@ -23,7 +23,7 @@ pub(super) fn parse_place(word: &str) -> Option<Place> {
 /// The same from an address; what is empty is the list's beginning.
 ///
 /// # Errors
-/// When it is none.
+/// When it is invalid.
 pub(super) fn read_place(word: &str) -> Result<Option<Place>, Fault> {
     if word.is_empty() {
         return Ok(None);

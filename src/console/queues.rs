@@ -22,7 +22,7 @@ pub(super) async fn ask(
     let (queue, pauses) = read(&queue, &change)?;
     let sentences = match pauses {
         true => vec![
-            format!("No process takes a job from the queue {queue} any more, until somebody resumes it."),
+            format!("No process takes a job from the queue {queue} any more, until an operator resumes it."),
             "Runs that have begun go on. Admissions go on, and wait.".to_owned(),
         ],
         false => vec![

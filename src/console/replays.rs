@@ -150,7 +150,7 @@ fn operation(view: &ReplayView, now: Timestamp) -> Operation {
         reason: view.reason.clone(),
         items: count(i64::from(view.items)),
         caps: format!("{} a minute, {} unfinished at once", view.per_minute, view.in_flight),
-        executor: view.executor.clone().unwrap_or_else(|| "nobody yet".to_owned()),
+        executor: view.executor.clone().unwrap_or_else(|| "no process yet".to_owned()),
         from_scratch: view.from_scratch,
         made: Moment::new(view.created_at, now),
         progress: chart::progress(&parts, view.items),

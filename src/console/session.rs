@@ -54,7 +54,7 @@ pub(super) struct Session {
 }
 
 impl Sessions {
-    /// Begins with `secret`, which nobody else may know.
+    /// Begins with `secret`, which no other process may know.
     pub(super) fn new(secret: [u8; 32]) -> Self {
         let (next, ended) = (AtomicU64::new(0), watch::Sender::default());
         Self { secret, began: Instant::now(), next, ended }
@@ -107,7 +107,7 @@ impl Sessions {
         }
     }
 
-    /// The token that every form of this visitor's carries: nobody else's page can know it.
+    /// The token that every form of this visitor's carries: no other site's page can know it.
     pub(super) fn token(&self, visit: &str) -> String {
         self.sign("form", visit)
     }

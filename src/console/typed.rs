@@ -1,4 +1,4 @@
-//! What addresses and forms say, read so that whatever cannot be is told on a page of ours.
+//! What addresses and forms say, read so that every invalid value is answered with a page of ours.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 
 use super::{Console, fault::Fault};
 
-/// The parts of a path, as axum reads them. Where one can be nobody's name, there is no such page.
+/// The parts of a path, as axum reads them. A part that can be no name is 404.
 pub(super) struct Path<T>(pub(super) T);
 
 /// A query string, as axum reads it. What cannot be read is said, and not which words of the reader's could not.

@@ -18,7 +18,7 @@ use super::{
     typed::Form,
 };
 
-/// Somebody who may read.
+/// A visitor who may read.
 #[derive(Clone, Debug)]
 pub(super) struct Visitor {
     /// As actions are recorded.
@@ -34,14 +34,14 @@ pub(super) struct Visitor {
 }
 
 impl Visitor {
-    /// Somebody of whom is known what they may do, and nothing else.
+    /// A visitor of whom only the role is known.
     pub(super) fn somebody(may_act: bool) -> Self {
         let (name, token) = (String::new(), String::new());
         Self { name, may_act, session: None, token, nonce: Nonce::default() }
     }
 }
 
-/// Somebody who may act, and did so with a form of ours. There is no other way to an [`OperatorAction`].
+/// A visitor who may act, and did so with a form of ours. There is no other way to an [`OperatorAction`].
 pub(super) struct Acting {
     operator: String,
     fields: BTreeMap<String, String>,
@@ -107,7 +107,7 @@ fn to_login(parts: &Parts) -> Response {
 }
 
 /// A loopback peer that asks for a loopback host and was not forwarded: neither a proxy on this machine nor a page
-/// of somebody else's whose name was made to mean this machine reads along.
+/// of another site whose name was made to mean this machine reads along.
 fn is_this_machine(parts: &Parts) -> bool {
     let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>();
     let forwarded = ["forwarded", "x-forwarded-for", "x-real-ip", "via"];

@@ -179,7 +179,7 @@ pub(super) fn answer(status: Option<i32>, error: Option<&str>) -> String {
 
 /// `GET /console/webhooks/enable`.
 pub(super) async fn ask_enable(visitor: Visitor, Query(which): Query<Which>) -> Response {
-    let sentence = "The endpoint is told again, and what waited for it is due now.";
+    let sentence = "The endpoint receives events again, and what waited for it is due now.";
     Confirm {
         sentences: vec![sentence.to_owned()],
         button: "Enable",
@@ -226,7 +226,7 @@ pub(super) async fn enable(State(console): State<Console>, acting: Acting) -> Re
     }
 }
 
-/// `POST /console/webhooks/recover`. Batch by batch, so that nobody's rows are locked for long.
+/// `POST /console/webhooks/recover`. Batch by batch, so that no rows are locked for long.
 pub(super) async fn recover(State(console): State<Console>, acting: Acting) -> Result<Redirect, Undone> {
     let (user, endpoint) = named(&acting)?;
     let (action, ledger) = (acting.action()?, &console.ledger);

@@ -7,7 +7,7 @@ use job::Timestamp;
 
 use crate::commands::jobs::{filter::ago, show::time};
 
-/// A moment: shown by its distance, and told to the millisecond.
+/// A moment: shown by its distance, and in full to the millisecond.
 #[derive(Clone, Debug)]
 pub(super) struct Moment {
     full: String,

@@ -1,4 +1,4 @@
-//! What became of spans, counted: nobody waits for a collector, so somebody must be able to see what it costs.
+//! What became of spans, counted: no request waits for a collector, so losses must be visible.
 
 use std::{
     sync::{
@@ -32,7 +32,7 @@ impl SpanCounts {
     /// Counters at zero, of no registry yet.
     ///
     /// # Errors
-    /// When the name is none, which a test would have found.
+    /// When the name is invalid, which a test would have found.
     pub(crate) fn new() -> prometheus::Result<Self> {
         let help = "Spans by what became of them: sent to the collector, failed to be sent, or dropped because too \
                     many were waiting.";

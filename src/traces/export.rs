@@ -1,4 +1,4 @@
-//! The way of spans to the collector: a bounded queue, a thread that posts batches, and an end that waits for nobody.
+//! The way of spans to the collector: a bounded queue, a thread that posts batches, and a bounded end.
 
 use std::{
     sync::{
@@ -94,7 +94,7 @@ impl Export {
             .with_filter(filter_fn(is_traced))
     }
 
-    /// Sends what is waiting, for two seconds at most: a collector that hangs holds nobody up.
+    /// Sends what is waiting, for two seconds at most: a collector that hangs delays no exit.
     pub(crate) fn close(self) {
         if self.provider.shutdown_with_timeout(FAREWELL).is_err() {
             tracing::warn!("the last spans could not be sent");

@@ -28,16 +28,16 @@ pub(crate) enum Sampling {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Traces")]
 pub(crate) struct TraceSettings {
-    /// A collector's address for OTLP over HTTP, such as http://127.0.0.1:4318; without one nothing is traced.
+    /// Collector for OTLP over HTTP, such as http://127.0.0.1:4318; without one nothing is traced.
     #[arg(long, env = "OTEL_EXPORTER_OTLP_ENDPOINT", value_name = "URL")]
     otel_exporter_otlp_endpoint: Option<String>,
-    /// Headers that it is sent, such as its key.
+    /// Headers for the collector, such as its key; values percent-encoded.
     #[arg(long, env = "OTEL_EXPORTER_OTLP_HEADERS", hide_env_values = true, value_name = "NAME=VALUE,…")]
     otel_exporter_otlp_headers: Option<String>,
-    /// What this service is called there.
+    /// Name of this service in traces.
     #[arg(long, env = "OTEL_SERVICE_NAME", default_value = "listen", value_name = "NAME")]
     otel_service_name: String,
-    /// Which traces are kept.
+    /// Sampler; the `parentbased_` ones follow a client's `traceparent` first.
     #[arg(
         long,
         env = "OTEL_TRACES_SAMPLER",
@@ -45,7 +45,7 @@ pub(crate) struct TraceSettings {
         value_name = "SAMPLER"
     )]
     otel_traces_sampler: Sampling,
-    /// The share that a sampler with a ratio keeps, from 0 to 1.
+    /// Share that a ratio sampler keeps, from 0 to 1.
     #[arg(long, env = "OTEL_TRACES_SAMPLER_ARG", default_value = "1", value_name = "SHARE")]
     otel_traces_sampler_arg: String,
 }
@@ -70,13 +70,13 @@ impl TraceSettings {
         }
     }
 
-    /// The headers, their values percent-decoded by whoever sends them; `None` when they are none.
+    /// The headers, their values percent-decoded by the exporter; `None` when they are invalid.
     pub(crate) fn headers(&self) -> Option<HashMap<String, String>> {
         let text = self.otel_exporter_otlp_headers.as_deref().unwrap_or_default();
         text.split(',').map(str::trim).filter(|pair| !pair.is_empty()).map(header).collect()
     }
 
-    /// The sampler; `None` when its share is none.
+    /// The sampler; `None` when its share is invalid.
     pub(crate) fn sampler(&self) -> Option<Sampler> {
         let by_share = || self.share().map(Sampler::TraceIdRatioBased);
         let by_parent = |root| Sampler::ParentBased(Box::new(root));

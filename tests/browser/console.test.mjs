@@ -70,7 +70,7 @@ test("one signs in with a key and lands where one wanted to go", async (t) => {
   await page.goto(`${service.desk}/jobs?status=dead_letter`);
   await page.getByLabel("Your key").fill("nobody's");
   await page.getByRole("button", { name: "Sign in" }).click();
-  await page.getByRole("alert").getByText("Nobody has this key.").waitFor();
+  await page.getByRole("alert").getByText("This key is unknown.").waitFor();
   await page.getByLabel("Your key").fill(KEYS.ron);
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.waitForURL(`${service.desk}/jobs?status=dead_letter`);

@@ -36,7 +36,7 @@ Format = closed("Format", "full thin")
 Scope = closed(
     "Scope",
     "conversations:read conversations:write action_items:read action_items:write memories:read memories:write "
-    "goals:read goals:write folders:read webhooks:read webhooks:write keys:read keys:write profile:read profile:write",
+    "goals:read goals:write folders:read webhooks:read webhooks:write keys:read keys:write profile:read profile:write apps:read apps:write chat:read chat:write",
 )
 
 Number = Annotated[float, Field(allow_inf_nan=False)]

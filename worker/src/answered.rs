@@ -39,7 +39,7 @@ impl BackOff {
 /// Why a verb has no answer.
 #[derive(Debug)]
 pub(crate) enum Unanswered {
-    /// The process is being stopped hard: nobody waits for the answer any more.
+    /// The process is being stopped hard: no task waits for the answer any more.
     Stopped,
     /// The ledger refuses in a way that repeating does not mend; it has been logged.
     Broken,

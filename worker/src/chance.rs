@@ -20,6 +20,12 @@ impl Chance {
         generator.random_range(-reach..=reach)
     }
 
+    /// 32 hex digits, for the id of a call.
+    pub(crate) fn id(&self) -> String {
+        let mut generator = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        format!("{:032x}", generator.random::<u128>())
+    }
+
     /// `duration` with up to a fifth added or taken away, so that processes that failed together do not
     /// come back together.
     pub(crate) fn around(&self, duration: Duration) -> Duration {

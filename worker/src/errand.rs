@@ -1,4 +1,4 @@
-//! The loop of everything that is told to somebody outside: claim what is due for the free slots, tell each in a slot
+//! The dispatcher loop of everything that is sent outside: claim what is due for the free slots, send each in a slot
 //! of its own, and sleep until more is due or written.
 
 use std::future::Future;
@@ -18,9 +18,9 @@ const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Something may be due that cannot be claimed (a full endpoint): it is asked for again, not in a tight loop.
 const SHORTEST_SLEEP: Duration = Duration::from_millis(50);
 
-/// One kind of thing that is told: webhooks' deliveries, or pushes.
+/// One kind of thing that is sent: webhooks' deliveries, or pushes.
 pub(crate) trait Errand: Clone + Send + Sync + 'static {
-    /// What is claimed, and told once.
+    /// What is claimed, and sent once.
     type Claimed: Send + Sync + 'static;
 
     /// What a log line calls it.
@@ -46,7 +46,7 @@ pub(crate) trait Errand: Clone + Send + Sync + 'static {
     fn written(&self) -> impl Future<Output = ()> + Send;
 }
 
-/// Runs errands of one kind. Cheap to clone.
+/// Runs dispatchers of one kind. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Errands<E> {
     pub(crate) errand: E,

@@ -9,7 +9,7 @@ use apalis_core::worker::context::WorkerContext;
 use job::{Queue, WorkerId};
 use ledger::{Answer, ClaimRequest, Claimed, Edge, JobClaims, Ledger};
 use records::UserId;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -34,6 +34,8 @@ enum Next {
     Claim,
     /// Nothing more is due.
     Sleep,
+    /// What is due is of users who run as many jobs as they may.
+    SleepUntilFreed,
     /// The database did not answer.
     BackOff,
 }
@@ -68,7 +70,11 @@ impl Drop for Slot {
 
 /// How many jobs of each user run in one queue, so that one user's jobs leave slots to the others. Cheap to clone.
 #[derive(Clone, Default)]
-pub(crate) struct Running(Arc<Mutex<Counts>>);
+pub(crate) struct Running {
+    counts: Arc<Mutex<Counts>>,
+    /// A job has ended.
+    freed: Arc<Notify>,
+}
 
 #[derive(Default)]
 struct Counts {
@@ -79,25 +85,26 @@ struct Counts {
 
 impl Running {
     fn add(&self, user: &UserId) {
-        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         *counts.users.entry(user.clone()).or_default() += 1;
         counts.last = Some(user.clone());
     }
 
     fn remove(&self, user: &UserId) {
-        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(jobs) = counts.users.get_mut(user) {
             *jobs -= 1;
             if *jobs == 0 {
                 counts.users.remove(user);
             }
         }
+        self.freed.notify_one();
     }
 
     /// How many jobs of each user fill their share of `slots` slots, and that share: half of them. A single slot goes to
     /// another user than the last one.
     fn shares(&self, slots: usize) -> (HashMap<UserId, u32>, u32) {
-        let counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         let mut users = counts.users.clone();
         if slots == 1
             && let Some(last) = &counts.last
@@ -106,6 +113,13 @@ impl Running {
         }
         (users, u32::try_from(slots / 2).unwrap_or(u32::MAX).max(1))
     }
+}
+
+/// How many of so many slots one user may have: one is left for users who have none, so that long runs of one user never
+/// make all others wait. With one or two slots there is none to spare.
+fn most_of_one_user(slots: usize) -> u32 {
+    let most = if slots > 2 { slots - 1 } else { slots };
+    u32::try_from(most).unwrap_or(u32::MAX)
 }
 
 /// Everything that a fetcher needs.
@@ -194,10 +208,14 @@ impl Fetcher {
         jobs: &mpsc::UnboundedSender<Assignment>,
     ) -> Next {
         match claims {
-            Ok(JobClaims { claims, deferred }) => {
+            Ok(JobClaims { claims, deferred, held_back }) => {
                 let is_full = claims.len() == free.num_permits();
                 self.hand_over(claims, free, context, jobs).await;
-                if is_full || deferred > 0 { Next::Claim } else { Next::Sleep }
+                match is_full || deferred > 0 {
+                    true => Next::Claim,
+                    false if held_back => Next::SleepUntilFreed,
+                    false => Next::Sleep,
+                }
             }
             Err(error) => {
                 tracing::warn!(%error, queue = %self.queue, "jobs could not be claimed");
@@ -212,6 +230,13 @@ impl Fetcher {
             Next::Sleep => {
                 let wake_up = self.ledger.waker().jobs_waiting(self.queue);
                 self.unless_stopped(tokio::time::timeout(POLL_INTERVAL, wake_up)).await;
+            }
+            Next::SleepUntilFreed => {
+                let wake_up = self.ledger.waker().jobs_waiting(self.queue);
+                let either = async {
+                    tokio::select! { _ = wake_up => {}, () = self.running.freed.notified() => {} }
+                };
+                self.unless_stopped(tokio::time::timeout(POLL_INTERVAL, either)).await;
             }
             Next::BackOff => drop(self.unless_stopped(tokio::time::sleep(back_off.wait())).await),
         }
@@ -228,16 +253,18 @@ impl Fetcher {
         tracing::info!(job_id = %holding.job_id, epoch = %holding.epoch, granted = matches!(answer, Ok(Answer::Granted { .. })), "released unstarted");
     }
 
-    /// `in_flight`: the slots of a claim that has not answered yet. All of them may become one user's, so they come off the
-    /// share of everybody: other users' jobs are then looked for first.
+    /// `in_flight`: the slots of a claim that has not answered yet. All of them may become one user's, so they come off what
+    /// each user may have: other users' jobs are then looked for first.
     async fn claim(self, free: OwnedSemaphorePermit, in_flight: usize) -> Done {
         let (running, share) = self.running.shares(self.concurrency);
-        let share = share.saturating_sub(u32::try_from(in_flight).unwrap_or(u32::MAX));
+        let in_flight = u32::try_from(in_flight).unwrap_or(u32::MAX);
+        let share = share.saturating_sub(in_flight);
         let request = ClaimRequest {
             queue: self.queue,
             worker: self.worker.clone(),
             slots: u32::try_from(free.num_permits()).unwrap_or(u32::MAX),
             share,
+            most: most_of_one_user(self.concurrency).saturating_sub(in_flight),
             running,
         };
         let claims = self.ledger.claim(&request).await;

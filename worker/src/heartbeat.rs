@@ -15,7 +15,7 @@ use crate::metrics::Metrics;
 /// What the ledger said of a lease that cannot be renewed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
-    /// Somebody else has the job, or it is at rest: the run writes nothing more.
+    /// Another run has the job, or it is terminal: the run writes nothing more.
     Lost,
     /// The run limit is over: the run ends in `Fail(run_timeout)`.
     RunLimit,
@@ -57,19 +57,19 @@ impl Drop for Held {
 
 impl Holdings {
     /// Registers a lease, to be renewed from now on.
-    pub(crate) fn hold(&self, holding: Holding) -> Held {
+    pub(crate) fn hold(&self, lease: Holding) -> Held {
         let (tell, told) = watch::channel(None);
-        self.lock().insert(holding.clone(), tell);
-        Held { holding, told, holdings: self.clone() }
+        self.lock().insert(lease.clone(), tell);
+        Held { holding: lease, told, holdings: self.clone() }
     }
 
     fn present(&self) -> Vec<Holding> {
         self.lock().keys().cloned().collect()
     }
 
-    fn tell(&self, holdings: &[Holding], renewals: &[Renewal]) {
+    fn tell(&self, leases: &[Holding], renewals: &[Renewal]) {
         let registry = self.lock();
-        for (holding, renewal) in holdings.iter().zip(renewals) {
+        for (holding, renewal) in leases.iter().zip(renewals) {
             let fate = match renewal {
                 // A completion that is committed is answered to the run itself, now or when it asks again.
                 Renewal::Renewed { .. } | Renewal::Done => continue,

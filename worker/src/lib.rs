@@ -14,6 +14,7 @@ mod notebook;
 mod run;
 mod spending;
 
+mod delivered;
 mod keyed;
 
 mod answered;
@@ -27,12 +28,15 @@ mod push;
 mod metrics;
 mod settings;
 mod slots;
+mod tools;
 mod traces;
 mod watch;
 
+pub use delivered::{Delivered, DeliveredRuns};
 pub use fan_out::Render;
 pub use keyed::{EnginesWithKey, KeyedRuns, Place};
 pub use metrics::{ANSWERS, CALL_OUTCOMES, Metrics, OUTCOMES, STAGES, TOKEN_KINDS};
 pub use settings::Settings;
+pub use tools::Tools;
 pub use watch::{Ended, Moment, Unwatched, Watch};
 pub use worker::{Health, Worker};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ledger::{Content, EventKind, NewItem, NewMemory, Results, RunInput, Same};
 use records::{Event, Line, Segment, Structured, Talk};
-use stages::{Announcement, Engines, Finalized, Kept, Material, RecentItem, plan_fan_out};
+use stages::{Announcement, Engines, Finalized, Kept, Material, PromptApp, RecentItem, plan_fan_out};
 
 /// What one run works on.
 pub(crate) fn material(input: RunInput) -> Material {
@@ -33,6 +33,7 @@ pub(crate) fn material(input: RunInput) -> Material {
             .collect(),
         memories: input.memories,
         apps: input.apps,
+        prompt_apps: input.prompt_apps.into_iter().map(|(id, prompt)| PromptApp { id, prompt }).collect(),
     }
 }
 
@@ -103,7 +104,7 @@ fn kept_results(kept: Kept, engines: &Engines) -> Results {
     }
 }
 
-/// The engine as it is stored with the result, with what it did not do: nobody shall take an empty list of items
+/// The engine as it is stored with the result, with what it did not do: an empty list of items must not pass
 /// for an answer.
 fn who_understood(engine: &str, items_unread: bool) -> String {
     if items_unread { format!("{engine}, items not read") } else { engine.to_owned() }

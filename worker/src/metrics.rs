@@ -9,7 +9,7 @@ use prometheus::{
 };
 
 /// How a delivery of a job can be answered (DECISIONS §4, "answer").
-pub const ANSWERS: [&str; 10] = [
+pub const ANSWERS: [&str; 11] = [
     "claimed",
     "leased",
     "not_yet",
@@ -19,6 +19,7 @@ pub const ANSWERS: [&str; 10] = [
     "missing",
     "dead_letter",
     "blocked_byok",
+    "retry",
     "error",
 ];
 
@@ -71,6 +72,7 @@ pub struct Metrics {
     failed_runs: IntCounterVec,
     webhook_deliveries: IntCounterVec,
     push_deliveries: IntCounterVec,
+    tool_calls: IntCounterVec,
     engine_tokens: IntCounterVec,
     engine_calls: IntCounterVec,
     engine_circuit: IntGauge,
@@ -139,6 +141,12 @@ impl Metrics {
                 registry,
                 "listen_push_deliveries_total",
                 "Tries to remind a person by how they ended.",
+                &["outcome"],
+            )?,
+            tool_calls: labelled(
+                registry,
+                "listen_tool_calls_total",
+                "Calls of apps' tools by how they ended.",
                 &["outcome"],
             )?,
             engine_tokens: labelled(
@@ -225,6 +233,16 @@ impl Metrics {
         self.deliveries.with_label_values(&["error"]).inc_by(claims.deferred.into());
     }
 
+    /// `answer` is one of [`ANSWERS`].
+    pub(crate) fn count_delivery(&self, answer: &str) {
+        self.deliveries.with_label_values(&[answer]).inc();
+    }
+
+    /// The counter of tasks that could not be handed to the task queue.
+    pub fn enqueue_failed(&self) -> IntCounter {
+        self.fallback.with_label_values(&["pusher", "enqueue_failed"])
+    }
+
     pub(crate) fn count_edge(&self, retry: bool, dead_letter: bool) {
         self.retries.inc_by(retry.into());
         self.dead_letters.inc_by(dead_letter.into());
@@ -253,6 +271,11 @@ impl Metrics {
         self.push_deliveries.with_label_values(&[outcome]).inc_by(tries);
     }
 
+    /// `outcome` is one of `tools::outcomes`.
+    pub(crate) fn count_tool_call(&self, outcome: &'static str) {
+        self.tool_calls.with_label_values(&[outcome]).inc();
+    }
+
     /// A series exists from the moment that its labels are first named.
     fn be_born(&self) {
         for answer in ANSWERS {
@@ -267,6 +290,9 @@ impl Metrics {
         for outcome in OUTCOMES {
             self.webhook_deliveries.with_label_values(&[outcome]);
             self.push_deliveries.with_label_values(&[outcome]);
+        }
+        for outcome in crate::tools::outcomes() {
+            self.tool_calls.with_label_values(&[outcome]);
         }
         for stage in STAGES {
             self.stage_seconds.with_label_values(&[stage]);
@@ -332,6 +358,7 @@ mod tests {
             "listen_engine_tokens_total{kind=\"completion\",stage=\"describe\"} 0",
             "listen_engine_calls_total{outcome=\"answered\",stage=\"embed\"} 0",
             "listen_engine_calls_total{outcome=\"model_unavailable\",stage=\"survey\"} 0",
+            "listen_tool_calls_total{outcome=\"tool_timeout\"} 0",
             "listen_engine_circuit_open 0",
             "listen_fallback_total{component=\"engine\",reason=\"circuit_open\"} 0",
             "listen_fallback_total{component=\"pusher\",reason=\"enqueue_failed\"} 0",

@@ -13,7 +13,7 @@ use crate::answered::{Unanswered, until_answered};
 use crate::chance::Chance;
 use crate::spending::Account;
 
-/// The notebook of one run.
+/// The checkpoints of one run.
 pub(crate) struct Checkpoints {
     pub(crate) ledger: Ledger,
     pub(crate) holding: Holding,

@@ -1,4 +1,4 @@
-//! One run: a claimed job's material, its stages, and what the ledger is told in the end.
+//! One run: a claimed job's material, its stages, and how it is settled in the end.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use compute::on_behalf_of;
 use futures::FutureExt;
-use job::{FailureCode, Outcome, Refusal};
-use ledger::{Answer, Claimed, Completion, Edge, Finished, Ledger, Results, Same};
+use job::{Cause, FailureCode, Outcome, Refusal, State, Timestamp};
+use ledger::{Answer, Claimed, Completion, Edge, Finished, Ledger, Results, RunEnd, Same};
 use stages::{Engines, Failure, Finalized, Interrupted, Run, Stages};
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
@@ -52,7 +52,7 @@ const LEAST_WAIT: Duration = Duration::from_secs(1);
 /// What is to be said of a run that did not complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Unfinished {
-    /// Nothing: the fence said no, or nobody waits any more.
+    /// Nothing: the fence refused, or no task waits any more.
     Silent,
     /// The process is being stopped.
     Stopping,
@@ -64,26 +64,36 @@ enum Unfinished {
     Failed(Failure),
 }
 
-/// How a run ended, and what whoever still holds the job's keys is to wait for: a job that requires keys is parked, and
+/// How a run ended, and how long a task with the job's keys has to wait: a job that requires keys is parked, and
 /// its row names no time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct End {
     pub(crate) ended: Ended,
     /// The delay with which it was released, or what the provider asked for when it failed.
     pub(crate) wait: Option<Duration>,
-    /// The job is buried: keys can do nothing for it any more.
+    /// The job is a dead letter: keys can do nothing for it any more.
     pub(crate) buried: bool,
+    /// From when on the job is queued again, if it is.
+    pub(crate) ready_at: Option<Timestamp>,
 }
 
 impl From<Ended> for End {
     fn from(ended: Ended) -> Self {
-        Self { ended, wait: None, buried: false }
+        Self { ended, wait: None, buried: false, ready_at: None }
     }
 }
 
 impl Unfinished {
     fn failed(code: FailureCode) -> Self {
         Self::Failed(code.into())
+    }
+
+    /// What lies behind it, for operators.
+    fn cause(self, witness: &Witness) -> Option<Cause> {
+        let (Self::Waiting(failure) | Self::Failed(failure)) = self else { return None };
+        let Failure { code, circuit_open, class, http_status, .. } = failure;
+        let stage = witness.failed_stage(code).map(str::to_owned);
+        Some(Cause { code, stage, class, http_status, circuit_open })
     }
 }
 
@@ -118,6 +128,7 @@ impl Runner {
             watch: Arc::clone(&self.watch),
             pause: self.pause.clone(),
             stages: Mutex::default(),
+            failed: Mutex::default(),
             account: Arc::default(),
         };
         witness.run_started();
@@ -128,7 +139,7 @@ impl Runner {
             Ok(()) => Ended::Completed.into(),
             Err(unfinished) => {
                 self.settle_account(&held, &witness.account, unfinished).await;
-                self.settle(&held, unfinished).await
+                self.settle(&held, &witness, unfinished).await
             }
         };
         if end.ended == Ended::Lost && !self.hard.is_cancelled() {
@@ -140,11 +151,11 @@ impl Runner {
 
     /// The work, until it is done, or the heartbeat, the run limit or a hard stop ends it. The limit ends no commit: it
     /// may have landed, and the run would be reported as what it is not.
-    async fn guarded(&self, witness: &Witness, held: &Held, slot: Slot) -> Result<(), Unfinished> {
+    async fn guarded(&self, observer: &Witness, held: &Held, slot: Slot) -> Result<(), Unfinished> {
         let limit = self.ledger.policy().run_limit.to_std().unwrap_or(Duration::MAX);
         let commits = AtomicBool::new(false);
         // On the heap: the stages are large, and each layer around them would hold them once more.
-        let work = AssertUnwindSafe(Box::pin(self.work(witness, held, slot, &commits))).catch_unwind();
+        let work = AssertUnwindSafe(Box::pin(self.work(observer, held, slot, &commits))).catch_unwind();
         tokio::select! {
             biased;
             done = work => done.unwrap_or_else(|_| {
@@ -246,7 +257,7 @@ impl Runner {
     }
 
     /// Tells the ledger how the run ended; the answer, not the wish, is what is reported.
-    async fn settle(&self, held: &Held, unfinished: Unfinished) -> End {
+    async fn settle(&self, held: &Held, witness: &Witness, unfinished: Unfinished) -> End {
         let edge = match unfinished {
             Unfinished::Silent => return Ended::Lost.into(),
             Unfinished::Stopping => Edge::Release { delay: chrono::Duration::zero() },
@@ -258,11 +269,15 @@ impl Runner {
             }
             Unfinished::Failed(failure) => self.fail(failure),
         };
-        match self.say(held, edge).await {
-            Ok(Answer::Refused(Refusal::TooLate)) => self.settle_too_late(held, unfinished).await,
-            Ok(Answer::Granted { retry, dead_letter, .. }) => {
+        match self.say(held, RunEnd { edge, cause: unfinished.cause(witness) }).await {
+            Ok(Answer::Refused(Refusal::TooLate)) => self.settle_too_late(held, witness, unfinished).await,
+            Ok(Answer::Granted { retry, dead_letter, state }) => {
                 self.metrics.count_edge(retry, dead_letter);
-                End { buried: dead_letter, ..end(edge) }
+                let ready_at = match state {
+                    State::Queued { ready_at } => Some(ready_at),
+                    _ => None,
+                };
+                End { buried: dead_letter, ready_at, ..end(edge) }
             }
             Ok(Answer::Refused(refusal)) => {
                 tracing::info!(?refusal, "the ledger refused the run's end");
@@ -273,9 +288,11 @@ impl Runner {
     }
 
     /// The circuit has been open for a day: from now on it costs an attempt like any other failure.
-    async fn settle_too_late(&self, held: &Held, unfinished: Unfinished) -> End {
+    async fn settle_too_late(&self, held: &Held, witness: &Witness, unfinished: Unfinished) -> End {
         match unfinished {
-            Unfinished::Waiting(failure) => Box::pin(self.settle(held, Unfinished::Failed(failure))).await,
+            Unfinished::Waiting(failure) => {
+                Box::pin(self.settle(held, witness, Unfinished::Failed(failure))).await
+            }
             _ => Ended::Lost.into(),
         }
     }
@@ -288,10 +305,10 @@ impl Runner {
         }
     }
 
-    /// Repeats `edge` until it is answered, or somebody else is known to have the job. What ended the lease may
-    /// be this very edge, whose answer is still on its way: the ledger is asked once more.
-    async fn say(&self, held: &Held, edge: Edge) -> Result<Answer, Unanswered> {
-        let verb = || self.ledger.in_time(self.ledger.settle(held.holding(), edge));
+    /// Repeats `end` until it is answered, or another run is known to have the job. What ended the lease may
+    /// be this very end, whose answer is still on its way: the ledger is asked once more.
+    async fn say(&self, held: &Held, end: RunEnd) -> Result<Answer, Unanswered> {
+        let verb = || self.ledger.in_time(self.ledger.settle(held.holding(), end.clone()));
         tokio::select! {
             biased;
             answer = until_answered(&self.chance, &self.hard, verb) => answer,
@@ -310,7 +327,7 @@ impl Runner {
     }
 }
 
-/// Waits until the run limit is over, by the database's clock or, when that is away, by ours; for ever, when the run
+/// Waits until the run limit is over, by the database's clock or, when it does not answer, by ours; for ever, when the run
 /// commits by then.
 async fn overdue(held: &Held, limit: Duration, commits: &AtomicBool) {
     tokio::select! {

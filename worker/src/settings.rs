@@ -13,6 +13,8 @@ use crate::watch::{Unwatched, Watch};
 pub struct Settings {
     /// Runs at once from the queue `finalization`: 4.
     pub finalization_concurrency: usize,
+    /// Whether this process claims from the queue `finalization` by itself; with a task queue its jobs are delivered.
+    pub claims_finalizations: bool,
     /// Runs at once from the queue `creation`: 4.
     pub creation_concurrency: usize,
     /// How often all leases are renewed: 10 s, less than half of a lease.
@@ -31,7 +33,7 @@ pub struct Settings {
     pub deliveries: DeliveryPolicy,
     /// How pushes are tried.
     pub pushes: PushPolicy,
-    /// Who sends, to browsers' push services; without it browsers are not told.
+    /// The sender's key for browsers' push services; without it browsers are not reminded.
     pub vapid: Option<Vapid>,
     /// Who is shown the progress of runs.
     pub watch: Arc<dyn Watch>,
@@ -41,6 +43,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             finalization_concurrency: 4,
+            claims_finalizations: true,
             creation_concurrency: 4,
             heartbeat: Duration::from_secs(10),
             farewell: Duration::from_secs(20),

@@ -20,7 +20,7 @@ const WAITING_ROOM: usize = 240;
 /// A receiver that lives has answered by then.
 pub(crate) const YOUNG: Duration = Duration::from_millis(500);
 
-/// The slots of one kind of errand in one process.
+/// The slots of one kind of dispatcher in one process.
 #[derive(Clone)]
 pub(crate) struct Slots {
     young: Arc<Semaphore>,

@@ -43,7 +43,7 @@ pub(crate) async fn counted<F: Future>(account: Arc<Account>, work: F) -> F::Out
     ACCOUNT.scope(account, work).await
 }
 
-/// The run in whose task this is said called a server for `stage`; in no run, nobody's account is charged.
+/// The run in whose task this is called has called a server for `stage`; outside of a run, nothing is charged.
 pub(crate) fn note_call(stage: StageName) {
     note(stage, |counts| counts.calls += 1);
 }

@@ -1,5 +1,5 @@
 //! What a worker adds to a trace: the wait for a claim, the run, its completion, and every try to tell an endpoint or
-//! to remind somebody.
+//! a push.
 
 use std::time::Duration;
 
@@ -55,13 +55,13 @@ pub(crate) fn completion(outcome: Outcome) -> Span {
     tracing::info_span!(target: TARGET, "complete", outcome = outcome.as_str())
 }
 
-/// The claim, as what it writes to be told goes on from the span in which this is called.
+/// The claim; its deliveries continue from the span in which this is called.
 pub(crate) fn going_on(claimed: &Claimed) -> Claimed {
     Claimed { trace: TraceContext::current().or(claimed.trace), ..claimed.clone() }
 }
 
 /// A try to tell an endpoint: a child of the completion that wrote the delivery. Receivers are sent no `traceparent`:
-/// our ids are nobody else's.
+/// our ids are of no use to others.
 pub(crate) fn delivery(delivery: &ClaimedDelivery) -> Span {
     let span = tracing::info_span!(
         target: TARGET,
@@ -79,7 +79,7 @@ pub(crate) fn delivery(delivery: &ClaimedDelivery) -> Span {
     span
 }
 
-/// A try to remind somebody: a trace of its own. A reminder is due days after the request that set it, and may have
+/// A push: a trace of its own. A reminder is due days after the request that set it, and may have
 /// been moved by others since.
 pub(crate) fn push(push: &ClaimedPush) -> Span {
     tracing::info_span!(

@@ -1,4 +1,4 @@
-//! Who watches the runs of this process: the log, the metrics, and whoever asks to (the demo's progress).
+//! The observers of this process's runs: the log, the metrics, and others (the demo's progress).
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -11,7 +11,7 @@ use stages::{Observer, StageName};
 use crate::metrics::Metrics;
 use crate::spending::Account;
 
-/// What a run does, told as it happens. Never a person's words.
+/// What a run does, reported as it happens. Never a user's words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moment {
     /// It was claimed and begins.
@@ -83,7 +83,7 @@ pub trait Watch: Send + Sync {
     fn see(&self, claimed: &Claimed, moment: Moment);
 }
 
-/// Nobody watches.
+/// An observer that ignores everything.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Unwatched;
 
@@ -99,6 +99,8 @@ pub(crate) struct Witness {
     pub(crate) pause: Option<(String, Duration)>,
     /// Stages that ran and their milliseconds, in the order in which they ended.
     pub(crate) stages: Mutex<Vec<(StageName, u32)>>,
+    /// The stages that failed, and why.
+    pub(crate) failed: Mutex<Vec<(StageName, FailureCode)>>,
     /// What the run spends at model servers.
     pub(crate) account: Arc<Account>,
 }
@@ -107,6 +109,12 @@ impl Witness {
     /// What the job's history is to remember of this run.
     pub(crate) fn stages(&self) -> Vec<(StageName, u32)> {
         self.stages.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The stage whose failure ended the run with `code`.
+    pub(crate) fn failed_stage(&self, code: FailureCode) -> Option<StageName> {
+        let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        failed.iter().find(|(_, failure)| *failure == code).map(|(stage, _)| *stage)
     }
 
     pub(crate) fn run_started(&self) {
@@ -151,6 +159,7 @@ impl Observer for Witness {
 
     fn stage_failed(&self, stage: StageName, elapsed: Duration, code: FailureCode) {
         self.metrics.observe_stage(stage, elapsed);
+        self.failed.lock().unwrap_or_else(PoisonError::into_inner).push((stage, code));
         tracing::warn!(stage, failure_code = code.as_str(), elapsed_ms = millis(elapsed), "stage failed");
         self.watch.see(&self.claimed, Moment::StageFailed { stage, elapsed, code });
     }

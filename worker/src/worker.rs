@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use apalis_core::worker::{builder::WorkerBuilder, context::WorkerContext};
+use futures::future::join_all;
 use job::{Queue, WorkerId};
 use ledger::Ledger;
 use outside::Sender;
@@ -21,13 +22,20 @@ use crate::fetcher::{Assignment, Fetcher, Running};
 use crate::heartbeat::{Holdings, beat};
 use crate::material::same;
 use crate::metrics::Metrics;
-use crate::push::Pushes;
+use crate::push::{ChatPushes, Pushes};
 use crate::run::Runner;
 use crate::settings::Settings;
 
 /// How many runs of a process may wait for their commit beside those that occupy slots: one batch of the ledger.
 const FINISHING: usize = 64;
-const QUEUES: [Queue; 2] = [Queue::Finalization, Queue::Creation];
+
+/// The queues that a worker claims from.
+fn queues(settings: &Settings) -> &'static [Queue] {
+    match settings.claims_finalizations {
+        true => &[Queue::Finalization, Queue::Creation],
+        false => &[Queue::Creation],
+    }
+}
 
 /// Claims, runs and completes jobs, and tells endpoints. One per process.
 pub struct Worker {
@@ -42,16 +50,35 @@ pub struct Worker {
 
 /// Whether a worker works: part of readiness. Cheap to clone; outlives the worker.
 #[derive(Clone, Debug, Default)]
-pub struct Health(Arc<AtomicUsize>);
+pub struct Health(Arc<Queues>);
+
+#[derive(Debug)]
+struct Queues {
+    /// How many queues the worker claims from.
+    claimed: usize,
+    /// How many of them have a worker that runs.
+    working: AtomicUsize,
+}
+
+/// Of no worker: it never becomes healthy.
+impl Default for Queues {
+    fn default() -> Self {
+        Self { claimed: usize::MAX, working: AtomicUsize::default() }
+    }
+}
 
 impl Health {
     /// `true` while every queue of the process has a worker that runs.
     pub fn is_healthy(&self) -> bool {
-        self.0.load(Ordering::Acquire) == QUEUES.len()
+        self.0.working.load(Ordering::Acquire) == self.0.claimed
+    }
+
+    fn of(queues: usize) -> Self {
+        Self(Arc::new(Queues { claimed: queues, working: AtomicUsize::default() }))
     }
 
     fn works(&self) -> Working<'_> {
-        self.0.fetch_add(1, Ordering::AcqRel);
+        self.0.working.fetch_add(1, Ordering::AcqRel);
         Working(self)
     }
 }
@@ -61,7 +88,7 @@ struct Working<'a>(&'a Health);
 
 impl Drop for Working<'_> {
     fn drop(&mut self) {
-        self.0.0.fetch_sub(1, Ordering::AcqRel);
+        self.0.0.working.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
@@ -75,7 +102,8 @@ impl Worker {
         metrics: Metrics,
         settings: Settings,
     ) -> Self {
-        Self { ledger, engines, sender, render, metrics, settings, health: Health::default() }
+        let health = Health::of(queues(&settings).len());
+        Self { ledger, engines, sender, render, metrics, settings, health }
     }
 
     /// A handle for readiness, to be taken before [`run`](Self::run).
@@ -105,9 +133,11 @@ impl Worker {
         );
         let fan_out = keep(self.fan_out(&chance, &hard), &runner).keep_running(&tracker);
         let pushes = keep(self.pushes(&chance, &hard), &runner).keep_running(&tracker);
+        let chat_pushes = keep(ChatPushes(self.pushes(&chance, &hard)), &runner).keep_running(&tracker);
         let work = async {
-            let [finalization, creation] = QUEUES.map(|queue| self.tend(queue, &runner, &chance, &tracker));
-            futures::join!(finalization, creation, fan_out, pushes);
+            let queues = queues(&self.settings).iter();
+            let queues = join_all(queues.map(|queue| self.tend(*queue, &runner, &chance, &tracker)));
+            futures::join!(queues, fan_out, pushes, chat_pushes);
             tracker.close();
             tracker.wait().await;
         };
@@ -118,7 +148,7 @@ impl Worker {
         }
     }
 
-    /// Keeps a worker of apalis running on `queue`; one that ends before it is told to is started again.
+    /// Keeps a worker of apalis running on `queue`; one that ends before the process stops is started again.
     async fn tend(&self, queue: Queue, runner: &Runner, chance: &Chance, tracker: &TaskTracker) {
         let mut back_off = BackOff::new(chance);
         let slots = Arc::new(Semaphore::new(self.concurrency(queue)));
@@ -207,7 +237,7 @@ impl Worker {
     }
 }
 
-/// What is told stops when the runs do.
+/// Dispatchers stop when the runs do.
 fn keep<E: Errand>(errand: E, runner: &Runner) -> Errands<E> {
     Errands { errand, chance: runner.chance.clone(), soft: runner.soft.clone(), hard: runner.hard.clone() }
 }

@@ -17,8 +17,8 @@ pub(crate) struct Described {
 
 impl Described {
     /// Puts words to the fields of a drawing. A field inside a field is named `outer.inner`.
-    pub(crate) fn new(drawing: Drawing, notes: &'static [Note]) -> Self {
-        Self { drawing, notes, not_blank: &[] }
+    pub(crate) fn new(schema: Drawing, notes: &'static [Note]) -> Self {
+        Self { drawing: schema, notes, not_blank: &[] }
     }
 
     /// These fields hold more than white space.

@@ -42,7 +42,10 @@ pub fn document(settings: &Settings) -> Value {
         "components": {
             "securitySchemes": { "developerKey": {
                 "type": "http", "scheme": "bearer", "bearerFormat": "lsk_…",
-                "description": "A developer key. What an operation demands of its scopes stands beside it.",
+                "description": "A developer key. Each operation names the scope that it needs.",
+            }, "appKey": {
+                "type": "http", "scheme": "bearer", "bearerFormat": "lak_…",
+                "description": "A key of an app, made by its owner (`POST /v1/apps/{app_id}/keys`).",
             } },
             "parameters": headers::parameters(),
             "headers": headers::headers(),

@@ -42,6 +42,8 @@ pub(crate) struct Operation {
     pub(crate) refuses: bool,
     /// Whether it is answered without a key; nothing of anybody's is asked for.
     pub(crate) public: bool,
+    /// Whether it takes the key of an app instead of a developer's.
+    pub(crate) of_app: bool,
 }
 
 /// A body that is sent.
@@ -82,6 +84,7 @@ impl Operation {
             refuses: false,
             keyed: false,
             public: false,
+            of_app: false,
         }
     }
 
@@ -93,6 +96,11 @@ impl Operation {
     /// It needs no key.
     pub(crate) fn public(self) -> Self {
         Self { public: true, ..self }
+    }
+
+    /// It takes the key of an app.
+    pub(crate) fn of_app(self) -> Self {
+        Self { of_app: true, ..self }
     }
 
     /// The scope that it demands.
@@ -168,7 +176,11 @@ impl Operation {
         }
         object["responses"] = Value::Object(self.responses());
         let scopes: Vec<&str> = self.scope.iter().map(|scope| scope.as_str()).collect();
-        object["security"] = if self.public { json!([]) } else { json!([{ "developerKey": scopes }]) };
+        object["security"] = match (self.public, self.of_app) {
+            (true, _) => json!([]),
+            (false, true) => json!([{ "appKey": [] }]),
+            (false, false) => json!([{ "developerKey": scopes }]),
+        };
         object
     }
 
@@ -218,7 +230,7 @@ impl Operation {
             for (_, made) in responses.iter_mut().filter(|(status, _)| status.starts_with('2')) {
                 made["headers"]["Idempotency-Replayed"] = errors::header("Idempotency-Replayed");
             }
-            // Conversations leave a trace: a repeat is told that they were deleted.
+            // A deleted conversation leaves a trace, so that a repeat can report the deletion.
             if !self.path.contains("/conversations") {
                 also("404", "MadeAndGone", &mut responses);
             }

@@ -26,13 +26,13 @@ fn post(event: EventKind) -> Value {
         shapes.push(reference("ThinMade"));
     }
     let data = json!({ "anyOf": shapes });
-    told(event.as_str(), format!("Told when {when}, in the endpoint's format (`full` or `thin`)."), &data)
+    told(event.as_str(), format!("Sent when {when}, in the endpoint's format (`full` or `thin`)."), &data)
 }
 
 fn test() -> Value {
     told(
         "webhook.test",
-        "Told by `POST /v1/dev/user/webhooks/{endpoint_id}/test`.".to_owned(),
+        "Sent by `POST /v1/dev/user/webhooks/{endpoint_id}/test`.".to_owned(),
         &reference("Test"),
     )
 }
@@ -45,7 +45,7 @@ fn told(name: &str, words: String, data: &Value) -> Value {
         "description": words,
         "parameters": [
             parameter("uid", "query", "The person, added to the endpoint's URL."),
-            parameter("webhook-id", "header", "The delivery, the same for every try: whoever keeps it handles each once."),
+            parameter("webhook-id", "header", "The delivery, the same for every try: store it to handle each once."),
             parameter("webhook-timestamp", "header", "Unix seconds of this try."),
             parameter("webhook-signature", "header", "`v1,` and the HMAC-SHA256 of `id.timestamp.body` in base64, by Standard Webhooks."),
             parameter("Idempotency-Key", "header", "The same as `webhook-id`."),
@@ -61,7 +61,7 @@ fn told(name: &str, words: String, data: &Value) -> Value {
         } } } },
         "responses": {
             "2XX": { "description": "Taken. Nothing of the answer is read." },
-            "410": { "description": "Gone: the endpoint is disabled, and is not told of what happens until it is enabled." },
+            "410": { "description": "Gone: the endpoint is disabled, and receives no events that happen before it is enabled again." },
             "default": {
                 "description": "408, 429 and 5xx are tried again for about three days, `Retry-After` is honoured; other \
                     statuses, redirects included, end the delivery.",

@@ -34,7 +34,7 @@ pub(crate) fn takes_gzip(headers: &HeaderMap) -> bool {
     Wishes::of(headers).gzip
 }
 
-/// Which encodings a client takes, of those that we have. In doubt (an invalid weight, a coding named twice) a client gets the answer
+/// Which encodings a client accepts, of those that we have. When that is unclear (an invalid weight, a coding named twice) a client gets the answer
 /// as it is.
 struct Wishes {
     plain: bool,

@@ -23,7 +23,7 @@ pub use completion::run_requests_to_completion;
 pub(crate) use completion::run_to_completion;
 pub(crate) use encoding::takes_gzip;
 pub(crate) use rate::Told;
-pub(crate) use repeats::Creating;
+pub(crate) use repeats::{Creating, HEADER as IDEMPOTENCY_KEY, REPLAYED, name_in, refused};
 pub(crate) use since::Since;
 
 use crate::{
@@ -71,7 +71,7 @@ impl Door {
             budget: budget::Budget::new(settings.memory_budget, metrics.held_bytes.clone()),
             documents: routes::Documents::of(&settings),
             creating: Arc::new(routes::creating(&settings)),
-            paths: routes::patterns(&settings).into(),
+            paths: if settings.only_deliveries { [].into() } else { routes::patterns(&settings).into() },
             settings: Arc::new(settings),
             metrics,
             ids,
@@ -93,7 +93,11 @@ pub fn router_with_ids(
     ids: Arc<dyn Ids>,
 ) -> Router {
     let door = Door::new(ledger, check_url, settings, metrics, ids);
-    let router = routes::all()
+    let routes = match door.settings.only_deliveries {
+        true => routes::deliveries(),
+        false => routes::all().merge(routes::deliveries()),
+    };
+    let router = routes
         .fallback(slash::fallback)
         .method_not_allowed_fallback(async || Error::MethodNotAllowed)
         .layer(middleware::from_fn_with_state(door.clone(), repeats::once))

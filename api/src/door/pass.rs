@@ -20,7 +20,6 @@ use super::{
 use crate::{
     Error,
     error::{Cause, detail},
-    routes::waiting,
 };
 
 /// Answers of JSON and personal data: not to be sniffed, framed, leaked or kept.
@@ -43,8 +42,7 @@ pub(super) async fn attend(State(door): State<Door>, mut request: Request, next:
     request.extensions_mut().insert(told.clone());
     let (begun, since) = (Instant::now(), Since::now());
     request.extensions_mut().insert(since.clone());
-    let waits_for_a_job = method == Method::POST && waiting::ROUTES.contains(&route.as_str());
-    let longest = door.settings.longest_answer(waits_for_a_job);
+    let longest = door.settings.longest_answer(&route, method == Method::POST);
     async {
         let mut work = pin!(next.run(request));
         let answer = tokio::select! {
@@ -94,7 +92,7 @@ fn traced(headers: &HeaderMap, id: &str, method: &str, route: &str) -> Span {
     }
     span.record("otel.name", format!("{method} {route}"));
     let mut sent = headers.get_all("traceparent").iter();
-    // Two of them are none (W3C Trace Context, 3.2): nobody knows which one is meant.
+    // Two of them are invalid (W3C Trace Context, 3.2): it is unknown which one is meant.
     if let (Some(parent), None) = (sent.next(), sent.next()) {
         let parent = parent.to_str().ok().and_then(|parent| parent.parse::<TraceContext>().ok());
         parent.inspect(|parent| parent.lead(&span));
@@ -109,7 +107,7 @@ fn tell(traced: &Span, status: StatusCode) {
     }
 }
 
-/// Turns a panic into the answer of an error that will not pass; the panic hook has told the log already.
+/// Turns a panic into a 500 answer; the panic hook has logged it already.
 pub(super) fn catch_panics() -> CatchPanicLayer<fn(Box<dyn Any + Send>) -> Response> {
     CatchPanicLayer::custom(|_| detail(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error"))
 }
@@ -167,7 +165,7 @@ mod tests {
     #[test]
     fn the_routes_that_wait_are_there() {
         let patterns = crate::routes::patterns(&Settings::default());
-        assert!(waiting::ROUTES.iter().all(|route| patterns.contains(route)));
+        assert!(crate::routes::waiting::ROUTES.iter().all(|route| patterns.contains(route)));
     }
 
     /// A door with default settings, before a route that never answers and one that wants a body.

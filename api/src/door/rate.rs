@@ -109,7 +109,7 @@ fn whole_seconds(early: &governor::NotUntil<QuantaInstant>, now: QuantaInstant) 
 }
 
 /// Goes with a request and comes back with its answer, whatever that is: how the bucket of the user who asked stands.
-/// Nothing is told to whoever showed no live key.
+/// A request without a live key gets no header.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Told(Arc<OnceLock<Left>>);
 
@@ -154,7 +154,7 @@ mod tests {
         let Err(Error::TooManyRequests { retry_after: retry_after @ 1..=31 }) = refused.admitted else {
             panic!("{refused:?}")
         };
-        // Whoever obeys `Retry-After` is not earlier than `t`.
+        // A client that obeys `Retry-After` is not earlier than `t`.
         assert_eq!(refused.left, Some(Left { size: 2, requests: 0, more_in: retry_after }));
         assert_eq!(limiter.admit(&UserId::new("b")).left, left(1));
     }

@@ -24,9 +24,9 @@ use crate::{
 };
 
 /// The header that names a request.
-const HEADER: HeaderName = HeaderName::from_static("idempotency-key");
+pub(crate) const HEADER: HeaderName = HeaderName::from_static("idempotency-key");
 /// The header of an answer that was given before.
-const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
+pub(crate) const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 /// The longest name.
 const LONGEST: usize = 255;
 
@@ -74,7 +74,7 @@ async fn named(
 }
 
 /// The name: printable ASCII, quoted (a Structured Field string) or bare.
-fn name_in(headers: &HeaderMap) -> Result<String, Error> {
+pub(crate) fn name_in(headers: &HeaderMap) -> Result<String, Error> {
     let sent = headers.get(HEADER).and_then(|value| value.to_str().ok()).unwrap_or_default().trim();
     let inner = sent.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(sent);
     let harmless = |byte: u8| byte.is_ascii_graphic() && byte != b'"' && byte != b'\\';
@@ -92,7 +92,7 @@ fn fingerprint(route: &str, path: &str, body: &[u8]) -> [u8; 32] {
     Sha256::new().chain_update(ids).chain_update(body).finalize().into()
 }
 
-fn refused(words: &str) -> Error {
+pub(crate) fn refused(words: &str) -> Error {
     Error::Invalid(vec![Problem::rule(vec!["header".into(), "idempotency-key".into()], words)])
 }
 

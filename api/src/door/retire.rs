@@ -14,7 +14,7 @@ pub(crate) struct Retiring {
     pub(crate) since: i64,
     /// When it goes, in unix seconds: at least six months later.
     pub(crate) until: i64,
-    /// Where it is told what to use instead.
+    /// The page that says what to use instead.
     pub(crate) more: &'static str,
 }
 

@@ -85,7 +85,8 @@ pub(crate) fn hash_of(headers: &HeaderMap) -> Option<[u8; 32]> {
     bearer(headers).and_then(hash_of_presented)
 }
 
-fn bearer(headers: &HeaderMap) -> Option<&str> {
+/// The token that a request presents in its header.
+pub(crate) fn bearer(headers: &HeaderMap) -> Option<&str> {
     let (scheme, token) = headers.get(header::AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }

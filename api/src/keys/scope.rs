@@ -29,6 +29,8 @@ scopes! {
     WebhooksRead = "webhooks:read", WebhooksWrite = "webhooks:write",
     KeysRead = "keys:read", KeysWrite = "keys:write",
     ProfileRead = "profile:read", ProfileWrite = "profile:write",
+    AppsRead = "apps:read", AppsWrite = "apps:write",
+    ChatRead = "chat:read", ChatWrite = "chat:write",
 }
 
 impl Scope {

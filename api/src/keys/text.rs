@@ -8,10 +8,12 @@ use sha2::{Digest, Sha256};
 use super::base62::{digits, is_base62};
 
 const PREFIX: &str = "lsk_";
+/// Of keys of apps.
+const APP_PREFIX: &str = "lak_";
 const RANDOM_DIGITS: usize = 32;
 const CHECKSUM_DIGITS: usize = 6;
 
-/// A key that was just made. Its plain text is shown once and never stored.
+/// A key that was just made, a developer's or an app's. Its plain text is shown once and never stored.
 #[derive(Debug)]
 pub struct NewKeyText {
     /// The key itself.
@@ -25,12 +27,21 @@ pub struct NewKeyText {
 /// Makes a key out of 32 unguessable bytes. Every base62 digit comes from the bytes as one large number, so 190 of
 /// their 256 bits end up in the key.
 pub fn generate(random: [u8; 32]) -> NewKeyText {
+    with_prefix(PREFIX, random)
+}
+
+/// The same for a key of an app: `lak_…`.
+pub fn generate_app_key(random: [u8; 32]) -> NewKeyText {
+    with_prefix(APP_PREFIX, random)
+}
+
+fn with_prefix(prefix: &str, random: [u8; 32]) -> NewKeyText {
     let (high, low) = random.split_at(16);
     let half = |bytes: &[u8]| bytes.iter().fold(0_u128, |number, byte| number << 8 | u128::from(*byte));
-    let body = format!("{PREFIX}{}{}", digits::<16>(half(high)), digits::<16>(half(low)));
+    let body = format!("{prefix}{}{}", digits::<16>(half(high)), digits::<16>(half(low)));
     let text = format!("{body}{}", checksum(&body));
     let shown = |part: Option<&str>| part.unwrap_or_default().to_owned();
-    let (first, last) = (text.get(..PREFIX.len() + 4), text.get(text.len().saturating_sub(4)..));
+    let (first, last) = (text.get(..prefix.len() + 4), text.get(text.len().saturating_sub(4)..));
     let hint = format!("{}…{}", shown(first), shown(last));
     let sha256 = digest(&text);
     NewKeyText { plaintext: SecretString::from(text), hint, sha256 }
@@ -38,7 +49,16 @@ pub fn generate(random: [u8; 32]) -> NewKeyText {
 
 /// The look-up hash of a presented key; `None` when it cannot be one of ours.
 pub(super) fn hash_of_presented(text: &str) -> Option<[u8; 32]> {
-    let rest = text.strip_prefix(PREFIX)?;
+    hash_with_prefix(PREFIX, text)
+}
+
+/// The same for a key of an app.
+pub(super) fn hash_of_presented_app_key(text: &str) -> Option<[u8; 32]> {
+    hash_with_prefix(APP_PREFIX, text)
+}
+
+fn hash_with_prefix(prefix: &str, text: &str) -> Option<[u8; 32]> {
+    let rest = text.strip_prefix(prefix)?;
     if rest.len() != RANDOM_DIGITS + CHECKSUM_DIGITS || !is_base62(rest) {
         return None;
     }
@@ -88,6 +108,15 @@ mod tests {
             text.replace_range(place..=place, &digit);
             prop_assert_eq!(hash_of_presented(&text), None);
         }
+    }
+
+    #[test]
+    fn a_developers_key_is_no_apps_key_and_the_other_way_round() {
+        let (own, apps) = (generate([1; 32]), generate_app_key([1; 32]));
+        assert!(apps.plaintext.expose_secret().starts_with("lak_"));
+        assert_eq!(hash_of_presented_app_key(apps.plaintext.expose_secret()), Some(apps.sha256));
+        assert_eq!(hash_of_presented(apps.plaintext.expose_secret()), None);
+        assert_eq!(hash_of_presented_app_key(own.plaintext.expose_secret()), None);
     }
 
     #[test]

@@ -17,8 +17,8 @@ const LOOK_SLOWLY: Duration = Duration::from_secs(5);
 /// After this long the client is no longer notified: the conversation is in the list.
 const LOOKS: u32 = 1_800;
 
-/// Sends `memory_processing_started`, and `memory_created` once the conversation is completed. Ends without a word when it
-/// fails or is deleted, and when nobody listens any more.
+/// Sends `memory_processing_started`, and `memory_created` once the conversation is completed. Ends silently when it
+/// fails or is deleted, and when the socket is closed.
 pub(super) async fn follow(
     ledger: Ledger,
     user: UserId,

@@ -20,7 +20,7 @@ use crate::{door::Door, keys::Caller};
 
 /// Segments are stored and shown at most so often, in seconds.
 const APART: f64 = 0.6;
-/// A conversation in which somebody speaks is renewed so often, in seconds.
+/// How often a conversation is renewed while speech goes on, in seconds.
 const RENEW: f64 = 10.0;
 /// The longest conversation, in seconds.
 const LONGEST: f64 = 14_400.0;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use live::Pace;
 use speech::{Decoder, Format, Recognizer, Undecodable, seconds};
 
-/// How often at most the session is reminded that somebody speaks, in seconds of audio.
+/// How often at most the session is reminded of ongoing speech, in seconds of audio.
 const REMINDED: f64 = 0.5;
 
 /// The ear of one session.
@@ -23,7 +23,7 @@ pub(super) struct Heard {
     /// The seconds of the stream with which it begins and ends.
     pub(super) from: f64,
     pub(super) until: f64,
-    /// Somebody spoke since the last such word.
+    /// There was speech since the last such reminder.
     pub(super) speech: bool,
     /// How long nothing more is to be read: the client sends faster than it may.
     pub(super) wait: Duration,

@@ -8,11 +8,11 @@ use live::Action;
 
 /// How long recognition may take for what was said before the end.
 const FINISH: Duration = Duration::from_secs(5);
-/// The same, when the client closed the socket and nobody waits for it.
+/// The same, when the client closed the socket and no one waits for it.
 const FINISH_ALONE: Duration = Duration::from_secs(30);
 /// How long what was said may take to be stored after that.
 const STORE: Duration = Duration::from_secs(5);
-/// The same, when nobody waits for it.
+/// The same, when no client waits for it.
 const STORE_ALONE: Duration = Duration::from_secs(60);
 
 /// An end that has begun.

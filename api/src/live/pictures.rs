@@ -23,7 +23,7 @@ struct Picture {
     since: Instant,
 }
 
-/// A part that does not fit, or a picture that is none.
+/// A part that does not fit, or an invalid picture.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Unusable;
 

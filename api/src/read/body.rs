@@ -14,7 +14,7 @@ use futures::TryStreamExt;
 use serde_json::{Value, json};
 
 use super::{
-    Fields, Object, Problem, Report, Take,
+    Fields, Object, Problem, Report, Take, names,
     odd::Odd,
     python_json::{self, Unread},
 };
@@ -101,6 +101,16 @@ pub(crate) fn object<T>(body: Body, read: impl Fn(&mut Fields<'_>) -> Option<T>)
             report.finish(refused).map_err(Error::Invalid)
         }
         Some(sent) => fields_of(sent, read),
+    }
+}
+
+/// The same for an object that must name each field once: what two of them mean is not said anywhere.
+pub(crate) fn exact_object<T>(body: Body, read: impl Fn(&mut Fields<'_>) -> Option<T>) -> Result<T, Error> {
+    match &body.bytes {
+        Ok(bytes) if names::is_any_repeated(bytes) => {
+            Err(Error::Invalid(vec![Problem::rule(vec!["body".into()], "a field is named twice")]))
+        }
+        _ => object(body, read),
     }
 }
 

@@ -2,7 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Report, drawing::Drawing};
+use super::{Report, drawing::Drawing, report::Step};
+
+/// So much of an unknown field's name is repeated to who sent it.
+const LONGEST_NAME: usize = 100;
 
 /// How one kind of value is read. `None` means that the report says why.
 pub(crate) trait Take {
@@ -88,6 +91,16 @@ impl<'a> Fields<'a> {
         match self.has_any(names) {
             true => Some(()),
             false => self.report.rule("at least one field must be provided"),
+        }
+    }
+
+    /// An object that has no fields besides the `known` ones: every other one is reported.
+    pub(crate) fn nothing_else(&mut self, known: &[&'static str]) {
+        for name in self.object.keys().filter(|name| !known.contains(&name.as_str())) {
+            let name: String = name.chars().take(LONGEST_NAME).collect();
+            self.report.at(Step::Name(name.into()), |report| {
+                report.refuse::<()>("extra_forbidden", "Extra inputs are not permitted")
+            });
         }
     }
 

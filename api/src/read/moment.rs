@@ -70,7 +70,7 @@ impl Take for ZonedMoment {
     }
 }
 
-/// First as a datetime, then as a date; if both fail, the date parser's reason is told.
+/// First as a datetime, then as a date; if both fail, the date parser's reason is reported.
 fn of_text(text: &str, report: &mut Report) -> Option<Instant> {
     if let Ok(datetime) = DateTime::parse_bytes_with_config(text.as_bytes(), &config()) {
         let has_zone = datetime.time.tz_offset.is_some();

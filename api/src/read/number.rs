@@ -47,6 +47,45 @@ impl Take for Int {
     }
 }
 
+/// A whole number that is written as one: no text, no truth value, no fraction (pydantic's strict mode).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StrictInt {
+    min: i64,
+}
+
+impl StrictInt {
+    /// Bounded below.
+    pub(crate) const fn at_least(min: i64) -> Self {
+        Self { min }
+    }
+}
+
+impl Take for StrictInt {
+    type Out = i64;
+
+    fn take(&self, value: &Value, report: &mut Report) -> Option<i64> {
+        let bounds = Int { min: self.min, max: None };
+        match value {
+            Value::Number(number) if number.is_i64() => bounds.take(value, report),
+            // Beyond 64 bits a number is held as a float, or not signed.
+            Value::Number(number) if number.as_f64().is_some_and(|real| real >= TWO_TO_63) => {
+                too_large(report, &i64::MAX.to_string(), i64::MAX.into())
+            }
+            Value::Number(number) if number.as_f64().is_some_and(|real| real <= -TWO_TO_63) => {
+                too_small(report, &self.min.to_string(), self.min.into())
+            }
+            _ => report.refuse("int_type", "Input should be a valid integer"),
+        }
+    }
+
+    fn schema(&self) -> Value {
+        Int { min: self.min, max: None }.schema()
+    }
+}
+
+/// The first number that a signed integer of 64 bits does not hold.
+const TWO_TO_63: f64 = 9_223_372_036_854_775_808.0;
+
 /// A finite number within inclusive bounds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Float {

@@ -17,8 +17,8 @@ pub(crate) enum Odd {
 
 impl Odd {
     /// What is odd about the value at a place, seen from here.
-    pub(crate) fn at(&self, place: &[Step]) -> Option<&Self> {
-        place.iter().try_fold(self, |odd, step| match odd {
+    pub(crate) fn at(&self, position: &[Step]) -> Option<&Self> {
+        position.iter().try_fold(self, |odd, step| match odd {
             Self::Inside(values) => values.get(step),
             Self::Number | Self::Text => None,
         })

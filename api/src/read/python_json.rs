@@ -1,7 +1,7 @@
 //! JSON as Python's `json` takes it, for the bodies that our own parser refuses: either the offset (in characters) and
 //! the words of the fault that clients of the original know, or what Python would read. That is a little more than we do:
 //! numbers beyond 64-bit floats, halves of surrogate pairs, `NaN`, and nine hundred levels. Where they stand in a field
-//! that nobody reads they do no harm; where somebody reads them they are refused by name ([`Odd`]).
+//! that is not read they are ignored; in a field that is read they are refused by name ([`Odd`]).
 
 mod scan;
 
@@ -34,7 +34,7 @@ pub(super) struct Fault {
 pub(super) enum Unread {
     /// It is not JSON.
     Broken(Fault),
-    /// It has too many levels, too many values that nobody can hold, or an integer of too many digits.
+    /// It has too many levels, too many unrepresentable values, or an integer of too many digits.
     TooMuch,
 }
 

@@ -79,8 +79,8 @@ impl Report {
     }
 
     /// The same, of a part in which some values are not what they seem.
-    pub(crate) fn of_odd(part: &'static str, odd: Option<Odd>) -> Self {
-        Self { place: vec![part.into()], problems: Vec::new(), odd }
+    pub(crate) fn of_odd(part: &'static str, unrepresentable: Option<Odd>) -> Self {
+        Self { place: vec![part.into()], problems: Vec::new(), odd: unrepresentable }
     }
 
     /// Takes the value one step further in: also of one that would do, if it is not what was sent.

@@ -70,7 +70,7 @@ pub(super) async fn create(
     caller.require(Scope::ActionItemsWrite)?;
     let draft = object(body, read_draft)?;
     let made = store(&door, &caller.user, vec![draft]).await?;
-    Ok(Json(made.first().map(shapes::action_item).unwrap_or_default()))
+    Ok(Json(shapes::action_item(answer::only(&made)?)))
 }
 
 /// POST batch: 1 to 50 items, all or none.
@@ -86,10 +86,10 @@ pub(super) async fn create_batch(
 }
 
 /// The answer to a batch.
-pub(super) fn batch(made: &[ActionItem]) -> Value {
+pub(super) fn batch(created: &[ActionItem]) -> Value {
     json!({
-        "action_items": made.iter().map(shapes::action_item).collect::<Value>(),
-        "created_count": made.len(),
+        "action_items": created.iter().map(shapes::action_item).collect::<Value>(),
+        "created_count": created.len(),
     })
 }
 

@@ -52,9 +52,9 @@ pub(super) fn place(door: &Door) -> Result<Box<dyn KeyedPlace>, Error> {
     door.settings.keyed.place().ok_or(Error::KeyedRunsFull)
 }
 
-/// Admits a request that brings keys, for which there is a place: `admit` is told who may take the lease at once, and the
+/// Admits a request that brings keys, for which a slot is reserved: `admit` gets the worker that may take the lease at once, and the
 /// job goes to the keyed runs with its keys. Once begun, it is not given up when the client hangs up: a lease that was
-/// taken must reach whoever runs it. (Reprocessing is admitted in the same way.)
+/// taken must reach the run. (Reprocessing is admitted in the same way.)
 ///
 /// # Errors
 /// What `admit` answers.

@@ -8,7 +8,7 @@ use records::{Conversation, ConversationId, Geolocation, Source, Timestamp, User
 use secrecy::SecretString;
 use serde_json::{Value, json};
 
-use super::{byok, geolocation::geolocation, segments, waiting};
+use super::{byok, geolocation::geolocation, location, segments, waiting};
 use crate::{
     Error, Scope, Settings,
     door::{Creating, Door},
@@ -145,11 +145,15 @@ async fn create(
     key: Option<SecretString>,
 ) -> Result<Json<Value>, Error> {
     let (id, user) = (new.id.clone(), &caller.user);
+    let place = new.geolocation.clone().map(|place| (place, new.started_at));
     let outcome = match key {
         None => door.ledger.create_conversation(user, new).await?,
         Some(key) => byok::create(door, user, new, key).await?,
     };
     caller.account.release_body();
+    if let Some((place, started_at)) = &place {
+        location::note_of_conversation(door, user, place, *started_at).await;
+    }
     match outcome {
         CreateOutcome::Deferred(conversation) | CreateOutcome::Known(conversation) => {
             Ok(answer(&conversation))
@@ -163,7 +167,7 @@ async fn create(
             Ok(match door.ledger.conversation(user, &id, false).await {
                 Ok(Some(view)) => answer(&view.conversation),
                 Ok(None) => deleted(&id),
-                // Committed is committed: what is not known now is told as it stood.
+                // The commit happened: what is not known now is answered as it was.
                 Err(_) => answer(&admitted.conversation),
             })
         }

@@ -1,4 +1,4 @@
-//! `P/webhooks/{id}/…`: what was told, what failed, and telling it again.
+//! `P/webhooks/{id}/…`: what was delivered, what failed, and redelivery.
 
 use axum::{Json, extract::State, http::Uri, response::Response};
 use records::UserId;

@@ -74,16 +74,16 @@ impl Document {
         Self { kind, policy, text: text.into(), gzip: OnceLock::new(), tag }
     }
 
-    fn answer(&self, asked: &HeaderMap) -> Response {
+    fn answer(&self, request: &HeaderMap) -> Response {
         let headers = [
             (header::CONTENT_TYPE, self.kind),
             (header::ETAG, self.tag.as_str()),
             (header::CACHE_CONTROL, "public, no-cache"),
             (header::CONTENT_SECURITY_POLICY, self.policy),
         ];
-        let mut response = match is_current(asked, &self.tag) {
+        let mut response = match is_current(request, &self.tag) {
             true => StatusCode::NOT_MODIFIED.into_response(),
-            false => self.encoded(asked),
+            false => self.encoded(request),
         };
         put(response.headers_mut(), header::VARY, "accept-encoding");
         response.extensions_mut().insert(AsItIs);
@@ -93,8 +93,8 @@ impl Document {
         response
     }
 
-    fn encoded(&self, asked: &HeaderMap) -> Response {
-        let gzip = takes_gzip(asked).then(|| self.gzip.get_or_init(|| compressed(&self.text)).clone());
+    fn encoded(&self, request: &HeaderMap) -> Response {
+        let gzip = takes_gzip(request).then(|| self.gzip.get_or_init(|| compressed(&self.text)).clone());
         match gzip.flatten() {
             Some(gzip) => ([(header::CONTENT_ENCODING, "gzip")], gzip).into_response(),
             None => self.text.clone().into_response(),
@@ -115,24 +115,24 @@ fn put(headers: &mut HeaderMap, name: HeaderName, value: &str) {
 }
 
 /// GET `/openapi.json`.
-pub(super) async fn openapi(State(door): State<Door>, asked: HeaderMap) -> Response {
-    door.documents.openapi.answer(&asked)
+pub(super) async fn openapi(State(door): State<Door>, request: HeaderMap) -> Response {
+    door.documents.openapi.answer(&request)
 }
 
 /// GET `/docs`.
-pub(super) async fn page(State(door): State<Door>, asked: HeaderMap) -> Response {
-    door.documents.page.answer(&asked)
+pub(super) async fn page(State(door): State<Door>, request: HeaderMap) -> Response {
+    door.documents.page.answer(&request)
 }
 
 /// GET `/docs/style.css`.
-pub(super) async fn style(State(door): State<Door>, asked: HeaderMap) -> Response {
-    door.documents.style.answer(&asked)
+pub(super) async fn style(State(door): State<Door>, request: HeaderMap) -> Response {
+    door.documents.style.answer(&request)
 }
 
 /// GET `/live` and its files: the page to speak to, where it is switched on.
-pub(super) async fn live(State(door): State<Door>, path: MatchedPath, asked: HeaderMap) -> Response {
+pub(super) async fn live(State(door): State<Door>, path: MatchedPath, request: HeaderMap) -> Response {
     match door.documents.live.iter().find(|(served, _)| *served == path.as_str()) {
-        Some((_, document)) => document.answer(&asked),
+        Some((_, document)) => document.answer(&request),
         None => Error::UnknownPath.into_response(),
     }
 }

@@ -27,7 +27,7 @@ use crate::{
 const FIRST_MESSAGE: Duration = Duration::from_secs(5);
 /// A frame up to this size is read to be refused; a longer one is not read.
 const LARGEST_READ: usize = 4 * LARGEST_FRAME;
-/// Names of the user's people that a recognizer is told.
+/// How many names of the user's people a recognizer gets.
 const VOCABULARY: i64 = 100;
 
 /// GET `/v4/listen`: the key is in the header. Everything that is wrong is said before the upgrade.
@@ -90,7 +90,7 @@ fn bounded(upgrade: WebSocketUpgrade) -> WebSocketUpgrade {
 }
 
 /// Reads the first message of a browser's session and lets it in, or says why not.
-async fn admit(door: Door, asks: Asks, mut seat: Seat, socket: &mut WebSocket) -> Result<Start, CloseCode> {
+async fn admit(door: Door, asks: Asks, mut permit: Seat, socket: &mut WebSocket) -> Result<Start, CloseCode> {
     let first = timeout(FIRST_MESSAGE, socket.recv()).await;
     let Ok(Some(Ok(Message::Text(text)))) = first else { return Err(CloseCode::Refused) };
     let Ok(ClientFrame::Auth { token, openai }) = ClientFrame::parse(&text) else {
@@ -104,10 +104,10 @@ async fn admit(door: Door, asks: Asks, mut seat: Seat, socket: &mut WebSocket) -
     if caller.require(Scope::ConversationsWrite).is_err() || asks.uid != caller.user {
         return Err(CloseCode::Refused);
     }
-    if !seat.sit(&caller.user, door.settings.live.sessions_per_user) {
+    if !permit.sit(&caller.user, door.settings.live.sessions_per_user) {
         return Err(CloseCode::Busy);
     }
-    start(door, caller, key, asks, own_key, seat).await.map_err(refused)
+    start(door, caller, key, asks, own_key, permit).await.map_err(refused)
 }
 
 /// What a browser's session is closed with, where a request would have got an answer.

@@ -1,56 +1,119 @@
-//! What a request made, as it is now: the answer to a repeat of a request whose first answer was lost with its
+//! What a request created, as it is now: the answer to a repeat of a request whose first answer was lost with its
 //! process (DECISIONS §3, "Idempotency-Key").
 
 use records::{ConversationId, GoalId, UserId};
 use serde_json::Value;
 
-use super::{action_items, create, deliveries, goals, keys, memories, people, push, segments, webhooks};
+use super::{
+    action_items, app_keys, apps, create, deliveries, goals, keys, memories, people, push, segments, webhooks,
+};
 use crate::{Error, door::Door, shapes};
 
-/// The answer that `route` gives for the things it made.
+/// What a creating route creates.
+#[derive(Clone, Copy, Debug)]
+enum Created {
+    Conversation,
+    Segments,
+    ActionItem,
+    ActionItems,
+    Memory,
+    Memories,
+    Goal,
+    Webhook,
+    WebhookTest,
+    Key,
+    Person,
+    PushSubscription,
+    App,
+    AppKey,
+}
+
+impl Created {
+    /// `None`: the route creates nothing that can be answered again.
+    fn by(route: &str) -> Option<Self> {
+        Some(match route {
+            "/v1/dev/user/conversations" | "/v1/dev/user/conversations/from-segments" => Self::Conversation,
+            "/v1/dev/user/conversations/{conversation_id}/segments" => Self::Segments,
+            "/v1/dev/user/action-items" => Self::ActionItem,
+            "/v1/dev/user/action-items/batch" => Self::ActionItems,
+            "/v1/dev/user/memories" => Self::Memory,
+            "/v1/dev/user/memories/batch" => Self::Memories,
+            "/v1/dev/user/goals" => Self::Goal,
+            "/v1/dev/user/webhooks" => Self::Webhook,
+            "/v1/dev/user/webhooks/{endpoint_id}/test" => Self::WebhookTest,
+            "/v1/dev/keys" => Self::Key,
+            "/v1/users/me/people" => Self::Person,
+            "/v1/users/me/push-subscriptions" => Self::PushSubscription,
+            "/v1/apps" => Self::App,
+            "/v1/apps/{app_id}/keys" => Self::AppKey,
+            _ => return None,
+        })
+    }
+}
+
+/// The answer that `route` gives for the objects it created.
 pub(crate) async fn made(door: &Door, user: &UserId, route: &str, ids: &[String]) -> Result<Value, Error> {
     let first = ids.first().map(String::as_str).unwrap_or_default();
-    match route {
-        "/v1/dev/user/webhooks" => {
-            let found = door.ledger.endpoint(user, first).await?;
-            Ok(shapes::endpoint(&found.ok_or(Error::NotFound(webhooks::KIND))?))
-        }
-        "/v1/dev/user/webhooks/{endpoint_id}/test" => {
-            let delivery = ids.get(1).map(String::as_str).unwrap_or_default();
-            deliveries::tested(door, user, first, delivery).await
-        }
-        "/v1/dev/user/conversations/{conversation_id}/segments" => {
-            segments::present(door, user, &ConversationId::new(first)).await
-        }
-        "/v1/dev/keys" => {
-            let found = keys::find(door, user, first).await?;
-            Ok(shapes::key(&found.ok_or(Error::NotFound(keys::KIND))?))
-        }
-        "/v1/dev/user/action-items" => {
+    // A route that is not listed must not pass for one whose conversation was deleted.
+    match Created::by(route).ok_or(Error::Unwritable)? {
+        Created::Conversation => create::present(door, user, &ConversationId::new(first)).await,
+        Created::Segments => segments::present(door, user, &ConversationId::new(first)).await,
+        Created::ActionItem => {
             let found = door.ledger.action_items_named(user, ids).await?;
             Ok(shapes::action_item(found.first().ok_or(Error::NotFound(action_items::KIND))?))
         }
-        "/v1/dev/user/action-items/batch" => {
-            Ok(action_items::batch(&door.ledger.action_items_named(user, ids).await?))
-        }
-        "/v1/dev/user/memories" => {
+        Created::ActionItems => Ok(action_items::batch(&door.ledger.action_items_named(user, ids).await?)),
+        Created::Memory => {
             let found = door.ledger.memories_named(user, ids).await?;
             Ok(shapes::memory(found.first().ok_or(Error::NotFound(memories::KIND))?))
         }
-        "/v1/dev/user/memories/batch" => Ok(memories::batch(&door.ledger.memories_named(user, ids).await?)),
-        "/v1/dev/user/goals" => {
+        Created::Memories => Ok(memories::batch(&door.ledger.memories_named(user, ids).await?)),
+        Created::Goal => {
             let found = door.ledger.goal(user, &GoalId::new(first)).await?;
             Ok(shapes::goal(&found.ok_or(Error::NotFound(goals::KIND))?))
         }
-        "/v1/users/me/people" => {
+        Created::Webhook => {
+            let found = door.ledger.endpoint(user, first).await?;
+            Ok(shapes::endpoint(&found.ok_or(Error::NotFound(webhooks::KIND))?))
+        }
+        Created::WebhookTest => {
+            let delivery = ids.get(1).map(String::as_str).unwrap_or_default();
+            deliveries::tested(door, user, first, delivery).await
+        }
+        Created::Key => {
+            let found = keys::find(door, user, first).await?;
+            Ok(shapes::key(&found.ok_or(Error::NotFound(keys::KIND))?))
+        }
+        Created::App => {
+            let found = door.ledger.app(user, first).await?;
+            Ok(apps::shape(door, user, &found.ok_or(Error::NotFound(apps::KIND))?))
+        }
+        Created::AppKey => {
+            let key = ids.get(1).map(String::as_str).unwrap_or_default();
+            app_keys::present(door, user, first, key).await
+        }
+        Created::Person => {
             let found = door.ledger.known_person(user, first).await?;
             Ok(shapes::person(&found.ok_or(Error::NotFound(people::KIND))?))
         }
-        "/v1/users/me/push-subscriptions" => {
+        Created::PushSubscription => {
             let all = door.ledger.subscriptions(user).await?;
             let found = all.iter().find(|subscription| subscription.id == first);
             Ok(shapes::subscription(found.ok_or(Error::NotFound(push::KIND))?))
         }
-        _ => create::present(door, user, &ConversationId::new(first)).await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Settings, routes::creating};
+
+    #[test]
+    fn every_creating_route_can_be_answered_again_and_no_other_passes_for_a_conversation() {
+        for route in creating(&Settings::default()).into_keys() {
+            assert!(Created::by(route).is_some(), "{route}");
+        }
+        assert!(Created::by("/v1/dev/user/folders").is_none());
     }
 }

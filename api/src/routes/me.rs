@@ -18,14 +18,14 @@ use crate::{
 /// What a PATCH may change.
 const FIELDS: [&str; 5] = ["name", "time_zone", "language", "requires_byok", "apps"];
 
-/// GET: the settings of whoever asks.
+/// GET: the settings of the calling user.
 pub(super) async fn show(
     State(door): State<Door>,
     caller: Caller,
     asked: HeaderMap,
 ) -> Result<Response, Error> {
     caller.require(Scope::ProfileRead)?;
-    // Gone since the key was looked up: it is nobody's key any more.
+    // The user was deleted since the key was looked up.
     let me = door.ledger.user(&caller.user).await?.ok_or(Error::NotAuthenticated)?;
     Ok(tagged::answer(&asked, shapes::user(&me)))
 }

@@ -1,4 +1,4 @@
-//! The numbers of a goal: which of them a request may not send, and how a refusal of the ledger is told.
+//! The numbers of a goal: which of them a request may not send, and how a refusal of the ledger is answered.
 
 use ledger::{GoalChange, GoalRefusal};
 use records::{GoalFault, GoalType, Measure};
@@ -83,7 +83,7 @@ pub(super) fn ends_in_order(
     }
 }
 
-/// What a refused PATCH is told: at the field that was sent, or at the type that makes a stored number wrong.
+/// The error of a refused PATCH: at the field that was sent, or at the type that makes a stored number wrong.
 pub(super) fn refused_change(refusal: GoalRefusal, change: &GoalChange) -> Error {
     refused(refusal, |fault| {
         let (field, sent) = match fault {
@@ -97,7 +97,7 @@ pub(super) fn refused_change(refusal: GoalRefusal, change: &GoalChange) -> Error
     })
 }
 
-/// What a refused progress is told, at the part of the request in which it was sent: `query` or `body`.
+/// The error of a refused progress, at the part of the request in which it was sent: `query` or `body`.
 pub(super) fn refused_progress(refusal: GoalRefusal, part: &'static str) -> Error {
     refused(refusal, |fault| Problem::rule(vec![part.into(), "current_value".into()], rule_of(fault)))
 }

@@ -78,7 +78,7 @@ pub(super) async fn create(
     caller.require(Scope::MemoriesWrite)?;
     let draft = object(body, read_draft)?;
     let made = store(&door, &caller.user, vec![draft]).await?;
-    Ok(Json(made.first().map(shapes::memory).unwrap_or_default()))
+    Ok(Json(shapes::memory(answer::only(&made)?)))
 }
 
 /// POST batch: 1 to 25 memories, all or none.
@@ -94,10 +94,10 @@ pub(super) async fn create_batch(
 }
 
 /// The answer to a batch.
-pub(super) fn batch(made: &[Memory]) -> Value {
+pub(super) fn batch(created: &[Memory]) -> Value {
     json!({
-        "memories": made.iter().map(shapes::memory).collect::<Value>(),
-        "created_count": made.len(),
+        "memories": created.iter().map(shapes::memory).collect::<Value>(),
+        "created_count": created.len(),
     })
 }
 

@@ -2,6 +2,8 @@
 
 mod action_items;
 mod answer;
+mod app_keys;
+mod apps;
 mod byok;
 mod conversations;
 mod create;
@@ -16,14 +18,17 @@ mod goals;
 mod keys;
 mod links;
 mod listen;
+mod location;
 mod made;
 mod me;
 mod measure;
 mod memories;
+mod notification;
 mod path;
 mod people;
 mod process;
 mod push;
+pub(crate) mod run;
 mod segments;
 mod status;
 mod tagged;
@@ -41,6 +46,11 @@ pub(crate) use documents::{AsItIs, Documents};
 pub(crate) use made::made;
 
 use crate::{door::Door, live::page};
+
+/// The internal route at which jobs are delivered.
+pub(crate) fn deliveries() -> Router<Door> {
+    Router::new().route(run::PATH, post(run::run))
+}
 
 /// Every route of the public interface. `P` of the documents is `/v1/dev/user`.
 pub(crate) fn all() -> Router<Door> {
@@ -81,6 +91,16 @@ pub(crate) fn all() -> Router<Door> {
         .route("/v1/dev/user/webhooks/{endpoint_id}/recover", post(deliveries::recover))
         .route("/v1/dev/user/webhooks/{endpoint_id}/rotate-secret", post(webhooks::rotate))
         .route("/v1/users/me", get(me::show).patch(me::change))
+        .route("/v1/users/geolocation", patch(location::note).delete(location::forget))
+        .route("/v1/apps", get(apps::list).post(apps::create))
+        .route("/v1/apps/enabled", get(apps::enabled))
+        .route("/v1/apps/enable", post(apps::enable))
+        .route("/v1/apps/disable", post(apps::disable))
+        .route("/v1/apps/{app_id}", get(apps::one).patch(apps::change).delete(apps::delete))
+        .route("/v1/apps/{app_id}/refresh-manifest", post(apps::refresh))
+        .route("/v1/apps/{app_id}/keys", get(app_keys::list).post(app_keys::create))
+        .route("/v1/apps/{app_id}/keys/{key_id}", delete(app_keys::revoke))
+        .route("/v1/integrations/notification", post(notification::send))
         .route("/v1/users/me/people", get(people::list).post(people::create))
         .route(
             "/v1/users/me/people/{person_id}",

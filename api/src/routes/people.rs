@@ -33,7 +33,7 @@ pub(super) async fn list(
     Ok(links::answer(&uri, page, &people, shapes::person))
 }
 
-/// POST: somebody new.
+/// POST: a new person.
 pub(super) async fn create(
     Creating(door): Creating,
     caller: Caller,
@@ -73,7 +73,7 @@ pub(super) async fn rename(
     Ok(Json(shapes::person(&person)))
 }
 
-/// DELETE: whoever that id said is "Speaker N" again.
+/// DELETE: segments of that person show "Speaker N" again.
 pub(super) async fn delete(
     State(door): State<Door>,
     caller: Caller,

@@ -1,5 +1,5 @@
 //! `GET /v1/status`: what answers here. Public, and without a secret: engines by the ids under which their
-//! results are kept, so that nobody takes one engine's output for another's.
+//! results are kept, so that one engine's output never passes for another's.
 
 use axum::{Json, extract::State};
 use serde_json::{Map, Value, json};

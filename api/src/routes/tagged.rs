@@ -12,18 +12,18 @@ pub(super) const JSON: HeaderValue = HeaderValue::from_static("application/json"
 
 /// Answers a single thing under a weak tag of what is shown. A tag of the record's own version would miss what is
 /// read beside it: action items, a folder's name, a speaker's.
-pub(super) fn answer(asked: &HeaderMap, shape: impl Serialize) -> Response {
+pub(super) fn answer(request: &HeaderMap, shape: impl Serialize) -> Response {
     // A shape of ours that cannot be written is a fault of ours; the front door finds the words for it.
     let Ok(body) = serde_json::to_vec(&shape) else {
         return StatusCode::INTERNAL_SERVER_ERROR.into_response();
     };
-    answer_json(asked, body.into())
+    answer_json(request, body.into())
 }
 
 /// The same of what is JSON already.
-pub(super) fn answer_json(asked: &HeaderMap, body: Bytes) -> Response {
+pub(super) fn answer_json(request: &HeaderMap, body: Bytes) -> Response {
     let tag = format!("W/\"{}\"", fingerprint(&body));
-    let mut response = match is_current(asked, &tag) {
+    let mut response = match is_current(request, &tag) {
         true => StatusCode::NOT_MODIFIED.into_response(),
         false => ([(header::CONTENT_TYPE, JSON)], body).into_response(),
     };
@@ -45,9 +45,9 @@ pub(super) fn fingerprint(bytes: &[u8]) -> String {
 }
 
 /// `If-None-Match` by weak comparison (RFC 9110, 13.1.2).
-pub(super) fn is_current(asked: &HeaderMap, tag: &str) -> bool {
+pub(super) fn is_current(request: &HeaderMap, tag: &str) -> bool {
     let opaque = |tag: &str| tag.trim().trim_start_matches("W/").to_owned();
-    let sent = asked.get_all(header::IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
+    let sent = request.get_all(header::IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
     sent.flat_map(|list| list.split(',')).any(|known| known.trim() == "*" || opaque(known) == opaque(tag))
 }
 

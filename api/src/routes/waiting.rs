@@ -17,7 +17,7 @@ pub(crate) const ROUTES: [&str; 3] = [
 /// How often the job's row is read: a worker of this process wakes us, one of another cannot.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
-/// A look that has begun is waited for so long at least: to give it up is to doubt every session.
+/// A read that has begun is waited for at least this long: giving it up makes every session suspect.
 const ONE_LOOK: Duration = Duration::from_secs(1);
 
 /// Waits until the newest job of `conversation` is at rest or will not be soon, at most `longest`. No connection
@@ -49,7 +49,7 @@ pub(super) async fn for_the_end(
     }
 }
 
-/// Whether an answer can be given: at rest, parked, put off, or with a first attempt behind it (DECISIONS §3,
+/// Whether an answer can be given: terminal, parked, deferred, or with a first attempt behind it (DECISIONS §3,
 /// "create answer").
 fn is_decided(job: &Poll) -> bool {
     job.terminal || job.status == "blocked_byok" || job.backing_off || job.task_retry_count > 0

@@ -1,4 +1,4 @@
-//! `P/webhooks`: who is told about what.
+//! `P/webhooks`: the user's endpoints.
 
 use axum::{Json, extract::State, http::HeaderMap, response::Response};
 use base64::{Engine, engine::general_purpose::STANDARD};
@@ -45,7 +45,7 @@ pub(super) async fn create(
     Ok(Json(shapes::with(shapes::endpoint(&stored), "secret", new.secret.expose_secret())))
 }
 
-/// Reads the body of a create: the URL, which `may_call` judges, what is told, and how.
+/// Reads the body of a create: the URL, which `may_call` judges, the events, and the format.
 pub(super) fn read_new(
     fields: &mut Fields<'_>,
     may_call: impl Fn(&str) -> bool,
@@ -66,6 +66,7 @@ pub(super) async fn rotate(
     Ids(id): Ids<String>,
 ) -> Result<Json<Value>, Error> {
     caller.require(Scope::WebhooksWrite)?;
+    refuse_of_app(&door, &caller, &id).await?;
     let secret = new_secret(&door);
     let rotated = door.ledger.rotate_secret(&caller.user, &id, &secret).await?;
     let shape = shapes::endpoint(&rotated.ok_or(Error::NotFound(KIND))?);
@@ -98,6 +99,7 @@ pub(super) async fn change(
 ) -> Result<Json<Value>, Error> {
     caller.require(Scope::WebhooksWrite)?;
     let change = object(body, |fields| read_change(fields, |url| (door.check_url)(url)))?;
+    refuse_of_app(&door, &caller, &id).await?;
     let changed = door.ledger.change_endpoint(&caller.user, &id, &change).await?;
     Ok(Json(shapes::endpoint(&changed.ok_or(Error::NotFound(KIND))?)))
 }
@@ -121,16 +123,28 @@ pub(super) fn read_change(
     Some(change)
 }
 
-/// DELETE: the endpoint, and whatever was still to be told to it.
+/// DELETE: the endpoint, and its undelivered events.
 pub(super) async fn delete(
     State(door): State<Door>,
     caller: Caller,
     Ids(id): Ids<String>,
 ) -> Result<Json<Value>, Error> {
     caller.require(Scope::WebhooksWrite)?;
+    refuse_of_app(&door, &caller, &id).await?;
     let deleted = door.ledger.delete_endpoint(&caller.user, &id).await?;
     answer::deleted(deleted, KIND)
 }
+
+/// A webhook that an app's installation made goes with the app, and is as the app says.
+async fn refuse_of_app(door: &Door, caller: &Caller, id: &str) -> Result<(), Error> {
+    match door.ledger.endpoint(&caller.user, id).await? {
+        Some(endpoint) if endpoint.app_id.is_some() => Err(Error::Conflict(OF_APP)),
+        _ => Ok(()),
+    }
+}
+
+/// Why an installed app's webhook is not changed.
+pub(super) const OF_APP: &str = "The webhook belongs to an installed app: uninstall the app instead";
 
 fn events() -> ListOf<Choice<&'static str, EventKind>> {
     let known = Choice::of(EventKind::ALL.map(|event| (event.as_str(), event)));

@@ -9,8 +9,8 @@ use serde::Serialize;
 
 use super::time::{written, written_if_some};
 
-/// The spec's fields, and the additive `status`, `discarded`, `starred`, `visibility`, `updated_at` and, of whoever has
-/// apps run, `apps_results` (DECISIONS §1).
+/// The spec's fields, and the additive `status`, `discarded`, `starred`, `visibility`, `updated_at` and, for users with enabled
+/// apps, `apps_results` (DECISIONS §1).
 /// `transcript_segments` is there only when asked for; of a conversation created from text it is `[]`.
 pub fn conversation(view: &ConversationView, with_transcript: bool) -> impl Serialize + use<'_> {
     shape(view, with_transcript, None)
@@ -252,13 +252,13 @@ struct GeolocationShape<'a> {
 }
 
 impl<'a> GeolocationShape<'a> {
-    fn of(place: &'a Geolocation) -> Self {
+    fn of(position: &'a Geolocation) -> Self {
         Self {
-            latitude: place.latitude,
-            longitude: place.longitude,
-            address: place.address.as_deref(),
-            google_place_id: place.google_place_id.as_deref(),
-            location_type: place.location_type.as_deref(),
+            latitude: position.latitude,
+            longitude: position.longitude,
+            address: position.address.as_deref(),
+            google_place_id: position.google_place_id.as_deref(),
+            location_type: position.location_type.as_deref(),
         }
     }
 }

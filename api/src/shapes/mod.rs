@@ -4,6 +4,7 @@
 use serde_json::Value;
 
 mod action_item;
+mod app;
 mod conversation;
 mod folder;
 mod goal;
@@ -17,6 +18,7 @@ mod webhook;
 mod webhook_body;
 
 pub use action_item::action_item;
+pub use app::{app, app_key};
 pub use conversation::conversation;
 pub(crate) use conversation::conversation_with_photos;
 pub use folder::folder;
@@ -25,7 +27,7 @@ pub use key::key;
 pub use memory::memory;
 pub use poll::poll;
 pub use profile::{person, subscription, user};
-pub use push_body::push_body;
+pub use push_body::{chat_push_body, push_body};
 pub use time::moment;
 pub use webhook::{delivery, endpoint};
 pub use webhook_body::WebhookBodies;

@@ -18,7 +18,7 @@ pub fn user(user: &User) -> Value {
     })
 }
 
-/// Somebody whom the user knows (DECISIONS §1, "a person of the user's").
+/// A person whom the user knows (DECISIONS §1, "a person of the user's").
 pub fn person(person: &KnownPerson) -> Value {
     json!({
         "id": person.id,

@@ -18,10 +18,11 @@ pub fn endpoint(endpoint: &Endpoint) -> Value {
         "last_success_at": endpoint.last_success_at.map(moment),
         "created_at": moment(endpoint.created_at),
         "updated_at": moment(endpoint.updated_at),
+        "app_id": endpoint.app_id,
     })
 }
 
-/// A delivery, without its body. That the addresses of a name are refused is for operators: its owner is told the same as of a
+/// A delivery, without its body. That the addresses of a name are refused is for operators: its owner sees the same as for a
 /// name that does not exist, and cannot ask which inner names there are.
 pub fn delivery(delivery: &DeliveryView) -> Value {
     let last_error = delivery.last_error.as_deref().map(|error| match error {

@@ -1,4 +1,4 @@
-//! What receivers of webhooks read: `{type, timestamp, data}` (DECISIONS §6).
+//! What receivers of webhooks read: `{type, timestamp, data}` (DECISIONS §6); an installed app reads the data alone.
 
 use ledger::{ClaimedDelivery, ConversationView, EventKind, WebhookFormat};
 use serde_json::{Map, Value, json};
@@ -13,7 +13,7 @@ pub struct WebhookBodies;
 
 impl WebhookBodies {
     /// The body of `delivery`. `conversation` is what it is about, read with its transcript; `None` when it no longer
-    /// exists, and then there is nothing to tell any more (a test event apart, which is about nothing). `told` is the
+    /// exists, and then there is nothing to send any more (a test event apart, which is about nothing). `told` is the
     /// memory that the event is about, if it is about one that still exists; `made` the action item of no conversation.
     pub fn body(
         &self,
@@ -30,12 +30,15 @@ impl WebhookBodies {
             }
             (Some(_), None) => return None,
         };
+        if delivery.format == WebhookFormat::Bare && delivery.event.is_some() {
+            return Some(data.to_string().into_bytes());
+        }
         let body = json!({ "type": name, "timestamp": moment(delivery.occurred_at), "data": data });
         Some(body.to_string().into_bytes())
     }
 }
 
-/// A thing that was deleted meanwhile is told by its ids: what remains to be told is that it was made.
+/// An object that was deleted meanwhile is sent by its ids: that it was created.
 fn data(
     delivery: &ClaimedDelivery,
     event: EventKind,
@@ -44,19 +47,19 @@ fn data(
 ) -> Value {
     match (delivery.format, event) {
         (WebhookFormat::Thin, _) => ids_and_status(delivery, event, view),
-        (WebhookFormat::Full, EventKind::MemoryCreated) => {
+        (WebhookFormat::Full | WebhookFormat::Bare, EventKind::MemoryCreated) => {
             told.map_or_else(|| ids_and_status(delivery, event, view), memory)
         }
-        (WebhookFormat::Full, EventKind::ActionItemCreated) => {
+        (WebhookFormat::Full | WebhookFormat::Bare, EventKind::ActionItemCreated) => {
             let subject = delivery.subject_id.as_deref();
             let item = view.action_items.iter().find(|item| Some(item.id.as_str()) == subject);
             item.map_or_else(|| ids_and_status(delivery, event, view), action_item)
         }
-        (WebhookFormat::Full, _) => json!(conversation(view, true)),
+        (WebhookFormat::Full | WebhookFormat::Bare, _) => json!(conversation(view, true)),
     }
 }
 
-/// What a person made belongs to no conversation; it, too, is told by its id when it was deleted meanwhile.
+/// What a user created belongs to no conversation; it, too, is sent by its id when it was deleted meanwhile.
 fn of_no_conversation(
     delivery: &ClaimedDelivery,
     event: EventKind,
@@ -65,7 +68,7 @@ fn of_no_conversation(
 ) -> Value {
     let shown = match delivery.format {
         WebhookFormat::Thin => None,
-        WebhookFormat::Full => told.map(memory).or_else(|| made.map(action_item)),
+        WebhookFormat::Full | WebhookFormat::Bare => told.map(memory).or_else(|| made.map(action_item)),
     };
     shown.unwrap_or_else(|| {
         let mut data = subject(delivery, event);

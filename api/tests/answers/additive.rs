@@ -41,23 +41,23 @@ impl Comparison {
         });
         let sent = bodies.map(|reference| reference.trim_start_matches('#').to_owned()).collect();
         let mut comparison = Self { sent, lost: Vec::new() };
-        comparison.walk("", released, now);
+        comparison.compare("", released, now);
         comparison.lost
     }
 
-    fn walk(&mut self, place: &str, released: &Value, now: &Value) {
+    fn compare(&mut self, path: &str, released: &Value, now: &Value) {
         match (released, now) {
             // One shape became one of several.
             (before, after) if before.get("$ref").is_some() && is_one_of(before, after) => {}
             (Value::Object(before), Value::Object(after)) => {
-                let free_names = place.ends_with("/properties") || place.ends_with("/schemas");
+                let free_names = path.ends_with("/properties") || path.ends_with("/schemas");
                 for (name, value) in before {
                     if !free_names && WORDS.contains(&name.as_str()) {
                         continue;
                     }
-                    let inner = format!("{place}/{name}");
+                    let inner = format!("{path}/{name}");
                     match after.get(name) {
-                        Some(same) => self.walk(&inner, value, same),
+                        Some(same) => self.compare(&inner, value, same),
                         None => self.lost.push(format!("{inner} has gone")),
                     }
                 }
@@ -66,47 +66,46 @@ impl Comparison {
                         && !before.contains_key(**bound)
                         && after.contains_key(**bound)
                 };
-                self.lost
-                    .extend(BOUNDS.iter().filter(appears).map(|bound| format!("{place}/{bound} is new")));
+                self.lost.extend(BOUNDS.iter().filter(appears).map(|bound| format!("{path}/{bound} is new")));
             }
-            (Value::Array(before), Value::Array(after)) if place.ends_with("/required") => {
+            (Value::Array(before), Value::Array(after)) if path.ends_with("/required") => {
                 // Of what is sent, a name more is too much; of what is answered, a name less.
-                let (some, all) = if self.is_sent(place) { (after, before) } else { (before, after) };
+                let (some, all) = if self.is_sent(path) { (after, before) } else { (before, after) };
                 let strange = some.iter().filter(|name| !all.contains(name));
-                self.lost.extend(strange.map(|name| format!("{place} differs in {name}")));
+                self.lost.extend(strange.map(|name| format!("{path} differs in {name}")));
             }
-            (Value::Array(before), Value::Array(after)) => self.walk_list(place, before, after),
-            (before, after) if before == after || widened(place, before, after) => {}
+            (Value::Array(before), Value::Array(after)) => self.walk_list(path, before, after),
+            (before, after) if before == after || widened(path, before, after) => {}
             // What is sent may be of one more type.
-            (before, Value::Array(types)) if self.is_sent(place) && types.contains(before) => {}
-            (before, after) => self.lost.push(format!("{place} was {before} and is {after}")),
+            (before, Value::Array(types)) if self.is_sent(path) && types.contains(before) => {}
+            (before, after) => self.lost.push(format!("{path} was {before} and is {after}")),
         }
     }
 
     /// Lists are sets here; parameters are known by their names and places.
-    fn walk_list(&mut self, place: &str, before: &[Value], after: &[Value]) {
+    fn walk_list(&mut self, path: &str, before: &[Value], after: &[Value]) {
         for item in before {
             let same = match item.get("name") {
                 Some(name) => after.iter().find(|other| other["name"] == *name && other["in"] == item["in"]),
                 None => after.iter().find(|other| *other == item),
             };
             match same {
-                Some(same) => self.walk(&format!("{place}/{}", item["name"]), item, same),
-                None => self.lost.push(format!("{place} lost {item}")),
+                Some(same) => self.compare(&format!("{path}/{}", item["name"]), item, same),
+                None => self.lost.push(format!("{path} lost {item}")),
             }
         }
-        if place.ends_with("/parameters") {
+        if path.ends_with("/parameters") {
             let demanded = after.iter().filter(|parameter| parameter["required"] == true);
             let new =
                 demanded.filter(|parameter| !before.iter().any(|known| known["name"] == parameter["name"]));
-            self.lost.extend(new.map(|parameter| format!("{place} demands {}", parameter["name"])));
+            self.lost.extend(new.map(|parameter| format!("{path} demands {}", parameter["name"])));
         }
     }
 
-    fn is_sent(&self, place: &str) -> bool {
+    fn is_sent(&self, path: &str) -> bool {
         self.sent
             .iter()
-            .any(|schema| place.strip_prefix(schema.as_str()).is_some_and(|rest| rest.starts_with('/')))
+            .any(|schema| path.strip_prefix(schema.as_str()).is_some_and(|rest| rest.starts_with('/')))
     }
 }
 
@@ -115,10 +114,10 @@ fn is_one_of(before: &Value, after: &Value) -> bool {
 }
 
 /// Whether a bound only takes more than before.
-fn widened(place: &str, before: &Value, after: &Value) -> bool {
+fn widened(path: &str, before: &Value, after: &Value) -> bool {
     let (Some(before), Some(after)) = (before.as_f64(), after.as_f64()) else { return false };
-    let lower = ["/minLength", "/minimum", "/minItems"].iter().any(|bound| place.ends_with(bound));
-    let upper = ["/maxLength", "/maximum", "/maxItems"].iter().any(|bound| place.ends_with(bound));
+    let lower = ["/minLength", "/minimum", "/minItems"].iter().any(|bound| path.ends_with(bound));
+    let upper = ["/maxLength", "/maximum", "/maxItems"].iter().any(|bound| path.ends_with(bound));
     (lower && after <= before) || (upper && after >= before)
 }
 

@@ -148,7 +148,8 @@ impl Bench {
     /// Claims everything that is due in a queue, as a worker would.
     pub(crate) async fn claim_all(&self, queue: Queue) -> Vec<Claimed> {
         let worker = WorkerId("test".to_owned());
-        let request = ClaimRequest { queue, worker, slots: 100, share: 100, running: HashMap::new() };
+        let request =
+            ClaimRequest { queue, worker, slots: 100, share: 100, most: 100, running: HashMap::new() };
         self.ledger.claim(&request).await.unwrap().claims
     }
 

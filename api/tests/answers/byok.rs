@@ -63,12 +63,12 @@ impl KeyedPlace for Seat {
     }
 }
 
-struct House {
+struct Setup {
     bench: Bench,
     handed: Arc<Mutex<Vec<Handed>>>,
 }
 
-impl House {
+impl Setup {
     async fn with(has_place: bool, has_slot: bool, settings: Settings) -> Self {
         let handed = Arc::<Mutex<Vec<Handed>>>::default();
         let keyed = Arc::new(Written { has_place, has_slot, handed: Arc::clone(&handed) });
@@ -149,221 +149,221 @@ fn wait(job: &JobId) -> Handed {
 
 #[tokio::test]
 async fn a_finalize_with_keys_is_leased_before_it_is_answered() {
-    let house = House::open().await;
-    let id = house.deferred().await;
-    assert_eq!(house.handed(), [], "nothing runs before the finalize");
+    let setup = Setup::open().await;
+    let id = setup.deferred().await;
+    assert_eq!(setup.handed(), [], "nothing runs before the finalize");
 
-    let answer = house.finalize(&id, &[KEY]).await;
+    let answer = setup.finalize(&id, &[KEY]).await;
 
     assert_eq!((answer.status.as_u16(), &answer.body["conversation"]["status"]), (200, &json!("processing")));
-    let (job, status) = house.poll(&id).await;
+    let (job, status) = setup.poll(&id).await;
     assert_eq!(status, "leased");
-    assert_eq!(house.handed(), [run(&job)]);
-    assert_eq!(house.bench.complete_all(Queue::Finalization).await, 0, "no queue knows of it");
+    assert_eq!(setup.handed(), [run(&job)]);
+    assert_eq!(setup.bench.complete_all(Queue::Finalization).await, 0, "no queue knows of it");
 }
 
 #[tokio::test]
 async fn what_is_in_progress_and_what_is_processed_again_run_with_the_keys_that_came() {
-    let house = House::open().await;
-    let id = house.deferred().await;
-    assert_eq!(house.ask("/v1/conversations", &json!({}), &[KEY]).await.status, 200);
-    let (first, _) = house.poll(&id).await;
-    assert_eq!(house.handed(), [run(&first)]);
+    let setup = Setup::open().await;
+    let id = setup.deferred().await;
+    assert_eq!(setup.ask("/v1/conversations", &json!({}), &[KEY]).await.status, 200);
+    let (first, _) = setup.poll(&id).await;
+    assert_eq!(setup.handed(), [run(&first)]);
 
-    let id = house.deferred().await;
-    house.finalize(&id, &[]).await;
-    assert_eq!(house.bench.complete_all(Queue::Finalization).await, 1);
+    let id = setup.deferred().await;
+    setup.finalize(&id, &[]).await;
+    assert_eq!(setup.bench.complete_all(Queue::Finalization).await, 1);
     let path = format!("/v1/conversations/{id}/reprocess");
-    assert_eq!(house.ask(&path, &json!({}), &[KEY]).await.status, 200);
-    let (second, _) = house.poll(&id).await;
-    assert_eq!(house.handed(), [run(&first), run(&second)]);
-    assert_eq!(house.bench.complete_all(Queue::Creation).await, 0, "no queue knows of it");
+    assert_eq!(setup.ask(&path, &json!({}), &[KEY]).await.status, 200);
+    let (second, _) = setup.poll(&id).await;
+    assert_eq!(setup.handed(), [run(&first), run(&second)]);
+    assert_eq!(setup.bench.complete_all(Queue::Creation).await, 0, "no queue knows of it");
 }
 
 #[tokio::test]
 async fn a_client_that_hangs_up_leaves_no_lease_that_nobody_runs() {
-    let house = House::open().await;
-    let id = house.deferred().await;
-    let holder = house.bench.database.holding("select from conversations for update").await;
+    let setup = Setup::open().await;
+    let id = setup.deferred().await;
+    let holder = setup.bench.database.holding("select from conversations for update").await;
     tokio::select! {
-        answer = house.finalize(&id, &[KEY]) => panic!("it waits for whoever holds it: {answer:?}"),
-        () = house.bench.database.until_somebody_waits() => {}
+        answer = setup.finalize(&id, &[KEY]) => panic!("it waits for whoever holds it: {answer:?}"),
+        () = setup.bench.database.until_somebody_waits() => {}
     }
     drop(holder);
 
-    let handed = house.until_handed().await;
+    let handed = setup.until_handed().await;
 
-    let (job, status) = house.poll(&id).await;
+    let (job, status) = setup.poll(&id).await;
     assert_eq!((handed, status), (vec![run(&job)], json!("leased")));
 }
 
 #[tokio::test]
 async fn with_no_slot_free_the_job_is_parked_and_its_keys_wait() {
-    let house = House::with(true, false, quick()).await;
-    let id = house.deferred().await;
-    assert_eq!(house.finalize(&id, &[KEY]).await.status, 200);
-    let (job, status) = house.poll(&id).await;
+    let setup = Setup::with(true, false, quick()).await;
+    let id = setup.deferred().await;
+    assert_eq!(setup.finalize(&id, &[KEY]).await.status, 200);
+    let (job, status) = setup.poll(&id).await;
     assert_eq!(status, "blocked_byok");
-    assert_eq!(house.handed(), [wait(&job)]);
+    assert_eq!(setup.handed(), [wait(&job)]);
 }
 
 #[tokio::test]
 async fn with_too_many_waiting_nothing_is_changed() {
-    let house = House::with(false, false, quick()).await;
-    let id = house.deferred().await;
+    let setup = Setup::with(false, false, quick()).await;
+    let id = setup.deferred().await;
     let text = json!({ "text": "Buy milk." });
-    let before = house.bench.get(&format!("{P}/conversations")).await.body;
+    let before = setup.bench.get(&format!("{P}/conversations")).await.body;
     for answer in
-        [house.finalize(&id, &[KEY]).await, house.ask(&format!("{P}/conversations"), &text, &[KEY]).await]
+        [setup.finalize(&id, &[KEY]).await, setup.ask(&format!("{P}/conversations"), &text, &[KEY]).await]
     {
         assert_eq!((answer.status.as_u16(), answer.header("retry-after")), (503, "30"), "{answer:?}");
         let words = "Too many conversations wait for a run with their own keys";
         assert_eq!(answer.body, json!({ "detail": words }));
     }
-    assert_eq!(house.bench.get(&format!("{P}/conversations")).await.body, before);
-    assert_eq!(house.bench.get(&format!("{P}/conversations/{id}")).await.body["status"], "in_progress");
+    assert_eq!(setup.bench.get(&format!("{P}/conversations")).await.body, before);
+    assert_eq!(setup.bench.get(&format!("{P}/conversations/{id}")).await.body["status"], "in_progress");
 }
 
 #[tokio::test]
 async fn a_marked_users_finalize_without_keys_is_parked_until_one_brings_them() {
-    let house = House::open().await;
-    house.mark().await;
-    let id = house.deferred().await;
-    assert_eq!(house.finalize(&id, &[]).await.status, 200);
-    let (job, status) = house.poll(&id).await;
-    assert_eq!((status, house.handed()), (json!("blocked_byok"), vec![]));
+    let setup = Setup::open().await;
+    setup.mark().await;
+    let id = setup.deferred().await;
+    assert_eq!(setup.finalize(&id, &[]).await.status, 200);
+    let (job, status) = setup.poll(&id).await;
+    assert_eq!((status, setup.handed()), (json!("blocked_byok"), vec![]));
 
-    assert_eq!(house.finalize(&id, &[KEY]).await.status, 200);
-    assert_eq!(house.handed(), [wait(&job)], "whoever holds the keys claims it");
-    assert_eq!(house.poll(&id).await.0, job, "it is the same job");
+    assert_eq!(setup.finalize(&id, &[KEY]).await.status, 200);
+    assert_eq!(setup.handed(), [wait(&job)], "whoever holds the keys claims it");
+    assert_eq!(setup.poll(&id).await.0, job, "it is the same job");
 }
 
 #[tokio::test]
 async fn keys_that_a_request_brings_bind_its_job_of_an_unmarked_user() {
-    let house = House::with(true, false, quick()).await;
-    let made = house.ask(&format!("{P}/conversations"), &json!({ "text": "Buy milk." }), &[KEY]).await;
+    let setup = Setup::with(true, false, quick()).await;
+    let made = setup.ask(&format!("{P}/conversations"), &json!({ "text": "Buy milk." }), &[KEY]).await;
     assert_eq!(made.body["status"], "processing");
-    assert_eq!(house.bench.complete_all(Queue::Creation).await, 0, "our own key never runs it");
-    let without = house.ask(&format!("{P}/conversations"), &json!({ "text": "Buy tea." }), &[]).await;
+    assert_eq!(setup.bench.complete_all(Queue::Creation).await, 0, "our own key never runs it");
+    let without = setup.ask(&format!("{P}/conversations"), &json!({ "text": "Buy tea." }), &[]).await;
     assert_eq!(without.status, 200);
-    assert_eq!(house.bench.complete_all(Queue::Creation).await, 1);
+    assert_eq!(setup.bench.complete_all(Queue::Creation).await, 1);
 }
 
 #[tokio::test]
 async fn a_repeat_of_a_create_with_keys_resumes_it_in_inline_mode_too() {
     for finalize_enabled in [true, false] {
-        let house = House::with(true, true, Settings { finalize_enabled, ..quick() }).await;
-        house.mark().await;
+        let setup = Setup::with(true, true, Settings { finalize_enabled, ..quick() }).await;
+        setup.mark().await;
         let path = format!("{P}/conversations/from-segments");
         let body = json!({ "transcript_segments": spoken(), "client_session_id": "s1" });
-        let made = house.ask(&path, &body, &[]).await;
+        let made = setup.ask(&path, &body, &[]).await;
         assert_eq!((made.status.as_u16(), &made.body["status"]), (200, &json!("processing")));
         let id = made.body["id"].as_str().unwrap().to_owned();
-        let (job, status) = house.poll(&id).await;
-        assert_eq!((status, house.handed()), (json!("blocked_byok"), vec![]));
+        let (job, status) = setup.poll(&id).await;
+        assert_eq!((status, setup.handed()), (json!("blocked_byok"), vec![]));
 
-        let again = house.ask(&path, &body, &[KEY]).await;
+        let again = setup.ask(&path, &body, &[KEY]).await;
 
         assert_eq!((again.status.as_u16(), &again.body), (200, &made.body));
-        assert_eq!(house.handed(), [wait(&job)]);
+        assert_eq!(setup.handed(), [wait(&job)]);
         let fresh = json!({ "transcript_segments": spoken(), "client_session_id": "s2" });
-        let made = house.ask(&path, &fresh, &[KEY]).await;
-        let (job, _) = house.poll(made.body["id"].as_str().unwrap()).await;
-        assert_eq!(house.handed().last(), Some(&run(&job)));
+        let made = setup.ask(&path, &fresh, &[KEY]).await;
+        let (job, _) = setup.poll(made.body["id"].as_str().unwrap()).await;
+        assert_eq!(setup.handed().last(), Some(&run(&job)));
     }
 }
 
 /// A run with keys ends for good.
-async fn die(house: &House, job: &JobId) {
+async fn die(setup: &Setup, job: &JobId) {
     let holding = Holding { user_id: UserId::new("ann"), job_id: job.clone(), epoch: Epoch(1) };
     let edge = Edge::Fail { code: FailureCode::InvalidJob, retry_after: None, jitter_permille: 0 };
-    house.bench.ledger.settle(&holding, edge).await.unwrap();
+    setup.bench.ledger.settle(&holding, edge).await.unwrap();
 }
 
 #[tokio::test]
 async fn a_repeat_of_a_deferred_create_keeps_the_keys_that_it_brings() {
     let path = format!("{P}/conversations/from-segments");
     let body = json!({ "transcript_segments": spoken(), "client_session_id": "s", "defer_processing": true });
-    let house = House::open().await;
-    let made = house.ask(&path, &body, &[KEY]).await;
+    let setup = Setup::open().await;
+    let made = setup.ask(&path, &body, &[KEY]).await;
     assert_eq!(
-        (&made.body["status"], house.handed()),
+        (&made.body["status"], setup.handed()),
         (&json!("in_progress"), vec![]),
         "nothing is to be run"
     );
     let id = made.body["id"].as_str().unwrap().to_owned();
-    house.finalize(&id, &[KEY]).await;
-    let (first, _) = house.poll(&id).await;
-    die(&house, &first).await;
+    setup.finalize(&id, &[KEY]).await;
+    let (first, _) = setup.poll(&id).await;
+    die(&setup, &first).await;
 
-    let again = house.ask(&path, &body, &[KEY]).await;
+    let again = setup.ask(&path, &body, &[KEY]).await;
 
     assert_eq!((again.status.as_u16(), &again.body["status"]), (200, &json!("processing")));
-    let (second, _) = house.poll(&id).await;
-    assert_eq!(house.handed(), [run(&first), run(&second)]);
-    assert_eq!(house.bench.complete_all(Queue::Creation).await, 0, "our own key never runs it");
+    let (second, _) = setup.poll(&id).await;
+    assert_eq!(setup.handed(), [run(&first), run(&second)]);
+    assert_eq!(setup.bench.complete_all(Queue::Creation).await, 0, "our own key never runs it");
 }
 
 #[tokio::test]
 async fn where_no_more_keys_can_be_held_a_repeat_of_a_deferred_create_waits_for_them() {
     let path = format!("{P}/conversations/from-segments");
     let body = json!({ "transcript_segments": spoken(), "client_session_id": "s", "defer_processing": true });
-    let house = House::with(false, false, quick()).await;
-    let made = house.ask(&path, &body, &[KEY]).await;
+    let setup = Setup::with(false, false, quick()).await;
+    let made = setup.ask(&path, &body, &[KEY]).await;
     assert_eq!((made.status.as_u16(), &made.body["status"]), (200, &json!("in_progress")));
     let id = made.body["id"].as_str().unwrap().to_owned();
-    house.finalize(&id, &[]).await;
-    let claims = house.bench.claim_all(Queue::Finalization).await;
-    die(&house, &claims[0].job.id).await;
-    let again = house.ask(&path, &body, &[KEY]).await;
-    assert_eq!((again.status.as_u16(), house.poll(&id).await.1), (200, json!("blocked_byok")));
+    setup.finalize(&id, &[]).await;
+    let claims = setup.bench.claim_all(Queue::Finalization).await;
+    die(&setup, &claims[0].job.id).await;
+    let again = setup.ask(&path, &body, &[KEY]).await;
+    assert_eq!((again.status.as_u16(), setup.poll(&id).await.1), (200, json!("blocked_byok")));
 }
 
 #[tokio::test]
 async fn a_repeat_under_a_name_hands_over_the_keys_that_it_brings() {
-    let house = House::with(true, false, quick()).await;
+    let setup = Setup::with(true, false, quick()).await;
     for (path, body) in [
         (format!("{P}/conversations"), json!({ "text": "Buy milk." })),
         (format!("{P}/conversations/from-segments"), json!({ "transcript_segments": spoken() })),
     ] {
-        house.handed.lock().unwrap().clear();
-        let ask = async |keys| house.ask_named(Some("k"), &path, &body, keys).await;
+        setup.handed.lock().unwrap().clear();
+        let ask = async |keys| setup.ask_named(Some("k"), &path, &body, keys).await;
         let made = ask(&[KEY]).await;
-        let (job, _) = house.poll(made.body["id"].as_str().unwrap()).await;
-        assert_eq!(house.handed(), [wait(&job)]);
+        let (job, _) = setup.poll(made.body["id"].as_str().unwrap()).await;
+        assert_eq!(setup.handed(), [wait(&job)]);
         // The process that held them is gone.
         let again = ask(&[KEY]).await;
         assert_eq!((again.header("idempotency-replayed"), &again.body), ("true", &made.body));
-        assert_eq!(house.handed(), [wait(&job), wait(&job)]);
+        assert_eq!(setup.handed(), [wait(&job), wait(&job)]);
         assert_eq!(ask(&["sk two"]).await.status, 422);
         assert_eq!(ask(&[]).await.status, 200);
-        assert_eq!(house.handed().len(), 2);
+        assert_eq!(setup.handed().len(), 2);
     }
     let note = json!({ "content": "She has a cat." });
     for _ in 0..2 {
-        let noted = house.ask_named(Some("k"), &format!("{P}/memories"), &note, &[KEY]).await;
+        let noted = setup.ask_named(Some("k"), &format!("{P}/memories"), &note, &[KEY]).await;
         assert_eq!(noted.status, 200);
     }
-    assert_eq!(house.handed().len(), 2, "a memory has no job");
+    assert_eq!(setup.handed().len(), 2, "a memory has no job");
 }
 
 #[tokio::test]
 async fn keys_change_nothing_of_what_is_done() {
-    let house = House::open().await;
-    let id = house.deferred().await;
-    house.finalize(&id, &[]).await;
-    assert_eq!(house.bench.complete_all(Queue::Finalization).await, 1);
-    let answer = house.finalize(&id, &[KEY]).await;
+    let setup = Setup::open().await;
+    let id = setup.deferred().await;
+    setup.finalize(&id, &[]).await;
+    assert_eq!(setup.bench.complete_all(Queue::Finalization).await, 1);
+    let answer = setup.finalize(&id, &[KEY]).await;
     assert_eq!((answer.status.as_u16(), &answer.body["conversation"]["status"]), (200, &json!("completed")));
-    assert_eq!(house.poll(&id).await.1, "completed");
-    let unknown = house.finalize("unknown", &[KEY]).await;
+    assert_eq!(setup.poll(&id).await.1, "completed");
+    let unknown = setup.finalize("unknown", &[KEY]).await;
     assert_eq!(unknown.status, 404);
 }
 
 #[tokio::test]
 async fn a_header_that_holds_no_key_is_refused_and_not_repeated() {
-    let house = House::open().await;
-    let id = house.deferred().await;
+    let setup = Setup::open().await;
+    let id = setup.deferred().await;
     let body = json!({ "text": "Buy milk.", "transcript_segments": spoken() });
     for path in [
         format!("/v1/conversations/{id}/finalize"),
@@ -373,10 +373,10 @@ async fn a_header_that_holds_no_key_is_refused_and_not_repeated() {
         format!("{P}/conversations/from-segments"),
     ] {
         for wrong in [&[""][..], &["sk-kanarien vogel"], &["sk-kanarienvogel", "sk-kanarienvogel"]] {
-            let answer = house.ask(&path, &body, wrong).await;
+            let answer = setup.ask(&path, &body, wrong).await;
             assert_eq!(answer.kinds(), [("value_error", &json!(["header", "x-byok-openai"]))], "{path}");
             assert!(!answer.body.to_string().contains("kanarien"), "{answer:?}");
         }
     }
-    assert_eq!(house.handed(), []);
+    assert_eq!(setup.handed(), []);
 }

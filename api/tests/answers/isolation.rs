@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::bench::{Bench, P};
 use crate::document::{CHECKED_IN, parsed};
 
-/// In everything that Ann says; nobody else may ever read it.
+/// In everything that Ann sends; no other user may ever read it.
 const MARK: &str = "zanzibar";
 
 /// What a path's parameters stand for, among what Ann has.
@@ -60,6 +60,7 @@ async fn furnish(bench: &Bench) -> Ids {
         ("action_item_id", made(bench, &format!("{P}/action-items"), json!({ "description": MARK })).await),
         ("memory_id", made(bench, &format!("{P}/memories"), json!({ "content": MARK })).await),
         ("goal_id", made(bench, &format!("{P}/goals"), json!({ "title": MARK, "target_value": 1 })).await),
+        ("app_id", made(bench, "/v1/apps", json!({ "name": MARK })).await),
         ("person_id", made(bench, "/v1/users/me/people", json!({ "name": MARK })).await),
         ("key_id", made(bench, "/v1/dev/keys", json!({ "name": MARK })).await),
         (

@@ -9,6 +9,7 @@
 
 mod action_items;
 mod additive;
+mod apps;
 mod bench;
 mod budgets;
 mod byok;
@@ -31,6 +32,7 @@ mod live_page;
 mod lost;
 mod memories;
 mod memory;
+mod notifications;
 mod processing;
 mod profile;
 mod reminders;

@@ -1,7 +1,8 @@
 //! Threads for work that costs processor time, so that requests, heartbeats and health checks never wait behind it.
 //!
-//! The pool is bounded and fair: users take turns, whatever one of them has queued. Work that takes longer than its budget
-//! is given up by its caller, and its thread is replaced until it ends; a thread cannot be stopped.
+//! The pool is bounded and fair: users take turns, whatever one of them has queued, and work on long texts has threads of
+//! its own, so that it never delays work on short ones. Work that takes longer than its budget is given up by its caller,
+//! and its thread is replaced until it ends; a thread cannot be stopped.
 
 mod queue;
 
@@ -35,16 +36,23 @@ pub async fn on_behalf_of<F: Future>(user: &str, work: F) -> F::Output {
 #[error("the work took longer than its budget")]
 pub struct OverBudget;
 
+/// A text longer than this many bytes is a long one: a few minutes of talk.
+const LONG: usize = 16 * 1024;
+
 /// A bounded pool of threads. Cheap to clone; the threads end with the last clone.
 #[derive(Clone)]
-pub struct Pool(Arc<Owner>);
+pub struct Pool {
+    short: Arc<Owner>,
+    long: Arc<Owner>,
+}
 
 /// Ends the threads when the last [`Pool`] is dropped.
 struct Owner(Arc<Shared>);
 
 impl fmt::Debug for Pool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Pool").field("threads", &self.0.0.size).finish_non_exhaustive()
+        let (short, long) = (self.short.0.size, self.long.0.size);
+        f.debug_struct("Pool").field("short", &short).field("long", &long).finish_non_exhaustive()
     }
 }
 
@@ -53,7 +61,12 @@ struct Shared {
     work_or_end: Condvar,
     /// Threads that take work up.
     size: usize,
+    /// Added to the threads' nice value.
+    nice: i32,
 }
+
+/// On Linux, work on long texts yields the processor to everything else in the process.
+const NICE: i32 = 10;
 
 #[derive(Default)]
 struct State {
@@ -91,7 +104,7 @@ impl Drop for Caller<'_> {
 }
 
 impl Pool {
-    /// A pool of one thread per core, less one where there are several.
+    /// A pool of one thread per core, less one where there are several, for short texts, and of as many for long ones.
     ///
     /// # Errors
     /// When a thread cannot be started.
@@ -100,28 +113,26 @@ impl Pool {
         Self::new(cores.saturating_sub(1).max(1))
     }
 
-    /// A pool of `threads`.
+    /// A pool of `threads` for short texts, and of as many for long ones.
     ///
     /// # Errors
     /// When a thread cannot be started.
     pub fn new(threads: usize) -> std::io::Result<Self> {
-        let shared = Arc::new(Shared { state: Mutex::default(), work_or_end: Condvar::new(), size: threads });
-        let pool = Self(Arc::new(Owner(Arc::clone(&shared))));
-        (0..threads).try_for_each(|_| start_thread(&shared, &mut shared.state()))?;
-        Ok(pool)
+        Ok(Self { short: Owner::start(threads, 0)?, long: Owner::start(threads, NICE)? })
     }
 
-    /// Runs `work` on a thread of the pool, in turn with other users' work, and returns what it returns. Work whose caller
-    /// is gone before it began is not done. A panic reaches the caller.
+    /// Runs `work` on a text of `length` bytes on a thread of the pool, in turn with other users' work, and returns what it
+    /// returns. Work whose caller is gone before it began is not done. A panic reaches the caller.
     ///
     /// # Errors
     /// [`OverBudget`] when it ran for longer than `budget`.
     pub async fn run<T: Send + 'static>(
         &self,
         budget: Duration,
+        length: usize,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, OverBudget> {
-        let shared = &self.0.0;
+        let shared = if length > LONG { &self.long.0 } else { &self.short.0 };
         let running = Arc::new(Running::default());
         let (began, beginning) = oneshot::channel();
         let (done, mut ending) = oneshot::channel::<Result<T, Box<dyn Any + Send>>>();
@@ -148,7 +159,16 @@ impl Pool {
 
     /// How many pieces of work wait for a thread.
     pub fn waiting(&self) -> usize {
-        self.0.0.state().queue.len()
+        self.short.0.state().queue.len() + self.long.0.state().queue.len()
+    }
+}
+
+impl Owner {
+    fn start(threads: usize, nice: i32) -> std::io::Result<Arc<Self>> {
+        let shared = Shared { state: Mutex::default(), work_or_end: Condvar::new(), size: threads, nice };
+        let owner = Self(Arc::new(shared));
+        (0..threads).try_for_each(|_| start_thread(&owner.0, &mut owner.0.state()))?;
+        Ok(Arc::new(owner))
     }
 }
 
@@ -199,6 +219,9 @@ impl Shared {
 fn start_thread(shared: &Arc<Shared>, state: &mut State) -> std::io::Result<()> {
     let ours = Arc::clone(shared);
     let work = move || {
+        // Elsewhere it would be the whole process's. Where it is refused, the thread works as the others do.
+        #[cfg(target_os = "linux")]
+        rustix::process::nice(ours.nice).ok();
         while let Some(work) = ours.next() {
             work(&ours);
         }

@@ -25,10 +25,10 @@ fn gated() -> (mpsc::Sender<()>, oneshot::Receiver<()>, impl FnOnce() + Send) {
 #[tokio::test]
 async fn work_returns_its_value_and_a_panic_reaches_the_caller() {
     let pool = Pool::new(1).unwrap();
-    assert_eq!(pool.run(ENOUGH, || 6 * 7).await, Ok(42));
-    let panicked = AssertUnwindSafe(pool.run(ENOUGH, || panic!("on purpose"))).catch_unwind().await;
+    assert_eq!(pool.run(ENOUGH, 1, || 6 * 7).await, Ok(42));
+    let panicked = AssertUnwindSafe(pool.run(ENOUGH, 1, || panic!("on purpose"))).catch_unwind().await;
     assert!(panicked.is_err());
-    assert_eq!(pool.run(ENOUGH, || "the thread goes on").await, Ok("the thread goes on"));
+    assert_eq!(pool.run(ENOUGH, 1, || "the thread goes on").await, Ok("the thread goes on"));
 }
 
 #[tokio::test]
@@ -39,11 +39,11 @@ async fn the_second_user_waits_for_one_piece_of_work_and_not_for_a_queue() {
     let run = |user: &'static str| {
         let (pool, order) = (pool.clone(), Arc::clone(&order));
         let work = move || order.lock().unwrap().push(user);
-        tokio::spawn(on_behalf_of(user, async move { pool.run(ENOUGH, work).await }))
+        tokio::spawn(on_behalf_of(user, async move { pool.run(ENOUGH, 1, work).await }))
     };
     let first = {
         let pool = pool.clone();
-        tokio::spawn(async move { pool.run(ENOUGH, blocks).await })
+        tokio::spawn(async move { pool.run(ENOUGH, 1, blocks).await })
     };
     begun.await.unwrap();
     let mut all: Vec<_> = (0..20).map(|_| run("ann")).collect();
@@ -69,19 +69,19 @@ async fn work_over_its_budget_is_given_up_and_keeps_no_thread_from_others() {
     for _ in 0..3 {
         let (gate, closed) = mpsc::channel::<()>();
         let blocks = move || assert!(closed.recv().is_err());
-        assert_eq!(pool.run(Duration::from_millis(20), blocks).await, Err(OverBudget));
+        assert_eq!(pool.run(Duration::from_millis(20), 1, blocks).await, Err(OverBudget));
         gates.push(gate);
-        assert_eq!(pool.run(ENOUGH, || 1).await, Ok(1), "by the thread that replaced it");
+        assert_eq!(pool.run(ENOUGH, 1, || 1).await, Ok(1), "by the thread that replaced it");
     }
     let threads = || {
-        let state = pool.0.0.state();
+        let state = pool.short.0.state();
         (state.threads, state.over_budget)
     };
     assert_eq!(threads(), (4, 3));
     drop(gates);
     // Threads look whether they are too many when they look for work.
     while threads() != (1, 0) {
-        pool.run(ENOUGH, || ()).await.unwrap();
+        pool.run(ENOUGH, 1, || ()).await.unwrap();
     }
 }
 
@@ -91,13 +91,13 @@ async fn work_whose_caller_is_gone_is_not_begun() {
     let (gate, begun, blocks) = gated();
     let first = {
         let pool = pool.clone();
-        tokio::spawn(async move { pool.run(ENOUGH, blocks).await })
+        tokio::spawn(async move { pool.run(ENOUGH, 1, blocks).await })
     };
     begun.await.unwrap();
     let (done, is_done) = mpsc::channel();
     let abandoned = {
         let pool = pool.clone();
-        tokio::spawn(async move { pool.run(ENOUGH, move || done.send(())).await })
+        tokio::spawn(async move { pool.run(ENOUGH, 1, move || done.send(())).await })
     };
     while pool.waiting() < 1 {
         tokio::task::yield_now().await;
@@ -106,7 +106,7 @@ async fn work_whose_caller_is_gone_is_not_begun() {
     assert!(abandoned.await.unwrap_err().is_cancelled());
     drop(gate);
     first.await.unwrap().unwrap();
-    pool.run(ENOUGH, || ()).await.unwrap();
+    pool.run(ENOUGH, 1, || ()).await.unwrap();
     assert!(is_done.try_recv().is_err());
 }
 
@@ -116,11 +116,26 @@ async fn work_whose_caller_left_keeps_no_thread_from_others() {
     let (gate, begun, blocks) = gated();
     let left = {
         let pool = pool.clone();
-        tokio::spawn(async move { pool.run(ENOUGH, blocks).await })
+        tokio::spawn(async move { pool.run(ENOUGH, 1, blocks).await })
     };
     begun.await.unwrap();
     left.abort();
     assert!(left.await.unwrap_err().is_cancelled());
-    assert_eq!(pool.run(ENOUGH, || 1).await, Ok(1));
+    assert_eq!(pool.run(ENOUGH, 1, || 1).await, Ok(1));
     drop(gate);
+}
+
+#[tokio::test]
+async fn a_short_text_does_not_wait_for_a_long_one() {
+    let pool = Pool::new(1).unwrap();
+    let (gate, begun, blocks) = gated();
+    let long = {
+        let pool = pool.clone();
+        tokio::spawn(async move { pool.run(ENOUGH, LONG + 1, blocks).await })
+    };
+    begun.await.unwrap();
+    assert!(pool.run(ENOUGH, LONG + 1, || ()).now_or_never().is_none(), "the long texts' thread is taken");
+    assert_eq!(pool.run(ENOUGH, LONG, || 1).await, Ok(1));
+    drop(gate);
+    long.await.unwrap().unwrap();
 }

@@ -19,7 +19,7 @@ pub enum Error {
     /// A symbolic link where a directory of our own was expected.
     #[error("{} is not a plain directory (links are refused, others may have placed them): remove it", .0.display())]
     NotADirectory(PathBuf),
-    /// The directory belongs to somebody else.
+    /// The directory belongs to another user.
     #[error("{} belongs to user id {owner}, not to {expected}: choose another directory, or change its owner", .path.display())]
     ForeignOwner {
         /// The directory.

@@ -62,7 +62,7 @@ impl Home {
     }
 
     /// Waits for the right to start the server. The kernel takes it back when this process ends, and
-    /// waiting is by polling so that whoever waits can still be interrupted.
+    /// waiting is by polling so that a waiting process can still be interrupted.
     pub(crate) async fn lock(&self) -> Result<File, Error> {
         lock(&self.dir.join("start.lock"), &self.owner).await
     }
@@ -80,7 +80,7 @@ pub(crate) async fn lock(path: &Path, owner: &Owner) -> Result<File, Error> {
     }
 }
 
-/// Opens a file for `owner`, made with mode 0600 where there is none. A link in its place is refused: root would write to
+/// Opens a file for `owner`, creating it with mode 0600 when it is missing. A link in its place is refused: root would write to
 /// what the link leads to, and give it away.
 pub(crate) fn open(path: &Path, owner: &Owner, options: &mut OpenOptions) -> Result<File, Error> {
     let no_links = i32::from_ne_bytes(OFlags::NOFOLLOW.bits().to_ne_bytes());
@@ -140,7 +140,7 @@ fn take_over(dir: &Path, owner: &Owner) -> Result<(), Error> {
     Err(Error::ForeignOwner { path: dir.to_owned(), owner: found, expected: owner.name.clone() })
 }
 
-/// Whose the directory is; a link to one is none.
+/// The owner of the directory; a link to a directory is not accepted.
 fn owner_of(dir: &Path) -> Result<u32, Error> {
     let found = fs::symlink_metadata(dir).map_err(Error::io("look at", dir))?;
     if found.is_dir() { Ok(found.uid()) } else { Err(Error::NotADirectory(dir.to_owned())) }
@@ -236,7 +236,7 @@ mod tests {
         fs::remove_dir_all(dir).unwrap();
     }
 
-    /// Where root lends a user, whoever comes second may look while the first gives the directory away and fills it.
+    /// Where root lends a user, a second process may look while the first gives the directory away and fills it.
     #[test]
     fn two_that_make_a_directory_at_once_both_have_it() {
         let (dir, owner) = (scratch("twice"), Owner::for_this_process().unwrap());

@@ -19,11 +19,11 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub(crate) enum Attempt {
     /// Joined.
     Joined(Box<Running>),
-    /// Somebody is there, but is starting, stopping or slow: ask again.
+    /// A server is there, but is starting, stopping or slow: ask again.
     Busy,
     /// All connections are in use (SQLSTATE 53300).
     Full,
-    /// Nobody listens.
+    /// No server listens.
     Absent,
 }
 

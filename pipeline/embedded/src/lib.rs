@@ -2,7 +2,7 @@
 //!
 //! [`Cluster::ensure`] answers with a server that accepts connections: the one that already runs in
 //! the cluster's directory, or one it starts from the machine's server programs, or from programs
-//! it fetches once. Nobody owns that server. It listens on a unix socket only, so there are no ports
+//! it fetches once. That server has no owner. It listens on a unix socket only, so there are no ports
 //! to fight over, and a session inside it (the reaper) stops it once no client has been connected
 //! for a while. Interrupts, `kill -9` and several processes at once therefore need no handling here
 //! and leave nothing behind.
@@ -46,7 +46,7 @@ pub struct Cluster {
     /// `synchronous_commit` and `full_page_writes` off, and lets a damaged cluster be made anew.
     pub durable: bool,
     /// How long the server stays once its last client has left, to a quarter of a second. Where a
-    /// server already runs, the linger of whoever started it holds.
+    /// server already runs, the linger of the process that started it holds.
     pub linger: Duration,
 }
 

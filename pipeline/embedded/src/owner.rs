@@ -23,7 +23,7 @@ impl Owner {
     /// This process's user; for root the first of [`LENT`] that exists.
     ///
     /// # Errors
-    /// [`Error::NoUser`] where root has nobody to lend.
+    /// [`Error::NoUser`] where root finds no user to lend.
     pub(crate) fn for_this_process() -> Result<Self, Error> {
         let users = fs::read_to_string("/etc/passwd").unwrap_or_default();
         if geteuid().is_root() {

@@ -16,7 +16,7 @@ use crate::{Error, FetchError};
 pub(crate) const VERSION: &str = "18.4.0-beta.17";
 
 /// One platform's package of [`VERSION`], known by what the registry's client calls its integrity
-/// (SHA-512, in base64): whoever delivers it, nothing else is unpacked.
+/// (SHA-512, in base64): whatever the source, nothing else is unpacked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Package {
     /// As in the package's name, `@embedded-postgres/<platform>`.

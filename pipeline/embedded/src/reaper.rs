@@ -1,11 +1,11 @@
-//! The session inside the server that stops it once nobody needs it.
+//! The session inside the server that stops it once it has no client left.
 //!
 //! It is a `DO` block that looks four times a second whether other clients are connected. Its own
 //! client leaves as soon as it runs: PostgreSQL notices that only when it writes to the client, which
 //! the block never does. It commits at every look, so it holds no snapshot and does not keep vacuum
 //! from its work.
 //!
-//! Nobody joins a dying server: whoever joins holds the presence lock shared, and the reaper needs it
+//! No client joins a dying server: a joining client holds the presence lock shared, and the reaper needs it
 //! for itself, and one more look, before it stops the server; it keeps it until it dies of that.
 
 use std::time::Duration;

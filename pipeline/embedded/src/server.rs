@@ -60,7 +60,7 @@ struct Start<'a> {
     made_anew: bool,
 }
 
-/// A server that was started and is not ready yet. Dropped, it goes on: it is nobody's child.
+/// A server that was started and is not ready yet. Dropped, it goes on: it has no parent process.
 struct Server {
     process: Child,
     /// Where in the log its words begin.
@@ -68,7 +68,7 @@ struct Server {
 }
 
 impl Start<'_> {
-    /// The next thing to do while nobody listens on the socket.
+    /// The next thing to do while no server listens on the socket.
     async fn go_on(&mut self) -> Result<(), Error> {
         let ended = match &mut self.server {
             None => return self.spawn_unless_there().await,

@@ -45,7 +45,7 @@ fn send(signal: &str, process: u32) {
     assert!(Command::new("kill").args([signal, &process.to_string()]).status().unwrap().success());
 }
 
-/// Waits until nobody answers on the socket.
+/// Waits until no server answers on the socket.
 async fn gone(socket_dir: &Path) {
     let socket = socket_dir.join(".s.PGSQL.5432");
     let poll = async {

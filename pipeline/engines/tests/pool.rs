@@ -33,7 +33,7 @@ async fn every_ability_waits_for_a_thread_of_the_pool_and_works_there() {
             begun.send(()).unwrap();
             assert!(closed.recv().is_err());
         };
-        pool.run(Duration::from_secs(60), work).await
+        pool.run(Duration::from_secs(60), 1, work).await
     });
     beginning.await.unwrap();
     let mut judge = engine.judge(&talk);

@@ -32,7 +32,7 @@ named! {
         InvalidJob = "invalid_job",
         /// Five leases expired: the run kills its worker.
         PoisonCrash = "poison_crash",
-        /// Nobody brought keys for 14 days.
+        /// No request brought keys for 14 days.
         ByokSessionAbandoned = "byok_session_abandoned",
         /// The provider refused the user's key.
         ByokKeyRejected = "byok_key_rejected",

@@ -1,16 +1,16 @@
-//! What may be asked of a job, and by whom.
+//! The commands that a job can receive, and their senders.
 
 use chrono::Duration;
 
 use crate::{Epoch, FailureCode, Generation, Outcome, WorkerId};
 
-/// What somebody wants of a job (DESIGN §3).
+/// A command to a job (DESIGN §3).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Command {
     /// Another admission of this job's conversation is asked for: refused with `LiveJob` while the job is
     /// live, granted without any change once it is terminal. New jobs are built by [`Job::admit`](crate::Job::admit).
     Admit,
-    /// Somebody wants to run it.
+    /// A worker wants to run it.
     Claim {
         /// The generation that the delivery names.
         generation: Generation,

@@ -1,11 +1,11 @@
-//! When somebody must look at a job.
+//! When a job must be checked.
 
 use chrono::Duration;
 
 use crate::{Job, Policy, State, Timestamp};
 
 impl Job {
-    /// When somebody must look at this job; `None` exactly when it is terminal (DESIGN §3).
+    /// When this job must be checked; `None` exactly when it is terminal (DESIGN §3).
     pub fn reconcile_after_at(&self, policy: &Policy) -> Option<Timestamp> {
         match &self.state {
             State::Queued { ready_at } => {

@@ -15,7 +15,7 @@ pub enum Effect {
         /// How.
         outcome: Outcome,
     },
-    /// The conversation is failed and discarded and its endpoints are told; of a reprocess, nothing of it changes.
+    /// The conversation is failed and discarded and its endpoints are notified; of a reprocess, nothing of it changes.
     FailConversation {
         /// Why.
         code: FailureCode,

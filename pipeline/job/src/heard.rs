@@ -8,11 +8,11 @@ use crate::{Command, FailureCode, Job, State};
 impl Job {
     /// Whether this job stands where `command`, said by the holder of its newest claim, has brought it: saying it
     /// again is no news, and its refusal no loss. `Renew` is such a word when the claim's own completion is what
-    /// ended its lease. Never true of a job that somebody else moved on; where the row cannot tell (a job that
+    /// ended its lease. Never true of a job that another process moved on; where the row cannot tell (a job that
     /// was parked after a crash looks like one that was parked after a failure), the answer is `false`.
     pub fn has_heard(&self, command: &Command) -> bool {
         match *command {
-            // A withdrawal raises the epoch: whoever reads its own epoch on a completed job has completed it.
+            // A withdrawal raises the epoch: a run that reads its own epoch on a completed job has completed it.
             Command::Renew { epoch } => self.epoch == epoch && matches!(self.state, State::Completed { .. }),
             Command::Complete { epoch, outcome } => {
                 self.epoch == epoch && self.state == State::Completed { outcome }
@@ -28,7 +28,7 @@ impl Job {
         }
     }
 
-    /// Nobody says both ends of one claim: a failure that left the same row was not said by whoever says this. The other
+    /// One claim has one end: a failure that left the same row was sent by this very run. The other
     /// ways back into the queue leave a mark: a `Reconcile` sets `next_check_at`, a replay admits at the moment from which
     /// the job is ready.
     fn was_given_back(&self) -> bool {

@@ -8,6 +8,7 @@ mod refusal;
 mod state;
 
 mod admit;
+mod cause;
 mod claim;
 mod due;
 mod heard;
@@ -23,6 +24,7 @@ mod id;
 mod policy;
 
 pub use admit::Admission;
+pub use cause::{Cause, ErrorClass};
 pub use code::FailureCode;
 pub use command::Command;
 pub use decide::decide;

@@ -15,7 +15,7 @@ pub struct Policy {
     pub max_crashes: u32,
     /// Up to that many runs, a crash is taken back when its holder proves that it lives: 20.
     pub max_late_runs: u32,
-    /// A queued job that nobody claimed for this long is looked at: 300 s.
+    /// A queued job that was not claimed for this long is checked: 300 s.
     pub staleness: Duration,
     /// Back-off after the 1st, 2nd, 3rd and every later failure: 30 s, 2 min, 8 min, 30 min; ±20 % is the caller's argument.
     pub back_off: [Duration; 4],

@@ -13,7 +13,7 @@ pub enum Refusal {
     UnknownGeneration,
     /// The job is terminal.
     AtRest,
-    /// Somebody else holds the lease until then.
+    /// Another run holds the lease until then.
     LeaseHeld {
         /// When it expires.
         until: Timestamp,

@@ -1,7 +1,7 @@
 //! The edges that only the holder of the newest claim may take.
 //!
-//! The epoch is safety, the clock is only politeness: a holder whose lease ran out is heard as long as
-//! nobody took over, and afterwards it can still prove that it did not crash.
+//! The epoch is safety, the clock is only politeness: a holder whose lease ran out is accepted as long as
+//! no other run took over, and afterwards it can still prove that it did not crash.
 
 use chrono::Duration;
 

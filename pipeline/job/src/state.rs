@@ -141,7 +141,7 @@ pub enum State {
         /// Not before this moment.
         ready_at: Timestamp,
     },
-    /// Somebody runs it.
+    /// A run holds it.
     Leased(Lease),
     /// Parked until its user brings keys again.
     BlockedByok,

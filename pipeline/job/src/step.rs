@@ -55,7 +55,7 @@ impl Step {
         self.with(Effect::FailConversation { code }).with(Effect::CountDeadLetter)
     }
 
-    /// Counts a run that nobody ended, and goes on as told unless that was one too many.
+    /// Counts a run that never ended, and continues with `go_on` unless that was one too many.
     pub(crate) fn crash_then(mut self, policy: &Policy, go_on: impl FnOnce(Self) -> Self) -> Self {
         self.job.crashes = self.job.crashes.saturating_add(1);
         self.job.crashed_epoch = Some(self.job.epoch);

@@ -3,7 +3,7 @@
 use crate::{Job, Outcome, Refusal, State, Step, Timestamp};
 
 /// Ends the job of a deleted conversation. The epoch is raised, so that no write of a run can land any
-/// more; nobody is told.
+/// more; no webhook is sent.
 pub(crate) fn withdraw(job: &Job) -> Result<Step, Refusal> {
     check_live(job)?;
     let mut step = Step::from_job(job);

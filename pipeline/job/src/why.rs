@@ -18,12 +18,12 @@ use crate::{FailureCode, Job, Lease, Outcome, Policy, Queue, State, Timestamp, W
 /// database, or dead.
 pub const SILENT_AFTER: Duration = Duration::seconds(10);
 
-/// What lies around a job, as far as it decides whether somebody takes it.
+/// The surroundings of a job, as far as they decide whether a worker claims it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Surroundings {
     /// Who paused the queue, since when.
     pub paused: Option<(String, Timestamp)>,
-    /// Processes that live: each of them watches leases. A lease's holder that is silent is none of them.
+    /// Processes that live: each of them watches leases. A lease's holder that is silent does not count.
     pub living: u32,
     /// Slots for this queue in living workers.
     pub slots: u32,

@@ -1,4 +1,4 @@
-//! What holds after any sequence of commands, whoever says them and whenever.
+//! Invariants after any sequence of commands, from any sender at any time.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may stop at a surprise")]
 
 use chrono::{DateTime, Duration};

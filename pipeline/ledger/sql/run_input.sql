@@ -3,7 +3,7 @@
 select c.started_at, c.language, c.private_text, c.text_source, c.text_source_spec,
        c.external_data->'calendar_meeting_context' as meeting,
        u.name as user_name, u.time_zone, u.apps,
-       s.*, i.*, m.*, f.*, p.*
+       s.*, i.*, m.*, f.*, p.*, a.*
 from conversations c
 join users u on u.user_id = c.user_id
 cross join lateral (
@@ -35,5 +35,12 @@ cross join lateral (
 cross join lateral (
     select array_agg(o.person_id) as known_ids, array_agg(o.name) as known_names
     from (select * from people w where w.user_id = $1 order by w.person_id) o) p
+cross join lateral (
+    select array_agg(o.app_id) as prompt_app_ids, array_agg(o.summary_prompt) as prompts
+    from (select i.app_id, b.summary_prompt
+          from app_installs i join apps b on b.user_id = i.owner_id and b.app_id = i.app_id
+          where i.user_id = $1 and i.removed_at is null and b.summary_prompt is not null
+            and b.switched_off_at is null and (b.visibility = 'public' or b.user_id = $1)
+          order by i.installed_at, i.app_id) o) a
 where c.user_id = $1
   and c.conversation_id = $2

@@ -268,7 +268,7 @@ struct Owner {
     first_epoch: i64,
 }
 
-/// The user of an admission, locked; `None`: there is none, or the user is being deleted.
+/// The user of an admission, locked; `None`: unknown, or being deleted.
 async fn owner(connection: &mut PgConnection, user: &UserId) -> Result<Option<Owner>, Error> {
     sqlx::query_as(include_str!("../sql/admission/lock_user.sql"))
         .bind(user.as_str())

@@ -1,4 +1,4 @@
-//! Writing deliveries: who is told of what, settled in the transaction that makes it true.
+//! Writing deliveries: which endpoints get which events, settled in the transaction that makes them true.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -20,7 +20,7 @@ pub(crate) struct About {
     pub(crate) subject: Option<String>,
 }
 
-/// What is to be told of one revision, or of what a person made.
+/// The events of one revision, or of an object that a user created.
 pub(crate) struct Told<'a> {
     pub(crate) user: &'a UserId,
     /// The conversation and its revision; `None`: a person made it, and it belongs to no conversation.
@@ -44,7 +44,7 @@ pub(crate) async fn announce_made(
     Ok(announce(connection, &told, now).await?.into_iter().sum())
 }
 
-/// Writes a delivery per event and enabled endpoint that asked for it, and answers how many for each of `told`. The
+/// Writes a delivery per event and subscribed, enabled endpoint, and returns how many for each entry. The
 /// `webhook-id` is derived, so that one event of one revision has one id per endpoint, however often it is written.
 /// An endpoint that is deleted meanwhile fails nothing.
 pub(crate) async fn announce(
@@ -64,7 +64,7 @@ pub(crate) async fn announce(
     rows.write(connection, told.len(), now).await
 }
 
-/// By person, (endpoint, events asked for) of whoever wants to hear of any of this.
+/// By user: (endpoint, subscribed events) of every endpoint that subscribed to any of them.
 async fn endpoints(
     connection: &mut PgConnection,
     told: &[Told<'_>],
@@ -95,7 +95,7 @@ async fn endpoints(
 /// Deliveries to be written, column by column.
 #[derive(Default)]
 struct Rows<'a> {
-    /// Which of those that are told each belongs to.
+    /// Which entry each row belongs to.
     places: Vec<usize>,
     users: Vec<&'a str>,
     conversations: Vec<Option<&'a str>>,
@@ -120,7 +120,7 @@ impl<'a> Rows<'a> {
         self.traces.push(told.trace.map(|trace| trace.to_string()));
     }
 
-    /// Writes them all; answers how many were new for each of `told` places.
+    /// Writes them all; returns how many were new for each of `told` entries.
     async fn write(
         self,
         connection: &mut PgConnection,

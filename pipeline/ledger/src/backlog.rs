@@ -34,7 +34,7 @@ pub struct Backlog {
     pub oldest_parked_age: f64,
     /// Workers that hold a lease.
     pub lease_holders: i64,
-    /// Leases that have run out and that nobody has taken back yet.
+    /// Leases that have run out and were not taken back yet.
     pub leases_overdue: i64,
     /// Seconds since the oldest lease was claimed; 0 when none is held.
     pub oldest_lease_age: f64,

@@ -41,7 +41,7 @@ impl Ledger {
         .doing("recalling a checkpoint")
     }
 
-    /// Records an output, only while `holding` is the newest claim and leased. `false`: the lease is lost, nothing was
+    /// Records an output, only while the caller's claim is the newest and leased. `false`: the lease is lost, nothing was
     /// written. On a conflict the first record stands. `spent` is what the run has spent so far: it is written with it.
     ///
     /// # Errors

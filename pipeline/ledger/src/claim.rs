@@ -37,6 +37,8 @@ pub struct ClaimRequest {
     pub slots: u32,
     /// How many jobs one user may run in this worker while other users' jobs wait.
     pub share: u32,
+    /// How many jobs one user may run in this worker at all: a slot is left for users who have no job yet.
+    pub most: u32,
     /// How many jobs of each user the worker is running.
     pub running: HashMap<UserId, u32>,
 }
@@ -48,6 +50,9 @@ pub struct JobClaims {
     pub claims: Vec<Claimed>,
     /// Jobs that could not be read, decided or stored: each is due again in five minutes.
     pub deferred: u32,
+    /// Whether a due job was left because its user runs [`ClaimRequest::most`] jobs here: there may be another claim when
+    /// one of them has ended.
+    pub held_back: bool,
 }
 
 /// A job that this process may run now.
@@ -132,7 +137,9 @@ impl Ledger {
         }
         rows.extend(beyond_share);
         rows.truncate(request.slots as usize);
-        let mut claims = JobClaims::default();
+        let wanted = rows.len();
+        let rows = request.within_most(rows);
+        let mut claims = JobClaims { held_back: rows.len() < wanted, ..JobClaims::default() };
         let mut leased: Vec<Stored> = Vec::with_capacity(rows.len());
         for DueRow { now, row } in rows {
             let (user_id, job_id) = (row.user_id.clone(), row.job_id.clone());
@@ -223,7 +230,7 @@ impl Ledger {
     /// The job under a lease, as it is to be stored; `None` where the decision refuses.
     fn lease(&self, stored: &Stored, worker: &WorkerId, now: Timestamp) -> Option<Stored> {
         let claim = Command::Claim { generation: stored.job.generation, worker: worker.clone(), keys: false };
-        let said = Said { verb: history::verb(&claim), stages: &[] };
+        let said = Said { verb: history::verb(&claim), stages: &[], cause: None };
         let step = decide(&stored.job, claim, now, &self.policy).ok()?;
         Some(Stored { updated_at: now, ..after(stored, &step, now, said) })
     }
@@ -248,6 +255,7 @@ impl Ledger {
                 Ok(more) => {
                     let any = !more.claims.is_empty() || more.deferred > 0;
                     claims.deferred += more.deferred;
+                    claims.held_back |= more.held_back;
                     for claimed in &more.claims {
                         *one.running.entry(claimed.user_id.clone()).or_default() += 1;
                     }
@@ -285,14 +293,26 @@ impl Ledger {
 impl ClaimRequest {
     /// Splits due jobs into those within their user's share and the others, each oldest first.
     fn by_share(&self, due: Vec<DueRow>) -> (Vec<DueRow>, Vec<DueRow>) {
+        let mut within_share = self.up_to(self.share);
+        due.into_iter().partition(|due| within_share(due))
+    }
+
+    /// The rows that leave no user with more than [`ClaimRequest::most`] jobs.
+    fn within_most(&self, rows: Vec<DueRow>) -> Vec<DueRow> {
+        let mut within_most = self.up_to(self.most);
+        rows.into_iter().filter(|due| within_most(due)).collect()
+    }
+
+    /// Whether a row's user has fewer than `limit` jobs, those counted that it was asked about before.
+    fn up_to(&self, limit: u32) -> impl FnMut(&DueRow) -> bool {
         let mut running: HashMap<String, u32> =
             self.running.iter().map(|(user, jobs)| (user.as_str().to_owned(), *jobs)).collect();
-        due.into_iter().partition(|due| {
+        move |due| {
             let of_user = running.entry(due.row.user_id.clone()).or_default();
-            let is_within = *of_user < self.share;
+            let is_within = *of_user < limit;
             *of_user += u32::from(is_within);
             is_within
-        })
+        }
     }
 }
 

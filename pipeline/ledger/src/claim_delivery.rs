@@ -1,17 +1,64 @@
 //! A delivery from outside: exactly (job, generation), by a task queue or by the process of a live session.
 
-use job::{Command, Generation, JobId, Refusal, State, WorkerId};
+use std::time::Duration;
+
+use job::{Command, Effect, Generation, JobId, Refusal, State, Timestamp, WorkerId};
 
 use crate::{
     Claimed, Ledger,
     effects::{Abort, retry_conflicts},
     error::{Doing, Error},
+    operators::is_paused,
     row,
 };
 
+/// How long a delivery to a paused queue waits before it is delivered again.
+const PAUSED: Duration = Duration::from_secs(60);
+
+/// What came of a delivery.
+#[derive(Clone, Debug, PartialEq)]
+pub enum DeliveryClaim {
+    /// To be run.
+    Granted {
+        /// The run.
+        claimed: Box<Claimed>,
+        /// It took over from a run that crashed (`listen_finalization_retries_total`).
+        retry: bool,
+    },
+    /// This claim was the crash too many: the job is a dead letter now.
+    GivenUp,
+    /// Another run holds the lease for this long, unless it is renewed.
+    Leased(Duration),
+    /// The job may not be claimed before this is over.
+    NotYet(Duration),
+    /// Delivering it again changes nothing. The answer's name, as in `listen_finalization_deliveries_total{answer}`.
+    Over(&'static str),
+}
+
+impl DeliveryClaim {
+    /// Its name in `listen_finalization_deliveries_total{answer}`.
+    pub fn answer(&self) -> &'static str {
+        match self {
+            Self::Granted { .. } => "claimed",
+            Self::GivenUp => "dead_letter",
+            Self::Leased(_) => "leased",
+            Self::NotYet(_) => "not_yet",
+            Self::Over(answer) => answer,
+        }
+    }
+
+    /// Its name, and the run when it was granted.
+    pub fn parts(self) -> (&'static str, Option<Claimed>) {
+        let answer = self.answer();
+        match self {
+            Self::Granted { claimed, .. } => (answer, Some(*claimed)),
+            _ => (answer, None),
+        }
+    }
+}
+
 impl Ledger {
-    /// Claims exactly the dispatch (job, generation). Returns its answer, as in
-    /// `listen_finalization_deliveries_total{answer}`, with the claim when it was granted.
+    /// Claims exactly the dispatch (job, generation).
     ///
     /// # Errors
     /// When the database does not answer, or the row cannot be read.
@@ -20,7 +67,7 @@ impl Ledger {
         job: &JobId,
         generation: Generation,
         worker: &WorkerId,
-    ) -> Result<(&'static str, Option<Claimed>), Error> {
+    ) -> Result<DeliveryClaim, Error> {
         retry_conflicts!("claiming a delivered job", self.try_claim_delivery(job, generation, worker))
     }
 
@@ -29,20 +76,28 @@ impl Ledger {
         job: &JobId,
         generation: Generation,
         worker: &WorkerId,
-    ) -> Result<(&'static str, Option<Claimed>), Abort> {
+    ) -> Result<DeliveryClaim, Abort> {
         let (mut transaction, now) = self.begin("claiming a delivered job").await?;
         let Some(stored) = row::read(&mut transaction, job).await? else {
-            return Ok(("missing", None));
+            return Ok(DeliveryClaim::Over("missing"));
         };
+        let is_waiting =
+            stored.job.generation == generation && matches!(stored.job.state, State::Queued { .. });
+        if is_waiting && is_paused(&mut transaction, stored.job.queue).await? {
+            return Ok(DeliveryClaim::NotYet(PAUSED));
+        }
         let claim = Command::Claim { generation, worker: worker.clone(), keys: false };
         match self.decide_and_write(&mut transaction, &stored, claim, now).await? {
-            Err(refusal) => Ok((answer(refusal, &stored.job.state), None)),
+            Err(refusal) => Ok(refused(refusal, &stored.job.state, now)),
             Ok(written) => {
                 transaction.commit().await.doing("claiming a delivered job")?;
                 self.wake(&written.stored.job, &written.effects, written.deliveries);
+                let retry = written.counts(Effect::CountRetry);
                 match written.stored.job.state {
-                    State::Leased(_) => Ok(("claimed", Some(Claimed::from(written.stored)))),
-                    _ => Ok(("dead_letter", None)),
+                    State::Leased(_) => {
+                        Ok(DeliveryClaim::Granted { claimed: Box::new(Claimed::from(written.stored)), retry })
+                    }
+                    _ => Ok(DeliveryClaim::GivenUp),
                 }
             }
         }
@@ -50,17 +105,18 @@ impl Ledger {
 }
 
 /// How a refused delivery is answered (DECISIONS §4, "answer of a delivery").
-fn answer(refusal: Refusal, state: &State) -> &'static str {
+fn refused(refusal: Refusal, state: &State, now: Timestamp) -> DeliveryClaim {
+    let left = |until: Timestamp| (until - now).to_std().unwrap_or_default();
     match refusal {
-        Refusal::StaleGeneration => "stale_generation",
-        Refusal::UnknownGeneration => "unknown_generation",
-        Refusal::LeaseHeld { .. } => "leased",
-        Refusal::Blocked => "blocked_byok",
-        Refusal::NotYet { .. } => "not_yet",
+        Refusal::StaleGeneration => DeliveryClaim::Over("stale_generation"),
+        Refusal::UnknownGeneration => DeliveryClaim::Over("unknown_generation"),
+        Refusal::LeaseHeld { until } => DeliveryClaim::Leased(left(until)),
+        Refusal::Blocked => DeliveryClaim::Over("blocked_byok"),
+        Refusal::NotYet { until } => DeliveryClaim::NotYet(left(until)),
         Refusal::AtRest => match state {
-            State::DeadLetter { .. } => "dead_letter",
-            _ => "completed",
+            State::DeadLetter { .. } => DeliveryClaim::Over("dead_letter"),
+            _ => DeliveryClaim::Over("completed"),
         },
-        _ => "error",
+        _ => DeliveryClaim::Over("error"),
     }
 }

@@ -35,7 +35,7 @@ pub struct NewMemory {
 /// What to tell endpoints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Announcement {
-    /// What happened. `action_item.created` and `memory.created` are told once per thing that completion really creates.
+    /// What happened. `action_item.created` and `memory.created` are sent once per object that completion really creates.
     pub event: EventKind,
 }
 

@@ -19,6 +19,7 @@ use crate::{
     operators::applied,
     quarantine::Quarantine,
     release::Releases,
+    secrets::Secrets,
     turns::Turns,
 };
 
@@ -36,6 +37,8 @@ pub struct Settings {
     pub budgets: Budgets,
     /// Where the jobs of live conversations wait: in the mode `inline` there is no queue `finalization`.
     pub live_queue: Queue,
+    /// The keys under which secrets are stored.
+    pub secrets: Secrets,
 }
 
 impl Default for Settings {
@@ -45,6 +48,7 @@ impl Default for Settings {
             policy: Policy::default(),
             budgets: Budgets::default(),
             live_queue: Queue::Finalization,
+            secrets: Secrets::default(),
         }
     }
 }
@@ -62,6 +66,7 @@ pub struct Ledger {
     pub(crate) policy: Policy,
     pub(crate) budgets: Budgets,
     pub(crate) live_queue: Queue,
+    pub(crate) secrets: Secrets,
     pub(crate) waker: Waker,
     /// The idempotency key of the request on whose behalf this handle creates.
     pub(crate) request_key: Option<Arc<RequestKey>>,
@@ -90,6 +95,7 @@ impl Ledger {
             policy: settings.policy,
             budgets: settings.budgets,
             live_queue: settings.live_queue,
+            secrets: settings.secrets,
             waker: Waker::default(),
             request_key: None,
             doubts,
@@ -120,7 +126,7 @@ impl Ledger {
     /// When the database cannot be reached.
     pub async fn is_migrated(&self) -> Result<bool, Error> {
         const DOING: &str = "looking at the schema's version";
-        // Two questions: one that names the table is refused where there is none, whatever its `where` says.
+        // Two queries: one that names a missing table is refused, whatever its `where` says.
         let ever: bool = sqlx::query_scalar("select to_regclass('_sqlx_migrations') is not null")
             .fetch_one(&self.pool)
             .await
@@ -149,7 +155,7 @@ impl Ledger {
         &self.policy
     }
 
-    /// The waker of this process: rung after commits, heard by its workers.
+    /// The waker of this process: raised after commits, waited for by its workers.
     pub fn waker(&self) -> &Waker {
         &self.waker
     }
@@ -160,7 +166,7 @@ impl Ledger {
         self.pool.close().await;
     }
 
-    /// A pool that goes with its only session, which has no limits but the server's own and is nobody else's place.
+    /// A pool that goes with its only session, which has no limits but the server's own and takes no place of the shared pool.
     pub(crate) fn of_one(&self) -> PgPool {
         let options = self.pool.connect_options().as_ref().clone();
         let kept = PgPoolOptions::new().acquire_timeout(ACQUIRING).max_lifetime(None).idle_timeout(None);
@@ -201,7 +207,7 @@ impl Ledger {
     }
 }
 
-/// What became of the schema. Migrations are told by their versions.
+/// The state of the schema. Migrations are identified by their versions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Migrated {
     /// These were missing and were applied: none, where the schema was up to date.

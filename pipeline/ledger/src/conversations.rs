@@ -105,8 +105,8 @@ pub struct ConversationChange {
 }
 
 impl ConversationFilter {
-    /// The text of the statement that lists a person's conversations without their transcripts, for whoever wants to
-    /// explain or measure it. Without dates, filters and an offset, every parameter in it is the person's id.
+    /// The text of the statement that lists a user's conversations without their transcripts, for tests that
+    /// explain or measure it. Without dates, filters and an offset, every parameter in it is the user's id.
     pub fn statement(&self, user: &UserId) -> String {
         page::page(user, self).sql().as_str().to_owned()
     }
@@ -154,7 +154,7 @@ impl Ledger {
     }
 
     /// Applies a person's change; what a person set survives completion and replay. A folder that the person does not
-    /// have (any more) is none. `false`: no such conversation.
+    /// have (any more) counts as missing. `false`: no such conversation.
     ///
     /// # Errors
     /// When the database does not answer.

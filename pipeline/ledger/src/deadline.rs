@@ -15,8 +15,8 @@ use sqlx::{Connection, PgConnection};
 
 use crate::{Ledger, error::Error};
 
-/// A verb is a handful of statements of milliseconds, and each waits for two seconds at most; longer than this, nobody is
-/// there.
+/// An operation is a handful of statements of milliseconds, and each waits for two seconds at most; longer than this, the database
+/// is not there.
 pub(crate) const ANSWER: Duration = Duration::from_secs(15);
 
 /// A session that answered this short a while ago is believed to be alive; to ask it would be a round trip before every
@@ -32,7 +32,7 @@ const READERS: Duration = Duration::from_secs(3);
 /// How many of the sessions that are handed on next are doubted: the one that was given up is among them.
 const ASKED: u32 = 64;
 
-/// Sessions that somebody gave up waiting for. The pool would wait for them for ever before it hands them on.
+/// Sessions whose operation was given up. The pool would wait for them for ever before it hands them on.
 #[derive(Clone, Default)]
 pub(crate) struct Doubts(Arc<Raised>);
 
@@ -81,7 +81,7 @@ impl Doubts {
         self.0.replanned.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a session that was idle may be used. In doubt a new one is made: what was open with it may be dead too.
+    /// Whether a session that was idle may be used. When sessions are suspect a new one is opened: what was open with it may be dead too.
     ///
     /// # Errors
     /// When it may not: it is thrown away, and its place in the pool is free.
@@ -115,7 +115,7 @@ impl Ledger {
         // On the heap before anything else: a future that holds another by value is twice as large, and verbs lie deep.
         let mut verb = Box::pin(verb);
         async move {
-            // It is dropped after the doubt is raised, and its session with it.
+            // It is dropped after the sessions are marked suspect, and its session with it.
             if let Ok(answer) = tokio::time::timeout(wait, verb.as_mut()).await {
                 return answer.inspect_err(|error| self.heed(error));
             }
@@ -125,7 +125,7 @@ impl Ledger {
     }
 
     /// Hears what a verb failed of that was not waited for by [`in_time`](Self::in_time): whether it is time to
-    /// [`replan`](Self::replan), or to leave a server that only reads. Where there is none that writes, sessions are replaced
+    /// [`replan`](Self::replan), or to leave a server that only reads. When no server accepts writes, sessions are replaced
     /// once every few seconds and not with every write.
     pub fn heed(&self, error: &Error) {
         if error.is_of_an_old_plan() || error.is_of_a_reader() && !self.doubts.is_replanned_within(READERS) {
@@ -139,7 +139,7 @@ impl Ledger {
         self.doubts.replan();
     }
 
-    /// Somebody stopped waiting for a verb in the middle: its session may be why.
+    /// A caller stopped waiting for an operation in the middle: its session may be why.
     pub fn doubt(&self) {
         self.doubts.raise();
     }

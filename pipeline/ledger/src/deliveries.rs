@@ -31,7 +31,7 @@ const TEST_EVENT: &str = "webhook.test";
 pub struct DeliveryPolicy {
     /// Waits after the 1st, 2nd, … failed try; after the last the delivery is exhausted.
     pub schedule: Vec<Duration>,
-    /// How long a try may be under way before somebody else may take it: longer than a try's own limit.
+    /// How long a try may be under way before another process may take it: longer than a try's own limit.
     pub sending: Duration,
     /// Tries under way at once per endpoint, across processes.
     pub per_endpoint: i64,
@@ -90,7 +90,7 @@ pub struct ClaimedDelivery {
     pub body: Option<Vec<u8>>,
     /// The database's clock at the claim.
     pub now: Timestamp,
-    /// Where the trace of what it tells of goes on. Receivers are not told.
+    /// The trace that its event continues. It is not sent to receivers.
     pub trace: Option<TraceContext>,
 }
 
@@ -176,7 +176,7 @@ impl Ledger {
         self.claim_due(limit, policy, load).await
     }
 
-    /// Keeps the rendered body, under the claim's epoch and within its time: whoever renders while the database is away may
+    /// Keeps the rendered body, under the claim's epoch and within its time: a process that renders while the database does not answer may
     /// come back minutes later, when others may take the delivery, and receivers no longer believe the moment of the claim.
     /// `false`: the claim is lost.
     ///

@@ -61,7 +61,7 @@ impl Ledger {
 
     /// Looks at `limit` conversations that stood in `processing` for 900 s, oldest first from `after` on, and marks those
     /// failed that have no live job (DECISIONS §4, last row). Most have one: where much waits they all stand there so long.
-    /// What somebody holds is passed by.
+    /// Locked rows are skipped.
     ///
     /// # Errors
     /// When the database does not answer.

@@ -1,7 +1,7 @@
 //! The other edges of a job: release, fail, park, reconcile, and parking by its user's mark.
 
 use chrono::Duration;
-use job::{Command, Effect, FailureCode, JobId, Refusal, State, Timestamp, decide};
+use job::{Cause, Command, Effect, FailureCode, JobId, Refusal, State, Timestamp, decide};
 use records::{ConversationId, UserId};
 use sqlx::PgConnection;
 
@@ -41,6 +41,21 @@ pub enum Edge {
     Park,
 }
 
+/// How a run that did not succeed ended, and what lies behind it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunEnd {
+    /// What the holder says.
+    pub edge: Edge,
+    /// For operators.
+    pub cause: Option<Cause>,
+}
+
+impl From<Edge> for RunEnd {
+    fn from(edge: Edge) -> Self {
+        Self { edge, cause: None }
+    }
+}
+
 /// What came of an edge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
@@ -73,7 +88,7 @@ impl Edge {
 }
 
 impl Answer {
-    /// The answer that was lost on the way: nobody has counted what it told yet. What was given back is no retry.
+    /// The answer that was lost on the way: its outcome was not counted yet. A release is no retry.
     fn heard_before(command: &Command, state: State) -> Self {
         let retry = matches!((command, &state), (Command::Fail { .. }, State::Queued { .. }));
         let dead_letter = matches!(state, State::DeadLetter { .. });
@@ -92,21 +107,22 @@ impl From<&Written> for Answer {
 }
 
 impl Ledger {
-    /// Says `edge` for the holder of `holding`.
+    /// Records the end of the run that holds `holding`.
     ///
     /// # Errors
-    /// When the database does not answer: the holder repeats the same verb.
-    pub async fn settle(&self, holding: &Holding, edge: Edge) -> Result<Answer, Error> {
+    /// When the database does not answer: the holder repeats the same call.
+    pub async fn settle(&self, holding: &Holding, end: impl Into<RunEnd>) -> Result<Answer, Error> {
+        let RunEnd { edge, cause } = end.into();
         let command = edge.command(holding);
-        retry_conflicts!("settling a run", self.try_edge(&holding.job_id, command.clone()))
+        retry_conflicts!("settling a run", self.try_edge(&holding.job_id, command.clone(), cause.as_ref()))
     }
 
-    async fn try_edge(&self, job: &JobId, command: Command) -> Result<Answer, Abort> {
+    async fn try_edge(&self, job: &JobId, command: Command, cause: Option<&Cause>) -> Result<Answer, Abort> {
         let (mut transaction, now) = self.begin("settling a run").await?;
         let Some(stored) = row::read(&mut transaction, job).await? else { return Ok(Answer::Missing) };
         let already =
             stored.job.has_heard(&command).then(|| Answer::heard_before(&command, stored.job.state.clone()));
-        match self.decide_and_write(&mut transaction, &stored, command, now).await? {
+        match self.decide_and_write_because(&mut transaction, &stored, command, cause, now).await? {
             Err(refusal) => Ok(already.unwrap_or(Answer::Refused(refusal))),
             Ok(written) => {
                 transaction.commit().await.doing("settling a run")?;
@@ -157,7 +173,7 @@ impl Ledger {
     ) -> Result<(), Abort> {
         let ids: Vec<&str> = jobs.iter().map(String::as_str).collect();
         let mut rows = row::read_locked(connection, &ids).await?;
-        let said = Said { verb: history::verb(&Command::RequireKeys), stages: &[] };
+        let said = Said { verb: history::verb(&Command::RequireKeys), stages: &[], cause: None };
         let mut granted = Vec::with_capacity(rows.len());
         for read in ids.iter().filter_map(|id| rows.remove(*id)) {
             // Every live job grants this; one that refuses became terminal before it was locked. No other effect follows.

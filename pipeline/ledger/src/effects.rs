@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use job::{Command, Effect, Job, Refusal, State, Step, Timestamp, decide};
+use job::{Cause, Command, Effect, Job, Refusal, State, Step, Timestamp, decide};
 use records::{ConversationId, UserId};
 use sqlx::PgConnection;
 use trace::TraceContext;
@@ -78,7 +78,19 @@ impl Ledger {
         command: Command,
         now: Timestamp,
     ) -> Result<Result<Written, Refusal>, Abort> {
-        let said = Said { verb: history::verb(&command), stages: &[] };
+        self.decide_and_write_because(connection, read, command, None, now).await
+    }
+
+    /// The same, with what lies behind a failure or a release.
+    pub(crate) async fn decide_and_write_because(
+        &self,
+        connection: &mut PgConnection,
+        read: &Stored,
+        command: Command,
+        cause: Option<&Cause>,
+        now: Timestamp,
+    ) -> Result<Result<Written, Refusal>, Abort> {
+        let said = Said { verb: history::verb(&command), stages: &[], cause };
         let step = match decide(&read.job, command, now, &self.policy) {
             Ok(step) => step,
             Err(refusal) => return Ok(Err(refusal)),
@@ -149,7 +161,7 @@ pub(crate) fn after(read: &Stored, step: &Step, now: Timestamp, said: Said<'_>) 
 }
 
 /// A dead letter's conversation is failed and discarded, whichever edge led here; the completed conversation
-/// of a reprocess stays as it was and nobody is told (DECISIONS §4).
+/// of a reprocess stays as it was and no webhook is sent (DECISIONS §4).
 async fn fail_conversation(
     connection: &mut PgConnection,
     job: &Stored,

@@ -19,7 +19,7 @@ mod secret;
 pub use create::TooManyEndpoints;
 use row::EndpointRow;
 
-/// What an endpoint can be told.
+/// What an endpoint can subscribe to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum EventKind {
     /// `conversation.completed`: what an endpoint gets unless it asks for others.
@@ -64,13 +64,15 @@ impl FromStr for EventKind {
     }
 }
 
-/// Whether a delivery carries the conversation or ids and status only.
+/// What a delivery carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WebhookFormat {
     /// The full conversation.
     Full,
     /// Ids and status.
     Thin,
+    /// The conversation itself, without an envelope: for installed apps.
+    Bare,
 }
 
 impl WebhookFormat {
@@ -79,6 +81,7 @@ impl WebhookFormat {
         match self {
             Self::Full => "full",
             Self::Thin => "thin",
+            Self::Bare => "bare",
         }
     }
 }
@@ -87,7 +90,7 @@ impl FromStr for WebhookFormat {
     type Err = ();
 
     fn from_str(name: &str) -> Result<Self, ()> {
-        [Self::Full, Self::Thin].into_iter().find(|format| format.as_str() == name).ok_or(())
+        [Self::Full, Self::Thin, Self::Bare].into_iter().find(|format| format.as_str() == name).ok_or(())
     }
 }
 
@@ -98,9 +101,9 @@ pub struct NewEndpoint {
     pub id: String,
     /// Checked by the guard.
     pub url: String,
-    /// What it wants to be told.
+    /// The events that it subscribes to.
     pub events: Vec<EventKind>,
-    /// Full or thin.
+    /// Full, thin or bare.
     pub format: WebhookFormat,
     /// `whsec_…`.
     pub secret: SecretString,
@@ -113,11 +116,11 @@ pub struct Endpoint {
     pub id: String,
     /// Where to post.
     pub url: String,
-    /// What it is told.
+    /// Its events.
     pub events: Vec<EventKind>,
-    /// Full or thin.
+    /// Full, thin or bare.
     pub format: WebhookFormat,
-    /// Whether it is told anything.
+    /// Whether it receives anything.
     pub enabled: bool,
     /// Why not: `by_owner`, `gone` (410) or `failing` (5 days of nothing but failures).
     pub disabled_reason: Option<String>,
@@ -129,6 +132,8 @@ pub struct Endpoint {
     pub created_at: Timestamp,
     /// When it last changed.
     pub updated_at: Timestamp,
+    /// The app whose installation made it; `None`: the user's own.
+    pub app_id: Option<String>,
 }
 
 /// What a PATCH changes; `None` leaves it.
@@ -136,9 +141,9 @@ pub struct Endpoint {
 pub struct EndpointChange {
     /// Checked by the guard.
     pub url: Option<String>,
-    /// What it wants to be told.
+    /// The events that it subscribes to.
     pub events: Option<Vec<EventKind>>,
-    /// Full or thin.
+    /// Full, thin or bare.
     pub format: Option<WebhookFormat>,
     /// Enabling clears every mark of failure.
     pub enabled: Option<bool>,
@@ -152,7 +157,7 @@ impl Ledger {
     pub async fn endpoints(&self, user: &UserId) -> Result<Vec<Endpoint>, Error> {
         let rows: Vec<EndpointRow> = sqlx::query_as(
             "select endpoint_id, url, events, format, enabled, disabled_reason, failing_since, last_success_at, \
-                 created_at, updated_at \
+                 created_at, updated_at, app_id \
              from webhook_endpoints where user_id = $1 order by created_at desc, endpoint_id",
         )
         .bind(user.as_str())
@@ -169,7 +174,7 @@ impl Ledger {
     pub async fn endpoint(&self, user: &UserId, id: &str) -> Result<Option<Endpoint>, Error> {
         let row: Option<EndpointRow> = sqlx::query_as(
             "select endpoint_id, url, events, format, enabled, disabled_reason, failing_since, last_success_at, \
-                 created_at, updated_at \
+                 created_at, updated_at, app_id \
              from webhook_endpoints where user_id = $1 and endpoint_id = $2",
         )
         .bind(user.as_str())

@@ -35,6 +35,12 @@ pub enum Error {
         /// Which column is wrong.
         column: &'static str,
     },
+    /// A secret cannot be opened, or sealed, with the keys of `LISTEN_SECRETS_KEY`.
+    #[error("a secret of {table} cannot be opened or sealed with the keys of LISTEN_SECRETS_KEY")]
+    Unsealed {
+        /// Which table.
+        table: &'static str,
+    },
     /// A compare-and-set kept losing against others.
     #[error("too many others were changing the same job while {doing}")]
     Contended {
@@ -89,7 +95,7 @@ impl Error {
         }
     }
 
-    /// The same failure for another who asked in the same batch, where it is nobody's own: the database was not there, or
+    /// The same failure for another caller of the same batch, when no caller caused it: the database was not there, or
     /// was too busy. To ask again one by one would be many questions to it at the worst time.
     pub(crate) fn for_all(&self) -> Option<Self> {
         let Self::Unavailable { doing, source } = self else { return None };
@@ -97,7 +103,7 @@ impl Error {
             sqlx::Error::PoolTimedOut => sqlx::Error::PoolTimedOut,
             sqlx::Error::PoolClosed => sqlx::Error::PoolClosed,
             sqlx::Error::Io(cause) => sqlx::Error::Io(cause.kind().into()),
-            // 57: a shutdown, or a statement that took too long. A lock or a conflict is somebody's own.
+            // 57: a shutdown, or a statement that took too long. A lock or a conflict belongs to one caller.
             sqlx::Error::Database(refusal) if refusal.code().is_some_and(|code| code.starts_with("57")) => {
                 sqlx::Error::Io(std::io::ErrorKind::TimedOut.into())
             }
@@ -245,7 +251,7 @@ mod tests {
         assert_eq!(error.trouble(), Some(Trouble::Unreachable));
         assert_eq!(Error::Contended { doing: "replaying" }.trouble(), None);
         let full = Error::Unavailable { doing: "reading", source: sqlx::Error::PoolTimedOut };
-        assert_eq!(full.trouble(), Some(Trouble::Sessions), "nobody knows whether the server is up");
+        assert_eq!(full.trouble(), Some(Trouble::Sessions), "it is unknown whether the server is up");
         let unread = Error::Unavailable { doing: "reading", source: sqlx::Error::Tls("no".into()) };
         assert_eq!(unread.trouble(), Some(Trouble::Encryption));
         assert!(!full.is_of_an_old_plan());

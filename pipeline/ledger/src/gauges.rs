@@ -15,13 +15,13 @@ const DOING: &str = "reading the gauges";
 pub struct Gauges {
     /// Jobs per status, always all five: (status, count).
     pub jobs: Vec<(&'static str, i64)>,
-    /// Seconds since the last admission or replay of the oldest non-terminal job; 0 when there is none.
+    /// Seconds since the last admission or replay of the oldest non-terminal job; 0 without one.
     pub oldest_nonterminal_age: f64,
-    /// The same of the oldest job that is queued with its time come; 0 when there is none.
+    /// The same of the oldest job that is queued with its time come; 0 without one.
     pub oldest_ready_age: f64,
-    /// Seconds since the oldest undelivered event happened; 0 when there is none.
+    /// Seconds since the oldest undelivered event happened; 0 without one.
     pub oldest_pending_delivery_age: f64,
-    /// Non-terminal jobs that nobody will look at: must be 0 (the owner-with-deadline invariant).
+    /// Non-terminal jobs without an owner: must be 0 (the owner-with-deadline invariant).
     pub orphans: i64,
 }
 
@@ -73,7 +73,7 @@ struct Ages {
 }
 
 /// Each age is the head of an index. An orphan is a live job whose check is an hour overdue, counted to 1,000; a queued job waits
-/// for a slot and is none. Deliveries that wait for their endpoint to be enabled again are no backlog.
+/// for a slot and is not one. Deliveries that wait for their endpoint to be enabled again are no backlog.
 async fn read_ages(connection: &mut PgConnection, now: Timestamp) -> Result<Ages, Error> {
     sqlx::query_as(
         "select coalesce(extract(epoch from $1 - (select admitted_at from finalization_jobs \

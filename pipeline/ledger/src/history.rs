@@ -1,9 +1,9 @@
 //! What a job's row remembers of its edges: a line per edge, written in the update that stores the edge.
 //!
-//! A line is `version at_micros verb from>to epoch generation worker code detail`, parted by single spaces, `-` for
-//! what there is not. Renewals leave none: they say nothing that the lease does not. The newest [`KEPT`] lines stay.
+//! A line is `version at_micros verb from>to epoch generation worker code detail cause`, parted by single spaces, `-` for
+//! what there is not; a cause is `code,stage,class,status,circuit`, and older lines have none. Renewals leave none: they say nothing that the lease does not. The newest [`KEPT`] lines stay.
 
-use job::{Command, FailureCode, Job, State, Timestamp};
+use job::{Cause, Command, ErrorClass, FailureCode, Job, State, Timestamp};
 
 /// Lines that a row keeps; the oldest goes when one more comes.
 pub(crate) const KEPT: i32 = 64;
@@ -34,6 +34,8 @@ pub struct Event {
     pub stages: Vec<(String, u32)>,
     /// When the job is ready again, where the edge queued it.
     pub ready_at: Option<Timestamp>,
+    /// What lies behind a failure or a release.
+    pub cause: Option<Cause>,
 }
 
 /// The verb under which a granted command is remembered; `None`: it is not.
@@ -59,6 +61,7 @@ pub(crate) fn verb(command: &Command) -> Option<&'static str> {
 pub(crate) struct Said<'a> {
     pub(crate) verb: Option<&'static str>,
     pub(crate) stages: &'a [(&'static str, u32)],
+    pub(crate) cause: Option<&'a Cause>,
 }
 
 /// The line of an edge from `before` to `after`, stored at `at` as `version`; `None` where nothing happened that
@@ -72,13 +75,37 @@ pub(crate) fn line(before: &Job, after: &Job, version: i64, at: Timestamp, said:
     let worker = worker(after).or_else(|| worker(before)).map(|name| name.replace(char::is_whitespace, "_"));
     let code = recorded_code(before, after, verb).map_or("-", FailureCode::as_str);
     Some(format!(
-        "{version} {} {verb} {from}>{to} {} {} {} {code} {}",
+        "{version} {} {verb} {from}>{to} {} {} {} {code} {} {}",
         at.timestamp_micros(),
         after.epoch,
         after.generation,
         worker.as_deref().unwrap_or("-"),
         detail(after, said.stages),
+        said.cause.map_or("-".to_owned(), cause_line),
     ))
+}
+
+fn cause_line(cause: &Cause) -> String {
+    let status = cause.http_status.map_or("-".to_owned(), |status| status.to_string());
+    format!(
+        "{},{},{},{status},{}",
+        cause.code,
+        cause.stage.as_deref().unwrap_or("-"),
+        cause.class.map_or("-", ErrorClass::as_str),
+        if cause.circuit_open { "open" } else { "-" },
+    )
+}
+
+fn read_cause(text: &str) -> Option<Cause> {
+    let parts: Vec<&str> = text.split(',').collect();
+    let [code, stage, class, status, circuit] = parts.as_slice() else { return None };
+    Some(Cause {
+        code: FailureCode::from_name(code)?,
+        stage: (*stage != "-").then(|| (*stage).to_owned()),
+        class: ErrorClass::from_name(class),
+        http_status: status.parse().ok(),
+        circuit_open: *circuit == "open",
+    })
 }
 
 fn worker(job: &Job) -> Option<&str> {
@@ -108,14 +135,15 @@ fn detail(after: &Job, stages: &[(&'static str, u32)]) -> String {
     stages.iter().map(|(stage, millis)| format!("{stage}={millis}")).collect::<Vec<_>>().join(",")
 }
 
-/// Reads the lines of a row; one that cannot be read is left out, history is nobody's proof.
+/// Reads the lines of a row; an unreadable one is left out, because no decision depends on history.
 pub(crate) fn read(lines: &[String]) -> Vec<Event> {
     lines.iter().filter_map(|line| read_line(line)).collect()
 }
 
 fn read_line(line: &str) -> Option<Event> {
     let parts: Vec<&str> = line.split(' ').collect();
-    let [version, at, verb, edge, epoch, generation, worker, code, detail] = parts.as_slice() else {
+    let [version, at, verb, edge, epoch, generation, worker, code, detail, cause @ ..] = parts.as_slice()
+    else {
         return None;
     };
     let (from, to) = edge.split_once('>')?;
@@ -136,6 +164,7 @@ fn read_line(line: &str) -> Option<Event> {
             .filter(|(name, _)| *name != "ready")
             .filter_map(|(name, millis)| Some((name.to_owned(), millis.parse().ok()?)))
             .collect(),
+        cause: cause.first().and_then(|cause| read_cause(cause)),
     })
 }
 

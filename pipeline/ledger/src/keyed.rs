@@ -30,7 +30,7 @@ pub enum KeyedClaim {
         /// It took over from a run that crashed (`listen_finalization_retries_total`).
         retry: bool,
     },
-    /// Somebody holds the lease.
+    /// Another run holds the lease.
     Held {
         /// What is left of it, unless it is renewed.
         wait: Duration,

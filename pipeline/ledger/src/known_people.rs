@@ -8,7 +8,7 @@ use crate::{
     repeats::answers_forgotten,
 };
 
-/// Somebody whom the user knows by name.
+/// A person whom the user knows by name.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub struct KnownPerson {
     /// Unique per user.
@@ -45,7 +45,7 @@ impl Ledger {
         .doing("listing known people")
     }
 
-    /// One of them; `None`: the user knows nobody of that id.
+    /// One of them; `None`: the user knows no person of that id.
     ///
     /// # Errors
     /// When the database does not answer.
@@ -60,7 +60,7 @@ impl Ledger {
         .doing("reading a known person")
     }
 
-    /// Stores a person under a fresh id. From now on whoever that id says is shown by the name.
+    /// Stores a person under a fresh id. From now on segments with that id are shown with the name.
     ///
     /// # Errors
     /// When the database does not answer.

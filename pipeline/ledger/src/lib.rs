@@ -6,9 +6,11 @@
 
 mod admit;
 mod announce;
+mod apps;
 mod backlog;
 mod batcher;
 mod budgets;
+mod chat;
 mod checkpoints;
 mod claim;
 mod claim_delivery;
@@ -32,6 +34,7 @@ mod keyed;
 mod keys;
 mod known_people;
 mod live;
+mod location;
 mod memories;
 mod operator;
 mod operators;
@@ -48,8 +51,10 @@ mod repair;
 mod repeats;
 mod row;
 mod run_input;
+mod secrets;
 mod segments;
 mod subscriptions;
+mod tasks;
 mod turns;
 mod usage;
 mod users;
@@ -61,16 +66,22 @@ pub use admit::{
     AdmitRefusal, Admitted, CreateOutcome, EndedBy, FinalizedWithKeys, LiveAdmission, NewContent,
     NewConversation, ReprocessRefusal,
 };
+pub use apps::{
+    App, AppFields, AppFilter, AppKey, AppKeyOwner, AppKeyRefusal, AppVisibility, InstallRefusal,
+    InstalledApp, KeptManifest, NewApp, NewAppKey, OperatorApp, Stored, TooManyApps, Uninstalled,
+};
 pub use backlog::Backlog;
 pub use budgets::{Budget, Budgets, LimitsChange, OverBudget, OwnLimits, UserBudget};
+pub use chat::{AppMessage, ClaimedChatPush, MESSAGES_PER_HOUR, Notified, SentThisHour};
 pub use checkpoints::CheckpointKey;
 pub use claim::{ClaimRequest, Claimed, Holding, JobClaims};
+pub use claim_delivery::DeliveryClaim;
 pub use complete::{Announcement, Comparison, Completion, Finished, NewItem, NewMemory, Results, Same};
 pub use connect::{Ledger, MIGRATOR, Migrated, Settings};
 pub use conversations::{ConversationChange, ConversationFilter, ConversationView, DatePage, InProgress};
 pub use deliveries::{ClaimedDelivery, Claims, DeliveryOutcome, DeliveryPolicy, DeliveryView, SenderLoad};
 pub use due::{Abandoned, Passed, Swept};
-pub use edges::{Answer, Edge};
+pub use edges::{Answer, Edge, RunEnd};
 pub use endpoints::{Endpoint, EndpointChange, EventKind, NewEndpoint, TooManyEndpoints, WebhookFormat};
 pub use error::{Error, Trouble};
 pub use folders::{DeletedFolder, FolderChange, FolderView, NewFolder};
@@ -91,9 +102,9 @@ pub use operator::{JobView, OperatorAction};
 pub use operators::{
     ActionFilter, ActionView, CHECKS, Cause, Causes, Check, DeadLetters, DeliveryFilter, DeliveryLine,
     Enabled, EndpointView, ErasureStep, Examination, Finding, GivenUp, HeldLease, JobCursor, JobFilter,
-    JobPage, JobsPage, MinuteView, OldTransaction, Overview, Pause, Process, ProcessView, RUN_MILLIS,
-    Redelivered, ReplayChange, ReplayItem, ReplayOrder, ReplayPreview, ReplayTurn, ReplayView, RunCounts,
-    Started, Stepped, Workers, delivery_subject,
+    JobPage, JobsPage, LastRound, MinuteView, OldTransaction, Overview, Pause, Process, ProcessView,
+    RUN_MILLIS, Redelivered, ReplayChange, ReplayItem, ReplayOrder, ReplayPreview, ReplayTurn, ReplayView,
+    RunCounts, Started, Stepped, Workers, delivery_subject,
 };
 pub use prune::Pruned;
 pub use pushes::{ClaimedPush, PushPolicy};
@@ -103,8 +114,10 @@ pub use reminders::Notice;
 pub use renew::Renewal;
 pub use repeats::{Repeat, RequestKey};
 pub use run_input::{Content, RecentItem, RunInput};
+pub use secrets::{BadSecretsKey, Resealed, SealedSecrets, Secrets};
 pub use segments::AppendRefusal;
 pub use subscriptions::{NewSubscription, Subscription, SubscriptionKind, TooManySubscriptions};
+pub use tasks::{DueTask, HandOver, Unhanded};
 pub use usage::Spent;
 pub use users::{User, UserChange};
 pub use waker::Waker;

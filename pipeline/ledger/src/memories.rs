@@ -43,7 +43,7 @@ impl Ledger {
         rows.into_iter().map(Memory::try_from).collect()
     }
 
-    /// The memory that an endpoint is to be told of; `None`: deleted meanwhile.
+    /// The memory of an event; `None`: deleted meanwhile.
     ///
     /// # Errors
     /// When the database does not answer, or the row cannot be read.

@@ -30,7 +30,7 @@ pub struct JobView {
     pub created_at: Timestamp,
     /// When it last changed.
     pub updated_at: Timestamp,
-    /// When somebody looks next.
+    /// When it is checked next.
     pub reconcile_after_at: Option<Timestamp>,
     /// Stages whose output is recorded.
     pub checkpoints: Vec<String>,

@@ -29,7 +29,7 @@ pub(crate) use gone;
 /// What a batch removed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pruned {
-    /// Finished jobs (never a dead letter that nobody settled: see [`Ledger::prune_dead_letters`]).
+    /// Finished jobs (never an unsettled dead letter: see [`Ledger::prune_dead_letters`]).
     pub jobs: u64,
     /// Finished deliveries, of webhooks and of pushes.
     pub deliveries: u64,
@@ -41,7 +41,7 @@ pub struct Pruned {
 
 impl Ledger {
     /// Removes one batch of at most `batch` of each, older than `age`; locked rows are skipped; totals follow. Where one
-    /// kind cannot be pruned the others are all the same, and the first error is told with what went.
+    /// kind cannot be pruned the others are all the same, and the first error is returned with what went.
     pub async fn prune(&self, age: Duration, batch: i64) -> (Pruned, Result<(), Error>) {
         let age = TimeDelta::from_std(age).unwrap_or(TimeDelta::MAX);
         let mut failed = Ok(());
@@ -53,17 +53,21 @@ impl Ledger {
         };
         gone(self.in_time(self.prune_presence(batch)).await);
         gone(self.in_time(self.prune_replays(age)).await);
+        gone(self.in_time(self.prune_locations(batch)).await);
+        gone(self.in_time(self.prune_installs(batch)).await);
+        gone(self.in_time(self.follow_apps(None)).await);
         let pruned = Pruned {
             jobs: gone(self.in_time(self.prune_jobs(age, batch)).await),
             deliveries: gone(self.in_time(self.prune_deliveries(age, batch)).await)
-                + gone(self.in_time(self.prune_pushes(age, batch)).await),
+                + gone(self.in_time(self.prune_pushes(age, batch)).await)
+                + gone(self.in_time(self.prune_chat_pushes(age, batch)).await),
             actions: gone(self.in_time(self.prune_actions(age, batch)).await),
             requests: gone(self.in_time(self.prune_request_keys(batch)).await),
         };
         (pruned, failed)
     }
 
-    /// Looks at `limit` dead letters older than `age` that nobody settled, oldest first from `after` on, and removes those
+    /// Looks at `limit` unsettled dead letters older than `age`, oldest first from `after` on, and removes those
     /// that a newer revision superseded or whose conversation is gone. The others stay however old they are, so that they
     /// pile up before all that may go.
     ///
@@ -98,7 +102,7 @@ impl Ledger {
         Ok(Walked { found, next: walk::behind(page.len(), limit, page.into_iter().next_back()) })
     }
 
-    /// Jobs, with their checkpoints; the stripes of the totals are lowered by what went. A replayed dead letter is none
+    /// Jobs, with their checkpoints; the stripes of the totals are lowered by what went. A replayed dead letter is not one
     /// any more.
     async fn prune_jobs(&self, age: TimeDelta, batch: i64) -> Result<u64, Error> {
         const DOING: &str = "pruning jobs";
@@ -119,7 +123,7 @@ impl Ledger {
         Ok(jobs)
     }
 
-    /// Finished deliveries, and those of events as old that wait for an endpoint which nobody enabled again, also if they were
+    /// Finished deliveries, and those of events as old that wait for an endpoint which was never enabled again, also if they were
     /// recovered since. What waits for its turn at one that is enabled stays.
     async fn prune_deliveries(&self, age: TimeDelta, batch: i64) -> Result<u64, Error> {
         const DOING: &str = "pruning deliveries";
@@ -145,7 +149,7 @@ impl Ledger {
         Ok(gone.rows_affected())
     }
 
-    /// Minutes behind the last two days, and processes that were not seen for one: nobody looks at them any more. What
+    /// Minutes behind the last two days, and processes that were not seen for one: they are not read any more. What
     /// another process is removing is left to it: two that waited for one another's rows would never end.
     async fn prune_presence(&self, batch: i64) -> Result<u64, Error> {
         for statement in [
@@ -285,6 +289,6 @@ impl Gone {
 }
 
 /// The moment before which things are old; an age beyond all calendars makes nothing old.
-fn cutoff(now: Timestamp, age: TimeDelta) -> Timestamp {
+pub(crate) fn cutoff(now: Timestamp, age: TimeDelta) -> Timestamp {
     now.checked_sub_signed(age).unwrap_or(Timestamp::UNIX_EPOCH)
 }

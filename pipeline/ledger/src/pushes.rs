@@ -1,5 +1,5 @@
 //! Pushes: pending { next_at } | sending { until, epoch } | delivered | exhausted | cancelled. Webhooks' rows are
-//! bodies that must arrive within days; these are reminders that nobody wants tomorrow, and their words are read when
+//! bodies that must arrive within days; these are reminders that are useless tomorrow, and their words are read when
 //! they are sent.
 
 use std::time::Duration;
@@ -14,14 +14,17 @@ use crate::{
 mod claim;
 mod finish;
 
+pub(crate) use claim::subscription_kind;
+pub(crate) use finish::{lock_subscription, note_health};
+
 /// The numbers of a push's life.
 #[derive(Clone, Debug)]
 pub struct PushPolicy {
     /// Waits after the 1st, 2nd, … failed try; after the last the push is given up.
     pub schedule: Vec<Duration>,
-    /// How long a try may be under way before somebody else may take it: longer than a try's own limit.
+    /// How long a try may be under way before another process may take it: longer than a try's own limit.
     pub sending: Duration,
-    /// Tries under way at once per person: one person's dead receivers slow nobody else.
+    /// Tries under way at once per user: one user's dead receivers slow no other user.
     pub per_person: usize,
     /// Nothing but failures for this long removes the subscription.
     pub remove_after: Duration,
@@ -95,8 +98,8 @@ impl Ledger {
     }
 
     /// How long until a reminder fires or a push can be claimed (also a dead sender's `until`), measured now; `None`: nothing
-    /// waits. What waits for a person who has enough under way counts when one of these tries ends: that wakes whoever sends
-    /// in this process.
+    /// waits. What waits for a user who has enough under way counts when one of these tries ends: that wakes the sender
+    /// of this process.
     ///
     /// # Errors
     /// When the database does not answer.
@@ -120,7 +123,7 @@ impl Ledger {
         Ok(seconds.map(|seconds| Duration::try_from_secs_f64(seconds).unwrap_or_default()))
     }
 
-    /// After the commit of what wrote `pushes`: wakes whoever sends in this process.
+    /// After the commit of what wrote `pushes`: wakes the sender of this process.
     pub(crate) fn wake_pushes(&self, pushes: u64) {
         if pushes > 0 {
             self.waker.pushes_written();

@@ -92,7 +92,7 @@ impl<'c, T: Default> Reading<'c, T> {
     }
 
     /// Reads the rows of one table ([`for_each`]) and gives each to whom it is for, in the order of the statement.
-    /// Nothing is asked about nobody.
+    /// An empty list makes no query.
     pub(crate) async fn each<R>(
         &mut self,
         keys: &Keys<'_>,

@@ -13,7 +13,7 @@ impl Error {
         Some(format!("{}{code}", refusal.message()))
     }
 
-    /// The SQLSTATE of what the database refused, which holds nobody's words: for logs.
+    /// The SQLSTATE of what the database refused, which holds no user's words: for logs.
     pub fn sqlstate(&self) -> Option<String> {
         self.said()?.code().map(|code| code.into_owned())
     }

@@ -1,7 +1,7 @@
 //! Reminders of action items: what is to be pushed when a due date is set, and once more when it has come
 //! (DECISIONS §3, "push").
 //!
-//! Whoever changes a due date says so here, in the same transaction: [`schedule`] for a date that was set or changed,
+//! Every change of a due date calls this, in the same transaction: [`schedule`] for a date that was set or changed,
 //! [`cancel`] when it was cleared or the item was completed, [`resume`] when it was opened again. An item's deletion takes its reminder along by foreign key.
 
 use records::{Timestamp, UserId};
@@ -53,7 +53,7 @@ struct Noticed {
 
 /// Says that these items of one person were given these due dates, in the transaction that does so: what was still to be
 /// sent of an earlier date is cancelled, a push to each subscription is written, and the reminder is set for the moment
-/// itself. A date that has passed already is told once. Items with equal ids count once, the last one. Answers how many
+/// itself. A date that has passed already gets one push. Items with equal ids count once, the last one. Returns how many
 /// pushes were written: after the commit, [`crate::Ledger::wake_pushes`] takes that number.
 pub(crate) async fn schedule(
     connection: &mut PgConnection,
@@ -71,8 +71,8 @@ pub(crate) async fn schedule(
     write_pushes(connection, user, &noticed, Notice::Set, now).await
 }
 
-/// Says that these items have due dates that were told before (they are open again, or a later revision of their
-/// conversation found them again): nothing is told now, and the reminder is set for the moments that are still to come.
+/// These items have due dates that were sent before (they are open again, or a later revision of their
+/// conversation found them again): nothing is sent now, and the reminder is set for the moments that are still to come.
 pub(crate) async fn resume(
     connection: &mut PgConnection,
     user: &UserId,
@@ -85,7 +85,7 @@ pub(crate) async fn resume(
     next_revisions(connection, user, dues, now).await.map(drop)
 }
 
-/// Says that nobody is to be reminded of these items any more.
+/// Cancels all reminders of these items.
 pub(crate) async fn cancel(
     connection: &mut PgConnection,
     user: &UserId,
@@ -106,7 +106,7 @@ pub(crate) async fn cancel(
 }
 
 /// Subscriptions come before their pushes in the order of locks: one that is being removed takes its pushes along, and the end
-/// of a try holds the one before the other. Whoever deletes items holds them first: an item takes its pushes along, too.
+/// of a try holds the one before the other. A deletion of items locks them first: an item takes its pushes along, too.
 pub(crate) async fn hold_subscriptions(connection: &mut PgConnection, user: &UserId) -> Result<(), Error> {
     sqlx::query("select from push_subscriptions where user_id = $1 order by subscription_id for key share")
         .bind(user.as_str())

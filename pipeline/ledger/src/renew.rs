@@ -28,8 +28,8 @@ pub enum Renewal {
 }
 
 impl Ledger {
-    /// Renews all leases of a process. Answers in the order of `holdings`. A row that somebody's transaction holds is
-    /// passed by: its lease stands as it is until the next heartbeat. A holder that asks after its lease was given to another,
+    /// Renews all leases of a process. Returns in the order of its argument. A locked row is
+    /// skipped: its lease stands as it is until the next heartbeat. A holder that asks after its lease was given to another,
     /// or back to the queue, gets `Lost`, and the crash that was counted for it is taken back.
     ///
     /// # Errors
@@ -125,7 +125,7 @@ impl Ledger {
 
     fn take_back_crash(&self, holding: &Holding, stored: &mut Stored, now: Timestamp) {
         let proof = Command::ProveAlive { epoch: holding.epoch };
-        let said = Said { verb: history::verb(&proof), stages: &[] };
+        let said = Said { verb: history::verb(&proof), stages: &[], cause: None };
         // Refused: it was no crash that ended the lease.
         if let Ok(step) = decide(&stored.job, proof, now, &self.policy) {
             stored.line = history::line(&stored.job, &step.job, stored.version + 1, now, said);
@@ -135,7 +135,7 @@ impl Ledger {
     }
 }
 
-/// What is held of a job: by the run that has it, and for a moment also by one that has lost it and was not told yet.
+/// The claims on one job: by the run that has it, and for a moment also by one that has lost it and does not know yet.
 fn of_job<'a>(holdings: &'a [Holding], job: &JobId) -> impl Iterator<Item = &'a Holding> {
     holdings.iter().filter(move |holding| holding.job_id == *job)
 }

@@ -1,6 +1,6 @@
 //! `Reconcile`, said to one job by the lease watch and the reconciler: a part of the job's trace.
 
-use job::{Command, JobId, Timestamp};
+use job::{Command, Dispatch, JobId, Refusal, Timestamp};
 use sqlx::{Postgres, Transaction};
 use tracing::{Instrument, Span, field::Empty};
 
@@ -17,14 +17,38 @@ impl Ledger {
     /// # Errors
     /// When the database does not answer, or the row cannot be read.
     pub async fn reconcile(&self, job: &JobId) -> Result<Answer, Error> {
-        retry_conflicts!("reconciling a job", self.try_reconcile(job))
+        // The job table is the queue: what is queued there waits for a claim.
+        retry_conflicts!("reconciling a job", self.try_reconcile(job, None, true))
     }
 
-    async fn try_reconcile(&self, job: &JobId) -> Result<Answer, Abort> {
+    /// The same to a job whose dispatch `asked` was handed to the task queue. `task_waiting`: the queue still has the task; without
+    /// it the job is dispatched again, under the next generation.
+    ///
+    /// # Errors
+    /// When the database does not answer, or the row cannot be read.
+    pub async fn reconcile_task(
+        &self,
+        job: &JobId,
+        asked: Dispatch,
+        task_waiting: bool,
+    ) -> Result<Answer, Error> {
+        retry_conflicts!("reconciling a job", self.try_reconcile(job, Some(asked), task_waiting))
+    }
+
+    async fn try_reconcile(
+        &self,
+        job: &JobId,
+        asked: Option<Dispatch>,
+        task_waiting: bool,
+    ) -> Result<Answer, Abort> {
         let (mut transaction, now) = self.begin("reconciling a job").await?;
         let Some(stored) = row::read(&mut transaction, job).await? else { return Ok(Answer::Missing) };
+        if asked.is_some_and(|asked| asked != stored.job.dispatch) {
+            // The answer is about a dispatch that was replaced meanwhile.
+            return Ok(Answer::Refused(Refusal::NotDue));
+        }
         let span = repair(&stored);
-        let answer = self.repair(transaction, &stored, now).instrument(span.clone()).await;
+        let answer = self.repair(transaction, &stored, task_waiting, now).instrument(span.clone()).await;
         match &answer {
             Ok(Answer::Granted { state, .. }) => span.record("became", state.status()),
             Ok(_) => span.record("became", "refused"),
@@ -38,10 +62,10 @@ impl Ledger {
         &self,
         mut transaction: Transaction<'_, Postgres>,
         stored: &Stored,
+        task_waiting: bool,
         now: Timestamp,
     ) -> Result<Answer, Abort> {
-        // The job table is the queue: what is queued there waits for a claim.
-        let command = Command::Reconcile { task_waiting: true };
+        let command = Command::Reconcile { task_waiting };
         match self.decide_and_write(&mut transaction, stored, command, now).await? {
             Err(refusal) => Ok(Answer::Refused(refusal)),
             Ok(written) => {

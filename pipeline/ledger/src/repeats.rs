@@ -59,18 +59,8 @@ impl Ledger {
     /// # Errors
     /// When the database does not answer.
     pub async fn repeat_of(&self, key: &RequestKey) -> Result<Option<Repeat>, Error> {
-        let row: Option<Row> = sqlx::query_as(
-            "select fingerprint, made, running_until, status, answer, clock_timestamp() as now from request_keys \
-             where user_id = $1 and route = $2 and request_key = $3 and created_at > statement_timestamp() - $4",
-        )
-        .bind(key.user.as_str())
-        .bind(&key.route)
-        .bind(&key.key)
-        .bind(interval(KNOWN_FOR))
-        .fetch_optional(&self.pool)
-        .await
-        .doing("looking for a request's name")?;
-        Ok(row.map(|row| row.repeat(key)))
+        let mut connection = self.pool.acquire().await.doing("looking for a request's name")?;
+        known(&mut connection, key).await
     }
 
     /// Keeps the answer to a request whose name was noted; of any other nothing is kept, nor when what it made was deleted
@@ -132,9 +122,25 @@ impl Ledger {
     }
 }
 
+/// What is known of a request, within the transaction that would make it: its caller holds a lock that orders requests of one name.
+pub(crate) async fn known(connection: &mut PgConnection, key: &RequestKey) -> Result<Option<Repeat>, Error> {
+    let row: Option<Row> = sqlx::query_as(
+        "select fingerprint, made, running_until, status, answer, clock_timestamp() as now from request_keys \
+         where user_id = $1 and route = $2 and request_key = $3 and created_at > statement_timestamp() - $4",
+    )
+    .bind(key.user.as_str())
+    .bind(&key.route)
+    .bind(&key.key)
+    .bind(interval(KNOWN_FOR))
+    .fetch_optional(connection)
+    .await
+    .doing("looking for a request's name")?;
+    Ok(row.map(|row| row.repeat(key)))
+}
+
 /// `false`: the name is taken. Of two requests at once the second waits here until the first has committed. A name that
 /// is a day old is free again.
-async fn note(
+pub(crate) async fn note(
     connection: &mut PgConnection,
     key: &RequestKey,
     made: &[&str],

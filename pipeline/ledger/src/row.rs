@@ -69,7 +69,7 @@ pub(crate) struct JobRow {
     created_at: Timestamp,
     updated_at: Timestamp,
     finished_at: Option<Timestamp>,
-    /// Left out where there is none: rows travel as they did before there were traces.
+    /// Left out when it is null: rows travel as they did before there were traces.
     #[serde(skip_serializing_if = "Option::is_none")]
     trace_context: Option<String>,
     /// What a store adds to the row's history. Nothing that runs jobs reads it.

@@ -38,6 +38,8 @@ pub struct RunInput {
     pub time_zone: String,
     /// The apps that the person asked for, in their order.
     pub apps: Vec<String>,
+    /// The prompt apps that the user installed: ids and prompts, in the order in which they were installed.
+    pub prompt_apps: Vec<(String, String)>,
     /// The person's folders.
     pub folders: Vec<Folder>,
     /// The person's action items created in the 2 days before now, not of this conversation, newest first, at most 500.
@@ -97,6 +99,8 @@ struct InputRow {
     folders: Folders,
     #[sqlx(flatten)]
     people: People,
+    prompt_app_ids: Option<Vec<String>>,
+    prompts: Option<Vec<String>>,
 }
 
 impl From<InputRow> for RunInput {
@@ -112,6 +116,7 @@ impl From<InputRow> for RunInput {
             user_name: row.user_name,
             time_zone: row.time_zone,
             apps: row.apps,
+            prompt_apps: column(row.prompt_app_ids).zip(column(row.prompts)).collect(),
             folders: row.folders.rows(),
             recent_items: row.items.rows(),
             memories: row.memories.unwrap_or_default(),

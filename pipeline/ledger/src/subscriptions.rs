@@ -1,13 +1,14 @@
 //! Where a person is reminded: browsers (web push) and webhooks of the person's own (DECISIONS §3, "push").
 
 use records::{Timestamp, UserId};
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::SecretString;
 use uuid::Uuid;
 
 use crate::{
     Ledger,
     error::{Doing, Error},
     repeats::forget_answers,
+    secrets::Place,
 };
 
 const DOING: &str = "subscribing to pushes";
@@ -38,7 +39,7 @@ impl SubscriptionKind {
     }
 }
 
-/// A subscription to be stored; its URL was checked by the guard, its keys by whoever will use them.
+/// A subscription to be stored; its URL was checked by the guard, its keys by the sender that will use them.
 #[derive(Clone, Debug)]
 pub struct NewSubscription {
     /// How.
@@ -99,7 +100,9 @@ impl Ledger {
             return Ok(Err(TooManySubscriptions));
         }
         let (p256dh, auth) = match &new.kind {
-            SubscriptionKind::WebPush { p256dh, auth } => (Some(p256dh), Some(auth.expose_secret())),
+            SubscriptionKind::WebPush { p256dh, auth } => {
+                (Some(p256dh), Some(self.secrets.seal(Place::subscription(user.as_str(), &id), auth)?))
+            }
             SubscriptionKind::Webhook => (None, None),
         };
         let stored = sqlx::query_as(

@@ -11,7 +11,7 @@ use crate::{
 /// What one stage of one run has spent so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq, sqlx::FromRow)]
 pub struct Spent {
-    /// The claim of the run. What is written takes the epoch of its [`Holding`].
+    /// The claim of the run. What is written takes the epoch of its lease.
     pub epoch: i64,
     /// The stage.
     pub stage: String,
@@ -28,7 +28,7 @@ pub struct Spent {
 }
 
 impl Ledger {
-    /// Writes what a run has spent, only while `holding` is the newest claim and leased; `false`: it is not. For what
+    /// Writes what a run has spent, only while its claim is the newest and leased; `false`: it is not. For what
     /// no checkpoint carries, because the stage failed. Counts of a run never go down, so a repeat changes nothing.
     ///
     /// # Errors

@@ -90,7 +90,7 @@ impl Ledger {
     pub async fn change_user(&self, id: &UserId, change: &UserChange) -> Result<Option<User>, Error> {
         let changed = retry_conflicts!("changing a person", self.try_change_user(id, change));
         if change.requires_byok == Some(true) {
-            // Whoever waits for a job that was parked looks at its row.
+            // A request that waits for a job that was parked looks at its row.
             self.waker.job_settled();
         }
         changed
@@ -182,7 +182,7 @@ pub(crate) async fn read_user(connection: &mut PgConnection, id: &UserId) -> Res
     Ok(row.map(User::from))
 }
 
-/// Locks a person's row, which comes first in the order of locks: whoever counts a person's things before adding to
+/// Locks a user's row, which comes first in the order of locks: an operation that counts a user's objects before adding to
 /// them holds it.
 pub(crate) async fn lock_user(connection: &mut PgConnection, user: &UserId) -> Result<(), Error> {
     sqlx::query("select from users where user_id = $1 for no key update")

@@ -12,8 +12,8 @@ use crate::{
     error::{Doing, Error},
 };
 
-/// Others are told at once so many times in so long; then notifications of many commits travel as one. A timer is too coarse to
-/// tell them evenly: whoever waits for one waits for milliseconds.
+/// Others are notified at once so many times in so long; then notifications of many commits travel as one. A timer is too coarse to
+/// notify them evenly: waiting for one takes milliseconds.
 const AT_ONCE: u32 = 4;
 const GATHER: Duration = Duration::from_millis(5);
 /// After so much silence the connection is asked whether it is still there: one that a firewall forgot is silent for ever.
@@ -73,15 +73,15 @@ impl Ledger {
         const HEARING: &str = "listening for wake-ups";
         let mut listener = self
             .in_time(async {
-                // One that is dropped says farewell to the server first, and to one that is silent it does so until TCP
-                // gives up: it must hold nobody else's place meanwhile.
+                // A dropped listener says goodbye to the server first, and to a silent one it does so until TCP
+                // gives up: it must hold no place of the pool meanwhile.
                 let mut listener = PgListener::connect_with(&self.of_one()).await.doing(HEARING)?;
                 listener.eager_reconnect(false);
                 listener.listen(CHANNEL).await.doing(HEARING)?;
                 Ok(listener)
             })
             .await?;
-        // What was told while nobody heard is looked for.
+        // What was written while no one listened is looked for.
         Queue::ALL.iter().for_each(|queue| self.waker.job_queued_elsewhere(*queue));
         loop {
             match timeout(SILENCE, listener.try_recv()).await {

@@ -20,7 +20,7 @@ pub struct Walked<T> {
     pub next: Option<Place>,
 }
 
-/// A place as a statement is told of it; all `None` before the first page.
+/// A cursor as a statement's parameters; all `None` before the first page.
 pub(crate) type Bound<'a> = (Option<Timestamp>, Option<&'a str>, Option<&'a str>);
 
 pub(crate) fn bound(place: Option<&Place>) -> Bound<'_> {

@@ -22,7 +22,7 @@ pub struct Timing {
     pub longest: f64,
     /// Segments are stored and shown at most so often.
     pub apart: f64,
-    /// A conversation in which somebody speaks is renewed at least so often.
+    /// How often at least a conversation is renewed while speech goes on.
     pub renew: f64,
 }
 
@@ -62,7 +62,7 @@ pub enum Event {
     OverBudget,
     /// [`Action::Renew`] was carried out.
     Renewed,
-    /// [`Action::Admit`] was carried out, or somebody else admitted it before.
+    /// [`Action::Admit`] was carried out, or another process admitted it before.
     Admitted,
     /// [`Action::Release`] was carried out.
     Released,
@@ -74,7 +74,7 @@ pub enum Event {
     GaveUp,
     /// Audio arrived, from this second of the stream to that one.
     Audio(f64, f64),
-    /// Somebody speaks.
+    /// Speech goes on.
     Speech,
     /// A recognizer's final words, their times in seconds of the stream.
     Said {
@@ -83,7 +83,7 @@ pub enum Event {
         /// The recognizer is the client's: the times are of a clock of its own.
         by_client: bool,
     },
-    /// This conversation was admitted by somebody else in this process.
+    /// This conversation was admitted by another request of this process.
     AdmittedElsewhere(String),
     /// Everything that was said is to be stored: [`Action::Flushed`] follows.
     Flush,
@@ -403,7 +403,7 @@ impl Session {
         (self.last_activity + self.timing.silence).min(origin + self.timing.longest)
     }
 
-    /// When the conversation is to be renewed: while somebody speaks, and a stub for as long as the session lasts.
+    /// When the conversation is to be renewed: while speech goes on, and a stub for as long as the session lasts.
     fn renewal(&self, open: &Open) -> f64 {
         match self.last_activity > self.renewed_at || open.origin.is_none() {
             true => self.renewed_at + self.timing.renew,

@@ -1,4 +1,4 @@
-//! Guarded HTTP to other people's servers (DECISIONS §6): nobody may use this service to reach what
+//! Guarded HTTP to other people's servers (DECISIONS §6): no user may use this service to reach what
 //! only the service can reach, or to hold it up.
 //!
 //! A URL is judged twice. [`Guard::check_url`] judges what can be seen in it, at the API's door and again
@@ -8,6 +8,8 @@
 #![warn(clippy::indexing_slicing, clippy::string_slice)]
 #![cfg_attr(test, allow(clippy::indexing_slicing, clippy::string_slice, reason = "a test may panic"))]
 
+mod caller;
+mod clients;
 mod guard;
 mod names;
 mod resolver;
@@ -17,11 +19,13 @@ mod signature;
 mod special;
 mod web_push;
 
+pub use caller::{Call, Caller, Heard, Verb};
+pub use clients::CannotSend;
 pub use guard::{Guard, Refused};
 /// The URL type of [`Guard::check_url`] and [`Sender::post`].
 pub use reqwest::Url;
 pub use resolver::{Lookup, SystemLookup};
 pub use retry_after::{MAX_RETRY_AFTER, retry_after};
-pub use sender::{Answer, CannotSend, Sender};
+pub use sender::{Answer, Sender};
 pub use signature::{BadSecret, new_secret, sign};
 pub use web_push::{BadKeys, BadVapid, BrowserKeys, Encrypted, PushOptions, Vapid, web_push};

@@ -7,22 +7,18 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
-use reqwest::redirect::Policy;
-use reqwest::{Client, Response, Url};
+use reqwest::{Response, Url};
 
+use crate::clients::{CannotSend, Clients};
 use crate::guard::{Guard, Reach};
 use crate::names::Names;
-use crate::resolver::{GuardedResolver, Lookup, NoPermittedAddress, SystemLookup};
+use crate::resolver::{Lookup, NoPermittedAddress, SystemLookup};
 use crate::retry_after::retry_after;
 
-/// Until a connection (name, TCP, TLS) stands.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 /// The whole call, the reading of the answer included.
 const TOTAL_TIMEOUT: Duration = Duration::from_secs(15);
 /// How much of an answer is read.
 const MAX_ANSWER_BYTES: usize = 64 * 1024;
-/// Kept open per receiver: deliveries to one endpoint are few at a time (DECISIONS §6).
-const IDLE_PER_HOST: usize = 2;
 
 /// What became of a call. Nothing that the receiver wrote is in it but numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,19 +41,12 @@ pub enum Answer {
     Unreachable,
 }
 
-/// The client could not be built; the process has no TLS provider or no root certificates.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no HTTP client could be built")]
-pub struct CannotSend;
-
 /// Calls other people's servers. Cheap to clone; keeps connections.
 #[derive(Clone, Debug)]
 pub struct Sender {
     guard: Guard,
     names: Names,
-    // A resolver sees a name but not the scheme, and the two schemes reach differently far.
-    http: Client,
-    https: Client,
+    clients: Clients,
 }
 
 impl Sender {
@@ -66,25 +55,10 @@ impl Sender {
         Self::with_lookup(guard, Arc::new(SystemLookup))
     }
 
-    /// The same with a resolver of one's own.
+    /// The same with another resolver.
     pub fn with_lookup(guard: Guard, lookup: Arc<dyn Lookup>) -> Result<Self, CannotSend> {
         let names = Names::new(lookup);
-        let client = |reach| {
-            let resolver = GuardedResolver { guard: guard.clone(), reach, names: names.clone() };
-            Client::builder()
-                .dns_resolver(resolver)
-                .redirect(Policy::none())
-                .no_proxy()
-                .referer(false)
-                .user_agent(concat!("listen/", env!("CARGO_PKG_VERSION")))
-                .connect_timeout(CONNECT_TIMEOUT)
-                .timeout(TOTAL_TIMEOUT)
-                .pool_max_idle_per_host(IDLE_PER_HOST)
-                .https_only(reach == Reach::Https)
-                .build()
-                .map_err(|_| CannotSend)
-        };
-        Ok(Self { http: client(Reach::Http)?, https: client(Reach::Https)?, guard, names })
+        Ok(Self { clients: Clients::new(&guard, &names, Some(TOTAL_TIMEOUT))?, guard, names })
     }
 
     /// Posts `body` once, never twice, for `user`, whose names share a bounded part of the look-ups. `now` is what a date in
@@ -111,11 +85,7 @@ impl Sender {
                 _ => Answer::Unreachable,
             };
         }
-        let client = match reach {
-            Reach::Http => &self.http,
-            Reach::Https => &self.https,
-        };
-        match client.post(url.clone()).headers(headers).body(body).send().await {
+        match self.clients.of(reach).post(url.clone()).headers(headers).body(body).send().await {
             Ok(response) => {
                 let answer = status_of(&response, now);
                 read_to_limit(response).await;
@@ -126,7 +96,7 @@ impl Sender {
     }
 }
 
-fn header_map(headers: Vec<(String, String)>) -> Option<HeaderMap> {
+pub(crate) fn header_map(headers: Vec<(String, String)>) -> Option<HeaderMap> {
     let pairs = headers
         .into_iter()
         .map(|(name, value)| Some((HeaderName::try_from(name).ok()?, HeaderValue::try_from(value).ok()?)));
@@ -154,12 +124,20 @@ async fn read_to_limit(mut response: Response) {
 }
 
 fn failure_of(error: &reqwest::Error) -> Answer {
+    if is_refused_address(error) {
+        return Answer::RefusedAddress;
+    }
+    if error.is_timeout() { Answer::Timeout } else { Answer::Unreachable }
+}
+
+/// Whether the guard refused every address of the name.
+pub(crate) fn is_refused_address(error: &reqwest::Error) -> bool {
     let mut cause: Option<&(dyn Error + 'static)> = Some(error);
     while let Some(error) = cause {
         if error.is::<NoPermittedAddress>() {
-            return Answer::RefusedAddress;
+            return true;
         }
         cause = error.source();
     }
-    if error.is_timeout() { Answer::Timeout } else { Answer::Unreachable }
+    false
 }

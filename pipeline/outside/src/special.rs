@@ -2,7 +2,7 @@
 //!
 //! The rule is RFC 6890 and the IANA special-purpose registries, read strictly: for IPv4 everything that
 //! is not special; for IPv6 only global unicast, and of that no tunnel, since a tunnel's address hides an
-//! IPv4 address that nobody has judged.
+//! IPv4 address that was not checked.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

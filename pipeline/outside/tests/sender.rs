@@ -298,7 +298,7 @@ async fn an_endless_answer_is_cut() {
 
 #[tokio::test]
 async fn nobody_home_is_unreachable_and_a_wrong_header_is_refused() {
-    // Bound and not listening: nobody else is given its port meanwhile.
+    // Bound and not listening: no other process is given its port meanwhile.
     let socket = tokio::net::TcpSocket::new_v4().unwrap();
     socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let closed = socket.local_addr().unwrap();

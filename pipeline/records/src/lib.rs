@@ -25,5 +25,5 @@ pub use segment::Segment;
 pub use talk::{Background, Line, Meeting, Talk};
 pub use things::{ActionItem, Folder, Memory};
 
-/// A moment, in UTC. Where it comes from is always somebody's argument.
+/// A moment, in UTC. It is always an argument, never read from a clock here.
 pub type Timestamp = chrono::DateTime<chrono::Utc>;

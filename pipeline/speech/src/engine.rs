@@ -102,7 +102,7 @@ impl Language {
     }
 }
 
-/// Whether somebody speaks, from voice activity detection (in every engine).
+/// Whether there is speech, from voice activity detection (in every engine).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Activity {
     /// Speech is under way on a channel at the end of this audio.

@@ -30,7 +30,7 @@ impl Frame<'_> {
         samples.zip(self.judged.iter().copied())
     }
 
-    /// Somebody speaks on a track.
+    /// There is speech on a track.
     pub(crate) fn speaking(&self) -> bool {
         self.judged.iter().any(|judged| judged.speaking)
     }

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use futures::future::{BoxFuture, ready};
+use job::FailureCode;
 use records::{Folder, KnownTexts, MemoryCategory, Talk};
 
 use crate::Failure;
@@ -78,7 +79,7 @@ pub trait Embed: Engine {
     fn embed<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<Embedding, Failure>>;
 }
 
-/// Runs one of the built-in summarization apps (`minutes`, `decisions`, `questions`).
+/// Runs summarization apps: built-in ones (`minutes`, `decisions`, `questions`), and prompts of other people's making.
 pub trait RunApp: Engine {
     /// The app's text about `talk`; an unknown app is `app_failed`.
     fn run_app<'a>(
@@ -87,6 +88,23 @@ pub trait RunApp: Engine {
         talk: &'a Talk,
         structure: &'a Structure,
     ) -> BoxFuture<'a, Result<AppResult, Failure>>;
+
+    /// Whether the engine can do what a prompt asks for: rules and word lists cannot.
+    fn follows_prompts(&self) -> bool {
+        false
+    }
+
+    /// What the prompt app `app_id` asks for, of `talk`.
+    fn run_prompt<'a>(
+        &'a self,
+        app_id: &'a str,
+        prompt: &'a str,
+        talk: &'a Talk,
+        structure: &'a Structure,
+    ) -> BoxFuture<'a, Result<AppResult, Failure>> {
+        let _ = (app_id, prompt, talk, structure);
+        Box::pin(ready(Err(FailureCode::AppFailed.into())))
+    }
 }
 
 /// Finds action items, or memories, that say the same thing. Deterministic and free, so that

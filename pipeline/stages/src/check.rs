@@ -1,6 +1,6 @@
 //! What every engine's output passes before it is kept, whichever engine it was: closed lists, lengths,
 //! one emoji, few memories, dates that can be meant, evidence that was said, and no link, markup or hidden
-//! character. A model is told all of this, and believed in none of it.
+//! character. A model is asked for all of this, and trusted in none of it.
 //!
 //! Each stage that asks an engine calls this before it returns: checkpoints and results are JSON in Postgres, which
 //! cannot hold U+0000.

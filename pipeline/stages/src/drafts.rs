@@ -50,7 +50,7 @@ pub struct EventDraft {
 pub struct ItemDraft {
     /// At most 15 words.
     pub description: String,
-    /// Who is to do it: a speaker's name, a name that was spoken, or nobody in particular.
+    /// Who is to do it: a speaker's name, a name that was spoken, or unknown.
     pub owner: Option<String>,
     /// When it is due, resolved in the person's time zone.
     pub due_at: Option<Timestamp>,

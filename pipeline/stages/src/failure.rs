@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use job::FailureCode;
+use job::{ErrorClass, FailureCode};
 
 /// The longest wait that a model server can ask of a job: one that names next year is not believed.
 pub const MAX_RETRY_AFTER: Duration = Duration::from_secs(60 * 60);
@@ -17,17 +17,27 @@ pub struct Failure {
     /// The circuit of the server is open: the job is given back with a delay and no attempt is spent
     /// (DECISIONS §4, "back-off").
     pub circuit_open: bool,
+    /// What the server's answer was.
+    pub class: Option<ErrorClass>,
+    /// The status of that answer.
+    pub http_status: Option<u16>,
 }
 
 impl Failure {
     /// A failure that the server put a time to, or did not.
     pub fn after(code: FailureCode, retry_after: Option<Duration>) -> Self {
-        Self { code, retry_after: retry_after.map(|asked| asked.min(MAX_RETRY_AFTER)), circuit_open: false }
+        let retry_after = retry_after.map(|asked| asked.min(MAX_RETRY_AFTER));
+        Self { code, retry_after, circuit_open: false, class: None, http_status: None }
     }
 
     /// A failure for as long as a circuit is open, which is for `wait`.
     pub fn while_open(code: FailureCode, wait: Duration) -> Self {
         Self { circuit_open: true, ..Self::after(code, Some(wait)) }
+    }
+
+    /// A failure with what the server's answer was.
+    pub fn of_class(code: FailureCode, class: ErrorClass) -> Self {
+        Self { class: Some(class), ..code.into() }
     }
 }
 

@@ -2,16 +2,16 @@
 
 use crate::Finalized;
 
-/// What endpoints may be told of a run (DECISIONS §6, the events' names).
+/// The events of a run (DECISIONS §6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Announcement {
     /// The conversation is completed.
     ConversationCompleted,
     /// The conversation was judged not worth keeping.
     ConversationDiscarded,
-    /// New action items; told once per item that completion really creates.
+    /// New action items; sent once per item that completion really creates.
     ActionItemCreated,
-    /// New memories; told once per memory that completion really creates.
+    /// New memories; sent once per memory that completion really creates.
     MemoryCreated,
 }
 

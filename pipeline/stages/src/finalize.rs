@@ -94,7 +94,7 @@ pub async fn finalize(
     }
     let (structure, items, memories, embedding) = (structure?, items?, memories?, embedding?);
 
-    let apps = run.step(&stages.trigger_apps, (talk, &structure, context.apps.as_slice())).await?;
+    let apps = run.step(&stages.trigger_apps, (talk, &structure, &context)).await?;
     Ok(Finalized::Kept(Box::new(Kept { structure, items, memories, embedding, apps })))
 }
 

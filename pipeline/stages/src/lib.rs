@@ -1,8 +1,8 @@
 //! The work itself, as typed stages: an illegal order does not compile, and what was paid for once is
 //! never paid for again (DESIGN §6).
 //!
-//! [`finalize`] is the whole pipeline on one screen. [`Run::step`] is what makes it durable. This room has
-//! no SQL and no HTTP: a run keeps its checkpoints through the port [`Notebook`], tells its progress
+//! [`finalize`] is the whole pipeline on one screen. [`Run::step`] is what makes it durable. This crate has
+//! no SQL and no HTTP: a run keeps its checkpoints through the port [`Notebook`], reports its progress
 //! through [`Observer`], and understands text through the abilities in [`Engines`].
 
 #![warn(clippy::indexing_slicing, clippy::string_slice)]
@@ -33,7 +33,7 @@ pub use drafts::{
 pub use failure::{Failure, MAX_RETRY_AFTER};
 pub use fan_out::{Announcement, plan_fan_out};
 pub use finalize::{Finalized, Kept, Stages, finalize};
-pub use material::{Context, Material, RecentItem};
+pub use material::{Context, Material, PromptApp, RecentItem};
 pub use ports::{Interrupted, Notebook, Observer, StepKey, Unobserved};
 pub use run::Run;
 pub use stage::{

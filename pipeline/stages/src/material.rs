@@ -14,6 +14,15 @@ pub struct RecentItem {
     pub due_at: Option<Timestamp>,
 }
 
+/// A prompt app of the user's: it asks a model for a summary of its own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PromptApp {
+    /// Its id.
+    pub id: String,
+    /// What it asks for.
+    pub prompt: String,
+}
+
 /// All that one run is given, read when it begins.
 #[derive(Clone, Debug)]
 pub struct Material {
@@ -27,6 +36,8 @@ pub struct Material {
     pub memories: Vec<String>,
     /// The summarization apps that the person enabled.
     pub apps: Vec<String>,
+    /// The prompt apps that the user installed.
+    pub prompt_apps: Vec<PromptApp>,
 }
 
 /// What the stages read besides the words, as the first run of a revision found it: an output that an
@@ -42,6 +53,9 @@ pub struct Context {
     pub memories: Vec<String>,
     /// Enabled summarization apps.
     pub apps: Vec<String>,
+    /// Installed prompt apps, with their prompts as they were: a later change of one changes no revision that was begun.
+    #[serde(default)]
+    pub prompt_apps: Vec<PromptApp>,
 }
 
 impl From<&Material> for Context {
@@ -51,6 +65,7 @@ impl From<&Material> for Context {
             recent_items: material.recent_items.clone(),
             memories: material.memories.clone(),
             apps: material.apps.clone(),
+            prompt_apps: material.prompt_apps.clone(),
         }
     }
 }
@@ -107,6 +122,7 @@ mod tests {
             }],
             memories: vec!["Likes tea".to_owned()],
             apps: vec!["minutes".to_owned()],
+            prompt_apps: vec![PromptApp { id: "a".to_owned(), prompt: "What was funny?".to_owned() }],
         };
         let kept = serde_json::to_value(&context).unwrap();
         assert_eq!(serde_json::from_value::<Context>(kept).unwrap(), context);

@@ -1,4 +1,4 @@
-//! What a run needs from the process that runs it: a notebook to keep what was paid for, and an observer.
+//! What a run needs from the process that runs it: a store for checkpoints, and an observer.
 
 use std::time::Duration;
 
@@ -11,11 +11,11 @@ use crate::{Failure, StageName};
 /// Why a run ended early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interrupted {
-    /// Somebody else has the job, or it is at rest: nothing more may be written, nothing is to be reported.
+    /// Another run has the job, or it is terminal: nothing more may be written, nothing is to be reported.
     LeaseLost,
     /// The process is asked to stop: the job is to be given back; what was recorded stands.
     Stopping,
-    /// A stage, or the notebook, failed.
+    /// A stage, or the checkpoint store, failed.
     Failed(Failure),
 }
 
@@ -95,7 +95,7 @@ pub trait Observer: Send + Sync {
     }
 }
 
-/// Nobody watches.
+/// An observer that ignores everything.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Unobserved;
 

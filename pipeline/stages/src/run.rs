@@ -10,22 +10,22 @@ use crate::{Failure, Interrupted, Notebook, Observer, Stage, StageName, StepKey,
 
 /// One run of one job over one revision.
 pub struct Run<'a> {
-    notebook: &'a dyn Notebook,
+    checkpoints: &'a dyn Notebook,
     observer: &'a dyn Observer,
     revision: [u8; 32],
 }
 
 impl<'a> Run<'a> {
-    /// A run over `talk` that keeps its checkpoints in `notebook` and is watched by `observer`.
-    pub fn new(notebook: &'a dyn Notebook, observer: &'a dyn Observer, talk: &Talk) -> Self {
-        Self { notebook, observer, revision: digest::of_revision(talk) }
+    /// A run over `talk` that keeps its checkpoints in the given store and is watched by `observer`.
+    pub fn new(checkpoints: &'a dyn Notebook, observer: &'a dyn Observer, talk: &Talk) -> Self {
+        Self { checkpoints, observer, revision: digest::of_revision(talk) }
     }
 
     /// The output of `stage`: recalled, or else computed, and recorded if it cost something.
     ///
     /// # Errors
     /// `Stopping` when the process wants to stop and the stage has not begun; `LeaseLost` when the output
-    /// could not be recorded because somebody else has the job; `Failed` with the stage's code.
+    /// could not be recorded because another run has the job; `Failed` with the stage's code.
     pub async fn step<'s, S: Stage>(
         &self,
         stage: &'s S,
@@ -54,7 +54,7 @@ impl<'a> Run<'a> {
         stage: &'s S,
         input: S::Input<'s>,
     ) -> Result<(S::Output, bool), Interrupted> {
-        if self.notebook.should_stop() {
+        if self.checkpoints.should_stop() {
             return Err(Interrupted::Stopping);
         }
         self.observer.stage_started(S::NAME);
@@ -84,15 +84,15 @@ impl<'a> Run<'a> {
         }
         let digest = digest::of_step(&self.revision, provenance.engine);
         let key = StepKey { stage: S::NAME, version: S::VERSION, digest };
-        let kept = self.notebook.recall(&key).await?;
+        let kept = self.checkpoints.recall(&key).await?;
         if let Some(output) = kept.as_ref().and_then(|kept| decode(S::NAME, kept)) {
             return Ok((output, true));
         }
         let output = stage.run(input).await?;
         let fresh = serde_json::to_value(&output).map_err(|_| job::FailureCode::Internal)?;
         match kept {
-            None => self.notebook.record(&key, fresh).await?,
-            Some(_) => self.notebook.record_anew(&key, fresh).await?,
+            None => self.checkpoints.record(&key, fresh).await?,
+            Some(_) => self.checkpoints.record_anew(&key, fresh).await?,
         }
         Ok((output, false))
     }

@@ -124,7 +124,7 @@ async fn a_stop_outweighs_a_failure_that_another_run_may_heal() {
     }
 }
 
-/// Holds the run after `describe` until it is told to go on.
+/// Holds the run after `describe` until the test lets it go on.
 #[derive(Default)]
 struct Holds {
     reached: Notify,

@@ -70,7 +70,7 @@ impl FromStr for TraceContext {
     type Err = NoContext;
 
     /// Reads a `traceparent`. Of a later version the part that we know is read, as W3C asks; `ff`, capital letters and
-    /// ids of zeros alone are none.
+    /// ids of zeros alone are invalid.
     fn from_str(text: &str) -> Result<Self, NoContext> {
         let (known, rest) = text.split_at_checked(LENGTH).ok_or(NoContext)?;
         let fields: Vec<&str> = known.split('-').collect();

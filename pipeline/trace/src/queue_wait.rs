@@ -34,6 +34,6 @@ pub fn queue_wait(
     let context = opentelemetry::Context::new().with_span(span);
     let wait = TraceContext::of(context.span().span_context());
     context.span().end_with_timestamp(now);
-    // Where nobody exports, the span is the parent itself or none.
+    // Without an exporter the span is the parent itself or missing.
     wait.or(Some(admission))
 }

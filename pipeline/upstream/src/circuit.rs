@@ -1,5 +1,5 @@
-//! The circuit of one model server: after repeated unavailability nobody asks for a while, then one call
-//! tries the water. A state machine whose clock is an argument.
+//! The circuit of one model server: after repeated unavailability it is not called for a while, then one call
+//! probes it. A state machine whose clock is an argument.
 
 use std::time::Duration;
 

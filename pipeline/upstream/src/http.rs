@@ -35,7 +35,8 @@ pub fn client(base: &Url) -> Option<Client> {
         .ok()
 }
 
-fn is_here(base: &Url) -> bool {
+/// Whether a server is on this very machine.
+pub fn is_here(base: &Url) -> bool {
     let host = base.host_str().unwrap_or_default().trim_matches(['[', ']']);
     host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
 }

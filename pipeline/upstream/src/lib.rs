@@ -7,6 +7,6 @@ mod http;
 mod line;
 mod retry_after;
 
-pub use http::{Broken, base_url, bearer, client, host, read_at_most};
+pub use http::{Broken, base_url, bearer, client, host, is_here, read_at_most};
 pub use line::{Fault, Line, Meter, Patience, Unanswered};
 pub use retry_after::asked_for;

@@ -30,7 +30,7 @@ pub(super) struct Interrupted {
     killed: Instant,
 }
 
-/// Lets a child worker claim a job, holds it between two stages, and kills it with SIGKILL. Nobody else may be
+/// Lets a child worker claim a job, holds it between two stages, and kills it with SIGKILL. No other worker may be
 /// claiming meanwhile.
 pub(super) async fn interrupt(
     private: &Private,
@@ -51,7 +51,7 @@ pub(super) async fn interrupt(
 }
 
 impl Interrupted {
-    /// Waits until somebody else has finished the job, and looks for anything that came twice.
+    /// Waits until another worker has finished the job, and looks for anything that came twice.
     pub(super) async fn finished(self, app: &App, client: &Client) -> anyhow::Result<Recovery> {
         let poll = client.wait(&self.id, PATIENCE).await?;
         let milliseconds = self.killed.elapsed().as_secs_f64() * 1e3;
@@ -82,7 +82,16 @@ fn spawn(private: &Private, app: &App) -> anyhow::Result<Child> {
     let program = std::env::current_exe().context("finding this program")?;
     Command::new(program)
         .args(["serve", "--roles", "worker", "--finalization-dispatch-mode", "postgres"])
-        .args(["--admin-addr", "127.0.0.1:0", "--log", "info", "--log-format", "json"])
+        .args([
+            "--addr",
+            "127.0.0.1:0",
+            "--admin-addr",
+            "127.0.0.1:0",
+            "--log",
+            "info",
+            "--log-format",
+            "json",
+        ])
         .args(["--finalization-lease-seconds", &app.config.finalization_lease_seconds.to_string()])
         .args(["--finalization-heartbeat-seconds", &app.config.finalization_heartbeat_seconds.to_string()])
         .args(["--demo-pause-after", &format!("{HELD_AFTER}={HELD_SECONDS}")])

@@ -125,19 +125,19 @@ impl Card {
 }
 
 impl Report {
-    /// Discarded conversations tell nobody; every other one tells once.
+    /// Discarded conversations send no webhook; every other one sends one.
     pub(super) fn expected_deliveries(&self) -> usize {
         let kept = self.conversations.iter().filter(|card| !card.discarded).count();
         kept + usize::from(self.recovery.is_some())
     }
 
-    /// Every kept conversation was told exactly once, with a good signature.
+    /// Every kept conversation was delivered exactly once, with a good signature.
     pub(super) fn check_deliveries(&mut self) {
         self.deliveries.expected = self.expected_deliveries();
         let Deliveries { posts, events, verified, expected } = self.deliveries;
         if events != expected || posts != events {
             self.surprises.push(format!(
-                "{expected} events should have been told once; {events} were, in {posts} posts"
+                "{expected} events should have been delivered once; {events} were, in {posts} posts"
             ));
         }
         if verified != posts {
@@ -161,9 +161,9 @@ impl Recovery {
 }
 
 /// How many of these stand there more than once.
-pub(super) fn doubled(mut things: Vec<String>) -> usize {
-    let all = things.len();
-    things.sort_unstable();
-    things.dedup();
-    all - things.len()
+pub(super) fn doubled(mut objects: Vec<String>) -> usize {
+    let all = objects.len();
+    objects.sort_unstable();
+    objects.dedup();
+    all - objects.len()
 }

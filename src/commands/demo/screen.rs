@@ -160,7 +160,7 @@ impl Screen {
         }
         let deliveries = &report.deliveries;
         self.say(&format!(
-            "{BOLD}Webhooks{PLAIN}  {} events told in {} posts, {} signatures verified",
+            "{BOLD}Webhooks{PLAIN}  {} events delivered in {} posts, {} signatures verified",
             deliveries.events, deliveries.posts, deliveries.verified
         ));
         for surprise in &report.surprises {

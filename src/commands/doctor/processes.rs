@@ -72,15 +72,14 @@ pub(super) fn rounds(found: &Examination, workers: &Workers) -> Remark {
     };
     if is_without_reconciler(workers) {
         let words = "no living process has the role reconciler, and without one bulk replays do not begin: start one (`listen serve --roles reconciler`, or with all roles)";
-        let last = found.last_round.map(|at| format!("; last round {} ago", ago(at, found.at)));
+        let last = found.last_round.map(|last| format!("; last round {} ago", ago(last.at, found.at)));
         return remark("reconciler", Level::Failure, format!("{words}{}", last.unwrap_or_default()));
     }
-    let late = |at: Timestamp| found.at - at > Duration::minutes(15);
     match found.last_round {
-        Some(at) if !late(at) => {
-            remark("reconciler", Level::Fine, format!("last round {} ago", ago(at, found.at)))
+        Some(last) => {
+            let level = if last.is_silent(found.at) { Level::Failure } else { Level::Fine };
+            remark("reconciler", level, format!("last round {} ago", ago(last.at, found.at)))
         }
-        Some(at) => remark("reconciler", Level::Failure, format!("last round {} ago", ago(at, found.at))),
         None if workers.processes.iter().any(has_role) => {
             remark("reconciler", Level::Warning, "has not finished a round yet".to_owned())
         }
@@ -98,7 +97,7 @@ fn is_without_reconciler(workers: &Workers) -> bool {
 #[cfg(test)]
 pub(super) mod tests {
     #![allow(clippy::unwrap_used, reason = "tests stop at the first surprise")]
-    use ledger::{HeldLease, Process};
+    use ledger::{HeldLease, LastRound, Process};
 
     use super::*;
 
@@ -171,8 +170,12 @@ pub(super) mod tests {
         assert_eq!(said(Vec::new()), (Level::Failure, none.to_owned()));
     }
 
+    fn every_five_minutes(seconds: i64) -> LastRound {
+        LastRound { at: at(seconds), every: Duration::minutes(5) }
+    }
+
     /// What is said of the rounds of living processes with these roles, in these dispatch modes.
-    fn rounds_of(last_round: Option<Timestamp>, processes: &[(&str, &str)]) -> (Level, String) {
+    fn rounds_of(last_round: Option<LastRound>, processes: &[(&str, &str)]) -> (Level, String) {
         let living = |(role, mode): &(&str, &str)| {
             let mut view = view("host:1", 4, 1, 0);
             (view.process.roles, view.process.dispatch_mode) = (vec![role.to_string()], mode.to_string());
@@ -195,7 +198,7 @@ pub(super) mod tests {
             assert_eq!(level, Level::Failure, "{processes:?}");
             assert!(words.ends_with(": start one (`listen serve --roles reconciler`, or with all roles)"));
         }
-        let (level, words) = rounds_of(Some(at(-60)), &[("worker", "postgres")]);
+        let (level, words) = rounds_of(Some(every_five_minutes(-60)), &[("worker", "postgres")]);
         assert_eq!(level, Level::Failure, "one that has left");
         assert!(words.ends_with("; last round 60s ago"), "{words}");
         let mut leaving = view("host:2", 0, 1, 0);
@@ -212,9 +215,12 @@ pub(super) mod tests {
         assert_eq!(rounds_of(None, &[("worker", "inline")]), not_yet, "it makes all the rounds there are");
         assert_eq!(rounds_of(None, &[("api", "inline")]), never);
         assert_eq!(rounds_of(None, &[]), never);
-        let (fine, late) = (rounds_of(Some(at(-60)), &[]), rounds_of(Some(at(-901)), &[]));
+        let (fine, late) =
+            (rounds_of(Some(every_five_minutes(-60)), &[]), rounds_of(Some(every_five_minutes(-901)), &[]));
         assert_eq!(fine, (Level::Fine, "last round 60s ago".to_owned()));
         assert_eq!(late, (Level::Failure, "last round 15m ago".to_owned()));
+        let hourly = LastRound { at: at(-3_700), every: Duration::hours(1) };
+        assert_eq!(rounds_of(Some(hourly), &[]).0, Level::Fine, "its schedule is rarer");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! `listen jobs discard`: dead letters that nobody will replay are marked as settled.
+//! `listen jobs discard`: marks dead letters that will not be replayed as settled.
 
 use std::process::ExitCode;
 
@@ -24,12 +24,12 @@ use crate::{
 /// One job, or all that a filter finds.
 #[derive(Args, Debug)]
 pub(super) struct Discard {
-    /// A job; without one, the filter says which dead letters.
+    /// Id of a job; without it, all dead letters that the filter finds.
     #[arg(conflicts_with_all = OF_MANY)]
     id: Option<String>,
     #[command(flatten)]
     which: Which,
-    /// All dead letters: said when no filter is.
+    /// Select all dead letters; required without a filter.
     #[arg(long)]
     all: bool,
     #[command(flatten)]

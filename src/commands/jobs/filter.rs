@@ -10,20 +10,20 @@ pub(super) const OF_MANY: [&str; 6] = ["all", "code", "user", "newer_than", "old
 /// A filter without a status: that is for the verb to say.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct Which {
-    /// A failure code.
+    /// Failure code.
     #[arg(long, value_parser = code)]
     pub(crate) code: Option<String>,
-    /// Whose.
+    /// Id of the user.
     #[arg(long, value_name = "ID")]
     pub(crate) user: Option<String>,
-    /// Admitted, or replayed, at most so long ago: 90s, 15m, 2h, 7d. Of completed jobs, and in a list of all, the first
+    /// Maximum age since admission or last replay: 90s, 15m, 2h, 7d. Of completed jobs, and in a list of all, the first
     /// admission counts.
     #[arg(long, value_name = "AGE", value_parser = age)]
     newer_than: Option<chrono::Duration>,
-    /// Admitted, and last replayed, at least so long ago, by the same count: 90s, 15m, 2h, 7d.
+    /// Minimum age since admission or last replay, counted likewise: 90s, 15m, 2h, 7d.
     #[arg(long, value_name = "AGE", value_parser = age)]
     older_than: Option<chrono::Duration>,
-    /// The present dispatch.
+    /// Current generation.
     #[arg(long, value_name = "N")]
     generation: Option<i64>,
 }

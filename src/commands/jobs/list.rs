@@ -19,21 +19,21 @@ use crate::{
 /// Which jobs, and how many.
 #[derive(Args, Debug)]
 pub(super) struct List {
-    /// queued, leased, completed, dead_letter or blocked_byok.
+    /// Status: queued, leased, completed, dead_letter or blocked_byok.
     #[arg(long, value_parser = ["queued", "leased", "completed", "dead_letter", "blocked_byok"])]
     status: Option<String>,
     #[command(flatten)]
     which: Which,
-    /// Leave out dead letters that were settled.
+    /// Leave out settled dead letters.
     #[arg(long)]
     unsettled: bool,
     /// Count dead letters by failure code instead of listing them.
     #[arg(long, conflicts_with_all = ["after", "limit"])]
     by_code: bool,
-    /// At most this many.
+    /// Maximum number of rows.
     #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(i64).range(1..=1000))]
     limit: i64,
-    /// The page behind this place, as the page before named it.
+    /// Cursor of the page, as the page before printed it.
     #[arg(long, value_name = "PLACE")]
     after: Option<String>,
 }
@@ -91,8 +91,8 @@ fn row(view: &JobView, admitted: Timestamp, now: Timestamp) -> Vec<String> {
 }
 
 /// A place in a list, in one word.
-fn written(place: &JobCursor) -> String {
-    format!("{}.{}", place.at.timestamp_micros(), place.job)
+fn written(position: &JobCursor) -> String {
+    format!("{}.{}", position.at.timestamp_micros(), position.job)
 }
 
 fn place(word: &str) -> anyhow::Result<JobCursor> {

@@ -10,7 +10,7 @@ use crate::commands::{consent::Cause, stdout::say, table::print_json};
 /// Which queue, and why.
 #[derive(Args, Debug)]
 pub(super) struct Switch {
-    /// finalization or creation.
+    /// Queue: finalization or creation.
     #[arg(value_parser = ["finalization", "creation"], default_value = "finalization")]
     queue: String,
     #[command(flatten)]
@@ -20,8 +20,11 @@ pub(super) struct Switch {
 /// Stops claiming.
 pub(super) async fn pause(ledger: &Ledger, switch: &Switch, as_json: bool) -> anyhow::Result<()> {
     let changed = ledger.pause(switch.queue(), &switch.cause.action()).await?;
-    let words =
-        if changed { "paused: nobody claims from it; runs that have begun go on" } else { "paused already" };
+    let words = if changed {
+        "paused: no process claims from it; runs that have begun go on"
+    } else {
+        "paused already"
+    };
     switch.tell("paused", changed, words, as_json)
 }
 

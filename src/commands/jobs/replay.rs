@@ -26,24 +26,24 @@ use crate::{
 /// One job, or all that a filter finds.
 #[derive(Args, Debug)]
 pub(super) struct Replay {
-    /// A job; without one, the filter says which dead letters.
+    /// Id of a job; without it, all dead letters that the filter finds.
     #[arg(conflicts_with_all = OF_MANY)]
     id: Option<String>,
     #[command(flatten)]
     which: Which,
-    /// All dead letters: said when no filter is.
+    /// Select all dead letters; required without a filter.
     #[arg(long)]
     all: bool,
-    /// Pay for all stages again: what they recorded is dropped.
+    /// Drop all checkpoints: every stage runs, and is paid for, again.
     #[arg(long)]
     from_scratch: bool,
-    /// Jobs a minute, of many.
+    /// Rate of a bulk replay [jobs per minute].
     #[arg(long, default_value_t = 600, value_name = "N", value_parser = clap::value_parser!(i32).range(1..=60_000))]
     rate: i32,
-    /// Replayed jobs that may be unfinished at once, of many.
+    /// Maximum number of unfinished jobs of a bulk replay.
     #[arg(long, default_value_t = 16, value_name = "N", value_parser = clap::value_parser!(i32).range(1..=10_000))]
     in_flight: i32,
-    /// Do not wait for the end of many.
+    /// Do not wait for the end of a bulk replay.
     #[arg(long)]
     detach: bool,
     #[command(flatten)]
@@ -197,28 +197,29 @@ fn tell(preview: &ReplayPreview, replay: &Replay) {
         anstream::eprintln!("Nothing is to be replayed.");
         return;
     }
-    anstream::eprintln!("{}", cost(plenty, preview.recorded_stages, replay));
+    anstream::eprintln!("{}", cost(plenty, preview, replay));
 }
 
-/// What `jobs` that are not refused will cost, of whose stages `recorded` were paid for already.
-fn cost(jobs: i64, recorded: i64, replay: &Replay) -> String {
-    let kept = if replay.from_scratch { 0 } else { recorded };
-    let of_the_recorded = match (recorded, replay.from_scratch) {
+/// What `jobs` that are not refused will cost, by what recent jobs cost: an engine may cost nothing, or be called once for
+/// several stages.
+fn cost(jobs: i64, preview: &ReplayPreview, replay: &Replay) -> String {
+    let calls = match (preview.recent_jobs, preview.recent_calls) {
+        (0, _) => "not known, as no job was completed yet".to_owned(),
+        (_, 0) => "no model calls, as recent jobs made none".to_owned(),
+        (recent, calls) => {
+            let each = calls as f64 / recent as f64;
+            format!("about {:.0} model calls, as recent jobs made {each:.1} each", jobs as f64 * each)
+        }
+    };
+    let recorded = match (preview.recorded_stages, replay.from_scratch) {
         (0, _) => String::new(),
-        (1, false) => " (1 recorded one is kept)".to_owned(),
-        (many, false) => format!(" ({many} recorded ones are kept)"),
-        (_, true) => " (what was recorded is dropped)".to_owned(),
+        (1, false) => "; 1 recorded stage is kept and not paid for again".to_owned(),
+        (many, false) => format!("; {many} recorded stages are kept and not paid for again"),
+        (_, true) => "; what was recorded is dropped".to_owned(),
     };
     let minutes = (jobs as f64 / f64::from(replay.rate)).ceil();
-    let stages = several((jobs * STAGES - kept).max(0), "stage", "stages");
-    format!(
-        "Cost: about {stages} to be run{of_the_recorded}. At {} a minute at least {minutes} min.",
-        replay.rate
-    )
+    format!("Cost: {calls}{recorded}. At {} a minute at least {minutes} min.", replay.rate)
 }
-
-/// Stages of a run that cost something: describe, items, memories, embed, apps.
-const STAGES: i64 = 5;
 
 fn preview_json(preview: &ReplayPreview, replay: &Replay) -> serde_json::Value {
     let codes: serde_json::Map<String, serde_json::Value> =
@@ -227,6 +228,7 @@ fn preview_json(preview: &ReplayPreview, replay: &Replay) -> serde_json::Value {
         "jobs": preview.jobs, "users": preview.users, "codes": codes, "superseded": preview.superseded,
         "conversation_gone": preview.conversation_gone, "parked": preview.parked,
         "recorded_stages": preview.recorded_stages, "from_scratch": replay.from_scratch,
+        "recent_jobs": preview.recent_jobs, "recent_calls": preview.recent_calls,
     })
 }
 
@@ -274,23 +276,33 @@ mod tests {
         assert!(!is_unseen(wrong));
     }
 
-    fn told(jobs: i64, recorded: i64, more: &[&str]) -> String {
+    fn shown(recent: (i64, i64), recorded_stages: i64, more: &[&str]) -> String {
         let words = [&["replay", "--all", "--reason", "it is mended"], more].concat();
-        cost(jobs, recorded, &Words::try_parse_from(words).unwrap().replay)
+        let preview = ReplayPreview {
+            recorded_stages,
+            recent_jobs: recent.0,
+            recent_calls: recent.1,
+            ..ReplayPreview::default()
+        };
+        cost(3, &preview, &Words::try_parse_from(words).unwrap().replay)
     }
 
     #[test]
-    fn what_a_replay_costs_is_told_and_what_is_not_there_is_not() {
-        assert_eq!(told(3, 0, &[]), "Cost: about 15 stages to be run. At 600 a minute at least 1 min.");
-        assert!(told(3, 1, &[]).starts_with("Cost: about 14 stages to be run (1 recorded one is kept). At "));
-        assert!(
-            told(3, 7, &["--rate=1"])
-                .ends_with("8 stages to be run (7 recorded ones are kept). At 1 a minute at least 3 min.")
+    fn the_cost_of_a_replay_is_that_of_recent_jobs() {
+        assert_eq!(
+            shown((10, 0), 0, &[]),
+            "Cost: no model calls, as recent jobs made none. At 600 a minute at least 1 min."
         );
-        let again = told(3, 7, &["--from-scratch"]);
         assert!(
-            again.starts_with("Cost: about 15 stages to be run (what was recorded is dropped). At "),
-            "{again}"
+            shown((10, 13), 0, &[])
+                .starts_with("Cost: about 4 model calls, as recent jobs made 1.3 each. At")
         );
+        assert!(shown((0, 0), 0, &[]).starts_with("Cost: not known, as no job was completed yet. At"));
+        assert!(
+            shown((1, 1), 7, &["--rate=1"]).ends_with(
+                "; 7 recorded stages are kept and not paid for again. At 1 a minute at least 3 min."
+            )
+        );
+        assert!(shown((1, 1), 7, &["--from-scratch"]).contains("; what was recorded is dropped. At "));
     }
 }

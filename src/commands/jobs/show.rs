@@ -1,7 +1,7 @@
 //! One job as an operator sees it: never a person's words.
 
 use chrono::SecondsFormat;
-use job::{Job, State, Timestamp};
+use job::{Cause, ErrorClass, Job, State, Timestamp};
 use ledger::{ActionView, Event, JobPage, JobView, Spent};
 use serde_json::{Value, json};
 
@@ -71,8 +71,21 @@ pub(super) fn event_json(event: &Event) -> Value {
     json!({
         "version": event.version, "at": time(event.at), "verb": event.verb, "from": event.from, "to": event.to,
         "epoch": event.epoch, "dispatch_generation": event.generation, "worker": event.worker,
-        "failure_code": event.code, "ready_at": event.ready_at.map(time), "stage_milliseconds": stages,
+        "failure_code": event.code, "cause": event.cause.as_ref().map(cause_json), "ready_at": event.ready_at.map(time), "stage_milliseconds": stages,
     })
+}
+
+/// What lies behind a failure or a release, as a JSON object.
+pub(super) fn cause_json(cause: &Cause) -> Value {
+    json!({
+        "failure_code": cause.code.as_str(), "stage": cause.stage, "error_class": cause.class.map(ErrorClass::as_str),
+        "http_status": cause.http_status, "circuit_open": cause.circuit_open,
+    })
+}
+
+/// The same as a sentence; `None` where the job's own answer says it all.
+pub(crate) fn cause_words(page: &JobPage) -> Option<String> {
+    page.cause().map(|(cause, since)| format!("Cause: {cause}; since {}.", time(since)))
 }
 
 fn spent_json(one: &Spent) -> Value {
@@ -134,6 +147,9 @@ pub(super) fn event_words(event: &Event) -> String {
     }
     if let Some(ready_at) = event.ready_at.filter(|ready_at| *ready_at > event.at) {
         words.push_str(&format!(", again at {}", time(ready_at)));
+    }
+    if let Some(cause) = &event.cause {
+        words.push_str(&format!("\n{:28}{cause}", ""));
     }
     if !event.stages.is_empty() {
         let stages: Vec<String> =

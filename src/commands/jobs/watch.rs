@@ -22,15 +22,15 @@ pub(super) struct Watch {
     /// A job: ends when the job has come to rest. Without: a line for all queues whenever something changed, and while
     /// a ready job waits.
     id: Option<String>,
-    /// Seconds between two looks.
+    /// Interval between two reads [seconds].
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=3600))]
     every: u64,
-    /// End after this many looks; without, on Ctrl-C, or when nobody reads any more.
+    /// End after this many reads; by default on Ctrl-C or when the output is closed.
     #[arg(long, value_name = "N")]
     looks: Option<u64>,
 }
 
-/// Watches until there is nothing more to see, nobody reads it any more (`| head -1`), or until Ctrl-C.
+/// Watches until there is nothing more to see, the output is closed (`| head -1`), or until Ctrl-C.
 pub(super) async fn run(ledger: &Ledger, watch: &Watch, as_json: bool) -> anyhow::Result<()> {
     let watching = async {
         match &watch.id {

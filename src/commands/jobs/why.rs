@@ -1,8 +1,9 @@
-//! `listen jobs why`: one sentence, and the guard behind it.
+//! `listen jobs why`: one sentence, what lies behind it, and the guard.
 
 use ledger::JobPage;
 use serde_json::json;
 
+use super::show::{cause_json, cause_words, time};
 use crate::commands::{
     stdout::{plain, say},
     table::print_json,
@@ -14,7 +15,12 @@ pub(super) fn print(page: &JobPage, as_json: bool) -> anyhow::Result<()> {
         return print_json(&json!({
             "job_id": page.view.job.id.as_str(), "status": page.view.job.state.status(),
             "guard": page.why.guard(), "sentence": page.why.to_string(),
+            "cause": page.cause().map(|(cause, _)| cause_json(cause)),
+            "cause_since": page.cause().map(|(_, since)| time(since)),
         }));
+    }
+    if let Some(cause) = cause_words(page) {
+        return say!("{}\n{}\nguard: {}", plain(&page.why), plain(&cause), page.why.guard());
     }
     say!("{}\nguard: {}", plain(&page.why), page.why.guard())
 }

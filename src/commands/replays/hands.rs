@@ -1,4 +1,4 @@
-//! Whether anybody lives who works a bulk replay off: an operation that nobody works off looks like one that is slow.
+//! Whether a process lives that works bulk replays off: without one, an operation looks merely slow.
 
 use ledger::{Ledger, Pause, Workers};
 
@@ -35,7 +35,7 @@ fn obstacles(workers: &Workers, pauses: &[Pause]) -> Vec<String> {
     let mut words = Vec::new();
     if !living().any(|process| process.roles.iter().any(|role| role == "reconciler")) {
         words.push(
-            "nobody works replays off: no living process has the role reconciler; start one \
+            "no process works replays off: no living process has the role reconciler; start one \
              (`listen serve --roles reconciler`, or with all roles)"
                 .to_owned(),
         );

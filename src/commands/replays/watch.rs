@@ -35,7 +35,7 @@ pub(crate) async fn watch(ledger: &Ledger, id: &str, as_json: bool) -> anyhow::R
     Ok(interrupted.or_else(|| last.as_ref().map(code)).unwrap_or_default())
 }
 
-/// Looks until the operation has ended, or somebody interrupts: then the code is the answer. What was seen last is in `last`.
+/// Looks until the operation has ended, or a signal interrupts: then the code is the answer. What was seen last is in `last`.
 async fn follow(
     id: &str,
     look: impl AsyncFnMut() -> Result<Option<ReplayView>, ledger::Error>,
@@ -80,7 +80,7 @@ fn show(bar: &ProgressBar, view: &ReplayView) {
     ));
 }
 
-/// Whoever no longer watches must not take it for over.
+/// An operator who stops watching must not take it for over.
 fn goes_on(id: &str) -> String {
     format!("replay {id} goes on without this command: `listen replays watch {id}`")
 }

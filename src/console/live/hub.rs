@@ -1,5 +1,5 @@
-//! One reader for all who listen: it looks at each thing at most once a second, whoever and how many want to see it, at
-//! few of them beside each other, and at nothing while nobody does.
+//! One reader for all listeners: it reads each topic at most once a second, however many listen, a few
+//! concurrently, and nothing while no page listens.
 
 use std::{
     collections::HashMap,
@@ -27,7 +27,7 @@ const LONG_REST: Duration = Duration::from_secs(5);
 pub(super) const LISTENERS: usize = 64;
 /// Different things that are looked at.
 pub(super) const TOPICS: usize = 16;
-/// Looks beside each other: one that takes long leaves the others their way.
+/// Concurrent reads: a slow one does not delay the others.
 const ABREAST: usize = 4;
 
 /// A part of a page, for those who may read and for those who may act.
@@ -52,12 +52,12 @@ pub(in super::super) type Seen = Result<Views, Lost>;
 /// The newest look at a thing, counted by when it began; `None` before the first.
 type Look = Option<(u64, Seen)>;
 
-/// Until when each thing is not to be looked at: `None` while somebody looks at it.
+/// Until when each topic rests: `None` while it is being read.
 type Rests<T> = HashMap<T, Option<Instant>>;
 
 type Read<T> = Box<dyn Fn(T) -> BoxFuture<'static, Seen> + Send + Sync>;
 
-/// Who looks, and who is told.
+/// The reader and its listeners.
 pub(super) struct Hub<T> {
     read: Read<T>,
     topics: Mutex<HashMap<T, watch::Sender<Look>>>,
@@ -70,7 +70,7 @@ pub(super) struct Hub<T> {
 /// A listener's place: it is free again when this is dropped.
 pub(super) struct Seat {
     looks: watch::Receiver<Look>,
-    /// The first look that tells this listener anything: whoever sits down shows a page that was written a moment ago,
+    /// The first read that is news to this listener: its page was written a moment ago,
     /// and one that was begun before it may know less.
     from: u64,
     told: Option<Seen>,
@@ -78,7 +78,7 @@ pub(super) struct Seat {
 }
 
 impl Seat {
-    /// Waits for what this listener was not told yet: the newest, whatever they missed. `None`: nobody looks any more.
+    /// Waits for what this listener has not seen yet: the newest, whatever it missed. `None`: the hub has ended.
     pub(super) async fn next(&mut self) -> Option<Seen> {
         let (from, told) = (self.from, &self.told);
         let is_news = |look: &Look| {
@@ -108,7 +108,7 @@ impl<T: Clone + Eq + Hash + Send + Sync + 'static> Hub<T> {
         hub
     }
 
-    /// A place among those who are told of `topic`; `None`: all places are taken.
+    /// A subscription to `topic`; `None`: all are taken.
     pub(super) fn join(&self, topic: &T) -> Option<Seat> {
         let place = self.seats.clone().try_acquire_owned().ok()?;
         let mut topics = self.topics();
@@ -150,7 +150,7 @@ impl<T: Clone + Eq + Hash + Send + Sync + 'static> Hub<T> {
         due
     }
 
-    /// One look, told to who listens. Answers how long to leave the thing alone.
+    /// One read, sent to all listeners. Returns how long to leave the topic alone.
     async fn look_at(&self, topic: T) -> (T, Duration) {
         let number = self.begun.fetch_add(1, Ordering::SeqCst) + 1;
         let seen = self.seen(topic.clone()).await;
@@ -197,7 +197,7 @@ mod tests {
 
     use super::*;
 
-    /// A hub that nobody stops.
+    /// A hub that never ends.
     fn hub(read: impl Fn(u8) -> BoxFuture<'static, Seen> + Send + Sync + 'static) -> Arc<Hub<u8>> {
         Hub::start(CancellationToken::new(), read)
     }
@@ -236,8 +236,8 @@ mod tests {
         assert!(hub.join(&2).is_some());
     }
 
-    async fn words(seat: &mut Seat) -> String {
-        seat.next().await.unwrap().unwrap().reader.to_string()
+    async fn words(permit: &mut Seat) -> String {
+        permit.next().await.unwrap().unwrap().reader.to_string()
     }
 
     #[tokio::test(start_paused = true)]

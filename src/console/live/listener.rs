@@ -1,4 +1,4 @@
-//! One who listens: told of what is new, until they leave, are too slow, or have listened for long enough.
+//! One listener: gets what is new, until it leaves, is too slow, or has listened for long enough.
 
 use std::{convert::Infallible, time::Duration};
 
@@ -36,10 +36,10 @@ pub(super) fn events(
     })
 }
 
-async fn tell(mut seat: Seat, may_act: bool, sender: mpsc::Sender<Event>) {
+async fn tell(mut permit: Seat, may_act: bool, sender: mpsc::Sender<Event>) {
     loop {
         let seen = tokio::select! {
-            seen = seat.next() => seen,
+            seen = permit.next() => seen,
             () = sender.closed() => return,
         };
         let Some(seen) = seen else { return };

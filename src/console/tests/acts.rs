@@ -1,4 +1,4 @@
-//! What is changed, by whom, and what refuses.
+//! Actions: what they change, who may take them, and what is refused.
 
 use axum::http::StatusCode;
 use ledger::ActionFilter;
@@ -111,7 +111,7 @@ async fn many_are_replayed_after_a_look_and_begin_once() {
     let olga = Who { cookie: &cookie, ..Who::default() };
     let form = world.get("/console/replays/new?code=invalid_job&newer_than=1h", olga).await;
     assert!(form.text.contains("Replay 2 dead letters of 1 person?"), "{}", form.text);
-    let nobody = "Not yet: nobody works replays off: no living process has the role reconciler; start one \
+    let nobody = "Not yet: no process works replays off: no living process has the role reconciler; start one \
                   (<code>listen serve --roles reconciler</code>";
     assert!(form.text.contains(nobody), "{}", form.text);
     let hidden = |name: &str| {

@@ -1,11 +1,11 @@
-//! Pages that go on by themselves: what they load, and who is told of what changes.
+//! Pages that refresh by themselves: what they load, and which events they get.
 
 use axum::http::{StatusCode, header};
 use ledger::OperatorAction;
 
 use super::world::{SAID, Who, World};
 
-/// The first of what somebody who listens is told.
+/// The first event of a listener.
 async fn first(world: &World, path: &str, who: Who<'_>) -> String {
     let heard = world.listen(path, who).await;
     heard.into_iter().filter_map(|line| line.strip_prefix("data: ").map(str::to_owned)).collect()

@@ -1,4 +1,4 @@
-//! What is typed wrong, or by nobody's hand: a page of ours says so, and the database is not blamed for it.
+//! Mistyped or forged input: a page of ours says so, and the database is not blamed for it.
 
 use axum::http::StatusCode;
 

@@ -53,7 +53,7 @@ impl Answer {
     }
 }
 
-/// Whoever asks.
+/// Who asks.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Who<'a> {
     pub(super) cookie: &'a str,
@@ -79,7 +79,7 @@ impl World {
         Self::behind(Door::new(&keys, None, &[]).unwrap()).await
     }
 
-    /// The cookie of whoever has `key`.
+    /// The cookie of the owner of `key`.
     pub(super) async fn cookie(&self, key: &str) -> String {
         let answer = self.post("/console/login", &[("key", key)], Who::default()).await;
         assert_eq!(answer.status, StatusCode::SEE_OTHER, "{}", answer.text);
@@ -158,13 +158,13 @@ impl World {
         let job = self.admitted(id).await;
         let generation = self.ledger.job(&job).await.unwrap().unwrap().job.generation;
         let (_, claimed) =
-            self.ledger.claim_delivery(&job, generation, &WorkerId("<b>w</b>".into())).await.unwrap();
+            self.ledger.claim_delivery(&job, generation, &WorkerId("<b>w</b>".into())).await.unwrap().parts();
         let edge = Edge::Fail { code: FailureCode::InvalidJob, retry_after: None, jitter_permille: 0 };
         self.ledger.settle(&claimed.unwrap().holding(), edge).await.unwrap();
         job
     }
 
-    /// What somebody else did to the database.
+    /// A change of the database by another program.
     pub(super) async fn run(&self, sql: &str) {
         self.database.run(sql).await;
     }

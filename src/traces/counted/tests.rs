@@ -1,4 +1,4 @@
-//! A collector that hangs costs spans, and nobody's time.
+//! A collector that hangs costs spans, and no time.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot set itself up must fail")]
 
 use std::sync::{
@@ -16,7 +16,7 @@ use super::*;
 
 const BATCH: usize = 100;
 
-/// An exporter that answers a batch when it is told to.
+/// An exporter that answers a batch when the test lets it.
 #[derive(Debug)]
 struct Told(Mutex<Receiver<bool>>);
 

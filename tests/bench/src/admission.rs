@@ -11,30 +11,30 @@ use tokio::process::Command;
 
 use crate::{
     figures::{Round, measured, median, of},
-    house::{House, Stored, WIDTH},
     http::Client,
     peers,
+    setup::{Setup, Stored, WIDTH},
 };
 
 const JOBS: usize = 5_000;
 const ROUNDS: usize = 3;
 
 /// Prints the table.
-pub(crate) async fn table(house: &House) {
+pub(crate) async fn table(setup: &Setup) {
     peers::build().await;
-    let (address, keys) = serve(house).await;
+    let (address, keys) = serve(setup).await;
     let (mut floors, mut ours, mut verbs) = (Vec::new(), Vec::new(), Vec::new());
     let (mut with_trigger, mut without) = (Vec::new(), Vec::new());
     for round in 0..ROUNDS {
-        floors.push(pgbench(house).await);
-        let stored = house.stored_many(&format!("http-{round}"), JOBS).await;
-        ours.push(measured(house, JOBS, over_http(address, &keys, &stored)).await);
-        let stored = house.stored_many(&format!("verb-{round}"), JOBS).await;
-        verbs.push(measured(house, JOBS, by_verb(house, &stored)).await);
-        with_trigger.push(pushed(house, "on").await);
-        without.push(pushed(house, "off").await);
+        floors.push(pgbench(setup).await);
+        let stored = setup.stored_many(&format!("http-{round}"), JOBS).await;
+        ours.push(measured(setup, JOBS, over_http(address, &keys, &stored)).await);
+        let stored = setup.stored_many(&format!("verb-{round}"), JOBS).await;
+        verbs.push(measured(setup, JOBS, by_verb(setup, &stored)).await);
+        with_trigger.push(pushed(setup, "on").await);
+        without.push(pushed(setup, "off").await);
     }
-    house.forget_jobs().await;
+    setup.forget_jobs().await;
     let (floor, peer, bare) = (median(floors), median(with_trigger), median(without));
     println!(
         "Admission, {WIDTH} producers, {JOBS} jobs, median of {ROUNDS} rounds (overrides: rate limit off)\n"
@@ -65,8 +65,8 @@ pub(crate) async fn table(house: &House) {
 }
 
 /// The service's own router on a port of its own, with a key for everybody.
-async fn serve(house: &House) -> (SocketAddr, Vec<String>) {
-    (serve_on(&house.ledger).await, house.keys().await)
+async fn serve(setup: &Setup) -> (SocketAddr, Vec<String>) {
+    (serve_on(&setup.ledger).await, setup.keys().await)
 }
 
 /// The router over any ledger.
@@ -93,33 +93,33 @@ async fn over_http(address: SocketAddr, keys: &[String], stored: &[Stored]) {
     join_all(clients).await;
 }
 
-async fn by_verb(house: &House, stored: &[Stored]) {
+async fn by_verb(setup: &Setup, stored: &[Stored]) {
     stream::iter(stored)
         .for_each_concurrent(WIDTH, |(user, id)| async {
-            house.ledger.finalize(user, id, None).await.unwrap().unwrap();
+            setup.ledger.finalize(user, id, None).await.unwrap().unwrap();
         })
         .await;
 }
 
-async fn pushed(house: &House, trigger: &str) -> f64 {
+async fn pushed(setup: &Setup, trigger: &str) -> f64 {
     let (jobs, width) = (JOBS.to_string(), WIDTH.to_string());
-    let said = peers::run(house, &["enqueue", &jobs, &width, trigger]).await;
+    let said = peers::run(setup, &["enqueue", &jobs, &width, trigger]).await;
     said["per_second"].as_f64().expect("a rate")
 }
 
 /// The floor: pgbench inserting one row per transaction from as many clients.
-async fn pgbench(house: &House) -> f64 {
-    let url = house.empty_database("floor").await;
-    house.run_on("floor", "create table floor (id bigserial primary key, word text not null)").await;
-    pgbench_of(house, &url, "insert into floor (word) values ('one row');\n").await
+async fn pgbench(setup: &Setup) -> f64 {
+    let url = setup.empty_database("floor").await;
+    setup.run_on("floor", "create table floor (id bigserial primary key, word text not null)").await;
+    pgbench_of(setup, &url, "insert into floor (word) values ('one row');\n").await
 }
 
 /// How long pgbench asks.
 pub(crate) const PGBENCH_SECONDS: f64 = 3.0;
 
 /// What pgbench makes of a script a second, prepared, from as many clients.
-pub(crate) async fn pgbench_of(house: &House, url: &str, statements: &str) -> f64 {
-    let running: &Running = house.running();
+pub(crate) async fn pgbench_of(setup: &Setup, url: &str, statements: &str) -> f64 {
+    let running: &Running = setup.running();
     let script = std::env::temp_dir().join(format!("listen-bench-{}.sql", std::process::id()));
     std::fs::write(&script, statements).unwrap();
     let ran = Command::new(running.bin_dir().join("pgbench"))

@@ -7,7 +7,7 @@ use std::sync::{
 use std::time::{Duration, Instant};
 
 use futures::{StreamExt, stream};
-use ledger::{Claimed, ClaimedDelivery, ClaimedPush, ConversationView};
+use ledger::{Claimed, ClaimedChatPush, ClaimedDelivery, ClaimedPush, ConversationView};
 use outside::{Guard, Sender};
 use prometheus::Registry;
 use records::{ActionItem, Memory};
@@ -16,23 +16,23 @@ use worker::{Metrics, Moment, Render, Settings, Watch, Worker};
 
 use crate::{
     figures::{measured, median, of},
-    house::{House, WIDTH},
     idle,
+    setup::{Setup, WIDTH},
 };
 
 const JOBS: usize = 10_000;
 const ROUNDS: usize = 3;
 
 /// Prints the table.
-pub(crate) async fn table(house: &House) {
+pub(crate) async fn table(setup: &Setup) {
     let (mut floors, mut drains) = (Vec::new(), Vec::new());
     for round in 0..ROUNDS {
-        floors.push(floor(house).await);
-        let stored = house.stored_many(&format!("drain-{round}"), JOBS).await;
-        admit(house, &stored).await;
-        drains.push(measured(house, JOBS, drain(house)).await);
+        floors.push(floor(setup).await);
+        let stored = setup.stored_many(&format!("drain-{round}"), JOBS).await;
+        admit(setup, &stored).await;
+        drains.push(measured(setup, JOBS, drain(setup)).await);
     }
-    house.forget_jobs().await;
+    setup.forget_jobs().await;
     println!(
         "Finalization end to end, an engine that costs nothing, one worker, {WIDTH} runs at once (override: concurrency {WIDTH}), {JOBS} jobs, median of {ROUNDS} rounds\n"
     );
@@ -50,24 +50,24 @@ pub(crate) async fn table(house: &House) {
     println!("| one-row inserts, a commit each | {floor:.0} | 1 | 1.00 | | |\n");
 }
 
-async fn floor(house: &House) -> f64 {
+async fn floor(setup: &Setup) -> f64 {
     sqlx::raw_sql("create table if not exists floor (id bigserial primary key, word text not null)")
-        .execute(&house.pool)
+        .execute(&setup.pool)
         .await
         .unwrap();
     let began = Instant::now();
     stream::iter(0..JOBS)
         .for_each_concurrent(WIDTH, |_| async {
-            sqlx::query("insert into floor (word) values ('one row')").execute(&house.pool).await.unwrap();
+            sqlx::query("insert into floor (word) values ('one row')").execute(&setup.pool).await.unwrap();
         })
         .await;
     JOBS as f64 / began.elapsed().as_secs_f64()
 }
 
-async fn admit(house: &House, stored: &[crate::house::Stored]) {
+async fn admit(setup: &Setup, stored: &[crate::setup::Stored]) {
     stream::iter(stored)
         .for_each_concurrent(WIDTH, |(user, id)| async {
-            house.ledger.finalize(user, id, None).await.unwrap().unwrap();
+            setup.ledger.finalize(user, id, None).await.unwrap().unwrap();
         })
         .await;
 }
@@ -87,22 +87,22 @@ impl Watch for Tally {
     }
 }
 
-async fn drain(house: &House) {
+async fn drain(setup: &Setup) {
     let tally = Arc::new(Tally::default());
     let (soft, hard) = (CancellationToken::new(), CancellationToken::new());
-    let running = tokio::spawn(worker(house, tally.clone()).run(soft.clone(), hard.clone()));
+    let running = tokio::spawn(worker(setup, tally.clone()).run(soft.clone(), hard.clone()));
     tokio::time::timeout(Duration::from_secs(120), tally.all.cancelled()).await.expect("every job is done");
     soft.cancel();
     running.await.unwrap();
     let undone =
         "select count(*) from finalization_jobs where status <> 'completed' or runs <> 1 or crashes <> 0";
-    let undone: i64 = sqlx::query_scalar(undone).fetch_one(&house.pool).await.unwrap();
+    let undone: i64 = sqlx::query_scalar(undone).fetch_one(&setup.pool).await.unwrap();
     assert_eq!(undone, 0, "a run with losses is not a number");
 }
 
-/// A worker on the house's ledger, with an engine that costs nothing.
-pub(crate) fn worker(house: &House, watch: Arc<dyn Watch>) -> Worker {
-    worker_on(house.ledger.clone(), Settings { watch, ..Settings::default() })
+/// A worker on the setup's ledger, with an engine that costs nothing.
+pub(crate) fn worker(setup: &Setup, watch: Arc<dyn Watch>) -> Worker {
+    worker_on(setup.ledger.clone(), Settings { watch, ..Settings::default() })
 }
 
 /// The same on any ledger, [`WIDTH`] runs at once.
@@ -128,6 +128,10 @@ impl Render for Nobody {
     }
 
     fn push(&self, _: &ClaimedPush) -> Vec<u8> {
+        Vec::new()
+    }
+
+    fn chat_push(&self, _: &ClaimedChatPush) -> Vec<u8> {
         Vec::new()
     }
 }

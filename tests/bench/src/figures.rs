@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use crate::house::House;
+use crate::setup::Setup;
 
 /// What one round of work took, per job.
 pub(crate) struct Round {
@@ -17,12 +17,12 @@ pub(crate) struct Round {
 }
 
 /// Does `work`, which is `jobs` jobs, and says what it took.
-pub(crate) async fn measured(house: &House, jobs: usize, work: impl Future<Output = ()>) -> Round {
-    let before = house.spent().await;
+pub(crate) async fn measured(setup: &Setup, jobs: usize, work: impl Future<Output = ()>) -> Round {
+    let before = setup.spent().await;
     let began = Instant::now();
     work.await;
     let seconds = began.elapsed().as_secs_f64();
-    let after = house.spent().await;
+    let after = setup.spent().await;
     let per_job = |before: f64, after: f64| (after - before) / jobs as f64;
     Round {
         rate: jobs as f64 / seconds,

@@ -4,9 +4,9 @@
 use std::time::Instant;
 
 use crate::{
-    desk::{self, Looked},
     figures::median,
-    house::House,
+    operators::{self, Looked},
+    setup::Setup,
 };
 
 /// Finished jobs.
@@ -18,12 +18,12 @@ const MANY: i64 = 100_000;
 const LOOKS: usize = 21;
 
 /// Prints the table.
-pub(crate) async fn table(house: &House) {
-    house.forget_jobs().await;
-    finished(house, 0, SHORT).await;
-    let short = looks(house).await;
-    finished(house, SHORT, LONG).await;
-    let long = looks(house).await;
+pub(crate) async fn table(setup: &Setup) {
+    setup.forget_jobs().await;
+    finished(setup, 0, SHORT).await;
+    let short = looks(setup).await;
+    finished(setup, SHORT, LONG).await;
+    let long = looks(setup).await;
     println!("| with finished jobs | {SHORT} | {LONG} | ratio |");
     println!("|---|---|---|---|");
     for (name, short, long) in
@@ -32,14 +32,14 @@ pub(crate) async fn table(house: &House) {
         println!("| {name} | {short:.2} | {long:.2} | {:.2} |", long / short);
     }
     println!();
-    operators(house).await;
+    operators(setup).await;
 }
 
 /// The same of what operators look at, with dead letters besides.
-async fn operators(house: &House) {
-    house.forget_jobs().await;
-    let short = on_history(house, (0, SHORT - FEW), (0, FEW)).await;
-    let long = on_history(house, (SHORT - FEW, LONG), (FEW, MANY)).await;
+async fn operators(setup: &Setup) {
+    setup.forget_jobs().await;
+    let short = on_history(setup, (0, SHORT - FEW), (0, FEW)).await;
+    let long = on_history(setup, (SHORT - FEW, LONG), (FEW, MANY)).await;
     println!(
         "| with finished jobs and dead letters | {} and {FEW} | {} and {MANY} | ratio |",
         SHORT - FEW,
@@ -52,35 +52,35 @@ async fn operators(house: &House) {
     println!();
 }
 
-async fn on_history(house: &House, done: (i64, i64), dead: (i64, i64)) -> Looked {
-    finished(house, done.0, done.1).await;
-    desk::dead_letters(house, dead.0, dead.1).await;
-    desk::looks(house, dead.1).await
+async fn on_history(setup: &Setup, done: (i64, i64), dead: (i64, i64)) -> Looked {
+    finished(setup, done.0, done.1).await;
+    operators::dead_letters(setup, dead.0, dead.1).await;
+    operators::looks(setup, dead.1).await
 }
 
-async fn looks(house: &House) -> (f64, f64) {
+async fn looks(setup: &Setup) -> (f64, f64) {
     let (mut gauges, mut pages) = (Vec::new(), Vec::new());
     for _ in 0..LOOKS {
         let began = Instant::now();
-        let read = house.ledger.gauges().await.unwrap();
+        let read = setup.ledger.gauges().await.unwrap();
         gauges.push(began.elapsed().as_secs_f64() * 1e3);
         assert_eq!(read.jobs.len(), 5, "all five statuses are always there");
         if gauges.len() == 1 {
-            recounted(house, &read.jobs).await;
+            recounted(setup, &read.jobs).await;
         }
         let began = Instant::now();
-        house.ledger.due_page(None, 100).await.unwrap();
-        house.ledger.expired_leases(None, 100).await.unwrap();
+        setup.ledger.due_page(None, 100).await.unwrap();
+        setup.ledger.expired_leases(None, 100).await.unwrap();
         pages.push(began.elapsed().as_secs_f64() * 1e3);
     }
     (median(gauges), median(pages))
 }
 
 /// The gauges equal a recount.
-async fn recounted(house: &House, jobs: &[(&'static str, i64)]) {
+async fn recounted(setup: &Setup, jobs: &[(&'static str, i64)]) {
     let counted: Vec<(String, i64)> =
         sqlx::query_as("select status, count(*) from finalization_jobs group by status")
-            .fetch_all(&house.pool)
+            .fetch_all(&setup.pool)
             .await
             .unwrap();
     for (status, count) in jobs {
@@ -89,7 +89,7 @@ async fn recounted(house: &House, jobs: &[(&'static str, i64)]) {
     }
 }
 
-async fn finished(house: &House, from: i64, to: i64) {
+async fn finished(setup: &Setup, from: i64, to: i64) {
     sqlx::query(
         "insert into finalization_jobs (user_id, job_id, conversation_id, revision, origin, queue, status, outcome, \
              requires_keys, force_process, admitted_at, created_at, updated_at, finished_at) \
@@ -99,13 +99,13 @@ async fn finished(house: &House, from: i64, to: i64) {
     )
     .bind(from)
     .bind(to)
-    .execute(&house.pool)
+    .execute(&setup.pool)
     .await
     .unwrap();
     sqlx::query("update finalization_totals set jobs = jobs + $1 where status = 'completed' and stripe = 0")
         .bind(to - from)
-        .execute(&house.pool)
+        .execute(&setup.pool)
         .await
         .unwrap();
-    sqlx::raw_sql("vacuum analyze finalization_jobs").execute(&house.pool).await.unwrap();
+    sqlx::raw_sql("vacuum analyze finalization_jobs").execute(&setup.pool).await.unwrap();
 }

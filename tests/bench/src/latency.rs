@@ -9,7 +9,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use worker::{Moment, Watch};
 
-use crate::{drain::worker, figures::percentiles, house::House, peers};
+use crate::{drain::worker, figures::percentiles, peers, setup::Setup};
 
 const SECONDS: usize = 5;
 const RATES: [usize; 2] = [100, 500];
@@ -27,24 +27,24 @@ impl Watch for Starts {
 }
 
 /// Prints the table.
-pub(crate) async fn table(house: &House) {
+pub(crate) async fn table(setup: &Setup) {
     peers::build().await;
     println!("Start latency, open loop for {SECONDS} s\n");
     println!("| | a second | p50 ms | p99 ms | started |");
     println!("|---|---|---|---|---|");
     for rate in RATES {
-        ours(house, rate, "worker in the same process", &house.ledger.clone()).await;
-        let other = house.other_process();
-        let carrying = [&house.ledger, &other].map(|ledger| {
+        ours(setup, rate, "worker in the same process", &setup.ledger.clone()).await;
+        let other = setup.other_process();
+        let carrying = [&setup.ledger, &other].map(|ledger| {
             let ledger = ledger.clone();
             tokio::spawn(async move { ledger.carry_wakes().await })
         });
-        ours(house, rate, "worker behind another ledger (notified, as another process is)", &other).await;
+        ours(setup, rate, "worker behind another ledger (notified, as another process is)", &other).await;
         carrying.iter().for_each(tokio::task::JoinHandle::abort);
         for (mode, name) in
             [("pubsub", "apalis-postgres, pubsub"), ("poll", "apalis-postgres, pubsub and polling 100 ms")]
         {
-            let said = peers::run(house, &["latency", &rate.to_string(), &SECONDS.to_string(), mode]).await;
+            let said = peers::run(setup, &["latency", &rate.to_string(), &SECONDS.to_string(), mode]).await;
             let ms = |figure: &Value| figure.as_f64().map_or("-".to_owned(), |ms| format!("{ms:.1}"));
             println!(
                 "| {name} | {rate} | {} | {} | {} of {} |",
@@ -59,11 +59,11 @@ pub(crate) async fn table(house: &House) {
 }
 
 /// Admits through `producer` at a steady rate, and prints how long runs took to start.
-async fn ours(house: &House, rate: usize, name: &str, producer: &Ledger) {
-    let stored = house.stored_many(&format!("latency-{rate}-{}", name.len()), rate * SECONDS).await;
+async fn ours(setup: &Setup, rate: usize, name: &str, producer: &Ledger) {
+    let stored = setup.stored_many(&format!("latency-{rate}-{}", name.len()), rate * SECONDS).await;
     let starts = Arc::new(Starts::default());
     let (soft, hard) = (CancellationToken::new(), CancellationToken::new());
-    let running = tokio::spawn(worker(house, starts.clone()).run(soft.clone(), hard));
+    let running = tokio::spawn(worker(setup, starts.clone()).run(soft.clone(), hard));
     tokio::time::sleep(Duration::from_secs(1)).await;
     let mut clock = tokio::time::interval(Duration::from_secs_f64(1.0 / rate as f64));
     let mut producers = Vec::new();

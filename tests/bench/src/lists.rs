@@ -1,5 +1,5 @@
 //! Table 5: reading and creating over HTTP: lists of a person who has 100,000 conversations, beside the same statement
-//! through pgbench and beside an answer that asks nobody; what an offset costs; and a create from 500 segments.
+//! through pgbench and beside an answer that makes no query; what an offset costs; and a create from 500 segments.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -19,8 +19,8 @@ use crate::{
     admission::{PGBENCH_SECONDS, pgbench_of},
     drain::{Tally, worker},
     figures::{median, percentiles},
-    house::{House, WIDTH, cpu_of},
     http::Client,
+    setup::{Setup, WIDTH, cpu_of},
 };
 
 const STORED: i64 = 100_000;
@@ -33,16 +33,16 @@ const LIST: &str = "/v1/dev/user/conversations";
 const PERSON: &str = "bench-0";
 
 /// Prints the table.
-pub(crate) async fn table(house: &House) {
-    fill(house).await;
-    let (address, key) = serve(house).await;
-    lists(house, address, &key).await;
-    offsets(house, address, &key).await;
-    create(house, address, &key).await;
+pub(crate) async fn table(setup: &Setup) {
+    fill(setup).await;
+    let (address, key) = serve(setup).await;
+    lists(setup, address, &key).await;
+    offsets(setup, address, &key).await;
+    create(setup, address, &key).await;
 }
 
 /// 100,000 conversations of one person and 31,500 of 63 others, with two action items and ten segments each.
-async fn fill(house: &House) {
+async fn fill(setup: &Setup) {
     for statement in [
         "insert into folders (user_id, folder_id, name) select user_id, user_id || '-bench', 'Bench' from users",
         "insert into conversations (user_id, conversation_id, created_at, updated_at, started_at, finished_at, \
@@ -63,15 +63,15 @@ async fn fill(house: &House) {
          where title like 'Matter %'",
         "vacuum analyze",
     ] {
-        sqlx::raw_sql(statement).execute(&house.pool).await.unwrap();
+        sqlx::raw_sql(statement).execute(&setup.pool).await.unwrap();
     }
 }
 
-/// The service's router, with a route beside it that asks nobody, and a key of the person's.
-async fn serve(house: &House) -> (SocketAddr, String) {
+/// The service's router, with a route beside it that makes no query, and a key of the user's.
+async fn serve(setup: &Setup) -> (SocketAddr, String) {
     let settings = api::Settings { rate_per_minute: 0, ..api::Settings::default() };
     let metrics = api::Metrics::register(&Registry::new()).unwrap();
-    let router = api::router(house.ledger.clone(), Arc::new(|_| true), settings, metrics);
+    let router = api::router(setup.ledger.clone(), Arc::new(|_| true), settings, metrics);
     let router = Router::new().route("/livez", get(async || "ok\n")).merge(router);
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -85,7 +85,7 @@ async fn serve(house: &House) -> (SocketAddr, String) {
         scopes: Scope::ALL.iter().map(|scope| scope.as_str().to_owned()).collect(),
         expires_at: None,
     };
-    assert!(house.ledger.create_key(&UserId::new(PERSON), &key).await.unwrap());
+    assert!(setup.ledger.create_key(&UserId::new(PERSON), &key).await.unwrap());
     (address, made.plaintext.expose_secret().to_owned())
 }
 
@@ -97,8 +97,8 @@ struct Heard {
     cpu: (f64, f64),
 }
 
-async fn hear(house: &House, address: SocketAddr, key: &str, path: &str, rows: Option<usize>) -> Heard {
-    let before = (cpu_of("self"), house.server_cpu());
+async fn hear(setup: &Setup, address: SocketAddr, key: &str, path: &str, rows: Option<usize>) -> Heard {
+    let before = (cpu_of("self"), setup.server_cpu());
     let began = Instant::now();
     let clients = (0..WIDTH).map(|_| async {
         let mut client = Client::connect(address).await;
@@ -117,26 +117,26 @@ async fn hear(house: &House, address: SocketAddr, key: &str, path: &str, rows: O
     let waits = join_all(clients).await.concat();
     let answers = waits.len() as f64;
     let rate = answers / began.elapsed().as_secs_f64();
-    let cpu = ((cpu_of("self") - before.0) / answers, (house.server_cpu() - before.1) / answers);
+    let cpu = ((cpu_of("self") - before.0) / answers, (setup.server_cpu() - before.1) / answers);
     Heard { rate, waits, cpu }
 }
 
-async fn lists(house: &House, address: SocketAddr, key: &str) {
+async fn lists(setup: &Setup, address: SocketAddr, key: &str) {
     let pages = [(25, false), (100, false), (25, true), (100, true)];
     let mut heard: Vec<Vec<Heard>> = pages.iter().map(|_| Vec::new()).collect();
     let (mut bare, mut floors) = (Vec::new(), [Vec::new(), Vec::new()]);
     for _ in 0..ROUNDS {
-        bare.push(hear(house, address, key, "/livez", None).await);
+        bare.push(hear(setup, address, key, "/livez", None).await);
         for (floor, limit) in floors.iter_mut().zip([25, 100]) {
-            let before = (cpu_of("self"), house.server_cpu());
-            let rate = pgbench_of(house, &house.url(), &statement(limit)).await;
+            let before = (cpu_of("self"), setup.server_cpu());
+            let rate = pgbench_of(setup, &setup.url(), &statement(limit)).await;
             let asked = rate * PGBENCH_SECONDS;
-            let cpu = ((cpu_of("self") - before.0) / asked, (house.server_cpu() - before.1) / asked);
+            let cpu = ((cpu_of("self") - before.0) / asked, (setup.server_cpu() - before.1) / asked);
             floor.push(Heard { rate, waits: Vec::new(), cpu });
         }
         for (page, (limit, with_transcript)) in heard.iter_mut().zip(pages) {
             let path = format!("{LIST}?limit={limit}&include_transcript={with_transcript}");
-            page.push(hear(house, address, key, &path, Some(limit)).await);
+            page.push(hear(setup, address, key, &path, Some(limit)).await);
         }
     }
     let rate = |rounds: &[Heard]| median(rounds.iter().map(|round| round.rate).collect());
@@ -185,11 +185,11 @@ fn statement(limit: i64) -> String {
     format!("{text};\n")
 }
 
-async fn offsets(house: &House, address: SocketAddr, key: &str) {
+async fn offsets(setup: &Setup, address: SocketAddr, key: &str) {
     println!("| 25 conversations after | per second | p50 ms | p99 ms |");
     println!("|---|---|---|---|");
     for offset in [0, 1_000, 10_000, 99_000] {
-        let heard = hear(house, address, key, &format!("{LIST}?limit=25&offset={offset}"), Some(25)).await;
+        let heard = hear(setup, address, key, &format!("{LIST}?limit=25&offset={offset}"), Some(25)).await;
         let (p50, p99) = percentiles(heard.waits).expect("answers");
         println!("| {offset} | {:.0} | {p50:.1} | {p99:.1} |", heard.rate);
     }
@@ -197,10 +197,10 @@ async fn offsets(house: &House, address: SocketAddr, key: &str) {
 }
 
 /// One client, one after the other; the worker runs beside, with an engine that costs nothing.
-async fn create(house: &House, address: SocketAddr, key: &str) {
+async fn create(setup: &Setup, address: SocketAddr, key: &str) {
     let soft = CancellationToken::new();
     let running =
-        tokio::spawn(worker(house, Arc::new(Tally::default())).run(soft.clone(), CancellationToken::new()));
+        tokio::spawn(worker(setup, Arc::new(Tally::default())).run(soft.clone(), CancellationToken::new()));
     let segment = |number: usize| {
         json!({
             "text": "I need to call the dentist by Friday, and then we shall see.",

@@ -14,21 +14,21 @@
 )]
 
 mod admission;
-mod desk;
 mod drain;
 mod figures;
 mod history;
-mod house;
 mod http;
 mod idle;
 mod latency;
 mod lists;
+mod operators;
 mod peers;
+mod setup;
 mod text;
 
 use clap::Parser;
-use house::House;
 use mimalloc::MiMalloc;
+use setup::Setup;
 
 /// The service's own.
 #[global_allocator]
@@ -53,37 +53,39 @@ async fn main() {
         std::process::exit(2);
     }
     let is_wanted = |table: &str| wanted.is_empty() || wanted.iter().any(|name| name == table);
-    let house = House::build().await;
-    println!("{}\n", house.settings().await);
+    let setup = Setup::build().await;
+    println!("{}\n", setup.settings().await);
     if is_wanted("admission") {
-        admission::table(&house).await;
+        admission::table(&setup).await;
     }
     if is_wanted("drain") {
-        drain::table(&house).await;
+        drain::table(&setup).await;
     }
     if is_wanted("latency") {
-        latency::table(&house).await;
+        latency::table(&setup).await;
     }
     if is_wanted("history") {
-        history::table(&house).await;
+        history::table(&setup).await;
     }
     if is_wanted("lists") {
-        lists::table(&house).await;
+        lists::table(&setup).await;
     }
     if is_wanted("text") {
         text::table();
     }
-    house.tear_down().await;
+    setup.tear_down().await;
 }
 
 /// Measures the real binary in a server of the chaos kit's. Exits with 1 where a quiet user notices the other one.
-async fn beside_a_neighbour(seconds: &[String]) {
-    let seconds = seconds.first().map_or(Ok(10), |seconds| seconds.parse::<u64>());
+async fn beside_a_neighbour(arguments: &[String]) {
+    let seconds = arguments.first().map_or(Ok(10), |seconds| seconds.parse::<u64>());
     let Ok(seconds) = seconds else {
-        eprintln!("neighbours takes the seconds of each phase, a whole number");
+        eprintln!(
+            "neighbours takes the seconds of each phase, a whole number, and words of the phases to run"
+        );
         std::process::exit(2);
     };
-    let measured = chaos::neighbours(seconds.clamp(3, 60)).await;
+    let measured = chaos::neighbours(seconds.clamp(3, 60), arguments.get(1..).unwrap_or_default()).await;
     println!("{measured}");
     if !measured.is_clean() {
         std::process::exit(1);
@@ -91,8 +93,8 @@ async fn beside_a_neighbour(seconds: &[String]) {
 }
 
 async fn beside_peers(sizes: peers::Sizes) {
-    let house = House::build().await;
-    println!("{}", house.settings().await);
-    peers::table(&house, &sizes).await;
-    house.tear_down().await;
+    let setup = Setup::build().await;
+    println!("{}", setup.settings().await);
+    peers::table(&setup, &sizes).await;
+    setup.tear_down().await;
 }

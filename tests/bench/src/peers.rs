@@ -27,11 +27,11 @@ pub(crate) use contest::table;
 pub(crate) use ours::adapter;
 pub(crate) use sizes::Sizes;
 
-use crate::house::House;
+use crate::setup::Setup;
 
 /// Runs one load of the peer and gives what it measured.
-pub(crate) async fn run(house: &House, words: &[&str]) -> Value {
-    let url = house.empty_database("peer").await;
+pub(crate) async fn run(setup: &Setup, words: &[&str]) -> Value {
+    let url = setup.empty_database("peer").await;
     let mut cargo = cargo("run");
     cargo.args(["--quiet", "--"]).args(words).env("DATABASE_URL", url).stderr(Stdio::inherit());
     let ran = cargo.output().await.expect("cargo can be run");

@@ -82,7 +82,7 @@ pub(crate) fn segments(number: i64) -> Value {
     json!({ "transcript_segments": segments, "defer_processing": true, "client_session_id": format!("s-{number}") })
 }
 
-/// The same as text, or noise that nobody wants to keep.
+/// The same as text, or noise that is not worth keeping.
 pub(crate) fn text(number: i64, noise: bool) -> Value {
     match noise {
         true => json!({ "text": "um uh hmm testing testing microphone test" }),

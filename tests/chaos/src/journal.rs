@@ -16,7 +16,7 @@ pub(crate) struct Answer {
     pub(crate) verb: &'static str,
     /// The HTTP status; 0 when none came.
     pub(crate) status: i32,
-    /// What was set, or told: a title, a status.
+    /// What was set, or answered: a title, a status.
     pub(crate) word: String,
     /// Who answered.
     pub(crate) process: String,
@@ -48,7 +48,7 @@ pub(crate) struct Named {
     pub(crate) number: i64,
     /// The HTTP status; 0 when none came.
     pub(crate) status: i32,
-    /// The id that was told.
+    /// The id in the answer.
     pub(crate) made: String,
     /// Who answered.
     pub(crate) process: String,

@@ -1,5 +1,5 @@
 //! Chaos: the real binary on a real, durable PostgreSQL, under load, while things break; then a checker that
-//! believes nobody.
+//! trusts no part of the service.
 //!
 //! Nothing of ours is linked in. The history of every job comes from triggers that only this kit installs; what
 //! clients were answered, what receivers got and what the model was asked is written down by the kit itself. The

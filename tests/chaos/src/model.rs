@@ -127,7 +127,7 @@ async fn answer(State(inside): State<Arc<Inside>>, headers: HeaderMap, body: Byt
             .into_response();
     }
     let turn = inside.calls.fetch_add(1, Ordering::Relaxed);
-    let truth = || told(&truth_of(&stage, number.unwrap_or(0)).to_string());
+    let truth = || reply(&truth_of(&stage, number.unwrap_or(0)).to_string());
     match mood {
         // Even a good model takes a while, so that every fault meets runs that are under way.
         Mood::Good => {
@@ -166,14 +166,14 @@ fn key_of(header: &str) -> String {
 /// Answers that look like answers.
 fn lie(turn: u32, number: i64) -> Response {
     match turn % 7 {
-        0 => told("I would rather not say."),
-        1 => told(
+        0 => reply("I would rather not say."),
+        1 => reply(
             &json!({"title": "", "overview": "", "tasks": "none", "memories": 7, "text": null}).to_string(),
         ),
         2 => (StatusCode::OK, "<html>it works</html>").into_response(),
-        3 => told("{\"title\": \"cut off in the mid"),
+        3 => reply("{\"title\": \"cut off in the mid"),
         4 => (StatusCode::OK, vec![0xff_u8, 0xfe, 0x00]).into_response(),
-        5 => told(&"{\"tasks\":[".repeat(20_000)),
+        5 => reply(&"{\"tasks\":[".repeat(20_000)),
         _ => {
             let words = format!("{{\"title\": \"Part zq{number:06}\"");
             let choice = json!({"message": {"content": words}, "finish_reason": "length"});
@@ -182,7 +182,7 @@ fn lie(turn: u32, number: i64) -> Response {
     }
 }
 
-fn told(text: &str) -> Response {
+fn reply(text: &str) -> Response {
     let choice = json!({"message": {"role": "assistant", "content": text}, "finish_reason": "stop"});
     let usage = json!({"prompt_tokens": 100, "completion_tokens": 20});
     (StatusCode::OK, json!({"choices": [choice], "usage": usage}).to_string()).into_response()

@@ -60,11 +60,11 @@ struct Service {
     pool: PgPool,
 }
 
-/// Measures each phase for `seconds`.
+/// Measures each phase for `seconds`, or only those whose name contains one of `words`.
 ///
 /// # Panics
 /// When the kit itself cannot work: no PostgreSQL, no program.
-pub async fn neighbours(seconds: u64) -> Neighbours {
+pub async fn neighbours(seconds: u64, words: &[String]) -> Neighbours {
     let length = Duration::from_secs(seconds);
     program::path();
     let postgres = Postgres::new(None).await;
@@ -86,6 +86,9 @@ pub async fn neighbours(seconds: u64) -> Neighbours {
     service.phase(None, Duration::from_secs(3)).await; // fills pools and caches
     let mut phases = vec![service.phase(None, length).await];
     for (worst, key) in Worst::ALL.into_iter().zip(loud) {
+        if !words.is_empty() && !words.iter().any(|word| worst.name().contains(word)) {
+            continue;
+        }
         let left = service.settled().await;
         worst::prepare(worst, &service.process.api, &key, &service.pool).await;
         phases.push(Phase { left, ..service.phase(Some((worst, key)), length).await });

@@ -31,7 +31,7 @@ impl Postgres {
     /// Makes a cluster and starts it.
     ///
     /// # Panics
-    /// Where there are no server programs, or root has nobody to run them as.
+    /// Without server programs, or when root has no user to run them as.
     pub(crate) async fn new(keep: Option<&Path>) -> Self {
         let home = keep.map_or_else(fresh_home, Path::to_owned);
         fs::create_dir_all(home.join("socket")).expect("the kit's directory can be made");

@@ -1,4 +1,4 @@
-//! Webhook receivers: they verify every signature, remember every post, and behave as badly as they are told.
+//! Webhook receivers: they verify every signature, remember every post, and misbehave as the test says.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -21,7 +21,7 @@ use crate::journal::{Journal, Post, Pushed};
 /// Longer than anybody waits for a receiver.
 const HANGING: Duration = Duration::from_secs(20);
 
-/// How the receivers behave. Those below `/gone` answer 410 whatever they are told.
+/// How the receivers behave. Those below `/gone` answer 410 whatever the test says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Manner {
     Fine,
@@ -91,7 +91,7 @@ async fn push(
     answered(&inside, |status| note_push(&inside, &name, &headers, &body, status)).await
 }
 
-/// Notes what came, and answers as the receivers are told to.
+/// Records what came, and answers as scripted.
 async fn answered(inside: &Inside, note: impl FnOnce(StatusCode)) -> Response {
     let manner = *inside.manner.borrow();
     let status = match manner {

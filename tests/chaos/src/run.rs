@@ -141,7 +141,7 @@ fn settings(plan: &Plan, model: &Model) -> Vec<(String, String)> {
     all.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// A steady endpoint and a subscription to pushes for everybody; they misbehave when they are told to.
+/// A steady endpoint and a subscription to pushes for every user; they misbehave when the fault says so.
 async fn make_endpoints(world: &World) {
     let doors = world.fleet.doors();
     let door: &Door = doors.first().expect("a process is there");
@@ -184,7 +184,7 @@ async fn break_things(world: &Arc<World>) {
     }
 }
 
-/// Says what happens, to whoever watches.
+/// Prints what happens.
 pub(crate) fn say(plan: &Plan, words: &str) {
     if plan.talk {
         eprintln!("{words}");

@@ -1,5 +1,5 @@
--- What only the kit installs, besides the history of jobs: what was made and by whom, due dates with the pushes that
--- tell of them, and the items of bulk replays.
+-- What only the kit installs, besides the history of jobs: what was created by which client, due dates with the pushes that
+-- announce them, and the items of bulk replays.
 
 -- Conversations and people's own action items, by the number in their words.
 create table chaos.made (

@@ -25,10 +25,10 @@ pub struct Call {
     pub cached_tokens: u64,
     /// Tokens that were written.
     pub completion_tokens: u64,
-    /// Everything that was sent, for tests that look at it; not told over HTTP.
+    /// Everything that was sent, for tests that read it; not served over HTTP.
     #[serde(skip)]
     pub body: serde_json::Value,
-    /// The key that came with it; not told over HTTP.
+    /// The key that came with it; not served over HTTP.
     #[serde(skip)]
     pub key: Option<String>,
 }

@@ -8,7 +8,7 @@ use tokio::net::TcpListener;
 
 /// A model server that behaves, and misbehaves on command.
 ///
-/// Told and asked over HTTP: POST /mock/faults [{"kind": "rate_limited", "retry_after": 7, "stage":
+/// Controlled over HTTP: POST /mock/faults [{"kind": "rate_limited", "retry_after": 7, "stage":
 /// "describe", "times": 2}], DELETE /mock/faults, GET /mock/calls, GET /mock/counts, DELETE /mock.
 /// Kinds: slow {millis}, rate_limited {retry_after}, status {status}, truncated, cut_silently,
 /// wrong_schema, partial, refusal, filtered, hang, drop, page, obey.

@@ -1,4 +1,4 @@
-//! The server: routes of a model server, and the ones under `/mock` by which it is told and asked.
+//! The server: routes of a model server, and the ones under `/mock` that control it.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::SocketAddr;

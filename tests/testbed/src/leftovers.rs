@@ -1,7 +1,7 @@
 //! Databases of test processes that were killed.
 //!
 //! Every test process holds an advisory lock on the number in its databases' names. A number whose
-//! lock is free belongs to nobody any more. That is true across containers and hosts too, where
+//! lock is free has no owner any more. That is true across containers and hosts too, where
 //! looking for a process with that number is not.
 
 use std::collections::BTreeSet;
@@ -22,7 +22,7 @@ pub(crate) async fn claim(session: &mut PgConnection) -> i32 {
     number
 }
 
-/// Drops the databases of all numbers that nobody holds, and those that an earlier process of this
+/// Drops the databases of all numbers without an owner, and those that an earlier process of this
 /// process's own number left.
 pub(crate) async fn drop_all(session: &mut PgConnection, own: i32) {
     let query = sqlx::query(r"SELECT datname FROM pg_database WHERE datname ~ '^t_[0-9]+_[0-9]+$'");

@@ -17,6 +17,7 @@
     reason = "for tests only: without a database a test cannot go on"
 )]
 
+mod app_server;
 mod bed;
 mod leftovers;
 mod place;
@@ -28,6 +29,7 @@ use std::{future::Future, time::Duration};
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::{AssertSqlSafe, Connection, PgConnection, PgPool};
 
+pub use app_server::{AppServer, Received, tool};
 use bed::Bed;
 pub use place::empty_directory;
 pub use wall::Wall;
@@ -119,7 +121,7 @@ impl TestDatabase {
     }
 
     /// Runs `statements`, one after the other, in a session of its own that has ended: what it read and wrote is counted by
-    /// the server when this returns, and not while somebody measures what comes next.
+    /// the server when this returns, and not while a test measures what comes next.
     ///
     /// # Panics
     /// When the server refuses one of them.
@@ -149,10 +151,10 @@ impl TestDatabase {
         tokio::join!(verb, overtaking).0
     }
 
-    /// Until somebody waits for a lock.
+    /// Until a session waits for a lock.
     ///
     /// # Panics
-    /// When nobody does for half a minute.
+    /// When no session does for half a minute.
     pub async fn until_somebody_waits(&self) {
         self.until_as_many_wait(1).await;
     }
@@ -165,7 +167,7 @@ impl TestDatabase {
         self.watcher().await.until_as_many_wait(many).await;
     }
 
-    /// Whoever sees who waits for locks, connected: what is begun now loses nothing of the two seconds that a verb waits.
+    /// A connected session that sees which others wait for locks: what is begun now loses nothing of the two seconds that an operation waits.
     ///
     /// # Panics
     /// Where the server refuses the connection.
@@ -173,10 +175,10 @@ impl TestDatabase {
         Watcher(self.pool(1).await)
     }
 
-    /// Until the server has ended the sessions of that application: what they held is free, what they counted is told.
+    /// Until the server has ended the sessions of that application: their locks are free, their counts are written.
     ///
     /// # Panics
-    /// When the server does not answer, or somebody is still there after half a minute.
+    /// When the server does not answer, or a session is still there after half a minute.
     pub async fn until_nobody_is(&self, application: &str) {
         const NOBODY_IS: &str = "select not exists (select from pg_stat_activity \
             where application_name = $1 and datname = current_database())";

@@ -20,7 +20,7 @@ fn has_room(directory: &Path) -> bool {
     rustix::fs::statvfs(directory).is_ok_and(|found| found.f_blocks.saturating_mul(found.f_frsize) >= ROOM)
 }
 
-/// An empty directory of this process's own among the temporary files, another one each time. Whoever asks removes it.
+/// An empty directory of this process's own among the temporary files, another one each time. The caller removes it.
 ///
 /// # Panics
 /// Where none can be made.

@@ -8,7 +8,7 @@ use tokio::sync::OnceCell;
 
 use crate::bed::Bed;
 
-/// The advisory lock of whoever makes a template.
+/// The advisory lock for making a template.
 const LOCK: i64 = 0x7465_6d70_6c61_7465;
 
 /// A copy of the migrated template; answers with its name.

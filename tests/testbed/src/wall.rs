@@ -8,7 +8,7 @@ use tokio::sync::watch;
 
 use crate::empty_directory;
 
-/// Stands between a process and its database, and falls silent on what is open when it is told to: both ends stay open, and
+/// Stands between a process and its database, and stops carrying what is open when the test says so: both ends stay open, and
 /// nothing is carried any more, as behind a firewall that forgot them.
 #[derive(Debug)]
 pub struct Wall {

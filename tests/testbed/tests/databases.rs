@@ -53,7 +53,7 @@ async fn a_dropped_database_is_gone_even_with_a_pool_still_open() {
 
 #[tokio::test]
 async fn a_database_of_a_killed_process_goes_when_the_next_process_starts() {
-    // A name with a number that no process can have, and so nobody holds.
+    // A name with a number that no process can have, and so without an owner.
     let (stays, left) = (TestDatabase::empty().await, format!("t_2{:09}_1", std::process::id()));
     let pool = stays.pool(1).await;
     sqlx::raw_sql(AssertSqlSafe(format!("CREATE DATABASE {left}"))).execute(&pool).await.unwrap();

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use ledger::{
-    ClaimedDelivery, ClaimedPush, ConversationView, DeliveryOutcome, DeliveryPolicy, EventKind, Ledger,
-    SenderLoad, WebhookFormat,
+    ClaimedChatPush, ClaimedDelivery, ClaimedPush, ConversationView, DeliveryOutcome, DeliveryPolicy,
+    EventKind, Ledger, SenderLoad, WebhookFormat,
 };
 use outside::Sender;
 use records::{ActionItem, Memory, MemoryId, UserId};
@@ -39,6 +39,9 @@ pub trait Render: Send + Sync {
 
     /// The words of `push`, before they are encrypted.
     fn push(&self, push: &ClaimedPush) -> Vec<u8>;
+
+    /// The words of the push of an app's message, before they are encrypted.
+    fn chat_push(&self, push: &ClaimedChatPush) -> Vec<u8>;
 }
 
 /// Tells endpoints. Cheap to clone.
@@ -136,7 +139,7 @@ impl FanOut {
         let verb = || self.ledger.in_time(self.ledger.keep_body(delivery, &body));
         match until_answered(&self.chance, &self.hard, verb).await? {
             true => Ok(Some(self.post(delivery, body).await)),
-            // Somebody else may have the delivery by now: sending what was not kept could tell two things.
+            // Another process may have the delivery by now: sending what was not kept could send two different bodies.
             false => Ok(None),
         }
     }

@@ -9,7 +9,7 @@ pub(super) type Headers = Vec<(String, String)>;
 /// The URL with `?uid=` added, and the headers with the signature of this try.
 ///
 /// # Errors
-/// A bounded code, when the stored URL or secret is none: no later try can mend that.
+/// A bounded code, when the stored URL or secret is invalid: no later try can mend that.
 pub(super) fn of(delivery: &ClaimedDelivery, body: &[u8]) -> Result<(Url, Headers), &'static str> {
     let mut url = Url::parse(&delivery.url).map_err(|_| "refused_address")?;
     url.query_pairs_mut().append_pair("uid", delivery.user_id.as_str());

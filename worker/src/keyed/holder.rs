@@ -1,4 +1,4 @@
-//! Whoever holds the keys of one job: waits for a slot, claims, runs, and after a failure claims again.
+//! The task that has the keys of one job: waits for a slot, claims, runs, and after a failure claims again.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -49,7 +49,7 @@ enum Next {
 }
 
 impl Next {
-    /// Keys that will be too old by then are forgotten now: waiting would only take somebody's place.
+    /// Keys that will be too old by then are forgotten now: waiting would only take another user's place.
     fn within(self, keys: &Keys) -> Self {
         match self {
             Self::Again(wait) if Instant::now() + wait >= last_start(keys) => Self::Over,
@@ -60,7 +60,7 @@ impl Next {
 
 impl Holder {
     /// Goes on until the job has no more use for the keys, they are too old, or the process stops. What the row says
-    /// is always right: parked while nobody runs it.
+    /// is always right: parked while no run has it.
     pub(super) async fn hold(
         self,
         house: &House,
@@ -101,26 +101,26 @@ impl Holder {
 impl House {
     /// A free slot and the newest keys once it is there: those that come meanwhile wait in the place of older ones. No slot
     /// when these keys have got too old for a run, or the process stops.
-    async fn slot(&self, ticket: &Ticket) -> (Option<OwnedSemaphorePermit>, Keys) {
+    async fn slot(&self, entry: &Ticket) -> (Option<OwnedSemaphorePermit>, Keys) {
         let mut free = std::pin::pin!(Arc::clone(&self.slots).acquire_owned());
         loop {
-            let keys = ticket.keys();
+            let keys = entry.keys();
             tokio::select! {
                 biased;
                 () = self.soft.cancelled() => return (None, keys),
-                () = ticket.renewed_since(&keys) => {}
+                () = entry.renewed_since(&keys) => {}
                 () = tokio::time::sleep_until(last_start(&keys)) => return (None, keys),
-                slot = &mut free => return (slot.ok(), ticket.keys()),
+                slot = &mut free => return (slot.ok(), entry.keys()),
             }
         }
     }
 
     /// Waits for another go; newer keys end the wait.
-    async fn pause(&self, wait: Duration, ticket: &Ticket, keys: &Keys) {
+    async fn pause(&self, wait: Duration, entry: &Ticket, keys: &Keys) {
         tokio::select! {
             biased;
             () = self.soft.cancelled() => {}
-            () = ticket.renewed_since(keys) => {}
+            () = entry.renewed_since(keys) => {}
             () = tokio::time::sleep(wait) => {}
         }
     }
@@ -182,7 +182,7 @@ impl House {
     }
 }
 
-/// The end of `run`, which is told `soft` when no stage is to begin any more with its keys.
+/// The end of `run`, which gets `soft` when no stage is to begin any more with its keys.
 async fn ended_in_time<T>(keys: &Keys, soft: &CancellationToken, run: impl Future<Output = T>) -> T {
     let mut run = std::pin::pin!(run);
     tokio::select! {
@@ -226,8 +226,8 @@ fn positive(wait: chrono::Duration) -> Duration {
 struct Running(prometheus::IntGauge);
 
 impl Running {
-    fn new(house: &House) -> Self {
-        let shown = house.metrics.keyed("running");
+    fn new(setup: &House) -> Self {
+        let shown = setup.metrics.keyed("running");
         shown.inc();
         Self(shown)
     }

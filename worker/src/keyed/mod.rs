@@ -1,7 +1,7 @@
 //! Runs with their users' own keys, in the process that was handed the keys (DECISIONS §4, "keyed runs").
 //!
 //! A key lives in this process's memory, as a secret, for one job's runs, an hour at most. The job's row knows
-//! only that it requires keys: while nobody runs it, it is parked, whatever waits here. So a process that ends takes
+//! only that it requires keys: between runs it is parked, whatever waits here. So a process that ends takes
 //! nothing with it but the keys, and the user brings them again.
 
 mod holder;
@@ -69,7 +69,7 @@ pub struct Place {
 }
 
 impl KeyedRuns {
-    /// Nothing runs yet. Of `settings`, the heartbeat, the farewell, the name, the pause, the seed and the watch are used.
+    /// Nothing runs yet. Of `settings`, the heartbeat, the grace period, the name, the pause, the seed and the watch are used.
     pub fn new(ledger: Ledger, engines: EnginesWithKey, metrics: Metrics, settings: Settings) -> Self {
         let house = House {
             ledger,
@@ -171,7 +171,7 @@ mod tests {
 
     use super::*;
 
-    /// Keyed runs of which no slot is ever free, so that nobody asks the database, and the places that are taken.
+    /// Keyed runs of which no slot is ever free, so that the database is never asked, and the places that are taken.
     fn full() -> (KeyedRuns, Vec<Place>) {
         let ledger =
             Ledger::new(sqlx::postgres::PgConnectOptions::new_without_pgpass(), ledger::Settings::default());

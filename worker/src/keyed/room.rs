@@ -12,7 +12,7 @@ pub(super) struct Room {
     shown: IntGauge,
 }
 
-/// Somebody waits, for as long as this lives.
+/// A waiting run, for as long as this lives.
 pub(super) struct Waiting(Room);
 
 impl Room {
@@ -20,14 +20,14 @@ impl Room {
         Self { there: Arc::default(), shown }
     }
 
-    /// Somebody new comes in; `None` when `most` are there.
+    /// A new run comes in; `None` when `most` are there.
     pub(super) fn enter_below(&self, most: usize) -> Option<Waiting> {
         let one_more = |there| (there < most).then_some(there + 1);
         self.there.fetch_update(Ordering::AcqRel, Ordering::Acquire, one_more).ok()?;
         Some(self.seat())
     }
 
-    /// Somebody who was let in before comes back; never refused.
+    /// A run that was let in before comes back; never refused.
     pub(super) fn enter(&self) -> Waiting {
         self.there.fetch_add(1, Ordering::AcqRel);
         self.seat()

@@ -75,7 +75,7 @@ impl Tickets {
         ticket
     }
 
-    /// A ticket for a job that nobody here holds keys for; else `None`, and its holder has the newer keys.
+    /// A ticket for a job whose keys are not here yet; else `None`, and the waiting run has the newer keys.
     pub(super) fn issue_or_renew(&self, job: &JobId, key: SecretString) -> Option<Arc<Ticket>> {
         let mut tickets = self.lock();
         if let Some(held) = tickets.get(job) {
@@ -88,13 +88,13 @@ impl Tickets {
     }
 
     /// Gives `ticket` back, unless newer keys than `keys` came for it: `false`, and the holder goes on with those.
-    pub(super) fn give_back(&self, job: &JobId, ticket: &Arc<Ticket>, keys: &Keys) -> bool {
+    pub(super) fn give_back(&self, job: &JobId, entry: &Arc<Ticket>, keys: &Keys) -> bool {
         let mut tickets = self.lock();
-        if ticket.lock().edition != keys.edition {
+        if entry.lock().edition != keys.edition {
             return false;
         }
         // A ticket that was issued anew is its new holder's.
-        if tickets.get(job).is_some_and(|held| Arc::ptr_eq(held, ticket)) {
+        if tickets.get(job).is_some_and(|held| Arc::ptr_eq(held, entry)) {
             tickets.remove(job);
         }
         true

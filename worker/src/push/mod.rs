@@ -1,6 +1,9 @@
 //! Reminding people of action items: in the browsers and at the webhooks that they subscribed (DECISIONS §3, "push").
 
+mod chat;
 mod request;
+
+pub(crate) use chat::ChatPushes;
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -19,6 +22,8 @@ use crate::errand::Errand;
 use crate::fan_out::{Render, outcome};
 use crate::metrics::Metrics;
 use crate::traces;
+
+use request::Pushed;
 
 /// Reminders that one look fires; the rest is due at once again.
 const FIRED_AT_ONCE: i64 = 100;
@@ -98,18 +103,21 @@ impl Pushes {
 
     async fn attempt(&self, push: &ClaimedPush) -> DeliveryOutcome {
         let body = self.render.push(push);
-        match request::of(push, body, self.vapid.as_ref()) {
+        match request::of(&Pushed::reminder(push), body, self.vapid.as_ref()) {
             Ok((url, headers, body)) => {
                 let answer = self.sender.post(push.user_id.as_str(), &url, headers, body, push.now).await;
-                match (&push.kind, answer) {
-                    // RFC 8030, 7.3: a push service knows no such subscription any more.
-                    (SubscriptionKind::WebPush { .. }, Answer::Status { code: 404, .. }) => {
-                        DeliveryOutcome::Gone
-                    }
-                    (_, answer) => outcome::of(answer, &self.chance),
-                }
+                outcome_of(&push.kind, answer, &self.chance)
             }
             Err(error) => DeliveryOutcome::Final { status: None, error },
         }
+    }
+}
+
+/// What an answer means for a push.
+fn outcome_of(kind: &SubscriptionKind, answer: Answer, chance: &Chance) -> DeliveryOutcome {
+    match (kind, answer) {
+        // RFC 8030, 7.3: a push service knows no such subscription any more.
+        (SubscriptionKind::WebPush { .. }, Answer::Status { code: 404, .. }) => DeliveryOutcome::Gone,
+        (_, answer) => outcome::of(answer, chance),
     }
 }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ledger::{
-    Claimed, ClaimedDelivery, ClaimedPush, ConversationView, CreateOutcome, JobView, Ledger, NewContent,
-    NewConversation, UserChange,
+    Claimed, ClaimedChatPush, ClaimedDelivery, ClaimedPush, ConversationView, CreateOutcome, JobView, Ledger,
+    NewContent, NewConversation, UserChange,
 };
 use outside::{Guard, Sender};
 use prometheus::Registry;
@@ -108,7 +108,7 @@ pub(crate) fn work(ledger: Ledger, script: &Arc<Script>, settings: Settings) -> 
     work_with(ledger, script, Arc::new(Plain), settings)
 }
 
-/// The same with words of another kind for those who are told.
+/// The same with different words in what is sent.
 pub(crate) fn work_with(
     ledger: Ledger,
     script: &Arc<Script>,
@@ -217,6 +217,10 @@ impl Render for Plain {
     fn push(&self, push: &ClaimedPush) -> Vec<u8> {
         push.description.clone().into_bytes()
     }
+
+    fn chat_push(&self, push: &ClaimedChatPush) -> Vec<u8> {
+        push.text.clone().into_bytes()
+    }
 }
 
 /// Has no words for anything, and panics.
@@ -234,6 +238,10 @@ impl Render for Speechless {
     }
 
     fn push(&self, _: &ClaimedPush) -> Vec<u8> {
+        panic!("no push")
+    }
+
+    fn chat_push(&self, _: &ClaimedChatPush) -> Vec<u8> {
         panic!("no push")
     }
 }

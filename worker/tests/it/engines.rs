@@ -1,4 +1,4 @@
-//! Engines that do as they are told: the describing one can be held, or made to panic.
+//! Scripted engines: the describing one can be held, or made to panic.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};

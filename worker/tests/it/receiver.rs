@@ -1,4 +1,4 @@
-//! A receiver of webhooks that answers as told and shows what it was sent.
+//! A receiver of webhooks that answers as scripted and shows what it was sent.
 
 use std::sync::{Arc, Mutex};
 
@@ -82,9 +82,9 @@ impl Receiver {
     }
 }
 
-async fn receive(State(told): State<Told>, uri: Uri, headers: HeaderMap, body: Bytes) -> StatusCode {
-    let answer = told.answers.lock().unwrap().pop().unwrap_or(StatusCode::NO_CONTENT);
-    let _the_test_is_over = told.hear.send(Heard { uri, headers, body });
-    let _permit = told.gate.acquire().await.unwrap();
+async fn receive(State(state): State<Told>, uri: Uri, headers: HeaderMap, body: Bytes) -> StatusCode {
+    let answer = state.answers.lock().unwrap().pop().unwrap_or(StatusCode::NO_CONTENT);
+    let _the_test_is_over = state.hear.send(Heard { uri, headers, body });
+    let _permit = state.gate.acquire().await.unwrap();
     answer
 }

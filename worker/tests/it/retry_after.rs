@@ -49,6 +49,10 @@ async fn while_a_circuit_is_open_a_run_is_given_back_with_a_delay_and_costs_no_a
     let (job, seconds) = wait_of(&bench, &id).await;
     assert!((79..=121).contains(&seconds), "{seconds}");
     assert_eq!((job.attempts, job.crashes, job.runs, job.last_code), (0, 0, 0, None));
+    let page = bench.ledger.job_page(&id).await.unwrap().unwrap();
+    let (cause, since) = page.cause().unwrap();
+    assert_eq!((cause.code, cause.circuit_open), (FailureCode::ModelUnavailable, true));
+    assert_eq!((cause.stage.as_deref(), since), (Some("describe"), page.history.last().unwrap().at));
 }
 
 #[tokio::test]
@@ -60,7 +64,7 @@ async fn a_circuit_that_asks_for_no_delay_delays_a_run_for_a_second_all_the_same
     let mut working = bench.work(&script);
     let (_, id) = bench.admit("c1").await;
     working.until_started("describe").await;
-    // Nobody takes the job when the second is over.
+    // The job is not claimed when the second is over.
     let olga = OperatorAction { operator: "olga".to_owned(), reason: "a test reads".to_owned() };
     assert!(bench.ledger.pause(Queue::Creation, &olga).await.unwrap());
     script.gate.add_permits(1);

@@ -113,11 +113,11 @@ async fn a_run_whose_lease_was_taken_over_writes_nothing() {
     bench.ledger.reconcile(&id).await.unwrap();
     let generation = bench.job(&id).await.job.generation;
     let other = WorkerId("other".to_owned());
-    let (answer, claimed) = bench.ledger.claim_delivery(&id, generation, &other).await.unwrap();
+    let (answer, claimed) = bench.ledger.claim_delivery(&id, generation, &other).await.unwrap().parts();
     assert_eq!(answer, "claimed");
     script.gate.add_permits(1);
 
-    // It ends where it hears of it: what would come behind the description is not paid for.
+    // It ends where it loses the lease: what would come behind the description is not paid for.
     loop {
         match working.next().await.1 {
             Moment::RunEnded { end, .. } => {

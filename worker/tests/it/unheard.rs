@@ -1,4 +1,4 @@
-//! A run, or a try to tell somebody, whose own commit is what it stumbles over.
+//! A run, or a delivery, whose own commit is what it stumbles over.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;

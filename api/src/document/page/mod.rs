@@ -64,13 +64,13 @@ fn told_index(document: &Value) -> String {
     let items: String = entries(&document["webhooks"])
         .map(|(name, _)| format!("<li><a href=\"#{}\"><span>{}</span></a></li>", anchor(name), escape(name)))
         .collect();
-    format!("<h2><a href=\"#told\">What webhooks are told</a></h2><ul>{items}</ul>")
+    format!("<h2><a href=\"#told\">Webhook events</a></h2><ul>{items}</ul>")
 }
 
 fn told(document: &Value) -> String {
     let events: String =
         entries(&document["webhooks"]).map(|(name, event)| event_of(document, name, event)).collect();
-    format!("<section class=\"tag\" id=\"told\"><h2>What webhooks are told</h2>\n{events}</section>\n")
+    format!("<section class=\"tag\" id=\"told\"><h2>Webhook events</h2>\n{events}</section>\n")
 }
 
 fn event_of(document: &Value, name: &str, event: &Value) -> String {

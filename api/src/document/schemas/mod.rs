@@ -1,5 +1,6 @@
 //! What answers look like: the schemas of `shapes/`, which are held against every answer of every test.
 
+mod apps;
 mod conversations;
 mod errors;
 mod finalization;
@@ -31,6 +32,7 @@ pub(super) fn all() -> Map<String, Value> {
         goals::schemas(),
         profile::schemas(),
         keys::schemas(),
+        apps::schemas(),
         webhooks::schemas(),
         status::schemas(),
         errors::schemas(),

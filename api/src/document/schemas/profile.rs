@@ -40,7 +40,7 @@ fn profile() -> Value {
 
 fn person() -> Value {
     object(
-        "Somebody whom the person knows: `person_id` of segments.",
+        "A person whom the user knows: `person_id` of segments.",
         json!({
             "id": text("Their id."),
             "name": text("Their name, 1–100 characters."),

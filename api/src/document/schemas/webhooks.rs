@@ -8,7 +8,7 @@ use super::{count, object, one_of, reference, text, text_or_null, time, time_or_
 /// The schemas of `shapes/webhook.rs` and `shapes/webhook_body.rs`.
 pub(super) fn schemas() -> Value {
     json!({
-        "WebhookEvent": one_of("What an endpoint can be told.", EventKind::ALL.map(EventKind::as_str)),
+        "WebhookEvent": one_of("The events that an endpoint can subscribe to.", EventKind::ALL.map(EventKind::as_str)),
         "Webhook": endpoint("Where events are posted.", false),
         "NewlyMadeWebhook": endpoint("An endpoint that was just made.", true),
         "Delivery": delivery(),
@@ -23,9 +23,12 @@ fn endpoint(words: &str, with_secret: bool) -> Value {
     let mut properties = json!({
         "id": text("Its id."),
         "url": text("Where to post."),
-        "events": { "type": "array", "items": reference("WebhookEvent"), "description": "What it is told." },
-        "format": one_of("The whole conversation, or ids and status.", ["full", "thin"]),
-        "enabled": truth("Whether it is told anything."),
+        "events": { "type": "array", "items": reference("WebhookEvent"), "description": "The events that it subscribes to." },
+        "format": one_of(
+            "The whole conversation, ids and status, or (of an installed app's) the conversation without an envelope.",
+            ["full", "thin", "bare"],
+        ),
+        "enabled": truth("Whether it receives events."),
         "disabled_reason": {
             "type": ["string", "null"], "enum": ["by_owner", "gone", "failing", null],
             "description": "Why it is not: by its owner, it answered 410, or five days of nothing but failures.",
@@ -34,6 +37,7 @@ fn endpoint(words: &str, with_secret: bool) -> Value {
         "last_success_at": time_or_null("The last 2xx."),
         "created_at": time("When it was made."),
         "updated_at": time("When it last changed."),
+        "app_id": text_or_null("The app whose installation made it: it goes with the app, and is not changed here."),
     });
     if with_secret {
         properties["secret"] = text("`whsec_…`: deliveries are signed with it. Shown this once.");
@@ -47,7 +51,7 @@ fn delivery() -> Value {
         "One event on its way to one endpoint.",
         json!({
             "id": text("Its id: `webhook-id` of every try."),
-            "event": text("What is told; `webhook.test` for a test."),
+            "event": text("The event; `webhook.test` for a test."),
             "conversation_id": text_or_null("What it is about."),
             "status": one_of("Where it stands.", ["pending", "sending", "delivered", "exhausted", "cancelled"]),
             "tries": count("How often it was tried."),

@@ -21,7 +21,7 @@ const TEXT: &[Note] = &[
         "What was said or written. It is processed and not shown again. White space around it is dropped; more than that must be in it.",
         "",
     ),
-    ("text_source", "What kind of text it is; a model that reads it is told.", "\"other_text\""),
+    ("text_source", "What kind of text it is; passed on to the model.", "\"other_text\""),
     ("text_source_spec", "More about that: email, chat app, meeting notes.", ""),
     ("started_at", "When it began. Without it: now, or five minutes before `finished_at`.", ""),
     ("finished_at", "When it ended, not before it began. Without it: five minutes after it began.", ""),

@@ -83,6 +83,7 @@ pub(super) fn webhook() -> Value {
         "last_success_at": "2026-11-21T09:00:02Z",
         "created_at": "2026-11-20T12:00:00Z",
         "updated_at": "2026-11-20T12:00:00Z",
+        "app_id": null,
     })
 }
 
@@ -206,7 +207,7 @@ pub(super) fn profile() -> Value {
     })
 }
 
-/// Somebody whom a person knows.
+/// A person whom the user knows.
 pub(super) fn person() -> Value {
     json!({
         "id": "01993b25-73b1-7076-81b9-4162b3c45678",

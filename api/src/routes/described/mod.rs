@@ -2,6 +2,7 @@
 //! file per resource, as with the routes.
 
 mod action_items;
+mod apps;
 mod conversations;
 mod creates;
 mod examples;
@@ -34,6 +35,7 @@ pub(crate) fn described(settings: &Settings) -> Vec<Operation> {
         webhooks::operations(),
         profile::operations(),
         keys::operations(),
+        apps::operations(),
         status::operations(),
     ]
     .concat()

@@ -15,10 +15,10 @@ const ALL: &str = "/v1/dev/user/webhooks";
 const ONE: &str = "/v1/dev/user/webhooks/{endpoint_id}";
 
 const URL: &str = "An https URL of a public address.";
-const EVENTS: &str = "What it is told.";
+const EVENTS: &str = "The events that it subscribes to.";
 const FORMAT: &str = "The whole conversation, or ids and status.";
 
-/// Who is told about what, and how that went.
+/// Endpoints, their events and deliveries.
 pub(super) fn operations() -> Vec<Operation> {
     vec![
         list(),
@@ -52,7 +52,7 @@ fn create() -> Operation {
     let secret = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDbGmhWzS6Y6M=";
     let made = Answer::one(
         "NewlyMadeWebhook",
-        "It is told from now on.",
+        "It receives events from now on.",
         examples::with(examples::webhook(), "secret", secret),
     )
     .leads_to("get_webhook", "endpoint_id", "/id")
@@ -95,14 +95,16 @@ fn change() -> Operation {
         .body("WebhookChange", fields, json!({ "enabled": true }))
         .answers(Answer::one("Webhook", "As it is now.", examples::webhook()))
         .not_found("Webhook")
+        .conflict(webhooks::OF_APP)
 }
 
 fn delete() -> Operation {
     Operation::new("delete", ONE, "delete_webhook", TAG, "Delete")
-        .says("With whatever was still to be told to it.")
+        .says("With its undelivered events.")
         .needs(Scope::WebhooksWrite)
         .answers(Answer::gone())
         .not_found("Webhook")
+        .conflict(webhooks::OF_APP)
 }
 
 fn test() -> Operation {
@@ -181,6 +183,7 @@ fn rotate() -> Operation {
     .needs(Scope::WebhooksWrite)
     .answers(Answer::one("NewlyMadeWebhook", "The new secret, shown this once.", with_secret()))
     .not_found("Webhook")
+        .conflict(webhooks::OF_APP)
 }
 
 fn with_secret() -> Value {

@@ -7,19 +7,19 @@ use futures::SinkExt;
 use serde_json::json;
 use tokio_tungstenite::tungstenite::Message;
 
-use super::{engine::WordASecond, line::House};
+use super::{engine::WordASecond, line::Setup};
 use crate::bench::quick;
 
-async fn house() -> (House, Arc<WordASecond>) {
+async fn setup() -> (Setup, Arc<WordASecond>) {
     let engine = Arc::new(WordASecond::default());
     let live = LiveSettings { engine: engine.clone(), ..LiveSettings::default() };
-    (House::with(Settings { live, ..quick() }).await, engine)
+    (Setup::with(Settings { live, ..quick() }).await, engine)
 }
 
 #[tokio::test]
 async fn audio_becomes_segments_with_the_times_of_the_conversation() {
-    let (house, _) = house().await;
-    let mut line = house.line("codec=pcm16&sample_rate=16000&conversation_timeout=2").await.ready().await;
+    let (setup, _) = setup().await;
+    let mut line = setup.line("codec=pcm16&sample_rate=16000&conversation_timeout=2").await.ready().await;
     for _ in 0..10 {
         line.send_bytes(vec![0; 6_400]).await;
     }
@@ -32,8 +32,8 @@ async fn audio_becomes_segments_with_the_times_of_the_conversation() {
 
 #[tokio::test]
 async fn two_channels_are_two_speakers_and_eight_bit_audio_is_heard() {
-    let (house, _) = house().await;
-    let mut line = house.line("channels=2").await.ready().await;
+    let (setup, _) = setup().await;
+    let mut line = setup.line("channels=2").await.ready().await;
     line.send_bytes(vec![128; 20_000]).await;
     let shown = line.until("segments").await;
     let speakers: Vec<_> =
@@ -43,11 +43,11 @@ async fn two_channels_are_two_speakers_and_eight_bit_audio_is_heard() {
 
 #[tokio::test]
 async fn what_was_said_before_the_request_is_in_the_conversation_that_it_ends() {
-    let (house, _) = house().await;
-    let mut line = house.line("codec=mulaw").await.ready().await;
+    let (setup, _) = setup().await;
+    let mut line = setup.line("codec=mulaw").await.ready().await;
     line.send_bytes(vec![255; 12_000]).await;
     line.until("segments").await;
-    let ended = house.bench.post("/v1/conversations", json!({})).await;
+    let ended = setup.bench.post("/v1/conversations", json!({})).await;
     assert_eq!(
         ended.body["conversation"]["transcript_segments"][0]["text"], "word0 word1",
         "the half word, too"
@@ -56,8 +56,8 @@ async fn what_was_said_before_the_request_is_in_the_conversation_that_it_ends() 
 
 #[tokio::test]
 async fn garbage_instead_of_opus_closes_the_socket_and_single_bad_packets_do_not() {
-    let (house, _) = house().await;
-    let mut line = house.line("codec=opus").await.ready().await;
+    let (setup, _) = setup().await;
+    let mut line = setup.line("codec=opus").await.ready().await;
     for _ in 0..100 {
         // Three frames of the largest size do not fit: no Opus packet.
         let _ = line.socket.send(Message::binary(vec![0xff; 4])).await;
@@ -67,9 +67,9 @@ async fn garbage_instead_of_opus_closes_the_socket_and_single_bad_packets_do_not
 
 #[tokio::test]
 async fn an_engine_that_fails_for_good_is_said_and_closes_the_socket() {
-    let (house, engine) = house().await;
+    let (setup, engine) = setup().await;
     engine.fails.store(true, Ordering::SeqCst);
-    let mut line = house.line("").await;
+    let mut line = setup.line("").await;
     loop {
         let frame = line.until("service_status").await;
         if frame["status"] == "stt_failed" {
@@ -82,20 +82,20 @@ async fn an_engine_that_fails_for_good_is_said_and_closes_the_socket() {
 
 #[tokio::test]
 async fn a_user_who_requires_keys_and_brings_none_sends_transcripts_and_no_audio() {
-    let (house, engine) = house().await;
-    house.bench.run("update users set requires_byok = true").await;
-    let mut line = house.line("").await.ready().await;
+    let (setup, engine) = setup().await;
+    setup.bench.run("update users set requires_byok = true").await;
+    let mut line = setup.line("").await.ready().await;
     line.send_bytes(vec![0; 100]).await;
     let failed = line.until("service_status").await;
     assert_eq!((&failed["status"], &failed["reason"]), (&json!("stt_failed"), &json!("own_key_required")));
     assert_eq!(line.closed().await, 4003);
-    let mut line = house.line("custom_stt=enabled&conversation_timeout=2").await.ready().await;
+    let mut line = setup.line("custom_stt=enabled&conversation_timeout=2").await.ready().await;
     line.say(&["Mine alone."], 0.0).await;
     line.until("memory_processing_started").await;
-    assert_eq!(house.count("select count(*) from finalization_jobs where status = 'blocked_byok'").await, 1);
-    let key = house.bench.key.clone();
+    assert_eq!(setup.count("select count(*) from finalization_jobs where status = 'blocked_byok'").await, 1);
+    let key = setup.bench.key.clone();
     let own = [("x-byok-openai", "sk-mine")];
-    let mut line = house.try_line(&key, "uid=ann&client_device_id=b", &own).await.unwrap().ready().await;
+    let mut line = setup.try_line(&key, "uid=ann&client_device_id=b", &own).await.unwrap().ready().await;
     line.send_bytes(vec![128; 16_000]).await;
     assert_eq!(line.until("segments").await[0]["text"], "word0");
     assert_eq!(*engine.own_keys.lock().unwrap(), [true], "the key reaches the engine");

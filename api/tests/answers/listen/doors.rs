@@ -4,33 +4,33 @@ use api::{LiveSettings, Scope};
 use axum::http::StatusCode;
 use serde_json::{Value, json};
 
-use super::line::{House, Line, serve};
+use super::line::{Line, Setup, serve};
 use crate::bench::quick;
 
 #[tokio::test]
 async fn everything_that_is_wrong_is_said_before_the_upgrade() {
-    let house = House::new().await;
-    let key = house.bench.key.clone();
-    assert_eq!(house.refusal("lsk_wrong", "uid=ann").await.0, 401);
-    let reader = house.bench.person("ann", &[Scope::ConversationsRead]).await;
-    let (status, body) = house.refusal(&reader, "uid=ann").await;
+    let setup = Setup::new().await;
+    let key = setup.bench.key.clone();
+    assert_eq!(setup.refusal("lsk_wrong", "uid=ann").await.0, 401);
+    let reader = setup.bench.person("ann", &[Scope::ConversationsRead]).await;
+    let (status, body) = setup.refusal(&reader, "uid=ann").await;
     assert_eq!((status, &body["detail"]), (403, &json!("Missing required scope: conversations:write")));
-    assert_eq!(house.refusal(&key, "uid=bob").await.0, 403);
-    let (status, body) = house.refusal(&key, "language=english&codec=mp3").await;
+    assert_eq!(setup.refusal(&key, "uid=bob").await.0, 403);
+    let (status, body) = setup.refusal(&key, "language=english&codec=mp3").await;
     assert_eq!(status, 422);
     let named: Vec<&Value> =
         body["detail"].as_array().unwrap().iter().map(|problem| &problem["loc"]).collect();
     assert_eq!(named, [&json!(["query", "uid"]), &json!(["query", "language"]), &json!(["query", "codec"])]);
-    let plain = house.bench.get("/v4/listen?uid=ann").await;
+    let plain = setup.bench.get("/v4/listen?uid=ann").await;
     assert_eq!(plain.status, StatusCode::UPGRADE_REQUIRED);
-    let no_key = house.bench.ask("", axum::http::Method::GET, "/v4/listen?uid=ann", None).await;
+    let no_key = setup.bench.ask("", axum::http::Method::GET, "/v4/listen?uid=ann", None).await;
     assert_eq!(no_key.status, StatusCode::UNAUTHORIZED);
 }
 
 #[tokio::test]
 async fn a_session_says_how_far_it_is_and_that_nothing_recognizes_speech() {
-    let house = House::new().await;
-    let mut line = house.line("").await;
+    let setup = Setup::new().await;
+    let mut line = setup.line("").await;
     let mut said = Vec::new();
     while said.last() != Some(&json!("ready")) {
         let frame = line.until("service_status").await;
@@ -46,19 +46,19 @@ async fn a_session_says_how_far_it_is_and_that_nothing_recognizes_speech() {
 #[tokio::test]
 async fn sessions_are_bounded_for_a_user_and_for_the_process() {
     let live = LiveSettings { sessions: 4, ..LiveSettings::default() };
-    let house = House::with(api::Settings { live, ..quick() }).await;
-    let key = house.bench.key.clone();
+    let setup = Setup::with(api::Settings { live, ..quick() }).await;
+    let key = setup.bench.key.clone();
     let mut lines = Vec::new();
     for _ in 0..3 {
-        lines.push(house.line("client_device_id=a").await.ready().await);
+        lines.push(setup.line("client_device_id=a").await.ready().await);
     }
-    assert_eq!(house.refusal(&key, "uid=ann").await.0, 429);
-    let bob = house.bench.person("bob", Scope::ALL).await;
-    let _bobs = house.try_line(&bob, "uid=bob", &[]).await.unwrap().ready().await;
-    assert_eq!(house.refusal(&bob, "uid=bob").await.0, 503);
+    assert_eq!(setup.refusal(&key, "uid=ann").await.0, 429);
+    let bob = setup.bench.person("bob", Scope::ALL).await;
+    let _bobs = setup.try_line(&bob, "uid=bob", &[]).await.unwrap().ready().await;
+    assert_eq!(setup.refusal(&bob, "uid=bob").await.0, 503);
     drop(lines);
     for _ in 0..500 {
-        if house.try_line(&key, "uid=ann", &[]).await.is_ok() {
+        if setup.try_line(&key, "uid=ann", &[]).await.is_ok() {
             return;
         }
         tokio::time::sleep(std::time::Duration::from_millis(10)).await;
@@ -68,10 +68,10 @@ async fn sessions_are_bounded_for_a_user_and_for_the_process() {
 
 #[tokio::test]
 async fn a_browsers_key_comes_in_its_first_message() {
-    let house = House::new().await;
+    let setup = Setup::new().await;
     let path = "/v4/web/listen?uid=ann&custom_stt=enabled";
-    let mut line = Line::open(house.addr, path, None, &[]).await.unwrap();
-    line.send(json!({ "type": "auth", "token": house.bench.key })).await;
+    let mut line = Line::open(setup.addr, path, None, &[]).await.unwrap();
+    line.send(json!({ "type": "auth", "token": setup.bench.key })).await;
     assert_eq!(line.next().await.unwrap(), json!({ "type": "auth_response", "success": true }));
     let mut line = line.ready().await;
     line.say(&["Hello from a browser."], 0.0).await;
@@ -81,67 +81,67 @@ async fn a_browsers_key_comes_in_its_first_message() {
         json!({ "type": "suggested_transcript", "segments": [] }),
         json!("auth"),
     ] {
-        let mut line = Line::open(house.addr, path, None, &[]).await.unwrap();
+        let mut line = Line::open(setup.addr, path, None, &[]).await.unwrap();
         line.send(first).await;
         assert_eq!(line.closed().await, 1008);
     }
-    let mut other = Line::open(house.addr, "/v4/web/listen?uid=bob", None, &[]).await.unwrap();
-    other.send(json!({ "type": "auth", "token": house.bench.key })).await;
+    let mut other = Line::open(setup.addr, "/v4/web/listen?uid=bob", None, &[]).await.unwrap();
+    other.send(json!({ "type": "auth", "token": setup.bench.key })).await;
     assert_eq!(other.closed().await, 1008);
-    assert_eq!(house.count("select count(*) from conversations").await, 1);
+    assert_eq!(setup.count("select count(*) from conversations").await, 1);
 }
 
 #[tokio::test]
 async fn a_key_that_is_revoked_ends_its_sessions() {
     let live =
         LiveSettings { key_checked_every: std::time::Duration::from_millis(50), ..LiveSettings::default() };
-    let house = House::with(api::Settings { live, ..quick() }).await;
-    let mut line = house.line("custom_stt=enabled").await.ready().await;
+    let setup = Setup::with(api::Settings { live, ..quick() }).await;
+    let mut line = setup.line("custom_stt=enabled").await.ready().await;
     line.say(&["This is kept."], 0.0).await;
     line.until("segments").await;
-    house.bench.run("update developer_keys set revoked_at = now()").await;
+    setup.bench.run("update developer_keys set revoked_at = now()").await;
     assert_eq!(line.closed().await, 1008);
-    assert_eq!(house.count("select count(*) from conversations where status = 'in_progress'").await, 1);
+    assert_eq!(setup.count("select count(*) from conversations where status = 'in_progress'").await, 1);
 }
 
 #[tokio::test]
 async fn a_user_who_is_deleted_in_mid_session_is_not_kept() {
-    let house = House::new().await;
-    let mut line = house.line("custom_stt=enabled").await.ready().await;
+    let setup = Setup::new().await;
+    let mut line = setup.line("custom_stt=enabled").await.ready().await;
     line.say(&["First."], 0.0).await;
     line.until("segments").await;
-    house.bench.run("delete from users where user_id = 'ann'").await;
+    setup.bench.run("delete from users where user_id = 'ann'").await;
     line.say(&["Second."], 2.0).await;
     assert_eq!(line.closed().await, 1008);
-    assert_eq!(house.count("select count(*) from conversations").await, 0);
+    assert_eq!(setup.count("select count(*) from conversations").await, 0);
 }
 
 #[tokio::test]
 async fn a_process_that_stops_says_so_and_the_next_one_resumes() {
-    let house = House::new().await;
+    let setup = Setup::new().await;
     let live = LiveSettings::default();
     let (stop, hard) =
         (tokio_util::sync::CancellationToken::new(), tokio_util::sync::CancellationToken::new());
     let running = tokio::spawn(live.live.clone().run(stop.clone(), hard));
     let check: api::CheckUrl = std::sync::Arc::new(|_| true);
     let metrics = api::Metrics::register(&prometheus::Registry::new()).unwrap();
-    let other = ledger::Ledger::new(house.bench.database.options(), crate::bench::few_connections());
+    let other = ledger::Ledger::new(setup.bench.database.options(), crate::bench::few_connections());
     let app = api::router(other, check, api::Settings { live, ..quick() }, metrics);
     let addr = serve(app).await;
     let path = "/v4/listen?uid=ann&custom_stt=enabled";
-    let mut line = Line::open(addr, path, Some(&house.bench.key), &[]).await.unwrap().ready().await;
+    let mut line = Line::open(addr, path, Some(&setup.bench.key), &[]).await.unwrap().ready().await;
     line.say(&["Said to the old process."], 0.0).await;
     line.until("segments").await;
-    let id = house.id_in_progress().await;
+    let id = setup.id_in_progress().await;
     line.say(&["Said at the last moment."], 40.0).await;
     stop.cancel();
     while line.until("service_status").await["status"] != "restarting" {}
     assert_eq!(line.closed().await, 1012);
     running.await.unwrap();
-    let mut line = house.line("custom_stt=enabled").await.ready().await;
+    let mut line = setup.line("custom_stt=enabled").await.ready().await;
     line.say(&["Said to the new one."], 0.0).await;
     line.until("segments").await;
-    let texts = house.texts(&id).await;
+    let texts = setup.texts(&id).await;
     assert_eq!(texts.first().map(String::as_str), Some("Said to the old process."));
     assert!(texts.iter().any(|text| text.contains("new one")), "{texts:?}");
 }

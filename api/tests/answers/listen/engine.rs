@@ -1,4 +1,4 @@
-//! A speech engine that hears a word a second, and does as it is told.
+//! A speech engine that recognizes a word a second, or what the test scripts.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

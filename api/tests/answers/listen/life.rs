@@ -4,13 +4,13 @@ use axum::http::Method;
 use job::Queue;
 use serde_json::{Value, json};
 
-use super::line::House;
+use super::line::Setup;
 use crate::bench::P;
 
 #[tokio::test]
 async fn words_are_stored_shown_and_after_silence_processed() {
-    let house = House::new().await;
-    let mut line = house.line("custom_stt=enabled&conversation_timeout=2&language=multi").await.ready().await;
+    let setup = Setup::new().await;
+    let mut line = setup.line("custom_stt=enabled&conversation_timeout=2&language=multi").await.ready().await;
     line.say(&["Buy milk", "and bread tomorrow."], 100.0).await;
     let shown = line.until("segments").await;
     assert_eq!(shown.as_array().unwrap().len(), 1, "one speaker, one segment: {shown}");
@@ -19,46 +19,46 @@ async fn words_are_stored_shown_and_after_silence_processed() {
     assert_eq!((&segment["speaker"], &segment["speaker_id"]), (&json!("SPEAKER_00"), &json!(0)));
     assert_eq!((&segment["start"], &segment["end"]), (&json!(0.0), &json!(2.0)));
     assert_eq!((&segment["is_user"], &segment["stt_provider"]), (&json!(true), &json!("client")));
-    let id = house.id_in_progress().await;
+    let id = setup.id_in_progress().await;
     line.say(&["Thank you."], 103.0).await;
     let grown = line.until("segments").await;
     assert_eq!(grown[0]["id"], segment["id"], "it comes again under its id");
     assert_eq!(grown[0]["text"], "Buy milk and bread tomorrow. Thank you.");
-    assert_eq!(house.bench.get(&format!("{P}/conversations")).await.body, json!([]), "not listed yet");
+    assert_eq!(setup.bench.get(&format!("{P}/conversations")).await.body, json!([]), "not listed yet");
 
     let started = line.until("memory_processing_started").await;
     assert_eq!((&started["memory"]["id"], &started["memory"]["status"]), (&json!(id), &json!("processing")));
     assert_eq!(started["memory"]["language"], "multi");
-    let poll = house.bench.get(&format!("/v1/conversations/{id}/finalization")).await.body;
+    let poll = setup.bench.get(&format!("/v1/conversations/{id}/finalization")).await.body;
     assert_eq!(poll["status"], "queued", "{poll}");
     let live = "select count(*) from finalization_jobs where origin = 'live' and not force_process \
          and queue = 'finalization'";
-    assert_eq!(house.count(live).await, 1);
-    assert_eq!(house.bench.complete_all(Queue::Finalization).await, 1);
+    assert_eq!(setup.count(live).await, 1);
+    assert_eq!(setup.bench.complete_all(Queue::Finalization).await, 1);
     let created = line.until("memory_created").await;
     assert_eq!((&created["memory"]["id"], &created["messages"]), (&json!(id), &json!([])));
-    assert_eq!(house.texts(&id).await, ["Buy milk and bread tomorrow. Thank you."]);
+    assert_eq!(setup.texts(&id).await, ["Buy milk and bread tomorrow. Thank you."]);
 
     line.say(&["Something else."], 200.0).await;
     line.until("segments").await;
-    let next = house.id_in_progress().await;
+    let next = setup.id_in_progress().await;
     assert_ne!(next, id, "the socket goes on with another conversation");
     drop(line);
-    let mut again = house.line("custom_stt=enabled").await;
+    let mut again = setup.line("custom_stt=enabled").await;
     assert_eq!(again.until("last_memory").await["memory_id"], id);
 }
 
 #[tokio::test]
 async fn a_conversation_is_ended_on_request_with_everything_that_was_said() {
-    let house = House::new().await;
-    let mut line = house.line("custom_stt=enabled").await.ready().await;
-    assert_eq!(house.bench.post("/v1/conversations", json!({})).await.status, 404, "an empty stub is none");
+    let setup = Setup::new().await;
+    let mut line = setup.line("custom_stt=enabled").await.ready().await;
+    assert_eq!(setup.bench.post("/v1/conversations", json!({})).await.status, 404, "an empty stub is none");
     for number in 0..5 {
         line.say(&[&format!("Word{number}")], f64::from(number)).await;
     }
     line.until("segments").await;
     let meeting = json!({ "calendar_meeting_context": { "title": "Standup" } });
-    let ended = house.bench.post("/v1/conversations", meeting).await;
+    let ended = setup.bench.post("/v1/conversations", meeting).await;
     assert_eq!(ended.status, 200, "{ended:?}");
     let conversation = &ended.body["conversation"];
     assert_eq!((&conversation["status"], &ended.body["messages"]), (&json!("processing"), &json!([])));
@@ -68,26 +68,26 @@ async fn a_conversation_is_ended_on_request_with_everything_that_was_said() {
     assert_eq!(line.until("memory_processing_started").await["memory"]["id"], conversation["id"]);
     let meeting = "select count(*) from conversations \
          where external_data -> 'calendar_meeting_context' ->> 'title' = 'Standup'";
-    assert_eq!(house.count(meeting).await, 1);
-    let none = house.bench.post("/v1/conversations", json!({})).await;
+    assert_eq!(setup.count(meeting).await, 1);
+    let none = setup.bench.post("/v1/conversations", json!({})).await;
     assert_eq!(
         (none.status.as_u16(), &none.body["detail"]),
         (404, &json!("Conversation in progress not found"))
     );
     line.say(&["And on."], 300.0).await;
     line.until("segments").await;
-    assert_ne!(json!(house.id_in_progress().await), conversation["id"]);
+    assert_ne!(json!(setup.id_in_progress().await), conversation["id"]);
 }
 
 #[tokio::test]
 async fn two_requests_at_once_end_one_conversation() {
-    let house = House::new().await;
-    let mut line = house.line("custom_stt=enabled").await.ready().await;
+    let setup = Setup::new().await;
+    let mut line = setup.line("custom_stt=enabled").await.ready().await;
     line.say(&["Only once."], 0.0).await;
     line.until("segments").await;
     let (one, two) = tokio::join!(
-        house.bench.post("/v1/conversations", json!({})),
-        house.bench.post("/v1/conversations", json!({})),
+        setup.bench.post("/v1/conversations", json!({})),
+        setup.bench.post("/v1/conversations", json!({})),
     );
     let ids: Vec<Value> = [one, two]
         .into_iter()
@@ -95,53 +95,53 @@ async fn two_requests_at_once_end_one_conversation() {
         .map(|answer| answer.body["conversation"]["id"].clone())
         .collect();
     assert!(!ids.is_empty() && ids.iter().all(|id| *id == ids[0]), "{ids:?}");
-    assert_eq!(house.count("select count(*) from finalization_jobs").await, 1);
+    assert_eq!(setup.count("select count(*) from finalization_jobs").await, 1);
 }
 
 #[tokio::test]
 async fn a_client_that_comes_back_goes_on_and_its_older_socket_is_closed() {
-    let house = House::new().await;
-    let mut old = house.line("custom_stt=enabled&client_device_id=ios_1").await.ready().await;
+    let setup = Setup::new().await;
+    let mut old = setup.line("custom_stt=enabled&client_device_id=ios_1").await.ready().await;
     old.say(&["Before the tunnel."], 0.0).await;
     let first = old.until("segments").await;
-    let mut young = house.line("custom_stt=enabled&client_device_id=ios_1").await.ready().await;
+    let mut young = setup.line("custom_stt=enabled&client_device_id=ios_1").await.ready().await;
     young.say(&["After the tunnel."], 0.0).await;
     let second = young.until("segments").await;
     assert!(second[0]["start"].as_f64() > first[0]["start"].as_f64(), "the clock goes on");
     old.say(&["Too late."], 3.0).await;
     assert_eq!(old.closed().await, 1001);
-    let id = house.id_in_progress().await;
-    assert_eq!(house.texts(&id).await, ["Before the tunnel.", "After the tunnel."]);
-    let mut other = house.line("custom_stt=enabled&client_device_id=ios_2").await.ready().await;
+    let id = setup.id_in_progress().await;
+    assert_eq!(setup.texts(&id).await, ["Before the tunnel.", "After the tunnel."]);
+    let mut other = setup.line("custom_stt=enabled&client_device_id=ios_2").await.ready().await;
     other.say(&["Another device."], 0.0).await;
     other.until("segments").await;
-    assert_ne!(house.id_in_progress().await, id);
+    assert_ne!(setup.id_in_progress().await, id);
 }
 
 #[tokio::test]
 async fn segments_with_ids_of_the_clients_own_are_stored_once_however_often_they_are_sent() {
-    let house = House::new().await;
+    let setup = Setup::new().await;
     let said = |text: &str| {
         json!({ "type": "suggested_transcript", "stt_provider": "apple", "segments": [
         { "id": "mine-1", "text": text, "start": 0, "end": 1, "speaker": "SPEAKER_01" },
         { "id": "mine-2", "text": "Two.", "start": 1, "end": 2 },
     ] })
     };
-    let mut line = house.line("custom_stt=enabled").await.ready().await;
+    let mut line = setup.line("custom_stt=enabled").await.ready().await;
     line.send(said("On")).await;
     line.until("segments").await;
     drop(line);
-    let mut line = house.line("custom_stt=enabled").await.ready().await;
+    let mut line = setup.line("custom_stt=enabled").await.ready().await;
     line.send(said("One.")).await;
     let shown = line.until("segments").await;
     assert_eq!((&shown[0]["id"], &shown[0]["stt_provider"]), (&json!("mine-1"), &json!("apple")));
-    assert_eq!(house.texts(&house.id_in_progress().await).await, ["One.", "Two."]);
+    assert_eq!(setup.texts(&setup.id_in_progress().await).await, ["One.", "Two."]);
 }
 
 #[tokio::test]
 async fn frames_that_are_no_use_change_nothing() {
-    let house = House::new().await;
-    let mut line = house.line("custom_stt=enabled").await.ready().await;
+    let setup = Setup::new().await;
+    let mut line = setup.line("custom_stt=enabled").await.ready().await;
     for frame in [
         json!("text"),
         json!({ "type": "from_the_future", "x": 1 }),
@@ -161,15 +161,15 @@ async fn frames_that_are_no_use_change_nothing() {
     line.send_bytes(vec![0, 0]).await;
     line.say(&["Still here."], 0.0).await;
     assert_eq!(line.until("segments").await[0]["text"], "Still here.");
-    assert_eq!(house.texts(&house.id_in_progress().await).await, ["Still here."]);
+    assert_eq!(setup.texts(&setup.id_in_progress().await).await, ["Still here."]);
 }
 
 #[tokio::test]
 async fn a_speaker_is_assigned_to_a_person_of_the_users_and_to_nobody_elses() {
-    let house = House::new().await;
-    let made = house.bench.post("/v1/users/me/people", json!({ "name": "Maria" })).await;
+    let setup = Setup::new().await;
+    let made = setup.bench.post("/v1/users/me/people", json!({ "name": "Maria" })).await;
     let maria = made.body["id"].as_str().unwrap().to_owned();
-    let mut line = house.line("custom_stt=enabled").await.ready().await;
+    let mut line = setup.line("custom_stt=enabled").await.ready().await;
     line.send(json!({ "type": "suggested_transcript", "segments": [
         { "id": "a", "text": "I am Maria.", "start": 0, "end": 1, "speaker": "SPEAKER_01" },
         { "id": "b", "text": "I am not.", "start": 1, "end": 2, "speaker": "SPEAKER_02" },
@@ -181,10 +181,10 @@ async fn a_speaker_is_assigned_to_a_person_of_the_users_and_to_nobody_elses() {
             "person_name": "Maria", "segment_ids": ["a"] });
         line.send(assigned).await;
     }
-    let id = house.id_in_progress().await;
+    let id = setup.id_in_progress().await;
     let path = format!("{P}/conversations/{id}?include_transcript=true");
     for _ in 0..500 {
-        let shown = house.bench.ask(&house.bench.key, Method::GET, &path, None).await.body;
+        let shown = setup.bench.ask(&setup.bench.key, Method::GET, &path, None).await.body;
         let names: Vec<Value> = shown["transcript_segments"]
             .as_array()
             .unwrap()

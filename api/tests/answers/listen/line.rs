@@ -17,12 +17,12 @@ use crate::bench::{Bench, quick};
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A service that listens on an address of its own.
-pub(super) struct House {
+pub(super) struct Setup {
     pub(super) bench: Bench,
     pub(super) addr: SocketAddr,
 }
 
-impl House {
+impl Setup {
     pub(super) async fn new() -> Self {
         Self::with(quick()).await
     }

@@ -11,7 +11,7 @@ use super::pattern::Pattern;
 use super::text::{Sentence, content_stems, pattern, sentences};
 use super::{items, overview};
 
-/// Longer lists are cut: nobody reads on.
+/// Longer lists are cut: they are not read to the end.
 const MOST: usize = 12;
 
 static DECISION: LazyLock<Pattern> = LazyLock::new(|| {
@@ -99,7 +99,7 @@ fn decisions(sentences: &[Sentence<'_>]) -> Vec<String> {
     decided.map(|sentence| overview::plain(&sentence.text)).take(MOST).collect()
 }
 
-/// Questions with a subject that nobody answers: the next sentence is another question, or there is none,
+/// Questions with a subject that are not answered: the next sentence is another question, or there is none,
 /// or it says that the answer is not known.
 fn questions(sentences: &[Sentence<'_>]) -> Vec<String> {
     let asks =

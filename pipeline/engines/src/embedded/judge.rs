@@ -24,7 +24,7 @@ const FEWEST_FOREIGN_WORDS: usize = 3;
 pub enum DiscardReason {
     /// No word at all.
     Empty,
-    /// Somebody tries a microphone.
+    /// A microphone test.
     MicTest,
     /// Sounds and courtesies alone.
     Fillers,

@@ -93,7 +93,7 @@ impl Embedded {
         let Some(pool) = &self.pool else { return ready(work().map_err(Failure::from)).boxed() };
         let budget = BUDGET + BUDGET_PER_BYTE * u32::try_from(length).unwrap_or(u32::MAX);
         async move {
-            match pool.run(budget, work).await {
+            match pool.run(budget, length, work).await {
                 Ok(done) => done.map_err(Failure::from),
                 Err(OverBudget) => Err(FailureCode::StageTimeout.into()),
             }
@@ -192,9 +192,10 @@ impl SameThing for Embedded {
 
     fn read(&self, tasks: Vec<String>, facts: Vec<String>) -> BoxFuture<'_, ()> {
         let Some(pool) = &self.pool else { return ready(()).boxed() };
+        let length = tasks.iter().chain(&facts).map(String::len).sum();
         let work = move || same::remember(&tasks, &facts);
         // What is over budget is read where it is compared.
-        pool.run(BUDGET, work).map(drop).boxed()
+        pool.run(BUDGET, length, work).map(drop).boxed()
     }
 }
 

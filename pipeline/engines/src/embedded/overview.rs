@@ -50,7 +50,7 @@ pub(super) struct Next {
     pub(super) zone: Tz,
 }
 
-/// What a stem counts more that is in a task or in an event, up to [`TOLD`] of each.
+/// How much more a stem counts that is in a task or in an event, up to [`TOLD`] of each.
 const IN_TASK: f64 = 0.5;
 const IN_EVENT: f64 = 1.5;
 /// How many tasks, and how many events, an overview tells.
@@ -109,7 +109,7 @@ impl Next {
         told
     }
 
-    /// Whether a sentence is told with what is to come.
+    /// Whether a sentence repeats what "Next" and "Coming up" say.
     fn tells(&self, stems: &BTreeSet<String>) -> bool {
         self.items.iter().take(TOLD).any(|item| {
             let object = content_stems(&item.description);

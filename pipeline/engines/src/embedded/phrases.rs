@@ -25,7 +25,7 @@ pub(super) struct Phrase {
 /// What a phrase counts whose last word never stands behind an article or the like, so that it may be no noun.
 const UNSHOWN: f64 = 0.7;
 
-/// What a phrase counts that names somebody, or something of which every talk has some.
+/// The weight of a phrase that names a person, or something that every conversation has.
 const VAGUE: f64 = 0.5;
 
 fn is_vague_noun(word: &str) -> bool {
@@ -169,14 +169,14 @@ fn distinct(phrases: impl Iterator<Item = Phrase>, limit: usize) -> Vec<Phrase> 
 }
 
 /// Sum of stem weights over the root of the length; names and the first sentences count more.
-fn scored(run: &[&str], place: usize, weights: &HashMap<String, f64>, language: Language) -> Phrase {
+fn scored(run: &[&str], position: usize, weights: &HashMap<String, f64>, language: Language) -> Phrase {
     let stems: Vec<String> = run
         .iter()
         .map(|word| language.stem(word.rsplit('-').next().unwrap_or(word).to_lowercase().as_str()))
         .collect();
     let said: f64 = stems.iter().filter_map(|stem| weights.get(stem)).sum();
     let named = run.iter().any(|word| word.starts_with(char::is_uppercase));
-    let early = if place < 3 { 1.2 } else { 1.0 };
+    let early = if position < 3 { 1.2 } else { 1.0 };
     let score = said / (run.len() as f64).sqrt() * early * if named { 1.25 } else { 1.0 };
     Phrase { text: run.join(" "), stems, score }
 }

@@ -1,5 +1,5 @@
-//! Words in a talk that are meant for the machine that reads it: "ignore all previous instructions". Rules obey
-//! nobody, but they would take the order for a person's task, so what is planted is not read for tasks and facts.
+//! Words in a talk that are meant for the machine that reads it: "ignore all previous instructions". Rules follow
+//! no orders, but they would take one for the user's task, so what is planted is not read for tasks and facts.
 
 use std::sync::LazyLock;
 

@@ -1,7 +1,7 @@
 //! Whether two action items, or two memories, say the same thing.
 //!
 //! The objects of tasks are compared: every string distance that was tried merges look-alikes. A wrong merge
-//! loses a task, so in doubt two tasks are two. `corpus/same_tasks.txt` is what it is scored on.
+//! loses a task, so unclear pairs stay two tasks. `corpus/same_tasks.txt` is what it is scored on.
 
 mod known;
 mod plain;

@@ -10,7 +10,7 @@ use super::lexicon::task_verbs;
 use super::pattern::Pattern;
 use super::text::pattern;
 
-/// Longer runs of words without a comma or a stop were not written by somebody who uses them.
+/// Longer runs of words without a comma or a stop come from a writer who uses none.
 const UNPUNCTUATED: usize = 9;
 
 /// Words with which a new sentence begins in speech, in the two or three that make it sure.

@@ -1,4 +1,4 @@
-//! What a person is told whose language the rules do not know. An empty list of tasks looks like an answer, and no
+//! The notice for users whose language the rules do not know. An empty list of tasks looks like an answer, and no
 //! field of a conversation says otherwise; so the overview does, in the language of the talk.
 
 use super::capitals;

@@ -12,7 +12,7 @@ use stages::{
 
 use super::answers::{self, Description, Judgement, MemoryList, Reading, Tasks, Text};
 use super::bill::Tokens;
-use super::chat::Question;
+use super::chat::{Question, malformed};
 use super::{OpenAi, prompt, window};
 
 /// What a survey answers for, as the name of its schema.
@@ -109,6 +109,27 @@ impl RunApp for OpenAi {
             Ok(AppResult { app_id: app_id.to_owned(), content })
         })
     }
+
+    fn follows_prompts(&self) -> bool {
+        true
+    }
+
+    fn run_prompt<'a>(
+        &'a self,
+        app_id: &'a str,
+        prompt: &'a str,
+        talk: &'a Talk,
+        structure: &'a Structure,
+    ) -> BoxFuture<'a, Result<AppResult, Failure>> {
+        Box::pin(async move {
+            let instruction = prompt::of_prompt_app(prompt);
+            let data = prompt::structure_data(structure);
+            let question = Question::of::<Text>("trigger_apps", Some(&data), &instruction);
+            let parts: Vec<Text> = self.ask(talk, &question).await?;
+            let content = self.merge_texts(talk, parts, &instruction).await?;
+            Ok(AppResult { app_id: app_id.to_owned(), content })
+        })
+    }
 }
 
 #[derive(Deserialize)]
@@ -133,10 +154,9 @@ impl Embed for OpenAi {
             let input = window::beginning(text, MAX_EMBEDDED_BYTES);
             let request = json!({"model": &*self.embed_model, "input": [input], "encoding_format": "float"});
             let body = self.line.post("embed", "embeddings", &request).await.map_err(Failure::from)?;
-            let answer: Embeddings =
-                serde_json::from_slice(&body).map_err(|_| FailureCode::ModelMalformed)?;
+            let answer: Embeddings = serde_json::from_slice(&body).map_err(|_| malformed())?;
             self.count("embed", &answer.usage);
-            let first = answer.data.into_iter().next().ok_or(FailureCode::ModelMalformed)?;
+            let first = answer.data.into_iter().next().ok_or_else(malformed)?;
             Ok(Embedding { model: self.embed_id.to_string(), vector: first.embedding })
         })
     }

@@ -11,7 +11,7 @@ use stages::{EventDraft, ItemDraft, MemoryDraft, Structure, Survey, Verdict};
 
 use super::{schema, when};
 
-/// The length of an event of which nobody said it.
+/// The length of an event without a stated one.
 const DEFAULT_MINUTES: i32 = 30;
 
 /// Whether a talk is worth keeping.
@@ -19,7 +19,7 @@ const DEFAULT_MINUTES: i32 = 30;
 pub(super) struct Judgement {
     /// One short sentence.
     #[serde(default)]
-    #[expect(dead_code, reason = "written first so that the verdict follows from it; nobody reads it")]
+    #[expect(dead_code, reason = "written first so that the verdict follows from it; it is not read")]
     reason: String,
     /// false only for noise.
     keep: bool,

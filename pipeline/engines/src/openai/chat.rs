@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use futures::{StreamExt, TryStreamExt, stream};
-use job::FailureCode;
+use job::{ErrorClass, FailureCode};
 use records::Talk;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -13,7 +13,7 @@ use stages::Failure;
 
 use super::bill::Tokens;
 use super::complaint::Field;
-use super::line::Unanswered;
+use super::line::{Unanswered, not_understood};
 use super::manner::{Format, Manner, Manners};
 use super::prompt::Transcript;
 use super::{OpenAi, prompt, schema, window};
@@ -32,7 +32,7 @@ pub(super) struct Question<'a> {
     pub(super) name: &'static str,
     /// The shape of the answer.
     pub(super) schema: Value,
-    /// What is told besides the talk.
+    /// What is sent besides the talk.
     pub(super) data: Option<&'a Value>,
     /// The question itself.
     pub(super) text: &'a str,
@@ -140,12 +140,11 @@ impl OpenAi {
     ) -> Result<T, Failure> {
         let text = self.marks.user_text(transcript, part, question.data, question.text);
         let body = self.converse(question, &text, context, rest).await?;
-        let completion: Completion =
-            serde_json::from_slice(&body).map_err(|_| FailureCode::ModelMalformed)?;
+        let completion: Completion = serde_json::from_slice(&body).map_err(|_| malformed())?;
         self.count(question.stage, &completion.usage);
         let text = content_of(completion)?;
-        let object = object_in(&text).ok_or(FailureCode::ModelMalformed)?;
-        Ok(serde_json::from_str(object).map_err(|_| FailureCode::ModelMalformed)?)
+        let object = object_in(&text).ok_or_else(malformed)?;
+        serde_json::from_str(object).map_err(|_| malformed())
     }
 
     /// Asks `text`, which was made for `context` and has `rest` beside a part of the talk, in the known manner, and in the next one as
@@ -165,12 +164,13 @@ impl OpenAi {
                     self.manners.remember(manner);
                     return Ok(body);
                 }
-                Err(Unanswered::NotUnderstood(complaint)) => {
+                Err(Unanswered::NotUnderstood(complaint, status)) => {
                     if complaint == Some(Field::Length) {
                         // The next attempt reads smaller parts.
                         self.window.shrink(context, rest);
                     }
-                    manner = Manners::next(manner, complaint).ok_or(FailureCode::ModelRejected)?;
+                    manner =
+                        Manners::next(manner, complaint).ok_or_else(|| not_understood(complaint, status))?;
                 }
                 Err(Unanswered::Failed(failure)) => return Err(failure),
             }
@@ -204,22 +204,28 @@ fn head_tokens(talk: &Talk) -> u32 {
     window::tokens(&prompt::head(talk).to_string())
 }
 
-/// A server that does not enforce the schema is at least told of it.
+/// A server that does not enforce the schema at least receives it in the prompt.
 fn spelt_out(question: &Question<'_>, text: &str) -> String {
     let Question { name, schema, .. } = question;
     format!("{text}\n\nAnswer with one JSON object of this JSON schema `{name}` and nothing else:\n{schema}")
 }
 
-fn content_of(completion: Completion) -> Result<String, FailureCode> {
-    let choice = completion.choices.into_iter().next().ok_or(FailureCode::ModelMalformed)?;
+fn content_of(completion: Completion) -> Result<String, Failure> {
+    let filtered = || Failure::of_class(FailureCode::ModelRejected, ErrorClass::ContentFilter);
+    let choice = completion.choices.into_iter().next().ok_or_else(malformed)?;
     let refused = choice.message.refusal.is_some_and(|refusal| !refusal.is_empty());
     match choice.finish_reason.as_deref() {
-        Some("content_filter") => Err(FailureCode::ModelRejected),
-        _ if refused => Err(FailureCode::ModelRejected),
+        Some("content_filter") => Err(filtered()),
+        _ if refused => Err(filtered()),
         // Cut in the middle: what parses by luck is still not the whole answer.
-        Some("length") => Err(FailureCode::ModelMalformed),
-        _ => choice.message.content.and_then(Content::text).ok_or(FailureCode::ModelMalformed),
+        Some("length") => Err(Failure::of_class(FailureCode::ModelMalformed, ErrorClass::Cut)),
+        _ => choice.message.content.and_then(Content::text).ok_or_else(malformed),
     }
+}
+
+/// An answer without the agreed form.
+pub(super) fn malformed() -> Failure {
+    Failure::of_class(FailureCode::ModelMalformed, ErrorClass::Malformed)
 }
 
 /// From the first `{` to the last `}` of an answer: models without a JSON mode fence their object, or think aloud

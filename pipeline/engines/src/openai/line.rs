@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use job::FailureCode;
+use job::{ErrorClass, FailureCode};
 use serde_json::Value;
 use stages::Failure;
 use upstream::{Patience, Unanswered as LineFailure};
@@ -17,7 +17,7 @@ use super::server::{Fault, Server};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unanswered {
     /// The server may merely not know a field of the request, perhaps this one.
-    NotUnderstood(Option<Field>),
+    NotUnderstood(Option<Field>, u16),
     /// Anything else.
     Failed(Failure),
 }
@@ -25,7 +25,7 @@ pub(super) enum Unanswered {
 impl From<Unanswered> for Failure {
     fn from(unanswered: Unanswered) -> Self {
         match unanswered {
-            Unanswered::NotUnderstood(_) => FailureCode::ModelRejected.into(),
+            Unanswered::NotUnderstood(field, status) => not_understood(field, status),
             Unanswered::Failed(failure) => failure,
         }
     }
@@ -71,14 +71,29 @@ impl Line {
             LineFailure::CircuitOpen(wait) => {
                 Unanswered::Failed(Failure::while_open(FailureCode::ModelUnavailable, wait))
             }
-            LineFailure::Failed { fault: Fault::NotUnderstood(field), .. } => {
-                Unanswered::NotUnderstood(field)
+            LineFailure::Failed { fault: Fault::NotUnderstood(field, status), .. } => {
+                Unanswered::NotUnderstood(field, status)
             }
-            LineFailure::Failed { fault: Fault::Failed { code, retry_after, .. }, open_for } => {
-                Unanswered::Failed(failure(code, retry_after, open_for))
-            }
+            LineFailure::Failed {
+                fault: Fault::Failed { code, retry_after, class, http_status, .. },
+                open_for,
+            } => Unanswered::Failed(Failure {
+                class: Some(class),
+                http_status,
+                ..failure(code, retry_after, open_for)
+            }),
         })
     }
+}
+
+/// The server takes the request in no manner.
+pub(super) fn not_understood(field: Option<Field>, http_status: u16) -> Failure {
+    let class = match (field, http_status) {
+        (Some(Field::Length), _) => ErrorClass::TooLong,
+        (_, 404) => ErrorClass::ModelNotFound,
+        _ => ErrorClass::BadRequest,
+    };
+    Failure { http_status: Some(http_status), ..Failure::of_class(FailureCode::ModelRejected, class) }
 }
 
 /// While the circuit is open, an unavailable server costs the job no attempt.

@@ -2,13 +2,12 @@
 //! found (items, memories, events) is put together by rule, what was written (descriptions, an app's text) by
 //! the model, which reads what it wrote and not the talk again.
 
-use job::FailureCode;
 use records::{Folder, Talk};
 use serde_json::{Value, json};
 use stages::{Failure, Structure, Survey};
 
 use super::answers::{Merged, Text, events_of};
-use super::chat::Question;
+use super::chat::{Question, malformed};
 use super::{OpenAi, prompt, window};
 
 /// About what one part's description takes.
@@ -35,7 +34,7 @@ impl OpenAi {
             }
             parts = merged;
         }
-        let whole = parts.pop().ok_or(FailureCode::ModelMalformed)?;
+        let whole = parts.pop().ok_or_else(malformed)?;
         Ok(Structure { events: if events.is_empty() { whole.events } else { events }, ..whole })
     }
 
@@ -50,7 +49,7 @@ impl OpenAi {
         let memories: Option<Vec<_>> = parts.iter().map(|part| part.memories.clone()).collect();
         let structures: Option<Vec<_>> = parts.into_iter().map(|part| part.structure).collect();
         if items.is_none() && memories.is_none() && structures.is_none() {
-            return Err(FailureCode::ModelMalformed.into());
+            return Err(malformed());
         }
         let structure = match structures {
             Some(structures) => Some(self.merge("survey", talk, structures, folders).await?),

@@ -43,6 +43,11 @@ pub(super) fn survey() -> String {
     [SURVEY, DESCRIBE, ITEMS, MEMORIES].map(str::trim_end).join("\n\n")
 }
 
+/// The question of a prompt app: words of its owner's, whom the user trusts no further than this.
+pub(super) fn of_prompt_app(prompt: &str) -> String {
+    format!("{}\n\n{prompt}", include_str!("../../prompts/app_prompt.md").trim_end())
+}
+
 /// What makes one answer of an app of those about a talk's parts.
 pub(super) fn app_merge(question: &str) -> String {
     [APP_MERGE, question].map(str::trim_end).join("\n\n")
@@ -66,8 +71,8 @@ const NAME_BYTES: usize = 80;
 const PARTICIPANTS: usize = 40;
 const NAMES_BYTES: usize = 1_000;
 
-/// Derives the marks around talks: the same for every call about one talk, and unguessable to whoever
-/// speaks in it, so that nobody can talk their way out of the data.
+/// Derives the marks around talks: the same for every call about one talk, and unguessable to a speaker
+/// in it, so that no words can break out of the data.
 #[derive(Clone)]
 pub(super) struct Marks {
     key: [u8; 32],
@@ -129,7 +134,7 @@ impl Transcript {
     }
 }
 
-/// What is known of a talk beside its words. What nobody told is left out.
+/// What is known of a talk beside its words. Unknown fields are left out.
 pub(super) fn head(talk: &Talk) -> Value {
     let began = talk.started_at.with_timezone(&talk.time_zone);
     let began = began.format("%A %Y-%m-%dT%H:%M").to_string();
@@ -200,7 +205,7 @@ pub(super) fn parts_data(parts: &[Structure], folders: &[Folder]) -> Value {
     json!({"folders": numbered(folders), "parts": parts.iter().map(part).collect::<Vec<_>>()})
 }
 
-/// What an app is told besides the talk: a model wrote it from what people said.
+/// What an app receives besides the talk: a model wrote it from what people said.
 pub(super) fn structure_data(structure: &Structure) -> Value {
     json!({"title": structure.title, "overview": structure.overview})
 }

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use job::FailureCode;
+use job::{ErrorClass, FailureCode};
 use reqwest::header::{AUTHORIZATION, HeaderValue};
 use reqwest::{Client, Response, StatusCode, Url};
 use secrecy::SecretString;
@@ -22,7 +22,7 @@ const MAX_COMPLAINT_BYTES: usize = 64 * 1024;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
     /// 400, 404 or 422: the server may merely not know a field of the request, perhaps this one.
-    NotUnderstood(Option<Field>),
+    NotUnderstood(Option<Field>, u16),
     /// Anything else.
     Failed {
         /// Why.
@@ -31,23 +31,27 @@ pub(super) enum Fault {
         retry_after: Option<Duration>,
         /// Whether the same request may be answered a moment later.
         passing: bool,
+        /// What the answer was.
+        class: ErrorClass,
+        /// Its status, where there was an answer.
+        http_status: Option<u16>,
     },
-}
-
-impl Fault {
-    fn lasting(code: FailureCode) -> Self {
-        Self::Failed { code, retry_after: None, passing: false }
-    }
 }
 
 impl upstream::Fault for Fault {
     fn silent() -> Self {
-        Self::lasting(FailureCode::ModelTimeout)
+        Self::Failed {
+            code: FailureCode::ModelTimeout,
+            retry_after: None,
+            passing: false,
+            class: ErrorClass::Timeout,
+            http_status: None,
+        }
     }
 
     fn outcome(&self) -> &'static str {
         match self {
-            Self::NotUnderstood(_) => "not_understood",
+            Self::NotUnderstood(..) => "not_understood",
             Self::Failed { code, .. } => code.as_str(),
         }
     }
@@ -111,23 +115,39 @@ impl Server {
     async fn fault_of_answer(&self, status: StatusCode, response: Response) -> Fault {
         let retry_after = asked_for(response.headers());
         let complaint = Complaint::read(&read(response, MAX_COMPLAINT_BYTES).await.unwrap_or_default());
-        let passing = |code| Fault::Failed { code, retry_after, passing: true };
+        let http_status = Some(status.as_u16());
+        let fault = |code, class, passing| Fault::Failed { code, retry_after, passing, class, http_status };
         match status {
             StatusCode::BAD_REQUEST | StatusCode::NOT_FOUND | StatusCode::UNPROCESSABLE_ENTITY => {
-                Fault::NotUnderstood(complaint.field())
+                Fault::NotUnderstood(complaint.field(), status.as_u16())
             }
-            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN if self.users_key => {
-                Fault::lasting(FailureCode::ByokKeyRejected)
+            StatusCode::UNAUTHORIZED if self.users_key => {
+                fault(FailureCode::ByokKeyRejected, ErrorClass::KeyRejected, false)
             }
-            // No credit left: it says 429, and means that nobody need ask again soon.
+            StatusCode::FORBIDDEN if self.users_key => {
+                fault(FailureCode::ByokKeyRejected, ErrorClass::Forbidden, false)
+            }
+            StatusCode::UNAUTHORIZED => fault(FailureCode::ModelRejected, ErrorClass::KeyRejected, false),
+            StatusCode::FORBIDDEN => fault(FailureCode::ModelRejected, ErrorClass::Forbidden, false),
+            // No credit left: it says 429, and there is no point in asking again soon.
             StatusCode::TOO_MANY_REQUESTS if complaint.is_about_credit() => {
-                Fault::Failed { code: FailureCode::ModelRejected, retry_after, passing: false }
+                fault(FailureCode::ModelRejected, ErrorClass::QuotaExhausted, false)
             }
-            StatusCode::TOO_MANY_REQUESTS => passing(FailureCode::ModelRateLimited),
-            StatusCode::REQUEST_TIMEOUT | StatusCode::GATEWAY_TIMEOUT => passing(FailureCode::ModelTimeout),
-            StatusCode::CONFLICT => passing(FailureCode::ModelUnavailable),
-            status if status.is_server_error() => passing(FailureCode::ModelUnavailable),
-            _ => Fault::lasting(FailureCode::ModelRejected),
+            StatusCode::PAYMENT_REQUIRED => {
+                fault(FailureCode::ModelRejected, ErrorClass::QuotaExhausted, false)
+            }
+            StatusCode::PAYLOAD_TOO_LARGE => fault(FailureCode::ModelRejected, ErrorClass::TooLong, false),
+            StatusCode::TOO_MANY_REQUESTS => {
+                fault(FailureCode::ModelRateLimited, ErrorClass::RateLimited, true)
+            }
+            StatusCode::REQUEST_TIMEOUT | StatusCode::GATEWAY_TIMEOUT => {
+                fault(FailureCode::ModelTimeout, ErrorClass::Timeout, true)
+            }
+            StatusCode::CONFLICT => fault(FailureCode::ModelUnavailable, ErrorClass::ServerError, true),
+            status if status.is_server_error() => {
+                fault(FailureCode::ModelUnavailable, ErrorClass::ServerError, true)
+            }
+            _ => fault(FailureCode::ModelRejected, ErrorClass::BadRequest, false),
         }
     }
 }
@@ -138,13 +158,22 @@ fn bearer(key: &SecretString) -> Result<HeaderValue, BadConfig> {
 
 /// A connection that could not be made, or that broke.
 fn fault_of_error(error: &reqwest::Error) -> Fault {
-    let code = if error.is_timeout() { FailureCode::ModelTimeout } else { FailureCode::ModelUnavailable };
-    Fault::Failed { code, retry_after: None, passing: true }
+    let (code, class) = match error.is_timeout() {
+        true => (FailureCode::ModelTimeout, ErrorClass::Timeout),
+        false => (FailureCode::ModelUnavailable, ErrorClass::Unreachable),
+    };
+    Fault::Failed { code, retry_after: None, passing: true, class, http_status: None }
 }
 
 async fn read(response: Response, most: usize) -> Result<Vec<u8>, Fault> {
     read_at_most(response, most).await.map_err(|broken| match broken {
-        Broken::TooLong => Fault::lasting(FailureCode::ModelMalformed),
+        Broken::TooLong => Fault::Failed {
+            code: FailureCode::ModelMalformed,
+            retry_after: None,
+            passing: false,
+            class: ErrorClass::Malformed,
+            http_status: None,
+        },
         Broken::Connection(error) => fault_of_error(&error),
     })
 }

@@ -8,7 +8,7 @@ use records::{Talk, Timestamp};
 const END_OF_DAY: (u32, u32) = (23, 59);
 
 /// The moment of `local`, a date or time of the talk's time zone. The model must name `words` for it; whether
-/// somebody said them is not looked up.
+/// they were really said is not checked.
 pub(super) fn resolve(words: Option<&str>, local: Option<&str>, talk: &Talk) -> Option<Timestamp> {
     words.filter(|words| !words.trim().is_empty())?;
     to_utc(read(local?.trim())?, talk)

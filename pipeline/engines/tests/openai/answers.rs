@@ -137,8 +137,9 @@ async fn text_is_embedded_and_the_tokens_are_counted() {
     let model = format!("openai:vectors@{}", world.address);
     assert_eq!((embedding.model.as_str(), embedding.vector), (model.as_str(), vec![0.5, -1.0]));
     let stage = EmbedTalk::new(Arc::new(world.engine.clone()));
-    assert_eq!(stage.run(&talk()).await, Err(FailureCode::ModelMalformed.into()), "no vector");
-    assert_eq!(stage.run(&talk()).await, Err(FailureCode::ModelMalformed.into()), "not finite");
+    let code = |failure: stages::Failure| failure.code;
+    assert_eq!(stage.run(&talk()).await.map_err(code), Err(FailureCode::ModelMalformed), "no vector");
+    assert_eq!(stage.run(&talk()).await.map_err(code), Err(FailureCode::ModelMalformed), "not finite");
     assert_eq!(*world.counts.tokens.lock().unwrap(), [("embed", "prompt", 4)]);
     let heard = &world.heard()[0];
     assert_eq!((heard.path.as_str(), &heard.body["model"]), ("/v1/embeddings", &json!("vectors")));

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use axum::http::StatusCode;
 use engines::{BadConfig, OpenAi, OpenAiConfig};
-use job::FailureCode;
+use job::{ErrorClass, FailureCode};
 use secrecy::SecretString;
 use serde_json::{Value, json};
 use stages::{DescribeTalk, Embed, Judge, Stage, Verdict};
@@ -14,20 +14,23 @@ use crate::world::{Counts, Reply, World, config, description, says, says_text, s
 
 #[tokio::test]
 async fn every_failure_of_a_server_has_its_code() {
-    for (code, expected, tries) in [
-        (429, FailureCode::ModelRateLimited, 3),
-        (409, FailureCode::ModelUnavailable, 3),
-        (500, FailureCode::ModelUnavailable, 3),
-        (503, FailureCode::ModelUnavailable, 3),
-        (408, FailureCode::ModelTimeout, 3),
-        (504, FailureCode::ModelTimeout, 3),
-        (401, FailureCode::ModelRejected, 1),
-        (402, FailureCode::ModelRejected, 1),
-        (403, FailureCode::ModelRejected, 1),
-        (413, FailureCode::ModelRejected, 1),
+    for (code, expected, class, tries) in [
+        (429, FailureCode::ModelRateLimited, ErrorClass::RateLimited, 3),
+        (409, FailureCode::ModelUnavailable, ErrorClass::ServerError, 3),
+        (500, FailureCode::ModelUnavailable, ErrorClass::ServerError, 3),
+        (503, FailureCode::ModelUnavailable, ErrorClass::ServerError, 3),
+        (408, FailureCode::ModelTimeout, ErrorClass::Timeout, 3),
+        (504, FailureCode::ModelTimeout, ErrorClass::Timeout, 3),
+        (401, FailureCode::ModelRejected, ErrorClass::KeyRejected, 1),
+        (402, FailureCode::ModelRejected, ErrorClass::QuotaExhausted, 1),
+        (403, FailureCode::ModelRejected, ErrorClass::Forbidden, 1),
+        (413, FailureCode::ModelRejected, ErrorClass::TooLong, 1),
+        (418, FailureCode::ModelRejected, ErrorClass::BadRequest, 1),
     ] {
         let world = World::new([status(code), status(code), status(code)]).await;
-        assert_eq!(world.engine.judge(&talk()).await, Err(expected.into()), "{code}");
+        let failure = world.engine.judge(&talk()).await.unwrap_err();
+        let seen = (failure.code, failure.class, failure.http_status);
+        assert_eq!(seen, (expected, Some(class), Some(code)), "{code}");
         assert_eq!(world.heard().len(), tries, "{code}");
         let counted = ("detect_discard", expected.as_str());
         assert_eq!(*world.counts.calls.lock().unwrap(), vec![counted; tries]);
@@ -38,28 +41,40 @@ async fn every_failure_of_a_server_has_its_code() {
 async fn an_account_without_credit_is_not_asked_for_again() {
     let empty = json!({"error": {"code": "insufficient_quota"}});
     let world = World::new([Reply::Json(StatusCode::TOO_MANY_REQUESTS, empty)]).await;
-    assert_eq!(world.engine.judge(&talk()).await, Err(FailureCode::ModelRejected.into()));
+    assert_eq!(
+        world.engine.judge(&talk()).await.map_err(|failure| failure.code),
+        Err(FailureCode::ModelRejected)
+    );
     assert_eq!(world.heard().len(), 1);
 }
 
 #[tokio::test]
 async fn a_server_that_never_answers_is_a_timeout_and_one_that_is_gone_is_unavailable() {
     let world = World::with_timeout([Reply::Never, Reply::Never], Duration::from_millis(100)).await;
-    assert_eq!(world.engine.judge(&talk()).await, Err(FailureCode::ModelTimeout.into()));
-    assert_eq!(world.engine.embed("x").await, Err(FailureCode::ModelTimeout.into()));
+    assert_eq!(
+        world.engine.judge(&talk()).await.map_err(|failure| failure.code),
+        Err(FailureCode::ModelTimeout)
+    );
+    assert_eq!(world.engine.embed("x").await.map_err(|failure| failure.code), Err(FailureCode::ModelTimeout));
     // Bound and not listening: nobody else is given its port meanwhile.
     let socket = tokio::net::TcpSocket::new_v4().unwrap();
     socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let closed = socket.local_addr().unwrap();
     let gone = config(&format!("http://{closed}/v1"), Duration::from_secs(20));
     let engine = OpenAi::new(gone, Arc::new(Counts::default()), [0; 32]).unwrap();
-    assert_eq!(engine.judge(&talk()).await, Err(FailureCode::ModelUnavailable.into()));
+    assert_eq!(
+        engine.judge(&talk()).await.map_err(|failure| failure.code),
+        Err(FailureCode::ModelUnavailable)
+    );
 }
 
 #[tokio::test]
 async fn a_redirect_is_not_followed_with_the_key() {
     let world = World::new([Reply::Moved]).await;
-    assert_eq!(world.engine.judge(&talk()).await, Err(FailureCode::ModelRejected.into()));
+    assert_eq!(
+        world.engine.judge(&talk()).await.map_err(|failure| failure.code),
+        Err(FailureCode::ModelRejected)
+    );
     assert_eq!(world.heard().len(), 1);
 }
 
@@ -75,41 +90,57 @@ async fn an_answer_without_the_agreed_shape_is_malformed_and_still_counted() {
         "}{",
     ] {
         let world = World::new([says_text(text)]).await;
-        assert_eq!(world.engine.judge(&talk()).await, Err(FailureCode::ModelMalformed.into()), "{text}");
+        assert_eq!(
+            world.engine.judge(&talk()).await.map_err(|failure| failure.code),
+            Err(FailureCode::ModelMalformed),
+            "{text}"
+        );
         assert_eq!(world.counts.tokens.lock().unwrap().len(), 3);
     }
     for reply in
         [Reply::Raw("<html>busy</html>"), Reply::Raw(""), Reply::Json(StatusCode::OK, json!({"choices": []}))]
     {
         let world = World::new([reply]).await;
-        assert_eq!(world.engine.judge(&talk()).await, Err(FailureCode::ModelMalformed.into()));
+        assert_eq!(
+            world.engine.judge(&talk()).await.map_err(|failure| failure.code),
+            Err(FailureCode::ModelMalformed)
+        );
     }
     let mut empty = description();
     empty["title"] = json!("https://evil.example");
     let world = World::new([says(&empty)]).await;
     let stage = DescribeTalk::new(Arc::new(world.engine.clone()));
-    assert_eq!(stage.run((&talk(), &[], None)).await, Err(FailureCode::ModelMalformed.into()));
+    let failed = stage.run((&talk(), &[], None)).await;
+    assert_eq!(failed.map_err(|failure| failure.code), Err(FailureCode::ModelMalformed));
 }
 
 #[tokio::test]
 async fn a_cut_answer_is_malformed_and_a_refusal_is_a_rejection() {
     let choice = |choice: Value| Reply::Json(StatusCode::OK, json!({"choices": [choice]}));
     let good = "{\"reason\": \"\", \"keep\": true}";
+    let (malformed, rejected) = (FailureCode::ModelMalformed, FailureCode::ModelRejected);
     let cases = [
-        (json!({"message": {"content": good}, "finish_reason": "length"}), FailureCode::ModelMalformed),
-        (json!({"message": {"content": null}, "finish_reason": "tool_calls"}), FailureCode::ModelMalformed),
+        (json!({"message": {"content": good}, "finish_reason": "length"}), malformed, ErrorClass::Cut),
+        (
+            json!({"message": {"content": null}, "finish_reason": "tool_calls"}),
+            malformed,
+            ErrorClass::Malformed,
+        ),
         (
             json!({"message": {"content": good}, "finish_reason": "content_filter"}),
-            FailureCode::ModelRejected,
+            rejected,
+            ErrorClass::ContentFilter,
         ),
         (
             json!({"message": {"content": null, "refusal": "I cannot"}, "finish_reason": "stop"}),
-            FailureCode::ModelRejected,
+            rejected,
+            ErrorClass::ContentFilter,
         ),
     ];
-    for (answer, expected) in cases {
+    for (answer, code, class) in cases {
         let world = World::new([choice(answer.clone())]).await;
-        assert_eq!(world.engine.judge(&talk()).await, Err(expected.into()), "{answer}");
+        let failure = world.engine.judge(&talk()).await.unwrap_err();
+        assert_eq!((failure.code, failure.class), (code, Some(class)), "{answer}");
     }
 }
 
@@ -140,7 +171,10 @@ async fn a_server_without_any_json_mode_may_fence_its_answer() {
 async fn what_every_way_to_ask_is_refused_for_is_a_rejection_and_teaches_nothing() {
     let good = json!({"reason": "", "keep": true});
     let world = World::new([status(404), status(404), status(404), status(404), says(&good)]).await;
-    assert_eq!(world.engine.judge(&talk()).await, Err(FailureCode::ModelRejected.into()));
+    assert_eq!(
+        world.engine.judge(&talk()).await.map_err(|failure| failure.code),
+        Err(FailureCode::ModelRejected)
+    );
     assert_eq!(world.engine.judge(&talk()).await, Ok(Verdict::Keep));
     assert_eq!(world.heard()[4].body["response_format"]["type"], "json_schema");
 }
@@ -152,9 +186,9 @@ async fn a_users_own_key_is_used_alone_and_its_refusal_is_told_apart() {
         World::new([says(&good), status(401), status(403), status(429), status(429), status(429)]).await;
     let own = world.engine.with_users_key(&SecretString::from("sk-own")).unwrap();
     assert_eq!(own.judge(&talk()).await, Ok(Verdict::Keep));
-    assert_eq!(own.judge(&talk()).await, Err(FailureCode::ByokKeyRejected.into()));
-    assert_eq!(own.embed("x").await, Err(FailureCode::ByokKeyRejected.into()));
-    assert_eq!(own.judge(&talk()).await, Err(FailureCode::ModelRateLimited.into()));
+    assert_eq!(own.judge(&talk()).await.map_err(|failure| failure.code), Err(FailureCode::ByokKeyRejected));
+    assert_eq!(own.embed("x").await.map_err(|failure| failure.code), Err(FailureCode::ByokKeyRejected));
+    assert_eq!(own.judge(&talk()).await.map_err(|failure| failure.code), Err(FailureCode::ModelRateLimited));
     assert!(world.heard().iter().all(|request| request.authorization.as_deref() == Some("Bearer sk-own")));
 }
 

@@ -75,7 +75,7 @@ async fn ask(world: &World, ability: Ability) -> Result<(), Failure> {
 }
 
 fn malformed() -> Result<(), Failure> {
-    Err(FailureCode::ModelMalformed.into())
+    Err(Failure::of_class(FailureCode::ModelMalformed, job::ErrorClass::Malformed))
 }
 
 fn body(bytes: impl Into<Vec<u8>>) -> Reply {
@@ -315,5 +315,5 @@ async fn a_vector_with_text_in_it_fails_the_run_as_malformed() {
     let reply = || both(&good(), &json!(["a\u{0}"]));
     let world = World::new([reply(), reply()]).await;
     let ended = finalize_with(&Pages::default(), &world.engine, &talk(), folders(), &[], true).await;
-    assert_eq!(ended.err(), Some(Interrupted::Failed(FailureCode::ModelMalformed.into())));
+    assert_eq!(ended.err(), Some(Interrupted::Failed(malformed().unwrap_err())));
 }

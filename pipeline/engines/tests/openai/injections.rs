@@ -21,7 +21,7 @@ fn attempts() -> Vec<(&'static str, bool)> {
     attempts
 }
 
-/// A talk about a budget in which somebody says `attempt`.
+/// A talk about a budget in which a speaker says `attempt`.
 fn talk_with(attempt: &str) -> Talk {
     let mut lines = talk().lines;
     lines.truncate(1);

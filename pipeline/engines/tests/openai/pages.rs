@@ -9,7 +9,7 @@ use records::{Folder, Talk};
 use serde_json::Value;
 use stages::{Engines, Finalized, Interrupted, Kept, Material, Notebook, Run, Stages, StepKey, Unobserved};
 
-/// A notebook of one job.
+/// Checkpoints of one job.
 #[derive(Default)]
 pub(crate) struct Pages(Mutex<HashMap<StepKey, Value>>);
 

@@ -11,7 +11,7 @@ use super::Share;
 
 struct Phrase<'a> {
     words: &'a str,
-    /// The first and the last right day; `None` when there is none.
+    /// The first and the last right day; `None` when no day is right.
     days: Option<(NaiveDate, NaiveDate)>,
     times: Option<(NaiveTime, NaiveTime)>,
 }

@@ -1,4 +1,4 @@
-//! What becomes of a job whose lease ran out, or will if nobody renews it.
+//! What becomes of a job whose lease ran out, or will if it is not renewed.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! When somebody must look.
+//! When a job must be checked.
 
 use job::{Command, FailureCode, Job, State};
 

@@ -1,4 +1,4 @@
-//! Whoever stores a step asks it whether a task goes with it, and when that task may be taken.
+//! The code that stores a step asks it whether a dispatch goes with it, and when that may be claimed.
 
 use job::{Effect, FailureCode, Job, Outcome};
 

@@ -1,4 +1,4 @@
-//! Holding a lease: renewing it, giving it back.
+//! A lease: renewing it, giving it back.
 
 use job::{Command, Dispatch, Effect, Epoch, Refusal, State};
 

@@ -8,7 +8,7 @@ use crate::sim::{Actor, Event, Millis, Run, Sim, Want, Write};
 
 /// Runs at once per process.
 const SLOTS: usize = 3;
-/// One conversation in so many kills whoever runs it, while the trouble lasts.
+/// One conversation in so many kills every worker that runs it, while the trouble lasts.
 const POISON: usize = 19;
 /// One in so many fails whenever it is run.
 const HOPELESS: usize = 17;
@@ -173,7 +173,7 @@ impl Sim {
         }
     }
 
-    /// A run begins: how long it takes and how it ends is drawn now, and happens to whoever it believes to be then.
+    /// A run begins: how long it takes and how it ends is drawn now, and applies to the holder that it believes to be then.
     pub(crate) fn begin(&mut self, process: usize, run: Run) {
         self.processes[process].runs.push(run);
         let actor = Actor::Run { process, life: self.processes[process].life, run };
@@ -201,7 +201,7 @@ impl Sim {
         self.processes[process].runs.retain(|held| *held != run);
     }
 
-    /// Nobody answered: a run repeats its verb, the others come back by themselves.
+    /// No answer came: a run repeats its operation, the others come back by themselves.
     pub(crate) fn unanswered(&mut self, actor: Actor, row: usize, want: Want) {
         if matches!(actor, Actor::Run { .. }) && want != Want::Renew {
             self.later(100..5_000, Event::Say { actor, row, want });

@@ -58,7 +58,7 @@ impl Sim {
         self.at(self.now + 400, Event::Die { process, life, back_after });
     }
 
-    /// Bells of this dispatch, of an older and of a newer one.
+    /// Tasks of this dispatch, of an older and of a newer one.
     fn double_tasks(&mut self) {
         let at = self.clock();
         for row in 0..self.rows.len() {

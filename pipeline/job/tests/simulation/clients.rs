@@ -172,7 +172,7 @@ impl Sim {
         Ok(true)
     }
 
-    /// Parked jobs that nobody brought keys for are given up after their deadline, and not before.
+    /// Parked jobs that get no keys are given up after their deadline, and not before.
     pub(crate) fn abandon_parked(&mut self) -> Result<(), String> {
         for row in 0..self.rows.len() {
             let kept = &self.rows[row];

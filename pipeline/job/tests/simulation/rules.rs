@@ -39,7 +39,7 @@ pub(crate) fn numbers(old: &Job, new: &Job) -> Result<(), String> {
     )
 }
 
-/// Only the newest claim writes; nobody takes a lease that has not run out.
+/// Only the newest claim writes; a lease that has not run out is never taken.
 fn fence(row: &Row, write: &Write) -> Result<(), String> {
     match (write.actor, write.want) {
         (Actor::Run { .. }, Want::Prove) => {
@@ -148,7 +148,7 @@ fn tasks(old: &Job, write: &Write) -> Result<(), String> {
     must(enqueues(&write.step) == queued || (queued && waits), "a queued job has been enqueued")
 }
 
-/// When somebody must look, from the simulation's own numbers.
+/// When a job must be checked, from the simulation's own numbers.
 pub(crate) fn due(job: &Job, books: &Books, policy: &Policy) -> Result<(), String> {
     let expected = match &job.state {
         State::Leased(lease) => Some(lease.expires_at),

@@ -68,7 +68,7 @@ pub(crate) struct Conversation {
 
 #[derive(Default)]
 pub(crate) struct Process {
-    /// Raised when it dies: what an earlier life set in motion is heard by nobody.
+    /// Raised when it dies: what an earlier life set in motion is ignored.
     pub(crate) life: u32,
     pub(crate) dead_until: Millis,
     pub(crate) frozen_until: Millis,
@@ -251,7 +251,7 @@ impl Sim {
         self.now < TROUBLE
     }
 
-    /// Writes down what happened, when somebody wants to read it.
+    /// Records what happened, when a reader asks for it.
     pub(crate) fn note(&mut self, words: impl FnOnce() -> String) {
         if self.config.traced {
             self.trace.push(format!("{:>9} {}", self.now, words()));

@@ -132,7 +132,7 @@ impl Sim {
         self.seen.poisoned += u64::from(books.crashes >= self.policy.max_crashes);
     }
 
-    /// After the commit the actor hears of it.
+    /// After the commit the actor is notified.
     fn tell(&mut self, write: &Write) {
         let leased = matches!(write.step.job.state, State::Leased(_));
         match (write.actor, write.want) {

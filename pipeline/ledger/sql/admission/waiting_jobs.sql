@@ -1,4 +1,4 @@
--- How many jobs of each user wait or run, counted up to the user's limit. $2 is the limit of users without their own; zero is none.
+-- How many jobs of each user wait or run, counted up to the user's limit. $2 is the limit of users without their own; zero is no limit.
 select o.user_id,
        o.most_waiting,
        case when o.most_waiting > 0

@@ -154,7 +154,7 @@ impl From<LiveLost> for LiveAdmission {
     }
 }
 
-/// Locks the row: nothing is appended to it and nobody else ends it meanwhile.
+/// Locks the row: nothing is appended to it and no other session ends it meanwhile.
 async fn lock(
     connection: &mut PgConnection,
     user: &UserId,

@@ -67,7 +67,7 @@ impl Ledger {
         let Some(standing) = lock_conversation(&mut transaction, user, id).await? else {
             return Ok(Err(ReprocessRefusal::NoConversation));
         };
-        // Whoever admits or replays a job of this conversation holds its row, too: this is the last word.
+        // Every admission and replay of this conversation locks its row, too, so this decides.
         if let Some(live) = live_job(&mut transaction, user, id).await? {
             if live.job.state == State::BlockedByok && keys.is_none() {
                 return Ok(Err(ReprocessRefusal::KeysRequired));

@@ -109,7 +109,8 @@ impl Ledger {
                 continue;
             };
             let already = job.job.has_heard(&complete);
-            let said = Said { verb: history::verb(&complete), stages: &completion.results.stages };
+            let said =
+                Said { verb: history::verb(&complete), stages: &completion.results.stages, cause: None };
             match decide(&job.job, complete, now, &self.policy) {
                 Err(_) if already => drop(outcomes.insert(place, Outcome::Done(Finished::Already))),
                 Err(refusal) => drop(outcomes.insert(place, Outcome::Done(Finished::Refused(refusal)))),
@@ -266,7 +267,7 @@ async fn write_all(
     Ok((granted.iter().map(|granted| granted.place).zip(finished).collect(), pushes))
 }
 
-/// Takes back what is still to be told of things that a completion took back.
+/// Cancels undelivered events about objects that a completion took back.
 async fn forget_taken_back(
     connection: &mut PgConnection,
     completion: &Completion,
@@ -279,7 +280,7 @@ async fn forget_taken_back(
         .doing("taking back deliveries")
 }
 
-/// An event per thing that was told of: things are told of one by one.
+/// One event per created object.
 fn told<'a>(completion: &'a Completion, items: &[String], memories: &[String]) -> Told<'a> {
     let each = |event, ids: &[String]| -> Vec<About> {
         ids.iter().map(|id| About { event, subject: Some(id.clone()) }).collect()

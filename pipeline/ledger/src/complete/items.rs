@@ -32,8 +32,8 @@ pub(super) struct Written {
     pub(super) taken_back: Vec<String>,
 }
 
-/// Takes back what an earlier revision extracted and no person has touched since (DECISIONS §4). Answers what, so that
-/// nobody is told once more of a date that they were told of.
+/// Takes back what an earlier revision extracted and no user has changed since (DECISIONS §4). Returns it, so that
+/// no reminder is sent twice for one date.
 async fn take_back_earlier(
     connection: &mut PgConnection,
     completion: &Completion,

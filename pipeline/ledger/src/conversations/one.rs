@@ -46,7 +46,7 @@ impl Ledger {
     }
 }
 
-/// Reads a batch in its order. What a row holds that cannot be read stops nobody but its reader.
+/// Reads a batch in its order. An unreadable row fails its own reader only.
 async fn read_seen(connection: &mut PgConnection, shown: &[Shown]) -> Result<Vec<Seen>, Error> {
     let all = || shown.iter().enumerate().map(|(place, shown)| (place, &shown.user, &shown.conversation));
     let mut reading: Reading<'_, Seen> = Reading::new(connection, shown.len(), DOING);
@@ -63,7 +63,7 @@ async fn read_seen(connection: &mut PgConnection, shown: &[Shown]) -> Result<Vec
     Ok(seen)
 }
 
-/// What [`NamedRow`] reads of a conversation `c`. Most have no items, and then nobody asks for them.
+/// What [`NamedRow`] reads of a conversation `c`. Most have no items, which are then not queried.
 macro_rules! named_columns {
     () => {
         concat!(

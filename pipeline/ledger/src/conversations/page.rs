@@ -91,7 +91,7 @@ fn listed(query: &mut QueryBuilder<Postgres>, user: &UserId, filter: &Conversati
         query.push(" and folder_id = ").push_bind(folder.as_str());
     }
     if let Some(starred) = filter.starred {
-        // In the text: an index holds the starred ones alone, and one plan serves whoever asks the same.
+        // In the text: a partial index holds the starred ones, and one plan serves every such list.
         query.push(if starred { " and starred" } else { " and not starred" });
     }
     query.push(" order by created_at desc, conversation_id");
@@ -142,7 +142,7 @@ impl PageRow {
     }
 }
 
-/// A conversation's action items, oldest first, column by column; all null where there are none.
+/// A conversation's action items, oldest first, column by column; all null when it has no items.
 struct Items {
     ids: Option<Vec<String>>,
     descriptions: Option<Vec<String>>,

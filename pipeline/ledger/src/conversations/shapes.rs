@@ -34,7 +34,7 @@ struct GeolocationShape {
     location_type: Option<String>,
 }
 
-/// Minutes that an event lasts when nobody said how long (DECISIONS §1).
+/// Minutes that an event lasts when its length is unknown (DECISIONS §1).
 fn half_an_hour() -> i32 {
     30
 }
@@ -112,7 +112,7 @@ struct ParticipantShape {
     name: Option<String>,
 }
 
-/// `calendar_meeting_context` of the column `external_data`, which the door wrote. One that cannot be read is none: no
+/// `calendar_meeting_context` of the column `external_data`, which the API wrote. An unreadable one is ignored: no
 /// run fails of what was only said beside its talk.
 pub(crate) fn meeting_from_json(value: Value) -> Option<Meeting> {
     let shape: MeetingShape = serde_json::from_value(value).ok()?;

@@ -25,7 +25,7 @@ impl Spoken {
     }
 }
 
-/// Reads what was said in each of `conversations`, in their order. Nothing is asked of people where nobody is named.
+/// Reads the segments of each of `conversations`, in their order. People are not queried when no segment names one.
 ///
 /// # Errors
 /// [`Error::TooMuch`] when more was said than one answer may hold; one conversation alone never is too much.

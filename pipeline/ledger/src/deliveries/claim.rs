@@ -1,10 +1,9 @@
-//! The claim: due rows, dealt out fairly among endpoints, in one transaction that waits for nobody.
+//! The claim: due rows, dealt out fairly among endpoints, in one transaction that waits for no lock.
 
 use std::time::Duration;
 
 use chrono::TimeDelta;
 use records::{ConversationId, Timestamp, UserId};
-use secrecy::SecretString;
 use sqlx::PgConnection;
 
 use super::{
@@ -15,6 +14,7 @@ use super::{
 use crate::{
     Ledger,
     error::{Doing, Error},
+    secrets::{Place, Secrets},
 };
 
 pub(super) const DOING: &str = "claiming deliveries";
@@ -46,8 +46,8 @@ struct TakenRow {
 impl Ledger {
     /// Each round reads a page of due rows, locks their endpoints (passing locked ones by: another process is
     /// claiming for them), and takes what these, and their users, may still have under way. An endpoint that can take no more is
-    /// left out of the next round, and one that could take nothing before out of all, so its backlog hides nobody
-    /// else's deliveries.
+    /// left out of the next round, and one that could take nothing before out of all, so its backlog hides no other
+    /// endpoint's deliveries.
     pub(super) async fn claim_due(
         &self,
         limit: i64,
@@ -75,14 +75,14 @@ impl Ledger {
                 clear(&mut transaction, gate, now).await.doing(DOING)?;
             }
             let dealt = deal(&due, &gates, wanted, &mut share, &mut passed);
-            claimed.extend(take(&mut transaction, &dealt, policy.sending, now).await?);
+            claimed.extend(take(&mut transaction, &dealt, policy.sending, &self.secrets, now).await?);
         }
         transaction.commit().await.doing(DOING)?;
         Ok(Claims { claimed, given_up })
     }
 }
 
-/// Rows that are due, or whose sender died, of endpoints that were not passed by; oldest first, without locks.
+/// Rows that are due, or whose sender died, of endpoints that were not skipped; oldest first, without locks.
 async fn due(
     connection: &mut PgConnection,
     passed: &Passed,
@@ -129,11 +129,12 @@ async fn clear(connection: &mut PgConnection, gate: &Gate, now: Timestamp) -> Re
     put_off_dead(connection, user, endpoint, until, now).await
 }
 
-/// Takes rows that are still due and that nobody else holds.
+/// Takes rows that are still due and unlocked.
 async fn take(
     connection: &mut PgConnection,
     dealt: &[&Due],
     sending: Duration,
+    secrets: &Secrets,
     now: Timestamp,
 ) -> Result<Vec<ClaimedDelivery>, Error> {
     let of = |field: fn(&Due) -> &str| dealt.iter().map(|due| field(due)).collect::<Vec<_>>();
@@ -159,11 +160,12 @@ async fn take(
     .fetch_all(connection)
     .await
     .doing(DOING)?;
-    Ok(rows.into_iter().filter_map(|row| claimed(row, now)).collect())
+    Ok(rows.into_iter().filter_map(|row| claimed(secrets, row, now)).collect())
 }
 
-/// A row whose event this version does not know stays under way until its tries are used up: it stops nobody.
-fn claimed(row: TakenRow, now: Timestamp) -> Option<ClaimedDelivery> {
+/// A row with an event that this version does not know, or whose endpoint's secret no key opens, stays under way until its
+/// tries are used up: it blocks no other.
+fn claimed(secrets: &Secrets, row: TakenRow, now: Timestamp) -> Option<ClaimedDelivery> {
     let event = match row.event.as_str() {
         super::TEST_EVENT => None,
         name => match name.parse() {
@@ -178,6 +180,16 @@ fn claimed(row: TakenRow, now: Timestamp) -> Option<ClaimedDelivery> {
         tracing::error!(endpoint = row.endpoint_id, "an endpoint's format is unknown to this version");
         return None;
     };
+    let place = Place::endpoint(&row.user_id, &row.endpoint_id);
+    let open = |stored: &str| secrets.open(place, stored);
+    let (secret, previous_secret) =
+        match (open(&row.secret), row.previous_secret.as_deref().map(open).transpose()) {
+            (Ok(secret), Ok(previous)) => (secret, previous),
+            (Err(error), _) | (_, Err(error)) => {
+                tracing::error!(endpoint = row.endpoint_id, %error, "a delivery cannot be signed");
+                return None;
+            }
+        };
     Some(ClaimedDelivery {
         user_id: UserId::new(row.user_id),
         endpoint_id: row.endpoint_id,
@@ -185,8 +197,8 @@ fn claimed(row: TakenRow, now: Timestamp) -> Option<ClaimedDelivery> {
         epoch: row.epoch,
         try_number: row.tries,
         url: row.url,
-        secret: SecretString::from(row.secret),
-        previous_secret: row.previous_secret.map(SecretString::from),
+        secret,
+        previous_secret,
         format,
         event,
         occurred_at: row.occurred_at,

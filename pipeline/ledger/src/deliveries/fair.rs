@@ -210,7 +210,7 @@ async fn under_way(
 }
 
 /// Deals at most `wanted` due rows, in their order, to the gates that have room, of users who have not their share already.
-/// Endpoints that are locked by others, closed, or full afterwards are passed by from now on, and users who have their share.
+/// Endpoints that are locked by others, closed, or full afterwards are skipped from now on, and so are users who have their share.
 /// Without a load, users have no shares.
 pub(super) fn deal<'a>(
     due: &'a [Due],

@@ -198,7 +198,7 @@ async fn write(
     Ok(written.rows_affected() > 0)
 }
 
-/// Whether the verdict was written before, under the same claim: whoever is not answered says it again. When the next try
+/// Whether the verdict was written before, under the same claim: a sender without an answer repeats it. When the next try
 /// comes is not compared, for what waits may have been moved since; the error is, for a sender that was given up leaves the
 /// claim's epoch behind, too.
 async fn is_written(

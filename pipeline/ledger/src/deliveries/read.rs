@@ -146,7 +146,7 @@ impl Ledger {
         let (mut transaction, now) = self.begin(DOING).await?;
         let again = make_due(&mut transaction, (user, endpoint, delivery), now).await.doing(DOING)?;
         let Some(Some(view)) = again else {
-            // Told to end, and not left to the driver: a claim passes locked rows by, however short the lock.
+            // Ended explicitly, and not by the driver: a claim skips locked rows, however short the lock.
             transaction.rollback().await.doing(DOING)?;
             return Ok(again);
         };

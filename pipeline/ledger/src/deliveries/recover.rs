@@ -56,7 +56,7 @@ impl Ledger {
 pub(crate) struct Lost {
     /// What happened at this moment or later.
     pub(crate) since: Timestamp,
-    /// What was given up before this moment: whoever asks batch by batch follows none that fails again.
+    /// Deliveries given up before this moment: a caller that goes batch by batch does not follow those that fail again.
     pub(crate) begun: Timestamp,
     /// At most so many, oldest first.
     pub(crate) limit: i64,

@@ -3,8 +3,8 @@
 use records::UserId;
 use sqlx::{AssertSqlSafe, PgConnection};
 
-/// Takes back what is still to be told of these things of one conversation, or of none, and what is kept of their words.
-/// What is told of the conversation itself stays.
+/// Cancels undelivered events about these objects of one conversation, or of none, and erases their words.
+/// Events about the conversation itself stay.
 pub(crate) async fn forget_things(
     connection: &mut PgConnection,
     user: &UserId,

@@ -1,4 +1,4 @@
-//! What waits for one endpoint, moved together: parked, woken, put off or cancelled. A bounded number at a time: one
+//! What waits for one endpoint, moved together: parked, woken, deferred or cancelled. A bounded number at a time: one
 //! statement for all that waits would hold the endpoint's row, and what it moves, for seconds, and at some number for longer
 //! than a statement may take: then for ever. What one call leaves, the next claim that finds it due goes on with.
 //!
@@ -57,7 +57,7 @@ pub(crate) async fn wake(
     .bind(MOVED)
     .execute(&mut *connection)
     .await?;
-    // A statement of its own: it sees what the one before has left, and what somebody else held.
+    // A statement of its own: it sees what the one before has left, and what another session held.
     sqlx::query(
         "update webhook_endpoints set waking = exists (select from webhook_deliveries \
              where user_id = $1 and endpoint_id = $2 and status = 'pending' and next_at = 'infinity') \

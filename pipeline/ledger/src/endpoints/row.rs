@@ -19,6 +19,7 @@ pub(crate) struct EndpointRow {
     last_success_at: Option<Timestamp>,
     created_at: Timestamp,
     updated_at: Timestamp,
+    app_id: Option<String>,
 }
 
 impl TryFrom<EndpointRow> for Endpoint {
@@ -42,6 +43,7 @@ impl TryFrom<EndpointRow> for Endpoint {
             last_success_at: row.last_success_at,
             created_at: row.created_at,
             updated_at: row.updated_at,
+            app_id: row.app_id,
         })
     }
 }
@@ -67,7 +69,7 @@ pub(crate) async fn change(
              waking = waking and coalesce($7, true) \
          where user_id = $1 and endpoint_id = $2 \
          returning endpoint_id, url, events, format, enabled, disabled_reason, failing_since, last_success_at, \
-             created_at, updated_at",
+             created_at, updated_at, app_id",
     )
     .bind(user.as_str())
     .bind(id)

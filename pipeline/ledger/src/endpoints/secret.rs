@@ -1,12 +1,13 @@
 //! Replacing an endpoint's secret without a moment in which its owner can verify nothing.
 
 use records::UserId;
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::SecretString;
 
 use super::{Endpoint, row::EndpointRow};
 use crate::{
     Ledger,
     error::{Doing, Error},
+    secrets::Place,
 };
 
 impl Ledger {
@@ -22,6 +23,7 @@ impl Ledger {
         id: &str,
         secret: &SecretString,
     ) -> Result<Option<Endpoint>, Error> {
+        let sealed = self.secrets.seal(Place::endpoint(user.as_str(), id), secret)?;
         let row: Option<EndpointRow> = sqlx::query_as(
             "update webhook_endpoints set secret = $3, updated_at = clock_timestamp(), \
                  previous_secret = case when previous_secret_until > statement_timestamp() then previous_secret \
@@ -30,11 +32,11 @@ impl Ledger {
                      then previous_secret_until else statement_timestamp() + interval '24 hours' end \
              where user_id = $1 and endpoint_id = $2 \
              returning endpoint_id, url, events, format, enabled, disabled_reason, failing_since, last_success_at, \
-                 created_at, updated_at",
+                 created_at, updated_at, app_id",
         )
         .bind(user.as_str())
         .bind(id)
-        .bind(secret.expose_secret())
+        .bind(sealed)
         .fetch_optional(&self.pool)
         .await
         .doing("replacing an endpoint's secret")?;

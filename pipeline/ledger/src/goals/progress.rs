@@ -1,4 +1,4 @@
-//! How far a goal has come: a value now, and one for every UTC day on which one was told.
+//! How far a goal has come: a value now, and one for every UTC day on which one was recorded.
 
 use chrono::NaiveDate;
 use records::{Goal, GoalId, Measure, Timestamp, UserId};
@@ -12,14 +12,14 @@ use crate::{
     error::{Doing, Error},
 };
 
-/// Where a goal stood on a day: the last value that was told on it.
+/// Where a goal stood on a day: the last value that was recorded on it.
 #[derive(Clone, Copy, Debug, PartialEq, sqlx::FromRow)]
 pub struct GoalPoint {
     /// The UTC day.
     pub day: NaiveDate,
     /// The value.
     pub value: f64,
-    /// When it was told.
+    /// When it was recorded.
     pub recorded_at: Timestamp,
 }
 

@@ -24,7 +24,7 @@ fn admitted() -> Job {
 
 /// Says `command`, and answers the job afterwards with what its row would remember.
 fn said(job: &Job, command: Command, seconds: i64, stages: &[(&'static str, u32)]) -> (Job, Option<Event>) {
-    let said = Said { verb: verb(&command), stages };
+    let said = Said { verb: verb(&command), stages, cause: None };
     let after = decide(job, command, at(seconds), &Policy::default()).unwrap().job;
     let line = line(job, &after, seconds, at(seconds), said);
     (after, line.map(|line| read(&[line]).pop().unwrap()))
@@ -80,4 +80,26 @@ fn a_renewal_and_a_look_that_changes_nothing_leave_no_line() {
 fn a_line_of_another_version_is_left_out() {
     let lines = ["2 x claim queued>leased 1 1 w - -", "", "2 3 claim"].map(str::to_owned);
     assert_eq!(read(&lines), []);
+}
+
+#[test]
+fn what_lies_behind_a_release_is_read_back() {
+    let cause = Cause {
+        code: FailureCode::ModelUnavailable,
+        stage: Some("describe".to_owned()),
+        class: Some(ErrorClass::ServerError),
+        http_status: Some(503),
+        circuit_open: true,
+    };
+    let (leased, _) = said(&admitted(), claim(), 2, &[]);
+    let release = Command::Release { epoch: Epoch(1), delay: chrono::Duration::seconds(60) };
+    let released = decide(&leased, release, at(3), &Policy::default()).unwrap().job;
+    let written = |cause| {
+        let said = Said { verb: Some("release"), stages: &[], cause };
+        read(&[line(&leased, &released, 3, at(3), said).unwrap()]).pop().unwrap().cause
+    };
+    assert_eq!(written(Some(&cause)), Some(cause.clone()));
+    let unknown = Cause { stage: None, class: None, http_status: None, circuit_open: false, ..cause };
+    assert_eq!(written(Some(&unknown)), Some(unknown.clone()));
+    assert_eq!(written(None), None);
 }

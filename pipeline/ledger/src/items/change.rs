@@ -44,7 +44,7 @@ impl Ledger {
         Ok(Some(after))
     }
 
-    /// Deletes an action item for good, with what endpoints are still to be told of it. `false`: no such item.
+    /// Deletes an action item for good, with its undelivered events. `false`: no such item.
     ///
     /// # Errors
     /// When the database does not answer.

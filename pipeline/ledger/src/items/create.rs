@@ -25,7 +25,7 @@ pub struct NewActionItem {
 
 impl Ledger {
     /// Stores action items, all or none, and gives them in the order in which they came. One that is done already was
-    /// done now. Endpoints that asked for `action_item.created` are told of each.
+    /// done now. Endpoints that subscribed to `action_item.created` get an event for each.
     ///
     /// # Errors
     /// When the database does not answer.

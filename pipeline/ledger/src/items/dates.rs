@@ -1,4 +1,4 @@
-//! What a change of action items means for whoever reminds of them: the one place through which what a person makes and
+//! What a change of action items means for reminders: the one place through which what a user creates and
 //! changes goes, at the end of the transaction that does it. An item that is deleted takes its reminder along by its key.
 
 use records::{ActionItem, ActionItemId, Timestamp, UserId};
@@ -24,7 +24,7 @@ pub(crate) enum Reminder {
     Set(ActionItemId, Timestamp),
     /// Open again with the date that it had: tell of it when it comes.
     Resumed(ActionItemId, Timestamp),
-    /// Completed or cleared: nothing is told any more.
+    /// Completed or cleared: no reminder is sent any more.
     Off(ActionItemId),
 }
 
@@ -48,8 +48,8 @@ fn awaited(item: &ActionItem) -> Option<Timestamp> {
 }
 
 impl Ledger {
-    /// Writes the reminders that follow from a person's changes of action items, commits both, and wakes whoever
-    /// sends.
+    /// Writes the reminders that follow from a user's changes of action items, commits both, and wakes the
+    /// sender.
     pub(super) async fn commit_changed(
         &self,
         mut transaction: Transaction<'static, Postgres>,

@@ -21,7 +21,7 @@ const DEAD: i64 = 100;
 /// Why a person's own key was not made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyRefusal {
-    /// Nobody of that id.
+    /// No user has that id.
     NoSuchPerson,
     /// As many live keys as one may have: 409.
     TooMany,

@@ -1,4 +1,4 @@
-//! Appending what was said, and renewing a conversation in which somebody speaks.
+//! Appending what was said, and renewing a conversation while speech goes on.
 
 use std::collections::HashMap;
 
@@ -41,7 +41,7 @@ struct Known {
 
 impl Ledger {
     /// Appends segments, each with an id; one that is stored already under its id has grown, and is written anew. In the
-    /// same transaction the conversation's last activity is now, and its processing is put off to its timeout from now.
+    /// same transaction the conversation's last activity is now, and its processing is deferred to its timeout from now.
     /// `began_ago`: these are its first words, and it began so many seconds ago. A repeat changes nothing.
     ///
     /// # Errors
@@ -105,7 +105,7 @@ impl Ledger {
         Ok(Ok(Appended::Stored(segments.iter().map(number).collect())))
     }
 
-    /// Somebody speaks, and nothing of it is final yet: the conversation's last activity is now.
+    /// Speech goes on, and nothing of it is final yet: the conversation's last activity is now.
     ///
     /// # Errors
     /// When the database does not answer.

@@ -11,7 +11,7 @@ use crate::{
     walk::{self, Place, Walked},
 };
 
-/// A living session ends its conversation itself, and renews it while somebody speaks: one that did neither for this
+/// A living session ends its conversation itself, and renews it while speech goes on: one that did neither for this
 /// long after its time is not living.
 pub const LIVE_GRACE: Duration = Duration::from_secs(15);
 

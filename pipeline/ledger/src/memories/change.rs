@@ -59,7 +59,7 @@ impl Ledger {
         row.map(Memory::try_from).transpose()
     }
 
-    /// Deletes a memory for good, with what endpoints are still to be told of it. `false`: no such memory.
+    /// Deletes a memory for good, with its undelivered events. `false`: no such memory.
     ///
     /// # Errors
     /// When the database does not answer.

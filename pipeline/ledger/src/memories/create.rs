@@ -26,9 +26,9 @@ pub struct NewPersonMemory {
 }
 
 impl Ledger {
-    /// Stores memories, all or none, and gives them in the order in which they came. Whoever writes a fact down has
-    /// looked at it: they are `manually_added`, `reviewed`, and the verdict is `true`. Endpoints that asked for
-    /// `memory.created` are told of each.
+    /// Stores memories, all or none, and returns them in the order in which they came. A user who writes a fact down has
+    /// reviewed it: they are `manually_added`, `reviewed`, and the verdict is `true`. Endpoints that subscribed to
+    /// `memory.created` get an event for each.
     ///
     /// # Errors
     /// When the database does not answer.

@@ -100,7 +100,7 @@ impl Ledger {
         query.build_query_as().fetch_all(&mut *transaction).await.doing(DOING)
     }
 
-    /// One delivery; `None`: there is none of that name.
+    /// One delivery; `None`: unknown name.
     ///
     /// # Errors
     /// When the database does not answer.
@@ -137,7 +137,7 @@ impl Ledger {
             return Ok(None);
         };
         if view.is_none() {
-            // Told to end, and not left to the driver: a claim passes locked rows by, however short the lock.
+            // Ended explicitly, and not by the driver: a claim skips locked rows, however short the lock.
             transaction.rollback().await.doing(DOING)?;
             return Ok(Some(Redelivered::UnderWay));
         }

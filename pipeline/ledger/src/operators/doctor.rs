@@ -3,6 +3,7 @@
 use job::Timestamp;
 use sqlx::PgConnection;
 
+use super::{LastRound, round::last_round};
 use crate::{
     Ledger, MIGRATOR,
     error::{Doing, Error},
@@ -29,7 +30,7 @@ pub struct Examination {
     pub connections: (i64, i64),
     /// Live jobs that wait for no slot and whose check is an hour overdue, counted to 1,000.
     pub without_owners: i64,
-    /// Leases that ran out more than a minute ago, counted to 1,000: nobody watches.
+    /// Leases that ran out more than a minute ago, counted to 1,000: no process watches.
     pub unwatched_leases: i64,
     /// Transactions older than a minute, oldest first, ten at most. They hold back vacuum.
     pub old_transactions: Vec<OldTransaction>,
@@ -39,8 +40,8 @@ pub struct Examination {
     pub waiting_for_locks: i64,
     /// Dead rows per live one, of the tables that change most, where there are more dead than live and than 10,000.
     pub bloated: Vec<(String, f64)>,
-    /// When the reconciler last finished a round.
-    pub last_round: Option<Timestamp>,
+    /// The reconciler's last round.
+    pub last_round: Option<LastRound>,
 }
 
 /// A session whose transaction is old. Its statement is not shown: it may hold a person's words.
@@ -166,10 +167,7 @@ async fn look_at_rows(connection: &mut PgConnection, found: &mut Examination) ->
     )
     .fetch_all(&mut *connection)
     .await?;
-    found.last_round =
-        sqlx::query_scalar("select max(done_at) from service_rounds where name = 'reconciler'")
-            .fetch_one(connection)
-            .await?;
+    found.last_round = last_round(connection).await?;
     Ok(())
 }
 

@@ -29,7 +29,13 @@ pub enum ErasureStep {
 }
 
 /// The tables that hold rows of a user, children before what they belong to.
-const TABLES: [&str; 21] = [
+const TABLES: [&str; 27] = [
+    "chat_pushes",
+    "chat_messages",
+    "app_installs",
+    "app_keys",
+    "apps",
+    "user_locations",
     "push_deliveries",
     "push_subscriptions",
     "reminders",

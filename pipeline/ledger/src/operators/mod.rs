@@ -14,6 +14,7 @@ mod overview;
 mod page;
 mod pauses;
 mod processes;
+mod round;
 mod verify;
 mod webhooks;
 
@@ -32,6 +33,7 @@ pub use page::JobPage;
 pub use pauses::Pause;
 pub(crate) use pauses::is_paused;
 pub use processes::{HeldLease, Process, ProcessView, RUN_MILLIS, RunCounts, Workers};
+pub use round::LastRound;
 pub use verify::{CHECKS, Check, Finding};
 pub use webhooks::{Enabled, EndpointView, GivenUp};
 

@@ -2,7 +2,7 @@
 
 use job::Timestamp;
 
-use super::{Pause, processes::RUN_MILLIS};
+use super::{LastRound, Pause, processes::RUN_MILLIS, round::last_round};
 use crate::{
     Gauges, Ledger,
     error::{Doing, Error},
@@ -19,8 +19,8 @@ pub struct Overview {
     pub dead_letters: Vec<DeadLetters>,
     /// The last 60 minutes, oldest first, the present one last; minutes in which nothing ended are there too.
     pub minutes: Vec<MinuteView>,
-    /// When the reconciler last finished a round in any process.
-    pub last_round: Option<Timestamp>,
+    /// The reconciler's last round, in any process.
+    pub last_round: Option<LastRound>,
     /// Paused queues.
     pub pauses: Vec<Pause>,
     /// Processes that live.
@@ -88,17 +88,16 @@ impl Ledger {
         .fetch_all(&mut *transaction)
         .await
         .doing(DOING)?;
-        let (living, finalization, creation, last_round): (i64, i64, i64, Option<Timestamp>) =
-            sqlx::query_as(
-                "select count(*), coalesce(sum(finalization_slots), 0), coalesce(sum(creation_slots), 0), \
-                 (select max(done_at) from service_rounds where name = 'reconciler') \
+        let (living, finalization, creation): (i64, i64, i64) = sqlx::query_as(
+            "select count(*), coalesce(sum(finalization_slots), 0), coalesce(sum(creation_slots), 0) \
              from service_processes where seen_at > $1 - $2::interval and not stopping",
-            )
-            .bind(at)
-            .bind(super::processes::LIVING)
-            .fetch_one(&mut *transaction)
-            .await
-            .doing(DOING)?;
+        )
+        .bind(at)
+        .bind(super::processes::LIVING)
+        .fetch_one(&mut *transaction)
+        .await
+        .doing(DOING)?;
+        let last_round = last_round(&mut transaction).await.doing(DOING)?;
         Ok(Overview {
             at,
             gauges,
@@ -112,20 +111,6 @@ impl Ledger {
             living,
             slots: (finalization, creation),
         })
-    }
-
-    /// Says that the reconciler finished a round, and answers the database's clock.
-    ///
-    /// # Errors
-    /// When the database does not answer.
-    pub async fn round_done(&self) -> Result<Timestamp, Error> {
-        sqlx::query_scalar(
-            "insert into service_rounds (name, done_at) values ('reconciler', clock_timestamp()) \
-             on conflict (name) do update set done_at = excluded.done_at returning done_at",
-        )
-        .fetch_one(&self.pool)
-        .await
-        .doing("noting a round")
     }
 }
 

@@ -1,6 +1,6 @@
 //! One job, with everything that explains it: history, audit, and what lies around it.
 
-use job::{Job, JobId, SILENT_AFTER, State, Surroundings, Timestamp, Why, why};
+use job::{Cause, Job, JobId, SILENT_AFTER, State, Surroundings, Timestamp, Why, why};
 use records::{ConversationId, UserId};
 use sqlx::PgConnection;
 
@@ -32,6 +32,22 @@ pub struct JobPage {
     pub why: Why,
     /// The database's clock when the page was read.
     pub at: Timestamp,
+}
+
+impl JobPage {
+    /// What lies behind the last failure or release of a job that is not done, and since when it has been the same one.
+    pub fn cause(&self) -> Option<(&Cause, Timestamp)> {
+        if matches!(self.view.job.state, State::Completed { .. }) {
+            return None;
+        }
+        let mut causes = self.history.iter().rev().filter(|event| event.verb != "claim").map_while(|event| {
+            let cause = event.cause.as_ref()?;
+            Some((cause, event.at))
+        });
+        let (last, at) = causes.next()?;
+        let same = causes.take_while(|(cause, _)| cause.code == last.code && cause.class == last.class);
+        Some((last, same.last().map_or(at, |(_, first)| first)))
+    }
 }
 
 /// How often a page is read at most, when the job moves meanwhile.

@@ -1,4 +1,4 @@
-//! Queues that nobody takes from until an operator says so. The take asks in its own statement, and whoever holds a
+//! Queues that are not claimed from until an operator says so. The claim asks in its own statement, and a process that holds a
 //! person's keys before it claims, so that a pause holds from the transaction that makes it, in every process; runs that
 //! have begun go on.
 
@@ -61,7 +61,7 @@ impl Ledger {
         Ok(true)
     }
 
-    /// Takes from `queue` again; workers notice within a second, and whoever holds
+    /// Claims from `queue` again; workers notice within a second, and processes that hold
     /// a person's keys when it asks next. `false`: it was not paused.
     ///
     /// # Errors

@@ -208,7 +208,7 @@ fn held(mut processes: Vec<ProcessView>, leases: Vec<HeldLease>) -> Workers {
     Workers { processes, strays }
 }
 
-/// What came to the counts of `before`, which are none for a process that never said any.
+/// The growth of the counts since `before`, which are zero for a process that never reported any.
 fn since(before: &[i64], ended: &[i64]) -> Vec<i64> {
     let before = before.iter().chain(std::iter::repeat(&0));
     ended.iter().zip(before).map(|(ended, before)| (ended - before).max(0)).collect()

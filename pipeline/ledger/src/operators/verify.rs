@@ -206,7 +206,7 @@ impl Ledger {
     }
 }
 
-/// The lock of whoever recounts: "recount" in ASCII.
+/// The advisory lock of a recount: "recount" in ASCII.
 const RECOUNT: i64 = 0x0072_6563_6f75_6e74;
 
 async fn patience(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
@@ -223,7 +223,7 @@ async fn note(
 }
 
 /// What is missing is computed in one snapshot from both sides and *added*: an edge that commits meanwhile changed
-/// both sides alike, and what is added is added to the newest total. So nobody has to stand still. Only the sum of a
+/// both sides alike, and what is added is added to the newest total. So no transaction has to wait. Only the sum of a
 /// status' stripes means something: batches are counted on the stripe of their first job. A stripe that is not there counts
 /// nothing of what falls to it, so it is made anew.
 async fn recount_statuses(connection: &mut PgConnection) -> Result<u64, sqlx::Error> {

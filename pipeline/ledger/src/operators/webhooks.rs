@@ -24,7 +24,7 @@ pub struct EndpointView {
     pub endpoint_id: String,
     /// Scheme and host of its URL: what stands behind may be a secret of its owner's.
     pub host: String,
-    /// Whether it is told anything.
+    /// Whether it receives anything.
     pub enabled: bool,
     /// Why not: `by_owner`, `gone` or `failing`.
     pub disabled_reason: Option<String>,
@@ -64,7 +64,7 @@ pub struct GivenUp {
 /// What came of enabling an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Enabled {
-    /// It is told again, and what waited is due now.
+    /// It receives events again, and what waited is due now.
     Enabled,
     /// It was enabled.
     Already,
@@ -205,7 +205,7 @@ impl Ledger {
             (false, _) => Enabled::Enabled,
         });
         if answer != Some(Enabled::Enabled) {
-            // Told to end, and not left to the driver: a claim passes locked rows by, however short the lock.
+            // Ended explicitly, and not by the driver: a claim skips locked rows, however short the lock.
             transaction.rollback().await.doing(DOING)?;
             return Ok(answer);
         }
@@ -245,7 +245,7 @@ impl Ledger {
         let recovered =
             make_lost_due(&mut transaction, (user, endpoint), &lost, due_at).await.doing(DOING)?;
         if recovered == 0 {
-            // Told to end, and not left to the driver: a claim passes locked rows by.
+            // Ended explicitly, and not by the driver: a claim skips locked rows.
             transaction.rollback().await.doing(DOING)?;
             return Ok(Some(0));
         }

@@ -1,16 +1,16 @@
-//! The claim of pushes: due rows, some of each person's, in one transaction that waits for nobody.
+//! The claim of pushes: due rows, some of each user's, in one transaction that waits for no lock.
 
 use std::collections::HashMap;
 
 use chrono::TimeDelta;
 use records::{ActionItemId, Timestamp, UserId};
-use secrecy::SecretString;
 use sqlx::PgConnection;
 
 use super::{ClaimedPush, PushPolicy};
 use crate::{
     Claims, Ledger, SubscriptionKind,
     error::{Doing, Error},
+    secrets::{Place, Secrets},
 };
 
 const DOING: &str = "claiming pushes";
@@ -48,7 +48,7 @@ struct TakenRow {
 impl Ledger {
     /// Each round locks a page of due rows and takes what their people may still have under way. Who has enough is left
     /// out of the next round, and who had enough before out of all: nothing is written of what has to wait, however much
-    /// it is and however often somebody looks, and it hides nobody else's.
+    /// it is and however often a process looks, and it hides no other user's.
     pub(super) async fn claim_due_pushes(
         &self,
         limit: i64,
@@ -69,13 +69,13 @@ impl Ledger {
             }
             let (open, closed): (Vec<_>, Vec<_>) = due.into_iter().partition(|row| row.is_open);
             cancel(&mut transaction, &closed, now).await?;
-            // Once more: whoever held rows of these people a moment ago has taken them by now.
+            // Once more: a session that held rows of these users a moment ago has taken them by now.
             busy = under_way(&mut transaction, now).await?;
             let dealt = deal(open, &mut busy, wanted, policy.per_person);
             taken.extend(take(&mut transaction, &dealt, until).await?);
         }
         transaction.commit().await.doing(DOING)?;
-        let claimed = taken.into_iter().filter_map(|row| push(row, now)).collect();
+        let claimed = taken.into_iter().filter_map(|row| push(&self.secrets, row, now)).collect();
         Ok(Claims { claimed, given_up })
     }
 }
@@ -121,7 +121,7 @@ fn full(busy: &HashMap<String, usize>, per_person: usize) -> Vec<&str> {
 }
 
 /// A page, for `wanted` pushes, of rows that are due, or whose sender died, of people who are not `full`; oldest first.
-/// Rows that others hold are passed by.
+/// Locked rows are skipped.
 async fn lock_due(
     connection: &mut PgConnection,
     full: &[&str],
@@ -221,21 +221,34 @@ fn columns(rows: &[DueRow]) -> [Vec<&str>; 3] {
     [of(|row| &row.user_id), of(|row| &row.subscription_id), of(|row| &row.delivery_id)]
 }
 
-/// A row whose kind this version does not know stays under way until its tries are used up: it stops nobody.
-fn push(row: TakenRow, now: Timestamp) -> Option<ClaimedPush> {
-    let kind = match (row.kind.as_str(), row.p256dh, row.auth) {
-        ("webpush", Some(p256dh), Some(auth)) => {
-            SubscriptionKind::WebPush { p256dh, auth: SecretString::from(auth) }
-        }
-        ("webhook", ..) => SubscriptionKind::Webhook,
+/// How a subscription is reached, as its row says. One whose kind this version does not know, or whose secret no key opens, stays
+/// under way until its tries are used up: it blocks no other.
+pub(crate) fn subscription_kind(
+    secrets: &Secrets,
+    place: Place<'_>,
+    kind: &str,
+    p256dh: Option<String>,
+    auth: Option<String>,
+) -> Option<SubscriptionKind> {
+    match (kind, p256dh, auth) {
+        ("webpush", Some(p256dh), Some(auth)) => match secrets.open(place, &auth) {
+            Ok(auth) => Some(SubscriptionKind::WebPush { p256dh, auth }),
+            Err(error) => {
+                tracing::error!(subscription = place.id, %error, "a push cannot be sent");
+                None
+            }
+        },
+        ("webhook", ..) => Some(SubscriptionKind::Webhook),
         _ => {
-            tracing::error!(
-                subscription = row.subscription_id,
-                "a subscription's kind is unknown to this version"
-            );
-            return None;
+            tracing::error!(subscription = place.id, "a subscription's kind is unknown to this version");
+            None
         }
-    };
+    }
+}
+
+fn push(secrets: &Secrets, row: TakenRow, now: Timestamp) -> Option<ClaimedPush> {
+    let place = Place::subscription(&row.user_id, &row.subscription_id);
+    let kind = subscription_kind(secrets, place, &row.kind, row.p256dh, row.auth)?;
     Some(ClaimedPush {
         user_id: UserId::new(row.user_id),
         subscription_id: row.subscription_id,

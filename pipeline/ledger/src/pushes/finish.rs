@@ -23,34 +23,51 @@ impl Ledger {
         let (mut transaction, now) = self.begin(DOING).await?;
         // Subscriptions come before their pushes in the order of locks. One that was removed took this push along, and
         // one that is gone, or failed for days, was to be removed.
-        if !lock_subscription(&mut transaction, claimed).await? {
+        let (user, subscription) = (claimed.user_id.as_str(), claimed.subscription_id.as_str());
+        if !lock_subscription(&mut transaction, user, subscription).await? {
             return Ok(matches!(health(outcome), Health::Gone | Health::Failing));
         }
         let verdict = verdict(outcome, claimed.try_number, &policy.schedule, now);
         if !write(&mut transaction, claimed, &verdict, now).await? {
             return is_written(&mut transaction, claimed, &verdict).await;
         }
-        match health(outcome) {
-            Health::Alive => note_success(&mut transaction, claimed, now).await?,
-            Health::Gone => remove(&mut transaction, claimed).await?,
-            Health::Unknown => {}
-            Health::Failing => {
-                if has_failed_for_long(&mut transaction, claimed, policy, now).await? {
-                    remove(&mut transaction, claimed).await?;
-                }
-            }
-        }
+        note_health(&mut transaction, user, subscription, health(outcome), policy, now).await?;
         transaction.commit().await.doing(DOING)?;
         Ok(true)
     }
 }
 
-async fn lock_subscription(connection: &mut PgConnection, claimed: &ClaimedPush) -> Result<bool, Error> {
+/// What a try says of its subscription: one that is gone, or that failed for days, is removed.
+pub(crate) async fn note_health(
+    connection: &mut PgConnection,
+    user: &str,
+    subscription: &str,
+    health: Health,
+    policy: &PushPolicy,
+    now: Timestamp,
+) -> Result<(), Error> {
+    match health {
+        Health::Alive => note_success(connection, user, subscription, now).await,
+        Health::Gone => remove(connection, user, subscription).await,
+        Health::Unknown => Ok(()),
+        Health::Failing => match has_failed_for_long(connection, user, subscription, policy, now).await? {
+            true => remove(connection, user, subscription).await,
+            false => Ok(()),
+        },
+    }
+}
+
+/// `false`: it was removed.
+pub(crate) async fn lock_subscription(
+    connection: &mut PgConnection,
+    user: &str,
+    subscription: &str,
+) -> Result<bool, Error> {
     let found: Option<bool> = sqlx::query_scalar(
         "select true from push_subscriptions where user_id = $1 and subscription_id = $2 for update",
     )
-    .bind(claimed.user_id.as_str())
-    .bind(&claimed.subscription_id)
+    .bind(user)
+    .bind(subscription)
     .fetch_optional(connection)
     .await
     .doing(DOING)?;
@@ -83,7 +100,7 @@ async fn write(
     Ok(written.rows_affected() > 0)
 }
 
-/// Whether the verdict was written before, under the same claim: whoever is not answered says it again.
+/// Whether the verdict was written before, under the same claim: a sender without an answer repeats it.
 async fn is_written(
     connection: &mut PgConnection,
     claimed: &ClaimedPush,
@@ -107,15 +124,16 @@ async fn is_written(
 
 async fn note_success(
     connection: &mut PgConnection,
-    claimed: &ClaimedPush,
+    user: &str,
+    subscription: &str,
     now: Timestamp,
 ) -> Result<(), Error> {
     sqlx::query(
         "update push_subscriptions set last_success_at = $3, failing_since = null \
          where user_id = $1 and subscription_id = $2",
     )
-    .bind(claimed.user_id.as_str())
-    .bind(&claimed.subscription_id)
+    .bind(user)
+    .bind(subscription)
     .bind(now)
     .execute(connection)
     .await
@@ -125,7 +143,8 @@ async fn note_success(
 
 async fn has_failed_for_long(
     connection: &mut PgConnection,
-    claimed: &ClaimedPush,
+    user: &str,
+    subscription: &str,
     policy: &PushPolicy,
     now: Timestamp,
 ) -> Result<bool, Error> {
@@ -133,8 +152,8 @@ async fn has_failed_for_long(
         "update push_subscriptions set failing_since = coalesce(failing_since, $3) \
          where user_id = $1 and subscription_id = $2 returning failing_since",
     )
-    .bind(claimed.user_id.as_str())
-    .bind(&claimed.subscription_id)
+    .bind(user)
+    .bind(subscription)
     .bind(now)
     .fetch_optional(connection)
     .await
@@ -144,10 +163,10 @@ async fn has_failed_for_long(
 }
 
 /// A browser that let its subscription go makes a new one; a webhook that says 410 is taken at its word.
-async fn remove(connection: &mut PgConnection, claimed: &ClaimedPush) -> Result<(), Error> {
+async fn remove(connection: &mut PgConnection, user: &str, subscription: &str) -> Result<(), Error> {
     sqlx::query("delete from push_subscriptions where user_id = $1 and subscription_id = $2")
-        .bind(claimed.user_id.as_str())
-        .bind(&claimed.subscription_id)
+        .bind(user)
+        .bind(subscription)
         .execute(connection)
         .await
         .doing(DOING)

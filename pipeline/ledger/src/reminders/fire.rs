@@ -22,7 +22,7 @@ struct Fired {
 
 impl Ledger {
     /// Fires at most `limit` reminders whose moment has come: a push to each subscription, in the transaction that marks
-    /// them as fired. Whoever else fires passes locked ones by. Answers how many were fired.
+    /// them as fired. Another process that fires skips locked ones. Returns how many were fired.
     ///
     /// # Errors
     /// When the database does not answer.

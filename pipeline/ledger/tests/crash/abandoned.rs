@@ -37,7 +37,7 @@ async fn is_dropped_after(polls: usize, operation: impl Future) -> bool {
 }
 
 /// Waits until every session of the process is idle.
-async fn until_idle(world: &World, place: &str) {
+async fn until_idle(world: &World, position: &str) {
     let busy = async || -> Vec<String> {
         sqlx::query_scalar(
             "select state || ': ' || left(query, 60) from pg_stat_activity \
@@ -54,7 +54,7 @@ async fn until_idle(world: &World, place: &str) {
         }
     };
     if tokio::time::timeout(PATIENCE, idle).await.is_err() {
-        panic!("{place}: not idle: {:?}", busy().await);
+        panic!("{position}: not idle: {:?}", busy().await);
     }
 }
 

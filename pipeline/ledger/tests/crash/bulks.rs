@@ -1,4 +1,4 @@
-//! Replays of many dead letters, which outlive whoever asked for them and whoever works them off.
+//! Replays of many dead letters, which outlive the command that started them and the process that works them off.
 
 use job::{FailureCode, JobId, Outcome, Queue};
 use ledger::{
@@ -119,7 +119,7 @@ impl Said for Bulk {
 
     /// Another process takes it over, and works it off: the item was replayed once, and that is recorded once. The turn
     /// that was lost moves nothing any more.
-    async fn afterwards(self, world: &World, scene: &Scene, place: &str) {
+    async fn afterwards(self, world: &World, scene: &Scene, position: &str) {
         let ledger = world.ledger();
         if self == Self::Pause {
             Self::Resume.say(&ledger, scene).await.unwrap();
@@ -131,9 +131,9 @@ impl Said for Bulk {
         world.now_due(scene).await;
         let turn = ledger.take_replay("remaining").await.unwrap();
         let is_over = matches!(self, Self::StepRest | Self::StepDone | Self::Cancel | Self::Follow);
-        assert_eq!(turn.is_none(), is_over, "{place}");
+        assert_eq!(turn.is_none(), is_over, "{position}");
         if let Some(lost) = &scene.turn {
-            assert_eq!(ledger.step_replay(lost).await.unwrap(), Stepped::Lost, "{place}");
+            assert_eq!(ledger.step_replay(lost).await.unwrap(), Stepped::Lost, "{position}");
         }
         if let Some(turn) = turn {
             for _ in 0..9 {
@@ -162,7 +162,7 @@ impl Said for Bulk {
         .fetch_one(&world.pool)
         .await
         .unwrap();
-        assert_eq!((operation.as_str(), item.as_str(), replays), wanted, "{place}");
+        assert_eq!((operation.as_str(), item.as_str(), replays), wanted, "{position}");
     }
 }
 

@@ -11,6 +11,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may stop at a surprise")]
 
 mod abandoned;
+mod apps;
 mod bulks;
 mod listed;
 mod live;
@@ -26,6 +27,7 @@ mod whole;
 mod words;
 mod world;
 
+use apps::App;
 use bulks::Bulk;
 use futures::future::{Either, select};
 use ledger::{Error, Ledger};
@@ -80,12 +82,12 @@ async fn is_cut_off<V: Said>(world: &World, verb: V, scene: &V::Scene, statement
         let hung_up = std::pin::pin!(proxy.hung_up());
         match select(hung_up, said).await {
             Either::Left(_) => true,
-            // A verb may notice that its connection went before we are told that it was cut.
+            // An operation may notice that its connection went before the proxy reports the cut.
             Either::Right((answer, _)) => answer.is_err() || proxy.has_hung_up(),
         }
     };
     drop((doomed, proxy));
-    // What they held is passed by until then.
+    // What they locked is skipped until then.
     world.database.until_nobody_is(DOOMED).await;
     is_cut_off
 }
@@ -110,7 +112,7 @@ async fn crash_everywhere(verb: Verb) -> usize {
             let place = format!("{verb:?}, {cut:?} statement {statement}");
             recovery::check_owners(&world, &place).await;
             if cut == Cut::After {
-                // Whoever got no answer says it again; a refusal is as good.
+                // A caller without an answer repeats; a refusal is as good.
                 let _answered = verb.say(&world.ledger(), &scene).await;
                 recovery::check_owners(&world, &place).await;
             }
@@ -139,7 +141,7 @@ crashes! { crash_everywhere:
     no_statement_of_a_claim_can_lose_a_job: Verb { Claim, ClaimInTurn, ClaimRefused, ClaimUnreadable, ClaimTask, ClaimTaskOfDead, ClaimWithKeys };
     no_statement_of_a_run_can_lose_a_job: Verb { Renew, Checkpoint, CheckpointAnew, Spend, Release, ReleaseLater, FailOnce, FailForGood, Park };
     no_statement_of_a_completion_can_lose_or_double_anything: Verb { Complete, CompleteDiscarded };
-    no_statement_of_a_repair_can_lose_a_job: Verb { ReconcileLease, ReconcileParked, ReconcilePoison, DeferJob, Sweep };
+    no_statement_of_a_repair_can_lose_a_job: Verb { ReconcileLease, ReconcileParked, ReconcilePoison, ReconcileTask, DeferJob, Sweep };
     no_statement_of_an_operator_can_lose_a_job: Verb { Replay, ReplayFromScratch, Settle, Prune };
     no_statement_of_a_person_can_lose_a_job: Verb { Delete, DeleteCompleted, Mark };
     no_statement_of_the_fan_out_can_lose_a_delivery: Verb { ClaimDelivery, KeepBody, FinishDelivery, FailDelivery, LoseEndpoint };
@@ -149,6 +151,7 @@ crashes! { whole::crash_everywhere:
     no_statement_of_an_append_or_a_named_request_is_half_done: Words { Append, AppendNamed, CreateNamed, DeferNamed, KeepAnswer, ForgetAnswer, ForgetNames };
     no_statement_of_a_reminder_can_lose_or_double_a_push: Push { Fire, FireLate, Claim, ClaimDead, ClaimClosed, GiveUp, Deliver, Fail, LoseSubscription };
     no_statement_of_a_bulk_replay_can_lose_or_double_an_item: Bulk { Start, Take, TakeOver, Step, StepRefused, StepRest, StepDone, Pause, Resume, Cancel, Follow };
+    no_statement_of_an_app_is_half_done: App { Create, Store, Delete, Install, Uninstall, CreateKey, ShowKey, RevokeKey, SwitchOff, SwitchOn, Fail, Send, ClaimPush, FinishPush, Locate, Forget };
     no_statement_of_a_live_conversation_is_half_done: Live { Open, Resume, Append, Grow, Assign, Photo, Close, Admit };
     no_statement_about_a_persons_things_is_half_done: Thing { Rename, CreateFolder, ChangeFolder, DeleteFolder, CreateGoal, ChangeGoal, Progress, DeleteGoal, CreateItems, MoveItem, EndItem, DeleteItem, CreateMemories, ChangeMemory, DeleteMemory, Know, RenamePerson, Forget };
     no_statement_about_who_is_told_is_half_done: Owned { CreateUser, CreateKey, AddKey, ShowKey, RevokeKey, CreateEndpoint, ChangeEndpoint, RotateSecret, DeleteEndpoint, EnableEndpoint, TestDelivery, Redeliver, RedeliverForOperator, Recover, RecoverForOperator, Subscribe, Unsubscribe };

@@ -1,4 +1,4 @@
-//! Who may ask and who is told: people, keys, endpoints, subscriptions; and what operators leave on record.
+//! Users, keys, endpoints, subscriptions; and the records of operators' actions.
 
 use chrono::{DateTime, TimeDelta};
 use job::Queue;
@@ -169,7 +169,7 @@ fn action(user: &UserId) -> OperatorAction {
 }
 
 fn key(user: &UserId) -> NewKey {
-    // The test's own digest: whoever asks is told apart by it.
+    // The test's own digest: it tells callers apart.
     let mut sha256 = [0; 32];
     for (place, byte) in user.as_str().bytes().enumerate() {
         sha256[place % 32] ^= byte.rotate_left(u32::try_from(place / 32).unwrap());

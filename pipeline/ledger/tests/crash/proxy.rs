@@ -1,4 +1,4 @@
-//! Stands between a process and its database, counts statements, and hangs up at the one it was told.
+//! Stands between a process and its database, counts statements, and hangs up at the given one.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,9 +12,9 @@ use tokio::sync::watch;
 /// On which side of a statement the connection ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cut {
-    /// The server never hears of it.
+    /// The server never gets it.
     Before,
-    /// The server has done it; the process never hears of that.
+    /// The server has done it; the process never learns.
     After,
 }
 
@@ -196,7 +196,7 @@ async fn answers(
     loop {
         let frame = frame(&mut from).await?;
         let is_done = frame[0] == b'Z';
-        // The first one greets; nobody had asked.
+        // The first one greets; it answers no statement.
         let left = match (is_done, greeted) {
             (true, true) => owed.answers.fetch_sub(1, Ordering::SeqCst) - 1,
             _ => usize::MAX,

@@ -24,7 +24,7 @@ pub(crate) enum Push {
     LoseSubscription,
 }
 
-/// A person, and a push of hers that somebody took.
+/// A user, and a push of hers under way.
 pub(crate) struct Scene {
     user: UserId,
     claimed: Option<ClaimedPush>,
@@ -37,7 +37,7 @@ const DUE: &str = "with later as (update action_items set due_at = due_at - inte
 /// What no verb leaves behind: the item was done, and its reminder was not taken back.
 const DONE: &str =
     "update action_items set completed = true, completed_at = clock_timestamp() where user_id = $1";
-/// Whoever took it has had the time for a try.
+/// Its sender has had the time for a try.
 const LATER: &str = "update push_deliveries set sending_until = clock_timestamp() - interval '1 second' where sending_until is not null \
          and user_id = $1";
 const TRIED_OFTEN: &str = "update push_deliveries set tries = 6 where user_id = $1";
@@ -103,7 +103,7 @@ impl Said for Push {
     }
 
     /// Those who remain fire and send all that is left: then each notice was written once, and nothing is under way.
-    async fn afterwards(self, world: &World, scene: &Scene, place: &str) {
+    async fn afterwards(self, world: &World, scene: &Scene, position: &str) {
         let ledger = world.ledger();
         world.run(DUE, &scene.user).await;
         while ledger.fire_reminders(100).await.unwrap() > 0 {}
@@ -111,7 +111,7 @@ impl Said for Push {
         world.run(DUE_AGAIN, &scene.user).await;
         for push in ledger.claim_pushes(100, &policy()).await.unwrap().claimed {
             let delivered = DeliveryOutcome::Delivered { status: 204 };
-            assert!(ledger.finish_push(&push, delivered, &policy()).await.unwrap(), "{place}");
+            assert!(ledger.finish_push(&push, delivered, &policy()).await.unwrap(), "{position}");
         }
         let left: Vec<(String, String)> = sqlx::query_as(
             "select notice, status from push_deliveries where user_id = $1 order by notice desc",
@@ -128,7 +128,7 @@ impl Said for Push {
             Self::LoseSubscription => &[],
             _ => &[("set", "delivered"), ("due", "delivered")],
         };
-        assert_eq!(left, told, "{place}");
+        assert_eq!(left, told, "{position}");
     }
 }
 
@@ -154,7 +154,7 @@ pub(crate) fn subscription(user: &UserId) -> NewSubscription {
     NewSubscription { kind: SubscriptionKind::Webhook, url: format!("https://example.com/{user}") }
 }
 
-/// Tries that are under way are nobody else's for as long as a test takes.
+/// Tries that are under way stay their sender's for as long as a test takes.
 fn policy() -> PushPolicy {
     PushPolicy { sending: Duration::from_secs(300), per_person: 50, ..PushPolicy::default() }
 }

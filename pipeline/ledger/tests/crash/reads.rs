@@ -2,8 +2,8 @@
 
 use job::Generation;
 use ledger::{
-    ActionFilter, CHECKS, CheckpointKey, Claimed, ConversationFilter, DeliveryFilter, Error, GoalFilter,
-    ItemFilter, JobFilter, Ledger, MemoryFilter, PushPolicy, RequestKey, Settings,
+    ActionFilter, AppFilter, CHECKS, CheckpointKey, Claimed, ConversationFilter, DeliveryFilter, Error,
+    GoalFilter, ItemFilter, JobFilter, Ledger, MemoryFilter, PushPolicy, RequestKey, Settings,
 };
 use records::{FolderId, GoalId, MemoryId, UserId};
 
@@ -34,6 +34,7 @@ macro_rules! reads {
 }
 
 reads! { ledger, about:
+    oldest_unhanded(); due_tasks(None, 9);
     is_migrated(); now(); backlog(); health(); gauges(); overview(); examine(); workers(); pauses();
     goals(&about.user, &GoalFilter { limit: 9, ..GoalFilter::default() });
     goal(&about.user, &GoalId::new("g"));
@@ -56,6 +57,9 @@ reads! { ledger, about:
     deliveries(&about.user, "hook-Reader", 9, 0);
     next_delivery_in(); next_push_in(&PushPolicy::default());
     poll(&about.user, &conversation(&about.user));
+    apps(&about.user, &AppFilter { limit: 9, ..AppFilter::default() }); app(&about.user, "a");
+    installed_apps(&about.user); installed_app(&about.user, "a"); app_keys(&about.user, "a");
+    operator_apps(None, None, 9); location(&about.user); next_chat_push_in(); sealed_secrets();
     run_input(&about.claimed);
     recall(&about.claimed.holding(), &CheckpointKey { stage: "describe", version: 1, digest: [7; 32] });
     repeat_of(&about.name);

@@ -44,7 +44,7 @@ const ALWAYS: [(&str, &str); 8] = [
              group by 1) t where t.n <> (select count(*) from finalization_jobs j where j.status = t.status)",
     ),
     (
-        // What a later one takes back is told no more, where it was not told before.
+        // What a later one takes back is not sent any more, where it was not sent before.
         "a kept revision has its things and is told of, once each",
         "select format('%s: %s items, %s memories, %s deliveries', j.conversation_id, i, m, d) \
          from finalization_jobs j join conversations c using (user_id, conversation_id) cross join lateral (select \
@@ -81,12 +81,12 @@ const IN_THE_END: [(&str, &str); 3] = [
 ];
 
 /// What must hold before anybody has repaired anything.
-pub(crate) async fn check_owners(world: &World, place: &str) {
-    hold(world, place, &ALWAYS).await;
+pub(crate) async fn check_owners(world: &World, position: &str) {
+    hold(world, position, &ALWAYS).await;
 }
 
 /// Those who remain repair and finish everything; then it is checked once more.
-pub(crate) async fn recover_and_check(world: &World, place: &str) {
+pub(crate) async fn recover_and_check(world: &World, position: &str) {
     let ledger = world.ledger();
     for _ in 0..40 {
         let leases = ledger.expired_leases(None, 100).await.unwrap();
@@ -96,7 +96,7 @@ pub(crate) async fn recover_and_check(world: &World, place: &str) {
         for queue in [Queue::Creation, Queue::Finalization] {
             for claimed in ledger.claim(&wanted(queue, 50)).await.unwrap().claims {
                 let done = ledger.complete(&completion(&claimed, Outcome::Kept, results())).await.unwrap();
-                assert!(matches!(done, ledger::Finished::Completed { .. }), "{place}: {done:?}");
+                assert!(matches!(done, ledger::Finished::Completed { .. }), "{position}: {done:?}");
             }
         }
         if world.live().await == 0 {
@@ -105,16 +105,16 @@ pub(crate) async fn recover_and_check(world: &World, place: &str) {
     }
     for delivery in ledger.claim_deliveries(100, &deliveries(), None).await.unwrap().claimed {
         let delivered = ledger::DeliveryOutcome::Delivered { status: 204 };
-        assert!(ledger.finish_delivery(&delivery, delivered, &deliveries()).await.unwrap(), "{place}");
+        assert!(ledger.finish_delivery(&delivery, delivered, &deliveries()).await.unwrap(), "{position}");
     }
-    hold(world, place, &ALWAYS).await;
-    hold(world, place, &IN_THE_END).await;
+    hold(world, position, &ALWAYS).await;
+    hold(world, position, &IN_THE_END).await;
 }
 
-async fn hold(world: &World, place: &str, rules: &[(&str, &'static str)]) {
+async fn hold(world: &World, position: &str, rules: &[(&str, &'static str)]) {
     for (rule, query) in rules {
         let rows: Vec<String> = sqlx::query_scalar(*query).fetch_all(&world.pool).await.unwrap();
-        assert!(rows.is_empty(), "{place}: {rule}: {rows:?}");
+        assert!(rows.is_empty(), "{position}: {rule}: {rows:?}");
     }
 }
 

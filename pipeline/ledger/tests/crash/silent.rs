@@ -1,4 +1,4 @@
-//! Connections that die without a word: what was open carries nothing any more, and nobody is told.
+//! Connections that die silently: what was open carries nothing any more, without any notice.
 
 use std::time::Duration;
 

@@ -44,6 +44,7 @@ pub(crate) enum Verb {
     ReconcileLease,
     ReconcileParked,
     ReconcilePoison,
+    ReconcileTask,
     DeferJob,
     Sweep,
     Replay,
@@ -91,6 +92,11 @@ const FIVE_MINUTES_LATER: &str = "update finalization_jobs set version = version
      where user_id = $1";
 const YESTERDAY: &str =
     "update conversations set last_append_at = last_append_at - interval '25 hours' where user_id = $1";
+/// The job was handed to a task queue ten minutes ago.
+const HANDED: &str = "update finalization_jobs set version = version + 1, queue = 'finalization', \
+     handed_dispatch = dispatch, handed_at = clock_timestamp() - interval '10 minutes', \
+     ready_at = ready_at - interval '10 minutes', reconcile_after_at = reconcile_after_at - interval '10 minutes' \
+     where user_id = $1";
 /// What no verb leaves behind: the sweep is there for the day on which one does.
 const STRANDED: &str =
     "update conversations set updated_at = updated_at - interval '1 hour' where user_id = $1";
@@ -116,6 +122,10 @@ impl Said for Verb {
             }
             Self::Claim | Self::ClaimTask | Self::Delete | Self::Mark => {
                 world.admitted(user).await;
+            }
+            Self::ReconcileTask => {
+                world.admitted(user).await;
+                world.run(HANDED, user).await;
             }
             Self::ClaimInTurn => {
                 world.admitted(user).await;
@@ -242,6 +252,7 @@ impl Said for Verb {
                 let outcome = if self == Self::Complete { Outcome::Kept } else { Outcome::Discarded };
                 ledger.complete(&ending(&claimed(), outcome)).await.map(drop)
             }
+            Self::ReconcileTask => ledger.reconcile_task(&job, job::Dispatch(1), false).await.map(drop),
             Self::ReconcileLease | Self::ReconcileParked | Self::ReconcilePoison => {
                 ledger.reconcile(&job).await.map(drop)
             }

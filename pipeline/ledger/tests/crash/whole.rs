@@ -36,7 +36,7 @@ pub(crate) async fn crash_everywhere<V: Said>(verb: V) -> usize {
                 recovery::check_owners(&world, &place).await;
             }
             if left == before || verb.is_harmless_twice() {
-                // Whoever got no answer says it again; a refusal is as good.
+                // A caller without an answer repeats; a refusal is as good.
                 let _answered = verb.say(&world.ledger(), &scene).await;
                 same(&rows(&world, &person).await, &done, &format!("{place}, said again"));
             }
@@ -65,12 +65,12 @@ async fn uncut<V: Said>(world: &World, verb: V) -> (String, String) {
 }
 
 /// Stops where two pictures differ, and shows in which rows.
-fn same(is: &str, wanted: &str, place: &str) {
+fn same(is: &str, wanted: &str, position: &str) {
     let beside = |one: &str, other: &str| -> Vec<String> {
         let other: Vec<&str> = other.lines().collect();
         one.lines().filter(|line| !other.contains(line)).map(str::to_owned).collect()
     };
-    assert!(is == wanted, "{place}: {:#?}\ninstead of {:#?}", beside(is, wanted), beside(wanted, is));
+    assert!(is == wanted, "{position}: {:#?}\ninstead of {:#?}", beside(is, wanted), beside(wanted, is));
 }
 
 /// Every row that names the person, and by how much the totals are off; without times and what is derived from names.

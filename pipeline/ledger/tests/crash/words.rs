@@ -69,18 +69,18 @@ impl Said for Words {
         }
     }
 
-    /// Whoever repeats a request under its name is told what it made, or what was answered; one whose transaction never
+    /// A repeat under an idempotency key gets what the first request created, or its answer; one whose transaction never
     /// committed holds no name.
-    async fn afterwards(self, world: &World, user: &UserId, place: &str) {
+    async fn afterwards(self, world: &World, user: &UserId, position: &str) {
         if !matches!(self, Self::AppendNamed | Self::CreateNamed | Self::DeferNamed) {
             return;
         }
         let ledger = world.ledger();
         let running = ledger.repeat_of(&name(user)).await.unwrap();
-        assert!(matches!(running, Some(Repeat::Running(_))), "{place}: {running:?}");
+        assert!(matches!(running, Some(Repeat::Running(_))), "{position}: {running:?}");
         world.run(A_MINUTE_LATER, user).await;
         let made = Some(Repeat::Made(vec![conversation(user).to_string()]));
-        assert_eq!(ledger.repeat_of(&name(user)).await.unwrap(), made, "{place}");
+        assert_eq!(ledger.repeat_of(&name(user)).await.unwrap(), made, "{position}");
     }
 }
 

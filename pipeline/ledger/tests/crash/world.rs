@@ -115,7 +115,7 @@ fn settings() -> Settings {
 /// A claim of a worker with so many free slots, which runs nothing else.
 pub(crate) fn wanted(queue: Queue, slots: u32) -> ClaimRequest {
     let worker = WorkerId("w".to_owned());
-    ClaimRequest { queue, worker, slots, share: slots, running: HashMap::new() }
+    ClaimRequest { queue, worker, slots, share: slots, most: slots, running: HashMap::new() }
 }
 
 /// A person has one conversation, named after her.

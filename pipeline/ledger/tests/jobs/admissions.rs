@@ -340,7 +340,7 @@ async fn words_that_are_not_to_be_shown_are_not_read_and_others_are_read_once() 
     };
     let first = read("shown", true).await;
     assert!((2_000..2_100).contains(&first), "{first} rows were read");
-    // Shown once more it is read by whoever shows it, and not by who finds nothing to admit.
+    // Shown once more, the caller that shows it reads it, and not the one that finds nothing to admit.
     let repeated = read("repeated", true).await;
     assert!((2_000..2_100).contains(&repeated), "{repeated} rows were read");
     world.run("delete from finalization_jobs; update conversations set status = 'failed'").await;
@@ -354,7 +354,7 @@ async fn sessions_that_died_a_moment_ago_cost_nobody_an_answer() {
     let (first, second) = (world.deferred("a").await, world.deferred("b").await);
     let ledger = Ledger::new(world.database.options().application_name("few"), Settings::default());
     ledger.finalize(&world.ann, &first, None).await.unwrap().unwrap();
-    // Those that are kept for single statements, and one of the common ones, to which whoever is refused turns.
+    // Sessions for single statements, and one of the shared ones, to which a refused caller turns.
     ledger.change_user(&world.ann, &Default::default()).await.unwrap().unwrap();
     world.run("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'few' and datname = current_database()").await;
     assert!(ledger.finalize(&world.ann, &second, None).await.unwrap().unwrap().is_some());

@@ -125,7 +125,7 @@ async fn a_run_reads_nothing_of_20_000_tasks_that_are_older_than_two_days() {
     let job = world.admitted("talk").await;
     let generation = world.job(&job).await.generation;
     let more = reading_more_than(&world, 100, async |ledger| {
-        let (_, claimed) = ledger.claim_delivery(&job, generation, &worker("w")).await.unwrap();
+        let (_, claimed) = ledger.claim_delivery(&job, generation, &worker("w")).await.unwrap().parts();
         let input = ledger.run_input(&claimed.unwrap()).await.unwrap().unwrap();
         assert!(input.recent_items.is_empty());
     })
@@ -165,7 +165,7 @@ async fn a_page_of_the_sweep_is_bounded_and_all_pages_find_the_one_that_is_stuck
     assert_eq!(found, ["lone"]);
 }
 
-/// 20,000 dead letters that nobody settled, and behind them, but old enough, 100 jobs that are done and a dead letter
+/// 20,000 unsettled dead letters, and behind them, but old enough, 100 jobs that are done and a dead letter
 /// whose conversation is gone.
 const FINISHED: &str = "insert into conversations (user_id, conversation_id, created_at, updated_at, started_at, \
         finished_at, language, source, status) \

@@ -1,4 +1,4 @@
-//! Bulk replay: each item once, whoever works on it and whoever dies.
+//! Bulk replay: each item once, whichever process works on it or dies.
 
 use std::sync::Arc;
 
@@ -66,8 +66,9 @@ async fn a_replay_of_many_ends_with_a_result_for_each() {
     world.dead("another cause", FailureCode::NoContent).await;
     let preview = world.ledger.preview_replay(&order(1, 1).filter).await.unwrap();
     assert_eq!((preview.jobs, preview.users, preview.superseded), (3, 1, 0));
+    assert_eq!((preview.recent_jobs, preview.recent_calls), (0, 0), "no job was completed yet");
     assert_eq!(started(&world, &order(60_000, 10)).await.items, 3);
-    // Somebody was faster with the second one, and its conversation's owner deleted the third.
+    // Another operator was faster with the second one, and its conversation's owner deleted the third.
     world.ledger.replay(&dead[1], &olga()).await.unwrap().unwrap().unwrap();
     world.ledger.delete_conversation(&world.ann, &records::ConversationId::new("c2")).await.unwrap();
 

@@ -95,7 +95,7 @@ const DEFERRED: &str = "select count(*) from finalization_jobs where status = 'q
 async fn a_job_that_cannot_be_stored_is_deferred_alone() {
     let world = World::new().await;
     let (_, good) = with_a_bad_one(&world, "new.status = 'leased'").await;
-    let JobClaims { claims, deferred } = world.claims(Queue::Creation).await;
+    let JobClaims { claims, deferred, .. } = world.claims(Queue::Creation).await;
     assert_eq!((claims.len(), &claims[0].job.id, deferred), (1, &good, 1));
     assert_eq!(world.count(DEFERRED).await, 1);
 }
@@ -122,7 +122,7 @@ async fn a_job_that_cannot_be_read_is_deferred_alone() {
              update finalization_jobs set origin = 'unheard of' where conversation_id = 'bad'",
         )
         .await;
-    let JobClaims { claims, deferred } = world.claims(Queue::Creation).await;
+    let JobClaims { claims, deferred, .. } = world.claims(Queue::Creation).await;
     assert_eq!((claims.len(), &claims[0].job.id, deferred), (1, &good, 1));
     assert_eq!(world.count(DEFERRED).await, 1);
 }
@@ -167,6 +167,20 @@ async fn one_user_takes_at_most_half_of_the_slots_while_others_wait() {
 }
 
 #[tokio::test]
+async fn one_user_s_jobs_leave_a_slot_for_users_who_have_none() {
+    let world = World::new().await;
+    users(&world, &[("heavy", 9)]).await;
+    let fair = |free, running: &[(&str, u32)]| ClaimRequest { most: 3, ..fair(free, running) };
+    let claims = world.ledger.claim(&fair(4, &[])).await.unwrap();
+    assert_eq!((whose(&claims).len(), claims.held_back), (3, true));
+    let claims = world.ledger.claim(&fair(1, &[("heavy", 3)])).await.unwrap();
+    assert_eq!((whose(&claims).len(), claims.held_back), (0, true));
+    users(&world, &[("bob", 1)]).await;
+    let claims = world.ledger.claim(&fair(1, &[("heavy", 3)])).await.unwrap();
+    assert_eq!((whose(&claims), claims.held_back), (vec!["bob"], false));
+}
+
+#[tokio::test]
 async fn users_take_turns_at_the_slots_beyond_a_share() {
     let world = World::new().await;
     users(&world, &[("heavy", 9), ("bob", 3), ("eve", 3), ("zoe", 3)]).await;
@@ -191,7 +205,7 @@ async fn a_job_that_is_not_due_takes_no_turn() {
     assert_eq!(whose(&claims), ["heavy"]);
 }
 
-/// After an outage many users wait for another attempt: whoever sorts behind them has a turn all the same.
+/// After an outage many users wait for another attempt: users that sort behind them have a turn all the same.
 #[tokio::test]
 async fn many_users_whose_jobs_are_not_due_hide_no_user_behind_them() {
     let world = World::new().await;

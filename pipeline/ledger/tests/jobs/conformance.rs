@@ -139,49 +139,49 @@ impl Walk {
         if self.chance.percent(8) {
             return self.claim().await;
         }
-        let place = self.chance.below(TALKS);
-        let at_rest = self.talks[place].jobs.iter().all(|mirror| mirror.job.state.is_terminal());
-        let done = matches!(self.talks[place].status, None | Some("completed"));
+        let index = self.chance.below(TALKS);
+        let at_rest = self.talks[index].jobs.iter().all(|mirror| mirror.job.state.is_terminal());
+        let done = matches!(self.talks[index].status, None | Some("completed"));
         if at_rest && done && self.chance.percent(25) {
             let fresh = self.new_talk().await;
-            let old = std::mem::replace(&mut self.talks[place], fresh);
+            let old = std::mem::replace(&mut self.talks[index], fresh);
             return self.retired.push(old);
         }
-        let jobs = self.talks[place].jobs.len();
+        let jobs = self.talks[index].jobs.len();
         if jobs == 0 {
-            return self.finalize(place).await;
+            return self.finalize(index).await;
         }
         let newest = self.chance.percent(90);
         let which = if newest { jobs - 1 } else { self.chance.below(jobs) };
-        self.let_time_pass(place, which).await;
-        let leased = matches!(self.talks[place].jobs[which].job.state, State::Leased(_));
+        self.let_time_pass(index, which).await;
+        let leased = matches!(self.talks[index].jobs[which].job.state, State::Leased(_));
         match self.chance.below(100) {
-            0..5 => self.finalize(place).await,
-            5..8 => self.delete(place).await,
-            8..9 => self.mark(place).await,
-            9..14 => self.reprocess(place).await,
-            14..18 if leased => self.record(place, which).await,
+            0..5 => self.finalize(index).await,
+            5..8 => self.delete(index).await,
+            8..9 => self.mark(index).await,
+            9..14 => self.reprocess(index).await,
+            14..18 if leased => self.record(index, which).await,
             _ => {
-                let command = self.command(place, which);
-                self.apply(place, which, command).await;
+                let command = self.command(index, which);
+                self.apply(index, which, command).await;
             }
         }
     }
 
-    async fn let_time_pass(&mut self, place: usize, which: usize) {
+    async fn let_time_pass(&mut self, index: usize, which: usize) {
         if !self.chance.percent(45) {
             return;
         }
         let by = *self.chance.one_of(&[31, 31, 31, 121, 301, 301, 1_501, 1_801, 86_401, 14 * 86_400 + 1]);
         let by = Duration::seconds(by);
-        let mirror = &mut self.talks[place].jobs[which];
+        let mirror = &mut self.talks[index].jobs[which];
         self.world.age(&mirror.job.id, by).await;
         mirror.job = aged(&mirror.job, by);
     }
 
     /// Says the command to both, and compares.
-    async fn apply(&mut self, place: usize, which: usize, command: Command) {
-        let talk = &self.talks[place];
+    async fn apply(&mut self, index: usize, which: usize, command: Command) {
+        let talk = &self.talks[index];
         let mirror = talk.jobs[which].clone();
         let before = self.world.view(&mirror.job.id).await;
         assert_same(&before, &mirror, &"nothing yet");
@@ -200,7 +200,7 @@ impl Walk {
             trace: None,
         };
         let answered = say(&self.world.ledger, &whose, &command).await;
-        let decided = self.settle(place, which, &command, now).await;
+        let decided = self.settle(index, which, &command, now).await;
         assert_eq!(answered, answer(&mirror.job, &command, &decided), "{command:?} on {mirror:?}");
         if decided.is_ok() && matches!(command, Command::Replay { .. } | Command::Discard) {
             self.actions += 1;
@@ -210,34 +210,34 @@ impl Walk {
     /// Decides `command` on the mirror at the moment at which the ledger stored it, and compares what is stored.
     async fn settle(
         &mut self,
-        place: usize,
+        index: usize,
         which: usize,
         command: &Command,
         now: Timestamp,
     ) -> Result<Step, Refusal> {
-        let mirror = &self.talks[place].jobs[which];
+        let mirror = &self.talks[index].jobs[which];
         let view = self.world.view(&mirror.job.id).await;
         let stored = view.version != mirror.version;
         let now = if stored { view.updated_at } else { now };
-        let decided = self.decide(place, which, command, now);
+        let decided = self.decide(index, which, command, now);
         assert_eq!(decided.is_ok(), stored, "{command:?} and then {view:?}");
         if let Ok(step) = &decided {
             assert_enqueued(&view, step);
         }
-        assert_same(&view, &self.talks[place].jobs[which], command);
-        self.check_row(place, which).await;
+        assert_same(&view, &self.talks[index].jobs[which], command);
+        self.check_row(index, which).await;
         decided
     }
 
     /// Changes the mirror, and nothing else, as the machine says.
     fn decide(
         &mut self,
-        place: usize,
+        index: usize,
         which: usize,
         command: &Command,
         now: Timestamp,
     ) -> Result<Step, Refusal> {
-        let talk = &mut self.talks[place];
+        let talk = &mut self.talks[index];
         let mirror = &mut talk.jobs[which];
         let decided = decide(&mirror.job, command.clone(), now, &Policy::default());
         let from = mirror.job.state.status();
@@ -253,8 +253,8 @@ impl Walk {
     }
 
     /// What a view does not show: the moment of the next look as it is stored, and the conversation's status.
-    async fn check_row(&self, place: usize, which: usize) {
-        let (talk, mirror) = (&self.talks[place], &self.talks[place].jobs[which]);
+    async fn check_row(&self, index: usize, which: usize) {
+        let (talk, mirror) = (&self.talks[index], &self.talks[index].jobs[which]);
         let look: Option<Timestamp> =
             sqlx::query_scalar("select reconcile_after_at from finalization_jobs where job_id = $1")
                 .bind(mirror.job.id.as_str())

@@ -1,4 +1,4 @@
-//! A job that cannot be stored because somebody else always was faster, as it looks: nobody tries for ever.
+//! A job that cannot be stored because another process always seems faster: no caller tries for ever.
 
 use std::time::Duration;
 

@@ -133,7 +133,7 @@ async fn what_waits_for_an_endpoint_that_is_gone_is_cancelled_in_batches_to_its_
     assert!(world.ledger.finish_delivery(&claimed[0], DeliveryOutcome::Gone, &policy).await.unwrap());
     let cancelled = "select count(*) from webhook_deliveries where status = 'cancelled' and body is null";
     assert_eq!(world.count(cancelled).await, 1_000);
-    // Asked for since, by somebody who means to enable the endpoint again.
+    // Recovered since, by an operator who means to enable the endpoint again.
     world
         .run(
             "insert into webhook_deliveries (user_id, endpoint_id, delivery_id, event, status, next_at, occurred_at) \

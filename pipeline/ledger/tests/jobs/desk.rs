@@ -206,7 +206,7 @@ async fn the_overview_counts_what_ended_and_what_died_of_what() {
         counts.lengths[5] += 4;
         world.ledger.report_process(&process("host:1", 4), &counts).await.unwrap();
     }
-    let done = world.ledger.round_done().await.unwrap();
+    let done = world.ledger.round_done(chrono::Duration::hours(1)).await.unwrap();
 
     let overview = world.ledger.overview().await.unwrap();
 
@@ -217,5 +217,6 @@ async fn the_overview_counts_what_ended_and_what_died_of_what() {
     let last: Vec<_> = overview.minutes.iter().rev().take(2).collect();
     assert_eq!(last.iter().map(|minute| minute.completed).sum::<i64>(), 6);
     assert!(last.iter().any(|minute| minute.p50_ms == Some(175.0)), "between 100 and 250: {last:?}");
-    assert_eq!((overview.last_round, overview.living, overview.slots), (Some(done), 1, (4, 4)));
+    let last = ledger::LastRound { at: done, every: chrono::Duration::hours(1) };
+    assert_eq!((overview.last_round, overview.living, overview.slots), (Some(last), 1, (4, 4)));
 }

@@ -88,7 +88,7 @@ async fn a_plan_that_was_made_for_a_small_table_reads_no_more_of_a_large_one() {
     let mut whole = Vec::new();
     for (table, rows) in reads(&world).await {
         let read = rows - before.get(&table).copied().unwrap_or(0);
-        // A person's rows may be read for one of them; nobody's 50,000.
+        // A user's rows may be read for one of them; never all 50,000.
         if read > 20_000 {
             whole.push(format!("{table}: {read}"));
         }

@@ -1,4 +1,4 @@
-//! Wake-ups of other processes: the session that hears them is one of its own, and what was told while it was away is
+//! Wake-ups of other processes: the session that receives them is one of its own, and what was written while it was gone is
 //! looked for.
 
 use std::{pin::pin, time::Duration};
@@ -23,7 +23,7 @@ async fn hearing(world: &World) -> (Ledger, JoinHandle<()>) {
     (ledger, hears)
 }
 
-/// Waits until somebody is told to look.
+/// Waits until a worker is woken.
 async fn looked(ledger: &Ledger) {
     let rung = ledger.waker().jobs_waiting(Queue::Creation);
     tokio::time::timeout(PATIENCE, rung).await.expect("what was told while nobody heard is looked for");

@@ -1,4 +1,4 @@
-//! What operators are told of a lease that is not renewed: who goes on, or that nobody lives to do so.
+//! What operators see of a lease that is not renewed: its next owner, or that no process lives to be one.
 
 use job::{JobId, NextOwner, Queue, Why};
 use ledger::{ClaimRequest, Process, RunCounts};

@@ -74,7 +74,8 @@ async fn admit_prepared(world: &World, way: &str, keys: Option<WithKeys<'_>>) ->
 async fn is_out_of_reach(world: &World, job: &JobId, way: &str) {
     let stored = world.job(job).await;
     assert_eq!((stored.state.clone(), stored.requires_keys), (State::BlockedByok, true), "{way}");
-    let (answer, claimed) = world.ledger.claim_delivery(job, stored.generation, &worker("w")).await.unwrap();
+    let (answer, claimed) =
+        world.ledger.claim_delivery(job, stored.generation, &worker("w")).await.unwrap().parts();
     assert_eq!((answer, claimed), ("blocked_byok", None), "{way}");
 }
 

@@ -1,4 +1,4 @@
-//! Nobody waits for ever: every session and every transaction of the ledger bounds its waits, its statements and its idling.
+//! No wait is unbounded: every session and every transaction of the ledger bounds its waits, its statements and its idling.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use records::ConversationId;
 
 use crate::world::World;
 
-/// Notes the bounds of whoever writes to one of these tables.
+/// Records the bounds of every writer of one of these tables.
 const NOTED: &str = "create table noted (at text, locks text, statements text, idling text); \
     create function note() returns trigger language plpgsql as $$ begin \
         insert into noted values (tg_table_name, current_setting('lock_timeout'), \
@@ -129,7 +129,7 @@ async fn a_statement_that_ends_while_its_ledger_closes_holds_nothing_up() {
 async fn a_lease_is_renewed_while_others_have_all_sessions() {
     let world = World::new().await;
     let holding = world.claimed("c").await.holding();
-    // Whoever changes a person stops here, longer than a session is waited for.
+    // A change of a user stops here, longer than a session is waited for.
     world
         .run(
             "create function stop() returns trigger language plpgsql as \

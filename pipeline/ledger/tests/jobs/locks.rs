@@ -1,5 +1,5 @@
 //! What a verb holds while it waits: who would change what it has read must wait for it. Each verb is brought to a stop
-//! by a row that somebody else holds further down the order of locks; then what it holds by then is looked at.
+//! by a row that another session locks further down the order of locks; then the locks that it has by then are checked.
 
 use job::Outcome;
 use ledger::{CheckpointKey, CreateOutcome, NewConversation, OperatorAction, Results, WithKeys};
@@ -122,7 +122,7 @@ async fn a_conversation_that_is_admitted_takes_no_more_words() {
     let id = world.deferred("c").await;
     world.ledger.append_segments(&world.ann, &id, &[said("s")]).await.unwrap().unwrap();
     let verb = async { world.ledger.append_segments(&world.ann, &id, &[said("t")]).await.unwrap() };
-    // Somebody who admits it holds it; the append waits, and then finds it admitted.
+    // An admission locks it; the append waits, and then finds it admitted.
     let admitted = "update conversations set status = 'processing'";
     let appended = world.database.overtaken_by(admitted, verb).await;
     assert_eq!(appended, Err(ledger::AppendRefusal::NotInProgress));
@@ -159,7 +159,7 @@ async fn a_failed_conversation_that_somebody_else_opened_meanwhile_is_not_opened
     let (ledger, ann, again) = (world.ledger.clone(), world.ann.clone(), session());
     let verb = tokio::spawn(async move { ledger.create_conversation(&ann, again).await.unwrap() });
     world.database.until_somebody_waits().await;
-    // It found the conversation failed, and waits to open it; by then somebody else has.
+    // It found the conversation failed, and waits to open it; by then another session has.
     let opened = "update conversations set status = 'processing'; commit";
     sqlx::raw_sql(opened).execute(&mut holder).await.unwrap();
     let known = verb.await.unwrap();
@@ -195,7 +195,7 @@ async fn a_job_that_is_admitted_while_its_conversation_is_deleted_is_withdrawn_t
 #[tokio::test]
 async fn completions_wait_for_nobody_elses_conversation_and_hold_none() {
     let world = World::new().await;
-    // Whoever holds too many holds those that come first: Al's of the same ids, and Ann's `a`.
+    // A statement that locks too many rows locks those that come first: Al's of the same ids, and Ann's `a`.
     let al = records::UserId::new("al");
     assert!(world.ledger.create_user(&al, &Default::default()).await.unwrap());
     let mut runs = Vec::new();

@@ -51,6 +51,7 @@ mod said;
 mod seen;
 mod spent;
 mod strangers;
+mod tasks;
 mod told;
 mod traces;
 mod two_bulks;

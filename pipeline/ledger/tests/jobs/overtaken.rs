@@ -1,4 +1,4 @@
-//! Somebody was faster: what is said of a claim, or of a look, that is none any more changes nothing of the next one.
+//! Another process was faster: a command for a superseded claim, or check, changes nothing of the next one.
 
 use job::Epoch;
 use ledger::{Holding, Renewal};

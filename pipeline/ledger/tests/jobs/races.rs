@@ -1,4 +1,4 @@
-//! Two at once: whoever comes second is refused, or finds the work done. Barriers, no sleeps; each race is run
+//! Two at once: the second is refused, or finds the work done. Barriers, no sleeps; each race is run
 //! several times, as the winner is not always the same.
 
 use std::sync::Arc;
@@ -85,8 +85,8 @@ async fn of_two_deliveries_of_one_generation_one_gets_the_claim() {
         let (one, other) = (world.ledger.clone(), world.other_process());
         let (first, second) = (job.clone(), job.clone());
         let (one, other) = at_once(
-            async move { one.claim_delivery(&first, generation, &worker("one")).await.unwrap().0 },
-            async move { other.claim_delivery(&second, generation, &worker("other")).await.unwrap().0 },
+            async move { one.claim_delivery(&first, generation, &worker("one")).await.unwrap().parts().0 },
+            async move { other.claim_delivery(&second, generation, &worker("other")).await.unwrap().parts().0 },
         )
         .await;
         let mut answers = [one, other];
@@ -106,7 +106,7 @@ async fn a_completion_and_a_takeover_exclude_each_other() {
         let (holder, taker) = (world.ledger.clone(), world.other_process());
         let (job, generation, run) = (old.job.id.clone(), old.job.generation, old.clone());
         let (finished, (answer, _)) = at_once(complete(holder, run), async move {
-            taker.claim_delivery(&job, generation, &worker("taker")).await.unwrap()
+            taker.claim_delivery(&job, generation, &worker("taker")).await.unwrap().parts()
         })
         .await;
         match finished {

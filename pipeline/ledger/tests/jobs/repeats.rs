@@ -114,7 +114,8 @@ async fn a_delivery_that_meets_a_poisoned_job_wakes_those_who_tell_of_it() {
 
     let (generation, worker) = (claimed.job.generation, crate::world::worker("w"));
     assert!(!world.is_woken());
-    let (answer, run) = world.ledger.claim_delivery(&claimed.job.id, generation, &worker).await.unwrap();
+    let (answer, run) =
+        world.ledger.claim_delivery(&claimed.job.id, generation, &worker).await.unwrap().parts();
 
     assert_eq!((answer, run), ("dead_letter", None));
     assert!(matches!(

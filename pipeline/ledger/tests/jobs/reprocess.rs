@@ -31,7 +31,7 @@ async fn complete(world: &World, claimed: &Claimed, results: &Results) {
     world.ledger.complete(&completion(claimed, Outcome::Kept, results.clone())).await.unwrap();
 }
 
-/// A completed conversation `c` with two action items and a memory, and an endpoint that hears of everything.
+/// A completed conversation `c` with two action items and a memory, and an endpoint that subscribed to everything.
 async fn with_completed() -> World {
     let world = World::new().await;
     world.endpoint(&world.ann, "w", &EventKind::ALL).await;
@@ -97,7 +97,7 @@ async fn what_a_person_touched_survives_and_is_not_made_again() {
     assert_eq!(world.count("select count(*) from memories").await, 1);
 }
 
-/// A completed conversation `c` of which each thing is told by itself, in words that are kept. Of an item and of a memory
+/// A completed conversation `c` with an event for each object, in words that are kept. Of an item and of a memory
 /// that was given up, of the item's last although it is the older one; another item is the person's.
 async fn with_told() -> World {
     let world = World::new().await;
@@ -151,7 +151,7 @@ async fn what_is_taken_back_is_told_no_more_and_no_word_of_it_is_kept() {
     );
 }
 
-/// How many deliveries a completion that takes things back has not locked while somebody holds what `held` says.
+/// How many deliveries a completion that takes things back has not locked while another session holds what `held` says.
 async fn free_while(held: &'static str) -> i64 {
     let world = with_told().await;
     let claimed = reprocess(&world).await;
@@ -170,7 +170,7 @@ async fn free_while(held: &'static str) -> i64 {
 #[tokio::test]
 async fn who_takes_back_what_is_told_holds_endpoints_before_deliveries_and_these_in_one_order() {
     assert_eq!(free_while("select from webhook_endpoints for update").await, 6, "all of them");
-    // Two that wait are gone by then. Of those that were given up one is somebody's, and the other comes behind it.
+    // Two that wait are gone by then. Of those that were given up one is locked, and the other comes behind it.
     let first =
         "select from webhook_deliveries where status = 'exhausted' order by occurred_at limit 1 for update";
     assert_eq!(free_while(first).await, 3);

@@ -19,7 +19,7 @@ pub(crate) async fn say(ledger: &Ledger, whose: &Claimed, command: &Command) -> 
             }
         }
         Command::Claim { generation, worker, .. } => {
-            let (answer, claimed) = ledger.claim_delivery(id, generation, &worker).await.unwrap();
+            let (answer, claimed) = ledger.claim_delivery(id, generation, &worker).await.unwrap().parts();
             assert_eq!(claimed.is_some(), answer == "claimed");
             answer.to_owned()
         }

@@ -1,4 +1,4 @@
-//! What is said of one conversation changes nothing else: not the person's other ones, and not those of somebody who
+//! A command for one conversation changes nothing else: not the user's other ones, and not those of another user who
 //! has a conversation of the very same id.
 
 use chrono::Duration;
@@ -86,7 +86,7 @@ async fn marking_a_person_concerns_that_persons_jobs_alone() {
     assert_eq!(street.world.count(parked).await, 1);
     let ann = street.world.ledger.user(&street.world.ann).await.unwrap().unwrap();
     assert!(!ann.requires_byok);
-    // What Ann asks for from now on waits for nobody's keys.
+    // Ann's later requests wait for no keys.
     for job in [street.world.admitted("e").await, {
         let id = street.world.deferred("f").await;
         street.world.ledger.finalize(&street.world.ann, &id, None).await.unwrap().unwrap().unwrap()
@@ -129,7 +129,7 @@ async fn a_deletion_concerns_its_own_conversation_alone() {
     ] {
         assert_eq!(street.world.count(nothing).await, 0, "{nothing}");
     }
-    // What was told before the deletion is remembered as told, without its words.
+    // What was delivered before the deletion is recorded as delivered, without its words.
     let given_up = "select count(*) from webhook_deliveries where user_id = 'ann' and conversation_id = 'c' \
         and status = 'exhausted'";
     assert_eq!(street.world.count(given_up).await, 1);

@@ -148,7 +148,7 @@ impl Street {
     }
 }
 
-/// Things that name their owner, so that nobody's are the same.
+/// Objects that name their owner, so that no two users' are the same.
 pub(crate) fn results(title: &str, run: &Claimed) -> Results {
     let own = format!("{title} of {} {}", run.user_id, run.conversation_id);
     Results {

@@ -1,4 +1,4 @@
-//! Who is told of a completion: enabled endpoints that asked for it, once, and none that went meanwhile.
+//! Which endpoints get a completion: enabled ones that subscribed, once, and none that went meanwhile.
 
 use job::Outcome;
 use ledger::{Announcement, EndpointChange, EventKind, Finished, NewItem, Results};
@@ -6,7 +6,7 @@ use records::UserId;
 
 use crate::world::{World, completion};
 
-/// An action item, told of beside the completion itself.
+/// An action item with an event beside the completion itself.
 fn results() -> Results {
     Results {
         items: vec![NewItem { description: "Call Tom".into(), due_at: None }],

@@ -1,4 +1,4 @@
-//! The trace of an admission: kept with the job, through whatever happens to it, and handed on to what is told.
+//! The trace of an admission: kept with the job, through whatever happens to it, and handed on to its deliveries.
 
 use chrono::Duration;
 use job::{FailureCode, JobId, Outcome};
@@ -8,7 +8,7 @@ use trace::TraceContext;
 
 use crate::world::{World, completion};
 
-/// Whoever asks is traced from here on, until the guard is dropped.
+/// Requests are traced from here on, until the guard is dropped.
 fn traced(trace: u128) -> opentelemetry::ContextGuard {
     let (trace, span) = (TraceId::from(trace), SpanId::from(7_u64));
     let parent = SpanContext::new(trace, span, TraceFlags::SAMPLED, true, TraceState::NONE);
@@ -29,7 +29,7 @@ async fn an_admission_keeps_the_trace_of_whoever_asked_and_of_no_other() {
     let world = World::new().await;
     let (first, second) = (world.deferred("a").await, world.deferred("b").await);
     let ask = |conversation| world.ledger.finalize(&world.ann, conversation, None);
-    // Asked together, committed together: the batch is nobody's task.
+    // Admitted in one batch, committed together: the batch belongs to no request's task.
     let one = async {
         let guard = traced(1);
         let asking = ask(&first);

@@ -1,4 +1,4 @@
-//! Two bulk replays beside each other: what is done for one moves nothing of the other, and a turn that is over moves
+//! Two concurrent bulk replays: a step of one moves nothing of the other, and a step after its turn moves
 //! nothing at all.
 
 use std::time::Duration;

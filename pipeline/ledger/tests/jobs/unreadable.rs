@@ -1,4 +1,4 @@
-//! A row that no type can express stops nobody but itself.
+//! A row that no type can express fails only itself.
 
 use chrono::Duration;
 use ledger::{Error, Renewal};

@@ -5,7 +5,7 @@ use ledger::{CHECKS, Edge, OperatorAction};
 
 use crate::world::World;
 
-/// Those checks that find somebody.
+/// Those checks that find something.
 async fn broken(world: &World) -> Vec<&'static str> {
     let mut broken = Vec::new();
     for check in &CHECKS {

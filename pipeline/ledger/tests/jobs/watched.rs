@@ -1,4 +1,4 @@
-//! What those who look find: what is due, nothing else, and nothing that somebody holds.
+//! What lease watch and reconciler find: what is due, nothing else, and no locked row.
 
 use chrono::Duration;
 use job::{JobId, Outcome, Queue, State};
@@ -116,7 +116,7 @@ async fn a_sweep_finds_what_nobody_works_on_for_fifteen_minutes_and_nothing_else
     assert!(world.ledger.create_user(&bob, &Default::default()).await.unwrap());
     stuck(&world, &world.ann, "old", 901).await;
     stuck(&world, &world.ann, "young", 800).await;
-    // Somebody works on Bob's of the same name, on Ann's other one, and on Ann's third there was once somebody.
+    // A run is under way on Bob's of the same name, on Ann's other one, and Ann's third had one once.
     for (user, id) in [(&bob, "old"), (&world.ann, "alive"), (&world.ann, "died")] {
         world.ledger.create_conversation(user, talk(id)).await.unwrap();
     }

@@ -106,7 +106,8 @@ impl World {
     /// A granted claim of the job's present dispatch.
     pub(crate) async fn claim(&self, job: &JobId) -> Claimed {
         let generation = self.job(job).await.generation;
-        let (answer, claimed) = self.ledger.claim_delivery(job, generation, &worker("w")).await.unwrap();
+        let (answer, claimed) =
+            self.ledger.claim_delivery(job, generation, &worker("w")).await.unwrap().parts();
         assert_eq!(answer, "claimed");
         claimed.unwrap()
     }
@@ -149,7 +150,14 @@ impl World {
 
 /// A claim of the worker `w` for so many free slots, where no user has a share to keep to.
 pub(crate) fn wanted(queue: Queue, slots: u32) -> ClaimRequest {
-    ClaimRequest { queue, worker: worker("w"), slots, share: u32::MAX, running: Default::default() }
+    ClaimRequest {
+        queue,
+        worker: worker("w"),
+        slots,
+        share: u32::MAX,
+        most: u32::MAX,
+        running: Default::default(),
+    }
 }
 
 /// The ids of claimed jobs.

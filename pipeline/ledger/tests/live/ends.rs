@@ -24,7 +24,14 @@ fn fresh(admission: LiveAdmission) -> ledger::Admitted {
 /// A claim of nine free slots.
 fn wanted(queue: Queue) -> ledger::ClaimRequest {
     let worker = WorkerId("w".to_owned());
-    ledger::ClaimRequest { queue, worker, slots: 9, share: u32::MAX, running: Default::default() }
+    ledger::ClaimRequest {
+        queue,
+        worker,
+        slots: 9,
+        share: u32::MAX,
+        most: u32::MAX,
+        running: Default::default(),
+    }
 }
 
 #[tokio::test]

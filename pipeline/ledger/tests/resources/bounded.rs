@@ -1,4 +1,4 @@
-//! Nobody waits for ever (DESIGN §4), not even for what is one statement and no transaction.
+//! No wait is unbounded (DESIGN §4), not even for what is one statement and no transaction.
 
 use ledger::{ConversationFilter, Error, MemoryFilter};
 

@@ -1,4 +1,4 @@
-//! Budgets of users: refused beyond, exact at the limit, nobody else's, and counted right.
+//! Budgets of users: refused beyond, exact at the limit, separate for each user, and counted right.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What a verb must not touch: everything that is not of whom, or of what, it is about.
+//! What an operation must not touch: everything of other users and other objects.
 
 use sqlx::AssertSqlSafe;
 

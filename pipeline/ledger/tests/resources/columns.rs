@@ -1,5 +1,5 @@
 //! What belongs to what, and goes with it, and which columns may be empty: a rule that is dropped, or one too many, is missed
-//! here. That each rule refuses what breaks it is told by `constraints`.
+//! here. That each rule refuses what breaks it is tested in `constraints`.
 
 use crate::world::World;
 
@@ -7,6 +7,12 @@ use crate::world::World;
 const BELONGS: &[(&str, &str, &str)] = &[
     ("action_items", "conversation_id", "conversations"),
     ("action_items", "user_id", "users"),
+    ("app_installs", "user_id", "users"),
+    ("app_keys", "app_id", "apps"),
+    ("apps", "user_id", "users"),
+    ("chat_messages", "user_id", "users"),
+    ("chat_pushes", "message_id", "chat_messages"),
+    ("chat_pushes", "subscription_id", "push_subscriptions"),
     ("conversations", "user_id", "users"),
     ("developer_keys", "user_id", "users"),
     ("embeddings", "conversation_id", "conversations"),
@@ -26,6 +32,7 @@ const BELONGS: &[(&str, &str, &str)] = &[
     ("request_keys", "user_id", "users"),
     ("stage_checkpoints", "job_id", "finalization_jobs"),
     ("transcript_segments", "conversation_id", "conversations"),
+    ("user_locations", "user_id", "users"),
     ("user_usage", "user_id", "users"),
     ("webhook_deliveries", "endpoint_id", "webhook_endpoints"),
     ("webhook_endpoints", "user_id", "users"),
@@ -34,6 +41,15 @@ const BELONGS: &[(&str, &str, &str)] = &[
 /// Each table with the columns that may be empty. The tables that are not named have none.
 const MAY_BE_EMPTY: &[(&str, &str)] = &[
     ("action_items", "due_at completed_at conversation_id revision"),
+    ("app_installs", "removed_at"),
+    ("app_keys", "last_used_at revoked_at"),
+    (
+        "apps",
+        "home_url manifest_url webhook_url setup_url setup_completed_url summary_prompt manifest \
+         manifest_sha256 manifest_fetched_at failing_since switched_off_at switched_off_reason",
+    ),
+    ("chat_messages", "app_id"),
+    ("chat_pushes", "next_at sending_until last_status last_error finished_at"),
     (
         "conversations",
         "folder_id geolocation external_data private_text text_source text_source_spec \
@@ -45,7 +61,7 @@ const MAY_BE_EMPTY: &[(&str, &str)] = &[
         "finalization_jobs",
         "ready_at lease_worker lease_claimed_at lease_expires_at lease_ready_at outcome dead_code \
          first_blocked_at last_code settled_at next_check_at reconcile_after_at finished_at history \
-         trace_context crashed_epoch",
+         trace_context crashed_epoch handed_dispatch handed_at hand_after hand_tries",
     ),
     ("folders", "description"),
     ("goals", "unit"),
@@ -59,6 +75,7 @@ const MAY_BE_EMPTY: &[(&str, &str)] = &[
     ("replay_operations", "executor finished_at"),
     ("request_keys", "status answer"),
     ("transcript_segments", "segment_id speaker speaker_id person_id"),
+    ("user_locations", "address google_place_id location_type"),
     ("users", "name deleting_since limit_conversations_per_day limit_bytes limit_waiting_jobs"),
     (
         "webhook_deliveries",
@@ -68,7 +85,7 @@ const MAY_BE_EMPTY: &[(&str, &str)] = &[
     (
         "webhook_endpoints",
         "disabled_reason failing_since open_until last_success_at previous_secret \
-         previous_secret_until",
+         previous_secret_until app_id",
     ),
 ];
 

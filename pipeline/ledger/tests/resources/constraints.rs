@@ -1,5 +1,5 @@
-//! What the tables refuse, whoever writes: every rule is met by a row that breaks it, that rule and no other; the lists in
-//! the rules are the lists in the code; and nothing is there twice, or belongs to nobody.
+//! What the tables refuse, from any writer: every rule is met by a row that breaks it, that rule and no other; the lists in
+//! the rules are the lists in the code; and nothing is there twice, or without an owner.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ use crate::world::World;
 
 pub(crate) mod rows;
 
-use rows::{OF_JOBS, OF_PEOPLE, OF_WHAT_IS_SENT, Refused, SEED};
+use rows::{OF_APPS, OF_JOBS, OF_PEOPLE, OF_WHAT_IS_SENT, Refused, SEED};
 
 async fn with_a_row_of_everything() -> World {
     let world = World::new().await;
@@ -22,7 +22,7 @@ async fn with_a_row_of_everything() -> World {
 }
 
 fn refused() -> impl Iterator<Item = &'static Refused> {
-    OF_PEOPLE.iter().chain(OF_JOBS).chain(OF_WHAT_IS_SENT)
+    OF_PEOPLE.iter().chain(OF_JOBS).chain(OF_WHAT_IS_SENT).chain(OF_APPS)
 }
 
 /// Which rule of which table refuses a statement, by its SQLSTATE; `None`: it is let through.
@@ -131,7 +131,8 @@ async fn nothing_belongs_to_what_is_not_there() {
         for (other, others, _) in keys.iter().filter(|(_, other, _)| other != key) {
             drop_rule(&mut transaction, other, others).await;
         }
-        let orphaned = format!("update {table} set {column} = 'nobody'");
+        let nobody = if column == "message_id" { "01993b1e-0000-7000-8000-000000000000" } else { "nobody" };
+        let orphaned = format!("update {table} set {column} = '{nobody}'");
         let refused = refusal(&mut transaction, orphaned).await;
         assert_eq!(refused, Some(("23503".into(), table.clone(), key.clone())));
     }
@@ -171,7 +172,7 @@ async fn the_lists_in_the_tables_are_the_lists_in_the_code() {
         (("finalization_jobs", "codes_known"), names!(FailureCode)),
         (
             ("webhook_endpoints", "format_known"),
-            [WebhookFormat::Full, WebhookFormat::Thin].map(WebhookFormat::as_str).into(),
+            [WebhookFormat::Full, WebhookFormat::Thin, WebhookFormat::Bare].map(WebhookFormat::as_str).into(),
         ),
         (("push_deliveries", "push_notice_known"), [Notice::Set, Notice::Due].map(Notice::as_str).into()),
     ]);

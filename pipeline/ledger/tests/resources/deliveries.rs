@@ -36,7 +36,7 @@ async fn view(world: &World) -> DeliveryView {
     world.ledger.deliveries(&world.ann, "w", 1, 0).await.unwrap().pop().unwrap()
 }
 
-/// Lets time pass: whatever waits is due, whoever sends has died.
+/// Lets time pass: everything that waits is due, every sender has died.
 async fn later(world: &World) {
     world
         .run(

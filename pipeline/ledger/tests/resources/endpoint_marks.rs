@@ -236,7 +236,7 @@ async fn an_endpoint_is_held_while_what_was_parked_there_is_woken_and_one_that_i
     );
 }
 
-/// The endpoints that nobody holds while a claim moves its first row of a kind, and how many that claim then takes.
+/// The endpoints that are unlocked while a claim moves its first row of a kind, and how many that claim then takes.
 async fn free_while_a_claim_moves(world: &World, kind: &str) -> (Vec<(String, String)>, usize) {
     let stop = format!(
         "create function stop() returns trigger language plpgsql as \

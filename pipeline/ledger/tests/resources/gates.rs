@@ -1,4 +1,4 @@
-//! Endpoints as the gates of their deliveries: one claim at a time counts what an endpoint has under way, nobody waits
+//! Endpoints as the gates of their deliveries: one claim at a time counts what an endpoint has under way, no claim waits
 //! for another's count, and who died holds no place.
 
 use ledger::{ClaimedDelivery, DeliveryPolicy, Ledger};
@@ -17,7 +17,7 @@ fn endpoints(claimed: &[ClaimedDelivery]) -> Vec<&str> {
 const SENDING: &str =
     "select count(*) from webhook_deliveries where endpoint_id = 'w' and status = 'sending'";
 
-/// Whoever changes a delivery of which this is true stops there until the session's transaction ends.
+/// A change of a delivery for which this is true stops there until the session's transaction ends.
 async fn stopping(world: &World, when: &str) -> PgConnection {
     let stop = format!(
         "create function stop() returns trigger language plpgsql as \

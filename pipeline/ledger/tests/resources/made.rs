@@ -1,4 +1,4 @@
-//! What endpoints are told of things that a person makes (DECISIONS §6).
+//! Events about objects that a user creates (DECISIONS §6).
 
 use ledger::{DeliveryOutcome, DeliveryPolicy, EventKind, NewActionItem, NewPersonMemory};
 use records::{ActionItemId, MemoryCategory, MemoryId, UserId};

@@ -1,5 +1,5 @@
-//! What a person says of one thing changes nothing else: not the person's other things, and not those of somebody whose
-//! things have the very same ids.
+//! A user's change of one object changes nothing else: not the user's other objects, and not those of another user whose
+//! objects have the very same ids.
 
 use ledger::{
     ConversationChange, DeletedFolder, FolderChange, GoalChange, ItemChange, MemoryChange, NewFolder,
@@ -271,7 +271,7 @@ async fn a_date_that_somebody_else_sets_meanwhile_is_not_told_by_the_next_change
              values ('ann', 's', 'webhook', 'https://example.com')",
         )
         .await;
-    // Whoever sets the date tells of it, too; here only the date is set.
+    // The code that sets a date writes its events, too; here only the date is set.
     let dated = "update action_items set due_at = now() + interval '1 day' where user_id = 'ann'";
     let worded = ItemChange { description: Some("Call".into()), ..ItemChange::default() };
     let item = ActionItemId::new("x");

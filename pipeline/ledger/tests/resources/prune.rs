@@ -15,7 +15,7 @@ async fn with_jobs() -> World {
     for id in ["done", "settled", "superseded", "alive", "young"] {
         world.conversation(&world.ann, id, "failed", 0).await;
     }
-    // What is there, or newer, of somebody else's conversation of that name is no matter of Ann's.
+    // What is there, or newer, of another user's conversation of that name is no matter of Ann's.
     world.conversation(&world.bob, "bereft", "failed", 0).await;
     world
         .run(

@@ -1,5 +1,5 @@
-//! What is old goes, and its neighbours stay: those of the same id that are somebody else's or of another kind, and the
-//! person's others; what somebody holds is passed by.
+//! What is old goes, and its neighbours stay: those of the same id of another user or of another kind, and the
+//! user's others; locked rows are skipped.
 
 use std::time::Duration;
 

@@ -21,7 +21,7 @@ pub(crate) async fn subscribe(world: &World, user: &UserId, url: &str) -> String
     world.ledger.subscribe(user, &new).await.unwrap().unwrap().id
 }
 
-/// A conversation of Ann's in which somebody said to do something by `due_at`.
+/// A conversation of Ann's with a task due by `due_at`.
 pub(crate) async fn heard(world: &World, id: &str, task: &str, due_at: Timestamp) {
     let text =
         NewContent::Text { text: task.to_owned(), text_source: "message".to_owned(), text_source_spec: None };
@@ -34,8 +34,14 @@ pub(crate) async fn heard(world: &World, id: &str, task: &str, due_at: Timestamp
 /// Runs the one job that is queued.
 pub(crate) async fn complete(world: &World, task: &str, due_at: Timestamp) {
     let worker = WorkerId("w".to_owned());
-    let request =
-        ClaimRequest { queue: Queue::Creation, worker, slots: 1, share: 1, running: HashMap::default() };
+    let request = ClaimRequest {
+        queue: Queue::Creation,
+        worker,
+        slots: 1,
+        share: 1,
+        most: 1,
+        running: HashMap::default(),
+    };
     let claimed = world.ledger.claim(&request).await.unwrap().claims.remove(0);
     let item = NewItem { description: task.to_owned(), due_at: Some(due_at) };
     let results = Results { items: vec![item], engine: "test".to_owned(), ..Results::default() };
@@ -190,7 +196,7 @@ async fn nobody_is_reminded_of_what_is_done_dated_anew_or_deleted() {
         let world = World::new().await;
         subscribe(&world, &world.ann, "https://example.com/a").await;
         heard(&world, "c", "Call Tom", in_an_hour(&world).await).await;
-        // Behind the ledger's back: even a writer that forgets the reminder reminds nobody wrongly.
+        // Behind the ledger's back: even a writer that forgets the reminder causes no wrong one.
         sqlx::query(change).execute(&world.pool).await.unwrap();
         assert!(claim(&world).await.is_empty(), "{change}");
         world.run("update reminders set fire_at = now() - interval '1 second'").await;
@@ -400,7 +406,7 @@ async fn what_waits_for_a_full_person_is_looked_for_when_a_place_becomes_free() 
     assert!(finish(&world, &bobs[0], DELIVERED).await);
 
     let waker = world.ledger.waker();
-    // What was written so far has woken somebody already.
+    // What was written so far has woken a sender already.
     let _ = waker.pushes_waiting().now_or_never();
     assert!(finish(&world, &first[0], DELIVERED).await);
     assert!(waker.pushes_waiting().now_or_never().is_some(), "whoever sleeps is told of the free place");

@@ -106,7 +106,7 @@ async fn what_is_deleted_is_forgotten_in_the_answers_to_that_person_that_hold_it
             assert_eq!(forgotten, *user == world.ann && id == "a", "{user} {id}: {repeat:?}");
         }
     }
-    // Whoever answers late has nothing kept.
+    // A late answer is not kept.
     world.ledger.store_answer(&name(&world.ann, "a"), 200, "late").await.unwrap();
     let repeat = world.ledger.repeat_of(&name(&world.ann, "a")).await.unwrap();
     assert!(matches!(repeat, Some(Repeat::Made(_))), "{repeat:?}");

@@ -14,8 +14,8 @@ use crate::world::World;
 const AGAIN: DeliveryOutcome =
     DeliveryOutcome::Retry { status: Some(503), error: "status", retry_after: None, jitter_permille: 0 };
 
-/// Runs `verb`, and holds everything but Ann's own against what it was; of her endpoints, subscriptions and what they are
-/// told, everything but what `mine` describes.
+/// Runs `verb`, and compares everything but Ann's own with what it was; of her endpoints, subscriptions and their
+/// events, everything but what `mine` describes.
 pub(crate) async fn spared<T>(world: &World, mine: &str, verb: impl Future<Output = T>) -> T {
     let own = |table: &str| match table.starts_with("webhook") || table.starts_with("push") {
         true => mine,

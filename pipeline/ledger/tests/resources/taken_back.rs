@@ -49,7 +49,7 @@ async fn what_is_done_or_dated_anew_takes_back_its_own_pushes_that_are_still_to_
         let before = others().await;
         let item = ActionItemId::new("i");
         world.ledger.change_action_item(&world.ann, &item, &change).await.unwrap().unwrap();
-        // What another date is told by is new.
+        // The push for another date is new.
         world.run("delete from push_deliveries where delivery_id like 'push%'").await;
         assert_eq!(others().await, before, "done: {done}");
         let cancelled = "select count(*) from push_deliveries where status = 'cancelled'";
@@ -59,7 +59,7 @@ async fn what_is_done_or_dated_anew_takes_back_its_own_pushes_that_are_still_to_
     }
 }
 
-/// What `verb` leaves unlocked of the pushes while somebody has all subscriptions, and waits for the pushes of one: the end
+/// What `verb` leaves unlocked of the pushes while another session has all subscriptions, and waits for the pushes of one: the end
 /// of a try, or a subscription that is removed.
 async fn free_while_subscriptions_are_held(world: &World, verb: impl Future<Output = ()>) -> i64 {
     let mut holder = world.database.holding("select from push_subscriptions for update").await;

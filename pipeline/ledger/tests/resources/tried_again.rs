@@ -6,7 +6,7 @@ use sqlx::AssertSqlSafe;
 
 use crate::world::World;
 
-/// Of two endpoints with a delivery each, both of which fail, one is switched off while they are told: its own delivery
+/// Of two endpoints with a delivery each, both of which fail, one is switched off during the try: its own delivery
 /// waits for it, and no other.
 async fn waits_for_its_own(world: &World, endpoints: [(&UserId, &str); 2], disabled: &str) {
     for (user, endpoint) in endpoints {

@@ -1,4 +1,4 @@
-//! Whoever sends is woken by what is written for it, and by nothing else: a poll would tell it later, and a wake
+//! A sender is woken by what is written for it, and by nothing else: a poll would send it later, and a wake
 //! for nothing is a look at the database for nothing.
 
 use futures::FutureExt;

@@ -66,7 +66,7 @@ impl World {
         ConversationId::new(id)
     }
 
-    /// An endpoint that wants to be told of completed conversations.
+    /// An endpoint that subscribed to completed conversations.
     pub(crate) async fn endpoint(&self, user: &UserId, id: &str) {
         self.endpoint_for(user, id, &[EventKind::ConversationCompleted]).await;
     }

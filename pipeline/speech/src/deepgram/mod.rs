@@ -1,4 +1,4 @@
-//! Deepgram's live socket: audio while somebody speaks, interim and final results. A lost connection is opened again
+//! Deepgram's live socket: audio while there is speech, interim and final results. A lost connection is opened again
 //! and sent what was not final.
 
 mod connect;
@@ -101,7 +101,7 @@ struct Ear {
     counter: Counter,
 }
 
-/// Lets audio through while somebody speaks, and a little before.
+/// Lets audio through while there is speech, and a little before.
 #[derive(Default)]
 struct Gate {
     /// The last frames of silence.

@@ -18,7 +18,7 @@ use crate::{Event, RATE, Reason};
 
 /// The engine closes a connection that sends nothing for 10 s.
 const KEEP_ALIVE: Duration = Duration::from_secs(4);
-/// A connection that nobody speaks on is closed; the next word opens another.
+/// A connection without speech is closed; the next word opens another.
 const IDLE: Duration = Duration::from_secs(60);
 /// Audio that is not final so long after it was sent will not be.
 const STALLED: Duration = Duration::from_secs(20);
@@ -36,7 +36,7 @@ const REMEMBERED: usize = 64;
 pub(super) enum End {
     /// The session is over and everything is answered.
     Finished,
-    /// Nobody has spoken for a while.
+    /// There was no speech for a while.
     Idle,
     /// What is not final must be sent again.
     Lost(Reason),

@@ -161,7 +161,7 @@ impl Tape {
     }
 
     /// A flush that was sent before `before` has waited long enough; what is not final goes on as it was. False when
-    /// there is none.
+    /// there was no such flush.
     pub(super) fn answer_flush(&mut self, before: Instant) -> bool {
         let sent = |item: &Item| matches!(item, Item::Flush(Some(sent)) if *sent <= before);
         let first = self.items.iter_mut().take(self.sent).find(|item| sent(item));

@@ -1,5 +1,5 @@
-//! Makes an engine's text fit to store and to show: nobody may speak a link, markup or an order into a
-//! person's records.
+//! Makes an engine's text fit to store and to show: no speaker may put a link, markup or an order into a
+//! user's records.
 
 use unicode_segmentation::UnicodeSegmentation;
 

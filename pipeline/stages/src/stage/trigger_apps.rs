@@ -7,12 +7,14 @@ use job::FailureCode;
 use records::Talk;
 
 use super::{Provenance, Stage, StageName};
-use crate::{AppResult, Failure, RunApp, Structure, check};
+use crate::{AppResult, Context, Failure, PromptApp, RunApp, Structure, check};
 
-/// The apps that are built in (DECISIONS §5); an enabled name that is none of them is passed over.
+/// The apps that are built in (DECISIONS §5); any other enabled name is skipped.
 const BUILT_IN: [&str; 3] = ["minutes", "decisions", "questions"];
 /// How often an app is tried before its result is dropped.
 const TRIES: usize = 2;
+/// How many prompt apps ask the engine at once.
+const PROMPTS_AT_ONCE: usize = 5;
 
 /// Runs the enabled apps, all at once. An app that fails never fails the job.
 pub struct TriggerApps {
@@ -36,11 +38,24 @@ impl TriggerApps {
         tracing::warn!(app, code = code.as_str(), "a summarization app failed; its result is dropped");
         None
     }
+
+    /// What a prompt app asked for. Title and overview are never its own to write.
+    async fn run_prompt(&self, app: &PromptApp, talk: &Talk, structure: &Structure) -> Option<AppResult> {
+        let mut code = FailureCode::AppFailed;
+        for _ in 0..TRIES {
+            match self.engine.run_prompt(&app.id, &app.prompt, talk, structure).await {
+                Ok(result) => return Some(check::app(result)).filter(|result| !result.content.is_empty()),
+                Err(failure) => code = failure.code,
+            }
+        }
+        tracing::warn!(app = app.id, code = code.as_str(), "a prompt app failed; its result is dropped");
+        None
+    }
 }
 
 impl Stage for TriggerApps {
     const NAME: StageName = "trigger_apps";
-    type Input<'a> = (&'a Talk, &'a Structure, &'a [String]);
+    type Input<'a> = (&'a Talk, &'a Structure, &'a Context);
     type Output = Vec<AppResult>;
 
     fn provenance(&self) -> Provenance<'_> {
@@ -49,10 +64,14 @@ impl Stage for TriggerApps {
 
     async fn run<'a>(
         &'a self,
-        (talk, structure, enabled): Self::Input<'a>,
+        (talk, structure, context): Self::Input<'a>,
     ) -> Result<Vec<AppResult>, Failure> {
-        let apps = BUILT_IN.into_iter().filter(|app| enabled.iter().any(|name| name == app));
-        let results = join_all(apps.map(|app| self.run_app(app, talk, structure))).await;
+        let apps = BUILT_IN.into_iter().filter(|app| context.apps.iter().any(|name| name == app));
+        let mut results = join_all(apps.map(|app| self.run_app(app, talk, structure))).await;
+        let prompts: &[PromptApp] = if self.engine.follows_prompts() { &context.prompt_apps } else { &[] };
+        for some in prompts.chunks(PROMPTS_AT_ONCE) {
+            results.extend(join_all(some.iter().map(|app| self.run_prompt(app, talk, structure))).await);
+        }
         Ok(results.into_iter().flatten().collect())
     }
 }

@@ -1,4 +1,4 @@
-//! Engines, a notebook and an observer that do as they are told and remember what they were asked.
+//! Scripted engines, a checkpoint store and an observer that remember what they were asked.
 
 #![allow(
     dead_code,

@@ -1,4 +1,4 @@
-//! A notebook in memory, and a diary.
+//! Checkpoints in memory, and a diary.
 
 use std::{
     collections::HashMap,
@@ -14,7 +14,7 @@ use job::FailureCode;
 use serde_json::Value;
 use stages::*;
 
-/// A notebook in memory.
+/// Checkpoints in memory.
 #[derive(Default)]
 pub struct Memory {
     pub pages: Mutex<HashMap<StepKey, Value>>,

@@ -17,9 +17,9 @@ pub(crate) type Handle = Arc<dyn Fn(usize) -> BoxFuture<'static, ()> + Send + Sy
 /// Stops a worker; what it has begun is finished first.
 pub(crate) type Stop = BoxFuture<'static, ()>;
 
-/// What is to be told of a job.
+/// What is reported of a job.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Told {
+pub(crate) enum Reported {
     /// That it started.
     Start,
     /// That it ended; for a no-op handler this is its start.
@@ -54,7 +54,7 @@ pub(crate) trait Queue: Send + Sync + 'static {
     /// Makes one job ready, in a transaction of its own.
     fn push(&self, job: usize) -> impl Future<Output = ()> + Send;
     /// Starts a worker with `width` jobs at once.
-    fn work(&self, width: usize, told: Told, handle: Handle) -> impl Future<Output = Stop> + Send;
+    fn work(&self, width: usize, reported: Reported, handle: Handle) -> impl Future<Output = Stop> + Send;
 }
 
 /// When each job was first seen, and how often one was seen again.
@@ -139,7 +139,7 @@ async fn enqueue<Q: Queue>(queue: &Arc<Q>, count: usize, producers: usize) -> Va
 async fn drain<Q: Queue>(queue: &Arc<Q>, count: usize, width: usize, bound: usize) -> Value {
     let sightings = Sightings::of(count);
     let began = Instant::now();
-    let stop = queue.work(width, Told::End, sightings.handle()).await;
+    let stop = queue.work(width, Reported::End, sightings.handle()).await;
     sightings.all_within(Duration::from_secs(bound as u64)).await;
     let seconds = began.elapsed().as_secs_f64();
     stop.await;
@@ -150,7 +150,7 @@ async fn drain<Q: Queue>(queue: &Arc<Q>, count: usize, width: usize, bound: usiz
 async fn open<Q: Queue>(queue: &Arc<Q>, rate: usize, seconds: usize, width: usize) -> Value {
     let count = rate * seconds;
     let sightings = Sightings::of(count);
-    let stop = queue.work(width, Told::Start, sightings.handle()).await;
+    let stop = queue.work(width, Reported::Start, sightings.handle()).await;
     sleep(Duration::from_secs(1)).await;
     let mut clock = tokio::time::interval(Duration::from_secs_f64(1.0 / rate as f64));
     let mut pushes = Vec::new();
@@ -170,7 +170,7 @@ async fn open<Q: Queue>(queue: &Arc<Q>, rate: usize, seconds: usize, width: usiz
 
 async fn idle<Q: Queue>(queue: &Arc<Q>, tries: usize, width: usize) -> Value {
     let sightings = Sightings::of(usize::MAX);
-    let stop = queue.work(width, Told::Start, sightings.handle()).await;
+    let stop = queue.work(width, Reported::Start, sightings.handle()).await;
     let mut committed = Vec::new();
     for job in 0..tries {
         // Not in step with anybody's poll.
@@ -192,7 +192,7 @@ async fn hold<Q: Queue>(queue: &Arc<Q>, width: usize) -> Value {
         println!("{}", json!({ "started": job }));
         pending().boxed()
     });
-    std::mem::forget(queue.work(width, Told::Held, handle).await);
+    std::mem::forget(queue.work(width, Reported::Held, handle).await);
     json!({ "ready": true })
 }
 

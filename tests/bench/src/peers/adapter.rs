@@ -9,7 +9,7 @@ use tokio::process::{Child, ChildStdin, ChildStdout};
 use tokio::time::timeout;
 
 use super::{facts::Manner, facts::Peer, kit};
-use crate::house::cpu_of;
+use crate::setup::cpu_of;
 
 /// An answer that takes longer than this never comes.
 const PATIENCE: Duration = Duration::from_secs(600);

@@ -1,4 +1,4 @@
-//! A cell of the tables: a figure, or why there is none. A run with losses is not a number.
+//! A cell of the tables: a figure, or why it is missing. A run with losses is not a number.
 
 use serde_json::Value;
 
@@ -116,7 +116,7 @@ pub(crate) enum Waits {
 }
 
 impl Waits {
-    /// Judges what an adapter answers, in the order of the jobs; the first `cold` of them are told apart.
+    /// Judges what an adapter answers, in the order of the jobs; the first `cold` of them are kept apart.
     pub(crate) fn judge(answer: &Value, cold: usize) -> Self {
         let waits: Vec<f64> =
             answer["waits"].as_array().into_iter().flatten().filter_map(Value::as_f64).collect();

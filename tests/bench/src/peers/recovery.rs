@@ -9,14 +9,14 @@ use super::{
     facts::{Manner, Peer},
     sizes::Sizes,
 };
-use crate::house::House;
+use crate::setup::Setup;
 
 /// From the kill to the next start of the job.
 #[derive(Clone)]
 pub(crate) enum Recovery {
     /// Seconds, of each kill.
     Seconds(Vec<f64>),
-    /// Nobody took it within so many.
+    /// It was not taken within so many.
     Beyond(u64),
     /// Why there is no figure.
     None(String),
@@ -36,13 +36,13 @@ impl Recovery {
 }
 
 /// Kills workers of `peer`, one after the other.
-pub(crate) async fn measure(house: &House, peer: &Peer, sizes: &Sizes) -> Recovery {
+pub(crate) async fn measure(setup: &Setup, peer: &Peer, sizes: &Sizes) -> Recovery {
     let mut each = Vec::new();
     for kill in 0..sizes.kills {
         let database = format!("{}_kill{kill}", peer.slug());
-        let url = house.empty_database(&database).await;
+        let url = setup.empty_database(&database).await;
         let measured = once(peer, &url, sizes.wait).await;
-        house.drop_database(&database).await;
+        setup.drop_database(&database).await;
         match measured {
             Ok(Some(seconds)) => each.push(seconds),
             Ok(None) => return Recovery::Beyond(sizes.wait),

@@ -8,7 +8,7 @@ use super::{
     facts::{Manner, Peer, Runtime},
     sizes::Sizes,
 };
-use crate::house::{House, WIDTH};
+use crate::setup::{Setup, WIDTH};
 
 /// What lies beside the work.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -40,7 +40,7 @@ pub(crate) struct Round {
     pub(crate) idle: Waits,
 }
 
-/// Seconds of an open loop that are told apart: statements are planned and code is compiled in them, by all alike.
+/// Seconds of an open loop that are kept apart: statements are planned and code is compiled in them, in every peer.
 const COLD: usize = 1;
 
 /// Jobs a second of the open loops.
@@ -48,7 +48,7 @@ pub(crate) const RATES: [usize; 2] = [100, 500];
 
 /// A queue on a database of its own, made again when a cell leaves work behind.
 struct Stage<'a> {
-    house: &'a House,
+    setup: &'a Setup,
     peer: &'a Peer,
     manner: Manner,
     scene: Scene,
@@ -58,7 +58,7 @@ struct Stage<'a> {
 
 /// Measures; `Ok(None)` where the peer has nothing of what the scene is about.
 pub(crate) async fn measure(
-    house: &House,
+    setup: &Setup,
     peer: &Peer,
     manner: Manner,
     scene: Scene,
@@ -66,10 +66,10 @@ pub(crate) async fn measure(
     tell: &dyn Fn(&str),
 ) -> Result<Option<Round>, String> {
     tell("getting ready");
-    let Some(adapter) = build(house, peer, manner, scene, sizes.history).await? else {
+    let Some(adapter) = build(setup, peer, manner, scene, sizes.history).await? else {
         return Ok(None);
     };
-    let mut stage = Stage { house, peer, manner, scene, rows: sizes.history, adapter };
+    let mut stage = Stage { setup, peer, manner, scene, rows: sizes.history, adapter };
     let jobs = if scene == Scene::Empty { sizes.jobs } else { sizes.again };
     let inserts = sizes.inserts.min(jobs);
     stage.adapter.ask(&format!("prepare {jobs}")).await?;
@@ -98,7 +98,7 @@ pub(crate) async fn measure(
         round.idle = stage.waits(tries, 0, &format!("idle {tries} {WIDTH}")).await?;
     }
     stage.adapter.kill().await;
-    house.drop_database(&database(peer, scene)).await;
+    setup.drop_database(&database(peer, scene)).await;
     Ok(Some(round))
 }
 
@@ -145,9 +145,9 @@ impl Stage<'_> {
 
     /// Asks, and says what it took for each of so many jobs.
     async fn costing(&mut self, line: &str, jobs: usize) -> Result<(Value, Cost), String> {
-        let before = (self.house.written().await, self.adapter.cpu(), self.house.server_cpu());
+        let before = (self.setup.written().await, self.adapter.cpu(), self.setup.server_cpu());
         let answer = self.adapter.ask(line).await?;
-        let after = (self.house.written().await, self.adapter.cpu(), self.house.server_cpu());
+        let after = (self.setup.written().await, self.adapter.cpu(), self.setup.server_cpu());
         let per_job = |before: f64, after: f64| (after - before) / jobs.max(1) as f64;
         let cost = Cost {
             cpu: (per_job(before.1, after.1), per_job(before.2, after.2)),
@@ -161,7 +161,7 @@ impl Stage<'_> {
     async fn again_if(&mut self, needed: bool) -> Result<(), String> {
         if needed {
             self.adapter.kill().await;
-            let made = build(self.house, self.peer, self.manner, self.scene, self.rows).await?;
+            let made = build(self.setup, self.peer, self.manner, self.scene, self.rows).await?;
             self.adapter = made.ok_or("could be made once, and not again")?;
         }
         Ok(())
@@ -169,19 +169,19 @@ impl Stage<'_> {
 }
 
 async fn build(
-    house: &House,
+    setup: &Setup,
     peer: &Peer,
     manner: Manner,
     scene: Scene,
     rows: usize,
 ) -> Result<Option<Adapter>, String> {
-    let url = house.empty_database(&database(peer, scene)).await;
+    let url = setup.empty_database(&database(peer, scene)).await;
     let mut adapter = Adapter::start(peer, manner, &url)?;
     adapter.ask("setup").await?;
     if scene != Scene::Empty {
         let filled = adapter.ask(&format!("fill {} {rows}", scene.word())).await?;
         if filled["skipped"] == Value::Bool(true) {
-            house.drop_database(&database(peer, scene)).await;
+            setup.drop_database(&database(peer, scene)).await;
             return Ok(None);
         }
     }

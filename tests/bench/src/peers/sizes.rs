@@ -20,7 +20,7 @@ pub(crate) struct Sizes {
     /// Rows of a long history, and of those that wait; 0 leaves both out.
     #[arg(long, default_value_t = 1_000_000)]
     pub(crate) history: usize,
-    /// Seconds of each open loop, behind one that is told apart.
+    /// Seconds of each open loop, behind one that is kept apart.
     #[arg(long, default_value_t = 3)]
     pub(crate) seconds: usize,
     /// Jobs that are handed to a quiet queue, one at a time; half as many beside rows.
@@ -32,13 +32,13 @@ pub(crate) struct Sizes {
     /// Seconds after which a drain is over, whatever was done by then.
     #[arg(long, default_value_t = 30)]
     pub(crate) bound: u64,
-    /// Seconds after which nobody is waited for who should notice a kill.
+    /// Seconds after which a kill counts as unnoticed.
     #[arg(long, default_value_t = 60)]
     pub(crate) wait: u64,
 }
 
 impl Sizes {
-    /// Whether somebody is asked for.
+    /// Whether a peer is asked for.
     pub(crate) fn wants(&self, name: &str) -> bool {
         self.names.is_empty() || self.names.iter().any(|wanted| wanted == name)
     }

@@ -1,4 +1,4 @@
-//! Rules over what clients, receivers and the model were told.
+//! Rules over what clients, receivers and the model were sent.
 
 use super::Rule;
 

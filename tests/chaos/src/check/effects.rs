@@ -4,7 +4,7 @@ use super::Rule;
 
 pub(super) const RULES: &[Rule] = &[
     (
-        // A dead letter that was replayed and dies again is the same failure of the same revision, told once.
+        // A dead letter that was replayed and dies again is the same failure of the same revision, sent once.
         "no row of an effect is written twice, but that a revision failed, when it did again",
         "with died as (select user_id, conversation_id, revision, count(*) n from (select h.*, lag(status) over \
                  (partition by job_id order by version, seq) p_status from chaos.history h) h \
@@ -63,7 +63,7 @@ pub(super) const RULES: &[Rule] = &[
              and j.outcome <> 'withdrawn' and j.origin = 'create' and s.noise <> (j.outcome = 'discarded')",
     ),
     (
-        // What a later revision takes back is told no more, where it was not told before.
+        // What a later revision takes back is not sent any more, where it was not sent before.
         "every endpoint has one delivery per event of a revision; of noise, that it was processed",
         "select format('%s r%s of %s: %s %s', conversation_id, revision, user_id, n, event) from ( \
              select j.user_id, j.conversation_id, j.revision, v.event, v.wanted, \

@@ -1,5 +1,5 @@
 //! Rules over people who bring keys of their own: which key the model saw with whose words. Of noise, which is read when it is
-//! processed again, nobody can tell whose it is.
+//! processed again, the owner is unknown.
 //!
 //! `parked` never brings one; each `keyed` person brings hers most of the time, none now and then, and sometimes one that
 //! the model refuses.

@@ -1,7 +1,7 @@
-//! Rules over reminders: what is told of which due date, and how often it is tried.
+//! Rules over reminders: which due dates are sent, and how often each is tried.
 //!
-//! Promised is at least once under one id (`webhook-id`), each try under a claim of its own: a receiver hears twice of what
-//! failed, and of what a sender told that died before it could say so.
+//! Promised is at least once under one id (`webhook-id`), each try under a claim of its own: a receiver gets twice what
+//! failed, and what a sender posted that died before it could record it.
 
 use super::Rule;
 

@@ -9,7 +9,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use crate::run::World;
 
-/// How many clients hang up beside each other.
+/// How many clients hang up concurrently.
 const CLIENTS: u64 = 12;
 
 /// When they hang up at the latest, in microseconds: about when the answer comes.

@@ -25,7 +25,7 @@ pub(super) async fn hooks(world: &World, manner: Manner, hold: Duration) -> Opti
     None
 }
 
-/// Somebody has one more endpoint, which answers 410 to the first post.
+/// A user has one more endpoint, which answers 410 to the first post.
 pub(super) async fn gone(world: &World, chance: &mut StdRng) -> Option<u32> {
     let doors = world.fleet.doors();
     let person = &world.people[chance.random_range(0..world.people.len())];

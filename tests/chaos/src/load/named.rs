@@ -52,7 +52,7 @@ impl Life {
         self.ask_named(request).await;
     }
 
-    /// What was never answered, and one that was, once more: nobody leaves with a question open.
+    /// Repeats what was never answered, and one request that was: no client leaves with a request open.
     pub(super) async fn ask_what_is_open(&mut self) {
         let (answered, open): (Vec<_>, Vec<_>) =
             std::mem::take(&mut self.named).into_iter().partition(|request| request.is_answered);
@@ -61,7 +61,7 @@ impl Life {
         }
     }
 
-    /// Asks; answers the id of what was made, when that is told for the first time.
+    /// Asks; returns the id of what was created, when it is answered for the first time.
     pub(super) async fn ask_named(&mut self, mut request: Request) -> Option<String> {
         let asked =
             self.until_answered(Method::POST, request.path, Some(&request.name), Some(&request.body), TRIES);

@@ -8,7 +8,7 @@ use super::{Life, TRIES};
 use crate::journal::Added;
 
 impl Life {
-    /// Appends one segment, told apart by a word of its own. Either the segment has an id or the request has a name:
+    /// Appends one segment, identified by a word of its own. Either the segment has an id or the request has a name:
     /// each makes a repeat harmless.
     pub(super) async fn append(&mut self, number: i64, id: &str) {
         self.words += 1;

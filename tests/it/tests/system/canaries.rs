@@ -23,7 +23,7 @@ const SAID: &str = "zwitscherling";
 /// Answered by the model, as a good answer and inside of an error.
 const ANSWERED: &str = "brummkreisel";
 const PROVIDER_ERROR: &str = "quotenfresser";
-/// The service's key, and what somebody sends who should not.
+/// The service's key, and a key that a client sends by mistake.
 const SERVICE_KEY: &str = "sk-schluesselkind";
 const WRONG_KEY: &str = "lsk_torwandschuetze";
 const HEADER: &str = "kopfzeilenkanarie";
@@ -156,17 +156,17 @@ async fn strangers_knock(api: &str) {
     }
 }
 
-fn nowhere(place: &str, text: &str, key: &str) {
+fn nowhere(position: &str, text: &str, key: &str) {
     let lower = text.to_lowercase();
     for canary in [SAID, ANSWERED, PROVIDER_ERROR, SERVICE_KEY, WRONG_KEY, HEADER, key, "whsec_"] {
         // An endpoint's secret and a key's hash live in tables of their own.
-        if canary == "whsec_" && place == "webhook_endpoints" {
+        if canary == "whsec_" && position == "webhook_endpoints" {
             continue;
         }
         if let Some(at) = lower.find(&canary.to_lowercase()) {
             let from = lower.floor_char_boundary(at.saturating_sub(200));
             let to = lower.ceil_char_boundary((at + 200).min(lower.len()));
-            panic!("{canary} is in {place}: …{}…", &lower[from..to]);
+            panic!("{canary} is in {position}: …{}…", &lower[from..to]);
         }
     }
 }

@@ -109,7 +109,7 @@ impl Client {
     }
 }
 
-/// The body of a deferred create: the user and somebody else take turns.
+/// The body of a deferred create: the user and another speaker take turns.
 pub(crate) fn deferred(lines: &[&str]) -> Value {
     let segment = |(index, text): (usize, &&str)| {
         let (start, is_user) = (index as f64 * 6.0, index % 2 == 0);

@@ -49,7 +49,7 @@ impl Collector {
         Self::with(post(take)).await
     }
 
-    /// One that hears of spans and never answers.
+    /// One that accepts spans and never answers.
     pub(crate) async fn hanging() -> Self {
         Self::with(post(hang)).await
     }

@@ -112,7 +112,7 @@ async fn repeated(
     }
 }
 
-/// Polls a job until it is at rest; a database that is away for a moment is no answer.
+/// Polls a job until it is terminal; a database that is down for a moment is no answer.
 async fn until_found(client: &Client, path: &str) -> serde_json::Value {
     let begun = Instant::now();
     loop {

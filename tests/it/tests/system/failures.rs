@@ -125,7 +125,7 @@ async fn a_process_that_drains_is_not_ready_and_takes_no_work_but_every_request_
     leaving.signal(Signal::TERM);
 
     says_that_it_stops(&leaving).await;
-    // Nobody was connected before: a load balancer that has not noticed yet would be refused.
+    // No client was connected before: a load balancer that has not noticed yet would be refused.
     world.client(&leaving).admit(GARDEN).await;
     leaving.signal(Signal::TERM);
     assert!(leaving.ended().await.success(), "{}", leaving.logs());

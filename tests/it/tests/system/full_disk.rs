@@ -1,4 +1,4 @@
-//! What commands do where stdout cannot be written to: they say so, once, and leave nothing behind that nobody saw.
+//! What commands do where stdout cannot be written to: they say so, once, and leave nothing behind that was never shown.
 
 use std::fs::File;
 use std::process::{Command, Output, Stdio};
@@ -24,7 +24,7 @@ fn full() -> Stdio {
     File::options().write(true).open("/dev/full").expect("the device is there").into()
 }
 
-/// A pipe that nobody reads any more.
+/// A pipe without a reader.
 fn unread() -> Stdio {
     let (reader, writer) = std::io::pipe().expect("a pipe can be made");
     drop(reader);
@@ -52,7 +52,7 @@ async fn what_cannot_be_written_is_an_error_and_what_nobody_reads_is_none() {
     }
 }
 
-/// Nothing happens in this database: no second line would find out that nobody reads it.
+/// Nothing happens in this database: no second line would find out that the pipe is closed.
 #[tokio::test]
 async fn a_watch_ends_well_when_its_reader_has_seen_enough() {
     let database = TestDatabase::new().await;

@@ -1,4 +1,4 @@
-//! Talk that the built-in engine does not read for action items: the person and the operator are told.
+//! Talk that the built-in engine does not read for action items: the user and the operator can see it.
 
 use serde_json::{Value, json};
 

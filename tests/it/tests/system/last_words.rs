@@ -1,4 +1,4 @@
-//! What commands say last: exit code, the reason in the words of whoever refused, and what to do next.
+//! The last output of commands: exit code, the reason in the words of the refusal, and what to do next.
 
 use std::process::Stdio;
 
@@ -12,7 +12,7 @@ use crate::binary;
 use crate::process::{Process, until};
 use crate::world::{GARDEN, World};
 
-/// Nobody listens on port 1.
+/// No server listens on port 1.
 const NOWHERE: &str = "postgresql://nobody@127.0.0.1:1/nothing";
 
 /// The one job of the database becomes a dead letter, as the edge would have left it.
@@ -26,11 +26,11 @@ fn ends(database: &str, words: &[&str]) -> (Option<i32>, String, String) {
     (output.status.code(), text(&output.stdout), text(&output.stderr))
 }
 
-fn document(told: &str) -> Value {
-    serde_json::from_str(told).unwrap_or_else(|_| panic!("no document: {told}"))
+fn document(reported: &str) -> Value {
+    serde_json::from_str(reported).unwrap_or_else(|_| panic!("no document: {reported}"))
 }
 
-/// A database in which one job was completed, and nobody is left.
+/// A database in which one job was completed, and no process is left.
 async fn one_completed() -> (World, String) {
     let world = World::new().await;
     let mut process = Process::serve(&world.url, &[]).await;

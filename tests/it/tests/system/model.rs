@@ -20,7 +20,7 @@ pub(crate) struct Model {
 type Asked = Arc<Mutex<Vec<String>>>;
 
 #[derive(Clone)]
-struct Told {
+struct Script {
     asked: Asked,
     refused: &'static str,
 }
@@ -32,7 +32,7 @@ impl Model {
         let router = Router::new()
             .route("/v1/chat/completions", post(complete))
             .route("/v1/embeddings", post(embed))
-            .with_state(Told { asked: Arc::clone(&asked), refused });
+            .with_state(Script { asked: Arc::clone(&asked), refused });
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port is free");
         let base = format!("http://{}/v1", listener.local_addr().expect("it has an address"));
         tokio::spawn(async move { axum::serve(listener, router).await });
@@ -59,7 +59,7 @@ impl Model {
     }
 }
 
-impl Told {
+impl Script {
     /// Writes the key down, and answers for it when it is refused.
     fn refusal(&self, headers: &HeaderMap) -> Option<Response> {
         let sent = headers.get("authorization").and_then(|value| value.to_str().ok()).unwrap_or_default();
@@ -70,11 +70,11 @@ impl Told {
     }
 }
 
-async fn complete(State(told): State<Told>, headers: HeaderMap, Json(asked): Json<Value>) -> Response {
-    if let Some(refusal) = told.refusal(&headers) {
+async fn complete(State(state): State<Script>, headers: HeaderMap, Json(request): Json<Value>) -> Response {
+    if let Some(refusal) = state.refusal(&headers) {
         return refusal;
     }
-    let schema = &asked["response_format"]["json_schema"]["schema"];
+    let schema = &request["response_format"]["json_schema"]["schema"];
     let content = instance("", schema, schema).to_string();
     Json(json!({
         "choices": [{ "message": { "content": content }, "finish_reason": "stop" }],
@@ -83,8 +83,8 @@ async fn complete(State(told): State<Told>, headers: HeaderMap, Json(asked): Jso
     .into_response()
 }
 
-async fn embed(State(told): State<Told>, headers: HeaderMap) -> Response {
-    if let Some(refusal) = told.refusal(&headers) {
+async fn embed(State(state): State<Script>, headers: HeaderMap) -> Response {
+    if let Some(refusal) = state.refusal(&headers) {
         return refusal;
     }
     Json(json!({ "data": [{ "embedding": [0.6, 0.8] }], "usage": { "prompt_tokens": 3 } })).into_response()

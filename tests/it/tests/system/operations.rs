@@ -7,7 +7,7 @@ use crate::binary;
 use crate::client::page;
 use crate::process::Process;
 
-/// Nobody listens on port 1.
+/// No server listens on port 1.
 const NOWHERE: &str = "postgresql://nobody@127.0.0.1:1/nothing";
 
 #[tokio::test]

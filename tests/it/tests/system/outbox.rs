@@ -1,4 +1,4 @@
-//! The ordinary way, with nobody in it.
+//! The ordinary way, without an operator.
 
 use reqwest::{Method, StatusCode};
 use serde_json::json;
@@ -78,7 +78,7 @@ async fn inline_mode_refuses_finalize_before_anything_changes() {
 
 #[tokio::test]
 async fn two_processes_share_the_work() {
-    // Two runs at once, a second each: one process alone would need ten seconds. Nobody dies here, and a machine that
+    // Two runs at once, a second each: one process alone would need ten seconds. No process dies here, and a machine that
     // stands still for the three seconds of a short lease must not look like it.
     let settings = [
         ("LISTEN_FINALIZATION_CONCURRENCY", "2"),

@@ -8,7 +8,7 @@ use crate::process::Process;
 use crate::receiver::Receiver;
 use crate::world::{GARDEN, World};
 
-/// A model that lets nobody in without a key, no key, and no second try.
+/// A model that refuses requests without a key, no key, and no second try.
 pub(crate) fn broken(url: &str) -> [(&'static str, &str); 4] {
     [
         ("LISTEN_TEXT_ENGINE", "openai"),

@@ -86,6 +86,27 @@ async fn a_command_without_settings_of_its_own_logs_as_the_file_says() {
 }
 
 #[test]
+fn help_shows_the_file_s_values_and_none_of_its_secrets() {
+    let secrets = [
+        ("database_url", "postgresql://ada:geheim@db.example/listen"),
+        ("openai_api_key", "geheim-1"),
+        ("vapid_private_key", "geheim-2"),
+        ("speech_api_key", "geheim-3"),
+        ("deepgram_api_key", "geheim-4"),
+        ("console_keys", "olga=reader:geheim-5"),
+        ("otel_exporter_otlp_headers", "key=geheim-6"),
+    ];
+    let lines: Vec<String> = secrets.iter().map(|(name, value)| format!("{name} = '{value}'")).collect();
+    let file = File::new("secrets", &format!("addr = '127.0.0.1:4711'\n{}\n", lines.join("\n")));
+    for words in [&["serve"][..], &["dev"], &["demo"], &["migrate"], &["config"], &["jobs", "list"]] {
+        let output = run(&file.0, &[], &[words, &["--help"]].concat());
+        let help = String::from_utf8_lossy(&output.stdout);
+        assert!(!help.contains("geheim"), "{words:?}: {help}");
+        assert_eq!(help.contains("4711"), words != ["jobs", "list"], "{words:?}: {help}");
+    }
+}
+
+#[test]
 fn what_is_no_setting_is_named_and_refused() {
     for name in ["logs", "log-format", "filter", "format", "config", "json"] {
         let file = File::new(name, &format!("addr = '127.0.0.1:0'\n{name} = 'info'\n"));

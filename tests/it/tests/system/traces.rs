@@ -1,4 +1,4 @@
-//! One trace from the request to the receiver, across the queue; and a collector that is away harms nothing.
+//! One trace from the request to the receiver, across the queue; and a collector that does not answer harms nothing.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -15,7 +15,7 @@ use tokio_rustls::TlsAcceptor;
 /// A name that no resolver knows: only the proxy leads there.
 pub(crate) const MODELS: &str = "models.invalid";
 
-/// A proxy, and the authority that whoever is behind it is known by.
+/// A proxy, and the authority that the server behind it is known by.
 pub(crate) struct Tunnel {
     /// Where the proxy listens.
     pub(crate) addr: SocketAddr,
@@ -31,7 +31,7 @@ impl Drop for Tunnel {
 }
 
 impl Tunnel {
-    /// One that leads [`MODELS`] to `plain`, a server without TLS on this machine, and nobody else anywhere.
+    /// One that leads [`MODELS`] to `plain`, a server without TLS on this machine, and refuses everything else.
     pub(crate) async fn to(plain: SocketAddr) -> Self {
         let (authority, acceptor) = certificates();
         let (listener, addr) = listen().await;
@@ -64,7 +64,7 @@ async fn listen() -> (TcpListener, SocketAddr) {
     (listener, addr)
 }
 
-/// One connection of the proxy: for [`MODELS`] it is a server with TLS, everybody else is told that there is none.
+/// One connection of the proxy: for [`MODELS`] it is a server with TLS, any other host is answered as unknown.
 async fn serve(
     stream: TcpStream,
     acceptor: TlsAcceptor,

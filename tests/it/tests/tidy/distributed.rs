@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use crate::house::{crates, product_of, root};
+use crate::tree::{crates, product_of, root};
 
 /// A statement of the ledger, in one line.
 struct Statement {

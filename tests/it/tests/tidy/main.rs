@@ -1,11 +1,11 @@
-//! Is the house still in order? Reads the manifests, the sources and the pages, and runs nothing of ours.
+//! Is the tree still in order? Reads the manifests, the sources and the pages, and runs nothing of ours.
 #![allow(
     clippy::panic,
     clippy::expect_used,
     reason = "these are tests: a tree that cannot be read must fail them"
 )]
 
-mod house;
+mod tree;
 
 mod distributed;
 mod imports;

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, fs};
 
-use crate::house::{read, root};
+use crate::tree::{read, root};
 
 /// Applied files are never edited: the rule binds those that came after it.
 const OLDER: &str = "20261122000092";

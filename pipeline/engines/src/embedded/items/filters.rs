@@ -1,4 +1,4 @@
-//! What sounds like a task and is none.
+//! What sounds like a task but is not.
 
 use std::sync::LazyLock;
 
@@ -29,7 +29,7 @@ const WAYS: &[&str] = &[
     "highway", "motorway", "exit", "turn", "stairs", "lift", "elevator", "path", "shortcut", "detour",
 ];
 
-/// Whether the words before a claim deny it, doubt it, or make it part of another clause.
+/// Whether the words before a claim deny it, question it, or make it part of another clause.
 pub(super) fn is_undone_by(before: &str) -> bool {
     DENIED.is_match(before) || SUBORDINATE.is_match(before)
 }

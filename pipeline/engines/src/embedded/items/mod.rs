@@ -1,7 +1,7 @@
-//! Action items: what somebody took on, was asked for, or was told to do.
+//! Action items: what a speaker took on, was asked for, or was ordered to do.
 //!
 //! Rules read clear, addressed language well and spontaneous talk among many badly; where a rule is
-//! in doubt it stays silent.
+//! is unsure it stays silent.
 
 mod filters;
 mod requests;
@@ -42,7 +42,7 @@ enum Force {
     Request,
     /// "We need to", "Jordan should", "the domain must be renewed".
     Obligation,
-    /// "I want to": counts with a date, or of something of one's own.
+    /// "I want to": counts with a date, or about the speaker's own things.
     Wish,
     /// "Let's": counts with a date only.
     Suggestion,
@@ -92,7 +92,7 @@ struct Made {
     refers: Option<String>,
 }
 
-fn of_sentence(sentence: &Sentence<'_>, things: &Things, reference: &Reference) -> Vec<Made> {
+fn of_sentence(sentence: &Sentence<'_>, objects: &Things, reference: &Reference) -> Vec<Made> {
     let mut items = Vec::new();
     let mut previous: Option<Claim> = None;
     let mut conditional = false;
@@ -106,14 +106,14 @@ fn of_sentence(sentence: &Sentence<'_>, things: &Things, reference: &Reference) 
         let timed = format!("{opener} {}", clause.text);
         let item = claim.as_ref().filter(|claim| stands(claim)).and_then(|claim| {
             let before = sentence.text.find(clause.text).and_then(|at| sentence.text.get(..at));
-            let thing = || before.and_then(last_thing).or_else(|| things.last.clone());
+            let thing = || before.and_then(last_thing).or_else(|| objects.last.clone());
             let thing = match claim.force {
                 // Without a date it is mostly said once more, in full.
                 Force::Request if reference.due(clause.text).is_some() => before.and_then(last_thing),
                 Force::Commitment if !clause.coordinated => thing(),
                 _ => None,
             };
-            let person = last_person(before.unwrap_or_default()).or_else(|| things.person.clone());
+            let person = last_person(before.unwrap_or_default()).or_else(|| objects.person.clone());
             let person = person.map(|person| {
                 if person.starts_with(char::is_lowercase) { format!("the {person}") } else { person }
             });

@@ -1,4 +1,4 @@
-//! Tasks that are asked of somebody: requests, reminders and imperatives.
+//! Tasks that are asked of another speaker: requests, reminders and imperatives.
 
 use std::sync::LazyLock;
 
@@ -93,7 +93,7 @@ pub(super) fn read(clause: &str) -> Option<Claim> {
     Some(Claim { task: unaddressed(&task), owner: addressee(&found, clause), force: Force::Request })
 }
 
-/// "Please don't share it" keeps somebody from doing something.
+/// "Please don't share it" forbids something.
 fn is_forbidden(task: &str) -> bool {
     let task = task.to_lowercase();
     ["don't ", "do not ", "never "].iter().any(|no| task.starts_with(no)) && !task.contains(" forget")

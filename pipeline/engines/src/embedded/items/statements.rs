@@ -1,4 +1,4 @@
-//! Tasks that are stated: what the speaker, the group or somebody else takes on or has to do.
+//! Tasks that are stated: what the speaker, the group or a third person takes on or has to do.
 
 use std::sync::LazyLock;
 
@@ -145,7 +145,7 @@ fn claim(found: &Captures<'_>, owner: Option<String>, force: Force) -> Option<Cl
     (!filters::is_undone_by(&found["before"])).then_some(Claim { task, owner, force })
 }
 
-/// Somebody by name, somebody's brother, or a department. Of a thing nothing is expected.
+/// A person by name, a person's brother, or a department. Of a thing nothing is expected.
 fn theirs(clause: &str) -> Option<Claim> {
     let found = THEIRS.captures(clause).or_else(|| ASSIGNED.captures(clause))?;
     let who = &found["who"];

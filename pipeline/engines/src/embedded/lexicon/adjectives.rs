@@ -1,4 +1,4 @@
-//! Adjectives and words of manner, which describe a topic and are none.
+//! Adjectives and words of manner, which describe a topic but do not name one.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;

@@ -1,4 +1,4 @@
-//! Words that end a noun phrase: verbs in the forms in which they are told, and adverbs. "The fan spins" is about the
+//! Words that end a noun phrase: verbs in narrative forms, and adverbs. "The fan spins" is about the
 //! fan, "calf twice" about the calf. A form that is as often a noun ("plans", "runs", "lead") is not among them.
 
 use std::collections::HashSet;

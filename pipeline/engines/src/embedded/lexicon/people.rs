@@ -1,4 +1,4 @@
-//! Words for people, by what they are to somebody and by what they do.
+//! Words for people, by their relation to the speaker and by what they do.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;

@@ -1,9 +1,9 @@
-//! Verbs of tasks, verbs that are none, and which of them mean the same.
+//! Verbs of tasks, verbs that never begin a task, and synonyms.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
-/// Base forms with which a task begins when it is told in the imperative.
+/// Base forms with which a task in the imperative begins.
 const TASK_VERBS: &str = "accept accompany add adjust advertise alter analyse analyze announce apologise apologize apply \
     appoint approve archive arrange ask assemble assess assign attach attend babysit backup bake bill \
     block book borrow bring build buy calculate call cancel carry cater change charge chase check choose \
@@ -151,7 +151,7 @@ static PARTICIPLES: LazyLock<HashMap<String, &'static str>> = LazyLock::new(|| {
     regular.chain(IRREGULAR.iter().map(|(form, verb)| ((*form).to_owned(), *verb))).collect()
 });
 
-/// The possible regular participles of `verb`; the wrong ones are words that nobody says.
+/// The possible regular participles of `verb`; the wrong ones are words that do not occur.
 fn participles(verb: &str) -> Vec<String> {
     if let Some(stem) = verb.strip_suffix('e') {
         return vec![format!("{stem}ed")];

@@ -1,4 +1,4 @@
-//! What a fact that somebody wrote down is about. Facts come in the first person ("I live in Porto"), in the third
+//! What a written-down fact is about. Facts come in the first person ("I live in Porto"), in the third
 //! ("Ada lives in Porto") or as notes ("vegetarian"), so the rules look at what is said, not at who says it.
 
 use std::sync::LazyLock;

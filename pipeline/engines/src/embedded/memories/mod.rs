@@ -145,7 +145,7 @@ fn stated(mut sentence: Sentence<'_>) -> Option<Sentence<'_>> {
     Some(sentence)
 }
 
-/// The clauses of a sentence that neither doubt nor depend, and do not speak of one day.
+/// The clauses of a sentence that are neither uncertain nor dependent, and do not speak of one day.
 fn certain_clauses<'t>(sentence: &'t Sentence<'_>) -> impl Iterator<Item = Clause<'t>> {
     let mut depends = false;
     clauses::split(&sentence.text).into_iter().filter(move |clause| {
@@ -224,7 +224,7 @@ fn habit(said: &Captures<'_>, name: &str) -> Option<Candidate> {
     candidate(&format!("{{n}} {} {}", third_person(&verb), &said["r"]), name, MemoryCategory::Habits, 7)
 }
 
-/// What a clause says of somebody else: of the user's own people when the user speaks, of a name, or of the last one
+/// What a clause says of another person: of the user's own people when the user speaks, of a name, or of the last one
 /// named.
 fn of_others(text: &str, meant: Option<String>, user: Option<&str>) -> Option<Candidate> {
     if let Some(said) = KIN.captures(text) {
@@ -271,8 +271,8 @@ fn rest(said: &str) -> Option<String> {
     (!rest.is_empty()).then_some(rest)
 }
 
-fn candidate(told: &str, name: &str, category: MemoryCategory, score: u8) -> Option<Candidate> {
-    let about = FIRST_PERSON.replace_all(told, |said: &Captures<'_>| third_person_pronoun(&said[0]));
+fn candidate(reported: &str, name: &str, category: MemoryCategory, score: u8) -> Option<Candidate> {
+    let about = FIRST_PERSON.replace_all(reported, |said: &Captures<'_>| third_person_pronoun(&said[0]));
     let content = capitalised(&restored(&first_words(&about.replace("{n}", name), LONGEST)));
     (content.split_whitespace().count() >= 3)
         .then_some(Candidate { score, draft: MemoryDraft { content, category, evidence: None } })

@@ -8,7 +8,7 @@ use crate::embedded::lexicon::{relatives, trades};
 use crate::embedded::pattern::Pattern;
 use crate::embedded::text::pattern;
 
-/// How a pattern's words are told of the person: the words of the pattern, in the third person.
+/// How a pattern's words are written about the user: the words of the pattern, in the third person.
 pub(super) struct Rule {
     /// What is said; `k` are words to keep, `v` is a verb to put into the third person, `r` is the rest.
     pub(super) said: Pattern,
@@ -21,9 +21,9 @@ pub(super) struct Rule {
 }
 
 const ADVERBS: &str = r"(?:also\s+|still\s+|really\s+|actually\s+|currently\s+|just\s+|both\s+|already\s+|only\s+|absolutely\s+|simply\s+|now\s+|even\s+|mostly\s+|kind\s+of\s+|a\s+bit\s+)*";
-/// What lasts of what somebody is.
+/// Lasting things that a person is.
 pub(super) const BEING: &str = r"(?:allergic|intolerant|lactose[\s-]intolerant|vegetarian|vegan|pescatarian|teetotal|left-handed|right-handed|coeliac|celiac|diabetic|asthmatic|epileptic|dyslexic|autistic|anaemic|anemic|colou?r[\s-]?blind|blind|deaf|hard\s+of\s+hearing|disabled|bilingual|trilingual|pregnant|expecting|married|divorced|widowed|engaged|separated|adopted|retired|self-employed|unemployed|freelance|originally\s+from|based\s+in|afraid\s+of|scared\s+of|terrified\s+of|claustrophobic|mad\s+about|crazy\s+about|obsessed\s+with|passionate\s+about|into\s+\p{L}+|keen\s+on|interested\s+in|fluent\s+in|good\s+at|hopeless\s+at|used\s+to\s+\p{L}+ing|religious|muslim|jewish|catholic|christian|buddhist|hindu|an?\s+only\s+child|the\s+(?:oldest|youngest|eldest)\s+of|in\s+(?:her|his|my|their)\s+(?:first|second|third|final|last)\s+year|at\s+(?:university|college|uni)|in\s+the\s+(?:army|navy|police|fire\s+brigade)|(?:\d{1,3}|(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)(?:-\p{L}+)?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\p{L}+teen)\s+(?:years?\s+old|months?\s+(?:old|pregnant)))";
-/// What lasts of what somebody has.
+/// Lasting things that a person has.
 pub(super) const HAVING: &str = r"(?:(?:\p{L}+[\s-]){0,2}(?:diabetes|asthma|epilepsy|migraines?|arthritis|eczema|psoriasis|hay\s+fever|blood\s+pressure|dyslexia|adhd|autism|dementia|alzheimer's|parkinson's|tinnitus|vertigo|glaucoma|anxiety|panic\s+attacks|depression|insomnia|coeliac\s+disease|heart\s+(?:disease|condition)|cancer|ms|multiple\s+sclerosis|gout|asperger's|pacemaker|hearing\s+aids?|prosthesis|artificial\s+hip|stammer)|an?\s+(?:\p{L}+\s+)?(?:allergy|intolerance|phobia|fear\s+of|degree|phd|doctorate|diploma|black\s+belt|twin|licen[cs]e|garden|allotment|boat|farm|workshop|pottery|shop|business)\b|(?:an?|one|two|three|four|five|six|seven|eight|no|twin)\s+(?:\p{L}+\s+){0,2}";
 /// What is counted with [`HAVING`].
 fn had() -> String {
@@ -239,7 +239,7 @@ pub(super) static EVERY: LazyLock<Pattern> = LazyLock::new(|| {
     )
 });
 
-/// What lasts of what is said of somebody else.
+/// Lasting things said of another person.
 fn state() -> String {
     let (had, trade) = (had(), trade());
     format!(
@@ -273,7 +273,7 @@ pub(super) static PRONOUN: LazyLock<Pattern> = LazyLock::new(|| {
 pub(super) static NAME: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(r"(?:\b(?P<led>in|to|from|at|near|over|until|since)\s+)?\b(?P<n>\p{Lu}\p{Ll}{2,})\b")
 });
-/// A doubt about something else, said after a fact.
+/// Uncertainty about something else, said after a fact.
 pub(super) static AFTERTHOUGHT: LazyLock<Pattern> =
     LazyLock::new(|| pattern(r"(?i),\s+(?:maybe|perhaps|i\s+(?:think|guess|suppose)|not\s+sure)\b.*$"));
 pub(super) static DOUBT: LazyLock<Pattern> = LazyLock::new(|| {
@@ -281,7 +281,7 @@ pub(super) static DOUBT: LazyLock<Pattern> = LazyLock::new(|| {
         r"(?i)\b(?:if|would|wish|maybe|might|used\s+to|could|pretend|imagine|suppose|supposing|not\s+sure|i\s+think\s+i|as\s+though|as\s+if|let's\s+say|should\s+be|whether)\b",
     )
 });
-/// "I would like to" is a wish that lasts, and no doubt.
+/// "I would like to" is a lasting wish, and not uncertainty.
 pub(super) static WISH: LazyLock<Pattern> =
     LazyLock::new(|| pattern(r"(?i)\bi(?:'d|\s+would)\s+(?:really\s+)?(?:like|love)\s+to\b"));
 /// What is said of one day does not last.

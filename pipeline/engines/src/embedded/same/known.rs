@@ -13,11 +13,11 @@ use super::{Fact, Task};
 struct Index(HashMap<String, Vec<usize>>);
 
 impl Index {
-    fn add(&mut self, place: usize, stems: &BTreeSet<String>) {
+    fn add(&mut self, position: usize, stems: &BTreeSet<String>) {
         for stem in stems {
             match self.0.get_mut(stem) {
-                Some(places) => places.push(place),
-                None => drop(self.0.insert(stem.clone(), vec![place])),
+                Some(places) => places.push(position),
+                None => drop(self.0.insert(stem.clone(), vec![position])),
             }
         }
     }

@@ -13,6 +13,11 @@ use crate::{
 /// Jobs that one operation may have.
 const MOST: i64 = 100_000;
 
+const RECENT_CALLS: &str = "with recent as (select user_id, job_id from finalization_jobs where status = 'completed' \
+         order by finished_at desc limit 1000) \
+     select (select count(*) from recent), \
+         (select coalesce(sum(u.calls), 0)::bigint from recent r join engine_usage u using (user_id, job_id))";
+
 /// What a replay of everything that a filter finds would do, now.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReplayPreview {
@@ -30,6 +35,10 @@ pub struct ReplayPreview {
     pub parked: i64,
     /// Stage outputs that are recorded: not paid for again, unless the replay is from scratch.
     pub recorded_stages: i64,
+    /// The newest completed jobs, 1,000 at most: what they cost is the best guess of what these will.
+    pub recent_jobs: i64,
+    /// Calls to model servers of those.
+    pub recent_calls: i64,
 }
 
 /// What came of asking for an operation.
@@ -77,6 +86,8 @@ impl Ledger {
             preview.users = users;
             preview.codes.push((code, jobs));
         }
+        (preview.recent_jobs, preview.recent_calls) =
+            sqlx::query_as(RECENT_CALLS).fetch_one(&mut *transaction).await.doing(DOING)?;
         Ok(preview)
     }
 
@@ -144,7 +155,7 @@ async fn freeze(connection: &mut PgConnection, id: Uuid, filter: &JobFilter) -> 
     Ok(items)
 }
 
-/// The dead letters that a filter finds and nobody has settled, oldest first.
+/// The unsettled dead letters that a filter finds, oldest first.
 fn push_found(query: &mut QueryBuilder<Postgres>, filter: &JobFilter) {
     let dead = JobFilter { status: Some("dead_letter".to_owned()), unsettled: true, ..filter.clone() };
     query.push("select * from finalization_jobs where status = 'dead_letter'");
@@ -152,7 +163,7 @@ fn push_found(query: &mut QueryBuilder<Postgres>, filter: &JobFilter) {
     query.push(" order by created_at, job_id limit ").push_bind(MOST);
 }
 
-/// A long list takes longer than a verb may; nobody's row is locked meanwhile.
+/// A long list takes longer than an operation may; no row is locked meanwhile.
 async fn patience(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
     sqlx::query("select set_config('statement_timeout', '60s', true)").execute(connection).await.map(drop)
 }

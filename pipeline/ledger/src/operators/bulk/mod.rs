@@ -1,8 +1,8 @@
-//! Replaying many dead letters as an operation that outlives whoever asked for it.
+//! Replaying many dead letters as an operation that outlives the command that started it.
 //!
 //! The filter is frozen as a list. Any process with the role reconciler takes the operation under a lease and an
 //! epoch, as a worker takes a job, and replays item by item: the item is marked in the transaction that replays
-//! its job, so whoever dies where, each item is replayed once or refused once.
+//! its job, so whatever dies where, each item is replayed once or refused once.
 
 mod freeze;
 mod manage;
@@ -75,7 +75,7 @@ pub struct ReplayView {
 }
 
 impl ReplayView {
-    /// Items that nobody has looked at.
+    /// Items not handled yet.
     pub fn waiting(&self) -> i32 {
         self.items - self.replayed - self.refused
     }

@@ -1,4 +1,4 @@
-//! What became of replayed jobs: noted by each step of who works an operation off, and by and by where nobody does.
+//! What became of replayed jobs: recorded by each step of the operation, and periodically when no process works on it.
 
 use job::Timestamp;
 use sqlx::PgConnection;
@@ -10,8 +10,8 @@ use crate::{
 
 impl Ledger {
     /// Notes which replayed jobs have come to rest, whatever the status of their operations: jobs go on when those are
-    /// paused or cancelled, and nobody makes a step then. With `parked` also where all that is left waits for its persons'
-    /// keys, which may take days. An operation that somebody holds is passed by until the next time.
+    /// paused or cancelled, and no step is made then. With `parked` also where all that is left waits for its users'
+    /// keys, which may take days. A locked operation is skipped until the next time.
     ///
     /// # Errors
     /// When the database does not answer.

@@ -36,7 +36,7 @@ pub enum Stepped {
     Wait(Duration),
     /// All items are done and all replayed jobs have come to rest.
     Done,
-    /// The operation was paused or cancelled, or somebody else has it.
+    /// The operation was paused or cancelled, or another process has it.
     Lost,
 }
 
@@ -69,7 +69,7 @@ enum Outcome {
 }
 
 impl Ledger {
-    /// Takes the oldest running operation that nobody works on, under the next epoch.
+    /// Takes the oldest running operation without a worker, under the next epoch.
     ///
     /// # Errors
     /// When the database does not answer.
@@ -108,7 +108,7 @@ impl Ledger {
 
     /// One step: notes which replayed jobs have come to rest, and replays the next item if the caps allow it. The
     /// item is marked in the transaction that replays its job. One whose job cannot be read or stored is refused
-    /// with `error`, and stops nobody.
+    /// with `error`, and blocks no other.
     ///
     /// # Errors
     /// When the database does not answer: the same step is asked for again.

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Kinds of commands by number; the rest have one place each.
+/// Kinds of commands by number; the rest have one index each.
 const CLAIM: usize = 0;
 const RECONCILE: usize = 1;
 const REPLAY: usize = 7;
@@ -10,9 +10,9 @@ const REPLAY: usize = 7;
 const PASSING: &[FailureCode] = &[FailureCode::ModelTimeout];
 
 impl Walk {
-    pub(super) fn command(&mut self, place: usize, which: usize) -> Command {
+    pub(super) fn command(&mut self, index: usize, which: usize) -> Command {
         let chance = &mut self.chance;
-        let talk = &self.talks[place];
+        let talk = &self.talks[index];
         let job = &talk.jobs[which].job;
         let epoch = match job.crashed_epoch {
             Some(crashed) if chance.percent(20) => crashed,
@@ -31,7 +31,7 @@ impl Walk {
         };
         let codes = if chance.percent(10) { FailureCode::ALL } else { PASSING };
         match kind {
-            // Whoever holds keys claims the present dispatch, whichever that is, of jobs that require them.
+            // A process with keys claims the present dispatch, whichever that is, of jobs that require them.
             CLAIM if job.requires_keys && chance.percent(70) => {
                 Command::Claim { generation: job.generation, worker: worker("w"), keys: true }
             }
@@ -40,7 +40,7 @@ impl Walk {
                 worker: worker("w"),
                 keys: false,
             },
-            // Whether a bell waits is read when the command is said.
+            // Whether a task waits is read when the command is applied.
             RECONCILE => Command::Reconcile { task_waiting: false },
             2 => Command::Renew { epoch },
             3 => Command::Release { epoch, delay: Duration::seconds(*chance.one_of(&[-1, 0, 20, 600])) },

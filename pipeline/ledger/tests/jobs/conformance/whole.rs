@@ -5,10 +5,10 @@ use ledger::ReprocessRefusal;
 use super::*;
 
 impl Walk {
-    pub(super) async fn finalize(&mut self, place: usize) {
-        let person = self.people[self.talks[place].user].id.clone();
-        let id = self.talks[place].id.clone();
-        let newest = self.talks[place].jobs.last().map(|mirror| mirror.job.clone());
+    pub(super) async fn finalize(&mut self, index: usize) {
+        let person = self.people[self.talks[index].user].id.clone();
+        let id = self.talks[index].id.clone();
+        let newest = self.talks[index].jobs.last().map(|mirror| mirror.job.clone());
         let keys = self.keys();
         let finalized = match keys.as_ref().map(Keys::with) {
             None => self.world.ledger.finalize(&person, &id, None).await.unwrap(),
@@ -23,14 +23,14 @@ impl Walk {
                 Err(refusal) => self.seen.refused(job.state.status(), &Command::Admit, refusal),
             }
         }
-        match self.talks[place].status {
+        match self.talks[index].status {
             None => assert_eq!(finalized, Err(ledger::AdmitRefusal::NoConversation)),
             Some("in_progress" | "failed") => {
                 let job = finalized.unwrap();
-                let mut talk = self.talks.remove(place);
+                let mut talk = self.talks.remove(index);
                 self.admitted(&mut talk, Origin::Finalize, keys).await;
                 assert_eq!(job.as_ref(), talk.jobs.last().map(|mirror| &mirror.job.id));
-                self.talks.insert(place, talk);
+                self.talks.insert(index, talk);
             }
             Some(status) => {
                 let view = self.world.ledger.conversation(&person, &id, false).await.unwrap().unwrap();
@@ -41,12 +41,12 @@ impl Walk {
     }
 
     /// The next revision of what is completed or failed; a repeat while a job lives; a refusal otherwise.
-    pub(super) async fn reprocess(&mut self, place: usize) {
-        let talk = &self.talks[place];
+    pub(super) async fn reprocess(&mut self, index: usize) {
+        let talk = &self.talks[index];
         let (person, id) = (self.people[talk.user].id.clone(), talk.id.clone());
         let live = talk.jobs.iter().map(|mirror| &mirror.job).find(|job| !job.state.is_terminal()).cloned();
         let reprocessed = self.world.ledger.reprocess(&person, &id, None).await.unwrap();
-        match (self.talks[place].status, live) {
+        match (self.talks[index].status, live) {
             (None, _) => assert_eq!(reprocessed, Err(ReprocessRefusal::NoConversation)),
             (_, Some(job)) if job.state == State::BlockedByok => {
                 assert_eq!(reprocessed, Err(ReprocessRefusal::KeysRequired));
@@ -56,40 +56,40 @@ impl Walk {
                 assert_eq!((repeat.fresh, repeat.job_id), (false, job.id));
                 assert_eq!(repeat.conversation.status.as_str(), status);
             }
-            (Some("completed" | "failed"), None) if self.people[self.talks[place].user].marked => {
+            (Some("completed" | "failed"), None) if self.people[self.talks[index].user].marked => {
                 assert_eq!(reprocessed, Err(ReprocessRefusal::KeysRequired));
             }
             (Some("completed" | "failed"), None) => {
                 let admitted = reprocessed.unwrap();
                 assert!(admitted.fresh);
-                let mut talk = self.talks.remove(place);
+                let mut talk = self.talks.remove(index);
                 let met = if talk.status == Some("completed") { "completed" } else { "failed" };
                 self.seen.met_whole(met, "Reprocess");
                 self.admitted(&mut talk, Origin::Reprocess, None).await;
                 assert_eq!(Some(&admitted.job_id), talk.jobs.last().map(|mirror| &mirror.job.id));
                 assert_eq!(Some(admitted.conversation.status.as_str()), talk.status);
-                self.talks.insert(place, talk);
+                self.talks.insert(index, talk);
             }
             (Some(_), None) => assert_eq!(reprocessed, Err(ReprocessRefusal::NotFinished)),
         }
     }
 
-    pub(super) async fn delete(&mut self, place: usize) {
-        let talk = &self.talks[place];
+    pub(super) async fn delete(&mut self, index: usize) {
+        let talk = &self.talks[index];
         let live = talk.jobs.iter().position(|mirror| !mirror.job.state.is_terminal());
         let (person, id) = (self.people[talk.user].id.clone(), talk.id.clone());
         let there = talk.status.is_some();
         let now = self.world.ledger.now().await.unwrap();
         assert_eq!(self.world.ledger.delete_conversation(&person, &id).await.unwrap(), there);
-        self.talks[place].status = None;
+        self.talks[index].status = None;
         if let Some(which) = live {
-            self.settle(place, which, &Command::Withdraw, now).await.unwrap();
+            self.settle(index, which, &Command::Withdraw, now).await.unwrap();
         }
     }
 
     /// Marks or unmarks a person; to mark says `RequireKeys` to each of the person's live jobs.
-    pub(super) async fn mark(&mut self, place: usize) {
-        let user = self.talks[place].user;
+    pub(super) async fn mark(&mut self, index: usize) {
+        let user = self.talks[index].user;
         let marked = !self.people[user].marked && self.chance.percent(60);
         let change = UserChange { requires_byok: Some(marked), ..UserChange::default() };
         let now = self.world.ledger.now().await.unwrap();
@@ -98,21 +98,21 @@ impl Walk {
         if !marked {
             return;
         }
-        for place in 0..TALKS {
-            let talk = &self.talks[place];
+        for index in 0..TALKS {
+            let talk = &self.talks[index];
             let live = talk.jobs.iter().position(|mirror| !mirror.job.state.is_terminal());
             if let Some(which) = live.filter(|_| talk.user == user) {
-                self.settle(place, which, &Command::RequireKeys, now).await.unwrap();
+                self.settle(index, which, &Command::RequireKeys, now).await.unwrap();
             }
         }
     }
 
     /// A checkpoint is written exactly under the present lease, and changes no job.
-    pub(super) async fn record(&mut self, place: usize, which: usize) {
-        let mirror = &self.talks[place].jobs[which];
+    pub(super) async fn record(&mut self, index: usize, which: usize) {
+        let mirror = &self.talks[index].jobs[which];
         let epoch = Epoch(mirror.job.epoch.0 + self.chance.offset());
         let holding = ledger::Holding {
-            user_id: self.people[self.talks[place].user].id.clone(),
+            user_id: self.people[self.talks[index].user].id.clone(),
             job_id: mirror.job.id.clone(),
             epoch,
         };
@@ -135,14 +135,14 @@ impl Walk {
         assert_eq!(claims.deferred, 0);
         assert_eq!(claims.claims.iter().map(|claimed| claimed.job.id.to_string()).collect::<Vec<_>>(), due);
         for claimed in &claims.claims {
-            let (place, which) = self.find(&claimed.job.id).unwrap();
-            let generation = self.talks[place].jobs[which].job.generation;
+            let (index, which) = self.find(&claimed.job.id).unwrap();
+            let generation = self.talks[index].jobs[which].job.generation;
             let claim = Command::Claim { generation, worker: worker("w"), keys: false };
             let State::Leased(lease) = &claimed.job.state else { panic!("{claimed:?}") };
-            self.decide(place, which, &claim, lease.claimed_at).unwrap();
-            let mirror = &self.talks[place].jobs[which];
+            self.decide(index, which, &claim, lease.claimed_at).unwrap();
+            let mirror = &self.talks[index].jobs[which];
             assert_same(&self.world.view(&mirror.job.id).await, mirror, &claim);
-            self.check_row(place, which).await;
+            self.check_row(index, which).await;
         }
         let left = self.due(queue, now).await;
         assert!(due.iter().all(|job| !left.contains(job)), "{due:?} and then {left:?}");
@@ -162,8 +162,8 @@ impl Walk {
     }
 
     fn find(&self, id: &JobId) -> Option<(usize, usize)> {
-        self.talks.iter().enumerate().find_map(|(place, talk)| {
-            talk.jobs.iter().position(|mirror| mirror.job.id == *id).map(|which| (place, which))
+        self.talks.iter().enumerate().find_map(|(index, talk)| {
+            talk.jobs.iter().position(|mirror| mirror.job.id == *id).map(|which| (index, which))
         })
     }
 

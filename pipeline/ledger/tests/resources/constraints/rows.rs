@@ -45,6 +45,16 @@ pub(crate) const SEED: &str = "\
     insert into push_deliveries (user_id, subscription_id, delivery_id, action_item_id, notice, due_at, status, \
             next_at, created_at) \
         values ('ann', 's', 'd', 'i', 'set', now(), 'pending', now(), now()); \
+    insert into apps (user_id, app_id, name, description, visibility, secret, created_at, updated_at) \
+        values ('ann', 'a', 'Tasks', '', 'private', 'whsec', now(), now()); \
+    insert into app_keys (user_id, key_id, app_id, label, key_prefix, key_sha256, created_at) \
+        values ('ann', 'k', 'a', 'key', 'lak', decode(repeat('00', 32), 'hex'), now()); \
+    insert into app_installs (user_id, app_id, owner_id, installed_at) values ('ann', 'a', 'ann', now()); \
+    insert into user_locations (user_id, latitude, longitude, noted_at) values ('ann', 1, 2, now()); \
+    insert into chat_messages (user_id, thread, message_id, sender, text) \
+        values ('ann', 'main', '01993b1e-6f0a-7c31-9d55-1f6a2b7c8d90', 'app', 'hello'); \
+    insert into chat_pushes (user_id, subscription_id, message_id, app_name, target, status, next_at, created_at) \
+        values ('ann', 's', '01993b1e-6f0a-7c31-9d55-1f6a2b7c8d90', 'Tasks', 'main', 'pending', now(), now()); \
     insert into request_keys (user_id, route, request_key, fingerprint, made, created_at, running_until) \
         values ('ann', 'r', 'k', 'f', '{}', now(), now()); \
     insert into service_processes (process_id, version, roles, dispatch_mode, finalization_slots, creation_slots, \
@@ -256,4 +266,25 @@ pub(super) const OF_WHAT_IS_SENT: &[Refused] = &[
     ("push_deliveries", "push_finished_has_time", "status = 'delivered', next_at = null"),
     ("push_deliveries", "push_finished_has_time", "status = 'exhausted', next_at = null"),
     ("push_deliveries", "push_finished_has_time", "status = 'cancelled', next_at = null"),
+    ("chat_messages", "chat_sender_known", "sender = 'nobody'"),
+    ("chat_pushes", "chat_push_status_known", "status = 'gone', next_at = null"),
+    ("chat_pushes", "chat_push_pending_has_next", "next_at = null"),
+    ("chat_pushes", "chat_push_sending_has_until", "status = 'sending', next_at = null"),
+    ("chat_pushes", "chat_push_finished_has_time", "finished_at = now()"),
+    ("chat_pushes", "chat_push_finished_has_time", "status = 'delivered', next_at = null"),
+];
+
+/// What apps may not be, nor where users are.
+pub(super) const OF_APPS: &[Refused] = &[
+    ("apps", "app_name_length", "name = ''"),
+    ("apps", "app_name_length", "name = repeat('x', 101)"),
+    ("apps", "app_visibility_known", "visibility = 'secret'"),
+    ("apps", "app_chat_target_known", "chat_target = 'everywhere'"),
+    ("apps", "manifest_has_hash", "manifest = '{}', manifest_sha256 = 'x'"),
+    ("apps", "manifest_has_hash", "manifest = '{}', manifest_fetched_at = now()"),
+    ("apps", "switched_off_has_reason", "switched_off_at = now()"),
+    ("apps", "switched_off_has_reason", "switched_off_reason = 'it misbehaves'"),
+    ("app_keys", "app_key_is_a_hash", "key_sha256 = 'a key as it is'"),
+    ("user_locations", "location_in_bounds", "latitude = 91"),
+    ("user_locations", "location_in_bounds", "longitude = -181"),
 ];

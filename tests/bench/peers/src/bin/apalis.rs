@@ -1,4 +1,4 @@
-//! apalis-postgres through the line protocol. Finished jobs are kept until somebody asks for a vacuum.
+//! apalis-postgres through the line protocol. Finished jobs are kept until a vacuum is asked for.
 
 #[path = "../line.rs"]
 mod line;
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use apalis::prelude::*;
 use apalis_postgres::{Config, PgTask, PostgresStorage, queries::push_tasks};
-use line::{Fill, Handle, Queue, Stop, Told};
+use line::{Fill, Handle, Queue, Stop, Reported};
 use sqlx::postgres::{PgPool, PgPoolOptions};
 
 const QUEUE: &str = "bench";
@@ -78,7 +78,7 @@ impl Queue for Apalis {
         self.push_many(std::iter::once(job)).await;
     }
 
-    async fn work(&self, width: usize, _: Told, seen: Handle) -> Stop {
+    async fn work(&self, width: usize, _: Reported, seen: Handle) -> Stop {
         let config = Config::default().queue(QUEUE).batch_size(width);
         let storage = PostgresStorage::<usize>::new(&self.pool).with_config(config).with_pubsub();
         let name = format!("bench-{}-{}", std::process::id(), self.workers.fetch_add(1, Ordering::Relaxed));

@@ -6,7 +6,7 @@ mod line;
 use std::time::Duration;
 
 use awa::{Client, InsertOpts, InsertParams, JobArgs, JobContext, JobResult, QueueConfig, model::migrations};
-use line::{Fill, Handle, Queue, Stop, Told};
+use line::{Fill, Handle, Queue, Stop, Reported};
 use serde::{Deserialize, Serialize};
 use sqlx08::{PgPool, postgres::PgPoolOptions};
 
@@ -70,7 +70,7 @@ impl Queue for Awa {
         awa::insert_with(&self.0, &Bench { job: job as i64 }, opts).await.expect("an insert");
     }
 
-    async fn work(&self, width: usize, _: Told, handle: Handle) -> Stop {
+    async fn work(&self, width: usize, _: Reported, handle: Handle) -> Stop {
         let config = QueueConfig { max_workers: width as u32, ..QueueConfig::default() };
         let client = Client::builder(self.0.clone())
             .queue(QUEUE, config)

@@ -6,7 +6,7 @@ mod line;
 use graphile_worker::{
     IntoTaskHandlerResult, JobSpec, LocalQueueConfig, TaskHandler, WorkerContext, WorkerOptions, WorkerUtils,
 };
-use line::{Fill, Handle, Queue, Stop, Told};
+use line::{Fill, Handle, Queue, Stop, Reported};
 use serde::{Deserialize, Serialize};
 use sqlx::{PgPool, postgres::PgPoolOptions};
 
@@ -81,7 +81,7 @@ impl Queue for Graphile {
         self.utils.add_job(Bench { job }, JobSpec::default()).await.expect("a job");
     }
 
-    async fn work(&self, width: usize, _: Told, handle: Handle) -> Stop {
+    async fn work(&self, width: usize, _: Reported, handle: Handle) -> Stop {
         let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
         let mut options = WorkerOptions::default()
             .concurrency(width)

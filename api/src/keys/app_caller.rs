@@ -1,0 +1,31 @@
+//! Which app calls: its key, looked up anew every time.
+
+use axum::{extract::FromRequestParts, http::request::Parts};
+
+use super::{caller::bearer, text::hash_of_presented_app_key};
+use crate::{
+    Error,
+    door::{Account, Door},
+};
+
+/// The app behind a request.
+#[derive(Clone, Debug)]
+pub(crate) struct AppCaller {
+    /// The app.
+    pub(crate) app_id: String,
+}
+
+impl FromRequestParts<Door> for AppCaller {
+    type Rejection = Error;
+
+    async fn from_request_parts(parts: &mut Parts, door: &Door) -> Result<Self, Error> {
+        let hash =
+            bearer(&parts.headers).and_then(hash_of_presented_app_key).ok_or(Error::NotAuthenticated)?;
+        let key = door.ledger.app_key_owner(&hash).await?.ok_or(Error::NotAuthenticated)?;
+        // The request's memory is on the account of the app's owner.
+        if let Some(account) = parts.extensions.get::<Account>() {
+            account.open(&key.owner);
+        }
+        Ok(Self { app_id: key.app_id })
+    }
+}

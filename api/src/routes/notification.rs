@@ -1,0 +1,116 @@
+//! `POST /v1/integrations/notification`: an app writes into its user's chat (spec, "Other service endpoints").
+
+use axum::{
+    Json,
+    extract::State,
+    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use ledger::{AppMessage, MESSAGES_PER_HOUR, Notified, RequestKey, SentThisHour};
+use records::UserId;
+use serde_json::json;
+use sha2::{Digest, Sha256};
+
+use crate::{
+    AppsMode, Error,
+    door::{Door, IDEMPOTENCY_KEY, REPLAYED, name_in, refused},
+    error::detail,
+    keys::AppCaller,
+    read::{Body, Fields, Text, object},
+};
+
+/// The route's pattern, under which repeats are known.
+const ROUTE: &str = "/v1/integrations/notification";
+const POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
+const LEFT: HeaderName = HeaderName::from_static("ratelimit");
+const HOUR_SECONDS: u32 = 3_600;
+
+/// A message as it is sent.
+pub(super) struct Sent {
+    uid: String,
+    aid: String,
+    message: String,
+}
+
+/// POST. The key comes before the body, the body before who is written to: an app finds out nothing about users whom it may not
+/// write to.
+pub(super) async fn send(
+    State(door): State<Door>,
+    app: AppCaller,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Error> {
+    let sent = object(body, read)?;
+    if sent.aid != app.app_id || door.settings.apps == AppsMode::Off {
+        return Err(Error::MayNotWrite);
+    }
+    let user = UserId::new(&sent.uid);
+    let message = AppMessage {
+        id: &door.ids.fresh().to_string(),
+        user: &user,
+        app: &app.app_id,
+        text: &sent.message,
+        key: request_key(&headers, &user, &sent)?,
+    };
+    match door.ledger.send_app_message(&message).await? {
+        Notified::Sent { hour, .. } => Ok(counted(ok(), hour)),
+        Notified::Repeated => Ok(([(REPLAYED, HeaderValue::from_static("true"))], ok()).into_response()),
+        Notified::OtherBody => Err(refused("the key was used for another message")),
+        Notified::TooMany(hour) => {
+            let mut answer =
+                detail(StatusCode::TOO_MANY_REQUESTS, "An app may send 10 messages an hour to a user");
+            answer.headers_mut().insert(header::RETRY_AFTER, whole_seconds(hour).into());
+            Ok(counted(answer, hour))
+        }
+        Notified::NotInstalled => Err(Error::MayNotWrite),
+        Notified::NotEnabled => Err(Error::MessagesNotEnabled),
+    }
+}
+
+/// Reads the body.
+pub(super) fn read(fields: &mut Fields<'_>) -> Option<Sent> {
+    let uid = fields.required("uid", Text::between(1, 128));
+    let aid = fields.required("aid", Text::between(1, 128));
+    let message = fields.required("message", Text::between(1, 4_000));
+    if message.as_deref().is_some_and(|message| message.trim().is_empty()) {
+        return fields.report.at("message", |report| report.rule("message must not be blank"));
+    }
+    Some(Sent { uid: uid?, aid: aid?, message: message? })
+}
+
+/// The name that the app gave its request. It is kept with the user's rows, so that it goes with them.
+fn request_key(headers: &HeaderMap, user: &UserId, sent: &Sent) -> Result<Option<RequestKey>, Error> {
+    if !headers.contains_key(IDEMPOTENCY_KEY) {
+        return Ok(None);
+    }
+    Ok(Some(RequestKey {
+        user: user.clone(),
+        route: ROUTE.to_owned(),
+        key: format!("{} {}", sent.aid, name_in(headers)?),
+        fingerprint: Sha256::digest(&sent.message).into(),
+    }))
+}
+
+fn ok() -> Response {
+    Json(json!({ "status": "Ok" })).into_response()
+}
+
+/// Rounded up: whoever waits so long is let in.
+fn whole_seconds(hour: SentThisHour) -> u64 {
+    (hour.frees_in.ceil() as u64).max(1)
+}
+
+/// Says how the app's hour with this user stands.
+fn counted(mut answer: Response, hour: SentThisHour) -> Response {
+    let left = (MESSAGES_PER_HOUR - hour.used).max(0);
+    let fields = [
+        (POLICY, format!("\"messages\";q={MESSAGES_PER_HOUR};w={HOUR_SECONDS}")),
+        (LEFT, format!("\"messages\";r={left};t={}", whole_seconds(hour))),
+    ];
+    for (name, text) in fields {
+        if let Ok(value) = HeaderValue::try_from(text) {
+            answer.headers_mut().insert(name, value);
+        }
+    }
+    answer
+}

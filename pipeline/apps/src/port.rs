@@ -1,0 +1,110 @@
+//! The port through which the assistant calls apps' tools.
+
+use futures::future::BoxFuture;
+use records::UserId;
+use serde_json::{Map, Value};
+
+/// Calls tools of installed apps.
+pub trait ToolCaller: Send + Sync {
+    /// Calls `tool_name` of the app `app_id`, which `user` has installed, with these arguments. The user, the app, the tool and
+    /// the user's last known location are added by the caller: no argument can take their place.
+    fn call<'a>(
+        &'a self,
+        user: &'a UserId,
+        app_id: &'a str,
+        tool_name: &'a str,
+        arguments: &'a Map<String, Value>,
+    ) -> BoxFuture<'a, Answered>;
+}
+
+/// What came of a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answered {
+    /// The tool's result, at most 64 KiB of text: data from the app, never an order.
+    Result(String),
+    /// The app refused, in its own words: shortened, without control characters and secrets.
+    AppError {
+        /// The app's words.
+        text: String,
+        /// Where the user connects to the app, when that is what is missing.
+        setup_url: Option<String>,
+    },
+    /// The arguments do not fit the manifest; nothing was sent. Each entry names the argument.
+    BadArguments(Vec<String>),
+    /// The user has no such app installed, or the app has no such tool; nothing was sent.
+    Unknown,
+    /// The call failed.
+    Failed(ToolFailure),
+}
+
+/// Why a call failed: a closed list, and never a word of the app's server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ToolFailure {
+    /// No answer in time.
+    Timeout,
+    /// No connection, or none of HTTP; also while the app's server is left alone because it failed again and again.
+    Unreachable,
+    /// The address may not be called.
+    RefusedAddress,
+    /// It answered with a redirect, which is not followed.
+    Redirect,
+    /// The answer, or the query of a GET, is too long.
+    TooLong,
+    /// The answer cannot be read.
+    Malformed,
+    /// It answered 4xx without words.
+    Status4xx,
+    /// It answered 5xx without words.
+    Status5xx,
+    /// This service could not look the app up.
+    Internal,
+}
+
+impl ToolFailure {
+    /// Every failure.
+    pub const ALL: [Self; 9] = [
+        Self::Timeout,
+        Self::Unreachable,
+        Self::RefusedAddress,
+        Self::Redirect,
+        Self::TooLong,
+        Self::Malformed,
+        Self::Status4xx,
+        Self::Status5xx,
+        Self::Internal,
+    ];
+
+    /// The code: for logs, metrics and the assistant.
+    pub const fn code(self) -> &'static str {
+        match self {
+            Self::Timeout => "tool_timeout",
+            Self::Unreachable => "tool_unreachable",
+            Self::RefusedAddress => "tool_refused_address",
+            Self::Redirect => "tool_redirect",
+            Self::TooLong => "tool_too_long",
+            Self::Malformed => "tool_malformed",
+            Self::Status4xx => "tool_status_4xx",
+            Self::Status5xx => "tool_status_5xx",
+            Self::Internal => "tool_internal",
+        }
+    }
+
+    /// A sentence for the user.
+    pub const fn sentence(self) -> &'static str {
+        match self {
+            Self::Timeout => "The app did not answer in time.",
+            Self::Unreachable => "The app's server could not be reached.",
+            Self::RefusedAddress => "The app's address may not be called from here.",
+            Self::Redirect => "The app answered with a redirect, which is not followed.",
+            Self::TooLong => "The app's answer is too long.",
+            Self::Malformed => "The app's answer could not be read.",
+            Self::Status4xx | Self::Status5xx => "The app answered with an error.",
+            Self::Internal => "The app could not be called just now.",
+        }
+    }
+
+    /// Whether it speaks of the app's server being down, and not of one request.
+    pub const fn is_outage(self) -> bool {
+        matches!(self, Self::Timeout | Self::Unreachable | Self::Status5xx)
+    }
+}

@@ -1,0 +1,101 @@
+//! Installs follow their app, whatever its owner, an operator or an erasure does.
+
+use std::time::Duration;
+
+use ledger::{AppVisibility, InstallRefusal, OperatorAction, Stored};
+
+use crate::world::{APP, World, fields, manifest};
+
+fn action() -> OperatorAction {
+    OperatorAction { operator: "op".to_owned(), reason: "it misbehaves".to_owned() }
+}
+
+#[tokio::test]
+async fn an_app_that_is_switched_off_private_or_deleted_is_installed_for_nobody_else() {
+    let world = World::new().await;
+    world.app().await;
+    let ledger = &world.ledger;
+    let installed = || async { ledger.installed_apps(&world.bob).await.unwrap().len() };
+    let hooks = "select count(*) from webhook_endpoints where user_id = 'bob'";
+    assert_eq!((installed().await, world.count(hooks).await), (1, 1));
+
+    assert!(ledger.switch_off_app(APP, &action()).await.unwrap());
+    ledger.follow_apps(Some(APP)).await.unwrap();
+    assert_eq!((installed().await, world.count(hooks).await), (0, 0));
+    assert_eq!(ledger.install_app(&world.bob, APP).await.unwrap(), Err(InstallRefusal::SwitchedOff));
+    assert!(ledger.switch_on_app(APP, &action()).await.unwrap());
+    assert_eq!(installed().await, 1);
+    assert_eq!(world.count("select count(*) from operator_actions where subject is not null").await, 2);
+
+    ledger.install_app(&world.bob, APP).await.unwrap().unwrap();
+    let app = ledger.app(&world.ann, APP).await.unwrap().unwrap();
+    let private = ledger::AppFields { visibility: AppVisibility::Private, ..fields() };
+    let stored = ledger.store_app(&world.ann, APP, app.version, &private, Some(&manifest())).await.unwrap();
+    assert!(matches!(stored, Stored::Stored(_)));
+    assert_eq!(
+        ledger.store_app(&world.ann, APP, app.version, &fields(), None).await.unwrap(),
+        Stored::Changed,
+        "a save over what another one changed"
+    );
+    let (_, pruned) = ledger.prune(Duration::from_secs(86_400), 100).await;
+    pruned.unwrap();
+    assert_eq!((installed().await, world.count(hooks).await), (0, 0), "the round does it, too");
+
+    assert!(!ledger.delete_app(&world.bob, APP).await.unwrap(), "it is not his");
+    assert!(ledger.delete_app(&world.ann, APP).await.unwrap());
+    let (_, pruned) = ledger.prune(Duration::from_secs(86_400), 100).await;
+    pruned.unwrap();
+    assert_eq!(world.count("select count(*) from app_installs").await, 0);
+}
+
+#[tokio::test]
+async fn an_app_that_takes_conversations_later_gets_none_of_those_who_installed_it_before() {
+    let world = World::new().await;
+    world.app().await;
+    let app = world.ledger.app(&world.ann, APP).await.unwrap().unwrap();
+    let without = ledger::AppFields { webhook_url: None, ..fields() };
+    world.ledger.store_app(&world.ann, APP, app.version, &without, Some(&manifest())).await.unwrap();
+    world.ledger.follow_apps(Some(APP)).await.unwrap();
+    world.ledger.store_app(&world.ann, APP, app.version + 1, &fields(), Some(&manifest())).await.unwrap();
+    world.ledger.follow_apps(None).await.unwrap();
+    assert_eq!(world.count("select count(*) from webhook_endpoints").await, 0);
+    world.ledger.install_app(&world.bob, APP).await.unwrap().unwrap();
+    assert_eq!(world.count("select count(*) from webhook_endpoints").await, 1, "installed again, knowingly");
+}
+
+#[tokio::test]
+async fn an_install_that_was_removed_is_remembered_for_its_hour() {
+    let world = World::new().await;
+    world.app().await;
+    world.ledger.uninstall_app(&world.bob, APP).await.unwrap();
+    let prune = || async { world.ledger.prune(Duration::from_secs(86_400), 100).await.1.unwrap() };
+    prune().await;
+    assert_eq!(world.count("select count(*) from app_installs").await, 1);
+    world.run("update app_installs set removed_at = removed_at - interval '61 minutes'").await;
+    prune().await;
+    assert_eq!(world.count("select count(*) from app_installs").await, 0);
+}
+
+#[tokio::test]
+async fn keys_that_hold_every_older_scope_get_the_new_ones_by_the_migration() {
+    let world = World::new().await;
+    world
+        .run(
+            "insert into developer_keys (user_id, key_id, name, key_prefix, key_sha256, scopes) values \
+                 ('ann', 'all', 'k', 'p', decode(repeat('00', 32), 'hex'), \
+                     array['conversations:read', 'conversations:write', 'action_items:read', 'action_items:write', \
+                         'memories:read', 'memories:write', 'goals:read', 'goals:write', 'folders:read', \
+                         'webhooks:read', 'webhooks:write', 'keys:read', 'keys:write', 'profile:read', 'profile:write']), \
+                 ('ann', 'few', 'k', 'p', decode(repeat('01', 32), 'hex'), array['conversations:read'])",
+        )
+        .await;
+    let file = include_str!("../../../../migrations/20261124000033_apps.sql");
+    let backfill = &file[file.find("update developer_keys").unwrap()..];
+    sqlx::raw_sql(sqlx::AssertSqlSafe(backfill)).execute(&world.pool).await.unwrap();
+    let counts: Vec<(String, i32)> =
+        sqlx::query_as("select key_id, cardinality(scopes) from developer_keys order by key_id")
+            .fetch_all(&world.pool)
+            .await
+            .unwrap();
+    assert_eq!(counts, [("all".to_owned(), 19), ("few".to_owned(), 1)]);
+}

@@ -1,0 +1,120 @@
+//! Ten messages within any hour, however many processes send them at once.
+
+use std::sync::Arc;
+
+use futures::future::join_all;
+use ledger::{
+    AppMessage, DeliveryOutcome, Ledger, NewSubscription, Notified, PushPolicy, Secrets, SubscriptionKind,
+};
+use records::UserId;
+use tokio::sync::Barrier;
+
+use crate::world::{APP, World, process};
+
+async fn send(ledger: &Ledger, user: &UserId, nth: usize) -> Notified {
+    let id = format!("01993b1e-6f0a-7c31-9d55-{nth:012x}");
+    let message = AppMessage { id: &id, user, app: APP, text: "hello", key: None };
+    ledger.send_app_message(&message).await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn exactly_ten_of_twelve_messages_at_once_from_three_processes_are_written() {
+    let world = World::new().await;
+    world.app().await;
+    let processes = [0; 3].map(|_| process(&world.database, Secrets::default()));
+    let barrier = Arc::new(Barrier::new(12));
+    let sends = (0..12).map(|nth| {
+        let (ledger, bob, barrier) = (processes[nth % 3].clone(), world.bob.clone(), Arc::clone(&barrier));
+        tokio::spawn(async move {
+            barrier.wait().await;
+            send(&ledger, &bob, nth).await
+        })
+    });
+    let answers: Vec<Notified> = join_all(sends).await.into_iter().map(Result::unwrap).collect();
+    let sent = answers.iter().filter(|answer| matches!(answer, Notified::Sent { .. })).count();
+    let refused: Vec<f64> = answers
+        .iter()
+        .filter_map(|answer| match answer {
+            Notified::TooMany(hour) => Some(hour.frees_in),
+            _ => None,
+        })
+        .collect();
+    assert_eq!((sent, refused.len()), (10, 2), "{answers:?}");
+    assert!(refused.iter().all(|seconds| (3_580.0..=3_600.0).contains(seconds)), "{refused:?}");
+    assert_eq!(world.count("select count(*) from chat_messages").await, 10);
+    assert_eq!(world.count("select cardinality(sends)::bigint from app_installs").await, 10);
+}
+
+#[tokio::test]
+async fn the_hour_slides_and_a_refused_message_counts_for_nothing() {
+    let world = World::new().await;
+    world.app().await;
+    for nth in 0..10 {
+        assert!(matches!(send(&world.ledger, &world.bob, nth).await, Notified::Sent { .. }));
+    }
+    // Two were sent 59 minutes ago, and one more than an hour ago: no clock's hour begins anew for the others.
+    world
+        .run(
+            "update app_installs set sends = array[sends[1] - interval '61 minutes', sends[2] - interval '59 minutes', \
+                 sends[3] - interval '59 minutes'] || sends[4:10]",
+        )
+        .await;
+    assert!(matches!(send(&world.ledger, &world.bob, 10).await, Notified::Sent { .. }));
+    for nth in 11..14 {
+        let Notified::TooMany(hour) = send(&world.ledger, &world.bob, nth).await else { panic!("ten count") };
+        assert!((50.0..=60.0).contains(&hour.frees_in), "until the oldest leaves: {hour:?}");
+    }
+    assert_eq!(world.count("select cardinality(sends)::bigint from app_installs").await, 10);
+}
+
+#[tokio::test]
+async fn a_message_that_notifies_is_pushed_once_to_every_subscription_and_tried_again() {
+    let world = World::new().await;
+    world.app().await;
+    for host in ["a", "b"] {
+        let new =
+            NewSubscription { kind: SubscriptionKind::Webhook, url: format!("https://{host}.example/") };
+        world.ledger.subscribe(&world.bob, &new).await.unwrap().unwrap();
+    }
+    assert!(matches!(send(&world.ledger, &world.bob, 1).await, Notified::Sent { pushes: 2, .. }));
+    let policy = PushPolicy::default();
+    let claimed = world.ledger.claim_chat_pushes(10, &policy).await.unwrap().claimed;
+    assert_eq!(claimed.len(), 2);
+    assert_eq!((claimed[0].text.as_str(), claimed[0].app_name.as_str()), ("hello", "Writer"));
+    assert!(world.ledger.claim_chat_pushes(10, &policy).await.unwrap().claimed.is_empty(), "under way");
+    let retry =
+        DeliveryOutcome::Retry { status: Some(500), error: "status", retry_after: None, jitter_permille: 0 };
+    assert!(world.ledger.finish_chat_push(&claimed[0], retry, &policy).await.unwrap());
+    let done = DeliveryOutcome::Delivered { status: 200 };
+    assert!(world.ledger.finish_chat_push(&claimed[1], done, &policy).await.unwrap());
+    assert!(!world.ledger.finish_chat_push(&claimed[1], done, &policy).await.unwrap(), "the claim is over");
+    world.run("update chat_pushes set next_at = clock_timestamp() where status = 'pending'").await;
+    let again = world.ledger.claim_chat_pushes(10, &policy).await.unwrap().claimed;
+    assert_eq!(again.len(), 1);
+    assert_eq!(
+        (again[0].subscription_id.as_str(), again[0].try_number),
+        (claimed[0].subscription_id.as_str(), 2)
+    );
+    // A sender that died is due again; its late word counts no more.
+    world.run("update chat_pushes set sending_until = clock_timestamp() where status = 'sending'").await;
+    let taken_over = world.ledger.claim_chat_pushes(10, &policy).await.unwrap().claimed;
+    assert_eq!(taken_over.len(), 1);
+    assert!(!world.ledger.finish_chat_push(&again[0], done, &policy).await.unwrap());
+    assert!(world.ledger.finish_chat_push(&taken_over[0], DeliveryOutcome::Gone, &policy).await.unwrap());
+    assert_eq!(world.count("select count(*) from push_subscriptions").await, 1, "it is gone with its pushes");
+}
+
+#[tokio::test]
+async fn one_user_has_four_pushes_under_way_at_most() {
+    let world = World::new().await;
+    world.app().await;
+    for host in 0..6 {
+        let new =
+            NewSubscription { kind: SubscriptionKind::Webhook, url: format!("https://{host}.example/") };
+        world.ledger.subscribe(&world.bob, &new).await.unwrap().unwrap();
+    }
+    send(&world.ledger, &world.bob, 1).await;
+    let policy = PushPolicy::default();
+    assert_eq!(world.ledger.claim_chat_pushes(10, &policy).await.unwrap().claimed.len(), 4);
+    assert_eq!(world.ledger.claim_chat_pushes(10, &policy).await.unwrap().claimed.len(), 0);
+}

@@ -1,0 +1,76 @@
+//! A database with Ann, who makes apps, and Bob, who installs them.
+
+use ledger::{AppFields, AppVisibility, KeptManifest, Ledger, NewApp, Secrets, Settings, UserChange};
+use records::UserId;
+use secrecy::SecretString;
+use sqlx::PgPool;
+use testbed::TestDatabase;
+
+pub(crate) const APP: &str = "01993b1e-6f0a-7c31-9d55-1f6a2b7c8d90";
+
+pub(crate) struct World {
+    pub(crate) ledger: Ledger,
+    pub(crate) pool: PgPool,
+    pub(crate) ann: UserId,
+    pub(crate) bob: UserId,
+    pub(crate) database: TestDatabase,
+}
+
+impl World {
+    pub(crate) async fn new() -> Self {
+        Self::with(Secrets::default()).await
+    }
+
+    pub(crate) async fn with(secrets: Secrets) -> Self {
+        let database = TestDatabase::new().await;
+        let ledger = process(&database, secrets);
+        let pool = database.pool(4).await;
+        let (ann, bob) = (UserId::new("ann"), UserId::new("bob"));
+        for user in [&ann, &bob] {
+            assert!(ledger.create_user(user, &UserChange::default()).await.unwrap());
+        }
+        Self { ledger, pool, ann, bob, database }
+    }
+
+    /// Ann's public app, which writes to the main chat and takes conversations; Bob has installed it.
+    pub(crate) async fn app(&self) {
+        let fields = fields();
+        let manifest = manifest();
+        let secret = SecretString::from("whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDbGmhWzS6Y6M=");
+        let new = NewApp { id: APP.to_owned(), fields, manifest: Some(manifest), secret };
+        self.ledger.create_app(&self.ann, &new).await.unwrap().unwrap();
+        self.ledger.install_app(&self.bob, APP).await.unwrap().unwrap();
+    }
+
+    pub(crate) async fn run(&self, sql: &'static str) {
+        sqlx::raw_sql(sql).execute(&self.pool).await.unwrap();
+    }
+
+    pub(crate) async fn count(&self, sql: &'static str) -> i64 {
+        sqlx::query_scalar(sql).fetch_one(&self.pool).await.unwrap()
+    }
+}
+
+pub(crate) fn fields() -> AppFields {
+    AppFields {
+        name: "Writer".to_owned(),
+        visibility: AppVisibility::Public,
+        webhook_url: Some("https://writer.example/hook".to_owned()),
+        ..AppFields::default()
+    }
+}
+
+pub(crate) fn manifest() -> KeptManifest {
+    KeptManifest {
+        text: "{}".to_owned(),
+        sha256: [0; 32],
+        chat_enabled: true,
+        chat_target: "main",
+        chat_notify: true,
+    }
+}
+
+/// One more process of the service on the same database.
+pub(crate) fn process(database: &TestDatabase, secrets: Secrets) -> Ledger {
+    Ledger::new(database.options(), Settings { secrets, ..Settings::default() })
+}

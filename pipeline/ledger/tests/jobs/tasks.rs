@@ -1,0 +1,177 @@
+//! What the task queue is handed, and what is asked of it.
+
+use std::time::Duration;
+
+use job::{Dispatch, Generation, JobId, Queue, State};
+use ledger::{Answer, HandOver, OperatorAction};
+
+use crate::world::{World, worker};
+
+/// Long enough for a hold to be over.
+const LATER: &str = "update finalization_jobs set hand_after = hand_after - interval '31 seconds'";
+
+impl World {
+    /// A finalization of Ann's that waits.
+    async fn finalized(&self, id: &str) -> JobId {
+        let conversation = self.deferred(id).await;
+        let job = self.ledger.finalize(&self.ann, &conversation, None).await.unwrap().unwrap().unwrap();
+        assert_eq!(self.job(&job).await.queue, Queue::Finalization);
+        job
+    }
+
+    /// What a dispatcher takes now.
+    async fn taken(&self) -> Vec<HandOver> {
+        self.ledger.claim_hand_overs(16).await.unwrap()
+    }
+}
+
+#[tokio::test]
+async fn a_dispatch_is_handed_over_until_the_task_queue_has_it() {
+    let world = World::new().await;
+    let job = world.finalized("one").await;
+    world.admitted("a create").await;
+
+    let taken = world.taken().await;
+    assert_eq!(taken.len(), 1, "creates are none of the task queue's business");
+    let first = &taken[0];
+    assert_eq!((&first.job_id, first.generation, first.dispatch), (&job, Generation(1), Dispatch(1)));
+    assert_eq!((first.tries, first.delay), (1, chrono::Duration::zero()));
+    assert!(world.taken().await.is_empty(), "another process is at it");
+
+    // That process died.
+    world.run(LATER).await;
+    let again = world.taken().await;
+    assert_eq!((again[0].dispatch, again[0].tries), (Dispatch(1), 2));
+    world.ledger.handed_over(&again).await.unwrap();
+    world.run(LATER).await;
+    assert!(world.taken().await.is_empty());
+}
+
+#[tokio::test]
+async fn every_new_dispatch_is_handed_over_with_its_delay() {
+    let world = World::new().await;
+    let job = world.finalized("one").await;
+    world.ledger.handed_over(&world.taken().await).await.unwrap();
+    let claimed = world.claim(&job).await;
+    let edge = ledger::Edge::Release { delay: chrono::Duration::seconds(90) };
+    world.ledger.settle(&claimed.holding(), edge).await.unwrap();
+
+    let taken = world.taken().await;
+
+    assert_eq!((taken[0].generation, taken[0].dispatch, taken[0].tries), (Generation(1), Dispatch(2), 1));
+    let delay = taken[0].delay.num_seconds();
+    assert!((85..=90).contains(&delay), "{delay}");
+    // The word about the first dispatch comes late: it takes nothing back.
+    let old = HandOver { dispatch: Dispatch(1), ..taken[0].clone() };
+    world.ledger.handed_over(&taken).await.unwrap();
+    world.ledger.handed_over(&[old]).await.unwrap();
+    assert_eq!(world.count("select handed_dispatch from finalization_jobs").await, 2);
+}
+
+#[tokio::test]
+async fn what_the_task_queue_refused_waits_and_a_newer_dispatch_does_not_wait_for_it() {
+    let world = World::new().await;
+    let job = world.finalized("one").await;
+    let taken = world.taken().await;
+    let failed = [(taken[0].clone(), Duration::from_secs(600))];
+    world.ledger.hand_over_failed(&failed).await.unwrap();
+    world.run(LATER).await;
+    assert!(world.taken().await.is_empty(), "ten minutes are not over");
+
+    // A delivery from outside ran it all the same, and gave it back.
+    let claimed = world.claim(&job).await;
+    let edge = ledger::Edge::Release { delay: chrono::Duration::zero() };
+    world.ledger.settle(&claimed.holding(), edge).await.unwrap();
+    world.run("update finalization_jobs set hand_after = null").await;
+    world.ledger.hand_over_failed(&failed).await.unwrap();
+    assert_eq!(world.taken().await[0].dispatch, Dispatch(2), "the refusal was about another dispatch");
+}
+
+#[tokio::test]
+async fn dispatchers_of_two_processes_share_what_waits() {
+    let world = World::new().await;
+    for number in 0..12 {
+        world.finalized(&format!("c{number}")).await;
+    }
+    let (one, other) = (world.other_process(), world.other_process());
+    let barrier = tokio::sync::Barrier::new(2);
+    let take = async |ledger: &ledger::Ledger| {
+        barrier.wait().await;
+        ledger.claim_hand_overs(16).await.unwrap()
+    };
+    let (one, other) = tokio::join!(take(&one), take(&other));
+    let mut jobs: Vec<JobId> = one.into_iter().chain(other).map(|taken| taken.job_id).collect();
+    jobs.extend(world.taken().await.into_iter().map(|taken| taken.job_id));
+    assert_eq!(jobs.len(), 12, "each once");
+    jobs.sort();
+    jobs.dedup();
+    assert_eq!(jobs.len(), 12);
+}
+
+#[tokio::test]
+async fn a_paused_queue_hands_nothing_over_and_takes_no_delivery() {
+    let world = World::new().await;
+    let job = world.finalized("one").await;
+    let action = OperatorAction { operator: "olga".to_owned(), reason: "a test".to_owned() };
+    world.ledger.pause(Queue::Finalization, &action).await.unwrap();
+    assert!(world.taken().await.is_empty());
+    assert_eq!(world.ledger.oldest_unhanded().await.unwrap(), Default::default());
+    let delivery = world.ledger.claim_delivery(&job, Generation(1), &worker("w")).await.unwrap();
+    assert_eq!(delivery, ledger::DeliveryClaim::NotYet(Duration::from_secs(60)));
+    world.ledger.resume(Queue::Finalization, &action).await.unwrap();
+    assert_eq!(world.taken().await.len(), 1);
+    assert!(world.ledger.oldest_unhanded().await.unwrap().tries == 1);
+}
+
+#[tokio::test]
+async fn a_task_that_waits_is_asked_for_again_and_a_lost_one_is_dispatched_anew() {
+    let world = World::new().await;
+    let (waits, lost) = (world.finalized("waits").await, world.finalized("lost").await);
+    let unhanded = world.finalized("unhanded").await;
+    let taken = world.taken().await;
+    let handed: Vec<HandOver> = taken.into_iter().filter(|taken| taken.job_id != unhanded).collect();
+    world.ledger.handed_over(&handed).await.unwrap();
+    assert!(world.ledger.due_tasks(None, 9).await.unwrap().is_empty(), "nothing is due yet");
+    for job in [&waits, &lost, &unhanded] {
+        world.age(job, chrono::Duration::minutes(6)).await;
+    }
+
+    let due = world.ledger.due_tasks(None, 9).await.unwrap();
+
+    let mut jobs: Vec<&JobId> = due.iter().map(|task| &task.passed.2).collect();
+    jobs.sort();
+    let mut expected = vec![&waits, &lost];
+    expected.sort();
+    assert_eq!(jobs, expected, "what was never handed over cannot be lost there");
+    let asked = due[0].dispatch;
+    world.ledger.reconcile_task(&waits, asked, true).await.unwrap();
+    let answer = world.ledger.reconcile_task(&lost, asked, false).await.unwrap();
+    assert!(matches!(answer, Answer::Granted { state: State::Queued { .. }, .. }), "{answer:?}");
+    let dispatched = async |job| {
+        let job = world.job(job).await;
+        (job.generation, job.dispatch)
+    };
+    assert_eq!(dispatched(&waits).await, (Generation(1), Dispatch(1)));
+    assert_eq!(dispatched(&lost).await, (Generation(2), Dispatch(2)));
+    assert!(world.ledger.due_tasks(None, 9).await.unwrap().is_empty());
+    assert_eq!(world.taken().await.len(), 1, "the lost one has a new task");
+    // An answer about the old dispatch comes late.
+    world.age(&lost, chrono::Duration::minutes(6)).await;
+    let late = world.ledger.reconcile_task(&lost, asked, false).await.unwrap();
+    assert_eq!(late, Answer::Refused(job::Refusal::NotDue));
+}
+
+#[tokio::test]
+async fn a_hand_over_and_a_claim_of_the_same_job_do_not_undo_each_other() {
+    let world = World::new().await;
+    let job = world.finalized("one").await;
+    let taken = world.taken().await;
+    // The task was delivered before its creation was recorded.
+    let claimed = world.claim(&job).await;
+    world.ledger.handed_over(&taken).await.unwrap();
+    assert_eq!(world.job(&job).await.state, claimed.job.state);
+    assert_eq!(world.count("select handed_dispatch from finalization_jobs").await, 1);
+    let edge = ledger::Edge::Release { delay: chrono::Duration::zero() };
+    let released = world.ledger.settle(&claimed.holding(), edge).await.unwrap();
+    assert!(matches!(released, Answer::Granted { .. }), "{released:?}");
+}

@@ -1,0 +1,167 @@
+//! Calls servers of apps and reads what they answer, within limits that no server can stretch. Unlike a [`crate::Sender`], which
+//! throws answers away.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use reqwest::header::{ACCEPT_ENCODING, CONTENT_ENCODING, HeaderValue};
+use reqwest::{Method, Response, Url};
+
+use crate::clients::{CannotSend, Clients};
+use crate::guard::{Guard, Reach};
+use crate::names::Names;
+use crate::resolver::{Lookup, SystemLookup};
+use crate::sender::{header_map, is_refused_address};
+
+/// How a server is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verb {
+    /// `GET`
+    Get,
+    /// `POST`
+    Post,
+    /// `PUT`
+    Put,
+    /// `PATCH`
+    Patch,
+    /// `DELETE`
+    Delete,
+}
+
+/// One call.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// How.
+    pub verb: Verb,
+    /// Where.
+    pub url: Url,
+    /// Headers besides `User-Agent` and `Accept-Encoding`.
+    pub headers: Vec<(String, String)>,
+    /// The body, if there is one.
+    pub body: Option<Vec<u8>>,
+    /// The whole call, the reading of the answer included.
+    pub timeout: Duration,
+    /// How long the answer may be.
+    pub max_bytes: usize,
+}
+
+/// What came of a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Heard {
+    /// The server answered, and this is all of it. Redirects are not followed, so 3xx appear here.
+    Answer {
+        /// The HTTP status.
+        status: u16,
+        /// The whole body.
+        body: Vec<u8>,
+    },
+    /// The answer is longer than allowed.
+    TooLong,
+    /// The answer is compressed, which was not asked for, or broke off.
+    Broken,
+    /// Nothing was sent, and no name was resolved: the guard refused the URL, or a header cannot be one.
+    Refused,
+    /// Nothing was sent: the guard refused every address of the name. Users are to see no difference from
+    /// [`Unreachable`](Self::Unreachable), or they could find out which inner names there are.
+    RefusedAddress,
+    /// The name was not resolved, no connection stood, or the answer did not end in time.
+    Timeout,
+    /// No such name, no connection, no valid TLS, or no HTTP.
+    Unreachable,
+}
+
+/// Calls servers of apps. Cheap to clone; keeps connections.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    guard: Guard,
+    names: Names,
+    clients: Clients,
+}
+
+impl Caller {
+    /// A caller behind `guard`, with the system's resolver.
+    ///
+    /// # Errors
+    /// [`CannotSend`].
+    pub fn new(guard: Guard) -> Result<Self, CannotSend> {
+        Self::with_lookup(guard, Arc::new(SystemLookup))
+    }
+
+    /// The same with a resolver of one's own.
+    ///
+    /// # Errors
+    /// [`CannotSend`].
+    pub fn with_lookup(guard: Guard, lookup: Arc<dyn Lookup>) -> Result<Self, CannotSend> {
+        let names = Names::new(lookup);
+        Ok(Self { clients: Clients::new(&guard, &names, None)?, guard, names })
+    }
+
+    /// Calls once, never twice, for `user`, whose names share a bounded part of the look-ups.
+    pub async fn call(&self, user: &str, call: Call) -> Heard {
+        match tokio::time::timeout(call.timeout, self.call_in_time(user, call)).await {
+            Ok(heard) => heard,
+            Err(_) => Heard::Timeout,
+        }
+    }
+
+    async fn call_in_time(&self, user: &str, call: Call) -> Heard {
+        // Again, since an app may be older than today's allowed ranges.
+        let (Ok(()), Some(reach), Some(mut headers)) =
+            (self.guard.check(&call.url), Reach::of(&call.url), header_map(call.headers))
+        else {
+            return Heard::Refused;
+        };
+        headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+        if let Some(name) = call.url.domain()
+            && let Err(error) = self.names.find(user, name).await
+        {
+            return match error.kind() {
+                io::ErrorKind::TimedOut => Heard::Timeout,
+                _ => Heard::Unreachable,
+            };
+        }
+        let request = self.clients.of(reach).request(method(call.verb), call.url).headers(headers);
+        let request = match call.body {
+            Some(body) => request.body(body),
+            None => request,
+        };
+        match request.send().await {
+            Ok(response) => read(response, call.max_bytes).await,
+            Err(error) if is_refused_address(&error) => Heard::RefusedAddress,
+            Err(error) if error.is_timeout() => Heard::Timeout,
+            Err(_) => Heard::Unreachable,
+        }
+    }
+}
+
+fn method(verb: Verb) -> Method {
+    match verb {
+        Verb::Get => Method::GET,
+        Verb::Post => Method::POST,
+        Verb::Put => Method::PUT,
+        Verb::Patch => Method::PATCH,
+        Verb::Delete => Method::DELETE,
+    }
+}
+
+/// Reads the body as it comes, and no byte more than allowed: what a server announces counts only where it is too much.
+async fn read(mut response: Response, max_bytes: usize) -> Heard {
+    let coding = response.headers().get(CONTENT_ENCODING);
+    if coding.is_some_and(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity")) {
+        return Heard::Broken;
+    }
+    let max = u64::try_from(max_bytes).unwrap_or(u64::MAX);
+    if response.content_length().is_some_and(|length| length > max) {
+        return Heard::TooLong;
+    }
+    let mut body = Vec::new();
+    loop {
+        match response.chunk().await {
+            Ok(Some(chunk)) if body.len() + chunk.len() > max_bytes => return Heard::TooLong,
+            Ok(Some(chunk)) => body.extend_from_slice(&chunk),
+            Ok(None) => return Heard::Answer { status: response.status().as_u16(), body },
+            Err(_) => return Heard::Broken,
+        }
+    }
+}

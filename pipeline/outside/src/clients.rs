@@ -1,0 +1,59 @@
+//! The clients that all guarded calls share: no redirects, no proxy, a resolver of our own.
+
+use std::time::Duration;
+
+use reqwest::Client;
+use reqwest::redirect::Policy;
+
+use crate::guard::{Guard, Reach};
+use crate::names::Names;
+use crate::resolver::GuardedResolver;
+
+/// Until a connection (name, TCP, TLS) stands.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
+/// Kept open per receiver: calls of one endpoint are few at a time (DECISIONS §6).
+const IDLE_PER_HOST: usize = 2;
+
+/// The client could not be built; the process has no TLS provider or no root certificates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no HTTP client could be built")]
+pub struct CannotSend;
+
+/// One client per scheme: a resolver sees a name but not the scheme, and the two schemes reach differently far.
+#[derive(Clone, Debug)]
+pub(crate) struct Clients {
+    http: Client,
+    https: Client,
+}
+
+impl Clients {
+    /// Clients whose calls end after `timeout`, where there is one.
+    pub(crate) fn new(guard: &Guard, names: &Names, timeout: Option<Duration>) -> Result<Self, CannotSend> {
+        let client = |reach| {
+            let resolver = GuardedResolver { guard: guard.clone(), reach, names: names.clone() };
+            let builder = Client::builder()
+                .dns_resolver(resolver)
+                .redirect(Policy::none())
+                .no_proxy()
+                .referer(false)
+                .user_agent(concat!("listen/", env!("CARGO_PKG_VERSION")))
+                .connect_timeout(CONNECT_TIMEOUT)
+                .pool_max_idle_per_host(IDLE_PER_HOST)
+                .https_only(reach == Reach::Https);
+            let builder = match timeout {
+                Some(timeout) => builder.timeout(timeout),
+                None => builder,
+            };
+            builder.build().map_err(|_| CannotSend)
+        };
+        Ok(Self { http: client(Reach::Http)?, https: client(Reach::Https)? })
+    }
+
+    /// The client of a scheme.
+    pub(crate) fn of(&self, reach: Reach) -> &Client {
+        match reach {
+            Reach::Http => &self.http,
+            Reach::Https => &self.https,
+        }
+    }
+}

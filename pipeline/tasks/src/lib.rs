@@ -1,0 +1,30 @@
+//! The task queue of the dispatch mode `cloud_tasks` (DESIGN §9): Google Cloud Tasks, or any service with the same two calls.
+//!
+//! Out: [`hand_over`] creates a named task for every dispatch of a job that the queue does not have ([`TaskQueue::create`]), and
+//! the reconciler asks whether a task is still there ([`TaskQueue::holds`]). In: [`Verifier`] decides whether a delivery comes from the
+//! configured identity, by keys that [`Keys`] fetches and keeps.
+
+mod dispatcher;
+mod queue;
+
+mod credentials;
+mod task;
+
+mod examine;
+
+mod keys;
+mod token;
+mod verifier;
+
+mod metrics;
+
+pub use credentials::{Access, NoCredentials};
+pub use dispatcher::{HandOverSettings, hand_over};
+pub use examine::{Finding, examine};
+pub use keys::Keys;
+pub use metrics::{CREATE_OUTCOMES, Metrics, REFRESH_OUTCOMES};
+pub use queue::{Holds, QueueName, TaskQueue, TaskQueueSettings};
+pub use reqwest::Url;
+pub use task::task_id;
+pub use upstream::{base_url, is_here};
+pub use verifier::{Clock, Expected, REFUSALS, Refusal, Verifier};

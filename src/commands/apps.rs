@@ -1,0 +1,242 @@
+//! `listen apps`: apps of third parties.
+
+mod create;
+mod keys;
+
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use ledger::{InstallRefusal, Ledger, OperatorApp, Uninstalled};
+use records::UserId;
+use serde_json::{Value, json};
+
+use super::{
+    consent::Cause,
+    jobs::{filter::ago, show::time},
+    stdout::say,
+    table::{self, Asked, field, print_json},
+    users::nobody,
+};
+use crate::exit::Exit;
+
+/// Apps of third parties: their manifests, who installed them, and their keys.
+#[derive(Args, Debug)]
+pub(crate) struct Apps {
+    #[command(flatten)]
+    asked: Asked,
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// List apps, newest first: all, or a user's.
+    List {
+        /// Whose.
+        #[arg(long, value_name = "ID")]
+        user: Option<String>,
+        /// At most this many.
+        #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(i64).range(1..=1000))]
+        limit: i64,
+    },
+    /// Show an app: what it gets, its tools, and how its server answers.
+    Show {
+        /// The app.
+        id: String,
+    },
+    /// Make an app for a user; prints its id and its signing secret, which is not shown again.
+    Create(create::Create),
+    /// Install an app for a user. What the app asks of its users itself is not checked.
+    Install {
+        /// Whose.
+        #[arg(long, value_name = "ID")]
+        user: String,
+        /// The app.
+        id: String,
+    },
+    /// Uninstall an app for a user.
+    Uninstall {
+        /// Whose.
+        #[arg(long, value_name = "ID")]
+        user: String,
+        /// The app.
+        id: String,
+    },
+    /// Keys with which an app writes to its users.
+    Keys(keys::Keys),
+    /// Switch an app off for everybody: it is called by nobody and may not write.
+    SwitchOff {
+        /// The app.
+        id: String,
+        #[command(flatten)]
+        cause: Cause,
+    },
+    /// Switch an app on again.
+    SwitchOn {
+        /// The app.
+        id: String,
+        #[command(flatten)]
+        cause: Cause,
+    },
+}
+
+/// Runs one verb.
+///
+/// # Errors
+/// When the database does not answer, there is no such user or app, or it cannot be done.
+pub(crate) async fn run(apps: Apps) -> anyhow::Result<ExitCode> {
+    let ledger = apps.asked.ledger()?;
+    let as_json = apps.asked.json;
+    match apps.verb {
+        Verb::List { user, limit } => list(&ledger, user.map(UserId::new), limit, as_json).await?,
+        Verb::Show { id } => show(&find(&ledger, &id).await?, as_json)?,
+        Verb::Create(create) => create::run(&ledger, create, as_json).await?,
+        Verb::Install { user, id } => install(&ledger, &UserId::new(user), &id, as_json).await?,
+        Verb::Uninstall { user, id } => uninstall(&ledger, &UserId::new(user), &id, as_json).await?,
+        Verb::Keys(keys) => keys::run(&ledger, keys, as_json).await?,
+        Verb::SwitchOff { id, cause } => {
+            let done = ledger.switch_off_app(&id, &cause.action()).await?;
+            switched(&ledger, &id, done, "off", as_json).await?;
+        }
+        Verb::SwitchOn { id, cause } => {
+            let done = ledger.switch_on_app(&id, &cause.action()).await?;
+            switched(&ledger, &id, done, "on", as_json).await?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn list(ledger: &Ledger, user: Option<UserId>, limit: i64, as_json: bool) -> anyhow::Result<()> {
+    let apps = ledger.operator_apps(user.as_ref(), None, limit).await?;
+    if let Some(user) = &user
+        && apps.is_empty()
+        && ledger.user(user).await?.is_none()
+    {
+        return Err(nobody(user).into());
+    }
+    if as_json {
+        return print_json(&apps.iter().map(to_json).collect::<Value>());
+    }
+    if apps.is_empty() {
+        anstream::eprintln!("there are no apps");
+        return Ok(());
+    }
+    let now = ledger.now().await?;
+    let rows = apps.into_iter().map(|app| {
+        let state = state(&app);
+        vec![
+            app.id,
+            app.owner,
+            app.name,
+            app.visibility,
+            state,
+            app.failing_since.map(|since| ago(since, now)).unwrap_or_default(),
+            app.installs.to_string(),
+        ]
+    });
+    table::print(&["id", "owner", "name", "visibility", "state", "failing for", "installs"], rows.collect())
+}
+
+/// An app by its id.
+///
+/// # Errors
+/// When there is none.
+async fn find(ledger: &Ledger, id: &str) -> anyhow::Result<OperatorApp> {
+    ledger.operator_apps(None, Some(id), 1).await?.pop().ok_or_else(|| unknown(id).into())
+}
+
+fn unknown(id: &str) -> Exit {
+    Exit::NotFound(format!("there is no app {id}"))
+}
+
+fn show(app: &OperatorApp, as_json: bool) -> anyhow::Result<()> {
+    if as_json {
+        return print_json(&to_json(app));
+    }
+    let manifest = app.manifest.as_deref().and_then(apps::Manifest::from_text).unwrap_or_default();
+    let none = || "(none)".to_owned();
+    for (name, value) in [
+        ("app", app.id.clone()),
+        ("owner", app.owner.clone()),
+        ("name", app.name.clone()),
+        ("visibility", app.visibility.clone()),
+        ("state", state(app)),
+        ("installs", app.installs.to_string()),
+        ("manifest", app.manifest_url.clone().unwrap_or_else(none)),
+        ("fetched", app.manifest_fetched_at.map_or_else(none, time)),
+        ("conversations to", app.webhook_url.as_deref().and_then(apps::origin).unwrap_or_else(none)),
+        ("writes to chats", manifest.chat_messages.enabled.to_string()),
+        ("failing since", app.failing_since.map_or_else(none, time)),
+    ] {
+        field(name, &value)?;
+    }
+    say!("")?;
+    let rows = manifest.tools.iter().map(|tool| {
+        let parameters: Vec<&str> = tool.parameters.iter().map(|one| one.name.as_str()).collect();
+        let host = apps::origin(&tool.endpoint).unwrap_or_default();
+        vec![tool.name.clone(), tool.method.as_str().to_owned(), host, parameters.join(" ")]
+    });
+    table::print(&["tool", "method", "host", "parameters"], rows.collect())
+}
+
+async fn install(ledger: &Ledger, user: &UserId, id: &str, as_json: bool) -> anyhow::Result<()> {
+    if ledger.user(user).await?.is_none() {
+        return Err(nobody(user).into());
+    }
+    ledger.install_app(user, id).await?.map_err(|refusal| match refusal {
+        InstallRefusal::NoSuchApp => Exit::NotFound(format!("{user} sees no app {id}")),
+        InstallRefusal::SwitchedOff => Exit::Refused(format!("{id} is switched off")),
+        InstallRefusal::TooMany => Exit::Refused(format!("{user} has 50 installed apps already")),
+    })?;
+    match as_json {
+        true => print_json(&json!({ "app": id, "user_id": user.as_str(), "installed": true })),
+        false => say!("{id} is installed for {user}"),
+    }
+}
+
+async fn uninstall(ledger: &Ledger, user: &UserId, id: &str, as_json: bool) -> anyhow::Result<()> {
+    let changed = ledger.uninstall_app(user, id).await? == Uninstalled::Uninstalled;
+    match as_json {
+        true => print_json(
+            &json!({ "app": id, "user_id": user.as_str(), "installed": false, "changed": changed }),
+        ),
+        false if changed => say!("{id} is uninstalled for {user}"),
+        false => say!("{id} was not installed for {user}"),
+    }
+}
+
+/// The webhooks of the app's users follow: none is told while it is off.
+async fn switched(ledger: &Ledger, id: &str, done: bool, to: &str, as_json: bool) -> anyhow::Result<()> {
+    if !done {
+        return Err(unknown(id).into());
+    }
+    ledger.follow_apps(Some(id)).await?;
+    match as_json {
+        true => print_json(&json!({ "app": id, "switched": to })),
+        false if to == "on" => {
+            say!("{id} is switched on; users who get its conversations' webhook install it again")
+        }
+        false => say!("{id} is switched {to}"),
+    }
+}
+
+fn state(app: &OperatorApp) -> String {
+    match (&app.switched_off_reason, app.failing_since) {
+        (Some(reason), _) => format!("off: {reason}"),
+        (None, Some(_)) => "failing".to_owned(),
+        (None, None) => "on".to_owned(),
+    }
+}
+
+fn to_json(app: &OperatorApp) -> Value {
+    let manifest = app.manifest.as_deref().and_then(apps::Manifest::from_text).unwrap_or_default();
+    json!({
+        "app": app.id, "owner": app.owner, "name": app.name, "visibility": app.visibility,
+        "home_url": app.home_url, "manifest_url": app.manifest_url,
+        "conversations_to": app.webhook_url.as_deref().and_then(apps::origin),
+        "tools": manifest.tools.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>(),
+        "chat_messages": manifest.chat_messages.enabled, "manifest_fetched_at": app.manifest_fetched_at.map(time),
+        "failing_since": app.failing_since.map(time), "switched_off_at": app.switched_off_at.map(time),
+        "switched_off_reason": app.switched_off_reason, "installs": app.installs, "created_at": time(app.created_at),
+    })
+}

@@ -1,0 +1,101 @@
+//! `listen apps keys`: with one of them an app writes to its users.
+
+use clap::{Args, Subcommand};
+use ledger::{AppKeyRefusal, Ledger, NewAppKey};
+use rand::RngExt;
+use records::UserId;
+use secrecy::ExposeSecret;
+use serde_json::{Value, json};
+
+use super::super::{
+    jobs::show::time,
+    named,
+    stdout::say,
+    table::{self, print_json},
+};
+use super::{find, unknown};
+use crate::{exit::Exit, wiring::chance};
+
+/// Keys of apps.
+#[derive(Args, Debug)]
+pub(super) struct Keys {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Make a key; its text is printed once and never again.
+    Create {
+        /// The app.
+        app: String,
+        /// What to call it.
+        #[arg(long, default_value = "key", value_parser = named::name)]
+        label: String,
+    },
+    /// List an app's keys.
+    List {
+        /// The app.
+        app: String,
+    },
+    /// Revoke a key at once.
+    Revoke {
+        /// The app.
+        app: String,
+        /// The key.
+        id: String,
+    },
+}
+
+/// Runs one verb.
+///
+/// # Errors
+/// When the database does not answer, or there is no such app or key.
+pub(super) async fn run(ledger: &Ledger, keys: Keys, as_json: bool) -> anyhow::Result<()> {
+    match keys.verb {
+        Verb::Create { app, label } => {
+            let owner = UserId::new(find(ledger, &app).await?.owner);
+            let text = api::keys::generate_app_key(chance().random());
+            let id = uuid::Builder::from_random_bytes(chance().random()).into_uuid().to_string();
+            let key = NewAppKey { id, label, prefix: text.hint, sha256: text.sha256 };
+            let made = ledger.create_app_key(&owner, &app, &key).await?.map_err(|refusal| match refusal {
+                AppKeyRefusal::NoSuchApp => unknown(&app),
+                AppKeyRefusal::TooMany => Exit::Refused(format!("{app} has 20 live keys already")),
+            })?;
+            match as_json {
+                true => print_json(&json!({ "id": made.id, "key": text.plaintext.expose_secret() })),
+                false => say!("{}", text.plaintext.expose_secret()),
+            }
+        }
+        Verb::List { app } => {
+            let owner = UserId::new(find(ledger, &app).await?.owner);
+            let keys = ledger.app_keys(&owner, &app).await?;
+            if as_json {
+                return print_json(&keys.iter().map(api::shapes::app_key).collect::<Value>());
+            }
+            let never = || "never".to_owned();
+            let rows = keys.into_iter().map(|key| {
+                let state = if key.revoked_at.is_some() { "revoked" } else { "live" };
+                vec![
+                    key.id,
+                    key.label,
+                    key.prefix,
+                    state.to_owned(),
+                    key.last_used_at.map_or_else(never, time),
+                    time(key.created_at),
+                ]
+            });
+            table::print(&["id", "label", "key", "state", "last used", "made"], rows.collect())
+        }
+        Verb::Revoke { app, id } => {
+            let owner = UserId::new(find(ledger, &app).await?.owner);
+            if !ledger.revoke_app_key(&owner, &app, &id).await? {
+                return Err(Exit::NotFound(format!("{app} has no live key {id}")).into());
+            }
+            match as_json {
+                true => print_json(&json!({ "id": id, "revoked": true })),
+                false => say!("revoked {id}"),
+            }
+        }
+    }
+}

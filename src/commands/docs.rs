@@ -1,0 +1,164 @@
+//! `listen docs`: the reference pages `docs/settings.md` and `docs/cli.md`, made from the command line itself.
+
+use std::process::ExitCode;
+
+use anyhow::Context;
+use clap::{Arg, Args, Command, CommandFactory, ValueEnum};
+
+use super::stdout;
+use crate::{
+    cli::{Cli, is_setting},
+    exit,
+};
+
+/// Print a page of the reference manual, in Markdown.
+#[derive(Args, Debug)]
+pub(crate) struct Docs {
+    /// Page to print.
+    page: Page,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Page {
+    Settings,
+    Cli,
+}
+
+impl Page {
+    fn text(self) -> String {
+        let command = Cli::command();
+        match self {
+            Self::Settings => settings(&command),
+            Self::Cli => cli(command),
+        }
+    }
+}
+
+/// Prints.
+///
+/// # Errors
+/// When stdout cannot be written to.
+pub(super) fn run(docs: &Docs) -> anyhow::Result<ExitCode> {
+    stdout::write(docs.page.text().as_bytes()).context("writing the page")?;
+    Ok(ExitCode::SUCCESS)
+}
+
+const MADE: &str =
+    "<!-- Generated: `cargo run -q -- docs PAGE > docs/PAGE.md`. Edit the help texts in src/ instead. -->";
+
+/// What is read from the environment only, before there is a command line to ask.
+const ENVIRONMENT_ONLY: [(&str, &str); 4] = [
+    ("LISTEN_EMBEDDED_FETCH", "`never`: do not fetch PostgreSQL's programs for `dev`, `demo` and tests"),
+    ("LISTEN_EMBEDDED_SYSTEM", "`never`: do not use the machine's PostgreSQL programs"),
+    ("PG_BIN_DIR", "The only directory to look for PostgreSQL's programs"),
+    ("TEST_DATABASE_URL", "The server that tests use instead of a private one"),
+];
+
+fn settings(command: &Command) -> String {
+    let mut page = format!(
+        "# Settings\n\n{}\n\nA flag takes precedence over the environment, the environment over the file (`--config`, \
+         TOML), the file over the\ndefault. The key in the file is the flag's name with `_` for `-`. An empty variable \
+         counts as not set.\n`listen config` prints the effective values, secrets masked, and exits with 2 if they \
+         cannot work.\n",
+        MADE.replace("PAGE", "settings")
+    );
+    let serve = command.find_subcommand("serve").into_iter().flat_map(Command::get_arguments);
+    let own = command.get_arguments().filter(|arg| arg.get_env().is_some());
+    let mut heading = None;
+    for arg in serve.chain(own).filter(|arg| arg.get_env().is_some() && !arg.is_hide_set()) {
+        let here = arg.get_help_heading().unwrap_or("Logs and files");
+        if heading != Some(here) {
+            page.push_str(&format!(
+                "\n## {here}\n\n| Environment | Flag | Default | Meaning |\n|---|---|---|---|\n"
+            ));
+            heading = Some(here);
+        }
+        page.push_str(&row(arg));
+    }
+    page.push_str("\n## Environment only\n\n| Environment | Meaning |\n|---|---|\n");
+    for (name, words) in ENVIRONMENT_ONLY {
+        page.push_str(&format!("| `{name}` | {words} |\n"));
+    }
+    page
+}
+
+fn row(arg: &Arg) -> String {
+    let name = arg.get_env().unwrap_or_default().to_string_lossy();
+    let flag = arg.get_long().unwrap_or_default();
+    let default: Vec<_> = arg.get_default_values().iter().map(|value| value.to_string_lossy()).collect();
+    let default = if default.is_empty() { "none".to_owned() } else { format!("`{}`", default.join(",")) };
+    let values = arg.get_possible_values();
+    let names: Vec<_> = values.iter().map(|value| format!("`{}`", value.get_name())).collect();
+    let values = if names.is_empty() { String::new() } else { format!(" ({})", names.join(", ")) };
+    let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+    format!("| `{name}` | `--{flag}` | {default} | {}{values} |\n", help.replace('|', "\\|"))
+}
+
+fn cli(command: Command) -> String {
+    let mut page = format!(
+        "# The command line\n\n{}\n\n`serve`, `dev`, `demo`, `migrate` and `config` also take every setting of \
+         [settings.md](settings.md) as a flag.\nCommands that read or change the database take `--database-url` and, for \
+         one JSON document on stdout, `--json`.\nCommands that change jobs, queues, replays or webhooks, and the deletion \
+         of a user, take a `--reason`, which is recorded.\nNothing that a user said is ever printed.\n\n\
+         ## Exit codes\n\n| Code | Meaning |\n|---|---|\n",
+        MADE.replace("PAGE", "cli")
+    );
+    for (code, words) in exit::MEANINGS {
+        page.push_str(&format!("| {code} | {words} |\n"));
+    }
+    let serve = command.clone();
+    // Settings stand on a page of their own, and the present environment is no part of the manual.
+    let mut command = shown(command.term_width(100), &|arg| is_setting(&serve, arg.get_id().as_str()));
+    command.build();
+    describe(&command, "listen", &mut page);
+    page
+}
+
+fn shown(command: Command, is_hidden: &dyn Fn(&Arg) -> bool) -> Command {
+    let command = command.mut_args(|arg| {
+        let hide = arg.is_hide_set() || is_hidden(&arg);
+        arg.hide(hide).hide_env_values(true)
+    });
+    let names: Vec<String> = command.get_subcommands().map(|inner| inner.get_name().to_owned()).collect();
+    names.into_iter().fold(command, |command, name| {
+        command.mut_subcommand(name, |inner| shown(inner.term_width(100), is_hidden))
+    })
+}
+
+fn describe(command: &Command, path: &str, page: &mut String) {
+    let inner: Vec<&Command> = command.get_subcommands().filter(|inner| inner.get_name() != "help").collect();
+    let help = command.clone().render_help().to_string();
+    let help: String = help.lines().map(|line| format!("{}\n", line.trim_end())).collect();
+    page.push_str(&format!("\n## {path}\n\n```text\n{}\n```\n", help.trim_end()));
+    for command in inner {
+        describe(command, &format!("{path} {}", command.get_name()), page);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pages_in_docs_are_those_of_this_program() {
+        let pages = [
+            (Page::Settings, "settings", include_str!("../../docs/settings.md")),
+            (Page::Cli, "cli", include_str!("../../docs/cli.md")),
+        ];
+        for (page, name, checked_in) in pages {
+            assert!(
+                page.text() == checked_in,
+                "docs/{name}.md is out of date: `cargo run -q -- docs {name} > docs/{name}.md`"
+            );
+        }
+    }
+
+    #[test]
+    fn no_secret_has_a_default_or_an_example_on_the_page() {
+        let text = Page::Settings.text();
+        for name in ["DATABASE_URL", "LISTEN_OPENAI_API_KEY", "LISTEN_VAPID_PRIVATE_KEY"] {
+            let row = text.lines().find(|line| line.starts_with(&format!("| `{name}`"))).unwrap_or_default();
+            assert!(row.contains("| none |"), "{name}: {row}");
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! How secrets are stored.
+
+use ledger::SealedSecrets;
+
+use super::{Level, Remark, remark};
+
+/// `has_key`: whether this command was given the key of the service.
+pub(super) fn secrets(found: SealedSecrets, has_key: bool) -> Remark {
+    let SealedSecrets { stored, sealed, newest } = found;
+    let (level, words) = match (has_key, sealed) {
+        (false, 0) => (
+            Level::Fine,
+            "are stored as they are; with LISTEN_SECRETS_KEY they are stored encrypted (docs/apps.md)"
+                .to_owned(),
+        ),
+        (false, _) => (
+            Level::Fine,
+            format!(
+                "{sealed} of {stored} are stored encrypted; LISTEN_SECRETS_KEY is not set for this command"
+            ),
+        ),
+        (true, _) if newest < stored => (
+            Level::Warning,
+            format!(
+                "{} of {stored} are not encrypted with the newest key: run `listen secrets rotate`",
+                stored - newest
+            ),
+        ),
+        (true, _) => (Level::Fine, "all are stored encrypted with the newest key".to_owned()),
+    };
+    remark("secrets", level, words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_key_is_a_note_and_a_rotation_that_is_not_finished_a_warning() {
+        let counts = |sealed, newest| SealedSecrets { stored: 3, sealed, newest };
+        assert_eq!(secrets(counts(0, 0), false).level, Level::Fine);
+        assert_eq!(secrets(counts(2, 0), false).level, Level::Fine);
+        let halfway = secrets(counts(3, 1), true);
+        assert_eq!(halfway.level, Level::Warning);
+        assert!(halfway.words.starts_with("2 of 3"), "{}", halfway.words);
+        assert_eq!(secrets(counts(3, 3), true).level, Level::Fine);
+    }
+}

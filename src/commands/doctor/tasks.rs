@@ -1,0 +1,91 @@
+//! The task queue: whether it is there and may be used, and whether what is to be handed over is.
+
+use std::time::Duration;
+
+use ledger::{Ledger, Unhanded};
+use tasks::{Finding, TaskQueue, examine};
+
+use super::{Level, Remark, remark};
+use crate::{config::TasksConfig, wiring::install_crypto};
+
+/// Dispatches that wait longer than this stand still.
+const STANDS_STILL: f64 = 300.0;
+
+/// What is wrong with the task queue; nothing is said where none is configured.
+///
+/// # Errors
+/// When the database does not answer.
+pub(super) async fn tasks(config: &TasksConfig, ledger: &Ledger) -> anyhow::Result<Vec<Remark>> {
+    if !config.has_queue() {
+        return Ok(Vec::new());
+    }
+    let mut remarks: Vec<Remark> = look(config).await.into_iter().map(told).collect();
+    remarks.push(handed(ledger.oldest_unhanded().await?));
+    Ok(remarks)
+}
+
+async fn look(config: &TasksConfig) -> Vec<Finding> {
+    install_crypto();
+    // No task is created here: the deadline does not matter.
+    let Some(settings) = config.queue(Duration::ZERO) else {
+        let words = "its settings are not complete: `listen config` says what is missing";
+        return vec![Finding::Broken(words.to_owned())];
+    };
+    let Ok(access) = config.access() else {
+        let words = "GOOGLE_APPLICATION_CREDENTIALS names a file that cannot be read or understood";
+        return vec![Finding::Broken(words.to_owned())];
+    };
+    match TaskQueue::new(settings, access) {
+        Some(queue) => examine(&queue).await,
+        None => vec![Finding::Broken("no outgoing connection can be made from here".to_owned())],
+    }
+}
+
+fn told(finding: Finding) -> Remark {
+    let (level, words) = match finding {
+        Finding::Fine(words) => (Level::Fine, words),
+        Finding::Note(words) => (Level::Warning, words),
+        Finding::Broken(words) => (Level::Failure, words),
+    };
+    remark("task queue", level, words)
+}
+
+/// What waits although the queue is there: the commonest cause is a permission that only a create needs.
+fn handed(oldest: Unhanded) -> Remark {
+    match (oldest.seconds > STANDS_STILL, oldest.tries) {
+        (false, _) => remark("hand-over", Level::Fine, "what is dispatched is handed over".to_owned()),
+        (true, 0) => remark(
+            "hand-over",
+            Level::Failure,
+            format!(
+                "a dispatch has waited for {:.0} s and nobody tried to hand it over: does a process with the role api or \
+                 reconciler run with LISTEN_FINALIZATION_DISPATCH_MODE=cloud_tasks?",
+                oldest.seconds
+            ),
+        ),
+        (true, tries) => remark(
+            "hand-over",
+            Level::Failure,
+            format!(
+                "a dispatch has waited for {:.0} s and was refused {tries} times: the commonest cause is that this service may not \
+                 act as LISTEN_FINALIZATION_TASKS_INVOKER_SA (grant roles/iam.serviceAccountUser on it)",
+                oldest.seconds
+            ),
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dispatch_that_stands_still_names_what_is_in_the_way() {
+        let of = |seconds, tries| handed(Unhanded { seconds, tries });
+        assert_eq!(of(299.0, 4).level, Level::Fine);
+        assert!(of(301.0, 0).words.contains("nobody tried"));
+        let refused = of(301.0, 9);
+        assert_eq!(refused.level, Level::Failure);
+        assert!(refused.words.contains("iam.serviceAccountUser"), "{}", refused.words);
+    }
+}

@@ -1,0 +1,74 @@
+//! `listen secrets`: how the secrets in the database are stored.
+
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use serde_json::json;
+
+use super::{
+    stdout::say,
+    table::{Asked, field, print_json},
+};
+use crate::exit::{Exit, PARTLY};
+
+/// The secrets of webhooks, push subscriptions and apps, as they are stored.
+#[derive(Args, Debug)]
+pub(crate) struct Secrets {
+    #[command(flatten)]
+    asked: Asked,
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Count the secrets: all, encrypted ones, and those that the newest key of LISTEN_SECRETS_KEY encrypted.
+    Show,
+    /// Encrypt every secret with the newest key that another key encrypted, or none. It may be said again at any time.
+    Rotate,
+}
+
+/// Runs one verb.
+///
+/// # Errors
+/// When the database does not answer, no key is set, or secrets cannot be decrypted with the keys that are.
+pub(crate) async fn run(secrets: Secrets) -> anyhow::Result<ExitCode> {
+    let ledger = secrets.asked.ledger()?;
+    let resealed = match secrets.verb {
+        Verb::Show => None,
+        Verb::Rotate if !secrets.asked.has_secrets_key() => {
+            return Err(Exit::Usage(
+                "LISTEN_SECRETS_KEY is not set: there is nothing to encrypt with".to_owned(),
+            )
+            .into());
+        }
+        Verb::Rotate => Some(ledger.reseal_secrets().await?),
+    };
+    let counts = ledger.sealed_secrets().await?;
+    if secrets.asked.json {
+        print_json(&json!({
+            "stored": counts.stored, "encrypted": counts.sealed, "by_newest_key": counts.newest,
+            "rotated": resealed.map(|done| done.sealed), "unreadable": resealed.map(|done| done.unreadable),
+        }))?;
+    } else {
+        for (name, count) in
+            [("stored", counts.stored), ("encrypted", counts.sealed), ("by the newest key", counts.newest)]
+        {
+            field(name, &count.to_string())?;
+        }
+        if let Some(done) = resealed {
+            say!("{} rows were encrypted with the newest key", done.sealed)?;
+        }
+    }
+    match resealed {
+        Some(done) if done.unreadable > 0 => {
+            let words = format!(
+                "{} rows hold secrets that no key of LISTEN_SECRETS_KEY decrypts: add the key that encrypted them behind the newest",
+                done.unreadable
+            );
+            anstream::eprintln!("{words}");
+            Ok(ExitCode::from(PARTLY))
+        }
+        _ => Ok(ExitCode::SUCCESS),
+    }
+}

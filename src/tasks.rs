@@ -1,0 +1,76 @@
+//! Ties the task queue and the runs of what it delivers to the ports that `api` and `reconciler` declare for them.
+
+use std::fmt;
+
+use api::{Delivered, NotInvoker};
+use futures::future::{BoxFuture, FutureExt};
+use job::{Dispatch, Generation, JobId};
+use tasks::{Holds, Refusal, TaskQueue, Verifier};
+use worker::DeliveredRuns;
+
+/// Who may deliver, as the API asks.
+pub(crate) struct Invokers(pub(crate) Verifier);
+
+/// The delivered runs of this process, as its API reaches them.
+pub(crate) struct Deliveries(pub(crate) DeliveredRuns);
+
+/// The task queue, as the reconciler asks it.
+#[derive(Debug)]
+pub(crate) struct Asked(pub(crate) TaskQueue);
+
+impl fmt::Debug for Invokers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Invokers")
+    }
+}
+
+impl fmt::Debug for Deliveries {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Deliveries")
+    }
+}
+
+impl api::Invokers for Invokers {
+    fn check<'a>(&'a self, token: Option<&'a str>) -> BoxFuture<'a, Result<(), NotInvoker>> {
+        let check = self.0.check(token).map(|checked| {
+            checked.map_err(|refusal| match refusal {
+                Refusal::NoKeys => NotInvoker::NoKeys,
+                refusal if refusal.is_forbidden() => NotInvoker::Forbidden,
+                _ => NotInvoker::NotAuthenticated,
+            })
+        });
+        Box::pin(check)
+    }
+}
+
+impl api::Deliveries for Deliveries {
+    fn deliver(&self, job: JobId, generation: Generation) -> BoxFuture<'_, Delivered> {
+        Box::pin(async move {
+            match self.0.deliver(&job, generation).await {
+                worker::Delivered::Done => Delivered::Done,
+                worker::Delivered::DeadLetter => Delivered::DeadLetter,
+                worker::Delivered::Retry(ready_at) => Delivered::Retry(ready_at),
+                worker::Delivered::Acked => Delivered::Acked,
+                worker::Delivered::Dropped(reason) => Delivered::Dropped(reason),
+                worker::Delivered::Leased(wait) => Delivered::Leased(wait),
+                worker::Delivered::NotYet(wait) => Delivered::NotYet(wait),
+                worker::Delivered::Busy => Delivered::Busy,
+            }
+        })
+    }
+}
+
+impl reconciler::TaskQueue for Asked {
+    fn holds<'a>(
+        &'a self,
+        job: &'a JobId,
+        generation: Generation,
+        dispatch: Dispatch,
+    ) -> BoxFuture<'a, Option<bool>> {
+        Box::pin(self.0.holds(job, generation, dispatch).map(|holds| match holds {
+            Holds::Yes => Some(true),
+            Holds::No => Some(false),
+            Holds::Unknown => None,
+        }))
+    }
+}

@@ -1,0 +1,221 @@
+//! Runs of jobs that are delivered from outside, by a task queue: claimed under the ordinary rules, in slots of their own, in any process
+//! that takes deliveries (DECISIONS §4, "run route").
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use job::{Generation, JobId, Timestamp, WorkerId};
+use ledger::{Claimed, DeliveryClaim, Ledger};
+use stages::{Engines, Stages};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::chance::Chance;
+use crate::heartbeat::{Holdings, beat};
+use crate::material::same;
+use crate::metrics::Metrics;
+use crate::run::{End, Runner};
+use crate::settings::Settings;
+use crate::watch::Ended;
+
+/// So long before the task queue gives a delivery up it is answered, whatever the run does.
+const BEFORE_DEADLINE: Duration = Duration::from_secs(5);
+/// How long whoever delivers a job is to wait for the end of a run.
+const RUNNING: Duration = Duration::from_secs(30);
+
+/// How a delivery ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Delivered {
+    /// The run completed the job.
+    Done,
+    /// The run, or the claim, was the last one: the job is a dead letter.
+    DeadLetter,
+    /// The run failed, or was released: the job is queued again from that time on, for another dispatch.
+    Retry(Timestamp),
+    /// The job was completed before.
+    Acked,
+    /// Delivering it is of no use; why.
+    Dropped(&'static str),
+    /// A run holds its lease for this long, unless it is renewed.
+    Leased(Duration),
+    /// It may not be claimed before this is over.
+    NotYet(Duration),
+    /// No slot is free, the process stops, or the database is away.
+    Busy,
+}
+
+/// The delivered runs of one process. Cheap to clone; [`run`](Self::run) must be running while they are used.
+#[derive(Clone)]
+pub struct DeliveredRuns(Arc<Inner>);
+
+struct Inner {
+    ledger: Ledger,
+    runner: Runner,
+    metrics: Metrics,
+    heartbeat: Duration,
+    worker: WorkerId,
+    slots: Arc<Semaphore>,
+    tracker: TaskTracker,
+    soft: CancellationToken,
+    hard: CancellationToken,
+}
+
+impl DeliveredRuns {
+    /// Nothing runs yet. Of `settings`, `finalization_concurrency` is the number of slots.
+    pub fn new(ledger: Ledger, engines: Engines, metrics: Metrics, settings: &Settings) -> Self {
+        let (soft, hard) = (CancellationToken::new(), CancellationToken::new());
+        let runner = Runner {
+            ledger: ledger.clone(),
+            stages: Arc::new(Stages::new(engines.clone())),
+            same: same(&engines),
+            engines,
+            holdings: Holdings::default(),
+            // A delivery occupies its slot until it is answered: the task queue limits how many there are.
+            finishing: Arc::new(Semaphore::new(0)),
+            metrics: metrics.clone(),
+            watch: Arc::clone(&settings.watch),
+            pause: settings.pause_after.clone(),
+            farewell: settings.farewell,
+            chance: Chance::new(settings.seed),
+            soft: soft.clone(),
+            hard: hard.clone(),
+        };
+        Self(Arc::new(Inner {
+            ledger,
+            runner,
+            metrics,
+            heartbeat: settings.heartbeat,
+            worker: WorkerId(format!("{}/delivered", settings.worker_name)),
+            slots: Arc::new(Semaphore::new(settings.finalization_concurrency)),
+            tracker: TaskTracker::new(),
+            soft,
+            hard,
+        }))
+    }
+
+    /// Renews the leases of delivered runs until stopped. `soft`: deliveries are refused, and what runs is released at its next
+    /// checkpoint. `hard`: returns at once.
+    pub async fn run(self, soft: CancellationToken, hard: CancellationToken) {
+        let inner = &self.0;
+        let beat = beat(
+            inner.ledger.clone(),
+            inner.runner.holdings.clone(),
+            inner.heartbeat,
+            inner.runner.chance.clone(),
+            inner.metrics.clone(),
+        );
+        let work = async {
+            soft.cancelled().await;
+            inner.soft.cancel();
+            inner.tracker.close();
+            inner.tracker.wait().await;
+        };
+        tokio::select! {
+            () = work => {}
+            () = beat => {}
+            () = hard.cancelled() => {}
+        }
+        inner.soft.cancel();
+        inner.hard.cancel();
+    }
+
+    /// Claims and runs the dispatch (job, generation), and returns when the run has ended, or shortly before the task queue would give
+    /// the delivery up; then the run goes on under its lease. So it does when this is dropped.
+    pub async fn deliver(&self, job: &JobId, generation: Generation) -> Delivered {
+        let inner = &self.0;
+        // Before the claim: a stopping process waits for the run that may follow.
+        let token = inner.tracker.token();
+        if inner.soft.is_cancelled() {
+            return Delivered::Busy;
+        }
+        let Ok(slot) = Arc::clone(&inner.slots).try_acquire_owned() else { return Delivered::Busy };
+        let claim = inner.ledger.in_time(inner.ledger.claim_delivery(job, generation, &inner.worker)).await;
+        let claim = match claim {
+            Ok(claim) => claim,
+            Err(error) => {
+                tracing::warn!(%error, "a delivered job could not be claimed");
+                inner.metrics.count_delivery("error");
+                return Delivered::Busy;
+            }
+        };
+        inner.metrics.count_delivery(claim.answer());
+        match claim {
+            DeliveryClaim::Granted { claimed, retry } => {
+                inner.metrics.count_edge(retry, false);
+                let delivered = self.run_claimed(*claimed, slot).await;
+                drop(token);
+                delivered
+            }
+            DeliveryClaim::GivenUp => {
+                inner.metrics.count_edge(false, true);
+                Delivered::DeadLetter
+            }
+            DeliveryClaim::Leased(wait) => Delivered::Leased(wait),
+            DeliveryClaim::NotYet(wait) => Delivered::NotYet(wait),
+            DeliveryClaim::Over("completed") => Delivered::Acked,
+            DeliveryClaim::Over(reason) => Delivered::Dropped(reason),
+        }
+    }
+
+    async fn run_claimed(&self, claimed: Claimed, slot: OwnedSemaphorePermit) -> Delivered {
+        let inner = &self.0;
+        let limit = inner.ledger.policy().run_limit.to_std().unwrap_or(Duration::MAX);
+        let runner = inner.runner.clone();
+        let run = inner.tracker.spawn(async move { runner.run(claimed, slot.into()).await });
+        let answer_after = limit.saturating_sub(BEFORE_DEADLINE).max(Duration::from_secs(1));
+        match tokio::time::timeout(answer_after, run).await {
+            Ok(Ok(end)) => {
+                let delivered = after(end);
+                if let Delivered::Retry(_) = delivered {
+                    inner.metrics.count_delivery("retry");
+                }
+                delivered
+            }
+            // A run reports its own end to the ledger, a panic included; here only a stop at once is left.
+            Ok(Err(_)) => Delivered::Busy,
+            Err(_) => Delivered::Leased(RUNNING),
+        }
+    }
+}
+
+/// What the end of a run means for whoever delivered its job.
+fn after(end: End) -> Delivered {
+    match (end.ended, end.ready_at) {
+        (Ended::Completed, _) => Delivered::Done,
+        (Ended::Failed(_), _) if end.buried => Delivered::DeadLetter,
+        (Ended::Failed(_) | Ended::Released, Some(ready_at)) => Delivered::Retry(ready_at),
+        // It requires its user's keys by now.
+        (Ended::Failed(_) | Ended::Released | Ended::Parked, None) | (Ended::Parked, Some(_)) => {
+            Delivered::Dropped("blocked_byok")
+        }
+        // Another claim has the job, or its end was not heard: the next delivery finds out.
+        (Ended::Lost, _) => Delivered::Leased(RUNNING),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use job::FailureCode;
+
+    use super::*;
+
+    #[test]
+    fn every_end_of_a_run_has_its_answer() {
+        let at = Timestamp::UNIX_EPOCH;
+        let queued = |ended| End { ready_at: Some(at), ..End::from(ended) };
+        let failed = Ended::Failed(FailureCode::ModelTimeout);
+        let rows = [
+            (End::from(Ended::Completed), Delivered::Done),
+            (End { buried: true, ..End::from(failed) }, Delivered::DeadLetter),
+            (queued(failed), Delivered::Retry(at)),
+            (queued(Ended::Released), Delivered::Retry(at)),
+            (End::from(failed), Delivered::Dropped("blocked_byok")),
+            (End::from(Ended::Parked), Delivered::Dropped("blocked_byok")),
+            (End::from(Ended::Lost), Delivered::Leased(RUNNING)),
+        ];
+        for (end, delivered) in rows {
+            assert_eq!(after(end), delivered, "{end:?}");
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! Calling the tools of installed apps: one try, guarded, bounded, signed; the answer is read by the rules of `apps`.
+
+mod breaker;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use apps::{Answered, Manifest, Method, Outgoing, Tool, ToolCaller, ToolFailure};
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use ledger::{InstalledApp, Ledger};
+use outside::{Call, Caller, Heard, Verb, sign};
+use records::UserId;
+use serde_json::{Map, Value};
+
+use crate::chance::Chance;
+use crate::metrics::Metrics;
+
+use breaker::Breaker;
+
+/// How much of an answer is read.
+const MAX_ANSWER_BYTES: usize = 64 * 1_024;
+
+/// Calls tools of installed apps. Cheap to clone.
+#[derive(Clone)]
+pub struct Tools {
+    ledger: Ledger,
+    caller: Caller,
+    timeout: Duration,
+    metrics: Metrics,
+    chance: Chance,
+    breaker: Arc<Breaker>,
+}
+
+impl Tools {
+    /// A caller whose calls take `timeout` at most; `seed` is where the ids of its calls come from.
+    pub fn new(ledger: Ledger, caller: Caller, timeout: Duration, metrics: Metrics, seed: u64) -> Self {
+        Self { ledger, caller, timeout, metrics, chance: Chance::new(seed), breaker: Arc::default() }
+    }
+
+    async fn call_tool(
+        &self,
+        user: &UserId,
+        app_id: &str,
+        tool_name: &str,
+        arguments: &Map<String, Value>,
+    ) -> Answered {
+        let app = match self.ledger.in_time(self.ledger.installed_app(user, app_id)).await {
+            Ok(Some(app)) => app,
+            Ok(None) => return Answered::Unknown,
+            Err(error) => return internal(&error),
+        };
+        let manifest = app.manifest.as_deref().and_then(Manifest::from_text).unwrap_or_default();
+        let Some(tool) = manifest.tool(tool_name) else { return Answered::Unknown };
+        if let Err(problems) = apps::check_arguments(tool, arguments) {
+            return Answered::BadArguments(problems);
+        }
+        let place = match self.ledger.in_time(self.ledger.location(user)).await {
+            Ok(place) => place,
+            Err(error) => return internal(&error),
+        };
+        let Ok(outgoing) = apps::tool_request(tool, user.as_str(), app_id, arguments, place.as_ref()) else {
+            return Answered::Failed(ToolFailure::TooLong);
+        };
+        let Some(call) = self.signed(&app, outgoing) else { return Answered::Failed(ToolFailure::Internal) };
+        if !self.breaker.admits(app_id) {
+            return Answered::Failed(ToolFailure::Unreachable);
+        }
+        let heard = self.caller.call(user.as_str(), call).await;
+        let answered = read(tool, heard, app.setup_url.as_deref());
+        self.note(&app, is_outage(&answered)).await;
+        answered
+    }
+
+    /// The request with the signature by which an app can know us: over the body, or over the query.
+    fn signed(&self, app: &InstalledApp, outgoing: Outgoing) -> Option<Call> {
+        let (id, timestamp) = (format!("msg_{}", self.chance.id()), app.now.timestamp());
+        let signature = sign(app.secret.as_ref()?, &id, timestamp, outgoing.signed()).ok()?;
+        let mut headers = vec![
+            ("accept".to_owned(), "application/json".to_owned()),
+            ("webhook-id".to_owned(), id),
+            ("webhook-timestamp".to_owned(), timestamp.to_string()),
+            ("webhook-signature".to_owned(), signature),
+        ];
+        if outgoing.body.is_some() {
+            headers.push(("content-type".to_owned(), "application/json".to_owned()));
+        }
+        Some(Call {
+            verb: verb(outgoing.method),
+            url: outgoing.url,
+            headers,
+            body: outgoing.body,
+            timeout: self.timeout,
+            max_bytes: MAX_ANSWER_BYTES,
+        })
+    }
+
+    /// Only a server that is down counts against an app: what it refuses is between it and its user.
+    async fn note(&self, app: &InstalledApp, is_outage: bool) {
+        self.breaker.note(&app.id, is_outage);
+        if let Err(error) =
+            self.ledger.in_time(self.ledger.note_app_outcome(&app.owner, &app.id, is_outage)).await
+        {
+            tracing::warn!(%error, app_id = app.id, "how an app answered was not noted");
+        }
+    }
+}
+
+impl ToolCaller for Tools {
+    fn call<'a>(
+        &'a self,
+        user: &'a UserId,
+        app_id: &'a str,
+        tool_name: &'a str,
+        arguments: &'a Map<String, Value>,
+    ) -> BoxFuture<'a, Answered> {
+        async move {
+            let answered = self.call_tool(user, app_id, tool_name, arguments).await;
+            let outcome = outcome(&answered);
+            self.metrics.count_tool_call(outcome);
+            tracing::info!(app_id, outcome, "called a tool");
+            answered
+        }
+        .boxed()
+    }
+}
+
+fn internal(error: &ledger::Error) -> Answered {
+    tracing::warn!(%error, "an app could not be looked up");
+    Answered::Failed(ToolFailure::Internal)
+}
+
+fn read(tool: &Tool, heard: Heard, setup_url: Option<&str>) -> Answered {
+    match heard {
+        Heard::Answer { status, body } => apps::read_answer(tool, status, &body, setup_url),
+        Heard::TooLong => Answered::Failed(ToolFailure::TooLong),
+        Heard::Broken => Answered::Failed(ToolFailure::Malformed),
+        Heard::Refused => Answered::Failed(ToolFailure::RefusedAddress),
+        Heard::Timeout => Answered::Failed(ToolFailure::Timeout),
+        // A user is to see no difference: it would show which inner names there are.
+        Heard::RefusedAddress | Heard::Unreachable => Answered::Failed(ToolFailure::Unreachable),
+    }
+}
+
+fn is_outage(answered: &Answered) -> bool {
+    matches!(answered, Answered::Failed(failure) if failure.is_outage())
+}
+
+fn verb(method: Method) -> Verb {
+    match method {
+        Method::Get => Verb::Get,
+        Method::Post => Verb::Post,
+        Method::Put => Verb::Put,
+        Method::Patch => Verb::Patch,
+        Method::Delete => Verb::Delete,
+    }
+}
+
+/// What a call is counted as.
+fn outcome(answered: &Answered) -> &'static str {
+    match answered {
+        Answered::Result(_) => "result",
+        Answered::AppError { .. } => "app_error",
+        Answered::BadArguments(_) => "bad_arguments",
+        Answered::Unknown => "unknown",
+        Answered::Failed(failure) => failure.code(),
+    }
+}
+
+/// Every value of `outcome`.
+pub(crate) fn outcomes() -> impl Iterator<Item = &'static str> {
+    ["result", "app_error", "bad_arguments", "unknown"]
+        .into_iter()
+        .chain(ToolFailure::ALL.into_iter().map(ToolFailure::code))
+}

@@ -1,0 +1,89 @@
+//! Leaves an app's server alone for a while that failed several times in a row, in this process. It never disables an app.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// Failures in a row after which it opens.
+const FAILURES: u32 = 5;
+/// How long it stays open; then one call is let through at a time.
+const OPEN: Duration = Duration::from_secs(30);
+
+/// The breakers of all apps that fail; of one that answers nothing is kept.
+#[derive(Debug, Default)]
+pub(super) struct Breaker {
+    failing: Mutex<HashMap<String, Failing>>,
+}
+
+#[derive(Debug)]
+struct Failing {
+    failures: u32,
+    open_until: Option<Instant>,
+}
+
+impl Breaker {
+    /// Whether the app may be called now. Of those that ask when it has been open for its time, the first may: the others wait
+    /// for how that call ends, or for as long again.
+    pub(super) fn admits(&self, app: &str) -> bool {
+        let mut failing = self.lock();
+        let Some(open_until) = failing.get_mut(app).and_then(|one| one.open_until.as_mut()) else {
+            return true;
+        };
+        let now = Instant::now();
+        let admits = now >= *open_until;
+        if admits {
+            *open_until = now + OPEN;
+        }
+        admits
+    }
+
+    /// Notes how a call ended.
+    pub(super) fn note(&self, app: &str, failed: bool) {
+        let mut failing = self.lock();
+        if !failed {
+            failing.remove(app);
+            return;
+        }
+        let one = failing.entry(app.to_owned()).or_insert(Failing { failures: 0, open_until: None });
+        one.failures = one.failures.saturating_add(1);
+        if one.failures >= FAILURES {
+            one.open_until = Some(Instant::now() + OPEN);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Failing>> {
+        self.failing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn five_failures_in_a_row_leave_the_app_alone_for_half_a_minute() {
+        let breaker = Breaker::default();
+        for _ in 0..4 {
+            breaker.note("a", true);
+        }
+        breaker.note("a", false);
+        for _ in 0..4 {
+            breaker.note("a", true);
+        }
+        assert!(breaker.admits("a"), "not five in a row");
+        breaker.note("a", true);
+        assert!(!breaker.admits("a"));
+        assert!(breaker.admits("b"), "another app");
+        tokio::time::advance(OPEN).await;
+        assert_eq!([breaker.admits("a"), breaker.admits("a")], [true, false], "one tries");
+        breaker.note("a", true);
+        assert!(!breaker.admits("a"), "and fails");
+        tokio::time::advance(OPEN).await;
+        assert!(breaker.admits("a"));
+        breaker.note("a", false);
+        assert_eq!([breaker.admits("a"), breaker.admits("a")], [true, true], "and answers");
+        assert!(breaker.lock().is_empty());
+    }
+}
