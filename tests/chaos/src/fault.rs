@@ -22,6 +22,7 @@ pub(crate) enum Fault {
     Freeze,
     PostgresFast,
     PostgresImmediate,
+    PostgresFailover,
     SessionsTerminated,
     ConnectionsEaten,
     LocksHeld,
@@ -39,12 +40,13 @@ pub(crate) enum Fault {
 
 impl Fault {
     /// Every one.
-    pub(crate) const ALL: [Self; 18] = [
+    pub(crate) const ALL: [Self; 19] = [
         Self::Kill,
         Self::Terminate,
         Self::Freeze,
         Self::PostgresFast,
         Self::PostgresImmediate,
+        Self::PostgresFailover,
         Self::SessionsTerminated,
         Self::ConnectionsEaten,
         Self::LocksHeld,
@@ -68,6 +70,7 @@ impl Fault {
             Self::Freeze => "sigstop",
             Self::PostgresFast => "postgres-fast-restart",
             Self::PostgresImmediate => "postgres-immediate-restart",
+            Self::PostgresFailover => "postgres-failover",
             Self::SessionsTerminated => "sessions-terminated",
             Self::ConnectionsEaten => "connections-eaten",
             Self::LocksHeld => "locks-held",
@@ -107,6 +110,7 @@ pub(crate) async fn inject(fault: Fault, world: &World, chance: &mut StdRng) -> 
         Fault::Freeze => process::freeze(world, slot, world.plan.lease_length() + hold).await,
         Fault::PostgresFast => database::restart(world, "fast", hold / 3).await,
         Fault::PostgresImmediate => database::restart(world, "immediate", hold / 3).await,
+        Fault::PostgresFailover => database::fail_over(world, hold / 3).await,
         Fault::SessionsTerminated => database::terminate(world, hold).await,
         Fault::ConnectionsEaten => database::eat_connections(world, hold).await,
         Fault::LocksHeld => database::hold_locks(world, hold).await,

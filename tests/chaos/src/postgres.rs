@@ -4,11 +4,14 @@ use std::fs;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use rustix::process::geteuid;
 use sqlx::PgPool;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+
+mod failover;
 
 /// Few enough to be eaten by a fault, enough for three processes.
 const CONNECTIONS: u32 = 90;
@@ -18,6 +21,8 @@ const CONNECTIONS: u32 = 90;
 pub(crate) struct Postgres {
     bin: PathBuf,
     home: PathBuf,
+    /// The directory of the server that is the primary now, within the home.
+    primary: Mutex<String>,
     kept: bool,
     lent: Option<(u32, u32)>,
 }
@@ -37,7 +42,8 @@ impl Postgres {
                     .expect("root may give a directory away");
             }
         }
-        let server = Self { bin: programs(), home, kept: keep.is_some(), lent };
+        let primary = Mutex::new("data".to_owned());
+        let server = Self { bin: programs(), home, primary, kept: keep.is_some(), lent };
         let data = server.data();
         server.run("initdb", &["-D", &data, "-U", "postgres", "-A", "trust", "--no-sync"]).await;
         server.start().await;
@@ -68,14 +74,19 @@ impl Postgres {
 
     /// Starts the server and waits until it takes connections.
     pub(crate) async fn start(&self) {
-        let (data, log) = (self.data(), self.home.join("server.log").display().to_string());
-        let socket = self.home.join("socket");
+        self.start_in(&self.data(), "socket").await;
+    }
+
+    /// Starts the server that has its data in `data` and listens in the folder `socket` of the home.
+    async fn start_in(&self, data: &str, socket: &str) {
+        let log = self.home.join("server.log").display().to_string();
+        let socket = self.home.join(socket);
         let settings = format!(
             "-c listen_addresses= -k {} -c max_connections={CONNECTIONS} -c fsync=on -c synchronous_commit=on \
              -c full_page_writes=on -c log_error_verbosity=terse -c log_min_error_statement=panic -c timezone=UTC",
             socket.display()
         );
-        self.run("pg_ctl", &["-D", &data, "-w", "-t", "60", "-l", &log, "-o", &settings, "start"]).await;
+        self.run("pg_ctl", &["-D", data, "-w", "-t", "60", "-l", &log, "-o", &settings, "start"]).await;
     }
 
     /// Stops it: `fast` rolls sessions back, `immediate` is a crash, with recovery at the next start.
@@ -84,7 +95,8 @@ impl Postgres {
     }
 
     fn data(&self) -> String {
-        self.home.join("data").display().to_string()
+        let primary = self.primary.lock().unwrap_or_else(PoisonError::into_inner);
+        self.home.join(&*primary).display().to_string()
     }
 
     async fn run(&self, program: &str, words: &[&str]) {

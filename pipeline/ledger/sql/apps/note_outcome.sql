@@ -1,3 +1,3 @@
 -- Since when the app's server has not answered; written only where it changes.
-update apps set failing_since = case when $3 then clock_timestamp() end
+update apps set failing_since = case when $3 then statement_timestamp() end
 where user_id = $1 and app_id = $2 and (failing_since is null) = $3

@@ -31,6 +31,12 @@ pub(super) async fn restart(world: &World, mode: &str, away: Duration) -> Option
     None
 }
 
+/// Makes a synchronous standby, lets both work for a while, kills the primary, and puts the standby in its place.
+pub(super) async fn fail_over(world: &World, beside: Duration) -> Option<u32> {
+    world.postgres.fail_over(beside).await;
+    None
+}
+
 /// Ends every session of the service, again and again.
 pub(super) async fn terminate(world: &World, hold: Duration) -> Option<u32> {
     for _ in 0..4 {

@@ -31,6 +31,20 @@ pub(crate) fn read(path: &str) -> String {
     fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path} cannot be read: {error}"))
 }
 
+/// The text of every Rust file below a folder.
+pub(crate) fn sources_below(folder: &str) -> String {
+    let entries = fs::read_dir(root().join(folder)).expect("the folder is there");
+    let texts = entries.map(|entry| {
+        let path = format!("{folder}/{}", entry.expect("an entry").file_name().to_string_lossy());
+        match root().join(&path).is_dir() {
+            true => sources_below(&path),
+            false if path.ends_with(".rs") => read(&path),
+            false => String::new(),
+        }
+    });
+    texts.collect()
+}
+
 /// Every document of a file.
 pub(crate) fn documents(path: &str) -> Vec<Yaml> {
     YamlLoader::load_from_str(&read(path)).unwrap_or_else(|error| panic!("{path}: {error}"))

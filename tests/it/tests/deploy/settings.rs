@@ -2,13 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use crate::files::{Env, containers, documents, effective, read, shared, text};
+use crate::files::{Env, containers, documents, effective, read, shared, sources_below, text};
 
 /// The names of every setting, as the sources declare them.
 fn known() -> BTreeSet<String> {
-    let sources = ["src/config.rs", "src/config/live.rs", "src/traces/settings.rs", "src/telemetry.rs"]
-        .map(read)
-        .concat();
+    let sources = sources_below("src");
     let named = sources.split("env = \"").skip(1).filter_map(|rest| rest.split('"').next());
     let known: BTreeSet<String> = named.map(str::to_owned).collect();
     assert!(known.len() > 40, "the settings were found");

@@ -1,6 +1,8 @@
 //! Processes are replaced one by one under load, as a rolling update does it: no request fails, and nothing that was admitted is
-//! lost.
+//! lost. `LISTEN_OTHER_BINARY` names another version, which is gone to and come back from.
 
+use std::path::PathBuf;
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -12,7 +14,7 @@ use testbed::TestDatabase;
 use tokio::time::sleep;
 
 use crate::balancer::Balancer;
-use crate::binary::{command, told};
+use crate::binary::{self, command, told};
 use crate::client::{Client, deferred};
 use crate::process::{Process, until};
 
@@ -61,10 +63,14 @@ async fn processes_are_replaced_one_by_one_under_load_and_no_request_fails() {
     let clients: Vec<_> = (0..4)
         .map(|_| tokio::spawn(load(base.clone(), key.clone(), stop.clone(), requests.clone())))
         .collect();
-    // There and back: each process twice.
-    for _ in 0..2 {
+    // There and back: each process twice. Whichever version knows more of the schema has migrated before.
+    let own = binary::path().clone();
+    let other = std::env::var_os("LISTEN_OTHER_BINARY").map_or_else(|| own.clone(), PathBuf::from);
+    let migrated = Command::new(&other).arg("migrate").env("DATABASE_URL", &url).output();
+    assert!(migrated.is_ok_and(|ended| ended.status.success()), "{} cannot migrate", other.display());
+    for version in [other, own] {
         for _ in 0..2 {
-            let newer = Process::serve(&url, &SETTINGS).await;
+            let newer = Process::of(&version, &url, &SETTINGS).await;
             balancer.add(&newer);
             until(async || balancer.ready() == 3).await;
             let mut older = processes.remove(0);

@@ -1,5 +1,6 @@
 //! One process of the service: started, read, signalled, and killed with the test.
 
+use std::path::Path;
 use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,7 +29,12 @@ pub(crate) struct Process {
 impl Process {
     /// Starts one and waits until it listens. `settings` are added to the ones that all of these tests need.
     pub(crate) async fn serve(database: &str, settings: &[(&str, &str)]) -> Self {
-        let mut child = Command::new(binary::path())
+        Self::of(binary::path(), database, settings).await
+    }
+
+    /// The same of another program, such as one of another version.
+    pub(crate) async fn of(program: &Path, database: &str, settings: &[(&str, &str)]) -> Self {
+        let mut child = Command::new(program)
             .args(["serve", "--log-format", "json"])
             .envs([
                 ("DATABASE_URL", database),

@@ -7,6 +7,7 @@
 
 mod tree;
 
+mod distributed;
 mod imports;
 mod migrations;
 mod pages;
