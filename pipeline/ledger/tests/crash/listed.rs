@@ -29,7 +29,7 @@ const NOT_CUT: [(&str, &str); 11] = [
 ];
 
 /// The files in which verbs are said.
-const KIT: [&str; 7] = ["verbs.rs", "words.rs", "pushes.rs", "bulks.rs", "things.rs", "owned.rs", "live.rs"];
+const KIT: [&str; 7] = ["verbs.rs", "words.rs", "pushes.rs", "bulks.rs", "objects.rs", "owned.rs", "live.rs"];
 
 #[test]
 fn every_public_verb_is_cut_off_or_only_reads_or_has_a_reason() {
