@@ -33,7 +33,7 @@ const TEXT: &[Note] = &[
     ("geolocation", "Where it took place.", ""),
     ("geolocation.latitude", "Degrees.", ""),
     ("geolocation.longitude", "Degrees.", ""),
-    ("geolocation.address", "A description.", ""),
+    ("geolocation.address", "The address in words.", ""),
     ("geolocation.google_place_id", "An id of that kind.", ""),
     ("geolocation.location_type", "Such as `premise`, `street_address` or `approximate`.", ""),
 ];
