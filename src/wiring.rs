@@ -192,7 +192,7 @@ impl App {
             },
             retention: Duration::from_secs(self.config.retention_days * 86_400),
             apart: reconciler::apart(chance().next_u64(), between(&schedule)),
-            every: longest_gap(&schedule, chrono::Utc::now()),
+            every: longest_gap(&schedule),
             ..reconciler::Settings::default()
         };
         if self.config.has(Role::Reconciler) {

@@ -77,7 +77,8 @@ fn poll() -> Operation {
         .needs(Scope::ConversationsRead)
         .conditional()
         .answers(
-            Answer::one("FinalizationJob", "The state of the job.", examples::job()).with_header("Retry-After"),
+            Answer::one("FinalizationJob", "The state of the job.", examples::job())
+                .with_header("Retry-After"),
         )
         .not_found("Conversation finalization job")
 }
