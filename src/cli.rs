@@ -51,7 +51,7 @@ pub(crate) enum Command {
     Live(crate::commands::live::Live),
     /// List operators' actions and their reasons.
     Audit(Audit),
-    /// Check every promise against the database, read-only.
+    /// Check every promise against the database.
     Verify(Verify),
     /// Examine a deployment, and say what to do.
     Doctor(Doctor),

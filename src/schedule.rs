@@ -7,9 +7,12 @@ use chrono::{DateTime, Utc};
 /// How far ahead a schedule is read: a week and a day, so that weekends count.
 const DAYS: i64 = 8;
 
-/// The longest time between two ticks of `schedule` in the days after `now`, to five minutes.
-pub(crate) fn longest_gap(schedule: &cron::Schedule, now: DateTime<Utc>) -> Duration {
-    let Some(first) = schedule.after(&now).next() else { return Duration::ZERO };
+/// The longest time between two ticks of `schedule` in the days to come, to five minutes.
+pub(crate) fn longest_gap(schedule: &cron::Schedule) -> Duration {
+    schedule.upcoming(Utc).next().map_or(Duration::ZERO, |first| longest_from(schedule, first))
+}
+
+fn longest_from(schedule: &cron::Schedule, first: DateTime<Utc>) -> Duration {
     let moments = (0..DAYS * 24 * 12).map(|step| first + chrono::Duration::minutes(5 * step));
     let gaps = moments.filter_map(|moment| (schedule.after(&moment).next()? - moment).to_std().ok());
     gaps.max().unwrap_or_default()
@@ -27,7 +30,9 @@ mod tests {
     fn the_longest_gap_of_a_schedule_includes_its_nights_and_weekends() {
         let gap = |cron: &str| {
             let now = DateTime::from_timestamp(1_700_000_000, 0).unwrap();
-            longest_gap(&cron::Schedule::from_str(cron).unwrap(), now).as_secs()
+            let schedule = cron::Schedule::from_str(cron).unwrap();
+            let first = schedule.after(&now).next().unwrap();
+            longest_from(&schedule, first).as_secs()
         };
         assert_eq!(gap("0 */5 * * * *"), 300);
         assert_eq!(gap("0 0 * * * *"), 3_600);

@@ -234,7 +234,7 @@ impl App {
             },
             retention: Duration::from_secs(self.config.retention_days * 86_400),
             apart: reconciler::apart(chance().next_u64(), between(&schedule)),
-            every: longest_gap(&schedule, chrono::Utc::now()),
+            every: longest_gap(&schedule),
             tasks: self.tasks.asked().filter(|_| self.config.has(Role::Reconciler)),
             ..reconciler::Settings::default()
         };

@@ -10,10 +10,10 @@ use crate::exit::Exit;
 /// Who changes something, and why: recorded with the change.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Cause {
-    /// Why: recorded with the action. Write nothing here that a person said.
+    /// Reason, recorded with the action; must hold nothing that a user said.
     #[arg(long, value_name = "WORDS", value_parser = reason)]
     pub(crate) reason: String,
-    /// Who: recorded with the action.
+    /// Operator, recorded with the action.
     #[arg(long, env = "USER", default_value = "operator", value_name = "NAME")]
     pub(crate) operator: String,
 }
@@ -24,7 +24,7 @@ pub(crate) struct Consent {
     /// Show what would change, and change nothing.
     #[arg(short = 'n', long)]
     pub(crate) dry_run: bool,
-    /// Do not ask: for scripts.
+    /// Do not ask for confirmation.
     #[arg(short, long)]
     yes: bool,
 }

@@ -108,7 +108,8 @@ fn cli(command: Command) -> String {
     }
     let serve = command.clone();
     // Settings stand on a page of their own, and the present environment is no part of the manual.
-    let mut command = shown(command.term_width(100), &|arg| is_setting(&serve, arg.get_id().as_str()));
+    let hidden = |arg: &Arg| is_setting(&serve, arg.get_id().as_str());
+    let mut command = shown(command.term_width(100), &hidden);
     command.build();
     describe(&command, "listen", &mut page);
     page

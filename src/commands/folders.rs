@@ -27,7 +27,7 @@ pub(crate) struct Folders {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// List a person's folders in their order.
+    /// List a user's folders in their order.
     List {
         /// Id of the user.
         #[arg(long)]
@@ -49,7 +49,7 @@ enum Verb {
         /// Id of the user.
         #[arg(long)]
         user: String,
-        /// Its id.
+        /// Id.
         id: String,
         /// Name.
         #[arg(long, value_parser = name)]
@@ -65,7 +65,7 @@ enum Verb {
         /// Id of the user.
         #[arg(long)]
         user: String,
-        /// Its id.
+        /// Id.
         id: String,
     },
 }

@@ -35,12 +35,12 @@ enum Verb {
     List(list::List),
     /// Show one job: its state, why it is where it is, its timeline and what operators did.
     Show {
-        /// Its id.
+        /// Id.
         id: String,
     },
     /// Say in one sentence why a job is not running.
     Why {
-        /// Its id.
+        /// Id.
         id: String,
     },
     /// Watch the queues, or one job, as they change.

@@ -22,7 +22,7 @@ pub(crate) struct Live {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// List live conversations, those that are processed first at the top.
+    /// List live conversations, the next to be processed first.
     List {
         /// Only of this user.
         #[arg(long, value_name = "ID")]

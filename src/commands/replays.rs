@@ -29,15 +29,15 @@ pub(crate) struct Replays {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// List them, newest first.
+    /// List bulk replays, newest first.
     List {
         /// Maximum number of rows.
         #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(i64).range(1..=1000))]
         limit: i64,
     },
-    /// Show one, with what became of each job.
+    /// Show a bulk replay and the result of each job.
     Show {
-        /// Its id.
+        /// Id.
         id: String,
         /// Continue behind this item.
         #[arg(long, default_value_t = 0, value_name = "POSITION")]
@@ -46,9 +46,9 @@ enum Verb {
         #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(i64).range(0..=10_000))]
         limit: i64,
     },
-    /// Watch one until it ends.
+    /// Watch a bulk replay until it ends.
     Watch {
-        /// Its id.
+        /// Id.
         id: String,
     },
     /// Pause a bulk replay; jobs already replayed go on.
@@ -61,7 +61,7 @@ enum Verb {
 
 #[derive(Args, Debug)]
 struct Change {
-    /// Its id.
+    /// Id.
     id: String,
     #[command(flatten)]
     cause: Cause,

@@ -30,7 +30,7 @@ pub(crate) struct Webhooks {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// List endpoints that fail or were disabled because they did; with --user, all of that person's.
+    /// List endpoints that fail or were disabled for it; with --user, all of that user's.
     List {
         /// Id of the user.
         #[arg(long, value_name = "ID")]
@@ -47,7 +47,7 @@ enum Verb {
         #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(i64).range(0..=1000))]
         limit: i64,
     },
-    /// Try again what was given up, or cancelled by the endpoint's 410, in a span of time.
+    /// Send again what was given up, or cancelled by the endpoint's 410, since a time.
     Recover {
         #[command(flatten)]
         which: Which,
@@ -71,7 +71,7 @@ struct Which {
     /// Id of the user.
     #[arg(long, value_name = "ID")]
     user: String,
-    /// The endpoint.
+    /// Id of the endpoint.
     id: String,
 }
 

@@ -33,7 +33,7 @@ pub(super) fn throughput(minutes: &[MinuteView]) -> Chart {
         bar(&mut marks, "done", left, HIGH - done, step, done);
         bar(&mut marks, "failed", left, HIGH - done - failed, step, failed);
     }
-    drawing("Runs that ended in each of the last 60 minutes", &marks)
+    svg("Runs that ended in each of the last 60 minutes", &marks)
 }
 
 fn bar(marks: &mut String, class: &str, left: f64, top: f64, step: f64, height: f64) {
@@ -51,7 +51,7 @@ pub(super) fn lengths(minutes: &[MinuteView]) -> Chart {
     let most = minutes.iter().filter_map(|minute| minute.p95_ms).fold(1.0, f64::max);
     let slow = line("slow", minutes, most, |minute| minute.p95_ms);
     let half = line("half", minutes, most, |minute| minute.p50_ms);
-    drawing("How long runs took in each of the last 60 minutes", &(slow + &half))
+    svg("How long runs took in each of the last 60 minutes", &(slow + &half))
 }
 
 fn line(class: &str, minutes: &[MinuteView], most: f64, of: impl Fn(&MinuteView) -> Option<f64>) -> String {
@@ -73,7 +73,7 @@ fn line(class: &str, minutes: &[MinuteView], most: f64, of: impl Fn(&MinuteView)
     format!("<path class=\"{class}\" d=\"{path}\"/>")
 }
 
-fn drawing(words: &str, marks: &str) -> Chart {
+fn svg(words: &str, marks: &str) -> Chart {
     Chart(format!(
         "<svg class=\"chart\" viewBox=\"0 0 {WIDE} {HIGH}\" preserveAspectRatio=\"none\" role=\"img\" \
          aria-label=\"{words}\"><path class=\"ground\" d=\"M0 {HIGH}H{WIDE}\"/>{marks}</svg>"

@@ -87,7 +87,7 @@ mod tests {
     use crate::wiring::install_crypto;
 
     /// What a collector that answers as `router` does says to one post.
-    async fn told(router: Router) -> Response<Bytes> {
+    async fn answered_by(router: Router) -> Response<Bytes> {
         install_crypto();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/v1/traces", listener.local_addr().unwrap());
@@ -103,7 +103,7 @@ mod tests {
         let router = Router::new()
             .route("/v1/traces", post(async || Redirect::temporary("/elsewhere")))
             .route("/elsewhere", post(async move || hear.store(true, Ordering::SeqCst)));
-        assert_eq!(told(router).await.status(), StatusCode::TEMPORARY_REDIRECT);
+        assert_eq!(answered_by(router).await.status(), StatusCode::TEMPORARY_REDIRECT);
         assert!(!followed.load(Ordering::SeqCst));
     }
 
@@ -111,6 +111,6 @@ mod tests {
     async fn of_a_long_answer_only_the_beginning_is_read() {
         let long = Bytes::from(vec![b'x'; 16 * MAX_ANSWER_BYTES]);
         let router = Router::new().route("/v1/traces", post(async move || long));
-        assert_eq!(told(router).await.body().len(), MAX_ANSWER_BYTES);
+        assert_eq!(answered_by(router).await.body().len(), MAX_ANSWER_BYTES);
     }
 }

@@ -8,9 +8,9 @@
 mod worker;
 
 mod backend;
+mod checkpoints;
 mod fetcher;
 mod material;
-mod notebook;
 mod run;
 mod spending;
 

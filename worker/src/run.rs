@@ -17,11 +17,11 @@ use tracing::Instrument;
 
 use crate::answered::{Unanswered, until_answered};
 use crate::chance::Chance;
+use crate::checkpoints::Checkpoints;
 use crate::fetcher::Slot;
 use crate::heartbeat::{Fate, Held, Holdings};
 use crate::material::{material, results};
 use crate::metrics::Metrics;
-use crate::notebook::Checkpoints;
 use crate::spending::{Account, counted};
 use crate::traces;
 use crate::watch::{Ended, Watch, Witness};

@@ -40,7 +40,7 @@ impl Answer {
 
     /// 200 `{"success": true}`: it is gone.
     pub(crate) fn gone() -> Self {
-        Self::one("Success", "It is gone.", json!({ "success": true }))
+        Self::one("Success", "Deleted.", json!({ "success": true }))
     }
 
     /// A status without a body.

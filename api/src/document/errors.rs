@@ -79,7 +79,7 @@ pub(super) fn all() -> Map<String, Value> {
                 json!({ "detail": "Too many requests" }),
             ),
         ),
-        ("Unavailable", problem("It will pass: ask again later.", &["Retry-After"], passing)),
+        ("Unavailable", problem("Temporarily unavailable: ask again later.", &["Retry-After"], passing)),
         (
             "FinalizationUnavailable",
             problem(
@@ -89,7 +89,7 @@ pub(super) fn all() -> Map<String, Value> {
             ),
         ),
         ("NotModified", json!({
-            "description": "It is as the client knows it.", "headers": headers(&["ETag"]),
+            "description": "Unchanged.", "headers": headers(&["ETag"]),
         })),
         ("Invalid", invalid()),
     ]

@@ -17,7 +17,7 @@ pub(super) fn headers() -> Value {
             "schema": { "type": "string" },
         },
         "ETag": {
-            "description": "The state of what is shown. Sent back as `If-None-Match`, it saves an answer that would say nothing new.",
+            "description": "The version of the answer, for `If-None-Match`.",
             "schema": { "type": "string" },
         },
         "Location": {

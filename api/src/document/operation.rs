@@ -131,12 +131,12 @@ impl Operation {
 
     /// 404, with the kind of thing that is missing.
     pub(crate) fn not_found(self, kind: &str) -> Self {
-        self.answers(Answer::refusal(404, "The person has no such thing.", &format!("{kind} not found")))
+        self.answers(Answer::refusal(404, "The user has no such object.", &format!("{kind} not found")))
     }
 
     /// 409, with the words that say why.
     pub(crate) fn conflict(self, detail: &str) -> Self {
-        self.answers(Answer::refusal(409, "Right, but not now.", detail))
+        self.answers(Answer::refusal(409, "The state does not allow it.", detail))
     }
 
     /// It makes something, and makes it once for each `Idempotency-Key`.

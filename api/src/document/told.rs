@@ -44,7 +44,7 @@ fn told(name: &str, words: String, data: &Value) -> Value {
         "summary": name,
         "description": words,
         "parameters": [
-            parameter("uid", "query", "The person, added to the endpoint's URL."),
+            parameter("uid", "query", "The user's id, added to the endpoint's URL."),
             parameter("webhook-id", "header", "The delivery, the same for every try: store it to handle each once."),
             parameter("webhook-timestamp", "header", "Unix seconds of this try."),
             parameter("webhook-signature", "header", "`v1,` and the HMAC-SHA256 of `id.timestamp.body` in base64, by Standard Webhooks."),
@@ -60,7 +60,7 @@ fn told(name: &str, words: String, data: &Value) -> Value {
             },
         } } } },
         "responses": {
-            "2XX": { "description": "Taken. Nothing of the answer is read." },
+            "2XX": { "description": "Accepted. The body of the answer is ignored." },
             "410": { "description": "Gone: the endpoint is disabled, and receives no events that happen before it is enabled again." },
             "default": {
                 "description": "408, 429 and 5xx are tried again for about three days, `Retry-After` is honoured; other \

@@ -55,17 +55,17 @@ pub(super) fn is_current(request: &HeaderMap, tag: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn asked(known: &'static str) -> HeaderMap {
+    fn with_tag(known: &'static str) -> HeaderMap {
         HeaderMap::from_iter([(header::IF_NONE_MATCH, HeaderValue::from_static(known))])
     }
 
     #[test]
     fn a_tag_is_known_weakly_in_a_list_or_by_a_star() {
         for known in ["W/\"a\"", "\"a\"", "\"x\", W/\"a\"", "*"] {
-            assert!(is_current(&asked(known), "W/\"a\""), "{known}");
+            assert!(is_current(&with_tag(known), "W/\"a\""), "{known}");
         }
         for unknown in ["W/\"b\"", "", "a b"] {
-            assert!(!is_current(&asked(unknown), "W/\"a\""), "{unknown}");
+            assert!(!is_current(&with_tag(unknown), "W/\"a\""), "{unknown}");
         }
     }
 }

@@ -118,7 +118,7 @@ async fn id_of(bench: &Bench, path: &str, body: Value) -> String {
 }
 
 /// One thing of every kind, by the name of its parameter.
-async fn things(bench: &Bench) -> HashMap<&'static str, String> {
+async fn objects(bench: &Bench) -> HashMap<&'static str, String> {
     let segments = json!({ "transcript_segments": [{ "text": "Hi", "start": 0, "end": 1 }] });
     let webhook = json!({ "url": "https://example.com/hook" });
     HashMap::from([
@@ -146,7 +146,7 @@ async fn things(bench: &Bench) -> HashMap<&'static str, String> {
 #[tokio::test]
 async fn u0000_and_lone_surrogates_are_refused_in_every_string_of_every_body() {
     let bench = Bench::new().await;
-    let routes = routes(&things(&bench).await);
+    let routes = routes(&objects(&bench).await);
     assert!(routes.len() >= 20, "every creating and patching route");
     let mut tried = 0;
     for route in &routes {

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tower::ServiceExt;
 
 use crate::bench::{Bench, P};
-use crate::repeats::creates;
+use crate::idempotency::creates;
 
 /// A request of Ann's.
 fn request(bench: &Bench, method: Method, path: &str, body: Option<&Value>) -> Request<Body> {

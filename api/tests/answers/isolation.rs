@@ -38,7 +38,7 @@ fn unknown(ids: &Ids) -> Ids {
     ids.iter().map(|(name, _)| (*name, "01993b1e-0000-7000-8000-000000000000".to_owned())).collect()
 }
 
-async fn made(bench: &Bench, path: &str, body: Value) -> String {
+async fn created(bench: &Bench, path: &str, body: Value) -> String {
     let answer = bench.post(path, body).await;
     assert_eq!(answer.status, 200, "{path}: {answer:?}");
     answer.body["id"].as_str().unwrap().to_owned()
@@ -47,26 +47,29 @@ async fn made(bench: &Bench, path: &str, body: Value) -> String {
 /// Gives Ann one of everything.
 async fn furnish(bench: &Bench) -> Ids {
     let segments = json!({ "transcript_segments": [{ "text": MARK, "start": 0, "end": 1 }] });
-    let conversation = made(bench, &format!("{P}/conversations/from-segments"), segments).await;
+    let conversation = created(bench, &format!("{P}/conversations/from-segments"), segments).await;
     bench.complete_all(Queue::Creation).await;
     let title = json!({ "title": MARK });
     bench.ask(&bench.key, Method::PATCH, &format!("{P}/conversations/{conversation}"), Some(title)).await;
     let endpoint =
-        made(bench, &format!("{P}/webhooks"), json!({ "url": format!("https://{MARK}.example") })).await;
-    let delivery = made(bench, &format!("{P}/webhooks/{endpoint}/test"), json!({})).await;
+        created(bench, &format!("{P}/webhooks"), json!({ "url": format!("https://{MARK}.example") })).await;
+    let delivery = created(bench, &format!("{P}/webhooks/{endpoint}/test"), json!({})).await;
     vec![
         ("conversation_id", conversation),
         ("endpoint_id", endpoint),
         ("delivery_id", delivery),
-        ("action_item_id", made(bench, &format!("{P}/action-items"), json!({ "description": MARK })).await),
-        ("memory_id", made(bench, &format!("{P}/memories"), json!({ "content": MARK })).await),
-        ("goal_id", made(bench, &format!("{P}/goals"), json!({ "title": MARK, "target_value": 1 })).await),
-        ("app_id", made(bench, "/v1/apps", json!({ "name": MARK })).await),
-        ("person_id", made(bench, "/v1/users/me/people", json!({ "name": MARK })).await),
-        ("key_id", made(bench, "/v1/dev/keys", json!({ "name": MARK })).await),
+        (
+            "action_item_id",
+            created(bench, &format!("{P}/action-items"), json!({ "description": MARK })).await,
+        ),
+        ("memory_id", created(bench, &format!("{P}/memories"), json!({ "content": MARK })).await),
+        ("goal_id", created(bench, &format!("{P}/goals"), json!({ "title": MARK, "target_value": 1 })).await),
+        ("app_id", created(bench, "/v1/apps", json!({ "name": MARK })).await),
+        ("person_id", created(bench, "/v1/users/me/people", json!({ "name": MARK })).await),
+        ("key_id", created(bench, "/v1/dev/keys", json!({ "name": MARK })).await),
         (
             "subscription_id",
-            made(
+            created(
                 bench,
                 "/v1/users/me/push-subscriptions",
                 json!({ "kind": "webhook", "url": format!("https://{MARK}.example") }),

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tokio::sync::Barrier;
 
 use crate::bench::{Answer, Bench, P};
-use crate::repeats::creates;
+use crate::idempotency::creates;
 
 async fn named(bench: &Bench, key: &str, path: &str, body: &Value) -> Answer {
     let request = Request::builder()

@@ -31,7 +31,7 @@ impl StreamClock {
 
     /// The session seconds of what was said between two stream seconds; `end` is not before `start` and not after `now`
     /// by more than a stream may be ahead.
-    pub fn place(&self, start: f64, end: f64, now: f64) -> (f64, f64) {
+    pub fn locate(&self, start: f64, end: f64, now: f64) -> (f64, f64) {
         let offset = self.offset(start).unwrap_or(now - end);
         let end = (end + offset).min(now + AHEAD);
         ((start + offset).clamp(end - LONGEST, end), end)
@@ -51,9 +51,9 @@ mod tests {
     fn the_first_arrival_sets_the_clock_and_later_ones_keep_their_distances() {
         let mut clock = StreamClock::default();
         clock.arrived(1_000.0, 1_002.0, 10.0, 60.0);
-        assert_eq!(clock.place(1_000.0, 1_002.0, 10.0), (8.0, 10.0));
+        assert_eq!(clock.locate(1_000.0, 1_002.0, 10.0), (8.0, 10.0));
         clock.arrived(1_003.0, 1_004.0, 15.0, 60.0);
-        assert_eq!(clock.place(1_003.0, 1_004.0, 15.0), (11.0, 12.0), "recognized three seconds late");
+        assert_eq!(clock.locate(1_003.0, 1_004.0, 15.0), (11.0, 12.0), "recognized three seconds late");
     }
 
     #[test]
@@ -61,8 +61,8 @@ mod tests {
         let mut clock = StreamClock::default();
         clock.arrived(0.0, 0.0, 1.0, 2.0);
         clock.arrived(5.0, 5.0, 300.0, 2.0);
-        assert_eq!(clock.place(3.0, 4.0, 301.0), (4.0, 5.0));
-        assert_eq!(clock.place(5.0, 6.0, 302.0), (300.0, 301.0));
+        assert_eq!(clock.locate(3.0, 4.0, 301.0), (4.0, 5.0));
+        assert_eq!(clock.locate(5.0, 6.0, 302.0), (300.0, 301.0));
     }
 
     #[test]
@@ -70,14 +70,14 @@ mod tests {
         let mut clock = StreamClock::default();
         clock.arrived(100.0, 101.0, 5.0, 60.0);
         clock.arrived(0.0, 1.0, 200.0, 60.0);
-        assert_eq!(clock.place(0.0, 1.0, 200.0), (199.0, 200.0));
+        assert_eq!(clock.locate(0.0, 1.0, 200.0), (199.0, 200.0));
     }
 
     #[test]
     fn no_utterance_is_longer_than_an_hour_or_ends_in_the_future() {
         let mut clock = StreamClock::default();
         clock.arrived(0.0, 1e9, 5.0, 60.0);
-        assert_eq!(clock.place(0.0, 1e9, 5.0), (5.0 - LONGEST, 5.0));
-        assert_eq!(clock.place(1e9, 2e9, 5.0), (5.0, 5.0 + AHEAD));
+        assert_eq!(clock.locate(0.0, 1e9, 5.0), (5.0 - LONGEST, 5.0));
+        assert_eq!(clock.locate(1e9, 2e9, 5.0), (5.0, 5.0 + AHEAD));
     }
 }

@@ -274,7 +274,7 @@ impl Session {
             if by_client {
                 self.clock.arrived(utterance.start, utterance.end, now, CLIENTS_DELAY);
             }
-            (utterance.start, utterance.end) = self.clock.place(utterance.start, utterance.end, now);
+            (utterance.start, utterance.end) = self.clock.locate(utterance.start, utterance.end, now);
             self.waiting_bytes += utterance.text.len();
             self.waiting.push(utterance);
             self.last_activity = now;

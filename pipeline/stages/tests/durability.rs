@@ -11,7 +11,7 @@ use job::FailureCode;
 use serde_json::{Value, json};
 use stages::*;
 
-const WORDS: &str = "Tomorrow we will paint the old boat together.";
+const WORDS: &str = "Tomorrow we will paint the old boat at last.";
 const ALL: [&str; 7] = [
     "describe",
     "detect_discard",

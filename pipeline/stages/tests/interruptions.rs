@@ -16,7 +16,7 @@ use job::FailureCode;
 use stages::*;
 use tokio::sync::Notify;
 
-const WORDS: &str = "Tomorrow we will paint the old boat together.";
+const WORDS: &str = "Tomorrow we will paint the old boat at last.";
 
 #[tokio::test]
 async fn a_lost_lease_ends_the_run_and_writes_nothing() {

@@ -10,7 +10,7 @@ use fakes::*;
 use job::FailureCode;
 use stages::*;
 
-const WORDS: &str = "Tomorrow we will paint the old boat together.";
+const WORDS: &str = "Tomorrow we will paint the old boat at last.";
 
 async fn finalized(fake: Fake, material: Material) -> (Arc<Fake>, Finalized) {
     let fake = Arc::new(fake);

@@ -29,7 +29,7 @@ mod tests {
 
     use super::*;
 
-    fn asked(headers: &[(&str, &str)]) -> Option<Duration> {
+    fn wait_of(headers: &[(&str, &str)]) -> Option<Duration> {
         let entries = headers.iter().filter_map(|(name, value)| {
             let name = HeaderName::try_from(*name).ok()?;
             Some((name, HeaderValue::try_from(*value).ok()?))
@@ -39,25 +39,25 @@ mod tests {
 
     #[test]
     fn seconds_milliseconds_and_dates_are_read() {
-        assert_eq!(asked(&[("retry-after", "7")]), Some(Duration::from_secs(7)));
+        assert_eq!(wait_of(&[("retry-after", "7")]), Some(Duration::from_secs(7)));
         assert_eq!(
-            asked(&[("retry-after-ms", "250.5"), ("retry-after", "1")]),
+            wait_of(&[("retry-after-ms", "250.5"), ("retry-after", "1")]),
             Some(Duration::from_micros(250_500))
         );
         let date = ("date", "Sun, 06 Nov 1994 08:49:37 GMT");
         assert_eq!(
-            asked(&[date, ("retry-after", "Sun, 06 Nov 1994 08:50:37 GMT")]),
+            wait_of(&[date, ("retry-after", "Sun, 06 Nov 1994 08:50:37 GMT")]),
             Some(Duration::from_secs(60))
         );
-        assert_eq!(asked(&[date, ("retry-after", "Sun, 06 Nov 1994 07:50:37 GMT")]), Some(Duration::ZERO));
+        assert_eq!(wait_of(&[date, ("retry-after", "Sun, 06 Nov 1994 07:50:37 GMT")]), Some(Duration::ZERO));
     }
 
     #[test]
     fn anything_else_is_no_answer() {
         for value in ["", "soon", "-1", "1.5", "Sun, 06 Nov 1994 08:49:37 GMT"] {
-            assert_eq!(asked(&[("retry-after", value)]), None, "{value}");
+            assert_eq!(wait_of(&[("retry-after", value)]), None, "{value}");
         }
-        assert_eq!(asked(&[("retry-after-ms", "NaN")]), None);
-        assert_eq!(asked(&[]), None);
+        assert_eq!(wait_of(&[("retry-after-ms", "NaN")]), None);
+        assert_eq!(wait_of(&[]), None);
     }
 }

@@ -23,7 +23,7 @@ pub(crate) struct Which {
     /// Minimum age since admission or last replay, counted likewise: 90s, 15m, 2h, 7d.
     #[arg(long, value_name = "AGE", value_parser = age)]
     older_than: Option<chrono::Duration>,
-    /// Current generation.
+    /// Only jobs of this generation.
     #[arg(long, value_name = "N")]
     generation: Option<i64>,
 }

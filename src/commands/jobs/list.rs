@@ -49,7 +49,7 @@ pub(super) async fn run(ledger: &Ledger, list: &List, as_json: bool) -> anyhow::
         }
         return causes::run(ledger, &filter, as_json).await;
     }
-    filter.after = list.after.as_deref().map(place).transpose()?;
+    filter.after = list.after.as_deref().map(parse_cursor).transpose()?;
     let page = ledger.jobs_page(&filter).await?;
     if as_json {
         print_json(&json!(page.jobs.iter().map(show::to_json).collect::<Vec<_>>()))?;
@@ -95,7 +95,7 @@ fn written(position: &JobCursor) -> String {
     format!("{}.{}", position.at.timestamp_micros(), position.job)
 }
 
-fn place(word: &str) -> anyhow::Result<JobCursor> {
+fn parse_cursor(word: &str) -> anyhow::Result<JobCursor> {
     let read = || {
         let (micros, id) = word.split_once('.')?;
         let at = Timestamp::from_timestamp_micros(micros.parse().ok()?).filter(|at| is_told(*at))?;

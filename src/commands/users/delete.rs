@@ -19,7 +19,7 @@ use crate::commands::{
 /// The user to delete, the operator and the reason.
 #[derive(Args, Debug)]
 pub(super) struct Delete {
-    /// The user.
+    /// Id of the user.
     id: String,
     #[command(flatten)]
     cause: Cause,

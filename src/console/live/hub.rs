@@ -127,7 +127,7 @@ impl<T: Clone + Eq + Hash + Send + Sync + 'static> Hub<T> {
         let (mut under_way, mut rests) = (FuturesUnordered::new(), Rests::new());
         loop {
             for topic in self.due(&mut rests, ABREAST - under_way.len()) {
-                under_way.push(self.look_at(topic));
+                under_way.push(self.read_topic(topic));
             }
             let rested = rests.values().flatten().min().copied();
             tokio::select! {
@@ -151,7 +151,7 @@ impl<T: Clone + Eq + Hash + Send + Sync + 'static> Hub<T> {
     }
 
     /// One read, sent to all listeners. Returns how long to leave the topic alone.
-    async fn look_at(&self, topic: T) -> (T, Duration) {
+    async fn read_topic(&self, topic: T) -> (T, Duration) {
         let number = self.begun.fetch_add(1, Ordering::SeqCst) + 1;
         let seen = self.seen(topic.clone()).await;
         let rest = if seen == Err(Lost::Away) { LONG_REST } else { REST };

@@ -23,9 +23,9 @@ use worker::{DeliveredRuns, Settings};
 use crate::{
     drain,
     figures::{Round, measured, of},
-    setup::{Setup, WIDTH},
     http::Client,
     idle,
+    setup::{Setup, WIDTH},
 };
 
 const JOBS: usize = 10_000;

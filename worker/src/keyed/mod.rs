@@ -4,9 +4,9 @@
 //! only that it requires keys: between runs it is parked, whatever waits here. So a process that ends takes
 //! nothing with it but the keys, and the user brings them again.
 
-mod holder;
-mod room;
-mod ticket;
+mod permit;
+mod queue;
+mod session;
 
 use std::sync::Arc;
 
@@ -24,9 +24,9 @@ use crate::heartbeat::{Holdings, beat};
 use crate::metrics::Metrics;
 use crate::settings::Settings;
 
-use holder::{Holder, Start};
-use room::{Room, Waiting};
-use ticket::Tickets;
+use permit::Tickets;
+use queue::{Room, Waiting};
+use session::{Holder, Start};
 
 /// Runs with keys at once in one process.
 const SLOTS: usize = 4;
@@ -200,7 +200,7 @@ mod tests {
         let began = Instant::now();
         bring(&runs).await;
         until_nobody_waits(&runs).await;
-        assert!(began.elapsed() <= ticket::KEYS_LIVE);
+        assert!(began.elapsed() <= permit::KEYS_LIVE);
         assert!(runs.house.tickets.is_empty());
     }
 
@@ -208,12 +208,12 @@ mod tests {
     async fn newer_keys_wait_for_a_slot_through_an_hour_of_their_own() {
         let (runs, _slots) = full();
         bring(&runs).await;
-        tokio::time::sleep(ticket::KEYS_LIVE / 2).await;
+        tokio::time::sleep(permit::KEYS_LIVE / 2).await;
         let began = Instant::now();
         bring(&runs).await;
         until_nobody_waits(&runs).await;
         let waited = began.elapsed();
-        assert!(ticket::KEYS_LIVE / 2 < waited && waited <= ticket::KEYS_LIVE, "{waited:?}");
+        assert!(permit::KEYS_LIVE / 2 < waited && waited <= permit::KEYS_LIVE, "{waited:?}");
         assert!(runs.house.tickets.is_empty());
     }
 

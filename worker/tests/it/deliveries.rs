@@ -72,7 +72,7 @@ async fn a_completion_is_told_signed_and_retried_under_the_same_id() {
 #[tokio::test]
 async fn a_repeated_try_says_what_the_first_one_said() {
     let bench = Bench::new().await;
-    let mut receiver = Receiver::holding(&[StatusCode::INTERNAL_SERVER_ERROR]).await;
+    let mut receiver = Receiver::gated(&[StatusCode::INTERNAL_SERVER_ERROR]).await;
     endpoint(&bench, "e1", &receiver.url).await;
     let working = hurried(&bench);
     let (conversation, _) = bench.admit("c1").await;

@@ -44,7 +44,7 @@ impl Receiver {
     }
 
     /// Takes every call, and answers with `answers`, then with 204, when it is woken.
-    pub(crate) async fn holding(answers: &[StatusCode]) -> Self {
+    pub(crate) async fn gated(answers: &[StatusCode]) -> Self {
         Self::start(answers, 0).await
     }
 

@@ -48,9 +48,9 @@ fn conversation() -> Value {
             "geolocation": reference("Geolocation"),
             "apps_results": {
                 "type": "array", "items": reference("AppResult"),
-                "description": "What its owner's apps made of it (`apps` of `PATCH /v1/users/me`); absent when none did.",
+                "description": "Results of the user's apps (`apps` of `PATCH /v1/users/me`); absent without any.",
             },
-            "status": one_of("How far it is.", STATUSES),
+            "status": one_of("The status.", STATUSES),
             "discarded": truth("Hidden from the list: judged not worth keeping, set by its owner, or failed."),
             "starred": truth("Marked by its owner."),
             "visibility": one_of("Who may see it; always `private` so far.", ["private", "shared", "public"]),
@@ -67,7 +67,7 @@ fn photo() -> Value {
             "id": text("The id that the client gave it."),
             "base64": text("JPEG or PNG, base64."),
             "description": text("What is on it; absent until a model has said so."),
-            "created_at": time("When it came."),
+            "created_at": time("When it arrived."),
             "discarded": truth("Not worth keeping."),
         }),
         &["description"],
@@ -80,8 +80,8 @@ fn structured() -> Value {
         json!({
             "title": text("A title; empty until it is processed."),
             "overview": text("A summary."),
-            "emoji": text("One that fits."),
-            "category": one_of("What it is about.", Category::ALL.iter().map(|category| category.as_str())),
+            "emoji": text("A fitting emoji."),
+            "category": one_of("The category.", Category::ALL.iter().map(|category| category.as_str())),
             "action_items": list_of("HeardItem"),
             "events": list_of("Event"),
         }),
@@ -93,7 +93,7 @@ fn heard_item() -> Value {
     object(
         "An action item as a conversation shows it; `GET /v1/dev/user/action-items` gives it with its id.",
         json!({
-            "description": text("What is to be done."),
+            "description": text("The task."),
             "completed": truth("Whether it is done."),
             "created_at": time("When it was made."),
             "updated_at": time("When it last changed."),
@@ -106,10 +106,10 @@ fn heard_item() -> Value {
 
 fn event() -> Value {
     object(
-        "Something that was arranged.",
+        "An event.",
         json!({
-            "title": text("What."),
-            "description": text("More of it; may be empty."),
+            "title": text("The title."),
+            "description": text("A longer description; may be empty."),
             "start": time("When it begins."),
             "duration": count("Minutes."),
             "created": truth("Whether it is in a calendar; always false so far."),
@@ -120,12 +120,12 @@ fn event() -> Value {
 
 fn segment() -> Value {
     object(
-        "A stretch of speech.",
+        "A segment of speech.",
         json!({
             "id": text("Its id, when it was sent with one."),
             "text": text("What was said."),
             "speaker_id": { "type": "integer", "description": "The speaker's number." },
-            "speaker_name": text("The person's own name, a known person's, or `Speaker N`."),
+            "speaker_name": text("The user's name, a known person's name, or `Speaker N`."),
             "start": number("Seconds from the beginning."),
             "end": number("Seconds from the beginning."),
         }),
@@ -139,7 +139,7 @@ fn geolocation() -> Value {
         json!({
             "latitude": number("Degrees, −90 to 90."),
             "longitude": number("Degrees, −180 to 180."),
-            "address": text("In words."),
+            "address": text("The address in words."),
             "google_place_id": text("An id of that kind."),
             "location_type": text("Such as `premise` or `approximate`."),
         }),
@@ -161,7 +161,7 @@ fn app_result() -> Value {
 fn created() -> Value {
     let statuses = STATUSES.into_iter().chain(["deleted"]);
     object(
-        "What became of a create.",
+        "The state of a created conversation.",
         json!({
             "id": text("The conversation's id."),
             "status": one_of("`processing` when it takes longer than the request waits; `deleted` for a repeat of one \
@@ -174,10 +174,10 @@ fn created() -> Value {
 
 fn appended() -> Value {
     object(
-        "What a conversation holds after an append.",
+        "The conversation's size after an append.",
         json!({
             "id": text("The conversation's id."),
-            "status": one_of("`in_progress`; in the answer to a late repeat, what it is by then.", STATUSES),
+            "status": one_of("`in_progress`; in the answer to a late repeat, the present status.", STATUSES),
             "segment_count": count("How many segments it holds now."),
         }),
         &[],

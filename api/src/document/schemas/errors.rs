@@ -9,9 +9,9 @@ pub(super) fn schemas() -> Value {
     let place =
         json!({ "type": "array", "items": { "anyOf": [{ "type": "string" }, { "type": "integer" }] } });
     json!({
-        "Problem": object("A refusal in one sentence.", json!({ "detail": text("The sentence.") }), &[]),
+        "Problem": object("The error in one sentence.", json!({ "detail": text("The sentence.") }), &[]),
         "HTTPValidationError": object(
-            "Every failing field, as FastAPI tells it; what was sent is not echoed.",
+            "Every failing field, in FastAPI's form; the input is not echoed.",
             json!({ "detail": list_of("ValidationError") }),
             &[],
         ),
@@ -20,7 +20,7 @@ pub(super) fn schemas() -> Value {
             json!({
                 "type": text("The kind of fault, such as `missing` or `string_too_long`."),
                 "loc": place,
-                "msg": text("The fault in words."),
+                "msg": text("The error in words."),
                 "ctx": { "type": "object", "description": "The numbers or names that say what would be right." },
             }),
             &["ctx"],

@@ -24,13 +24,13 @@ fn job() -> Value {
     object(
         "The job that finalizes the newest revision of a conversation. It holds no word of what was said.",
         json!({
-            "job_id": text("The same for the same person, conversation and revision."),
-            "status": one_of("Where it stands.", ["queued", "leased", "completed", "dead_letter", "blocked_byok"]),
-            "terminal": truth("It is over: completed or dead_letter."),
-            "retryable": truth("It will be tried (again): queued."),
-            "attempt_count": count("Runs that were begun and not given back."),
+            "job_id": text("The same for the same user, conversation and revision."),
+            "status": one_of("The status.", ["queued", "leased", "completed", "dead_letter", "blocked_byok"]),
+            "terminal": truth("Whether it is finished: completed or dead_letter."),
+            "retryable": truth("Whether another run will follow: `queued`."),
+            "attempt_count": count("Runs begun and not released."),
             "task_retry_count": count("Runs that failed or crashed so far."),
-            "dispatch_generation": { "type": "integer", "minimum": 1, "description": "Counts its dispatches." },
+            "dispatch_generation": { "type": "integer", "minimum": 1, "description": "The number of its dispatch." },
             "failure_code": text_or_null("Why it last failed; a page on each code is in the service's documents."),
             "outcome": {
                 "type": ["string", "null"], "enum": ["kept", "discarded", "withdrawn", null],

@@ -12,17 +12,17 @@ pub(super) fn schemas() -> Value {
 
 fn goal() -> Value {
     object(
-        "Something that is strived for.",
+        "A goal.",
         json!({
             "id": text("Its id, `goal_…`."),
             "title": text("What it is, 1–500 characters."),
-            "goal_type": one_of("How it is measured; `boolean` uses 0 and 1.", GoalType::ALL.iter().map(|kind| kind.as_str())),
-            "target_value": number("When it is reached."),
-            "current_value": number("Where it stands."),
+            "goal_type": one_of("The kind of goal; `boolean` uses 0 and 1.", GoalType::ALL.iter().map(|kind| kind.as_str())),
+            "target_value": number("The target."),
+            "current_value": number("The current value."),
             "min_value": number("The lower end of the scale."),
             "max_value": number("The upper end of the scale."),
-            "unit": text_or_null("What is counted."),
-            "is_active": truth("At most three of a person's goals are."),
+            "unit": text_or_null("The unit."),
+            "is_active": truth("At most three goals of a user are active."),
             "created_at": time("When it was made."),
             "updated_at": time("When it last changed."),
         }),
@@ -32,7 +32,7 @@ fn goal() -> Value {
 
 fn point() -> Value {
     object(
-        "Where a goal stood on a day.",
+        "The goal's value on a day.",
         json!({
             "date": { "type": "string", "format": "date", "description": "The UTC day." },
             "value": number("The last value of that day."),

@@ -21,10 +21,10 @@ pub(super) fn schemas() -> Value {
 
 fn profile() -> Value {
     object(
-        "A person's own settings.",
+        "The user's settings.",
         json!({
             "id": text("The person's id."),
-            "name": text_or_null("What speakers' names say for them."),
+            "name": text_or_null("The user's name as a speaker."),
             "time_zone": text("An IANA time zone: due dates are resolved in it."),
             "language": text("A language code."),
             "requires_byok": truth("Their conversations are processed with their own model key only."),
@@ -32,7 +32,7 @@ fn profile() -> Value {
                 "type": "array", "items": one_of("A summarization app.", APPS),
                 "description": "Summarization apps that are on.",
             },
-            "created_at": time("Since when they are here."),
+            "created_at": time("When the user was created."),
         }),
         &[],
     )
@@ -53,14 +53,14 @@ fn person() -> Value {
 
 fn subscription() -> Value {
     object(
-        "Where a person is reminded of action items.",
+        "Where the user gets reminders of action items.",
         json!({
             "id": text("Its id."),
             "kind": one_of("A browser or a webhook.", ["webpush", "webhook"]),
             "endpoint": text("Of a browser's: its push service's address."),
             "url": text("Of a webhook: where to post."),
-            "failing_since": time_or_null("Since when nothing got through."),
-            "last_success_at": time_or_null("The last that did."),
+            "failing_since": time_or_null("Since when deliveries fail."),
+            "last_success_at": time_or_null("The last successful delivery."),
             "created_at": time("When it was made."),
         }),
         &["endpoint", "url"],

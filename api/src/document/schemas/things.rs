@@ -13,13 +13,13 @@ pub(super) fn schemas() -> Value {
         "Folder": folder(),
         "MadeActionItems": made("ActionItem", "action_items"),
         "MadeMemories": made("Memory", "memories"),
-        "Success": object("It is done.", json!({ "success": truth("Always true.") }), &[]),
+        "Success": object("Done.", json!({ "success": truth("Always true.") }), &[]),
     })
 }
 
 fn action_item() -> Value {
     object(
-        "Something to be done.",
+        "An action item.",
         json!({
             "id": text("Its id."),
             "description": text("What is to be done, 1–500 characters."),
@@ -28,7 +28,7 @@ fn action_item() -> Value {
             "updated_at": time("When it last changed."),
             "due_at": time_or_null("When it is due."),
             "completed_at": time_or_null("When it was done."),
-            "conversation_id": text_or_null("The conversation it was heard in; null for one that a person made."),
+            "conversation_id": text_or_null("The conversation it was extracted from; null if the user created it."),
         }),
         &[],
     )
@@ -36,24 +36,24 @@ fn action_item() -> Value {
 
 fn memory() -> Value {
     object(
-        "A fact about the person.",
+        "A fact about the user.",
         json!({
             "id": text("Its id."),
             "content": text("The fact, 1–500 characters."),
             "category": one_of("Its kind.", MemoryCategory::ALL.iter().map(|category| category.as_str())),
             "visibility": one_of("Who may see it.", ["public", "private"]),
-            "tags": { "type": "array", "items": { "type": "string" }, "description": "Words of the person's own." },
+            "tags": { "type": "array", "items": { "type": "string" }, "description": "Tags of the user's choice." },
             "created_at": time("When it was made."),
             "updated_at": time("When it last changed."),
-            "manually_added": truth("Written by the person, and not heard."),
-            "reviewed": truth("True for one that the person wrote, false for one that was heard."),
+            "manually_added": truth("Created by the user, not extracted."),
+            "reviewed": truth("True if the user created it, false if it was extracted."),
             "user_review": {
                 "type": ["boolean", "null"],
-                "description": "True for one that the person wrote, null for one that was heard.",
+                "description": "True if the user created it, null if it was extracted.",
             },
-            "edited": truth("Whether the person changed it."),
+            "edited": truth("Whether the user changed it."),
             "scoring": text_or_null("A rank among memories; always null so far."),
-            "conversation_id": text_or_null("The conversation it was heard in."),
+            "conversation_id": text_or_null("The conversation it was extracted from."),
         }),
         &[],
     )
@@ -61,16 +61,16 @@ fn memory() -> Value {
 
 fn folder() -> Value {
     object(
-        "A place for conversations.",
+        "A folder for conversations.",
         json!({
             "id": text("Its id, for the filter `folder_id`."),
             "name": text("Its name, 1–100 characters."),
-            "description": text_or_null("What belongs into it, in words: the rule of automatic filing."),
+            "description": text_or_null("The rule, in words, by which conversations are filed here."),
             "color": text("Such as `#6B7280`."),
             "icon": text("A name or an emoji."),
             "order": { "type": "integer", "description": "Its place among folders." },
             "is_default": truth("Whether clients offer it first; always false so far."),
-            "is_system": truth("It came with the account."),
+            "is_system": truth("It exists for every user."),
             "conversation_count": count("How many conversations are in it."),
             "created_at": time("When it was made."),
             "updated_at": time("When it last changed."),
@@ -81,7 +81,7 @@ fn folder() -> Value {
 
 fn made(name: &'static str, field: &'static str) -> Value {
     object(
-        "What a batch made: all of it.",
+        "Everything the batch created.",
         json!({ field: list_of(name), "created_count": count("How many.") }),
         &[],
     )

@@ -10,7 +10,7 @@ pub(super) fn schemas() -> Value {
     json!({
         "WebhookEvent": one_of("The events that an endpoint can subscribe to.", EventKind::ALL.map(EventKind::as_str)),
         "Webhook": endpoint("Where events are posted.", false),
-        "NewlyMadeWebhook": endpoint("An endpoint that was just made.", true),
+        "NewlyMadeWebhook": endpoint("A new endpoint.", true),
         "Delivery": delivery(),
         "Recovered": object("What a recovery sends again.", json!({ "recovered": count("How many deliveries.") }), &[]),
         "Thin": thin(),
@@ -31,9 +31,9 @@ fn endpoint(words: &str, with_secret: bool) -> Value {
         "enabled": truth("Whether it receives events."),
         "disabled_reason": {
             "type": ["string", "null"], "enum": ["by_owner", "gone", "failing", null],
-            "description": "Why it is not: by its owner, it answered 410, or five days of nothing but failures.",
+            "description": "Why it is disabled: by its owner, it answered 410, or five days of nothing but failures.",
         },
-        "failing_since": time_or_null("Since when nothing got through."),
+        "failing_since": time_or_null("Since when deliveries fail."),
         "last_success_at": time_or_null("The last 2xx."),
         "created_at": time("When it was made."),
         "updated_at": time("When it last changed."),
@@ -52,14 +52,14 @@ fn delivery() -> Value {
         json!({
             "id": text("Its id: `webhook-id` of every try."),
             "event": text("The event; `webhook.test` for a test."),
-            "conversation_id": text_or_null("What it is about."),
-            "status": one_of("Where it stands.", ["pending", "sending", "delivered", "exhausted", "cancelled"]),
-            "tries": count("How often it was tried."),
+            "conversation_id": text_or_null("The conversation of the event."),
+            "status": one_of("The status.", ["pending", "sending", "delivered", "exhausted", "cancelled"]),
+            "tries": count("Number of tries."),
             "last_status": { "type": ["integer", "null"], "description": "The status of the last answer." },
-            "last_error": text_or_null("Why the last try failed, as a word of ours."),
+            "last_error": text_or_null("Why the last try failed: an error code."),
             "next_at": time_or_null("When it is tried next."),
             "created_at": time("When it was written."),
-            "finished_at": time_or_null("When it was over."),
+            "finished_at": time_or_null("When it ended."),
         }),
         &[],
     )
@@ -81,7 +81,7 @@ fn thin() -> Value {
 
 fn thin_made() -> Value {
     object(
-        "The id of what a person made, without a word of it.",
+        "The id of what a user created, without its text.",
         json!({
             "action_item_id": text("The item, of `action_item.created`."),
             "memory_id": text("The memory, of `memory.created`."),

@@ -14,7 +14,7 @@ const TAG: &str = "Action items";
 const ALL: &str = "/v1/dev/user/action-items";
 const ONE: &str = "/v1/dev/user/action-items/{action_item_id}";
 
-const DESCRIPTION: &str = "What is to be done.";
+const DESCRIPTION: &str = "The task.";
 const COMPLETED: &str = "Whether it is done.";
 const DUE: &str =
     "When it is due, with a zone. A push notification goes out now, and again when the time has come.";
@@ -31,10 +31,10 @@ fn list() -> Operation {
     let query = Described::new(
         Drawing::of(action_items::read_filter),
         &[
-            ("limit", "At most this many.", "100"),
-            ("offset", "Skip this many.", "0"),
-            ("completed", "Only done ones, or only others; without it, all.", ""),
-            ("conversation_id", "Heard in this conversation.", ""),
+            ("limit", "Maximum number of results.", "100"),
+            ("offset", "Number of results to skip.", "0"),
+            ("completed", "Only completed, or only open ones; all by default.", ""),
+            ("conversation_id", "Extracted from this conversation.", ""),
             ("start_date", "Created at or after this moment; of a date, its whole UTC day.", ""),
             ("end_date", "Created at or before this moment; of a date, its whole UTC day.", ""),
         ],
@@ -89,7 +89,7 @@ fn change() -> Operation {
         Drawing::of(action_items::read_change),
         &[
             ("description", DESCRIPTION, ""),
-            ("completed", "`true` notes when it was done, `false` clears that.", ""),
+            ("completed", "`true` sets `completed_at`, `false` clears it.", ""),
             ("due_at", "When it is due, with a zone; null clears it. A change is pushed.", ""),
         ],
     );

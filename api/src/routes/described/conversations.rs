@@ -26,14 +26,14 @@ fn list() -> Operation {
     let query = Described::new(
         Drawing::of(conversations::read_filter),
         &[
-            ("limit", "At most this many.", "25"),
-            ("offset", "Skip this many.", "0"),
+            ("limit", "Maximum number of results.", "25"),
+            ("offset", "Number of results to skip.", "0"),
             ("start_date", "Created at or after this moment; of a date, its whole UTC day.", ""),
             ("end_date", "Created at or before this moment; of a date, its whole UTC day.", ""),
             TRANSCRIPT,
             ("categories", "Any of these categories, separated by commas.", ""),
             ("folder_id", "Filed in this folder.", ""),
-            ("starred", "Only starred ones, or only others; without it, all.", ""),
+            ("starred", "Only starred, or only other ones; all by default.", ""),
         ],
     );
     Operation::new("get", "/v1/dev/user/conversations", "list_conversations", TAG, "List")
@@ -45,7 +45,7 @@ fn list() -> Operation {
 
 fn one() -> Operation {
     Operation::new("get", ONE, "get_conversation", TAG, "Read one")
-        .says("Whatever its status, discarded ones too.")
+        .says("Conversations of every status, discarded ones too.")
         .needs(Scope::ConversationsRead)
         .conditional()
         .query(Described::new(Drawing::of(conversations::read_depth), &[TRANSCRIPT, PHOTOS]))
@@ -57,7 +57,7 @@ fn change() -> Operation {
     let fields = Described::new(
         Drawing::of(conversations::read_change),
         &[
-            ("title", "A title of the person's own; processing leaves it.", ""),
+            ("title", "A title set by the user; processing keeps it.", ""),
             ("discarded", "`true` hides it from the list.", ""),
             ("starred", "Marks it.", ""),
             ("folder_id", "Files it; null takes it out of its folder.", ""),

@@ -33,7 +33,7 @@ const TEXT: &[Note] = &[
     ("geolocation", "Where it took place.", ""),
     ("geolocation.latitude", "Degrees.", ""),
     ("geolocation.longitude", "Degrees.", ""),
-    ("geolocation.address", "In words.", ""),
+    ("geolocation.address", "The address in words.", ""),
     ("geolocation.google_place_id", "An id of that kind.", ""),
     ("geolocation.location_type", "Such as `premise`, `street_address` or `approximate`.", ""),
 ];
@@ -52,7 +52,7 @@ const SEGMENTS: &[Note] = &[
         "\"SPEAKER_00\"",
     ),
     ("transcript_segments.speaker_id", "The speaker's number. Without it: the `n` of the label.", ""),
-    ("transcript_segments.is_user", "The person themselves speaks.", "false"),
+    ("transcript_segments.is_user", "The user speaks.", "false"),
     ("transcript_segments.person_id", "A person whom they know.", ""),
     (
         "transcript_segments.id",
@@ -132,7 +132,7 @@ fn from_segments(id: &ConversationId, settings: &Settings) -> Operation {
 
 fn created() -> Answer {
     let pointer = "/id";
-    Answer::one("Created", "It is stored, and processed or on its way.", examples::created())
+    Answer::one("Created", "Stored, and processed or being processed.", examples::created())
         .leads_to("get_conversation", "conversation_id", pointer)
         .leads_to("update_conversation", "conversation_id", pointer)
         .leads_to("append_segments", "conversation_id", pointer)
@@ -159,7 +159,7 @@ fn append() -> Operation {
     .needs(Scope::ConversationsWrite)
     .creates()
     .body("MoreSegments", Described::new(Drawing::of(segments::list), SEGMENTS).not_blank(SPOKEN), example)
-    .answers(Answer::one("Appended", "They are stored.", appended))
+    .answers(Answer::one("Appended", "Stored.", appended))
     .not_found("Conversation")
     .conflict("Conversation is no longer in progress")
 }

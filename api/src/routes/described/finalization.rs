@@ -59,10 +59,10 @@ fn context() -> Described {
                 "",
             ),
             ("calendar_meeting_context.title", "Its title.", ""),
-            ("calendar_meeting_context.start_time", "When it was to begin.", ""),
-            ("calendar_meeting_context.duration_minutes", "How long it was to be.", ""),
+            ("calendar_meeting_context.start_time", "Planned start.", ""),
+            ("calendar_meeting_context.duration_minutes", "Planned length, in minutes.", ""),
             ("calendar_meeting_context.platform", "Where it was held.", ""),
-            ("calendar_meeting_context.participants", "Who was to be there.", ""),
+            ("calendar_meeting_context.participants", "Participants.", ""),
             ("calendar_meeting_context.participants.name", "A name.", ""),
             ("calendar_meeting_context.participants.email", "An address.", ""),
             ("calendar_meeting_context.notes", "Its agenda.", ""),
@@ -77,7 +77,8 @@ fn poll() -> Operation {
         .needs(Scope::ConversationsRead)
         .conditional()
         .answers(
-            Answer::one("FinalizationJob", "Where it stands.", examples::job()).with_header("Retry-After"),
+            Answer::one("FinalizationJob", "The state of the job.", examples::job())
+                .with_header("Retry-After"),
         )
         .not_found("Conversation finalization job")
 }
@@ -98,7 +99,7 @@ fn in_progress() -> Operation {
     .needs(Scope::ConversationsWrite)
     .takes_keys()
     .optional_body("Finalize", context(), json!({}))
-    .answers(Answer::one("Finalizing", "It is admitted.", answer).with_header("Location"))
+    .answers(Answer::one("Finalizing", "Admitted.", answer).with_header("Location"))
     .not_found("Conversation in progress")
 }
 

@@ -30,8 +30,8 @@ fn list() -> Operation {
     let query = Described::new(
         Drawing::of(goals::read_filter),
         &[
-            ("limit", "At most this many.", "10"),
-            ("offset", "Skip this many.", "0"),
+            ("limit", "Maximum number of results.", "10"),
+            ("offset", "Number of results to skip.", "0"),
             ("include_inactive", "With those that are not active any more.", "false"),
         ],
     );
@@ -49,22 +49,22 @@ fn create() -> Operation {
             ("title", "What it is.", ""),
             (
                 "goal_type",
-                "How it is measured; the target and the value of a `boolean` are 0 or 1.",
+                "The kind of goal; the target and the value of a `boolean` are 0 or 1.",
                 "\"scale\"",
             ),
-            ("target_value", "When it is reached; it may lie beyond the scale.", ""),
-            ("current_value", "Where it stands; it may lie beyond the scale.", "0"),
+            ("target_value", "The target; it may lie beyond the scale.", ""),
+            ("current_value", "The current value; it may lie beyond the scale.", "0"),
             ("min_value", "The lower end of the scale, not above the upper one; 0 of a `boolean`.", "0"),
             (
                 "max_value",
                 "The upper end of the scale: 10 unless said otherwise. 1 of a `boolean`, for which a 10 is taken as 1.",
                 "",
             ),
-            ("unit", "What is counted.", ""),
+            ("unit", "The unit.", ""),
         ],
     );
     Operation::new("post", ALL, "create_goal", TAG, "Create")
-        .says("It is active. Three goals are active at most: a fourth one deactivates the oldest.")
+        .says("Created, and active. At most three goals are active: a fourth one deactivates the oldest.")
         .needs(Scope::GoalsWrite)
         .creates()
         .body(
@@ -97,13 +97,13 @@ fn change() -> Operation {
             ("title", "What it is.", ""),
             (
                 "goal_type",
-                "How it is measured. A `boolean` needs a target and a value of 0 or 1, and gets the ends 0 and 1.",
+                "The kind of goal. A `boolean` needs a target and a value of 0 or 1, and gets the ends 0 and 1.",
                 "",
             ),
-            ("target_value", "When it is reached; 0 or 1 of a `boolean`.", ""),
+            ("target_value", "The target; 0 or 1 of a `boolean`.", ""),
             ("min_value", "The lower end of the scale, not above the upper one; 0 of a `boolean`.", ""),
             ("max_value", "The upper end of the scale, not below the lower one; 1 of a `boolean`.", ""),
-            ("unit", "What is counted; null for nothing.", ""),
+            ("unit", "The unit; null for none.", ""),
             ("is_active", "`true` deactivates the oldest of three others.", ""),
         ],
     );
@@ -133,7 +133,7 @@ fn progress() -> Operation {
 }
 
 fn history() -> Operation {
-    let query = Described::new(Drawing::of(goals::read_days), &[("days", "How far back.", "30")]);
+    let query = Described::new(Drawing::of(goals::read_days), &[("days", "Days of history.", "30")]);
     Operation::new("get", "/v1/dev/user/goals/{goal_id}/history", "get_goal_history", TAG, "Its history")
         .says("A value for each day on which it was set, newest first.")
         .needs(Scope::GoalsRead)

@@ -19,13 +19,13 @@ pub(super) fn operations() -> Vec<Operation> {
 
 fn own() -> Operation {
     Operation::new("get", "/v1/dev/key", "get_own_key", TAG, "The key that asks")
-        .says("Every key may know what it is.")
+        .says("Any key may call it.")
         .answers(Answer::one("Key", "The key.", examples::key()))
 }
 
 fn list() -> Operation {
     Operation::new("get", "/v1/dev/keys", "list_keys", TAG, "List")
-        .says("All keys of the person, newest first.")
+        .says("All keys of the user, newest first.")
         .needs(Scope::KeysRead)
         .answers(Answer::all("Key", examples::key()))
 }
@@ -57,7 +57,7 @@ fn create() -> Operation {
             fields,
             json!({ "name": "laptop", "scopes": ["conversations:read", "conversations:write"] }),
         )
-        .answers(Answer::one("NewlyMadeKey", "It works from now on.", made).leads_to(
+        .answers(Answer::one("NewlyMadeKey", "The key works from now on.", made).leads_to(
             "revoke_key",
             "key_id",
             "/id",
@@ -69,6 +69,6 @@ fn revoke() -> Operation {
     Operation::new("delete", "/v1/dev/keys/{key_id}", "revoke_key", TAG, "Revoke")
         .says("At once.")
         .needs(Scope::KeysWrite)
-        .answers(Answer::bare(204, "It is no key any more."))
+        .answers(Answer::bare(204, "Revoked."))
         .not_found("Key")
 }

@@ -45,7 +45,7 @@ fn web_listen(settings: &Settings) -> Operation {
 }
 
 fn no_upgrade() -> Answer {
-    Answer::refusal(426, "The request is no WebSocket's.", "This address takes WebSocket connections only")
+    Answer::refusal(426, "Not a WebSocket request.", "This address takes WebSocket connections only")
 }
 
 fn parameters(settings: &Settings) -> Described {

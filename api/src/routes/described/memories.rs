@@ -16,7 +16,7 @@ const ONE: &str = "/v1/dev/user/memories/{memory_id}";
 
 const CONTENT: &str = "The fact.";
 const CATEGORY: &str = "Its kind; found by itself when it is left out.";
-const TAGS: &str = "Words of the person's own.";
+const TAGS: &str = "Tags of the user's choice.";
 
 const NEW: &[Note] = &[
     ("content", CONTENT, ""),
@@ -34,8 +34,8 @@ fn list() -> Operation {
     let query = Described::new(
         Drawing::of(memories::read_filter),
         &[
-            ("limit", "At most this many.", "25"),
-            ("offset", "Skip this many.", "0"),
+            ("limit", "Maximum number of results.", "25"),
+            ("offset", "Number of results to skip.", "0"),
             ("categories", "Any of these categories, separated by commas.", ""),
         ],
     );

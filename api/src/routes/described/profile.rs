@@ -33,12 +33,12 @@ fn change() -> Operation {
     let fields = Described::new(
         Drawing::of(me::read_change),
         &[
-            ("name", "What speakers' names say for them; null takes it away.", ""),
+            ("name", "The user's name as a speaker; null removes it.", ""),
             ("time_zone", "An IANA time zone, such as `Europe/Berlin`.", ""),
             ("language", "A language code: that of conversations that come without one.", ""),
             (
                 "requires_byok",
-                "Process conversations with the person's own model key only. `true` parks what is queued.",
+                "Process conversations with the user's own model key only. `true` parks queued jobs.",
                 "",
             ),
             ("apps", "Summarization apps that are to be on.", ""),
@@ -54,7 +54,7 @@ fn change() -> Operation {
 fn list_people() -> Operation {
     let query = Described::new(
         Drawing::of(people::read_page),
-        &[("limit", "At most this many.", "100"), ("offset", "Skip this many.", "0")],
+        &[("limit", "Maximum number of results.", "100"), ("offset", "Number of results to skip.", "0")],
     );
     Operation::new("get", PEOPLE, "list_people", TAG, "List known people")
         .says("Newest first. Their names are those of speakers.")
@@ -73,7 +73,7 @@ fn add_person() -> Operation {
         .creates()
         .body("NewPerson", named(), json!({ "name": "Helena" }))
         .answers(
-            Answer::one("Person", "They are known.", examples::person())
+            Answer::one("Person", "The people, by name.", examples::person())
                 .leads_to("get_person", "person_id", "/id")
                 .leads_to("update_person", "person_id", "/id")
                 .leads_to("delete_person", "person_id", "/id"),
@@ -99,7 +99,7 @@ fn rename_person() -> Operation {
 
 fn delete_person() -> Operation {
     Operation::new("delete", PERSON, "delete_person", TAG, "Forget a person")
-        .says("What they said stays, under `Speaker N`.")
+        .says("Their segments stay, as `Speaker N`.")
         .needs(Scope::ProfileWrite)
         .answers(Answer::gone())
         .not_found("Person")
@@ -150,7 +150,7 @@ fn subscribe() -> Operation {
         .creates()
         .body("NewPushSubscription", fields, json!({ "kind": "webhook", "url": "https://example.com/remind" }))
         .answers(
-            Answer::one("PushSubscription", "It is reminded from now on.", examples::subscription())
+            Answer::one("PushSubscription", "It receives reminders from now on.", examples::subscription())
                 .leads_to("delete_push_subscription", "subscription_id", "/id"),
         )
         .conflict("There are 20 push subscriptions already")

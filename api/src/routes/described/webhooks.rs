@@ -112,14 +112,14 @@ fn test() -> Operation {
         .says("Writes a `webhook.test` event, which is delivered like any other.")
         .needs(Scope::WebhooksWrite)
         .creates()
-        .answers(Answer::one("Delivery", "It is on its way.", examples::delivery()))
+        .answers(Answer::one("Delivery", "Being delivered.", examples::delivery()))
         .not_found("Webhook")
 }
 
 fn list_deliveries() -> Operation {
     let query = Described::new(
         Drawing::of(deliveries::read_page),
-        &[("limit", "At most this many.", "25"), ("offset", "Skip this many.", "0")],
+        &[("limit", "Maximum number of results.", "25"), ("offset", "Number of results to skip.", "0")],
     );
     Operation::new(
         "get",
@@ -145,7 +145,7 @@ fn redeliver() -> Operation {
     )
     .says("A finished delivery, under its own id.")
     .needs(Scope::WebhooksWrite)
-    .answers(Answer::one("Delivery", "It is on its way again.", examples::delivery()))
+    .answers(Answer::one("Delivery", "Being delivered again.", examples::delivery()))
     .not_found("Webhook")
     .not_found("Delivery")
     .conflict("Delivery is still under way")
@@ -154,7 +154,7 @@ fn redeliver() -> Operation {
 fn recover() -> Operation {
     let fields = Described::new(
         Drawing::of(deliveries::read_since),
-        &[("since", "Everything from this moment on that was given up.", "")],
+        &[("since", "Send what was given up since this moment.", "")],
     );
     Operation::new("post", "/v1/dev/user/webhooks/{endpoint_id}/recover", "recover_webhook", TAG, "Recover")
         .says(
@@ -163,7 +163,7 @@ fn recover() -> Operation {
         )
         .needs(Scope::WebhooksWrite)
         .body("Recovery", fields, json!({ "since": "2026-11-20T00:00:00Z" }))
-        .answers(Answer::one("Recovered", "They are on their way again.", json!({ "recovered": 3 })))
+        .answers(Answer::one("Recovered", "Being delivered again.", json!({ "recovered": 3 })))
         .not_found("Webhook")
 }
 

@@ -75,7 +75,7 @@ impl Next {
     }
 
     /// "Next: pay the rent by 3 December; call Tom (Ada)."
-    fn told(&self) -> Vec<String> {
+    fn stated(&self) -> Vec<String> {
         let day = |moment: Timestamp| moment.with_timezone(&self.zone).format("%-d %B").to_string();
         let tasks: Vec<String> = self
             .items
@@ -129,7 +129,7 @@ pub(super) fn overview(
     let places = chosen(sentences, next, frequency, language);
     let told =
         places.into_iter().filter_map(|place| sentences.get(place)).map(|sentence| plain(&sentence.text));
-    told.chain(next.told()).collect::<Vec<_>>().join(" ")
+    told.chain(next.stated()).collect::<Vec<_>>().join(" ")
 }
 
 /// A sentence without its opening fillers, with a capital and a full stop.

@@ -39,7 +39,7 @@ mod tests {
     use super::super::tests::talk;
     use super::*;
 
-    fn told(code: &str) -> String {
+    fn notice(code: &str) -> String {
         let mut said = talk("…");
         said.language = code.to_owned();
         said_in(Language::of(&said), "Es regnet.".to_owned())
@@ -48,11 +48,11 @@ mod tests {
     #[test]
     fn a_person_is_told_in_the_language_of_the_talk_what_was_not_looked_for() {
         assert!(
-            told("de")
+            notice("de")
                 .ends_with("\n\nAufgaben, Termine und Merkenswertes wurden in dieser Sprache nicht gesucht.")
         );
-        assert!(told("es").contains("no se han buscado tareas"));
-        assert!(told("xx").ends_with(OTHERWISE));
-        assert_eq!(told("en"), "Es regnet.");
+        assert!(notice("es").contains("no se han buscado tareas"));
+        assert!(notice("xx").ends_with(OTHERWISE));
+        assert_eq!(notice("en"), "Es regnet.");
     }
 }

@@ -30,10 +30,10 @@ impl Window {
 
     /// What is left of `context` for a part of a talk beside `rest`, the tokens of everything else in the prompt.
     pub(super) fn part(&self, context: u32, rest: u32) -> u32 {
-        self.room(context, rest).max(LEAST_PART)
+        self.space(context, rest).max(LEAST_PART)
     }
 
-    fn room(&self, context: u32, rest: u32) -> u32 {
+    fn space(&self, context: u32, rest: u32) -> u32 {
         context.saturating_sub(self.output()).saturating_sub(rest)
     }
 
@@ -41,7 +41,7 @@ impl Window {
     /// made: from now on, a third less. Of many that were made with the same context, the first one says enough. One that was
     /// too long because `rest` left no room for a part says nothing.
     pub(super) fn shrink(&self, context: u32, rest: u32) {
-        if self.room(context, rest) < LEAST_PART {
+        if self.space(context, rest) < LEAST_PART {
             return;
         }
         let less = (context / 3 * 2).max(LEAST_CONTEXT.min(context));

@@ -85,7 +85,7 @@ fn talk(text: &str, started_at: Timestamp) -> Talk {
 }
 
 /// A mock and an engine that knows it to have that much context.
-async fn asked(options: Options, context_tokens: u32) -> (Mock, OpenAi) {
+async fn run(options: Options, context_tokens: u32) -> (Mock, OpenAi) {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mock = Mock::start(options).await.unwrap();
     let config = OpenAiConfig { context_tokens, ..config(&mock.base_url(), Duration::from_secs(60)) };
@@ -98,8 +98,8 @@ pub(crate) async fn rows() -> Vec<Row> {
     let mut rows = Vec::new();
     for (set, talks) in sets() {
         let [naive, single] =
-            [asked(Options::default(), 1_000_000).await, asked(Options::default(), 1_000_000).await];
-        let ours = asked(Options::default(), 16_384).await;
+            [run(Options::default(), 1_000_000).await, run(Options::default(), 1_000_000).await];
+        let ours = run(Options::default(), 16_384).await;
         for talk in &talks {
             // One after the other: the kindest to the prefix cache.
             naive.1.judge(talk).await.unwrap();
@@ -119,7 +119,7 @@ pub(crate) async fn rows() -> Vec<Row> {
 /// `latency`.
 #[allow(dead_code, reason = "the bench shows it; a test does not measure time")]
 pub(crate) async fn wall(latency: Duration) -> (Duration, Duration) {
-    let (mock, engine) = asked(Options { latency, ..Options::default() }, 16_384).await;
+    let (mock, engine) = run(Options { latency, ..Options::default() }, 16_384).await;
     let talk = sets().remove(0).1.remove(0);
     let began = tokio::time::Instant::now();
     finalize(&engine, &talk, folders(), &["minutes", "decisions"], false).await.unwrap();

@@ -33,7 +33,7 @@ fn answer(content: impl Into<Body>, kind: &'static str) -> Reply {
     ))))
 }
 
-fn made(response: Response) -> Reply {
+fn reply(response: Response) -> Reply {
     Reply::Made(Arc::new(std::sync::Mutex::new(Some(response))))
 }
 
@@ -73,7 +73,7 @@ async fn a_complaint_that_drips_is_left_at_the_deadline_too() {
         Some((Ok::<_, Infallible>(Bytes::from_static(b" ")), ()))
     });
     let complaint = (StatusCode::BAD_REQUEST, Body::from_stream(bytes)).into_response();
-    let world = World::with_timeout([made(complaint)], Duration::from_millis(400)).await;
+    let world = World::with_timeout([reply(complaint)], Duration::from_millis(400)).await;
     assert_eq!(
         world.engine.judge(&talk()).await.map_err(|failure| failure.code),
         Err(FailureCode::ModelTimeout)
@@ -91,7 +91,7 @@ async fn bytes_that_are_no_text_of_ours_are_malformed() {
     for reply in [
         answer(utf16, "application/json; charset=utf-16"),
         answer(latin, "application/json; charset=latin-1"),
-        made(zipped.into_response()),
+        reply(zipped.into_response()),
         answer("<!doctype html><title>Sign in</title>", "text/html"),
         answer("event: ping\n\ndata: {}\n\n", "text/event-stream"),
     ] {
@@ -186,7 +186,7 @@ async fn a_good_answer_is_not_lost_by_a_bill_that_makes_no_sense() {
 async fn a_redirect_to_the_metadata_of_a_cloud_is_not_followed() {
     let moved =
         (StatusCode::PERMANENT_REDIRECT, [(header::LOCATION, "http://169.254.169.254/latest/meta-data")]);
-    let world = World::new([made(moved.into_response())]).await;
+    let world = World::new([reply(moved.into_response())]).await;
     assert_eq!(
         world.engine.judge(&talk()).await.map_err(|failure| failure.code),
         Err(FailureCode::ModelRejected)

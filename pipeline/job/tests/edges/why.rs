@@ -11,23 +11,23 @@ fn healthy() -> Surroundings {
     Surroundings { living: 1, slots: 4, ..Surroundings::default() }
 }
 
-fn asked(job: &Job, around: &Surroundings, seconds: i64) -> Why {
+fn why_of(job: &Job, around: &Surroundings, seconds: i64) -> Why {
     why(job, around, at(seconds), &policy())
 }
 
 #[test]
 fn a_job_that_would_be_taken_now_has_nothing_wrong() {
-    assert_eq!(asked(&queued(), &healthy(), 1), Why::NothingWrong);
+    assert_eq!(why_of(&queued(), &healthy(), 1), Why::NothingWrong);
 }
 
 #[test]
 fn a_failure_backs_off_and_a_delayed_release_waits() {
     let code = FailureCode::ModelTimeout;
     let failed = granted(&leased(), fail(1, code), 20).job;
-    assert_eq!(asked(&failed, &healthy(), 21), Why::BackingOff { until: at(50), code: Some(code) });
+    assert_eq!(why_of(&failed, &healthy(), 21), Why::BackingOff { until: at(50), code: Some(code) });
     let released = granted(&leased(), release(1, 60), 20).job;
-    assert_eq!(asked(&released, &healthy(), 79), Why::BackingOff { until: at(80), code: None });
-    assert_eq!(asked(&released, &healthy(), 80), Why::NothingWrong);
+    assert_eq!(why_of(&released, &healthy(), 79), Why::BackingOff { until: at(80), code: None });
+    assert_eq!(why_of(&released, &healthy(), 80), Why::NothingWrong);
 }
 
 #[test]
@@ -35,41 +35,41 @@ fn what_keeps_a_slot_from_asking_is_named_in_the_order_of_its_weight() {
     let mut around =
         Surroundings { paused: Some(("olga".into(), at(5))), ahead: 3, ..Surroundings::default() };
     assert_eq!(
-        asked(&queued(), &around, 9),
+        why_of(&queued(), &around, 9),
         Why::Paused { queue: queued().queue, by: "olga".into(), since: at(5) }
     );
     around.paused = None;
     around.hand_tries = 3;
-    assert_eq!(asked(&queued(), &around, 9), Why::NotHandedOver { tries: 3 });
+    assert_eq!(why_of(&queued(), &around, 9), Why::NotHandedOver { tries: 3 });
     around.handed_at = Some(at(4));
-    assert_eq!(asked(&queued(), &around, 9), Why::InTaskQueue { since: at(4) });
+    assert_eq!(why_of(&queued(), &around, 9), Why::InTaskQueue { since: at(4) });
     (around.handed_at, around.hand_tries) = (None, 0);
-    assert_eq!(asked(&queued(), &around, 9), Why::NoWorkers);
+    assert_eq!(why_of(&queued(), &around, 9), Why::NoWorkers);
     around.slots = 4;
     around.busy = 4;
-    assert_eq!(asked(&queued(), &around, 10), Why::SlotsTaken { slots: 4, ahead: 3 });
+    assert_eq!(why_of(&queued(), &around, 10), Why::SlotsTaken { slots: 4, ahead: 3 });
     around.busy = 3;
-    assert_eq!(asked(&queued(), &around, 10), Why::Behind { ahead: 3 });
+    assert_eq!(why_of(&queued(), &around, 10), Why::Behind { ahead: 3 });
     around.ahead = 0;
-    assert_eq!(asked(&queued(), &around, 10), Why::NothingWrong);
+    assert_eq!(why_of(&queued(), &around, 10), Why::NothingWrong);
 }
 
 #[test]
 fn a_lease_runs_until_it_expires_and_then_waits_for_the_watch() {
     let worker = WorkerId("one".into());
     let seen = Surroundings { holder_seen_at: Some(at(36)), ..healthy() };
-    assert_eq!(asked(&leased(), &seen, 39), Why::Running { worker: worker.clone(), until: at(40) });
+    assert_eq!(why_of(&leased(), &seen, 39), Why::Running { worker: worker.clone(), until: at(40) });
     let around = Surroundings { holder_seen_at: Some(at(12)), ..healthy() };
     let expired =
         Why::LeaseExpired { worker, at: at(40), seen_at: Some(at(12)), next_owner: NextOwner::Worker };
-    assert_eq!(asked(&leased(), &around, 40), expired);
+    assert_eq!(why_of(&leased(), &around, 40), expired);
 }
 
 #[test]
 fn a_holder_that_missed_two_reports_is_silent_unless_it_took_its_leave() {
     let around = Surroundings { holder_seen_at: Some(at(12)), ..healthy() };
-    assert_eq!(asked(&leased(), &around, 22).guard(), "running", "ten seconds are no silence");
-    let silent = asked(&leased(), &around, 23);
+    assert_eq!(why_of(&leased(), &around, 22).guard(), "running", "ten seconds are no silence");
+    let silent = why_of(&leased(), &around, 23);
     let (worker, next_owner) = (WorkerId("one".into()), NextOwner::Worker);
     assert_eq!(silent, Why::HolderSilent { worker, until: at(40), seen_at: at(12), next_owner });
     assert_eq!(
@@ -79,13 +79,13 @@ fn a_holder_that_missed_two_reports_is_silent_unless_it_took_its_leave() {
          goes on with it."
     );
     let leaving = Surroundings { holder_stopping: true, ..around };
-    assert_eq!(asked(&leased(), &leaving, 39).guard(), "running", "it renews and is not seen");
+    assert_eq!(why_of(&leased(), &leaving, 39).guard(), "running", "it renews and is not seen");
 }
 
 #[test]
 fn a_holder_that_nobody_knows_is_gone_unless_it_has_only_claimed() {
-    assert_eq!(asked(&leased(), &healthy(), 20).guard(), "running", "it claims before it is seen");
-    let gone = asked(&leased(), &healthy(), 21);
+    assert_eq!(why_of(&leased(), &healthy(), 20).guard(), "running", "it claims before it is seen");
+    let gone = why_of(&leased(), &healthy(), 21);
     let (worker, next_owner) = (WorkerId("one".into()), NextOwner::Worker);
     assert_eq!(gone, Why::HolderGone { worker, until: at(40), next_owner });
     assert_eq!(
@@ -98,7 +98,7 @@ fn a_holder_that_nobody_knows_is_gone_unless_it_has_only_claimed() {
 
 #[test]
 fn who_takes_an_expired_lease_is_promised_only_where_somebody_lives() {
-    let next_owner = |job: &Job, around: Surroundings| match asked(job, &around, 40) {
+    let next_owner = |job: &Job, around: Surroundings| match why_of(job, &around, 40) {
         Why::LeaseExpired { next_owner, .. } => next_owner,
         other => panic!("{other:?}"),
     };
@@ -123,7 +123,7 @@ fn the_heir_agrees_with_the_repair() {
     for (job, status) in [(leased(), "queued"), (with_keys, "blocked_byok"), (last, "dead_letter")] {
         let repaired = granted(&job, job::Command::Reconcile { task_waiting: false }, 40).job;
         assert_eq!(repaired.state.status(), status);
-        let Why::LeaseExpired { next_owner, .. } = asked(&job, &healthy(), 40) else { panic!("{job:?}") };
+        let Why::LeaseExpired { next_owner, .. } = why_of(&job, &healthy(), 40) else { panic!("{job:?}") };
         let expected = match status {
             "queued" => NextOwner::Worker,
             "blocked_byok" => NextOwner::User,
@@ -170,20 +170,20 @@ fn sentences_name_the_queue_and_what_to_start() {
 #[test]
 fn a_parked_job_says_since_when_and_until_when() {
     let fortnight = 14 * 86_400;
-    assert_eq!(asked(&parked(), &healthy(), 5), Why::Parked { since: at(0), until: at(fortnight) });
+    assert_eq!(why_of(&parked(), &healthy(), 5), Why::Parked { since: at(0), until: at(fortnight) });
 }
 
 #[test]
 fn a_dead_letter_says_what_is_left_to_be_done() {
     let code = FailureCode::InvalidJob;
-    assert_eq!(asked(&dead(), &healthy(), 30), Why::Dead { code });
+    assert_eq!(why_of(&dead(), &healthy(), 30), Why::Dead { code });
     let superseded = Surroundings { superseded: true, conversation_gone: true, ..healthy() };
-    assert_eq!(asked(&dead(), &superseded, 30), Why::Superseded { code });
+    assert_eq!(why_of(&dead(), &superseded, 30), Why::Superseded { code });
     let gone = Surroundings { conversation_gone: true, ..healthy() };
-    assert_eq!(asked(&dead(), &gone, 30), Why::ConversationGone { code });
+    assert_eq!(why_of(&dead(), &gone, 30), Why::ConversationGone { code });
     let settled = granted(&dead(), job::Command::Discard, 25).job;
-    assert_eq!(asked(&settled, &superseded, 30), Why::Settled { code, at: at(25) });
-    assert!(matches!(asked(&completed(), &healthy(), 30), Why::Done { .. }));
+    assert_eq!(why_of(&settled, &superseded, 30), Why::Settled { code, at: at(25) });
+    assert!(matches!(why_of(&completed(), &healthy(), 30), Why::Done { .. }));
 }
 
 /// With nothing around that could keep a slot from asking, and the holder just seen, `why` and the claim itself must agree.
@@ -194,7 +194,7 @@ fn the_guard_is_the_one_at_which_a_claim_stops() {
         for seconds in [20, 21, 39, 40, 49, 50, 301] {
             let claimed = decide(&job, claim(job.generation.0, false), at(seconds), &policy());
             let around = Surroundings { holder_seen_at: Some(at(seconds)), ..healthy() };
-            let guard = asked(&job, &around, seconds).guard();
+            let guard = why_of(&job, &around, seconds).guard();
             let expected = match (&claimed, &job.state) {
                 (Ok(_), State::Leased(_)) => "lease_expired",
                 (Ok(_), _) => "nothing_wrong",
@@ -213,13 +213,13 @@ fn the_guard_is_the_one_at_which_a_claim_stops() {
 #[test]
 fn every_answer_is_one_sentence_with_its_moments() {
     let failed = granted(&leased(), fail(1, FailureCode::ModelTimeout), 20).job;
-    let words = asked(&failed, &healthy(), 21).to_string();
+    let words = why_of(&failed, &healthy(), 21).to_string();
     assert_eq!(words, "It backs off until 2023-11-14 22:14:10Z after model_timeout.");
     let around = Surroundings { busy: 4, ahead: 1, ..healthy() };
-    let words = asked(&queued(), &around, 1).to_string();
+    let words = why_of(&queued(), &around, 1).to_string();
     assert_eq!(words, "All 4 slots of the living workers are taken, and 1 job comes before it.");
     let around = Surroundings { slots: 1, busy: 1, ..healthy() };
-    let words = asked(&queued(), &around, 1).to_string();
+    let words = why_of(&queued(), &around, 1).to_string();
     assert_eq!(words, "The only slot of the living workers is taken, and no job comes before it.");
 }
 

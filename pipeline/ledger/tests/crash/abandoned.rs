@@ -8,7 +8,7 @@ use ledger::{ConversationFilter, Ledger};
 use sqlx::Connection;
 
 use crate::{
-    ENOUGH, Said, bulks::Bulk, owned::Owned, pushes::Push, things::Thing, verbs::Verb, words::Words,
+    ENOUGH, Said, bulks::Bulk, objects::Thing, owned::Owned, pushes::Push, verbs::Verb, words::Words,
     world::World,
 };
 

@@ -35,7 +35,7 @@ const NOT_CUT: [(&str, &str); 16] = [
 
 /// The files in which verbs are said.
 const KIT: [&str; 8] =
-    ["apps.rs", "verbs.rs", "words.rs", "pushes.rs", "bulks.rs", "things.rs", "owned.rs", "live.rs"];
+    ["apps.rs", "verbs.rs", "words.rs", "pushes.rs", "bulks.rs", "objects.rs", "owned.rs", "live.rs"];
 
 #[test]
 fn every_public_verb_is_cut_off_or_only_reads_or_has_a_reason() {

@@ -10,7 +10,7 @@ use crate::world::World;
 
 const ROUNDS: usize = 8;
 
-async fn made(world: &World, id: &str, goal_type: GoalType, max_value: f64) -> GoalId {
+async fn created(world: &World, id: &str, goal_type: GoalType, max_value: f64) -> GoalId {
     let new = NewGoal {
         id: GoalId::new(id),
         title: "Reach it".into(),
@@ -39,7 +39,7 @@ fn boolean() -> GoalChange {
 #[tokio::test]
 async fn a_change_that_crosses_the_ends_as_they_stand_changes_nothing() {
     let world = World::new().await;
-    let id = made(&world, "a", GoalType::Scale, 10.0).await;
+    let id = created(&world, "a", GoalType::Scale, 10.0).await;
     let before = stored(&world, &id).await;
     for crossing in [
         GoalChange { min_value: Some(10.5), title: Some("Lost".into()), ..GoalChange::default() },
@@ -57,7 +57,7 @@ async fn a_change_that_crosses_the_ends_as_they_stand_changes_nothing() {
 #[tokio::test]
 async fn a_goal_becomes_boolean_with_the_ends_of_one_when_its_other_numbers_are_those_of_one() {
     let world = World::new().await;
-    let id = made(&world, "a", GoalType::Scale, 10.0).await;
+    let id = created(&world, "a", GoalType::Scale, 10.0).await;
     world.ledger.set_goal_progress(&world.ann, &id, 4.0).await.unwrap().unwrap();
     let far = GoalChange { target_value: Some(8.0), max_value: Some(8.0), ..boolean() };
     let all = vec![GoalFault::Target, GoalFault::Current, GoalFault::Max];
@@ -83,7 +83,7 @@ async fn a_goal_becomes_boolean_with_the_ends_of_one_when_its_other_numbers_are_
 #[tokio::test]
 async fn the_ends_of_a_boolean_goal_are_judged_each_by_itself_and_those_of_others_stay() {
     let world = World::new().await;
-    let vote = made(&world, "vote", GoalType::Boolean, 1.0).await;
+    let vote = created(&world, "vote", GoalType::Boolean, 1.0).await;
     let before = stored(&world, &vote).await;
     for (moved, fault) in [
         (GoalChange { min_value: Some(0.5), ..GoalChange::default() }, GoalFault::Min),
@@ -92,7 +92,7 @@ async fn the_ends_of_a_boolean_goal_are_judged_each_by_itself_and_those_of_other
         assert_eq!(change(&world, &vote, moved).await, Err(GoalRefusal::Wrong(vec![fault])));
     }
     assert_eq!(stored(&world, &vote).await, before);
-    let scale = made(&world, "scale", GoalType::Scale, 10.0).await;
+    let scale = created(&world, "scale", GoalType::Scale, 10.0).await;
     let moved = GoalChange { min_value: Some(1.0), ..GoalChange::default() };
     assert_eq!(change(&world, &scale, moved).await.unwrap().max_value, 10.0);
     let renamed = GoalChange { title: Some("Run".into()), ..GoalChange::default() };
@@ -103,7 +103,7 @@ async fn the_ends_of_a_boolean_goal_are_judged_each_by_itself_and_those_of_other
 #[tokio::test]
 async fn a_goal_that_was_odd_before_can_still_be_renamed_and_mended() {
     let world = World::new().await;
-    let id = made(&world, "a", GoalType::Boolean, 7.0).await;
+    let id = created(&world, "a", GoalType::Boolean, 7.0).await;
     world.run("update goals set target_value = 5, current_value = 3, min_value = 9").await;
     let renamed = GoalChange { title: Some("Vote".into()), is_active: Some(true), ..GoalChange::default() };
     assert_eq!(change(&world, &id, renamed).await.unwrap().title, "Vote");
@@ -128,7 +128,7 @@ async fn a_goal_that_becomes_boolean_while_a_value_is_told_is_not_left_between_0
         let _either_way = ledger.set_goal_progress(&user, &id, 5.0).await.unwrap();
     }
     for round in 0..ROUNDS {
-        let id = made(&world, &format!("g{round}"), GoalType::Scale, 10.0).await;
+        let id = created(&world, &format!("g{round}"), GoalType::Scale, 10.0).await;
         let start = Arc::new(Barrier::new(2));
         let (first, second) = (Arc::clone(&start), start);
         let becoming = become_boolean(world.ledger.clone(), world.ann.clone(), id.clone());
@@ -154,7 +154,7 @@ async fn a_goal_that_becomes_boolean_while_a_value_is_told_is_not_left_between_0
 #[tokio::test]
 async fn a_change_is_judged_by_the_row_that_another_one_left() {
     let world = World::new().await;
-    let id = made(&world, "a", GoalType::Scale, 10.0).await;
+    let id = created(&world, "a", GoalType::Scale, 10.0).await;
     let lowered = "update goals set max_value = 5";
     let raised = GoalChange { min_value: Some(7.0), ..GoalChange::default() };
     let refused = world.database.overtaken_by(lowered, change(&world, &id, raised)).await;

@@ -5,8 +5,8 @@ use futures::FutureExt;
 use ledger::{DeliveryOutcome, DeliveryPolicy, EndpointChange, EventKind, NewActionItem};
 use records::{ActionItemId, UserId};
 
+use crate::created::make;
 use crate::desk_webhooks::olga;
-use crate::made::make;
 use crate::reminders::{in_an_hour, subscribe};
 use crate::world::World;
 

@@ -21,7 +21,7 @@ const VOICE: [&str; 4] = ["-v", "en-us+f2", "-s", "130"];
 /// Between two sentences: too long for them to be recognized as one while they wait.
 const PAUSE: usize = 7 * RATE as usize / 2;
 
-fn place(path: &str) -> PathBuf {
+fn path_of(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
 }
 
@@ -43,7 +43,7 @@ struct Server {
 
 impl Server {
     fn start() -> Self {
-        let mut command = Command::new(place("tests/speech-server/run"));
+        let mut command = Command::new(path_of("tests/speech-server/run"));
         let mut process = command.stdout(Stdio::piped()).spawn().expect("the recognizer can be started");
         let mut line = String::new();
         BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
@@ -60,7 +60,7 @@ impl Drop for Server {
 }
 
 fn sentences() -> Vec<String> {
-    let text = std::fs::read_to_string(place("tests/speech-server/sentences.txt")).unwrap();
+    let text = std::fs::read_to_string(path_of("tests/speech-server/sentences.txt")).unwrap();
     text.lines().map(str::to_owned).collect()
 }
 

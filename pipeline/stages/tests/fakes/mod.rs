@@ -10,16 +10,16 @@
     reason = "shared by test files, each of which uses a part"
 )]
 
+mod checkpoints;
 mod engine;
-mod notebook;
 
 use std::sync::Arc;
 
 use records::{Folder, FolderId, Line, MemoryCategory, Talk, Timestamp};
 use stages::*;
 
+pub use checkpoints::{Diary, Memory};
 pub use engine::Fake;
-pub use notebook::{Diary, Memory};
 
 /// A moment, `hours` after the talk of these tests begins.
 pub fn hours(hours: i64) -> Timestamp {

@@ -18,28 +18,28 @@ pub(crate) struct Selector {
 pub(crate) fn selectors(text: &str) -> Vec<Selector> {
     let parsed = parser::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"));
     let mut found = Vec::new();
-    walk(&parsed, None, &mut found);
+    collect(&parsed, None, &mut found);
     found
 }
 
-fn walk(expr: &Expr, inside: Option<&str>, found: &mut Vec<Selector>) {
+fn collect(expr: &Expr, inside: Option<&str>, found: &mut Vec<Selector>) {
     match expr {
         Expr::Aggregate(aggregate) => {
-            walk(&aggregate.expr, None, found);
+            collect(&aggregate.expr, None, found);
             if let Some(param) = &aggregate.param {
-                walk(param, None, found);
+                collect(param, None, found);
             }
         }
-        Expr::Unary(unary) => walk(&unary.expr, None, found),
+        Expr::Unary(unary) => collect(&unary.expr, None, found),
         Expr::Binary(binary) => {
-            walk(&binary.lhs, None, found);
-            walk(&binary.rhs, None, found);
+            collect(&binary.lhs, None, found);
+            collect(&binary.rhs, None, found);
         }
-        Expr::Paren(paren) => walk(&paren.expr, inside, found),
-        Expr::Subquery(subquery) => walk(&subquery.expr, inside, found),
+        Expr::Paren(paren) => collect(&paren.expr, inside, found),
+        Expr::Subquery(subquery) => collect(&subquery.expr, inside, found),
         Expr::Call(call) => {
             for argument in &call.args.args {
-                walk(argument, Some(call.func.name), found);
+                collect(argument, Some(call.func.name), found);
             }
         }
         Expr::VectorSelector(selector) => found.push(selector_of(selector, inside, false)),

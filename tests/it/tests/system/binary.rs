@@ -51,7 +51,7 @@ pub(crate) fn command(database: &str, words: &[&str]) -> Output {
 }
 
 /// What a command that must succeed wrote on stdout.
-pub(crate) fn told(database: &str, words: &[&str]) -> String {
+pub(crate) fn printed(database: &str, words: &[&str]) -> String {
     let output = command(database, words);
     let complaint = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "listen {words:?} ended with {}: {complaint}", output.status);
@@ -60,7 +60,7 @@ pub(crate) fn told(database: &str, words: &[&str]) -> String {
 
 /// `listen jobs list --json`.
 pub(crate) fn jobs(database: &str) -> Vec<Value> {
-    let text = told(database, &["jobs", "list", "--json", "--limit", "1000"]);
+    let text = printed(database, &["jobs", "list", "--json", "--limit", "1000"]);
     serde_json::from_str(&text).expect("the list is a JSON array")
 }
 

@@ -5,7 +5,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::binary::{command, the_job, told};
+use crate::binary::{command, printed, the_job};
 use crate::client::{Client, page};
 use crate::model::Model;
 use crate::process::{PATIENCE, Process};
@@ -55,9 +55,9 @@ async fn every_call_is_made_with_the_key_of_whoever_must_pay_and_no_key_is_kept(
     let (world, model) = (World::new().await, Model::refusing(REFUSED).await);
     let settings = [model.settings(SERVICE).as_slice(), &[("LISTEN_LOG", "trace")]].concat();
     let service = Process::serve(&world.url, &settings).await;
-    told(&world.url, &["users", "create", "--id", "u2"]);
-    let other = Client::new(&service.api, &told(&world.url, &["keys", "create", "--user", "u2"]));
-    told(&world.url, &["users", "set", "u1", "--requires-byok", "true"]);
+    printed(&world.url, &["users", "create", "--id", "u2"]);
+    let other = Client::new(&service.api, &printed(&world.url, &["keys", "create", "--user", "u2"]));
+    printed(&world.url, &["users", "set", "u1", "--requires-byok", "true"]);
     let client = world.client(&service);
 
     let theirs = other.admit(GARDEN).await;
@@ -100,7 +100,7 @@ async fn every_call_is_made_with_the_key_of_whoever_must_pay_and_no_key_is_kept(
 
 /// The one job of that status.
 fn jobs_of(world: &World, status: &str) -> String {
-    let list = told(&world.url, &["jobs", "list", "--json", "--status", status]);
+    let list = printed(&world.url, &["jobs", "list", "--json", "--status", status]);
     let jobs: Vec<Value> = serde_json::from_str(&list).expect("a list");
     assert_eq!(jobs.len(), 1, "{list}");
     jobs[0]["job_id"].as_str().expect("a job has an id").to_owned()

@@ -97,9 +97,9 @@ async fn canaries_are_where_words_belong_and_nowhere_else() {
     assert_eq!(client.finished(&id).await["status"], "dead_letter");
     let dead = binary::the_job(&world.url);
     let job = dead["job_id"].as_str().expect("a job has an id");
-    let mut shown = binary::told(&world.url, &["jobs", "show", job]);
+    let mut shown = binary::printed(&world.url, &["jobs", "show", job]);
     open.store(true, Ordering::SeqCst);
-    binary::told(&world.url, &["jobs", "replay", job, "--reason", "the key is right now"]);
+    binary::printed(&world.url, &["jobs", "replay", job, "--reason", "the key is right now"]);
     let poll = client.finished(&id).await;
     assert_eq!(poll["status"], "completed", "{poll}");
     receiver.posts(1).await;
@@ -109,8 +109,8 @@ async fn canaries_are_where_words_belong_and_nowhere_else() {
         items.iter().any(|item| item.contains(ANSWERED)),
         "the answer went through the system: {items:?}"
     );
-    shown += &binary::told(&world.url, &["jobs", "show", job, "--json"]);
-    shown += &binary::told(&world.url, &["jobs", "list"]);
+    shown += &binary::printed(&world.url, &["jobs", "show", job, "--json"]);
+    shown += &binary::printed(&world.url, &["jobs", "list"]);
     let (_, metrics) = page(&format!("{}/metrics", process.admin)).await;
     collector.spans(|spans| spans.iter().any(|span| span.name == "deliver")).await;
     let refused =

@@ -21,11 +21,11 @@ async fn a_bulk_replay_outlives_the_process_that_works_on_it() {
     let world = World::new().await;
     die_many(&world).await;
     let mut processes = vec![Process::serve(&world.url, &[]).await, Process::serve(&world.url, &[]).await];
-    let preview = asked(&world, &["jobs", "replay", "--code", "model_rejected", "--reason", "back", "-n"]);
+    let preview = listed(&world, &["jobs", "replay", "--code", "model_rejected", "--reason", "back", "-n"]);
     assert_eq!((&preview["jobs"], &preview["codes"]["model_rejected"]), (&json!(DEAD), &json!(DEAD)));
 
     let words = ["jobs", "replay", "--all", "--rate", "60", "--in-flight", "2", "--detach", "--yes"];
-    let started = asked(&world, &[&words[..], &["--reason", "the model is back"]].concat());
+    let started = listed(&world, &[&words[..], &["--reason", "the model is back"]].concat());
     let id = started["replay_id"].as_str().expect("a replay has an id").to_owned();
     let under_way = until(&world, &id, |replay| replay["replayed"].as_i64() >= Some(2)).await;
     let executor = under_way["executor"].as_str().expect("somebody works on it").to_owned();
@@ -40,9 +40,9 @@ async fn a_bulk_replay_outlives_the_process_that_works_on_it() {
     let each =
         "select count(distinct job_id) from operator_actions where action = 'replay' and from_generation = 1";
     assert_eq!(world.count(each).await, DEAD as i64);
-    let items = asked(&world, &["replays", "show", &id]);
+    let items = listed(&world, &["replays", "show", &id]);
     assert!(items["list"].as_array().expect("a list").iter().all(|item| item["status"] == "completed"));
-    assert_eq!(asked(&world, &["verify"])["ok"], json!(true));
+    assert_eq!(listed(&world, &["verify"])["ok"], json!(true));
 }
 
 #[tokio::test]
@@ -59,13 +59,13 @@ async fn every_way_to_end_has_its_exit_code() {
     assert_eq!(ends(&["jobs", "replay", &job, "--reason", "fixed"]), Some(0));
     assert_eq!(ends(&["jobs", "replay", &job, "--reason", "fixed"]), Some(4), "it is queued");
     assert_eq!(ends(&["jobs", "pause", "--reason", "a look"]), Some(0));
-    assert_eq!(asked(&world, &["jobs", "why", &job])["guard"], "paused");
+    assert_eq!(listed(&world, &["jobs", "why", &job])["guard"], "paused");
     assert_eq!(ends(&["jobs", "resume", "--reason", "looked"]), Some(0));
     assert_eq!(ends(&["doctor"]), Some(1), "nobody works");
     assert_eq!(ends(&["verify"]), Some(0));
-    let settled = asked(&world, &["jobs", "discard", "--all", "--yes", "--reason", "of no use"]);
+    let settled = listed(&world, &["jobs", "discard", "--all", "--yes", "--reason", "of no use"]);
     assert_eq!(settled["settled"], json!(DEAD - 1));
-    assert_eq!(asked(&world, &["audit", "list"]).as_array().map(Vec::len), Some(DEAD + 2));
+    assert_eq!(listed(&world, &["audit", "list"]).as_array().map(Vec::len), Some(DEAD + 2));
     world.count("update finalization_totals set jobs = jobs + 1 where stripe = 0 and status = 'completed' returning 1::bigint").await;
     assert_eq!(ends(&["verify"]), Some(1));
     assert_eq!(ends(&["verify", "--fix-totals"]), Some(2), "a reason is required");
@@ -82,7 +82,7 @@ async fn a_doctor_finds_a_running_service_healthy() {
     world.client(&process).finished(&id).await;
     let begun = Instant::now();
     loop {
-        let found = asked(&world, &["doctor"]);
+        let found = listed(&world, &["doctor"]);
         if found["ok"] == json!(true) {
             break;
         }
@@ -90,7 +90,7 @@ async fn a_doctor_finds_a_running_service_healthy() {
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     let job = binary::the_job(&world.url);
-    let shown = asked(&world, &["jobs", "show", job["job_id"].as_str().expect("a job has an id")]);
+    let shown = listed(&world, &["jobs", "show", job["job_id"].as_str().expect("a job has an id")]);
     let verbs: Vec<&Value> =
         shown["timeline"].as_array().expect("edges").iter().map(|edge| &edge["verb"]).collect();
     assert_eq!(verbs, ["claim", "complete"]);
@@ -112,7 +112,7 @@ async fn die_many(world: &World) {
 }
 
 /// One JSON document, whatever the exit code.
-fn asked(world: &World, words: &[&str]) -> Value {
+fn listed(world: &World, words: &[&str]) -> Value {
     let output = binary::command(&world.url, &[words, &["--json"]].concat());
     let text = String::from_utf8_lossy(&output.stdout);
     let complaint = String::from_utf8_lossy(&output.stderr);
@@ -122,7 +122,7 @@ fn asked(world: &World, words: &[&str]) -> Value {
 async fn until(world: &World, id: &str, wanted: impl Fn(&Value) -> bool) -> Value {
     let begun = Instant::now();
     loop {
-        let replay = asked(world, &["replays", "show", id, "--limit", "0"]);
+        let replay = listed(world, &["replays", "show", id, "--limit", "0"]);
         if wanted(&replay) {
             return replay;
         }

@@ -47,7 +47,7 @@ fn borrowed<'a>(settings: &'a [(&'static str, String)]) -> Vec<(&'a str, &'a str
 fn recorded(world: &World) -> Vec<String> {
     let job = binary::the_job(&world.url);
     let id = job["job_id"].as_str().expect("a job has an id");
-    let shown = binary::told(&world.url, &["jobs", "show", id, "--json"]);
+    let shown = binary::printed(&world.url, &["jobs", "show", id, "--json"]);
     let shown: Value = serde_json::from_str(&shown).expect("JSON");
     let stages = shown["checkpoints"].as_array().expect("a list").iter();
     stages.map(|stage| stage.as_str().expect("a name").to_owned()).collect()
@@ -131,7 +131,7 @@ async fn what_a_conversation_cost_stands_on_its_job_with_the_engine_that_it_aske
 
     let job = binary::the_job(&world.url);
     let job = job["job_id"].as_str().expect("a job has an id");
-    let shown = binary::told(&world.url, &["jobs", "show", job, "--json"]);
+    let shown = binary::printed(&world.url, &["jobs", "show", job, "--json"]);
     let shown: Value = serde_json::from_str(&shown).expect("JSON");
 
     assert_eq!(shown["engine"], format!("openai:mock@{}/p3", mock.addr()));
@@ -148,7 +148,7 @@ async fn what_a_conversation_cost_stands_on_its_job_with_the_engine_that_it_aske
     let survey = of(1, "survey");
     assert_eq!(survey["prompt_tokens"], paid["describe"].prompt_tokens, "{shown}");
     assert_eq!(survey["completion_tokens"], paid["describe"].completion_tokens, "{shown}");
-    let words = binary::told(&world.url, &["jobs", "show", job]);
+    let words = binary::printed(&world.url, &["jobs", "show", job]);
     assert!(words.contains("model calls") && words.contains("tokens in"), "{words}");
 }
 

@@ -2,11 +2,12 @@
 
 use serde_json::Value;
 
-use crate::binary::{command, told};
+use crate::binary::{command, printed};
 use crate::world::World;
 
 fn folders(world: &World) -> Vec<Value> {
-    serde_json::from_str(&told(&world.url, &["folders", "list", "--user", "u1", "--json"])).expect("an array")
+    serde_json::from_str(&printed(&world.url, &["folders", "list", "--user", "u1", "--json"]))
+        .expect("an array")
 }
 
 /// The exit code, and the first line of the complaint.
@@ -20,7 +21,7 @@ fn refused(world: &World, words: &[&str]) -> (i32, String) {
 #[tokio::test]
 async fn folders_are_made_changed_and_deleted_by_commands() {
     let world = World::new().await;
-    let id = told(
+    let id = printed(
         &world.url,
         &["folders", "create", "--user", "u1", "House", "--description", "Repairs", "--color", "3b82f6"],
     );
@@ -30,11 +31,11 @@ async fn folders_are_made_changed_and_deleted_by_commands() {
     assert_eq!((&made[3]["id"], &made[3]["color"]), (&Value::from(id.as_str()), &Value::from("#3B82F6")));
 
     let words = ["folders", "update", "--user", "u1", &id, "--order", "0", "--no-description", "--json"];
-    let changed: Value = serde_json::from_str(&told(&world.url, &words)).expect("a folder");
+    let changed: Value = serde_json::from_str(&printed(&world.url, &words)).expect("a folder");
     assert_eq!((&changed["order"], &changed["description"]), (&Value::from(0), &Value::Null));
 
     let words = ["folders", "delete", "--user", "u1", &id, "--json"];
-    let deleted: Value = serde_json::from_str(&told(&world.url, &words)).expect("an object");
+    let deleted: Value = serde_json::from_str(&printed(&world.url, &words)).expect("an object");
     assert_eq!((&deleted["deleted"], &deleted["conversations_taken_out"]), (&true.into(), &0.into()));
     assert_eq!(folders(&world).len(), 3);
 }

@@ -29,7 +29,7 @@ async fn read(lines: &[&str]) -> (String, usize, Value) {
     let items = told["structured"]["action_items"].as_array().expect("a list").len();
     let job = binary::the_job(&world.url);
     let job = job["job_id"].as_str().expect("a job has an id");
-    let shown = binary::told(&world.url, &["jobs", "show", job, "--json"]);
+    let shown = binary::printed(&world.url, &["jobs", "show", job, "--json"]);
     let shown: Value = serde_json::from_str(&shown).expect("JSON");
     assert_eq!(shown["model_calls"], json!([]), "nobody was asked");
     (overview, items, shown["engine"].clone())

@@ -53,9 +53,9 @@ async fn a_schema_that_is_missing_is_told_with_its_sqlstate_and_mended_by_migrat
     let cause = said.lines().find(|line| line.starts_with("  because: ")).expect("the cause is told");
     assert!(cause.ends_with("does not exist (SQLSTATE 42P01)"), "the server's words, and no more: {cause}");
     assert!(said.ends_with("  try: the schema is not this program's: run `listen migrate`\n"), "{said}");
-    let first = document(&binary::told(&url, &["migrate", "--json"]));
+    let first = document(&binary::printed(&url, &["migrate", "--json"]));
     assert!(first["applied"].as_array().expect("a list").len() > 1, "{first}");
-    let again = document(&binary::told(&url, &["migrate", "--json"]));
+    let again = document(&binary::printed(&url, &["migrate", "--json"]));
     assert_eq!(again, json!({ "applied": [], "newer": [] }));
     assert_eq!(ends(&url, &["jobs", "list"]).0, Some(0));
 }
@@ -78,7 +78,7 @@ async fn a_program_that_is_older_than_the_schema_has_nothing_to_migrate_and_one_
 
     assert_eq!(code, Some(0), "{said}");
     assert_eq!(told, "the schema is newer than this program by 1 migration: nothing to apply\n");
-    let told = document(&binary::told(&url, &["migrate", "--json"]));
+    let told = document(&binary::printed(&url, &["migrate", "--json"]));
     assert_eq!(told, json!({ "applied": [], "newer": [99_991_231_235_959_u64] }));
     database.run(WITHOUT_ONE).await;
     let (code, told, said) = ends(&url, &["migrate"]);
@@ -182,7 +182,7 @@ async fn a_dry_run_of_a_discard_ends_as_the_discard_would_and_changes_nothing() 
 
     assert_eq!(code, Some(0), "{said}");
     assert!(told.starts_with(&format!("would settle {job}: ")), "{told}");
-    let foreseen = document(&binary::told(&world.url, &as_document));
+    let foreseen = document(&binary::printed(&world.url, &as_document));
     assert_eq!(foreseen, json!({ "job_id": job, "guard": "dead_letter" }));
     assert_eq!(world.count("select count(*) from operator_actions").await, 0);
     let missing = ["jobs", "discard", "fj_none", "--reason", "of no use", "--dry-run"];
@@ -199,7 +199,7 @@ async fn a_dry_run_of_a_replay_says_what_would_be_and_changes_nothing() {
 
     assert_eq!(code, Some(0), "{said}");
     assert!(told.ends_with("recorded stages that would be kept: 0\n"), "{told}");
-    let foreseen = document(&binary::told(&world.url, &[&words[..], &["--json"]].concat()));
+    let foreseen = document(&binary::printed(&world.url, &[&words[..], &["--json"]].concat()));
     assert_eq!(foreseen, json!({ "job_id": job, "guard": "dead_letter", "recorded_stages": 0 }));
     assert_eq!(world.count("select count(*) from operator_actions").await, 0);
     let left = world.texts("select status || ' ' || generation from finalization_jobs").await;
@@ -307,7 +307,7 @@ fn settings_are_a_document_that_holds_no_secret() {
         problems.len() == 1
             && problems[0].as_str().is_some_and(|words| words.contains("LISTEN_OPENAI_MODEL"))
     );
-    let works = document(&binary::told(secrets[0], &["config", "--json"]));
+    let works = document(&binary::printed(secrets[0], &["config", "--json"]));
     assert_eq!((&works["ok"], &works["problems"]), (&json!(true), &json!([])), "{works}");
 }
 

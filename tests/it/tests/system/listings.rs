@@ -1,6 +1,6 @@
 //! What lists say: of keys, of endpoints, and of texts that other people chose.
 
-use crate::binary::{command, told};
+use crate::binary::{command, printed};
 use crate::world::World;
 
 /// The words of the row that has `name` in its second column.
@@ -13,9 +13,9 @@ fn row<'a>(table: &'a str, name: &str) -> Vec<&'a str> {
 async fn a_key_for_everything_says_so() {
     let world = World::new().await;
     let words = ["keys", "create", "--user", "u1", "--scopes", "conversations:read", "--name", "reader"];
-    told(&world.url, &words);
+    printed(&world.url, &words);
 
-    let shown = told(&world.url, &["keys", "list", "--user", "u1"]);
+    let shown = printed(&world.url, &["keys", "list", "--user", "u1"]);
 
     let ends_with = |words: &str| shown.lines().filter(|line| line.trim_end().ends_with(words)).count();
     assert_eq!((ends_with(" all"), ends_with(" conversations:read")), (1, 1), "{shown}");
@@ -26,7 +26,7 @@ async fn a_key_for_everything_says_so() {
 async fn a_key_is_live_until_it_expires_or_is_revoked() {
     let world = World::new().await;
     for name in ["lasting", "passing", "expired", "revoked", "both"] {
-        told(&world.url, &["keys", "create", "--user", "u1", "--name", name]);
+        printed(&world.url, &["keys", "create", "--user", "u1", "--name", name]);
     }
     world
         .run(
@@ -36,7 +36,7 @@ async fn a_key_is_live_until_it_expires_or_is_revoked() {
         )
         .await;
 
-    let shown = told(&world.url, &["keys", "list", "--user", "u1"]);
+    let shown = printed(&world.url, &["keys", "list", "--user", "u1"]);
 
     // The columns are: id, name, key, state, expires, last used, scopes.
     for (name, state, expires) in [
@@ -70,13 +70,13 @@ async fn to_have_no_endpoints_is_said_otherwise_than_to_have_none_that_fails() {
 #[tokio::test]
 async fn what_a_person_calls_a_key_moves_no_cursor_and_begins_no_row() {
     let world = World::new().await;
-    told(&world.url, &["keys", "create", "--user", "u1", "--name", "a\u{1b}[2Jb\rc\nd"]);
+    printed(&world.url, &["keys", "create", "--user", "u1", "--name", "a\u{1b}[2Jb\rc\nd"]);
 
-    let shown = told(&world.url, &["keys", "list", "--user", "u1"]);
+    let shown = printed(&world.url, &["keys", "list", "--user", "u1"]);
 
     assert!(shown.contains("a\u{fffd}[2Jb\u{fffd}c\u{fffd}d"), "{shown:?}");
     assert!(!shown.contains(['\u{1b}', '\r']), "{shown:?}");
     assert_eq!(shown.lines().count(), 3, "the headings and two keys: {shown:?}");
-    let document = told(&world.url, &["keys", "list", "--user", "u1", "--json"]);
+    let document = printed(&world.url, &["keys", "list", "--user", "u1", "--json"]);
     assert!(document.contains(r"a\u001b[2Jb\rc\nd"), "a document says what is there: {document}");
 }

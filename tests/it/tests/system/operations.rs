@@ -24,7 +24,7 @@ async fn readiness_tells_the_database() {
         "the database answers, it is the schema that is missing: {words}"
     );
 
-    binary::told(&database.url(), &["migrate"]);
+    binary::printed(&database.url(), &["migrate"]);
 
     assert_eq!(page(&ready).await, (StatusCode::OK, "ready\n".to_owned()));
 }
@@ -41,7 +41,7 @@ async fn a_process_without_a_place_to_listen_says_which_and_has_done_nothing() {
     let said = String::from_utf8_lossy(&refused.stderr);
     assert_eq!(refused.status.code(), Some(1), "{said}");
     assert!(said.contains("(LISTEN_ADMIN_ADDR)") && said.contains("--admin-addr"), "{said}");
-    let seen = binary::told(&database.url(), &["jobs", "watch", "--looks", "1", "--json"]);
+    let seen = binary::printed(&database.url(), &["jobs", "watch", "--looks", "1", "--json"]);
     assert!(seen.contains("\"living_processes\":0"), "nobody was announced: {seen}");
 }
 

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use rustix::process::geteuid;
 
-use crate::binary::told;
+use crate::binary::printed;
 
 /// A server in a temporary directory; dropped, it is stopped and removed.
 pub(crate) struct OwnServer {
@@ -31,9 +31,9 @@ impl OwnServer {
 
     /// A migrated database with the person `u1`: her key.
     pub(crate) fn with_a_person(&self) -> String {
-        told(&self.url(), &["migrate"]);
-        told(&self.url(), &["users", "create", "--id", "u1"]);
-        told(&self.url(), &["keys", "create", "--user", "u1"])
+        printed(&self.url(), &["migrate"]);
+        printed(&self.url(), &["users", "create", "--id", "u1"]);
+        printed(&self.url(), &["keys", "create", "--user", "u1"])
     }
 
     pub(crate) fn url(&self) -> String {

@@ -2,7 +2,7 @@
 
 use rustix::process::Signal;
 
-use crate::binary::{command, told};
+use crate::binary::{command, printed};
 use crate::process::Process;
 use crate::world::{GARDEN, World};
 
@@ -41,7 +41,7 @@ async fn the_last_app_can_be_switched_off_and_a_change_of_nothing_is_none() {
     assert_eq!(world.count(apps).await, 1);
 
     assert_eq!(ends(&world, &["users", "set", "u1", "--no-apps", "--apps", "minutes"]).0, Some(2));
-    told(&world.url, &["users", "set", "u1", "--no-apps"]);
+    printed(&world.url, &["users", "set", "u1", "--no-apps"]);
 
     assert_eq!(world.count(apps).await, 0);
     let (code, said) = ends(&world, &["users", "set", "u1"]);
@@ -60,10 +60,10 @@ async fn users_delete_erases_a_user_and_the_id_can_be_used_again() {
     assert!(code == Some(2) && said.contains("--yes"), "it asks: {code:?} {said}");
     let (code, said) = ends(&world, &["users", "delete", "nobody", "--yes", "--reason", "a mistake"]);
     assert!(code == Some(3) && said.contains("nobody"), "{code:?} {said}");
-    told(&world.url, &[&delete[..], &["--dry-run"]].concat());
+    printed(&world.url, &[&delete[..], &["--dry-run"]].concat());
     assert_eq!(world.count("select count(*) from conversations").await, 1);
 
-    let document = told(&world.url, &[&delete[..], &["--yes", "--json"]].concat());
+    let document = printed(&world.url, &[&delete[..], &["--yes", "--json"]].concat());
     let document: serde_json::Value = serde_json::from_str(&document).expect("one document");
     assert_eq!(
         (&document["deleted"], &document["rows"]["conversations"]),
@@ -74,10 +74,10 @@ async fn users_delete_erases_a_user_and_the_id_can_be_used_again() {
     assert_eq!(world.count("select count(*) from users").await, 0);
     assert_eq!(world.count("select count(*) from conversations").await, 0);
     assert_eq!(ends(&world, &delete).0, Some(3), "it is gone");
-    let audit = told(&world.url, &["audit", "list", "--action", "delete_user"]);
+    let audit = printed(&world.url, &["audit", "list", "--action", "delete_user"]);
     assert!(audit.contains("olga") && audit.contains("u1"), "{audit}");
-    told(&world.url, &["verify"]);
-    told(&world.url, &["users", "create", "--id", "u1"]);
+    printed(&world.url, &["verify"]);
+    printed(&world.url, &["users", "create", "--id", "u1"]);
     process.signal(Signal::TERM);
     process.ended().await;
 }

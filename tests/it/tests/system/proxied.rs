@@ -46,7 +46,7 @@ async fn a_model_server_behind_a_tunnel_is_asked_and_webhooks_take_no_proxy() {
     assert_eq!(mock.counts()["describe"].answered, 1);
     assert!(mock.calls().iter().all(|call| call.key.as_deref() == Some("sk-service")));
     assert_eq!(
-        tunnel.asked(),
+        tunnel.requests(),
         [format!("CONNECT {MODELS}:443")],
         "what is inside the tunnel is not the proxy's"
     );
@@ -72,7 +72,7 @@ async fn a_proxy_is_no_way_around_the_guard() {
     let (_, tested) = client.ask(Method::POST, &path, None).await;
 
     assert_ne!(tested["status"], "delivered", "{tested}");
-    assert_eq!(tunnel.asked(), Vec::<String>::new(), "nobody asked the proxy");
+    assert_eq!(tunnel.requests(), Vec::<String>::new(), "nobody asked the proxy");
 }
 
 #[tokio::test]

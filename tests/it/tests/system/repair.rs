@@ -42,7 +42,7 @@ async fn a_dead_letter_is_replayed_by_the_operator() {
     broken.kill().await;
     let mended = Process::serve(&world.url, &[]).await;
 
-    binary::told(
+    binary::printed(
         &world.url,
         &["jobs", "replay", job_id, "--reason", "the model is back", "--operator", "ann"],
     );

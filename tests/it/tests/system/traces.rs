@@ -84,10 +84,11 @@ async fn one_trace_leads_from_the_request_across_the_queue_to_the_receiver() {
     assert!(the("queue wait").took > 0 && the("run").took > 0);
     assert!(collector.teams().iter().all(|team| team == "listen"), "headers are decoded and sent");
 
-    let shown: Value = serde_json::from_str(&binary::told(&world.url, &["jobs", "show", job_id, "--json"]))
-        .expect("the page is JSON");
+    let shown: Value =
+        serde_json::from_str(&binary::printed(&world.url, &["jobs", "show", job_id, "--json"]))
+            .expect("the page is JSON");
     assert_eq!(shown["trace_id"], trace);
-    assert!(binary::told(&world.url, &["jobs", "show", job_id]).contains(trace));
+    assert!(binary::printed(&world.url, &["jobs", "show", job_id]).contains(trace));
     let ended = worker.line("run ended", |_| true).await;
     assert_eq!((&ended["trace_id"], &ended["span_id"]), (&trace.into(), &the("run").id.clone().into()));
     assert_eq!(ended["span"]["job_id"], job_id, "the line keeps what it had: {ended}");

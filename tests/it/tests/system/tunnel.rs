@@ -50,7 +50,7 @@ impl Tunnel {
     }
 
     /// The first lines of what the proxy was asked, without their versions.
-    pub(crate) fn asked(&self) -> Vec<String> {
+    pub(crate) fn requests(&self) -> Vec<String> {
         let mut asked = self.asked.lock().expect("nobody panicked").clone();
         asked.sort_unstable();
         asked.dedup();

@@ -3,7 +3,7 @@
 use sqlx::PgConnection;
 use testbed::TestDatabase;
 
-use crate::binary::told;
+use crate::binary::printed;
 use crate::client::Client;
 use crate::process::Process;
 
@@ -31,8 +31,8 @@ impl World {
     pub(crate) async fn new() -> Self {
         let database = TestDatabase::new().await;
         let url = database.url();
-        told(&url, &["users", "create", "--id", "u1", "--apps", "minutes"]);
-        let key = told(&url, &["keys", "create", "--user", "u1"]);
+        printed(&url, &["users", "create", "--id", "u1", "--apps", "minutes"]);
+        let key = printed(&url, &["keys", "create", "--user", "u1"]);
         Self { database, url, key }
     }
 

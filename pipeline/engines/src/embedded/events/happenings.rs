@@ -308,7 +308,7 @@ fn meant(said: &Said<'_>, earlier: &str, at: usize) -> Option<String> {
 }
 
 /// "You're at the eye clinic on the 30th", "I'm on holiday from Monday".
-pub(super) fn place(said: &Said<'_>) -> Option<String> {
+pub(super) fn location(said: &Said<'_>) -> Option<String> {
     let words = said.all.as_slice();
     let at = words.iter().position(|word| word.is_any("i'm we're you're they're we'll i'll am are"))?;
     let tie = words.get(at + 1)?;

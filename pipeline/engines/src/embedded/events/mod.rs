@@ -166,7 +166,7 @@ fn of_sentence(
 /// Rules from the surest to the least sure.
 fn title(said: &Said<'_>, asks: bool, before: &str) -> Option<String> {
     if asks {
-        return nouns::asked(said);
+        return nouns::request(said);
     }
     nouns::predicate(said)
         .or_else(|| happenings::meeting(said))
@@ -177,7 +177,7 @@ fn title(said: &Said<'_>, asks: bool, before: &str) -> Option<String> {
             nouns::existence(said)
                 .or_else(|| happenings::act(said, before))
                 .or_else(|| nouns::named(said))
-                .or_else(|| happenings::place(said))
+                .or_else(|| happenings::location(said))
                 .or_else(|| happenings::plan(said))
         })
         .filter(|title| !content_stems(title).is_empty() || title == "Meeting")

@@ -110,7 +110,7 @@ pub(super) fn beside_a_task(said: &Said<'_>) -> Option<String> {
 }
 
 /// What a question takes for granted: "could you drive us to the tournament on Saturday?"
-pub(super) fn asked(said: &Said<'_>) -> Option<String> {
+pub(super) fn request(said: &Said<'_>) -> Option<String> {
     let (from, to) = nouns_in(&said.before).last().copied()?;
     let determined = (from.saturating_sub(3)..from)
         .filter_map(|at| said.before.get(at))

@@ -55,7 +55,7 @@ pub(super) fn plain(text: &str) -> Plain {
 
 impl Plain {
     /// The first place of `words` in a row.
-    fn place(&self, words: &[&str]) -> Option<usize> {
+    fn position(&self, words: &[&str]) -> Option<usize> {
         self.rest.windows(words.len().max(1)).position(|window| window.iter().eq(words.iter()))
     }
 
@@ -94,7 +94,7 @@ impl Plain {
         if let Some((at, count, verb)) = idioms
             .iter()
             .filter(|(light, _, _)| *light == self.verb)
-            .find_map(|(_, words, verb)| Some((self.place(words)?, words.len(), *verb)))
+            .find_map(|(_, words, verb)| Some((self.position(words)?, words.len(), *verb)))
         {
             self.said_with(verb, at, count);
             if verb.is_empty() && !self.rest.is_empty() {

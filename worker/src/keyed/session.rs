@@ -11,8 +11,8 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::House;
-use super::room::Waiting;
-use super::ticket::{Keys, Ticket};
+use super::permit::{Keys, Ticket};
+use super::queue::Waiting;
 use crate::answered::until_answered;
 use crate::material::same;
 use crate::run::{End, Runner};
@@ -246,7 +246,7 @@ mod tests {
     use job::FailureCode;
     use secrecy::SecretString;
 
-    use super::super::ticket::{KEYS_LIVE, Tickets};
+    use super::super::permit::{KEYS_LIVE, Tickets};
     use super::*;
 
     /// Keys that came a moment ago.

@@ -31,7 +31,7 @@ pub(crate) async fn make(world: &World, user: &UserId, items: &[&str], memories:
 }
 
 /// (endpoint, event, what it is about, status, whether words are kept), in order.
-async fn told(world: &World) -> Vec<(String, String, String, String, bool)> {
+async fn events(world: &World) -> Vec<(String, String, String, String, bool)> {
     sqlx::query_as(
         "select endpoint_id, event, subject_id, status, body is not null from webhook_deliveries \
          where conversation_id is null order by 1, 2, 3",
@@ -48,8 +48,11 @@ async fn endpoints_that_asked_are_told_of_each_thing_that_a_person_makes_and_oth
     world.endpoint_for(&world.ann, "neither", &[EventKind::ConversationCompleted]).await;
     world.endpoint_for(&world.bob, "bobs", &[EventKind::ActionItemCreated, EventKind::MemoryCreated]).await;
     make(&world, &world.ann, &["i1", "i2"], &["m1"]).await;
-    let told: Vec<_> =
-        told(&world).await.into_iter().map(|(endpoint, event, about, ..)| [endpoint, event, about]).collect();
+    let told: Vec<_> = events(&world)
+        .await
+        .into_iter()
+        .map(|(endpoint, event, about, ..)| [endpoint, event, about])
+        .collect();
     let of = |event: &str, about: &str| ["both".to_owned(), event.to_owned(), about.to_owned()];
     assert_eq!(
         told,
@@ -75,7 +78,7 @@ async fn what_was_not_told_of_a_thing_goes_with_it_and_words_are_not_kept() {
         assert!(world.ledger.delete_memory(&world.ann, &MemoryId::new(memory)).await.unwrap());
     }
     let left: Vec<_> =
-        told(&world).await.into_iter().map(|(_, _, about, status, words)| (about, status, words)).collect();
+        events(&world).await.into_iter().map(|(_, _, about, status, words)| (about, status, words)).collect();
     let row = |about: &str, status: &str| (about.to_owned(), status.to_owned(), false);
     assert_eq!(left, [row("i2", "exhausted"), row("i3", "pending"), row("m2", "exhausted")]);
 }
