@@ -3,7 +3,6 @@
 mod admin;
 mod app_servers;
 mod assistant;
-mod bodies;
 mod cli;
 mod commands;
 mod concerns;

@@ -33,7 +33,6 @@ use self::{
 use crate::{
     app_servers::Servers,
     assistant::AssistantEngines,
-    bodies::Bodies,
     config::{Config, DateOrder, Dispatch, Role},
     exit,
     keyed::Keyed,

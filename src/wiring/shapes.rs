@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use engines::Embedded;
-use ledger::{ClaimedDelivery, ClaimedPush, ConversationView};
+use ledger::{ClaimedChatPush, ClaimedDelivery, ClaimedPush, ConversationView};
 use outside::{BrowserKeys, Vapid};
 use records::{ActionItem, Memory};
 
@@ -41,5 +41,9 @@ impl worker::Render for Bodies {
 
     fn push(&self, push: &ClaimedPush) -> Vec<u8> {
         api::shapes::push_body(push)
+    }
+
+    fn chat_push(&self, push: &ClaimedChatPush) -> Vec<u8> {
+        api::shapes::chat_push_body(push)
     }
 }

@@ -30,7 +30,7 @@ pub(crate) enum Reply {
     Never,
 }
 
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(crate) struct Request {
     pub(crate) path: String,
     pub(crate) authorization: Option<String>,

@@ -123,7 +123,7 @@ async fn a_run_reads_the_prompts_of_the_apps_that_its_user_installed() {
     }
     let worker = WorkerId("w".to_owned());
     let request =
-        ClaimRequest { queue: Queue::Creation, worker, slots: 9, share: 9, running: HashMap::new() };
+        ClaimRequest { queue: Queue::Creation, worker, slots: 9, share: 9, most: 9, running: HashMap::new() };
     for claimed in world.ledger.claim(&request).await.unwrap().claims {
         let input = world.ledger.run_input(&claimed).await.unwrap().unwrap();
         let expected = match claimed.user_id == world.bob {

@@ -5,7 +5,7 @@ use std::os::unix::net::UnixDatagram;
 use rustix::process::Signal;
 use testbed::TestDatabase;
 
-use crate::binary::told;
+use crate::binary::printed;
 use crate::process::{PATIENCE, Process};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -25,7 +25,7 @@ async fn systemd_is_told_of_readiness_when_it_is_there_and_of_the_end_when_it_be
     let state = heard();
     assert!(state.starts_with("STATUS=") && state.contains("listen migrate"), "{state}");
 
-    told(&url, &["migrate"]);
+    printed(&url, &["migrate"]);
     // A database that was busy for a moment may be named between the two.
     let state = std::iter::repeat_with(heard).find(|state| !state.starts_with("STATUS=")).unwrap_or_default();
     assert!(state.starts_with("READY=1\n"), "{state}");

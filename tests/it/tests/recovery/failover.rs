@@ -9,7 +9,7 @@ use reqwest::Method;
 use serde_json::json;
 use tokio::time::{Instant, sleep};
 
-use crate::binary::{command, told};
+use crate::binary::{command, printed};
 use crate::client::{Client, deferred};
 use crate::forwarder::Forwarder;
 use crate::process::Process;
@@ -48,9 +48,9 @@ impl Scene {
         until_followed(&primary, if synchronous { "sync" } else { "async" }).await;
         let address = Forwarder::to(primary.addr()).await;
         let database = url(address.addr);
-        told(&database, &["migrate"]);
-        told(&database, &["users", "create", "--id", "u1"]);
-        let key = told(&database, &["keys", "create", "--user", "u1"]);
+        printed(&database, &["migrate"]);
+        printed(&database, &["users", "create", "--id", "u1"]);
+        let key = printed(&database, &["keys", "create", "--user", "u1"]);
         let settings = [("LISTEN_RATE_PER_MINUTE", "0")];
         let processes =
             vec![Process::serve(&database, &settings).await, Process::serve(&database, &settings).await];

@@ -3,7 +3,7 @@
 
 use sqlx::{Connection, PgConnection};
 
-use crate::binary::{command, jobs, told};
+use crate::binary::{command, jobs, printed};
 use crate::client::Client;
 use crate::process::{Process, until};
 use crate::receiver::Receiver;
@@ -18,7 +18,7 @@ const LINES: &[&str] = &[
 const NO_WORKER: [(&str, &str); 1] = [("LISTEN_ROLES", "api")];
 
 fn is_clean(database: &str) {
-    let migrated = told(database, &["migrate"]);
+    let migrated = printed(database, &["migrate"]);
     assert!(migrated.contains("up to date already"), "{migrated}");
     let verified = command(database, &["verify"]);
     assert!(verified.status.success(), "{}", String::from_utf8_lossy(&verified.stdout));
@@ -36,9 +36,9 @@ async fn a_restore_to_a_point_and_a_dump_of_it_finish_the_jobs_of_then_and_repea
     let receiver = Receiver::start().await;
     let server = Server::start("origin");
     let database = server.url();
-    told(&database, &["migrate"]);
-    told(&database, &["users", "create", "--id", "u1"]);
-    let key = told(&database, &["keys", "create", "--user", "u1"]);
+    printed(&database, &["migrate"]);
+    printed(&database, &["users", "create", "--id", "u1"]);
+    let key = printed(&database, &["keys", "create", "--user", "u1"]);
     let restored = Server::backup_of(&server);
 
     // Before the point: one completed and notified, one in the middle of its run, one waiting.
@@ -98,7 +98,7 @@ async fn a_restore_to_a_point_and_a_dump_of_it_finish_the_jobs_of_then_and_repea
     is_clean(&dumped);
 
     for database in [&database, &dumped] {
-        told(database, &["jobs", "resume", "finalization", "--reason", "the backup is restored"]);
+        printed(database, &["jobs", "resume", "finalization", "--reason", "the backup is restored"]);
         let process = Process::outliving(database, &[]).await;
         let client = Client::new(&process.api, &key);
         for id in [&completed, &running, &waiting] {

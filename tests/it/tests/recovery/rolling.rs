@@ -14,7 +14,7 @@ use testbed::TestDatabase;
 use tokio::time::sleep;
 
 use crate::balancer::Balancer;
-use crate::binary::{self, command, told};
+use crate::binary::{self, command, printed};
 use crate::client::{Client, deferred};
 use crate::process::{Process, until};
 
@@ -47,8 +47,8 @@ async fn load(base: String, key: String, stop: Arc<AtomicBool>, requests: Arc<At
 async fn processes_are_replaced_one_by_one_under_load_and_no_request_fails() {
     let database = TestDatabase::new().await;
     let url = database.url();
-    told(&url, &["users", "create", "--id", "u1"]);
-    let key = told(&url, &["keys", "create", "--user", "u1"]);
+    printed(&url, &["users", "create", "--id", "u1"]);
+    let key = printed(&url, &["keys", "create", "--user", "u1"]);
     let balancer = Balancer::start().await;
     let mut processes = Vec::new();
     for _ in 0..2 {

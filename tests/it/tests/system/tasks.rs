@@ -289,13 +289,19 @@ async fn a_delivery_that_may_not_run_yet_says_when_to_come_back() {
     let id = client.admit(GARDEN).await;
     let job = job_of(&client, &id).await;
     let token = queue.token();
-    binary::told(&world.url, &["jobs", "pause", "finalization", "--reason", "a test", "--operator", "ann"]);
+    binary::printed(
+        &world.url,
+        &["jobs", "pause", "finalization", "--reason", "a test", "--operator", "ann"],
+    );
 
     let (status, again, answer) = deliver(&process.api, Some(&token), dispatch(&job, 1)).await;
 
     assert_eq!((status.as_u16(), answer), (409, json!({ "status": "not_yet" })));
     assert!(again.is_some_and(|seconds| seconds >= 60), "{again:?}");
-    binary::told(&world.url, &["jobs", "resume", "finalization", "--reason", "a test", "--operator", "ann"]);
+    binary::printed(
+        &world.url,
+        &["jobs", "resume", "finalization", "--reason", "a test", "--operator", "ann"],
+    );
     let (_, _, answer) = deliver(&process.api, Some(&token), dispatch(&job, 1)).await;
     assert_eq!(answer, json!({ "status": "done" }));
 }
@@ -318,7 +324,7 @@ async fn a_task_from_before_a_replay_is_stale() {
     failing.kill().await;
     queue.emulator.pause(true);
     let mended = Process::serve(&world.url, &queue.taking(&[])).await;
-    binary::told(&world.url, &["jobs", "replay", &job, "--reason", "it is back", "--operator", "ann"]);
+    binary::printed(&world.url, &["jobs", "replay", &job, "--reason", "it is back", "--operator", "ann"]);
 
     let (_, _, answer) = deliver(&mended.api, Some(&queue.token()), dispatch(&job, 1)).await;
     assert_eq!(answer, json!({ "status": "dropped", "reason": "stale_generation" }));

@@ -138,7 +138,7 @@ async fn settings_that_cannot_work_are_refused_by_name() {
         here,
         open,
     ];
-    let told = binary::told("postgresql://u@localhost/d", &right);
+    let told = binary::printed("postgresql://u@localhost/d", &right);
     assert!(told.contains("https://listen.example/run"), "{told}");
 }
 
