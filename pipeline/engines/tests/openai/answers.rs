@@ -147,7 +147,7 @@ async fn a_prompt_app_is_asked_in_its_own_words_and_answers_plain_text() {
     assert_eq!((result.app_id.as_str(), result.content.as_str()), ("a1", "Anna laughed twice."));
     let heard = world.heard();
     assert_eq!(heard.len(), 1);
-    assert!(format!("{heard:?}").contains("What made people laugh?"));
+    assert!(heard[0].body.to_string().contains("What made people laugh?"));
 }
 
 #[tokio::test]
