@@ -38,6 +38,9 @@ struct Arguments {
     /// Refuses `temperature`.
     #[arg(long)]
     no_temperature: bool,
+    /// Refuses `tools`.
+    #[arg(long)]
+    no_tools: bool,
     /// Does not say which field it refuses.
     #[arg(long)]
     taciturn: bool,
@@ -64,6 +67,7 @@ fn options(arguments: Arguments) -> Options {
             no_json_mode: arguments.no_json_mode,
             only_max_tokens: arguments.only_max_tokens,
             no_temperature: arguments.no_temperature,
+            no_tools: arguments.no_tools,
             taciturn: arguments.taciturn,
         },
     }
