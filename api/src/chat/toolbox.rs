@@ -294,9 +294,11 @@ pub(crate) fn result(found: &Found) -> Value {
         "id": found.id, "kind": kind.as_str(), "title": found.title, "text": found.text,
         "created_at": moment(found.at), "complete": found.is_complete,
     });
-    if kind == SourceKind::ActionItem {
-        result["completed"] = found.completed.into();
-        result["due_at"] = found.due_at.map(moment).into();
+    if kind == SourceKind::ActionItem
+        && let Some(fields) = result.as_object_mut()
+    {
+        fields.insert("completed".to_owned(), found.completed.into());
+        fields.insert("due_at".to_owned(), found.due_at.map(moment).into());
     }
     result
 }
@@ -336,9 +338,8 @@ fn source(id: &str, kind: SourceKind, title: &str, created_at: Timestamp) -> Sou
     Source { id: id.to_owned(), kind, title, created_at }
 }
 
-fn of_kind(mut value: Value, kind: &str) -> Value {
-    value["kind"] = kind.into();
-    value
+fn of_kind(value: Value, kind: &str) -> Value {
+    shapes::with(value, "kind", kind)
 }
 
 /// A text; Postgres' cannot hold U+0000.

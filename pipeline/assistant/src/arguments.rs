@@ -44,7 +44,7 @@ mod tests {
         assert_eq!(check_arguments(&schema, &json!({"description": "Call Tom"})), Ok(()));
         assert!(check_arguments(&schema, &json!([])).is_err());
         let wrong = check_arguments(&schema, &json!({"description": 4711, "due_at": "tomorrow"}));
-        let words = wrong.expect_err("both are wrong");
+        let words = wrong.err().unwrap_or_default();
         assert!(words.contains("/description") && words.contains("/due_at"), "{words}");
         assert!(!words.contains("4711") && !words.contains("tomorrow"), "{words}");
         assert!(check_arguments(&schema, &json!({})).is_err(), "the description is missing");

@@ -1,6 +1,6 @@
 //! Streams as servers send them, well and badly.
 
-#![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
 
 use std::sync::Mutex;
 

@@ -1,7 +1,7 @@
 //! What a model is sent in one round.
 
 use assistant::{Exchange, Round, Speaker};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::way::Way;
 use crate::openai::OpenAi;
@@ -26,29 +26,32 @@ pub(super) struct Request<'a> {
 impl Request<'_> {
     /// The body of the call.
     pub(super) fn body(&self) -> Value {
-        let mut body = json!({"model": &*self.engine.model, "messages": self.messages()});
-        body[self.way.limit] = self.engine.window.output().into();
+        let mut body = Map::new();
+        let mut set = |name: &str, value: Value| body.insert(name.to_owned(), value);
+        set("model", (&*self.engine.model).into());
+        set("messages", self.messages().into());
+        set(self.way.limit, self.engine.window.output().into());
         if self.way.temperature {
-            body["temperature"] = 0.into();
+            set("temperature", 0.into());
         }
         if self.way.stream {
-            body["stream"] = true.into();
-            body["stream_options"] = json!({"include_usage": true});
+            set("stream", true.into());
+            set("stream_options", json!({"include_usage": true}));
         }
         if self.draft.is_none() && !self.round.tools.is_empty() {
-            body["tools"] = self.tools();
+            set("tools", self.tools());
             if self.round.is_last {
-                body["tool_choice"] = "none".into();
+                set("tool_choice", "none".into());
             }
         }
-        body
+        body.into()
     }
 
     fn tools(&self) -> Value {
         let tool = |tool: &assistant::Offered| {
             let mut parameters = tool.parameters.clone();
-            if parameters.get("type").is_none() {
-                parameters["type"] = "object".into();
+            if let Some(fields) = parameters.as_object_mut() {
+                fields.entry("type").or_insert_with(|| "object".into());
             }
             json!({"type": "function", "function": {
                 "name": tool.name, "description": tool.description, "parameters": parameters,
