@@ -1,6 +1,6 @@
 //! The task queue of the dispatch mode `cloud_tasks` (DESIGN §9): Google Cloud Tasks, or any service with the same two calls.
 //!
-//! Out: [`hand_over`] creates a named task for every dispatch of a job that the queue does not have ([`TaskQueue::create`]), and
+//! Out: [`hand_over`] creates a named task for every dispatch of a job that the queue does not have, and
 //! the reconciler asks whether a task is still there ([`TaskQueue::holds`]). In: [`Verifier`] decides whether a delivery comes from the
 //! configured identity, by keys that [`Keys`] fetches and keeps.
 

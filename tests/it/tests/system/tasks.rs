@@ -85,7 +85,7 @@ async fn finalize_answers_200_while_the_task_queue_is_down_and_all_jobs_complete
     assert_eq!(queue.emulator.created(), 0);
     assert_eq!(world.count("select count(*) from finalization_jobs where status = 'queued'").await, 6);
     queue.emulator.mend();
-    // One that was created and not answered is handed over once more, and is there already.
+    // The first one after that is put off once more, by as long as the queue asks for.
     queue.emulator.fault(Fault::times(Kind::CreateStatus { status: 429, retry_after: Some(1) }, 1));
 
     all_completed(&world, 6, Duration::from_secs(60)).await;
