@@ -17,12 +17,13 @@ pub(crate) struct AssistantEngines {
 
 impl AssistantEngines {
     /// What the API is handed.
-    pub(crate) fn settings(&self, chat: &api::Chat) -> api::ChatSettings {
+    pub(crate) fn settings(&self, chat: &api::Chat, apps: Arc<dyn api::ChatApps>) -> api::ChatSettings {
         api::ChatSettings {
             chat: chat.clone(),
             engine: Arc::clone(&self.engine),
             embedded: Arc::clone(&self.embedded),
             with_key: Arc::clone(&self.with_key),
+            apps,
             ..api::ChatSettings::default()
         }
     }

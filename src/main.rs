@@ -3,6 +3,7 @@
 mod admin;
 mod app_servers;
 mod assistant;
+mod chat_apps;
 mod cli;
 mod commands;
 mod concerns;

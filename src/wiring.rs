@@ -33,6 +33,7 @@ use self::{
 use crate::{
     app_servers::Servers,
     assistant::AssistantEngines,
+    chat_apps::ChatApps,
     config::{Config, DateOrder, Dispatch, Role},
     exit,
     keyed::Keyed,
@@ -165,7 +166,7 @@ impl App {
             apps: self.config.apps.mode(),
             follows_prompts: self.engines.apps.follows_prompts(),
             live: self.live.settings(&self.config),
-            chat: self.assistant.settings(&self.chat),
+            chat: self.assistant.settings(&self.chat, self.chat_apps()),
             engines: engine_ids(&self.engines),
             ..api::Settings::default()
         };
@@ -190,13 +191,14 @@ impl App {
         ))
     }
 
-    /// Who calls the tools of installed apps: for the assistant.
-    #[expect(dead_code, reason = "the assistant calls it")]
-    pub(crate) fn tools(&self) -> Tools {
+    /// The apps of users, for the assistant.
+    fn chat_apps(&self) -> Arc<dyn api::ChatApps> {
         let timeout = Duration::from_secs(self.config.apps.tool_timeout_seconds);
         let metrics = self.worker_metrics.clone();
-        Tools::new(self.ledger.clone(), self.caller.clone(), timeout, metrics, chance().next_u64())
-            .allowed(self.config.apps.mode() != api::AppsMode::Off)
+        let allowed = self.config.apps.mode() != api::AppsMode::Off;
+        let (ledger, caller) = (self.ledger.clone(), self.caller.clone());
+        let tools = Tools::new(ledger.clone(), caller, timeout, metrics, chance().next_u64());
+        Arc::new(ChatApps { ledger, caller: Arc::new(tools.allowed(allowed)), allowed })
     }
 
     /// Starts what the runs with users' own keys need, in a process that takes requests.

@@ -29,7 +29,7 @@ const WRONG_KEY: &str = "lsk_torwandschuetze";
 const HEADER: &str = "kopfzeilenkanarie";
 
 /// Tables whose columns are meant for what people said, or for what was made of it.
-const MEANT_FOR_WORDS: [&str; 8] = [
+const MEANT_FOR_WORDS: [&str; 10] = [
     "conversations",
     "transcript_segments",
     "photos",
@@ -38,6 +38,8 @@ const MEANT_FOR_WORDS: [&str; 8] = [
     "stage_checkpoints",
     "webhook_deliveries",
     "folders",
+    "search_entries",
+    "chat_messages",
 ];
 
 /// A model server that refuses questions with many words until it is `open`, and then answers.

@@ -53,6 +53,10 @@ pub(super) fn step(turn: &Turn<'_>) -> Option<Step> {
         .collect();
     let best = named.iter().map(|(nearness, ..)| *nearness).max()?;
     named.retain(|(nearness, ..)| *nearness == best);
+    // Of several that are as near, the one whose whole name was said.
+    if named.iter().filter(|(.., tool)| is_said(&said, tool)).count() == 1 {
+        named.retain(|(.., tool)| is_said(&said, tool));
+    }
     let [(_, offered, tool)] = named.as_slice() else {
         let names: Vec<String> =
             named.iter().map(|(_, _, tool)| format!("{} ({})", tool.name, tool.app_name)).collect();
@@ -98,6 +102,11 @@ fn is_named(said: &[String], tool: &AppTool) -> bool {
         .split(['_', '-'])
         .any(|word| GENERIC.contains(&word) && said.iter().any(|said| said == word));
     named || (!own.is_empty() && all && (own.len() > 1 || verb))
+}
+
+/// Whether each word of the tool's name was said.
+fn is_said(said: &[String], tool: &AppTool) -> bool {
+    tool.name.split(['_', '-']).all(|word| said.iter().any(|said| *said == word.to_lowercase()))
 }
 
 fn nearness(text: &str, tool: &AppTool) -> usize {
@@ -251,5 +260,26 @@ impl Found<'_> {
         let lower = text.to_lowercase();
         let at = lower.find(&app)? + app.len();
         behind(text.get(at..)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tool_is_said_when_each_word_of_its_name_is() {
+        let tool = |name: &str| AppTool {
+            app_id: "a".to_owned(),
+            app_name: "Tasks".to_owned(),
+            name: name.to_owned(),
+            description: "Lists the tasks.".to_owned(),
+            parameters: json!({}),
+            status_message: String::new(),
+        };
+        let said: Vec<String> = words("list tasks with Tasks").collect();
+        assert!(is_said(&said, &tool("list_tasks")));
+        assert!(is_said(&said, &tool("List-Tasks")));
+        assert!(!is_said(&said, &tool("add_task")));
     }
 }

@@ -1,0 +1,141 @@
+//! Ties the tools of installed apps to the port that the assistant declares for them.
+
+use std::{collections::HashMap, sync::Arc};
+
+use apps::{Answered, Manifest, ToolCaller};
+use assistant::{AppTool, AppTools, ToolFailure};
+use futures::{FutureExt, future::BoxFuture};
+use ledger::{InstalledApp, Ledger};
+use records::UserId;
+use serde_json::{Map, Value};
+
+/// The apps of users, as chats see them.
+pub(crate) struct ChatApps {
+    pub(crate) ledger: Ledger,
+    pub(crate) caller: Arc<dyn ToolCaller>,
+    /// Whether apps are switched on (`LISTEN_APPS`): otherwise no user has any.
+    pub(crate) allowed: bool,
+}
+
+impl api::ChatApps for ChatApps {
+    fn names<'a>(&'a self, user: &'a UserId) -> BoxFuture<'a, HashMap<String, String>> {
+        async move {
+            let installed = installed(&self.ledger, self.allowed, user).await;
+            installed.into_iter().map(|app| (app.id, app.name)).collect()
+        }
+        .boxed()
+    }
+
+    fn tools(&self, user: &UserId, app_id: Option<&str>) -> Arc<dyn AppTools> {
+        Arc::new(UserTools {
+            ledger: self.ledger.clone(),
+            caller: Arc::clone(&self.caller),
+            allowed: self.allowed,
+            user: user.clone(),
+            first: app_id.map(str::to_owned),
+        })
+    }
+}
+
+/// The tools of one user's apps.
+struct UserTools {
+    ledger: Ledger,
+    caller: Arc<dyn ToolCaller>,
+    allowed: bool,
+    user: UserId,
+    /// The app whose chat this is.
+    first: Option<String>,
+}
+
+impl AppTools for UserTools {
+    fn list(&self) -> BoxFuture<'_, Vec<AppTool>> {
+        async move {
+            let mut installed = installed(&self.ledger, self.allowed, &self.user).await;
+            // A stable sort: the others stay in the order in which they were installed.
+            installed.sort_by_key(|app| Some(&app.id) != self.first.as_ref());
+            installed.iter().flat_map(tools_of).collect()
+        }
+        .boxed()
+    }
+
+    fn call<'a>(
+        &'a self,
+        tool: &'a AppTool,
+        arguments: &'a Value,
+    ) -> BoxFuture<'a, Result<String, ToolFailure>> {
+        async move {
+            let none = Map::new();
+            let arguments = arguments.as_object().unwrap_or(&none);
+            result_of(self.caller.call(&self.user, &tool.app_id, &tool.name, arguments).await)
+        }
+        .boxed()
+    }
+}
+
+/// A turn goes on without the apps of a database that does not answer.
+async fn installed(ledger: &Ledger, allowed: bool, user: &UserId) -> Vec<InstalledApp> {
+    if !allowed {
+        return Vec::new();
+    }
+    ledger.in_time(ledger.installed_apps(user)).await.unwrap_or_else(|error| {
+        tracing::warn!(%error, "a chat goes on without the user's apps");
+        Vec::new()
+    })
+}
+
+fn tools_of(app: &InstalledApp) -> Vec<AppTool> {
+    let manifest = app.manifest.as_deref().and_then(Manifest::from_text);
+    let tools = manifest.map(|manifest| manifest.tools).unwrap_or_default();
+    tools
+        .into_iter()
+        .map(|tool| AppTool {
+            app_id: app.id.clone(),
+            app_name: app.name.clone(),
+            parameters: tool.schema(),
+            name: tool.name,
+            description: tool.description,
+            status_message: tool.status_message,
+        })
+        .collect()
+}
+
+fn result_of(answered: Answered) -> Result<String, ToolFailure> {
+    Err(ToolFailure(match answered {
+        Answered::Result(text) => return Ok(text),
+        Answered::AppError { text, setup_url: None } => text,
+        Answered::AppError { text, setup_url: Some(url) } => format!("{text} Connect at {url}."),
+        Answered::BadArguments(problems) => format!("The arguments do not fit: {}.", problems.join("; ")),
+        Answered::Unknown => "The app is not installed, or has no such tool.".to_owned(),
+        Answered::Failed(failure) => failure.sentence().to_owned(),
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use apps::ToolFailure as Failure;
+
+    use super::*;
+
+    #[test]
+    fn an_answer_of_an_app_is_a_result_or_words_for_the_user() {
+        let words = |answered| result_of(answered).map_err(|failure| failure.0);
+        assert_eq!(words(Answered::Result("Sunny".to_owned())), Ok("Sunny".to_owned()));
+        let refused = |setup_url: Option<&str>| Answered::AppError {
+            text: "Connect your account.".to_owned(),
+            setup_url: setup_url.map(str::to_owned),
+        };
+        assert_eq!(words(refused(None)), Err("Connect your account.".to_owned()));
+        assert_eq!(
+            words(refused(Some("https://app.example/connect"))),
+            Err("Connect your account. Connect at https://app.example/connect.".to_owned())
+        );
+        assert_eq!(
+            words(Answered::BadArguments(vec!["city: missing".to_owned()])),
+            Err("The arguments do not fit: city: missing.".to_owned())
+        );
+        assert_eq!(
+            words(Answered::Failed(Failure::Timeout)),
+            Err("The app did not answer in time.".to_owned())
+        );
+    }
+}
