@@ -58,7 +58,7 @@ mod tests {
         let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
         let all: Vec<String> = passages.iter().flat_map(|passage| words(passage)).collect();
         assert_eq!(all, words(&lines.join(" ")));
-        assert_eq!(passages.len(), 4);
+        assert_eq!(passages.len(), 5);
     }
 
     #[test]
