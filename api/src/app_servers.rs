@@ -5,7 +5,7 @@ use std::fmt;
 use futures::future::{BoxFuture, ready};
 use records::UserId;
 
-/// Why no manifest was read. Users are told which; nothing that a server wrote is among it.
+/// Why no manifest was read. Answers name it; they hold nothing that a server wrote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoManifest {
     /// No such name, no connection, no valid TLS, or an address that may not be called: users are to see no difference.

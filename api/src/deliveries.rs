@@ -26,7 +26,7 @@ pub enum NotInvoker {
 /// The runs of delivered jobs in this process.
 pub trait Deliveries: Debug + Send + Sync {
     /// Claims and runs the dispatch (job, generation), and answers when the run has ended, or for too long has not. Goes on by itself when
-    /// nobody waits for the answer any more.
+    /// no client waits for the answer any more.
     fn deliver(&self, job: JobId, generation: Generation) -> BoxFuture<'_, Delivered>;
 }
 
@@ -47,11 +47,11 @@ pub enum Delivered {
     Leased(Duration),
     /// It may not be claimed before this is over.
     NotYet(Duration),
-    /// No slot is free, the process stops, or the database is away.
+    /// No slot is free, the process stops, or the database does not answer.
     Busy,
 }
 
-/// A process that runs no delivered jobs, and where nobody may deliver.
+/// A process that runs no delivered jobs, and where no caller may deliver.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoDeliveries;
 

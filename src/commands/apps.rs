@@ -64,7 +64,7 @@ enum Verb {
     },
     /// Keys with which an app writes to its users.
     Keys(keys::Keys),
-    /// Switch an app off for everybody: it is called by nobody and may not write.
+    /// Switch an app off for all users: it is not called and may not write.
     SwitchOff {
         /// The app.
         id: String,

@@ -54,7 +54,7 @@ pub(crate) fn thread(app_id: Option<&str>) -> &str {
     app_id.unwrap_or("main")
 }
 
-/// Stores a message and begins the turn that answers it. The turn belongs to the process: it goes on though nobody
+/// Stores a message and begins the turn that answers it. The turn belongs to the process: it goes on when no client
 /// follows it.
 pub(crate) async fn begin(door: &Door, caller: &Caller, message: Message) -> Result<Begun, Error> {
     let settings = &door.settings.chat;

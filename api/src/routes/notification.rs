@@ -95,7 +95,7 @@ fn ok() -> Response {
     Json(json!({ "status": "Ok" })).into_response()
 }
 
-/// Rounded up: whoever waits so long is let in.
+/// Rounded up, so that a retry after so long is accepted.
 fn whole_seconds(hour: SentThisHour) -> u64 {
     (hour.frees_in.ceil() as u64).max(1)
 }

@@ -67,7 +67,7 @@ async fn the_key_comes_first_then_the_body_then_one_403_for_all_strangers() {
     let unholdable = scene.send(json!({ "uid": "a\u{0}", "aid": "a\u{0}", "message": "a\u{0}" })).await;
     assert_eq!(unholdable.kinds().len(), 3, "{unholdable:?}");
     let refused = json!({ "detail": "The app may not write to this user" });
-    // Ann has not installed her own app; nobody is called Eve; and another app's id.
+    // Ann has not installed her own app; there is no user Eve; and another app's id.
     let mut other = scene.body("bob", "hello");
     other["aid"] = json!("01993b1e-0000-7000-8000-000000000000");
     for body in [scene.body("ann", "hello"), scene.body("eve", "hello"), other] {

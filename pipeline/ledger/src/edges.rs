@@ -107,7 +107,7 @@ impl From<&Written> for Answer {
 }
 
 impl Ledger {
-    /// Records the end of the run that holds `holding`.
+    /// Records the end of the run whose lease is `holding`.
     ///
     /// # Errors
     /// When the database does not answer: the holder repeats the same call.

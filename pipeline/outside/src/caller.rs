@@ -88,7 +88,7 @@ impl Caller {
         Self::with_lookup(guard, Arc::new(SystemLookup))
     }
 
-    /// The same with a resolver of one's own.
+    /// The same with another resolver.
     ///
     /// # Errors
     /// [`CannotSend`].

@@ -16,7 +16,7 @@ use tower::ServiceExt;
 use super::*;
 use crate::{Deliveries, Invokers, Metrics, Settings};
 
-/// Lets in whoever shows one of these texts.
+/// Accepts these tokens.
 #[derive(Debug)]
 struct Texts;
 
@@ -102,7 +102,7 @@ async fn a_caller_is_checked_before_the_body_is_read() {
         (Some("early"), 503, Some("10")),
     ] {
         let (router, answers) = router(Delivered::Done, false);
-        // A body that never comes: whoever waited for it would never answer.
+        // A body that never comes: a handler that waited for it would never answer.
         let silent = Sent::from_stream(futures::stream::pending::<Result<Vec<u8>, std::io::Error>>());
         let answered = ask(&router, PATH, token, silent).await;
         assert_eq!((answered.0, answered.1.as_deref()), (status, again), "{token:?}");

@@ -56,7 +56,7 @@ async fn a_server_that_never_answers_is_a_timeout_and_one_that_is_gone_is_unavai
         Err(FailureCode::ModelTimeout)
     );
     assert_eq!(world.engine.embed("x").await.map_err(|failure| failure.code), Err(FailureCode::ModelTimeout));
-    // Bound and not listening: nobody else is given its port meanwhile.
+    // Bound and not listening: no other process is given its port meanwhile.
     let socket = tokio::net::TcpSocket::new_v4().unwrap();
     socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let closed = socket.local_addr().unwrap();

@@ -63,7 +63,7 @@ impl Ledger {
             .doing("listing apps for operators")
     }
 
-    /// Switches an app off: it is called by nobody and may not write, until it is switched on again. `false`: no such app.
+    /// Switches an app off: it is not called and may not write, until it is switched on again. `false`: no such app.
     ///
     /// # Errors
     /// When the database does not answer.

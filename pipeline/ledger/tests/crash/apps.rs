@@ -32,7 +32,7 @@ pub(crate) enum App {
     Forget,
 }
 
-/// A user with an app of their own, and a push that somebody claimed.
+/// A user with an app of their own, and a claimed push.
 pub(crate) struct Scene {
     user: UserId,
     claimed: Option<ClaimedChatPush>,

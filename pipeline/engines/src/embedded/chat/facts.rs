@@ -1,4 +1,4 @@
-//! Questions about what is remembered: about the person, or about somebody or something, then with passages behind.
+//! Questions about what is remembered: about the user, a person or a thing, with passages.
 
 use std::sync::LazyLock;
 
