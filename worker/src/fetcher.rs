@@ -115,11 +115,13 @@ impl Running {
     }
 }
 
-/// How many of so many slots one user may have: one is left for users who have none, so that long runs of one user never
-/// make all others wait. With one or two slots there is none to spare.
-fn most_of_one_user(slots: usize) -> u32 {
-    let most = if slots > 2 { slots - 1 } else { slots };
-    u32::try_from(most).unwrap_or(u32::MAX)
+/// How many of so many slots one user may have, without those of a claim in flight: one is left for users who have none, so
+/// that long runs of one user never make all others wait. With one or two slots there is none to spare, and no limit.
+fn most_of_one_user(slots: usize, in_flight: u32) -> u32 {
+    match u32::try_from(slots) {
+        Ok(slots) if slots > 2 => (slots - 1).saturating_sub(in_flight),
+        _ => u32::MAX,
+    }
 }
 
 /// Everything that a fetcher needs.
@@ -264,7 +266,7 @@ impl Fetcher {
             worker: self.worker.clone(),
             slots: u32::try_from(free.num_permits()).unwrap_or(u32::MAX),
             share,
-            most: most_of_one_user(self.concurrency).saturating_sub(in_flight),
+            most: most_of_one_user(self.concurrency, in_flight),
             running,
         };
         let claims = self.ledger.claim(&request).await;
@@ -386,6 +388,12 @@ mod tests {
         assert!(took >= Duration::from_secs(1), "five claims in {took:?}");
         soft.cancel();
         tokio::time::timeout(PATIENCE, running).await.unwrap().unwrap();
+    }
+
+    #[test]
+    fn one_of_three_slots_or_more_is_left_for_users_who_have_none() {
+        assert_eq!([1, 2, 3, 4].map(|slots| most_of_one_user(slots, 0)), [u32::MAX, u32::MAX, 2, 3]);
+        assert_eq!((most_of_one_user(4, 2), most_of_one_user(4, 4)), (1, 0));
     }
 
     #[test]
