@@ -150,19 +150,13 @@ pub(crate) async fn listen(
     Ok(bound)
 }
 
-/// Takes the public address: for the API, or for the run route of a worker alone. Where nobody may deliver, a worker that finds the
-/// address taken, by an API on the same machine, does without.
+/// Takes the public address: for the API, or for the run route of a worker alone. Without an invoker every delivery would be
+/// refused: a worker leaves the address to an API on the same machine.
 async fn bind_public(config: &Config) -> anyhow::Result<Option<(TcpListener, SocketAddr)>> {
-    if !config.takes_deliveries() {
+    if !config.takes_deliveries() || (!config.has(Role::Api) && !config.tasks.has_invoker()) {
         return Ok(None);
     }
-    match bind(config.addr, "LISTEN_ADDR").await {
-        Err(error) if !config.has(Role::Api) && !config.tasks.has_invoker() => {
-            tracing::info!(%error, "nothing can be delivered to this process");
-            Ok(None)
-        }
-        bound => bound.map(Some),
-    }
+    bind(config.addr, "LISTEN_ADDR").await.map(Some)
 }
 
 /// Takes the address that the setting `name` holds.

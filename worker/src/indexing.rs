@@ -15,8 +15,12 @@ const AFTER_FAILURE: Duration = Duration::from_secs(5);
 
 /// Indexes what there is, until `stop`.
 pub async fn index_conversations(ledger: Ledger, stop: CancellationToken) {
+    let mut batch = BATCH;
     while !stop.is_cancelled() {
-        let rest = match ledger.in_time(ledger.index_conversations(BATCH)).await {
+        let done = ledger.in_time(ledger.index_conversations(batch)).await;
+        // What takes too long together is tried one by one.
+        batch = if done.is_ok() { BATCH } else { 1 };
+        let rest = match done {
             // Others have their turn between two batches of a backfill.
             Ok(1..) => Duration::from_millis(5),
             Ok(0) => REST,

@@ -180,12 +180,21 @@ impl Work {
                     "ai" => Speaker::Assistant,
                     _ => Speaker::App,
                 };
-                Some(Past { speaker, text: message.text })
+                Some(Past { speaker, apps: apps_in(&message), text: message.text })
             })
             .collect();
         history.reverse();
         history
     }
+}
+
+/// The apps whose words are in a message: of its own, or of the tools that were called for it.
+fn apps_in(message: &ChatMessage) -> Vec<String> {
+    if message.sender == "app" {
+        return message.app_id.clone().into_iter().collect();
+    }
+    let tools = message.tools.as_ref().and_then(Value::as_array).into_iter().flatten();
+    tools.filter_map(|tool| Some(tool.get("app_id")?.as_str()?.to_owned())).collect()
 }
 
 /// A client that may be gone: the turn does not mind.

@@ -20,7 +20,7 @@ use super::byok;
 use crate::{
     Error, Scope,
     chat::{self, Begun, Message, Reply},
-    door::Door,
+    door::{Door, run_to_completion},
     keys::Caller,
     read::{Body, Fields, Int, Query, Report, Take, Text, object, query},
 };
@@ -61,7 +61,9 @@ pub(super) async fn post(
     let (text, id) = object(body, read_message)?;
     let app_id = query(&parameters, read_thread)?;
     let key = byok::key_of(&headers)?;
-    let begun = chat::begin(&door, &caller, Message { text, id, app_id, key }).await?;
+    let message = Message { text, id, app_id, key };
+    // A message that is stored has a turn, also when its client hangs up in between.
+    let begun = run_to_completion(async move { chat::begin(&door, &caller, message).await }).await?;
     if wants_one_body(&headers) {
         return Ok(Json(whole(begun).await).into_response());
     }

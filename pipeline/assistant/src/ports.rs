@@ -42,6 +42,8 @@ pub struct Past {
     pub speaker: Speaker,
     /// What it says.
     pub text: String,
+    /// The apps whose words are in it.
+    pub apps: Vec<String>,
 }
 
 /// A call of a tool, as an engine wants it.

@@ -90,7 +90,9 @@ struct Progress {
 impl Turn {
     /// Runs the turn to its end, or until `stop` is done, and returns the reply, which its journal keeps by then.
     pub async fn run(self, stop: impl Future<Output = ()>) -> Reply {
-        let progress = Mutex::new(Progress::default());
+        // What an app said before is heard again with the history.
+        let heard = self.history.iter().flat_map(|past| past.apps.iter().cloned()).collect();
+        let progress = Mutex::new(Progress { heard, ..Progress::default() });
         let (status, trouble) = tokio::select! {
             ended = timeout(self.limits.time, self.converse(&progress)) => match ended {
                 Ok(Ok(())) => (ReplyStatus::Completed, None),

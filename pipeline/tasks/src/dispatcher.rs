@@ -96,8 +96,10 @@ impl Dispatcher {
                 }
             }
         }
+        // A task queue that refuses or is slow is left alone for a moment, however many dispatches wait for it.
+        let rests = !failed.is_empty();
         self.store(&handed, &failed).await;
-        found
+        if rests { 0 } else { found }
     }
 
     /// Where the database does not answer, the same tasks are created again later, under the same names.

@@ -62,7 +62,7 @@ impl Errand for ChatPushes {
     }
 
     async fn next_in(&self) -> Result<Option<Duration>, Error> {
-        self.0.ledger.in_time(self.0.ledger.next_chat_push_in()).await
+        self.0.ledger.in_time(self.0.ledger.next_chat_push_in(&self.0.policy)).await
     }
 
     async fn written(&self) {

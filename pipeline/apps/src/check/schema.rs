@@ -14,10 +14,25 @@ pub(super) fn check_schema(schema: &Value) -> Option<String> {
     if levels(schema) > MAX_LEVELS {
         return Some(format!("is nested deeper than {MAX_LEVELS} levels"));
     }
+    if refers(schema) {
+        return Some("is not written out: it holds $ref or $id".to_owned());
+    }
     if is_plain(schema) {
         return None;
     }
     compile(schema).err().map(|NoSchema| "is not a JSON Schema that can be checked".to_owned())
+}
+
+/// Whether it refers to a schema elsewhere: parameters are checked one by one, and shown as parts of one schema, in which a
+/// reference leads elsewhere.
+fn refers(schema: &Value) -> bool {
+    match schema {
+        Value::Object(fields) => fields.iter().any(|(name, value)| {
+            matches!(name.as_str(), "$ref" | "$dynamicRef" | "$recursiveRef" | "$id") || refers(value)
+        }),
+        Value::Array(items) => items.iter().any(refers),
+        _ => false,
+    }
 }
 
 /// Whether it says no more than a type, which was checked, and words: most do, and these need no validator to be known as right.

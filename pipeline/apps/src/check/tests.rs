@@ -175,7 +175,8 @@ fn a_parameters_schema_is_kept_as_it_is_within_its_bounds() {
     let endless = json!({ "type": "string", "description": "x".repeat(9_000) });
     let remote = json!({ "type": "object", "$ref": "https://evil.example/schema.json" });
     let backtracking = json!({ "type": "string", "pattern": "(?=a)b" });
-    for schema in [deep, endless, remote, backtracking, json!({ "type": "string", "minLength": -1 })] {
+    let local = json!({ "type": "array", "items": { "$ref": "#/$defs/x" }, "$defs": { "x": {} } });
+    for schema in [deep, endless, remote, local, backtracking, json!({ "type": "string", "minLength": -1 })] {
         let problems = problems_of_tool(&json!({ "parameters": { "properties": { "p": schema } } }));
         assert_eq!(problems.len(), 1, "{problems:?}");
         assert!(problems[0].starts_with("tools[0].parameters.properties.p: is "), "{problems:?}");

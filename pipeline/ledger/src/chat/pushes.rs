@@ -158,19 +158,17 @@ impl Ledger {
         Ok(true)
     }
 
-    /// How long until a push of a message can be claimed; `None`: none waits.
+    /// How long until a push of a message can be claimed; `None`: none waits. What waits for a user who has enough under way
+    /// counts when one of these tries ends: that wakes the sender of this process.
     ///
     /// # Errors
     /// When the database does not answer.
-    pub async fn next_chat_push_in(&self) -> Result<Option<Duration>, Error> {
-        let seconds: Option<f64> = sqlx::query_scalar(
-            "select extract(epoch from least( \
-                 (select min(next_at) from chat_pushes where status = 'pending'), \
-                 (select min(sending_until) from chat_pushes where status = 'sending')) - clock_timestamp())::float8",
-        )
-        .fetch_one(&self.pool)
-        .await
-        .doing("looking for the next push of a message")?;
+    pub async fn next_chat_push_in(&self, policy: &PushPolicy) -> Result<Option<Duration>, Error> {
+        let seconds: Option<f64> = sqlx::query_scalar(include_str!("../../sql/chat/next_push_in.sql"))
+            .bind(i64::try_from(policy.per_person).unwrap_or(i64::MAX))
+            .fetch_one(&self.pool)
+            .await
+            .doing("looking for the next push of a message")?;
         Ok(seconds.map(|seconds| Duration::try_from_secs_f64(seconds).unwrap_or_default()))
     }
 

@@ -14,7 +14,10 @@ use crate::{
 const DOING: &str = "indexing conversations";
 
 /// Words that are held at once while a batch is read: a conversation that alone has more is a batch of its own.
-const MOST_BYTES: usize = 8 * 1024 * 1024;
+const MOST_BYTES: usize = 512 * 1024;
+
+/// Passages of one statement: each has its own time limit.
+const PASSAGES: usize = 500;
 
 #[derive(sqlx::FromRow)]
 struct DueRow {
@@ -135,16 +138,19 @@ async fn insert(connection: &mut PgConnection, due: &[DueRow], lines: &[Vec<Stri
             columns.shown.push(part == 0 || row.private_text.is_none());
         }
     }
-    sqlx::query(include_str!("../../sql/search/insert.sql"))
-        .bind(&columns.users)
-        .bind(&columns.conversations)
-        .bind(&columns.parts)
-        .bind(&columns.moments)
-        .bind(&columns.texts)
-        .bind(&columns.languages)
-        .bind(&columns.shown)
-        .execute(connection)
-        .await
-        .doing(DOING)
-        .map(drop)
+    for begin in (0..columns.texts.len()).step_by(PASSAGES) {
+        let some = begin..columns.texts.len().min(begin + PASSAGES);
+        sqlx::query(include_str!("../../sql/search/insert.sql"))
+            .bind(&columns.users[some.clone()])
+            .bind(&columns.conversations[some.clone()])
+            .bind(&columns.parts[some.clone()])
+            .bind(&columns.moments[some.clone()])
+            .bind(&columns.texts[some.clone()])
+            .bind(&columns.languages[some.clone()])
+            .bind(&columns.shown[some])
+            .execute(&mut *connection)
+            .await
+            .doing(DOING)?;
+    }
+    Ok(())
 }

@@ -10,7 +10,7 @@ mod way;
 
 use std::time::Duration;
 
-use assistant::{Converse, Round, Step, Trouble};
+use assistant::{Converse, Origin, Round, Step, Trouble};
 use futures::{FutureExt, future::BoxFuture};
 use job::FailureCode;
 use serde_json::Value;
@@ -45,14 +45,17 @@ impl Converse for OpenAi {
 impl OpenAi {
     async fn round(&self, round: Round<'_>, say: Say<'_>) -> Result<Step, Trouble> {
         let mut way = self.ways.known();
+        let is_for_apps = round.tools.iter().any(|tool| matches!(tool.origin, Origin::App(_)));
+        // A stream that broke once says nothing about the next one.
+        let mut broke = false;
         loop {
             if !way.tools {
-                return self.worded(round, say, way).await;
+                return self.worded(round, say, way, is_for_apps).await;
             }
             let request = Request { engine: self, round, way, draft: None };
             match self.message(&request.body(), way.stream, say).await {
                 Ok(message) => {
-                    self.ways.remember(way);
+                    self.ways.remember(way::Way { stream: way.stream || broke, ..way }, is_for_apps);
                     return Ok(message.step(round.rounds.len()));
                 }
                 Err(Failed::NotUnderstood(field)) => {
@@ -60,31 +63,40 @@ impl OpenAi {
                 }
                 // Nothing was said yet: the same round once more, in one piece.
                 Err(Failed::Garbage { said: false }) if way.stream => way.stream = false,
-                Err(Failed::Garbage { .. }) => return Err(Trouble::ModelMalformed),
+                Err(Failed::Broke { said: false }) if way.stream => (way.stream, broke) = (false, true),
+                Err(Failed::Garbage { .. } | Failed::Broke { .. }) => return Err(Trouble::ModelMalformed),
                 Err(Failed::Trouble(trouble)) => return Err(trouble),
             }
         }
     }
 
     /// Where the server takes no tools: the rules choose them, and the model words what they found.
-    async fn worded(&self, round: Round<'_>, say: Say<'_>, way: way::Way) -> Result<Step, Trouble> {
+    async fn worded(
+        &self,
+        round: Round<'_>,
+        say: Say<'_>,
+        way: way::Way,
+        is_for_apps: bool,
+    ) -> Result<Step, Trouble> {
         let (draft, quotes) = match embedded::chosen(round) {
             Step::Answer { text, quotes } => (text, quotes),
             calls => return Ok(calls),
         };
         let mut way = way;
+        let mut broke = false;
         loop {
             let request = Request { engine: self, round, way, draft: Some(&draft) };
             match self.message(&request.body(), way.stream, say).await {
                 Ok(message) => {
-                    self.ways.remember(way);
+                    self.ways.remember(way::Way { stream: way.stream || broke, ..way }, is_for_apps);
                     return Ok(Step::Answer { text: message.text, quotes });
                 }
                 Err(Failed::NotUnderstood(field)) => {
                     way = way.after(field).ok_or(Trouble::ModelRejected)?;
                 }
                 Err(Failed::Garbage { said: false }) if way.stream => way.stream = false,
-                Err(Failed::Garbage { .. }) => return Err(Trouble::ModelMalformed),
+                Err(Failed::Broke { said: false }) if way.stream => (way.stream, broke) = (false, true),
+                Err(Failed::Garbage { .. } | Failed::Broke { .. }) => return Err(Trouble::ModelMalformed),
                 Err(Failed::Trouble(trouble)) => return Err(trouble),
             }
         }
@@ -103,7 +115,7 @@ impl OpenAi {
         let mut gathered = Gathered::default();
         let mut length = 0;
         loop {
-            let broken = Failed::Garbage { said: gathered.has_said() };
+            let broken = Failed::Broke { said: gathered.has_said() };
             let chunk = match tokio::time::timeout(SILENCE, response.chunk()).await {
                 Err(_) => return Err(Failed::Trouble(Trouble::ModelTimeout)),
                 Ok(Err(_)) => return Err(broken),
@@ -127,6 +139,11 @@ enum Failed {
     NotUnderstood(Option<super::complaint::Field>),
     /// What came cannot be read; whether words were said by then.
     Garbage {
+        /// Whether the person has seen words of it.
+        said: bool,
+    },
+    /// The connection broke in the middle of the answer; likewise.
+    Broke {
         /// Whether the person has seen words of it.
         said: bool,
     },

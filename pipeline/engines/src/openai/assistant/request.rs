@@ -53,6 +53,13 @@ impl Request<'_> {
             if let Some(fields) = parameters.as_object_mut() {
                 fields.entry("type").or_insert_with(|| "object".into());
             }
+            // Some servers refuse every tool of a request in which one array does not say what it holds.
+            let properties = parameters.get_mut("properties").and_then(Value::as_object_mut);
+            for schema in properties.into_iter().flat_map(Map::values_mut).filter_map(Value::as_object_mut) {
+                if schema.get("type").and_then(Value::as_str) == Some("array") {
+                    schema.entry("items").or_insert_with(|| json!({}));
+                }
+            }
             json!({"type": "function", "function": {
                 "name": tool.name, "description": tool.description, "parameters": parameters,
             }})

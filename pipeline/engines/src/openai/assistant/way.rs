@@ -53,10 +53,14 @@ impl Ways {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// `way` worked. That a history was too long once says nothing about the next one.
-    pub(super) fn remember(&self, way: Way) {
+    /// `way` worked. That a history was too long once says nothing about the next one, and that `is_for_apps` tools were
+    /// refused says nothing about requests without the tools of this user's apps.
+    pub(super) fn remember(&self, way: Way, is_for_apps: bool) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let way = Way { history: true, ..way };
+        let way = match is_for_apps && !way.tools && known.tools {
+            true => return,
+            false => Way { history: true, ..way },
+        };
         if *known != way {
             *known = way;
             tracing::info!(
