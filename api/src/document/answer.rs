@@ -118,7 +118,12 @@ impl Answer {
                 .collect();
             response["content"] = json!({ "application/json": { "schema": schema, "examples": examples } });
             if self.streamed {
-                response["content"]["text/event-stream"] = json!({ "schema": { "type": "string" } });
+                response["content"]["text/event-stream"] = json!({ "schema": {
+                    "type": "object",
+                    "description": "An event; `data` is a JSON object.",
+                    "properties": { "event": { "type": "string" }, "data": { "type": "string" } },
+                    "required": ["event", "data"],
+                } });
             }
         }
         if !self.links.is_empty() {
