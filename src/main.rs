@@ -1,5 +1,11 @@
 //! `listen`: the binary. It parses, wires the rooms together, runs, and decides nothing.
 
+#![allow(
+    rustdoc::broken_intra_doc_links,
+    rustdoc::bare_urls,
+    reason = "help texts of the command line: units stand in brackets, and addresses are what is typed"
+)]
+
 mod admin;
 mod app_servers;
 mod assistant;
