@@ -125,7 +125,7 @@ pub(super) async fn refresh(
     save(&door, &caller.user, &app, fields, &["path", "app_id"]).await
 }
 
-/// DELETE: the app and its keys. Whoever installed it has it no more.
+/// DELETE: the app and its keys. It is no longer installed for any user.
 pub(super) async fn delete(
     State(door): State<Door>,
     caller: Caller,

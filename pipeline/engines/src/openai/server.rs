@@ -38,15 +38,16 @@ pub(super) enum Fault {
     },
 }
 
+impl Fault {
+    /// Without an answer that could name a status or a wait.
+    fn unanswered(code: FailureCode, class: ErrorClass, passing: bool) -> Self {
+        Self::Failed { code, retry_after: None, passing, class, http_status: None }
+    }
+}
+
 impl upstream::Fault for Fault {
     fn silent() -> Self {
-        Self::Failed {
-            code: FailureCode::ModelTimeout,
-            retry_after: None,
-            passing: false,
-            class: ErrorClass::Timeout,
-            http_status: None,
-        }
+        Self::unanswered(FailureCode::ModelTimeout, ErrorClass::Timeout, false)
     }
 
     fn outcome(&self) -> &'static str {
@@ -167,18 +168,12 @@ fn fault_of_error(error: &reqwest::Error) -> Fault {
         true => (FailureCode::ModelTimeout, ErrorClass::Timeout),
         false => (FailureCode::ModelUnavailable, ErrorClass::Unreachable),
     };
-    Fault::Failed { code, retry_after: None, passing: true, class, http_status: None }
+    Fault::unanswered(code, class, true)
 }
 
 async fn read(response: Response, most: usize) -> Result<Vec<u8>, Fault> {
     read_at_most(response, most).await.map_err(|broken| match broken {
-        Broken::TooLong => Fault::Failed {
-            code: FailureCode::ModelMalformed,
-            retry_after: None,
-            passing: false,
-            class: ErrorClass::Malformed,
-            http_status: None,
-        },
+        Broken::TooLong => Fault::unanswered(FailureCode::ModelMalformed, ErrorClass::Malformed, false),
         Broken::Connection(error) => fault_of_error(&error),
     })
 }

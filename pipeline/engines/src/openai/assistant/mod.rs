@@ -17,11 +17,12 @@ use serde_json::Value;
 
 use self::gather::{Gathered, Message};
 use self::request::Request;
+use self::way::Way;
 use super::OpenAi;
 use super::line::Unanswered;
 use crate::embedded;
 
-pub(super) use way::Ways;
+pub(super) use self::way::Ways;
 
 /// What tokens and calls are counted as.
 const STAGE: &str = "assistant";
@@ -44,56 +45,47 @@ impl Converse for OpenAi {
 
 impl OpenAi {
     async fn round(&self, round: Round<'_>, say: Say<'_>) -> Result<Step, Trouble> {
-        let mut way = self.ways.known();
+        let way = match self.answer(round, say, self.ways.known(), None).await? {
+            Asked::Answered(message) => return Ok(message.step(round.rounds.len())),
+            Asked::WithoutTools(way) => way,
+        };
+        // The server takes no tools: the rules choose them, and the model words what they found.
+        let (draft, quotes) = match embedded::chosen(round) {
+            Step::Answer { text, quotes } => (text, quotes),
+            calls => return Ok(calls),
+        };
+        match self.answer(round, say, way, Some(&draft)).await? {
+            Asked::Answered(message) => Ok(Step::Answer { text: message.text, quotes }),
+            Asked::WithoutTools(_) => Err(Trouble::ModelRejected),
+        }
+    }
+
+    /// Asks in `way`, and in older ones for as long as the server understands none. A `draft` is worded without tools.
+    async fn answer(
+        &self,
+        round: Round<'_>,
+        say: Say<'_>,
+        mut way: Way,
+        draft: Option<&str>,
+    ) -> Result<Asked, Trouble> {
         let is_for_apps = round.tools.iter().any(|tool| matches!(tool.origin, Origin::App(_)));
         // A stream that broke once says nothing about the next one.
         let mut broke = false;
         loop {
-            if !way.tools {
-                return self.worded(round, say, way, is_for_apps).await;
+            let streams = way.stream || broke;
+            if draft.is_none() && !way.tools {
+                return Ok(Asked::WithoutTools(Way { stream: streams, ..way }));
             }
-            let request = Request { engine: self, round, way, draft: None };
+            let request = Request { engine: self, round, way, draft };
             match self.message(&request.body(), way.stream, say).await {
                 Ok(message) => {
-                    self.ways.remember(way::Way { stream: way.stream || broke, ..way }, is_for_apps);
-                    return Ok(message.step(round.rounds.len()));
+                    self.ways.remember(Way { stream: streams, ..way }, is_for_apps);
+                    return Ok(Asked::Answered(message));
                 }
                 Err(Failed::NotUnderstood(field)) => {
                     way = way.after(field).ok_or(Trouble::ModelRejected)?;
                 }
                 // Nothing was said yet: the same round once more, in one piece.
-                Err(Failed::Garbage { said: false }) if way.stream => way.stream = false,
-                Err(Failed::Broke { said: false }) if way.stream => (way.stream, broke) = (false, true),
-                Err(Failed::Garbage { .. } | Failed::Broke { .. }) => return Err(Trouble::ModelMalformed),
-                Err(Failed::Trouble(trouble)) => return Err(trouble),
-            }
-        }
-    }
-
-    /// Where the server takes no tools: the rules choose them, and the model words what they found.
-    async fn worded(
-        &self,
-        round: Round<'_>,
-        say: Say<'_>,
-        way: way::Way,
-        is_for_apps: bool,
-    ) -> Result<Step, Trouble> {
-        let (draft, quotes) = match embedded::chosen(round) {
-            Step::Answer { text, quotes } => (text, quotes),
-            calls => return Ok(calls),
-        };
-        let mut way = way;
-        let mut broke = false;
-        loop {
-            let request = Request { engine: self, round, way, draft: Some(&draft) };
-            match self.message(&request.body(), way.stream, say).await {
-                Ok(message) => {
-                    self.ways.remember(way::Way { stream: way.stream || broke, ..way }, is_for_apps);
-                    return Ok(Step::Answer { text: message.text, quotes });
-                }
-                Err(Failed::NotUnderstood(field)) => {
-                    way = way.after(field).ok_or(Trouble::ModelRejected)?;
-                }
                 Err(Failed::Garbage { said: false }) if way.stream => way.stream = false,
                 Err(Failed::Broke { said: false }) if way.stream => (way.stream, broke) = (false, true),
                 Err(Failed::Garbage { .. } | Failed::Broke { .. }) => return Err(Trouble::ModelMalformed),
@@ -131,6 +123,13 @@ impl OpenAi {
         let said = gathered.has_said();
         gathered.finish(say, &|tokens| self.count(STAGE, tokens)).ok_or(Failed::Garbage { said })
     }
+}
+
+/// What a server answered.
+enum Asked {
+    Answered(Message),
+    /// It takes no tools; the way in which it is asked without them.
+    WithoutTools(Way),
 }
 
 /// Why a call gave nothing to go on with.
