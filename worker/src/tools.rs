@@ -1,7 +1,5 @@
 //! Calling the tools of installed apps: one try, guarded, bounded, signed; the answer is read by the rules of `apps`.
 
-mod breaker;
-
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,10 +11,10 @@ use outside::{Call, Caller, Heard, Verb, sign};
 use records::UserId;
 use serde_json::{Map, Value};
 
+use crate::breaker::Breaker;
 use crate::chance::Chance;
 use crate::metrics::Metrics;
 
-use breaker::Breaker;
 
 /// How much of an answer is read.
 const MAX_ANSWER_BYTES: usize = 64 * 1_024;

@@ -6,7 +6,7 @@ use ledger::NewLive;
 use live::{Action, CloseCode, Session, Timing};
 use records::ConversationId;
 use secrecy::SecretString;
-use speech::Events;
+use speech::{Decoder, Events};
 use tokio::{sync::mpsc, task::JoinSet, time::Instant};
 
 use super::{
@@ -122,7 +122,10 @@ impl Actor {
         };
         let events = match opened {
             Some(Ok((recognizer, events))) => {
-                actor.ear = Some(Ear::new(asks.format, recognizer));
+                let decoder = Decoder::new(asks.format);
+                let audio = &actor.door.settings.live.audio;
+                let tap = audio.open(&actor.operator.user, decoder.source_rate());
+                actor.ear = Some(Ear::new(decoder, tap, recognizer));
                 Some(events)
             }
             Some(Err(speech::BadKey)) => {

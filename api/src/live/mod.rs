@@ -21,6 +21,8 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use speech::Engine;
 
+use crate::{AudioWebhooks, NoAudioWebhooks};
+
 pub(crate) use actor::Actor;
 pub(crate) use begin::Start;
 pub(crate) use metrics::LiveMetrics;
@@ -44,6 +46,8 @@ pub struct LiveSettings {
     pub key_checked_every: Duration,
     /// What recognizes speech.
     pub engine: Arc<dyn Engine>,
+    /// Who takes raw audio.
+    pub audio: Arc<dyn AudioWebhooks>,
     /// Whether the page to speak to is served at `/live` (`LISTEN_LIVE_PAGE`).
     pub page: bool,
     /// This process's name, by which operators find a session.
@@ -60,6 +64,7 @@ impl Default for LiveSettings {
             sessions_per_user: 3,
             key_checked_every: Duration::from_secs(45),
             engine: engine.unwrap_or_else(|_| speech::Settings::client_engine()),
+            audio: Arc::new(NoAudioWebhooks),
             page: false,
             process: "listen".to_owned(),
         }

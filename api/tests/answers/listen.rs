@@ -6,3 +6,4 @@ mod ends;
 mod engine;
 mod life;
 mod line;
+mod webhook;

@@ -7,6 +7,7 @@
 mod admit;
 mod announce;
 mod apps;
+mod audio_webhooks;
 mod backlog;
 mod batcher;
 mod budgets;
@@ -72,6 +73,7 @@ pub use apps::{
     App, AppFields, AppFilter, AppKey, AppKeyOwner, AppKeyRefusal, AppVisibility, InstallRefusal,
     InstalledApp, KeptManifest, NewApp, NewAppKey, OperatorApp, Stored, TooManyApps, Uninstalled,
 };
+pub use audio_webhooks::{AudioOutcome, AudioReceiver, AudioWebhook, NewAudioWebhook};
 pub use backlog::Backlog;
 pub use budgets::{Budget, Budgets, LimitsChange, OverBudget, OwnLimits, UserBudget};
 pub use chat::{AppMessage, ClaimedChatPush, MESSAGES_PER_HOUR, Notified, SentThisHour};

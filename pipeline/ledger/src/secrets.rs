@@ -69,6 +69,11 @@ impl<'a> Place<'a> {
         Self { table: "push_subscriptions", column: "auth", user, id }
     }
 
+    /// The secret of a user's audio webhook.
+    pub(crate) const fn audio(user: &'a str) -> Self {
+        Self { table: "audio_webhooks", column: "secret", user, id: "" }
+    }
+
     /// An app's signing secret.
     pub(crate) const fn app(owner: &'a str, id: &'a str) -> Self {
         Self { table: "apps", column: "secret", user: owner, id }

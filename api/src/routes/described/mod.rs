@@ -3,6 +3,7 @@
 
 mod action_items;
 mod apps;
+mod audio_webhook;
 mod chat;
 mod conversations;
 mod creates;
@@ -30,6 +31,7 @@ pub(crate) fn described(settings: &Settings) -> Vec<Operation> {
         conversations::operations(),
         finalization::operations(),
         live::operations(settings),
+        audio_webhook::operations(),
         action_items::operations(),
         memories::operations(),
         goals::operations(),

@@ -29,7 +29,7 @@ pub enum ErasureStep {
 }
 
 /// The tables that hold rows of a user, children before what they belong to.
-const TABLES: [&str; 29] = [
+const TABLES: [&str; 30] = [
     "chat_pushes",
     "app_installs",
     "app_keys",
@@ -40,6 +40,7 @@ const TABLES: [&str; 29] = [
     "reminders",
     "webhook_deliveries",
     "webhook_endpoints",
+    "audio_webhooks",
     "request_keys",
     "chat_turns",
     "chat_messages",

@@ -156,4 +156,5 @@ crashes! { whole::crash_everywhere:
     no_statement_about_a_persons_things_is_half_done: Thing { Rename, CreateFolder, ChangeFolder, DeleteFolder, CreateGoal, ChangeGoal, Progress, DeleteGoal, CreateItems, MoveItem, EndItem, DeleteItem, CreateMemories, ChangeMemory, DeleteMemory, Know, RenamePerson, Forget, BeginTurn, FinishTurn, ClearChat, Index };
     no_statement_about_who_is_told_is_half_done: Owned { CreateUser, CreateKey, AddKey, ShowKey, RevokeKey, CreateEndpoint, ChangeEndpoint, RotateSecret, DeleteEndpoint, EnableEndpoint, TestDelivery, Redeliver, RedeliverForOperator, Recover, RecoverForOperator, Subscribe, Unsubscribe };
     no_statement_of_an_operators_record_is_half_done: Owned { PauseQueue, ResumeQueue, Recount, PruneLetters, Report, ForgetProcess };
+    no_change_of_an_audio_webhook_is_half_done: Owned { SetAudioWebhook, SwitchAudioWebhook, NoteAudioOutcome };
 }

@@ -3,7 +3,7 @@
 use chrono::{DateTime, TimeDelta};
 use job::Queue;
 use ledger::{
-    EndpointChange, Error, EventKind, Ledger, NewEndpoint, NewKey, OperatorAction, Process, RunCounts,
+    AudioOutcome, EndpointChange, Error, EventKind, Ledger, NewAudioWebhook, NewEndpoint, NewKey, OperatorAction, Process, RunCounts,
     WebhookFormat,
 };
 use records::UserId;
@@ -40,6 +40,9 @@ pub(crate) enum Owned {
     PruneLetters,
     Report,
     ForgetProcess,
+    SetAudioWebhook,
+    SwitchAudioWebhook,
+    NoteAudioOutcome,
 }
 
 /// A person, and the id of a delivery or of a subscription of hers.
@@ -80,6 +83,9 @@ impl Said for Owned {
         scene.user = world.person(person).await;
         let user = &scene.user;
         match self {
+            Self::SwitchAudioWebhook | Self::NoteAudioOutcome => {
+                Self::SetAudioWebhook.say(&ledger, &scene).await.unwrap();
+            }
             Self::ShowKey | Self::RevokeKey => Self::CreateKey.say(&ledger, &scene).await.unwrap(),
             Self::EnableEndpoint => world.run(SWITCHED_OFF, user).await,
             Self::Redeliver | Self::RedeliverForOperator | Self::Recover | Self::RecoverForOperator => {
@@ -156,6 +162,9 @@ impl Said for Owned {
                 ledger.report_process(&process(user), &ended).await
             }
             Self::ForgetProcess => ledger.forget_process(&process(user).id).await,
+            Self::SetAudioWebhook => ledger.set_audio_webhook(user, &audio_webhook()).await.map(drop),
+            Self::SwitchAudioWebhook => ledger.switch_audio_webhook(user, false).await.map(drop),
+            Self::NoteAudioOutcome => ledger.note_audio_outcome(user, 1, AudioOutcome::Gone).await,
         }
     }
 }
@@ -191,6 +200,15 @@ fn endpoint(user: &UserId) -> NewEndpoint {
         events: vec![EventKind::ConversationCompleted],
         format: WebhookFormat::Full,
         secret: SecretString::from("whsec_c2VjcmV0"),
+    }
+}
+
+fn audio_webhook() -> NewAudioWebhook {
+    NewAudioWebhook {
+        url: "https://example.com/audio".to_owned(),
+        seconds: 5,
+        secret: SecretString::from("whsec_c2VjcmV0"),
+        replace_secret: false,
     }
 }
 

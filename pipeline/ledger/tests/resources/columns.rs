@@ -10,6 +10,7 @@ const BELONGS: &[(&str, &str, &str)] = &[
     ("app_installs", "user_id", "users"),
     ("app_keys", "app_id", "apps"),
     ("apps", "user_id", "users"),
+    ("audio_webhooks", "user_id", "users"),
     ("chat_messages", "user_id", "users"),
     ("chat_pushes", "message_id", "chat_messages"),
     ("chat_pushes", "subscription_id", "push_subscriptions"),
@@ -50,6 +51,7 @@ const MAY_BE_EMPTY: &[(&str, &str)] = &[
         "home_url manifest_url webhook_url setup_url setup_completed_url summary_prompt manifest \
          manifest_sha256 manifest_fetched_at failing_since switched_off_at switched_off_reason",
     ),
+    ("audio_webhooks", "disabled_reason failing_since last_success_at"),
     ("chat_messages", "app_id"),
     ("chat_pushes", "next_at sending_until last_status last_error finished_at"),
     ("chat_turns", "request_id trouble"),
