@@ -52,6 +52,9 @@ pub(crate) struct LiveConfig {
     /// Concurrent requests to that server.
     #[arg(long, env = "LISTEN_SPEECH_CONCURRENCY", default_value_t = 16, value_name = "N")]
     pub(crate) speech_concurrency: usize,
+    /// What a minute of recognized audio costs, in a currency of yours: `listen jobs show` multiplies with it [per minute].
+    #[arg(long, env = "LISTEN_SPEECH_PRICE", value_name = "AMOUNT")]
+    pub(crate) speech_price: Option<f64>,
     /// Deepgram key.
     #[arg(long, env = "LISTEN_DEEPGRAM_API_KEY", hide_env_values = true, value_name = "KEY")]
     deepgram_api_key: Option<String>,
@@ -106,6 +109,7 @@ impl LiveConfig {
             ("speech_model", self.speech_model.clone()),
             ("speech_path", self.speech_path.clone()),
             ("speech_concurrency", self.speech_concurrency.to_string()),
+            ("speech_price", self.speech_price.map_or("(none)".to_owned(), |price| price.to_string())),
             ("deepgram_api_key", masked(&self.deepgram_api_key)),
             ("deepgram_base_url", address(&self.deepgram_base_url)),
             ("deepgram_model", self.deepgram_model.clone()),

@@ -50,6 +50,7 @@ impl LiveParts {
             sessions: config.live.live_sessions,
             page: config.live.live_page == Switch::On,
             engine: Arc::clone(&self.engine),
+            speech_price: config.live.speech_price,
             audio: Arc::new(Audio(self.audio.clone())),
             process: process_name(),
             ..api::LiveSettings::default()

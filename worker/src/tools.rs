@@ -15,7 +15,6 @@ use crate::breaker::Breaker;
 use crate::chance::Chance;
 use crate::metrics::Metrics;
 
-
 /// How much of an answer is read.
 const MAX_ANSWER_BYTES: usize = 64 * 1_024;
 

@@ -15,6 +15,7 @@ use super::{
     ear::Ear,
     operate::Operator,
     pictures::Pictures,
+    usage::Taken,
 };
 use crate::{door::Door, keys::Caller};
 
@@ -67,6 +68,8 @@ impl Actor {
                 own_key: own_key.clone().filter(|_| can.own_key && can.audio),
             })),
         };
+        let uses_own_key = own_key.is_some() && can.own_key && can.audio;
+        let taken = Taken::new(engine.name(), uses_own_key, door.settings.live.speech_price);
         let now = Instant::now();
         let key_checked_every = door.settings.live.key_checked_every;
         let opens = NewLive {
@@ -100,6 +103,7 @@ impl Actor {
             began: now,
             current: None,
             ear: None,
+            taken,
             engine: (can.audio, engine.name()),
             pictures: Pictures::default(),
             speakers: HashMap::new(),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use live::Pace;
-use speech::{Decoder, Recognizer, Undecodable, seconds};
+use speech::{Decoder, Recognizer, Undecodable, Usage, seconds};
 
 use crate::AudioTap;
 
@@ -35,14 +35,7 @@ pub(super) struct Heard {
 
 impl Ear {
     pub(super) fn new(decoder: Decoder, tap: Box<dyn AudioTap>, recognizer: Box<dyn Recognizer>) -> Self {
-        Self {
-            decoder,
-            tap,
-            recognizer,
-            pace: Pace::default(),
-            position: 0,
-            reminded: f64::NEG_INFINITY,
-        }
+        Self { decoder, tap, recognizer, pace: Pace::default(), position: 0, reminded: f64::NEG_INFINITY }
     }
 
     /// Takes a frame that arrived at `now`.
@@ -67,5 +60,15 @@ impl Ear {
 
     pub(super) fn flush(&mut self) {
         self.recognizer.flush();
+    }
+
+    /// Seconds of audio so far.
+    pub(super) fn received(&self) -> f64 {
+        seconds(self.position)
+    }
+
+    /// What recognition has taken so far.
+    pub(super) fn usage(&self) -> Usage {
+        self.recognizer.usage()
     }
 }

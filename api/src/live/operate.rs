@@ -4,7 +4,9 @@
 use std::{sync::Arc, time::Duration};
 
 use job::WorkerId;
-use ledger::{Appended, EndedBy, Ledger, LiveAdmission, LiveLost, NewLive, PhotoRefusal, WithKeys};
+use ledger::{
+    Appended, EndedBy, Ledger, LiveAdmission, LiveLost, LiveUsage, NewLive, PhotoRefusal, WithKeys,
+};
 use live::{Action, Conversation, Event, Lost, Utterance};
 use records::{ConversationId, Segment, UserId};
 use secrecy::SecretString;
@@ -66,13 +68,29 @@ impl From<LiveLost> for Outcome {
 
 impl Operator {
     /// Carries out an operation of the machine; [`Event::GaveUp`] when it never can be.
-    pub(super) async fn carry(self: Arc<Self>, current: Option<Current>, action: Action) -> Outcome {
+    /// What recognition has taken is noted first; that may fail.
+    pub(super) async fn carry(
+        self: Arc<Self>,
+        current: Option<Current>,
+        action: Action,
+        usage: Option<LiveUsage>,
+    ) -> Outcome {
+        if let (Some(usage), Some(current)) = (usage, &current) {
+            self.note(current, &usage).await;
+        }
         let operator = Arc::clone(&self);
         let done = patiently(move || {
             let (operator, current, action) = (Arc::clone(&operator), current.clone(), action.clone());
             async move { operator.once(current, action).await }
         });
         done.await.unwrap_or_else(|| Event::GaveUp.into())
+    }
+
+    async fn note(&self, Current { id, epoch }: &Current, usage: &LiveUsage) {
+        let noted = self.ledger.note_live_usage(&self.user, id, *epoch, usage);
+        if let Err(error) = self.ledger.in_time(noted).await {
+            tracing::warn!(%error, "what the speech of a conversation took was not noted");
+        }
     }
 
     async fn once(&self, current: Option<Current>, action: Action) -> Result<Outcome, Error> {

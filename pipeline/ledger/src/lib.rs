@@ -98,8 +98,8 @@ pub use keyed::{KeyedClaim, WithKeys};
 pub use keys::{Key, KeyOwner, KeyRefusal, NewKey};
 pub use known_people::KnownPerson;
 pub use live::{
-    Appended, AssignedSpeaker, LIVE_GRACE, LiveConversation, LiveLost, LiveView, NewLive, OpenRefusal,
-    Opening, Photo, PhotoRefusal,
+    Appended, AssignedSpeaker, LIVE_GRACE, LiveConversation, LiveLost, LiveUsage, LiveView, NewLive,
+    OpenRefusal, Opening, Photo, PhotoRefusal,
 };
 pub use memories::{MemoryChange, MemoryFilter, NewPersonMemory};
 pub use messages::{BegunTurn, ChatMessage, FinishedTurn, NewTurn};

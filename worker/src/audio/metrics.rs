@@ -21,7 +21,10 @@ impl AudioMetrics {
     /// When a name is registered already.
     pub fn register(registry: &Registry) -> Result<Self, Error> {
         let requests = IntCounterVec::new(
-            Opts::new("listen_audio_webhook_requests_total", "Requests with audio to users' servers, by outcome."),
+            Opts::new(
+                "listen_audio_webhook_requests_total",
+                "Requests with audio to users' servers, by outcome.",
+            ),
             &["outcome"],
         )?;
         let dropped = IntCounterVec::new(

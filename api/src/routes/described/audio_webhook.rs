@@ -31,7 +31,8 @@ fn set() -> Operation {
             ("new_secret", "`true`: another secret signs from now on.", "false"),
         ],
     );
-    let example = examples::with(set_example(), "secret", "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDbGmhWzS6Y6M=");
+    let example =
+        examples::with(set_example(), "secret", "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDbGmhWzS6Y6M=");
     Operation::new("post", PATH, "set_audio_webhook", TAG, "Send raw audio to a server")
         .says(
             "Audio of the user's live sessions is posted there, so many seconds at a time: PCM16, little-endian, mono, with \

@@ -11,6 +11,7 @@ mod open;
 mod photos;
 mod resume;
 mod speakers;
+mod usage;
 mod view;
 
 pub use append::Appended;
@@ -18,6 +19,8 @@ pub use due::LIVE_GRACE;
 pub use open::{LiveConversation, NewLive, OpenRefusal, Opening};
 pub use photos::{Photo, PhotoRefusal};
 pub use speakers::AssignedSpeaker;
+pub use usage::LiveUsage;
+pub(crate) use usage::live_usage;
 pub use view::LiveView;
 
 use records::{ConversationId, Timestamp, UserId};

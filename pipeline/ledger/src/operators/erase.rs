@@ -29,7 +29,7 @@ pub enum ErasureStep {
 }
 
 /// The tables that hold rows of a user, children before what they belong to.
-const TABLES: [&str; 30] = [
+const TABLES: [&str; 31] = [
     "chat_pushes",
     "app_installs",
     "app_keys",
@@ -50,6 +50,7 @@ const TABLES: [&str; 30] = [
     "embeddings",
     "transcript_segments",
     "search_entries",
+    "live_usage",
     "conversations",
     "user_usage",
     JOBS,

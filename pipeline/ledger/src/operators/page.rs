@@ -6,9 +6,10 @@ use sqlx::PgConnection;
 
 use super::{ActionFilter, ActionView, processes::LIVING};
 use crate::{
-    Event, JobView, Ledger, Spent,
+    Event, JobView, Ledger, LiveUsage, Spent,
     error::{Doing, Error},
     history,
+    live::live_usage,
     usage::spent_by,
 };
 
@@ -24,6 +25,8 @@ pub struct JobPage {
     pub engine: Option<String>,
     /// What its runs spent at model servers, by run and stage.
     pub spent: Vec<Spent>,
+    /// What the speech of its conversation took, where it was spoken live.
+    pub speech: Vec<LiveUsage>,
     /// What operators did to it, newest first; 50 at most.
     pub actions: Vec<ActionView>,
     /// What lies around it.
@@ -82,6 +85,7 @@ impl Ledger {
         let (mut transaction, now) = self.begin(DOING).await?;
         let engine = engine_shown(&mut transaction, &view).await.doing(DOING)?;
         let spent = spent_by(&mut transaction, &view.user_id, &view.job.id).await.doing(DOING)?;
+        let speech = live_usage(&mut transaction, &view.user_id, &view.conversation_id).await.doing(DOING)?;
         let around = surroundings(&mut transaction, &view, now).await.doing(DOING)?;
         // Last, so that a version that still holds was there all the while.
         let found: Option<(Vec<String>, i64)> = sqlx::query_as(
@@ -96,7 +100,7 @@ impl Ledger {
         let moved = version != view.version;
         let why = why(&view.job, &around, now, &self.policy);
         let history = history::read(&lines);
-        Ok(Some((JobPage { view, history, engine, spent, actions, around, why, at: now }, moved)))
+        Ok(Some((JobPage { view, history, engine, spent, speech, actions, around, why, at: now }, moved)))
     }
 }
 

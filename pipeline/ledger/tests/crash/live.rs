@@ -1,6 +1,6 @@
 //! Live conversations: opened, filled and ended by the socket that owns them.
 
-use ledger::{AssignedSpeaker, EndedBy, Error, Ledger, NewLive};
+use ledger::{AssignedSpeaker, EndedBy, Error, Ledger, LiveUsage, NewLive};
 use records::{ConversationId, Segment, Source, UserId};
 
 use crate::Said;
@@ -16,6 +16,7 @@ pub(crate) enum Live {
     Photo,
     Close,
     Admit,
+    NoteUsage,
 }
 
 impl Said for Live {
@@ -32,7 +33,7 @@ impl Said for Live {
         let before: &[Self] = match self {
             Self::Open => &[],
             Self::Resume | Self::Append | Self::Photo | Self::Close => &[Self::Open],
-            Self::Grow | Self::Assign | Self::Admit => &[Self::Open, Self::Append],
+            Self::Grow | Self::Assign | Self::Admit | Self::NoteUsage => &[Self::Open, Self::Append],
         };
         for verb in before {
             verb.say(&ledger, &user).await.unwrap();
@@ -58,6 +59,10 @@ impl Said for Live {
             }
             Self::Photo => ledger.add_live_photo(user, &id, 1, ("p", "/9j/")).await.map(drop),
             Self::Close => ledger.close_live(user, &id, 1).await.map(drop),
+            Self::NoteUsage => {
+                let usage = LiveUsage { engine: "openai".to_owned(), utterances: 3, ..LiveUsage::default() };
+                ledger.note_live_usage(user, &id, 1, &usage).await
+            }
             Self::Admit => ledger.admit_live(user, &id, EndedBy::Socket { epoch: 1 }, None).await.map(drop),
         }
     }

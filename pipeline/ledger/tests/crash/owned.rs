@@ -3,8 +3,8 @@
 use chrono::{DateTime, TimeDelta};
 use job::Queue;
 use ledger::{
-    AudioOutcome, EndpointChange, Error, EventKind, Ledger, NewAudioWebhook, NewEndpoint, NewKey, OperatorAction, Process, RunCounts,
-    WebhookFormat,
+    AudioOutcome, EndpointChange, Error, EventKind, Ledger, NewAudioWebhook, NewEndpoint, NewKey,
+    OperatorAction, Process, RunCounts, WebhookFormat,
 };
 use records::UserId;
 use secrecy::SecretString;
@@ -62,9 +62,10 @@ const MISCOUNTED: &str = "update finalization_totals set jobs = jobs + 1 where c
 impl Said for Owned {
     type Scene = Scene;
 
-    /// Operators' recoveries are recorded each time.
+    /// Operators' recoveries are recorded each time, and an audio webhook's version is raised each time.
     fn is_harmless_twice(self) -> bool {
-        !matches!(self, Self::RedeliverForOperator | Self::Recount)
+        let recorded = matches!(self, Self::RedeliverForOperator | Self::Recount);
+        !recorded && !matches!(self, Self::SetAudioWebhook | Self::SwitchAudioWebhook)
     }
 
     fn is_set_in_a_sound_world(self) -> bool {
