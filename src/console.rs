@@ -26,6 +26,7 @@ mod paging;
 mod queues;
 mod replays;
 mod session;
+mod sessions;
 #[cfg(test)]
 mod tests;
 mod typed;
@@ -100,6 +101,7 @@ pub(crate) fn router(ledger: Ledger, door: Door, secret: [u8; 32], stop: Cancell
         .route("/console/webhooks/recover", get(webhooks::ask_recover).post(webhooks::recover))
         .route("/console/apps", get(apps::list))
         .route("/console/apps/{id}/{change}", get(apps::ask).post(apps::change))
+        .route("/console/sessions", get(sessions::list))
         .route("/console/audit", get(audit::list))
         .route("/console/assets/{file}", get(assets::serve))
         .nest("/console/live", live::routes())

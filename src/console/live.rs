@@ -26,6 +26,7 @@ use super::{
     job, jobs, overview,
     page::{Frame, in_time},
     replays::{self, Place},
+    sessions::{self, Of},
     typed::{Path, Query},
     visitor::Visitor,
     webhooks::{self, Which},
@@ -42,6 +43,7 @@ enum Topic {
     Webhooks(Which),
     Endpoint(Which),
     Delivery(Which),
+    Sessions(Of),
 }
 
 /// Those who listen to pages.
@@ -100,6 +102,7 @@ async fn read(ledger: &Ledger, topic: Topic) -> Result<Views, Fault> {
         Topic::Replay(id, after) => replays::page(ledger, Frame::watched(), &id, after).await?.views(),
         Topic::Webhooks(which) => webhooks::page(ledger, Frame::watched(), which).await?.views(),
         Topic::Endpoint(which) => endpoint::page(ledger, Frame::watched(), which).await?.views(),
+        Topic::Sessions(of) => sessions::page(ledger, Frame::watched(), of).await?.views(),
         Topic::Delivery(which) => delivery::page(ledger, Frame::watched(), which).await?.views(),
     }
 }
@@ -166,6 +169,12 @@ pub(super) fn routes() -> Router<Console> {
             "/replays",
             get(async |visitor: Visitor, State(desk): Desk| -> Answer {
                 desk.listen(&visitor, &Topic::Replays)
+            }),
+        )
+        .route(
+            "/sessions",
+            get(async |visitor: Visitor, State(desk): Desk, Query(whose): Query<Of>| -> Answer {
+                desk.listen(&visitor, &Topic::Sessions(whose))
             }),
         )
         .route("/replays/{id}", get(replay))

@@ -12,5 +12,6 @@ mod doors;
 mod hooks;
 mod live;
 mod reads;
+mod sessions;
 mod strange;
 mod world;

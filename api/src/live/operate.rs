@@ -10,6 +10,7 @@ use ledger::{
 use live::{Action, Conversation, Event, Lost, Utterance};
 use records::{ConversationId, Segment, UserId};
 use secrecy::SecretString;
+use tracing::Instrument;
 
 use crate::{
     Error, KeyedRuns,
@@ -146,7 +147,13 @@ impl Operator {
 
     /// Ends the conversation, with the session's own key if there is one: this process then claims the job at once, or as
     /// soon as one of its keyed slots is free.
-    async fn admit(&self, Current { id, epoch }: Current) -> Result<LiveAdmission, Error> {
+    async fn admit(&self, current: Current) -> Result<LiveAdmission, Error> {
+        let span =
+            tracing::info_span!(target: trace::TARGET, "live end", conversation_id = current.id.as_str());
+        self.admit_now(current).instrument(span).await
+    }
+
+    async fn admit_now(&self, Current { id, epoch }: Current) -> Result<LiveAdmission, Error> {
         let by = EndedBy::Socket { epoch };
         let (ledger, user) = (&self.ledger, &self.user);
         let Some(key) = self.own_key.clone() else {

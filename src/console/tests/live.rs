@@ -48,6 +48,7 @@ async fn who_listens_is_told_what_the_page_shows_to_them() {
         ("/console/live/jobs?status=dead_letter".to_owned(), job.as_str()),
         (format!("/console/live/jobs/{job}"), "invalid_job"),
         ("/console/live/replays".to_owned(), "No bulk replay was ever begun"),
+        ("/console/live/sessions?user=".to_owned(), "There are no live conversations"),
         ("/console/live/webhooks".to_owned(), "None fails, and none was disabled"),
     ] {
         let text = first(&world, &path, Who { cookie: &ron, ..Who::default() }).await;

@@ -27,7 +27,8 @@ async fn the_counts_of_two_sockets_add_up_and_a_repeat_or_an_older_count_changes
     assert_eq!(second.id, first.id, "resumed");
     ledger.note_live_usage(ann, &second.id, second.epoch, &usage(10.0, None)).await.unwrap();
     let by = EndedBy::Socket { epoch: second.epoch };
-    let LiveAdmission::Admitted(admitted) = ledger.admit_live(ann, &second.id, by, None).await.unwrap() else {
+    let LiveAdmission::Admitted(admitted) = ledger.admit_live(ann, &second.id, by, None).await.unwrap()
+    else {
         panic!("not admitted")
     };
     let page = ledger.job_page(&admitted.job_id).await.unwrap().unwrap();
