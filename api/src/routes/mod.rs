@@ -131,6 +131,7 @@ pub(crate) fn all() -> Router<Door> {
         .route("/v1/dev/key", get(keys::own))
         .route("/openapi.json", get(documents::openapi))
         .route("/v1/dev/openapi.json", get(documents::openapi))
+        .route("/asyncapi.json", get(documents::asyncapi))
         .route("/docs", get(documents::page))
         .route("/docs/style.css", get(documents::style))
 }
