@@ -55,5 +55,8 @@ pub(crate) fn creating(settings: &Settings) -> HashMap<&'static str, Scope> {
 pub(crate) fn patterns(settings: &Settings) -> Vec<&'static str> {
     let operations = described(settings).into_iter().map(|operation| operation.path);
     let live = settings.live.page.then_some("/live");
-    operations.chain(["/openapi.json", "/v1/dev/openapi.json", "/asyncapi.json", "/docs", "/mcp"]).chain(live).collect()
+    operations
+        .chain(["/openapi.json", "/v1/dev/openapi.json", "/asyncapi.json", "/docs", "/mcp"])
+        .chain(live)
+        .collect()
 }

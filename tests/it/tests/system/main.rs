@@ -29,6 +29,7 @@ mod full_disk;
 mod languages;
 mod last_words;
 mod listings;
+mod live;
 mod operations;
 mod outbox;
 mod people;
