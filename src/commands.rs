@@ -19,6 +19,7 @@ pub(crate) mod man;
 pub(crate) mod migrate;
 mod named;
 mod openapi;
+pub(crate) mod paging;
 mod progress;
 pub(crate) mod replays;
 pub(crate) mod secrets;

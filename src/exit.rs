@@ -18,6 +18,9 @@ pub(crate) enum Exit {
     /// 4: the state of what was named does not allow it; the schema's, too.
     #[error("{0}")]
     Refused(String),
+    /// 69: the database cannot be reached.
+    #[error("{0}")]
+    Unavailable(String),
     /// 1: what was begun goes on unseen. Not 69: repeating the command would begin it once more.
     #[error("{0}")]
     Unseen(String),
@@ -63,6 +66,7 @@ fn code(error: &anyhow::Error) -> u8 {
             Exit::Usage(_) => 2,
             Exit::NotFound(_) => 3,
             Exit::Refused(_) => REFUSED,
+            Exit::Unavailable(_) => UNAVAILABLE,
             Exit::Unseen(_) => 1,
         };
     }

@@ -13,8 +13,9 @@ use serde_json::{Value, json};
 use super::{
     consent::Cause,
     jobs::{filter::ago, show::time},
+    paging::Paging,
     stdout::say,
-    table::{self, Asked, field, print_json},
+    table::{self, Asked, Column, field, id, number, print_json, text, word},
     users::nobody,
 };
 use crate::exit::Exit;
@@ -35,9 +36,8 @@ enum Verb {
         /// Whose.
         #[arg(long, value_name = "ID")]
         user: Option<String>,
-        /// At most this many.
-        #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(i64).range(1..=1000))]
-        limit: i64,
+        #[command(flatten)]
+        paging: Paging,
     },
     /// Show an app: what it gets, its tools, and how its server answers.
     Show {
@@ -85,10 +85,10 @@ enum Verb {
 /// # Errors
 /// When the database does not answer, there is no such user or app, or it cannot be done.
 pub(crate) async fn run(apps: Apps) -> anyhow::Result<ExitCode> {
-    let ledger = apps.asked.ledger()?;
+    let ledger = apps.asked.ledger().await?;
     let as_json = apps.asked.json;
     match apps.verb {
-        Verb::List { user, limit } => list(&ledger, user.map(UserId::new), limit, as_json).await?,
+        Verb::List { user, paging } => list(&ledger, user.map(UserId::new), &paging, as_json).await?,
         Verb::Show { id } => show(&find(&ledger, &id).await?, as_json)?,
         Verb::Create(create) => create::run(&ledger, create, as_json).await?,
         Verb::Install { user, id } => install(&ledger, &UserId::new(user), &id, as_json).await?,
@@ -106,8 +106,9 @@ pub(crate) async fn run(apps: Apps) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-async fn list(ledger: &Ledger, user: Option<UserId>, limit: i64, as_json: bool) -> anyhow::Result<()> {
-    let apps = ledger.operator_apps(user.as_ref(), None, limit).await?;
+async fn list(ledger: &Ledger, user: Option<UserId>, paging: &Paging, as_json: bool) -> anyhow::Result<()> {
+    let found = ledger.operator_apps(user.as_ref(), None, paging.rows()?).await?;
+    let (apps, next) = paging.page(found)?;
     if let Some(user) = &user
         && apps.is_empty()
         && ledger.user(user).await?.is_none()
@@ -115,7 +116,7 @@ async fn list(ledger: &Ledger, user: Option<UserId>, limit: i64, as_json: bool) 
         return Err(nobody(user).into());
     }
     if as_json {
-        return print_json(&apps.iter().map(to_json).collect::<Value>());
+        return table::print_page("apps", apps.iter().map(to_json).collect(), next.as_deref());
     }
     if apps.is_empty() {
         anstream::eprintln!("there are no apps");
@@ -134,8 +135,24 @@ async fn list(ledger: &Ledger, user: Option<UserId>, limit: i64, as_json: bool) 
             app.installs.to_string(),
         ]
     });
-    table::print(&["id", "owner", "name", "visibility", "state", "failing for", "installs"], rows.collect())
+    table::print(&COLUMNS, rows.collect())?;
+    table::say_next(next.as_deref());
+    Ok(())
 }
+
+/// Which app, what its owner called it, and how it is.
+pub(crate) const COLUMNS: [Column; 7] = [
+    id("app", 0),
+    id("owner", 3),
+    text("name", 1),
+    word("visibility", 6),
+    text("state", 2),
+    word("failing for", 5),
+    number("installs", 4),
+];
+
+/// What the assistant may call.
+pub(crate) const TOOLS: [Column; 4] = [word("tool", 0), word("method", 2), text("host", 1), text("parameters", 3)];
 
 /// An app by its id.
 ///
@@ -176,7 +193,7 @@ fn show(app: &OperatorApp, as_json: bool) -> anyhow::Result<()> {
         let host = apps::origin(&tool.endpoint).unwrap_or_default();
         vec![tool.name.clone(), tool.method.as_str().to_owned(), host, parameters.join(" ")]
     });
-    table::print(&["tool", "method", "host", "parameters"], rows.collect())
+    table::print(&TOOLS, rows.collect())
 }
 
 async fn install(ledger: &Ledger, user: &UserId, id: &str, as_json: bool) -> anyhow::Result<()> {

@@ -73,7 +73,7 @@ struct Near {
 /// # Errors
 /// When the database does not answer.
 pub(crate) async fn run(doctor: Doctor) -> anyhow::Result<ExitCode> {
-    let ledger = doctor.asked.ledger()?;
+    let ledger = doctor.asked.ledger().await?;
     let found = ledger.examine().await?;
     let migrated = found.missing_migrations.is_empty();
     let workers = if migrated { ledger.workers().await? } else { Workers::default() };

@@ -11,7 +11,7 @@ use serde_json::json;
 use super::{
     named::{bounded, name},
     stdout::say,
-    table::{self, Asked, print_json},
+    table::{self, Asked, Column, id, number, print_json, text, word},
     users::nobody,
 };
 use crate::{exit::Exit, wiring::chance};
@@ -93,7 +93,7 @@ struct Look {
 /// When the database does not answer, there is no such person or folder, or the folder cannot be deleted.
 pub(crate) async fn run(folders: Folders) -> anyhow::Result<ExitCode> {
     let json = folders.asked.json;
-    let ledger = folders.asked.ledger()?;
+    let ledger = folders.asked.ledger().await?;
     match folders.verb {
         Verb::List { user } => list(&ledger, &UserId::new(user), json).await?,
         Verb::Create { user, name, look } => {
@@ -120,7 +120,7 @@ async fn list(ledger: &Ledger, user: &UserId, as_json: bool) -> anyhow::Result<(
         return Err(nobody(user).into());
     }
     if as_json {
-        return print_json(&folders.iter().map(api::shapes::folder).collect());
+        return table::print_page("folders", folders.iter().map(api::shapes::folder).collect(), None);
     }
     let rows = folders
         .into_iter()
@@ -131,8 +131,12 @@ async fn list(ledger: &Ledger, user: &UserId, as_json: bool) -> anyhow::Result<(
             vec![folder.id.as_str().to_owned(), folder.name, kind.to_owned(), count, rule]
         })
         .collect();
-    table::print(&["id", "name", "kind", "conversations", "description"], rows)
+    table::print(&COLUMNS, rows)
 }
+
+/// Which folder, and what is filed there.
+pub(crate) const COLUMNS: [Column; 5] =
+    [id("id", 0), text("name", 1), word("kind", 4), number("conversations", 3), text("description", 2)];
 
 async fn delete(ledger: &Ledger, user: &UserId, id: &str, as_json: bool) -> anyhow::Result<()> {
     match ledger.delete_folder(user, &FolderId::new(id)).await? {

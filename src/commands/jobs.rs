@@ -60,7 +60,7 @@ enum Verb {
 /// # Errors
 /// When the database does not answer, there is no such job, or its state refuses.
 pub(crate) async fn run(jobs: Jobs) -> anyhow::Result<ExitCode> {
-    let ledger = jobs.asked.ledger()?;
+    let ledger = jobs.asked.ledger().await?;
     let as_json = jobs.asked.json;
     match jobs.verb {
         Verb::List(list) => list::run(&ledger, &list, as_json).await?,

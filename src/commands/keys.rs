@@ -2,7 +2,6 @@
 
 use std::process::ExitCode;
 
-use chrono::SecondsFormat;
 use clap::{Args, Subcommand};
 use ledger::{Key, Ledger, NewKey};
 use rand::RngExt;
@@ -11,9 +10,10 @@ use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
 
 use super::{
+    jobs::{filter::ago, show::time},
     named,
     stdout::say,
-    table::{self, Asked, print_json},
+    table::{self, Asked, Column, id, print_json, text, word},
     users::nobody,
 };
 use crate::{exit::Exit, wiring::chance};
@@ -62,7 +62,7 @@ enum Verb {
 /// # Errors
 /// When the database does not answer, or there is no such person or key.
 pub(crate) async fn run(keys: Keys) -> anyhow::Result<ExitCode> {
-    let ledger = keys.asked.ledger()?;
+    let ledger = keys.asked.ledger().await?;
     match keys.verb {
         Verb::Create { user, name, scopes } => {
             let user = UserId::new(user);
@@ -147,22 +147,21 @@ async fn list(ledger: &Ledger, user: &UserId, as_json: bool) -> anyhow::Result<(
     if keys.is_empty() && ledger.user(user).await?.is_none() {
         return Err(nobody(user).into());
     }
-    let time = |at: Option<Timestamp>| at.map(|at| at.to_rfc3339_opts(SecondsFormat::Secs, true));
     if as_json {
         let keys: Vec<_> = keys
             .iter()
             .map(|key| {
                 json!({
                     "id": key.id, "name": key.name, "key_prefix": key.prefix, "scopes": key.scopes,
-                    "created_at": time(Some(key.created_at)), "last_used_at": time(key.last_used_at),
-                    "expires_at": time(key.expires_at), "revoked_at": time(key.revoked_at),
+                    "created_at": time(key.created_at), "last_used_at": key.last_used_at.map(time),
+                    "expires_at": key.expires_at.map(time), "revoked_at": key.revoked_at.map(time),
                 })
             })
             .collect();
-        return print_json(&json!(keys));
+        return table::print_page("keys", keys, None);
     }
     let now = ledger.now().await?;
-    let or_never = |at| time(at).unwrap_or_else(|| "never".to_owned());
+    let or_never = |at: Option<Timestamp>| at.map_or("never".to_owned(), |at| ago(at, now));
     let rows = keys
         .into_iter()
         .map(|key| {
@@ -171,8 +170,19 @@ async fn list(ledger: &Ledger, user: &UserId, as_json: bool) -> anyhow::Result<(
             vec![key.id, key.name, key.prefix, state, expires, used, scopes]
         })
         .collect();
-    table::print(&["id", "name", "key", "state", "expires", "last used", "scopes"], rows)
+    table::print(&COLUMNS, rows)
 }
+
+/// Which key, and whether it lives.
+pub(crate) const COLUMNS: [Column; 7] = [
+    id("id", 0),
+    text("name", 2),
+    word("key", 3),
+    word("state", 1),
+    word("expires", 5),
+    word("last used", 4),
+    text("scopes", 6),
+];
 
 /// Whether a key lets anybody in at `now`, in a word.
 fn state(key: &Key, now: Timestamp) -> &'static str {

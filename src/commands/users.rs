@@ -80,7 +80,7 @@ struct Settings {
 /// # Errors
 /// When the database does not answer, the id is taken, or there is no such user.
 pub(crate) async fn run(users: Users) -> anyhow::Result<ExitCode> {
-    let ledger = users.asked.ledger()?;
+    let ledger = users.asked.ledger().await?;
     let (id, change) = match users.verb {
         Verb::Create { id, settings } => {
             let id = UserId::new(id.unwrap_or_else(fresh_id));

@@ -7,7 +7,7 @@ use ledger::{CHECKS, Finding, Ledger, OperatorAction};
 use serde_json::{Value, json};
 
 use super::{
-    consent::reason,
+    consent::{operator, reason},
     progress,
     stdout::{plain, say},
     table::{Asked, print_json},
@@ -28,9 +28,9 @@ pub(crate) struct Verify {
     /// Reason, recorded with the recount.
     #[arg(long, value_name = "WORDS", value_parser = reason, requires = "fix_totals")]
     reason: Option<String>,
-    /// Operator, recorded with the recount.
-    #[arg(long, env = "USER", default_value = "operator", value_name = "NAME")]
-    operator: String,
+    /// Operator, recorded with the recount; required for it where USER is not set.
+    #[arg(long, env = "USER", value_name = "NAME", value_parser = operator, required_if_eq("fix_totals", "true"))]
+    operator: Option<String>,
 }
 
 /// Runs every check. 1 when one of them found something.
@@ -38,13 +38,13 @@ pub(crate) struct Verify {
 /// # Errors
 /// When the database does not answer.
 pub(crate) async fn run(verify: Verify) -> anyhow::Result<ExitCode> {
-    let ledger = verify.asked.ledger()?;
+    let ledger = verify.asked.ledger().await?;
     if !ledger.examine().await?.missing_migrations.is_empty() {
         return Err(Exit::Refused("the schema is not this program's: run `listen migrate`".to_owned()).into());
     }
-    let recounted = match (verify.fix_totals, &verify.reason) {
-        (true, Some(reason)) => {
-            let action = OperatorAction { operator: verify.operator.clone(), reason: reason.clone() };
+    let recounted = match (verify.fix_totals, &verify.reason, &verify.operator) {
+        (true, Some(reason), Some(operator)) => {
+            let action = OperatorAction { operator: operator.clone(), reason: reason.clone() };
             Some(ledger.recount(&action).await?)
         }
         _ => None,

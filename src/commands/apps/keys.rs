@@ -5,13 +5,13 @@ use ledger::{AppKeyRefusal, Ledger, NewAppKey};
 use rand::RngExt;
 use records::UserId;
 use secrecy::ExposeSecret;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::super::{
-    jobs::show::time,
+    jobs::filter::ago,
     named,
     stdout::say,
-    table::{self, print_json},
+    table::{self, Column, id, print_json, text, word},
 };
 use super::{find, unknown};
 use crate::{exit::Exit, wiring::chance};
@@ -47,6 +47,10 @@ enum Verb {
     },
 }
 
+/// Which key, and whether it lives.
+pub(crate) const COLUMNS: [Column; 6] =
+    [id("id", 0), text("label", 2), word("key", 3), word("state", 1), word("last used", 4), word("age", 5)];
+
 /// Runs one verb.
 ///
 /// # Errors
@@ -71,8 +75,9 @@ pub(super) async fn run(ledger: &Ledger, keys: Keys, as_json: bool) -> anyhow::R
             let owner = UserId::new(find(ledger, &app).await?.owner);
             let keys = ledger.app_keys(&owner, &app).await?;
             if as_json {
-                return print_json(&keys.iter().map(api::shapes::app_key).collect::<Value>());
+                return table::print_page("keys", keys.iter().map(api::shapes::app_key).collect(), None);
             }
+            let now = ledger.now().await?;
             let never = || "never".to_owned();
             let rows = keys.into_iter().map(|key| {
                 let state = if key.revoked_at.is_some() { "revoked" } else { "live" };
@@ -81,11 +86,11 @@ pub(super) async fn run(ledger: &Ledger, keys: Keys, as_json: bool) -> anyhow::R
                     key.label,
                     key.prefix,
                     state.to_owned(),
-                    key.last_used_at.map_or_else(never, time),
-                    time(key.created_at),
+                    key.last_used_at.map_or_else(never, |at| ago(at, now)),
+                    ago(key.created_at, now),
                 ]
             });
-            table::print(&["id", "label", "key", "state", "last used", "made"], rows.collect())
+            table::print(&COLUMNS, rows.collect())
         }
         Verb::Revoke { app, id } => {
             let owner = UserId::new(find(ledger, &app).await?.owner);

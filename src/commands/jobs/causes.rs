@@ -4,7 +4,7 @@ use ledger::{Cause, Causes, JobFilter, Ledger};
 use serde_json::json;
 
 use super::several;
-use crate::commands::table::{self, print_json};
+use crate::commands::table::{self, Column, number, print_json, word};
 
 /// Prints how many dead letters died of what, instead of listing them.
 pub(super) async fn run(ledger: &Ledger, filter: &JobFilter, as_json: bool) -> anyhow::Result<()> {
@@ -14,11 +14,14 @@ pub(super) async fn run(ledger: &Ledger, filter: &JobFilter, as_json: bool) -> a
     } else if causes.codes.is_empty() {
         anstream::eprintln!("no such jobs");
     } else {
-        table::print(&["code", "jobs", "settled"], causes.codes.iter().map(row).collect())?;
+        table::print(&COLUMNS, causes.codes.iter().map(row).collect())?;
         anstream::eprintln!("{}", line(&causes));
     }
     Ok(())
 }
+
+/// The codes, and how many there are of each.
+pub(crate) const COLUMNS: [Column; 3] = [word("code", 0), number("jobs", 1), number("settled", 2)];
 
 /// Tells the same in one line, on stderr: stdout stays the list.
 pub(super) async fn tell(ledger: &Ledger, filter: &JobFilter) -> anyhow::Result<()> {
