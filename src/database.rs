@@ -56,14 +56,12 @@ pub(crate) async fn is_there(options: &PgConnectOptions) -> anyhow::Result<()> {
             let _ = session.close().await;
             Ok(())
         }
-        Ok(Err(sqlx::Error::Io(refused))) if is_refusal(refused.kind()) => {
-            Err(Exit::Unavailable(format!(
-                "no PostgreSQL answers at {}: {}; is it up, and is DATABASE_URL right?",
-                place(options),
-                refused.kind()
-            ))
-            .into())
-        }
+        Ok(Err(sqlx::Error::Io(refused))) if is_refusal(refused.kind()) => Err(Exit::Unavailable(format!(
+            "no PostgreSQL answers at {}: {}; is it up, and is DATABASE_URL right?",
+            place(options),
+            refused.kind()
+        ))
+        .into()),
         Ok(Err(_)) | Err(_) => Ok(()),
     }
 }

@@ -1,17 +1,18 @@
 //! `listen apps`: apps of third parties.
 
 mod create;
-mod keys;
+pub(crate) mod keys;
 
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use ledger::{InstallRefusal, Ledger, OperatorApp, Uninstalled};
+use ledger::{IdKind, InstallRefusal, Ledger, OperatorApp, Uninstalled};
 use records::UserId;
 use serde_json::{Value, json};
 
 use super::{
     consent::Cause,
+    ids,
     jobs::{filter::ago, show::time},
     paging::Paging,
     stdout::say,
@@ -88,17 +89,26 @@ pub(crate) async fn run(apps: Apps) -> anyhow::Result<ExitCode> {
     let ledger = apps.asked.ledger().await?;
     let as_json = apps.asked.json;
     match apps.verb {
-        Verb::List { user, paging } => list(&ledger, user.map(UserId::new), &paging, as_json).await?,
+        Verb::List { user, paging } => {
+            list(&ledger, ids::any_user(&ledger, user.as_deref()).await?, &paging, as_json).await?
+        }
         Verb::Show { id } => show(&find(&ledger, &id).await?, as_json)?,
         Verb::Create(create) => create::run(&ledger, create, as_json).await?,
-        Verb::Install { user, id } => install(&ledger, &UserId::new(user), &id, as_json).await?,
-        Verb::Uninstall { user, id } => uninstall(&ledger, &UserId::new(user), &id, as_json).await?,
+        Verb::Install { user, id } => {
+            install(&ledger, &ids::user(&ledger, &user).await?, &whole(&ledger, &id).await?, as_json).await?
+        }
+        Verb::Uninstall { user, id } => {
+            uninstall(&ledger, &ids::user(&ledger, &user).await?, &whole(&ledger, &id).await?, as_json)
+                .await?
+        }
         Verb::Keys(keys) => keys::run(&ledger, keys, as_json).await?,
         Verb::SwitchOff { id, cause } => {
+            let id = whole(&ledger, &id).await?;
             let done = ledger.switch_off_app(&id, &cause.action()).await?;
             switched(&ledger, &id, done, "off", as_json).await?;
         }
         Verb::SwitchOn { id, cause } => {
+            let id = whole(&ledger, &id).await?;
             let done = ledger.switch_on_app(&id, &cause.action()).await?;
             switched(&ledger, &id, done, "on", as_json).await?;
         }
@@ -152,14 +162,20 @@ pub(crate) const COLUMNS: [Column; 7] = [
 ];
 
 /// What the assistant may call.
-pub(crate) const TOOLS: [Column; 4] = [word("tool", 0), word("method", 2), text("host", 1), text("parameters", 3)];
+pub(crate) const TOOLS: [Column; 4] =
+    [word("tool", 0), word("method", 2), text("host", 1), text("parameters", 3)];
 
 /// An app by its id.
 ///
 /// # Errors
 /// When there is none.
 async fn find(ledger: &Ledger, id: &str) -> anyhow::Result<OperatorApp> {
-    ledger.operator_apps(None, Some(id), 1).await?.pop().ok_or_else(|| unknown(id).into())
+    let id = whole(ledger, id).await?;
+    ledger.operator_apps(None, Some(&id), 1).await?.pop().ok_or_else(|| unknown(&id).into())
+}
+
+async fn whole(ledger: &Ledger, id: &str) -> anyhow::Result<String> {
+    ids::whole(ledger, IdKind::App, None, id).await
 }
 
 fn unknown(id: &str) -> Exit {

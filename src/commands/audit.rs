@@ -3,9 +3,10 @@
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use ledger::{ActionFilter, ActionView};
+use ledger::{ActionFilter, ActionView, IdKind};
 
 use super::{
+    ids,
     jobs::{filter::ago, show::action_json},
     paging::{Paging, cursor},
     table::{self, Asked, Column, id, text, word},
@@ -29,7 +30,8 @@ enum Verb {
         #[arg(long, value_name = "NAME")]
         operator: Option<String>,
         /// replay, discard, pause, resume, recount, bulk_replay, pause_bulk, resume_bulk, cancel_bulk,
-        /// enable_webhook, recover_webhook, redeliver_webhook or delete_user.
+        /// enable_webhook, recover_webhook, redeliver_webhook, delete_user, export_user,
+        /// switch_off_app or switch_on_app.
         #[arg(long)]
         action: Option<String>,
         /// Id of the job.
@@ -50,6 +52,7 @@ pub(crate) async fn run(audit: Audit) -> anyhow::Result<ExitCode> {
     let job = match job {
         None => None,
         Some(id) => {
+            let id = ids::whole(&ledger, IdKind::Job, None, &id).await?;
             let view = ledger.job(&job::JobId::from_text(id.clone())).await?;
             let view = view.ok_or_else(|| Exit::NotFound(format!("there is no job {id}")))?;
             Some((view.user_id, view.job.id))
@@ -95,14 +98,8 @@ pub(crate) async fn run(audit: Audit) -> anyhow::Result<ExitCode> {
 }
 
 /// What was done to what comes first, then by whom and why.
-pub(crate) const COLUMNS: [Column; 6] = [
-    word("age", 2),
-    word("operator", 3),
-    word("action", 1),
-    id("on", 0),
-    text("from", 5),
-    text("reason", 4),
-];
+pub(crate) const COLUMNS: [Column; 6] =
+    [word("age", 2), word("operator", 3), word("action", 1), id("on", 0), text("from", 5), text("reason", 4)];
 
 fn on(action: &ActionView) -> String {
     action.job_id.clone().or_else(|| action.subject.clone()).unwrap_or_default()

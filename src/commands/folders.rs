@@ -3,12 +3,13 @@
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use ledger::{DeletedFolder, FolderChange, FolderView, Ledger, NewFolder};
+use ledger::{DeletedFolder, FolderChange, FolderView, IdKind, Ledger, NewFolder};
 use rand::RngExt;
 use records::{FolderId, UserId};
 use serde_json::json;
 
 use super::{
+    ids,
     named::{bounded, name},
     stdout::say,
     table::{self, Asked, Column, id, number, print_json, text, word},
@@ -95,9 +96,9 @@ pub(crate) async fn run(folders: Folders) -> anyhow::Result<ExitCode> {
     let json = folders.asked.json;
     let ledger = folders.asked.ledger().await?;
     match folders.verb {
-        Verb::List { user } => list(&ledger, &UserId::new(user), json).await?,
+        Verb::List { user } => list(&ledger, &ids::user(&ledger, &user).await?, json).await?,
         Verb::Create { user, name, look } => {
-            let user = UserId::new(user);
+            let user = ids::user(&ledger, &user).await?;
             let made = ledger.create_folder(&user, &look.of_new(name)).await?;
             tell(&made.ok_or_else(|| nobody(&user))?, json)?;
         }
@@ -106,12 +107,22 @@ pub(crate) async fn run(folders: Folders) -> anyhow::Result<ExitCode> {
             if change == FolderChange::default() {
                 return Err(Exit::Usage("nothing to change was named".to_owned()).into());
             }
-            let changed = ledger.change_folder(&UserId::new(user), &FolderId::new(&id), &change).await?;
+            let (user, id) = whole(&ledger, &user, &id).await?;
+            let changed = ledger.change_folder(&user, &FolderId::new(&id), &change).await?;
             tell(&changed.ok_or_else(|| unknown(&id))?, json)?;
         }
-        Verb::Delete { user, id } => delete(&ledger, &UserId::new(user), &id, json).await?,
+        Verb::Delete { user, id } => {
+            let (user, id) = whole(&ledger, &user, &id).await?;
+            delete(&ledger, &user, &id, json).await?;
+        }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+async fn whole(ledger: &Ledger, user: &str, id: &str) -> anyhow::Result<(UserId, String)> {
+    let user = ids::user(ledger, user).await?;
+    let id = ids::whole(ledger, IdKind::Folder, Some(&user), id).await?;
+    Ok((user, id))
 }
 
 async fn list(ledger: &Ledger, user: &UserId, as_json: bool) -> anyhow::Result<()> {

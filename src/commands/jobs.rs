@@ -1,9 +1,9 @@
 //! `listen jobs`: what operators ask of jobs and do to them.
 
-mod causes;
+pub(crate) mod causes;
 mod discard;
 pub(crate) mod filter;
-mod list;
+pub(crate) mod list;
 mod pause;
 mod replay;
 pub(crate) mod show;
@@ -15,9 +15,9 @@ use std::process::ExitCode;
 use chrono::Datelike;
 use clap::{Args, Subcommand};
 use job::{JobId, Refusal, Timestamp};
-use ledger::{JobPage, Ledger};
+use ledger::{IdKind, JobPage, Ledger};
 
-use super::table::Asked;
+use super::{ids, table::Asked};
 use crate::exit::Exit;
 
 /// Look at finalization jobs and repair them.
@@ -35,12 +35,12 @@ enum Verb {
     List(list::List),
     /// Show one job: its state, why it is where it is, its timeline and what operators did.
     Show {
-        /// Id.
+        /// Id, or a unique beginning or end of it.
         id: String,
     },
     /// Say in one sentence why a job is not running.
     Why {
-        /// Id.
+        /// Id, or a unique beginning or end of it.
         id: String,
     },
     /// Watch the queues, or one job, as they change.
@@ -77,7 +77,13 @@ pub(crate) async fn run(jobs: Jobs) -> anyhow::Result<ExitCode> {
 
 /// A job's page, or the exit code of a job that is not there.
 async fn page(ledger: &Ledger, id: &str) -> anyhow::Result<JobPage> {
-    ledger.job_page(&JobId::from_text(id.to_owned())).await?.ok_or_else(|| no_job(id))
+    let id = whole(ledger, id).await?;
+    ledger.job_page(&JobId::from_text(id.clone())).await?.ok_or_else(|| no_job(&id))
+}
+
+/// A job's whole id.
+async fn whole(ledger: &Ledger, id: &str) -> anyhow::Result<String> {
+    ids::whole(ledger, IdKind::Job, None, id).await
 }
 
 fn no_job(id: &str) -> anyhow::Error {

@@ -3,13 +3,14 @@
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use ledger::{Key, Ledger, NewKey};
+use ledger::{IdKind, Key, Ledger, NewKey};
 use rand::RngExt;
 use records::{Timestamp, UserId};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
 
 use super::{
+    ids,
     jobs::{filter::ago, show::time},
     named,
     stdout::say,
@@ -65,7 +66,7 @@ pub(crate) async fn run(keys: Keys) -> anyhow::Result<ExitCode> {
     let ledger = keys.asked.ledger().await?;
     match keys.verb {
         Verb::Create { user, name, scopes } => {
-            let user = UserId::new(user);
+            let user = ids::user(&ledger, &user).await?;
             let (id, key) = create(&ledger, &user, &name, &scopes_named(scopes)?).await?;
             let shown = match keys.asked.json {
                 true => print_json(&json!({ "id": id, "key": key.expose_secret() })),
@@ -75,9 +76,11 @@ pub(crate) async fn run(keys: Keys) -> anyhow::Result<ExitCode> {
                 return Err(error.context(unseen(&ledger, &user, &id).await));
             }
         }
-        Verb::List { user } => list(&ledger, &UserId::new(user), keys.asked.json).await?,
+        Verb::List { user } => list(&ledger, &ids::user(&ledger, &user).await?, keys.asked.json).await?,
         Verb::Revoke { user, id } => {
-            if !ledger.revoke_key(&UserId::new(user), &id).await? {
+            let user = ids::user(&ledger, &user).await?;
+            let id = ids::whole(&ledger, IdKind::Key, Some(&user), &id).await?;
+            if !ledger.revoke_key(&user, &id).await? {
                 return Err(Exit::NotFound(format!("the person has no live key {id}")).into());
             }
             match keys.asked.json {
@@ -99,7 +102,20 @@ pub(crate) async fn create(
     name: &str,
     scopes: &[api::keys::Scope],
 ) -> anyhow::Result<(String, SecretString)> {
-    let text = api::keys::generate(chance().random());
+    store(ledger, user, name, scopes, api::keys::generate(chance().random())).await
+}
+
+/// The same with a text that was drawn before.
+///
+/// # Errors
+/// As [`create`].
+pub(crate) async fn store(
+    ledger: &Ledger,
+    user: &UserId,
+    name: &str,
+    scopes: &[api::keys::Scope],
+    text: api::keys::NewKeyText,
+) -> anyhow::Result<(String, SecretString)> {
     let id = uuid::Builder::from_random_bytes(chance().random()).into_uuid().to_string();
     let key = NewKey {
         id: id.clone(),

@@ -7,6 +7,7 @@ use ledger::LiveView;
 use serde_json::{Value, json};
 
 use super::{
+    ids,
     jobs::{filter::ago, show::time},
     paging::Paging,
     table::{self, Asked, Column, id, number, word},
@@ -40,7 +41,9 @@ enum Verb {
 pub(crate) async fn run(live: Live) -> anyhow::Result<ExitCode> {
     let ledger = live.asked.ledger().await?;
     let Verb::List { user, paging } = live.verb;
-    let (found, next) = paging.page(ledger.list_live(user.as_deref(), paging.rows()?).await?)?;
+    let user = ids::any_user(&ledger, user.as_deref()).await?;
+    let (found, next) =
+        paging.page(ledger.list_live(user.as_ref().map(records::UserId::as_str), paging.rows()?).await?)?;
     if live.asked.json {
         table::print_page("conversations", found.iter().map(as_json).collect(), next.as_deref())?;
         return Ok(ExitCode::SUCCESS);

@@ -59,11 +59,6 @@ impl Paging {
     pub(crate) fn id(&self) -> Option<&str> {
         self.after.as_deref()
     }
-
-    /// Whether the page is not the first one.
-    pub(crate) fn is_further(&self) -> bool {
-        self.after.is_some()
-    }
 }
 
 /// A place of a long list in one word.

@@ -6,12 +6,13 @@ mod watch;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use ledger::{Ledger, ReplayChange, ReplayItem, ReplayView};
+use ledger::{IdKind, Ledger, ReplayChange, ReplayItem, ReplayView};
 use serde_json::{Value, json};
 
 pub(crate) use self::watch::watch;
 use super::{
     consent::Cause,
+    ids,
     jobs::{filter::ago, show::time},
     paging::Paging,
     stdout::say,
@@ -37,7 +38,7 @@ enum Verb {
     },
     /// Show a bulk replay and the result of each job.
     Show {
-        /// Id.
+        /// Id, or a unique beginning or end of it.
         id: String,
         /// Cursor of the page of jobs, as the page before printed it.
         #[arg(long, default_value_t = 0, value_name = "CURSOR")]
@@ -48,7 +49,7 @@ enum Verb {
     },
     /// Watch a bulk replay until it ends.
     Watch {
-        /// Id.
+        /// Id, or a unique beginning or end of it.
         id: String,
     },
     /// Pause a bulk replay; jobs already replayed go on.
@@ -61,7 +62,7 @@ enum Verb {
 
 #[derive(Args, Debug)]
 struct Change {
-    /// Id.
+    /// Id, or a unique beginning or end of it.
     id: String,
     #[command(flatten)]
     cause: Cause,
@@ -87,10 +88,11 @@ pub(crate) async fn run(replays: Replays) -> anyhow::Result<ExitCode> {
             show(&view, Some(&items), next.as_deref(), as_json)?;
         }
         Verb::Watch { id } => {
-            if find(&ledger, &id).await?.status == "running" {
+            let view = find(&ledger, &id).await?;
+            if view.status == "running" {
                 hands::tell(&ledger).await?;
             }
-            return watch(&ledger, &id, as_json).await;
+            return watch(&ledger, &view.operation_id, as_json).await;
         }
         Verb::Pause(change) => apply(&ledger, &change, ReplayChange::Pause, as_json).await?,
         Verb::Resume(change) => {
@@ -111,7 +113,8 @@ pub(crate) fn print_one(view: &ReplayView, as_json: bool) -> anyhow::Result<()> 
 }
 
 async fn find(ledger: &Ledger, id: &str) -> anyhow::Result<ReplayView> {
-    ledger.replay_operation(id).await?.ok_or_else(|| no_replay(id))
+    let id = ids::whole(ledger, IdKind::Replay, None, id).await?;
+    ledger.replay_operation(&id).await?.ok_or_else(|| no_replay(&id))
 }
 
 fn no_replay(id: &str) -> anyhow::Error {
@@ -119,13 +122,14 @@ fn no_replay(id: &str) -> anyhow::Error {
 }
 
 async fn apply(ledger: &Ledger, change: &Change, what: ReplayChange, as_json: bool) -> anyhow::Result<()> {
-    match ledger.change_replay(&change.id, what, &change.cause.action()).await? {
-        None => Err(no_replay(&change.id)),
+    let id = find(ledger, &change.id).await?.operation_id;
+    match ledger.change_replay(&id, what, &change.cause.action()).await? {
+        None => Err(no_replay(&id)),
         Some(false) => {
-            let view = find(ledger, &change.id).await?;
+            let view = find(ledger, &id).await?;
             Err(Exit::Refused(format!("the replay is {}", view.status)).into())
         }
-        Some(true) => print_one(&find(ledger, &change.id).await?, as_json),
+        Some(true) => print_one(&find(ledger, &id).await?, as_json),
     }
 }
 

@@ -72,8 +72,7 @@ impl Asked {
 /// When stdout cannot be written to.
 pub(crate) fn print(columns: &[Column], rows: Vec<Vec<String>>) -> anyhow::Result<()> {
     let width = std::io::stdout().is_terminal().then(textwrap::termwidth);
-    let rows: Vec<Vec<String>> =
-        rows.into_iter().map(|row| row.into_iter().map(plain).collect()).collect();
+    let rows: Vec<Vec<String>> = rows.into_iter().map(|row| row.into_iter().map(plain).collect()).collect();
     let fitted = layout::fit(columns, &rows, width);
     for cells in fitted.lines {
         let cells: Vec<String> = cells.into_iter().map(colored).collect();

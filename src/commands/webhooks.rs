@@ -3,12 +3,13 @@
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use ledger::{Enabled, EndpointView, Ledger};
+use ledger::{Enabled, EndpointView, IdKind, Ledger};
 use records::UserId;
 use serde_json::{Value, json};
 
 use super::{
     consent::Cause,
+    ids,
     jobs::{
         filter::{age, ago},
         show::time,
@@ -75,6 +76,14 @@ struct Which {
     id: String,
 }
 
+impl Which {
+    async fn whole(self, ledger: &Ledger) -> anyhow::Result<Self> {
+        let user = ids::user(ledger, &self.user).await?;
+        let id = ids::whole(ledger, IdKind::Endpoint, Some(&user), &self.id).await?;
+        Ok(Self { user: user.to_string(), id })
+    }
+}
+
 /// Runs one verb.
 ///
 /// # Errors
@@ -83,10 +92,16 @@ pub(crate) async fn run(webhooks: Webhooks) -> anyhow::Result<ExitCode> {
     let ledger = webhooks.asked.ledger().await?;
     let as_json = webhooks.asked.json;
     match webhooks.verb {
-        Verb::List { user, paging } => list(&ledger, user.map(UserId::new), &paging, as_json).await?,
-        Verb::Show { which, limit } => show(&ledger, &which, limit, as_json).await?,
-        Verb::Recover { which, since, cause } => recover(&ledger, &which, since, &cause, as_json).await?,
-        Verb::Enable { which, cause } => enable(&ledger, &which, &cause, as_json).await?,
+        Verb::List { user, paging } => {
+            list(&ledger, ids::any_user(&ledger, user.as_deref()).await?, &paging, as_json).await?
+        }
+        Verb::Show { which, limit } => show(&ledger, &which.whole(&ledger).await?, limit, as_json).await?,
+        Verb::Recover { which, since, cause } => {
+            recover(&ledger, &which.whole(&ledger).await?, since, &cause, as_json).await?;
+        }
+        Verb::Enable { which, cause } => {
+            enable(&ledger, &which.whole(&ledger).await?, &cause, as_json).await?;
+        }
     }
     Ok(ExitCode::SUCCESS)
 }

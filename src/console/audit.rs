@@ -20,7 +20,7 @@ use super::{
 const PAGE: usize = 50;
 
 /// What operators do, by the names under which it is recorded.
-const ACTIONS: [&str; 15] = [
+const ACTIONS: [&str; 16] = [
     "replay",
     "discard",
     "pause",
@@ -34,6 +34,7 @@ const ACTIONS: [&str; 15] = [
     "recover_webhook",
     "redeliver_webhook",
     "delete_user",
+    "export_user",
     "switch_off_app",
     "switch_on_app",
 ];

@@ -104,10 +104,10 @@ pub use messages::{BegunTurn, ChatMessage, FinishedTurn, NewTurn};
 pub use operator::{JobView, OperatorAction};
 pub use operators::{
     ActionFilter, ActionView, CHECKS, Cause, Causes, Check, DeadLetters, DeliveryFilter, DeliveryLine,
-    Enabled, EndpointView, ErasureStep, Examination, Finding, GivenUp, HeldLease, JobCursor, JobFilter,
-    JobPage, JobsPage, LastRound, MinuteView, OldTransaction, Overview, Pause, Process, ProcessView,
-    RUN_MILLIS, Redelivered, ReplayChange, ReplayItem, ReplayOrder, ReplayPreview, ReplayTurn, ReplayView,
-    RunCounts, Started, Stepped, Workers, delivery_subject,
+    Enabled, EndpointView, ErasureStep, Examination, Finding, FoundId, GivenUp, HeldLease, IdKind, JobCursor,
+    JobFilter, JobPage, JobsPage, LastRound, MinuteView, OldTransaction, Overview, Pause, Process,
+    ProcessView, RUN_MILLIS, Redelivered, ReplayChange, ReplayItem, ReplayOrder, ReplayPreview, ReplayTurn,
+    ReplayView, RunCounts, Started, Stepped, UserLine, Workers, delivery_subject,
 };
 pub use prune::Pruned;
 pub use pushes::{ClaimedPush, PushPolicy};

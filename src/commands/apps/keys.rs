@@ -1,13 +1,14 @@
 //! `listen apps keys`: with one of them an app writes to its users.
 
 use clap::{Args, Subcommand};
-use ledger::{AppKeyRefusal, Ledger, NewAppKey};
+use ledger::{AppKeyRefusal, IdKind, Ledger, NewAppKey, OperatorApp};
 use rand::RngExt;
 use records::UserId;
 use secrecy::ExposeSecret;
 use serde_json::json;
 
 use super::super::{
+    ids,
     jobs::filter::ago,
     named,
     stdout::say,
@@ -58,7 +59,8 @@ pub(crate) const COLUMNS: [Column; 6] =
 pub(super) async fn run(ledger: &Ledger, keys: Keys, as_json: bool) -> anyhow::Result<()> {
     match keys.verb {
         Verb::Create { app, label } => {
-            let owner = UserId::new(find(ledger, &app).await?.owner);
+            let OperatorApp { id: app, owner, .. } = find(ledger, &app).await?;
+            let owner = UserId::new(owner);
             let text = api::keys::generate_app_key(chance().random());
             let id = uuid::Builder::from_random_bytes(chance().random()).into_uuid().to_string();
             let key = NewAppKey { id, label, prefix: text.hint, sha256: text.sha256 };
@@ -72,7 +74,8 @@ pub(super) async fn run(ledger: &Ledger, keys: Keys, as_json: bool) -> anyhow::R
             }
         }
         Verb::List { app } => {
-            let owner = UserId::new(find(ledger, &app).await?.owner);
+            let OperatorApp { id: app, owner, .. } = find(ledger, &app).await?;
+            let owner = UserId::new(owner);
             let keys = ledger.app_keys(&owner, &app).await?;
             if as_json {
                 return table::print_page("keys", keys.iter().map(api::shapes::app_key).collect(), None);
@@ -93,7 +96,9 @@ pub(super) async fn run(ledger: &Ledger, keys: Keys, as_json: bool) -> anyhow::R
             table::print(&COLUMNS, rows.collect())
         }
         Verb::Revoke { app, id } => {
-            let owner = UserId::new(find(ledger, &app).await?.owner);
+            let OperatorApp { id: app, owner, .. } = find(ledger, &app).await?;
+            let owner = UserId::new(owner);
+            let id = ids::whole(ledger, IdKind::AppKey, Some(&owner), &id).await?;
             if !ledger.revoke_app_key(&owner, &app, &id).await? {
                 return Err(Exit::NotFound(format!("{app} has no live key {id}")).into());
             }

@@ -41,7 +41,7 @@ pub(super) struct Discard {
 /// Settles.
 pub(super) async fn run(ledger: &Ledger, discard: &Discard, as_json: bool) -> anyhow::Result<ExitCode> {
     match &discard.id {
-        Some(id) => one(ledger, discard, id, as_json).await,
+        Some(id) => one(ledger, discard, &super::whole(ledger, id).await?, as_json).await,
         None if discard.which.is_empty() && !discard.all => {
             Err(Exit::Usage("name a job, a filter, or --all".to_owned()).into())
         }

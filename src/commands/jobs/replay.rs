@@ -55,7 +55,7 @@ pub(super) struct Replay {
 /// Replays.
 pub(super) async fn run(ledger: &Ledger, replay: &Replay, as_json: bool) -> anyhow::Result<ExitCode> {
     match &replay.id {
-        Some(id) => one(ledger, replay, id, as_json).await,
+        Some(id) => one(ledger, replay, &super::whole(ledger, id).await?, as_json).await,
         None if replay.which.is_empty() && !replay.all => {
             Err(Exit::Usage("name a job, a filter, or --all".to_owned()).into())
         }

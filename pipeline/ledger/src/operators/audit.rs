@@ -33,7 +33,7 @@ pub struct ActionView {
     /// Its id.
     pub action_id: String,
     /// `replay`, `discard`, `pause`, `resume`, `recount`, `bulk_replay`, `pause_bulk`, `resume_bulk`, `cancel_bulk`,
-    /// `enable_webhook`, `recover_webhook`, `redeliver_webhook`, `delete_user`, `switch_off_app` or `switch_on_app`.
+    /// `enable_webhook`, `recover_webhook`, `redeliver_webhook`, `delete_user`, `export_user`, `switch_off_app` or `switch_on_app`.
     pub action: String,
     /// Who.
     pub operator: String,

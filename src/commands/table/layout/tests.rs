@@ -18,7 +18,16 @@ fn lists() -> Vec<(&'static str, Vec<Column>, Vec<Vec<String>>)> {
     };
     vec![
         of("jobs", &jobs::list::COLUMNS, &|row| {
-            vec![JOBS[row], "dead_letter (settled)", "account_deletion", "finalization", "5/4", "12", "119m", USERS[row]]
+            vec![
+                JOBS[row],
+                "dead_letter (settled)",
+                "account_deletion",
+                "finalization",
+                "5/4",
+                "12",
+                "119m",
+                USERS[row],
+            ]
         }),
         of("codes", &jobs::causes::COLUMNS, &|_| vec!["model_context_exceeded", "1000000", "99999"]),
         of("actions", &audit::COLUMNS, &|row| {
@@ -34,13 +43,29 @@ fn lists() -> Vec<(&'static str, Vec<Column>, Vec<Vec<String>>)> {
             vec!["10000", JOBS[row], "replayed", "conversation_gone", "2026-11-24T15:44:40.123Z"]
         }),
         of("endpoints", &webhooks::COLUMNS, &|row| {
-            vec![UUIDS[row], USERS[row], "hooks.analytical.example.org", "disabled: not_found", "100", "47h", "1000"]
+            vec![
+                UUIDS[row],
+                USERS[row],
+                "hooks.analytical.example.org",
+                "disabled: not_found",
+                "100",
+                "47h",
+                "1000",
+            ]
         }),
         of("deliveries", &webhooks::DELIVERIES, &|row| {
             vec![UUIDS[row], "conversation.completed", "given_up", "12", "503", "connection_refused", "47h"]
         }),
         of("apps", &apps::COLUMNS, &|row| {
-            vec![UUIDS[row], USERS[row], "Minutes of every meeting for all", "private", "off: it floods", "47h", "9999"]
+            vec![
+                UUIDS[row],
+                USERS[row],
+                "Minutes of every meeting for all",
+                "private",
+                "off: it floods",
+                "47h",
+                "9999",
+            ]
         }),
         of("tools", &apps::TOOLS, &|_| {
             vec!["send_minutes_to_all", "DELETE", "https://tools.analytical.example.org", WORDS]
@@ -55,7 +80,13 @@ fn lists() -> Vec<(&'static str, Vec<Column>, Vec<Vec<String>>)> {
             vec![UUIDS[row], "Everything about the garden", "built in", "10000", WORDS]
         }),
         of("users", &users::list::COLUMNS, &|row| {
-            vec![USERS[row], "119m", "America/Argentina/ComodRivadavia", "required", "2026-11-24T15:44:40.123Z"]
+            vec![
+                USERS[row],
+                "119m",
+                "America/Argentina/ComodRivadavia",
+                "required",
+                "2026-11-24T15:44:40.123Z",
+            ]
         }),
     ]
 }
@@ -71,13 +102,18 @@ fn every_list_fits_every_width_and_no_word_is_broken() {
                 assert!(display_width(line.trim_end()) <= width, "{name} at {width}: {line}");
             }
             let kept = columns.iter().enumerate();
-            let kept: Vec<usize> =
-                kept.filter(|(_, column)| !fitted.left_out.contains(&column.heading)).map(|(at, _)| at).collect();
+            let kept: Vec<usize> = kept
+                .filter(|(_, column)| !fitted.left_out.contains(&column.heading))
+                .map(|(at, _)| at)
+                .collect();
             assert!(kept.len() >= 2, "{name} at {width}: {:?}", fitted.left_out);
             for (cells, row) in fitted.lines[1..].iter().zip(&rows) {
                 for (cell, place) in cells.iter().zip(&kept) {
                     let (cell, value) = (cell.trim(), &row[*place]);
-                    assert!(is_whole_or_honest(columns[*place].kind, cell, value), "{name} at {width}: {cell}");
+                    assert!(
+                        is_whole_or_honest(columns[*place].kind, cell, value),
+                        "{name} at {width}: {cell}"
+                    );
                 }
             }
         }
