@@ -52,7 +52,7 @@ pub(crate) enum Command {
     Serve(Box<Config>),
     /// Migrate the database's schema.
     Migrate(Box<Migrate>),
-    /// List, explain, replay and discard jobs; pause and resume queues.
+    /// List, explain, replay and dismiss jobs; pause and resume queues.
     Jobs(Jobs),
     /// List, watch, pause, resume and cancel bulk replays.
     Replays(Replays),

@@ -215,6 +215,9 @@ pub(crate) struct Config {
     /// Visitors named by the proxy who may act; all others are readers.
     #[arg(long, env = "LISTEN_CONSOLE_OPERATORS", value_delimiter = ',', value_name = "NAME,…")]
     pub(crate) console_operators: Vec<String>,
+    /// Address of Grafana, linked from the console.
+    #[arg(long, env = "LISTEN_CONSOLE_BOARDS_URL", value_name = "URL")]
+    console_boards_url: Option<String>,
     /// The task queue.
     #[command(flatten)]
     pub(crate) tasks: TasksConfig,
@@ -313,6 +316,12 @@ impl Config {
         let Some(key) = &self.vapid_private_key else { return Ok(None) };
         let subject = self.vapid_subject.as_deref().unwrap_or_default();
         Vapid::new(&SecretString::from(key.as_str()), subject).map(Some)
+    }
+
+    /// Where the boards are; what is no web address is not linked.
+    pub(crate) fn boards(&self) -> Option<&str> {
+        let address = self.console_boards_url.as_deref()?;
+        ["http://", "https://"].iter().any(|scheme| address.starts_with(scheme)).then_some(address)
     }
 
     /// Who may come into the console.

@@ -31,7 +31,7 @@ const EXAMPLES: [(&str, &[&str]); 55] = [
             "listen jobs replay --code model_unavailable --dry-run --reason \"the model is back\"",
         ],
     ),
-    ("jobs discard", &["listen jobs discard --older-than 30d --reason \"too old to matter\" --yes"]),
+    ("jobs dismiss", &["listen jobs dismiss --older-than 30d --reason \"too old to matter\" --yes"]),
     ("jobs pause", &["listen jobs pause finalization --reason \"the model server is changed\""]),
     ("jobs resume", &["listen jobs resume finalization --reason \"the model server was changed\""]),
     ("replays list", &["listen replays list --limit 5"]),

@@ -29,7 +29,7 @@ enum Verb {
         /// Name of the operator.
         #[arg(long, value_name = "NAME")]
         operator: Option<String>,
-        /// replay, discard, pause, resume, recount, bulk_replay, pause_bulk, resume_bulk, cancel_bulk,
+        /// replay, discard (a dismissal), pause, resume, recount, bulk_replay, pause_bulk, resume_bulk, cancel_bulk,
         /// enable_webhook, recover_webhook, redeliver_webhook, delete_user, export_user,
         /// switch_off_app or switch_on_app.
         #[arg(long)]

@@ -1,7 +1,7 @@
 //! `listen jobs`: what operators ask of jobs and do to them.
 
 pub(crate) mod causes;
-mod discard;
+mod dismiss;
 pub(crate) mod filter;
 pub(crate) mod list;
 mod pause;
@@ -47,8 +47,9 @@ enum Verb {
     Watch(watch::Watch),
     /// Run dead letters again: one, or all that a filter finds.
     Replay(replay::Replay),
-    /// Mark dead letters as settled: one, or all that a filter finds.
-    Discard(discard::Discard),
+    /// Dismiss dead letters, which then need no more attention: one, or all that a filter finds.
+    #[command(alias = "discard")]
+    Dismiss(dismiss::Dismiss),
     /// Stop claiming from a queue; runs that have begun go on.
     Pause(pause::Switch),
     /// Claim from a paused queue again.
@@ -68,7 +69,7 @@ pub(crate) async fn run(jobs: Jobs) -> anyhow::Result<ExitCode> {
         Verb::Why { id } => why::print(&page(&ledger, &id).await?, as_json)?,
         Verb::Watch(watch) => watch::run(&ledger, &watch, as_json).await?,
         Verb::Replay(replay) => return replay::run(&ledger, &replay, as_json).await,
-        Verb::Discard(discard) => return discard::run(&ledger, &discard, as_json).await,
+        Verb::Dismiss(dismiss) => return dismiss::run(&ledger, &dismiss, as_json).await,
         Verb::Pause(switch) => pause::pause(&ledger, &switch, as_json).await?,
         Verb::Resume(switch) => pause::resume(&ledger, &switch, as_json).await?,
     }
@@ -114,13 +115,13 @@ async fn refused(ledger: &Ledger, id: &str, refusal: Refusal) -> String {
 /// Why an operator's command was refused, and what to do instead.
 pub(crate) fn words(refusal: Refusal) -> &'static str {
     match refusal {
-        Refusal::NotDead => "only a dead letter can be replayed or settled; this job is not one",
+        Refusal::NotDead => "only a dead letter can be replayed or dismissed; this job is not one",
         Refusal::Blocked => {
             "it waits for its user's own keys and is never run with the service's; \
              the user's next finalize that brings them (X-BYOK-OpenAI) resumes it"
         }
         Refusal::Superseded => "a newer revision of its conversation exists; look at that one",
-        Refusal::ConversationGone => "its conversation was deleted; `listen jobs discard` settles it",
+        Refusal::ConversationGone => "its conversation was deleted; `listen jobs dismiss` dismisses it",
         _ => "its state does not allow that",
     }
 }

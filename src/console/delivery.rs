@@ -16,7 +16,7 @@ use super::{
     endpoint::words,
     fault::{Fault, Undone},
     live::live_page,
-    page::{Frame, render},
+    page::Frame,
     typed::Query,
     visitor::{Acting, Visitor},
     webhooks::{Which, answer, missing},
@@ -47,8 +47,8 @@ pub(super) async fn show(
     Query(which): Query<Which>,
 ) -> Result<Response, Fault> {
     let frame = Frame::of(visitor, "webhooks", format!("Delivery {}", which.delivery));
-    let frame = frame.live(format!("webhooks/delivery?{}", which.query())).after(which.done.as_deref());
-    Ok(render(&console.in_time(page(&console.ledger, frame, which)).await?))
+    let frame = frame.live().after(which.done.as_deref());
+    console.show(frame, |frame| page(&console.ledger, frame, which)).await
 }
 
 live_page!(Page);

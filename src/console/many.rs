@@ -60,7 +60,7 @@ pub(super) async fn ask(
         ],
         action: "/console/replays".to_owned(),
         hidden,
-        button: "Begin",
+        button: "Replay",
         back: format!("/console/jobs?{}", asked.query()),
         offers_scratch: preview.recorded_stages > 0,
         caps: Some(CAPS),

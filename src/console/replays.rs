@@ -15,10 +15,10 @@ use super::{
     confirm::Confirm,
     fault::{Fault, Undone},
     live::live_page,
-    page::{Frame, render},
+    page::Frame,
     typed::{Path, Query},
     visitor::{Acting, Visitor},
-    words::{Moment, count, segment},
+    words::{Moment, count},
 };
 
 /// Operations on a page, and items on another.
@@ -76,8 +76,8 @@ pub(super) struct Place {
 
 /// `GET /console/replays`.
 pub(super) async fn list(visitor: Visitor, State(console): State<Console>) -> Result<Response, Fault> {
-    let frame = Frame::of(visitor, "replays", "Replays").live("replays");
-    Ok(render(&console.in_time(all(&console.ledger, frame)).await?))
+    let frame = Frame::of(visitor, "replays", "Replays").live();
+    console.show(frame, |frame| all(&console.ledger, frame)).await
 }
 
 live_page!(Page);
@@ -98,16 +98,15 @@ pub(super) async fn show(
     Query(place): Query<Place>,
 ) -> Result<Response, Fault> {
     let frame = Frame::of(visitor, "replays", "Bulk replay");
-    let frame = frame.live(format!("replays/{}?after={}", segment(&id), place.after));
-    let frame = frame.after(place.done.as_deref());
-    Ok(render(&console.in_time(page(&console.ledger, frame, &id, place.after)).await?))
+    let frame = frame.live().after(place.done.as_deref());
+    console.show(frame, |frame| page(&console.ledger, frame, id, place.after)).await
 }
 
 /// One replay as it is now, with its items behind the position `after`.
-pub(super) async fn page(ledger: &Ledger, frame: Frame, id: &str, after: i32) -> Result<OnePage, Fault> {
+pub(super) async fn page(ledger: &Ledger, frame: Frame, id: String, after: i32) -> Result<OnePage, Fault> {
     let now = ledger.now().await?;
-    let view = find(ledger, id).await?;
-    let items = ledger.replay_items(id, after, PAGE).await?;
+    let view = find(ledger, &id).await?;
+    let items = ledger.replay_items(&id, after, PAGE).await?;
     let next = items.last().filter(|_| items.len() == PAGE as usize).map(|last| last.position);
     let number = |jobs: i32| count(i64::from(jobs));
     Ok(OnePage {

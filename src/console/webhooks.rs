@@ -15,7 +15,7 @@ use super::{
     confirm::Confirm,
     fault::{Fault, Undone},
     live::live_page,
-    page::{Frame, render},
+    page::Frame,
     paging::{cut, read_place, write_place},
     typed::Query,
     visitor::{Acting, Visitor},
@@ -102,9 +102,9 @@ pub(super) async fn list(
     State(console): State<Console>,
     Query(which): Query<Which>,
 ) -> Result<Response, Fault> {
-    let frame = Frame::of(visitor, "webhooks", "Webhooks").live(format!("webhooks?{}", which.query()));
+    let frame = Frame::of(visitor, "webhooks", "Webhooks").live();
     let frame = frame.after(which.done.as_deref());
-    Ok(render(&console.in_time(page(&console.ledger, frame, which)).await?))
+    console.show(frame, |frame| page(&console.ledger, frame, which)).await
 }
 
 live_page!(Page);

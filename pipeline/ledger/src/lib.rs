@@ -87,7 +87,7 @@ pub use edges::{Answer, Edge, RunEnd};
 pub use endpoints::{Endpoint, EndpointChange, EventKind, NewEndpoint, TooManyEndpoints, WebhookFormat};
 pub use error::{Error, Trouble};
 pub use folders::{DeletedFolder, FolderChange, FolderView, NewFolder};
-pub use gauges::Gauges;
+pub use gauges::{Gauges, MANY_FAILING};
 pub use goals::{GoalChange, GoalFilter, GoalPoint, GoalRefusal, NewGoal};
 pub use health::{Health, TableHealth};
 pub use history::Event;

@@ -21,7 +21,7 @@ pub(super) async fn run(ledger: &Ledger, filter: &JobFilter, as_json: bool) -> a
 }
 
 /// The codes, and how many there are of each.
-pub(crate) const COLUMNS: [Column; 3] = [word("code", 0), number("jobs", 1), number("settled", 2)];
+pub(crate) const COLUMNS: [Column; 3] = [word("code", 0), number("jobs", 1), number("dismissed", 2)];
 
 /// Tells the same in one line, on stderr: stdout stays the list.
 pub(super) async fn tell(ledger: &Ledger, filter: &JobFilter) -> anyhow::Result<()> {
@@ -42,7 +42,7 @@ fn line(causes: &Causes) -> String {
 fn one(cause: &Cause) -> String {
     match cause.settled {
         0 => format!("{} {}", cause.jobs, cause.code),
-        settled => format!("{} {} ({settled} settled)", cause.jobs, cause.code),
+        settled => format!("{} {} ({settled} dismissed)", cause.jobs, cause.code),
     }
 }
 
@@ -51,7 +51,7 @@ fn row(cause: &Cause) -> Vec<String> {
 }
 
 fn to_json(causes: &Causes) -> serde_json::Value {
-    let code = |cause: &Cause| json!({ "code": cause.code, "jobs": cause.jobs, "settled": cause.settled });
+    let code = |cause: &Cause| json!({ "code": cause.code, "jobs": cause.jobs, "dismissed": cause.settled });
     json!({
         "jobs": causes.codes.iter().map(|cause| cause.jobs).sum::<i64>(),
         "codes": causes.codes.iter().map(code).collect::<Vec<_>>(), "cut": causes.cut,
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn a_line_says_how_many_died_of_what() {
-        assert_eq!(line(&causes(false)), "15 dead letters: 12 model_timeout, 3 no_content (1 settled)");
+        assert_eq!(line(&causes(false)), "15 dead letters: 12 model_timeout, 3 no_content (1 dismissed)");
         assert!(line(&causes(true)).starts_with("the newest of more: 15 dead letters: "));
     }
 
@@ -77,6 +77,6 @@ mod tests {
     fn a_document_says_the_same() {
         let said = to_json(&causes(false));
         assert_eq!((&said["jobs"], &said["cut"]), (&json!(15), &json!(false)));
-        assert_eq!(said["codes"][1], json!({ "code": "no_content", "jobs": 3, "settled": 1 }));
+        assert_eq!(said["codes"][1], json!({ "code": "no_content", "jobs": 3, "dismissed": 1 }));
     }
 }

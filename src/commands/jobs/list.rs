@@ -26,9 +26,9 @@ pub(super) struct List {
     status: Option<String>,
     #[command(flatten)]
     which: Which,
-    /// Leave out settled dead letters.
-    #[arg(long)]
-    unsettled: bool,
+    /// Leave out dismissed dead letters.
+    #[arg(long, alias = "unsettled")]
+    undismissed: bool,
     /// Count dead letters by failure code instead of listing them.
     #[arg(long, conflicts_with_all = ["after", "limit"])]
     by_code: bool,
@@ -39,7 +39,7 @@ pub(super) struct List {
 /// Prints one page.
 pub(super) async fn run(ledger: &Ledger, list: &List, as_json: bool) -> anyhow::Result<()> {
     let mut filter = list.which.filter(ledger, list.status.clone(), list.paging.limit).await?;
-    filter.unsettled = list.unsettled;
+    filter.unsettled = list.undismissed;
     let dead = list.status.as_deref() == Some("dead_letter");
     if list.by_code {
         if !dead && list.status.is_some() {
@@ -85,7 +85,7 @@ fn print_page(page: &JobsPage, filter: &JobFilter, now: Timestamp) -> anyhow::Re
 }
 
 fn row(view: &JobView, admitted: Timestamp, now: Timestamp) -> Vec<String> {
-    let settled = if view.job.settled_at.is_some() { " (settled)" } else { "" };
+    let settled = if view.job.settled_at.is_some() { " (dismissed)" } else { "" };
     vec![
         view.job.id.to_string(),
         format!("{}{settled}", view.job.state.status()),

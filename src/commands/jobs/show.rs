@@ -175,7 +175,7 @@ pub(super) fn to_json(view: &JobView) -> Value {
         "ready_at": match view.job.state { State::Queued { ready_at } => Some(time(ready_at)), _ => None },
         "reconcile_after_at": view.reconcile_after_at.map(time),
         "created_at": time(view.created_at), "updated_at": time(view.updated_at),
-        "settled_at": view.job.settled_at.map(time), "checkpoints": view.checkpoints,
+        "dismissed_at": view.job.settled_at.map(time), "checkpoints": view.checkpoints,
         "trace_id": view.trace.map(|trace| trace.trace_id()),
     })
 }

@@ -43,7 +43,7 @@ pub struct ActionView {
     pub user_id: String,
     /// Which job.
     pub job_id: Option<String>,
-    /// A queue, an operation, an endpoint or an erased user.
+    /// A queue, an operation, an endpoint or an erased user; of a job's replay, the bulk replay that it was part of.
     pub subject: Option<String>,
     /// The job's status before.
     pub from_status: Option<String>,
@@ -60,7 +60,7 @@ pub struct ActionView {
 }
 
 impl Ledger {
-    /// A page of actions, newest first.
+    /// A page of actions, newest first. What a bulk replay did to its jobs is listed with each job alone.
     ///
     /// # Errors
     /// When the database does not answer.
@@ -82,6 +82,10 @@ impl Ledger {
         if let Some((user, subject)) = &filter.about {
             query.push(" and user_id = ").push_bind(user.as_str().to_owned());
             query.push(" and subject = ").push_bind(subject.clone());
+        }
+        if filter.job.is_none() && filter.about.is_none() {
+            // A bulk replay is one action, however many jobs it replayed.
+            query.push(" and not (action = 'replay' and subject is not null)");
         }
         if let Some((at, id)) = &filter.before {
             query.push(" and (created_at, action_id) < (").push_bind(*at);

@@ -73,6 +73,8 @@ pub struct FoundId {
     pub user_id: String,
     /// All of it.
     pub id: String,
+    /// The newest job of a conversation, the endpoint of a delivery, the app of a key; empty otherwise.
+    pub within: String,
 }
 
 /// A beginning or an ending of fewer characters finds nothing: it would read every table to find too much.
@@ -97,7 +99,7 @@ impl Ledger {
             if text.is_empty() || is_part && text.chars().count() < SHORTEST {
                 break;
             }
-            let found: Vec<(String, String, String)> =
+            let found: Vec<(String, String, String, String)> =
                 sqlx::query_as(include_str!("../../sql/operators/find_ids.sql"))
                     .bind(kind.map(IdKind::as_str))
                     .bind(user.map(UserId::as_str))
@@ -116,7 +118,7 @@ impl Ledger {
     }
 }
 
-fn read((kind, user_id, id): (String, String, String)) -> Option<FoundId> {
+fn read((kind, user_id, id, within): (String, String, String, String)) -> Option<FoundId> {
     let kind = IdKind::ALL.into_iter().find(|known| known.as_str() == kind)?;
-    Some(FoundId { kind, user_id, id })
+    Some(FoundId { kind, user_id, id, within })
 }

@@ -70,7 +70,7 @@ reads! { ledger, about:
     abandoned_page(None, 9);
     job(&about.claimed.job.id); job_page(&about.claimed.job.id);
     jobs_page(&filter()); causes(&filter()); preview_replay(&filter());
-    find_ids(None, None, "fj_0", 9); users(None, 9); export_user(&about.user, |_, _| Ok::<(), ()>(()));
+    find_ids(None, None, "fj_0", 9); users(None, 9); activity(6); export_user(&about.user, |_, _| Ok::<(), ()>(()));
     replay_operations(9); replay_operation("r"); replay_items("r", 0, 9);
     endpoint_views(Some(&about.user), None, 9); given_up_deliveries(None, None, 9);
     endpoint_deliveries(&about.user, "hook-Reader", &DeliveryFilter { limit: 9, ..DeliveryFilter::default() });

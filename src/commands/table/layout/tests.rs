@@ -20,7 +20,7 @@ fn lists() -> Vec<(&'static str, Vec<Column>, Vec<Vec<String>>)> {
         of("jobs", &jobs::list::COLUMNS, &|row| {
             vec![
                 JOBS[row],
-                "dead_letter (settled)",
+                "dead_letter (dismissed)",
                 "account_deletion",
                 "finalization",
                 "5/4",

@@ -11,7 +11,7 @@ use crate::{
     effects::{Abort, Written, retry_conflicts},
     error::{Doing, Error},
     operator::Operation,
-    row,
+    row::{self, Stored},
 };
 
 const DOING: &str = "replaying an item";
@@ -139,7 +139,9 @@ impl Ledger {
             Some(item) => {
                 let outcome = match give_up {
                     true => Outcome::Refused("error"),
-                    false => self.replay_item(&mut transaction, &operation, &item, now).await?,
+                    false => {
+                        self.replay_item(&mut transaction, &turn.operation_id, &operation, &item, now).await?
+                    }
                 };
                 note(&mut transaction, turn, &operation, &item, &outcome, now).await.doing(DOING)?;
                 transaction.commit().await.doing(DOING)?;
@@ -159,6 +161,7 @@ impl Ledger {
     async fn replay_item(
         &self,
         connection: &mut PgConnection,
+        operation_id: &str,
         operation: &OperationRow,
         item: &ItemRow,
         now: Timestamp,
@@ -172,11 +175,34 @@ impl Ledger {
             OperatorAction { operator: operation.operator.clone(), reason: operation.reason.clone() };
         let verb = Operation::Replay { from_scratch: operation.from_scratch };
         let decided = self.operate_on(connection, &stored, verb, &action, now).await?;
+        if decided.is_ok() {
+            mark_action(connection, &stored, operation_id, now).await.doing("replaying an item")?;
+        }
         Ok(match decided {
             Ok(written) => Outcome::Replayed(Box::new(written)),
             Err(refusal) => Outcome::Refused(word(refusal)),
         })
     }
+}
+
+/// Says of the recorded action that it was part of the operation: the list of actions shows the operation once.
+async fn mark_action(
+    connection: &mut PgConnection,
+    before: &Stored,
+    operation_id: &str,
+    now: Timestamp,
+) -> Result<(), sqlx::Error> {
+    sqlx::query(
+        "update operator_actions set subject = $3 \
+         where user_id = $1 and job_id = $2 and action = 'replay' and created_at = $4",
+    )
+    .bind(before.user_id.as_str())
+    .bind(before.job.id.as_str())
+    .bind(operation_id)
+    .bind(now)
+    .execute(connection)
+    .await
+    .map(drop)
 }
 
 /// The operation, locked, while it runs under this turn's epoch; its lease is renewed.
