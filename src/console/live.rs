@@ -27,7 +27,10 @@ const MOST: usize = 256;
 
 /// The parts that were read within the last second, by their address and whether their reader may act.
 #[derive(Clone, Default)]
-pub(super) struct Parts(Arc<Mutex<HashMap<(String, bool), (Instant, Arc<str>)>>>);
+pub(super) struct Parts(Arc<Mutex<HashMap<Key, (Instant, Arc<str>)>>>);
+
+/// A page's address, and whether its reader may act.
+type Key = (String, bool);
 
 /// What a page's script asks for.
 #[derive(Clone, Debug)]
@@ -87,12 +90,12 @@ impl Console {
 }
 
 impl Parts {
-    fn fresh(&self, key: &(String, bool)) -> Option<Arc<str>> {
+    fn fresh(&self, key: &Key) -> Option<Arc<str>> {
         let parts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         parts.get(key).filter(|(read, _)| read.elapsed() < FRESH).map(|(_, part)| part.clone())
     }
 
-    fn keep(&self, key: (String, bool), part: Arc<str>) {
+    fn keep(&self, key: Key, part: Arc<str>) {
         let mut parts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         parts.retain(|_, (read, _)| read.elapsed() < FRESH);
         if parts.len() < MOST {

@@ -36,7 +36,7 @@ export function pages({ endpoint, delivery } = {}) {
     "ask-switch-off": "/apps/of-nobody/switch-off",
     audit: "/audit",
     "find-nothing": "/find?id=nothing-of-that",
-    "find-several": "/find?id=conversation",
+    "find-several": dead && `/find?id=${dead.slice(0, 6)}`,
     "ask-selected": dead && `/jobs/selected?act=dismiss&job=${dead}`,
     "overview-day": "?hours=24",
     missing: "/jobs/fj_of_nobody",

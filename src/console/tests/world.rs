@@ -8,7 +8,6 @@ use axum::{
     extract::ConnectInfo,
     http::{Request, StatusCode, header},
 };
-use futures::StreamExt;
 use job::{FailureCode, JobId, WorkerId};
 use ledger::{CreateOutcome, Edge, Ledger, NewContent, NewConversation, Settings};
 use records::{ConversationId, Source, UserId};

@@ -8,8 +8,11 @@ const USERS: [&str; 2] = ["0d0a3f0e-6f0c-4d0b-9a52-d3a1f4c1b2aa", "ada.lovelace@
 const UUIDS: [&str; 2] = ["8a6e0804-2bd0-4672-b79d-d97027f9071a", "8a6e0804-2bd0-4672-b79d-d97027f90000"];
 const WORDS: &str = "the model server was down from noon to one, and everything that died then is run again";
 
+/// A list by its name, with its columns and rows.
+type List = (&'static str, Vec<Column>, Vec<Vec<String>>);
+
 /// Every list of the command line with rows as wide as they come.
-fn lists() -> Vec<(&'static str, Vec<Column>, Vec<Vec<String>>)> {
+fn lists() -> Vec<List> {
     let rows = |make: &dyn Fn(usize) -> Vec<&'static str>| -> Vec<Vec<String>> {
         (0..2).map(|row| make(row).into_iter().map(str::to_owned).collect()).collect()
     };
