@@ -2,7 +2,10 @@
 
 mod causes;
 
-use std::{io::Write, process::ExitCode};
+use std::{
+    io::{IsTerminal, Write},
+    process::ExitCode,
+};
 
 use ledger::Trouble;
 
@@ -28,16 +31,27 @@ pub(crate) enum Exit {
 
 /// Prints an error with its causes and a next step, and gives its code.
 pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
-    let mut said = format!("{}error:{} {error}\n", crate::telemetry::RED, crate::telemetry::PLAIN);
+    let mut said = fitted("error: ", &error.to_string());
     for cause in causes::causes(error) {
-        said.push_str(&format!("  because: {cause}\n"));
+        said.push_str(&fitted("  because: ", &cause));
     }
     if let Some(step) = causes::next_step(error) {
-        said.push_str(&format!("  try: {step}\n"));
+        said.push_str(&fitted("  try: ", step));
     }
+    let said =
+        said.replacen("error:", &format!("{}error:{}", crate::telemetry::RED, crate::telemetry::PLAIN), 1);
     // The disk that stdout could not be written to may be stderr's, too: the code is all that can be said then.
     let _ = anstream::stderr().lock().write_all(said.as_bytes());
     ExitCode::from(code(error))
+}
+
+/// A line of it; on a terminal it breaks between words.
+fn fitted(label: &str, words: &str) -> String {
+    let line = match std::io::stderr().is_terminal() {
+        true => crate::commands::table::hanging(label, words, textwrap::termwidth()),
+        false => format!("{label}{words}"),
+    };
+    line + "\n"
 }
 
 /// Refuses settings that cannot work, all that is wrong with them at once.

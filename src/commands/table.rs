@@ -113,7 +113,8 @@ pub(crate) fn wrapped(label: &str, text: &str) -> String {
     }
 }
 
-fn hanging(label: &str, text: &str, width: usize) -> String {
+/// A text behind a label in lines of at most `width`, but for words that are longer; lines of the text stay lines.
+pub(crate) fn hanging(label: &str, text: &str, width: usize) -> String {
     let below = " ".repeat(textwrap::core::display_width(label));
     let options = Options::new(width)
         .initial_indent(label)

@@ -10,7 +10,7 @@ use super::{
     consent::{operator, reason},
     progress,
     stdout::{plain, say},
-    table::{Asked, print_json},
+    table::{Asked, print_json, wrapped},
 };
 use crate::exit::Exit;
 
@@ -81,7 +81,7 @@ fn print(findings: &[Finding], recounted: Option<bool>) -> anyhow::Result<()> {
     }
     for finding in findings {
         let mark = if finding.offenders.is_empty() { "✓" } else { "✗" };
-        say!("{mark} {:<36} {}", finding.name, finding.promise)?;
+        say!("{}", wrapped(&format!("{mark} {:<36} ", finding.name), finding.promise))?;
         for offender in &finding.offenders {
             say!("    {}", plain(offender))?;
         }

@@ -163,7 +163,7 @@ pub(super) async fn ask(
         hidden: hidden.into_iter().chain([("delivery", which.delivery.clone())]).collect(),
         button: "Redeliver",
         back: format!("/console/webhooks/delivery?{}", which.query()),
-        ..Confirm::new(visitor, "webhooks", "Deliver this once more?")
+        ..Confirm::new(visitor, "webhooks", "Redeliver this event?")
     }
     .page())
 }

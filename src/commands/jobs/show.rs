@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::several;
 use crate::commands::{
     stdout::{plain, say},
-    table::{field, print_json},
+    table::{field, print_json, wrapped},
 };
 
 /// Prints a job's page: what it is, why it is there, what happened to it, and what operators did.
@@ -33,20 +33,22 @@ pub(super) fn print(page: &JobPage, as_json: bool) -> anyhow::Result<()> {
         say!("  …                         older edges are not kept")?;
     }
     for event in &page.history {
-        say!("  {}  {}", time(event.at), event_words(event))?;
+        say!("{}", event_lines(event))?;
     }
     if !page.spent.is_empty() {
         say!("\nmodel calls")?;
     }
     for one in &page.spent {
-        say!("  epoch {}  {:<20} {}, {}", one.epoch, one.stage, counts_words(one), one.engine)?;
+        let label = format!("  epoch {}  {:<20} ", one.epoch, one.stage);
+        say!("{}", wrapped(&label, &format!("{}, {}", counts_words(one), one.engine)))?;
     }
     if !page.actions.is_empty() {
         say!("\noperators")?;
     }
     for action in &page.actions {
         let (operator, reason) = (plain(&action.operator), plain(&action.reason));
-        say!("  {}  {} by {operator}: {reason}", time(action.created_at), action.action)?;
+        let label = format!("  {}  ", time(action.created_at));
+        say!("{}", wrapped(&label, &format!("{} by {operator}: {reason}", action.action)))?;
     }
     Ok(())
 }
@@ -131,6 +133,15 @@ pub(crate) fn action_json(action: &ActionView) -> Value {
         "detail": action.detail,
         "created_at": time(action.created_at),
     })
+}
+
+/// An edge behind its moment, in lines that fit a terminal.
+fn event_lines(event: &Event) -> String {
+    let words = event_words(event);
+    let mut lines = words.split('\n').map(str::trim);
+    let first = wrapped(&format!("  {}  ", time(event.at)), lines.next().unwrap_or_default());
+    let others = lines.map(|line| wrapped(&" ".repeat(28), line));
+    [first].into_iter().chain(others).collect::<Vec<_>>().join("\n")
 }
 
 /// An edge in words: what was said, from where to where, and the numbers that fence it.

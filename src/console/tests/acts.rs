@@ -243,3 +243,27 @@ async fn selected_jobs_are_dismissed_together_and_each_refusal_is_named() {
     world.post("/console/jobs/selected", &fields, olga).await;
     assert_eq!(world.status(&one).await, "queued");
 }
+
+#[tokio::test]
+async fn confirmations_ask_with_the_word_of_their_button() {
+    let world = World::with_keys().await;
+    let job = world.dead("c").await;
+    let cookie = world.cookie("olga's").await;
+    let olga = Who { cookie: &cookie, ..Who::default() };
+    for path in [
+        format!("/jobs/{job}/replay"),
+        format!("/jobs/{job}/discard"),
+        format!("/jobs/selected?act=replay&job={job}"),
+        "/queues/creation/pause".to_owned(),
+        "/replays/new".to_owned(),
+        "/webhooks/enable?user=ann&endpoint=w".to_owned(),
+        "/webhooks/recover?user=ann&endpoint=w".to_owned(),
+        "/apps/a/switch-off".to_owned(),
+    ] {
+        let page = world.get(&format!("/console{path}"), olga).await.text;
+        let (_, button) = page.rsplit_once("<button>").unwrap();
+        let button = button.split('<').next().unwrap();
+        assert!(page.contains(&format!("<h1>{button} ")), "{path} asks with another word than {button}");
+        assert!(page.contains("name=\"reason\"") && page.contains(">Go back</a>"), "{path}");
+    }
+}

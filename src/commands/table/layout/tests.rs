@@ -1,3 +1,5 @@
+//! Every list at every width.
+
 #![allow(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
 use super::*;
