@@ -201,6 +201,11 @@ impl IntoResponse for Fault {
 }
 
 impl Fault {
+    /// Whether it is known who asks: their page keeps its menu.
+    pub(super) fn has_visitor(&self) -> bool {
+        !matches!(self, Self::Closed | Self::Unnamed | Self::NamedTwice | Self::SignedOut)
+    }
+
     /// Its page, in the frame that is made for its heading.
     pub(super) fn page(self, frame: impl FnOnce(&'static str) -> Frame) -> Response {
         let (status, heading, text) = self.words();

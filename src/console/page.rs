@@ -163,10 +163,12 @@ pub(super) async fn guarded(State(console): State<Console>, request: Request, ne
     let nonce = URL_SAFE_NO_PAD.encode(chance().random::<[u8; 16]>());
     let (mut parts, body) = request.into_parts();
     parts.extensions.insert(Nonce(nonce.clone()));
-    let visitor = Visitor::from_request_parts(&mut parts, &console).await.ok();
-    let here = menu(parts.uri.path());
+    let mut asked = parts.clone();
     let mut response = next.run(Request::from_parts(parts, body)).await;
-    if let Some((fault, visitor)) = response.extensions_mut().remove::<Fault>().zip(visitor) {
+    if let Some(fault) = response.extensions_mut().remove::<Fault>().filter(Fault::has_visitor)
+        && let Ok(visitor) = Visitor::from_request_parts(&mut asked, &console).await
+    {
+        let here = menu(asked.uri.path());
         response = fault.page(|heading| Frame::of(visitor, here, heading));
     }
     let policy = format!(
