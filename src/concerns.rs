@@ -1,7 +1,8 @@
 //! What needs attention although everything runs: the limits at which `dashboards/rules/alerts.yml` alerts an operator,
 //! for those who look at the console or at `listen doctor` instead.
 
-use ledger::{Backlog, Gauges, Ledger};
+use ledger::Ledger;
+use operations::{Backlog, Gauges, Operations};
 
 /// More parked jobs than this (`ListenJobsParked`).
 const MANY_PARKED: i64 = 100;
@@ -39,9 +40,9 @@ pub(crate) struct Concern {
 ///
 /// # Errors
 /// When it does not answer.
-pub(crate) async fn waiting(ledger: &Ledger, gauges: &Gauges) -> Result<Waiting, ledger::Error> {
-    let backlog: Backlog = ledger.backlog().await?;
-    let endpoints = ledger.endpoint_views(None, None, MOST_ENDPOINTS).await?;
+pub(crate) async fn waiting(ledger: &Ledger, gauges: &Gauges) -> Result<Waiting, db::Error> {
+    let backlog: Backlog = Operations::new(&ledger).backlog().await?;
+    let endpoints = Operations::new(&ledger).endpoint_views(None, None, MOST_ENDPOINTS).await?;
     let of = |counts: &[(&'static str, i64)], name| {
         counts.iter().find(|(known, _)| *known == name).map_or(0, |(_, count)| *count)
     };

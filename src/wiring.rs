@@ -16,6 +16,7 @@ use axum::Router;
 use compute::Pool;
 use engines::{DayOrder, Embedded, Meter, OpenAi, OpenAiConfig, Patience};
 use ledger::Ledger;
+use operations::Operations;
 use outside::{Caller, Guard, Sender, Vapid};
 use prometheus::Registry;
 use rand::{Rng, SeedableRng, rngs::StdRng};
@@ -241,7 +242,11 @@ impl App {
         };
         if self.config.has(Role::Reconciler) {
             let stop = lifecycle.soft.clone();
-            tasks.spawn(reconciler::work_off_replays(self.ledger.clone(), process_name(), stop));
+            tasks.spawn(reconciler::work_off_replays(
+                operations::Operations::new(&self.ledger),
+                process_name(),
+                stop,
+            ));
         }
         tasks.spawn(reconciler::run(
             self.ledger.clone(),
@@ -259,7 +264,7 @@ impl App {
             return;
         }
         let (ledger, stop) = (self.ledger.clone(), lifecycle.soft.clone());
-        tasks.spawn(async move { stop.run_until_cancelled(ledger.carry_wakes()).await });
+        tasks.spawn(async move { stop.run_until_cancelled(ledger.db().carry_wakes()).await });
     }
 
     /// Starts the worker, if this process has the role; its health is a matter of readiness.

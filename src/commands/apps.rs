@@ -6,9 +6,11 @@ mod keys;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use ledger::{InstallRefusal, Ledger, OperatorApp, Uninstalled};
+use ledger::Ledger;
+use operations::{Operations, OperatorApp};
 use records::UserId;
 use serde_json::{Value, json};
+use store::{InstallRefusal, Uninstalled};
 
 use super::{
     consent::Cause,
@@ -95,11 +97,11 @@ pub(crate) async fn run(apps: Apps) -> anyhow::Result<ExitCode> {
         Verb::Uninstall { user, id } => uninstall(&ledger, &UserId::new(user), &id, as_json).await?,
         Verb::Keys(keys) => keys::run(&ledger, keys, as_json).await?,
         Verb::SwitchOff { id, cause } => {
-            let done = ledger.switch_off_app(&id, &cause.action()).await?;
+            let done = Operations::new(&ledger).switch_off_app(&id, &cause.action()).await?;
             switched(&ledger, &id, done, "off", as_json).await?;
         }
         Verb::SwitchOn { id, cause } => {
-            let done = ledger.switch_on_app(&id, &cause.action()).await?;
+            let done = Operations::new(&ledger).switch_on_app(&id, &cause.action()).await?;
             switched(&ledger, &id, done, "on", as_json).await?;
         }
     }
@@ -107,10 +109,10 @@ pub(crate) async fn run(apps: Apps) -> anyhow::Result<ExitCode> {
 }
 
 async fn list(ledger: &Ledger, user: Option<UserId>, limit: i64, as_json: bool) -> anyhow::Result<()> {
-    let apps = ledger.operator_apps(user.as_ref(), None, limit).await?;
+    let apps = Operations::new(&ledger).operator_apps(user.as_ref(), None, limit).await?;
     if let Some(user) = &user
         && apps.is_empty()
-        && ledger.user(user).await?.is_none()
+        && ledger.store().user(user).await?.is_none()
     {
         return Err(nobody(user).into());
     }
@@ -121,7 +123,7 @@ async fn list(ledger: &Ledger, user: Option<UserId>, limit: i64, as_json: bool) 
         anstream::eprintln!("there are no apps");
         return Ok(());
     }
-    let now = ledger.now().await?;
+    let now = ledger.db().now().await?;
     let rows = apps.into_iter().map(|app| {
         let state = state(&app);
         vec![
@@ -142,7 +144,7 @@ async fn list(ledger: &Ledger, user: Option<UserId>, limit: i64, as_json: bool) 
 /// # Errors
 /// When there is none.
 async fn find(ledger: &Ledger, id: &str) -> anyhow::Result<OperatorApp> {
-    ledger.operator_apps(None, Some(id), 1).await?.pop().ok_or_else(|| unknown(id).into())
+    Operations::new(&ledger).operator_apps(None, Some(id), 1).await?.pop().ok_or_else(|| unknown(id).into())
 }
 
 fn unknown(id: &str) -> Exit {
@@ -180,10 +182,10 @@ fn show(app: &OperatorApp, as_json: bool) -> anyhow::Result<()> {
 }
 
 async fn install(ledger: &Ledger, user: &UserId, id: &str, as_json: bool) -> anyhow::Result<()> {
-    if ledger.user(user).await?.is_none() {
+    if ledger.store().user(user).await?.is_none() {
         return Err(nobody(user).into());
     }
-    ledger.install_app(user, id).await?.map_err(|refusal| match refusal {
+    ledger.store().install_app(user, id).await?.map_err(|refusal| match refusal {
         InstallRefusal::NoSuchApp => Exit::NotFound(format!("{user} sees no app {id}")),
         InstallRefusal::SwitchedOff => Exit::Refused(format!("{id} is switched off")),
         InstallRefusal::TooMany => Exit::Refused(format!("{user} has 50 installed apps already")),
@@ -195,7 +197,7 @@ async fn install(ledger: &Ledger, user: &UserId, id: &str, as_json: bool) -> any
 }
 
 async fn uninstall(ledger: &Ledger, user: &UserId, id: &str, as_json: bool) -> anyhow::Result<()> {
-    let changed = ledger.uninstall_app(user, id).await? == Uninstalled::Uninstalled;
+    let changed = ledger.store().uninstall_app(user, id).await? == Uninstalled::Uninstalled;
     match as_json {
         true => print_json(
             &json!({ "app": id, "user_id": user.as_str(), "installed": false, "changed": changed }),
@@ -210,7 +212,7 @@ async fn switched(ledger: &Ledger, id: &str, done: bool, to: &str, as_json: bool
     if !done {
         return Err(unknown(id).into());
     }
-    ledger.follow_apps(Some(id)).await?;
+    ledger.store().follow_apps(Some(id)).await?;
     match as_json {
         true => print_json(&json!({ "app": id, "switched": to })),
         false if to == "on" => {

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use ledger::{ActionFilter, ActionView};
+use operations::{ActionFilter, ActionView, Operations};
 use serde_json::Value;
 
 use super::{
@@ -56,8 +56,9 @@ pub(crate) async fn run(audit: Audit) -> anyhow::Result<ExitCode> {
             Some((view.user_id, view.job.id))
         }
     };
-    let actions =
-        ledger.actions(&ActionFilter { operator, action, job, limit, ..ActionFilter::default() }).await?;
+    let actions = Operations::new(&ledger)
+        .actions(&ActionFilter { operator, action, job, limit, ..ActionFilter::default() })
+        .await?;
     if audit.asked.json {
         print_json(&actions.iter().map(action_json).collect::<Value>())?;
         return Ok(ExitCode::SUCCESS);
@@ -66,7 +67,7 @@ pub(crate) async fn run(audit: Audit) -> anyhow::Result<ExitCode> {
         anstream::eprintln!("no such actions");
         return Ok(ExitCode::SUCCESS);
     }
-    let now = ledger.now().await?;
+    let now = ledger.db().now().await?;
     let rows = actions.iter().map(|action| {
         vec![
             ago(action.created_at, now),

@@ -83,7 +83,7 @@ async fn stay(
     app.show_spans(spans)?;
     bring_up_to_date(&app.ledger).await?;
     let person = UserId::new(PERSON);
-    users::create(&app.ledger, &person, &ledger::UserChange::default()).await?;
+    users::create(&app.ledger, &person, &store::UserChange::default()).await?;
     let (_, key) = keys::create(&app.ledger, &person, "dev", api::keys::Scope::ALL).await?;
     let lifecycle = Lifecycle::of_signals().context("listening for signals")?;
     let service = serve::start(&app, &lifecycle).await?;

@@ -3,10 +3,11 @@
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use ledger::{DeletedFolder, FolderChange, FolderView, Ledger, NewFolder};
+use ledger::Ledger;
 use rand::RngExt;
 use records::{FolderId, UserId};
 use serde_json::json;
+use store::{DeletedFolder, FolderChange, FolderView, NewFolder};
 
 use super::{
     named::{bounded, name},
@@ -98,7 +99,7 @@ pub(crate) async fn run(folders: Folders) -> anyhow::Result<ExitCode> {
         Verb::List { user } => list(&ledger, &UserId::new(user), json).await?,
         Verb::Create { user, name, look } => {
             let user = UserId::new(user);
-            let made = ledger.create_folder(&user, &look.of_new(name)).await?;
+            let made = ledger.store().create_folder(&user, &look.of_new(name)).await?;
             tell(&made.ok_or_else(|| nobody(&user))?, json)?;
         }
         Verb::Update { user, id, name, look, no_description } => {
@@ -106,7 +107,8 @@ pub(crate) async fn run(folders: Folders) -> anyhow::Result<ExitCode> {
             if change == FolderChange::default() {
                 return Err(Exit::Usage("nothing to change was named".to_owned()).into());
             }
-            let changed = ledger.change_folder(&UserId::new(user), &FolderId::new(&id), &change).await?;
+            let changed =
+                ledger.store().change_folder(&UserId::new(user), &FolderId::new(&id), &change).await?;
             tell(&changed.ok_or_else(|| unknown(&id))?, json)?;
         }
         Verb::Delete { user, id } => delete(&ledger, &UserId::new(user), &id, json).await?,
@@ -115,8 +117,8 @@ pub(crate) async fn run(folders: Folders) -> anyhow::Result<ExitCode> {
 }
 
 async fn list(ledger: &Ledger, user: &UserId, as_json: bool) -> anyhow::Result<()> {
-    let folders = ledger.folders(user).await?;
-    if folders.is_empty() && ledger.user(user).await?.is_none() {
+    let folders = ledger.store().folders(user).await?;
+    if folders.is_empty() && ledger.store().user(user).await?.is_none() {
         return Err(nobody(user).into());
     }
     if as_json {
@@ -135,7 +137,7 @@ async fn list(ledger: &Ledger, user: &UserId, as_json: bool) -> anyhow::Result<(
 }
 
 async fn delete(ledger: &Ledger, user: &UserId, id: &str, as_json: bool) -> anyhow::Result<()> {
-    match ledger.delete_folder(user, &FolderId::new(id)).await? {
+    match ledger.store().delete_folder(user, &FolderId::new(id)).await? {
         DeletedFolder::Unknown => Err(unknown(id).into()),
         DeletedFolder::System => {
             let words = "is one of the folders that every person has: it can be changed, not deleted";

@@ -4,11 +4,12 @@ use std::process::ExitCode;
 
 use chrono::SecondsFormat;
 use clap::{Args, Subcommand};
-use ledger::{Key, Ledger, NewKey};
+use ledger::Ledger;
 use rand::RngExt;
 use records::{Timestamp, UserId};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
+use store::{Key, NewKey};
 
 use super::{
     named,
@@ -77,7 +78,7 @@ pub(crate) async fn run(keys: Keys) -> anyhow::Result<ExitCode> {
         }
         Verb::List { user } => list(&ledger, &UserId::new(user), keys.asked.json).await?,
         Verb::Revoke { user, id } => {
-            if !ledger.revoke_key(&UserId::new(user), &id).await? {
+            if !ledger.store().revoke_key(&UserId::new(user), &id).await? {
                 return Err(Exit::NotFound(format!("the person has no live key {id}")).into());
             }
             match keys.asked.json {
@@ -109,7 +110,7 @@ pub(crate) async fn create(
         scopes: scopes.iter().map(|scope| scope.as_str().to_owned()).collect(),
         expires_at: None,
     };
-    if !ledger.create_key(user, &key).await? {
+    if !ledger.store().create_key(user, &key).await? {
         return Err(
             Exit::NotFound(format!("there is no person {user}: `listen users create` makes one")).into()
         );
@@ -119,7 +120,7 @@ pub(crate) async fn create(
 
 /// A key that was never shown is useless, and lives: it is revoked. Reports the outcome.
 async fn unseen(ledger: &Ledger, user: &UserId, id: &str) -> String {
-    match ledger.revoke_key(user, id).await {
+    match ledger.store().revoke_key(user, id).await {
         Ok(_) => format!("the key {id} could not be shown and was revoked again"),
         Err(_) => format!("the key {id} could not be shown and lives: `listen keys revoke` ends it"),
     }
@@ -143,8 +144,8 @@ fn scopes_named(names: Option<Vec<String>>) -> anyhow::Result<Vec<api::keys::Sco
 }
 
 async fn list(ledger: &Ledger, user: &UserId, as_json: bool) -> anyhow::Result<()> {
-    let keys = ledger.keys(user).await?;
-    if keys.is_empty() && ledger.user(user).await?.is_none() {
+    let keys = ledger.store().keys(user).await?;
+    if keys.is_empty() && ledger.store().user(user).await?.is_none() {
         return Err(nobody(user).into());
     }
     let time = |at: Option<Timestamp>| at.map(|at| at.to_rfc3339_opts(SecondsFormat::Secs, true));
@@ -161,7 +162,7 @@ async fn list(ledger: &Ledger, user: &UserId, as_json: bool) -> anyhow::Result<(
             .collect();
         return print_json(&json!(keys));
     }
-    let now = ledger.now().await?;
+    let now = ledger.db().now().await?;
     let or_never = |at| time(at).unwrap_or_else(|| "never".to_owned());
     let rows = keys
         .into_iter()

@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use ledger::LiveView;
 use serde_json::{Value, json};
+use store::LiveView;
 
 use super::{
     jobs::filter::ago,
@@ -40,7 +40,7 @@ enum Verb {
 pub(crate) async fn run(live: Live) -> anyhow::Result<ExitCode> {
     let ledger = live.asked.ledger()?;
     let Verb::List { user, limit } = live.verb;
-    let found = ledger.list_live(user.as_deref(), limit).await?;
+    let found = ledger.store().list_live(user.as_deref(), limit).await?;
     if live.asked.json {
         print_json(&found.iter().map(as_json).collect::<Value>())?;
         return Ok(ExitCode::SUCCESS);
@@ -49,7 +49,7 @@ pub(crate) async fn run(live: Live) -> anyhow::Result<ExitCode> {
         anstream::eprintln!("no live conversations");
         return Ok(ExitCode::SUCCESS);
     }
-    let now = ledger.now().await?;
+    let now = ledger.db().now().await?;
     let rows = found.into_iter().map(|live| {
         vec![
             live.conversation_id,

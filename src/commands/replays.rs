@@ -6,7 +6,8 @@ mod watch;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use ledger::{Ledger, ReplayChange, ReplayItem, ReplayView};
+use ledger::Ledger;
+use operations::{Operations, ReplayChange, ReplayItem, ReplayView};
 use serde_json::{Value, json};
 
 pub(crate) use self::watch::watch;
@@ -78,7 +79,7 @@ pub(crate) async fn run(replays: Replays) -> anyhow::Result<ExitCode> {
         Verb::List { limit } => list(&ledger, limit, as_json).await?,
         Verb::Show { id, after, limit } => {
             let view = find(&ledger, &id).await?;
-            let items = ledger.replay_items(&id, after, limit).await?;
+            let items = Operations::new(&ledger).replay_items(&id, after, limit).await?;
             show(&view, &items, as_json)?;
         }
         Verb::Watch { id } => {
@@ -106,7 +107,7 @@ pub(crate) fn print_one(view: &ReplayView, as_json: bool) -> anyhow::Result<()> 
 }
 
 async fn find(ledger: &Ledger, id: &str) -> anyhow::Result<ReplayView> {
-    ledger.replay_operation(id).await?.ok_or_else(|| no_replay(id))
+    Operations::new(&ledger).replay_operation(id).await?.ok_or_else(|| no_replay(id))
 }
 
 fn no_replay(id: &str) -> anyhow::Error {
@@ -114,7 +115,7 @@ fn no_replay(id: &str) -> anyhow::Error {
 }
 
 async fn apply(ledger: &Ledger, change: &Change, what: ReplayChange, as_json: bool) -> anyhow::Result<()> {
-    match ledger.change_replay(&change.id, what, &change.cause.action()).await? {
+    match Operations::new(&ledger).change_replay(&change.id, what, &change.cause.action()).await? {
         None => Err(no_replay(&change.id)),
         Some(false) => {
             let view = find(ledger, &change.id).await?;
@@ -125,7 +126,7 @@ async fn apply(ledger: &Ledger, change: &Change, what: ReplayChange, as_json: bo
 }
 
 async fn list(ledger: &Ledger, limit: i64, as_json: bool) -> anyhow::Result<()> {
-    let views = ledger.replay_operations(limit).await?;
+    let views = Operations::new(&ledger).replay_operations(limit).await?;
     if as_json {
         return print_json(&views.iter().map(to_json).collect::<Value>());
     }
@@ -133,7 +134,7 @@ async fn list(ledger: &Ledger, limit: i64, as_json: bool) -> anyhow::Result<()> 
         anstream::eprintln!("no replays");
         return Ok(());
     }
-    let now = ledger.now().await?;
+    let now = ledger.db().now().await?;
     let rows = views.iter().map(|view| {
         vec![
             view.operation_id.clone(),

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use clap::{Args, ValueEnum};
-use ledger::{BadSecretsKey, Secrets};
+use db::{BadSecretsKey, Secrets};
 use secrecy::SecretString;
 
 /// Who may make apps, and for whom.

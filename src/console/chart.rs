@@ -3,7 +3,7 @@
 use std::fmt::{self, Write};
 
 use askama::filters::HtmlSafe;
-use ledger::MinuteView;
+use operations::MinuteView;
 
 /// Width and height of a drawing, in its own units.
 const WIDE: f64 = 600.0;

@@ -7,6 +7,7 @@ use axum::{
 };
 use job::{FailureCode, Timestamp};
 use ledger::{JobView, Ledger};
+use operations::Operations;
 
 use super::{
     Console,
@@ -68,9 +69,9 @@ live_page!(Page);
 
 /// The page as it is now.
 pub(super) async fn page(ledger: &Ledger, frame: Frame, request: Asked) -> Result<Page, Fault> {
-    let now = ledger.now().await?;
+    let now = ledger.db().now().await?;
     let filter = request.filter(now, PAGE)?;
-    let page = ledger.jobs_page(&filter).await?;
+    let page = Operations::new(&ledger).jobs_page(&filter).await?;
     Ok(Page {
         frame,
         statuses: STATUSES.map(|name| (name, status(name))).into(),

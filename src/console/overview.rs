@@ -2,7 +2,8 @@
 
 use askama::Template;
 use axum::{extract::State, response::Response};
-use ledger::{HeldLease, Ledger, Overview, Pause, ProcessView};
+use ledger::Ledger;
+use operations::{HeldLease, Operations, Overview, Pause, ProcessView};
 
 use super::{
     After, Console,
@@ -100,8 +101,8 @@ live_page!(Page);
 
 /// The page as it is now.
 pub(super) async fn page(ledger: &Ledger, frame: Frame) -> Result<Page, Fault> {
-    let overview = ledger.overview().await?;
-    let workers = ledger.workers().await?;
+    let overview = Operations::new(&ledger).overview().await?;
+    let workers = Operations::new(&ledger).workers().await?;
     let waiting = concerns::waiting(ledger, &overview.gauges).await?;
     let at = overview.at;
     let held = |held: &HeldLease| Held {
@@ -118,7 +119,7 @@ pub(super) async fn page(ledger: &Ledger, frame: Frame) -> Result<Page, Fault> {
         seen: Moment::new(view.seen_at, at),
         holds: view.holds.iter().map(held).collect(),
     };
-    let latest = |of: fn(&ledger::MinuteView) -> Option<f64>| {
+    let latest = |of: fn(&operations::MinuteView) -> Option<f64>| {
         overview.minutes.iter().rev().find_map(of).map_or("none".to_owned(), millis)
     };
     let (completed, failed) =
@@ -154,7 +155,7 @@ pub(super) async fn page(ledger: &Ledger, frame: Frame) -> Result<Page, Fault> {
     })
 }
 
-fn dead(letters: &ledger::DeadLetters) -> Dead {
+fn dead(letters: &operations::DeadLetters) -> Dead {
     Dead {
         code: letters.code.clone(),
         waiting: count(letters.waiting),

@@ -1,19 +1,22 @@
 //! `listen apps keys`: with one of them an app writes to its users.
 
 use clap::{Args, Subcommand};
-use ledger::{AppKeyRefusal, Ledger, NewAppKey};
+use ledger::Ledger;
 use rand::RngExt;
 use records::UserId;
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
+use store::{AppKeyRefusal, NewAppKey};
 
-use super::super::{
-    jobs::show::time,
-    named,
-    stdout::say,
-    table::{self, print_json},
+use super::{
+    super::{
+        jobs::show::time,
+        named,
+        stdout::say,
+        table::{self, print_json},
+    },
+    find, unknown,
 };
-use super::{find, unknown};
 use crate::{exit::Exit, wiring::chance};
 
 /// Keys of apps.
@@ -58,10 +61,13 @@ pub(super) async fn run(ledger: &Ledger, keys: Keys, as_json: bool) -> anyhow::R
             let text = api::keys::generate_app_key(chance().random());
             let id = uuid::Builder::from_random_bytes(chance().random()).into_uuid().to_string();
             let key = NewAppKey { id, label, prefix: text.hint, sha256: text.sha256 };
-            let made = ledger.create_app_key(&owner, &app, &key).await?.map_err(|refusal| match refusal {
-                AppKeyRefusal::NoSuchApp => unknown(&app),
-                AppKeyRefusal::TooMany => Exit::Refused(format!("{app} has 20 live keys already")),
-            })?;
+            let made =
+                ledger.store().create_app_key(&owner, &app, &key).await?.map_err(
+                    |refusal| match refusal {
+                        AppKeyRefusal::NoSuchApp => unknown(&app),
+                        AppKeyRefusal::TooMany => Exit::Refused(format!("{app} has 20 live keys already")),
+                    },
+                )?;
             match as_json {
                 true => print_json(&json!({ "id": made.id, "key": text.plaintext.expose_secret() })),
                 false => say!("{}", text.plaintext.expose_secret()),
@@ -69,7 +75,7 @@ pub(super) async fn run(ledger: &Ledger, keys: Keys, as_json: bool) -> anyhow::R
         }
         Verb::List { app } => {
             let owner = UserId::new(find(ledger, &app).await?.owner);
-            let keys = ledger.app_keys(&owner, &app).await?;
+            let keys = ledger.store().app_keys(&owner, &app).await?;
             if as_json {
                 return print_json(&keys.iter().map(api::shapes::app_key).collect::<Value>());
             }
@@ -89,7 +95,7 @@ pub(super) async fn run(ledger: &Ledger, keys: Keys, as_json: bool) -> anyhow::R
         }
         Verb::Revoke { app, id } => {
             let owner = UserId::new(find(ledger, &app).await?.owner);
-            if !ledger.revoke_app_key(&owner, &app, &id).await? {
+            if !ledger.store().revoke_app_key(&owner, &app, &id).await? {
                 return Err(Exit::NotFound(format!("{app} has no live key {id}")).into());
             }
             match as_json {

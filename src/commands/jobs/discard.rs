@@ -4,7 +4,8 @@ use std::process::ExitCode;
 
 use clap::Args;
 use job::{Command, JobId, Policy};
-use ledger::{JobFilter, Ledger};
+use ledger::Ledger;
+use operations::{JobFilter, Operations};
 use serde_json::json;
 
 use super::{
@@ -85,7 +86,7 @@ async fn foresee(ledger: &Ledger, id: &str, as_json: bool) -> anyhow::Result<()>
 async fn many(ledger: &Ledger, discard: &Discard, as_json: bool) -> anyhow::Result<ExitCode> {
     let dead = Some("dead_letter".to_owned());
     let mut filter = JobFilter { unsettled: true, ..discard.which.filter(ledger, dead, 500).await? };
-    let preview = ledger.preview_replay(&filter).await?;
+    let preview = Operations::new(&ledger).preview_replay(&filter).await?;
     let found = preview.jobs;
     let question = format!(
         "Settle {} of {}?",
@@ -102,7 +103,7 @@ async fn many(ledger: &Ledger, discard: &Discard, as_json: bool) -> anyhow::Resu
     let bar = progress::bar(found.unsigned_abs(), "settled");
     let (mut settled, mut refused) = (0_u64, 0_u64);
     loop {
-        let page = ledger.jobs_page(&filter).await?;
+        let page = Operations::new(&ledger).jobs_page(&filter).await?;
         for view in &page.jobs {
             match ledger.discard(&view.job.id, &discard.cause.action()).await? {
                 Some(Ok(_)) => settled += 1,

@@ -2,7 +2,8 @@
 
 use clap::Args;
 use job::JobId;
-use ledger::{JobCursor, JobFilter, JobView, JobsPage, Ledger};
+use ledger::{JobView, Ledger};
+use operations::{JobCursor, JobFilter, JobsPage, Operations};
 use records::Timestamp;
 use serde_json::json;
 
@@ -50,11 +51,11 @@ pub(super) async fn run(ledger: &Ledger, list: &List, as_json: bool) -> anyhow::
         return causes::run(ledger, &filter, as_json).await;
     }
     filter.after = list.after.as_deref().map(parse_cursor).transpose()?;
-    let page = ledger.jobs_page(&filter).await?;
+    let page = Operations::new(&ledger).jobs_page(&filter).await?;
     if as_json {
         print_json(&json!(page.jobs.iter().map(show::to_json).collect::<Vec<_>>()))?;
     } else {
-        let now = ledger.now().await?;
+        let now = ledger.db().now().await?;
         print_page(&page, &filter, now)?;
     }
     if let Some(next) = &page.next {

@@ -2,6 +2,7 @@
 
 use axum::http::{StatusCode, header};
 use ledger::OperatorAction;
+use operations::Operations;
 
 use super::world::{SAID, Who, World};
 
@@ -41,7 +42,7 @@ async fn who_listens_is_told_what_the_page_shows_to_them() {
     let world = World::with_keys().await;
     let job = world.dead("c").await;
     let action = OperatorAction { operator: "<i>olga</i>".into(), reason: "why not".into() };
-    world.ledger.pause(job::Queue::Creation, &action).await.unwrap();
+    Operations::new(&world.ledger).pause(job::Queue::Creation, &action).await.unwrap();
     let (olga, ron) = (world.cookie("olga's").await, world.cookie("ron's").await);
     for (path, words) in [
         ("/console/live/overview".to_owned(), "dead letters wait for an operator"),
