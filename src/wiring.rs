@@ -16,7 +16,6 @@ use axum::Router;
 use compute::Pool;
 use engines::{DayOrder, Embedded, Meter, OpenAi, OpenAiConfig, Patience};
 use ledger::Ledger;
-use operations::Operations;
 use outside::{Caller, Guard, Sender, Vapid};
 use prometheus::Registry;
 use rand::{Rng, SeedableRng, rngs::StdRng};
@@ -241,12 +240,8 @@ impl App {
             ..reconciler::Settings::default()
         };
         if self.config.has(Role::Reconciler) {
-            let stop = lifecycle.soft.clone();
-            tasks.spawn(reconciler::work_off_replays(
-                operations::Operations::new(&self.ledger),
-                process_name(),
-                stop,
-            ));
+            let operations = operations::Operations::new(&self.ledger);
+            tasks.spawn(reconciler::work_off_replays(operations, process_name(), lifecycle.soft.clone()));
         }
         tasks.spawn(reconciler::run(
             self.ledger.clone(),

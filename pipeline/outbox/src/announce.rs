@@ -11,6 +11,7 @@ use uuid::Uuid;
 /// Something that happened, to a conversation or to a thing of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct About {
+    /// What happened.
     pub event: EventKind,
     /// The action item or memory that was created.
     pub subject: Option<String>,
@@ -18,10 +19,13 @@ pub struct About {
 
 /// The events of one revision, or of an object that a user created.
 pub struct Told<'a> {
+    /// Whose endpoints are meant.
     pub user: &'a UserId,
     /// The conversation and its revision; `None`: a person made it, and it belongs to no conversation.
     pub of: Option<(&'a ConversationId, i64)>,
+    /// What happened.
     pub abouts: Vec<About>,
+    /// The trace that a delivery goes on with.
     pub trace: Option<TraceContext>,
 }
 

@@ -33,11 +33,14 @@ impl Notice {
 /// An action item with the due date that it has now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Due {
+    /// Which.
     pub item: String,
+    /// When it is due.
     pub due_at: Timestamp,
 }
 
 impl Due {
+    /// An item and its date.
     pub fn of(item: &str, due_at: Timestamp) -> Self {
         Self { item: item.to_owned(), due_at }
     }
@@ -53,7 +56,7 @@ struct Noticed {
 /// Says that these items of one person were given these due dates, in the transaction that does so: what was still to be
 /// sent of an earlier date is cancelled, a push to each subscription is written, and the reminder is set for the moment
 /// itself. A date that has passed already gets one push. Items with equal ids count once, the last one. Returns how many
-/// pushes were written: after the commit, [`crate::Ledger::wake_pushes`] takes that number.
+/// pushes were written: after the commit, [`Outbox::wake_pushes`](crate::Outbox::wake_pushes) takes that number.
 pub async fn schedule(
     connection: &mut PgConnection,
     user: &UserId,

@@ -69,7 +69,9 @@ pub struct UserBudget {
 /// What a transaction adds to a user's account.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Charge {
+    /// Conversations that were created.
     pub conversations: i64,
+    /// Bytes of what was said.
     pub bytes: i64,
     /// A job was admitted.
     pub job: bool,

@@ -32,7 +32,7 @@ pub struct DatePage {
 
 impl Store {
     /// The rows of a list's statement.
-    pub async fn rows_of<R>(
+    pub(crate) async fn rows_of<R>(
         &self,
         mut list: QueryBuilder<Postgres>,
         doing: &'static str,
@@ -135,19 +135,6 @@ impl Store {
         reserve: impl FnOnce(usize) -> Result<(), R>,
     ) -> Result<Result<Vec<ConversationView>, R>, Error> {
         self.list(user, filter, reserve).await
-    }
-
-    /// One conversation, whatever its status. Those that are asked for together are read together.
-    ///
-    /// # Errors
-    /// When the database does not answer, or the row cannot be read.
-    pub async fn conversation(
-        &self,
-        user: &UserId,
-        conversation: &ConversationId,
-        with_transcript: bool,
-    ) -> Result<Option<ConversationView>, Error> {
-        self.one_view(user, conversation, with_transcript).await
     }
 
     /// Applies a person's change; what a person set survives completion and replay. A folder that the person does not

@@ -96,7 +96,7 @@ impl Ledger {
             Ok(admission) => admission,
             Err(refusal) => return Ok(Err(refusal)),
         };
-        let view = self.store.one_view(user, conversation, true).await?;
+        let view = self.store.conversation(user, conversation, true).await?;
         Ok(view.map(|view| (view, fresh)).ok_or(AdmitRefusal::NoConversation))
     }
 

@@ -26,7 +26,11 @@ pub(crate) struct Shown {
 }
 
 impl Store {
-    pub async fn one_view(
+    /// One conversation, whatever its status. Those that are asked for together are read together.
+    ///
+    /// # Errors
+    /// When the database does not answer, or the row cannot be read.
+    pub async fn conversation(
         &self,
         user: &UserId,
         conversation: &ConversationId,
