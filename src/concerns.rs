@@ -3,7 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use ledger::{Backlog, EndpointView, Gauges, Ledger, MANY_FAILING};
+use ledger::Ledger;
+use operations::{Backlog, EndpointView, Gauges, MANY_FAILING, Operations};
 
 /// More parked jobs than this (`ListenJobsParked`).
 const MANY_PARKED: i64 = 100;
@@ -40,9 +41,9 @@ pub(crate) struct Concern {
 ///
 /// # Errors
 /// When it does not answer.
-pub(crate) async fn waiting(ledger: &Ledger, gauges: &Gauges) -> Result<Waiting, ledger::Error> {
-    let backlog: Backlog = ledger.backlog().await?;
-    let endpoints = ledger.endpoint_views(None, None, MOST_ENDPOINTS).await?;
+pub(crate) async fn waiting(ledger: &Ledger, gauges: &Gauges) -> Result<Waiting, db::Error> {
+    let backlog: Backlog = Operations::new(&ledger).backlog().await?;
+    let endpoints = Operations::new(&ledger).endpoint_views(None, None, MOST_ENDPOINTS).await?;
     let of = |counts: &[(&'static str, i64)], name| {
         counts.iter().find(|(known, _)| *known == name).map_or(0, |(_, count)| *count)
     };

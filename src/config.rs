@@ -14,9 +14,9 @@ use std::{net::SocketAddr, time::Duration};
 use clap::{Args, ValueEnum};
 use ipnet::IpNet;
 use job::Policy;
-use ledger::Budgets;
 use outside::{BadVapid, Vapid};
 use secrecy::SecretString;
+use store::Budgets;
 
 pub(crate) use self::{
     apps::{AppsConfig, secrets},

@@ -7,7 +7,7 @@ use std::{
     process::ExitCode,
 };
 
-use ledger::Trouble;
+use db::Trouble;
 
 /// Why a command ends with a code of its own.
 #[derive(Debug, thiserror::Error)]
@@ -84,7 +84,7 @@ fn code(error: &anyhow::Error) -> u8 {
             Exit::Unseen(_) => 1,
         };
     }
-    match error.downcast_ref::<ledger::Error>() {
+    match error.downcast_ref::<db::Error>() {
         Some(broken) if broken.is_passing() => UNAVAILABLE,
         Some(broken) if broken.trouble() == Some(Trouble::Schema) => REFUSED,
         _ => 1,
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn a_database_that_is_away_has_its_code_unless_to_repeat_the_command_would_be_wrong() {
-        let away = || anyhow::Error::from(ledger::Error::Contended { doing: "looking" });
+        let away = || anyhow::Error::from(db::Error::Contended { doing: "looking" });
         assert_eq!(code(&away()), UNAVAILABLE);
         assert_eq!(code(&away().context("a replay goes on")), UNAVAILABLE);
         assert_eq!(code(&away().context(Exit::Unseen("it was begun".to_owned()))), 1);

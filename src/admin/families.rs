@@ -1,6 +1,7 @@
 //! The names under which the service's gauges are shown.
 
-use ledger::{Backlog, ClosedSessions, Gauges, Health};
+use db::ClosedSessions;
+use operations::{Backlog, Gauges, Health};
 use prometheus::{CounterVec, Error, Gauge, GaugeVec, Opts, Registry, core::Collector, proto::MetricFamily};
 
 use super::gauges::Reading;

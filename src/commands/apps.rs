@@ -6,9 +6,11 @@ pub(crate) mod keys;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use ledger::{IdKind, InstallRefusal, Ledger, OperatorApp, Uninstalled};
+use ledger::Ledger;
+use operations::{IdKind, Operations, OperatorApp};
 use records::UserId;
 use serde_json::{Value, json};
+use store::{InstallRefusal, Uninstalled};
 
 use super::{
     consent::Cause,
@@ -104,12 +106,12 @@ pub(crate) async fn run(apps: Apps) -> anyhow::Result<ExitCode> {
         Verb::Keys(keys) => keys::run(&ledger, keys, as_json).await?,
         Verb::SwitchOff { id, cause } => {
             let id = whole(&ledger, &id).await?;
-            let done = ledger.switch_off_app(&id, &cause.action()).await?;
+            let done = Operations::new(&ledger).switch_off_app(&id, &cause.action()).await?;
             switched(&ledger, &id, done, "off", as_json).await?;
         }
         Verb::SwitchOn { id, cause } => {
             let id = whole(&ledger, &id).await?;
-            let done = ledger.switch_on_app(&id, &cause.action()).await?;
+            let done = Operations::new(&ledger).switch_on_app(&id, &cause.action()).await?;
             switched(&ledger, &id, done, "on", as_json).await?;
         }
     }
@@ -117,11 +119,11 @@ pub(crate) async fn run(apps: Apps) -> anyhow::Result<ExitCode> {
 }
 
 async fn list(ledger: &Ledger, user: Option<UserId>, paging: &Paging, as_json: bool) -> anyhow::Result<()> {
-    let found = ledger.operator_apps(user.as_ref(), None, paging.rows()?).await?;
+    let found = Operations::new(&ledger).operator_apps(user.as_ref(), None, paging.rows()?).await?;
     let (apps, next) = paging.page(found)?;
     if let Some(user) = &user
         && apps.is_empty()
-        && ledger.user(user).await?.is_none()
+        && ledger.store().user(user).await?.is_none()
     {
         return Err(nobody(user).into());
     }
@@ -132,7 +134,7 @@ async fn list(ledger: &Ledger, user: Option<UserId>, paging: &Paging, as_json: b
         anstream::eprintln!("there are no apps");
         return Ok(());
     }
-    let now = ledger.now().await?;
+    let now = ledger.db().now().await?;
     let rows = apps.into_iter().map(|app| {
         let state = state(&app);
         vec![
@@ -171,7 +173,7 @@ pub(crate) const TOOLS: [Column; 4] =
 /// When there is none.
 async fn find(ledger: &Ledger, id: &str) -> anyhow::Result<OperatorApp> {
     let id = whole(ledger, id).await?;
-    ledger.operator_apps(None, Some(&id), 1).await?.pop().ok_or_else(|| unknown(&id).into())
+    Operations::new(&ledger).operator_apps(None, Some(&id), 1).await?.pop().ok_or_else(|| unknown(&id).into())
 }
 
 async fn whole(ledger: &Ledger, id: &str) -> anyhow::Result<String> {
@@ -213,10 +215,10 @@ fn show(app: &OperatorApp, as_json: bool) -> anyhow::Result<()> {
 }
 
 async fn install(ledger: &Ledger, user: &UserId, id: &str, as_json: bool) -> anyhow::Result<()> {
-    if ledger.user(user).await?.is_none() {
+    if ledger.store().user(user).await?.is_none() {
         return Err(nobody(user).into());
     }
-    ledger.install_app(user, id).await?.map_err(|refusal| match refusal {
+    ledger.store().install_app(user, id).await?.map_err(|refusal| match refusal {
         InstallRefusal::NoSuchApp => Exit::NotFound(format!("{user} sees no app {id}")),
         InstallRefusal::SwitchedOff => Exit::Refused(format!("{id} is switched off")),
         InstallRefusal::TooMany => Exit::Refused(format!("{user} has 50 installed apps already")),
@@ -228,7 +230,7 @@ async fn install(ledger: &Ledger, user: &UserId, id: &str, as_json: bool) -> any
 }
 
 async fn uninstall(ledger: &Ledger, user: &UserId, id: &str, as_json: bool) -> anyhow::Result<()> {
-    let changed = ledger.uninstall_app(user, id).await? == Uninstalled::Uninstalled;
+    let changed = ledger.store().uninstall_app(user, id).await? == Uninstalled::Uninstalled;
     match as_json {
         true => print_json(
             &json!({ "app": id, "user_id": user.as_str(), "installed": false, "changed": changed }),
@@ -243,7 +245,7 @@ async fn switched(ledger: &Ledger, id: &str, done: bool, to: &str, as_json: bool
     if !done {
         return Err(unknown(id).into());
     }
-    ledger.follow_apps(Some(id)).await?;
+    ledger.store().follow_apps(Some(id)).await?;
     match as_json {
         true => print_json(&json!({ "app": id, "switched": to })),
         false if to == "on" => {

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use ledger::{ActionFilter, ActionView, IdKind};
+use operations::{ActionFilter, ActionView, IdKind, Operations};
 
 use super::{
     ids,
@@ -66,7 +66,7 @@ pub(crate) async fn run(audit: Audit) -> anyhow::Result<ExitCode> {
         limit: paging.limit + 1,
         ..ActionFilter::default()
     };
-    let mut actions = ledger.actions(&filter).await?;
+    let mut actions = Operations::new(&ledger).actions(&filter).await?;
     let follows = i64::try_from(actions.len()).is_ok_and(|rows| rows > paging.limit);
     if follows {
         actions.pop();
@@ -81,7 +81,7 @@ pub(crate) async fn run(audit: Audit) -> anyhow::Result<ExitCode> {
         anstream::eprintln!("no such actions");
         return Ok(ExitCode::SUCCESS);
     }
-    let now = ledger.now().await?;
+    let now = ledger.db().now().await?;
     let rows = actions.iter().map(|action| {
         vec![
             ago(action.created_at, now),

@@ -90,7 +90,7 @@ async fn stay(
     // First: where an address is taken, no user and no key are made.
     let service = serve::start(&app, &lifecycle).await?;
     let person = UserId::new(PERSON);
-    users::create(&app.ledger, &person, &ledger::UserChange::default()).await?;
+    users::create(&app.ledger, &person, &store::UserChange::default()).await?;
     let key = kept.key(&app.ledger, &person).await?;
     let place = Place {
         api: service.api.map(|addr| format!("http://{addr}")).unwrap_or_default(),

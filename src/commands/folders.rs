@@ -3,10 +3,12 @@
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use ledger::{DeletedFolder, FolderChange, FolderView, IdKind, Ledger, NewFolder};
+use ledger::Ledger;
+use operations::IdKind;
 use rand::RngExt;
 use records::{FolderId, UserId};
 use serde_json::json;
+use store::{DeletedFolder, FolderChange, FolderView, NewFolder};
 
 use super::{
     ids,
@@ -99,7 +101,7 @@ pub(crate) async fn run(folders: Folders) -> anyhow::Result<ExitCode> {
         Verb::List { user } => list(&ledger, &ids::user(&ledger, &user).await?, json).await?,
         Verb::Create { user, name, look } => {
             let user = ids::user(&ledger, &user).await?;
-            let made = ledger.create_folder(&user, &look.of_new(name)).await?;
+            let made = ledger.store().create_folder(&user, &look.of_new(name)).await?;
             tell(&made.ok_or_else(|| nobody(&user))?, json)?;
         }
         Verb::Update { user, id, name, look, no_description } => {
@@ -108,7 +110,7 @@ pub(crate) async fn run(folders: Folders) -> anyhow::Result<ExitCode> {
                 return Err(Exit::Usage("nothing to change was named".to_owned()).into());
             }
             let (user, id) = whole(&ledger, &user, &id).await?;
-            let changed = ledger.change_folder(&user, &FolderId::new(&id), &change).await?;
+            let changed = ledger.store().change_folder(&user, &FolderId::new(&id), &change).await?;
             tell(&changed.ok_or_else(|| unknown(&id))?, json)?;
         }
         Verb::Delete { user, id } => {
@@ -126,8 +128,8 @@ async fn whole(ledger: &Ledger, user: &str, id: &str) -> anyhow::Result<(UserId,
 }
 
 async fn list(ledger: &Ledger, user: &UserId, as_json: bool) -> anyhow::Result<()> {
-    let folders = ledger.folders(user).await?;
-    if folders.is_empty() && ledger.user(user).await?.is_none() {
+    let folders = ledger.store().folders(user).await?;
+    if folders.is_empty() && ledger.store().user(user).await?.is_none() {
         return Err(nobody(user).into());
     }
     if as_json {
@@ -150,7 +152,7 @@ pub(crate) const COLUMNS: [Column; 5] =
     [id("id", 0), text("name", 1), word("kind", 4), number("conversations", 3), text("description", 2)];
 
 async fn delete(ledger: &Ledger, user: &UserId, id: &str, as_json: bool) -> anyhow::Result<()> {
-    match ledger.delete_folder(user, &FolderId::new(id)).await? {
+    match ledger.store().delete_folder(user, &FolderId::new(id)).await? {
         DeletedFolder::Unknown => Err(unknown(id).into()),
         DeletedFolder::System => {
             let words = "is one of the folders that every person has: it can be changed, not deleted";

@@ -1,6 +1,7 @@
 //! Ids as people type them: whole, or by an end that is unique, as a narrow list shows it.
 
-use ledger::{IdKind, Ledger};
+use ledger::Ledger;
+use operations::{IdKind, Operations};
 use records::UserId;
 
 use crate::exit::Exit;
@@ -20,7 +21,7 @@ pub(crate) async fn whole(
     typed: &str,
 ) -> anyhow::Result<String> {
     let text = typed.trim_matches('…');
-    let found = ledger.find_ids(Some(kind), user, text, NAMED + 1).await?;
+    let found = Operations::new(ledger).find_ids(Some(kind), user, text, NAMED + 1).await?;
     let mut ids: Vec<String> = found.into_iter().map(|found| found.id).collect();
     ids.dedup();
     match ids.as_slice() {

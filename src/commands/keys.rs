@@ -3,11 +3,13 @@
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use ledger::{IdKind, Key, Ledger, NewKey};
+use ledger::Ledger;
+use operations::IdKind;
 use rand::RngExt;
 use records::{Timestamp, UserId};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
+use store::{Key, NewKey};
 
 use super::{
     ids,
@@ -80,7 +82,7 @@ pub(crate) async fn run(keys: Keys) -> anyhow::Result<ExitCode> {
         Verb::Revoke { user, id } => {
             let user = ids::user(&ledger, &user).await?;
             let id = ids::whole(&ledger, IdKind::Key, Some(&user), &id).await?;
-            if !ledger.revoke_key(&user, &id).await? {
+            if !ledger.store().revoke_key(&user, &id).await? {
                 return Err(Exit::NotFound(format!("the person has no live key {id}")).into());
             }
             match keys.asked.json {
@@ -125,7 +127,7 @@ pub(crate) async fn store(
         scopes: scopes.iter().map(|scope| scope.as_str().to_owned()).collect(),
         expires_at: None,
     };
-    if !ledger.create_key(user, &key).await? {
+    if !ledger.store().create_key(user, &key).await? {
         return Err(
             Exit::NotFound(format!("there is no person {user}: `listen users create` makes one")).into()
         );
@@ -135,7 +137,7 @@ pub(crate) async fn store(
 
 /// A key that was never shown is useless, and lives: it is revoked. Reports the outcome.
 async fn unseen(ledger: &Ledger, user: &UserId, id: &str) -> String {
-    match ledger.revoke_key(user, id).await {
+    match ledger.store().revoke_key(user, id).await {
         Ok(_) => format!("the key {id} could not be shown and was revoked again"),
         Err(_) => format!("the key {id} could not be shown and lives: `listen keys revoke` ends it"),
     }
@@ -159,8 +161,8 @@ fn scopes_named(names: Option<Vec<String>>) -> anyhow::Result<Vec<api::keys::Sco
 }
 
 async fn list(ledger: &Ledger, user: &UserId, as_json: bool) -> anyhow::Result<()> {
-    let keys = ledger.keys(user).await?;
-    if keys.is_empty() && ledger.user(user).await?.is_none() {
+    let keys = ledger.store().keys(user).await?;
+    if keys.is_empty() && ledger.store().user(user).await?.is_none() {
         return Err(nobody(user).into());
     }
     if as_json {
@@ -176,7 +178,7 @@ async fn list(ledger: &Ledger, user: &UserId, as_json: bool) -> anyhow::Result<(
             .collect();
         return table::print_page("keys", keys, None);
     }
-    let now = ledger.now().await?;
+    let now = ledger.db().now().await?;
     let or_never = |at: Option<Timestamp>| at.map_or("never".to_owned(), |at| ago(at, now));
     let rows = keys
         .into_iter()

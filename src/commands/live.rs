@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use ledger::LiveView;
 use serde_json::{Value, json};
+use store::LiveView;
 
 use super::{
     ids,
@@ -42,8 +42,8 @@ pub(crate) async fn run(live: Live) -> anyhow::Result<ExitCode> {
     let ledger = live.asked.ledger().await?;
     let Verb::List { user, paging } = live.verb;
     let user = ids::any_user(&ledger, user.as_deref()).await?;
-    let (found, next) =
-        paging.page(ledger.list_live(user.as_ref().map(records::UserId::as_str), paging.rows()?).await?)?;
+    let (found, next) = paging
+        .page(ledger.store().list_live(user.as_ref().map(records::UserId::as_str), paging.rows()?).await?)?;
     if live.asked.json {
         table::print_page("conversations", found.iter().map(as_json).collect(), next.as_deref())?;
         return Ok(ExitCode::SUCCESS);
@@ -52,7 +52,7 @@ pub(crate) async fn run(live: Live) -> anyhow::Result<ExitCode> {
         anstream::eprintln!("no live conversations");
         return Ok(ExitCode::SUCCESS);
     }
-    let now = ledger.now().await?;
+    let now = ledger.db().now().await?;
     let rows = found.into_iter().map(|live| {
         vec![
             live.conversation_id,

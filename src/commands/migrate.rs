@@ -3,7 +3,8 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use ledger::{Ledger, Migrated};
+use db::Migrated;
+use ledger::Ledger;
 use serde_json::json;
 
 use super::{
@@ -22,7 +23,7 @@ pub(crate) struct Migrate {
 pub(super) async fn run(migrate: Migrate) -> anyhow::Result<ExitCode> {
     let ledger = migrate.asked.ledger().await?;
     let schema = bring_up_to_date(&ledger).await?;
-    ledger.close().await;
+    ledger.db().close().await;
     match migrate.asked.json {
         true => print_json(&json!({ "applied": schema.applied, "newer": schema.newer })),
         false => say!("{}", schema.words()),
@@ -58,7 +59,7 @@ impl Schema {
 /// # Errors
 /// When the database cannot be reached, a migration fails, or the schema is neither older nor newer than this program's.
 pub(super) async fn bring_up_to_date(ledger: &Ledger) -> anyhow::Result<Schema> {
-    match ledger.migrate().await? {
+    match ledger.db().migrate().await? {
         Migrated::Applied(applied) => Ok(Schema { applied, newer: Vec::new() }),
         Migrated::Newer(newer) => Ok(Schema { applied: Vec::new(), newer }),
         Migrated::Parted { missing, unknown } => Err(Exit::Refused(format!(

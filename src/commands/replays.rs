@@ -6,7 +6,8 @@ mod watch;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use ledger::{IdKind, Ledger, ReplayChange, ReplayItem, ReplayView};
+use ledger::Ledger;
+use operations::{IdKind, Operations, ReplayChange, ReplayItem, ReplayView};
 use serde_json::{Value, json};
 
 pub(crate) use self::watch::watch;
@@ -79,7 +80,8 @@ pub(crate) async fn run(replays: Replays) -> anyhow::Result<ExitCode> {
         Verb::List { paging } => list(&ledger, &paging, as_json).await?,
         Verb::Show { id, after, limit } => {
             let view = find(&ledger, &id).await?;
-            let mut items = ledger.replay_items(&view.operation_id, after, limit + 1).await?;
+            let mut items =
+                Operations::new(&ledger).replay_items(&view.operation_id, after, limit + 1).await?;
             let follows = i64::try_from(items.len()).is_ok_and(|rows| rows > limit);
             if follows {
                 items.pop();
@@ -114,7 +116,7 @@ pub(crate) fn print_one(view: &ReplayView, as_json: bool) -> anyhow::Result<()> 
 
 async fn find(ledger: &Ledger, id: &str) -> anyhow::Result<ReplayView> {
     let id = ids::whole(ledger, IdKind::Replay, None, id).await?;
-    ledger.replay_operation(&id).await?.ok_or_else(|| no_replay(&id))
+    Operations::new(&ledger).replay_operation(&id).await?.ok_or_else(|| no_replay(&id))
 }
 
 fn no_replay(id: &str) -> anyhow::Error {
@@ -123,7 +125,7 @@ fn no_replay(id: &str) -> anyhow::Error {
 
 async fn apply(ledger: &Ledger, change: &Change, what: ReplayChange, as_json: bool) -> anyhow::Result<()> {
     let id = find(ledger, &change.id).await?.operation_id;
-    match ledger.change_replay(&id, what, &change.cause.action()).await? {
+    match Operations::new(&ledger).change_replay(&id, what, &change.cause.action()).await? {
         None => Err(no_replay(&id)),
         Some(false) => {
             let view = find(ledger, &id).await?;
@@ -134,7 +136,7 @@ async fn apply(ledger: &Ledger, change: &Change, what: ReplayChange, as_json: bo
 }
 
 async fn list(ledger: &Ledger, paging: &Paging, as_json: bool) -> anyhow::Result<()> {
-    let (views, next) = paging.page(ledger.replay_operations(paging.rows()?).await?)?;
+    let (views, next) = paging.page(Operations::new(&ledger).replay_operations(paging.rows()?).await?)?;
     if as_json {
         return table::print_page("replays", views.iter().map(to_json).collect(), next.as_deref());
     }
@@ -142,7 +144,7 @@ async fn list(ledger: &Ledger, paging: &Paging, as_json: bool) -> anyhow::Result
         anstream::eprintln!("no replays");
         return Ok(());
     }
-    let now = ledger.now().await?;
+    let now = ledger.db().now().await?;
     let rows = views.iter().map(|view| {
         vec![
             view.operation_id.clone(),

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
+use operations::Operations;
 use serde_json::json;
 
 use super::{
@@ -42,9 +43,9 @@ pub(crate) async fn run(secrets: Secrets) -> anyhow::Result<ExitCode> {
             )
             .into());
         }
-        Verb::Rotate => Some(ledger.reseal_secrets().await?),
+        Verb::Rotate => Some(Operations::new(&ledger).reseal_secrets().await?),
     };
-    let counts = ledger.sealed_secrets().await?;
+    let counts = Operations::new(&ledger).sealed_secrets().await?;
     if secrets.asked.json {
         print_json(&json!({
             "stored": counts.stored, "encrypted": counts.sealed, "by_newest_key": counts.newest,

@@ -8,9 +8,10 @@ pub(crate) mod list;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use ledger::{Ledger, UserChange};
+use ledger::Ledger;
 use records::UserId;
 use serde_json::json;
+use store::UserChange;
 
 use super::{
     ids, named,
@@ -139,7 +140,7 @@ pub(crate) async fn run(users: Users) -> anyhow::Result<ExitCode> {
 /// # Errors
 /// When the database does not answer.
 pub(crate) async fn create(ledger: &Ledger, id: &UserId, change: &UserChange) -> anyhow::Result<bool> {
-    Ok(ledger.create_user(id, change).await?)
+    Ok(ledger.store().create_user(id, change).await?)
 }
 
 /// What is said of a person who is not there.

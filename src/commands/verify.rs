@@ -3,7 +3,8 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use ledger::{CHECKS, Finding, Ledger, OperatorAction};
+use ledger::{Ledger, OperatorAction};
+use operations::{CHECKS, Finding, Operations};
 use serde_json::{Value, json};
 
 use super::{
@@ -39,13 +40,13 @@ pub(crate) struct Verify {
 /// When the database does not answer.
 pub(crate) async fn run(verify: Verify) -> anyhow::Result<ExitCode> {
     let ledger = verify.asked.ledger().await?;
-    if !ledger.examine().await?.missing_migrations.is_empty() {
+    if !Operations::new(&ledger).examine().await?.missing_migrations.is_empty() {
         return Err(Exit::Refused("the schema is not this program's: run `listen migrate`".to_owned()).into());
     }
     let recounted = match (verify.fix_totals, &verify.reason, &verify.operator) {
         (true, Some(reason), Some(operator)) => {
             let action = OperatorAction { operator: operator.clone(), reason: reason.clone() };
-            Some(ledger.recount(&action).await?)
+            Some(Operations::new(&ledger).recount(&action).await?)
         }
         _ => None,
     };
@@ -66,7 +67,7 @@ async fn ask(ledger: &Ledger, limit: i64) -> anyhow::Result<Vec<Finding>> {
     let mut findings = Vec::new();
     for check in &CHECKS {
         bar.set_message(check.promise);
-        findings.push(ledger.verify(check, limit).await?);
+        findings.push(Operations::new(&ledger).verify(check, limit).await?);
         bar.inc(1);
     }
     bar.finish_and_clear();

@@ -3,7 +3,8 @@
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use ledger::{Enabled, EndpointView, IdKind, Ledger};
+use ledger::Ledger;
+use operations::{Enabled, EndpointView, IdKind, Operations};
 use records::UserId;
 use serde_json::{Value, json};
 
@@ -107,11 +108,11 @@ pub(crate) async fn run(webhooks: Webhooks) -> anyhow::Result<ExitCode> {
 }
 
 async fn list(ledger: &Ledger, user: Option<UserId>, paging: &Paging, as_json: bool) -> anyhow::Result<()> {
-    let found = ledger.endpoint_views(user.as_ref(), None, paging.rows()?).await?;
+    let found = Operations::new(&ledger).endpoint_views(user.as_ref(), None, paging.rows()?).await?;
     let (views, next) = paging.page(found)?;
     if let Some(user) = &user
         && views.is_empty()
-        && ledger.user(user).await?.is_none()
+        && ledger.store().user(user).await?.is_none()
     {
         return Err(nobody(user).into());
     }
@@ -126,7 +127,7 @@ async fn list(ledger: &Ledger, user: Option<UserId>, paging: &Paging, as_json: b
         anstream::eprintln!("{words}");
         return Ok(());
     }
-    let now = ledger.now().await?;
+    let now = ledger.db().now().await?;
     let rows = views.iter().map(|view| {
         vec![
             view.endpoint_id.clone(),
@@ -167,7 +168,7 @@ pub(crate) const DELIVERIES: [Column; 7] = [
 
 async fn find(ledger: &Ledger, which: &Which) -> anyhow::Result<EndpointView> {
     let user = UserId::new(which.user.clone());
-    let mut found = ledger.endpoint_views(Some(&user), Some(&which.id), 1).await?;
+    let mut found = Operations::new(&ledger).endpoint_views(Some(&user), Some(&which.id), 1).await?;
     found.pop().ok_or_else(|| none(which))
 }
 
@@ -177,7 +178,8 @@ fn none(which: &Which) -> anyhow::Error {
 
 async fn show(ledger: &Ledger, which: &Which, limit: i64, as_json: bool) -> anyhow::Result<()> {
     let view = find(ledger, which).await?;
-    let deliveries = ledger.deliveries(&UserId::new(which.user.clone()), &which.id, limit, 0).await?;
+    let deliveries =
+        ledger.outbox().deliveries(&UserId::new(which.user.clone()), &which.id, limit, 0).await?;
     if as_json {
         let mut all = to_json(&view);
         if let Some(fields) = all.as_object_mut() {
@@ -197,7 +199,7 @@ async fn show(ledger: &Ledger, which: &Which, limit: i64, as_json: bool) -> anyh
     ] {
         field(name, &value)?;
     }
-    let now = ledger.now().await?;
+    let now = ledger.db().now().await?;
     let rows = deliveries.iter().map(|delivery| {
         vec![
             delivery.id.clone(),
@@ -221,11 +223,13 @@ async fn recover(
     cause: &Cause,
     as_json: bool,
 ) -> anyhow::Result<()> {
-    let (user, now) = (UserId::new(which.user.clone()), ledger.now().await?);
+    let (user, now) = (UserId::new(which.user.clone()), ledger.db().now().await?);
     let since = now - since;
     let mut all = 0;
     loop {
-        let batch = ledger.recover_deliveries(&user, &which.id, since, now, 500, &cause.action()).await?;
+        let batch = Operations::new(&ledger)
+            .recover_deliveries(&user, &which.id, since, now, 500, &cause.action())
+            .await?;
         match batch.ok_or_else(|| none(which))? {
             0 => break,
             some => all += some,
@@ -239,8 +243,10 @@ async fn recover(
 
 async fn enable(ledger: &Ledger, which: &Which, cause: &Cause, as_json: bool) -> anyhow::Result<()> {
     let user = UserId::new(which.user.clone());
-    let enabled =
-        ledger.enable_endpoint(&user, &which.id, &cause.action()).await?.ok_or_else(|| none(which))?;
+    let enabled = Operations::new(&ledger)
+        .enable_endpoint(&user, &which.id, &cause.action())
+        .await?
+        .ok_or_else(|| none(which))?;
     let words = match enabled {
         Enabled::Enabled => "enabled; what waited for it is due now",
         Enabled::Already => "was enabled",
@@ -270,7 +276,7 @@ fn to_json(view: &EndpointView) -> Value {
         "last_success_at": view.last_success_at.map(time), "waiting": view.waiting })
 }
 
-fn delivery_json(delivery: &ledger::DeliveryView) -> Value {
+fn delivery_json(delivery: &outbox::DeliveryView) -> Value {
     json!({ "id": delivery.id, "event": delivery.event, "status": delivery.status, "tries": delivery.tries,
         "last_status": delivery.last_status, "last_error": delivery.last_error,
         "next_at": delivery.next_at.map(time), "created_at": time(delivery.created_at),

@@ -1,7 +1,7 @@
 //! Apps of third parties, and the key under which secrets are stored.
 
 use clap::{Args, ValueEnum};
-use ledger::{BadSecretsKey, Secrets};
+use db::{BadSecretsKey, Secrets};
 use secrecy::SecretString;
 
 /// Who may make apps, and for whom.

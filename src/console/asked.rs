@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use job::{FailureCode, JobId, Timestamp};
-use ledger::{JobCursor, JobFilter};
+use operations::{JobCursor, JobFilter};
 use records::UserId;
 use serde::Deserialize;
 

@@ -3,7 +3,7 @@
 use askama::Template;
 use axum::{extract::State, response::Response};
 use job::Timestamp;
-use ledger::{ActionFilter, ActionView};
+use operations::{ActionFilter, ActionView, Operations};
 use serde::Deserialize;
 
 use super::{
@@ -114,8 +114,8 @@ pub(super) async fn list(
         ..ActionFilter::default()
     };
     let ledger = &console.ledger;
-    let now = ledger.in_time(ledger.now()).await?;
-    let mut found = ledger.in_time(ledger.actions(&filter)).await?;
+    let now = ledger.db().in_time(ledger.db().now()).await?;
+    let mut found = ledger.db().in_time(Operations::new(&ledger).actions(&filter)).await?;
     let next = cut(&mut found, PAGE).map(|last| {
         let place = write_place(last.created_at, &last.action_id);
         query(&[("operator", &which.operator), ("action", &which.action), ("before", &place)])

@@ -3,7 +3,7 @@
 use std::fmt::{self, Write};
 
 use askama::filters::HtmlSafe;
-use ledger::MinuteView;
+use operations::MinuteView;
 
 use super::words::{count, millis};
 

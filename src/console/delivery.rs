@@ -6,7 +6,8 @@ use axum::{
     response::{Redirect, Response},
 };
 use job::Timestamp;
-use ledger::{ActionFilter, DeliveryLine, Ledger, Redelivered, delivery_subject};
+use ledger::Ledger;
+use operations::{ActionFilter, DeliveryLine, Operations, Redelivered, delivery_subject};
 use records::UserId;
 
 use super::{
@@ -55,13 +56,16 @@ live_page!(Page);
 
 /// The page as it is now.
 pub(super) async fn page(ledger: &Ledger, frame: Frame, which: Which) -> Result<Page, Fault> {
-    let now = ledger.now().await?;
+    let now = ledger.db().now().await?;
     let user = UserId::new(&*which.user);
-    let endpoint = ledger.endpoint_views(Some(&user), Some(&which.endpoint), 1).await?.pop();
+    let endpoint =
+        Operations::new(&ledger).endpoint_views(Some(&user), Some(&which.endpoint), 1).await?.pop();
     let endpoint = endpoint.ok_or_else(|| missing(&which.endpoint))?;
     let line = find(ledger, &which).await?;
     let about = Some((user, delivery_subject(&which.endpoint, &which.delivery)));
-    let actions = ledger.actions(&ActionFilter { about, limit: 20, ..ActionFilter::default() }).await?;
+    let actions = Operations::new(&ledger)
+        .actions(&ActionFilter { about, limit: 20, ..ActionFilter::default() })
+        .await?;
     Ok(Page {
         frame,
         host: endpoint.host,
@@ -78,7 +82,9 @@ pub(super) async fn page(ledger: &Ledger, frame: Frame, which: Which) -> Result<
 }
 
 async fn find(ledger: &Ledger, which: &Which) -> Result<DeliveryLine, Fault> {
-    let found = ledger.delivery_line(&UserId::new(&*which.user), &which.endpoint, &which.delivery).await?;
+    let found = Operations::new(&ledger)
+        .delivery_line(&UserId::new(&*which.user), &which.endpoint, &which.delivery)
+        .await?;
     found.ok_or_else(|| Fault::Missing(format!("There is no delivery {} to this endpoint.", which.delivery)))
 }
 
@@ -175,7 +181,11 @@ pub(super) async fn redeliver(State(console): State<Console>, acting: Acting) ->
     let action = acting.action()?;
     let whose = UserId::new(user);
     let ledger = &console.ledger;
-    match ledger.in_time(ledger.redeliver_for_operator(&whose, endpoint, delivery, &action)).await? {
+    match Operations::new(ledger)
+        .db()
+        .in_time(Operations::new(&ledger).redeliver_for_operator(&whose, endpoint, delivery, &action))
+        .await?
+    {
         None => Err(Fault::Missing(format!("There is no delivery {delivery} to this endpoint.")).into()),
         Some(Redelivered::UnderWay) => {
             Err(Fault::Refused("It has not ended: it will be tried anyway.".to_owned()).into())

@@ -3,7 +3,8 @@
 use askama::Template;
 use axum::{extract::State, response::Response};
 use job::Timestamp;
-use ledger::{ActionFilter, DeliveryFilter, DeliveryLine, Ledger};
+use ledger::Ledger;
+use operations::{ActionFilter, DeliveryFilter, DeliveryLine, Operations};
 use records::UserId;
 
 use super::{
@@ -66,20 +67,22 @@ pub(super) async fn page(ledger: &Ledger, frame: Frame, which: Which) -> Result<
     if !which.status.is_empty() && !STATUSES.contains(&which.status.as_str()) {
         return Err(Fault::Unreadable("The field \"status\" must be one of a delivery's five.".to_owned()));
     }
-    let now = ledger.now().await?;
+    let now = ledger.db().now().await?;
     let user = UserId::new(&*which.user);
-    let view = ledger.endpoint_views(Some(&user), Some(&which.endpoint), 1).await?.pop();
+    let view = Operations::new(&ledger).endpoint_views(Some(&user), Some(&which.endpoint), 1).await?.pop();
     let view = view.ok_or_else(|| missing(&which.endpoint))?;
     let before = read_place(&which.before)?;
     let status = (!which.status.is_empty()).then(|| which.status.clone());
     let filter = DeliveryFilter { status, before, limit: PAGE as i64 + 1 };
-    let mut lines = ledger.endpoint_deliveries(&user, &which.endpoint, &filter).await?;
+    let mut lines = Operations::new(&ledger).endpoint_deliveries(&user, &which.endpoint, &filter).await?;
     let next = cut(&mut lines, PAGE).map(|last| {
         let before = write_place(last.created_at, &last.delivery_id);
         Which { before, ..which.clone() }.query()
     });
     let about = Some((user, which.endpoint.clone()));
-    let actions = ledger.actions(&ActionFilter { about, limit: 20, ..ActionFilter::default() }).await?;
+    let actions = Operations::new(&ledger)
+        .actions(&ActionFilter { about, limit: 20, ..ActionFilter::default() })
+        .await?;
     Ok(Page {
         frame,
         endpoint: endpoint(&view, now),

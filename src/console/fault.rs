@@ -4,7 +4,7 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse, Response},
 };
-use ledger::Trouble;
+use db::Trouble;
 
 use super::page::{Frame, Message, render_as};
 
@@ -47,8 +47,8 @@ pub(super) enum Fault {
     Unwritten,
 }
 
-impl From<ledger::Error> for Fault {
-    fn from(error: ledger::Error) -> Self {
+impl From<db::Error> for Fault {
+    fn from(error: db::Error) -> Self {
         let fault = match error.trouble() {
             Some(Trouble::Schema) => Self::Schema,
             None if error.is_of_an_old_plan() => Self::Migrated,
@@ -81,8 +81,8 @@ impl From<Fault> for Undone {
     }
 }
 
-impl From<ledger::Error> for Undone {
-    fn from(error: ledger::Error) -> Self {
+impl From<db::Error> for Undone {
+    fn from(error: db::Error) -> Self {
         Fault::from(error).into()
     }
 }

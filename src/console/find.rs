@@ -5,7 +5,7 @@ use axum::{
     extract::State,
     response::{IntoResponse, Redirect, Response},
 };
-use ledger::{FoundId, IdKind};
+use operations::{FoundId, IdKind, Operations};
 use serde::Deserialize;
 
 use super::{
@@ -51,7 +51,8 @@ pub(super) async fn show(
 ) -> Result<Response, Fault> {
     let text = typed.id.trim().trim_matches('…').to_owned();
     let ledger = &console.ledger;
-    let mut found = ledger.in_time(ledger.find_ids(None, None, &text, PAGE as i64 + 1)).await?;
+    let mut found =
+        ledger.db().in_time(Operations::new(ledger).find_ids(None, None, &text, PAGE as i64 + 1)).await?;
     if let [one] = found.as_slice() {
         return Ok(Redirect::to(&address(one)).into_response());
     }

@@ -1,9 +1,12 @@
 //! One job, with everything that explains it, and never a word of its person's.
 
+use crate::commands::{jobs::show, users::limits::words as budget_words};
 use askama::Template;
 use axum::{extract::State, response::Response};
 use job::{JobId, State as JobState};
-use ledger::{Event, JobPage, Ledger, UserBudget};
+use ledger::{Event, Ledger};
+use operations::{JobPage, Operations};
+use store::UserBudget;
 
 use super::{
     After, Console,
@@ -16,7 +19,6 @@ use super::{
     visitor::Visitor,
     words::{Moment, Sentence, millis, status},
 };
-use crate::commands::{jobs::show, users::limits::words as budget_words};
 
 #[derive(Template)]
 #[template(path = "job.html", blocks = ["live"])]
@@ -75,7 +77,7 @@ live_page!(Page);
 /// The page as it is now.
 async fn page(ledger: &Ledger, frame: Frame, id: String) -> Result<Page, Fault> {
     let page = read(ledger, &id).await?;
-    let budget = ledger.user_budget(&page.view.user_id).await?;
+    let budget = ledger.store().user_budget(&page.view.user_id).await?;
     let (job, at) = (&page.view.job, page.at);
     let name = job.state.status();
     Ok(Page {
@@ -118,7 +120,7 @@ fn stages(history: &[Event]) -> Vec<(String, Chart, String)> {
 
 /// A job's page, or 404.
 pub(super) async fn read(ledger: &Ledger, id: &str) -> Result<JobPage, Fault> {
-    let page = ledger.job_page(&JobId::from_text(id.to_owned())).await?;
+    let page = Operations::new(&ledger).job_page(&JobId::from_text(id.to_owned())).await?;
     page.ok_or_else(|| Fault::Missing(format!("There is no job {id}.")))
 }
 

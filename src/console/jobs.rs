@@ -4,6 +4,7 @@ use askama::Template;
 use axum::{extract::State, response::Response};
 use job::{FailureCode, Timestamp};
 use ledger::{JobView, Ledger};
+use operations::Operations;
 
 use super::{
     Console,
@@ -72,11 +73,11 @@ live_page!(Page);
 
 /// The page as it is now.
 async fn page(ledger: &Ledger, frame: Frame, request: Asked) -> Result<Page, Fault> {
-    let now = ledger.now().await?;
+    let now = ledger.db().now().await?;
     let filter = request.filter(now, PAGE)?;
-    let page = ledger.jobs_page(&filter).await?;
+    let page = Operations::new(&ledger).jobs_page(&filter).await?;
     let counts = match request.of_status("").is_empty() {
-        true => ledger.gauges().await?.jobs,
+        true => Operations::new(&ledger).gauges().await?.jobs,
         false => Vec::new(),
     };
     Ok(Page {

@@ -75,8 +75,8 @@ pub(super) async fn replay(
 ) -> Result<Redirect, Undone> {
     let (job, action, ledger) = (JobId::from_text(id.as_str()), acting.action()?, &console.ledger);
     let answer = match acting.field("from_scratch") {
-        Some(_) => ledger.in_time(ledger.replay_from_scratch(&job, &action)).await?,
-        None => ledger.in_time(ledger.replay(&job, &action)).await?,
+        Some(_) => ledger.db().in_time(ledger.replay_from_scratch(&job, &action)).await?,
+        None => ledger.db().in_time(ledger.replay(&job, &action)).await?,
     };
     let job = granted(&id, answer)?;
     let word = if matches!(job.state, JobState::BlockedByok) { "parked" } else { "replayed" };
@@ -90,7 +90,7 @@ pub(super) async fn discard(
     acting: Acting,
 ) -> Result<Redirect, Undone> {
     let (job, action, ledger) = (JobId::from_text(id.as_str()), acting.action()?, &console.ledger);
-    let answer = ledger.in_time(ledger.discard(&job, &action)).await?;
+    let answer = ledger.db().in_time(ledger.discard(&job, &action)).await?;
     let job = granted(&id, answer)?;
     Ok(Redirect::to(&format!("/console/jobs/{}?done=dismissed", job.id)))
 }

@@ -2,7 +2,8 @@
 
 use askama::Template;
 use axum::{extract::State, response::Response};
-use ledger::{HeldLease, Ledger, Overview, Pause, ProcessView};
+use ledger::Ledger;
+use operations::{HeldLease, Operations, Overview, Pause, ProcessView};
 
 use super::{
     After, Console, RANGES,
@@ -103,9 +104,9 @@ live_page!(Page);
 
 /// The page as it is now.
 async fn page(ledger: &Ledger, frame: Frame, hours: u32) -> Result<Page, Fault> {
-    let overview = ledger.overview().await?;
-    let workers = ledger.workers().await?;
-    let steps = ledger.activity(hours).await?;
+    let overview = Operations::new(&ledger).overview().await?;
+    let workers = Operations::new(&ledger).workers().await?;
+    let steps = Operations::new(&ledger).activity(hours).await?;
     let waiting = concerns::waiting(ledger, &overview.gauges).await?;
     let at = overview.at;
     let held = |held: &HeldLease| Held {
@@ -122,7 +123,7 @@ async fn page(ledger: &Ledger, frame: Frame, hours: u32) -> Result<Page, Fault> 
         seen: Moment::new(view.seen_at, at),
         holds: view.holds.iter().map(held).collect(),
     };
-    let latest = |of: fn(&ledger::MinuteView) -> Option<f64>| {
+    let latest = |of: fn(&operations::MinuteView) -> Option<f64>| {
         steps.iter().rev().find_map(of).map_or("none".to_owned(), millis)
     };
     let (completed, failed) =
@@ -159,7 +160,7 @@ async fn page(ledger: &Ledger, frame: Frame, hours: u32) -> Result<Page, Fault> 
     })
 }
 
-fn dead(letters: &ledger::DeadLetters) -> Dead {
+fn dead(letters: &operations::DeadLetters) -> Dead {
     Dead {
         code: letters.code.clone(),
         waiting: count(letters.waiting),

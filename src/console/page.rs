@@ -118,9 +118,9 @@ pub(super) async fn in_time<T>(
     ledger: &Ledger,
     page: impl Future<Output = Result<T, Fault>>,
 ) -> Result<T, Fault> {
-    let made = ledger.in_time(async { Ok(page.await) }).await?;
+    let made = ledger.db().in_time(async { Ok(page.await) }).await?;
     if let Err(Fault::Migrated) = made {
-        ledger.replan();
+        ledger.db().replan();
     }
     made
 }

@@ -6,7 +6,8 @@ use axum::{
     response::{Redirect, Response},
 };
 use job::Timestamp;
-use ledger::{Ledger, ReplayChange, ReplayItem, ReplayView};
+use ledger::Ledger;
+use operations::{Operations, ReplayChange, ReplayItem, ReplayView};
 use serde::Deserialize;
 
 use super::{
@@ -85,8 +86,8 @@ live_page!(OnePage);
 
 /// The list as it is now.
 pub(super) async fn all(ledger: &Ledger, frame: Frame) -> Result<Page, Fault> {
-    let now = ledger.now().await?;
-    let views = ledger.replay_operations(PAGE).await?;
+    let now = ledger.db().now().await?;
+    let views = Operations::new(&ledger).replay_operations(PAGE).await?;
     Ok(Page { frame, operations: views.iter().map(|view| operation(view, now)).collect() })
 }
 
@@ -104,9 +105,9 @@ pub(super) async fn show(
 
 /// One replay as it is now, with its items behind the position `after`.
 pub(super) async fn page(ledger: &Ledger, frame: Frame, id: String, after: i32) -> Result<OnePage, Fault> {
-    let now = ledger.now().await?;
+    let now = ledger.db().now().await?;
     let view = find(ledger, &id).await?;
-    let items = ledger.replay_items(&id, after, PAGE).await?;
+    let items = Operations::new(&ledger).replay_items(&id, after, PAGE).await?;
     let next = items.last().filter(|_| items.len() == PAGE as usize).map(|last| last.position);
     let number = |jobs: i32| count(i64::from(jobs));
     Ok(OnePage {
@@ -127,7 +128,7 @@ pub(super) async fn page(ledger: &Ledger, frame: Frame, id: String, after: i32) 
 }
 
 async fn find(ledger: &Ledger, id: &str) -> Result<ReplayView, Fault> {
-    let found = ledger.replay_operation(id).await?;
+    let found = Operations::new(&ledger).replay_operation(id).await?;
     found.ok_or_else(|| Fault::Missing(format!("There is no replay {id}.")))
 }
 
@@ -197,7 +198,11 @@ pub(super) async fn change(
         ReplayChange::Cancel => "cancelled",
     };
     let (ledger, action) = (&console.ledger, acting.action()?);
-    match ledger.in_time(ledger.change_replay(&id, what, &action)).await? {
+    match Operations::new(&ledger)
+        .db()
+        .in_time(Operations::new(&ledger).change_replay(&id, what, &action))
+        .await?
+    {
         None => Err(Fault::Missing(format!("There is no replay {id}.")).into()),
         Some(false) => {
             let status = console.in_time(find(ledger, &id)).await?.status;

@@ -94,8 +94,8 @@ pub(super) async fn act(
     for id in acting.field("jobs").unwrap_or_default().split(' ').filter(|id| !id.is_empty()).take(MOST) {
         let job = JobId::from_text(id);
         let answer = match act {
-            Act::Replay => ledger.in_time(ledger.replay(&job, &action)).await?,
-            Act::Dismiss => ledger.in_time(ledger.discard(&job, &action)).await?,
+            Act::Replay => ledger.db().in_time(ledger.replay(&job, &action)).await?,
+            Act::Dismiss => ledger.db().in_time(ledger.discard(&job, &action)).await?,
         };
         match answer {
             Some(Ok(_)) => done += 1,

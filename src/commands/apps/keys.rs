@@ -1,20 +1,24 @@
 //! `listen apps keys`: with one of them an app writes to its users.
 
 use clap::{Args, Subcommand};
-use ledger::{AppKeyRefusal, IdKind, Ledger, NewAppKey, OperatorApp};
+use ledger::Ledger;
+use operations::{IdKind, OperatorApp};
 use rand::RngExt;
 use records::UserId;
 use secrecy::ExposeSecret;
 use serde_json::json;
+use store::{AppKeyRefusal, NewAppKey};
 
-use super::super::{
-    ids,
-    jobs::filter::ago,
-    named,
-    stdout::say,
-    table::{self, Column, id, print_json, text, word},
+use super::{
+    super::{
+        ids,
+        jobs::filter::ago,
+        named,
+        stdout::say,
+        table::{self, Column, id, print_json, text, word},
+    },
+    find, unknown,
 };
-use super::{find, unknown};
 use crate::{exit::Exit, wiring::chance};
 
 /// Keys of apps.
@@ -64,10 +68,13 @@ pub(super) async fn run(ledger: &Ledger, keys: Keys, as_json: bool) -> anyhow::R
             let text = api::keys::generate_app_key(chance().random());
             let id = uuid::Builder::from_random_bytes(chance().random()).into_uuid().to_string();
             let key = NewAppKey { id, label, prefix: text.hint, sha256: text.sha256 };
-            let made = ledger.create_app_key(&owner, &app, &key).await?.map_err(|refusal| match refusal {
-                AppKeyRefusal::NoSuchApp => unknown(&app),
-                AppKeyRefusal::TooMany => Exit::Refused(format!("{app} has 20 live keys already")),
-            })?;
+            let made =
+                ledger.store().create_app_key(&owner, &app, &key).await?.map_err(
+                    |refusal| match refusal {
+                        AppKeyRefusal::NoSuchApp => unknown(&app),
+                        AppKeyRefusal::TooMany => Exit::Refused(format!("{app} has 20 live keys already")),
+                    },
+                )?;
             match as_json {
                 true => print_json(&json!({ "id": made.id, "key": text.plaintext.expose_secret() })),
                 false => say!("{}", text.plaintext.expose_secret()),
@@ -76,11 +83,11 @@ pub(super) async fn run(ledger: &Ledger, keys: Keys, as_json: bool) -> anyhow::R
         Verb::List { app } => {
             let OperatorApp { id: app, owner, .. } = find(ledger, &app).await?;
             let owner = UserId::new(owner);
-            let keys = ledger.app_keys(&owner, &app).await?;
+            let keys = ledger.store().app_keys(&owner, &app).await?;
             if as_json {
                 return table::print_page("keys", keys.iter().map(api::shapes::app_key).collect(), None);
             }
-            let now = ledger.now().await?;
+            let now = ledger.db().now().await?;
             let never = || "never".to_owned();
             let rows = keys.into_iter().map(|key| {
                 let state = if key.revoked_at.is_some() { "revoked" } else { "live" };
@@ -99,7 +106,7 @@ pub(super) async fn run(ledger: &Ledger, keys: Keys, as_json: bool) -> anyhow::R
             let OperatorApp { id: app, owner, .. } = find(ledger, &app).await?;
             let owner = UserId::new(owner);
             let id = ids::whole(ledger, IdKind::AppKey, Some(&owner), &id).await?;
-            if !ledger.revoke_app_key(&owner, &app, &id).await? {
+            if !ledger.store().revoke_app_key(&owner, &app, &id).await? {
                 return Err(Exit::NotFound(format!("{app} has no live key {id}")).into());
             }
             match as_json {

@@ -50,7 +50,7 @@ impl Kept {
     /// When the database does not answer.
     pub(super) async fn key(mut self, ledger: &Ledger, user: &UserId) -> anyhow::Result<SecretString> {
         let text = api::keys::generate(self.seed);
-        let owner = ledger.key_owner(&text.sha256).await?;
+        let owner = ledger.store().key_owner(&text.sha256).await?;
         if owner.is_some_and(|owner| owner.user_id == *user) {
             return Ok(text.plaintext);
         }
@@ -98,7 +98,7 @@ mod tests {
         let database = TestDatabase::new().await;
         let ledger = Ledger::new(database.options(), ledger::Settings::default());
         let user = UserId::new("me");
-        ledger.create_user(&user, &ledger::UserChange::default()).await.unwrap();
+        ledger.store().create_user(&user, &store::UserChange::default()).await.unwrap();
         let folder = std::env::temp_dir().join(format!("listen-kept-{}", std::process::id()));
         let file = folder.join("seed");
         let start = || match read(&file) {
@@ -112,9 +112,9 @@ mod tests {
 
         assert_eq!(first.expose_secret(), again.expose_secret());
         assert_eq!(start().console_key(), console);
-        let keys = ledger.keys(&user).await.unwrap();
+        let keys = ledger.store().keys(&user).await.unwrap();
         assert_eq!(keys.len(), 1);
-        ledger.revoke_key(&user, &keys[0].id).await.unwrap();
+        ledger.store().revoke_key(&user, &keys[0].id).await.unwrap();
         let third = start().key(&ledger, &user).await.unwrap();
         assert_ne!(third.expose_secret(), first.expose_secret());
         assert_eq!(start().key(&ledger, &user).await.unwrap().expose_secret(), third.expose_secret());

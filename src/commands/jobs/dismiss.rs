@@ -4,7 +4,8 @@ use std::process::ExitCode;
 
 use clap::Args;
 use job::{Command, JobId, Policy};
-use ledger::{JobFilter, Ledger};
+use ledger::Ledger;
+use operations::{JobFilter, Operations};
 use serde_json::json;
 
 use super::{
@@ -87,7 +88,7 @@ async fn foresee(ledger: &Ledger, id: &str, as_json: bool) -> anyhow::Result<()>
 async fn many(ledger: &Ledger, dismiss: &Dismiss, as_json: bool) -> anyhow::Result<ExitCode> {
     let dead = Some("dead_letter".to_owned());
     let mut filter = JobFilter { unsettled: true, ..dismiss.which.filter(ledger, dead, 500).await? };
-    let preview = ledger.preview_replay(&filter).await?;
+    let preview = Operations::new(&ledger).preview_replay(&filter).await?;
     let found = preview.jobs;
     let question = format!(
         "Dismiss {} of {}?",
@@ -104,7 +105,7 @@ async fn many(ledger: &Ledger, dismiss: &Dismiss, as_json: bool) -> anyhow::Resu
     let bar = progress::bar(found.unsigned_abs(), "dismissed");
     let (mut dismissed, mut refused) = (0_u64, 0_u64);
     loop {
-        let page = ledger.jobs_page(&filter).await?;
+        let page = Operations::new(&ledger).jobs_page(&filter).await?;
         for view in &page.jobs {
             match ledger.discard(&view.job.id, &dismiss.cause.action()).await? {
                 Some(Ok(_)) => dismissed += 1,

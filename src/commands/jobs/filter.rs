@@ -1,7 +1,8 @@
 //! Which jobs are meant: the same words for listing, replaying and discarding.
 
 use clap::Args;
-use ledger::{JobFilter, Ledger};
+use ledger::Ledger;
+use operations::JobFilter;
 use records::Timestamp;
 
 use crate::commands::ids;
@@ -66,7 +67,7 @@ impl Which {
         status: Option<String>,
         limit: i64,
     ) -> anyhow::Result<JobFilter> {
-        let now = ledger.now().await?;
+        let now = ledger.db().now().await?;
         let ago = |age: Option<chrono::Duration>| age.map(|age| now - age);
         Ok(JobFilter {
             status,

@@ -2,7 +2,8 @@
 
 use clap::Args;
 use job::JobId;
-use ledger::{JobCursor, JobFilter, JobView, JobsPage, Ledger};
+use ledger::{JobView, Ledger};
+use operations::{JobCursor, JobFilter, JobsPage, Operations};
 use records::Timestamp;
 
 use super::{
@@ -48,12 +49,12 @@ pub(super) async fn run(ledger: &Ledger, list: &List, as_json: bool) -> anyhow::
         return causes::run(ledger, &filter, as_json).await;
     }
     filter.after = list.paging.place()?.map(|(at, id)| JobCursor { at, job: JobId::from_text(id) });
-    let page = ledger.jobs_page(&filter).await?;
+    let page = Operations::new(&ledger).jobs_page(&filter).await?;
     let next = page.next.as_ref().map(|next| cursor(next.at, &next.job));
     if as_json {
         table::print_page("jobs", page.jobs.iter().map(show::to_json).collect(), next.as_deref())?;
     } else {
-        let now = ledger.now().await?;
+        let now = ledger.db().now().await?;
         print_page(&page, &filter, now)?;
         table::say_next(next.as_deref());
     }

@@ -2,7 +2,8 @@
 
 use chrono::SecondsFormat;
 use job::{Cause, ErrorClass, Job, State, Timestamp};
-use ledger::{ActionView, Event, JobPage, JobView, Spent};
+use ledger::{Event, JobView, Spent};
+use operations::{ActionView, JobPage};
 use serde_json::{Value, json};
 
 use super::several;

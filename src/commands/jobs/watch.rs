@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::Args;
 use job::JobId;
 use ledger::{Event, Ledger};
+use operations::Operations;
 use serde_json::json;
 
 use super::{no_job, show};
@@ -63,7 +64,7 @@ async fn watch_job(ledger: &Ledger, watch: &Watch, id: &str, as_json: bool) -> a
     let mut said = String::new();
     let mut gap = Gap::default();
     for look in 1.. {
-        let Some(page) = gap.bridge(ledger.job_page(&id).await)? else {
+        let Some(page) = gap.bridge(Operations::new(&ledger).job_page(&id).await)? else {
             if watch.wait(look).await {
                 continue;
             }

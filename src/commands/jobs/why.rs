@@ -1,6 +1,6 @@
 //! `listen jobs why`: one sentence, what lies behind it, and the guard.
 
-use ledger::JobPage;
+use operations::JobPage;
 use serde_json::json;
 
 use super::show::{cause_json, cause_words, time};

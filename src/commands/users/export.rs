@@ -1,5 +1,6 @@
 //! `listen users export`: everything that is stored of a user, for the user.
 
+use operations::Operations;
 use std::{
     fs::{File, OpenOptions},
     io::{self, BufWriter, Write},
@@ -34,17 +35,18 @@ pub(super) struct Export {
 /// When the database does not answer, there is no such user, or the file cannot be written.
 pub(super) async fn run(ledger: &Ledger, export: &Export, as_json: bool) -> anyhow::Result<ExitCode> {
     let user = ids::user(ledger, &export.id).await?;
-    if ledger.user(&user).await?.is_none() {
+    if ledger.store().user(&user).await?.is_none() {
         return Err(nobody(&user).into());
     }
     let path = export.output.display().to_string();
     let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&export.output);
     let mut file = BufWriter::new(file.with_context(|| format!("creating {path}"))?);
-    if !ledger.begin_export(&user, &export.cause.action()).await? {
+    let operations = Operations::new(ledger);
+    if !operations.begin_export(&user, &export.cause.action()).await? {
         return Err(nobody(&user).into());
     }
     let mut rows = 0_u64;
-    let written = ledger.export_user(&user, |table, row| {
+    let written = operations.export_user(&user, |table, row| {
         rows += 1;
         write_row(&mut file, table, &row)
     });

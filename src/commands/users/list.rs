@@ -1,6 +1,7 @@
 //! `listen users list`: who there is, without names.
 
 use ledger::Ledger;
+use operations::Operations;
 use serde_json::json;
 
 use crate::commands::{
@@ -15,7 +16,7 @@ pub(crate) const COLUMNS: [Column; 5] =
 
 /// Prints a page, in the order of the ids.
 pub(super) async fn run(ledger: &Ledger, paging: &Paging, as_json: bool) -> anyhow::Result<()> {
-    let mut users = ledger.users(paging.id(), paging.limit + 1).await?;
+    let mut users = Operations::new(ledger).users(paging.id(), paging.limit + 1).await?;
     let follows = i64::try_from(users.len()).is_ok_and(|rows| rows > paging.limit);
     if follows {
         users.pop();
@@ -34,7 +35,7 @@ pub(super) async fn run(ledger: &Ledger, paging: &Paging, as_json: bool) -> anyh
         anstream::eprintln!("no users; `listen users create` makes one");
         return Ok(());
     }
-    let now = ledger.now().await?;
+    let now = ledger.db().now().await?;
     let rows = users.into_iter().map(|user| {
         vec![
             user.user_id,

@@ -1,7 +1,7 @@
 //! Actions: what they change, who may take them, and what is refused.
 
 use axum::http::StatusCode;
-use ledger::ActionFilter;
+use operations::{ActionFilter, Operations};
 
 use super::world::{SECRET, Who, World};
 use crate::console::session::Sessions;
@@ -26,7 +26,7 @@ async fn an_operator_replays_a_dead_letter_with_a_form_and_a_reason() {
     let again = world.post(&path, &fields, olga).await;
     assert_eq!(again.status, StatusCode::CONFLICT, "it is no dead letter any more");
     let filter = ActionFilter { limit: 9, ..ActionFilter::default() };
-    let actions = world.ledger.actions(&filter).await.unwrap();
+    let actions = Operations::new(&world.ledger).actions(&filter).await.unwrap();
     assert_eq!(actions.len(), 1);
     assert_eq!((actions[0].operator.as_str(), actions[0].reason.as_str()), ("olga", "the cause is fixed"));
 }
@@ -133,7 +133,7 @@ async fn many_are_replayed_after_a_look_and_begin_once() {
         let begun = world.post("/console/replays", &fields, olga).await;
         assert_eq!(begun.location(), format!("/console/replays/{id}?done=started"), "{}", begun.text);
     }
-    let operations = world.ledger.replay_operations(9).await.unwrap();
+    let operations = Operations::new(&world.ledger).replay_operations(9).await.unwrap();
     assert_eq!(operations.len(), 1);
     assert_eq!((operations[0].items, operations[0].per_minute, operations[0].in_flight), (2, 60, 2));
     let page = world.get(&format!("/console/replays/{id}"), olga).await;
@@ -174,7 +174,7 @@ async fn a_replay_of_many_without_a_rate_or_beyond_the_highest_does_not_begin() 
             answer.text
         );
     }
-    assert!(world.ledger.replay_operations(9).await.unwrap().is_empty());
+    assert!(Operations::new(&world.ledger).replay_operations(9).await.unwrap().is_empty());
     assert_eq!(begin("60000", "10000").await.status, StatusCode::SEE_OTHER);
 }
 
@@ -185,7 +185,7 @@ async fn an_act_that_the_database_did_not_answer_is_not_said_to_have_changed_not
     let (job, cookie) = (world.dead("c").await, world.cookie("olga's").await);
     let olga = Who { cookie: &cookie, ..Who::default() };
     let form = world.get(&format!("/console/jobs/{job}/discard"), olga).await;
-    world.ledger.close().await;
+    world.ledger.db().close().await;
     let read = world.get("/console/jobs", olga).await;
     assert_eq!(read.status, StatusCode::SERVICE_UNAVAILABLE);
     assert!(read.text.contains("Nothing was changed"), "{}", read.text);

@@ -1,6 +1,7 @@
 //! Who gets in.
 
 use axum::http::{StatusCode, header};
+use operations::Operations;
 
 use super::world::{Who, World};
 use crate::console::door::Door;
@@ -145,10 +146,10 @@ async fn behind_a_proxy_its_header_names_the_visitor_and_the_setting_the_operato
     let fields = [("token", olga.token()), ("reason", "a test")];
     let foreign = world.post("/console/queues/creation/pause", &fields, of("ron")).await;
     assert_eq!(foreign.status, StatusCode::FORBIDDEN);
-    assert!(world.ledger.pauses().await.unwrap().is_empty());
+    assert!(Operations::new(&world.ledger).pauses().await.unwrap().is_empty());
     let granted = world.post("/console/queues/creation/pause", &fields, of("olga")).await;
     assert_eq!(granted.location(), "/console?done=paused");
-    assert_eq!(world.ledger.pauses().await.unwrap()[0].operator, "olga");
+    assert_eq!(Operations::new(&world.ledger).pauses().await.unwrap()[0].operator, "olga");
 }
 
 #[tokio::test]
@@ -192,7 +193,7 @@ async fn a_copied_cookie_is_refused_after_sign_out() {
     let fields = [("token", token.as_str()), ("reason", "a test")];
     let answer = world.post("/console/queues/creation/pause", &fields, copied).await;
     assert!(answer.location().starts_with("/console/login"), "{}", answer.location());
-    assert!(world.ledger.pauses().await.unwrap().is_empty());
+    assert!(Operations::new(&world.ledger).pauses().await.unwrap().is_empty());
     let answer = world.get("/console", Who { cookie: &other, ..Who::default() }).await;
     assert_eq!(answer.status, StatusCode::OK, "another session of the same key goes on");
 }

@@ -2,6 +2,7 @@
 
 use axum::http::{StatusCode, header};
 use ledger::OperatorAction;
+use operations::Operations;
 
 use super::world::{SAID, Who, World};
 
@@ -35,7 +36,7 @@ async fn a_script_is_sent_the_live_part_alone_and_only_when_it_changed() {
     let world = World::with_keys().await;
     let job = world.dead("c").await;
     let action = OperatorAction { operator: "<i>olga</i>".into(), reason: "why not".into() };
-    world.ledger.pause(job::Queue::Creation, &action).await.unwrap();
+    Operations::new(&world.ledger).pause(job::Queue::Creation, &action).await.unwrap();
     let (olga, ron) = (world.cookie("olga's").await, world.cookie("ron's").await);
     let ron = Who { cookie: &ron, ..Who::default() };
     for (path, words) in [

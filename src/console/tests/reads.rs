@@ -3,6 +3,7 @@
 use axum::http::StatusCode;
 use job::Queue;
 use ledger::OperatorAction;
+use operations::Operations;
 
 use super::world::{SAID, Who, World};
 
@@ -13,7 +14,7 @@ async fn no_page_shows_what_a_person_said_and_none_takes_text_for_markup() {
     world.admitted("d").await;
     let action = OperatorAction { operator: "<i>olga</i>".into(), reason: "<script>x</script>".into() };
     world.ledger.replay(&job, &action).await.unwrap().unwrap().unwrap();
-    world.ledger.pause(Queue::Creation, &action).await.unwrap();
+    Operations::new(&world.ledger).pause(Queue::Creation, &action).await.unwrap();
     let cookie = world.cookie("olga's").await;
     let olga = Who { cookie: &cookie, ..Who::default() };
     for page in [

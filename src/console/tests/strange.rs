@@ -1,6 +1,7 @@
 //! Mistyped or forged input: a page of ours says so, and the database is not blamed for it.
 
 use axum::http::StatusCode;
+use operations::Operations;
 
 use super::world::{Answer, Who, World};
 
@@ -58,7 +59,7 @@ async fn a_form_that_no_database_can_hold_changes_nothing() {
         let fields = [("token", form.token()), ("reason", reason)];
         is_told(&world.post(path, &fields, olga).await, status, &reason[..3]);
     }
-    assert!(world.ledger.pauses().await.unwrap().is_empty());
+    assert!(Operations::new(&world.ledger).pauses().await.unwrap().is_empty());
     let fields = [("token", form.token()), ("reason", "a test")];
     is_told(&world.post("/console/jobs/%00/replay", &fields, olga).await, StatusCode::NOT_FOUND, "a job");
     is_told(

@@ -68,7 +68,7 @@ impl World {
         let database = TestDatabase::new().await;
         let ledger = Ledger::new(database.options(), Settings { connections: 4, ..Settings::default() });
         let console = router(ledger.clone(), door, SECRET, Some("https://boards.example"));
-        assert!(ledger.create_user(&UserId::new("ann"), &Default::default()).await.unwrap());
+        assert!(ledger.store().create_user(&UserId::new("ann"), &Default::default()).await.unwrap());
         Self { ledger, console, database }
     }
 

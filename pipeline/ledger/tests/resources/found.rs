@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use ledger::{ActionFilter, IdKind, OperatorAction};
+use ledger::OperatorAction;
+use operations::{ActionFilter, IdKind, Operations};
 use records::UserId;
 
 use crate::{constraints::rows::SEED, world::World};
@@ -10,11 +11,12 @@ use crate::{constraints::rows::SEED, world::World};
 #[tokio::test]
 async fn an_id_is_found_whole_or_by_at_least_four_characters_of_an_end() {
     let world = World::new().await;
+    let operations = Operations::new(&world.ledger);
     for id in ["abcd-1111", "abcd-2222"] {
         world.conversation(&world.ann, id, "completed", 0).await;
     }
     let found = async |user, text: &str| {
-        let found = world.ledger.find_ids(Some(IdKind::Conversation), user, text, 9).await.unwrap();
+        let found = operations.find_ids(Some(IdKind::Conversation), user, text, 9).await.unwrap();
         found.into_iter().map(|found| found.id).collect::<Vec<_>>()
     };
     assert_eq!(found(None, "abcd-1111").await, ["abcd-1111"]);
@@ -24,16 +26,17 @@ async fn an_id_is_found_whole_or_by_at_least_four_characters_of_an_end() {
         assert_eq!(found(None, nothing).await, Vec::<String>::new(), "{nothing}");
     }
     assert_eq!(found(Some(&world.bob), "1111").await, Vec::<String>::new(), "it is ann's");
-    let of_any = world.ledger.find_ids(None, None, "bob", 9).await.unwrap();
+    let of_any = operations.find_ids(None, None, "bob", 9).await.unwrap();
     assert_eq!((of_any[0].kind, of_any[0].id.as_str()), (IdKind::User, "bob"));
 }
 
 #[tokio::test]
 async fn users_are_listed_in_pages_without_their_names() {
     let world = World::new().await;
-    let first = world.ledger.users(None, 1).await.unwrap();
+    let operations = Operations::new(&world.ledger);
+    let first = operations.users(None, 1).await.unwrap();
     assert_eq!(first[0].user_id, "ann");
-    let next = world.ledger.users(Some("ann"), 9).await.unwrap();
+    let next = operations.users(Some("ann"), 9).await.unwrap();
     assert_eq!(next.iter().map(|user| user.user_id.as_str()).collect::<Vec<_>>(), ["bob"]);
     assert!(!format!("{first:?}").contains("ANN"));
 }
@@ -41,20 +44,21 @@ async fn users_are_listed_in_pages_without_their_names() {
 #[tokio::test]
 async fn an_export_holds_everything_of_one_user_without_secrets_and_is_recorded() {
     let world = World::new().await;
+    let operations = Operations::new(&world.ledger);
     world.run(SEED).await;
     let action = OperatorAction { operator: "olga".into(), reason: "asked for by the user".into() };
-    assert!(world.ledger.begin_export(&world.ann, &action).await.unwrap());
-    assert!(!world.ledger.begin_export(&UserId::new("nobody"), &action).await.unwrap());
+    assert!(operations.begin_export(&world.ann, &action).await.unwrap());
+    assert!(!operations.begin_export(&UserId::new("nobody"), &action).await.unwrap());
 
     let (mut tables, mut rows) = (BTreeSet::new(), Vec::new());
-    let exported = world.ledger.export_user(&world.ann, |table, row| {
+    let exported = operations.export_user(&world.ann, |table, row| {
         tables.insert(table);
         rows.push(row);
         Ok::<(), ()>(())
     });
     assert_eq!(exported.await.unwrap(), Ok(()));
 
-    let counted = world.ledger.user_rows(&world.ann).await.unwrap().unwrap();
+    let counted = operations.user_rows(&world.ann).await.unwrap().unwrap();
     let derived = ["embeddings", "search_entries", "request_keys", "user_usage"];
     let expected: BTreeSet<&str> = counted
         .iter()
@@ -70,5 +74,5 @@ async fn an_export_holds_everything_of_one_user_without_secrets_and_is_recorded(
         }
     }
     let filter = ActionFilter { action: Some("export_user".into()), limit: 9, ..ActionFilter::default() };
-    assert_eq!(world.ledger.actions(&filter).await.unwrap().len(), 1);
+    assert_eq!(operations.actions(&filter).await.unwrap().len(), 1);
 }

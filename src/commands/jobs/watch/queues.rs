@@ -3,7 +3,8 @@
 
 use std::{io::IsTerminal, time::Duration};
 
-use ledger::{Ledger, Overview};
+use ledger::Ledger;
+use operations::{Operations, Overview};
 use serde_json::json;
 use tokio::time::Instant;
 
@@ -45,7 +46,7 @@ pub(super) async fn watch(ledger: &Ledger, watch: &Watch, as_json: bool) -> anyh
     let mut gap = Gap::default();
     let mut last: Option<Told> = None;
     for look in 1.. {
-        match gap.bridge(ledger.overview().await)? {
+        match gap.bridge(Operations::new(&ledger).overview().await)? {
             Some(overview) => {
                 let counts: Vec<i64> = overview.gauges.jobs.iter().map(|(_, count)| *count).collect();
                 let line = line(last.as_ref(), &counts, overview.gauges.oldest_ready_age, rewrites);
