@@ -20,6 +20,9 @@ pub mod waiting;
 pub use fair::SenderLoad;
 pub use read::{make_due, share_endpoint};
 
+/// What a claim does, for errors.
+const CLAIMING: &str = "claiming deliveries";
+
 /// The event of a test delivery: no endpoint has to ask for it.
 const TEST_EVENT: &str = "webhook.test";
 

@@ -8,7 +8,7 @@ use sqlx::QueryBuilder;
 
 use crate::{
     Store,
-    conversations::{DatePage, push_rows},
+    paging::{DatePage, push_rows},
 };
 
 /// Which action items to list.

@@ -17,6 +17,7 @@ pub mod live;
 mod location;
 pub mod memories;
 mod messages;
+mod paging;
 pub mod reading;
 mod search;
 pub mod segments;
@@ -29,7 +30,7 @@ pub use apps::{
     InstalledApp, KeptManifest, NewApp, NewAppKey, Stored, TooManyApps, Uninstalled,
 };
 pub use budgets::{Budgets, LimitsChange, OwnLimits, UserBudget};
-pub use conversations::{ConversationChange, ConversationFilter, ConversationView, DatePage, InProgress};
+pub use conversations::{ConversationChange, ConversationFilter, ConversationView, InProgress};
 pub use folders::{DeletedFolder, FolderChange, FolderView, NewFolder};
 pub use goals::{GoalChange, GoalFilter, GoalPoint, GoalRefusal, NewGoal};
 pub use items::ItemFilter;
@@ -41,6 +42,7 @@ pub use live::{
 };
 pub use memories::MemoryFilter;
 pub use messages::{BegunTurn, ChatMessage, FinishedTurn, NewTurn};
+pub use paging::DatePage;
 pub use search::{ConversationLine, Found, FoundKind, SearchQuery, TaskFilter};
 pub use segments::AppendRefusal;
 pub use users::{User, UserChange};

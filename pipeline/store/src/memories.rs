@@ -6,7 +6,7 @@ use db::{Doing, Error};
 use records::{ConversationId, Memory, MemoryCategory, MemoryId, Timestamp, UserId};
 use sqlx::QueryBuilder;
 
-use crate::{Store, conversations::push_rows};
+use crate::{Store, paging::push_rows};
 
 /// Which memories to list.
 #[derive(Clone, Debug, Default)]

@@ -11,13 +11,12 @@ use records::{ConversationId, Timestamp, UserId};
 use sqlx::PgConnection;
 
 use super::{
-    ClaimedDelivery, Claims, DeliveryPolicy,
+    CLAIMING, ClaimedDelivery, Claims, DeliveryPolicy,
     fair::{Due, Gate, Passed, SenderLoad, deal, full, gates},
     waiting::{MOVED, cancel, put_off, put_off_dead, wake_more},
 };
 use crate::Outbox;
 
-pub(super) const DOING: &str = "claiming deliveries";
 /// How many times one claim looks past endpoints that can take no more.
 const ROUNDS: usize = 8;
 /// What a claim reads for each delivery that it may take, so that one endpoint's backlog seldom fills a page.
@@ -54,9 +53,9 @@ impl Outbox {
         policy: &DeliveryPolicy,
         mut share: Option<SenderLoad>,
     ) -> Result<Claims<ClaimedDelivery>, Error> {
-        let (mut transaction, now) = self.db.begin(DOING).await?;
+        let (mut transaction, now) = self.db.begin(CLAIMING).await?;
         let given_up = give_up_dead(&mut transaction, policy, now).await?;
-        wake_more(&mut transaction, now).await.doing(DOING)?;
+        wake_more(&mut transaction, now).await.doing(CLAIMING)?;
         let (mut claimed, mut passed) = (Vec::new(), full(&mut transaction, policy, now).await?);
         if let Some(share) = &share {
             passed.add_full_users(share);
@@ -72,12 +71,12 @@ impl Outbox {
             }
             let gates = gates(&mut transaction, &due, policy, now).await?;
             for gate in gates.iter().filter(|gate| gate.closed_until.is_some()) {
-                clear(&mut transaction, gate, now).await.doing(DOING)?;
+                clear(&mut transaction, gate, now).await.doing(CLAIMING)?;
             }
             let dealt = deal(&due, &gates, wanted, &mut share, &mut passed);
             claimed.extend(take(&mut transaction, &dealt, policy.sending, self.db.secrets(), now).await?);
         }
-        transaction.commit().await.doing(DOING)?;
+        transaction.commit().await.doing(CLAIMING)?;
         Ok(Claims { claimed, given_up })
     }
 }
@@ -114,7 +113,7 @@ async fn due(
     .bind(passed.users())
     .fetch_all(connection)
     .await
-    .doing(DOING)
+    .doing(CLAIMING)
 }
 
 /// Takes what is due at a closed gate out of everybody's way, so that no claim spins over it: until the gate opens, or for
@@ -159,7 +158,7 @@ async fn take(
     .bind(now + TimeDelta::from_std(sending).unwrap_or(TimeDelta::zero()))
     .fetch_all(connection)
     .await
-    .doing(DOING)?;
+    .doing(CLAIMING)?;
     Ok(rows.into_iter().filter_map(|row| claimed(secrets, row, now)).collect())
 }
 
@@ -230,6 +229,6 @@ async fn give_up_dead(
     .bind(MOVED)
     .execute(connection)
     .await
-    .doing(DOING)
+    .doing(CLAIMING)
     .map(|given_up| given_up.rows_affected())
 }

@@ -7,7 +7,7 @@ use db::{Doing, Error};
 use records::Timestamp;
 use sqlx::PgConnection;
 
-use super::{DeliveryPolicy, claim::DOING};
+use super::{CLAIMING, DeliveryPolicy};
 
 /// A row that may be taken.
 #[derive(Clone, Debug, sqlx::FromRow)]
@@ -133,7 +133,7 @@ pub(super) async fn full(
     .bind(now)
     .fetch_all(connection)
     .await
-    .doing(DOING)?;
+    .doing(CLAIMING)?;
     let mut passed = Passed::default();
     for gate in busy.into_iter().map(|busy| busy.state.gate(busy.under_way, policy, now)) {
         if gate.is_full() {
@@ -162,7 +162,7 @@ pub(super) async fn gates(
     .bind(endpoints)
     .fetch_all(&mut *connection)
     .await
-    .doing(DOING)?;
+    .doing(CLAIMING)?;
     let under_way = under_way(connection, &locked, now).await?;
     let gate = |state: EndpointState| {
         let busy = under_way.get(&(state.user_id.clone(), state.endpoint_id.clone())).copied().unwrap_or(0);
@@ -205,7 +205,7 @@ async fn under_way(
     .bind(now)
     .fetch_all(connection)
     .await
-    .doing(DOING)?;
+    .doing(CLAIMING)?;
     Ok(counts.into_iter().map(|(user, endpoint, count)| ((user, endpoint), count)).collect())
 }
 

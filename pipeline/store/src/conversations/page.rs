@@ -6,12 +6,13 @@ use records::{ActionItem, ActionItemId, Conversation, ConversationId, Segment, T
 use sqlx::{FromRow, PgConnection, Postgres, QueryBuilder, postgres::PgRow};
 
 use super::{
-    ConversationFilter, ConversationView, push_rows,
+    ConversationFilter, ConversationView,
     row::{CONVERSATION_COLUMNS, ConversationRow},
     spoken::read_spoken,
 };
 use crate::{
     Store,
+    paging::push_rows,
     reading::{Cells, column},
 };
 
