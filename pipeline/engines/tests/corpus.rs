@@ -26,6 +26,8 @@ const LAST: &str = include_str!("../corpus/last.json");
 const BLIND: &str = include_str!("../corpus/blind.json");
 const VARIED_OPEN: &str = include_str!("../corpus/varied_open.json");
 const VARIED_BLIND: &str = include_str!("../corpus/varied_blind.json");
+const UNSEEN_OPEN: &str = include_str!("../corpus/unseen_open.json");
+const UNSEEN_BLIND: &str = include_str!("../corpus/unseen_blind.json");
 const STRANGERS: &str = include_str!("../corpus/strangers.json");
 
 #[test]
@@ -268,3 +270,20 @@ fn the_blind_half_of_varied_talk_is_mostly_understood() {
     };
     assert_above(&score, &floors);
 }
+
+/// Written before any rule of `embedded/7`: looked at while those rules were written.
+#[test]
+fn the_open_half_of_unseen_talk_is_mostly_understood() {
+    let score = total(&Embedded::new(), &[UNSEEN_OPEN]);
+    assert_eq!(score.discard.of, 26);
+    assert_above(&score, &NO_FLOORS);
+}
+
+/// The other half, which was only counted.
+#[test]
+fn the_blind_half_of_unseen_talk_is_mostly_understood() {
+    let score = total(&Embedded::new(), &[UNSEEN_BLIND]);
+    assert_eq!(score.discard.of, 26);
+    assert_above(&score, &NO_FLOORS);
+}
+const NO_FLOORS: Floors = Floors { category: 0, title: 0, recall: 0, precision: 0, due: 0, owner: 0, memories: 0, memories_precision: 0, events: 0, events_precision: 0 };

@@ -57,6 +57,7 @@ pub(super) fn sentences(talk: &Talk) -> Vec<Sentence<'_>> {
 fn split(line: &str) -> Vec<String> {
     let line = SPACES.replace_all(line.trim(), " ").replace(['\u{2019}', '\u{2018}'], "'");
     let line = unpunctuated::with_endings(&line);
+    let line = unpunctuated::with_plain_spelling(&line);
     let line = unpunctuated::with_apostrophes(&line);
     let mut sentences: Vec<String> = Vec::new();
     let mut open = String::new();

@@ -59,6 +59,30 @@ static ILL: LazyLock<Pattern> = LazyLock::new(|| {
     ))
 });
 
+/// Spellings of chat and of dialects, and the words that they stand for.
+const SPELLINGS: &[(&str, &str)] = &[
+    ("u", "you"), ("ur", "your"), ("pls", "please"), ("plz", "please"), ("thx", "thanks"), ("ye", "you"),
+    ("yer", "your"), ("tae", "to"), ("fae", "from"), ("frae", "from"), ("wi'", "with"), ("gonnae", "going to"),
+    ("oughta", "ought to"), ("hafta", "have to"), ("y'all", "you all"), ("gie", "give"),
+    ("the morra", "tomorrow"), ("the morn", "tomorrow"), ("arvo", "afternoon"), ("comin", "coming"),
+    ("goin", "going"), ("gettin", "getting"), ("doin", "doing"), ("bringin", "bringing"), ("havin", "having"),
+    ("takin", "taking"), ("makin", "making"), ("dinnae", "don't"), ("cannae", "can't"), ("didnae", "didn't"),
+];
+
+static SPELLED: LazyLock<Pattern> = LazyLock::new(|| {
+    let spelled = SPELLINGS.iter().map(|(spelled, _)| *spelled).collect::<Vec<_>>().join("|");
+    pattern(&format!(r"(?P<before>^|[\s(,;:])(?P<word>{spelled})(?P<after>$|[\s.,;:!?)])"))
+});
+
+/// `text` in the words that chat and dialects spell in their own way. Only small letters: "U" may be a name.
+pub(super) fn with_plain_spelling(text: &str) -> Cow<'_, str> {
+    SPELLED.replace_all(text, |found: &Captures<'_>| {
+        let word = &found["word"];
+        let plain = SPELLINGS.iter().find(|(spelled, _)| *spelled == word).map_or(word, |(_, plain)| plain);
+        format!("{}{plain}{}", &found["before"], &found["after"])
+    })
+}
+
 /// `text` with the apostrophes that chat leaves out.
 pub(super) fn with_apostrophes(text: &str) -> Cow<'_, str> {
     match ILL.replace_all(text, "${before}${i}'ll ${verb}") {

@@ -56,7 +56,10 @@ fn is_doing(verb: &str, rest: &[String], dated: bool) -> bool {
         "look" => dated || rest.first().is_some_and(|next| next != "at"),
         "follow" | "check" => true,
         "have" => is_done_by_others(rest),
-        "keep" | "leave" => rest.first().is_none_or(|next| !next.ends_with("ing")) && rest.len() > 2,
+        "stop" => rest.first().is_some_and(|next| next.ends_with("ing")) && rest.len() > 1,
+        "keep" | "leave" => rest.first().is_none_or(|next| !next.ends_with("ing")) && rest.len() > 1,
+        // Where and when people meet is an event.
+        "meet" => !rest.first().is_some_and(|next| matches!(next.as_str(), "in" | "at" | "up" | "again" | "on" | "there" | "here" | "back")),
         _ => !is_vague_verb(verb) && !is_idle_talk(verb, rest),
     }
 }
@@ -64,7 +67,7 @@ fn is_doing(verb: &str, rest: &[String], dated: bool) -> bool {
 /// "Have his eyesight tested".
 fn is_done_by_others(rest: &[String]) -> bool {
     let ready = |word: &String| matches!(word.as_str(), "ready" | "done" | "finished" | "sorted" | "out");
-    rest.iter().skip(1).any(|word| base_of_participle(word).is_some() || ready(word))
+    rest.iter().skip(1).any(|word| base_of_participle(word).is_some() || is_task_verb(word) || ready(word))
 }
 
 /// "Talk about", "start with", "move on", "call it a day": conduct of the conversation itself.

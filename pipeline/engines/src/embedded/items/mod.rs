@@ -104,7 +104,10 @@ fn of_sentence(sentence: &Sentence<'_>, objects: &Things, reference: &Reference)
     let mut opener = String::new();
     for mut clause in clauses::split(&sentence.text) {
         // After "for next week," or "yes please," an instruction begins, and the date before it is its own.
-        clause.coordinated &= opener.is_empty();
+        clause.coordinated &= opener.is_empty() || previous.is_some();
+        if !clause.coordinated && previous.is_some() {
+            opener.clear();
+        }
         let claim = claim(&clause, sentence, previous.as_ref());
         let stands =
             |claim: &Claim| !conditional || matches!(claim.force, Force::Request | Force::Imperative);
@@ -125,11 +128,10 @@ fn of_sentence(sentence: &Sentence<'_>, objects: &Things, reference: &Reference)
             draft(claim, &timed, thing, person, reference)
         });
         conditional = clauses::is_condition(clause.text);
-        opener = if claim.is_none() && OPENER.is_match(clause.text) {
-            clause.text.to_owned()
-        } else {
-            String::new()
-        };
+        // "This week: renew the card, sort out the loft": the opener is for all that a comma or "and" joins.
+        if claim.is_none() {
+            opener = Some(clause.text).filter(|text| OPENER.is_match(text)).unwrap_or_default().to_owned();
+        }
         items.extend(item);
         previous = claim;
     }
@@ -149,6 +151,7 @@ fn claim(clause: &Clause<'_>, sentence: &Sentence<'_>, previous: Option<&Claim>)
     let question = sentence.text.ends_with('?');
     requests::read(clause.text)
         .or_else(|| statements::read(clause.text, speaker, question))
+        .or_else(|| requests::bare(clause.text, question))
         .or_else(|| requests::imperative(clause, question, previous))
 }
 
