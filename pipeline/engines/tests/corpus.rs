@@ -286,4 +286,15 @@ fn the_blind_half_of_unseen_talk_is_mostly_understood() {
     assert_eq!(score.discard.of, 26);
     assert_above(&score, &NO_FLOORS);
 }
-const NO_FLOORS: Floors = Floors { category: 0, title: 0, recall: 0, precision: 0, due: 0, owner: 0, memories: 0, memories_precision: 0, events: 0, events_precision: 0 };
+const NO_FLOORS: Floors = Floors {
+    category: 0,
+    title: 0,
+    recall: 0,
+    precision: 0,
+    due: 0,
+    owner: 0,
+    memories: 0,
+    memories_precision: 0,
+    events: 0,
+    events_precision: 0,
+};

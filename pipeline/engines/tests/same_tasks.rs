@@ -11,8 +11,11 @@ use engines::Embedded;
 use score::Share;
 use stages::SameThing;
 
-const PAIRS: &str =
-    concat!(include_str!("../corpus/same_tasks.txt"), include_str!("../corpus/spoken_tasks.txt"), include_str!("../corpus/unseen_tasks.txt"));
+const PAIRS: &str = concat!(
+    include_str!("../corpus/same_tasks.txt"),
+    include_str!("../corpus/spoken_tasks.txt"),
+    include_str!("../corpus/unseen_tasks.txt")
+);
 
 fn same_task(one: &str, other: &str) -> bool {
     let mut known = Embedded::new().tasks();

@@ -27,7 +27,7 @@ static JOINT: LazyLock<Pattern> = LazyLock::new(|| {
         r"(?x)
         (?P<joint> [,;:]\s+(?i:(?:and|but|so|then|plus|also|or|because|otherwise|now)\s+){{0,2}}
                  | \s[-–—]+\s
-                 | \s(?i:and|but|so|then|because)\s+(?i:(?:then|also|so|that|maybe|please|uh|um|just)\s+)? )
+                 | \s(?i:and|but|so|then|because)\s+(?i:(?:then|also|so|that|maybe|uh|um|just)\s+)? )
         (?P<open> (?i:i|we|you|he|she|they|it|somebody|someone|everybody|everyone|please|don't|make\ sure|remember|be\ sure|can|could|would|will|let's|let\ me|if|when|unless)\b
                 | (?:\p{{Lu}}\p{{Ll}}+|my\ \p{{L}}+|somebody)\s(?:needs|has|should|will|must|promised|agreed|wants|expects)\b
                 | (?i:the|my|our|your)\s\p{{L}}+(?:\s\p{{L}}+)?\s(?:needs?\s|has\s+to\b|have\s+to\b|must\b|should\b)

@@ -15,7 +15,7 @@ use chrono_tz::Tz;
 use records::{KnownTexts, Talk, Timestamp};
 
 use super::dates::{DayOrder, Found, Reference};
-use super::lexicon::{is_completive, is_contrast, is_stop_word, kinds_of, meanings_of, one_noun};
+use super::lexicon::{is_completive, is_contrast, is_person, is_stop_word, kinds_of, meanings_of, one_noun};
 use super::pattern::Pattern;
 use super::text::{pattern, stem, words};
 use known::{KnownFacts, KnownTasks};
@@ -26,6 +26,13 @@ const SHARED_OF_FACTS: f64 = 0.8;
 
 static NEGATION: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(r"(?i)\b(?:not|never|no longer|no|without|cancel\w*|\w+n't|stop(?:ped|s)?|quit)\b")
+});
+
+/// What only says that it is to be done: "I need to", "don't forget to".
+static LEAD: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^\W*(?:please\s+)?(?:(?:i|we|you)\s+)?(?:(?:still|also|really)\s+)?(?:(?:need|needs|have|has|got|want|ought|remember|remind me|(?:don't|do not|must not|mustn't) forget|try|make sure)\s+to|must|should|(?:i|we)'ll)\s+",
+    )
 });
 
 /// Of tasks, verbs that end something are compared as verbs.
@@ -59,6 +66,8 @@ pub(super) struct Task {
     numbers: BTreeSet<String>,
     /// The word that the object is a kind of.
     head: Option<String>,
+    /// Whom and where it names: people and places, without weekdays.
+    names: BTreeSet<String>,
     /// Who has it, where that is said with an apostrophe.
     owner: Option<String>,
     /// The days that the task names, if any, and the times of day.
@@ -80,6 +89,7 @@ impl Task {
     }
 
     fn read(text: &str) -> Self {
+        let text = &LEAD.replace(text, "").replace("ouble-check", "heck").replace("ouble check", "heck");
         let Undated { text: undated, days, times } = without_dates(text);
         let plain::Plain { verb, rest, names, particle } = plain::plain(&undated);
         let contrasts = contrasts(&rest).chain(particle).collect();
@@ -94,6 +104,15 @@ impl Task {
             head: head.map(stems),
             owner: owner.map(stems),
             object: rest.iter().filter(|word| !adds_nothing(word)).map(stems).collect(),
+            names: rest
+                .iter()
+                .map(|word| word.strip_suffix("'s").unwrap_or(word))
+                .filter(|word| {
+                    names.iter().any(|name| name.strip_suffix("'s").unwrap_or(name) == *word)
+                        || is_person(word)
+                })
+                .map(|word| one_noun(word).to_owned())
+                .collect(),
             numbers: numbers(&rest),
             days,
             times,
@@ -118,6 +137,7 @@ impl Task {
         self.objects_agree(other, shared)
             && self.negative == other.negative
             && self.numbers == other.numbers
+            && self.names == other.names
             && (self.days.is_empty() || other.days.is_empty() || self.days == other.days)
             && (self.times.is_empty() || other.times.is_empty() || self.times == other.times)
             && self.contrasts == other.contrasts
@@ -162,7 +182,10 @@ impl Task {
         let owns =
             |owner: &Option<String>, of: &Self| owner.as_ref().is_none_or(|owner| of.object.contains(owner));
         match (&self.head, &other.head) {
-            (Some(one), Some(two)) => one == two && owns(&self.owner, other) && owns(&other.owner, self),
+            (Some(one), Some(two)) => {
+                let one_owner = self.owner.is_none() || other.owner.is_none() || self.owner == other.owner;
+                one == two && one_owner && owns(&self.owner, other) && owns(&other.owner, self)
+            }
             _ => true,
         }
     }
@@ -370,7 +393,7 @@ fn without_dates(text: &str) -> Undated {
             .iter()
             .rev()
             .fold(text.to_owned(), |text, date| date.removed_from(&text))
-            .replace(" 's ", " "),
+            .replace(" 's ", " of "),
         days: found.iter().map(Found::day).collect(),
         times: found.iter().filter_map(Found::time).collect(),
     }

@@ -4,11 +4,12 @@
 //! is unsure it stays silent.
 
 mod filters;
+mod kept;
 mod requests;
 mod statements;
 mod wording;
 
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 
 use records::Talk;
 use stages::ItemDraft;
@@ -18,9 +19,9 @@ use super::dates::{DayOrder, Reference};
 use super::events::{last_person, last_thing};
 use super::lexicon::is_task_verb;
 use super::planted::without_orders;
-use super::same::Task;
 use super::text::{Sentence, pattern, sentences};
 use crate::embedded::pattern::Pattern;
+use kept::Kept;
 
 /// A task that a clause claims, before its date is found.
 #[derive(Clone, Debug)]
@@ -58,8 +59,12 @@ pub(super) fn extract(talk: &Talk, order: DayOrder) -> Vec<ItemDraft> {
     let mut items = Kept::default();
     let mut things = Things::default();
     for sentence in without_orders(sentences(talk)) {
-        for item in of_sentence(&sentence, &things, &reference) {
-            items.add(item);
+        let made = of_sentence(&sentence, &things, &reference);
+        if made.is_empty() {
+            items.heard(&sentence);
+        }
+        for item in made {
+            items.add(item, sentence.speaker);
         }
         things.heard(&sentence.text);
     }
@@ -95,6 +100,8 @@ impl Things {
 struct Made {
     item: ItemDraft,
     refers: Option<String>,
+    /// Only proposed: an item when somebody takes it on.
+    proposed: bool,
 }
 
 fn of_sentence(sentence: &Sentence<'_>, objects: &Things, reference: &Reference) -> Vec<Made> {
@@ -164,7 +171,7 @@ fn draft(
 ) -> Option<Made> {
     let due = reference.due(clause);
     let needed = match claim.force {
-        Force::Suggestion => due.is_some(),
+        Force::Suggestion => true,
         Force::Wish => due.is_some() || OF_MINE.is_match(&claim.task),
         Force::Demand => due.as_ref().is_some_and(|(date, _)| date.deadline),
         _ => true,
@@ -190,62 +197,9 @@ fn draft(
     }
     let description = if done { task } else { wording::description(&task, reference)? };
     let due_at = due.map(|(_, moment)| moment);
-    Some(Made { item: ItemDraft { description, owner: claim.owner.clone(), due_at, evidence: None }, refers })
-}
-
-/// The items so far. A long talk has many, so that only the latest are compared: one that comes up
-/// again after so many others is a new reminder of it, and completion compares once more.
-#[derive(Default)]
-struct Kept {
-    all: Vec<ItemDraft>,
-    /// What each is compared by.
-    tasks: Vec<Arc<Task>>,
-}
-
-/// How many of the latest items a new one is compared with.
-const COMPARED: usize = 40;
-
-impl Kept {
-    /// The task that an item means whose object is a pronoun: the latest with its verb, and of "do it" the latest.
-    fn meant_by(&mut self, verb: &str) -> Option<&mut ItemDraft> {
-        let same = |known: &&mut ItemDraft| {
-            let first = known.description.split(' ').next().unwrap_or_default();
-            verb == "do" || first.eq_ignore_ascii_case(verb)
-        };
-        self.all.iter_mut().rev().take(WITHIN_REACH).find(same)
-    }
-
-    fn add(&mut self, Made { item, refers }: Made) {
-        if let Some(verb) = refers {
-            if let Some(known) = self.meant_by(&verb) {
-                known.due_at = known.due_at.or(item.due_at);
-                known.owner = known.owner.take().or(item.owner);
-                return;
-            }
-            if verb == "do" {
-                return;
-            }
-        }
-        let task = Task::of(&item.description);
-        let from = self.all.len().saturating_sub(COMPARED);
-        let mut latest = self.all.iter_mut().zip(&mut self.tasks).skip(from);
-        // Said of two days, it is to be done twice; but what one asks for, another takes on for a day of his own.
-        let days = |known: &ItemDraft| match (known.due_at, item.due_at) {
-            _ if known.owner.is_none() && item.owner.is_some() => true,
-            (Some(one), Some(other)) => one.date_naive() == other.date_naive(),
-            _ => true,
-        };
-        match latest.find(|(item, known)| known.is_same(&task) && days(item)) {
-            Some((known, read)) => {
-                merge(known, item);
-                *read = Task::of(&known.description);
-            }
-            None => {
-                self.all.push(item);
-                self.tasks.push(task);
-            }
-        }
-    }
+    let proposed = claim.force == Force::Suggestion && due_at.is_none();
+    let item = ItemDraft { description, owner: claim.owner.clone(), due_at, evidence: None };
+    Some(Made { item, refers, proposed })
 }
 
 /// "Close my old account".
@@ -264,13 +218,3 @@ const WITHIN_REACH: usize = 3;
 /// "I'll collect it on my way": the verb, and a pronoun for the object.
 static REFERRING: LazyLock<Pattern> =
     LazyLock::new(|| pattern(r"(?i)^(?P<verb>\p{L}+)\s+(?:it|them|that|those|these)\b"));
-
-/// The fuller wording, the first date and the first owner.
-fn merge(known: &mut ItemDraft, again: ItemDraft) {
-    let length = |item: &ItemDraft| item.description.split_whitespace().count();
-    if length(&again) > length(known) {
-        known.description = again.description;
-    }
-    known.due_at = known.due_at.or(again.due_at);
-    known.owner = known.owner.take().or(again.owner);
-}

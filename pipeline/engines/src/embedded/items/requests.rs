@@ -40,7 +40,9 @@ static ASKED: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
         rule(
             r"(?:please\s+)?(?:make|be)\s+(?P<sure>sure)\s+(?:that\s+)?(?:you\s+|to\s+|we\s+)?(?:remember\s+to\s+)?",
         ),
-        rule(r"(?:don't|do\s+not|can't|cannot|mustn't|must\s+not|shouldn't|better\s+not|let's\s+not|not\s+to)\s+forget\s+(?:to\s+)"),
+        rule(
+            r"(?:don't|do\s+not|can't|cannot|mustn't|must\s+not|shouldn't|better\s+not|let's\s+not|not\s+to)\s+forget\s+(?:to\s+)",
+        ),
         rule(r"(?:don't|do\s+not|can't|cannot|mustn't|must\s+not)\s+(?P<thing>forget)\s+(?:about\s+)?"),
         rule(r"(?:please\s+|must\s+|also\s+|^)remember\s+to\s+"),
         rule(
@@ -49,8 +51,12 @@ static ASKED: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
         rule(r"(?:you're|you\s+are|we're|we\s+are|i'm)\s+(?:supposed|meant|expected|required)\s+to\s+"),
         rule(r"i(?:'d)?\s+(?:suggest|advise|recommend)\s+(?:that\s+)?you\s+"),
         rule(r"you(?:'d|\s+had)?\s+better\s+"),
-        rule(r"(?:you\s+(?:might|may|will|would|'ll|'d)|you'll|you'd)\s+(?:also\s+)?(?:want|need|do\s+well)\s+to\s+"),
-        rule(r"(?:why\s+don't\s+you|would\s+it\s+be\s+possible\s+(?:for\s+you\s+)?to|be\s+so\s+kind\s+as\s+to|(?:counting|relying)\s+on\s+you\s+to|it's\s+(?:up\s+to\s+you|your\s+(?:turn|job))\s+to|i'll\s+(?:need|ask)\s+you\s+to)\s+"),
+        rule(
+            r"(?:you\s+(?:might|may|will|would|'ll|'d)|you'll|you'd)\s+(?:also\s+)?(?:want|need|do\s+well)\s+to\s+",
+        ),
+        rule(
+            r"(?:why\s+don't\s+you|would\s+it\s+be\s+possible\s+(?:for\s+you\s+)?to|be\s+so\s+kind\s+as\s+to|(?:counting|relying)\s+on\s+you\s+to|it's\s+(?:up\s+to\s+you|your\s+(?:turn|job))\s+to|i'll\s+(?:need|ask)\s+you\s+to)\s+",
+        ),
         rule(r"(?:do\s+you\s+mind|^mind)\s+(?P<gerund>)"),
         rule(r"(?:your|the)\s+(?:job|task|homework)\s+is\s+to\s+"),
         rule(r"remind\s+(?:me|us)\s+to\s+"),
@@ -79,8 +85,16 @@ static ATTENTION: LazyLock<Pattern> = LazyLock::new(|| {
 });
 
 /// "Stop taking the tablets".
-static QUITS: LazyLock<Pattern> =
-    LazyLock::new(|| pattern(r"(?i)^stop\s+(?:taking|eating|drinking|using|feeding|paying|sending|smoking)\s+\p{L}"));
+static QUITS: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(r"(?i)^stop\s+(?:taking|eating|drinking|using|feeding|paying|sending|smoking)\s+\p{L}")
+});
+
+/// "Put the bins out", "put aside ten percent".
+static PUTS: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:put|set)\s+(?:(?:aside|out|up|together|forward)\s+\p{L}|(?:the|your|my|our|some|all)\s+(?:\p{L}+\s+){1,3}(?:aside|out|away|up|back|together|on|in|into|forward)\b)",
+    )
+});
 
 /// "Have your eyes checked", "have the lawyer look over it".
 static CAUSES: LazyLock<Pattern> = LazyLock::new(|| {
@@ -90,7 +104,7 @@ static CAUSES: LazyLock<Pattern> = LazyLock::new(|| {
 /// "Everybody bring a torch", "you sort the tickets?": the verb is one of tasks, in its base form.
 static BARE: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?:(?:ok|okay|and|so|well|then|but|right|oh)[,\s]+)*(?:(?P<all>(?:somebody|someone|everybody|everyone)(?:\s+else)?)|you(?:\s+(?:guys|two|all|just))?),?\s+(?P<task>(?P<verb>\p{L}+)\s+\p{L}.*)$",
+        r"(?i)^(?:(?:ok|okay|and|then|right|oh|yes|great)[,\s]+)*(?:(?P<all>(?:somebody|someone|everybody|everyone)(?:\s+else)?)|you(?:\s+(?:guys|two|all|just))?),?\s+(?P<task>(?P<verb>\p{L}+)\s+\p{L}.*)$",
     )
 });
 
@@ -173,7 +187,8 @@ pub(super) fn imperative(clause: &Clause<'_>, question: bool, previous: Option<&
     let advice = !is_task_verb(&verb)
         && (is_advice_verb(&verb) && is_object(&found["task"])
             || QUITS.is_match(&found["task"])
-            || CAUSES.is_match(&found["task"]));
+            || CAUSES.is_match(&found["task"])
+            || PUTS.is_match(&found["task"]));
     if question && previous.is_none() || !(is_task_verb(&verb) || advice) || is_subject(&verb, &found["next"])
     {
         return None;

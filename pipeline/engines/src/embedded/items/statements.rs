@@ -14,7 +14,7 @@ use crate::embedded::text::{decapitalised, pattern, words};
 
 static MINE: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(&format!(
-        r"(?i)^(?P<before>.*?)\b(?:(?P<offer>shall\s+i)|let\s+me|i{ADVERBS_BEFORE}(?:(?P<wish>'d\s+like\s+to|\s+would\s+like\s+to|\s+(?:also\s+|really\s+|just\s+)?want\s+to)|(?:'ll|\s+will)\s+(?:also\s+)?have\s+to|'m\s+having\s+to|'ve\s+to|'ll|\s+will|\s+shall|\s+(?:still\s+|also\s+|really\s+)?(?:need|have|ought|plan|intend|promised?|agreed)\s+to|\s+promised\s+\p{{L}}+\s+(?:to|(?:that\s+)?i'd|i\s+would)|\s+must|\s+should|\s+(?:gotta|have\s+got\s+to)|'ve\s+(?:got|promised|agreed)\s+to|'m\s+(?:going|supposed|planning)\s+to|\s+am\s+(?:going|supposed)\s+to|'m\s+(?:gonna|fixing\s+to|off\s+to)|\s+(?:better|gonna)|'d\s+better|'d\s+(?:have|need)\s+to))\s+{ADVERBS}(?P<task>\p{{L}}.*)$",
+        r"(?i)^(?P<before>.*?)\b(?:(?P<offer>shall\s+i)|let\s+me|i{ADVERBS_BEFORE}(?:(?P<wish>'d\s+like\s+to|\s+would\s+like\s+to|\s+(?:also\s+|really\s+|just\s+)?want\s+to)|(?:'ll|\s+will)\s+(?:also\s+)?have\s+to|'m\s+having\s+to|'ve\s+to|'ll|\s+will|\s+shall|\s+(?:still\s+|also\s+|really\s+)?(?:need|have|ought|plan|intend|promised?|agreed)\s+to|\s+promised\s+\p{{L}}+\s+(?:to|(?:that\s+)?i'd|i\s+would)|\s+must|\s+should|\s+(?:gotta|have\s+got\s+to)|'ve\s+(?:got|promised|agreed)\s+to|'m\s+(?:going|supposed|planning)\s+to|\s+am\s+(?:going|supposed)\s+to|'m\s+(?:gonna|fixing\s+to|off\s+to)|\s+(?:better|gonna)|'d\s+better))\s+{ADVERBS}(?P<task>\p{{L}}.*)$",
         ADVERBS_BEFORE = r"(?:\s+(?:still|also|really|definitely|probably))?"
     ))
 });
@@ -48,10 +48,10 @@ static NEEDS_DOING: LazyLock<Pattern> = LazyLock::new(|| {
         r"(?i)^(?P<before>.*?)\b(?P<what>(?:the|our|my|your|this|that|all|those|these)\s+(?:[\p{L}\d'-]+\s+){1,4}?)(?:still\s+|also\s+|really\s+)?needs?\s+(?:a\s+)?(?:good\s+)?(?P<verb>\p{L}+ing)\b(?P<rest>.*)$",
     )
 });
-/// "Let's", "could we", "you can": counts with a date.
+/// "Let's", "could we", "you can", "who can": counts with a date, or when it is taken on.
 static LETS: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(&format!(
-        r"(?i)^(?P<before>.*?)\b(?:let's|(?:can|could|shall|should)\s+we|why\s+don't\s+(?:we|i)|you\s+can)\s+{ADVERBS}(?P<task>\p{{L}}.*)$"
+        r"(?i)^(?P<before>.*?)\b(?:let's|(?:can|could|shall|should)\s+we|why\s+don't\s+(?:we|i)|you\s+can|who(?:'s\s+going\s+to|\s+is\s+going\s+to|\s+can|\s+will|\s+could|\s+wants\s+to))\s+{ADVERBS}(?P<task>\p{{L}}.*)$"
     ))
 });
 /// "I want the timeline written up by noon", "I'd like these two boxes moved".
@@ -83,7 +83,9 @@ static DUE: LazyLock<Pattern> = LazyLock::new(|| {
 });
 /// "Lea to send the minutes by Friday", as minutes put it.
 static ASSIGNED: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(r"^(?P<before>(?:.*[:.]\s+|[-*•\d.)\s]+)?)(?P<who>(?:(?:Dr|Mr|Mrs|Ms|Prof)\.?\s)?\p{Lu}(?:\p{Ll}+|\p{Lu}+)(?:\s\p{Lu}\p{Ll}+)?)\s+to\s+(?P<task>\p{Ll}.*)$")
+    pattern(
+        r"^(?P<before>(?:.*[:.]\s+|[-*•\d.)\s]+)?)(?P<who>(?:(?:Dr|Mr|Mrs|Ms|Prof)\.?\s)?\p{Lu}(?:\p{Ll}+|\p{Lu}+)(?:\s\p{Lu}\p{Ll}+)?)\s+to\s+(?P<task>\p{Ll}.*)$",
+    )
 });
 static WANTED: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
@@ -96,7 +98,7 @@ pub(super) fn read(clause: &str, speaker: Option<String>, question: bool) -> Opt
     if let Some(found) = UNSAID.captures(clause) {
         return claim(&found, speaker, Force::Commitment).filter(|_| !question);
     }
-    if let Some(found) = MINE.captures(clause).filter(|found| !is_hearsay(&found["before"])) {
+    if let Some(found) = MINE.captures(clause).filter(|found| !is_hearsay(clause, &found["before"])) {
         let offered = found.name("offer").is_some();
         let force = if found.name("wish").is_some() { Force::Wish } else { Force::Commitment };
         return claim(&found, speaker, force).filter(|_| !question || offered);
@@ -125,7 +127,7 @@ pub(super) fn read(clause: &str, speaker: Option<String>, question: bool) -> Opt
 
 fn suggested(clause: &str) -> Option<Claim> {
     let found = LETS.captures(clause)?;
-    let known = words(&found["task"]).next().is_some_and(|verb| is_task_verb(&verb) || is_advice_verb(&verb));
+    let known = words(&found["task"]).next().is_some_and(|verb| is_task_verb(&verb));
     let lets = clause.to_lowercase().contains("let's");
     claim(&found, None, Force::Suggestion).filter(|_| known || lets)
 }
@@ -167,13 +169,16 @@ fn doing(clause: &str, speaker: Option<String>) -> Option<Claim> {
     stands.then_some(Claim { task, owner: speaker, force: Force::Suggestion })
 }
 
-/// "My sister says I should take pills": what others say of the speaker.
-fn is_hearsay(before: &str) -> bool {
-    HEARSAY.is_match(before)
+/// "My sister says I should take pills": what others think right. What they say that one needs is a task.
+fn is_hearsay(clause: &str, before: &str) -> bool {
+    let claim = clause.get(before.len()..).unwrap_or_default().to_lowercase();
+    claim.starts_with("i should") && HEARSAY.is_match(before)
 }
 
 static HEARSAY: LazyLock<Pattern> = LazyLock::new(|| {
-    pattern(r"(?i)\b(?:says|said|thinks|reckons|keeps\s+(?:saying|telling\s+me)|tells\s+me|told\s+me)(?:\s+that)?\s*,?\s*$")
+    pattern(
+        r"(?i)\b(?:says|said|thinks|reckons|keeps\s+(?:saying|telling\s+me)|tells\s+me|told\s+me)(?:\s+that)?\s*,?\s*$",
+    )
 });
 
 fn offered(clause: &str, speaker: Option<String>) -> Option<Claim> {

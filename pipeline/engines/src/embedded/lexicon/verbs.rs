@@ -34,7 +34,7 @@ const TASK_VERBS: &str = "accept accompany add adjust advertise alter analyse an
     fertilize microchip dispute enquire inquire resubmit transcribe annotate highlight skim photograph \
     staple locate procure escort chauffeur thank congratulate nudge warn consult convince persuade \
     rebuild rename reformat flag liaise sync onboard insure reconnect disconnect reinstate rehouse \
-    realign calibrate redirect reinforce reattach hide dig bleach strim sow deduct reactivate deactivate";
+    realign calibrate redirect reinforce reattach dig bleach strim sow deduct reactivate deactivate";
 
 /// Verbs that follow "I'll", "we should", "can you" without being a task.
 pub(in crate::embedded) const VAGUE_VERBS: &[&str] = &[
@@ -145,7 +145,7 @@ const IRREGULAR: &[(&str, &str)] = &[
 
 /// Verbs of advice: a doctor's, a trainer's, a teacher's imperatives. With them an object must be named.
 const ADVICE_VERBS: &str = "give keep stretch avoid eat drink rest wear apply rinse leave skip swallow massage make drive breathe practise practice chew lift limit reduce \
-    inhale gargle bandage elevate cool ice disinfect cover uncover revise study solve answer underline bring do put set";
+    inhale gargle bandage elevate cool ice disinfect cover uncover revise study solve answer underline bring do";
 
 static TASK: LazyLock<HashSet<&'static str>> = LazyLock::new(|| TASK_VERBS.split_whitespace().collect());
 static VAGUE: LazyLock<HashSet<&'static str>> = LazyLock::new(|| VAGUE_VERBS.iter().copied().collect());
