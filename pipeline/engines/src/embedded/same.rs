@@ -35,6 +35,8 @@ static LEAD: LazyLock<Pattern> = LazyLock::new(|| {
     )
 });
 
+static DOUBLE: LazyLock<Pattern> = LazyLock::new(|| pattern(r"(?i)\bdouble[\s-]check"));
+
 /// Of tasks, verbs that end something are compared as verbs.
 static NOT: LazyLock<Pattern> =
     LazyLock::new(|| pattern(r"(?i)\b(?:not|never|no longer|no|without|\w+n't)\b"));
@@ -89,7 +91,7 @@ impl Task {
     }
 
     fn read(text: &str) -> Self {
-        let text = &LEAD.replace(text, "").replace("ouble-check", "heck").replace("ouble check", "heck");
+        let text = &*DOUBLE.replace(&LEAD.replace(text, ""), "check").into_owned();
         let Undated { text: undated, days, times } = without_dates(text);
         let plain::Plain { verb, rest, names, particle } = plain::plain(&undated);
         let contrasts = contrasts(&rest).chain(particle).collect();
@@ -104,15 +106,7 @@ impl Task {
             head: head.map(stems),
             owner: owner.map(stems),
             object: rest.iter().filter(|word| !adds_nothing(word)).map(stems).collect(),
-            names: rest
-                .iter()
-                .map(|word| word.strip_suffix("'s").unwrap_or(word))
-                .filter(|word| {
-                    names.iter().any(|name| name.strip_suffix("'s").unwrap_or(name) == *word)
-                        || is_person(word)
-                })
-                .map(|word| one_noun(word).to_owned())
-                .collect(),
+            names: named(&rest, &names),
             numbers: numbers(&rest),
             days,
             times,
@@ -202,6 +196,17 @@ impl Task {
             || same(other, self)
             || meanings_of(&self.verb).iter().any(|meaning| theirs.contains(meaning))
     }
+}
+
+/// The people and places among the words behind the verb; `names` were written with a capital.
+fn named(rest: &[String], names: &[String]) -> BTreeSet<String> {
+    let bare = |word: &'_ str| word.strip_suffix("'s").unwrap_or(word).to_owned();
+    let names: Vec<String> = names.iter().map(|name| bare(name)).collect();
+    rest.iter()
+        .map(|word| bare(word))
+        .filter(|word| (names.contains(word) || is_person(word)) && kinds_of(word).next().is_none())
+        .map(|word| one_noun(&word).to_owned())
+        .collect()
 }
 
 /// The words that set a task apart. "Out of" and "in" before a noun say where; as the last word they say which way.

@@ -77,6 +77,7 @@ const SPELLINGS: &[(&str, &str)] = &[
     ("hafta", "have to"),
     ("y'all", "you all"),
     ("gie", "give"),
+    ("'em", "them"),
     ("the morra", "tomorrow"),
     ("the morn", "tomorrow"),
     ("arvo", "afternoon"),
@@ -145,7 +146,9 @@ pub(super) fn cut(text: &str, longest: usize) -> Vec<String> {
 }
 
 fn is_unpunctuated(text: &str) -> bool {
-    !text.contains([',', ';', ':']) && text.split(' ').count() > UNPUNCTUATED
+    // "Lou: ok", in a chat, is no punctuation of the speaker's, and neither is 10:30.
+    let said = text.split_once(": ").filter(|(label, _)| !label.contains(' ')).map_or(text, |(_, said)| said);
+    !said.contains([',', ';']) && !said.contains(": ") && said.split(' ').count() > UNPUNCTUATED
 }
 
 /// Whether what stands before leaves room for a new sentence: two words, and the last not one that goes on. Looks at

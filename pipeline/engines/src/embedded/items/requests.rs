@@ -6,12 +6,14 @@ use regex::Captures;
 
 use super::{Claim, Force, filters};
 use crate::embedded::clauses::Clause;
-use crate::embedded::lexicon::{base_of_gerund, is_advice_verb, is_stop_word, is_task_verb};
+use crate::embedded::lexicon::{
+    base_of_gerund, ends_a_phrase, is_advice_verb, is_person, is_stop_word, is_task_verb, is_vague_verb,
+};
 use crate::embedded::pattern::Pattern;
 use crate::embedded::text::pattern;
 
 /// Words between a modal and its verb.
-pub(super) const ADVERBS: &str = r"(?:(?:please|also|maybe|just|kindly|possibly|quickly|still|really|definitely|probably|then|first|now|again|perhaps|finally|actually|like|uh|um|at\s+least|at\s+some\s+point),?\s+)*";
+pub(super) const ADVERBS: &str = r"(?:(?:please|also|all|both|maybe|just|kindly|possibly|quickly|still|really|definitely|probably|then|first|now|again|perhaps|finally|actually|like|uh|um|at\s+least|at\s+some\s+point),?\s+)*";
 
 static ASKED: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
     let rule = |body: &str| pattern(&format!(r"(?i)^(?P<before>.*?)\b{body}{ADVERBS}(?P<task>\p{{L}}.*)$"));
@@ -73,7 +75,7 @@ static ADDRESSED: LazyLock<Pattern> = LazyLock::new(|| {
 static ADDRESSED_LAST: LazyLock<Pattern> = LazyLock::new(|| pattern(r",\s+(?P<name>\p{Lu}\p{Ll}+)[?.!]*$"));
 static OPENING: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"^(?:(?i:ok|okay|oh|so|and|also|then|but|please|just|simply|now then|aye|ah|try to|start to|make sure to|be sure to|go and|note to self|homework|for homework|first|secondly|second|next|finally|right|yes|yeah|well|now|alright|after that|todo|to do|reminder|action item|sure|great|good|fine|cool|perfect|wonderful|lovely|excellent|deal|later|afterwards|meanwhile|tomorrow|today|tonight)[,:.]?\s+)*(?:(?P<name>\p{Lu}\p{Ll}+),\s+)?(?P<task>(?P<verb>\p{L}+)\s+(?P<next>[\p{L}\d$€£']+).*)$",
+        r"^[-*•\[\]\d.)\s]*(?:(?i:ok|okay|oh|so|and|also|then|but|please|just|simply|now then|aye|ah|try to|start to|make sure to|be sure to|go and|note to self|homework|for homework|first|secondly|second|next|finally|right|yes|yeah|well|now|alright|after that|todo|to do|reminder|action item|sure|great|good|fine|cool|perfect|wonderful|lovely|excellent|deal|later|afterwards|meanwhile|tomorrow|today|tonight)[,:.]?\s+)*(?:(?P<name>\p{Lu}\p{Ll}+),\s+)?(?P<task>(?P<verb>\p{L}+)\s+(?P<next>[\p{L}\d$€£']+).*)$",
     )
 });
 
@@ -188,7 +190,8 @@ pub(super) fn imperative(clause: &Clause<'_>, question: bool, previous: Option<&
         && (is_advice_verb(&verb) && is_object(&found["task"])
             || QUITS.is_match(&found["task"])
             || CAUSES.is_match(&found["task"])
-            || PUTS.is_match(&found["task"]));
+            || PUTS.is_match(&found["task"])
+            || is_act(&verb, &found["next"]));
     if question && previous.is_none() || !(is_task_verb(&verb) || advice) || is_subject(&verb, &found["next"])
     {
         return None;
@@ -219,6 +222,30 @@ pub(super) fn imperative(clause: &Clause<'_>, question: bool, previous: Option<&
     };
     Some(Claim { task: unaddressed(&found["task"]), owner: named.or(inherited).or_else(last), force })
 }
+
+/// A word before "the" or "your" that is nothing else is a verb: "sand the door".
+fn is_act(verb: &str, next: &str) -> bool {
+    let definite = matches!(
+        next.to_lowercase().as_str(),
+        "the" | "your" | "this" | "these" | "those" | "my" | "our" | "his" | "her" | "their" | "all"
+    );
+    let other = is_stop_word(verb)
+        || is_vague_verb(verb)
+        || ends_a_phrase(verb)
+        || is_person(verb)
+        || ["ed", "ing", "ly", "s"].iter().any(|ending| verb.ends_with(ending))
+        || NO_ACTS.contains(&verb);
+    definite && verb.len() > 2 && !other
+}
+
+/// What may stand before "the" and is no verb of doing.
+const NO_ACTS: &[&str] = &[
+    "half", "both", "all", "twice", "besides", "near", "beyond", "despite", "except", "plus", "bet", "put",
+    "make", "blame", "picture", "same", "given", "hence", "damn", "bless", "hell", "god", "imagine",
+    "remember", "trust", "mind", "enjoy", "forget", "feel", "told", "spent", "love", "thank", "suppose",
+    "apart", "hit", "hurt", "let", "quit", "cost", "wow", "sorry", "thanks", "hello", "guess", "suit",
+    "hear", "name", "bring", "eat", "drink", "wear", "breathe",
+];
 
 /// What is advised has an object or says how: "keep him on the lead", "stretch your calves", "eat less sugar".
 fn is_object(task: &str) -> bool {
