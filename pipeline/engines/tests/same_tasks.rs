@@ -33,7 +33,7 @@ fn score(half: &str) -> (Share, Share) {
         }
         let same = fields[1] == "same";
         let found = same_task(fields[2], fields[3]);
-        assert_eq!(found, same_task(fields[3], fields[2]), "the order does not matter");
+        assert_eq!(found, same_task(fields[3], fields[2]), "the order does not matter: {line}");
         if same { &mut duplicates } else { &mut apart }.count(found == same);
         if found != same {
             println!("{} {} / {}", if same { "MISSED" } else { "FALSE " }, fields[2], fields[3]);

@@ -115,6 +115,16 @@ pub(super) fn beside_a_task(said: &Said<'_>) -> Option<String> {
 
 /// What a question takes for granted: "could you drive us to the tournament on Saturday?"
 pub(super) fn request(said: &Said<'_>) -> Option<String> {
+    let agrees = |words: &[Word<'_>]| match words {
+        [one, two, ..] => {
+            matches!((one.plain.as_str(), two.plain.as_str()), ("shall", "we") | ("how" | "what", "about"))
+        }
+        _ => false,
+    };
+    // "Shall we say Thursday at two for a final call?"
+    if agrees(&said.all) {
+        return nouns_in(&said.all).last().map(|noun| with_company(&said.all, *noun));
+    }
     let (from, to) = nouns_in(&said.before).last().copied()?;
     let determined = (from.saturating_sub(3)..from)
         .filter_map(|at| said.before.get(at))

@@ -51,7 +51,7 @@ pub(super) fn is_task(task: &str, dated: bool) -> bool {
 /// Vague verbs make no task, apart from "see the doctor on Monday", "let Tom know" and "try the new key".
 fn is_doing(verb: &str, rest: &[String], dated: bool) -> bool {
     match verb {
-        "let" => rest.iter().any(|word| word == "know"),
+        "let" => rest.iter().any(|word| matches!(word.as_str(), "know" | "in" | "out")),
         "see" => dated && matches!(rest.first().map(String::as_str), Some("the" | "my" | "a")),
         "look" => dated || rest.first().is_some_and(|next| next != "at"),
         "follow" | "check" => true,

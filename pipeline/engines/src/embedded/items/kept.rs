@@ -38,23 +38,33 @@ static TAKES_ON: LazyLock<Pattern> = LazyLock::new(|| {
     )
 });
 
+/// "Please do", "that would be great": an offer is accepted.
+static ACCEPTS: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^\W*(?:(?:ok|okay|oh|yes|yeah|yep|sure)\W+)*(?:please|great|perfect|lovely|brilliant|wonderful|excellent|fantastic|thanks|thank you|cheers|go ahead|sounds good|good idea|deal|do it|(?:that|it)(?:'d| would) (?:be|help)|(?:i'd|i would) (?:appreciate|love) (?:it|that))\b",
+    )
+});
+
 impl Kept {
-    /// A sentence that makes no item may take on the latest one.
+    /// A sentence may take on what was asked or proposed last, or accept what was offered.
     pub(super) fn heard(&mut self, sentence: &Sentence<'_>) {
         let Some((open, said_by, ago)) = self.open.take() else { return };
         let another = sentence.speaker.is_some() && sentence.speaker != said_by.as_deref();
-        if !(another && TAKES_ON.is_match(&sentence.text)) {
-            self.open = Some((open, said_by, ago + 1)).filter(|(_, _, ago)| *ago < WITHIN_REACH);
-            return;
-        }
+        let taken = another && TAKES_ON.is_match(&sentence.text);
         let owner = sentence.speaker.map(str::to_owned);
         match open {
-            Open::Asked(place) => {
+            Open::Asked(place) if taken => {
                 if let Some(item) = self.all.get_mut(place) {
                     item.owner = owner;
                 }
             }
-            Open::Proposed(item) => self.insert(ItemDraft { owner, ..item }, sentence.speaker),
+            Open::Proposed(item) if item.owner.is_some() && another && ACCEPTS.is_match(&sentence.text) => {
+                self.insert(item, said_by.as_deref());
+            }
+            Open::Proposed(item) if taken && item.owner.is_none() => {
+                self.insert(ItemDraft { owner, ..item }, sentence.speaker);
+            }
+            open => self.open = Some((open, said_by, ago + 1)).filter(|(_, _, ago)| *ago < WITHIN_REACH),
         }
     }
 

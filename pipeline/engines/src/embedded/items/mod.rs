@@ -59,11 +59,8 @@ pub(super) fn extract(talk: &Talk, order: DayOrder) -> Vec<ItemDraft> {
     let mut items = Kept::default();
     let mut things = Things::default();
     for sentence in without_orders(sentences(talk)) {
-        let made = of_sentence(&sentence, &things, &reference);
-        if made.is_empty() {
-            items.heard(&sentence);
-        }
-        for item in made {
+        items.heard(&sentence);
+        for item in of_sentence(&sentence, &things, &reference) {
             items.add(item, sentence.speaker);
         }
         things.heard(&sentence.text);
@@ -73,7 +70,7 @@ pub(super) fn extract(talk: &Talk, order: DayOrder) -> Vec<ItemDraft> {
 
 /// What `task` is called as a task, without its date; `None` when it says nothing to be done.
 pub(super) fn description_of(task: &str, reference: &Reference) -> Option<String> {
-    wording::description(task, reference)
+    wording::description(task, false, reference)
 }
 
 /// The things that were named last, for "it".
@@ -184,18 +181,22 @@ fn draft(
         {
             REFERRING.replace(&claim.task, format!("${{verb}} {thing}").as_str()).into_owned()
         }
-        (None, _) if claim.force == Force::Commitment => match (person, TO_PERSON.captures(&claim.task)) {
-            (Some(person), Some(found)) => {
-                TO_PERSON.replace(&claim.task, format!("{}{person}", &found["verb"]).as_str()).into_owned()
+        (None, _) if claim.force == Force::Commitment || due.is_some() => {
+            match (person, TO_PERSON.captures(&claim.task)) {
+                (Some(person), Some(found)) => TO_PERSON
+                    .replace(&claim.task, format!("{}{person}", &found["verb"]).as_str())
+                    .into_owned(),
+                _ => claim.task.clone(),
             }
-            _ => claim.task.clone(),
-        },
+        }
         _ => claim.task.clone(),
     };
-    if !needed || !done && !filters::is_task(&task, due.is_some()) {
+    // "Ring me back tomorrow": whom one is to call need not be named.
+    let contact = due.is_some() && CONTACT.is_match(&task);
+    if !needed || !done && !contact && !filters::is_task(&task, due.is_some()) {
         return None;
     }
-    let description = if done { task } else { wording::description(&task, reference)? };
+    let description = if done { task } else { wording::description(&task, contact, reference)? };
     let due_at = due.map(|(_, moment)| moment);
     let proposed = claim.force == Force::Suggestion && due_at.is_none();
     let item = ItemDraft { description, owner: claim.owner.clone(), due_at, evidence: None };
@@ -204,6 +205,13 @@ fn draft(
 
 /// "Close my old account".
 static OF_MINE: LazyLock<Pattern> = LazyLock::new(|| pattern(r"(?i)^\p{L}+\s+(?:my|our)\s"));
+
+/// "Ring me back", "get back to him".
+static CONTACT: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:call|phone|ring|text|email|message|ping|remind|contact|(?:get\s+back|reply|revert|write|report|speak|talk)\s+to|(?:check|coordinate|speak)\s+with)\s+(?:me|us|him|her|them)\b",
+    )
+});
 
 /// "Text him tonight", "write to her".
 static TO_PERSON: LazyLock<Pattern> = LazyLock::new(|| {

@@ -10,7 +10,7 @@ use crate::embedded::lexicon::{
     base_of_gerund, ends_a_phrase, is_advice_verb, is_person, is_stop_word, is_task_verb, is_vague_verb,
 };
 use crate::embedded::pattern::Pattern;
-use crate::embedded::text::pattern;
+use crate::embedded::text::{decapitalised, pattern};
 
 /// Words between a modal and its verb.
 pub(super) const ADVERBS: &str = r"(?:(?:please|also|all|both|maybe|just|kindly|possibly|quickly|still|really|definitely|probably|then|first|now|again|perhaps|finally|actually|like|uh|um|at\s+least|at\s+some\s+point),?\s+)*";
@@ -75,7 +75,7 @@ static ADDRESSED: LazyLock<Pattern> = LazyLock::new(|| {
 static ADDRESSED_LAST: LazyLock<Pattern> = LazyLock::new(|| pattern(r",\s+(?P<name>\p{Lu}\p{Ll}+)[?.!]*$"));
 static OPENING: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
-        r"^[-*•\[\]\d.)\s]*(?:(?i:ok|okay|oh|so|and|also|then|but|please|just|simply|now then|aye|ah|try to|start to|make sure to|be sure to|go and|note to self|homework|for homework|first|secondly|second|next|finally|right|yes|yeah|well|now|alright|after that|todo|to do|reminder|action item|sure|great|good|fine|cool|perfect|wonderful|lovely|excellent|deal|later|afterwards|meanwhile|tomorrow|today|tonight)[,:.]?\s+)*(?:(?P<name>\p{Lu}\p{Ll}+),\s+)?(?P<task>(?P<verb>\p{L}+)\s+(?P<next>[\p{L}\d$€£']+).*)$",
+        r"^[-*•\[\]\d.)\s]*(?:(?i:ok|okay|oh|so|and|also|then|but|please|kindly|just|simply|now then|aye|ah|try to|start to|make sure to|be sure to|go and|note to self|homework|for homework|first|secondly|second|next|finally|right|yes|yeah|well|now|alright|after that|todo|to do|reminder|action item|sure|great|good|fine|cool|perfect|wonderful|lovely|excellent|deal|later|afterwards|meanwhile|tomorrow|today|tonight)[,:.]?\s+)*(?:(?P<name>\p{Lu}\p{Ll}+),\s+)?(?P<task>(?P<verb>\p{L}+)\s+(?P<next>[\p{L}\d$€£']+).*)$",
     )
 });
 
@@ -205,6 +205,7 @@ pub(super) fn imperative(clause: &Clause<'_>, question: bool, previous: Option<&
     if loose && clause.joined {
         return None;
     }
+    let task = decapitalised(&found["task"]);
     let named = found.name("name").map(|name| name.as_str().to_owned()).filter(|name| is_name(name));
     let (inherited, force) = match previous {
         // "I need the plan by Tuesday, and ping the electrician."
@@ -220,7 +221,7 @@ pub(super) fn imperative(clause: &Clause<'_>, question: bool, previous: Option<&
             .map(|found| found["name"].to_owned())
             .filter(|name| is_name(name))
     };
-    Some(Claim { task: unaddressed(&found["task"]), owner: named.or(inherited).or_else(last), force })
+    Some(Claim { task: unaddressed(&task), owner: named.or(inherited).or_else(last), force })
 }
 
 /// A word before "the" or "your" that is nothing else is a verb: "sand the door".
@@ -351,7 +352,6 @@ fn is_subject(verb: &str, next: &str) -> bool {
             | "went"
             | "isn't"
             | "wasn't"
-            | "one"
             | "costs"
             | "i"
             | "we"

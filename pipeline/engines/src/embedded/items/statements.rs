@@ -14,7 +14,7 @@ use crate::embedded::text::{decapitalised, pattern, words};
 
 static MINE: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(&format!(
-        r"(?i)^(?P<before>.*?)\b(?:(?P<offer>shall\s+i)|let\s+me|i{ADVERBS_BEFORE}(?:(?P<wish>'d\s+like\s+to|\s+would\s+like\s+to|\s+(?:also\s+|really\s+|just\s+)?want\s+to)|(?:'ll|\s+will)\s+(?:also\s+)?have\s+to|'m\s+having\s+to|'ve\s+to|'ll|\s+will|\s+shall|\s+(?:still\s+|also\s+|really\s+)?(?:need|have|ought|plan|intend|promised?|agreed)\s+to|\s+promised\s+\p{{L}}+\s+(?:to|(?:that\s+)?i'd|i\s+would)|\s+must|\s+should|\s+(?:gotta|have\s+got\s+to)|'ve\s+(?:got|promised|agreed)\s+to|'m\s+(?:going|supposed|planning)\s+to|\s+am\s+(?:going|supposed)\s+to|'m\s+(?:gonna|fixing\s+to|off\s+to)|\s+(?:better|gonna)|'d\s+better|'d\s+(?:have|need)\s+to))\s+{ADVERBS}(?P<task>\p{{L}}.*)$",
+        r"(?i)^(?P<before>.*?)\b(?:(?P<offer>shall\s+i)|let\s+me|i{ADVERBS_BEFORE}(?:(?P<wish>'d\s+like\s+to|\s+would\s+like\s+to|\s+(?:also\s+|really\s+|just\s+)?want\s+to)|(?:'ll|\s+will)\s+(?:also\s+)?have\s+to|'m\s+having\s+to|'ve\s+to|'ll|\s+will|\s+shall|\s+(?:still\s+|also\s+|really\s+)?(?:need|have|ought|plan|intend|promised?|agreed)\s+to|\s+promised\s+\p{{L}}+\s+(?:to|(?:that\s+)?i'd|i\s+would)|\s+must|\s+should|\s+(?:gotta|have\s+got\s+to)|'ve\s+(?:got|promised|agreed)\s+to|'m\s+(?:going|supposed|planning)\s+to|\s+am\s+(?:going|supposed)\s+to|'m\s+(?:gonna|fixing\s+to|off\s+to)|\s+(?:better|gonna)|'d\s+better))\s+{ADVERBS}(?P<task>\p{{L}}.*)$",
         ADVERBS_BEFORE = r"(?:\s+(?:still|also|really|definitely|probably))?"
     ))
 });
@@ -35,7 +35,7 @@ static DOING: LazyLock<Pattern> = LazyLock::new(|| {
         r"(?i)^(?P<before>.*?)\b(?:i'm|i\s+am|i'll\s+be|i\s+will\s+be|i(?:'m\s+planning|\s+plan)\s+on)\s+(?P<verb>\p{L}+ing)\s+(?P<rest>\p{L}.*)$",
     )
 });
-/// "I can bring the projector on Friday", with a verb of tasks.
+/// "I can bring the projector on Friday": counts with a date, or when it is accepted.
 static OFFERED: LazyLock<Pattern> =
     LazyLock::new(|| pattern(&format!(r"(?i)^(?P<before>.*?)\bi\s+can\s+{ADVERBS}(?P<task>\p{{L}}.*)$")));
 /// "I need the figures by Friday": a demand of the speaker's.
@@ -89,6 +89,12 @@ static ASSIGNED: LazyLock<Pattern> = LazyLock::new(|| {
         r"^(?P<before>(?:.*[:.]\s+|[-*•\d.)\s]+)?)(?P<who>(?:(?:Dr|Mr|Mrs|Ms|Prof)\.?\s)?\p{Lu}(?:\p{Ll}+|\p{Lu}+)(?:\s\p{Lu}\p{Ll}+)?)\s+to\s+(?P<task>\p{Ll}.*)$",
     )
 });
+/// "Dana sends the contract by Friday": counts with a date.
+static ASSIGNS: LazyLock<Pattern> = LazyLock::new(|| {
+    pattern(
+        r"^(?P<before>(?:.*?(?:[,;:]\s+|\b(?:and|but|so|then)\s+))??)(?P<who>(?:(?:Dr|Mr|Mrs|Ms|Prof)\.?\s)?\p{Lu}\p{Ll}+)\s+(?P<verb>\p{Ll}+s)\s+(?P<rest>(?:the|a|an|all|our|your|two|three|us|\d+)\s.*)$",
+    )
+});
 static WANTED: LazyLock<Pattern> = LazyLock::new(|| {
     pattern(
         r"^(?P<before>.*?)(?P<who>(?:\p{Lu}\p{Ll}+|the\s\p{Ll}+|my\s\p{Ll}+)(?:\s\p{Lu}\p{Ll}+)?)\s+(?:wants|expects|needs|requires|asked\s+for|is\s+expecting|is\s+waiting\s+for)\s+(?P<what>(?:the|our|my|your|a|an)\s+.+)$",
@@ -124,6 +130,7 @@ pub(super) fn read(clause: &str, speaker: Option<String>, question: bool) -> Opt
         .or_else(|| doing(clause, speaker.clone()))
         .or_else(|| offered(clause, speaker.clone()))
         .or_else(|| needed(clause))
+        .or_else(|| assigns(clause))
         .or_else(|| wanted(clause))
 }
 
@@ -186,7 +193,21 @@ static HEARSAY: LazyLock<Pattern> = LazyLock::new(|| {
 fn offered(clause: &str, speaker: Option<String>) -> Option<Claim> {
     let found = OFFERED.captures(clause)?;
     let works = words(&found["task"]).next().is_some_and(|verb| is_task_verb(&verb));
-    claim(&found, speaker, Force::Commitment).filter(|_| works)
+    claim(&found, speaker, Force::Suggestion).filter(|_| works)
+}
+
+fn assigns(clause: &str) -> Option<Claim> {
+    let found = ASSIGNS.captures(clause)?;
+    let (who, form) = (&found["who"], &found["verb"]);
+    let stems = [form.strip_suffix('s'), form.strip_suffix("es")];
+    let verb = stems.into_iter().flatten().find(|verb| is_task_verb(verb))?;
+    let named = who.split(' ').all(is_name) && !is_article(who);
+    let task = format!("{verb} {}", &found["rest"]);
+    (named && !filters::is_undone_by(&found["before"])).then(|| Claim {
+        task,
+        owner: Some(who.to_owned()),
+        force: Force::Demand,
+    })
 }
 
 fn needed(clause: &str) -> Option<Claim> {
