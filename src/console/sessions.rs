@@ -3,16 +3,11 @@
 use askama::Template;
 use axum::{extract::State, response::Response};
 use job::Timestamp;
-use ledger::{Ledger, LiveView};
+use ledger::Ledger;
+use store::LiveView;
 
 use super::{
-    Console,
-    fault::Fault,
-    live::live_page,
-    page::{Frame, render},
-    typed::Query,
-    visitor::Visitor,
-    words::{Moment, query},
+    Console, fault::Fault, live::live_page, page::Frame, typed::Query, visitor::Visitor, words::Moment,
 };
 
 /// Conversations on the page: those that are processed first.
@@ -64,18 +59,17 @@ pub(super) async fn list(
     State(console): State<Console>,
     Query(of): Query<Of>,
 ) -> Result<Response, Fault> {
-    let address = format!("sessions?{}", query(&[("user", &of.user)]));
-    let frame = Frame::of(visitor, "sessions", "Live audio").live(address);
-    Ok(render(&console.in_time(page(&console.ledger, frame, of)).await?))
+    let frame = Frame::of(visitor, "sessions", "Live audio").live();
+    console.show(frame, |frame| page(&console.ledger, frame, of)).await
 }
 
 live_page!(Page);
 
 /// The page as it is now.
 pub(super) async fn page(ledger: &Ledger, frame: Frame, of: Of) -> Result<Page, Fault> {
-    let now = ledger.now().await?;
+    let now = ledger.db().now().await?;
     let user = Some(of.user.trim()).filter(|user| !user.is_empty());
-    let views = ledger.list_live(user, PAGE).await?;
+    let views = ledger.store().list_live(user, PAGE).await?;
     let is_full = i64::try_from(views.len()).is_ok_and(|count| count >= PAGE);
     let lines = views.into_iter().map(|view| Line::new(view, now)).collect();
     Ok(Page { frame, of, lines, is_full })

@@ -1,8 +1,8 @@
 //! What the speech of a session takes, noted for the conversation that it fills.
 
-use ledger::LiveUsage;
 use live::Action;
 use speech::Usage;
+use store::LiveUsage;
 
 use super::ear::Ear;
 

@@ -1,7 +1,7 @@
 //! `/v1/users/developer/webhook/audio_bytes`: where raw audio of live sessions is posted.
 
 use axum::{Json, extract::State};
-use ledger::NewAudioWebhook;
+use outbox::NewAudioWebhook;
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 
@@ -36,7 +36,7 @@ pub(super) async fn set(State(door): State<Door>, caller: Caller, body: Body) ->
     };
     let secret = new_secret(&door);
     let new = NewAudioWebhook { url, seconds, secret: secret.clone(), replace_secret };
-    let set = door.ledger.set_audio_webhook(&caller.user, &new).await?;
+    let set = door.ledger.outbox().set_audio_webhook(&caller.user, &new).await?;
     // The user was deleted since the key was looked up.
     let set = set.ok_or(Error::NotAuthenticated)?;
     let shape = ok(shapes::audio_webhook(&set));
@@ -49,7 +49,7 @@ pub(super) async fn set(State(door): State<Door>, caller: Caller, body: Body) ->
 /// GET: what is set.
 pub(super) async fn one(State(door): State<Door>, caller: Caller) -> Result<Json<Value>, Error> {
     caller.require(Scope::WebhooksRead)?;
-    let found = door.ledger.audio_webhook(&caller.user).await?.ok_or(Error::NotFound(KIND))?;
+    let found = door.ledger.outbox().audio_webhook(&caller.user).await?.ok_or(Error::NotFound(KIND))?;
     Ok(Json(shapes::audio_webhook(&found)))
 }
 
@@ -66,7 +66,7 @@ pub(super) async fn disable(State(door): State<Door>, caller: Caller) -> Result<
 }
 
 async fn switched(door: &Door, caller: &Caller, enabled: bool) -> Result<Json<Value>, Error> {
-    let switched = door.ledger.switch_audio_webhook(&caller.user, enabled).await?;
+    let switched = door.ledger.outbox().switch_audio_webhook(&caller.user, enabled).await?;
     Ok(Json(ok(shapes::audio_webhook(&switched.ok_or(Error::NotFound(KIND))?))))
 }
 

@@ -1,6 +1,6 @@
 //! A user's audio webhook.
 
-use ledger::AudioWebhook;
+use outbox::AudioWebhook;
 use serde_json::{Value, json};
 
 use super::moment;

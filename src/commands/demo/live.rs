@@ -7,7 +7,7 @@ mod socket;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use ledger::JobFilter;
+use operations::{JobFilter, Operations};
 use records::UserId;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep, timeout};
@@ -119,6 +119,6 @@ fn frame(lines: &[samples::Line], number: usize) -> Value {
 /// How many jobs the conversation has had.
 async fn jobs_of(app: &App, id: &str) -> anyhow::Result<usize> {
     let filter = JobFilter { user: Some(UserId::new("demo")), limit: 1_000, ..JobFilter::default() };
-    let page = app.ledger.jobs_page(&filter).await?;
+    let page = Operations::new(&app.ledger).jobs_page(&filter).await?;
     Ok(page.jobs.iter().filter(|view| view.conversation_id.as_str() == id).count())
 }

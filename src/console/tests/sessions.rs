@@ -1,8 +1,8 @@
 //! Live conversations as operators see them.
 
 use axum::http::StatusCode;
-use ledger::NewLive;
 use records::{ConversationId, Segment, Source, UserId};
+use store::NewLive;
 
 use super::world::{SAID, Who, World};
 
@@ -23,7 +23,7 @@ async fn a_live_conversation_is_shown_with_its_process_and_without_its_words() {
         timeout: 120,
         process: "host:<7>".to_owned(),
     };
-    let live = world.ledger.open_live(&ann, &new).await.unwrap().unwrap();
+    let live = world.ledger.store().open_live(&ann, &new).await.unwrap().unwrap();
     let said = Segment {
         id: Some("s".to_owned()),
         text: SAID.to_owned(),
@@ -34,7 +34,7 @@ async fn a_live_conversation_is_shown_with_its_process_and_without_its_words() {
         start: 0.0,
         end: 1.0,
     };
-    world.ledger.append_live(&ann, &live.id, live.epoch, &[said], None).await.unwrap().unwrap();
+    world.ledger.store().append_live(&ann, &live.id, live.epoch, &[said], None).await.unwrap().unwrap();
     let page = world.get("/console/sessions?user=ann", ron).await;
     for word in ["live-1", "ann", "host:&#60;7&#62;", "class=\"num\">1<"] {
         assert!(page.text.contains(word), "{word} in {}", page.text);

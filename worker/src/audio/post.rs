@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ledger::{AudioOutcome, AudioReceiver};
+use outbox::{AudioOutcome, AudioReceiver};
 use outside::{Answer, Url, sign};
 use records::{Timestamp, UserId};
 use tokio::time::{Instant, sleep};
@@ -42,8 +42,8 @@ impl Shared {
             AudioOutcome::Gone => "gone",
             AudioOutcome::Failed => "failed",
         });
-        let noted = self.ledger.note_audio_outcome(user, to.receiver.version, outcome);
-        if let Err(error) = self.ledger.in_time(noted).await {
+        let noted = self.ledger.outbox().note_audio_outcome(user, to.receiver.version, outcome);
+        if let Err(error) = self.ledger.db().in_time(noted).await {
             tracing::warn!(%error, "how an audio webhook answered was not noted");
         }
         outcome == AudioOutcome::Delivered

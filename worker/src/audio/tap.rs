@@ -179,7 +179,7 @@ impl Line {
     async fn read(&self, user: &UserId, rate: u32, receiver: &mut Option<Receiver>) -> Instant {
         let read_at = Instant::now();
         let ledger = &self.shared.ledger;
-        match ledger.in_time(ledger.audio_receiver(user)).await {
+        match ledger.db().in_time(ledger.outbox().audio_receiver(user)).await {
             Ok(found) => {
                 let bytes = found.as_ref().map_or(0, |found| bytes_of(found.seconds, rate));
                 self.wanted.store(bytes, Ordering::Relaxed);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use axum::http::StatusCode;
-use ledger::{AudioWebhook, NewAudioWebhook};
+use outbox::{AudioWebhook, NewAudioWebhook};
 use outside::{Guard, Sender};
 use prometheus::{Registry, TextEncoder};
 use secrecy::{ExposeSecret, SecretString};
@@ -40,7 +40,7 @@ impl World {
             secret: secret.clone(),
             replace_secret: false,
         };
-        bench.ledger.set_audio_webhook(&bench.user, &new).await.unwrap().unwrap();
+        bench.ledger.outbox().set_audio_webhook(&bench.user, &new).await.unwrap().unwrap();
         let registry = Registry::new();
         let sender = Sender::new(Guard::new(vec![allowed.parse().unwrap()])).unwrap();
         let metrics = AudioMetrics::register(&registry).unwrap();
@@ -75,7 +75,7 @@ impl World {
     }
 
     async fn seen(&self) -> AudioWebhook {
-        self.bench.ledger.audio_webhook(&self.bench.user).await.unwrap().unwrap()
+        self.bench.ledger.outbox().audio_webhook(&self.bench.user).await.unwrap().unwrap()
     }
 }
 

@@ -1,6 +1,8 @@
 //! A user's audio webhook: its secret, its switch, and what disables it.
 
-use ledger::{AudioOutcome, AudioWebhook, NewAudioWebhook, Secrets};
+use db::Secrets;
+use operations::Operations;
+use outbox::{AudioOutcome, AudioWebhook, NewAudioWebhook};
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::world::{World, process};
@@ -15,11 +17,11 @@ fn new(url: &str, secret: &str) -> NewAudioWebhook {
 
 impl World {
     async fn set(&self, new: &NewAudioWebhook) -> AudioWebhook {
-        self.ledger.set_audio_webhook(&self.bob, new).await.unwrap().unwrap()
+        self.ledger.outbox().set_audio_webhook(&self.bob, new).await.unwrap().unwrap()
     }
 
     async fn secret(&self) -> String {
-        let receiver = self.ledger.audio_receiver(&self.bob).await.unwrap().unwrap();
+        let receiver = self.ledger.outbox().audio_receiver(&self.bob).await.unwrap().unwrap();
         receiver.secret.expose_secret().to_owned()
     }
 }
@@ -35,7 +37,7 @@ async fn the_secret_stays_with_its_url_until_another_is_asked_for() {
     assert_eq!(world.secret().await, "three");
     assert!(world.set(&new("https://other.example/", "four")).await.is_new_secret);
     assert_eq!(world.secret().await, "four", "another receiver never learns the first one's");
-    assert!(world.ledger.audio_receiver(&world.ann).await.unwrap().is_none(), "another user's");
+    assert!(world.ledger.outbox().audio_receiver(&world.ann).await.unwrap().is_none(), "another user's");
 }
 
 #[tokio::test]
@@ -43,11 +45,11 @@ async fn the_secret_is_sealed_and_sealed_anew_by_a_rotation() {
     let world = World::new().await;
     world.set(&new(URL, "whsec_plain")).await;
     let sealed = process(&world.database, Secrets::new(&SecretString::from(KEY)).unwrap());
-    assert_eq!(sealed.reseal_secrets().await.unwrap().sealed, 1);
+    assert_eq!(Operations::new(&sealed).reseal_secrets().await.unwrap().sealed, 1);
     let stored: String =
         sqlx::query_scalar("select secret from audio_webhooks").fetch_one(&world.pool).await.unwrap();
     assert!(stored.starts_with("aes1."), "{stored}");
-    let receiver = sealed.audio_receiver(&world.bob).await.unwrap().unwrap();
+    let receiver = sealed.outbox().audio_receiver(&world.bob).await.unwrap().unwrap();
     assert_eq!(receiver.secret.expose_secret(), "whsec_plain");
 }
 
@@ -55,7 +57,7 @@ async fn the_secret_is_sealed_and_sealed_anew_by_a_rotation() {
 async fn a_hundred_failures_in_a_row_disable_it_and_enabling_forgets_them() {
     let world = World::new().await;
     world.set(&new(URL, "s")).await;
-    let (ledger, bob) = (&world.ledger, &world.bob);
+    let (ledger, bob) = (world.ledger.outbox(), &world.bob);
     for outcome in [AudioOutcome::Failed; 99] {
         ledger.note_audio_outcome(bob, 1, outcome).await.unwrap();
     }
