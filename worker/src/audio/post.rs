@@ -42,8 +42,10 @@ impl Shared {
             AudioOutcome::Gone => "gone",
             AudioOutcome::Failed => "failed",
         });
-        let noted = self.ledger.outbox().note_audio_outcome(user, to.receiver.version, outcome);
-        if let Err(error) = self.ledger.db().in_time(noted).await {
+        let version = to.receiver.version;
+        if let Err(error) =
+            self.ledger.db().in_time(self.ledger.outbox().note_audio_outcome(user, version, outcome)).await
+        {
             tracing::warn!(%error, "how an audio webhook answered was not noted");
         }
         outcome == AudioOutcome::Delivered
