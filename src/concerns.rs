@@ -41,8 +41,8 @@ pub(crate) struct Concern {
 /// # Errors
 /// When it does not answer.
 pub(crate) async fn waiting(ledger: &Ledger, gauges: &Gauges) -> Result<Waiting, db::Error> {
-    let backlog: Backlog = Operations::new(&ledger).backlog().await?;
-    let endpoints = Operations::new(&ledger).endpoint_views(None, None, MOST_ENDPOINTS).await?;
+    let backlog: Backlog = Operations::new(ledger).backlog().await?;
+    let endpoints = Operations::new(ledger).endpoint_views(None, None, MOST_ENDPOINTS).await?;
     let of = |counts: &[(&'static str, i64)], name| {
         counts.iter().find(|(known, _)| *known == name).map_or(0, |(_, count)| *count)
     };

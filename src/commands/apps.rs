@@ -109,7 +109,7 @@ pub(crate) async fn run(apps: Apps) -> anyhow::Result<ExitCode> {
 }
 
 async fn list(ledger: &Ledger, user: Option<UserId>, limit: i64, as_json: bool) -> anyhow::Result<()> {
-    let apps = Operations::new(&ledger).operator_apps(user.as_ref(), None, limit).await?;
+    let apps = Operations::new(ledger).operator_apps(user.as_ref(), None, limit).await?;
     if let Some(user) = &user
         && apps.is_empty()
         && ledger.store().user(user).await?.is_none()
@@ -144,7 +144,7 @@ async fn list(ledger: &Ledger, user: Option<UserId>, limit: i64, as_json: bool) 
 /// # Errors
 /// When there is none.
 async fn find(ledger: &Ledger, id: &str) -> anyhow::Result<OperatorApp> {
-    Operations::new(&ledger).operator_apps(None, Some(id), 1).await?.pop().ok_or_else(|| unknown(id).into())
+    Operations::new(ledger).operator_apps(None, Some(id), 1).await?.pop().ok_or_else(|| unknown(id).into())
 }
 
 fn unknown(id: &str) -> Exit {

@@ -107,7 +107,7 @@ pub(crate) fn print_one(view: &ReplayView, as_json: bool) -> anyhow::Result<()> 
 }
 
 async fn find(ledger: &Ledger, id: &str) -> anyhow::Result<ReplayView> {
-    Operations::new(&ledger).replay_operation(id).await?.ok_or_else(|| no_replay(id))
+    Operations::new(ledger).replay_operation(id).await?.ok_or_else(|| no_replay(id))
 }
 
 fn no_replay(id: &str) -> anyhow::Error {
@@ -115,7 +115,7 @@ fn no_replay(id: &str) -> anyhow::Error {
 }
 
 async fn apply(ledger: &Ledger, change: &Change, what: ReplayChange, as_json: bool) -> anyhow::Result<()> {
-    match Operations::new(&ledger).change_replay(&change.id, what, &change.cause.action()).await? {
+    match Operations::new(ledger).change_replay(&change.id, what, &change.cause.action()).await? {
         None => Err(no_replay(&change.id)),
         Some(false) => {
             let view = find(ledger, &change.id).await?;
@@ -126,7 +126,7 @@ async fn apply(ledger: &Ledger, change: &Change, what: ReplayChange, as_json: bo
 }
 
 async fn list(ledger: &Ledger, limit: i64, as_json: bool) -> anyhow::Result<()> {
-    let views = Operations::new(&ledger).replay_operations(limit).await?;
+    let views = Operations::new(ledger).replay_operations(limit).await?;
     if as_json {
         return print_json(&views.iter().map(to_json).collect::<Value>());
     }

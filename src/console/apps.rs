@@ -91,8 +91,7 @@ pub(super) async fn list(
     let ledger = &console.ledger;
     let user = Some(which.user.trim()).filter(|user| !user.is_empty()).map(UserId::new);
     let now = ledger.db().in_time(ledger.db().now()).await?;
-    let found =
-        ledger.db().in_time(Operations::new(&ledger).operator_apps(user.as_ref(), None, PAGE)).await?;
+    let found = ledger.db().in_time(Operations::new(ledger).operator_apps(user.as_ref(), None, PAGE)).await?;
     let frame = Frame::of(visitor, "apps", "Apps").after(which.done.as_deref());
     let apps = found.into_iter().map(|app| Line::new(app, now)).collect();
     Ok(render(&Page { frame, which, apps }))
@@ -135,12 +134,11 @@ pub(super) async fn change(
     let is_off = reads_off(&change)?;
     let (action, ledger) = (acting.action()?, &console.ledger);
     let (found, word) = match is_off {
-        true => (
-            ledger.db().in_time(Operations::new(&ledger).switch_off_app(&id, &action)).await?,
-            "switched-off",
-        ),
+        true => {
+            (ledger.db().in_time(Operations::new(ledger).switch_off_app(&id, &action)).await?, "switched-off")
+        }
         false => {
-            (ledger.db().in_time(Operations::new(&ledger).switch_on_app(&id, &action)).await?, "switched-on")
+            (ledger.db().in_time(Operations::new(ledger).switch_on_app(&id, &action)).await?, "switched-on")
         }
     };
     if !found {

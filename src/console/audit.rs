@@ -109,7 +109,7 @@ pub(super) async fn list(
     };
     let ledger = &console.ledger;
     let now = ledger.db().in_time(ledger.db().now()).await?;
-    let mut found = ledger.db().in_time(Operations::new(&ledger).actions(&filter)).await?;
+    let mut found = ledger.db().in_time(Operations::new(ledger).actions(&filter)).await?;
     let next = cut(&mut found, PAGE).map(|last| {
         let place = write_place(last.created_at, &last.action_id);
         query(&[("operator", &which.operator), ("action", &which.action), ("before", &place)])

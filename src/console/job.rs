@@ -100,7 +100,7 @@ pub(super) async fn page(ledger: &Ledger, frame: Frame, id: String) -> Result<Pa
 
 /// A job's page, or 404.
 pub(super) async fn read(ledger: &Ledger, id: &str) -> Result<JobPage, Fault> {
-    let page = Operations::new(&ledger).job_page(&JobId::from_text(id.to_owned())).await?;
+    let page = Operations::new(ledger).job_page(&JobId::from_text(id.to_owned())).await?;
     page.ok_or_else(|| Fault::Missing(format!("There is no job {id}.")))
 }
 

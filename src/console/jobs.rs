@@ -71,7 +71,7 @@ live_page!(Page);
 pub(super) async fn page(ledger: &Ledger, frame: Frame, request: Asked) -> Result<Page, Fault> {
     let now = ledger.db().now().await?;
     let filter = request.filter(now, PAGE)?;
-    let page = Operations::new(&ledger).jobs_page(&filter).await?;
+    let page = Operations::new(ledger).jobs_page(&filter).await?;
     Ok(Page {
         frame,
         statuses: STATUSES.map(|name| (name, status(name))).into(),

@@ -101,8 +101,8 @@ live_page!(Page);
 
 /// The page as it is now.
 pub(super) async fn page(ledger: &Ledger, frame: Frame) -> Result<Page, Fault> {
-    let overview = Operations::new(&ledger).overview().await?;
-    let workers = Operations::new(&ledger).workers().await?;
+    let overview = Operations::new(ledger).overview().await?;
+    let workers = Operations::new(ledger).workers().await?;
     let waiting = concerns::waiting(ledger, &overview.gauges).await?;
     let at = overview.at;
     let held = |held: &HeldLease| Held {

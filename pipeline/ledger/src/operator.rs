@@ -184,7 +184,12 @@ impl Ledger {
 /// What an operator does to one job.
 #[derive(Clone, Copy)]
 pub enum Operation {
-    Replay { from_scratch: bool },
+    /// Queue a dead letter again.
+    Replay {
+        /// Without what its stages recorded.
+        from_scratch: bool,
+    },
+    /// Settle a dead letter without another run.
     Discard,
 }
 
@@ -265,8 +270,11 @@ pub const ACTIONS: Uuid = Uuid::from_u128(0x6c69_7374_656e_5f61_6374_696f_6e73_0
 
 /// An action that is not an edge of one job, and what it is about.
 pub struct Audited<'a> {
+    /// Whose data it is about; `None`: the service.
     pub user: Option<&'a UserId>,
+    /// The action's name.
     pub verb: &'static str,
+    /// Which queue, operation, endpoint, delivery or app.
     pub subject: &'a str,
 }
 

@@ -17,12 +17,19 @@ use crate::history;
 /// A job with where it belongs and the version it was read at.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stored {
+    /// Whose.
     pub user_id: UserId,
+    /// Which conversation.
     pub conversation_id: ConversationId,
+    /// Which revision of it.
     pub revision: i64,
+    /// Raised by every store: what a compare-and-set compares.
     pub version: i64,
+    /// When it was admitted first.
     pub created_at: Timestamp,
+    /// When it last changed.
     pub updated_at: Timestamp,
+    /// The job.
     pub job: Job,
     /// Where the trace of its admission goes on; written once, with the row.
     pub trace: Option<TraceContext>,
@@ -33,8 +40,8 @@ pub struct Stored {
 /// The row as the table holds it; as JSON, as the statements that write it take it (`jsonb_populate_record`).
 #[derive(Clone, Debug, sqlx::FromRow, Serialize)]
 pub struct JobRow {
-    pub user_id: String,
-    pub job_id: String,
+    pub(crate) user_id: String,
+    pub(crate) job_id: String,
     conversation_id: String,
     revision: i64,
     version: i64,

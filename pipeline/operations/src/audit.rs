@@ -2,10 +2,8 @@
 
 use db::{Doing, Error};
 use job::{JobId, Timestamp};
-use ledger::OperatorAction;
 use records::UserId;
-use sqlx::{PgConnection, Postgres, QueryBuilder};
-use uuid::Uuid;
+use sqlx::{Postgres, QueryBuilder};
 
 use crate::Operations;
 

@@ -9,7 +9,7 @@ use crate::commands::table::{self, print_json};
 
 /// Prints how many dead letters died of what, instead of listing them.
 pub(super) async fn run(ledger: &Ledger, filter: &JobFilter, as_json: bool) -> anyhow::Result<()> {
-    let causes = Operations::new(&ledger).causes(filter).await?;
+    let causes = Operations::new(ledger).causes(filter).await?;
     if as_json {
         print_json(&to_json(&causes))?;
     } else if causes.codes.is_empty() {
@@ -23,7 +23,7 @@ pub(super) async fn run(ledger: &Ledger, filter: &JobFilter, as_json: bool) -> a
 
 /// Tells the same in one line, on stderr: stdout stays the list.
 pub(super) async fn tell(ledger: &Ledger, filter: &JobFilter) -> anyhow::Result<()> {
-    let causes = Operations::new(&ledger).causes(filter).await?;
+    let causes = Operations::new(ledger).causes(filter).await?;
     if !causes.codes.is_empty() {
         anstream::eprintln!("{}", line(&causes));
     }

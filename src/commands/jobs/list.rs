@@ -51,7 +51,7 @@ pub(super) async fn run(ledger: &Ledger, list: &List, as_json: bool) -> anyhow::
         return causes::run(ledger, &filter, as_json).await;
     }
     filter.after = list.after.as_deref().map(parse_cursor).transpose()?;
-    let page = Operations::new(&ledger).jobs_page(&filter).await?;
+    let page = Operations::new(ledger).jobs_page(&filter).await?;
     if as_json {
         print_json(&json!(page.jobs.iter().map(show::to_json).collect::<Vec<_>>()))?;
     } else {
