@@ -135,20 +135,19 @@ impl Said for Owned {
             Self::RotateSecret => ledger.outbox().rotate_secret(user, &hook, &secret).await.map(drop),
             Self::DeleteEndpoint => ledger.outbox().delete_endpoint(user, &hook).await.map(drop),
             Self::EnableEndpoint => {
-                Operations::new(&ledger).enable_endpoint(user, &hook, &action(user)).await.map(drop)
+                Operations::new(ledger).enable_endpoint(user, &hook, &action(user)).await.map(drop)
             }
             Self::TestDelivery => {
                 named().outbox().test_delivery(user, &hook, &format!("test-{user}")).await.map(drop)
             }
             Self::Redeliver => ledger.outbox().redeliver(user, &hook, of).await.map(drop),
-            Self::RedeliverForOperator => Operations::new(&ledger)
-                .redeliver_for_operator(user, &hook, of, &action(user))
-                .await
-                .map(drop),
+            Self::RedeliverForOperator => {
+                Operations::new(ledger).redeliver_for_operator(user, &hook, of, &action(user)).await.map(drop)
+            }
             Self::Recover => ledger.outbox().recover(user, &hook, DateTime::UNIX_EPOCH).await.map(drop),
             Self::RecoverForOperator => {
                 let (since, begun) = (DateTime::UNIX_EPOCH, DateTime::UNIX_EPOCH + TimeDelta::days(40_000));
-                Operations::new(&ledger)
+                Operations::new(ledger)
                     .recover_deliveries(user, &hook, since, begun, 9, &action(user))
                     .await
                     .map(drop)
@@ -156,21 +155,21 @@ impl Said for Owned {
             Self::Subscribe => named().outbox().subscribe(user, &subscription(user)).await.map(drop),
             Self::Unsubscribe => ledger.outbox().unsubscribe(user, of).await.map(drop),
             Self::PauseQueue => {
-                Operations::new(&ledger).pause(Queue::Finalization, &action(user)).await.map(drop)
+                Operations::new(ledger).pause(Queue::Finalization, &action(user)).await.map(drop)
             }
             Self::ResumeQueue => {
-                Operations::new(&ledger).resume(Queue::Finalization, &action(user)).await.map(drop)
+                Operations::new(ledger).resume(Queue::Finalization, &action(user)).await.map(drop)
             }
-            Self::Recount => Operations::new(&ledger).recount(&action(user)).await.map(drop),
+            Self::Recount => Operations::new(ledger).recount(&action(user)).await.map(drop),
             Self::PruneLetters => {
                 let month = std::time::Duration::from_secs(30 * 86_400);
-                Operations::new(&ledger).prune_dead_letters(month, None, 100).await.map(drop)
+                Operations::new(ledger).prune_dead_letters(month, None, 100).await.map(drop)
             }
             Self::Report => {
                 let ended = RunCounts { completed: 1, ..Default::default() };
-                Operations::new(&ledger).report_process(&process(user), &ended).await
+                Operations::new(ledger).report_process(&process(user), &ended).await
             }
-            Self::ForgetProcess => Operations::new(&ledger).forget_process(&process(user).id).await,
+            Self::ForgetProcess => Operations::new(ledger).forget_process(&process(user).id).await,
         }
     }
 }

@@ -266,7 +266,7 @@ impl Said for Verb {
             Self::ReplayFromScratch => ledger.replay_from_scratch(&job, &action).await.map(drop),
             Self::Settle => ledger.discard(&job, &action).await.map(drop),
             Self::Prune => {
-                Operations::new(&ledger).prune(std::time::Duration::from_secs(30 * 86_400), 10).await.1
+                Operations::new(ledger).prune(std::time::Duration::from_secs(30 * 86_400), 10).await.1
             }
             Self::Delete | Self::DeleteCompleted => ledger.delete_conversation(user, &id).await.map(drop),
             Self::Mark => {
