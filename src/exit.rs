@@ -2,7 +2,10 @@
 
 mod causes;
 
-use std::{io::Write, process::ExitCode};
+use std::{
+    io::{IsTerminal, Write},
+    process::ExitCode,
+};
 
 use db::Trouble;
 
@@ -18,6 +21,9 @@ pub(crate) enum Exit {
     /// 4: the state of what was named does not allow it; the schema's, too.
     #[error("{0}")]
     Refused(String),
+    /// 69: the database cannot be reached.
+    #[error("{0}")]
+    Unavailable(String),
     /// 1: what was begun goes on unseen. Not 69: repeating the command would begin it once more.
     #[error("{0}")]
     Unseen(String),
@@ -25,16 +31,27 @@ pub(crate) enum Exit {
 
 /// Prints an error with its causes and a next step, and gives its code.
 pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
-    let mut said = format!("{}error:{} {error}\n", crate::telemetry::RED, crate::telemetry::PLAIN);
+    let mut said = fitted("error: ", &error.to_string());
     for cause in causes::causes(error) {
-        said.push_str(&format!("  because: {cause}\n"));
+        said.push_str(&fitted("  because: ", &cause));
     }
     if let Some(step) = causes::next_step(error) {
-        said.push_str(&format!("  try: {step}\n"));
+        said.push_str(&fitted("  try: ", step));
     }
+    let said =
+        said.replacen("error:", &format!("{}error:{}", crate::telemetry::RED, crate::telemetry::PLAIN), 1);
     // The disk that stdout could not be written to may be stderr's, too: the code is all that can be said then.
     let _ = anstream::stderr().lock().write_all(said.as_bytes());
     ExitCode::from(code(error))
+}
+
+/// A line of it; on a terminal it breaks between words.
+fn fitted(label: &str, words: &str) -> String {
+    let line = match std::io::stderr().is_terminal() {
+        true => crate::commands::table::hanging(label, words, textwrap::termwidth()),
+        false => format!("{label}{words}"),
+    };
+    line + "\n"
 }
 
 /// Refuses settings that cannot work, all that is wrong with them at once.
@@ -63,6 +80,7 @@ fn code(error: &anyhow::Error) -> u8 {
             Exit::Usage(_) => 2,
             Exit::NotFound(_) => 3,
             Exit::Refused(_) => REFUSED,
+            Exit::Unavailable(_) => UNAVAILABLE,
             Exit::Unseen(_) => 1,
         };
     }

@@ -120,7 +120,7 @@ impl Scrape {
         )?;
         self.gauges(
             "listen_finalization_recent_dead_letters",
-            "Of the newest 1,000 dead letters, those that no operator has settled, by failure code.",
+            "Of the newest 1,000 dead letters, those that no operator has dismissed, by failure code.",
             "code",
             &backlog.dead_letters,
         )?;

@@ -74,7 +74,7 @@ struct Near {
 /// # Errors
 /// When the database does not answer.
 pub(crate) async fn run(doctor: Doctor) -> anyhow::Result<ExitCode> {
-    let ledger = doctor.asked.ledger()?;
+    let ledger = doctor.asked.ledger().await?;
     let found = Operations::new(&ledger).examine().await?;
     let migrated = found.missing_migrations.is_empty();
     let workers = if migrated { Operations::new(&ledger).workers().await? } else { Workers::default() };

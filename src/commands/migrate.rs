@@ -4,28 +4,27 @@ use std::process::ExitCode;
 
 use clap::Args;
 use db::Migrated;
-use ledger::{Ledger, Settings};
+use ledger::Ledger;
 use serde_json::json;
 
-use super::{stdout::say, table::print_json};
-use crate::{config::Config, database, exit::Exit};
+use super::{
+    stdout::say,
+    table::{Asked, print_json},
+};
+use crate::exit::Exit;
 
 /// Bring the database's schema up to date.
 #[derive(Args, Debug)]
 pub(crate) struct Migrate {
-    /// Print one JSON document.
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    config: Config,
+    asked: Asked,
 }
 
 pub(super) async fn run(migrate: Migrate) -> anyhow::Result<ExitCode> {
-    let options = database::options(migrate.config.database_url.as_deref())?;
-    let ledger = Ledger::new(options, Settings::default());
+    let ledger = migrate.asked.ledger().await?;
     let schema = bring_up_to_date(&ledger).await?;
     ledger.db().close().await;
-    match migrate.json {
+    match migrate.asked.json {
         true => print_json(&json!({ "applied": schema.applied, "newer": schema.newer })),
         false => say!("{}", schema.words()),
     }?;

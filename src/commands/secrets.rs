@@ -34,7 +34,7 @@ enum Verb {
 /// # Errors
 /// When the database does not answer, no key is set, or secrets cannot be decrypted with the keys that are.
 pub(crate) async fn run(secrets: Secrets) -> anyhow::Result<ExitCode> {
-    let ledger = secrets.asked.ledger()?;
+    let ledger = secrets.asked.ledger().await?;
     let resealed = match secrets.verb {
         Verb::Show => None,
         Verb::Rotate if !secrets.asked.has_secrets_key() => {

@@ -76,7 +76,7 @@ pub(crate) async fn start(app: &App, lifecycle: &Lifecycle) -> anyhow::Result<Se
         admin::Readiness { ledger: app.ledger.clone(), worker: health, stopping: lifecycle.soft.clone() };
     let admin_router = admin::router(readiness.clone(), app.compute.clone(), app.registry.clone());
     let console =
-        console::router(app.ledger.clone(), app.config.door()?, chance().random(), lifecycle.hard.clone());
+        console::router(app.ledger.clone(), app.config.door()?, chance().random(), app.config.boards());
     let admin_router = admin_router
         .merge(console)
         .layer(TimeoutLayer::with_status_code(StatusCode::SERVICE_UNAVAILABLE, LONGEST_ADMIN_ANSWER))

@@ -17,7 +17,7 @@ use super::{
     endpoint::words,
     fault::{Fault, Undone},
     live::live_page,
-    page::{Frame, render},
+    page::Frame,
     typed::Query,
     visitor::{Acting, Visitor},
     webhooks::{Which, answer, missing},
@@ -48,8 +48,8 @@ pub(super) async fn show(
     Query(which): Query<Which>,
 ) -> Result<Response, Fault> {
     let frame = Frame::of(visitor, "webhooks", format!("Delivery {}", which.delivery));
-    let frame = frame.live(format!("webhooks/delivery?{}", which.query())).after(which.done.as_deref());
-    Ok(render(&console.in_time(page(&console.ledger, frame, which)).await?))
+    let frame = frame.live().after(which.done.as_deref());
+    console.show(frame, |frame| page(&console.ledger, frame, which)).await
 }
 
 live_page!(Page);
@@ -168,7 +168,7 @@ pub(super) async fn ask(
         hidden: hidden.into_iter().chain([("delivery", which.delivery.clone())]).collect(),
         button: "Redeliver",
         back: format!("/console/webhooks/delivery?{}", which.query()),
-        ..Confirm::new(visitor, "webhooks", "Deliver this once more?")
+        ..Confirm::new(visitor, "webhooks", "Redeliver this event?")
     }
     .page())
 }
@@ -180,7 +180,7 @@ pub(super) async fn redeliver(State(console): State<Console>, acting: Acting) ->
     let action = acting.action()?;
     let whose = UserId::new(user);
     let ledger = &console.ledger;
-    match ledger
+    match Operations::new(ledger)
         .db()
         .in_time(Operations::new(ledger).redeliver_for_operator(&whose, endpoint, delivery, &action))
         .await?

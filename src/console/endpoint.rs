@@ -12,7 +12,7 @@ use super::{
     audit::Line,
     fault::Fault,
     live::live_page,
-    page::{Frame, render},
+    page::Frame,
     paging::{cut, read_place, write_place},
     typed::Query,
     visitor::Visitor,
@@ -56,8 +56,8 @@ pub(super) async fn show(
     Query(which): Query<Which>,
 ) -> Result<Response, Fault> {
     let frame = Frame::of(visitor, "webhooks", format!("Endpoint {}", which.endpoint));
-    let frame = frame.live(format!("webhooks/endpoint?{}", which.query())).after(which.done.as_deref());
-    Ok(render(&console.in_time(page(&console.ledger, frame, which)).await?))
+    let frame = frame.live().after(which.done.as_deref());
+    console.show(frame, |frame| page(&console.ledger, frame, which)).await
 }
 
 live_page!(Page);

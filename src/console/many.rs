@@ -35,7 +35,10 @@ pub(super) async fn ask(
     let ledger = &console.ledger;
     let filter = asked.filter(ledger.db().in_time(ledger.db().now()).await?, 0)?;
     let asked = asked.fixed(&filter);
-    let preview = ledger.db().within(PATIENCE, Operations::new(ledger).preview_replay(&filter)).await?;
+    let preview = Operations::new(ledger)
+        .db()
+        .within(PATIENCE, Operations::new(&ledger).preview_replay(&filter))
+        .await?;
     if preview.jobs == 0 {
         return Err(Fault::Missing(
             "No unsettled dead letter is found: nothing is to be replayed.".to_owned(),
@@ -60,7 +63,7 @@ pub(super) async fn ask(
         ],
         action: "/console/replays".to_owned(),
         hidden,
-        button: "Begin",
+        button: "Replay",
         back: format!("/console/jobs?{}", asked.query()),
         offers_scratch: preview.recorded_stages > 0,
         caps: Some(CAPS),
@@ -99,7 +102,11 @@ pub(super) async fn start(State(console): State<Console>, acting: Acting) -> Res
         per_minute: cap(&acting, "per_minute", 60_000)?,
         in_flight: cap(&acting, "in_flight", 10_000)?,
     };
-    match ledger.db().within(PATIENCE, Operations::new(ledger).start_replay(id, &order, &action)).await? {
+    match Operations::new(ledger)
+        .db()
+        .within(PATIENCE, Operations::new(&ledger).start_replay(id, &order, &action))
+        .await?
+    {
         Started::Nothing => Err(Fault::Missing("Nothing is left to be replayed.".to_owned()).into()),
         Started::Running(view) => {
             Ok(Redirect::to(&format!("/console/replays/{}?done=started", view.operation_id)))

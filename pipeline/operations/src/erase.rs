@@ -32,7 +32,7 @@ pub enum ErasureStep {
 }
 
 /// The tables that hold rows of a user, children before what they belong to.
-const TABLES: [&str; 29] = [
+pub(super) const TABLES: [&str; 29] = [
     "chat_pushes",
     "app_installs",
     "app_keys",

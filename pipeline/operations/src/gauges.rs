@@ -17,7 +17,8 @@ pub struct Gauges {
     pub oldest_nonterminal_age: f64,
     /// The same of the oldest job that is queued with its time come; 0 without one.
     pub oldest_ready_age: f64,
-    /// Seconds since the oldest undelivered event happened; 0 without one.
+    /// Seconds since the oldest undelivered event happened, without those of endpoints that fail while those of less than
+    /// [`MANY_FAILING`] users do; 0 without one.
     pub oldest_pending_delivery_age: f64,
     /// Non-terminal jobs without an owner: must be 0 (the owner-with-deadline invariant).
     pub orphans: i64,
@@ -46,6 +47,9 @@ impl Operations {
     }
 }
 
+/// Where the endpoints of so many users fail, their deliveries count as late.
+pub const MANY_FAILING: i64 = 5;
+
 /// The five statuses, in the order of a job's life.
 const STATUSES: [&str; 5] = ["queued", "leased", "blocked_byok", "completed", "dead_letter"];
 
@@ -71,7 +75,8 @@ struct Ages {
 }
 
 /// Each age is the head of an index. An orphan is a live job whose check is an hour overdue, counted to 1,000; a queued job waits
-/// for a slot and is not one. Deliveries that wait for their endpoint to be enabled again are no backlog.
+/// for a slot and is not one. Deliveries that wait for their endpoint to be enabled again are no backlog, and those of one that
+/// fails are its owner's matter, until so many users' endpoints fail that the cause is likely ours.
 async fn read_ages(connection: &mut PgConnection, now: Timestamp) -> Result<Ages, Error> {
     sqlx::query_as(
         "select coalesce(extract(epoch from $1 - (select admitted_at from finalization_jobs \
@@ -80,8 +85,15 @@ async fn read_ages(connection: &mut PgConnection, now: Timestamp) -> Result<Ages
              coalesce(extract(epoch from $1 - (select admitted_at from finalization_jobs \
                  where status in ('queued', 'leased', 'blocked_byok') and status = 'queued' and ready_at <= $1 \
                  order by admitted_at limit 1)), 0)::float8 as ready, \
-             coalesce(extract(epoch from $1 - (select occurred_at from webhook_deliveries \
-                 where status in ('pending', 'sending') and next_at is distinct from 'infinity' \
+             coalesce(extract(epoch from $1 - (select occurred_at from \
+                     (select user_id, endpoint_id, occurred_at from webhook_deliveries \
+                         where status in ('pending', 'sending') and next_at is distinct from 'infinity' \
+                         order by occurred_at limit 10000) oldest \
+                 where not exists (select from webhook_endpoints e where e.user_id = oldest.user_id \
+                         and e.endpoint_id = oldest.endpoint_id and e.failing_since is not null) \
+                     or (select count(distinct user_id) from (select user_id from webhook_endpoints \
+                         where (not enabled or failing_since is not null) and failing_since is not null \
+                         limit 100) failing) >= $2 \
                  order by occurred_at limit 1)), 0)::float8 as delivery, \
              (select count(*) from (select from finalization_jobs where status = 'leased' \
                      and reconcile_after_at < $1 - interval '1 hour' limit 1000) overdue) \
@@ -89,6 +101,7 @@ async fn read_ages(connection: &mut PgConnection, now: Timestamp) -> Result<Ages
                      and reconcile_after_at < $1 - interval '1 hour' limit 1000) overdue) as orphans",
     )
     .bind(now)
+    .bind(MANY_FAILING)
     .fetch_one(connection)
     .await
     .doing(DOING)

@@ -14,8 +14,6 @@ pub struct Overview {
     pub gauges: Gauges,
     /// Dead letters by code, most first; codes without any are left out.
     pub dead_letters: Vec<DeadLetters>,
-    /// The last 60 minutes, oldest first, the present one last; minutes in which nothing ended are there too.
-    pub minutes: Vec<MinuteView>,
     /// The reconciler's last round, in any process.
     pub last_round: Option<LastRound>,
     /// Paused queues.
@@ -37,7 +35,7 @@ pub struct DeadLetters {
     pub settled: i64,
 }
 
-/// What ended in one minute, in all processes.
+/// What ended in one step of time, in all processes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MinuteView {
     /// Its beginning.
@@ -72,19 +70,6 @@ impl Operations {
         .fetch_all(&mut *transaction)
         .await
         .doing(DOING)?;
-        let minutes: Vec<MinuteRow> = sqlx::query_as(
-            "select t.minute, coalesce(sum(m.completed), 0)::bigint, coalesce(sum(m.failed), 0)::bigint, \
-                 coalesce((select array_agg(c order by n) from (select n, sum(length)::bigint as c \
-                     from service_minutes o, unnest(o.lengths) with ordinality l (length, n) \
-                     where o.minute = t.minute group by n) s), '{}') \
-             from generate_series(date_trunc('minute', $1::timestamptz) - interval '59 minutes', \
-                 date_trunc('minute', $1::timestamptz), interval '1 minute') t (minute) \
-             left join service_minutes m on m.minute = t.minute group by t.minute order by t.minute",
-        )
-        .bind(at)
-        .fetch_all(&mut *transaction)
-        .await
-        .doing(DOING)?;
         let (living, finalization, creation): (i64, i64, i64) = sqlx::query_as(
             "select count(*), coalesce(sum(finalization_slots), 0), coalesce(sum(creation_slots), 0) \
              from service_processes where seen_at > $1 - $2::interval and not stopping",
@@ -102,12 +87,30 @@ impl Operations {
                 .into_iter()
                 .map(|(code, waiting, settled)| DeadLetters { code, waiting, settled })
                 .collect(),
-            minutes: minutes.into_iter().map(minute).collect(),
             last_round,
             pauses,
             living,
             slots: (finalization, creation),
         })
+    }
+}
+
+impl Operations {
+    /// What ended in the last `hours`, in 60 steps, oldest first, the present one last.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn activity(&self, hours: u32) -> Result<Vec<MinuteView>, Error> {
+        const DOING: &str = "reading what ended";
+        let (mut transaction, at) = self.db.begin(DOING).await?;
+        let step = chrono::Duration::minutes(i64::from(hours.max(1)));
+        let steps: Vec<MinuteRow> = sqlx::query_as(include_str!("../sql/operators/activity.sql"))
+            .bind(at)
+            .bind(step)
+            .fetch_all(&mut *transaction)
+            .await
+            .doing(DOING)?;
+        Ok(steps.into_iter().map(minute).collect())
     }
 }
 

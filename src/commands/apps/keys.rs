@@ -2,18 +2,20 @@
 
 use clap::{Args, Subcommand};
 use ledger::Ledger;
+use operations::{IdKind, OperatorApp};
 use rand::RngExt;
 use records::UserId;
 use secrecy::ExposeSecret;
-use serde_json::{Value, json};
+use serde_json::json;
 use store::{AppKeyRefusal, NewAppKey};
 
 use super::{
     super::{
-        jobs::show::time,
+        ids,
+        jobs::filter::ago,
         named,
         stdout::say,
-        table::{self, print_json},
+        table::{self, Column, id, print_json, text, word},
     },
     find, unknown,
 };
@@ -50,6 +52,10 @@ enum Verb {
     },
 }
 
+/// Which key, and whether it lives.
+pub(crate) const COLUMNS: [Column; 6] =
+    [id("id", 0), text("label", 2), word("key", 3), word("state", 1), word("last used", 4), word("age", 5)];
+
 /// Runs one verb.
 ///
 /// # Errors
@@ -57,7 +63,8 @@ enum Verb {
 pub(super) async fn run(ledger: &Ledger, keys: Keys, as_json: bool) -> anyhow::Result<()> {
     match keys.verb {
         Verb::Create { app, label } => {
-            let owner = UserId::new(find(ledger, &app).await?.owner);
+            let OperatorApp { id: app, owner, .. } = find(ledger, &app).await?;
+            let owner = UserId::new(owner);
             let text = api::keys::generate_app_key(chance().random());
             let id = uuid::Builder::from_random_bytes(chance().random()).into_uuid().to_string();
             let key = NewAppKey { id, label, prefix: text.hint, sha256: text.sha256 };
@@ -74,11 +81,13 @@ pub(super) async fn run(ledger: &Ledger, keys: Keys, as_json: bool) -> anyhow::R
             }
         }
         Verb::List { app } => {
-            let owner = UserId::new(find(ledger, &app).await?.owner);
+            let OperatorApp { id: app, owner, .. } = find(ledger, &app).await?;
+            let owner = UserId::new(owner);
             let keys = ledger.store().app_keys(&owner, &app).await?;
             if as_json {
-                return print_json(&keys.iter().map(api::shapes::app_key).collect::<Value>());
+                return table::print_page("keys", keys.iter().map(api::shapes::app_key).collect(), None);
             }
+            let now = ledger.db().now().await?;
             let never = || "never".to_owned();
             let rows = keys.into_iter().map(|key| {
                 let state = if key.revoked_at.is_some() { "revoked" } else { "live" };
@@ -87,14 +96,16 @@ pub(super) async fn run(ledger: &Ledger, keys: Keys, as_json: bool) -> anyhow::R
                     key.label,
                     key.prefix,
                     state.to_owned(),
-                    key.last_used_at.map_or_else(never, time),
-                    time(key.created_at),
+                    key.last_used_at.map_or_else(never, |at| ago(at, now)),
+                    ago(key.created_at, now),
                 ]
             });
-            table::print(&["id", "label", "key", "state", "last used", "made"], rows.collect())
+            table::print(&COLUMNS, rows.collect())
         }
         Verb::Revoke { app, id } => {
-            let owner = UserId::new(find(ledger, &app).await?.owner);
+            let OperatorApp { id: app, owner, .. } = find(ledger, &app).await?;
+            let owner = UserId::new(owner);
+            let id = ids::whole(ledger, IdKind::AppKey, Some(&owner), &id).await?;
             if !ledger.store().revoke_app_key(&owner, &app, &id).await? {
                 return Err(Exit::NotFound(format!("{app} has no live key {id}")).into());
             }

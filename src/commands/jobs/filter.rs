@@ -3,7 +3,9 @@
 use clap::Args;
 use ledger::Ledger;
 use operations::JobFilter;
-use records::{Timestamp, UserId};
+use records::Timestamp;
+
+use crate::commands::ids;
 
 /// What means many dead letters, by the names of its fields: beside the id of one it would be left out without a word.
 pub(super) const OF_MANY: [&str; 6] = ["all", "code", "user", "newer_than", "older_than", "generation"];
@@ -70,7 +72,7 @@ impl Which {
         Ok(JobFilter {
             status,
             code: self.code.clone(),
-            user: self.user.clone().map(UserId::new),
+            user: ids::any_user(ledger, self.user.as_deref()).await?,
             generation: self.generation,
             since: ago(self.newer_than),
             until: ago(self.older_than),

@@ -56,7 +56,7 @@ pub(super) struct Replay {
 /// Replays.
 pub(super) async fn run(ledger: &Ledger, replay: &Replay, as_json: bool) -> anyhow::Result<ExitCode> {
     match &replay.id {
-        Some(id) => one(ledger, replay, id, as_json).await,
+        Some(id) => one(ledger, replay, &super::whole(ledger, id).await?, as_json).await,
         None if replay.which.is_empty() && !replay.all => {
             Err(Exit::Usage("name a job, a filter, or --all".to_owned()).into())
         }
@@ -249,7 +249,7 @@ mod tests {
     #[test]
     fn one_job_and_many_are_not_meant_at_once() {
         let parses = |words: &[&str]| {
-            let words = [&["replay", "--reason", "it is mended"], words].concat();
+            let words = [&["replay", "--operator", "ann", "--reason", "it is mended"], words].concat();
             Words::try_parse_from(words).is_ok()
         };
         assert!(parses(&["fj_1", "--from-scratch"]) && parses(&["--all", "--code", "model_timeout"]));
@@ -278,7 +278,7 @@ mod tests {
     }
 
     fn shown(recent: (i64, i64), recorded_stages: i64, more: &[&str]) -> String {
-        let words = [&["replay", "--all", "--reason", "it is mended"], more].concat();
+        let words = [&["replay", "--all", "--operator", "ann", "--reason", "it is mended"], more].concat();
         let preview = ReplayPreview {
             recorded_stages,
             recent_jobs: recent.0,

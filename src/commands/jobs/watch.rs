@@ -59,7 +59,7 @@ impl Watch {
 
 /// Prints every edge once, those of the past first.
 async fn watch_job(ledger: &Ledger, watch: &Watch, id: &str, as_json: bool) -> anyhow::Result<()> {
-    let id = JobId::from_text(id.to_owned());
+    let id = JobId::from_text(super::whole(ledger, id).await?);
     let mut seen = 0;
     let mut said = String::new();
     let mut gap = Gap::default();

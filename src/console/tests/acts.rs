@@ -81,7 +81,7 @@ async fn a_reader_reads_everything_and_has_no_way_to_act() {
     for page in ["", "/jobs?code=invalid_job", "/replays", "/webhooks", "/audit"] {
         let answer = world.get(&format!("/console{page}"), ron).await;
         assert_eq!(answer.status, StatusCode::OK, "{page}");
-        for way in ["Replay…", "Replay what", "Pause…", "Settle…", "Replay all"] {
+        for way in ["Replay…", "Replay what", "Pause…", "Dismiss…", "selected…", "Replay all"] {
             assert!(!answer.text.contains(way), "{page} offers {way}");
         }
     }
@@ -199,10 +199,13 @@ async fn an_act_that_the_database_did_not_answer_is_not_said_to_have_changed_not
         ("id", "6f1c2f34-6f3c-4d0e-9f6e-0b6f5f3b8a11"),
         ("per_minute", "60"),
         ("in_flight", "2"),
+        ("act", "dismiss"),
+        ("jobs", "fj_1"),
     ];
     for act in [
         format!("/jobs/{job}/replay"),
         format!("/jobs/{job}/discard"),
+        "/jobs/selected".to_owned(),
         "/queues/creation/pause".to_owned(),
         "/replays".to_owned(),
         "/replays/x/pause".to_owned(),
@@ -214,5 +217,53 @@ async fn an_act_that_the_database_did_not_answer_is_not_said_to_have_changed_not
         assert_eq!(answer.status, StatusCode::SERVICE_UNAVAILABLE, "{act}: {}", answer.text);
         let (may, not) = (answer.text.contains("may have been done"), answer.text.contains("Nothing was"));
         assert_eq!((may, not), (true, false), "{act}: {}", answer.text);
+    }
+}
+
+#[tokio::test]
+async fn selected_jobs_are_dismissed_together_and_each_refusal_is_named() {
+    let world = World::with_keys().await;
+    let (one, other, queued) = (world.dead("a").await, world.dead("b").await, world.admitted("c").await);
+    let cookie = world.cookie("olga's").await;
+    let olga = Who { cookie: &cookie, ..Who::default() };
+    let path = format!("/console/jobs/selected?act=dismiss&job={one}&job={other}&job={queued}");
+    let form = world.get(&path, olga).await;
+    assert!(form.text.contains("Dismiss 3 jobs?") && form.text.contains(one.as_str()), "{}", form.text);
+    let jobs = format!("{one} {other} {queued}");
+    let fields = [("token", form.token()), ("reason", "of no use"), ("act", "dismiss"), ("jobs", &jobs)];
+
+    let done = world.post("/console/jobs/selected", &fields, olga).await;
+
+    assert!(done.text.contains("2 dismissed, 1 refused"), "{}", done.text);
+    assert!(done.text.contains(&format!("{queued}: only a dead letter can be")), "{}", done.text);
+    for job in [&one, &other] {
+        assert!(world.ledger.job(job).await.unwrap().unwrap().job.settled_at.is_some());
+    }
+    let fields = [("token", form.token()), ("reason", "of use"), ("act", "replay"), ("jobs", one.as_str())];
+    world.post("/console/jobs/selected", &fields, olga).await;
+    assert_eq!(world.status(&one).await, "queued");
+}
+
+#[tokio::test]
+async fn confirmations_ask_with_the_word_of_their_button() {
+    let world = World::with_keys().await;
+    let job = world.dead("c").await;
+    let cookie = world.cookie("olga's").await;
+    let olga = Who { cookie: &cookie, ..Who::default() };
+    for path in [
+        format!("/jobs/{job}/replay"),
+        format!("/jobs/{job}/discard"),
+        format!("/jobs/selected?act=replay&job={job}"),
+        "/queues/creation/pause".to_owned(),
+        "/replays/new".to_owned(),
+        "/webhooks/enable?user=ann&endpoint=w".to_owned(),
+        "/webhooks/recover?user=ann&endpoint=w".to_owned(),
+        "/apps/a/switch-off".to_owned(),
+    ] {
+        let page = world.get(&format!("/console{path}"), olga).await.text;
+        let (_, button) = page.rsplit_once("<button>").unwrap();
+        let button = button.split('<').next().unwrap();
+        assert!(page.contains(&format!("<h1>{button} ")), "{path} asks with another word than {button}");
+        assert!(page.contains("name=\"reason\"") && page.contains(">Go back</a>"), "{path}");
     }
 }
