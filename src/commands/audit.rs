@@ -28,8 +28,8 @@ enum Verb {
         /// Name of the operator.
         #[arg(long, value_name = "NAME")]
         operator: Option<String>,
-        /// replay, discard, pause, resume, recount, bulk_replay, pause_bulk, resume_bulk, cancel_bulk,
-        /// enable_webhook, recover_webhook, redeliver_webhook or delete_user.
+        /// replay, discard, run_now, cancel, pause, resume, recount, bulk_replay, pause_bulk, resume_bulk, cancel_bulk,
+        /// enable_webhook, recover_webhook, redeliver_webhook, try_webhook_now or delete_user.
         #[arg(long)]
         action: Option<String>,
         /// Id of the job.

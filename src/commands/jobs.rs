@@ -4,6 +4,7 @@ mod causes;
 mod discard;
 pub(crate) mod filter;
 mod list;
+mod orders;
 mod pause;
 mod replay;
 pub(crate) mod show;
@@ -47,6 +48,10 @@ enum Verb {
     Watch(watch::Watch),
     /// Run dead letters again: one, or all that a filter finds.
     Replay(replay::Replay),
+    /// End the wait of jobs that back off or wait for a model server: some, or all that a filter finds.
+    RunNow(orders::RunNow),
+    /// End live jobs: each becomes a settled dead letter, and its conversation fails.
+    Cancel(orders::Cancel),
     /// Mark dead letters as settled: one, or all that a filter finds.
     Discard(discard::Discard),
     /// Stop claiming from a queue; runs that have begun go on.
@@ -68,6 +73,8 @@ pub(crate) async fn run(jobs: Jobs) -> anyhow::Result<ExitCode> {
         Verb::Why { id } => why::print(&page(&ledger, &id).await?, as_json)?,
         Verb::Watch(watch) => watch::run(&ledger, &watch, as_json).await?,
         Verb::Replay(replay) => return replay::run(&ledger, &replay, as_json).await,
+        Verb::RunNow(order) => return orders::run_now(&ledger, &order, as_json).await,
+        Verb::Cancel(order) => return orders::cancel(&ledger, &order, as_json).await,
         Verb::Discard(discard) => return discard::run(&ledger, &discard, as_json).await,
         Verb::Pause(switch) => pause::pause(&ledger, &switch, as_json).await?,
         Verb::Resume(switch) => pause::resume(&ledger, &switch, as_json).await?,
@@ -114,6 +121,9 @@ pub(crate) fn words(refusal: Refusal) -> &'static str {
              the user's next finalize that brings them (X-BYOK-OpenAI) resumes it"
         }
         Refusal::Superseded => "a newer revision of its conversation exists; look at that one",
+        Refusal::Ready => "it waits for nothing but a slot: there is no wait to end",
+        Refusal::LeaseHeld { .. } => "it is running",
+        Refusal::AtRest => "it has ended",
         Refusal::ConversationGone => "its conversation was deleted; `listen jobs discard` settles it",
         _ => "its state does not allow that",
     }

@@ -32,6 +32,8 @@ pub(super) struct Asked {
     pub(super) after: String,
     /// A job's id: straight to its page.
     pub(super) job: String,
+    /// What was just done.
+    pub(super) done: String,
 }
 
 /// The five statuses, in the order of a job's life.

@@ -13,6 +13,7 @@ use super::{
     asked::{Asked, STATUSES},
     fault::Fault,
     live::live_page,
+    orders::waits,
     page::{Frame, render},
     typed::Query,
     visitor::Visitor,
@@ -34,6 +35,8 @@ pub(super) struct Page {
     next: Option<String>,
     is_first: bool,
     replay: Option<String>,
+    /// Jobs of this page wait for a moment: the filter that finds them.
+    run_now: Option<String>,
 }
 
 struct Row {
@@ -61,6 +64,7 @@ pub(super) async fn list(
         return Ok(Redirect::to(&format!("/console/jobs/{job}")).into_response());
     }
     let frame = Frame::of(visitor, "jobs", "Jobs").live(format!("jobs?{}", asked.query_here()));
+    let frame = frame.after(Some(&asked.done));
     Ok(render(&console.in_time(page(&console.ledger, frame, asked)).await?))
 }
 
@@ -79,6 +83,7 @@ pub(super) async fn page(ledger: &Ledger, frame: Frame, request: Asked) -> Resul
         next: page.next.as_ref().map(|place| request.query_behind(place)),
         is_first: request.after.is_empty(),
         replay: (filter.is_dead() && !page.jobs.is_empty()).then(|| request.query()),
+        run_now: page.jobs.iter().any(|view| waits(&view.job, now)).then(|| request.query()),
         asked: request,
     })
 }

@@ -11,6 +11,7 @@ mod apps;
 mod doors;
 mod hooks;
 mod live;
+mod orders;
 mod reads;
 mod strange;
 mod world;

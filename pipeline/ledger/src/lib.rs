@@ -107,7 +107,7 @@ pub use operators::{
     Enabled, EndpointView, ErasureStep, Examination, Finding, GivenUp, HeldLease, JobCursor, JobFilter,
     JobPage, JobsPage, LastRound, MinuteView, OldTransaction, Overview, Pause, Process, ProcessView,
     RUN_MILLIS, Redelivered, ReplayChange, ReplayItem, ReplayOrder, ReplayPreview, ReplayTurn, ReplayView,
-    RunCounts, Started, Stepped, Workers, delivery_subject,
+    RunCounts, Started, Stepped, TriedNow, Workers, delivery_subject,
 };
 pub use prune::Pruned;
 pub use pushes::{ClaimedPush, PushPolicy};

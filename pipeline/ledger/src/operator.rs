@@ -1,6 +1,6 @@
 //! What operators ask of one job, and do to it.
 
-use job::{Command, Job, JobId, Refusal, State, Timestamp};
+use job::{Command, FailureCode, Job, JobId, Refusal, State, Timestamp};
 use records::{ConversationId, UserId};
 use sqlx::PgConnection;
 use trace::TraceContext;
@@ -104,7 +104,7 @@ impl Ledger {
         self.operate(job, Operation::Discard, action).await
     }
 
-    async fn operate(
+    pub(crate) async fn operate(
         &self,
         job: &JobId,
         operation: Operation,
@@ -142,6 +142,8 @@ impl Ledger {
     ) -> Result<Result<Written, Refusal>, Abort> {
         let command = match operation {
             Operation::Discard => Command::Discard,
+            Operation::RunNow => Command::RunNow,
+            Operation::Cancel => Command::Cancel,
             Operation::Replay { .. } => replay_command(connection, stored).await?,
         };
         let written = match self.decide_and_write(connection, stored, command, now).await? {
@@ -168,6 +170,8 @@ impl Ledger {
 pub(crate) enum Operation {
     Replay { from_scratch: bool },
     Discard,
+    RunNow,
+    Cancel,
 }
 
 /// The facts of a replay, read under the person's row, so that marking the person and replaying exclude each other.
@@ -215,10 +219,13 @@ async fn record(
     let verb = match operation {
         Operation::Replay { .. } => "replay",
         Operation::Discard => "discard",
+        Operation::RunNow => "run_now",
+        Operation::Cancel => "cancel",
     };
+    // Of a live job: the failure after which it waited.
     let code = match before.job.state {
         State::DeadLetter { code } => Some(code.as_str()),
-        _ => None,
+        _ => before.job.last_code.map(FailureCode::as_str),
     };
     // One action per version of the job: the id is derived, so a repeated attempt writes the same row.
     let id = Uuid::new_v5(&ACTIONS, format!("{}\n{}\n{verb}", before.job.id, before.version).as_bytes());

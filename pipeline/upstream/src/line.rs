@@ -163,6 +163,16 @@ impl Line {
         (wait <= self.patience.longest_wait && Instant::now() + wait < deadline).then_some(wait)
     }
 
+    /// An operator says that the server is back: it is asked again, also where it is left alone.
+    pub fn ask_again(&self) {
+        let open_for = {
+            let (mut circuit, now) = (locked(&self.circuit), Instant::now());
+            circuit.ask_again(now);
+            circuit.open_for(now)
+        };
+        self.meter.circuit(open_for.is_some());
+    }
+
     fn open_for(&self) -> Option<Duration> {
         locked(&self.circuit).open_for(Instant::now())
     }

@@ -28,6 +28,10 @@ impl Engine for OpenAi {
     fn costs(&self) -> bool {
         true
     }
+
+    fn ask_again(&self) {
+        self.line.ask_again();
+    }
 }
 
 impl Judge for OpenAi {

@@ -59,6 +59,11 @@ impl Line {
         &*self.meter
     }
 
+    /// An operator says that the server is back: it is asked, also where its circuit is open.
+    pub(super) fn ask_again(&self) {
+        self.line.ask_again();
+    }
+
     /// Posts `body` for `stage` and returns the body of a good answer, within the deadline, all tries and
     /// the waits between them included.
     pub(super) async fn post(

@@ -10,11 +10,13 @@ mod deliveries;
 mod doctor;
 mod erase;
 mod list;
+mod orders;
 mod overview;
 mod page;
 mod pauses;
 mod processes;
 mod round;
+mod try_now;
 mod verify;
 mod webhooks;
 
@@ -34,6 +36,7 @@ pub use pauses::Pause;
 pub(crate) use pauses::is_paused;
 pub use processes::{HeldLease, Process, ProcessView, RUN_MILLIS, RunCounts, Workers};
 pub use round::LastRound;
+pub use try_now::TriedNow;
 pub use verify::{CHECKS, Check, Finding};
 pub use webhooks::{Enabled, EndpointView, GivenUp};
 

@@ -64,7 +64,7 @@ const MAY_BE_EMPTY: &[(&str, &str)] = &[
         "finalization_jobs",
         "ready_at lease_worker lease_claimed_at lease_expires_at lease_ready_at outcome dead_code \
          first_blocked_at last_code settled_at next_check_at reconcile_after_at finished_at history \
-         trace_context crashed_epoch handed_dispatch handed_at hand_after hand_tries",
+         trace_context crashed_epoch handed_dispatch handed_at hand_after hand_tries hurried",
     ),
     ("folders", "description"),
     ("goals", "unit"),
