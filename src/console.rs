@@ -14,6 +14,7 @@ mod delivery;
 pub(crate) mod door;
 mod endpoint;
 mod fault;
+mod help;
 mod job;
 mod jobs;
 mod live;
@@ -106,6 +107,8 @@ pub(crate) fn router(ledger: Ledger, door: Door, secret: [u8; 32], stop: Cancell
         .route("/console/webhooks/try-now", get(try_now::ask).post(try_now::act))
         .route("/console/apps", get(apps::list))
         .route("/console/apps/{id}/{change}", get(apps::ask).post(apps::change))
+        .route("/console/help", get(help::list))
+        .route("/console/help/{word}", get(help::show))
         .route("/console/audit", get(audit::list))
         .route("/console/assets/{file}", get(assets::serve))
         .nest("/console/live", live::routes())

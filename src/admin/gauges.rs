@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use compute::Pool;
-use ledger::{Backlog, Gauges, Health, Ledger};
+use ledger::{Backlog, Gauges, Health, Ledger, ModelServers};
 use prometheus::proto::MetricFamily;
 use tokio::{sync::Mutex, time::Instant};
 
@@ -21,6 +21,7 @@ const WAIT: Duration = Duration::from_secs(5);
 pub(super) struct Reading {
     pub(super) gauges: Gauges,
     pub(super) backlog: Backlog,
+    pub(super) servers: ModelServers,
     pub(super) health: Option<Health>,
     /// How long the read took.
     pub(super) took: Duration,
@@ -68,11 +69,12 @@ impl Service {
         let began = Instant::now();
         let gauges = self.ledger.gauges().await?;
         let backlog = self.ledger.backlog().await?;
+        let servers = self.ledger.model_servers().await?;
         let health = self.ledger.health().await;
         if let Err(error) = &health {
             tracing::warn!(%error, "the database's health could not be read");
         }
-        Ok(Reading { gauges, backlog, health: health.ok(), took: began.elapsed() })
+        Ok(Reading { gauges, backlog, servers, health: health.ok(), took: began.elapsed() })
     }
 }
 

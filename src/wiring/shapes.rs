@@ -7,6 +7,13 @@ use ledger::{ClaimedChatPush, ClaimedDelivery, ClaimedPush, ConversationView};
 use outside::{BrowserKeys, Vapid};
 use records::{ActionItem, Memory};
 
+impl super::App {
+    /// The engines of the service.
+    pub(crate) fn engines(&self) -> &stages::Engines {
+        &self.engines
+    }
+}
+
 /// What the API must know of web push.
 pub(super) fn web_push(vapid: &Vapid) -> api::WebPush {
     api::WebPush {

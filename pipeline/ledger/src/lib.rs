@@ -105,9 +105,10 @@ pub use operator::{JobView, OperatorAction};
 pub use operators::{
     ActionFilter, ActionView, CHECKS, Cause, Causes, Check, DeadLetters, DeliveryFilter, DeliveryLine,
     Enabled, EndpointView, ErasureStep, Examination, Finding, GivenUp, HeldLease, JobCursor, JobFilter,
-    JobPage, JobsPage, LastRound, MinuteView, OldTransaction, Overview, Pause, Process, ProcessView,
-    RUN_MILLIS, Redelivered, ReplayChange, ReplayItem, ReplayOrder, ReplayPreview, ReplayTurn, ReplayView,
-    RunCounts, Started, Stepped, TriedNow, Workers, delivery_subject,
+    JobPage, JobsPage, LastRound, MinuteView, ModelAnswer, ModelServer, ModelServers, OldTransaction,
+    Overview, Pause, Process, ProcessView, RUN_MILLIS, Redelivered, ReplayChange, ReplayItem, ReplayOrder,
+    ReplayPreview, ReplayTurn, ReplayView, RunCounts, ServerReport, Started, Stepped, TriedNow, Workers,
+    delivery_subject,
 };
 pub use prune::Pruned;
 pub use pushes::{ClaimedPush, PushPolicy};

@@ -8,6 +8,7 @@ use job::FailureCode;
 use records::{Folder, KnownTexts, MemoryCategory, Talk};
 
 use crate::Failure;
+use crate::ServerHealth;
 use crate::drafts::{AppResult, Embedding, ItemDraft, MemoryDraft, Structure, Survey, Verdict};
 
 /// What every engine says of itself.
@@ -21,6 +22,16 @@ pub trait Engine: Send + Sync {
 
     /// An operator ended the wait of a job: a server that is left alone for a while is asked again.
     fn ask_again(&self) {}
+
+    /// What is known of the engine's server; `None`: it has none.
+    fn server(&self) -> Option<ServerHealth> {
+        None
+    }
+
+    /// Asks the server whether it is there and takes the key, at no cost.
+    fn check_server(&self) -> BoxFuture<'_, ()> {
+        Box::pin(ready(()))
+    }
 }
 
 /// Judges whether a talk is worth keeping. Unsure means `Keep`.

@@ -173,7 +173,8 @@ impl Line {
         self.meter.circuit(open_for.is_some());
     }
 
-    fn open_for(&self) -> Option<Duration> {
+    /// For how long the circuit is still open, if it is.
+    pub fn open_for(&self) -> Option<Duration> {
         locked(&self.circuit).open_for(Instant::now())
     }
 

@@ -63,7 +63,7 @@ reads! { ledger, about:
     poll(&about.user, &conversation(&about.user));
     apps(&about.user, &AppFilter { limit: 9, ..AppFilter::default() }); app(&about.user, "a");
     installed_apps(&about.user); installed_app(&about.user, "a"); app_keys(&about.user, "a");
-    operator_apps(None, None, 9); location(&about.user); next_chat_push_in(&PushPolicy::default()); sealed_secrets();
+    operator_apps(None, None, 9); model_servers(); location(&about.user); next_chat_push_in(&PushPolicy::default()); sealed_secrets();
     run_input(&about.claimed);
     recall(&about.claimed.holding(), &CheckpointKey { stage: "describe", version: 1, digest: [7; 32] });
     repeat_of(&about.name);

@@ -77,6 +77,7 @@ const MAY_BE_EMPTY: &[(&str, &str)] = &[
     ("replay_items", "result changed_at"),
     ("replay_operations", "executor finished_at"),
     ("request_keys", "status answer"),
+    ("service_processes", "servers"),
     ("service_rounds", "every_seconds"),
     ("transcript_segments", "segment_id speaker speaker_id person_id"),
     ("user_locations", "address google_place_id location_type"),
