@@ -9,6 +9,7 @@
 mod acts;
 mod apps;
 mod doors;
+mod helps;
 mod hooks;
 mod live;
 mod orders;
