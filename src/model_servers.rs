@@ -105,6 +105,9 @@ fn summary(engine: &str, servers: &[&ModelServer], waiting: i64) -> Summary {
     let class = last.and_then(|answer| answer.class.as_deref()).and_then(ErrorClass::from_name);
     let (standing, what) = match (last, class) {
         (None, _) => (Standing::Unknown, "was not asked yet".to_owned()),
+        (Some(answer), None) if answer.class.is_none() && !open.is_empty() => {
+            (Standing::Away, "is left alone after calls that failed; it answered".to_owned())
+        }
         (Some(answer), None) if answer.class.is_none() => {
             (Standing::Well, "answers, and takes the key".to_owned())
         }

@@ -174,7 +174,7 @@ fn server(summary: &Summary) -> Server {
         Standing::Well => ("completed", "well"),
         Standing::Unknown => ("queued", "unknown"),
         Standing::Unwell => ("blocked_byok", "unwell"),
-        Standing::Away => ("dead_letter", "away"),
+        Standing::Away => ("dead_letter", "failing"),
     };
     let words = Sentence::new(format!("It {}.", summary.words));
     Server { engine: summary.engine.clone(), state, word, words }

@@ -81,17 +81,29 @@ impl Line {
         }
     }
 
-    /// Keeps what a call came to; one that was not made, because the circuit is open, came to nothing.
-    fn note<T>(&self, answer: Result<T, LineFailure<Fault>>) -> Result<T, Unanswered> {
+    /// Keeps what one try came to: the circuit may open between the tries of a call.
+    async fn tried<T>(&self, attempt: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
+        let answer = attempt.await;
         match &answer {
             Ok(_) => self.answers.called(None, None),
-            Err(LineFailure::CircuitOpen(_)) => {}
-            Err(LineFailure::Failed { fault: Fault::NotUnderstood(field, status), .. }) => {
+            Err(fault) => self.keep(fault),
+        }
+        answer
+    }
+
+    fn keep(&self, fault: &Fault) {
+        match fault {
+            Fault::NotUnderstood(field, status) => {
                 self.answers.called(not_understood(*field, *status).class, Some(*status));
             }
-            Err(LineFailure::Failed { fault: Fault::Failed { class, http_status, .. }, .. }) => {
-                self.answers.called(Some(*class), *http_status);
-            }
+            Fault::Failed { class, http_status, .. } => self.answers.called(Some(*class), *http_status),
+        }
+    }
+
+    /// Keeps what a call came to, also of a try that was given up for its time; one that was not made, because the circuit is open, came to nothing.
+    fn note<T>(&self, answer: Result<T, LineFailure<Fault>>) -> Result<T, Unanswered> {
+        if let Err(LineFailure::Failed { fault, .. }) = &answer {
+            self.keep(fault);
         }
         answer.map_err(unanswered)
     }
@@ -104,7 +116,7 @@ impl Line {
         path: &str,
         body: &Value,
     ) -> Result<Vec<u8>, Unanswered> {
-        self.note(self.line.call(stage, || self.server.post(path, body)).await)
+        self.note(self.line.call(stage, || self.tried(self.server.post(path, body))).await)
     }
 
     /// The same, until the head of a good answer is there: its body is the caller's to read.
@@ -114,7 +126,7 @@ impl Line {
         path: &str,
         body: &Value,
     ) -> Result<Response, Unanswered> {
-        self.note(self.line.call(stage, || self.server.open(path, body)).await)
+        self.note(self.line.call(stage, || self.tried(self.server.open(path, body))).await)
     }
 }
 
