@@ -27,13 +27,16 @@ struct Page {
 #[template(path = "helps.html")]
 struct All {
     frame: Frame,
-    /// Headings with their words: (word, its address, meaning).
-    sections: Vec<(&'static str, Vec<(&'static str, String, &'static str)>)>,
+    /// Headings with their words.
+    sections: Vec<(&'static str, Vec<Row>)>,
 }
+
+/// A word, its address, its meaning.
+type Row = (&'static str, String, &'static str);
 
 /// `GET /console/help`.
 pub(super) async fn list(visitor: Visitor) -> Response {
-    let mut sections: Vec<(&str, Vec<(&str, String, &str)>)> = Vec::new();
+    let mut sections: Vec<(&str, Vec<Row>)> = Vec::new();
     for it in explained::all() {
         let row = (it.word.as_str(), segment(&it.word), it.short.as_str());
         match sections.last_mut().filter(|(section, _)| *section == it.section) {
