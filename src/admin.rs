@@ -52,7 +52,7 @@ impl Readiness {
         if self.worker.as_ref().is_some_and(|worker| !worker.is_healthy()) {
             return Err("no worker runs\n");
         }
-        match self.ledger.within(READY_WAIT, self.ledger.is_migrated()).await {
+        match self.ledger.db().within(READY_WAIT, self.ledger.db().is_migrated()).await {
             Ok(true) => Ok(()),
             Ok(false) => Err("the schema is not this version's: run `listen migrate`\n"),
             Err(_) => Err("the database does not answer\n"),

@@ -3,7 +3,8 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use job::ErrorClass;
-use ledger::{Ledger, ModelAnswer, ModelServer, ModelServers};
+use ledger::Ledger;
+use operations::{ModelAnswer, ModelServer, ModelServers, Operations};
 use stages::{Engines, ServerAnswer, ServerHealth};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -36,7 +37,7 @@ async fn report(ledger: Ledger, engines: Engines, soft: CancellationToken) {
         }
         let server = server(engines.describe.id(), &engines.describe.server().unwrap_or(health));
         // The report of the process itself says loudly when the database is away.
-        let _ = ledger.in_time(ledger.report_servers(&process, &[server])).await;
+        let _ = ledger.db().in_time(Operations::new(&ledger).report_servers(&process, &[server])).await;
         if soft.run_until_cancelled(tokio::time::sleep(EVERY)).await.is_none() {
             return;
         }
@@ -176,7 +177,7 @@ mod tests {
     }
 
     fn found(servers: Vec<ModelServer>, waiting: i64) -> ModelServers {
-        let report = |(number, server)| ledger::ServerReport {
+        let report = |(number, server)| operations::ServerReport {
             process: format!("host:{number}"),
             at: records::Timestamp::UNIX_EPOCH,
             servers: vec![server],

@@ -1,8 +1,9 @@
 //! What the API counts. Labels are names of ours, never anything that was sent.
 
-use crate::live::LiveMetrics;
-use ledger::Budget;
 use prometheus::{IntCounterVec, IntGauge, Opts, Registry};
+use records::Budget;
+
+use crate::live::LiveMetrics;
 
 /// The API's counters; cheap to clone.
 #[derive(Clone, Debug)]

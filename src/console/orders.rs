@@ -5,7 +5,8 @@ use axum::{
     response::{Redirect, Response},
 };
 use job::{Job, JobId, State as JobState, Timestamp};
-use ledger::{JobFilter, Ledger};
+use ledger::Ledger;
+use operations::{JobFilter, Operations};
 
 use super::{
     Console,
@@ -76,7 +77,7 @@ pub(super) async fn run_now(
     acting: Acting,
 ) -> Result<Redirect, Undone> {
     let (job, action, ledger) = (JobId::from_text(id.as_str()), acting.action()?, &console.ledger);
-    let job = granted(&id, ledger.in_time(ledger.run_now(&job, &action)).await?)?;
+    let job = granted(&id, ledger.db().in_time(ledger.run_now(&job, &action)).await?)?;
     Ok(Redirect::to(&format!("/console/jobs/{}?done=hurried", job.id)))
 }
 
@@ -87,7 +88,7 @@ pub(super) async fn cancel(
     acting: Acting,
 ) -> Result<Redirect, Undone> {
     let (job, action, ledger) = (JobId::from_text(id.as_str()), acting.action()?, &console.ledger);
-    let job = granted(&id, ledger.in_time(ledger.cancel(&job, &action)).await?)?;
+    let job = granted(&id, ledger.db().in_time(ledger.cancel(&job, &action)).await?)?;
     Ok(Redirect::to(&format!("/console/jobs/{}?done=job-cancelled", job.id)))
 }
 
@@ -103,7 +104,7 @@ pub(super) async fn ask_many(
     Query(asked): Query<Asked>,
 ) -> Result<Response, Fault> {
     let ledger = &console.ledger;
-    let filter = queued(&asked, ledger.in_time(ledger.now()).await?)?;
+    let filter = queued(&asked, ledger.db().in_time(ledger.db().now()).await?)?;
     let asked = asked.fixed(&filter);
     let found = console.in_time(waiting(ledger, filter)).await?;
     if found.is_empty() {
@@ -132,10 +133,10 @@ pub(super) async fn ask_many(
 pub(super) async fn run_many_now(State(console): State<Console>, acting: Acting) -> Result<Redirect, Undone> {
     let (action, ledger) = (acting.action()?, &console.ledger);
     let asked = Asked::of(acting.fields());
-    let filter = queued(&asked, ledger.in_time(ledger.now()).await?)?;
+    let filter = queued(&asked, ledger.db().in_time(ledger.db().now()).await?)?;
     let mut word = "unchanged";
     for job in console.in_time(waiting(ledger, filter)).await? {
-        if let Some(Ok(_)) = ledger.in_time(ledger.run_now(&job, &action)).await? {
+        if let Some(Ok(_)) = ledger.db().in_time(ledger.run_now(&job, &action)).await? {
             word = "all-hurried";
         }
     }
@@ -149,6 +150,6 @@ fn queued(asked: &Asked, now: Timestamp) -> Result<JobFilter, Fault> {
 
 /// The waiting ones among the newest queued jobs that `filter` finds.
 async fn waiting(ledger: &Ledger, filter: JobFilter) -> Result<Vec<JobId>, Fault> {
-    let (now, page) = (ledger.now().await?, ledger.jobs_page(&filter).await?);
+    let (now, page) = (ledger.db().now().await?, Operations::new(ledger).jobs_page(&filter).await?);
     Ok(page.jobs.into_iter().map(|view| view.job).filter(|job| waits(job, now)).map(|job| job.id).collect())
 }

@@ -4,7 +4,7 @@ use axum::{
     extract::State,
     response::{Redirect, Response},
 };
-use ledger::TriedNow;
+use operations::{Operations, TriedNow};
 use records::UserId;
 use serde::Deserialize;
 
@@ -67,9 +67,22 @@ pub(super) async fn act(State(console): State<Console>, acting: Acting) -> Resul
     let mut word = "unchanged";
     loop {
         let tried = match which.delivery.as_str() {
-            "" => ledger.in_time(ledger.try_endpoint_now(&user, &which.endpoint, &action)).await?,
+            "" => {
+                ledger
+                    .db()
+                    .in_time(Operations::new(ledger).try_endpoint_now(&user, &which.endpoint, &action))
+                    .await?
+            }
             delivery => {
-                ledger.in_time(ledger.try_delivery_now(&user, &which.endpoint, delivery, &action)).await?
+                ledger
+                    .db()
+                    .in_time(Operations::new(ledger).try_delivery_now(
+                        &user,
+                        &which.endpoint,
+                        delivery,
+                        &action,
+                    ))
+                    .await?
             }
         };
         match tried.ok_or_else(|| missing(&which.endpoint))? {

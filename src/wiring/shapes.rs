@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use engines::Embedded;
-use ledger::{ClaimedChatPush, ClaimedDelivery, ClaimedPush, ConversationView};
+use outbox::{ClaimedChatPush, ClaimedDelivery, ClaimedPush};
 use outside::{BrowserKeys, Vapid};
 use records::{ActionItem, Memory};
+use store::ConversationView;
 
 impl super::App {
     /// The engines of the service.

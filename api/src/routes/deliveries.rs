@@ -26,7 +26,7 @@ pub(super) async fn test(
 
 /// A test delivery as it is now; one that is not there yet is written.
 pub(super) async fn tested(door: &Door, user: &UserId, endpoint: &str, id: &str) -> Result<Value, Error> {
-    let written = door.ledger.test_delivery(user, endpoint, id).await?;
+    let written = door.ledger.outbox().test_delivery(user, endpoint, id).await?;
     Ok(shapes::delivery(&written.ok_or(Error::NotFound(KIND))?))
 }
 
@@ -41,7 +41,8 @@ pub(super) async fn list(
     caller.require(Scope::WebhooksRead)?;
     let page = query(&parameters, read_page)?;
     must_exist(&door, &caller.user, &endpoint).await?;
-    let rows = door.ledger.deliveries(&caller.user, &endpoint, links::one_more(page), page.offset).await?;
+    let rows =
+        door.ledger.outbox().deliveries(&caller.user, &endpoint, links::one_more(page), page.offset).await?;
     Ok(links::answer(&uri, page, &rows, shapes::delivery))
 }
 
@@ -57,7 +58,7 @@ pub(super) async fn redeliver(
     Ids((endpoint, delivery)): Ids<(String, String)>,
 ) -> Result<Json<Value>, Error> {
     caller.require(Scope::WebhooksWrite)?;
-    match door.ledger.redeliver(&caller.user, &endpoint, &delivery).await? {
+    match door.ledger.outbox().redeliver(&caller.user, &endpoint, &delivery).await? {
         Some(Some(again)) => Ok(Json(shapes::delivery(&again))),
         Some(None) => Err(Error::Conflict("Delivery is still under way")),
         None => {
@@ -76,7 +77,7 @@ pub(super) async fn recover(
 ) -> Result<Json<Value>, Error> {
     caller.require(Scope::WebhooksWrite)?;
     let since = object(body, read_since)?;
-    let recovered = door.ledger.recover(&caller.user, &endpoint, since.at).await?;
+    let recovered = door.ledger.outbox().recover(&caller.user, &endpoint, since.at).await?;
     Ok(Json(json!({ "recovered": recovered.ok_or(Error::NotFound(KIND))? })))
 }
 
@@ -86,5 +87,5 @@ pub(super) fn read_since(fields: &mut Fields<'_>) -> Option<Instant> {
 }
 
 async fn must_exist(door: &Door, user: &UserId, endpoint: &str) -> Result<(), Error> {
-    door.ledger.endpoint(user, endpoint).await?.map(|_| ()).ok_or(Error::NotFound(KIND))
+    door.ledger.outbox().endpoint(user, endpoint).await?.map(|_| ()).ok_or(Error::NotFound(KIND))
 }

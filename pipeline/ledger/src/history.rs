@@ -138,7 +138,7 @@ fn detail(after: &Job, stages: &[(&'static str, u32)]) -> String {
 }
 
 /// Reads the lines of a row; an unreadable one is left out, because no decision depends on history.
-pub(crate) fn read(lines: &[String]) -> Vec<Event> {
+pub fn read(lines: &[String]) -> Vec<Event> {
     lines.iter().filter_map(|line| read_line(line)).collect()
 }
 

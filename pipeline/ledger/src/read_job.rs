@@ -1,11 +1,11 @@
 //! The poll: what a client sees of its newest job.
 
+use db::{Doing, Error};
 use job::{Generation, JobId, State, Timestamp};
 use records::{ConversationId, UserId};
 
 use crate::{
     Ledger,
-    error::{Doing, Error},
     row::{JobRow, Stored},
 };
 
@@ -50,12 +50,12 @@ impl Ledger {
             let row: Option<JobRow> = sqlx::query_as(include_str!("../sql/jobs/newest_of_conversation.sql"))
                 .bind(user.as_str())
                 .bind(conversation.as_str())
-                .fetch_optional(&self.pool)
+                .fetch_optional(self.db.pool())
                 .await
                 .doing("polling a job")?;
             Ok(row.map(Stored::try_from).transpose()?.map(poll))
         };
-        self.in_time(read).await
+        self.db.in_time(read).await
     }
 }
 

@@ -1,6 +1,6 @@
 //! The model servers, and whether what they should do can be asked for at all.
 
-use ledger::{ModelServers, Workers};
+use operations::{ModelServers, Workers};
 
 use super::{Level, Remark, processes::living, remark};
 use crate::model_servers::{Standing, summaries};

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use ledger::{Ledger, Unhanded};
+use ledger::Ledger;
+use outbox::Unhanded;
 use tasks::{Finding, TaskQueue, examine};
 
 use super::{Level, Remark, remark};
@@ -26,7 +27,7 @@ pub(super) async fn tasks(
     let mut remarks: Vec<Remark> = look(config).await.into_iter().map(told).collect();
     // In another mode nothing is handed over: a queued job waits for a slot, and for no task.
     if hands_over {
-        remarks.push(handed(ledger.oldest_unhanded().await?));
+        remarks.push(handed(ledger.outbox().oldest_unhanded().await?));
     }
     Ok(remarks)
 }

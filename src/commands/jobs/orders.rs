@@ -4,7 +4,8 @@ use std::process::ExitCode;
 
 use clap::Args;
 use job::{Command, Job, JobId, Policy, Refusal, State};
-use ledger::{JobFilter, Ledger, OperatorAction};
+use ledger::{Ledger, OperatorAction};
+use operations::{JobFilter, Operations};
 use serde_json::json;
 
 use super::{
@@ -78,7 +79,7 @@ impl Order {
         ledger: &Ledger,
         id: &str,
         action: &OperatorAction,
-    ) -> Result<Option<Result<Job, Refusal>>, ledger::Error> {
+    ) -> Result<Option<Result<Job, Refusal>>, db::Error> {
         let job = JobId::from_text(id.to_owned());
         match self {
             Self::RunNow => ledger.run_now(&job, action).await,
@@ -118,9 +119,9 @@ pub(super) async fn cancel(ledger: &Ledger, order: &Cancel, as_json: bool) -> an
 
 /// The ids of queued jobs whose time has not come: oldest last, as they are listed.
 async fn waiting(ledger: &Ledger, mut filter: JobFilter) -> anyhow::Result<Vec<String>> {
-    let (now, mut found) = (ledger.now().await?, Vec::new());
+    let (now, mut found) = (ledger.db().now().await?, Vec::new());
     loop {
-        let page = ledger.jobs_page(&filter).await?;
+        let page = Operations::new(ledger).jobs_page(&filter).await?;
         let waits = |job: &Job| matches!(job.state, State::Queued { ready_at } if ready_at > now);
         found.extend(page.jobs.iter().filter(|view| waits(&view.job)).map(|view| view.job.id.to_string()));
         match page.next {

@@ -1,6 +1,7 @@
 //! `listen webhooks try-now`: deliveries that need not wait for their next try.
 
-use ledger::{Ledger, TriedNow};
+use ledger::Ledger;
+use operations::{Operations, TriedNow};
 use records::UserId;
 use serde_json::json;
 
@@ -22,11 +23,14 @@ pub(super) async fn run(
     let mut all = 0;
     loop {
         let tried = match delivery {
-            Some(delivery) => ledger
+            Some(delivery) => Operations::new(ledger)
                 .try_delivery_now(&user, &which.id, delivery, &action)
                 .await?
                 .ok_or_else(|| Exit::NotFound(format!("{} has no delivery {delivery}", which.id)))?,
-            None => ledger.try_endpoint_now(&user, &which.id, &action).await?.ok_or_else(|| none(which))?,
+            None => Operations::new(ledger)
+                .try_endpoint_now(&user, &which.id, &action)
+                .await?
+                .ok_or_else(|| none(which))?,
         };
         match tried {
             TriedNow::Due(some) => all += some,
