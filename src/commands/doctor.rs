@@ -1,6 +1,7 @@
 //! `listen doctor`: what is wrong with a deployment, and what to do about it.
 
 mod clock;
+mod engines;
 mod processes;
 mod secrets;
 mod sessions;
@@ -81,7 +82,10 @@ pub(crate) async fn run(doctor: Doctor) -> anyhow::Result<ExitCode> {
     let near = look_near(&ledger, migrated, doctor.asked.has_secrets_key()).await?;
     let mut remarks = judge(&found, &workers, &near);
     if migrated {
-        remarks.extend(tasks::tasks(&doctor.tasks, &ledger).await?);
+        remarks.extend(engines::dispatch(&workers));
+        remarks.extend(engines::engines(&Operations::new(&ledger).model_servers().await?));
+        let hands_over = engines::hands_over(&workers);
+        remarks.extend(tasks::tasks(&doctor.tasks, &ledger, hands_over).await?);
     }
     let broken = remarks.iter().any(|remark| remark.level == Level::Failure);
     match doctor.asked.json {

@@ -35,6 +35,8 @@ pub(super) struct Page {
     /// The way of a delivery: (status, words, whether it is here).
     way: Vec<(&'static str, &'static str, bool)>,
     has_ended: bool,
+    /// It waits for its next try, and need not.
+    waits: bool,
     sentence: String,
     facts: Vec<(&'static str, String)>,
     moments: Vec<(&'static str, Moment)>,
@@ -70,6 +72,7 @@ pub(super) async fn page(ledger: &Ledger, frame: Frame, which: Which) -> Result<
         host: endpoint.host,
         words: words(&line.status),
         way: way(&line.status),
+        waits: line.status == "pending" && !line.parked,
         has_ended: line.finished_at.is_some(),
         sentence: sentence(&line),
         facts: facts(&line),

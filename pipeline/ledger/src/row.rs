@@ -70,6 +70,8 @@ pub struct JobRow {
     last_code: Option<String>,
     settled_at: Option<Timestamp>,
     next_check_at: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hurried: Option<bool>,
     reconcile_after_at: Option<Timestamp>,
     created_at: Timestamp,
     updated_at: Timestamp,
@@ -111,6 +113,7 @@ impl TryFrom<JobRow> for Stored {
             last_code: code(&row.last_code, "last_code")?,
             settled_at: row.settled_at,
             next_check_at: row.next_check_at,
+            hurried: row.hurried.unwrap_or(false),
         };
         Ok(Self {
             user_id: UserId::new(row.user_id),
@@ -191,6 +194,7 @@ fn row(stored: &Stored, now: Timestamp, policy: &Policy) -> JobRow {
         last_code: job.last_code.map(|code| code.as_str().to_owned()),
         settled_at: job.settled_at,
         next_check_at: job.next_check_at,
+        hurried: job.hurried.then_some(true),
         reconcile_after_at: job.reconcile_after_at(policy),
         created_at: stored.created_at,
         updated_at: now,

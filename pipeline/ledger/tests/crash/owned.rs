@@ -35,6 +35,8 @@ pub(crate) enum Owned {
     RedeliverForOperator,
     Recover,
     RecoverForOperator,
+    TryDelivery,
+    TryEndpoint,
     Subscribe,
     Unsubscribe,
     PauseQueue,
@@ -53,6 +55,8 @@ pub(crate) struct Scene {
 
 const GIVEN_UP: &str = "update webhook_deliveries set status = 'exhausted', next_at = null, \
      finished_at = clock_timestamp() - interval '1 minute' where user_id = $1";
+const BACKING_OFF: &str = "update webhook_deliveries set next_at = clock_timestamp() + interval '1 hour' \
+     where user_id = $1 and status = 'pending'";
 const SWITCHED_OFF: &str =
     "update webhook_endpoints set enabled = false, disabled_reason = 'failing' where user_id = $1";
 /// What no verb leaves behind: a recount is there for the day on which one does.
@@ -91,6 +95,11 @@ impl Said for Owned {
                 let all = ledger.outbox().deliveries(user, &hook(user), 9, 0).await.unwrap();
                 let told = all.into_iter().find(|delivery| delivery.event == "conversation.completed");
                 scene.of = told.expect("it was told of").id;
+            }
+            Self::TryDelivery | Self::TryEndpoint => {
+                complete(world, &ledger, user).await;
+                world.run(BACKING_OFF, user).await;
+                scene.of = ledger.outbox().deliveries(user, &hook(user), 1, 0).await.unwrap().remove(0).id;
             }
             Self::Unsubscribe => {
                 remind(&ledger, user).await;
@@ -151,6 +160,12 @@ impl Said for Owned {
                     .recover_deliveries(user, &hook, since, begun, 9, &action(user))
                     .await
                     .map(drop)
+            }
+            Self::TryDelivery => {
+                Operations::new(&ledger).try_delivery_now(user, &hook, of, &action(user)).await.map(drop)
+            }
+            Self::TryEndpoint => {
+                Operations::new(&ledger).try_endpoint_now(user, &hook, &action(user)).await.map(drop)
             }
             Self::Subscribe => named().outbox().subscribe(user, &subscription(user)).await.map(drop),
             Self::Unsubscribe => ledger.outbox().unsubscribe(user, of).await.map(drop),
