@@ -1,5 +1,9 @@
 //! `listen webhooks`: endpoints in trouble, and what was given up.
 
+mod try_now;
+
+pub(crate) use try_now::words;
+
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
@@ -59,6 +63,16 @@ enum Verb {
         #[command(flatten)]
         cause: Cause,
     },
+    /// Try deliveries at once that wait for their next try: one, or all of an endpoint that is back.
+    TryNow {
+        #[command(flatten)]
+        which: Which,
+        /// Id of one delivery; without it, all that wait.
+        #[arg(long, value_name = "ID")]
+        delivery: Option<String>,
+        #[command(flatten)]
+        cause: Cause,
+    },
     /// Enable an endpoint that was disabled because it failed; what waits for it is due at once.
     Enable {
         #[command(flatten)]
@@ -99,6 +113,10 @@ pub(crate) async fn run(webhooks: Webhooks) -> anyhow::Result<ExitCode> {
         Verb::Show { which, limit } => show(&ledger, &which.whole(&ledger).await?, limit, as_json).await?,
         Verb::Recover { which, since, cause } => {
             recover(&ledger, &which.whole(&ledger).await?, since, &cause, as_json).await?;
+        }
+        Verb::TryNow { which, delivery, cause } => {
+            let which = which.whole(&ledger).await?;
+            try_now::run(&ledger, &which, delivery.as_deref(), &cause, as_json).await?;
         }
         Verb::Enable { which, cause } => {
             enable(&ledger, &which.whole(&ledger).await?, &cause, as_json).await?;
@@ -238,7 +256,8 @@ async fn recover(
     match as_json {
         true => print_json(&json!({ "endpoint": which.id, "recovered": all })),
         false => say!("{all} deliveries are due again"),
-    }
+    }?;
+    try_now::hint(ledger, which).await
 }
 
 async fn enable(ledger: &Ledger, which: &Which, cause: &Cause, as_json: bool) -> anyhow::Result<()> {

@@ -9,8 +9,10 @@
 mod acts;
 mod apps;
 mod doors;
+mod helps;
 mod hooks;
 mod live;
+mod orders;
 mod reads;
 mod sessions;
 mod strange;

@@ -78,6 +78,8 @@ pub(super) struct Endpoint {
     pub(super) state: &'static str,
     pub(super) words: String,
     pub(super) can_enable: bool,
+    /// Deliveries wait for their next try, and need not.
+    pub(super) can_try: bool,
     pub(super) failures: i32,
     pub(super) since: Option<Moment>,
     /// Its breaker lets nothing through until then.
@@ -145,6 +147,7 @@ pub(super) fn endpoint(view: &EndpointView, now: Timestamp) -> Endpoint {
         host: view.host.clone(),
         state,
         words,
+        can_try: view.enabled && view.waiting > 0,
         can_enable: !view.enabled && view.disabled_reason.as_deref() != Some("by_owner"),
         failures: view.consecutive_failures,
         since: view.failing_since.map(|at| Moment::new(at, now)),

@@ -35,6 +35,8 @@ pub(crate) enum Owned {
     RedeliverForOperator,
     Recover,
     RecoverForOperator,
+    TryDelivery,
+    TryEndpoint,
     Subscribe,
     Unsubscribe,
     PauseQueue,
@@ -56,6 +58,8 @@ pub(crate) struct Scene {
 
 const GIVEN_UP: &str = "update webhook_deliveries set status = 'exhausted', next_at = null, \
      finished_at = clock_timestamp() - interval '1 minute' where user_id = $1";
+const BACKING_OFF: &str = "update webhook_deliveries set next_at = clock_timestamp() + interval '1 hour' \
+     where user_id = $1 and status = 'pending'";
 const SWITCHED_OFF: &str =
     "update webhook_endpoints set enabled = false, disabled_reason = 'failing' where user_id = $1";
 /// What no verb leaves behind: a recount is there for the day on which one does.
@@ -98,6 +102,11 @@ impl Said for Owned {
                 let all = ledger.outbox().deliveries(user, &hook(user), 9, 0).await.unwrap();
                 let told = all.into_iter().find(|delivery| delivery.event == "conversation.completed");
                 scene.of = told.expect("it was told of").id;
+            }
+            Self::TryDelivery | Self::TryEndpoint => {
+                complete(world, &ledger, user).await;
+                world.run(BACKING_OFF, user).await;
+                scene.of = ledger.outbox().deliveries(user, &hook(user), 1, 0).await.unwrap().remove(0).id;
             }
             Self::Unsubscribe => {
                 remind(&ledger, user).await;
@@ -142,42 +151,47 @@ impl Said for Owned {
             Self::RotateSecret => ledger.outbox().rotate_secret(user, &hook, &secret).await.map(drop),
             Self::DeleteEndpoint => ledger.outbox().delete_endpoint(user, &hook).await.map(drop),
             Self::EnableEndpoint => {
-                Operations::new(&ledger).enable_endpoint(user, &hook, &action(user)).await.map(drop)
+                Operations::new(ledger).enable_endpoint(user, &hook, &action(user)).await.map(drop)
             }
             Self::TestDelivery => {
                 named().outbox().test_delivery(user, &hook, &format!("test-{user}")).await.map(drop)
             }
             Self::Redeliver => ledger.outbox().redeliver(user, &hook, of).await.map(drop),
-            Self::RedeliverForOperator => Operations::new(&ledger)
-                .redeliver_for_operator(user, &hook, of, &action(user))
-                .await
-                .map(drop),
+            Self::RedeliverForOperator => {
+                Operations::new(ledger).redeliver_for_operator(user, &hook, of, &action(user)).await.map(drop)
+            }
             Self::Recover => ledger.outbox().recover(user, &hook, DateTime::UNIX_EPOCH).await.map(drop),
             Self::RecoverForOperator => {
                 let (since, begun) = (DateTime::UNIX_EPOCH, DateTime::UNIX_EPOCH + TimeDelta::days(40_000));
-                Operations::new(&ledger)
+                Operations::new(ledger)
                     .recover_deliveries(user, &hook, since, begun, 9, &action(user))
                     .await
                     .map(drop)
             }
+            Self::TryDelivery => {
+                Operations::new(&ledger).try_delivery_now(user, &hook, of, &action(user)).await.map(drop)
+            }
+            Self::TryEndpoint => {
+                Operations::new(&ledger).try_endpoint_now(user, &hook, &action(user)).await.map(drop)
+            }
             Self::Subscribe => named().outbox().subscribe(user, &subscription(user)).await.map(drop),
             Self::Unsubscribe => ledger.outbox().unsubscribe(user, of).await.map(drop),
             Self::PauseQueue => {
-                Operations::new(&ledger).pause(Queue::Finalization, &action(user)).await.map(drop)
+                Operations::new(ledger).pause(Queue::Finalization, &action(user)).await.map(drop)
             }
             Self::ResumeQueue => {
-                Operations::new(&ledger).resume(Queue::Finalization, &action(user)).await.map(drop)
+                Operations::new(ledger).resume(Queue::Finalization, &action(user)).await.map(drop)
             }
-            Self::Recount => Operations::new(&ledger).recount(&action(user)).await.map(drop),
+            Self::Recount => Operations::new(ledger).recount(&action(user)).await.map(drop),
             Self::PruneLetters => {
                 let month = std::time::Duration::from_secs(30 * 86_400);
-                Operations::new(&ledger).prune_dead_letters(month, None, 100).await.map(drop)
+                Operations::new(ledger).prune_dead_letters(month, None, 100).await.map(drop)
             }
             Self::Report => {
                 let ended = RunCounts { completed: 1, ..Default::default() };
-                Operations::new(&ledger).report_process(&process(user), &ended).await
+                Operations::new(ledger).report_process(&process(user), &ended).await
             }
-            Self::ForgetProcess => Operations::new(&ledger).forget_process(&process(user).id).await,
+            Self::ForgetProcess => Operations::new(ledger).forget_process(&process(user).id).await,
             Self::SetAudioWebhook => {
                 ledger.outbox().set_audio_webhook(user, &audio_webhook()).await.map(drop)
             }

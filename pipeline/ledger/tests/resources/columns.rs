@@ -67,7 +67,7 @@ const MAY_BE_EMPTY: &[(&str, &str)] = &[
         "finalization_jobs",
         "ready_at lease_worker lease_claimed_at lease_expires_at lease_ready_at outcome dead_code \
          first_blocked_at last_code settled_at next_check_at reconcile_after_at finished_at history \
-         trace_context crashed_epoch handed_dispatch handed_at hand_after hand_tries",
+         trace_context crashed_epoch handed_dispatch handed_at hand_after hand_tries hurried",
     ),
     ("folders", "description"),
     ("goals", "unit"),
@@ -81,6 +81,7 @@ const MAY_BE_EMPTY: &[(&str, &str)] = &[
     ("replay_items", "result changed_at"),
     ("replay_operations", "executor finished_at"),
     ("request_keys", "status answer"),
+    ("service_processes", "servers"),
     ("service_rounds", "every_seconds"),
     ("transcript_segments", "segment_id speaker speaker_id person_id"),
     ("user_locations", "address google_place_id location_type"),
