@@ -30,6 +30,7 @@ mod queues;
 mod replays;
 mod selected;
 mod session;
+mod sessions;
 #[cfg(test)]
 mod tests;
 mod try_now;
@@ -131,6 +132,7 @@ pub(crate) fn router(ledger: Ledger, door: Door, secret: [u8; 32], boards: Optio
         .route("/console/apps/{id}/{change}", get(apps::ask).post(apps::change))
         .route("/console/help", get(help::list))
         .route("/console/help/{word}", get(help::show))
+        .route("/console/sessions", get(sessions::list))
         .route("/console/audit", get(audit::list))
         .route("/console/assets/{file}", get(assets::serve))
         .route("/console/{*other}", get(|| async { Fault::Missing("There is no such page.".to_owned()) }))

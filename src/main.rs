@@ -9,6 +9,7 @@
 mod admin;
 mod app_servers;
 mod assistant;
+mod audio;
 mod chat_apps;
 mod cli;
 mod commands;

@@ -159,6 +159,7 @@ fn facts(page: &JobPage, budget: Option<&UserBudget>) -> Vec<(&'static str, Stri
         ("Recorded stages", or_none(view.checkpoints.join(", "))),
         ("Looked at next", view.reconcile_after_at.map_or("never by itself".to_owned(), show::time)),
     ];
+    facts.extend(page.speech.iter().map(|usage| ("Speech", show::speech_words(usage))));
     facts.extend(budget.map(|budget| ("User's budget", budget_words(budget))));
     facts.extend(view.trace.map(|trace| ("Trace", trace.trace_id())));
     facts

@@ -14,5 +14,6 @@ mod hooks;
 mod live;
 mod orders;
 mod reads;
+mod sessions;
 mod strange;
 mod world;

@@ -28,6 +28,7 @@ const PAGE_POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self' 
 /// The rendered documents of one service.
 pub(crate) struct Documents {
     openapi: Document,
+    asyncapi: Document,
     page: Document,
     style: Document,
     /// The page to speak to and its files, by path; none where it is switched off.
@@ -58,6 +59,7 @@ impl Documents {
             live: live.collect(),
             page: Document::of("text/html; charset=utf-8", document::page::render(&openapi)),
             style: Document::of("text/css; charset=utf-8", document::page::STYLE.to_owned()),
+            asyncapi: Document::of("application/json", page::FRAMES.to_owned()),
             openapi: Document::of("application/json", openapi.to_string()),
         })
     }
@@ -117,6 +119,11 @@ fn put(headers: &mut HeaderMap, name: HeaderName, value: &str) {
 /// GET `/openapi.json`.
 pub(super) async fn openapi(State(door): State<Door>, request: HeaderMap) -> Response {
     door.documents.openapi.answer(&request)
+}
+
+/// GET `/asyncapi.json`: the frames of the live sockets.
+pub(super) async fn asyncapi(State(door): State<Door>, request: HeaderMap) -> Response {
+    door.documents.asyncapi.answer(&request)
 }
 
 /// GET `/docs`.

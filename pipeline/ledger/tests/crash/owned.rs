@@ -5,7 +5,7 @@ use db::Error;
 use job::Queue;
 use ledger::{Ledger, OperatorAction};
 use operations::{Operations, Process, RunCounts};
-use outbox::{EndpointChange, NewEndpoint};
+use outbox::{AudioOutcome, EndpointChange, NewAudioWebhook, NewEndpoint};
 use records::{EventKind, UserId, WebhookFormat};
 use secrecy::SecretString;
 use store::NewKey;
@@ -45,6 +45,9 @@ pub(crate) enum Owned {
     PruneLetters,
     Report,
     ForgetProcess,
+    SetAudioWebhook,
+    SwitchAudioWebhook,
+    NoteAudioOutcome,
 }
 
 /// A person, and the id of a delivery or of a subscription of hers.
@@ -66,9 +69,10 @@ const MISCOUNTED: &str = "update finalization_totals set jobs = jobs + 1 where c
 impl Said for Owned {
     type Scene = Scene;
 
-    /// Operators' recoveries are recorded each time.
+    /// Operators' recoveries are recorded each time, and an audio webhook's version is raised each time.
     fn is_harmless_twice(self) -> bool {
-        !matches!(self, Self::RedeliverForOperator | Self::Recount)
+        let recorded = matches!(self, Self::RedeliverForOperator | Self::Recount);
+        !recorded && !matches!(self, Self::SetAudioWebhook | Self::SwitchAudioWebhook)
     }
 
     fn is_set_in_a_sound_world(self) -> bool {
@@ -87,6 +91,9 @@ impl Said for Owned {
         scene.user = world.person(person).await;
         let user = &scene.user;
         match self {
+            Self::SwitchAudioWebhook | Self::NoteAudioOutcome => {
+                Self::SetAudioWebhook.say(&ledger, &scene).await.unwrap();
+            }
             Self::ShowKey | Self::RevokeKey => Self::CreateKey.say(&ledger, &scene).await.unwrap(),
             Self::EnableEndpoint => world.run(SWITCHED_OFF, user).await,
             Self::Redeliver | Self::RedeliverForOperator | Self::Recover | Self::RecoverForOperator => {
@@ -185,6 +192,11 @@ impl Said for Owned {
                 Operations::new(ledger).report_process(&process(user), &ended).await
             }
             Self::ForgetProcess => Operations::new(ledger).forget_process(&process(user).id).await,
+            Self::SetAudioWebhook => {
+                ledger.outbox().set_audio_webhook(user, &audio_webhook()).await.map(drop)
+            }
+            Self::SwitchAudioWebhook => ledger.outbox().switch_audio_webhook(user, false).await.map(drop),
+            Self::NoteAudioOutcome => ledger.outbox().note_audio_outcome(user, 1, AudioOutcome::Gone).await,
         }
     }
 }
@@ -220,6 +232,15 @@ fn endpoint(user: &UserId) -> NewEndpoint {
         events: vec![EventKind::ConversationCompleted],
         format: WebhookFormat::Full,
         secret: SecretString::from("whsec_c2VjcmV0"),
+    }
+}
+
+fn audio_webhook() -> NewAudioWebhook {
+    NewAudioWebhook {
+        url: "https://example.com/audio".to_owned(),
+        seconds: 5,
+        secret: SecretString::from("whsec_c2VjcmV0"),
+        replace_secret: false,
     }
 }
 

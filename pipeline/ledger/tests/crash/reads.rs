@@ -64,6 +64,7 @@ reads! { db, store, outbox, ledger, operations, about:
     outbox.subscriptions(&about.user);
     outbox.endpoints(&about.user); outbox.endpoint(&about.user, "hook-Reader");
     outbox.deliveries(&about.user, "hook-Reader", 9, 0);
+    outbox.audio_webhook(&about.user); outbox.audio_receiver(&about.user);
     outbox.next_delivery_in(); outbox.next_push_in(&PushPolicy::default());
     ledger.poll(&about.user, &conversation(&about.user));
     store.apps(&about.user, &AppFilter { limit: 9, ..AppFilter::default() }); store.app(&about.user, "a");
