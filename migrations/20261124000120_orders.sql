@@ -1,4 +1,4 @@
--- What operators order of live jobs and of waiting deliveries.
+-- What operators order of live jobs.
 set local lock_timeout = '5s';
 
 -- An operator ended the job's wait: its next run asks a model server even where that server's circuit is open. Null: no.
@@ -14,9 +14,3 @@ alter table finalization_jobs
             'model_timeout', 'model_unavailable', 'model_rate_limited', 'model_rejected', 'model_malformed', 'run_timeout',
             'stage_timeout', 'database_unavailable', 'internal', 'conversation_missing', 'no_content', 'invalid_job',
             'poison_crash', 'byok_session_abandoned', 'byok_key_rejected', 'cancelled_by_operator', 'app_failed')) not valid;
-
-alter table operator_actions drop constraint action_known;
-alter table operator_actions add constraint action_known check (action in ('replay', 'discard', 'run_now', 'cancel',
-    'pause', 'resume', 'recount', 'bulk_replay', 'pause_bulk', 'resume_bulk', 'cancel_bulk', 'enable_webhook',
-    'recover_webhook', 'redeliver_webhook', 'try_webhook_now', 'delete_user', 'switch_off_app', 'switch_on_app'))
-    not valid;

@@ -87,7 +87,7 @@ pub(crate) async fn run(jobs: Jobs) -> anyhow::Result<ExitCode> {
 /// A job's page, or the exit code of a job that is not there.
 async fn page(ledger: &Ledger, id: &str) -> anyhow::Result<JobPage> {
     let id = whole(ledger, id).await?;
-    Operations::new(&ledger).job_page(&JobId::from_text(id.clone())).await?.ok_or_else(|| no_job(&id))
+    Operations::new(ledger).job_page(&JobId::from_text(id.clone())).await?.ok_or_else(|| no_job(&id))
 }
 
 /// A job's whole id.
@@ -112,7 +112,7 @@ fn several(number: i64, one: &str, many: &str) -> String {
 
 /// A refusal with the state that refused, so that the reader need not look it up.
 async fn refused(ledger: &Ledger, id: &str, refusal: Refusal) -> String {
-    let state = match Operations::new(&ledger).job_page(&JobId::from_text(id.to_owned())).await {
+    let state = match Operations::new(ledger).job_page(&JobId::from_text(id.to_owned())).await {
         Ok(Some(page)) => format!(" (it is {})", page.view.job.state.status()),
         // The refusal stands, whatever else cannot be read.
         _ => String::new(),

@@ -126,7 +126,7 @@ pub(crate) async fn run(webhooks: Webhooks) -> anyhow::Result<ExitCode> {
 }
 
 async fn list(ledger: &Ledger, user: Option<UserId>, paging: &Paging, as_json: bool) -> anyhow::Result<()> {
-    let found = Operations::new(&ledger).endpoint_views(user.as_ref(), None, paging.rows()?).await?;
+    let found = Operations::new(ledger).endpoint_views(user.as_ref(), None, paging.rows()?).await?;
     let (views, next) = paging.page(found)?;
     if let Some(user) = &user
         && views.is_empty()
@@ -186,7 +186,7 @@ pub(crate) const DELIVERIES: [Column; 7] = [
 
 async fn find(ledger: &Ledger, which: &Which) -> anyhow::Result<EndpointView> {
     let user = UserId::new(which.user.clone());
-    let mut found = Operations::new(&ledger).endpoint_views(Some(&user), Some(&which.id), 1).await?;
+    let mut found = Operations::new(ledger).endpoint_views(Some(&user), Some(&which.id), 1).await?;
     found.pop().ok_or_else(|| none(which))
 }
 
@@ -245,7 +245,7 @@ async fn recover(
     let since = now - since;
     let mut all = 0;
     loop {
-        let batch = Operations::new(&ledger)
+        let batch = Operations::new(ledger)
             .recover_deliveries(&user, &which.id, since, now, 500, &cause.action())
             .await?;
         match batch.ok_or_else(|| none(which))? {
@@ -262,7 +262,7 @@ async fn recover(
 
 async fn enable(ledger: &Ledger, which: &Which, cause: &Cause, as_json: bool) -> anyhow::Result<()> {
     let user = UserId::new(which.user.clone());
-    let enabled = Operations::new(&ledger)
+    let enabled = Operations::new(ledger)
         .enable_endpoint(&user, &which.id, &cause.action())
         .await?
         .ok_or_else(|| none(which))?;

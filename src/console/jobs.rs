@@ -78,9 +78,9 @@ live_page!(Page);
 async fn page(ledger: &Ledger, frame: Frame, request: Asked) -> Result<Page, Fault> {
     let now = ledger.db().now().await?;
     let filter = request.filter(now, PAGE)?;
-    let page = Operations::new(&ledger).jobs_page(&filter).await?;
+    let page = Operations::new(ledger).jobs_page(&filter).await?;
     let counts = match request.of_status("").is_empty() {
-        true => Operations::new(&ledger).gauges().await?.jobs,
+        true => Operations::new(ledger).gauges().await?.jobs,
         false => Vec::new(),
     };
     Ok(Page {

@@ -116,9 +116,9 @@ live_page!(Page);
 
 /// The page as it is now.
 async fn page(ledger: &Ledger, frame: Frame, hours: u32) -> Result<Page, Fault> {
-    let overview = Operations::new(&ledger).overview().await?;
-    let workers = Operations::new(&ledger).workers().await?;
-    let steps = Operations::new(&ledger).activity(hours).await?;
+    let overview = Operations::new(ledger).overview().await?;
+    let workers = Operations::new(ledger).workers().await?;
+    let steps = Operations::new(ledger).activity(hours).await?;
     let waiting = concerns::waiting(ledger, &overview.gauges).await?;
     let servers = model_servers::summaries(&Operations::new(&ledger).model_servers().await?);
     let at = overview.at;

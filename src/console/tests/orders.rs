@@ -2,8 +2,10 @@
 
 use axum::http::StatusCode;
 use job::{FailureCode, JobId, WorkerId};
-use ledger::{ActionFilter, DeliveryOutcome, DeliveryPolicy, Edge, EventKind, NewEndpoint, WebhookFormat};
-use records::UserId;
+use ledger::Edge;
+use operations::{ActionFilter, Operations};
+use outbox::{DeliveryOutcome, DeliveryPolicy, NewEndpoint};
+use records::{EventKind, UserId, WebhookFormat};
 use secrecy::SecretString;
 
 use super::world::{Who, World};
@@ -20,7 +22,7 @@ async fn backing_off(world: &World, id: &str) -> JobId {
 
 async fn done(world: &World) -> Vec<(String, String)> {
     let filter = ActionFilter { limit: 9, ..ActionFilter::default() };
-    let actions = world.ledger.actions(&filter).await.unwrap();
+    let actions = Operations::new(&world.ledger).actions(&filter).await.unwrap();
     actions.into_iter().map(|action| (action.action, action.operator)).collect()
 }
 
@@ -108,14 +110,15 @@ async fn deliveries_to_an_endpoint_that_is_back_are_tried_at_once() {
         format: WebhookFormat::Full,
         secret: SecretString::from("whsec_c2VjcmV0"),
     };
-    world.ledger.create_endpoint(&ann, &new).await.unwrap().unwrap();
+    world.ledger.outbox().create_endpoint(&ann, &new).await.unwrap().unwrap();
     let policy = DeliveryPolicy::default();
     for id in ["d", "e"] {
-        world.ledger.test_delivery(&ann, "w", id).await.unwrap().unwrap();
-        let claimed = world.ledger.claim_deliveries(1, &policy, None).await.unwrap().claimed.pop().unwrap();
+        world.ledger.outbox().test_delivery(&ann, "w", id).await.unwrap().unwrap();
+        let claimed =
+            world.ledger.outbox().claim_deliveries(1, &policy, None).await.unwrap().claimed.pop().unwrap();
         let (error, retry_after) = ("status", None);
         let outcome = DeliveryOutcome::Retry { status: Some(503), error, retry_after, jitter_permille: 0 };
-        assert!(world.ledger.finish_delivery(&claimed, outcome, &policy).await.unwrap());
+        assert!(world.ledger.outbox().finish_delivery(&claimed, outcome, &policy).await.unwrap());
     }
     let cookie = world.cookie("olga's").await;
     let olga = Who { cookie: &cookie, ..Who::default() };
@@ -132,6 +135,6 @@ async fn deliveries_to_an_endpoint_that_is_back_are_tried_at_once() {
     assert_eq!(sent.location(), format!("{endpoint}&done=tried-now"));
     let sent = world.post("/console/webhooks/try-now", &named, olga).await;
     assert_eq!(sent.location(), format!("{endpoint}&done=unchanged"));
-    assert_eq!(world.ledger.claim_deliveries(9, &policy, None).await.unwrap().claimed.len(), 2);
+    assert_eq!(world.ledger.outbox().claim_deliveries(9, &policy, None).await.unwrap().claimed.len(), 2);
     assert_eq!(done(&world).await.len(), 2);
 }

@@ -1,7 +1,8 @@
 //! An operator's orders as the rest of the service meets them.
 
 use job::{FailureCode, State};
-use ledger::{CheckpointKey, JobFilter, OperatorAction};
+use ledger::{CheckpointKey, OperatorAction};
+use operations::{JobFilter, Operations};
 
 use crate::world::World;
 
@@ -34,9 +35,8 @@ async fn a_cancelled_job_needs_no_attention_and_no_bulk_replay_takes_it_along() 
     world.ledger.cancel(&cancelled, &olga()).await.unwrap().unwrap().unwrap();
     world.dead("d", FailureCode::InvalidJob).await;
     let found = JobFilter { status: Some("dead_letter".to_owned()), ..JobFilter::default() };
-    assert_eq!(world.ledger.preview_replay(&found).await.unwrap().jobs, 1);
-    let waiting: Vec<(String, i64, i64)> = world
-        .ledger
+    assert_eq!(Operations::new(&world.ledger).preview_replay(&found).await.unwrap().jobs, 1);
+    let waiting: Vec<(String, i64, i64)> = Operations::new(&world.ledger)
         .overview()
         .await
         .unwrap()
@@ -57,7 +57,7 @@ async fn an_order_is_told_in_the_history_and_in_the_audit() {
         ledger::Edge::Fail { code: FailureCode::ModelUnavailable, retry_after: None, jitter_permille: 0 };
     world.ledger.settle(&claimed.holding(), edge).await.unwrap();
     world.ledger.run_now(&claimed.job.id, &olga()).await.unwrap().unwrap().unwrap();
-    let page = world.ledger.job_page(&claimed.job.id).await.unwrap().unwrap();
+    let page = Operations::new(&world.ledger).job_page(&claimed.job.id).await.unwrap().unwrap();
     let last = page.history.last().unwrap();
     assert_eq!((last.verb.as_str(), last.from.as_str(), last.to.as_str()), ("run_now", "queued", "queued"));
     let action = &page.actions[0];

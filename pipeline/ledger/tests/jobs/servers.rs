@@ -2,7 +2,8 @@
 
 use chrono::Duration;
 use job::{Cause, ErrorClass, FailureCode};
-use ledger::{Edge, ModelAnswer, ModelServer, RunEnd};
+use ledger::{Edge, RunEnd};
+use operations::{ModelAnswer, ModelServer, Operations};
 
 use crate::world::{World, process};
 
@@ -21,17 +22,17 @@ fn server(class: Option<&str>) -> ModelServer {
 async fn reports_of_living_processes_are_read_and_no_others() {
     let world = World::new().await;
     for (id, class) in [("host:1", Some("server_error")), ("host:2", None), ("host:3", None)] {
-        world.ledger.report_process(&process(id, 4), &Default::default()).await.unwrap();
-        world.ledger.report_servers(id, &[server(class)]).await.unwrap();
+        Operations::new(&world.ledger).report_process(&process(id, 4), &Default::default()).await.unwrap();
+        Operations::new(&world.ledger).report_servers(id, &[server(class)]).await.unwrap();
     }
-    world.ledger.report_process(&process("host:4", 4), &Default::default()).await.unwrap();
+    Operations::new(&world.ledger).report_process(&process("host:4", 4), &Default::default()).await.unwrap();
     world
         .run(
             "update service_processes set seen_at = now() - interval '1 minute' where process_id = 'host:2'; \
              update service_processes set servers = '[{\"of\": \"another version\"}]' where process_id = 'host:3'",
         )
         .await;
-    let found = world.ledger.model_servers().await.unwrap();
+    let found = Operations::new(&world.ledger).model_servers().await.unwrap();
     let names: Vec<&str> = found.reports.iter().map(|report| report.process.as_str()).collect();
     assert_eq!(names, ["host:1"], "not the dead one, the one of another version, or the one without servers");
     assert_eq!(found.reports[0].servers, [server(Some("server_error"))]);
@@ -47,7 +48,7 @@ async fn a_job_waits_for_a_model_server_while_its_last_run_was_ended_by_one() {
         http_status: Some(503),
         circuit_open,
     };
-    let waiting = async || world.ledger.model_servers().await.unwrap().waiting;
+    let waiting = async || Operations::new(&world.ledger).model_servers().await.unwrap().waiting;
     let fail = |code| Edge::Fail { code, retry_after: None, jitter_permille: 0 };
     let away = FailureCode::ModelUnavailable;
     for (id, edge, cause) in [
