@@ -120,7 +120,7 @@ async fn page(ledger: &Ledger, frame: Frame, hours: u32) -> Result<Page, Fault> 
     let workers = Operations::new(ledger).workers().await?;
     let steps = Operations::new(ledger).activity(hours).await?;
     let waiting = concerns::waiting(ledger, &overview.gauges).await?;
-    let servers = model_servers::summaries(&Operations::new(&ledger).model_servers().await?);
+    let servers = model_servers::summaries(&Operations::new(ledger).model_servers().await?);
     let at = overview.at;
     let held = |held: &HeldLease| Held {
         job: held.job_id.clone(),

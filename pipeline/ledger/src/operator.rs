@@ -193,7 +193,9 @@ pub enum Operation {
     },
     /// Settle a dead letter without another run.
     Discard,
+    /// End the wait of a queued job.
     RunNow,
+    /// End a live job.
     Cancel,
 }
 
